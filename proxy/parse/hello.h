@@ -1,0 +1,20 @@
+/* hello: the server name and ALPN of a TLS ClientHello (RFC 8446 §4.1.2, RFC 6066 §3), read without answering it. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HELLO_MAX_BYTES 16384 /* of the hello; more is refused */
+
+struct hello {
+	char server_name[256]; /* as sent, NUL-terminated; "" : none */
+	bool has_server_name;
+	bool has_ech;	 /* encrypted_client_hello (0xfe0d), GREASE or real: cannot be told apart */
+	bool offers_h2;	 /* ALPN */
+};
+
+/* Reads records from the start of a stream; handles a hello split over segments and records. -EAGAIN: needs more (never more than
+ * HELLO_MAX_BYTES plus record headers), -EPROTO: not TLS at all, -EBADMSG: TLS but malformed, ambiguous (two server names, NUL
+ * inside) or too large. 0: @ret is filled. */
+int hello_parse(const uint8_t *bytes, size_t len, struct hello *ret);

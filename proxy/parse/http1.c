@@ -1,0 +1,1 @@
+#include "proxy/parse/http1.h"
