@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define ADDR_TEXT_MAX	64 /* "ffff:…:ffff" */
-#define ADDR_PORT_MAX	72 /* "[…]:65535" */
+#define ADDR_TEXT_MAX 64 /* "ffff:…:ffff" */
+#define ADDR_PORT_MAX 72 /* "[…]:65535" */
 
 /* Zeroed is "none": family 0. Bytes beyond the family's length are zero, so memcmp() compares. */
 struct addr {
@@ -24,7 +24,8 @@ struct addr_block {
 /* Strict text: dotted quad or RFC 4291 IPv6 without brackets or zone. 0 or -EINVAL. */
 int addr_parse(const char *text, size_t len, struct addr *ret);
 
-/* Every IPv4 spelling inet_aton(3) takes (decimal, octal, hex, one to four parts). -EINVAL: not such a number. */
+/* Every IPv4 spelling inet_aton(3) takes (decimal, octal, hex, one to four parts). -EINVAL: not
+ * such a number. */
 int addr_parse_loose_v4(const char *text, size_t len, struct addr *ret);
 
 /* "10.0.0.0/8", "fc00::/7"; host bits set or a bad length: -EINVAL. */

@@ -10,11 +10,13 @@ struct err {
 	char text[ERR_MAX_BYTES];
 };
 
-/* Writes the text and returns @code (a -errno), so that callers can `return err_set(...)`. @why may be NULL. */
+/* Writes the text and returns @code (a -errno), so that callers can `return err_set(...)`. @why may
+ * be NULL. */
 int err_set(struct err *why, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As err_set(), with ": " and the system's words for @errnum (positive) appended; returns -@errnum. */
+/* As err_set(), with ": " and the system's words for @errnum (positive) appended; returns -@errnum.
+ */
 int err_errno(struct err *why, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,5 @@
-/* fd: descriptors that close themselves, whole reads and writes, and descriptors sent across a socket. */
+/* fd: descriptors that close themselves, whole reads and writes, and descriptors sent across a
+ * socket. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ static inline int fd_take(int *fd)
 int fd_set_nonblocking(int fd, bool on);
 int fd_set_cloexec(int fd, bool on);
 
-/* Reads to the end into an owned, NUL-terminated *@ret_text (a NUL inside is kept; *@ret_len says how long, may be
- * NULL). More than @max_bytes: -E2BIG. */
+/* Reads to the end into an owned, NUL-terminated *@ret_text (a NUL inside is kept; *@ret_len says
+ * how long, may be NULL). More than @max_bytes: -E2BIG. */
 int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, struct err *why);
 
 /* Writes all of it or returns -errno; repeats on EINTR. For files and blocking descriptors. */
@@ -37,9 +38,11 @@ int fd_write_all(int fd, const void *bytes, size_t len);
 
 #define FD_PASS_MAX 8
 
-/* One message of @len ≥ 1 bytes with @count descriptors (borrowed) over a Unix socket. 0 or -errno. */
+/* One message of @len ≥ 1 bytes with @count descriptors (borrowed) over a Unix socket. 0 or -errno.
+ */
 int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
 
-/* Receives one message: the byte count, or -errno. The descriptors (O_CLOEXEC) are returned owned in @ret_fds[FD_PASS_MAX],
+/* Receives one message: the byte count, or -errno. The descriptors (O_CLOEXEC) are returned owned
+ * in @ret_fds[FD_PASS_MAX],
  * *@ret_count of them; a message that was cut is -EMSGSIZE and owns nothing. */
 ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count);

@@ -1,4 +1,5 @@
-/* frame: typed messages between our own processes: one SOCK_SEQPACKET datagram is one frame, so a frame is whole or absent. */
+/* frame: typed messages between our own processes: one SOCK_SEQPACKET datagram is one frame, so a
+ * frame is whole or absent. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@
 
 struct loop;
 
-/* A frame being written or read. Writing past the end or reading past what is there sets @is_bad and yields zeros. */
+/* A frame being written or read. Writing past the end or reading past what is there sets @is_bad
+ * and yields zeros. */
 struct frame {
 	uint16_t type;
 	uint32_t len; /* bytes used */
@@ -27,7 +29,7 @@ void frame_put_u16(struct frame *frame, uint16_t value);
 void frame_put_u32(struct frame *frame, uint32_t value);
 void frame_put_u64(struct frame *frame, uint64_t value);
 void frame_put_bytes(struct frame *frame, const void *bytes, uint32_t len); /* u32 length first */
-void frame_put_text(struct frame *frame, const char *text);		    /* NULL is "" */
+void frame_put_text(struct frame *frame, const char *text);                 /* NULL is "" */
 
 uint8_t frame_get_u8(struct frame *frame);
 uint16_t frame_get_u16(struct frame *frame);
@@ -43,12 +45,15 @@ bool frame_is_whole(const struct frame *frame);
 struct frame_link;
 /* @frame: borrowed. @fds: @count descriptors, taken. Both callbacks run from the loop only. */
 typedef void (*frame_link_frame_fn)(struct frame *frame, int *fds, size_t count, void *arg);
-/* The other end died, sent nonsense or does not keep up. Runs at most once; no frame comes after it. */
+/* The other end died, sent nonsense or does not keep up. Runs at most once; no frame comes after
+ * it. */
 typedef void (*frame_link_closed_fn)(void *arg);
 
 /* Takes @socket (SOCK_SEQPACKET), keeps @loop and @arg. Returned owned. */
 struct frame_link *frame_link_new(struct loop *loop, int socket, frame_link_frame_fn on_frame,
 				  frame_link_closed_fn on_closed, void *arg);
 void frame_link_free(struct frame_link *link);
-/* Sends or queues; never blocks, never calls back. Takes @fds (closed once sent; may be NULL). -EPIPE on a closed link. */
-int frame_link_send(struct frame_link *link, const struct frame *frame, const int *fds, size_t count);
+/* Sends or queues; never blocks, never calls back. Takes @fds (closed once sent; may be NULL).
+ * -EPIPE on a closed link. */
+int frame_link_send(struct frame_link *link, const struct frame *frame, const int *fds,
+		    size_t count);

@@ -1,5 +1,6 @@
-/* log: lines for the operator on stderr. Every byte is encoded (text_visible), so a hostile name cannot forge a line.
- * Libraries do not log failures, they return them; cli, gateway and proxy entry points log once. */
+/* log: lines for the operator on stderr. Every byte is encoded (text_visible), so a hostile name
+ * cannot forge a line. Libraries do not log failures, they return them; cli, gateway and proxy
+ * entry points log once. */
 #pragma once
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -8,14 +9,13 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-void log_write(enum log_level level, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_write(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...)                                                  \
-	do {                                                            \
-		if (log_get_level() >= LOG_LEVEL_DEBUG)                 \
-			log_write(LOG_LEVEL_DEBUG, __VA_ARGS__);        \
+#define log_debug(...)                                                                             \
+	do {                                                                                       \
+		if (log_get_level() >= LOG_LEVEL_DEBUG)                                            \
+			log_write(LOG_LEVEL_DEBUG, __VA_ARGS__);                                   \
 	} while (0)

@@ -1,4 +1,5 @@
-/* loop: the one event loop of a process, its clock and its timers. A fake loop has a clock that only tests move. */
+/* loop: the one event loop of a process, its clock and its timers. A fake loop has a clock that
+ * only tests move. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 struct loop;
 typedef void (*loop_fn)(void *arg);
 
-/* Returned owned. The real loop uses EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: never put a dup()ed descriptor into it. */
+/* Returned owned. The real loop uses EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST: never put a dup()ed
+ * descriptor into it. */
 struct loop *loop_new(void);
 /* Timers fire only inside loop_advance(); sockets work as usual through loop_step(). */
 struct loop *loop_new_fake(void);
@@ -42,9 +44,11 @@ struct loop_timer {
 };
 
 /* Arms (or re-arms) for @ms from now, once. Keeps @arg. */
-void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms, loop_fn fn, void *arg);
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms, loop_fn fn,
+		      void *arg);
 void loop_timer_stop(struct loop_timer *timer);
 
-/* Runs @fn from the loop, never from inside the caller: "never call back inside the call that asked". A task is a timer
- * of 0 ms that a fake loop also fires in loop_step(). Stop it with loop_timer_stop(). */
+/* Runs @fn from the loop, never from inside the caller: "never call back inside the call that
+ * asked". A task is a timer of 0 ms that a fake loop also fires in loop_step(). Stop it with
+ * loop_timer_stop(). */
 void loop_defer(struct loop *loop, struct loop_timer *task, loop_fn fn, void *arg);

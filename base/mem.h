@@ -29,13 +29,13 @@ static inline void mem_free_list_local(char ***list)
 #define auto_free_list __attribute__((cleanup(mem_free_list_local)))
 
 /* Hands over what a local owns: the local is empty afterwards. */
-#define take(pointer)                                      \
-	({                                                 \
-		__typeof__(pointer) take_value = (pointer); \
-		(pointer) = NULL;                          \
-		take_value;                                \
+#define take(pointer)                                                                              \
+	({                                                                                         \
+		__typeof__(pointer) take_value = (pointer);                                        \
+		(pointer) = NULL;                                                                  \
+		take_value;                                                                        \
 	})
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define BIT(n)		  (1U << (n))
+#define ARRAY_SIZE(array)                   (sizeof(array) / sizeof((array)[0]))
+#define BIT(n)                              (1U << (n))
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))

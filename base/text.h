@@ -5,15 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes @bytes so that no terminal or log can be moved by them: printable ASCII stays, a backslash doubles, everything
- * else (control bytes, DEL, every byte ≥ 0x80) becomes \xNN: escaped visibly, never dropped (so that shown ≠ granted cannot
- * happen). Always NUL-terminates; returns the length it would have had (> @size - 1: cut, and the last three are "..."). */
+/* Writes @bytes so that no terminal or log can be moved by them: printable ASCII stays, a backslash
+ * doubles, everything else (control bytes, DEL, every byte ≥ 0x80) becomes \xNN: escaped visibly,
+ * never dropped (so that shown ≠ granted cannot happen). Always NUL-terminates; returns the length
+ * it would have had (> @size - 1: cut, and the last three are "..."). */
 size_t text_visible(char *out, size_t size, const void *bytes, size_t len);
 
 /* The same, returned owned. */
 char *text_visible_dup(const char *text);
 
-/* As a shell would have to be given it: one argv as one line, each word quoted only where needed, made visible, cut at
+/* As a shell would have to be given it: one argv as one line, each word quoted only where needed,
+ * made visible, cut at
  * @max_bytes. Returned owned. */
 char *text_command_line(const char *const *argv, size_t max_bytes);
 

@@ -1,0 +1,166 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define READ_STEP 65536
+
+void fd_close(int fd)
+{
+	int saved = errno;
+
+	if (fd >= 0)
+		(void)close(fd); /* nothing to do about it; the descriptor is gone either way */
+	errno = saved;
+}
+
+static int fd_set_flag(int fd, int get, int set, int flag, bool on)
+{
+	int flags = fcntl(fd, get);
+
+	if (flags < 0)
+		return -errno;
+	flags = on ? flags | flag : flags & ~flag;
+	return fcntl(fd, set, flags) < 0 ? -errno : 0;
+}
+
+int fd_set_nonblocking(int fd, bool on)
+{
+	return fd_set_flag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on);
+}
+
+int fd_set_cloexec(int fd, bool on)
+{
+	return fd_set_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
+}
+
+int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, struct err *why)
+{
+	auto_free char *text = NULL;
+	size_t len = 0, room = 0;
+
+	for (;;) {
+		if (room - len < 2) {
+			room = len + READ_STEP + len / 2;
+			text = mem_grow(text, room, 1);
+		}
+		ssize_t n = read(fd, text + len, room - len - 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_errno(why, errno, "cannot read");
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		if (len > max_bytes)
+			return err_set(why, -E2BIG, "larger than %zu bytes", max_bytes);
+	}
+	text[len] = '\0';
+	if (ret_len)
+		*ret_len = len;
+	*ret_text = take(text);
+	return 0;
+}
+
+int fd_write_all(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+union fd_control {
+	char bytes[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
+	struct cmsghdr align;
+};
+
+int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count)
+{
+	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	union fd_control control;
+	ssize_t n;
+
+	if (count > FD_PASS_MAX)
+		return -E2BIG;
+	if (count > 0) {
+		memset(&control, 0, sizeof(control));
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(head), fds, sizeof(int) * count);
+	}
+	do
+		n = sendmsg(socket, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* Takes the descriptors out of @message; those past FD_PASS_MAX cannot arrive: the control buffer
+ * has no room for them. */
+static size_t fd_collect(struct msghdr *message, int *ret_fds)
+{
+	size_t count = 0;
+
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head;
+	     head = CMSG_NXTHDR(message, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t here = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		memcpy(ret_fds + count, CMSG_DATA(head), here * sizeof(int));
+		count += here;
+	}
+	return count;
+}
+
+ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count)
+{
+	struct iovec part = {.iov_base = bytes, .iov_len = max_bytes};
+	union fd_control control;
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n;
+
+	*ret_count = 0;
+	do
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	size_t count = fd_collect(&message, ret_fds);
+
+	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+		for (size_t i = 0; i < count; i++)
+			fd_close(ret_fds[i]);
+		return -EMSGSIZE;
+	}
+	*ret_count = count;
+	return n;
+}

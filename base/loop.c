@@ -1,0 +1,197 @@
+#include "base/loop.h"
+
+#include <assert.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+struct loop {
+	struct event_base *base;
+	bool is_fake;
+	int64_t fake_ms;
+	struct loop_timer *timers; /* the fake's, by due time, oldest first among equals */
+};
+
+#define FAKE_EPOCH_US 1700000000000000LL
+
+static struct loop *loop_make(bool is_fake)
+{
+	struct event_config *config = event_config_new();
+	struct loop *loop = mem_new(sizeof(*loop));
+
+	if (!config)
+		abort();
+	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST |
+					      EVENT_BASE_FLAG_NOLOCK |
+					      EVENT_BASE_FLAG_PRECISE_TIMER);
+	loop->base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (!loop->base)
+		abort(); /* no epoll: nothing of ours can run */
+	loop->is_fake = is_fake;
+	loop->fake_ms = 1;
+	return loop;
+}
+
+struct loop *loop_new(void)
+{
+	return loop_make(false);
+}
+
+struct loop *loop_new_fake(void)
+{
+	return loop_make(true);
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	assert(!loop->timers);
+	event_base_free(loop->base);
+	free(loop);
+}
+
+struct event_base *loop_base(struct loop *loop)
+{
+	return loop->base;
+}
+
+int64_t loop_now_ms(const struct loop *loop)
+{
+	struct timespec now;
+
+	if (loop->is_fake)
+		return loop->fake_ms;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t loop_wall_us(const struct loop *loop)
+{
+	struct timespec now;
+
+	if (loop->is_fake)
+		return FAKE_EPOCH_US + loop->fake_ms * 1000;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int loop_run(struct loop *loop)
+{
+	return event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY) < 0 ? -1 : 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	event_base_loopbreak(loop->base);
+}
+
+/* The first timer that is due, taken off the list; NULL: none. */
+static struct loop_timer *loop_fake_due(struct loop *loop)
+{
+	struct loop_timer *timer = loop->timers;
+
+	if (!timer || timer->due_ms > loop->fake_ms)
+		return NULL;
+	loop->timers = timer->next;
+	timer->is_armed = false;
+	return timer;
+}
+
+void loop_step(struct loop *loop)
+{
+	struct loop_timer *timer;
+
+	event_base_loop(loop->base, EVLOOP_NONBLOCK);
+	while (loop->is_fake && (timer = loop_fake_due(loop)))
+		timer->fn(timer->arg);
+	event_base_loop(loop->base, EVLOOP_NONBLOCK);
+}
+
+void loop_advance(struct loop *loop, int64_t ms)
+{
+	int64_t until = loop->fake_ms + ms;
+
+	assert(loop->is_fake);
+	loop_step(loop);
+	while (loop->timers && loop->timers->due_ms <= until) {
+		if (loop->timers->due_ms > loop->fake_ms)
+			loop->fake_ms = loop->timers->due_ms;
+		loop_step(loop);
+	}
+	loop->fake_ms = until;
+	loop_step(loop);
+}
+
+static void loop_timer_fired(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop_timer *timer = arg;
+
+	timer->is_armed = false;
+	timer->fn(timer->arg);
+}
+
+static void loop_fake_insert(struct loop *loop, struct loop_timer *timer)
+{
+	struct loop_timer **at = &loop->timers;
+
+	while (*at && (*at)->due_ms <= timer->due_ms)
+		at = &(*at)->next;
+	timer->next = *at;
+	*at = timer;
+}
+
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms, loop_fn fn,
+		      void *arg)
+{
+	struct timeval after = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+
+	assert(ms >= 0);
+	loop_timer_stop(timer);
+	timer->loop = loop;
+	timer->fn = fn;
+	timer->arg = arg;
+	timer->is_armed = true;
+	timer->due_ms = loop_now_ms(loop) + ms;
+	if (loop->is_fake) {
+		loop_fake_insert(loop, timer);
+		return;
+	}
+	event_assign(&timer->event, loop->base, -1, 0, loop_timer_fired, timer);
+	event_add(&timer->event, &after);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+	if (!timer->is_armed)
+		return;
+	timer->is_armed = false;
+	if (!timer->loop->is_fake) {
+		event_del(&timer->event);
+		return;
+	}
+	for (struct loop_timer **at = &timer->loop->timers; *at; at = &(*at)->next) {
+		if (*at == timer) {
+			*at = timer->next;
+			return;
+		}
+	}
+}
+
+void loop_defer(struct loop *loop, struct loop_timer *task, loop_fn fn, void *arg)
+{
+	if (loop->is_fake) {
+		loop_timer_start(loop, task, 0, fn, arg);
+		return;
+	}
+	loop_timer_stop(task);
+	task->loop = loop;
+	task->fn = fn;
+	task->arg = arg;
+	task->is_armed = true;
+	event_assign(&task->event, loop->base, -1, 0, loop_timer_fired, task);
+	event_active(&task->event, EV_TIMEOUT, 0);
+}

@@ -1,0 +1,67 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *mem_or_die(void *pointer)
+{
+	static const char words[] = "sallyport: out of memory\n";
+
+	if (!pointer) {
+		(void)fputs(words, stderr);
+		abort();
+	}
+	return pointer;
+}
+
+void *mem_new(size_t size)
+{
+	return mem_or_die(calloc(1, size ? size : 1));
+}
+
+void *mem_new_array(size_t count, size_t size)
+{
+	return mem_or_die(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *mem_grow(void *array, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count ? count : 1, size ? size : 1, &bytes))
+		return mem_or_die(NULL);
+	return mem_or_die(realloc(array, bytes));
+}
+
+char *mem_strdup(const char *text)
+{
+	return mem_or_die(strdup(text));
+}
+
+char *mem_strndup(const char *text, size_t max_bytes)
+{
+	return mem_or_die(strndup(text, max_bytes));
+}
+
+char *mem_printf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	return mem_or_die(len < 0 ? NULL : text);
+}
+
+void mem_free_list(char **list)
+{
+	if (!list)
+		return;
+	for (char **item = list; *item; item++)
+		free(*item);
+	free(list);
+}

@@ -1,0 +1,179 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool text_is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '\\';
+}
+
+size_t text_visible(char *out, size_t size, const void *bytes, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *at = bytes;
+	size_t used = 0, cut = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char piece[4] = {(char)at[i]};
+		size_t n = 1;
+
+		if (at[i] == '\\') {
+			piece[1] = '\\';
+			n = 2;
+		} else if (!text_is_plain(at[i])) {
+			piece[0] = '\\';
+			piece[1] = 'x';
+			piece[2] = hex[at[i] >> 4];
+			piece[3] = hex[at[i] & 15];
+			n = 4;
+		}
+		if (used == cut && used + n + 1 <= size) {
+			memcpy(out + used, piece, n);
+			cut += n;
+		}
+		used += n;
+	}
+	if (size == 0)
+		return used;
+	if (used != cut) { /* cut on a whole piece, and say so */
+		size_t dots = size > 3 ? 3 : size - 1;
+		size_t at_dots = cut + dots < size ? cut : size - 1 - dots;
+
+		memset(out + at_dots, '.', dots);
+		cut = at_dots + dots;
+	}
+	out[cut] = '\0';
+	return used;
+}
+
+char *text_visible_dup(const char *text)
+{
+	size_t len = strlen(text);
+	char *out = mem_new(len * 4 + 1);
+
+	(void)text_visible(out, len * 4 + 1, text, len);
+	return out;
+}
+
+static bool text_needs_quotes(const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "%+,-./:=@_";
+
+	return word[0] == '\0' || word[strspn(word, safe)] != '\0';
+}
+
+/* Appends within @size; past the end nothing is written, and the length goes on counting. */
+static void text_append(char *out, size_t size, size_t *len, const char *piece, size_t n)
+{
+	if (*len + n < size)
+		memcpy(out + *len, piece, n);
+	*len += n;
+}
+
+char *text_command_line(const char *const *argv, size_t max_bytes)
+{
+	size_t size = max_bytes + 1, len = 0;
+	auto_free char *raw = mem_new(size);
+
+	for (size_t i = 0; argv[i] && len < size; i++) {
+		const char *word = argv[i];
+		bool quoted = text_needs_quotes(word);
+
+		if (i > 0)
+			text_append(raw, size, &len, " ", 1);
+		if (!quoted) {
+			text_append(raw, size, &len, word, strlen(word));
+			continue;
+		}
+		text_append(raw, size, &len, "'", 1);
+		for (; *word && len < size; word++) {
+			if (*word == '\'')
+				text_append(raw, size, &len, "'\\''", 4);
+			else
+				text_append(raw, size, &len, word, 1);
+		}
+		text_append(raw, size, &len, "'", 1);
+	}
+	char *out = mem_new(size * 4);
+	size_t kept = strnlen(raw, size - 1);
+
+	(void)text_visible(out, size, raw, kept);
+	if (len >= size && strlen(out) + 4 <= size * 4)
+		memcpy(out + strlen(out), "...", 4);
+	return out;
+}
+
+int text_to_u64(const char *text, size_t len, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (len == 0)
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+			return -ERANGE;
+	}
+	if (value > max)
+		return -ERANGE;
+	*ret_value = value;
+	return 0;
+}
+
+int text_to_duration_ms(const char *text, int64_t *ret_ms)
+{
+	static const struct {
+		const char *unit;
+		int64_t ms;
+	} units[] = {{"ms", 1},        {"s", 1000},    {"", 1000},
+		     {"m", 60 * 1000}, {"h", 3600000}, {"d", 86400000}};
+	size_t digits = strspn(text, "0123456789");
+	uint64_t value;
+	int r = text_to_u64(text, digits, INT64_MAX / 86400000, &value);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(text + digits, units[i].unit) != 0)
+			continue;
+		*ret_ms = (int64_t)value * units[i].ms;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+void text_bytes(char *out, size_t size, uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
+		value /= 1024;
+		unit++;
+	}
+	(void)snprintf(out, size, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+bool text_equal_nocase(const char *left, size_t left_len, const char *right)
+{
+	if (strlen(right) != left_len)
+		return false;
+	for (size_t i = 0; i < left_len; i++) {
+		char a = left[i], b = right[i];
+
+		a = a >= 'A' && a <= 'Z' ? (char)(a + 32) : a;
+		b = b >= 'A' && b <= 'Z' ? (char)(b + 32) : b;
+		if (a != b)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,9 @@
+/* test_base: the cases of each file, gathered into one program. */
+#pragma once
+
+#include <check.h>
+
+TCase *test_addr(void);
+TCase *test_frame(void);
+TCase *test_loop(void);
+TCase *test_text(void);
