@@ -1,0 +1,135 @@
+#include "filter.h"
+
+#include <asm/termbits.h>
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/sched.h>
+#include <sys/socket.h>
+
+/* The command's filter. Everything else is allowed: behind a user namespace without capabilities an
+ * allow-list buys little and breaks compilers, debuggers and whatever comes next year. Denied is
+ * what reaches past the namespaces, what the namespaces do not cover, and kernel surface no build
+ * or test needs. */
+
+#define NAMESPACE_FLAGS                                                                            \
+	(CLONE_NEWTIME | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+#define DENY(call, reason)                                                                         \
+	{                                                                                          \
+		.name = #call, .error = EPERM, .why = (reason)                                     \
+	}
+#define DENY_NUMBER(call, nr, reason)                                                              \
+	{                                                                                          \
+		.name = #call, .number = (nr), .error = EPERM, .why = (reason)                     \
+	}
+#define ABSENT(call, reason)                                                                       \
+	{                                                                                          \
+		.name = #call, .error = ENOSYS, .why = (reason)                                    \
+	}
+
+static const char mounts[] = "the file system's view is the sandbox";
+static const char keys[] = "the session keyring is inherited from outside";
+static const char machine[] = "acts on the machine, not on the sandbox";
+static const char spying[] = "reads or changes another process by number";
+static const char surface[] = "kernel attack surface that no command needs";
+static const char nested[] = "a namespace inside brings back capabilities and their attack surface";
+static const char ring[] =
+	"opens and connects sockets without system calls that a filter could see";
+
+static const struct filter_rule rules[] = {
+	{.name = "socket",
+	 .error = EAFNOSUPPORT,
+	 .args = {FILTER_ARG(0, FILTER_NOT_IN, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK)},
+	 .why = "AF_VSOCK is not namespaced: a guest could talk to its hypervisor"},
+	{.name = "socket",
+	 .error = EPROTONOSUPPORT,
+	 .args = {FILTER_ARG(0, FILTER_IN, AF_NETLINK),
+		  FILTER_ARG(2, FILTER_NOT_IN, NETLINK_ROUTE)},
+	 .why = "getaddrinfo needs route netlink; the rest is surface"},
+
+	DENY(bpf, surface),
+	DENY(perf_event_open, surface),
+	DENY(userfaultfd, surface),
+	DENY(add_key, keys),
+	DENY(request_key, keys),
+	DENY(keyctl, keys),
+	DENY(kexec_load, machine),
+	DENY(kexec_file_load, machine),
+	DENY(init_module, machine),
+	DENY(finit_module, machine),
+	DENY(delete_module, machine),
+	DENY(create_module, machine),
+	DENY(query_module, machine),
+	DENY(get_kernel_syms, machine),
+	DENY(mount, mounts),
+	DENY(umount2, mounts),
+	DENY(pivot_root, mounts),
+	DENY(chroot, mounts),
+	DENY(open_tree, mounts),
+	DENY_NUMBER(open_tree_attr, 467, mounts),
+	DENY(move_mount, mounts),
+	DENY(fsopen, mounts),
+	DENY(fsconfig, mounts),
+	DENY(fsmount, mounts),
+	DENY(fspick, mounts),
+	DENY(mount_setattr, mounts),
+	DENY(setns, nested),
+	DENY(swapon, machine),
+	DENY(swapoff, machine),
+	DENY(reboot, machine),
+	DENY(acct, machine),
+	DENY(syslog, "the kernel's log holds addresses and other people's names"),
+	DENY(quotactl, machine),
+	DENY(quotactl_fd, machine),
+	DENY(open_by_handle_at, "opens files by number, past every mount"),
+	DENY(iopl, machine),
+	DENY(ioperm, machine),
+	DENY(settimeofday, machine),
+	DENY(clock_settime, machine),
+	DENY(vhangup, "hangs up the terminal for everybody"),
+	DENY(nfsservctl, machine),
+	DENY(lookup_dcookie, surface),
+	DENY(fanotify_init, surface),
+	DENY(pidfd_getfd, "takes descriptors out of another process"),
+	DENY(kcmp, spying),
+	DENY(process_vm_readv, spying),
+	DENY(process_vm_writev, spying),
+	DENY(process_madvise, spying),
+	DENY(sethostname, machine),
+	DENY(setdomainname, machine),
+	DENY(modify_ldt, surface),
+	{.name = "clone",
+	 .error = EPERM,
+	 .args = {FILTER_ARG(0, FILTER_HAS, NAMESPACE_FLAGS)},
+	 .why = nested},
+	{.name = "unshare",
+	 .error = EPERM,
+	 .args = {FILTER_ARG(0, FILTER_HAS, NAMESPACE_FLAGS)},
+	 .why = nested},
+
+	ABSENT(clone3, "its flags are behind a pointer; every libc falls back to clone"),
+	ABSENT(io_uring_setup, ring),
+	ABSENT(io_uring_enter, ring),
+	ABSENT(io_uring_register, ring),
+
+	{.name = "ioctl",
+	 .error = EPERM,
+	 .args = {FILTER_ARG(1, FILTER_IN, TIOCSTI, TIOCLINUX, TIOCSETD)},
+	 .why = "types into the user's terminal, or loads its line disciplines"},
+	/* PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the query. */
+	{.name = "personality",
+	 .error = EPERM,
+	 .args = {FILTER_ARG(0, FILTER_NOT_IN, 0, 8, 0x20000, 0x40000, 0xffffffff)},
+	 .why = "old personalities weaken the address space"},
+	/* ptrace stays: the command's own pid and user namespace bound it, and leak checkers and
+	   debuggers need it. */
+};
+
+const struct filter filter_command = {
+	.name = "command",
+	.default_error = 0,
+	.rules = rules,
+	.count = sizeof(rules) / sizeof(rules[0]),
+};

@@ -1,0 +1,234 @@
+/* seccomp_gen: prints a filter as a C header. Runs while building, so that no program links
+ * libseccomp or spends its start on compiling rules. libseccomp makes the dispatch (ABI check, a
+ * binary tree over the numbers). It has no way to say "none of these", which unrolled into masks
+ * trebles the filter and the time to load it, so calls with argument rules are sent to small blocks
+ * of ours behind its program: a RET that marks the call becomes a jump to its block. usage:
+ * seccomp_gen command|worker plain|sanitize > HEADER */
+#include "filter.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOW_WORD 0
+#else
+#define LOW_WORD 4
+#endif
+
+struct program {
+	struct sock_filter code[BPF_MAXINSNS];
+	size_t count;
+};
+
+static void emit(struct program *program, uint16_t code, uint8_t yes, uint8_t no, uint32_t k)
+{
+	if (program->count == BPF_MAXINSNS) {
+		fprintf(stderr, "seccomp_gen: the filter is too long\n");
+		exit(EXIT_FAILURE);
+	}
+	program->code[program->count++] = (struct sock_filter){code, yes, no, k};
+}
+
+static uint32_t return_of(int error)
+{
+	return error == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error;
+}
+
+/* Instructions of one argument's test, its load included. */
+static size_t arg_size(const struct filter_arg *arg)
+{
+	switch (arg->test) {
+	case FILTER_IN:
+		return arg->count + 2;
+	case FILTER_NOT_IN:
+		return arg->count + 1;
+	case FILTER_HAS:
+	case FILTER_LACKS:
+		return 2;
+	case FILTER_ANY:
+		break;
+	}
+	return 0;
+}
+
+/* Falls through when the argument matches, else skips to @next instructions after this test's end.
+ */
+static void emit_arg(struct program *program, const struct filter_arg *arg, size_t next)
+{
+	uint32_t offset = offsetof(struct seccomp_data, args) + arg->index * 8 + LOW_WORD;
+
+	emit(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, offset);
+	for (size_t i = 0; i < arg->count && arg->test == FILTER_IN; i++)
+		emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(arg->count - i), 0,
+		     arg->values[i]);
+	if (arg->test == FILTER_IN)
+		emit(program, BPF_JMP | BPF_JA, 0, 0, (uint32_t)next);
+	for (size_t i = 0; i < arg->count && arg->test == FILTER_NOT_IN; i++)
+		emit(program, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(next + arg->count - 1 - i), 0,
+		     arg->values[i]);
+	if (arg->test == FILTER_HAS)
+		emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, (uint8_t)next, arg->values[0]);
+	if (arg->test == FILTER_LACKS)
+		emit(program, BPF_JMP | BPF_JSET | BPF_K, (uint8_t)next, 0, arg->values[0]);
+}
+
+static void emit_rule(struct program *program, const struct filter_rule *rule)
+{
+	size_t rest = 1; /* the RET */
+
+	for (size_t i = 0; i < FILTER_ARGS_MAX; i++)
+		rest += arg_size(&rule->args[i]);
+	for (size_t i = 0; i < FILTER_ARGS_MAX && rule->args[i].test != FILTER_ANY; i++) {
+		rest -= arg_size(&rule->args[i]);
+		emit_arg(program, &rule->args[i], rest);
+	}
+	emit(program, BPF_RET | BPF_K, 0, 0, return_of(rule->error));
+}
+
+static bool is_left_out(const struct filter_rule *rule, bool is_sanitized)
+{
+	return rule->sanitize_only && !is_sanitized;
+}
+
+/* A call is marked by its first rule's index; no table may use SECCOMP_RET_TRACE for itself. */
+static uint32_t mark_of(size_t index)
+{
+	return SECCOMP_RET_TRACE | (uint32_t)index;
+}
+
+static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, size_t index)
+{
+	const struct filter_rule *rule = &filter->rules[index];
+	int call = seccomp_syscall_resolve_name(rule->name);
+	uint32_t action = return_of(rule->error);
+
+	if (index > 0 && strcmp(rule->name, filter->rules[index - 1].name) == 0)
+		return 0; /* in the block of the first */
+	if (rule->args[0].test != FILTER_ANY)
+		action = mark_of(index);
+	if (call == __NR_SCMP_ERROR)
+		call = rule->number != 0 ? rule->number : __NR_SCMP_ERROR;
+	/* A misspelt name must not become a hole. (A call this machine lacks has a pseudo number of
+	 * its own.) */
+	int r = call == __NR_SCMP_ERROR ? -ENOSYS : seccomp_rule_add(dispatch, action, call, 0);
+	if (r < 0)
+		fprintf(stderr, "seccomp_gen: %s: %s\n", rule->name, strerror(-r));
+	return r;
+}
+
+static int build_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, bool is_sanitized)
+{
+	/* Another ABI has other numbers for the same calls (and x32 the same with a bit set). */
+	int r = seccomp_attr_set(dispatch, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+
+	if (r == 0) /* a binary tree over the numbers instead of a list */
+		r = seccomp_attr_set(dispatch, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	for (size_t i = 0; i < filter->count && r == 0; i++) {
+		if (!is_left_out(&filter->rules[i], is_sanitized))
+			r = add_dispatch(dispatch, filter, i);
+	}
+	return r;
+}
+
+static int export_program(scmp_filter_ctx dispatch, struct program *program)
+{
+	FILE *file = tmpfile();
+
+	if (file == NULL)
+		return -errno;
+	int r = seccomp_export_bpf(dispatch, fileno(file));
+	rewind(file);
+	program->count = fread(program->code, sizeof(program->code[0]), BPF_MAXINSNS, file);
+	fclose(file);
+	return r == 0 && program->count == 0 ? -EIO : r;
+}
+
+/* Turns each mark into a jump to the block of its call. */
+static int link_blocks(struct program *program, const struct filter *filter)
+{
+	size_t dispatch_count = program->count;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct filter_rule *rule = &filter->rules[i];
+		size_t block = program->count, marks = 0;
+
+		for (size_t at = 0; at < dispatch_count; at++) {
+			struct sock_filter *code = &program->code[at];
+			if (code->code != (BPF_RET | BPF_K) || code->k != mark_of(i))
+				continue;
+			*code = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA,
+							     (uint32_t)(block - at - 1), 0, 0);
+			marks++;
+		}
+		if (marks == 0)
+			continue;
+		for (size_t same = i; same < filter->count; same++) {
+			if (strcmp(filter->rules[same].name, rule->name) != 0)
+				break;
+			emit_rule(program, &filter->rules[same]);
+		}
+		emit(program, BPF_RET | BPF_K, 0, 0, return_of(filter->default_error));
+	}
+	for (size_t at = 0; at < program->count; at++) {
+		const struct sock_filter *code = &program->code[at];
+		if (code->code == (BPF_RET | BPF_K) &&
+		    (code->k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int print_header(const struct program *program, const char *name)
+{
+	printf("/* Generated by seccomp_gen from seccomp/filter_%s.c. */\n#pragma once\n\n"
+	       "#include <linux/filter.h>\n\nstatic const struct sock_filter seccomp_%s[] = {\n",
+	       name, name);
+	for (size_t i = 0; i < program->count; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", program->code[i].code,
+		       program->code[i].jt, program->code[i].jf, program->code[i].k);
+	printf("};\nenum { seccomp_%s_len = %zu };\n", name, program->count);
+	return fflush(stdout) == 0 ? 0 : -EIO;
+}
+
+static int generate(const struct filter *filter, bool is_sanitized)
+{
+	struct program program = {0};
+	scmp_filter_ctx dispatch = seccomp_init(return_of(filter->default_error));
+
+	if (dispatch == NULL)
+		return -ENOMEM;
+	int r = build_dispatch(dispatch, filter, is_sanitized);
+	if (r == 0)
+		r = export_program(dispatch, &program);
+	if (r == 0)
+		r = link_blocks(&program, filter);
+	if (r == 0)
+		r = print_header(&program, filter->name);
+	seccomp_release(dispatch);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	const struct filter *filter = NULL;
+
+	if (argc == 3 && strcmp(argv[1], filter_command.name) == 0)
+		filter = &filter_command;
+	if (argc == 3 && strcmp(argv[1], filter_worker.name) == 0)
+		filter = &filter_worker;
+	if (filter == NULL) {
+		fprintf(stderr, "usage: seccomp_gen command|worker plain|sanitize\n");
+		return EXIT_FAILURE;
+	}
+
+	int r = generate(filter, strcmp(argv[2], "sanitize") == 0);
+	if (r < 0)
+		fprintf(stderr, "seccomp_gen: %s: %s\n", filter->name, strerror(-r));
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
