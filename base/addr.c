@@ -9,7 +9,7 @@
 
 int addr_parse(const char *text, size_t len, struct addr *ret)
 {
-	struct addr out = {0};
+	struct addr out = { 0 };
 	char copy[ADDR_TEXT_MAX];
 
 	if (len == 0 || len >= sizeof(copy) || memchr(text, '\0', len))
@@ -82,7 +82,7 @@ int addr_parse_loose_v4(const char *text, size_t len, struct addr *ret)
 		return -EINVAL;
 	value |= (uint32_t)parts[count - 1];
 
-	*ret = (struct addr){.family = AF_INET};
+	*ret = (struct addr){ .family = AF_INET };
 	for (size_t i = 0; i < 4; i++)
 		ret->bytes[i] = (uint8_t)(value >> (24 - 8 * i));
 	return 0;
@@ -166,7 +166,7 @@ socklen_t addr_to_sockaddr(const struct addr *addr, uint16_t port, struct sockad
 
 int addr_from_sockaddr(const struct sockaddr *sockaddr, struct addr *ret, uint16_t *ret_port)
 {
-	struct addr out = {.family = (uint8_t)sockaddr->sa_family};
+	struct addr out = { .family = (uint8_t)sockaddr->sa_family };
 	uint16_t port;
 
 	if (sockaddr->sa_family == AF_INET) {

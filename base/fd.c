@@ -94,8 +94,8 @@ union fd_control {
 
 int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count)
 {
-	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	union fd_control control;
 	ssize_t n;
 
@@ -138,7 +138,7 @@ static size_t fd_collect(struct msghdr *message, int *ret_fds)
 
 ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count)
 {
-	struct iovec part = {.iov_base = bytes, .iov_len = max_bytes};
+	struct iovec part = { .iov_base = bytes, .iov_len = max_bytes };
 	union fd_control control;
 	struct msghdr message = {
 		.msg_iov = &part,

@@ -21,7 +21,7 @@ enum log_level log_get_level(void)
 
 void log_write(enum log_level level, const char *format, ...)
 {
-	static const char *const names[] = {"error", "warning", "info", "debug"};
+	static const char *const names[] = { "error", "warning", "info", "debug" };
 	char words[2048], shown[4096], line[4200];
 	int saved = errno;
 	va_list args;

@@ -147,7 +147,7 @@ static void loop_fake_insert(struct loop *loop, struct loop_timer *timer)
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms, loop_fn fn,
 		      void *arg)
 {
-	struct timeval after = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+	struct timeval after = { .tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000 };
 
 	assert(ms >= 0);
 	loop_timer_stop(timer);

@@ -19,7 +19,7 @@ size_t text_visible(char *out, size_t size, const void *bytes, size_t len)
 	size_t used = 0, cut = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		char piece[4] = {(char)at[i]};
+		char piece[4] = { (char)at[i] };
 		size_t n = 1;
 
 		if (at[i] == '\\') {
@@ -133,8 +133,8 @@ int text_to_duration_ms(const char *text, int64_t *ret_ms)
 	static const struct {
 		const char *unit;
 		int64_t ms;
-	} units[] = {{"ms", 1},        {"s", 1000},    {"", 1000},
-		     {"m", 60 * 1000}, {"h", 3600000}, {"d", 86400000}};
+	} units[] = { { "ms", 1 },        { "s", 1000 },    { "", 1000 },
+		      { "m", 60 * 1000 }, { "h", 3600000 }, { "d", 86400000 } };
 	size_t digits = strspn(text, "0123456789");
 	uint64_t value;
 	int r = text_to_u64(text, digits, INT64_MAX / 86400000, &value);
@@ -152,7 +152,7 @@ int text_to_duration_ms(const char *text, int64_t *ret_ms)
 
 void text_bytes(char *out, size_t size, uint64_t bytes)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
 	double value = (double)bytes;
 	size_t unit = 0;
 

@@ -75,7 +75,7 @@ END_TEST
 START_TEST(link_keeps_order_and_passes_descriptors)
 {
 	static struct frame frame;
-	struct heard heard = {0}, other = {0};
+	struct heard heard = { 0 }, other = { 0 };
 	struct loop *loop = loop_new_fake();
 	int pair[2];
 
@@ -109,7 +109,7 @@ END_TEST
 START_TEST(link_that_does_not_keep_up_is_closed)
 {
 	static struct frame frame;
-	struct heard heard = {0};
+	struct heard heard = { 0 };
 	struct loop *loop = loop_new_fake();
 	int pair[2];
 

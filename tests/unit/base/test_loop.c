@@ -10,7 +10,7 @@ static void count(void *arg)
 START_TEST(fake_clock_fires_in_order)
 {
 	struct loop *loop = loop_new_fake();
-	struct loop_timer early = {0}, late = {0};
+	struct loop_timer early = { 0 }, late = { 0 };
 	int first = 0, second = 0;
 
 	loop_timer_start(loop, &late, 100, count, &second);
@@ -31,7 +31,7 @@ START_TEST(deferred_runs_later)
 {
 	for (int fake = 0; fake < 2; fake++) {
 		struct loop *loop = fake ? loop_new_fake() : loop_new();
-		struct loop_timer task = {0};
+		struct loop_timer task = { 0 };
 		int ran = 0;
 
 		loop_defer(loop, &task, count, &ran);

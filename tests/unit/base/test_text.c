@@ -12,15 +12,15 @@ static const struct {
 	const char *in, *want;
 	size_t len, size;
 } shown[] = {
-	{"plain", "plain", 5, 32},
-	{"a\x1b[2Jb", "a\\x1b[2Jb", 6, 32},
-	{"back\\slash", "back\\\\slash", 10, 32},
-	{"nul\0end", "nul\\x00end", 7, 32},
-	{"\xc2\x9b", "\\xc2\\x9b", 2, 32},
-	{"abcdefgh", "abcd...", 8, 8},
-	{"abcdefg", "abcdefg", 7, 8},
-	{"abc\x01", "abc...", 4, 7},
-	{"abc", "..", 3, 3},
+	{ "plain", "plain", 5, 32 },
+	{ "a\x1b[2Jb", "a\\x1b[2Jb", 6, 32 },
+	{ "back\\slash", "back\\\\slash", 10, 32 },
+	{ "nul\0end", "nul\\x00end", 7, 32 },
+	{ "\xc2\x9b", "\\xc2\\x9b", 2, 32 },
+	{ "abcdefgh", "abcd...", 8, 8 },
+	{ "abcdefg", "abcdefg", 7, 8 },
+	{ "abc\x01", "abc...", 4, 7 },
+	{ "abc", "..", 3, 3 },
 };
 
 START_TEST(shows_every_byte)
@@ -37,10 +37,10 @@ static const struct {
 	int want;
 	int64_t ms;
 } durations[] = {
-	{"5", 0, 5000},      {"250ms", 0, 250},  {"2m", 0, 120000},
-	{"1d", 0, 86400000}, {"", -EINVAL, 0},   {"m", -EINVAL, 0},
-	{"-1s", -EINVAL, 0}, {"1w", -EINVAL, 0}, {"99999999999999999999", -ERANGE, 0},
-	{"1 s", -EINVAL, 0},
+	{ "5", 0, 5000 },      { "250ms", 0, 250 },  { "2m", 0, 120000 },
+	{ "1d", 0, 86400000 }, { "", -EINVAL, 0 },   { "m", -EINVAL, 0 },
+	{ "-1s", -EINVAL, 0 }, { "1w", -EINVAL, 0 }, { "99999999999999999999", -ERANGE, 0 },
+	{ "1 s", -EINVAL, 0 },
 };
 
 START_TEST(reads_durations)
@@ -55,7 +55,7 @@ END_TEST
 
 START_TEST(command_lines_are_quoted)
 {
-	const char *argv[] = {"sh", "-c", "echo 'hi' \x1b", "", NULL};
+	const char *argv[] = { "sh", "-c", "echo 'hi' \x1b", "", NULL };
 	auto_free char *line = text_command_line(argv, 200);
 	auto_free char *cut = text_command_line(argv, 10);
 
@@ -67,7 +67,7 @@ END_TEST
 
 START_TEST(errors_are_cut_not_overrun)
 {
-	struct err why = {0};
+	struct err why = { 0 };
 	char big[4000];
 
 	memset(big, 'x', sizeof(big) - 1);
