@@ -79,6 +79,10 @@ int gateway_serve(struct gateway *gw, int socket);
 /* Hands the listeners of @exec (taken) to the worker. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 
+/* Asks the workers to report what is still open and to end; @done runs once, from the loop, when they have or after @wait_ms.
+ * Their going is then no failure: on_worker_gone does not run. */
+void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg);
+
 enum gateway_scope { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION, GATEWAY_ALWAYS };
 
 /* Per destination, since the start; for the trip report. */
