@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""Plays one scenario: a .flow file, read from top to bottom, each line something that happens or must hold.
+
+usage: flow.py [--keep] SALLYPORT FILE.flow
+
+A line is a sentence of the table below; what follows "run:" or "start:" is a shell script that runs in the gate, on the
+same line or indented under it. "#" starts a comment. The grammar is described in docs/HACKING.md."""
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import world as worlds
+from capture import Capture
+from servers import Names, Server, make_certificate
+from world import Gate, World, until
+
+STEPS = []
+
+
+def step(pattern):
+    def add(function):
+        STEPS.append((re.compile(pattern), function))
+        return function
+    return add
+
+
+class Scenario:
+    def __init__(self, sallyport):
+        self.world = World(sallyport)
+        self.capture, self.names = Capture(), Names()
+        self.servers, self.gates, self.options = {}, [], []
+        self.has_dns = True
+        self.mark = 0
+
+    @property
+    def gate(self):
+        assert self.gates, "nothing was started"
+        return self.gates[-1]
+
+    def start(self, script):
+        options = ["--no-tty", "--audit", str(self.world.audit), "--report", "none"]
+        if self.has_dns:
+            options += ["--dns", "127.0.0.1"]
+        policy = self.world.top / "policy"
+        if policy.exists():
+            options += ["--policy", str(policy)]
+        self.gates.append(Gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
+
+    def address(self, word):
+        return self.servers[word].address if word in self.servers else word
+
+    def packets(self):
+        assert self.capture.lost == 0 or not self.capture.read(), "the capture lost packets"
+        return self.capture.read()[self.mark:]
+
+
+# --- the stage -------------------------------------------------------------------------------------------------------
+
+@step(r"server (\w+) (http|https|echoes|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+def server(s, name, kind, ports, names):
+    made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
+    s.servers[name] = made
+    default = "443" if kind == "https" else "80"
+    for port in map(int, (ports or default).split(" and ")):
+        if kind == "https":
+            made.serve_http(port, make_certificate(s.world.work, (names or f"{name}.test").split()))
+        elif kind == "http":
+            made.serve_http(port)
+        elif kind != "refuses":
+            {"echoes": made.echo, "closes": made.close_at_once, "holds": made.hold,
+             "never accepts": made.never_accept}[kind](port)
+    s.mark = len(s.capture.read())  # the stage is not the play
+
+
+@step(r"name ([\w.-]+) (?:is|are) (.+)")
+def name_is(s, name, text):
+    answers = []
+    for part in re.split(r",? then ", text):
+        special = {"silent": None, "failing": "fail", "unknown": "none"}
+        answers.append(special[part] if part in special else [s.address(w) for w in re.split(r" and ", part)])
+    s.names.set(name, answers)
+
+
+@step(r"policy: (.+)")
+def policy(s, line):
+    file = s.world.top / "policy"
+    if not file.exists():
+        file.write_text("version 1\n")
+    for name, server in s.servers.items():
+        line = line.replace("{" + name + "}", server.address)
+    with open(file, "a") as out:
+        out.write(line + "\n")
+
+
+@step(r"option: (.+)")
+def option(s, text):
+    for name, server in s.servers.items():
+        text = text.replace("{" + name + "}", server.address)
+    s.options += text.split()
+
+
+@step(r"questions wait for an answer")
+def patient(s):
+    s.options += ["--default", "ask"]
+
+
+@step(r"without DNS")
+def without_dns(s):
+    s.has_dns = False
+
+
+# --- what happens ----------------------------------------------------------------------------------------------------
+
+@step(r"start: (.+)")
+def start(s, script):
+    s.start(script)
+
+
+@step(r"run: (.+)")
+def run(s, script):
+    s.start(script)
+    s.gate.wait()
+
+
+@step(r"an approver (?:attaches|watches)")
+def attaches(s):
+    s.world.attach()
+
+
+@step(r"the approver dies")
+def approver_dies(s):
+    s.world.watchers[-1].kill()
+    s.world.watchers[-1].wait()
+
+
+@step(r"the approver stops reading")
+def approver_hangs(s):
+    s.world.watchers[-1].send_signal(signal.SIGSTOP)
+
+
+@step(r"question (http|https|tcp) ([\w.:-]+?) port (\d+)(?: with (\d+) waiting)?")
+def question(s, protocol, host, port, waiting):
+    want = (protocol, s.address(host), int(port))
+
+    def asked():
+        found = [q for q in s.world.questions() if (q["protocol"], q["host"], q["port"]) == want]
+        s.found = found
+        if len(found) == 1 and (waiting is None or found[0]["waiting"] == int(waiting)):
+            return found[0]
+        assert len(found) < 2, f"{len(found)} questions for one destination"
+        return None
+
+    try:
+        s.asked = until(asked, 60, "the question")
+    except AssertionError as why:
+        raise AssertionError(f"{why}; open: {s.world.questions()}") from None
+
+
+@step(r"no question")
+def no_question(s):
+    assert not s.world.questions(), f"open: {s.world.questions()}"
+
+
+@step(r"the question goes away")
+def question_goes(s):
+    until(lambda: not s.world.questions(), 20, "the question stayed")
+
+
+@step(r"exactly (\d+) questions? (?:was|were) ever asked")
+def ever_asked(s, count):
+    asked = {r.get("question") or r.get("approval") for r in s.world.records()} - {None, ""}
+    assert len(asked) == int(count), f"{len(asked)} questions in the records: {sorted(asked)}"
+
+
+@step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?")
+def answer(s, action, scope):
+    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), check=True)
+
+
+@step(r"answering again does nothing")
+def late_answer(s):
+    late = s.world.sally("approve", "allow", s.asked["id"])
+    assert late.returncode != 0, "a late answer was accepted"
+
+
+@step(r"kill the (gate|worker|command)")
+def kill(s, what):
+    import os
+    if what == "command":
+        inside = [p for p, name in worlds.descendants(s.gate.process.pid).items() if name in ("curl", "sleep")]
+        assert inside, "no command to kill"
+        for pid in inside:
+            os.kill(pid, signal.SIGKILL)
+        return
+    os.kill(s.gate.process.pid if what == "gate" else s.gate.worker(), signal.SIGKILL)
+
+
+@step(r"interrupt the gate")
+def interrupt(s):
+    s.gate.process.send_signal(signal.SIGTERM)
+
+
+@step(r"wait ([\d.]+) seconds?")
+def wait(s, seconds):
+    time.sleep(float(seconds))
+
+
+@step(r"the gate is ready")
+def ready(s):
+    until(lambda: "ready" in s.gate.text("out"), 20, "the command did not say it is ready")
+
+
+# --- what must hold --------------------------------------------------------------------------------------------------
+
+@step(r"it ends with (\d+)")
+def ends_with(s, status):
+    got = s.gate.wait()
+    assert got == int(status), f"it ended with {got}\n{s.gate.text('err')}"
+
+
+@step(r"it ends badly")
+def ends_badly(s):
+    assert s.gate.wait() != 0, "it ended with 0"
+
+
+@step(r"it is still running")
+def still_running(s):
+    assert s.gate.process.poll() is None, f"it ended with {s.gate.process.returncode}"
+
+
+@step(r"it (prints|says)(?: (\d+) times)?: (.+)")
+def prints(s, stream, times, text):
+    s.gate.wait()
+    got = s.gate.text("out" if stream == "prints" else "err")
+    text = text.replace("\\n", "\n")
+    if times:
+        assert got.count(text) == int(times), f"{got.count(text)} times {text!r} in:\n{got}"
+    else:
+        assert text in got, f"not {text!r} but:\n{got}\n{s.gate.text('err')}"
+
+
+@step(r"it never (prints|says): (.+)")
+def never_prints(s, stream, text):
+    s.gate.wait()
+    got = s.gate.text("out" if stream == "prints" else "err")
+    assert text not in got, f"{text!r} in:\n{got}"
+
+
+@step(r"nothing has left")
+def nothing_left(s):
+    assert not s.packets(), f"left: {sorted(set(s.packets()))}"
+
+
+@step(r"no (dns|tcp|udp) has left")
+def no_kind_left(s, kind):
+    bad = [p for p in s.packets() if (p[2] == 53 if kind == "dns" else p[0] == kind)]
+    assert not bad, f"left: {bad}"
+
+
+@step(r"nothing went to ([\w.:-]+)")
+def nothing_went_to(s, where):
+    bad = [p for p in s.packets() if p[1] == s.address(where)]
+    assert not bad, f"went there: {bad}"
+
+
+@step(r"(\w+) served (\d+) requests?")
+def served(s, name, count):
+    got = len(s.servers[name].requests)
+    assert got == int(count), f"it served {got}: {s.servers[name].requests}"
+
+
+@step(r"(\w+) saw (\d+) connections?")
+def saw(s, name, count):
+    assert s.servers[name].connections == int(count), f"it saw {s.servers[name].connections}"
+
+
+@step(r"(\w+) never saw: (.+)")
+def never_saw(s, name, text):
+    seen = [r for r in s.servers[name].requests if text.lower() in str(r).lower()]
+    assert not seen, f"it saw {seen}"
+
+
+@step(r"([\w.-]+) was looked up (\d+) times?")
+def looked_up(s, name, count):
+    got = [q for q in s.names.queries if q == (name, 1)]
+    assert len(got) == int(count), f"asked: {s.names.queries}"
+
+
+@step(r"(?:a record|(\d+) records) says?: (.+)")
+def record(s, count, text):
+    s.gate.wait()
+    wanted = dict(pair.split("=", 1) for pair in text.replace(",", "").split())
+    found = [r for r in s.world.records() if all(str(r.get(k, "")) == s.address(v) for k, v in wanted.items())]
+    right = len(found) == int(count) if count else bool(found)
+    assert right, f"{len(found)} such records in:\n" + "\n".join(map(str, s.world.records()))
+
+
+@step(r"the records never hold: (.+)")
+def records_never(s, text):
+    assert text not in s.world.audit.read_text(), f"{text!r} is in the records"
+
+
+@step(r"the audit log is whole")
+def audit_is_whole(s):
+    s.gate.wait()
+    s.world.sally("audit", "verify", str(s.world.audit), check=True)
+
+
+@step(r"the user's policy holds: (.+)")
+def user_policy(s, text):
+    file = s.world.top / "config/sallyport/policy"
+    got = file.read_text() if file.exists() else ""
+    assert got.count(text) == 1, f"{got.count(text)} times {text!r} in:\n{got}"
+
+
+@step(r"the user has no policy")
+def no_user_policy(s):
+    assert not (s.world.top / "config/sallyport/policy").exists()
+
+
+@step(r"nothing is left of it")
+def nothing_is_left(s):
+    def gone():
+        worlds.reap()
+        s.gate.process.poll()
+        watchers = {w.pid for w in s.world.watchers}
+        import os
+        return not {p: n for p, n in worlds.descendants(os.getpid()).items() if p not in watchers}
+    import os
+    try:
+        until(gone, 10, "processes are left")
+    except AssertionError as why:
+        raise AssertionError(f"{why}: {worlds.descendants(os.getpid())}") from None
+
+
+# --- reading and playing ---------------------------------------------------------------------------------------------
+
+def read(path):
+    """[(line number, sentence)], with indented lines joined to the sentence they stand under."""
+    sentences = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line[0].isspace():
+            first, text = sentences[-1]
+            sentences[-1] = (first, text + (" " if text.endswith(":") else "\n") + line.strip())
+        else:
+            sentences.append((number, line.strip()))
+    return sentences
+
+
+def meaning(sentence):
+    for pattern, function in STEPS:
+        found = re.fullmatch(pattern, sentence, re.S)
+        if found:
+            return function, found.groups()
+    raise SystemExit(f"no such sentence: {sentence}")
+
+
+def show_failure(s, path, number, sentence, why):
+    print(f"{path}:{number}: {sentence.splitlines()[0]}\n    {why}")
+    for gate in s.gates:
+        for stream in ("out", "err"):
+            text = gate.text(stream)[-3000:]
+            if text:
+                print(f"--- {gate.name} {stream}\n{text}")
+    if s.world.audit.exists():
+        print(f"--- records\n{s.world.audit.read_text()[-3000:]}")
+
+
+def main():
+    keep = "--keep" in sys.argv
+    sallyport, name = [w for w in sys.argv[1:] if w != "--keep"]
+    path = pathlib.Path(name)
+    play = [(number, sentence, *meaning(sentence)) for number, sentence in read(path)]
+    worlds.enter_namespace()
+    s = Scenario(sallyport)
+    try:
+        for number, sentence, function, words in play:
+            try:
+                function(s, *words)
+            except (AssertionError, subprocess.TimeoutExpired) as why:
+                show_failure(s, path, number, sentence, why)
+                return 1
+        print(f"{path.stem}: {len(play)} sentences hold")
+        return 0
+    finally:
+        s.world.close(keep)
+        if keep:
+            print(f"kept: {s.world.top}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""servers: what the gate dials in a scenario: web servers, servers that misbehave, and a DNS server that can lie."""
+import http.server
+import os
+import socket
+import socketserver
+import ssl
+import struct
+import subprocess
+import threading
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """Answers "NAME METHOD PATH", and a POST with its body. The path may ask for more: /bytes/N, /status/N."""
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        world = self.server.world
+        world.requests.append((self.command, self.path, self.headers.get("Host"), dict(self.headers)))
+        body = f"{world.name} {self.command} {self.path}\n".encode()
+        if self.command in ("POST", "PUT"):
+            body = self.read_body()
+        status = 200
+        if self.path.startswith("/bytes/"):
+            body = b"x" * int(self.path.split("/")[2])
+        if self.path.startswith("/status/"):
+            status = int(self.path.split("/")[2])
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_OPTIONS = answer
+
+    def read_body(self):
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def log_message(self, *_):
+        pass
+
+
+class Quiet(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+    daemon_threads = True
+    allow_reuse_address = True
+    context = None
+
+    def finish_request(self, request, client):
+        if self.context:
+            request.settimeout(20)
+            try:
+                request = self.context.wrap_socket(request, server_side=True)
+            except OSError:
+                return
+        super().finish_request(request, client)
+
+    def handle_error(self, request, client):
+        pass  # the client left: what a scenario wants to see is on the other side
+
+    def process_request(self, request, client):
+        self.world.connections += 1
+        super().process_request(request, client)
+
+
+class Server:
+    """One named server on an address of its own; @requests and @connections are what it saw."""
+
+    def __init__(self, name, address):
+        self.name, self.address = name, address
+        self.requests, self.connections, self.kept = [], 0, []
+
+    def serve_http(self, port, context=None, handler=Page):
+        server = Quiet((self.address, port), handler)
+        server.world, server.context = self, context
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def _listen(self, port, backlog=1024):
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((self.address, port))
+        listener.listen(backlog)
+        self.kept.append(listener)
+        return listener
+
+    def serve_each(self, port, handle):
+        listener = self._listen(port)
+
+        def accept():
+            while True:
+                connection, _ = listener.accept()
+                self.connections += 1
+                threading.Thread(target=handle, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+
+    def echo(self, port):
+        def handle(connection):
+            with connection:
+                while data := connection.recv(65536):
+                    connection.sendall(data)
+        self.serve_each(port, handle)
+
+    def close_at_once(self, port):
+        self.serve_each(port, lambda connection: connection.close())
+
+    def hold(self, port):
+        """Takes connections and never says a word."""
+        self.serve_each(port, self.kept.append)
+
+    def never_accept(self, port):
+        """A listener whose queue is full: a SYN gets no answer."""
+        listener = self._listen(port, 0)
+        for _ in range(2):
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+            self.kept.append(client)
+
+
+def make_certificate(folder, names):
+    """A CA in @folder/ca.pem and a server certificate for @names; an SSL context that shows it."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
+
+    if not os.path.exists(f"{folder}/ca.pem"):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.pem",
+                "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    stem = names[0]
+    with open(f"{folder}/{stem}.ext", "w") as file:
+        file.write("subjectAltName=" + ",".join(f"DNS:{n}" for n in names) + "\nextendedKeyUsage=serverAuth\n")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={stem}",
+            "-keyout", f"{stem}.key", "-out", f"{stem}.csr")
+    openssl("x509", "-req", "-in", f"{stem}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", f"{stem}.ext", "-out", f"{stem}.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/{stem}.pem", f"{folder}/{stem}.key")
+    return context
+
+
+class Names:
+    """A DNS server for A and AAAA. Each name has a list of answers; the last one stays. None: no answer at all."""
+
+    def __init__(self, address="127.0.0.1", port=53):
+        self.answers, self.queries = {}, []
+        names = self
+
+        class Datagram(socketserver.BaseRequestHandler):
+            def handle(self):
+                data, sock = self.request
+                if reply := names.reply(data):
+                    sock.sendto(reply, self.client_address)
+
+        class Threaded(socketserver.ThreadingUDPServer):
+            daemon_threads = True
+            max_packet_size = 4096
+
+        server = Threaded((address, port), Datagram)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def set(self, name, answers):
+        self.answers[name] = list(answers)
+
+    def next_answer(self, name, kind):
+        """A list of addresses, "fail", or None; a sequence advances with each question for A."""
+        known = self.answers.get(name)
+        if known is None:
+            return "none"
+        return known.pop(0) if kind == 1 and len(known) > 1 else known[0]
+
+    def reply(self, data):
+        name, at = [], 12
+        while data[at]:
+            name.append(data[at + 1:at + 1 + data[at]].decode("ascii", "replace"))
+            at += 1 + data[at]
+        kind = struct.unpack("!H", data[at + 1:at + 3])[0]
+        question = data[12:at + 5]
+        host = ".".join(name).lower()
+        self.queries.append((host, kind))
+        answer = self.next_answer(host, kind)
+        if answer is None:
+            return None
+        code = {"fail": 2, "none": 3}.get(answer if isinstance(answer, str) else "", 0)
+        records = b""
+        count = 0
+        for address in [] if code else answer:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            if kind == (28 if family == socket.AF_INET6 else 1):
+                packed = socket.inet_pton(family, address)
+                records += b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(packed)) + packed
+                count += 1
+        return data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, count, 0, 0) + question + records

@@ -1,0 +1,188 @@
+"""world: where a scenario happens. A network namespace with nothing but lo, addresses that policy takes for public ones,
+folders of its own, and the gates that run in it."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+IN_NAMESPACE = "SALLYPORT_TEST_NAMESPACE"
+NETWORK = "50.0.0"  # public by every registry; here it is on lo, and nothing but lo exists
+PR_SET_CHILD_SUBREAPER = 36
+SKIP = 77  # meson's word for a skipped test
+
+
+def enter_namespace():
+    """Starts this program again in a network namespace of its own; skips where the kernel refuses one."""
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    if IN_NAMESPACE not in os.environ:
+        how = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
+        tried = subprocess.run([*how, "unshare", "-U", "true"], capture_output=True, text=True)
+        if tried.returncode:
+            print(f"skip: no namespaces here: {tried.stderr.strip()}\n0 passed, 0 failed, 1 skipped")
+            sys.exit(SKIP)
+        os.environ[IN_NAMESPACE] = "1"
+        os.execvp(how[0], [*how, sys.executable, *sys.argv])
+    ip("link", "set", "lo", "up")
+    ip("route", "add", "local", f"{NETWORK}.0/24", "dev", "lo")
+    become_subreaper()
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def become_subreaper():
+    """Orphans become our children, so that "nothing is left" can be looked up and nothing outlives us."""
+    import ctypes
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def processes():
+    """{pid: (parent, name, state)} of every process that can be seen."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+        except OSError:
+            continue
+        name = stat[stat.index("(") + 1:stat.rindex(")")]
+        rest = stat[stat.rindex(")") + 2:].split()
+        found[int(entry.name)] = (int(rest[1]), name, rest[0])
+    return found
+
+
+def descendants(root):
+    """Living processes under @root: {pid: name}."""
+    known = processes()
+    under, grew = {root}, True
+    while grew:
+        new = {pid for pid, (parent, _, _) in known.items() if parent in under} - under
+        under |= new
+        grew = bool(new)
+    return {pid: known[pid][1] for pid in under - {root} if known[pid][2] not in "ZX"}
+
+
+def reap():
+    """Collects orphans that ended; never a Popen's own child, which it still waits for."""
+    owned = {gate.process.pid for gate in Gate.all}
+    for pid, (parent, _, state) in processes().items():
+        if parent == os.getpid() and state == "Z" and pid not in owned:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
+def until(condition, seconds, what):
+    """Waits for @condition() to become true and returns its value; says @what never happened."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} (waited {seconds:g} s)")
+        time.sleep(0.03)
+
+
+class Gate:
+    """One `sallyport run`."""
+    all = []
+
+    def __init__(self, world, options, script, name):
+        self.name, self.world = name, world
+        self.out, self.err = world.top / f"{name}.out", world.top / f"{name}.err"
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.process = subprocess.Popen([world.sallyport, "run", *options, "--", "sh", "-c", script],
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=world.env,
+                                            cwd=world.work)
+        Gate.all.append(self)
+
+    def wait(self, seconds=60):
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} did not end within {seconds} s") from None
+        return status if status >= 0 else 128 - status
+
+    def text(self, stream):
+        return (self.out if stream == "out" else self.err).read_text(errors="replace")
+
+    def worker(self):
+        """The process that holds the listeners: the gate's only direct child in the gate's own network."""
+        ours = os.readlink("/proc/self/ns/net")
+        for pid, (parent, _, _) in processes().items():
+            try:
+                if parent == self.process.pid and os.readlink(f"/proc/{pid}/ns/net") == ours:
+                    return pid
+            except OSError:
+                continue
+        raise AssertionError(f"{self.name} has no worker")
+
+
+class World:
+    def __init__(self, sallyport):
+        self.sallyport = os.path.abspath(sallyport)
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="sallyport-test-"))
+        self.work = self.top / "work"
+        self.work.mkdir()
+        self.audit = self.top / "audit.jsonl"
+        self.env = {**os.environ, "HOME": str(self.top / "home"), "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+        for name in ("home", "runtime", "state", "config"):
+            (self.top / name).mkdir(mode=0o700)
+        self.env |= {"XDG_RUNTIME_DIR": str(self.top / "runtime"), "XDG_STATE_HOME": str(self.top / "state"),
+                     "XDG_CONFIG_HOME": str(self.top / "config")}
+        for name in list(self.env):
+            if name.lower().endswith("_proxy"):
+                del self.env[name]
+        self.addresses = 9
+        self.watchers = []
+
+    def new_address(self):
+        self.addresses += 1
+        return f"{NETWORK}.{self.addresses}"
+
+    def sally(self, *words, check=False):
+        run = subprocess.run([self.sallyport, *words], env=self.env, capture_output=True, text=True, timeout=30,
+                             cwd=self.top, stdin=subprocess.DEVNULL)
+        if check and run.returncode:
+            raise AssertionError(f"sallyport {' '.join(words)}: {run.returncode}: {run.stderr or run.stdout}")
+        return run
+
+    def questions(self):
+        """What `approve list --json` says is open: [{id, protocol, host, port, waiting, commands}]"""
+        text = self.sally("approve", "list", "--json").stdout.strip()
+        if not text:
+            return []
+        try:
+            listed = json.loads(text)
+        except ValueError:
+            listed = [json.loads(line) for line in text.splitlines()]
+        return listed if isinstance(listed, list) else [listed]
+
+    def records(self):
+        if not self.audit.exists():
+            return []
+        return [json.loads(line) for line in self.audit.read_text().splitlines() if line.startswith("{")]
+
+    def attach(self):
+        """Somebody who watches, so that the gate has whom to ask."""
+        with open(self.top / "watch.out", "ab") as out:
+            self.watchers.append(subprocess.Popen([self.sallyport, "approve", "watch", "--json"], env=self.env,
+                                                  stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.top))
+
+    def close(self, keep):
+        for pid in descendants(os.getpid()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if not keep:
+            shutil.rmtree(self.top, ignore_errors=True)
