@@ -17,7 +17,7 @@ struct resolver;
 struct resolve_query;
 
 struct resolve_answer {
-	enum policy_reason reason; /* POLICY_DONE, POLICY_DNS_FAILED, POLICY_DNS_TIMEOUT */
+	enum policy_reason reason; /* POLICY_DONE, POLICY_DNS_FAILED, POLICY_DNS_TIMEOUT, POLICY_OVERLOADED */
 	bool is_mapped;		   /* the operator named these addresses (--resolve) */
 	size_t count;
 	struct addr addrs[RESOLVE_ADDRS_MAX]; /* in order of preference, families interleaved (RFC 8305 §4) */

@@ -1,0 +1,355 @@
+#include "proxy/dial.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "proxy/inner.h"
+#include "proxy/race.h"
+#include "proxy/resolve.h"
+
+#define DIALS_MAX 4096
+
+struct dial_inner {
+	LIST_ENTRY(dial_inner) link;
+	uint64_t exec;
+	struct inner *inner;
+};
+
+struct dialer {
+	struct loop *loop;
+	struct resolver *resolver;
+	const struct policy *policy;
+	LIST_HEAD(, dial) dials;
+	size_t dial_count;
+	LIST_HEAD(, dial_inner) inners;
+};
+
+/* At any moment one of @query, @request, @race or @task is what it waits for. */
+struct dial {
+	LIST_ENTRY(dial) link;
+	struct dialer *dialer;
+	uint64_t exec;
+	struct policy_destination dst;
+	dial_fn done;
+	void *arg;
+	struct resolve_query *query;
+	struct inner_request *request;
+	struct race *race;
+	struct loop_timer task;
+	struct dial_result
+		result;        /* its verdict is the one submitted until a denial takes its place */
+	struct addr inside[2]; /* loopback addresses still to be tried, when dialled inside */
+	size_t inside_count;
+};
+
+static void dial_free(struct dial *dial)
+{
+	loop_timer_stop(&dial->task);
+	resolve_withdraw(dial->query);
+	inner_withdraw(dial->request);
+	race_withdraw(dial->race);
+	fd_close(dial->result.fd);
+	LIST_REMOVE(dial, link);
+	dial->dialer->dial_count--;
+	free(dial);
+}
+
+/* The last thing that happens to a dial. */
+static void deliver(void *arg)
+{
+	struct dial *dial = arg;
+	struct dial_result result = dial->result;
+	dial_fn done = dial->done;
+
+	arg = dial->arg;
+	dial->result.fd = -1;
+	dial_free(dial);
+	done(&result, arg);
+}
+
+static void settle(struct dial *dial)
+{
+	loop_defer(dial->dialer->loop, &dial->task, deliver, dial);
+}
+
+/* The rule that allowed it is not why it failed, so it is not named. */
+__attribute__((format(printf, 3, 4))) static void deny(struct dial *dial, enum policy_reason reason,
+						       const char *format, ...)
+{
+	struct policy_verdict *verdict = &dial->result.verdict;
+	va_list args;
+
+	*verdict = (struct policy_verdict){ .action = POLICY_DENY, .reason = reason };
+	va_start(args, format);
+	(void)vsnprintf(dial->result.cause, sizeof(dial->result.cause), format,
+			args); /* cut is fine */
+	va_end(args);
+	settle(dial);
+}
+
+static enum policy_reason reason_of(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+		return POLICY_CONNECT_REFUSED;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+	case ENETDOWN:
+	case EAFNOSUPPORT: /* a kernel without IPv6 */
+		return POLICY_CONNECT_UNREACHABLE;
+	case ETIMEDOUT:
+		return POLICY_CONNECT_TIMEOUT;
+	case EMFILE:
+	case ENFILE:
+		return POLICY_OVERLOADED;
+	default:
+		return POLICY_CONNECT_FAILED;
+	}
+}
+
+static void inside_next(struct dial *dial);
+
+static void on_race(int fd, const struct addr *addr, void *arg)
+{
+	struct dial *dial = arg;
+	char text[ADDR_PORT_MAX];
+
+	dial->race = NULL;
+	dial->result.addr = *addr;
+	if (fd >= 0) {
+		dial->result.fd = fd;
+		deliver(dial);
+		return;
+	}
+	if (fd == -ECONNREFUSED && dial->inside_count > 0) {
+		inside_next(dial);
+		return;
+	}
+	deny(dial, reason_of(-fd), "%s: %s", addr_port_text(addr, dial->dst.port, text),
+	     strerror(-fd));
+}
+
+/* Every address of the answer has to pass, not only the one that would be dialled: a name that is
+ * public and private at once is either an attack on this very check (rebinding) or a mistake, and
+ * which address is dialled is chance. */
+static bool are_addrs_allowed(struct dial *dial, const struct addr *addrs, size_t count,
+			      bool is_mapped)
+{
+	struct policy_verdict asked = dial->result.verdict, answer, refusal;
+	const struct addr *refused = NULL;
+	char text[ADDR_TEXT_MAX];
+
+	asked.may_private |= is_mapped; /* the operator named the address */
+	for (size_t i = 0; i < count; i++) {
+		answer = (struct policy_verdict){ 0 };
+		policy_decide_address(dial->dialer->policy, &dial->dst, &asked, &addrs[i], &answer);
+		if (answer.action == POLICY_ALLOW)
+			continue;
+		if (refused && answer.reason != POLICY_METADATA_ADDRESS)
+			continue;
+		refused = &addrs[i];
+		refusal = answer;
+	}
+	if (!refused)
+		return true;
+	(void)addr_text(refused, text);
+	if (count > 1)
+		deny(dial, refusal.reason, "%s, one of its %zu addresses, is refused", text, count);
+	else
+		deny(dial, refusal.reason, "the address %s is refused", text);
+	dial->result.addr = *refused;
+	dial->result.verdict = refusal;
+	dial->result.verdict.action = POLICY_DENY; /* also if it said "ask" */
+	return false;
+}
+
+static void connect_checked(struct dial *dial, const struct addr *addrs, size_t count,
+			    bool is_mapped)
+{
+	if (are_addrs_allowed(dial, addrs, count, is_mapped))
+		dial->race =
+			race_start(dial->dialer->loop, addrs, count, dial->dst.port, on_race, dial);
+}
+
+static void on_resolved(const struct resolve_answer *answer, void *arg)
+{
+	struct dial *dial = arg;
+
+	dial->query = NULL;
+	if (answer->reason == POLICY_DONE && answer->count > 0)
+		connect_checked(dial, answer->addrs, answer->count, answer->is_mapped);
+	else
+		deny(dial, answer->reason == POLICY_DONE ? POLICY_DNS_FAILED : answer->reason, "%s",
+		     answer->cause);
+}
+
+static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)
+{
+	struct dial_inner *entry;
+
+	LIST_FOREACH (entry, &dialer->inners, link) {
+		if (entry->exec == exec)
+			return entry;
+	}
+	return NULL;
+}
+
+static void on_inner(int socket, void *arg)
+{
+	struct dial *dial = arg;
+	struct addr addr = dial->inside[0];
+
+	dial->request = NULL;
+	if (socket >= 0) {
+		dial->inside[0] = dial->inside[1];
+		dial->inside_count--;
+		dial->race = race_start_with(dial->dialer->loop, socket, &addr, dial->dst.port,
+					     on_race, dial);
+		return;
+	}
+	switch (socket) {
+	case -EPIPE:
+		deny(dial, POLICY_EXEC_ENDED, "the sandbox is gone");
+		return;
+	case -ETIMEDOUT:
+		deny(dial, POLICY_CONNECT_TIMEOUT, "the sandbox's init did not hand out a socket");
+		return;
+	case -EAGAIN:
+		deny(dial, POLICY_OVERLOADED, "too many connections to the command's own loopback");
+		return;
+	default:
+		deny(dial, POLICY_CONNECT_FAILED, "the sandbox has no socket for %s",
+		     addr.family == AF_INET ? "127.0.0.1" : "::1");
+		return;
+	}
+}
+
+static void inside_next(struct dial *dial)
+{
+	struct dial_inner *entry = find_inner(dial->dialer, dial->exec);
+
+	if (!entry)
+		deny(dial, POLICY_EXEC_ENDED, "the sandbox is gone");
+	else
+		dial->request = inner_ask(entry->inner, dial->inside[0].family, on_inner, dial);
+}
+
+/* No policy_decide_address() here: the address means the sandbox's own loopback, and only there is
+ * it dialled. So what it is must be beyond doubt. */
+static void inside_begin(struct dial *dial)
+{
+	static const struct addr loopback[] = { { AF_INET, { 127, 0, 0, 1 } },
+						{ AF_INET6, { [15] = 1 } } };
+	const struct addr *literal = &dial->dst.addr;
+
+	if (!policy_destination_is_loopback(&dial->dst)) {
+		deny(dial, POLICY_CONNECT_FAILED, "not a loopback address");
+	} else if (literal->family != 0) {
+		dial->inside[0] = *literal;
+		dial->inside_count = 1;
+		inside_next(dial);
+	} else {
+		memcpy(dial->inside, loopback, sizeof(loopback));
+		dial->inside_count = ARRAY_SIZE(loopback);
+		inside_next(dial);
+	}
+}
+
+static void begin(struct dial *dial)
+{
+	struct dialer *dialer = dial->dialer;
+
+	if (dial->result.verdict.action != POLICY_ALLOW)
+		settle(dial); /* nobody may dial that: the denial goes back as it came */
+	else if (dialer->dial_count > DIALS_MAX)
+		deny(dial, POLICY_OVERLOADED, "too many connections are being made");
+	else if (dial->result.verdict.reason == POLICY_INSIDE)
+		inside_begin(dial);
+	else if (dial->dst.addr.family != 0)
+		connect_checked(dial, &dial->dst.addr, 1, false);
+	else
+		dial->query = resolve_start(dialer->resolver, dial->dst.host, on_resolved, dial);
+}
+
+struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct policy_destination *dst,
+			const struct policy_verdict *verdict, dial_fn done, void *arg)
+{
+	struct dial *dial = mem_new(sizeof(*dial));
+
+	dial->dialer = dialer;
+	dial->exec = exec;
+	dial->dst = *dst;
+	dial->result.fd = -1;
+	dial->result.verdict = *verdict;
+	dial->done = done;
+	dial->arg = arg;
+	LIST_INSERT_HEAD(&dialer->dials, dial, link);
+	dialer->dial_count++;
+	begin(dial);
+	return dial;
+}
+
+void dial_withdraw(struct dial *dial)
+{
+	if (dial)
+		dial_free(dial);
+}
+
+struct dialer *dialer_new(struct loop *loop, struct resolver *resolver, const struct policy *policy)
+{
+	struct dialer *dialer = mem_new(sizeof(*dialer));
+
+	dialer->loop = loop;
+	dialer->resolver = resolver;
+	dialer->policy = policy;
+	LIST_INIT(&dialer->dials);
+	LIST_INIT(&dialer->inners);
+	return dialer;
+}
+
+void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner)
+{
+	struct dial_inner *entry = mem_new(sizeof(*entry));
+
+	dialer_clear_inner(dialer, exec);
+	entry->exec = exec;
+	entry->inner = inner_new(dialer->loop, inner);
+	LIST_INSERT_HEAD(&dialer->inners, entry, link);
+}
+
+void dialer_clear_inner(struct dialer *dialer, uint64_t exec)
+{
+	struct dial_inner *entry = find_inner(dialer, exec);
+	struct dial *dial;
+
+	if (!entry)
+		return;
+	LIST_FOREACH (dial, &dialer->dials, link) {
+		if (dial->exec != exec || !dial->request)
+			continue;
+		inner_withdraw(dial->request);
+		dial->request = NULL;
+		deny(dial, POLICY_EXEC_ENDED, "the sandbox is gone");
+	}
+	LIST_REMOVE(entry, link);
+	inner_free(entry->inner);
+	free(entry);
+}
+
+void dialer_free(struct dialer *dialer)
+{
+	if (!dialer)
+		return;
+	while (!LIST_EMPTY(&dialer->dials))
+		dial_free(LIST_FIRST(&dialer->dials));
+	while (!LIST_EMPTY(&dialer->inners))
+		dialer_clear_inner(dialer, LIST_FIRST(&dialer->inners)->exec);
+	free(dialer);
+}
