@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HELLO_MAX_BYTES 16384 /* of the hello; more is refused */
+#define HELLO_MAX_BYTES	  16384 /* of the hello; more is refused */
+#define HELLO_MAX_RECORDS 64	/* that it may be spread over */
+#define HELLO_MAX_STREAM  (HELLO_MAX_BYTES + 5 * HELLO_MAX_RECORDS) /* a buffer of this size never meets -EAGAIN when full */
 
 struct hello {
 	char server_name[256]; /* as sent, NUL-terminated; "" : none */

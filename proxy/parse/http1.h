@@ -27,7 +27,7 @@ struct http1_head {
 	struct http1_span scheme;	/* ABSOLUTE: "http" … */
 	struct http1_span host;		/* ABSOLUTE, AUTHORITY: without brackets or port, as sent */
 	uint16_t port;			/* ABSOLUTE: the default where none was sent; AUTHORITY: required */
-	struct http1_span path;		/* ABSOLUTE: path and query, as sent; empty: "/" */
+	struct http1_span path;		/* ORIGIN, ABSOLUTE: path and query, as sent; empty: "/", or "*" for OPTIONS */
 	struct http1_span userinfo;	/* ABSOLUTE: present (len > 0) is for the caller to refuse or strip; never log it */
 	struct http1_span host_field;	/* the Host field's value; len 0: absent or empty */
 	uint16_t host_field_port;	/* 0: none was sent */
@@ -46,7 +46,8 @@ struct http1_head {
 };
 
 /* -EAGAIN: not whole yet (call again with more; @buffer from the same start). -E2BIG: over a limit. -EBADMSG: refused, *@ret_cause
- * is a static sentence. 0: @ret is filled. Restarting costs at most one scan of what is new: keep *@scanned (0 at first). */
+ * is a static sentence. 0: @ret is filled. Restarting costs at most one scan of what is new: keep *@scanned (0 at first; it is 0
+ * again once a head was whole). */
 int http1_parse_request(const char *buffer, size_t len, size_t *scanned, struct http1_head *ret, const char **ret_cause);
 /* @method: of the request it answers (HEAD, CONNECT change the body). */
 int http1_parse_response(const char *buffer, size_t len, size_t *scanned, struct http1_span method,
@@ -61,11 +62,13 @@ bool http1_is_hop_by_hop(const struct http1_head *head, const struct http1_field
 /* Incremental chunked decoder. Zeroed is the start. */
 struct http1_chunked {
 	uint64_t left;
-	uint32_t line; /* bytes of the current size line or trailer so far */
+	uint32_t line; /* bytes of the current size line or trailer name so far */
 	uint32_t trailer_bytes;
 	uint8_t state;
+	char name[24]; /* of the current trailer field, as far as it fits */
 };
 /* Consumes from @bytes: *@ret_used bytes were consumed, of which the payload is *@ret_data (one span, may be empty). 0: go on (call
- * again with the rest, or more), 1: the body is whole, -EBADMSG: refused. Extensions and trailers are dropped. */
+ * again with the rest, or more), 1: the body is whole, -EBADMSG: refused. Extensions and trailers are dropped. It stops behind a
+ * chunk's payload, and without payload only at the end of @bytes. */
 int http1_chunked_feed(struct http1_chunked *decoder, const char *bytes, size_t len, size_t *ret_used,
 		       struct http1_span *ret_data);

@@ -1,0 +1,270 @@
+#include "proxy/parse/hello.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define RECORD_HEADER    5
+#define RECORD_MAX       16384 /* RFC 8446 §5.1 */
+#define RECORD_HANDSHAKE 22
+#define MESSAGE_HEADER   4
+#define CLIENT_HELLO     1
+#define RANDOM_BYTES     32
+#define SESSION_ID_MAX   32
+#define EXTENSIONS_MAX   128
+#define NAME_MAX_BYTES   255
+
+enum extension {
+	EXTENSION_SERVER_NAME = 0,
+	EXTENSION_ALPN = 16,
+	EXTENSION_ECH = 0xfe0d,
+};
+
+/* What is left to read of something with a length of its own. */
+struct reader {
+	const uint8_t *at;
+	size_t left;
+};
+
+/* All readers return 0, or -EBADMSG when there is less than what is asked for. */
+static int read_bytes(struct reader *from, size_t len, struct reader *ret)
+{
+	if (from->left < len)
+		return -EBADMSG;
+	*ret = (struct reader){ from->at, len };
+	from->at += len;
+	from->left -= len;
+	return 0;
+}
+
+static int read_number(struct reader *from, size_t bytes, size_t *ret)
+{
+	struct reader number;
+	size_t value = 0;
+
+	if (read_bytes(from, bytes, &number) < 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < bytes; i++)
+		value = value << 8 | number.at[i];
+	*ret = value;
+	return 0;
+}
+
+/* A vector of RFC 8446 §3.4: a length of @length_bytes, then as many bytes, from @min to @max. */
+static int read_vector(struct reader *from, size_t length_bytes, size_t min, size_t max,
+		       struct reader *ret)
+{
+	size_t len;
+
+	if (read_number(from, length_bytes, &len) < 0 || len < min || len > max)
+		return -EBADMSG;
+	return read_bytes(from, len, ret);
+}
+
+/* Letters, digits, hyphen, dot, and the underscore that some names have in spite of it all. */
+static bool is_name_byte(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_';
+}
+
+/* RFC 6066 §3: a list, but one with a single type and a single name of each, so exactly one entry.
+ */
+static int parse_server_name(struct reader extension, struct hello *hello)
+{
+	struct reader list, name;
+	size_t type;
+
+	if (read_vector(&extension, 2, 1, UINT16_MAX, &list) < 0 || extension.left > 0)
+		return -EBADMSG;
+	if (read_number(&list, 1, &type) < 0 || type != 0)
+		return -EBADMSG;
+	if (read_vector(&list, 2, 1, NAME_MAX_BYTES, &name) < 0 || list.left > 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < name.left; i++) {
+		if (!is_name_byte(name.at[i]))
+			return -EBADMSG;
+	}
+	memcpy(hello->server_name, name.at, name.left);
+	hello->server_name[name.left] = '\0';
+	hello->has_server_name = true;
+	return 0;
+}
+
+/* RFC 7301 §3.1 */
+static int parse_alpn(struct reader extension, struct hello *hello)
+{
+	struct reader list, name;
+
+	if (read_vector(&extension, 2, 2, UINT16_MAX, &list) < 0 || extension.left > 0)
+		return -EBADMSG;
+	while (list.left > 0) {
+		if (read_vector(&list, 1, 1, UINT8_MAX, &name) < 0)
+			return -EBADMSG;
+		if (name.left == 2 && memcmp(name.at, "h2", 2) == 0)
+			hello->offers_h2 = true;
+	}
+	return 0;
+}
+
+static int parse_extension(size_t type, struct reader body, struct hello *hello)
+{
+	switch (type) {
+	case EXTENSION_SERVER_NAME:
+		return parse_server_name(body, hello);
+	case EXTENSION_ALPN:
+		return parse_alpn(body, hello);
+	case EXTENSION_ECH:
+		hello->has_ech = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* RFC 8446 §4.2: no type twice, whether we read it or not: the two ends might not pick the same
+ * one. */
+static int parse_extensions(struct reader list, struct hello *hello)
+{
+	uint16_t seen[EXTENSIONS_MAX];
+	size_t count = 0;
+
+	while (list.left > 0) {
+		struct reader body;
+		size_t type;
+
+		if (read_number(&list, 2, &type) < 0 ||
+		    read_vector(&list, 2, 0, UINT16_MAX, &body) < 0)
+			return -EBADMSG;
+		if (count == EXTENSIONS_MAX)
+			return -EBADMSG;
+		for (size_t i = 0; i < count; i++) {
+			if (seen[i] == type)
+				return -EBADMSG;
+		}
+		seen[count++] = (uint16_t)type;
+		if (parse_extension(type, body, hello) < 0)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+/* RFC 8446 §4.1.2, RFC 5246 §7.4.1.2. @body: of the message, all of it. */
+static int parse_body(struct reader body, struct hello *hello)
+{
+	struct reader skipped, suites, extensions;
+	size_t version;
+
+	if (read_number(&body, 2, &version) < 0 || version >> 8 != 3)
+		return -EBADMSG;
+	if (read_bytes(&body, RANDOM_BYTES, &skipped) < 0 ||
+	    read_vector(&body, 1, 0, SESSION_ID_MAX, &skipped) < 0 ||
+	    read_vector(&body, 2, 2, UINT16_MAX, &suites) < 0 || suites.left % 2 != 0 ||
+	    read_vector(&body, 1, 1, UINT8_MAX, &skipped) < 0)
+		return -EBADMSG;
+	if (body.left == 0)
+		return 0; /* TLS 1.2 may do without extensions */
+	if (read_vector(&body, 2, 0, UINT16_MAX, &extensions) < 0 || body.left > 0)
+		return -EBADMSG;
+	return parse_extensions(extensions, hello);
+}
+
+/* A message put together from records. */
+struct message {
+	uint8_t bytes[HELLO_MAX_BYTES];
+	size_t have;
+};
+
+static size_t message_bytes(const struct message *message)
+{
+	return MESSAGE_HEADER +
+	       ((size_t)message->bytes[1] << 16 | message->bytes[2] << 8 | message->bytes[3]);
+}
+
+/* Takes what is here of a record of @record bytes. 1: the message is whole, 0: go on. A hello is
+ * alone in its record: more behind it is another message that one end may read and the other not.
+ */
+static int message_add(struct message *message, struct reader part, size_t record)
+{
+	size_t room = sizeof(message->bytes) - message->have;
+
+	if (record > room)
+		return -EBADMSG;
+	memcpy(message->bytes + message->have, part.at, part.left);
+
+	size_t end = message->have + record;
+
+	message->have += part.left;
+	if (message->have >= 1 && message->bytes[0] != CLIENT_HELLO)
+		return -EBADMSG;
+	if (message->have < MESSAGE_HEADER)
+		return 0;
+	if (message_bytes(message) > HELLO_MAX_BYTES || end > message_bytes(message))
+		return -EBADMSG;
+	return message->have == message_bytes(message);
+}
+
+/* RFC 8446 §5.1. The first bytes decide whether this is TLS at all (-EPROTO); behind them it is TLS
+ * gone wrong. */
+static int read_record_header(struct reader *from, bool is_first, size_t *ret_len)
+{
+	static const uint8_t want[] = { RECORD_HANDSHAKE, 3 };
+	int wrong = is_first ? -EPROTO : -EBADMSG;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_SIZE(want) && i < from->left; i++) {
+		if (from->at[i] != want[i])
+			return wrong;
+	}
+	if (from->left > 2 && (from->at[2] < 1 || from->at[2] > 3))
+		return wrong;
+	if (from->left < RECORD_HEADER)
+		return -EAGAIN;
+	len = (size_t)from->at[3] << 8 | from->at[4];
+	if (len == 0 || len > RECORD_MAX)
+		return -EBADMSG;
+	from->at += RECORD_HEADER;
+	from->left -= RECORD_HEADER;
+	*ret_len = len;
+	return 0;
+}
+
+/* Judges left to right, so that the answer does not depend on how the bytes arrived. */
+static int collect(struct reader from, struct message *message)
+{
+	for (size_t records = 0; records < HELLO_MAX_RECORDS; records++) {
+		struct reader part;
+		size_t len = 0;
+		int r = read_record_header(&from, records == 0, &len);
+
+		if (r < 0)
+			return r;
+		read_bytes(&from, len < from.left ? len : from.left, &part);
+		r = message_add(message, part, len);
+		if (r != 0)
+			return r;
+		if (part.left < len)
+			return -EAGAIN;
+	}
+	return -EBADMSG;
+}
+
+int hello_parse(const uint8_t *bytes, size_t len, struct hello *ret)
+{
+	struct message message;
+	struct hello hello = { 0 };
+	int r;
+
+	message.have = 0;
+	r = collect((struct reader){ bytes, len }, &message);
+	if (r < 0)
+		return r;
+	r = parse_body(
+		(struct reader){ message.bytes + MESSAGE_HEADER, message.have - MESSAGE_HEADER },
+		&hello);
+	if (r < 0)
+		return r;
+	*ret = hello;
+	return 0;
+}

@@ -1,0 +1,10 @@
+/* http1_connection: what a message says about its connection, and which fields end here (RFC 9110
+ * §7.6.1, RFC 9112 §9). */
+#pragma once
+
+#include <stdbool.h>
+
+struct http1_head;
+
+/* Fills keep_alive, has_upgrade and expects_continue; after the body is known. */
+void http1_connection_read(struct http1_head *head, bool is_request);
