@@ -60,6 +60,11 @@ class Quiet(http.server.ThreadingHTTPServer):
             except OSError:
                 return
         super().finish_request(request, client)
+        if self.context:
+            try:
+                request.unwrap()  # close_notify: some clients take a plain end for an attack
+            except (OSError, ValueError):
+                pass
 
     def handle_error(self, request, client):
         pass  # the client left: what a scenario wants to see is on the other side

@@ -134,14 +134,14 @@ class World:
         self.work = self.top / "work"
         self.work.mkdir()
         self.audit = self.top / "audit.jsonl"
-        self.env = {**os.environ, "HOME": str(self.top / "home"), "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+        # Nothing of the developer's machine: its proxies, certificates and configurations are not what is tested.
+        kept = ("PATH", "CI", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
+        self.env = {name: os.environ[name] for name in kept if name in os.environ}
+        self.env |= {"HOME": str(self.top / "home"), "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PIP_CONFIG_FILE": "/dev/null"}
         for name in ("home", "runtime", "state", "config"):
             (self.top / name).mkdir(mode=0o700)
         self.env |= {"XDG_RUNTIME_DIR": str(self.top / "runtime"), "XDG_STATE_HOME": str(self.top / "state"),
                      "XDG_CONFIG_HOME": str(self.top / "config")}
-        for name in list(self.env):
-            if name.lower().endswith("_proxy"):
-                del self.env[name]
         self.addresses = 9
         self.watchers = []
 

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Real programs through the gate, against local servers with a CA of their own and dnsmasq as the resolver. Each must work
+where the policy allows and fail, with our reason on record and no packet sent, where it denies.
+
+usage: clients.py SALLYPORT [NAME…]"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "flow"))
+import cases
+import fixtures
+import servers
+import world as worlds
+from capture import Capture
+
+DENIED = f"{worlds.NETWORK}.66"
+POLICY = """version 1
+default deny
+allow web.test
+allow git.test
+allow npm.test
+allow pip.test
+allow apt.test
+allow tcp://tcp.test:7000
+deny  denied.test:* because "the test says no"
+"""
+
+
+class Stage:
+    def __init__(self, sallyport):
+        self.world = worlds.World(sallyport)
+        self.capture = Capture()
+        self.runs = 0
+        self.certificates = self.world.top / "certificates"
+        self.certificates.mkdir()
+        self.policy = self.world.top / "policy"
+        self.policy.write_text(POLICY)
+        self.addresses = {}
+        self.serve()
+        self.start_resolver()
+
+    def add(self, name, handler, **attributes):
+        """A server for NAME.test on 80 and 443."""
+        made = servers.Server(name, self.world.new_address())
+        context = servers.make_certificate(self.certificates, [f"{name}.test"])
+        for port, tls in ((80, None), (443, context)):
+            kind = type("Handler", (handler,), {})
+            server = servers.Quiet((made.address, port), kind)
+            server.world, server.context = made, tls
+            for key, value in attributes.items():
+                setattr(server, key, value)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addresses[f"{name}.test"] = made.address
+        return made
+
+    def serve(self):
+        things = self.world.top / "things"
+        things.mkdir()
+        fixtures.make_git(things)
+        self.add("web", servers.Page)
+        self.add("git", fixtures.GitPage, root=str(things))
+        self.add("npm", fixtures.FilesPage, files=fixtures.npm_files("npm.test"))
+        self.add("pip", fixtures.FilesPage, files=fixtures.pip_files())
+        self.add("apt", fixtures.FilesPage, files=fixtures.apt_files(things))
+        echo = servers.Server("tcp", self.world.new_address())
+        echo.echo(7000)
+        self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}
+
+    def start_resolver(self):
+        self.queries = self.world.top / "dnsmasq.log"
+        with open(self.queries, "wb") as log:
+            self.resolver = subprocess.Popen(
+                ["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces",
+                 "--listen-address=127.0.0.1", "--log-queries", "--log-facility=-",
+                 *[f"--address=/{name}/{address}" for name, address in self.addresses.items()]],
+                stdout=log, stderr=log)
+        worlds.until(lambda: "started" in self.queries.read_text(), 10, "dnsmasq did not start")
+
+    def run(self, script, name):
+        """One gate in an empty folder: (status, what it printed, what it said, its records)."""
+        self.runs += 1
+        self.world.work = self.world.top / f"work{self.runs}"
+        self.world.work.mkdir()
+        shutil.copy(self.certificates / "ca.pem", self.world.work)
+        self.world.audit = self.world.top / f"audit{self.runs}.jsonl"
+        gate = worlds.Gate(self.world, ["--no-tty", "--dns", "127.0.0.1", "--report", "none", "--policy", str(self.policy),
+                                        "--audit", str(self.world.audit)], script, f"run{self.runs}")
+        try:
+            status = gate.wait(90)
+        except AssertionError:
+            gate.process.kill()
+            status = -1
+        return status, gate.text("out"), gate.text("err"), self.world.records()
+
+
+def check_allowed(stage, case):
+    status, out, err, records = stage.run(case.script.replace("HOST", case.host), case.name)
+    if status or case.prints not in out:
+        return f"exit {status}, wanted {case.prints!r}\n{out[-1500:]}\n{err[-3000:]}"
+    if not any(r.get("host") == case.host and r.get("resolved") for r in records):
+        return f"no record of a connection to {case.host}: {records}"
+    return None
+
+
+def check_denied(stage, case):
+    status, out, err, records = stage.run(case.script.replace("HOST", "denied.test"), case.name)
+    if status == 0 or case.prints in out:
+        return f"exit {status}: it came through\n{out[-1500:]}"
+    if not any(r.get("host") == "denied.test" and r.get("reason") == "rule_deny" for r in records):
+        return f"no record of the denial: {records}\n{err[-2000:]}"
+    if case.denied not in out + err:
+        return f"{case.denied!r} is not in what it shows:\n{out[-1500:]}\n{err[-2000:]}"
+    if any(packet[1] == DENIED for packet in stage.capture.read()):
+        return "packets went to the denied host"
+    if "denied.test" in "".join(line for line in stage.queries.read_text().splitlines(True) if "query" in line):
+        return "the denied name was looked up"
+    return None
+
+
+def check_fetch(stage):
+    """node's fetch reads the proxy variables where node has --use-env-proxy; an older one must stay inside."""
+    case = cases.FETCH
+    has_it = subprocess.run(["node", "-p", "process.allowedNodeEnvironmentFlags.has('--use-env-proxy')"],
+                            capture_output=True, text=True).stdout.strip() == "true"
+    if has_it:
+        return "reads the proxy variables", check_allowed(stage, case) or check_denied(stage, case)
+    sent = len(stage.capture.read())
+    status, out, _, _ = stage.run(case.script.replace("HOST", case.host), case.name)
+    wrong = None if status and case.prints not in out else "it came through without the proxy"
+    if len(stage.capture.read()) != sent:
+        wrong = f"packets left: {stage.capture.read()[sent:]}"
+    return "this node ignores the proxy variables, so it must not get out", wrong
+
+
+def main():
+    sallyport, wanted = sys.argv[1], sys.argv[2:]
+    worlds.enter_namespace()
+    stage = Stage(sallyport)
+    passed = failed = 0
+
+    def report(name, wrong):
+        nonlocal passed, failed
+        print(f"{'FAIL' if wrong else 'ok  '} {name}" + (f"\n{wrong}" if wrong else ""), flush=True)
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+
+    try:
+        for case in cases.CASES:
+            if not wanted or any(w in case.name for w in wanted):
+                report(f"{case.name}: allowed", check_allowed(stage, case))
+                report(f"{case.name}: denied", check_denied(stage, case))
+        if not wanted or any(w in cases.FETCH.name for w in wanted):
+            what, wrong = check_fetch(stage)
+            report(f"{cases.FETCH.name}: {what}", wrong)
+    finally:
+        stage.world.close(keep=False)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
