@@ -264,3 +264,8 @@ const struct http1_field *http1_find(const struct http1_head *head, const char *
 	}
 	return NULL;
 }
+
+bool http1_is_hop_by_hop(const struct http1_head *head, const struct http1_field *field)
+{
+	return http1_connection_ends_field(head, field);
+}

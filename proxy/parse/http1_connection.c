@@ -85,7 +85,7 @@ void http1_connection_read(struct http1_head *head, bool is_request)
 		text_equal_nocase(expect->value.at, expect->value.len, "100-continue");
 }
 
-bool http1_is_hop_by_hop(const struct http1_head *head, const struct http1_field *field)
+bool http1_connection_ends_field(const struct http1_head *head, const struct http1_field *field)
 {
 	static const char *const fixed[] = { "connection", "keep-alive",        "te",
 					     "trailer",    "transfer-encoding", "upgrade" };

@@ -4,7 +4,10 @@
 
 #include <stdbool.h>
 
+struct http1_field;
 struct http1_head;
 
 /* Fills keep_alive, has_upgrade and expects_continue; after the body is known. */
 void http1_connection_read(struct http1_head *head, bool is_request);
+/* As http1_is_hop_by_hop(). */
+bool http1_connection_ends_field(const struct http1_head *head, const struct http1_field *field);
