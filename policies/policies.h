@@ -88,6 +88,8 @@ int policy_finish(struct policy *policy);
 /* Compiler form, one problem after another (file:line:column, the line, a caret, what to write instead). Borrowed. */
 const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
+/* Rules and answers, of all files. */
+size_t policy_rule_count(const struct policy *policy);
 
 /* The default said by a file; false: none did. --default overrides by policy_set_default(). */
 bool policy_get_default(const struct policy *policy, enum policy_action *ret_action);

@@ -1,0 +1,323 @@
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "policies/policies.h"
+
+static const char help[] =
+	"usage: sallyport policy check FILE...\n"
+	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
+	"DESTINATION\n"
+	"\n"
+	"check    read policy files and their `expect` lines; every error with file:line:column\n"
+	"explain  what would be decided about a destination, by which rule, and what to do next\n"
+	"\n"
+	"`sallyport policy check --help` and `sallyport policy explain --help` say more;\n"
+	"the language is sallyport-policy(5).\n";
+
+static const char help_check[] =
+	"usage: sallyport policy check FILE...\n"
+	"\n"
+	"Reads each FILE by itself, with what it includes, and checks its `expect` lines.\n"
+	"Errors go to stderr in compiler form. Exit status: 0 all is well, 3 something is not.\n"
+	"\n"
+	"  sallyport policy check ~/.config/sallyport/policy\n";
+
+static const char help_explain[] =
+	"usage: sallyport policy explain [options] DESTINATION\n"
+	"\n"
+	"DESTINATION is [http|https|tcp://]HOST[:PORT]; without a port, 443 (http: 80).\n"
+	"The rules are those of the user's policy file and of every --policy.\n"
+	"\n"
+	"  --policy FILE            read FILE too; may be repeated\n"
+	"  --default ask|deny|allow what no rule matches (default: what the files say, else ask)\n"
+	"  --no-user                leave the user's policy file out\n"
+	"  --json                   one JSON object on stdout\n"
+	"\n"
+	"Exit status: 0 allow, 1 deny, 2 ask, 3 error.\n"
+	"\n"
+	"  sallyport policy explain https://example.org\n"
+	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n";
+
+enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP };
+
+struct explain {
+	struct policy *policy;
+	bool has_default, is_json, is_user_left_out, is_help;
+	enum policy_action default_action;
+	struct policy_destination dst;
+	struct policy_verdict verdict;
+	bool is_bad; /* a file could not be read */
+};
+
+/* Without a default in any file the question is asked, as in `run`. */
+static void settle_default(struct policy *policy)
+{
+	enum policy_action ignored;
+
+	if (!policy_get_default(policy, &ignored))
+		policy_set_default(policy, POLICY_ASK);
+}
+
+static bool check_file(const char *path)
+{
+	struct policy *policy = policy_new();
+	auto_free char *shown = text_visible_dup(path);
+	bool is_good = policy_load(policy, path) == 0;
+
+	settle_default(policy);
+	is_good = is_good && policy_finish(policy) == 0;
+	if (is_good)
+		(void)printf("%s: ok (%zu rule%s)\n", shown, policy_rule_count(policy),
+			     policy_rule_count(policy) == 1 ? "" : "s");
+	else
+		(void)fputs(policy_errors(policy), stderr);
+	policy_free(policy);
+	return is_good;
+}
+
+static int run_check(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ 0 },
+	};
+	bool is_good = true;
+
+	optind = 0; /* argv[0] is "check" */
+	for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
+		if (option != OPT_HELP && option != 'h')
+			return cli_usage_error("policy check", CLI_ERROR, "no such option: %s",
+					       argv[optind - 1]);
+		(void)fputs(help_check, stdout);
+		return CLI_OK;
+	}
+	if (optind == argc)
+		return cli_usage_error("policy check", CLI_ERROR, "which file?");
+	for (int i = optind; i < argc; i++)
+		is_good &= check_file(argv[i]);
+	return is_good ? CLI_OK : CLI_ERROR;
+}
+
+static bool parse_action(const char *text, enum policy_action *ret)
+{
+	static const enum policy_action all[] = { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (strcmp(text, policy_action_name(all[i])) != 0)
+			continue;
+		*ret = all[i];
+		return true;
+	}
+	return false;
+}
+
+/* 0, or an exit status when the words make no sense. */
+static int explain_option(struct explain *explain, int option, const char *word)
+{
+	switch (option) {
+	case OPT_POLICY:
+		explain->is_bad |= policy_load(explain->policy, optarg) < 0;
+		return 0;
+	case OPT_DEFAULT:
+		explain->has_default = true;
+		if (parse_action(optarg, &explain->default_action))
+			return 0;
+		return cli_usage_error("policy explain", CLI_ERROR,
+				       "--default is ask, deny or allow, not `%s`", optarg);
+	case OPT_NO_USER:
+		explain->is_user_left_out = true;
+		return 0;
+	case OPT_JSON:
+		explain->is_json = true;
+		return 0;
+	case OPT_HELP:
+	case 'h':
+		explain->is_help = true;
+		return 0;
+	case ':':
+		return cli_usage_error("policy explain", CLI_ERROR, "%s needs a value", word);
+	default:
+		return cli_usage_error("policy explain", CLI_ERROR, "no such option: %s", word);
+	}
+}
+
+static int explain_options(struct explain *explain, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "policy", required_argument, NULL, OPT_POLICY },
+		{ "default", required_argument, NULL, OPT_DEFAULT },
+		{ "no-user", no_argument, NULL, OPT_NO_USER },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ 0 },
+	};
+	struct err why = { 0 };
+
+	optind = 0; /* argv[0] is "explain" */
+	for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+		int r = explain_option(explain, option, argv[optind - 1]);
+
+		if (r != 0 || explain->is_help)
+			return r;
+	}
+	if (argc - optind != 1)
+		return cli_usage_error("policy explain", CLI_ERROR, "one destination, please");
+	if (policy_destination_parse(argv[optind], &explain->dst, &why) < 0)
+		return cli_usage_error("policy explain", CLI_ERROR, "%s", why.text);
+	return 0;
+}
+
+static void load_user_policy(struct explain *explain)
+{
+	auto_free char *folder = cli_config_dir();
+	auto_free char *path = folder ? mem_printf("%s/policy", folder) : NULL;
+
+	if (path && !explain->is_user_left_out && access(path, F_OK) == 0)
+		explain->is_bad |= policy_load(explain->policy, path) < 0;
+}
+
+static int explain_policy(struct explain *explain)
+{
+	load_user_policy(explain);
+	if (explain->has_default)
+		policy_set_default(explain->policy, explain->default_action);
+	else
+		settle_default(explain->policy);
+	if (!explain->is_bad && policy_finish(explain->policy) == 0)
+		return 0;
+	(void)fputs(policy_errors(explain->policy), stderr);
+	return CLI_ERROR;
+}
+
+/* The request that says the most about itself: what DESTINATION says. */
+static void explain_decide(struct explain *explain)
+{
+	struct policy_facts facts = { .dst = explain->dst, .carries = explain->dst.protocol };
+
+	facts.dst.protocol = policy_protocol_of_port(facts.dst.port);
+	policy_decide(explain->policy, &facts, &explain->verdict);
+}
+
+static const char *explain_promise(enum policy_protocol promise)
+{
+	switch (promise) {
+	case POLICY_HTTP:
+		return "http: the bytes must be HTTP for this host";
+	case POLICY_HTTPS:
+		return "https: the bytes must be TLS for this host";
+	case POLICY_TCP:
+		return "tcp: any bytes";
+	case POLICY_UDP:
+	case POLICY_NO_PROTOCOL:
+		break;
+	}
+	return "";
+}
+
+static void print_row(const char *name, const char *text)
+{
+	if (text[0])
+		(void)printf("  %-8s %s\n", name, text);
+}
+
+static void print_text(const struct explain *explain)
+{
+	const struct policy_verdict *verdict = &explain->verdict;
+	char text[POLICY_DESTINATION_TEXT_MAX];
+
+	(void)printf("%s %s (%s)\n", policy_action_name(verdict->action),
+		     policy_destination_text(&explain->dst, text),
+		     policy_reason_code(verdict->reason));
+	print_row("why", policy_reason_sentence(verdict->reason));
+	print_row("rule", verdict->rule);
+	print_row("because", verdict->because);
+	print_row("by", verdict->by);
+	if (verdict->action != POLICY_DENY)
+		print_row("promise", explain_promise(verdict->promise));
+	if (verdict->action != POLICY_DENY && verdict->reason != POLICY_INSIDE)
+		print_row("private", verdict->may_private ? "may be a private address"
+							  : "no: private addresses are refused");
+	print_row("next", policy_reason_next(verdict->reason));
+}
+
+static int print_json(const struct explain *explain)
+{
+	const struct policy_verdict *verdict = &explain->verdict;
+	char text[POLICY_DESTINATION_TEXT_MAX];
+	json_t *object = json_pack(
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:s}", "destination",
+		policy_destination_text(&explain->dst, text), "action",
+		policy_action_name(verdict->action), "protocol",
+		policy_protocol_name(explain->dst.protocol), "host", explain->dst.host, "port",
+		(int)explain->dst.port, "reason", policy_reason_code(verdict->reason), "sentence",
+		policy_reason_sentence(verdict->reason), "rule", verdict->rule, "because",
+		verdict->because, "promise", policy_protocol_name(verdict->promise), "may_private",
+		(int)verdict->may_private, "next", policy_reason_next(verdict->reason));
+
+	if (!object || json_dumpf(object, stdout, JSON_INDENT(2)) < 0) {
+		json_decref(object);
+		return cli_fail(CLI_ERROR, "cannot write JSON");
+	}
+	(void)putchar('\n');
+	json_decref(object);
+	return CLI_OK;
+}
+
+static int explain_run(struct explain *explain, int argc, char **argv)
+{
+	static const int statuses[] = {
+		[POLICY_DENY] = CLI_DENIED,
+		[POLICY_ASK] = CLI_ASK,
+		[POLICY_ALLOW] = CLI_OK,
+	};
+	int status = explain_options(explain, argc, argv);
+
+	if (status != 0)
+		return status;
+	if (explain->is_help) {
+		(void)fputs(help_explain, stdout);
+		return CLI_OK;
+	}
+	status = explain_policy(explain);
+	if (status != 0)
+		return status;
+	explain_decide(explain);
+	if (!explain->is_json)
+		print_text(explain);
+	else if (print_json(explain) != CLI_OK)
+		return CLI_ERROR;
+	return statuses[explain->verdict.action];
+}
+
+static int run_explain(int argc, char **argv)
+{
+	struct explain explain = { .policy = policy_new() };
+	int status = explain_run(&explain, argc, argv);
+
+	policy_free(explain.policy);
+	return status;
+}
+
+int cli_policy(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (strcmp(word, "check") == 0)
+		return run_check(argc - 1, argv + 1);
+	if (strcmp(word, "explain") == 0)
+		return run_explain(argc - 1, argv + 1);
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		(void)fputs(help, stdout);
+		return CLI_OK;
+	}
+	if (word[0])
+		return cli_usage_error("policy", CLI_ERROR, "no step `%s`: check or explain", word);
+	return cli_usage_error("policy", CLI_ERROR, "check or explain?");
+}

@@ -1,0 +1,233 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/files_impl.h"
+#include "policies/policies.h"
+
+#define ANSWERS_LOCK_TRIES     200 /* times 10 ms: another writer needs a few */
+#define ANSWERS_PROVENANCE_MAX 1024
+#define ANSWERS_LINE_MAX       2048
+
+/* The file while it is being changed. The lock is on the folder, because the file itself is
+ * replaced. */
+struct answers {
+	int folder;
+	const char *name;        /* of the file in @folder */
+	char new_name[NAME_MAX]; /* beside it, until it is whole */
+	char *text;              /* as it was; owned */
+	size_t len;
+	mode_t mode;
+	bool exists;
+};
+
+static int answers_make_folders(const char *path, struct err *why)
+{
+	auto_free char *copy = mem_strdup(path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return err_errno(why, errno, "cannot create the folder %s", copy);
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int answers_lock(int folder, struct err *why)
+{
+	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+
+	for (int tries = 0; tries < ANSWERS_LOCK_TRIES; tries++) {
+		if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_errno(why, errno, "cannot lock the folder");
+		(void)nanosleep(&pause, NULL);
+	}
+	return err_set(why, -EAGAIN, "another program holds the lock on the folder");
+}
+
+static int answers_read(struct answers *answers, struct err *why)
+{
+	struct stat status;
+	auto_close int fd = openat(answers->folder, answers->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT) {
+		answers->text = mem_strdup("");
+		answers->mode = 0600;
+		return 0;
+	}
+	if (fd < 0 && errno == ELOOP)
+		return err_set(why, -ELOOP, "it is a symbolic link");
+	if (fd < 0)
+		return err_errno(why, errno, "cannot open");
+	int r = files_check_file(fd, &status, why);
+
+	if (r < 0)
+		return r;
+	answers->exists = true;
+	answers->mode = status.st_mode & 0777;
+	return fd_read_all(fd, POLICY_MAX_BYTES - ANSWERS_LINE_MAX, &answers->text, &answers->len,
+			   why);
+}
+
+/* The next word of a line, or an empty one at its end or at a comment. */
+static size_t answers_word(const char **at, const char *end, const char **ret_word)
+{
+	while (*at < end && (**at == ' ' || **at == '\t'))
+		(*at)++;
+	*ret_word = *at;
+	while (*at < end && **at != ' ' && **at != '\t' && **ret_word != '#')
+		(*at)++;
+	return (size_t)(*at - *ret_word);
+}
+
+static bool answers_is_line(const char *line, const char *end, const char *action,
+			    const char *destination)
+{
+	const char *const want[] = { "answer", action, destination, "" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const char *word;
+		size_t len = answers_word(&line, end, &word);
+
+		if (len != strlen(want[i]) || memcmp(word, want[i], len) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool answers_has(const struct answers *answers, const char *action, const char *destination)
+{
+	const char *at = answers->text, *end = at + answers->len;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+		stop = stop ? stop : end;
+		if (answers_is_line(at, stop, action, destination))
+			return true;
+		at = stop + 1;
+	}
+	return false;
+}
+
+/* What is shown is what is kept: a destination that is not in the canonical form is a defect of the
+ * caller. */
+static bool answers_is_canonical(const struct policy_destination *dst)
+{
+	struct policy_destination again;
+
+	if (dst->protocol != POLICY_HTTP && dst->protocol != POLICY_HTTPS &&
+	    dst->protocol != POLICY_TCP)
+		return false;
+	if (strnlen(dst->host, sizeof(dst->host)) == sizeof(dst->host) ||
+	    policy_destination_set(&again, dst->host, strlen(dst->host), dst->port, NULL) < 0)
+		return false;
+	return strcmp(again.host, dst->host) == 0;
+}
+
+static int answers_write_all(int fd, const struct answers *answers, const char *line)
+{
+	bool needs_newline = answers->len > 0 && answers->text[answers->len - 1] != '\n';
+	int r = fd_write_all(fd, answers->text, answers->len);
+
+	if (r == 0 && !answers->exists)
+		r = fd_write_all(fd, "version 1\n", 10);
+	if (r == 0 && needs_newline)
+		r = fd_write_all(fd, "\n", 1);
+	if (r == 0)
+		r = fd_write_all(fd, line, strlen(line));
+	if (r == 0 && fchmod(fd, answers->mode) < 0)
+		r = -errno;
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Old or new, never half: the name changes hands only when all is on the disk. */
+static int answers_replace(struct answers *answers, const char *line, struct err *why)
+{
+	/* What a killed writer left; nobody else can be at it while the lock is held. */
+	(void)unlinkat(answers->folder, answers->new_name, 0);
+	auto_close int fd = openat(answers->folder, answers->new_name,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_errno(why, errno, "cannot create %s", answers->new_name);
+	int r = answers_write_all(fd, answers, line);
+
+	if (r == 0 &&
+	    renameat(answers->folder, answers->new_name, answers->folder, answers->name) < 0)
+		r = -errno;
+	if (r < 0) {
+		(void)unlinkat(answers->folder, answers->new_name, 0);
+		return err_errno(why, -r, "cannot write");
+	}
+	if (fsync(answers->folder) < 0)
+		return err_errno(why, errno, "cannot write the folder to the disk");
+	return 0;
+}
+
+static int answers_append_locked(struct answers *answers, enum policy_action action,
+				 const struct policy_destination *dst, const char *provenance,
+				 struct err *why)
+{
+	char text[POLICY_DESTINATION_TEXT_MAX], shown[ANSWERS_PROVENANCE_MAX],
+		line[ANSWERS_LINE_MAX];
+	const char *word = policy_action_name(action);
+	int r = answers_lock(answers->folder, why);
+
+	if (r == 0)
+		r = answers_read(answers, why);
+	if (r < 0)
+		return r;
+	(void)policy_destination_text(dst, text);
+	if (answers_has(answers, word, text))
+		return 0;
+	/* Visible text has no line break, so that it stays a comment. */
+	(void)text_visible(shown, sizeof(shown), provenance, strlen(provenance));
+	r = snprintf(line, sizeof(line), "answer %s %s   # %s\n", word, text, shown);
+	if (r < 0 || (size_t)r >= sizeof(line))
+		return err_set(why, -E2BIG, "the line is too long");
+	return answers_replace(answers, line, why);
+}
+
+int policy_answer_append(const char *path, enum policy_action action,
+			 const struct policy_destination *dst, const char *provenance,
+			 struct err *why)
+{
+	struct answers answers = { 0 };
+	int r;
+
+	if (action == POLICY_ASK || !answers_is_canonical(dst))
+		return err_set(why, -EINVAL, "not an answer that can be kept");
+	r = answers_make_folders(path, why);
+	if (r < 0)
+		return err_prefix(why, r, "%s", path);
+	auto_close int folder = files_open_folder(path, &answers.name, why);
+
+	if (folder < 0)
+		return err_prefix(why, folder, "%s", path);
+	answers.folder = folder;
+	r = snprintf(answers.new_name, sizeof(answers.new_name), ".%s.new", answers.name);
+	if (r < 0 || (size_t)r >= sizeof(answers.new_name) || answers.name[0] == '\0')
+		return err_set(why, -ENAMETOOLONG, "%s: not a file name", path);
+	r = files_check_folder(folder, why);
+	if (r == 0)
+		r = answers_append_locked(&answers, action, dst, provenance, why);
+	free(answers.text);
+	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
+}

@@ -1,0 +1,258 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "policies/host_impl.h"
+#include "policies/search_impl.h"
+#include "policies/special_impl.h"
+
+static void decide_show_rule(const struct policy *policy, const struct rule *rule,
+			     struct policy_verdict *ret)
+{
+	const struct source *source = &policy->sources[rule->source];
+	int head = snprintf(ret->rule, sizeof(ret->rule), "%s:%u: ", source->name, rule->number);
+
+	if (head > 0 && (size_t)head < sizeof(ret->rule))
+		(void)text_visible(ret->rule + head, sizeof(ret->rule) - (size_t)head,
+				   source->text + rule->line, rule->line_len);
+	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule->because);
+	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
+}
+
+static void decide_set(const struct policy *policy, const struct rule *rule,
+		       enum policy_action action, enum policy_reason reason,
+		       struct policy_verdict *ret)
+{
+	ret->action = action;
+	ret->reason = reason;
+	if (rule)
+		decide_show_rule(policy, rule, ret);
+}
+
+static void decide_allow(const struct search *search, enum rule_action found,
+			 enum policy_reason reason, struct policy_verdict *ret)
+{
+	decide_set(search->policy, search->best[found], POLICY_ALLOW, reason, ret);
+	ret->promise = search->is_tcp[found] ? POLICY_TCP : search->target.carries;
+	ret->may_private = search->is_private[found];
+}
+
+/* Answers speak only where there is a question; a kept no beats a kept yes. */
+static void decide_ask(const struct search *search, bool may_use_answers,
+		       struct policy_verdict *ret)
+{
+	const struct rule *answer_deny = search->best[RULE_ANSWER_DENY];
+	bool is_private = search->is_private[RULE_ASK];
+
+	if (may_use_answers && answer_deny) {
+		decide_set(search->policy, answer_deny, POLICY_DENY, POLICY_ANSWER_DENY, ret);
+		return;
+	}
+	if (may_use_answers && search->best[RULE_ANSWER_ALLOW]) {
+		decide_allow(search, RULE_ANSWER_ALLOW, POLICY_ANSWER_ALLOW, ret);
+		ret->may_private |= is_private || search->is_explicit_only;
+		return;
+	}
+	decide_set(search->policy, search->best[RULE_ASK], POLICY_ASK, POLICY_ASKED, ret);
+	ret->promise = search->target.carries;
+	/* Whoever allows a literal has named it, and has read it in the question. */
+	ret->may_private = is_private || search->is_explicit_only || search->target.addr;
+}
+
+static enum policy_action decide_default(const struct policy *policy)
+{
+	enum policy_action action = POLICY_DENY;
+
+	(void)policy_get_default(policy, &action);
+	return policy->has_set_default ? policy->set_default : action;
+}
+
+static void decide_by_default(const struct search *search, enum policy_action action,
+			      struct policy_verdict *ret)
+{
+	if (action != POLICY_ALLOW) {
+		decide_set(search->policy, NULL, POLICY_DENY, POLICY_DEFAULT_DENY, ret);
+		return;
+	}
+	decide_set(search->policy, NULL, POLICY_ALLOW, POLICY_DEFAULT_ALLOW, ret);
+	ret->promise = search->target.carries;
+}
+
+/* What no rule, answer or person can change. */
+static enum policy_reason decide_guard(const struct policy_facts *facts)
+{
+	const struct policy_destination *dst = &facts->dst;
+	size_t len = strnlen(dst->host, sizeof(dst->host));
+
+	if (len == 0 || len == sizeof(dst->host) || dst->port == 0)
+		return POLICY_BAD_HOST;
+	if (facts->carries != POLICY_HTTP && facts->carries != POLICY_HTTPS &&
+	    facts->carries != POLICY_TCP)
+		return POLICY_UNSUPPORTED;
+	if (dst->addr.family == 0)
+		return host_is_metadata(dst->host) ? POLICY_METADATA_ADDRESS : POLICY_NONE;
+
+	enum special_class class = special_class(&dst->addr);
+
+	return class == SPECIAL_METADATA ? POLICY_METADATA_ADDRESS
+	       : class == SPECIAL_NEVER  ? POLICY_SPECIAL_ADDRESS
+					 : POLICY_NONE;
+}
+
+static void decide_search(struct search *search)
+{
+	search_any(search);
+	if (search->target.addr)
+		search_address(search);
+	else
+		search_name(search);
+}
+
+static void decide_found(const struct search *search, enum policy_action otherwise,
+			 bool may_use_answers, struct policy_verdict *ret)
+{
+	bool is_loopback = search->is_explicit_only;
+
+	if (search->best[RULE_DENY]) {
+		decide_set(search->policy, search->best[RULE_DENY], POLICY_DENY, POLICY_RULE_DENY,
+			   ret);
+	} else if (search->best[RULE_ASK]) {
+		decide_ask(search, may_use_answers, ret);
+	} else if (search->best[RULE_ALLOW]) {
+		decide_allow(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
+		ret->may_private |= is_loopback;
+	} else if (is_loopback) {
+		/* Nobody named it: it is the command's own, and never leaves. */
+		decide_set(search->policy, NULL, POLICY_ALLOW, POLICY_INSIDE, ret);
+		ret->promise = search->target.carries;
+	} else if (otherwise == POLICY_ASK) {
+		decide_ask(search, may_use_answers, ret);
+	} else {
+		decide_by_default(search, otherwise, ret);
+	}
+}
+
+static void decide(const struct policy *policy, const struct policy_facts *facts,
+		   enum policy_action otherwise, bool may_use_answers, struct policy_verdict *ret)
+{
+	const struct policy_destination *dst = &facts->dst;
+	enum policy_reason guard = decide_guard(facts);
+
+	memset(ret, 0, sizeof(*ret));
+	if (guard != POLICY_NONE) {
+		ret->reason = guard;
+		return;
+	}
+	struct addr literal = dst->addr;
+
+	special_unmap(&literal);
+	struct search search = {
+		.policy = policy,
+		.target = { dst, literal.family ? &literal : NULL, facts->carries },
+		.is_explicit_only = policy_destination_is_loopback(dst),
+	};
+
+	decide_search(&search);
+	decide_found(&search, otherwise, may_use_answers, ret);
+	/* A literal can be judged at once, so that nothing is called allowed that can never be
+	 * dialled. */
+	if (ret->action == POLICY_ALLOW && search.target.addr)
+		policy_decide_address(policy, dst, ret, search.target.addr, ret);
+}
+
+void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,
+		     struct policy_verdict *ret)
+{
+	enum policy_action otherwise = decide_default(policy);
+
+	/* What the file says about itself does not hang on the command line. */
+	(void)policy_get_default(policy, &otherwise);
+	decide(policy, facts, otherwise, false, ret);
+}
+
+void policy_decide(const struct policy *policy, const struct policy_facts *facts,
+		   struct policy_verdict *ret)
+{
+	if (policy->problems.count > 0) {
+		memset(ret, 0, sizeof(*ret));
+		ret->reason = POLICY_DEFAULT_DENY;
+		return;
+	}
+	decide(policy, facts, decide_default(policy), true, ret);
+}
+
+static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
+{
+	ret->action = POLICY_DENY;
+	ret->reason = reason;
+	ret->promise = POLICY_NO_PROTOCOL;
+	ret->may_private = false;
+}
+
+/* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
+static bool decide_is_still_allowed(const struct search *addressed, enum policy_reason allowed_by)
+{
+	struct search search = { .policy = addressed->policy, .target = addressed->target };
+
+	if (!search.policy->has_address_exceptions || search.target.dst->addr.family != 0)
+		return true;
+	if (allowed_by != POLICY_RULE_ALLOW && allowed_by != POLICY_ANSWER_ALLOW)
+		return true;
+	search_any(&search);
+	search_name(&search);
+	return search.best[allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW] !=
+	       NULL;
+}
+
+static enum policy_reason decide_address_reason(const struct search *search,
+						const struct policy_verdict *verdict)
+{
+	enum special_class class = special_class(search->target.addr);
+	struct policy_destination dialled = { .host = "", .addr = *search->target.addr };
+	bool is_loopback = policy_destination_is_loopback(&dialled);
+
+	if (class == SPECIAL_METADATA)
+		return POLICY_METADATA_ADDRESS;
+	if (class == SPECIAL_NEVER)
+		return POLICY_SPECIAL_ADDRESS;
+	if (search->best[RULE_DENY])
+		return POLICY_RULE_DENY;
+	if (verdict->reason == POLICY_INSIDE)
+		return is_loopback ? POLICY_NONE : POLICY_PRIVATE_ADDRESS;
+	/* A resolver that calls something else localhost is not believed. */
+	if (policy_destination_is_loopback(search->target.dst) && !is_loopback)
+		return POLICY_PRIVATE_ADDRESS;
+	if (class == SPECIAL_PRIVATE && !verdict->may_private && !search->is_private[RULE_ALLOW])
+		return POLICY_PRIVATE_ADDRESS;
+	return POLICY_NONE;
+}
+
+void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
+			   const struct policy_verdict *verdict, const struct addr *resolved,
+			   struct policy_verdict *ret)
+{
+	struct policy_verdict out = *verdict; /* @ret may be @verdict */
+	struct addr addr = *resolved;
+
+	special_unmap(&addr);
+	struct search search = {
+		.policy = policy,
+		.target = { dst, &addr, verdict->promise ? verdict->promise : POLICY_TCP },
+	};
+
+	if (verdict->action != POLICY_ALLOW) {
+		decide_refuse(verdict->reason, &out);
+		*ret = out;
+		return;
+	}
+	search_address(&search);
+	enum policy_reason reason = decide_address_reason(&search, verdict);
+
+	if (reason == POLICY_RULE_DENY)
+		decide_show_rule(policy, search.best[RULE_DENY], &out);
+	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, out.reason))
+		reason = POLICY_RULE_DENY; /* @out shows the rule whose exception it is */
+	if (reason != POLICY_NONE)
+		decide_refuse(reason, &out);
+	*ret = out;
+}

@@ -1,0 +1,309 @@
+#include "policies/host_impl.h"
+
+#include <errno.h>
+#include <idn2.h>
+#include <libpsl.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policies/special_impl.h"
+
+#define HOST_INPUT_MAX                                                                             \
+	1024 /* far more than any name: conversion can shrink text, but not without end */
+#define HOST_LABEL_MAX 63 /* RFC 1035 §2.3.4 */
+
+static const char host_advice[] = "letters, digits, hyphens and dots, as in www.example.org";
+
+/* Names below these never exist in the public DNS (RFC 2606, RFC 6761, RFC 6762, RFC 9476, and
+ * ICANN for internal): a wildcard on them is about somebody's own machines. */
+static const char *const host_own_domains[] = {
+	"test", "localhost", "local", "internal", "example", "invalid", "alt", "onion", "home.arpa",
+};
+
+static const char *const host_metadata_names[] = {
+	"metadata",
+	"metadata.google.internal",
+	"metadata.goog",
+	"metadata.azure.internal",
+	"metadata.tencentyun.com",
+	"metadata.packet.net",
+	"metadata.platformequinix.com",
+	"instance-data",
+	"instance-data.ec2.internal",
+	"rancher-metadata",
+	"rancher-metadata.rancher.internal",
+};
+
+static size_t host_utf8_width(const unsigned char *at, size_t left)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t width = at[0] < 0x80   ? 1
+		       : at[0] < 0xc2 ? 0
+		       : at[0] < 0xe0 ? 2
+		       : at[0] < 0xf0 ? 3
+				      : 4;
+	uint32_t value;
+
+	if (width < 2)
+		return width;
+	if (at[0] > 0xf4 || width > left)
+		return 0;
+	value = at[0] & (0x7fU >> width);
+	for (size_t i = 1; i < width; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		value = value << 6 | (at[i] & 0x3f);
+	}
+	if (value < smallest[width] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+		return 0;
+	return width;
+}
+
+size_t host_utf8_check(const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		size_t width = host_utf8_width((const unsigned char *)text + at, len - at);
+
+		if (width == 0)
+			return at;
+		at += width;
+	}
+	return len;
+}
+
+static bool host_may_have(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '_' || c == '.';
+}
+
+/* Says what a byte that cannot be in a host is taken for elsewhere: that is how hosts are smuggled.
+ */
+static int host_bad_byte(unsigned char c, size_t at, struct flaw *flaw)
+{
+	if (c == '\0')
+		return flaw_set(flaw, at, host_advice, "a NUL byte in a host");
+	if (c < 0x20 || c == 0x7f)
+		return flaw_set(flaw, at, host_advice, "a control byte (0x%02x) in a host", c);
+	if (c == ' ')
+		return flaw_set(flaw, at, host_advice, "a space in a host");
+	if (c == '*')
+		return flaw_set(flaw, at, "a whole host, or a pattern such as *.example.org",
+				"a wildcard is not a host");
+	if (c == '@')
+		return flaw_set(flaw, at, "only the host, without a user",
+				"a user name before a host");
+	if (c == '%')
+		return flaw_set(flaw, at, host_advice,
+				"'%%' in a host: neither escapes nor zone ids");
+	if (c >= 0x80)
+		return flaw_set(flaw, at, host_advice, "byte 0x%02x in a host", c);
+	return flaw_set(flaw, at, host_advice, "'%c' in a host", c);
+}
+
+static int host_check_bytes(const char *text, size_t len, bool is_unicode, struct flaw *flaw)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (!host_may_have(c) && !(is_unicode && c >= 0x80))
+			return host_bad_byte(c, i, flaw);
+	}
+	return 0;
+}
+
+/* @text has a colon or a bracket, or it would not be here. */
+static int host_take_v6(const char *text, size_t len, struct host *ret, struct flaw *flaw)
+{
+	bool has_bracket = text[0] == '[';
+	const char *zone = memchr(text, '%', len);
+	size_t skip = has_bracket ? 1 : 0;
+
+	if (has_bracket && (len < 2 || text[len - 1] != ']'))
+		return flaw_set(flaw, 0, "[2001:db8::1]", "an unclosed bracket");
+	if (zone)
+		return flaw_set(flaw, (size_t)(zone - text), "the address without %zone",
+				"an address with a zone id");
+	if (addr_parse(text + skip, len - 2 * skip, &ret->addr) < 0 || ret->addr.family != AF_INET6)
+		return flaw_set(flaw, 0, "[2001:db8::1]", "not an IPv6 address");
+	return 0;
+}
+
+static void host_lower(char *text)
+{
+	for (; *text; text++) {
+		if (*text >= 'A' && *text <= 'Z')
+			*text = (char)(*text + 32);
+	}
+}
+
+/* U-labels to A-labels (RFC 5891, UTS 46 non-transitional). What comes out is checked like what
+ * came in: the mapping makes dots, digits and even slashes out of their wide twins. */
+static int host_convert(const char *text, size_t len, char **ret, struct flaw *flaw)
+{
+	auto_free char *copy = mem_strndup(text, len);
+	uint8_t *ascii = NULL;
+	int r = idn2_lookup_u8((const uint8_t *)copy, &ascii,
+			       IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+
+	if (r != IDN2_OK)
+		return flaw_set(flaw, 0, "the name in its ASCII form (xn--...)",
+				"not an internationalised host name: %s", idn2_strerror(r));
+	*ret = mem_strdup((const char *)ascii);
+	idn2_free(ascii);
+	host_lower(*ret);
+	return 0;
+}
+
+static int host_check_labels(const char *text, size_t len, struct flaw *flaw)
+{
+	size_t start = 0;
+
+	if (text[0] == '-')
+		return flaw_set(flaw, 0, host_advice, "a host that begins with a hyphen");
+	for (size_t i = 0; i <= len; i++) {
+		if (i < len && text[i] != '.')
+			continue;
+		if (i == start)
+			return flaw_set(flaw, i, "one dot between labels",
+					"an empty label in a host");
+		if (i - start > HOST_LABEL_MAX)
+			return flaw_set(flaw, start, "labels of at most 63 bytes",
+					"a label of %zu bytes", i - start);
+		start = i + 1;
+	}
+	return 0;
+}
+
+/* "1", "010", "0x7f": a resolver may read a name that ends so as a number. */
+static bool host_ends_in_number(const char *text, size_t len)
+{
+	const char *dot = memrchr(text, '.', len);
+	const char *last = dot ? dot + 1 : text;
+	size_t left = len - (size_t)(last - text);
+
+	if (left >= 2 && last[0] == '0' && last[1] == 'x')
+		return strspn(last + 2, "0123456789abcdef") == left - 2;
+	return strspn(last, "0123456789") == left;
+}
+
+/* @name: ASCII, lower case, only bytes that may be. */
+static int host_take_name(const char *name, struct host *ret, struct flaw *flaw)
+{
+	size_t len = strlen(name);
+
+	if (len > 0 && name[len - 1] == '.')
+		len--;
+	if (len == 0)
+		return flaw_set(flaw, 0, host_advice, "an empty host");
+	if (len > POLICY_HOST_MAX - 1)
+		return flaw_set(flaw, 0, "at most 253 bytes", "a host of %zu bytes", len);
+	int r = host_check_labels(name, len, flaw);
+
+	if (r < 0)
+		return r;
+	if (addr_parse_loose_v4(name, len, &ret->addr) == 0)
+		return 0;
+	if (host_ends_in_number(name, len))
+		return flaw_set(flaw, 0, "an address as four numbers from 0 to 255, or a name",
+				"neither a name nor an IPv4 address");
+	memcpy(ret->text, name, len);
+	ret->text[len] = '\0';
+	return 0;
+}
+
+static int host_take_text(const char *text, size_t len, struct host *ret, struct flaw *flaw)
+{
+	auto_free char *name = NULL;
+	bool is_unicode = false;
+	int r;
+
+	for (size_t i = 0; i < len && !is_unicode; i++)
+		is_unicode = (unsigned char)text[i] >= 0x80;
+	if (is_unicode && host_utf8_check(text, len) < len)
+		return flaw_set(flaw, host_utf8_check(text, len), host_advice, "not valid UTF-8");
+	r = host_check_bytes(text, len, is_unicode, flaw);
+	if (r < 0)
+		return r;
+	if (!is_unicode) {
+		name = mem_strndup(text, len);
+		host_lower(name);
+		return host_take_name(name, ret, flaw);
+	}
+	r = host_convert(text, len, &name, flaw);
+	if (r < 0)
+		return r;
+	/* Offsets into the converted name say nothing about the text. */
+	r = host_check_bytes(name, strlen(name), false, flaw);
+	if (r == 0)
+		r = host_take_name(name, ret, flaw);
+	if (r < 0 && flaw)
+		flaw->at = 0;
+	return r;
+}
+
+int host_canonical(const char *text, size_t len, struct host *ret, struct flaw *flaw)
+{
+	struct host out = { 0 };
+	int r;
+
+	if (len == 0)
+		return flaw_set(flaw, 0, host_advice, "an empty host");
+	if (len > HOST_INPUT_MAX)
+		return flaw_set(flaw, 0, "at most 253 bytes", "a host of %zu bytes", len);
+	if (memchr(text, '\0', len))
+		return host_bad_byte('\0', (size_t)((const char *)memchr(text, '\0', len) - text),
+				     flaw);
+	if (text[0] == '[' || memchr(text, ':', len))
+		r = host_take_v6(text, len, &out, flaw);
+	else
+		r = host_take_text(text, len, &out, flaw);
+	if (r < 0)
+		return r;
+	if (out.addr.family != 0) {
+		char canonical[ADDR_TEXT_MAX];
+
+		special_unmap(&out.addr);
+		(void)addr_text(&out.addr, canonical);
+		memcpy(out.text, canonical, sizeof(canonical));
+	}
+	out.len = strlen(out.text);
+	*ret = out;
+	return 0;
+}
+
+/* Is @name the name @top, or below it? On a label boundary, so that "notmetadata" is not
+ * "metadata". */
+static bool host_is_within(const char *name, const char *top)
+{
+	size_t len = strlen(name), top_len = strlen(top);
+
+	if (len < top_len || strcmp(name + len - top_len, top) != 0)
+		return false;
+	return len == top_len || name[len - top_len - 1] == '.';
+}
+
+bool host_is_localhost(const char *name)
+{
+	return host_is_within(name, "localhost");
+}
+
+bool host_is_metadata(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(host_metadata_names); i++) {
+		if (host_is_within(name, host_metadata_names[i]))
+			return true;
+	}
+	return false;
+}
+
+bool host_is_public_suffix(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(host_own_domains); i++) {
+		if (strcmp(name, host_own_domains[i]) == 0)
+			return false;
+	}
+	return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ANY) != 0;
+}

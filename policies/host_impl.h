@@ -1,0 +1,31 @@
+/* host: one spelling for every host. Everything that compares, shows, resolves or dials a host uses
+ * this form. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/addr.h"
+#include "policies/flaw_impl.h"
+#include "policies/policies.h"
+
+struct host {
+	char text[POLICY_HOST_MAX]; /* lower-case A-labels without the trailing dot, or addr_text()
+				     */
+	size_t len;
+	struct addr addr; /* family 0 unless an address; never IPv4-mapped */
+};
+
+/* Names, IPv4 in every inet_aton(3) spelling, IPv6 with or without brackets. -EBADMSG with @flaw
+ * for anything else. */
+int host_canonical(const char *text, size_t len, struct host *ret, struct flaw *flaw);
+
+/* On canonical names: localhost and what is below it; the names under which clouds offer metadata.
+ */
+bool host_is_localhost(const char *name);
+bool host_is_metadata(const char *name);
+/* "com", "github.io": names below which anybody can register (or have) one. */
+bool host_is_public_suffix(const char *name);
+
+/* The first byte of @text that is not UTF-8 (RFC 3629), or @len. */
+size_t host_utf8_check(const char *text, size_t len);

@@ -1,0 +1,226 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/files_impl.h"
+#include "policies/reader_impl.h"
+
+/* O_NONBLOCK: a FIFO must be refused, not waited for. */
+#define LOAD_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
+/* One file that was opened and checked, before it is a source. */
+struct load_file {
+	const char *name; /* visible; borrowed */
+	int fd;
+	struct stat status;
+};
+
+static int load_problem(struct policy *policy, const struct spot *spot, int code, const char *words)
+{
+	problems_add(policy, spot, NULL, "%s", words);
+	return code;
+}
+
+/* RULE_NONE: never seen. */
+static uint32_t load_seen(const struct policy *policy, const struct stat *status)
+{
+	for (size_t i = 0; i < policy->source_count; i++) {
+		const struct source *source = &policy->sources[i];
+
+		if (source->inode == status->st_ino && source->device == status->st_dev &&
+		    source->inode)
+			return (uint32_t)i;
+	}
+	return RULE_NONE;
+}
+
+/* Takes @text. */
+static uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
+				const struct stat *status)
+{
+	policy->sources = rules_reserve(policy->sources, &policy->source_room,
+					policy->source_count + 1, sizeof(*policy->sources));
+	policy->sources[policy->source_count] = (struct source){
+		.name = mem_strdup(name),
+		.text = text,
+		.len = len,
+		.device = status->st_dev,
+		.inode = status->st_ino,
+		.is_open = true,
+	};
+	policy->total_bytes += len;
+	return (uint32_t)policy->source_count++;
+}
+
+static void load_read(struct policy *policy, uint32_t source, int folder, const char *folder_name,
+		      unsigned int depth)
+{
+	struct reader reader = {
+		.policy = policy,
+		.source = source,
+		.folder = folder,
+		.folder_name = folder_name,
+		.depth = depth,
+	};
+
+	reader_run(&reader);
+	policy->sources[source].is_open = false;
+}
+
+/* Checks @file and makes it a source; *@ret_source is RULE_NONE when it has been read before.
+ * @spot: where it was asked for. */
+static int load_take(struct policy *policy, const struct spot *spot, struct load_file *file,
+		     int folder, uint32_t *ret_source)
+{
+	struct err why = { 0 };
+	auto_free char *text = NULL;
+	size_t len;
+	int r = files_check_file(file->fd, &file->status, &why);
+
+	if (r == 0)
+		r = files_check_folder(folder, &why);
+	if (r < 0)
+		return load_problem(policy, spot, r, why.text);
+	uint32_t seen = load_seen(policy, &file->status);
+
+	*ret_source = RULE_NONE;
+	if (seen != RULE_NONE && policy->sources[seen].is_open)
+		return load_problem(policy, spot, -ELOOP,
+				    "an include that comes back to where it began");
+	if (seen != RULE_NONE)
+		return 0; /* its rules are here already: a second time would change nothing */
+	if (policy->source_count == POLICY_SOURCES_MAX)
+		return load_problem(policy, spot, -EMFILE, "more than 256 files");
+	r = fd_read_all(file->fd, POLICY_MAX_BYTES, &text, &len, &why);
+	if (r < 0)
+		return load_problem(policy, spot, r, r == -E2BIG ? "more than 256 MiB" : why.text);
+	if (len > POLICY_TOTAL_MAX - policy->total_bytes)
+		return load_problem(policy, spot, -E2BIG, "more than 1 GiB of policy files");
+	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status);
+	return 0;
+}
+
+int policy_load(struct policy *policy, const char *path)
+{
+	auto_free char *shown = text_visible_dup(path);
+	struct spot spot = { .file = shown };
+	struct err why = { 0 };
+	const char *name;
+	uint32_t source;
+	size_t problems_before = policy->problems.count;
+	auto_close int folder = files_open_folder(path, &name, &why);
+
+	if (folder < 0)
+		return load_problem(policy, &spot, folder, why.text);
+	auto_close int fd = files_open_below(folder, name[0] ? name : ".", LOAD_FLAGS, &why);
+
+	if (fd < 0)
+		return load_problem(policy, &spot, fd, why.text);
+	struct load_file file = { .name = shown, .fd = fd };
+	int r = load_take(policy, &spot, &file, folder, &source);
+
+	if (r < 0)
+		return r;
+	const char *slash = strrchr(shown, '/');
+	auto_free char *folder_name =
+		slash ? mem_strndup(shown, (size_t)(slash - shown) + 1) : mem_strdup("");
+
+	if (source != RULE_NONE)
+		load_read(policy, source, folder, folder_name, 0);
+	return policy->problems.count > problems_before ? -EINVAL : 0;
+}
+
+int policy_load_text(struct policy *policy, const char *name, const char *text)
+{
+	static const struct stat nowhere;
+	auto_free char *shown = text_visible_dup(name);
+	struct spot spot = { .file = shown };
+	size_t problems_before = policy->problems.count;
+	size_t len = strlen(text);
+
+	if (len > POLICY_MAX_BYTES || len > POLICY_TOTAL_MAX - policy->total_bytes)
+		return load_problem(policy, &spot, -E2BIG, "more than 256 MiB");
+	if (policy->source_count == POLICY_SOURCES_MAX)
+		return load_problem(policy, &spot, -EMFILE, "more than 256 files");
+	uint32_t source = load_add_source(policy, shown, mem_strdup(text), len, &nowhere);
+
+	load_read(policy, source, -1, "", 0);
+	return policy->problems.count > problems_before ? -EINVAL : 0;
+}
+
+/* Does a `..` stand between the slashes? */
+static bool load_climbs(const char *name)
+{
+	for (const char *at = name; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
+		if (strcmp(at, "..") == 0 || strncmp(at, "../", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *load_include_refused(const struct reader *reader, const char *name)
+{
+	if (name[0] == '\0')
+		return "an include without a name";
+	if (reader->folder < 0)
+		return "an include in text that is not a file";
+	if (name[0] == '/')
+		return "an absolute path: includes are relative to the file they stand in";
+	if (load_climbs(name))
+		return "an include that leaves its folder";
+	if (reader->depth >= READER_DEPTH_MAX)
+		return "includes more than 8 deep";
+	return NULL;
+}
+
+/* Opens the include's own folder, below the folder of the file that asks. */
+static int load_include_folder(const struct reader *reader, const char *name,
+			       char **ret_folder_name, struct err *why)
+{
+	const char *slash = strrchr(name, '/');
+	auto_free char *part =
+		slash ? mem_strndup(name, (size_t)(slash - name) + 1) : mem_strdup("");
+	auto_free char *shown = text_visible_dup(part);
+	int fd =
+		files_open_below(reader->folder, part[0] ? part : ".", O_RDONLY | O_DIRECTORY, why);
+
+	*ret_folder_name = mem_printf("%s%s", reader->folder_name, shown);
+	return fd;
+}
+
+void load_include(struct line *line, const char *name, const struct word *word)
+{
+	const struct reader *reader = line->reader;
+	struct policy *policy = reader->policy;
+	struct spot spot = reader_spot(line, word->at);
+	/* The source array may move while the include is read; its names do not. */
+	const char *refused = load_include_refused(reader, name);
+	auto_free char *folder_name = NULL;
+	struct err why = { 0 };
+	uint32_t source;
+
+	if (refused) {
+		problems_add(policy, &spot, "include \"team.policy\"", "%s", refused);
+		return;
+	}
+	auto_close int folder = load_include_folder(reader, name, &folder_name, &why);
+	auto_close int fd =
+		folder < 0 ? folder : files_open_below(reader->folder, name, LOAD_FLAGS, &why);
+
+	if (fd < 0) {
+		(void)load_problem(policy, &spot, fd, why.text);
+		return;
+	}
+	const char *slash = strrchr(name, '/');
+	auto_free char *base = text_visible_dup(slash ? slash + 1 : name);
+	auto_free char *shown = mem_printf("%s%s", folder_name, base);
+	struct load_file file = { .name = shown, .fd = fd };
+
+	if (load_take(policy, &spot, &file, folder, &source) == 0 && source != RULE_NONE)
+		load_read(policy, source, folder, folder_name, reader->depth + 1);
+}

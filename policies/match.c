@@ -1,0 +1,99 @@
+#include <string.h>
+
+#include "policies/pattern_impl.h"
+
+static struct addr_block match_block(const struct policy *policy, const struct pattern *pattern)
+{
+	const char *key = policy->names + pattern->key;
+	struct addr_block block = { .base.family = (uint8_t)key[1], .bits = (uint8_t)key[2] };
+
+	memcpy(block.base.bytes, key + 3, sizeof(block.base.bytes));
+	return block;
+}
+
+/* Is @name the pattern's name (*@ret_is_apex), or below it? */
+static bool match_suffix(const char *name, size_t len, const char *top, size_t top_len,
+			 bool *ret_is_apex)
+{
+	*ret_is_apex = len == top_len;
+	if (len < top_len || memcmp(name + len - top_len, top, top_len) != 0)
+		return false;
+	return len == top_len || name[len - top_len - 1] == '.';
+}
+
+static bool match_name(const char *name, size_t len, const struct pattern *pattern, const char *top)
+{
+	bool is_apex;
+
+	if (!match_suffix(name, len, top, pattern->key_len, &is_apex))
+		return false;
+	return pattern->kind == PATTERN_TREE || is_apex == (pattern->kind == PATTERN_EXACT);
+}
+
+bool match_host(const struct policy *policy, const struct pattern *pattern,
+		const struct pattern_target *target)
+{
+	if (pattern->kind == PATTERN_ANY)
+		return true;
+	if (pattern->kind == PATTERN_BLOCK) {
+		struct addr_block block = match_block(policy, pattern);
+
+		return target->addr && addr_block_has(&block, target->addr);
+	}
+	const char *host = target->dst->host;
+
+	return match_name(host, strnlen(host, POLICY_HOST_MAX), pattern,
+			  policy->names + pattern->key);
+}
+
+bool match_covers(const struct pattern *pattern, uint16_t port, enum policy_protocol carries)
+{
+	enum policy_protocol said = pattern->protocol;
+
+	if (said == POLICY_NO_PROTOCOL)
+		said = policy_protocol_of_port(port);
+	if (said == POLICY_TCP)
+		return carries == POLICY_TCP || carries == POLICY_HTTP || carries == POLICY_HTTPS;
+	return said == carries;
+}
+
+bool match_touches(const struct pattern *pattern, enum policy_protocol carries)
+{
+	if (pattern->protocol == POLICY_NO_PROTOCOL || pattern->protocol == POLICY_TCP)
+		return true;
+	return carries == POLICY_TCP || carries == pattern->protocol;
+}
+
+static bool match_blocks_meet(const struct policy *policy, const struct pattern *left,
+			      const struct pattern *right)
+{
+	struct addr_block a = match_block(policy, left), b = match_block(policy, right);
+
+	return a.bits <= b.bits ? addr_block_has(&a, &b.base) : addr_block_has(&b, &a.base);
+}
+
+bool match_meets(const struct policy *policy, const struct pattern *left,
+		 const struct pattern *right)
+{
+	const char *a = policy->names + left->key, *b = policy->names + right->key;
+	bool is_apex;
+
+	if (left->kind == PATTERN_ANY || right->kind == PATTERN_ANY)
+		return true;
+	if (left->kind == PATTERN_BLOCK || right->kind == PATTERN_BLOCK)
+		return left->kind != right->kind || match_blocks_meet(policy, left, right);
+	if (left->kind == PATTERN_EXACT)
+		return match_name(a, left->key_len, right, b);
+	if (right->kind == PATTERN_EXACT)
+		return match_name(b, right->key_len, left, a);
+	return match_suffix(a, left->key_len, b, right->key_len, &is_apex) ||
+	       match_suffix(b, right->key_len, a, left->key_len, &is_apex);
+}
+
+bool match_is_explicit(const struct policy *policy, const struct pattern *pattern)
+{
+	if (pattern->kind == PATTERN_ANY)
+		return false;
+	/* A block of length 0 is `*` in other clothes. */
+	return pattern->kind != PATTERN_BLOCK || match_block(policy, pattern).bits > 0;
+}

@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "policies/policy_impl.h"
+
+struct policy *policy_new(void)
+{
+	static const struct pattern_port first[] = {
+		[POLICY_PORTS_HTTP] = { 80, 80 },
+		[POLICY_PORTS_HTTPS] = { 443, 443 },
+		[POLICY_PORTS_ALL] = { 1, UINT16_MAX },
+	};
+	struct policy *policy = mem_new(sizeof(*policy));
+
+	policy->any_head = RULE_NONE;
+	(void)rules_add_name(policy, "", 0);
+	policy->ports =
+		rules_reserve(NULL, &policy->port_room, ARRAY_SIZE(first), sizeof(first[0]));
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		policy->ports[policy->port_count++] = first[i];
+	return policy;
+}
+
+void policy_free(struct policy *policy)
+{
+	if (!policy)
+		return;
+	for (size_t i = 0; i < policy->source_count; i++) {
+		free(policy->sources[i].name);
+		free(policy->sources[i].text);
+	}
+	free(policy->sources);
+	free(policy->rules);
+	free(policy->exceptions);
+	free(policy->ports);
+	free(policy->names);
+	free(policy->expects);
+	free(policy->slots);
+	free(policy->problems.text);
+	free(policy);
+}
+
+static void policy_check_expectation(struct policy *policy, const struct expectation *expect)
+{
+	const struct source *source = &policy->sources[expect->source];
+	struct spot spot = { source->name, expect->number, source->text + expect->line,
+			     expect->line_len, expect->column };
+	struct policy_facts facts = { .dst = expect->dst, .carries = expect->dst.protocol };
+	struct policy_verdict verdict;
+
+	decide_by_rules(policy, &facts, &verdict);
+	if (verdict.action == expect->action)
+		return;
+	problems_add(policy, &spot, NULL, "expected %s, but it is %s: %s%s%s",
+		     policy_action_name((enum policy_action)expect->action),
+		     policy_action_name(verdict.action), policy_reason_sentence(verdict.reason),
+		     verdict.rule[0] ? " " : "", verdict.rule);
+}
+
+int policy_finish(struct policy *policy)
+{
+	/* On rules that could not all be read, expectations would fail for the wrong reason. */
+	if (policy->problems.count > 0)
+		return -EINVAL;
+	for (size_t i = 0; i < policy->expect_count; i++)
+		policy_check_expectation(policy, &policy->expects[i]);
+	return policy->problems.count > 0 ? -EINVAL : 0;
+}
+
+const char *policy_errors(const struct policy *policy)
+{
+	return policy->problems.text ? policy->problems.text : "";
+}
+
+size_t policy_error_count(const struct policy *policy)
+{
+	return policy->problems.count;
+}
+
+size_t policy_rule_count(const struct policy *policy)
+{
+	return policy->rule_count;
+}
+
+bool policy_get_default(const struct policy *policy, enum policy_action *ret_action)
+{
+	if (!policy->has_default)
+		return false;
+	*ret_action = policy->written_default;
+	return true;
+}
+
+void policy_set_default(struct policy *policy, enum policy_action action)
+{
+	policy->has_set_default = true;
+	policy->set_default = action;
+}

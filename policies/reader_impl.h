@@ -1,0 +1,44 @@
+/* reader: one policy file being read, line by line. To add a statement: one line in the table of
+ * reader.c and a function that takes the line; to add a clause: the table of rule_line.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policies/policy_impl.h"
+#include "policies/words_impl.h"
+
+#define READER_DEPTH_MAX 8 /* includes in includes */
+
+struct reader {
+	struct policy *policy;
+	uint32_t source;
+	int folder; /* of the file, for its includes; -1: text without a folder. Borrowed. */
+	const char *folder_name; /* visible; borrowed */
+	unsigned int depth;
+	bool has_version, has_default, has_statement;
+	bool said_cr;
+};
+
+struct line {
+	struct reader *reader;
+	uint32_t number;
+	uint32_t offset; /* in the text of the source */
+	const char *text;
+	size_t len;
+	struct words words;
+};
+
+/* Reads all lines of policy->sources[@reader->source]; what is wrong goes to the policy's problems.
+ */
+void reader_run(struct reader *reader);
+/* For problems_add(): byte @at of @line. */
+struct spot reader_spot(const struct line *line, size_t at);
+
+/* `allow|ask|deny|answer ...` */
+void rule_line_read(struct line *line);
+
+/* Opens, checks and reads the file of an `include` line. @name: relative; @word: where it stands.
+ */
+void load_include(struct line *line, const char *name, const struct word *word);

@@ -1,0 +1,161 @@
+#include "policies/search_impl.h"
+
+#include <string.h>
+
+#include "policies/special_impl.h"
+
+static bool search_loosens(const struct rule *rule)
+{
+	return rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
+}
+
+/* An exception without ports or protocol takes those of its rule. On what loosens it holds widely,
+ * also for embedded addresses; on what tightens it holds only where it covers all that the request
+ * may do: a doubt never opens. */
+static bool search_excepts(const struct search *search, const struct rule *rule,
+			   const struct pattern *exception, const struct addr *addr)
+{
+	const struct pattern_target target = { search->target.dst, addr, search->target.carries };
+	uint16_t port = target.dst->port;
+
+	if (!match_host(search->policy, exception, &target))
+		return false;
+	if (exception->has_ports && !ports_has(search->policy, exception, port))
+		return false;
+	if (search_loosens(rule))
+		return match_touches(exception, target.carries);
+	return exception->protocol == POLICY_NO_PROTOCOL ||
+	       match_covers(exception, port, target.carries);
+}
+
+static bool search_is_excepted(const struct search *search, const struct rule *rule)
+{
+	struct addr embedded[SPECIAL_EMBEDDED_MAX];
+	size_t count = 0;
+
+	if (search->target.addr && search_loosens(rule))
+		count = special_embedded(search->target.addr, embedded);
+	for (uint32_t i = 0; i < rule->exception_count; i++) {
+		const struct pattern *exception = &search->policy->exceptions[rule->exceptions + i];
+
+		if (search_excepts(search, rule, exception, search->target.addr))
+			return true;
+		for (size_t j = 0; j < count; j++) {
+			if (search_excepts(search, rule, exception, &embedded[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool search_names_address(const struct search *search, const struct rule *rule)
+{
+	return rule->pattern.kind == PATTERN_BLOCK &&
+	       match_is_explicit(search->policy, &rule->pattern);
+}
+
+/* How much an allow gives: the audit shows the rule that gave the most. */
+static int search_weight(const struct search *search, const struct rule *rule)
+{
+	if (!search_loosens(rule))
+		return 0;
+	return (rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
+	       (rule->is_private || search_names_address(search, rule) ? 1 : 0);
+}
+
+static void search_note(struct search *search, const struct rule *rule)
+{
+	const struct rule **best = &search->best[rule->action];
+	int weight = search_weight(search, rule);
+
+	search->is_private[rule->action] |= rule->is_private || search_names_address(search, rule);
+	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	if (*best) {
+		int best_weight = search_weight(search, *best);
+
+		if (weight < best_weight || (weight == best_weight && *best < rule))
+			return;
+	}
+	*best = rule;
+}
+
+/* The host is known to match. */
+static void search_consider(struct search *search, const struct rule *rule)
+{
+	const struct policy *policy = search->policy;
+	const struct pattern *pattern = &rule->pattern;
+	uint16_t port = search->target.dst->port;
+
+	if (search->is_tightening_only && search_loosens(rule))
+		return;
+	if (search->is_explicit_only && rule->action != RULE_DENY &&
+	    !match_is_explicit(policy, pattern))
+		return;
+	if (!ports_has(policy, pattern, port))
+		return;
+	if (search_loosens(rule) ? !match_covers(pattern, port, search->target.carries)
+				 : !match_touches(pattern, search->target.carries))
+		return;
+	if (!search_is_excepted(search, rule))
+		search_note(search, rule);
+}
+
+static void search_chain(struct search *search, uint32_t head)
+{
+	for (uint32_t i = head; i != RULE_NONE; i = search->policy->rules[i].next)
+		search_consider(search, &search->policy->rules[i]);
+}
+
+void search_any(struct search *search)
+{
+	search_chain(search, search->policy->any_head);
+}
+
+/* One look-up per label: a.b.test, b.test, test. */
+void search_name(struct search *search)
+{
+	const struct policy *policy = search->policy;
+	const char *host = search->target.dst->host;
+	const char *at = host;
+
+	while (at) {
+		uint32_t i = rules_find(policy, at, strlen(at));
+
+		for (; i != RULE_NONE; i = policy->rules[i].next) {
+			enum pattern_kind kind = policy->rules[i].pattern.kind;
+
+			if (kind == PATTERN_TREE || (kind == PATTERN_EXACT) == (at == host))
+				search_consider(search, &policy->rules[i]);
+		}
+		at = strchr(at, '.');
+		if (at)
+			at++;
+	}
+}
+
+static void search_blocks(struct search *search, const struct addr *addr)
+{
+	unsigned int widest = addr->family == AF_INET ? 32 : 128;
+
+	for (unsigned int bits = 0; bits <= widest; bits++) {
+		if (rules_has_length(search->policy, addr->family, (uint8_t)bits))
+			search_chain(search, rules_find_block(search->policy, addr, (uint8_t)bits));
+	}
+}
+
+void search_address(struct search *search)
+{
+	const struct addr *addr = search->target.addr;
+	struct addr embedded[SPECIAL_EMBEDDED_MAX];
+	size_t count = special_embedded(addr, embedded);
+	bool was_tightening_only = search->is_tightening_only;
+
+	search_blocks(search, addr);
+	search->is_tightening_only = true;
+	for (size_t i = 0; i < count; i++) {
+		search->target.addr = &embedded[i];
+		search_blocks(search, &embedded[i]);
+	}
+	search->target.addr = addr;
+	search->is_tightening_only = was_tightening_only;
+}
