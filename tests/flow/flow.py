@@ -22,7 +22,7 @@ STEPS = []
 
 def step(pattern):
     def add(function):
-        STEPS.append((re.compile(pattern), function))
+        STEPS.append((re.compile(pattern, re.S), function))
         return function
     return add
 
@@ -354,7 +354,7 @@ def read(path):
 
 def meaning(sentence):
     for pattern, function in STEPS:
-        found = re.fullmatch(pattern, sentence, re.S)
+        found = pattern.fullmatch(sentence)
         if found:
             return function, found.groups()
     raise SystemExit(f"no such sentence: {sentence}")
