@@ -1,0 +1,86 @@
+/* control: the Unix socket on which `sallyport approve`, and programs of one's own, list and answer
+ * questions. The line protocol is sallyport-approver(7). Private to control*.c. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "gateway/approvers/approver_impl.h"
+
+#define CONTROL_VERSION        1
+#define CONTROL_CLIENTS_MAX    32
+#define CONTROL_LINE_MAX_BYTES (64U << 10)
+#define CONTROL_QUEUE_MAX_BYTES                                                                    \
+	(2U << 20)                /* towards one client; one that does not read is dropped */
+#define CONTROL_IDLE_MS     60000 /* without a request, for clients that do not watch */
+#define CONTROL_GRACE_MS    5000  /* for a live watcher to connect, once a question is open */
+#define CONTROL_BACKOFF_MS  1000  /* out of descriptors: before accepting again */
+#define CONTROL_COMMAND_MAX 1024  /* bytes of one command in a message */
+
+#define CONTROL_WATCHERS_MAX 64 /* watcher files looked at, and given up on */
+
+/* Who holds a file in DIR/watchers, but has not connected. A watcher that was given up on, or that
+ * left, does not count until it connects again. */
+struct control_watchers {
+	int dir_fd; /* the control directory; borrowed */
+	pid_t out[CONTROL_WATCHERS_MAX];
+	size_t out_count;
+};
+bool control_watchers_are_awaited(const struct control_watchers *watchers);
+void control_watchers_give_up(struct control_watchers *watchers);
+void control_watchers_leave(struct control_watchers *watchers, pid_t pid);
+void control_watchers_join(struct control_watchers *watchers, pid_t pid);
+
+struct control_peer {
+	pid_t pid;
+	uid_t uid;
+};
+/* Who connected: 0, or -EACCES for another user, and for anybody in another user, pid or network
+ * namespace: a payload has our uid, but not our namespaces. What cannot be read is refused. */
+int control_peer_check(int socket, struct control_peer *ret);
+
+/* One connection. Closing marks it and asks the server to sweep; nothing is freed under a caller.
+ */
+struct control_client {
+	struct approver *server;
+	struct control_peer peer;
+	int fd;
+	struct event *read_event, *write_event;
+	struct loop_timer idle;
+	struct evbuffer *in, *out;
+	bool is_watcher, is_closed;
+};
+/* Takes @fd. Returned owned. */
+struct control_client *control_client_new(struct approver *server, int fd,
+					  const struct control_peer *peer);
+void control_client_free(struct control_client *client);
+void control_client_close(struct control_client *client);
+/* Borrows @message; NULL (it could not be built) closes. */
+void control_client_send(struct control_client *client, const json_t *message);
+/* From now on it is told of every event, and waits as long as it likes. */
+void control_client_watch(struct control_client *client);
+
+/* Answers one line. -EBADMSG: not JSON; the connection is to be closed. */
+int control_request_serve(struct control_client *client, const char *line, size_t len);
+/* All returned owned, or NULL out of memory. Text may hold any byte: what is no UTF-8 is shown as
+ * \xNN. */
+json_t *control_request_text(const char *text, size_t max_bytes);
+json_t *control_request_question(const struct approver *server,
+				 const struct approver_question *question);
+
+struct approver {
+	struct gateway *gw;
+	struct loop *loop;
+	char *run, *session;
+	char *name; /* of the socket in the directory; NULL until it is there */
+	int dir_fd, listen_fd;
+	struct event *accept_event;
+	struct loop_timer backoff, grace, sweep;
+	struct control_watchers watchers;
+	struct control_client *clients[CONTROL_CLIENTS_MAX];
+	size_t client_count;
+};
+/* A client closed: free it from the loop, and tell the gateway if it was an approver. */
+void control_sweep(struct approver *self);
+/* A client began to watch. */
+void control_watched(struct approver *self, const struct control_client *client);

@@ -1,0 +1,146 @@
+#include "gateway/approvers/control.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+#define CLIENT_READ_BYTES 16384
+
+void control_client_close(struct control_client *client)
+{
+	if (client->is_closed)
+		return;
+	client->is_closed = true;
+	event_del(client->read_event);
+	event_del(client->write_event);
+	loop_timer_stop(&client->idle);
+	control_sweep(client->server);
+}
+
+static void client_expired(void *arg)
+{
+	control_client_close(arg);
+}
+
+static void client_rest(struct control_client *client)
+{
+	if (!client->is_watcher && !client->is_closed)
+		loop_timer_start(client->server->loop, &client->idle, CONTROL_IDLE_MS,
+				 client_expired, client);
+}
+
+static void client_flush(struct control_client *client)
+{
+	while (!client->is_closed && evbuffer_get_length(client->out) > 0) {
+		struct evbuffer_iovec chunk;
+
+		if (evbuffer_peek(client->out, -1, NULL, &chunk, 1) < 1)
+			return control_client_close(client);
+		ssize_t sent = send(client->fd, chunk.iov_base, chunk.iov_len,
+				    MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && errno == EAGAIN) {
+			event_add(client->write_event, NULL);
+			return;
+		}
+		if (sent < 0)
+			return control_client_close(client);
+		evbuffer_drain(client->out, (size_t)sent);
+	}
+}
+
+void control_client_send(struct control_client *client, const json_t *message)
+{
+	if (client->is_closed)
+		return;
+
+	/* Seven-bit text only: nothing in it can move a cursor, whatever a client does with it. */
+	auto_free char *text =
+		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	if (!text || evbuffer_add(client->out, text, strlen(text)) < 0 ||
+	    evbuffer_add(client->out, "\n", 1) < 0)
+		return control_client_close(client);
+	client_flush(client);
+	if (evbuffer_get_length(client->out) > CONTROL_QUEUE_MAX_BYTES)
+		control_client_close(client);
+}
+
+/* Serves every whole line that is there. */
+static void client_serve(struct control_client *client)
+{
+	while (!client->is_closed) {
+		size_t len;
+		auto_free char *line = evbuffer_readln(client->in, &len, EVBUFFER_EOL_LF);
+
+		if (!line)
+			break;
+		if (len > CONTROL_LINE_MAX_BYTES || control_request_serve(client, line, len) < 0)
+			return control_client_close(client);
+	}
+	if (evbuffer_get_length(client->in) > CONTROL_LINE_MAX_BYTES)
+		return control_client_close(client);
+	client_rest(client);
+}
+
+static void client_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct control_client *client = arg;
+	int got = evbuffer_read(client->in, fd, CLIENT_READ_BYTES);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0)
+		return control_client_close(client);
+	client_serve(client);
+}
+
+static void client_writable(evutil_socket_t fd, short what, void *arg)
+{
+	client_flush(arg);
+}
+
+void control_client_watch(struct control_client *client)
+{
+	client->is_watcher = true;
+	loop_timer_stop(&client->idle);
+	control_watched(client->server, client);
+}
+
+struct control_client *control_client_new(struct approver *server, int fd,
+					  const struct control_peer *peer)
+{
+	struct event_base *base = loop_base(server->loop);
+	struct control_client *client = mem_new(sizeof(*client));
+
+	client->server = server;
+	client->peer = *peer;
+	client->fd = fd;
+	client->in = evbuffer_new();
+	client->out = evbuffer_new();
+	client->read_event = event_new(base, fd, EV_READ | EV_PERSIST, client_readable, client);
+	client->write_event = event_new(base, fd, EV_WRITE, client_writable, client);
+	if (!client->in || !client->out || !client->read_event || !client->write_event)
+		abort(); /* out of memory, as in base/mem */
+	event_add(client->read_event, NULL);
+	client_rest(client);
+	return client;
+}
+
+void control_client_free(struct control_client *client)
+{
+	if (!client)
+		return;
+	loop_timer_stop(&client->idle);
+	event_free(client->read_event);
+	event_free(client->write_event);
+	evbuffer_free(client->in);
+	evbuffer_free(client->out);
+	fd_close(client->fd);
+	free(client);
+}

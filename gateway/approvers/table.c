@@ -1,0 +1,9 @@
+#include "gateway/approvers/table.h"
+
+/* The terminal first: who sits in front of the command sees the question before anybody far away.
+ */
+const struct approver_ops *const approver_table[] = {
+	&tty_approver,
+	&control_approver,
+	NULL,
+};

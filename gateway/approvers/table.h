@@ -1,0 +1,7 @@
+/* table: the approvers there are; one line here, one in table.c. Private to this folder. */
+#pragma once
+
+#include "gateway/approvers/approver_impl.h"
+
+extern const struct approver_ops control_approver; /* control.c: `sallyport approve` */
+extern const struct approver_ops tty_approver;     /* tty.c: the terminal of the run */

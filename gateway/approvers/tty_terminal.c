@@ -1,0 +1,148 @@
+#include <errno.h>
+#include <event2/buffer.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "gateway/approvers/tty.h"
+
+/* On a descriptor that is shared and therefore blocking: what a terminal that is ready takes
+ * without waiting. */
+#define TERMINAL_SHARED_BYTES 128
+
+#define TERMINAL_WIDTH_LEAST   40
+#define TERMINAL_WIDTH_MOST    160
+#define TERMINAL_WIDTH_ASSUMED 80
+
+/* Another open file for the same terminal: then O_NONBLOCK is ours alone, and not the command's as
+ * well. */
+static int terminal_reopen(int fd)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}
+
+int tty_terminal_open(struct approver *self, int fd, struct err *why)
+{
+	if (!isatty(fd))
+		return err_set(why, -ENOTTY, "there is no terminal to ask on");
+	self->fd = terminal_reopen(fd);
+	self->is_own_fd = self->fd >= 0;
+	if (!self->is_own_fd)
+		self->fd = fd; /* another user's terminal, after su(1) */
+	return 0;
+}
+
+void tty_terminal_close(struct approver *self)
+{
+	if (self->is_own_fd)
+		fd_close(self->fd);
+	self->fd = -1;
+}
+
+bool tty_terminal_is_hung_up(const struct approver *self)
+{
+	struct pollfd watched = { .fd = self->fd };
+
+	return poll(&watched, 1, 0) < 0 || (watched.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+bool tty_terminal_is_elsewhere(const struct approver *self)
+{
+	pid_t front = tcgetpgrp(self->fd); /* -1: not our controlling terminal, so no jobs on it */
+
+	return front >= 0 && front != getpgrp();
+}
+
+unsigned int tty_terminal_width(const struct approver *self)
+{
+	struct winsize size = { 0 };
+
+	(void)ioctl(self->fd, TIOCGWINSZ, &size); /* zero: not known */
+	if (size.ws_col == 0)
+		return TERMINAL_WIDTH_ASSUMED;
+	if (size.ws_col < TERMINAL_WIDTH_LEAST)
+		return TERMINAL_WIDTH_LEAST;
+	return size.ws_col > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : size.ws_col;
+}
+
+/* From the background this would stop the process; with the signal blocked it is done instead. */
+static int terminal_set(int fd, const struct termios *wanted)
+{
+	sigset_t stop, before;
+	int r;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &stop, &before);
+	r = tcsetattr(fd, TCSANOW, wanted) < 0 ? -errno : 0;
+	(void)tcflush(fd, TCIFLUSH); /* a terminal that is gone has nothing to discard */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int tty_terminal_seize(struct approver *self)
+{
+	struct termios raw;
+
+	if (tcgetattr(self->fd, &self->saved) < 0)
+		return -errno;
+	raw = self->saved;
+	raw.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR | ISTRIP | IXON | PARMRK);
+	raw.c_oflag &= ~(tcflag_t)OPOST;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL | ISIG | IEXTEN);
+	raw.c_cc[VMIN] = 0; /* a read never waits, not even where O_NONBLOCK could not be set */
+	raw.c_cc[VTIME] = 0;
+	return terminal_set(self->fd, &raw);
+}
+
+void tty_terminal_restore(struct approver *self)
+{
+	(void)terminal_set(self->fd, &self->saved); /* fails only on a terminal that is gone */
+}
+
+int tty_terminal_flush(struct approver *self)
+{
+	while (evbuffer_get_length(self->out) > 0) {
+		struct evbuffer_iovec chunk;
+		ssize_t sent;
+
+		if (evbuffer_peek(self->out, -1, NULL, &chunk, 1) < 1)
+			return -EIO;
+		if (!self->is_own_fd) {
+			struct pollfd watched = { .fd = self->fd, .events = POLLOUT };
+
+			if (poll(&watched, 1, 0) < 1)
+				return -EAGAIN;
+			if (chunk.iov_len > TERMINAL_SHARED_BYTES)
+				chunk.iov_len = TERMINAL_SHARED_BYTES;
+		}
+		sent = write(self->fd, chunk.iov_base, chunk.iov_len);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent == 0 || (sent < 0 && errno == EAGAIN))
+			return -EAGAIN;
+		if (sent < 0)
+			return -EIO;
+		evbuffer_drain(self->out, (size_t)sent);
+	}
+	return 0;
+}
+
+ssize_t tty_terminal_read(struct approver *self, void *bytes, size_t size)
+{
+	ssize_t got = read(self->fd, bytes, size);
+
+	if (got > 0)
+		return got;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return got < 0 || tty_terminal_is_hung_up(self) ? -EIO : 0;
+}
