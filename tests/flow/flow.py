@@ -15,7 +15,7 @@ import time
 import world as worlds
 from capture import Capture
 from servers import Names, Server, make_certificate
-from world import Gate, World, until
+from world import Gate, TerminalGate, World, until
 
 STEPS = []
 
@@ -40,14 +40,16 @@ class Scenario:
         assert self.gates, "nothing was started"
         return self.gates[-1]
 
-    def start(self, script):
-        options = ["--no-tty", "--audit", str(self.world.audit), "--report", "none"]
+    def start(self, script, gate=Gate):
+        options = ["--audit", str(self.world.audit), "--report", "none"]
+        if gate is Gate:
+            options += ["--no-tty"]
         if self.has_dns:
             options += ["--dns", "127.0.0.1"]
         policy = self.world.top / "policy"
         if policy.exists():
             options += ["--policy", str(policy)]
-        self.gates.append(Gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
+        self.gates.append(gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
 
     def address(self, word):
         return self.servers[word].address if word in self.servers else word
@@ -117,6 +119,21 @@ def without_dns(s):
 @step(r"start: (.+)")
 def start(s, script):
     s.start(script)
+
+
+@step(r"start on a terminal: (.+)")
+def start_on_terminal(s, script):
+    s.start(script, TerminalGate)
+
+
+@step(r"the terminal shows: (.+)")
+def terminal_shows(s, text):
+    until(lambda: text in s.gate.text("out"), 20, "the terminal did not show it")
+
+
+@step(r"press: (.+)")
+def press(s, keys):
+    s.gate.press(keys.replace("Enter", "\r").replace("Ctrl-C", "\x03").replace(" ", ""))
 
 
 @step(r"run: (.+)")

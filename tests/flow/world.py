@@ -1,13 +1,19 @@
 """world: where a scenario happens. A network namespace with nothing but lo, addresses that policy takes for public ones,
 folders of its own, and the gates that run in it."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 
 IN_NAMESPACE = "SALLYPORT_TEST_NAMESPACE"
@@ -99,11 +105,14 @@ class Gate:
     def __init__(self, world, options, script, name):
         self.name, self.world = name, world
         self.out, self.err = world.top / f"{name}.out", world.top / f"{name}.err"
+        command = [world.sallyport, "run", *options, "--", "sh", "-c", script]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([world.sallyport, "run", *options, "--", "sh", "-c", script],
-                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=world.env,
-                                            cwd=world.work)
+            self.process = self.begin(command, out, err)
         Gate.all.append(self)
+
+    def begin(self, command, out, err):
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.world.env,
+                                cwd=self.world.work)
 
     def wait(self, seconds=60):
         try:
@@ -125,6 +134,39 @@ class Gate:
             except OSError:
                 continue
         raise AssertionError(f"{self.name} has no worker")
+
+
+class TerminalGate(Gate):
+    """One `sallyport run` on a terminal of its own, which answers a status report as a real one does."""
+
+    def begin(self, command, out, err):
+        self.terminal, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        process = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, cwd=self.world.work,
+                                   env={**self.world.env, "TERM": "xterm"}, start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(inner)
+        threading.Thread(target=self.show, daemon=True).start()
+        return process
+
+    def show(self):
+        with open(self.out, "ab", 0) as out:
+            while True:
+                try:
+                    data = os.read(self.terminal, 65536)
+                except OSError:  # EIO: the last process has closed it
+                    return
+                out.write(data)
+                if b"\x1b[5n" in data:
+                    self.press("\x1b[0n")
+
+    def press(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def text(self, stream):
+        """What is written, without the sequences that move or colour it."""
+        text = re.sub(r"\x1b(\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])", "", super().text(stream))
+        return text.replace("\r", "")
 
 
 class World:
