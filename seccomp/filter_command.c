@@ -1,4 +1,4 @@
-#include "filter.h"
+#include "seccomp/filter.h"
 
 #include <asm/termbits.h>
 #include <asm/ioctls.h>

@@ -1,4 +1,4 @@
-#include "filter.h"
+#include "seccomp/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * trebles the filter and the time to load it, so calls with argument rules are sent to small blocks
  * of ours behind its program: a RET that marks the call becomes a jump to its block. usage:
  * seccomp_gen command|worker plain|sanitize > HEADER */
-#include "filter.h"
+#include "seccomp/filter.h"
 
 #include <errno.h>
 #include <linux/filter.h>
