@@ -106,6 +106,13 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
 	event_add(&socket->event, NULL);
 }
 
+/* With several servers c-ares takes SERVFAIL, NOTIMP and REFUSED for a reason to ask the next one,
+ * and forgets in the end which it was. With one server there is no next one: hear it as it is. */
+static int flags_for(const char *servers)
+{
+	return strchr(servers, ',') ? 0 : ARES_FLAG_NOCHECKRESP;
+}
+
 struct cares *cares_new(struct loop *loop, const char *servers, struct err *why)
 {
 	struct cares *cares = mem_new(sizeof(*cares));
@@ -113,7 +120,7 @@ struct cares *cares_new(struct loop *loop, const char *servers, struct err *why)
 	 * open c-ares takes from resolv.conf, RES_OPTIONS, LOCALDOMAIN and the host's name. Without
 	 * NOALIASES it would read $HOSTALIASES at each question. Lookups "b" is DNS alone. */
 	struct ares_options options = {
-		.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
+		.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | flags_for(servers),
 		.timeout = TRY_MS,
 		.tries = TRIES,
 		.ndots = 1,
@@ -179,7 +186,7 @@ static void set_status(struct cares_answer *answer, int status)
 		answer->cause = "the resolver refused to answer (REFUSED)";
 		break;
 	case ARES_ECONNREFUSED:
-		answer->cause = "no resolver listens at the configured address";
+		answer->cause = "no resolver is there, or none that would answer";
 		break;
 	case ARES_EBADRESP:
 		answer->cause = "the resolver's answer is malformed";
