@@ -1,1 +1,179 @@
 #include "gateway/gateway.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "gateway/answer.h"
+#include "gateway/approval.h"
+#include "gateway/approvers/approver_impl.h"
+#include "gateway/core.h"
+#include "gateway/execs.h"
+#include "gateway/journal.h"
+#include "gateway/link_server.h"
+#include "gateway/local.h"
+#include "gateway/turn.h"
+
+static char *own(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+static void config_copy(struct gateway_config *ours, const struct gateway_config *config)
+{
+	*ours = *config;
+	ours->session = mem_strdup(config->session ? config->session : "");
+	ours->run = mem_strdup(config->run ? config->run : "");
+	ours->audit_path = own(config->audit_path);
+	ours->answers_path = own(config->answers_path);
+	ours->control_dir = own(config->control_dir);
+	if (ours->prompt_timeout_ms <= 0)
+		ours->prompt_timeout_ms = GATEWAY_DEFAULT_TIMEOUT; /* every wait has a deadline */
+}
+
+static void config_done(struct gateway_config *ours)
+{
+	const char *texts[] = { ours->session, ours->run, ours->audit_path, ours->answers_path,
+				ours->control_dir };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */
+}
+
+static int open_approvers(struct gateway *gw, const struct approver_ops *const *table,
+			  struct err *why)
+{
+	for (size_t i = 0; table[i]; i++) {
+		struct err told = { 0 };
+		struct approver *self = table[i]->open(gw, gw->loop, &gw->config, &told);
+
+		if (!self && told.text[0] != '\0')
+			return err_set(why, -EIO, "%s", told.text);
+		if (!self)
+			continue;
+		assert(gw->approver_count < GATEWAY_APPROVERS_MAX);
+		gw->approvers[gw->approver_count].ops = table[i];
+		gw->approvers[gw->approver_count++].self = self;
+	}
+	return 0;
+}
+
+static struct gateway *gateway_make(struct loop *loop, const struct gateway_config *config)
+{
+	struct gateway *gw = mem_new(sizeof(*gw));
+
+	gw->loop = loop;
+	config_copy(&gw->config, config);
+	keys_init(&gw->execs);
+	keys_init(&gw->parties);
+	keys_init(&gw->approvals);
+	grants_init(&gw->grants);
+	trips_init(&gw->trips);
+	TAILQ_INIT(&gw->questions);
+	TAILQ_INIT(&gw->news);
+	TAILQ_INIT(&gw->queue);
+	LIST_INIT(&gw->clients);
+	LIST_INIT(&gw->workers);
+	return gw;
+}
+
+struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config *config,
+				 const struct approver_ops *const *table, struct err *why)
+{
+	struct gateway *gw = gateway_make(loop, config);
+
+	gw->journal = journal_new(loop, &gw->config, why);
+	if (gw->journal && open_approvers(gw, table, why) == 0) {
+		/* Written from the loop, while the command starts; before any verdict. */
+		journal_note_start(gw->journal);
+		turn_schedule(gw);
+		return gw;
+	}
+	gateway_free(gw);
+	return NULL;
+}
+
+struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config, struct err *why)
+{
+	return gateway_new_with(loop, config, approver_table, why);
+}
+
+void gateway_free(struct gateway *gw)
+{
+	if (!gw)
+		return;
+	approval_deny_all(gw, POLICY_GATE_CLOSING);
+	local_cut_all(gw);
+	link_server_free_all(gw);
+	for (size_t i = 0; i < gw->approver_count; i++)
+		gw->approvers[i].ops->close(gw->approvers[i].self);
+	loop_timer_stop(&gw->turn);
+	loop_timer_stop(&gw->finish.timer);
+	execs_free_all(gw);
+	journal_free(gw->journal);
+	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
+	keys_done(&gw->approvals);
+	keys_done(&gw->parties);
+	grants_done(&gw->grants);
+	trips_done(&gw->trips);
+	config_done(&gw->config);
+	free(gw->ended);
+	free(gw);
+}
+
+void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command)
+{
+	execs_begin(gw, exec, command);
+	turn_schedule(gw);
+}
+
+void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status)
+{
+	link_server_close_way(gw, exec);
+	execs_end(gw, exec, exit_status);
+}
+
+const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count)
+{
+	*ret_count = gw->trips.count;
+	return gw->trips.list;
+}
+
+const struct gateway_trip *gateway_trips_others(const struct gateway *gw)
+{
+	return &gw->trips.others;
+}
+
+int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
+		   struct err *why)
+{
+	return answer_give(gw, id, answer, why);
+}
+
+/* @each may answer: the next one is looked for by number, not by a pointer that may have died. */
+void gateway_each_question(struct gateway *gw,
+			   void (*each)(const struct approver_question *question, void *arg),
+			   void *arg)
+{
+	uint64_t shown = 0;
+	struct approval *approval = TAILQ_FIRST(&gw->questions);
+
+	while (approval) {
+		struct approver_question question;
+
+		shown = approval->number;
+		approval_describe(approval, &question);
+		each(&question, arg);
+		approval = TAILQ_FIRST(&gw->questions);
+		while (approval && approval->number <= shown)
+			approval = TAILQ_NEXT(approval, entry);
+	}
+}
+
+void gateway_approvers_changed(struct gateway *gw)
+{
+	gw->must_count_approvers = true;
+	turn_schedule(gw);
+}

@@ -18,7 +18,8 @@ typedef void (*gateway_verdict_fn)(const struct policy_verdict *verdict, void *a
 /* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done runs or on withdrawal. */
 struct gateway_ticket *gateway_submit(struct gateway_client *client, const struct policy_facts *facts,
 				      gateway_verdict_fn done, void *arg);
-void gateway_withdraw(struct gateway_ticket *ticket); /* @done will not run; NULL is fine */
+/* @done will not run; NULL is fine. Why it left is said by gateway_report(). */
+void gateway_withdraw(struct gateway_ticket *ticket);
 
 /* What became of an allowed request, or a refusal after the verdict (private address, dial, server name). Plain value. */
 struct gateway_report {
@@ -66,12 +67,14 @@ struct gateway_config {
 	void *arg;
 };
 
-/* Opens audit, control socket and terminal. Returned owned, or NULL with @why and *@ret_errno. */
+/* Opens audit, control socket and terminal; cheap. Returned owned, or NULL with @why. */
 struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config, struct err *why);
-/* Denies all who wait (gate_closing), writes the last record, closes. */
+/* Denies all who wait (gate_closing; clients that live on tell it from the loop), writes the last record, closes. Not from
+ * inside a verdict callback. */
 void gateway_free(struct gateway *gw);
 
-/* @command: the argv as one visible line. Records it. Ending an exec denies its waiters and forgets its grants. */
+/* @exec is not 0. @command: the argv as one visible line. Records it. Requests of an exec that has not begun, or has ended,
+ * are denied (exec_ended). Ending it denies its waiters and forgets its grants. */
 void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command);
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
 /* Serves a worker at the other end of @socket (taken). */
@@ -94,8 +97,11 @@ struct gateway_trip {
 };
 /* Borrowed until the next call into the gateway. */
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
+/* What is past the 4096 destinations counted one by one, together; its dst is empty. */
+const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
 
-/* sallyport audit verify: 0, or -EBADMSG with @why naming FILE:LINE and what is wrong there. */
+/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is wrong there, or another
+ * -errno: it cannot be read. */
 int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
 
 /* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and checked. Returned owned. */

@@ -1,0 +1,324 @@
+#include "gateway/approval.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/execs.h"
+#include "gateway/turn.h"
+
+#define ID_RUN_MAX 8 /* of the run's id, in front of the number */
+
+bool approval_has_approver(const struct gateway *gw)
+{
+	for (size_t i = 0; i < gw->approver_count; i++) {
+		if (gw->approvers[i].ops->is_attached(gw->approvers[i].self))
+			return true;
+	}
+	return false;
+}
+
+static void approval_has_news(struct approval *approval)
+{
+	if (!approval->has_news)
+		TAILQ_INSERT_TAIL(&approval->gw->news, approval, news_entry);
+	approval->has_news = true;
+	turn_schedule(approval->gw);
+}
+
+static void approval_expired(void *arg)
+{
+	struct approval *approval = arg;
+
+	approval_settle(approval, POLICY_DENY, POLICY_PROMPT_TIMEOUT, "",
+			policy_reason_sentence(POLICY_PROMPT_TIMEOUT));
+}
+
+/* A literal that policy guards, asked without the leave to dial it. */
+static bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
+{
+	const struct policy_verdict plain = { .action = POLICY_ALLOW };
+	struct policy_verdict verdict;
+
+	if (dst->addr.family == 0)
+		return false;
+	policy_decide_address(gw->config.policy, dst, &plain, &dst->addr, &verdict);
+	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
+}
+
+static struct approval *approval_new(struct gateway *gw, const struct policy_destination *dst,
+				     const struct policy_verdict *asked)
+{
+	struct approval *approval = mem_new(sizeof(*approval));
+	int64_t timeout_ms = gw->config.prompt_timeout_ms;
+
+	approval->gw = gw;
+	approval->dst = *dst;
+	approval->number = ++gw->last_number;
+	(void)snprintf(approval->id, sizeof(approval->id), "%.*s-%" PRIu64, ID_RUN_MAX,
+		       gw->config.run, approval->number);
+	approval->rule = mem_strdup(asked->rule);
+	approval->because = mem_strdup(asked->because);
+	approval->is_private = approval_is_private(gw, dst);
+	approval->asked_ms = loop_now_ms(gw->loop);
+	approval->due_ms = approval->asked_ms + timeout_ms;
+	TAILQ_INIT(&approval->parties);
+	keys_add(&gw->approvals, &approval->node, 0, &approval->dst);
+	TAILQ_INSERT_TAIL(&gw->questions, approval, entry);
+	gw->question_count++;
+	loop_timer_start(gw->loop, &approval->deadline, timeout_ms, approval_expired, approval);
+	return approval;
+}
+
+/* Takes it out of every table; nobody finds it any more. */
+static void approval_unlink(struct approval *approval)
+{
+	struct gateway *gw = approval->gw;
+
+	keys_remove(&gw->approvals, &approval->node);
+	TAILQ_REMOVE(&gw->questions, approval, entry);
+	gw->question_count--;
+	if (approval->has_news)
+		TAILQ_REMOVE(&gw->news, approval, news_entry);
+	if (gw->telling == approval)
+		gw->telling = NULL;
+	loop_timer_stop(&approval->deadline);
+}
+
+static void approval_free(struct approval *approval)
+{
+	assert(TAILQ_EMPTY(&approval->parties));
+	free(approval->rule);
+	free(approval->because);
+	free(approval);
+}
+
+static struct party *party_find_or_new(struct approval *approval, struct gateway_exec *exec)
+{
+	struct gateway *gw = approval->gw;
+	uint64_t id = exec ? exec->node.number : 0;
+	struct key_node *node = keys_find(&gw->parties, id, &approval->dst);
+
+	if (node)
+		return container_of(node, struct party, node);
+	struct party *party = mem_new(sizeof(*party));
+
+	party->approval = approval;
+	party->exec = exec;
+	TAILQ_INIT(&party->waiters);
+	keys_add(&gw->parties, &party->node, id, &approval->dst);
+	TAILQ_INSERT_TAIL(&approval->parties, party, entry);
+	if (exec) {
+		LIST_INSERT_HEAD(&exec->parties, party, exec_entry);
+		approval->party_count++;
+	}
+	return party;
+}
+
+/* Its waiters are elsewhere already. */
+static void party_free(struct party *party)
+{
+	struct approval *approval = party->approval;
+
+	assert(TAILQ_EMPTY(&party->waiters));
+	keys_remove(&approval->gw->parties, &party->node);
+	TAILQ_REMOVE(&approval->parties, party, entry);
+	if (party->exec) {
+		LIST_REMOVE(party, exec_entry);
+		approval->party_count--;
+	}
+	free(party);
+}
+
+enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
+				 const struct policy_verdict *asked)
+{
+	struct key_node *node = keys_find(&gw->approvals, 0, &waiter->facts.dst);
+	struct approval *approval = node ? container_of(node, struct approval, node) : NULL;
+
+	if (gw->waiting >= GATEWAY_WAITING_MAX ||
+	    (approval ? approval->waiting >= GATEWAY_WAITERS_MAX
+		      : gw->question_count >= GATEWAY_QUESTIONS_MAX))
+		return POLICY_OVERLOADED;
+	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
+		return POLICY_NO_APPROVER;
+	if (!approval)
+		approval = approval_new(gw, &waiter->facts.dst, asked);
+	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
+	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
+	waiter->party->count++;
+	approval->waiting++;
+	gw->waiting++;
+	approval_has_news(approval);
+	return POLICY_NONE;
+}
+
+void approval_leave(struct waiter *waiter)
+{
+	struct party *party = waiter->party;
+	struct approval *approval = party->approval;
+
+	TAILQ_REMOVE(&party->waiters, waiter, entry);
+	waiter->party = NULL;
+	approval->waiting--;
+	approval->gw->waiting--;
+	if (--party->count == 0)
+		party_free(party);
+	if (approval->waiting == 0)
+		approval_settle(approval, POLICY_DENY, POLICY_CLIENT_LEFT, "",
+				policy_reason_sentence(POLICY_CLIENT_LEFT));
+	else
+		approval_has_news(approval);
+}
+
+struct approval *approval_find(const struct gateway *gw, const char *id)
+{
+	struct approval *approval;
+
+	TAILQ_FOREACH (approval, &gw->questions, entry) {
+		if (strcmp(approval->id, id) == 0)
+			return approval;
+	}
+	return NULL;
+}
+
+static struct decision *decision_new(enum policy_action action, enum policy_reason reason,
+				     const char *by)
+{
+	struct decision *decision = mem_new(sizeof(*decision));
+
+	decision->refs = 1;
+	decision->action = action;
+	decision->reason = reason;
+	(void)snprintf(decision->by, sizeof(decision->by), "%s", by);
+	return decision;
+}
+
+void approval_decision_drop(struct decision *decision)
+{
+	if (decision && --decision->refs == 0)
+		free(decision);
+}
+
+/* Moves everyone in @party to the gateway's queue and ends the party. */
+static void party_release(struct party *party, struct decision *decision)
+{
+	struct gateway *gw = party->approval->gw;
+	struct waiter *waiter;
+
+	TAILQ_FOREACH (waiter, &party->waiters, entry) {
+		waiter->party = NULL;
+		waiter->decision = decision;
+		decision->refs++;
+	}
+	TAILQ_CONCAT(&gw->queue, &party->waiters, entry);
+	gw->waiting -= party->count;
+	party->approval->waiting -= party->count;
+	party_free(party);
+	turn_schedule(gw);
+}
+
+void approval_settle(struct approval *approval, enum policy_action action,
+		     enum policy_reason reason, const char *by, const char *how)
+{
+	struct gateway *gw = approval->gw;
+	struct decision *decision = decision_new(action, reason, by);
+
+	approval_unlink(approval);
+	while (!TAILQ_EMPTY(&approval->parties))
+		party_release(TAILQ_FIRST(&approval->parties), decision);
+	approval_decision_drop(decision);
+	for (size_t i = 0; approval->was_asked && i < gw->approver_count; i++)
+		gw->approvers[i].ops->retract(gw->approvers[i].self, approval->id, how);
+	approval_free(approval);
+}
+
+void approval_deny_all(struct gateway *gw, enum policy_reason reason)
+{
+	struct approval *approval;
+
+	while ((approval = TAILQ_FIRST(&gw->questions)))
+		approval_settle(approval, POLICY_DENY, reason, "", policy_reason_sentence(reason));
+}
+
+void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
+{
+	struct decision *decision = decision_new(POLICY_DENY, POLICY_EXEC_ENDED, "");
+	struct party *party;
+
+	while ((party = LIST_FIRST(&exec->parties))) {
+		struct approval *approval = party->approval;
+
+		party_release(party, decision);
+		if (approval->waiting == 0)
+			approval_settle(approval, POLICY_DENY, POLICY_EXEC_ENDED, "",
+					policy_reason_sentence(POLICY_EXEC_ENDED));
+		else
+			approval_has_news(approval);
+	}
+	approval_decision_drop(decision);
+}
+
+void approval_describe(const struct approval *approval, struct approver_question *ret)
+{
+	int64_t now_ms = loop_now_ms(approval->gw->loop);
+	const struct party *party;
+	size_t count = 0;
+
+	*ret = (struct approver_question){
+		.dst = approval->dst,
+		.waiting = approval->waiting,
+		.command_count = approval->party_count,
+		.rule = approval->rule,
+		.because = approval->because,
+		.age_ms = now_ms - approval->asked_ms,
+		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
+		.is_private = approval->is_private,
+	};
+	memcpy(ret->id, approval->id, sizeof(ret->id));
+	TAILQ_FOREACH (party, &approval->parties, entry) {
+		if (party->exec && count < APPROVER_COMMANDS_MAX)
+			ret->commands[count++] = party->exec->command;
+		if (count == APPROVER_COMMANDS_MAX)
+			break;
+	}
+}
+
+/* An approver may answer at once, and then @approval is dead: gw->telling says so. */
+static void approval_tell(struct approval *approval)
+{
+	struct gateway *gw = approval->gw;
+	bool is_new = !approval->was_asked;
+	struct approver_question question;
+
+	approval_describe(approval, &question);
+	approval->was_asked = true;
+	gw->telling = approval;
+	for (size_t i = 0; i < gw->approver_count && gw->telling; i++) {
+		struct approver_seat seat = gw->approvers[i];
+
+		if (is_new)
+			seat.ops->ask(seat.self, &question);
+		else
+			seat.ops->changed(seat.self, &question);
+	}
+	gw->telling = NULL;
+}
+
+void approval_tell_news(struct gateway *gw)
+{
+	struct approval *approval;
+
+	/* At most one round: news that approvers make is for the next turn. */
+	unsigned int budget = gw->question_count;
+
+	while (budget-- > 0 && (approval = TAILQ_FIRST(&gw->news))) {
+		TAILQ_REMOVE(&gw->news, approval, news_entry);
+		approval->has_news = false;
+		approval_tell(approval);
+	}
+	if (!TAILQ_EMPTY(&gw->news))
+		turn_schedule(gw);
+}

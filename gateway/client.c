@@ -1,0 +1,115 @@
+#include "gateway/client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+void client_init(struct gateway_client *client, const struct client_ops *ops, struct loop *loop)
+{
+	client->ops = ops;
+	client->loop = loop;
+	TAILQ_INIT(&client->tickets);
+}
+
+static void client_forget(struct gateway_ticket *ticket)
+{
+	struct gateway_client *client = ticket->client;
+
+	TAILQ_REMOVE(&client->tickets, ticket, entry);
+	if (ticket->was_waiting)
+		client->orphans--;
+}
+
+void client_settle(struct gateway_ticket *ticket, const struct policy_verdict *verdict)
+{
+	gateway_verdict_fn done = ticket->done;
+	void *arg = ticket->arg;
+
+	assert(verdict->action != POLICY_ASK);
+	client_forget(ticket);
+	free(ticket);
+	done(verdict, arg);
+}
+
+static bool client_must_tell(const struct gateway_client *client)
+{
+	return client->on_gone && !client->was_told && client->orphans == 0;
+}
+
+/* One callback a turn, and the next turn is ordered before it: the callback may free the client. */
+static void client_deny(void *arg)
+{
+	static const struct policy_verdict closing = {
+		.action = POLICY_DENY,
+		.reason = POLICY_GATE_CLOSING,
+	};
+	struct gateway_client *client = arg;
+	struct gateway_ticket *ticket = TAILQ_FIRST(&client->tickets);
+
+	if (ticket || client_must_tell(client))
+		loop_defer(client->loop, &client->denying, client_deny, client);
+	if (client_must_tell(client)) {
+		client->was_told = true;
+		client->on_gone(client->arg);
+	} else if (ticket) {
+		client_settle(ticket, &closing);
+	}
+}
+
+void client_gone(struct gateway_client *client)
+{
+	struct gateway_ticket *ticket;
+
+	if (client->is_gone)
+		return;
+	client->is_gone = true;
+	TAILQ_FOREACH (ticket, &client->tickets, entry) {
+		ticket->was_waiting = true;
+		client->orphans++;
+	}
+	loop_defer(client->loop, &client->denying, client_deny, client);
+}
+
+struct gateway_ticket *gateway_submit(struct gateway_client *client,
+				      const struct policy_facts *facts, gateway_verdict_fn done,
+				      void *arg)
+{
+	struct gateway_ticket *ticket =
+		client->is_gone ? mem_new(sizeof(*ticket)) : client->ops->submit(client, facts);
+
+	ticket->client = client;
+	ticket->done = done;
+	ticket->arg = arg;
+	TAILQ_INSERT_TAIL(&client->tickets, ticket, entry);
+	if (client->is_gone)
+		loop_defer(client->loop, &client->denying, client_deny, client);
+	return ticket;
+}
+
+void gateway_withdraw(struct gateway_ticket *ticket)
+{
+	if (!ticket)
+		return;
+	struct gateway_client *client = ticket->client;
+
+	if (!client->is_gone)
+		client->ops->withdraw(client, ticket);
+	client_forget(ticket);
+	free(ticket);
+}
+
+void gateway_report(struct gateway_client *client, const struct gateway_report *report)
+{
+	client->ops->report(client, report);
+}
+
+void gateway_client_free(struct gateway_client *client)
+{
+	if (!client)
+		return;
+	while (!TAILQ_EMPTY(&client->tickets))
+		gateway_withdraw(TAILQ_FIRST(&client->tickets));
+	loop_timer_stop(&client->denying);
+	client->ops->free(client);
+}

@@ -1,0 +1,34 @@
+/* journal: every decision and every closed connection goes to every sink before anybody acts on it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "gateway/gateway.h"
+#include "gateway/sinks/sink_impl.h"
+
+struct journal;
+
+/* Opens the sinks @config wants; cheap: what a sink has to load or check, it does at its first
+ * record. Keeps @loop and the session's and run's text. Returned owned, or NULL with @why. */
+struct journal *journal_new(struct loop *loop, const struct gateway_config *config,
+			    struct err *why);
+/* Writes the last record, closes. NULL is fine. */
+void journal_free(struct journal *journal);
+
+/* Fills in when, session and run. */
+void journal_stamp(const struct journal *journal, struct sink_record *record);
+
+/* Noted now, written before the next record or by journal_flush(): the command may start meanwhile.
+ * Copies @command. */
+void journal_note_start(struct journal *journal);
+void journal_note_exec(struct journal *journal, uint64_t exec, const char *command);
+
+/* Queues a record for journal_commit(). Once anything failed, all is -EIO for good, and said once
+ * in the log. */
+int journal_write(struct journal *journal, const struct sink_record *record);
+/* 0: every record so far is in the files. */
+int journal_commit(struct journal *journal);
+/* The notes, committed. */
+int journal_flush(struct journal *journal);
+bool journal_has_failed(const struct journal *journal);

@@ -1,0 +1,195 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/client.h"
+#include "gateway/keys.h"
+#include "gateway/link_impl.h"
+
+/* The gateway's word is taken: it is the trusted side. A frame that cannot be read is a gateway
+ * that is gone. */
+struct remote {
+	struct gateway_client client; /* first */
+	struct frame_link *link;
+	struct key_table tickets; /* by id */
+	uint64_t last_id;
+	bool has_heard_hello;
+	gateway_exec_fn on_exec;
+	void *arg;
+};
+
+struct remote_ticket {
+	struct gateway_ticket ticket; /* first */
+	struct key_node node;
+};
+
+static void remote_send(struct remote *remote, const struct frame *frame)
+{
+	(void)frame_link_send(remote->link, frame, NULL, 0); /* a dead link reports itself */
+}
+
+static struct gateway_ticket *remote_submit(struct gateway_client *client,
+					    const struct policy_facts *facts)
+{
+	struct remote *remote = (struct remote *)client;
+	struct remote_ticket *ticket = mem_new(sizeof(*ticket));
+	struct frame frame;
+
+	keys_add(&remote->tickets, &ticket->node, ++remote->last_id, NULL);
+	link_codec_put_submit(&frame, remote->last_id, facts);
+	remote_send(remote, &frame);
+	return &ticket->ticket;
+}
+
+static void remote_withdraw(struct gateway_client *client, struct gateway_ticket *ticket)
+{
+	struct remote *remote = (struct remote *)client;
+	struct remote_ticket *own = (struct remote_ticket *)ticket;
+	struct frame frame;
+
+	keys_remove(&remote->tickets, &own->node);
+	link_codec_put_number(&frame, LINK_WITHDRAW, own->node.number);
+	remote_send(remote, &frame);
+}
+
+/* A request may be refused because its host is none; such a host is not sent: the gateway would not
+ * read it. */
+static void remote_report(struct gateway_client *client, const struct gateway_report *report)
+{
+	const struct policy_destination *dst = &report->facts.dst;
+	struct gateway_report sent = *report;
+	struct policy_destination same;
+	struct frame frame;
+
+	if (policy_destination_set(&same, dst->host, strnlen(dst->host, sizeof(dst->host)),
+				   dst->port, NULL) < 0 ||
+	    strncmp(same.host, dst->host, sizeof(same.host)) != 0)
+		sent.facts.dst = (struct policy_destination){ 0 };
+	link_codec_put_report(&frame, &sent);
+	remote_send((struct remote *)client, &frame);
+}
+
+static void remote_free(struct gateway_client *client)
+{
+	struct remote *remote = (struct remote *)client;
+
+	frame_link_free(remote->link);
+	keys_done(&remote->tickets);
+	free(remote);
+}
+
+static const struct client_ops remote_ops = {
+	.submit = remote_submit,
+	.withdraw = remote_withdraw,
+	.report = remote_report,
+	.free = remote_free,
+};
+
+static void remote_gone(struct remote *remote)
+{
+	while (keys_pop(&remote->tickets))
+		;
+	client_gone(&remote->client);
+}
+
+static void on_closed(void *arg)
+{
+	remote_gone(arg);
+}
+
+static bool handle_verdict(struct remote *remote, struct frame *frame)
+{
+	struct policy_verdict verdict;
+	uint64_t id;
+
+	if (link_codec_get_verdict(frame, &id, &verdict) < 0)
+		return false;
+	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+
+	if (!node)
+		return true; /* withdrawn meanwhile */
+	keys_remove(&remote->tickets, node);
+	client_settle(&container_of(node, struct remote_ticket, node)->ticket, &verdict);
+	return true;
+}
+
+/* Every way out was closed by the frames before this one, so every report stands in front of the
+ * answer. The gateway hangs up when it has read that far. */
+static bool handle_finish(struct remote *remote, struct frame *frame)
+{
+	uint64_t number;
+
+	if (link_codec_get_number(frame, &number) < 0)
+		return false;
+	link_codec_put_number(frame, LINK_FINISH, number);
+	remote_send(remote, frame);
+	return true;
+}
+
+/* Takes @fds. */
+static bool handle_way(struct remote *remote, struct frame *frame, int *fds, size_t count)
+{
+	uint64_t exec;
+	bool is_valid = link_codec_get_number(frame, &exec) == 0 &&
+			(frame->type == LINK_OPEN) == (count > 0);
+
+	if (is_valid && remote->on_exec) {
+		remote->on_exec(exec, fds, count, remote->arg);
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return is_valid;
+}
+
+/* False: it is none. Takes @fds. Nothing is touched after a callback: it may free the client. */
+static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, size_t count)
+{
+	if (remote->has_heard_hello && (frame->type == LINK_OPEN || frame->type == LINK_CLOSE))
+		return handle_way(remote, frame, fds, count);
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	if (count > 0)
+		return false;
+	if (remote->has_heard_hello && frame->type == LINK_FINISH)
+		return handle_finish(remote, frame);
+	if (remote->has_heard_hello)
+		return frame->type == LINK_VERDICT && handle_verdict(remote, frame);
+	remote->has_heard_hello = link_codec_get_hello(frame) == 0;
+	return remote->has_heard_hello;
+}
+
+static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
+{
+	struct remote *remote = arg;
+
+	if (remote->client.is_gone) {
+		for (size_t i = 0; i < count; i++)
+			fd_close(fds[i]);
+		return;
+	}
+	if (handle_frame(remote, frame, fds, count))
+		return;
+	log_error("the gateway sent a frame that is none: the way out is closed");
+	remote_gone(remote);
+}
+
+struct gateway_client *gateway_client_connect(struct loop *loop, int socket,
+					      gateway_exec_fn on_exec, gateway_gone_fn on_gone,
+					      void *arg)
+{
+	struct remote *remote = mem_new(sizeof(*remote));
+	struct frame frame;
+
+	client_init(&remote->client, &remote_ops, loop);
+	keys_init(&remote->tickets);
+	remote->on_exec = on_exec;
+	remote->arg = arg;
+	remote->client.on_gone = on_gone;
+	remote->client.arg = arg;
+	remote->link = frame_link_new(loop, socket, on_frame, on_closed, remote);
+	link_codec_put_hello(&frame);
+	remote_send(remote, &frame);
+	return &remote->client;
+}

@@ -1,0 +1,286 @@
+#include "gateway/link_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/link_impl.h"
+#include "gateway/local.h"
+#include "gateway/turn.h"
+
+/* A request of a worker's that has no verdict yet. */
+struct asked {
+	struct key_node node; /* by the worker's id */
+	struct worker *worker;
+	struct gateway_ticket *ticket;
+};
+
+struct worker {
+	struct gateway *gw;
+	struct frame_link *link;
+	struct gateway_client *client;
+	struct key_table asked;
+	uint64_t last_id;
+	bool has_said_hello;
+	LIST_ENTRY(worker) entry;
+};
+
+static void worker_free(struct worker *worker)
+{
+	struct key_node *node;
+
+	LIST_REMOVE(worker, entry);
+	local_cut(worker->client, POLICY_GATE_CLOSING);
+	while ((node = keys_pop(&worker->asked))) {
+		struct asked *asked = container_of(node, struct asked, node);
+
+		gateway_withdraw(asked->ticket);
+		free(asked);
+	}
+	keys_done(&worker->asked);
+	gateway_client_free(worker->client);
+	frame_link_free(worker->link);
+	free(worker);
+}
+
+static void finish_over(void *arg)
+{
+	struct gateway *gw = arg;
+
+	gw->finish.done(gw->finish.arg);
+}
+
+static void finish_if_alone(struct gateway *gw)
+{
+	if (LIST_EMPTY(&gw->workers) && gw->finish.timer.is_armed)
+		loop_defer(gw->loop, &gw->finish.timer, finish_over, gw);
+}
+
+/* The way out is closed. The owner hears of it last: it may end the run from here. */
+static void worker_gone(struct worker *worker)
+{
+	struct gateway *gw = worker->gw;
+	void (*on_gone)(void *) = gw->config.on_worker_gone;
+	void *arg = gw->config.arg;
+
+	worker_free(worker);
+	if (gw->finish.is_wanted)
+		finish_if_alone(gw);
+	else if (on_gone)
+		on_gone(arg);
+}
+
+static void on_closed(void *arg)
+{
+	worker_gone(arg);
+}
+
+static void send_verdict(struct worker *worker, uint64_t id, const struct policy_verdict *verdict)
+{
+	struct frame frame;
+
+	link_codec_put_verdict(&frame, id, verdict);
+	(void)frame_link_send(worker->link, &frame, NULL, 0); /* a dead link reports itself */
+}
+
+static void on_verdict(const struct policy_verdict *verdict, void *arg)
+{
+	struct asked *asked = arg;
+	struct worker *worker = asked->worker;
+	uint64_t id = asked->node.number;
+
+	keys_remove(&worker->asked, &asked->node);
+	free(asked);
+	send_verdict(worker, id, verdict);
+}
+
+static int handle_submit(struct worker *worker, struct frame *frame)
+{
+	static const struct policy_verdict overloaded = {
+		.action = POLICY_DENY,
+		.reason = POLICY_OVERLOADED,
+	};
+	struct policy_facts facts;
+	uint64_t id;
+	int r = link_codec_get_submit(frame, &id, &facts);
+
+	if (r < 0 || id <= worker->last_id)
+		return -EBADMSG;
+	worker->last_id = id;
+	if (worker->asked.count >= LINK_TICKETS_MAX) {
+		send_verdict(worker, id, &overloaded);
+		return 0;
+	}
+	struct asked *asked = mem_new(sizeof(*asked));
+
+	asked->worker = worker;
+	keys_add(&worker->asked, &asked->node, id, NULL);
+	asked->ticket = gateway_submit(worker->client, &facts, on_verdict, asked);
+	return 0;
+}
+
+static int handle_withdraw(struct worker *worker, struct frame *frame)
+{
+	uint64_t id;
+	int r = link_codec_get_number(frame, &id);
+	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
+
+	if (r < 0 || id > worker->last_id)
+		return -EBADMSG;
+	if (!node)
+		return 0; /* its verdict is on the way */
+	struct asked *asked = container_of(node, struct asked, node);
+
+	keys_remove(&worker->asked, node);
+	gateway_withdraw(asked->ticket);
+	free(asked);
+	return 0;
+}
+
+static int handle_report(struct worker *worker, struct frame *frame)
+{
+	struct gateway_report report;
+	int r = link_codec_get_report(frame, &report);
+
+	if (r == 0)
+		gateway_report(worker->client, &report);
+	return r;
+}
+
+/* All it had was in front of this. */
+static int handle_finish(struct worker *worker, struct frame *frame)
+{
+	uint64_t number;
+
+	if (link_codec_get_number(frame, &number) < 0 || !worker->gw->finish.was_sent)
+		return -EBADMSG;
+	worker_gone(worker);
+	return 0;
+}
+
+static int handle_hello(struct worker *worker, struct frame *frame)
+{
+	if (worker->has_said_hello || link_codec_get_hello(frame) < 0)
+		return -EBADMSG;
+	worker->has_said_hello = true;
+	return 0;
+}
+
+static int handle_frame(struct worker *worker, struct frame *frame)
+{
+	if (frame->type == LINK_HELLO)
+		return handle_hello(worker, frame);
+	if (!worker->has_said_hello)
+		return -EBADMSG;
+	if (frame->type == LINK_SUBMIT)
+		return handle_submit(worker, frame);
+	if (frame->type == LINK_WITHDRAW)
+		return handle_withdraw(worker, frame);
+	if (frame->type == LINK_REPORT)
+		return handle_report(worker, frame);
+	if (frame->type == LINK_FINISH)
+		return handle_finish(worker, frame);
+	return -EBADMSG;
+}
+
+static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
+{
+	struct worker *worker = arg;
+
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	if (count == 0 && handle_frame(worker, frame) == 0)
+		return;
+	log_error("the proxy worker sent a frame that is none: its link is cut");
+	worker_gone(worker);
+}
+
+int gateway_serve(struct gateway *gw, int socket)
+{
+	struct worker *worker = mem_new(sizeof(*worker));
+	struct frame frame;
+
+	worker->gw = gw;
+	keys_init(&worker->asked);
+	worker->client = gateway_client_new(gw);
+	worker->link = frame_link_new(gw->loop, socket, on_frame, on_closed, worker);
+	LIST_INSERT_HEAD(&gw->workers, worker, entry);
+	link_codec_put_hello(&frame);
+	int r = frame_link_send(worker->link, &frame, NULL, 0);
+
+	if (r < 0)
+		worker_free(worker);
+	return r;
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+}
+
+/* With several workers a way out still belongs to one: a listener is accepted on by whoever holds
+ * it. */
+int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
+{
+	struct worker *worker = LIST_FIRST(&gw->workers);
+	struct frame frame;
+
+	if (!worker || count == 0 || count > FD_PASS_MAX) {
+		close_all(fds, count);
+		return worker ? -EINVAL : -EPIPE;
+	}
+	link_codec_put_number(&frame, LINK_OPEN, exec);
+	return frame_link_send(worker->link, &frame, fds, count);
+}
+
+static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, type, number);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		(void)frame_link_send(worker->link, &frame, NULL,
+				      0); /* a dead link reports itself */
+	}
+}
+
+void link_server_close_way(struct gateway *gw, uint64_t exec)
+{
+	gw->ended = mem_grow(gw->ended, gw->ended_count + 1, sizeof(*gw->ended));
+	gw->ended[gw->ended_count++] = exec;
+	turn_schedule(gw);
+}
+
+void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg)
+{
+	gw->finish.is_wanted = true;
+	gw->finish.done = done;
+	gw->finish.arg = arg;
+	loop_timer_start(gw->loop, &gw->finish.timer, wait_ms, finish_over, gw);
+	turn_schedule(gw);
+}
+
+void link_server_turn(struct gateway *gw)
+{
+	for (size_t i = 0; i < gw->ended_count; i++)
+		send_to_all(gw, LINK_CLOSE, gw->ended[i]);
+	gw->ended_count = 0;
+	if (!gw->finish.is_wanted || gw->finish.was_sent)
+		return;
+	gw->finish.was_sent = true;
+	for (size_t i = 0; i < gw->execs.size; i++) {
+		for (struct key_node *node = gw->execs.buckets[i]; node; node = node->next)
+			send_to_all(gw, LINK_CLOSE, node->number);
+	}
+	send_to_all(gw, LINK_FINISH, 0);
+	finish_if_alone(gw);
+}
+
+void link_server_free_all(struct gateway *gw)
+{
+	while (!LIST_EMPTY(&gw->workers))
+		worker_free(LIST_FIRST(&gw->workers));
+}

@@ -1,0 +1,12 @@
+/* link_server: the gateway's end of the links to its workers. A worker reads hostile bytes, so
+ * nothing it sends is believed: what is not exactly a frame of gateway/link_impl.h closes its link,
+ * withdraws its tickets, and the way out is gone. */
+#pragma once
+
+#include "gateway/core.h"
+
+/* Every worker will be told, in the next turn, that @exec has ended. */
+void link_server_close_way(struct gateway *gw, uint64_t exec);
+/* In every turn, after the verdicts: what else the workers are to be told. */
+void link_server_turn(struct gateway *gw);
+void link_server_free_all(struct gateway *gw);

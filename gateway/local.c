@@ -1,0 +1,123 @@
+#include "gateway/local.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "gateway/approval.h"
+#include "gateway/journal.h"
+#include "gateway/turn.h"
+
+struct local_client {
+	struct gateway_client client; /* first */
+	struct gateway *gw;           /* NULL: gone */
+	LIST_ENTRY(local_client) entry;
+};
+
+static struct gateway_ticket *local_submit(struct gateway_client *client,
+					   const struct policy_facts *facts)
+{
+	struct gateway *gw = ((struct local_client *)client)->gw;
+	struct waiter *waiter = mem_new(sizeof(*waiter));
+
+	waiter->gw = gw;
+	waiter->facts = *facts;
+	waiter->since_ms = loop_now_ms(gw->loop);
+	turn_enqueue(gw, waiter);
+	return &waiter->ticket;
+}
+
+/* Takes @waiter from wherever it is. */
+static void local_take_out(struct waiter *waiter)
+{
+	if (waiter->slot)
+		waiter->slot->waiter = NULL;
+	else if (waiter->party)
+		approval_leave(waiter);
+	else
+		TAILQ_REMOVE(&waiter->gw->queue, waiter, entry);
+	approval_decision_drop(take(waiter->decision));
+}
+
+static void local_withdraw(struct gateway_client *client, struct gateway_ticket *ticket)
+{
+	local_take_out((struct waiter *)ticket);
+}
+
+static void local_report(struct gateway_client *client, const struct gateway_report *report)
+{
+	struct gateway *gw = ((struct local_client *)client)->gw;
+
+	if (!gw)
+		return; /* gone, and its audit log closed */
+	bool was_allowed = report->verdict.action == POLICY_ALLOW;
+	struct sink_record record = {
+		.event = was_allowed ? SINK_CLOSED : SINK_DECISION,
+		.exec = report->facts.exec,
+		.facts = &report->facts,
+		.verdict = &report->verdict,
+		.reason = was_allowed ? report->closed : report->verdict.reason,
+		.resolved = report->resolved,
+		.cause = report->cause,
+		.bytes_up = report->bytes_up,
+		.bytes_down = report->bytes_down,
+		.duration_ms = report->duration_ms,
+		.has_traffic = was_allowed,
+	};
+
+	trips_count_report(&gw->trips, report);
+	journal_stamp(gw->journal, &record);
+	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
+	if (journal_commit(gw->journal) < 0)
+		turn_schedule(gw); /* denies who waits */
+}
+
+static void local_free(struct gateway_client *client)
+{
+	struct local_client *local = (struct local_client *)client;
+
+	if (local->gw)
+		LIST_REMOVE(local, entry);
+	free(local);
+}
+
+static const struct client_ops local_ops = {
+	.submit = local_submit,
+	.withdraw = local_withdraw,
+	.report = local_report,
+	.free = local_free,
+};
+
+struct gateway_client *gateway_client_new(struct gateway *gw)
+{
+	struct local_client *local = mem_new(sizeof(*local));
+
+	client_init(&local->client, &local_ops, gw->loop);
+	local->gw = gw;
+	LIST_INSERT_HEAD(&gw->clients, local, entry);
+	return &local->client;
+}
+
+/* Written down here and now: when it is the gateway that goes, its audit log closes with it. */
+void local_cut(struct gateway_client *client, enum policy_reason reason)
+{
+	struct local_client *local = (struct local_client *)client;
+	struct gateway_ticket *ticket;
+
+	if (!local->gw)
+		return;
+	TAILQ_FOREACH (ticket, &client->tickets, entry) {
+		struct waiter *waiter = (struct waiter *)ticket;
+
+		local_take_out(waiter);
+		turn_record_denial(waiter->gw, waiter, reason);
+	}
+	LIST_REMOVE(local, entry);
+	local->gw = NULL;
+	client_gone(client);
+}
+
+void local_cut_all(struct gateway *gw)
+{
+	while (!LIST_EMPTY(&gw->clients))
+		local_cut(&LIST_FIRST(&gw->clients)->client, POLICY_GATE_CLOSING);
+}

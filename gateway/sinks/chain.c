@@ -1,0 +1,196 @@
+/* A line is {"seq":N,…,"prev":"P","hash":"H"} and a newline. P is the H of the line before, 64
+ * zeros on the first. H is the SHA-256, as lower-case hexadecimal text, of P's 64 characters
+ * followed by the line's bytes without ,"hash":"H" and without the newline. Both members stand at
+ * fixed places from the end and seq at the start, so a checker needs no JSON reader that keeps
+ * bytes. */
+#include "gateway/sinks/chain.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define HASH_LEN     (DIGEST_TEXT_MAX - 1)
+#define PREV_OPENING ",\"prev\":\""
+#define HASH_OPENING ",\"hash\":\""
+#define CLOSING      "\"}"
+#define SEQ_OPENING  "{\"seq\":"
+#define HEAD_FORMAT  "sallyport-audit-head 1 %020" PRIu64 " %020" PRIu64 " %s"
+#define HEAD_SEQ_AT  23
+#define HEAD_SIZE_AT 44
+#define HEAD_HASH_AT 65
+
+void chain_begin(struct chain *chain)
+{
+	chain->seq = 0;
+	chain->size = 0;
+	memset(chain->hash, '0', HASH_LEN);
+	chain->hash[HASH_LEN] = '\0';
+}
+
+ssize_t chain_seal(struct chain *chain, struct digest *digest, char *line, size_t len)
+{
+	char hash[DIGEST_TEXT_MAX];
+
+	if (len + strlen(HASH_OPENING) + HASH_LEN + strlen(CLOSING) > CHAIN_LINE_MAX)
+		return -E2BIG;
+	int r = digest_text(digest, chain->hash, HASH_LEN, line, len, hash);
+
+	if (r < 0)
+		return r;
+	/* Over the closing brace. */
+	int n = snprintf(line + len - 1, CHAIN_LINE_MAX - len + 1, HASH_OPENING "%s" CLOSING, hash);
+
+	len += (size_t)n - 1;
+	line[len++] = '\n';
+	memcpy(chain->hash, hash, sizeof(hash));
+	chain->seq++;
+	chain->size += (off_t)len;
+	return (ssize_t)len;
+}
+
+static bool chain_is_hash(const char *text)
+{
+	return strspn(text, "0123456789abcdef") >= HASH_LEN;
+}
+
+/* The member @opening VALUE" that ends right before @end: copies the value, returns where the
+ * member starts; NULL: none. */
+static const char *chain_member(const char *line, const char *end, const char *opening,
+				char ret[DIGEST_TEXT_MAX])
+{
+	size_t whole = strlen(opening) + HASH_LEN + 1;
+
+	if ((size_t)(end - line) < whole || end[-1] != '"' ||
+	    memcmp(end - whole, opening, strlen(opening)) != 0 ||
+	    !chain_is_hash(end - HASH_LEN - 1))
+		return NULL;
+	memcpy(ret, end - HASH_LEN - 1, HASH_LEN);
+	ret[HASH_LEN] = '\0';
+	return end - whole;
+}
+
+static int chain_read_seq(const char *line, size_t len, uint64_t *ret_seq)
+{
+	size_t skip = strlen(SEQ_OPENING), digits = 0;
+
+	if (len <= skip || memcmp(line, SEQ_OPENING, skip) != 0)
+		return -EBADMSG;
+	while (skip + digits < len && line[skip + digits] >= '0' && line[skip + digits] <= '9')
+		digits++;
+	return text_to_u64(line + skip, digits, UINT64_MAX, ret_seq) < 0 ? -EBADMSG : 0;
+}
+
+int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *ret_seq,
+	       char ret_prev[DIGEST_TEXT_MAX], char ret_hash[DIGEST_TEXT_MAX], struct err *why)
+{
+	char hash[DIGEST_TEXT_MAX], body[CHAIN_LINE_MAX];
+
+	if (len >= CHAIN_LINE_MAX || len < 2 || line[len - 1] != '}' ||
+	    chain_read_seq(line, len, ret_seq) < 0)
+		return err_set(why, -EBADMSG, "this is not an audit record");
+	const char *cut = chain_member(line, line + len - 1, HASH_OPENING, ret_hash);
+
+	if (!cut || !chain_member(line, cut, PREV_OPENING, ret_prev))
+		return err_set(why, -EBADMSG, "this is not an audit record");
+	memcpy(body, line, (size_t)(cut - line));
+	body[cut - line] = '}';
+	int r = digest_text(digest, ret_prev, HASH_LEN, body, (size_t)(cut - line) + 1, hash);
+
+	if (r < 0)
+		return err_set(why, r, "the hash function failed");
+	if (strcmp(hash, ret_hash) != 0)
+		return err_set(why, -EBADMSG, "the record was edited: its hash does not fit it");
+	return 0;
+}
+
+int chain_check(struct chain *chain, struct digest *digest, const char *line, size_t len,
+		struct err *why)
+{
+	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
+	uint64_t seq, want = chain->seq + 1;
+	int r = chain_read(digest, line, len, &seq, prev, hash, why);
+
+	if (r < 0)
+		return r;
+	if (seq > want)
+		return err_set(why, -EBADMSG,
+			       "record %" PRIu64 " stands where %" PRIu64
+			       " belongs: records were removed or reordered",
+			       seq, want);
+	if (seq < want)
+		return err_set(why, -EBADMSG,
+			       "record %" PRIu64 " stands where %" PRIu64
+			       " belongs: a record was repeated, inserted or reordered",
+			       seq, want);
+	if (strcmp(prev, chain->hash) != 0)
+		return err_set(
+			why, -EBADMSG,
+			"the record does not follow the one before: one of them was replaced");
+	chain->seq = seq;
+	chain->size += (off_t)len + 1;
+	memcpy(chain->hash, hash, sizeof(hash));
+	return 0;
+}
+
+char *chain_head_path(const char *path)
+{
+	return mem_printf("%s.head", path);
+}
+
+/* One spelling only: the fields, blanks to the fixed size, a newline. */
+static void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES])
+{
+	char head[CHAIN_HEAD_BYTES];
+	int len = snprintf(head, sizeof(head), HEAD_FORMAT, chain->seq, (uint64_t)chain->size,
+			   chain->hash);
+
+	assert(len == HEAD_HASH_AT + HASH_LEN);
+	memset(ret, ' ', CHAIN_HEAD_BYTES);
+	memcpy(ret, head, (size_t)len);
+	ret[CHAIN_HEAD_BYTES - 1] = '\n';
+}
+
+int chain_head_read(int fd, struct chain *ret)
+{
+	char head[CHAIN_HEAD_BYTES + 1], again[CHAIN_HEAD_BYTES];
+	uint64_t size;
+	struct chain chain;
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return -errno;
+	if (n != CHAIN_HEAD_BYTES)
+		return -EBADMSG;
+	head[n] = '\0';
+	if (text_to_u64(head + HEAD_SEQ_AT, 20, UINT64_MAX, &chain.seq) < 0 ||
+	    text_to_u64(head + HEAD_SIZE_AT, 20, INT64_MAX, &size) < 0 ||
+	    !chain_is_hash(head + HEAD_HASH_AT))
+		return -EBADMSG;
+	chain.size = (off_t)size;
+	memcpy(chain.hash, head + HEAD_HASH_AT, HASH_LEN);
+	chain.hash[HASH_LEN] = '\0';
+	chain_head_text(&chain, again);
+	if (memcmp(head, again, CHAIN_HEAD_BYTES) != 0)
+		return -EBADMSG;
+	*ret = chain;
+	return 0;
+}
+
+int chain_head_write(int fd, const struct chain *chain)
+{
+	char head[CHAIN_HEAD_BYTES];
+
+	chain_head_text(chain, head);
+	ssize_t n = pwrite(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return -errno;
+	return n == (ssize_t)sizeof(head) ? 0 : -ENOSPC;
+}

@@ -1,0 +1,44 @@
+/* chain: how one line of the audit log hangs on the one before, and the head that shows where the
+ * last one ends. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "gateway/sinks/digest.h"
+
+struct err;
+
+#define CHAIN_LINE_MAX   16384 /* with its newline */
+#define CHAIN_HEAD_BYTES 160   /* the whole head file, always */
+
+/* Where a chain stands: how many records, in how many bytes, and the last one's hash (64 zeros
+ * before the first). */
+struct chain {
+	uint64_t seq;
+	off_t size;
+	char hash[DIGEST_TEXT_MAX];
+};
+
+void chain_begin(struct chain *chain);
+
+/* Completes a record: @line holds @len bytes of a JSON object that ends in ,"prev":"HASH"} and has
+ * room for CHAIN_LINE_MAX; the hash member and the newline are added and @chain moves on. The new
+ * length, or -errno. */
+ssize_t chain_seal(struct chain *chain, struct digest *digest, char *line, size_t len);
+
+/* Is @line (without its newline) the next record of @chain? 0 and @chain moves on, or -EBADMSG with
+ * words that fit after "FILE:LINE: ". */
+int chain_check(struct chain *chain, struct digest *digest, const char *line, size_t len,
+		struct err *why);
+/* The record itself, wherever it stands: its own hash fits. Fills in its number, its predecessor's
+ * hash and its own. */
+int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *ret_seq,
+	       char ret_prev[DIGEST_TEXT_MAX], char ret_hash[DIGEST_TEXT_MAX], struct err *why);
+
+/* "FILE.head". Returned owned. */
+char *chain_head_path(const char *path);
+/* 0 or -errno; -EBADMSG: it is not a head. */
+int chain_head_read(int fd, struct chain *ret);
+int chain_head_write(int fd, const struct chain *chain);

@@ -1,0 +1,54 @@
+/* To add a sink, write one file here that fills a struct sink_ops, add its line to table.c and to
+ * gateway/meson.build. A sink keeps records; it never decides. What it cannot write makes every
+ * later verdict a denial, so it fails only when it must. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gateway/gateway.h"
+
+struct sink;
+
+enum sink_event {
+	SINK_START,
+	SINK_EXEC_START,
+	SINK_DECISION,
+	SINK_CLOSED,
+	SINK_EXEC_END,
+	SINK_END,
+	SINK_EVENT_COUNT
+};
+
+/* Plain value, all text borrowed. NULL, zero and POLICY_NONE are left out of what is written. */
+struct sink_record {
+	enum sink_event event;
+	int64_t wall_us, mono_ms;
+	const char *session, *run;
+	uint64_t exec;
+	const char *command;                  /* exec_start */
+	int exit_status;                      /* exec_end */
+	const struct policy_facts *facts;     /* decision, closed */
+	const struct policy_verdict *verdict; /* decision, closed */
+	enum policy_reason reason;            /* the verdict's; closed: how it ended */
+	struct addr resolved;
+	const char *cause;
+	uint64_t bytes_up, bytes_down;
+	uint64_t duration_ms; /* decision: how long it waited; closed: how long it was open */
+	bool has_traffic;     /* bytes and duration are written even when 0 */
+};
+
+struct sink_ops {
+	const char *name;
+	/* NULL and @why: could not be opened. NULL with an empty @why: not wanted by @config.
+	 * Copies what it keeps. */
+	struct sink *(*open)(const struct gateway_config *config, struct err *why);
+	/* Takes a record in; it need not be kept before commit. Borrows @record. */
+	int (*write)(struct sink *self, const struct sink_record *record, struct err *why);
+	/* 0: all that was taken in is kept, or -errno with @why: none of it is. */
+	int (*commit)(struct sink *self, struct err *why);
+	void (*close)(struct sink *self);
+};
+
+extern const struct sink_ops *const sink_table[]; /* NULL-terminated; table.c */

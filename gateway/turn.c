@@ -1,0 +1,190 @@
+/* One turn takes what is queued, a batch at a time: decide each, write the records of the batch,
+ * and only then hand the verdicts out. A waiter that has to wait leaves the queue for its question;
+ * one whose question is settled comes back to it. */
+#include "gateway/turn.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "gateway/approval.h"
+#include "gateway/execs.h"
+#include "gateway/journal.h"
+#include "gateway/link_server.h"
+
+static void turn_run(void *arg);
+
+void turn_schedule(struct gateway *gw)
+{
+	if (!gw->turn.is_armed)
+		loop_defer(gw->loop, &gw->turn, turn_run, gw);
+}
+
+void turn_enqueue(struct gateway *gw, struct waiter *waiter)
+{
+	TAILQ_INSERT_TAIL(&gw->queue, waiter, entry);
+	turn_schedule(gw);
+}
+
+static void verdict_refuse(struct policy_verdict *verdict, enum policy_reason reason)
+{
+	verdict->action = POLICY_DENY;
+	verdict->reason = reason;
+	verdict->may_private = false;
+}
+
+/* A person's word on what policy asks. The promise and the leave for private addresses stay
+ * policy's: they are the request's own, and requests of one key may differ in them. */
+static void verdict_answer(struct policy_verdict *verdict, enum policy_action action,
+			   enum policy_reason reason, const char *by)
+{
+	if (action != POLICY_ALLOW)
+		verdict_refuse(verdict, reason);
+	verdict->action = action;
+	verdict->reason = reason;
+	(void)snprintf(verdict->by, sizeof(verdict->by), "%s", by);
+}
+
+/* Policy has the last word when a question is settled, too: what it denies by now stays denied, and
+ * what it allows by now is still denied by a denial. */
+static void decide_answered(const struct decision *decision, struct policy_verdict *verdict)
+{
+	if (verdict->action == POLICY_ASK ||
+	    (verdict->action == POLICY_ALLOW && decision->action != POLICY_ALLOW))
+		verdict_answer(verdict, decision->action, decision->reason, decision->by);
+}
+
+/* True: @verdict is final. False: the waiter waits on a question. */
+static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+{
+	const struct decision *decision = waiter->decision;
+	bool is_denied = decision && decision->action != POLICY_ALLOW;
+
+	*verdict = (struct policy_verdict){ .action = POLICY_DENY };
+	if (!is_denied && waiter->facts.exec != 0 && !execs_find(gw, waiter->facts.exec)) {
+		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+		return true;
+	}
+	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	if (decision)
+		decide_answered(decision, verdict);
+	if (verdict->action != POLICY_ASK)
+		return true;
+	const struct grant *grant =
+		grants_find(&gw->grants, waiter->facts.exec, &waiter->facts.dst);
+
+	if (grant) {
+		verdict_answer(verdict, grant->action, grant->reason, grant->by);
+		return true;
+	}
+	enum policy_reason refused = journal_has_failed(gw->journal)
+					     ? POLICY_AUDIT_FAILED
+					     : approval_join(gw, waiter, verdict);
+
+	if (refused == POLICY_NONE)
+		return false;
+	verdict_refuse(verdict, refused);
+	return true;
+}
+
+static void turn_record(struct gateway *gw, const struct waiter *waiter,
+			const struct policy_verdict *verdict)
+{
+	struct sink_record record = {
+		.event = SINK_DECISION,
+		.exec = waiter->facts.exec,
+		.facts = &waiter->facts,
+		.verdict = verdict,
+		.reason = verdict->reason,
+	};
+
+	journal_stamp(gw->journal, &record);
+	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
+	(void)journal_write(gw->journal, &record); /* the commit says whether all went well */
+}
+
+void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum policy_reason reason)
+{
+	struct policy_verdict verdict = { .action = POLICY_DENY };
+
+	verdict_refuse(&verdict, reason);
+	turn_record(gw, waiter, &verdict);
+	(void)journal_commit(gw->journal); /* nobody is told this verdict; later ones are denied */
+	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
+}
+
+/* Decides until the batch is full or the queue empty. Returns how many it looked at. */
+static unsigned int turn_fill_batch(struct gateway *gw)
+{
+	unsigned int looked = 0;
+	struct waiter *waiter;
+
+	gw->batch_count = 0;
+	while (gw->batch_count < GATEWAY_BATCH && (waiter = TAILQ_FIRST(&gw->queue))) {
+		struct slot *slot = &gw->batch[gw->batch_count];
+
+		TAILQ_REMOVE(&gw->queue, waiter, entry);
+		looked++;
+		if (!decide(gw, waiter, &slot->verdict))
+			continue;
+		approval_decision_drop(take(waiter->decision));
+		slot->waiter = waiter;
+		waiter->slot = slot;
+		gw->batch_count++;
+		turn_record(gw, waiter, &slot->verdict);
+	}
+	return looked;
+}
+
+static void turn_hand_out(struct gateway *gw, struct slot *slot)
+{
+	struct waiter *waiter = take(slot->waiter);
+	struct policy_verdict *verdict = &slot->verdict;
+
+	waiter->slot = NULL;
+	/* Whoever was told before may have ended it. */
+	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 &&
+	    !execs_find(gw, waiter->facts.exec))
+		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	client_settle(&waiter->ticket, verdict);
+}
+
+static unsigned int turn_batch(struct gateway *gw)
+{
+	unsigned int looked = turn_fill_batch(gw);
+	bool was_written = journal_flush(gw->journal) == 0;
+
+	for (size_t i = 0; i < gw->batch_count; i++) {
+		struct slot *slot = &gw->batch[i];
+
+		if (!slot->waiter)
+			continue; /* withdrawn by one that was told before */
+		if (!was_written)
+			verdict_refuse(&slot->verdict, POLICY_AUDIT_FAILED);
+		turn_hand_out(gw, slot);
+	}
+	gw->batch_count = 0;
+	return looked;
+}
+
+static void turn_run(void *arg)
+{
+	struct gateway *gw = arg;
+
+	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
+		looked = turn_batch(gw);
+	if (!TAILQ_EMPTY(&gw->queue))
+		turn_schedule(gw);
+	link_server_turn(gw);
+	if (gw->must_count_approvers) {
+		gw->must_count_approvers = false;
+		if (!gw->config.is_patient && !approval_has_approver(gw))
+			approval_deny_all(gw, POLICY_APPROVER_GONE);
+	}
+	if (journal_has_failed(gw->journal))
+		approval_deny_all(gw, POLICY_AUDIT_FAILED);
+	approval_tell_news(gw);
+	if (gw->has_aborted)
+		execs_tell_aborted(gw);
+}
