@@ -1,0 +1,88 @@
+/* fixture: a gateway on a fake loop, with an approver that records and a policy that asks. One per
+ * test process. */
+#pragma once
+
+#include <check.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "gateway/approvers/approver_impl.h"
+#include "gateway/core.h"
+#include "gateway/gateway.h"
+
+#define FIXTURE_CALLS_MAX 64
+#define FIXTURE_EXEC      1
+#define FIXTURE_EXEC_TWO  2
+
+/* What the approver was told. */
+struct fixture_approver {
+	bool is_attached;
+	unsigned int asked, changed, retracted, closed;
+	struct approver_question last; /* its texts point into @texts */
+	char texts[APPROVER_COMMANDS_MAX][256];
+	char ids[FIXTURE_CALLS_MAX][APPROVER_ID_MAX]; /* in the order asked */
+	char how[128];                                /* of the last retract */
+	/* Answers what it is asked, at once. */
+	const struct approver_answer *instead;
+	int instead_result;
+};
+
+/* One request and what came of it. */
+struct fixture_request {
+	struct gateway_ticket *ticket;
+	unsigned int told;
+	struct policy_verdict verdict;
+	void (*also)(struct fixture_request *self);
+	void *also_arg;
+};
+
+struct fixture {
+	struct loop *loop;
+	struct policy *policy;
+	struct gateway *gw;
+	struct gateway_client *client;
+	struct gateway_config config;
+	struct fixture_approver approver;
+	char dir[64], audit[96], answers[96];
+	uint64_t aborted;
+	unsigned int aborts, workers_gone;
+};
+
+extern struct fixture fixture;
+
+/* `default ask`, execs 1 and 2 begun, somebody attached, an audit log. @more: lines of policy, or
+ * NULL. */
+void fixture_open(const char *more);
+/* As fixture_open(), after the test has changed fixture.config. */
+void fixture_prepare(const char *more);
+void fixture_start(void);
+void fixture_close(void);
+/* Steps until nothing moves any more. */
+void fixture_settle(void);
+
+struct policy_facts fixture_facts(const char *destination, uint64_t exec);
+void fixture_submit(struct fixture_request *request, const char *destination, uint64_t exec);
+/* submit, then settle. */
+void fixture_ask(struct fixture_request *request, const char *destination, uint64_t exec);
+void fixture_on_verdict(const struct policy_verdict *verdict, void *arg);
+/* Answers the question asked last; settles. */
+int fixture_answer(enum policy_action action, enum gateway_scope scope);
+/* How many records of @event the audit log holds, with @reason unless NULL. Verifies it, too. */
+unsigned int fixture_count_records(const char *event, const char *reason);
+
+void fixture_expect(const struct fixture_request *request, enum policy_action action,
+		    enum policy_reason reason);
+
+Suite *suite_questions(void);
+Suite *suite_endings(void);
+Suite *suite_answers(void);
+Suite *suite_crowd(void);
+Suite *suite_link(void);
+Suite *suite_link_frames(void);
+Suite *suite_audit(void);
+Suite *suite_tampering(void);
+Suite *suite_audit_failing(void);
+Suite *suite_small(void);

@@ -1,0 +1,138 @@
+#include "tests/unit/gateway/fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/journal.h"
+
+#define EACH_RUN 500
+
+static const struct approver_ops *const no_approvers[] = { NULL };
+
+/* The writer died between the record and its head: verify notes it, and the next run takes it over.
+ */
+START_TEST(a_head_that_is_behind_is_a_note)
+{
+	struct err why = { 0 };
+	uint64_t records;
+	char head[161] = "";
+	int fd;
+
+	fixture_open("allow **.test");
+	fixture_settle();
+	auto_free char *path = mem_printf("%s.head", fixture.audit);
+
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(pread(fd, head, 160, 0), 160);
+	gateway_free(fixture.gw);
+	ck_assert_int_eq(pwrite(fd, head, 160, 0), 160);
+	fd_close(fd);
+	ck_assert_int_eq(gateway_audit_verify(fixture.audit, &records, &why), 0);
+	ck_assert_uint_eq(records, 4);
+	ck_assert_msg(strstr(why.text, "1 record") != NULL, "%s", why.text);
+	fixture.gw = gateway_new_with(fixture.loop, &fixture.config, no_approvers, &why);
+	ck_assert_ptr_nonnull(fixture.gw);
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("start", NULL), 2);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_not_called_broken)
+{
+	struct err why = { 0 };
+	uint64_t records;
+
+	ck_assert_int_eq(gateway_audit_verify("/nonexistent/audit", &records, &why), -ENOENT);
+	ck_assert_int_eq(gateway_audit_verify("/dev/null", &records, &why), -EINVAL);
+}
+END_TEST
+
+/* One of two runs that write to one file. Returns the exit status. */
+static int append_as_a_run(void)
+{
+	struct loop *loop = loop_new_fake();
+	struct gateway *gw;
+	struct gateway_client *client;
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	bool is_well;
+
+	gw = gateway_new_with(loop, &fixture.config, no_approvers, NULL);
+	if (!gw)
+		return 2;
+	client = gateway_client_new(gw);
+	report.facts = fixture_facts("https://h1.test:443", 0);
+	for (int i = 0; i < EACH_RUN; i++)
+		gateway_report(client, &report);
+	is_well = !journal_has_failed(gw->journal);
+	gateway_free(gw);
+	loop_step(loop);
+	gateway_client_free(client);
+	loop_free(loop);
+	return is_well ? 0 : 3;
+}
+
+START_TEST(two_runs_may_write_to_one_file)
+{
+	int status;
+	pid_t child;
+
+	fixture_prepare("allow **.test");
+	child = fork();
+	if (child == 0)
+		_exit(append_as_a_run());
+	ck_assert_int_eq(append_as_a_run(), 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), 2 * EACH_RUN);
+	ck_assert_uint_eq(fixture_count_records("start", NULL), 2);
+	ck_assert_uint_eq(fixture_count_records("end", NULL), 2);
+	fixture_close();
+}
+END_TEST
+
+/* Hostile text is one line of ASCII, and comes back as it was said. */
+START_TEST(hostile_text_is_one_line)
+{
+	static const char hostile[] = "a\"}\n{\"seq\":1,\x1b[2J\\ \xff\xfe \xe2\x80\xae";
+	struct gateway_report report = { .verdict = { .action = POLICY_DENY,
+						      .reason = POLICY_MALFORMED } };
+	unsigned char bytes[8192];
+	size_t len;
+	FILE *file;
+
+	fixture_open(NULL);
+	(void)snprintf(report.cause, sizeof(report.cause), "%s", hostile);
+	memset(report.verdict.rule, 0xe2, sizeof(report.verdict.rule) - 1);
+	memset(report.verdict.because, '\n', sizeof(report.verdict.because) - 1);
+	gateway_report(fixture.client, &report);
+	ck_assert_uint_eq(fixture_count_records("decision", "malformed"), 1);
+	file = fopen(fixture.audit, "r");
+	len = fread(bytes, 1, sizeof(bytes), file);
+	(void)fclose(file);
+	for (size_t i = 0; i < len; i++)
+		ck_assert(bytes[i] == '\n' || (bytes[i] >= 0x20 && bytes[i] < 0x7f));
+	fixture_close();
+}
+END_TEST
+
+Suite *suite_audit(void)
+{
+	Suite *suite = suite_create("audit");
+	TCase *tcase = tcase_create("file");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_head_that_is_behind_is_a_note);
+	tcase_add_test(tcase, what_cannot_be_read_is_not_called_broken);
+	tcase_add_test(tcase, two_runs_may_write_to_one_file);
+	tcase_add_test(tcase, hostile_text_is_one_line);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

@@ -1,0 +1,21 @@
+#include "tests/unit/gateway/fixture.h"
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite_questions());
+	int failed;
+
+	srunner_add_suite(runner, suite_endings());
+	srunner_add_suite(runner, suite_answers());
+	srunner_add_suite(runner, suite_crowd());
+	srunner_add_suite(runner, suite_link());
+	srunner_add_suite(runner, suite_link_frames());
+	srunner_add_suite(runner, suite_audit());
+	srunner_add_suite(runner, suite_tampering());
+	srunner_add_suite(runner, suite_audit_failing());
+	srunner_add_suite(runner, suite_small());
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,210 @@
+#include "tests/unit/gateway/fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "gateway/redact.h"
+#include "gateway/trips.h"
+
+static const struct {
+	const char *line, *want;
+} commands[] = {
+	{ "npm ci", "npm ci" },
+	{ "", "" },
+	{ "curl https://ana:pw@a.test/x", "curl https://***@a.test/x" },
+	{ "curl https://ana@a.test/x@y", "curl https://***@a.test/x@y" },
+	{ "curl 'https://a.test/?token=1&b=2' -o x", "curl 'https://a.test/?***' -o x" },
+	{ "git clone ssh://git:pw@a.test:22/r.git", "git clone ssh://***@a.test:22/r.git" },
+	{ "x --password=pw --next", "x --password=*** --next" },
+	{ "x '--password=p w' y", "x '--password=***' y" },
+	{ "x --password pw y", "x --password *** y" },
+	{ "x --password 'p w' y", "x --password *** y" },
+	{ "x --password --next", "x --password --next" },
+	{ "x --PassWord=pw", "x --PassWord=***" },
+	{ "env GITHUB_TOKEN=abc npm ci", "env GITHUB_TOKEN=*** npm ci" },
+	{ "env AWS_SECRET_ACCESS_KEY=abc x", "env AWS_SECRET_ACCESS_KEY=*** x" },
+	{ "sh -c 'TOKEN=abc curl x'", "sh -c 'TOKEN=***'" },
+	{ "sh -c 'x; TOKEN=abc curl y'", "sh -c 'x; TOKEN=*** curl y'" },
+	{ "curl -H 'Authorization: Bearer abc' x", "curl -H 'Authorization:***' x" },
+	{ "curl '-HProxy-Authorization: Basic abc' x", "curl '-HProxy-Authorization:***' x" },
+	{ "curl -H 'Cookie: a=b; c=d' x", "curl -H 'Cookie:***' x" },
+	{ "curl -u ana:pw x", "curl -u *** x" },
+	{ "curl -uana:pw x", "curl -u*** x" },
+	{ "curl --user ana:pw --proxy-user b:c x", "curl --user *** --proxy-user *** x" },
+	{ "sudo -u root x", "sudo -u root x" },
+	{ "git commit --author=Ana", "git commit --author=Ana" },
+	{ "x --authorization=abc", "x --authorization=***" },
+	{ "x --token=", "x --token=***" },
+	{ "x token=a token=b", "x token=*** token=***" },
+	{ "x --token", "x --token" },
+	{ "curl https://a.test/ https://b:c@d.test", "curl https://a.test/ https://***@d.test" },
+	{ "x ://", "x ://" },
+	{ "x ://@", "x ://***@" },
+	{ "=", "=" },
+};
+
+START_TEST(secrets_leave_a_command_line)
+{
+	auto_free char *got = redact_command(commands[_i].line);
+
+	ck_assert_str_eq(got, commands[_i].want);
+}
+END_TEST
+
+/* Whatever is put in, what comes out is bounded and nothing is read past the end. */
+START_TEST(any_line_can_be_redacted)
+{
+	static const char letters[] = " '\"=:/?@-u.tokenpassHA\\";
+	uint32_t state = 3;
+	char line[64];
+
+	for (int round = 0; round < 20000; round++) {
+		size_t len = state % (sizeof(line) - 1);
+
+		for (size_t i = 0; i < len; i++) {
+			state = state * 1664525u + 1013904223u;
+			line[i] = letters[(state >> 16) % (sizeof(letters) - 1)];
+		}
+		line[len] = '\0';
+		auto_free char *got = redact_command(line);
+
+		ck_assert_uint_le(strlen(got), strlen(line) * 4);
+		state++;
+	}
+}
+END_TEST
+
+START_TEST(trips_are_counted_per_destination_and_bounded)
+{
+	struct policy_verdict yes = { .action = POLICY_ALLOW, .reason = POLICY_RULE_ALLOW };
+	struct policy_verdict no = { .action = POLICY_DENY, .reason = POLICY_RULE_DENY };
+	struct policy_verdict late = { .action = POLICY_DENY, .reason = POLICY_PROMPT_TIMEOUT };
+	struct gateway_report report = { .verdict = yes, .bytes_up = 1, .bytes_down = 2 };
+	struct policy_destination dst;
+	struct trips trips = { 0 };
+
+	trips_init(&trips);
+	for (int i = 0; i < TRIPS_MAX + 10; i++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "https://h%d.test:443", i);
+		ck_assert_int_eq(policy_destination_parse(text, &dst, NULL), 0);
+		trips_count_verdict(&trips, &dst, &yes);
+		report.facts.dst = dst;
+		trips_count_report(&trips, &report);
+	}
+	ck_assert_uint_eq(trips.count, TRIPS_MAX);
+	ck_assert_str_eq(trips.list[4095].dst.host, "h4095.test");
+	ck_assert_uint_eq(trips.list[4095].connections, 1);
+	ck_assert_uint_eq(trips.others.allowed, 10);
+	ck_assert_uint_eq(trips.others.bytes_down, 20);
+
+	ck_assert_int_eq(policy_destination_parse("https://h7.test:443", &dst, NULL), 0);
+	trips_count_verdict(&trips, &dst, &no);
+	trips_count_verdict(&trips, &dst, &late);
+	ck_assert_uint_eq(trips.list[7].denied, 1);
+	ck_assert_uint_eq(trips.list[7].unanswered, 1);
+	ck_assert_int_eq(trips.list[7].last_denial, POLICY_PROMPT_TIMEOUT);
+	/* Allowed, and then refused for its address: one request, denied. */
+	report.facts.dst = dst;
+	report.verdict.action = POLICY_DENY;
+	report.verdict.reason = POLICY_PRIVATE_ADDRESS;
+	trips_count_report(&trips, &report);
+	ck_assert_uint_eq(trips.list[7].allowed, 0);
+	ck_assert_uint_eq(trips.list[7].denied, 2);
+	ck_assert_uint_eq(trips.list[7].connections, 1);
+	report.facts.dst = (struct policy_destination){ 0 };
+	trips_count_report(&trips, &report); /* of no destination: of no trip */
+	ck_assert_uint_eq(trips.others.denied, 0);
+	trips_done(&trips);
+}
+END_TEST
+
+static char runtime[64];
+
+static void runtime_open(void)
+{
+	(void)snprintf(runtime, sizeof(runtime), "%s", "/tmp/test-gateway-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(runtime));
+	ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+}
+
+START_TEST(the_control_folder_is_ours_alone)
+{
+	auto_free char *path = NULL, *again = NULL;
+	struct stat info;
+
+	runtime_open();
+	(void)umask(0);
+	path = gateway_control_dir(NULL);
+	ck_assert_ptr_nonnull(path);
+	ck_assert_int_eq(strncmp(path, runtime, strlen(runtime)), 0);
+	ck_assert_int_eq(stat(path, &info), 0);
+	ck_assert_uint_eq(info.st_mode & 0777, 0700);
+	again = gateway_control_dir(NULL);
+	ck_assert_str_eq(again, path);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(runtime), 0);
+}
+END_TEST
+
+static void open_to_others(const char *path)
+{
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(chmod(path, 0750), 0);
+}
+static void a_link(const char *path)
+{
+	ck_assert_int_eq(symlink("/tmp", path), 0);
+}
+static void a_file(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	ck_assert_int_eq(fclose(file), 0);
+}
+static void somebody_elses(const char *path)
+{
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	if (geteuid() == 0)
+		ck_assert_int_eq(chown(path, 12345, 12345), 0);
+	else
+		ck_assert_int_eq(chmod(path, 0707), 0); /* only root can give a folder away */
+}
+
+static void (*const unfit[])(const char *) = { open_to_others, a_link, a_file, somebody_elses };
+
+START_TEST(a_folder_that_is_not_ours_alone_is_refused)
+{
+	auto_free char *path = NULL;
+	struct err why = { 0 };
+
+	runtime_open();
+	path = mem_printf("%s/sallyport", runtime);
+	unfit[_i](path);
+	ck_assert_ptr_null(gateway_control_dir(&why));
+	ck_assert_ptr_nonnull(strstr(why.text, path));
+	ck_assert_int_eq(remove(path), 0);
+	ck_assert_int_eq(rmdir(runtime), 0);
+}
+END_TEST
+
+Suite *suite_small(void)
+{
+	Suite *suite = suite_create("small parts");
+	TCase *tcase = tcase_create("parts");
+
+	tcase_add_loop_test(tcase, secrets_leave_a_command_line, 0,
+			    sizeof(commands) / sizeof(commands[0]));
+	tcase_add_test(tcase, any_line_can_be_redacted);
+	tcase_add_test(tcase, trips_are_counted_per_destination_and_bounded);
+	tcase_add_test(tcase, the_control_folder_is_ours_alone);
+	tcase_add_loop_test(tcase, a_folder_that_is_not_ours_alone_is_refused, 0,
+			    sizeof(unfit) / sizeof(unfit[0]));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
