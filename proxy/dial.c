@@ -10,26 +10,12 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "proxy/dial_impl.h"
 #include "proxy/inner.h"
 #include "proxy/race.h"
 #include "proxy/resolve.h"
 
 #define DIALS_MAX 4096
-
-struct dial_inner {
-	LIST_ENTRY(dial_inner) link;
-	uint64_t exec;
-	struct inner *inner;
-};
-
-struct dialer {
-	struct loop *loop;
-	struct resolver *resolver;
-	const struct policy *policy;
-	LIST_HEAD(, dial) dials;
-	size_t dial_count;
-	LIST_HEAD(, dial_inner) inners;
-};
 
 /* At any moment one of @query, @request, @race or @task is what it waits for. */
 struct dial {
@@ -190,17 +176,6 @@ static void on_resolved(const struct resolve_answer *answer, void *arg)
 		     answer->cause);
 }
 
-static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)
-{
-	struct dial_inner *entry;
-
-	LIST_FOREACH (entry, &dialer->inners, link) {
-		if (entry->exec == exec)
-			return entry;
-	}
-	return NULL;
-}
-
 static void on_inner(int socket, void *arg)
 {
 	struct dial *dial = arg;
@@ -233,12 +208,12 @@ static void on_inner(int socket, void *arg)
 
 static void inside_next(struct dial *dial)
 {
-	struct dial_inner *entry = find_inner(dial->dialer, dial->exec);
+	struct inner *inner = dialer_inner(dial->dialer, dial->exec);
 
-	if (!entry)
+	if (!inner)
 		deny(dial, POLICY_EXEC_ENDED, "the sandbox is gone");
 	else
-		dial->request = inner_ask(entry->inner, dial->inside[0].family, on_inner, dial);
+		dial->request = inner_ask(inner, dial->inside[0].family, on_inner, dial);
 }
 
 /* No policy_decide_address() here: the address means the sandbox's own loopback, and only there is
@@ -302,54 +277,14 @@ void dial_withdraw(struct dial *dial)
 		dial_free(dial);
 }
 
-struct dialer *dialer_new(struct loop *loop, struct resolver *resolver, const struct policy *policy)
+void dial_end_inside(struct dialer *dialer, uint64_t exec)
 {
-	struct dialer *dialer = mem_new(sizeof(*dialer));
-
-	dialer->loop = loop;
-	dialer->resolver = resolver;
-	dialer->policy = policy;
-	LIST_INIT(&dialer->dials);
-	LIST_INIT(&dialer->inners);
-	return dialer;
-}
-
-void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner)
-{
-	struct dial_inner *entry = mem_new(sizeof(*entry));
-
-	dialer_clear_inner(dialer, exec);
-	entry->exec = exec;
-	entry->inner = inner_new(dialer->loop, inner);
-	LIST_INSERT_HEAD(&dialer->inners, entry, link);
-}
-
-void dialer_clear_inner(struct dialer *dialer, uint64_t exec)
-{
-	struct dial_inner *entry = find_inner(dialer, exec);
 	struct dial *dial;
 
-	if (!entry)
-		return;
 	LIST_FOREACH (dial, &dialer->dials, link) {
 		if (dial->exec != exec || !dial->request)
 			continue;
-		inner_withdraw(dial->request);
-		dial->request = NULL;
+		inner_withdraw(take(dial->request));
 		deny(dial, POLICY_EXEC_ENDED, "the sandbox is gone");
 	}
-	LIST_REMOVE(entry, link);
-	inner_free(entry->inner);
-	free(entry);
-}
-
-void dialer_free(struct dialer *dialer)
-{
-	if (!dialer)
-		return;
-	while (!LIST_EMPTY(&dialer->dials))
-		dial_free(LIST_FIRST(&dialer->dials));
-	while (!LIST_EMPTY(&dialer->inners))
-		dialer_clear_inner(dialer, LIST_FIRST(&dialer->inners)->exec);
-	free(dialer);
 }

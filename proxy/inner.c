@@ -94,7 +94,7 @@ static bool has_option(int socket, int option, int want)
  * blocking socket would stop the worker. */
 static bool is_usable(int socket, int family)
 {
-	return has_option(socket, SO_DOMAIN, family) && has_option(socket, SO_TYPE, SOCK_STREAM) &&
+	return has_option(socket, SO_DOMAIN, family) &&
 	       has_option(socket, SO_PROTOCOL, IPPROTO_TCP) &&
 	       has_option(socket, SO_ACCEPTCONN, 0) && fd_set_nonblocking(socket, true) == 0;
 }

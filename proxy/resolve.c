@@ -1,42 +1,24 @@
 #include "proxy/resolve.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/err.h"
-#include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "proxy/cares.h"
 #include "proxy/families.h"
 #include "proxy/known.h"
-#include "proxy/nameservers.h"
-
-#define HOSTS_PATH       "/etc/hosts"
-#define HOSTS_MAX        (32U << 20) /* lists of a million names exist */
-#define RESOLV_CONF_PATH "/etc/resolv.conf"
-#define RESOLV_CONF_MAX  65536U
+#include "proxy/resolve_impl.h"
 
 #define DEADLINE_MS 5000
 #define GRACE_MS    50   /* RFC 8305 §3: how long one family's answer waits for the other's */
 #define QUERIES_MAX 4096 /* callers waiting */
-#define LOOKUPS_MAX                                                                                \
-	1024 /* names being asked for, withdrawn ones included until DNS lets go of them */
+#define LOOKUPS_MAX 1024 /* names asked for; withdrawn ones count until DNS lets go */
 
 /* Nothing is remembered once a lookup has been answered: each dial asks anew and checks what it is
  * told, so an approval never outlives the addresses it was checked against, and DNS servers nearby
  * keep caches that respect the time to live. Only those who ask while a lookup runs share it. */
-
-struct resolver {
-	struct loop *loop;
-	struct cares *cares;
-	struct known *known;
-	LIST_HEAD(, resolve_lookup) lookups;
-	size_t lookup_count, query_count;
-};
 
 struct resolve_family {
 	bool is_open; /* c-ares still holds a pointer to us */
@@ -284,62 +266,10 @@ void resolve_withdraw(struct resolve_query *query)
 		query_free(query);
 }
 
-/* A file that is not there is as good as empty. */
-static int read_file(const char *path, size_t max_bytes, char **ret_text, struct err *why)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 && errno == ENOENT) {
-		*ret_text = mem_strdup("");
-		return 0;
-	}
-	if (fd < 0)
-		return err_errno(why, errno, "cannot open %s", path);
-	int r = fd_read_all(fd, max_bytes, ret_text, NULL, why);
-	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
-}
-
-static int read_host_config(char servers[NAMESERVERS_TEXT_MAX], char **ret_hosts, struct err *why)
-{
-	auto_free char *text = NULL;
-	int r = read_file(RESOLV_CONF_PATH, RESOLV_CONF_MAX, &text, why);
-
-	if (r < 0)
-		return r;
-	nameservers_parse(text, servers);
-	return read_file(HOSTS_PATH, HOSTS_MAX, ret_hosts, why);
-}
-
-struct resolver *resolver_new(struct loop *loop, const struct proxy_config *config, struct err *why)
-{
-	struct resolver *resolver = mem_new(sizeof(*resolver));
-	auto_free char *hosts = NULL;
-	char servers[NAMESERVERS_TEXT_MAX];
-	int r = 0;
-
-	resolver->loop = loop;
-	LIST_INIT(&resolver->lookups);
-	if (config->dns_addr.family != 0)
-		(void)addr_port_text(&config->dns_addr, config->dns_port ? config->dns_port : 53,
-				     servers);
-	else
-		r = read_host_config(servers, &hosts, why);
-	if (r == 0)
-		resolver->cares = cares_new(loop, servers, why);
-	resolver->known = known_new(config, take(hosts));
-	if (!resolver->cares) {
-		resolver_free(resolver);
-		return NULL;
-	}
-	return resolver;
-}
-
-void resolver_free(struct resolver *resolver)
+void resolve_drop_all(struct resolver *resolver)
 {
 	struct resolve_lookup *lookup, *next;
 
-	if (!resolver)
-		return;
 	for (lookup = LIST_FIRST(&resolver->lookups); lookup; lookup = next) {
 		struct resolve_query *query = TAILQ_FIRST(&lookup->queries), *after;
 		next = LIST_NEXT(lookup, link);
@@ -349,7 +279,4 @@ void resolver_free(struct resolver *resolver)
 			query_free(query);
 		}
 	}
-	cares_free(resolver->cares); /* answers what is open, which frees the last lookups */
-	known_free(resolver->known);
-	free(resolver);
 }

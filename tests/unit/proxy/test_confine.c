@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +94,44 @@ START_TEST(nobody_looks_inside)
 		return;
 	}
 	end_child(child, hold);
+}
+END_TEST
+
+struct stray {
+	struct sockaddr_un listener;
+	socklen_t len;
+	int socket;
+};
+
+static int reach_out(void *arg)
+{
+	struct stray *stray = arg;
+
+	return connect(stray->socket, (struct sockaddr *)&stray->listener, stray->len) < 0 ? errno
+											   : 0;
+}
+
+/* The filter cannot see where connect() leads, so a Unix socket left over from before would reach
+ * the host's services with abstract names; Landlock forbids it where it can (ABI 6). This also
+ * shows that its ruleset is in force. */
+START_TEST(a_stray_socket_reaches_nobody)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct stray stray = { .listener.sun_family = AF_UNIX, .len = sizeof(sa_family_t) };
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	/* An empty name makes the kernel choose an abstract one. */
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&stray.listener, stray.len), 0);
+	ck_assert_int_eq(listen(listener, 5), 0);
+	stray.len = sizeof(stray.listener);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&stray.listener, &stray.len), 0);
+	stray.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(dial_test_confined(reach_out, &stray), abi >= 6 ? EPERM : 0);
+	fd_close(stray.socket);
+	stray.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(reach_out(&stray), 0);
+	fd_close(stray.socket);
+	fd_close(listener);
 }
 END_TEST
 
@@ -203,6 +244,7 @@ TCase *test_confine(void)
 
 	tcase_add_test(tcase, limits_are_set);
 	tcase_add_loop_test(tcase, nobody_looks_inside, 0, 2);
+	tcase_add_test(tcase, a_stray_socket_reaches_nobody);
 	tcase_add_test(tcase, abort_still_ends_it);
 	tcase_add_test(tcase, the_work_goes_on);
 	return tcase;

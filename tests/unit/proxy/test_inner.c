@@ -1,5 +1,6 @@
 #include "tests/unit/proxy/dial_test.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -122,6 +123,7 @@ START_TEST(loopback_is_dialled_inside)
 	dial_test_until(fixture.base.loop, &fixture.outcome.runs, 1);
 	ck_assert_int_ge(fixture.outcome.result.fd, 0);
 	ck_assert_int_eq(fixture.outcome.result.verdict.action, POLICY_ALLOW);
+	ck_assert_int_eq(fcntl(fixture.outcome.result.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 	int server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 	ck_assert_int_ge(server, 0);
@@ -210,6 +212,8 @@ START_TEST(other_descriptors_are_refused)
 	ck_assert_int_eq(take_question(&fixture), 4);
 	hand_out(&fixture, bad[_i]());
 	assert_denied(&fixture, POLICY_CONNECT_FAILED);
+	/* seen before it was used, not by the use failing */
+	ck_assert_str_eq(fixture.outcome.result.cause, "the sandbox has no socket for 127.0.0.1");
 	done(&fixture);
 }
 END_TEST

@@ -6,13 +6,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
+#include "proxy/cares.h"
+#include "proxy/nameservers.h"
 
+/* one more than are kept */
 static const char many[] =
-	"203.0.114.1 203.0.114.2 203.0.114.3 203.0.114.4 203.0.114.5 203.0.114.6 "
-	"203.0.114.7 203.0.114.8 203.0.114.9 203.0.114.10 203.0.114.11 "
-	"203.0.114.12 203.0.114.13 203.0.114.14 203.0.114.15 203.0.114.16 "
-	"203.0.114.17 203.0.114.18 203.0.114.19 203.0.114.20";
+	"2.0.0.1 2.0.0.2 2.0.0.3 2.0.0.4 2.0.0.5 2.0.0.6 2.0.0.7 2.0.0.8 2.0.0.9 "
+	"2.0.0.10 2.0.0.11 2.0.0.12 2.0.0.13 2.0.0.14 2.0.0.15 2.0.0.16 2.0.0.17";
 
 static const struct dns_name zone[] = {
 	{ .name = "both.test", .v4 = "203.0.114.1", .v6 = "2a00::1" },
@@ -171,9 +173,9 @@ END_TEST
 /* Nothing is kept: a second dial sees the second answer, and checks it. */
 START_TEST(answers_are_not_kept)
 {
+	struct addr first = dial_test_addr("203.0.114.1"), second = dial_test_addr("127.0.0.1");
 	struct dial_test test;
 	struct outcome outcome;
-	struct addr first = dial_test_addr("203.0.114.1"), second = dial_test_addr("127.0.0.1");
 
 	begin(&test);
 	ask(&test, "rebind.test", &outcome);
@@ -209,11 +211,10 @@ START_TEST(names_are_absolute)
 	struct dial_test test;
 	struct outcome outcome;
 	char path[] = "/tmp/aliases-XXXXXX";
-	int fd = mkstemp(path);
+	auto_close int fd = mkstemp(path);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(dprintf(fd, "short both.test\n"), 16);
-	close(fd);
 	setenv("LOCALDOMAIN", "test example.org", 1);
 	setenv("RES_OPTIONS", "ndots:5", 1);
 	setenv("HOSTALIASES", path, 1);
@@ -320,6 +321,39 @@ START_TEST(lookups_are_bounded)
 }
 END_TEST
 
+static void on_cares(const struct cares_answer *answer, void *arg)
+{
+	*(enum cares_status *)arg = answer->status;
+}
+
+/* Of several servers the next is asked when one is not there (0), fails (1), or refuses (2). */
+START_TEST(the_next_server_is_asked)
+{
+	static const struct dns_name bad[] = { { .name = "four.test", .code = 2 },
+					       { .name = "four.test", .code = 5 } };
+	struct loop *loop = loop_new_fake();
+	struct dns_stub *first = dns_stub_new(loop, _i > 0 ? &bad[_i - 1] : NULL, _i > 0);
+	struct dns_stub *second = dns_stub_new(loop, zone, ARRAY_SIZE(zone));
+	enum cares_status status = CARES_LATE;
+	char servers[NAMESERVERS_TEXT_MAX];
+
+	(void)snprintf(servers, sizeof(servers), "127.0.0.1:%u,127.0.0.1:%u", dns_stub_port(first),
+		       dns_stub_port(second));
+	if (_i == 0)
+		dns_stub_free(take(first));
+	struct cares *cares = cares_new(loop, servers, NULL);
+
+	cares_ask(cares, "four.test", AF_INET, on_cares, &status);
+	dial_test_settle(loop);
+	ck_assert_int_eq(status, CARES_FOUND);
+	cares_free(cares);
+	if (first)
+		dns_stub_free(first);
+	dns_stub_free(second);
+	loop_free(loop);
+}
+END_TEST
+
 /* The host's own files: whatever they say, a resolver comes of them, quickly. */
 START_TEST(starts_quickly)
 {
@@ -360,6 +394,7 @@ TCase *test_resolve(void)
 	tcase_add_test(tcase, a_callback_frees_the_resolver);
 	tcase_add_test(tcase, queries_are_bounded);
 	tcase_add_test(tcase, lookups_are_bounded);
+	tcase_add_loop_test(tcase, the_next_server_is_asked, 0, 3);
 	tcase_add_test(tcase, starts_quickly);
 	return tcase;
 }
