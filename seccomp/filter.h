@@ -47,7 +47,7 @@ extern const struct filter filter_command;
 extern const struct filter filter_worker;
 
 #define FILTER_VALUES(...)                                                                         \
-	.values = {__VA_ARGS__}, .count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+	.values = { __VA_ARGS__ }, .count = sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
 #define FILTER_ARG(at, how, ...)                                                                   \
 	{                                                                                          \
 		.index = (at), .test = (how), FILTER_VALUES(__VA_ARGS__)                           \

@@ -18,7 +18,7 @@
 	}
 #define ALLOW_IF(call, reason, ...)                                                                \
 	{                                                                                          \
-		.name = #call, .args = {__VA_ARGS__}, .why = (reason)                              \
+		.name = #call, .args = { __VA_ARGS__ }, .why = (reason)                            \
 	}
 
 static const char loop[] = "the event loop";
@@ -89,12 +89,12 @@ static const struct filter_rule rules[] = {
 	ALLOW(exit, ending),
 	ALLOW(exit_group, ending),
 
-	{.name = "sched_yield", .why = "the allocator's spin lock", .sanitize_only = 1},
-	{.name = "sigaltstack", .why = "the stack is put back at the end", .sanitize_only = 1},
-	{.name = "prctl",
-	 .args = {FILTER_ARG(0, FILTER_IN, PR_GET_DUMPABLE)},
-	 .why = "the leak checker asks whether it can run (proxy/confine.c)",
-	 .sanitize_only = 1},
+	{ .name = "sched_yield", .why = "the allocator's spin lock", .sanitize_only = 1 },
+	{ .name = "sigaltstack", .why = "the stack is put back at the end", .sanitize_only = 1 },
+	{ .name = "prctl",
+	  .args = { FILTER_ARG(0, FILTER_IN, PR_GET_DUMPABLE) },
+	  .why = "the leak checker asks whether it can run (proxy/confine.c)",
+	  .sanitize_only = 1 },
 };
 
 const struct filter filter_worker = {

@@ -32,7 +32,7 @@ static void emit(struct program *program, uint16_t code, uint8_t yes, uint8_t no
 		fprintf(stderr, "seccomp_gen: the filter is too long\n");
 		exit(EXIT_FAILURE);
 	}
-	program->code[program->count++] = (struct sock_filter){code, yes, no, k};
+	program->code[program->count++] = (struct sock_filter){ code, yes, no, k };
 }
 
 static uint32_t return_of(int error)
@@ -198,7 +198,7 @@ static int print_header(const struct program *program, const char *name)
 
 static int generate(const struct filter *filter, bool is_sanitized)
 {
-	struct program program = {0};
+	struct program program = { 0 };
 	scmp_filter_ctx dispatch = seccomp_init(return_of(filter->default_error));
 
 	if (dispatch == NULL)
