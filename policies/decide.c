@@ -132,6 +132,22 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 	}
 }
 
+/* A tcp:// rule lets any bytes through, so what is denied or asked for other bytes there must hold
+ * too: then the promise stays as narrow as the request's own. */
+static void decide_promise(const struct search *search, struct policy_verdict *ret)
+{
+	struct search any = { .policy = search->policy,
+			      .target = { search->target.dst, search->target.addr, POLICY_TCP },
+			      .is_explicit_only = search->is_explicit_only };
+	bool is_answer = ret->reason == POLICY_ANSWER_ALLOW;
+
+	if (ret->promise == search->target.carries)
+		return;
+	decide_search(&any);
+	if (any.best[RULE_DENY] || any.best[is_answer ? RULE_ANSWER_DENY : RULE_ASK])
+		ret->promise = search->target.carries;
+}
+
 static void decide(const struct policy *policy, const struct policy_facts *facts,
 		   enum policy_action otherwise, bool may_use_answers, struct policy_verdict *ret)
 {
@@ -154,6 +170,8 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 
 	decide_search(&search);
 	decide_found(&search, otherwise, may_use_answers, ret);
+	if (ret->action == POLICY_ALLOW)
+		decide_promise(&search, ret);
 	/* A literal can be judged at once, so that nothing is called allowed that can never be
 	 * dialled. */
 	if (ret->action == POLICY_ALLOW && search.target.addr)

@@ -1,0 +1,26 @@
+#include <stdlib.h>
+
+#include "tests/unit/policies/policies_test.h"
+
+int main(void)
+{
+	Suite *suite = suite_create("policies");
+
+	suite_add_tcase(suite, hosts_cases());
+	suite_add_tcase(suite, addresses_cases());
+	suite_add_tcase(suite, language_cases());
+	suite_add_tcase(suite, errors_cases());
+	suite_add_tcase(suite, decide_cases());
+	suite_add_tcase(suite, properties_cases());
+	suite_add_tcase(suite, files_cases());
+	suite_add_tcase(suite, answers_cases());
+
+	SRunner *runner = srunner_create(suite);
+
+	srunner_run_all(runner, CK_NORMAL);
+
+	int failed = srunner_ntests_failed(runner);
+
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,216 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/unit/policies/policies_test.h"
+
+#define OBVIOUS_TEXT_MAX 4096
+
+static const char *const actions[] = { "deny", "ask", "allow", "answer deny", "answer allow" };
+static const char *const hosts[] = {
+	"*",          "a.test",     "*.a.test",  "**.a.test",       "b.a.test",
+	"*.b.a.test", "*.test",     "**.c.test", "c.test",          "8.8.0.0/16",
+	"8.8.8.8",    "8.8.8.0/24", "0.0.0.0/0", "[2001:470::]/32",
+};
+static const char *const asked[] = {
+	"a.test",   "b.a.test", "c.b.a.test", "xa.test", "c.test",
+	"d.c.test", "8.8.8.8",  "8.8.9.9",    "9.9.9.9", "2001:470::1",
+};
+static const struct {
+	const char *text;
+	uint16_t ranges[2][2];
+} ports[] = {
+	{ "", { { 0, 0 } } }, /* by protocol */
+	{ ":443", { { 443, 443 } } }, { ":8000-8100", { { 8000, 8100 } } },
+	{ ":*", { { 1, 65535 } } },   { ":80,8000", { { 80, 80 }, { 8000, 8000 } } },
+};
+static const struct {
+	const char *text;
+	enum policy_protocol protocol;
+} protocols[] = {
+	{ "", POLICY_NO_PROTOCOL },   { "", POLICY_NO_PROTOCOL }, { "http://", POLICY_HTTP },
+	{ "https://", POLICY_HTTPS }, { "tcp://", POLICY_TCP },
+};
+static const uint16_t asked_ports[] = { 22, 80, 443, 8000, 8100, 8101 };
+
+static void make_destination(struct policies_test_random *random, struct obvious_destination *ret)
+{
+	ret->host = policies_test_below(random, ARRAY_SIZE(hosts));
+	ret->ports = policies_test_below(random, ARRAY_SIZE(ports));
+	ret->protocol = policies_test_below(random, ARRAY_SIZE(protocols));
+}
+
+void obvious_make(struct policies_test_random *random, struct obvious_policy *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->count = policies_test_below(random, OBVIOUS_RULES_MAX);
+	ret->fallback = (enum policy_action)policies_test_below(random, 3);
+	for (size_t i = 0; i < ret->count; i++) {
+		struct obvious_rule *rule = &ret->rules[i];
+
+		rule->action = policies_test_below(random, ARRAY_SIZE(actions));
+		make_destination(random, &rule->destination);
+		rule->has_exception = policies_test_below(random, 3) == 0;
+		make_destination(random, &rule->exception);
+		/* What can never meet is an error: only `*` takes any exception. */
+		if (rule->destination.host != 0)
+			rule->exception.host = rule->destination.host;
+	}
+}
+
+static size_t put_destination(char *out, size_t size, const struct obvious_destination *destination)
+{
+	return (size_t)snprintf(out, size, " %s%s%s", protocols[destination->protocol].text,
+				hosts[destination->host], ports[destination->ports].text);
+}
+
+char *obvious_text(const struct obvious_policy *policy)
+{
+	char *out = mem_new(OBVIOUS_TEXT_MAX);
+	size_t len = (size_t)snprintf(out, OBVIOUS_TEXT_MAX, "default %s\n",
+				      policy_action_name(policy->fallback));
+
+	for (size_t i = 0; i < policy->count; i++) {
+		const struct obvious_rule *rule = &policy->rules[i];
+
+		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "%s",
+					actions[rule->action]);
+		len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->destination);
+		if (rule->has_exception) {
+			len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, " except");
+			len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->exception);
+		}
+		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "\n");
+	}
+	return out;
+}
+
+void obvious_request(struct policies_test_random *random, struct policy_facts *ret)
+{
+	static const enum policy_protocol carries[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	const char *host = asked[policies_test_below(random, ARRAY_SIZE(asked))];
+	uint16_t port = asked_ports[policies_test_below(random, ARRAY_SIZE(asked_ports))];
+
+	memset(ret, 0, sizeof(*ret));
+	ck_assert_int_eq(policy_destination_set(&ret->dst, host, strlen(host), port, NULL), 0);
+	ret->carries = carries[policies_test_below(random, ARRAY_SIZE(carries))];
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
+}
+
+static bool host_matches(const char *pattern, const struct policy_destination *dst)
+{
+	struct addr_block block;
+	char text[64];
+	size_t len = 0;
+
+	if (strcmp(pattern, "*") == 0)
+		return true;
+	for (const char *at = pattern; *at; at++) { /* without brackets */
+		if (*at != '[' && *at != ']')
+			text[len++] = *at;
+	}
+	text[len] = '\0';
+	if (!strchr(text, '/') && dst->addr.family != 0)
+		return strcmp(text, dst->host) == 0;
+	if (addr_block_parse(text, len, &block) == 0)
+		return addr_block_has(&block, &dst->addr);
+	if (dst->addr.family != 0)
+		return false;
+	if (strncmp(pattern, "**.", 3) == 0)
+		return strcmp(dst->host, pattern + 3) == 0 || has_suffix(dst->host, pattern + 2);
+	if (strncmp(pattern, "*.", 2) == 0)
+		return has_suffix(dst->host, pattern + 1);
+	return strcmp(dst->host, pattern) == 0;
+}
+
+static bool port_matches(const struct obvious_destination *destination, uint16_t port)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	if (destination->ports == 0)
+		return (port == 80 && protocol != POLICY_HTTPS) ||
+		       (port == 443 && protocol != POLICY_HTTP);
+	for (size_t i = 0; i < 2; i++) {
+		if (port >= ports[destination->ports].ranges[i][0] &&
+		    port <= ports[destination->ports].ranges[i][1])
+			return true;
+	}
+	return false;
+}
+
+/* The flow is surely what the rule speaks of. */
+static bool surely(const struct obvious_destination *destination, const struct policy_facts *facts)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	if (protocol == POLICY_NO_PROTOCOL)
+		protocol = facts->dst.port == 80    ? POLICY_HTTP
+			   : facts->dst.port == 443 ? POLICY_HTTPS
+						    : POLICY_TCP;
+	return protocol == POLICY_TCP || protocol == facts->carries;
+}
+
+/* The flow may be what the rule speaks of. */
+static bool maybe(const struct obvious_destination *destination, const struct policy_facts *facts)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	return protocol == POLICY_NO_PROTOCOL || protocol == POLICY_TCP ||
+	       facts->carries == POLICY_TCP || protocol == facts->carries;
+}
+
+static bool rule_matches(const struct obvious_rule *rule, const struct policy_facts *facts)
+{
+	bool loosens = strstr(actions[rule->action], "allow") != NULL;
+	const struct obvious_destination *destination = &rule->destination,
+					 *exception = &rule->exception;
+
+	if (!host_matches(hosts[destination->host], &facts->dst) ||
+	    !port_matches(destination, facts->dst.port))
+		return false;
+	if (loosens ? !surely(destination, facts) : !maybe(destination, facts))
+		return false;
+	if (!rule->has_exception || !host_matches(hosts[exception->host], &facts->dst))
+		return true;
+	if (exception->ports != 0 && !port_matches(exception, facts->dst.port))
+		return true;
+	if (loosens)
+		return !maybe(exception, facts);
+	return protocols[exception->protocol].protocol != POLICY_NO_PROTOCOL &&
+	       !surely(exception, facts);
+}
+
+static bool any_matches(const struct obvious_policy *policy, const char *action,
+			const struct policy_facts *facts)
+{
+	for (size_t i = 0; i < policy->count; i++) {
+		if (strcmp(actions[policy->rules[i].action], action) == 0 &&
+		    rule_matches(&policy->rules[i], facts))
+			return true;
+	}
+	return false;
+}
+
+enum policy_action obvious_decide(const struct obvious_policy *policy,
+				  const struct policy_facts *facts)
+{
+	enum policy_action action = policy->fallback;
+
+	if (any_matches(policy, "deny", facts))
+		return POLICY_DENY;
+	if (any_matches(policy, "ask", facts))
+		action = POLICY_ASK;
+	else if (any_matches(policy, "allow", facts))
+		action = POLICY_ALLOW;
+	if (action != POLICY_ASK)
+		return action;
+	if (any_matches(policy, "answer deny", facts))
+		return POLICY_DENY;
+	return any_matches(policy, "answer allow", facts) ? POLICY_ALLOW : POLICY_ASK;
+}

@@ -1,0 +1,55 @@
+/* policies_test: what the cases of this folder share. */
+#pragma once
+
+#include <check.h>
+
+#include "policies/policies.h"
+
+TCase *hosts_cases(void);
+TCase *addresses_cases(void);
+TCase *language_cases(void);
+TCase *errors_cases(void);
+TCase *decide_cases(void);
+TCase *properties_cases(void);
+TCase *files_cases(void);
+TCase *answers_cases(void);
+
+/* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
+struct policy *policies_test_load(const char *text);
+/* "http+a.test:8000" is what an absolute-form request sends; else as policy_destination_parse(),
+ * carrying its protocol. */
+void policies_test_facts(const char *request, struct policy_facts *ret);
+void policies_test_decide(const struct policy *policy, const char *request,
+			  struct policy_verdict *ret);
+
+/* The same numbers in every run (xorshift32). */
+struct policies_test_random {
+	uint32_t state;
+};
+uint32_t policies_test_below(struct policies_test_random *random, uint32_t bound);
+
+/* The obvious evaluator: rules as they were made, compared one by one, no index, no strength order
+ * but the one written down. What policy_decide() says must be the same. */
+#define OBVIOUS_RULES_MAX 12
+struct obvious_destination {
+	unsigned int host;     /* in the table of hosts */
+	unsigned int ports;    /* in the table of ports */
+	unsigned int protocol; /* in the table of protocols */
+};
+struct obvious_rule {
+	unsigned int action; /* deny, ask, allow, answer deny, answer allow */
+	struct obvious_destination destination;
+	bool has_exception;
+	struct obvious_destination exception;
+};
+struct obvious_policy {
+	struct obvious_rule rules[OBVIOUS_RULES_MAX];
+	size_t count;
+	enum policy_action fallback;
+};
+void obvious_make(struct policies_test_random *random, struct obvious_policy *ret);
+/* Returned owned. */
+char *obvious_text(const struct obvious_policy *policy);
+void obvious_request(struct policies_test_random *random, struct policy_facts *ret);
+enum policy_action obvious_decide(const struct obvious_policy *policy,
+				  const struct policy_facts *facts);
