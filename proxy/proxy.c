@@ -1,1 +1,86 @@
 #include "proxy/proxy.h"
+
+#include <errno.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "proxy/dial.h"
+#include "proxy/pool.h"
+#include "proxy/resolve.h"
+#include "proxy/session.h"
+#include "proxy/way.h"
+
+struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
+			const struct proxy_config *config, struct err *why)
+{
+	struct resolver *resolver = resolver_new(loop, config, why);
+	struct proxy *proxy;
+
+	if (!resolver)
+		return NULL;
+	proxy = mem_new(sizeof(*proxy));
+	proxy->loop = loop;
+	proxy->client = client;
+	proxy->config = config;
+	proxy->resolver = resolver;
+	proxy->dialer = dialer_new(loop, resolver, config->policy);
+	proxy->pool = pool_new(loop, config);
+	proxy->shared.base = loop_base(loop);
+	LIST_INIT(&proxy->ways);
+	LIST_INIT(&proxy->closed);
+	return proxy;
+}
+
+void proxy_free(struct proxy *proxy)
+{
+	if (!proxy)
+		return;
+	while (!LIST_EMPTY(&proxy->ways))
+		proxy_close(proxy, LIST_FIRST(&proxy->ways)->exec);
+	while (!LIST_EMPTY(&proxy->closed))
+		session_free(LIST_FIRST(&proxy->closed));
+	pool_free(proxy->pool);
+	dialer_free(proxy->dialer);
+	resolver_free(proxy->resolver);
+	free(proxy);
+}
+
+static struct way *proxy_find(struct proxy *proxy, uint64_t exec)
+{
+	struct way *way;
+
+	LIST_FOREACH (way, &proxy->ways, link) {
+		if (way->exec == exec)
+			return way;
+	}
+	return NULL;
+}
+
+int proxy_open(struct proxy *proxy, uint64_t exec, int http, int socks, int inner)
+{
+	struct way *way;
+	int r = -EEXIST;
+
+	if (proxy_find(proxy, exec)) {
+		fd_close(http);
+		fd_close(socks);
+	} else {
+		r = way_new(proxy, exec, http, socks, &way);
+	}
+	if (r < 0)
+		fd_close(inner);
+	else
+		dialer_set_inner(proxy->dialer, exec, inner);
+	return r;
+}
+
+void proxy_close(struct proxy *proxy, uint64_t exec)
+{
+	struct way *way = proxy_find(proxy, exec);
+
+	if (!way)
+		return;
+	way_free(way);
+	dialer_clear_inner(proxy->dialer, exec);
+}

@@ -1,0 +1,26 @@
+/* admit: from facts to an upstream leg: one submission, one verdict, one dial; and every refusal on
+ * the way, recorded once. */
+#pragma once
+
+#include "policies/policies.h"
+
+struct refusal;
+struct session;
+
+/* The session has a request with these facts from now on. */
+void admit_begin(struct session *session, const struct policy_facts *facts);
+/* Asks the gateway about it. */
+void admit_submit(struct session *session);
+/* Makes a new upstream leg for the request, which has its verdict. */
+void admit_dial(struct session *session);
+
+/* The gate itself will not, or cannot: records it (for the gateway and for the exec's own list) and
+ * tells the client by its front. The request may be missing: what was asked for could not be read.
+ * @cause may be NULL. */
+void admit_refuse(struct session *session, enum policy_reason reason, const char *cause);
+/* As admit_refuse() without telling the client. */
+void admit_record(struct session *session, enum policy_reason reason, const char *cause);
+
+/* DECIDING, DIALLING: something happened on the held client's leg, or it is time to look. */
+void admit_on_client(struct session *session);
+void admit_on_deadline(struct session *session);

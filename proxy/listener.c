@@ -1,0 +1,83 @@
+#include "proxy/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "proxy/limits.h"
+
+static void on_pause_over(void *arg)
+{
+	struct listener *listener = arg;
+
+	event_add(&listener->event, NULL);
+}
+
+/* No descriptor for one more: those who wait in the backlog get their turn when some have been
+ * closed. Trying again at once would spin, for the listener stays readable. */
+static void listener_pause(struct listener *listener, int errnum)
+{
+	log_warn("cannot accept: errno %d; pausing", errnum);
+	event_del(&listener->event);
+	loop_timer_start(listener->loop, &listener->pause, LIMITS_ACCEPT_PAUSE_MS, on_pause_over,
+			 listener);
+}
+
+static void listener_accept(struct listener *listener)
+{
+	for (int i = 0; i < LIMITS_ACCEPT_BATCH && listener->is_open; i++) {
+		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			listener->fn(fd, listener->arg);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			listener_pause(listener, errno);
+			return;
+		}
+		if (errno != EINTR && errno != ECONNABORTED && errno != EPROTO)
+			return; /* EAGAIN: all are in */
+	}
+}
+
+static void on_connections(evutil_socket_t fd, short what, void *arg)
+{
+	listener_accept(arg);
+}
+
+int listener_open(struct listener *listener, struct loop *loop, int fd, listener_fn fn, void *arg)
+{
+	int on = 1;
+	int r = fd_set_nonblocking(fd, true);
+
+	/* Linux: an accepted socket inherits it, which saves a call for each. */
+	if (r == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0)
+		r = -errno;
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	listener->loop = loop;
+	listener->fd = fd;
+	listener->is_open = true;
+	listener->fn = fn;
+	listener->arg = arg;
+	event_assign(&listener->event, loop_base(loop), fd, EV_READ | EV_PERSIST, on_connections,
+		     listener);
+	event_add(&listener->event, NULL);
+	return 0;
+}
+
+void listener_close(struct listener *listener)
+{
+	if (!listener->is_open)
+		return;
+	listener->is_open = false;
+	event_del(&listener->event);
+	loop_timer_stop(&listener->pause);
+	fd_close(listener->fd);
+}

@@ -1,0 +1,22 @@
+/* listener: accepts connections in bounded batches, and pauses when descriptors run out. */
+#pragma once
+
+#include "base/loop.h"
+
+/* @fd: connected, nonblocking, close-on-exec, TCP_NODELAY; taken. */
+typedef void (*listener_fn)(int fd, void *arg);
+
+/* Embedded in its owner. Zeroed: @is_open false. */
+struct listener {
+	struct loop *loop;
+	int fd;
+	bool is_open;
+	listener_fn fn;
+	void *arg;
+	struct event event;
+	struct loop_timer pause;
+};
+
+/* Takes @fd, a listening TCP socket; keeps the rest. 0 or -errno (@fd is closed). */
+int listener_open(struct listener *listener, struct loop *loop, int fd, listener_fn fn, void *arg);
+void listener_close(struct listener *listener);

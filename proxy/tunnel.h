@@ -1,0 +1,17 @@
+/* tunnel: bytes both ways, held to what was promised about them. */
+#pragma once
+
+struct session;
+
+/* The client knows that it is connected: what it sends now is held to the promise (TLS to the
+ * approved name, HTTP to the approved authority, or anything). */
+void tunnel_begin(struct session *session);
+/* The promise is kept already: carry. What is in @session->in goes first. */
+void tunnel_carry(struct session *session);
+
+void tunnel_on_hello(struct session *session);
+void tunnel_on_hello_deadline(struct session *session);
+void tunnel_on_client(struct session *session);
+void tunnel_on_client_drained(struct session *session);
+void tunnel_on_upstream(struct session *session);
+void tunnel_on_upstream_drained(struct session *session);

@@ -1,0 +1,119 @@
+#include "proxy/way.h"
+
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "proxy/fronts/front_impl.h"
+#include "proxy/pool.h"
+#include "proxy/session.h"
+
+#define OVERLOAD_REPORT_MS 1000
+
+static const enum front_kind front_of[WAY_LISTENERS] = {
+	[WAY_HTTP] = FRONT_HTTP1,
+	[WAY_SOCKS] = FRONT_SOCKS5,
+};
+
+/* Said to each client; written down once a second, for a flood must not become one of records. */
+static void refuse_overload(struct way *way, const struct front *front, int fd)
+{
+	struct policy_facts facts = { .exec = way->exec, .way = front->way };
+	int64_t now = loop_now_ms(way->proxy->loop);
+
+	if (front->on_overload)
+		front->on_overload(fd);
+	fd_close(fd);
+	if (way->overloaded_ms && now - way->overloaded_ms < OVERLOAD_REPORT_MS)
+		return;
+	way->overloaded_ms = now;
+
+	struct request *request = request_new(&facts, now);
+	struct refusal refusal = { .reason = POLICY_OVERLOADED };
+
+	denials_add(&way->denials, &refusal, loop_wall_us(way->proxy->loop));
+	request_report(request, way->proxy->client, POLICY_OVERLOADED, true,
+		       "too many connections of this command", now);
+	request_free(request);
+}
+
+static void way_accept(struct way *way, enum way_listener kind, int fd)
+{
+	const struct front *front = table_front(front_of[kind]);
+
+	if (way->session_count >= LIMITS_CONNECTIONS_MAX)
+		refuse_overload(way, front, fd);
+	else
+		session_open(way, front, fd);
+}
+
+static void on_http(int fd, void *arg)
+{
+	way_accept(arg, WAY_HTTP, fd);
+}
+
+static void on_socks(int fd, void *arg)
+{
+	way_accept(arg, WAY_SOCKS, fd);
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage name;
+	socklen_t len = sizeof(name);
+	struct addr addr;
+	uint16_t port = 0;
+
+	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0 ||
+	    addr_from_sockaddr((struct sockaddr *)&name, &addr, &port) < 0)
+		return 0;
+	return port;
+}
+
+int way_new(struct proxy *proxy, uint64_t exec, int http, int socks, struct way **ret_way)
+{
+	struct way *way = mem_new(sizeof(*way));
+	int r;
+
+	way->proxy = proxy;
+	way->exec = exec;
+	way->ports[WAY_HTTP] = port_of(http);
+	way->ports[WAY_SOCKS] = port_of(socks);
+	LIST_INIT(&way->sessions);
+	LIST_INSERT_HEAD(&proxy->ways, way, link);
+	r = listener_open(&way->listeners[WAY_HTTP], proxy->loop, http, on_http, way);
+	if (r < 0)
+		fd_close(socks);
+	else
+		r = listener_open(&way->listeners[WAY_SOCKS], proxy->loop, socks, on_socks, way);
+	if (r < 0) {
+		way_free(way);
+		return r;
+	}
+	*ret_way = way;
+	return 0;
+}
+
+void way_free(struct way *way)
+{
+	struct session *session;
+
+	if (!way)
+		return;
+	for (size_t i = 0; i < WAY_LISTENERS; i++)
+		listener_close(&way->listeners[i]);
+	while ((session = LIST_FIRST(&way->sessions)))
+		session_close(session, POLICY_EXEC_ENDED);
+	pool_drop(way->proxy->pool, way->exec);
+	denials_done(&way->denials);
+	LIST_REMOVE(way, link);
+	free(way);
+}
+
+bool way_is_own(const struct way *way, const struct policy_destination *dst)
+{
+	return policy_destination_is_loopback(dst) &&
+	       (dst->port == way->ports[WAY_HTTP] || dst->port == way->ports[WAY_SOCKS]);
+}
