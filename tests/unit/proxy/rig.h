@@ -1,0 +1,87 @@
+/* rig: a real proxy between scripted clients and scripted servers on loopback, with a gateway that
+ * answers as the test says. */
+#pragma once
+
+#include <check.h>
+#include <stdbool.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "proxy/proxy.h"
+
+TCase *test_body(void);
+TCase *test_exchange(void);
+TCase *test_fixed(void);
+TCase *test_held(void);
+TCase *test_refusal(void);
+TCase *test_refused(void);
+TCase *test_rewrite(void);
+TCase *test_slow(void);
+TCase *test_socks5(void);
+TCase *test_tunnel(void);
+TCase *test_upstream(void);
+TCase *test_way(void);
+
+#define RIG_EXEC        7
+#define RIG_REPORTS_MAX 64
+#define RIG_TEXT_MAX    131072
+
+enum rig_way { RIG_HTTP, RIG_SOCKS };
+
+/* What the gateway says of a host: "denied.test" a rule denies, "held.test" waits for rig_answer(),
+ * every other is allowed. */
+struct rig {
+	struct loop *loop;
+	struct policy *policy;
+	struct proxy_mapping mappings[4];
+	struct proxy_config config;
+	struct gateway_client *client;
+	struct proxy *proxy;
+	int inner;                    /* the init's end */
+	uint16_t ports[2];            /* of the listeners */
+	int server;                   /* listens for a.test, b.test and the others */
+	uint16_t port;                /* of it */
+	uint16_t dead;                /* a port where nobody listens */
+	enum policy_protocol promise; /* of every allow; none: what the facts carry */
+	size_t submits, withdrawals;
+	struct gateway_ticket *held; /* the last that waits */
+	struct policy_facts asked;   /* the last */
+	struct gateway_report reports[RIG_REPORTS_MAX];
+	size_t report_count;
+};
+
+void rig_init(struct rig *rig);
+/* Checks that nothing is left over. */
+void rig_done(struct rig *rig);
+
+/* "{a}" is a.test:PORT of the server, "{b}", "{denied}", "{held}" likewise, "{gone}" is a.test at
+ * the dead port. Returned owned. */
+char *rig_expand(const struct rig *rig, const char *text);
+
+int rig_connect(struct rig *rig, enum rig_way way);
+/* The next connection at the server. Fails the test when none comes. */
+int rig_accept(struct rig *rig);
+/* True when none comes. */
+bool rig_is_undialled(struct rig *rig);
+
+/* All of it; expanded. */
+void rig_send(struct rig *rig, int fd, const char *text);
+void rig_send_bytes(struct rig *rig, int fd, const void *bytes, size_t len);
+/* Exactly these bytes come next; expanded. */
+void rig_expect(struct rig *rig, int fd, const char *text);
+void rig_expect_bytes(struct rig *rig, int fd, const void *bytes, size_t len);
+/* What comes up to and with @end, or until the end of the stream (NULL). Returned owned. */
+char *rig_read(struct rig *rig, int fd, const char *end);
+/* Nothing more comes, and the stream has ended (by a reset: @is_reset). */
+void rig_expect_end(struct rig *rig, int fd, bool is_reset);
+/* Nothing comes, and the stream has not ended. */
+void rig_expect_quiet(struct rig *rig, int fd);
+void rig_shut(struct rig *rig, int fd);
+void rig_close(struct rig *rig, int fd);
+void rig_settle(struct rig *rig);
+
+/* Answers rig->held. */
+void rig_answer(struct rig *rig, enum policy_action action, enum policy_reason reason);
+/* The only report so far, or the last of @count. */
+const struct gateway_report *rig_report(struct rig *rig, size_t count);
