@@ -1,0 +1,63 @@
+#include "tests/contract/contract.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void contract_open(struct contract_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	(void)snprintf(place->dir, sizeof(place->dir), "%s", "/tmp/test-contract-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(place->dir));
+	(void)snprintf(place->audit, sizeof(place->audit), "%s/audit.jsonl", place->dir);
+	(void)snprintf(place->answers, sizeof(place->answers), "%s/policy", place->dir);
+	place->config = (struct gateway_config){
+		.session = "contract",
+		.run = "7f3a",
+		.audit_path = place->audit,
+		.answers_path = place->answers,
+		.control_dir = place->dir,
+		.prompt_timeout_ms = 60000,
+	};
+}
+
+void contract_close(struct contract_place *place)
+{
+	DIR *dir = opendir(place->dir);
+	struct dirent *entry;
+
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			ck_assert_int_eq(unlinkat(dirfd(dir), entry->d_name, 0), 0);
+	}
+	(void)closedir(dir);
+	ck_assert_int_eq(rmdir(place->dir), 0);
+}
+
+size_t contract_count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite_approver_contract());
+	int failed;
+
+	srunner_add_suite(runner, suite_sink_contract());
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,22 @@
+/* contract: what every approver and every sink of the tables has to keep, whoever wrote it. */
+#pragma once
+
+#include <check.h>
+#include <stddef.h>
+
+#include "gateway/gateway.h"
+
+/* A folder of the test's own, and a configuration that points every path into it. */
+struct contract_place {
+	char dir[64], audit[96], answers[96];
+	struct gateway_config config;
+};
+
+void contract_open(struct contract_place *place);
+/* Removes it, whatever is in it. */
+void contract_close(struct contract_place *place);
+/* Descriptors open in this process. */
+size_t contract_count_fds(void);
+
+Suite *suite_approver_contract(void);
+Suite *suite_sink_contract(void);

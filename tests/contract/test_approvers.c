@@ -1,0 +1,246 @@
+#include "tests/contract/contract.h"
+
+#include <pty.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/loop.h"
+#include "gateway/approvers/approver_impl.h"
+#include "gateway/core.h"
+
+/* One approver of the table, on a gateway that has no other. */
+static struct {
+	struct contract_place place;
+	struct loop *loop;
+	struct policy *policy;
+	struct gateway *gw;
+	struct gateway_client *client;
+	int screen, keys; /* the terminal's two ends */
+	struct gateway_terminal terminal;
+	size_t fds;
+	unsigned int told;
+	enum policy_reason reason;
+} stage;
+
+static void settle(void)
+{
+	for (int i = 0; i < 50; i++)
+		loop_step(stage.loop);
+	/* A person's screen is read. */
+	char seen[4096];
+
+	(void)fd_set_nonblocking(stage.screen, true);
+	while (read(stage.screen, seen, sizeof(seen)) > 0)
+		;
+}
+
+static void stage_open(int i)
+{
+	const struct approver_ops *const table[] = { approver_table[i], NULL };
+	struct err why = { 0 };
+
+	memset(&stage, 0, sizeof(stage));
+	stage.fds = contract_count_fds();
+	contract_open(&stage.place);
+	ck_assert_int_eq(openpty(&stage.screen, &stage.keys, NULL, NULL, NULL), 0);
+	stage.terminal.fd = stage.keys;
+	stage.loop = loop_new_fake();
+	stage.policy = policy_new();
+	ck_assert_int_eq(policy_load_text(stage.policy, "<test>", "version 1\ndefault ask\n"), 0);
+	ck_assert_int_eq(policy_finish(stage.policy), 0);
+	stage.place.config.policy = stage.policy;
+	stage.place.config.terminal = &stage.terminal;
+	stage.place.config.is_patient = true; /* whoever is attached */
+	stage.gw = gateway_new_with(stage.loop, &stage.place.config, table, &why);
+	ck_assert_msg(stage.gw != NULL, "%s", why.text);
+	ck_assert_uint_eq(stage.gw->approver_count, 1);
+	stage.client = gateway_client_new(stage.gw);
+	gateway_exec_begin(stage.gw, 1, "npm ci");
+	settle();
+}
+
+static void stage_close(void)
+{
+	gateway_free(stage.gw);
+	settle();
+	gateway_client_free(stage.client);
+	policy_free(stage.policy);
+	loop_free(stage.loop);
+	fd_close(stage.screen);
+	fd_close(stage.keys);
+	ck_assert_uint_eq(contract_count_fds(), stage.fds);
+	contract_close(&stage.place);
+}
+
+static void on_verdict(const struct policy_verdict *verdict, void *arg)
+{
+	stage.told++;
+	stage.reason = verdict->reason;
+}
+
+static struct gateway_ticket *ask_for(const char *destination)
+{
+	struct policy_facts facts = { .way = POLICY_WAY_CONNECT, .exec = 1 };
+	struct gateway_ticket *ticket;
+
+	ck_assert_int_eq(policy_destination_parse(destination, &facts.dst, NULL), 0);
+	facts.dst.protocol = facts.carries = policy_protocol_of_port(facts.dst.port);
+	ticket = gateway_submit(stage.client, &facts, on_verdict, NULL);
+	settle();
+	return ticket;
+}
+
+START_TEST(not_wanted_is_not_an_error)
+{
+	const struct gateway_config nothing = { .session = "contract", .run = "7f3a" };
+	struct loop *loop = loop_new_fake();
+	struct err why = { 0 };
+
+	ck_assert_ptr_null(approver_table[_i]->open(NULL, loop, &nothing, &why));
+	ck_assert_str_eq(why.text, "");
+	loop_free(loop);
+}
+END_TEST
+
+START_TEST(has_a_name_and_all_its_parts)
+{
+	const struct approver_ops *ops = approver_table[_i];
+
+	ck_assert_ptr_nonnull(ops->name);
+	ck_assert(ops->open && ops->is_attached && ops->ask && ops->changed && ops->retract &&
+		  ops->close);
+	for (int i = 0; i < _i; i++)
+		ck_assert_str_ne(approver_table[i]->name, ops->name);
+}
+END_TEST
+
+START_TEST(opens_and_closes_and_leaves_nothing)
+{
+	stage_open(_i);
+	stage_close();
+}
+END_TEST
+
+START_TEST(lives_through_a_questions_whole_life)
+{
+	struct gateway_ticket *first, *second;
+
+	stage_open(_i);
+	first = ask_for("https://a.test:443");
+	second = ask_for("https://a.test:443"); /* changed */
+	(void)ask_for("tcp://b.test:22");
+	gateway_withdraw(first);
+	settle();
+	gateway_withdraw(second); /* retracted */
+	settle();
+	loop_advance(stage.loop, 60000); /* the other runs into its deadline */
+	settle();
+	ck_assert_uint_eq(stage.told, 1);
+	ck_assert_int_eq(stage.reason, POLICY_PROMPT_TIMEOUT);
+	stage_close();
+}
+END_TEST
+
+START_TEST(may_be_closed_with_questions_open)
+{
+	stage_open(_i);
+	for (int i = 0; i < 5; i++)
+		(void)ask_for(i % 2 ? "https://a.test:443" : "tcp://192.0.2.1:22");
+	stage_close();
+	ck_assert_uint_eq(stage.told, 5);
+	ck_assert_int_eq(stage.reason, POLICY_GATE_CLOSING);
+}
+END_TEST
+
+/* Settled elsewhere: what it is told it forgets, and the next question is put as if nothing had
+ * been. */
+START_TEST(forgets_what_another_has_answered)
+{
+	stage_open(_i);
+	for (int i = 0; i < 5; i++) {
+		const struct approver_answer no = { .action = POLICY_DENY, .by = "somebody else" };
+		char id[APPROVER_ID_MAX];
+
+		(void)ask_for("https://a.test:443");
+		memcpy(id, TAILQ_FIRST(&stage.gw->questions)->id, sizeof(id));
+		ck_assert_int_eq(gateway_answer(stage.gw, id, &no, NULL), 0);
+		settle();
+		ck_assert_uint_eq(stage.told, (unsigned int)i + 1);
+	}
+	stage_close();
+}
+END_TEST
+
+/* What it was never asked, it is told about without harm. */
+START_TEST(a_retract_of_nothing_is_nothing)
+{
+	struct approver_seat seat;
+
+	stage_open(_i);
+	seat = stage.gw->approvers[0];
+	seat.ops->retract(seat.self, "7f3a-99", "allowed once by ana");
+	seat.ops->retract(seat.self, "", "");
+	settle();
+	(void)ask_for("https://a.test:443");
+	seat.ops->retract(seat.self, "7f3a-99", "allowed once by ana");
+	settle();
+	stage_close();
+}
+END_TEST
+
+/* The longest of everything, with bytes that move a cursor where bytes can get in at all. */
+START_TEST(any_question_can_be_put)
+{
+	struct approver_question question = {
+		.id = "7f3a-12345678901234567",
+		.waiting = 4000000000U,
+		.command_count = 4000000000U,
+		.rule = "p:1: ask **.test because \"\\x1b[2J\"",
+		.because = "\x1b[2J\r\n\xff\xc2\x9b",
+		.age_ms = INT64_MAX,
+		.left_ms = 0,
+		.is_private = true,
+	};
+	char command[1024];
+	struct approver_seat seat;
+
+	stage_open(_i);
+	seat = stage.gw->approvers[0];
+	memset(question.dst.host, 'a', sizeof(question.dst.host) - 1);
+	question.dst.protocol = POLICY_TCP;
+	question.dst.port = 65535;
+	memset(command, '\\', sizeof(command) - 1);
+	command[sizeof(command) - 1] = '\0';
+	for (int i = 0; i < APPROVER_COMMANDS_MAX; i++)
+		question.commands[i] = command;
+	seat.ops->ask(seat.self, &question);
+	settle();
+	seat.ops->changed(seat.self, &question);
+	settle();
+	seat.ops->retract(seat.self, question.id, command);
+	settle();
+	stage_close();
+}
+END_TEST
+
+Suite *suite_approver_contract(void)
+{
+	Suite *suite = suite_create("approvers");
+	TCase *tcase = tcase_create("every approver");
+	int count = 0;
+
+	while (approver_table[count])
+		count++;
+	tcase_add_loop_test(tcase, not_wanted_is_not_an_error, 0, count);
+	tcase_add_loop_test(tcase, has_a_name_and_all_its_parts, 0, count);
+	tcase_add_loop_test(tcase, opens_and_closes_and_leaves_nothing, 0, count);
+	tcase_add_loop_test(tcase, lives_through_a_questions_whole_life, 0, count);
+	tcase_add_loop_test(tcase, may_be_closed_with_questions_open, 0, count);
+	tcase_add_loop_test(tcase, forgets_what_another_has_answered, 0, count);
+	tcase_add_loop_test(tcase, a_retract_of_nothing_is_nothing, 0, count);
+	tcase_add_loop_test(tcase, any_question_can_be_put, 0, count);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
