@@ -1,0 +1,63 @@
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+int cli_usage_error(const char *subcommand, int status, const char *format, ...)
+{
+	va_list args;
+
+	(void)fprintf(stderr, "sallyport %s: ", subcommand);
+	va_start(args, format);
+	(void)vfprintf(stderr, format, args);
+	va_end(args);
+	(void)fprintf(stderr, "\nTry `sallyport %s --help`.\n", subcommand);
+	return status;
+}
+
+int cli_fail(int status, const char *format, ...)
+{
+	va_list args;
+
+	(void)fputs("sallyport: ", stderr);
+	va_start(args, format);
+	(void)vfprintf(stderr, format, args);
+	va_end(args);
+	(void)fputc('\n', stderr);
+	return status;
+}
+
+bool cli_may_colour(FILE *stream)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (no_color && *no_color)
+		return false;
+	return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
+}
+
+/* XDG Base Directory: a relative value is to be ignored. */
+static char *cli_xdg_dir(const char *variable, const char *under_home)
+{
+	const char *dir = getenv(variable), *home = getenv("HOME");
+
+	if (dir && dir[0] == '/')
+		return mem_printf("%s/sallyport", dir);
+	if (home && home[0] == '/')
+		return mem_printf("%s/%s/sallyport", home, under_home);
+	return NULL;
+}
+
+char *cli_state_dir(void)
+{
+	return cli_xdg_dir("XDG_STATE_HOME", ".local/state");
+}
+
+char *cli_config_dir(void)
+{
+	return cli_xdg_dir("XDG_CONFIG_HOME", ".config");
+}

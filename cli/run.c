@@ -1,0 +1,388 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/run_impl.h"
+#include "cli/run_worker.h"
+
+#define THE_EXEC     1 /* `run` has one */
+#define COMMAND_MAX  512
+#define FINISH_MS    2000 /* for the worker to report what was open */
+#define EXIT_ABORTED 130
+#define RUN_ID_BYTES 3
+
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+/* One run: options → policy → worker → gateway → exec, and back. Owns all of them; run_done() frees
+ * in reverse. */
+struct run {
+	struct run_options options;
+	char id[RUN_ID_BYTES * 2 + 1];
+	struct run_places places;
+	struct policy *policy;
+	pid_t worker;
+	int worker_socket, tty;
+	struct gateway_terminal terminal;
+	struct loop *loop;
+	struct gateway *gateway;
+	struct exec *exec;
+	struct event signals[ARRAY_SIZE(forwarded)];
+	bool has_signals;
+	unsigned int signal_count;
+	bool is_aborted, has_result;
+	struct exec_result result;
+	int64_t started_ms;
+};
+
+static int make_id(struct run *run)
+{
+	uint8_t bytes[RUN_ID_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(run->id + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/* The user's own file, when there is one, then every --policy. Every error of every file is printed
+ * at once. */
+static int load_policy(struct run *run)
+{
+	bool is_bad = false;
+
+	run->policy = policy_new();
+	if (run->places.answers_path && access(run->places.answers_path, F_OK) == 0)
+		is_bad |= policy_load(run->policy, run->places.answers_path) < 0;
+	for (char **path = run->options.policies; path && *path; path++)
+		is_bad |= policy_load(run->policy, *path) < 0;
+
+	enum policy_action ignored;
+	bool has_default = policy_get_default(run->policy, &ignored);
+
+	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
+	if (run->options.has_default || !has_default)
+		policy_set_default(run->policy, run->options.has_default
+							? run->options.default_action
+							: POLICY_ASK);
+	if (!is_bad && policy_finish(run->policy) == 0)
+		return CLI_OK;
+	(void)fputs(policy_errors(run->policy), stderr);
+	return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
+}
+
+static int start_worker(struct run *run)
+{
+	struct proxy_config config = {
+		.policy = run->policy,
+		.resolves = run->options.resolves,
+		.resolve_count = run->options.resolve_count,
+		.dns_addr = run->options.dns_addr,
+		.dns_port = run->options.dns_port,
+	};
+	struct err why = { 0 };
+
+	if (run_worker_start(&config, &run->worker, &run->worker_socket, &why) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+static void on_hold(void *arg)
+{
+	struct run *run = arg;
+
+	if (run->exec)
+		exec_hold_terminal(run->exec);
+}
+
+static void on_release(void *arg)
+{
+	struct run *run = arg;
+
+	if (run->exec)
+		exec_release_terminal(run->exec);
+}
+
+static void on_abort(uint64_t exec, void *arg)
+{
+	struct run *run = arg;
+
+	run->is_aborted = true;
+	if (run->exec)
+		exec_kill(run->exec, "a person aborted the command");
+}
+
+static void on_worker_gone(void *arg)
+{
+	struct run *run = arg;
+
+	if (run->exec && !run->has_result)
+		exec_kill(run->exec, "the proxy worker died, so the way out is closed");
+}
+
+static int open_gateway(struct run *run)
+{
+	struct err why = { 0 };
+	const struct gateway_terminal *terminal = NULL;
+
+	run->loop = loop_new();
+	if (run->options.may_use_tty)
+		run->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (run->tty >= 0) {
+		run->terminal = (struct gateway_terminal){ run->tty, on_hold, on_release, run };
+		terminal = &run->terminal;
+	}
+	struct gateway_config config = {
+		.policy = run->policy,
+		.session = run->options.session ? run->options.session : run->id,
+		.run = run->id,
+		.audit_path = run->places.audit_path,
+		.answers_path = run->places.answers_path,
+		.control_dir = run->places.control_dir,
+		.terminal = terminal,
+		.prompt_timeout_ms = run->options.prompt_timeout_ms,
+		.is_patient =
+			run->options.has_prompt_timeout ||
+			(run->options.has_default && run->options.default_action == POLICY_ASK),
+		.on_abort = on_abort,
+		.on_worker_gone = on_worker_gone,
+		.arg = run,
+	};
+	run->gateway = gateway_new(run->loop, &config, &why);
+	if (!run->gateway)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	if (gateway_serve(run->gateway, fd_take(&run->worker_socket)) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "the proxy worker cannot be reached");
+	return CLI_OK;
+}
+
+static int on_egress(int *fds, size_t count, void *arg)
+{
+	struct run *run = arg;
+
+	return gateway_open_way(run->gateway, THE_EXEC, fds, count);
+}
+
+static void on_finished(void *arg)
+{
+	struct run *run = arg;
+
+	loop_stop(run->loop);
+}
+
+static void on_done(const struct exec_result *result, void *arg)
+{
+	struct run *run = arg;
+
+	run->result = *result;
+	run->has_result = true;
+	gateway_exec_end(run->gateway, THE_EXEC, result->status);
+	gateway_finish(run->gateway, FINISH_MS, on_finished, run);
+}
+
+/* The first goes to the command, as if there were no gate. Whoever sends a third means it. */
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+	struct run *run = arg;
+
+	if (!run->exec || run->has_result)
+		return;
+	if (++run->signal_count >= 3)
+		exec_kill(run->exec, "killed: interrupted three times");
+	else
+		exec_signal(run->exec, (int)signal);
+}
+
+static bool has_terminal(void)
+{
+	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+}
+
+/* What the command may not see, and what it may not change where it may write. */
+static int start_exec(struct run *run, char **ret_plan)
+{
+	const char *hidden[4] = { NULL };
+	size_t hidden_count = 0, read_only_count = 0, policies = 0;
+	struct err why = { 0 };
+
+	while (run->options.policies && run->options.policies[policies])
+		policies++;
+
+	auto_free const char **read_only = mem_new_array(policies + 3, sizeof(*read_only));
+	auto_free_list char **paths = mem_new_array(policies + 1, sizeof(*paths));
+
+	for (size_t i = 0; i < policies; i++) {
+		paths[i] = run_places_absolute(&run->places, run->options.policies[i]);
+		read_only[read_only_count++] = paths[i];
+	}
+	read_only[read_only_count++] = run->places.audit_path;
+	read_only[read_only_count++] = run->places.audit_head;
+	hidden[hidden_count++] = run->places.control_dir;
+	if (run->places.config_dir)
+		hidden[hidden_count++] = run->places.config_dir;
+	if (run->places.state_dir)
+		hidden[hidden_count++] = run->places.state_dir;
+
+	struct exec_plan_config config = {
+		.argv = run->options.command,
+		.env_set = (const char *const *)run->options.env_set,
+		.cwd = run->places.cwd,
+		.writable = (const char *const *)run->options.writable,
+		.hidden = hidden,
+		.read_only = read_only,
+		.has_terminal = has_terminal(),
+	};
+	if (ret_plan) {
+		*ret_plan = exec_plan_text(&config);
+		return CLI_OK;
+	}
+	auto_free char *command = text_command_line(run->options.command, COMMAND_MAX);
+
+	gateway_exec_begin(run->gateway, THE_EXEC, command);
+	run->exec = exec_start(run->loop, &config, on_egress, on_done, run, &why);
+	if (!run->exec)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+static void watch_signals(struct run *run)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++) {
+		event_assign(&run->signals[i], loop_base(run->loop), forwarded[i],
+			     EV_SIGNAL | EV_PERSIST, on_signal, run);
+		event_add(&run->signals[i], NULL);
+	}
+	run->has_signals = true;
+}
+
+static void end_worker(struct run *run)
+{
+	if (run->worker <= 0)
+		return;
+	(void)kill(run->worker, SIGKILL); /* it has reported all it had; gone already is fine */
+	while (waitpid(run->worker, NULL, 0) < 0 && errno == EINTR)
+		;
+	run->worker = 0;
+}
+
+static void run_done(struct run *run)
+{
+	exec_free(run->exec);
+	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
+		event_del(&run->signals[i]);
+	gateway_free(run->gateway);
+	end_worker(run);
+	loop_free(run->loop);
+	fd_close(run->worker_socket);
+	fd_close(run->tty);
+	policy_free(run->policy);
+	run_places_free(&run->places);
+	run_options_free(&run->options);
+}
+
+static int exit_status(const struct run *run)
+{
+	switch (run->result.end) {
+	case EXEC_EXITED:
+	case EXEC_NOT_STARTED:
+		return run->result.status;
+	case EXEC_SIGNALLED:
+		return 128 + run->result.status;
+	case EXEC_KILLED:
+	default:
+		return run->is_aborted          ? EXIT_ABORTED
+		       : run->signal_count >= 3 ? 128 + SIGKILL
+						: CLI_NO_SANDBOX;
+	}
+}
+
+static int conclude(struct run *run)
+{
+	struct run_summary summary = {
+		.run = run->id,
+		.session = run->options.session ? run->options.session : run->id,
+		.gateway = run->gateway,
+		.result = run->result,
+		.exit_status = exit_status(run),
+		.duration_ms = loop_now_ms(run->loop) - run->started_ms,
+	};
+
+	if (run->result.why[0])
+		(void)cli_fail(0, "%s", run->result.why);
+	run_report_print(&summary, run->options.report);
+	if (run->options.json_fd >= 0) {
+		int r = run_report_json(&summary, run->options.json_fd);
+
+		if (r < 0)
+			return cli_fail(CLI_NO_SANDBOX, "cannot write the result of --json: %s",
+					strerror(-r));
+	}
+	return summary.exit_status;
+}
+
+static int prepare(struct run *run)
+{
+	int status = make_id(run) < 0 ? cli_fail(CLI_NO_SANDBOX, "no random numbers")
+				      : run_places_find(&run->places, run->options.audit);
+
+	if (status == CLI_OK)
+		status = load_policy(run);
+	return status;
+}
+
+static int dry_run(struct run *run)
+{
+	auto_free char *plan = NULL;
+	int status = start_exec(run, &plan);
+
+	if (status == CLI_OK)
+		(void)fputs(plan, stdout);
+	return status;
+}
+
+/* From the moment the worker exists until nothing is left. */
+static int perform(struct run *run)
+{
+	int status = start_worker(run);
+
+	if (status == CLI_OK)
+		status = open_gateway(run);
+	if (status != CLI_OK)
+		return status;
+	run->started_ms = loop_now_ms(run->loop);
+	watch_signals(run);
+	status = start_exec(run, NULL);
+	if (status != CLI_OK)
+		return status;
+	if (loop_run(run->loop) < 0 || !run->has_result)
+		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; the command was ended");
+	return conclude(run);
+}
+
+int cli_run(int argc, char **argv)
+{
+	struct run run = { .worker_socket = -1, .tty = -1 };
+	int status = run_options_parse(&run.options, argc, argv);
+
+	if (status > 0) {
+		run_options_free(&run.options);
+		return status - 1;
+	}
+	status = prepare(&run);
+	if (status == CLI_OK)
+		status = run.options.is_dry_run ? dry_run(&run) : perform(&run);
+	run_done(&run);
+	return status;
+}

@@ -1,0 +1,66 @@
+/* run: the pieces of `sallyport run`: what was asked for, and what is said at the end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/exec.h"
+#include "gateway/gateway.h"
+#include "proxy/proxy.h"
+
+struct err;
+
+enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_NONE };
+
+/* As given on the command line. Strings point into argv unless said otherwise. */
+struct run_options {
+	char **policies, **writable,
+		**env_set; /* owned lists of borrowed strings, NULL-terminated */
+	bool has_default;
+	enum policy_action default_action;
+	const char *audit;
+	const char *session;
+	enum run_report report;
+	bool has_prompt_timeout;
+	int64_t prompt_timeout_ms;
+	bool may_use_tty;
+	struct proxy_mapping *resolves; /* owned, with their names */
+	size_t resolve_count;
+	struct addr dns_addr;
+	uint16_t dns_port;
+	int json_fd; /* -1: none */
+	bool is_dry_run;
+	const char *const *command; /* argv after the options */
+};
+
+/* 0; a positive exit status + 1 when run should end at once (help was printed, or an error). Free
+ * in every case. */
+int run_options_parse(struct run_options *options, int argc, char **argv);
+void run_options_free(struct run_options *options);
+
+/* Where a run reads and writes on the host. All absolute, all owned; config_dir, state_dir and
+ * answers_path may be NULL. */
+struct run_places {
+	char *cwd, *config_dir, *state_dir, *control_dir;
+	char *audit_path, *audit_head; /* the log, and the sidecar that knows its end */
+	char *answers_path;            /* the user's policy file */
+};
+/* Makes what is missing. @audit: as given to --audit, or NULL. An exit status; says what is wrong.
+ * Free in every case. */
+int run_places_find(struct run_places *places, const char *audit);
+char *run_places_absolute(const struct run_places *places, const char *path); /* returned owned */
+void run_places_free(struct run_places *places);
+
+/* What the end of a run says. */
+struct run_summary {
+	const char *run, *session;
+	const struct gateway *gateway;
+	struct exec_result result;
+	int exit_status;
+	int64_t duration_ms;
+};
+/* The trip report on stderr, in @form (text or json). */
+void run_report_print(const struct run_summary *summary, enum run_report form);
+/* The result as one JSON line on @fd: 0 or -errno. */
+int run_report_json(const struct run_summary *summary, int fd);

@@ -1,0 +1,296 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/run_impl.h"
+
+#define PROMPT_TIMEOUT_DEFAULT_MS (5 * 60 * 1000)
+#define RESOLVES_MAX              4096
+
+static const char help[] =
+	"usage: sallyport run [options] -- COMMAND [ARGUMENT...]\n"
+	"\n"
+	"Runs COMMAND in a network sandbox whose only way out is the gate. What no rule answers "
+	"is\n"
+	"asked: on this terminal, or through `sallyport approve` from another.\n"
+	"\n"
+	"  --policy FILE            read rules from FILE (repeatable; the user's own are always "
+	"read)\n"
+	"  --default ask|deny|allow what no rule matches (default: ask with somebody to ask, else "
+	"deny)\n"
+	"  --prompt-timeout TIME    how long a question waits, e.g. 30s, 5m (default 5m)\n"
+	"  --no-tty                 never prompt on this terminal\n"
+	"  --session NAME           the name in records (default: the run's id)\n"
+	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
+	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
+	"  --json[=FD]              the result as one JSON line on stderr, or on FD\n"
+	"  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
+	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
+	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
+	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
+	"  --dry-run                print the plan of the sandbox, run nothing\n"
+	"\n"
+	"The exit status is COMMAND's; 128+N when signal N ended it; 127 not found, 126 not\n"
+	"executable, 125 no sandbox could be made (nothing ran), 2 usage, 3 bad policy.\n";
+
+enum run_option {
+	OPT_HELP = 256,
+	OPT_POLICY,
+	OPT_DEFAULT,
+	OPT_AUDIT,
+	OPT_REPORT,
+	OPT_SESSION,
+	OPT_PROMPT_TIMEOUT,
+	OPT_NO_TTY,
+	OPT_RESOLVE,
+	OPT_DNS,
+	OPT_JSON,
+	OPT_WRITE,
+	OPT_ENV,
+	OPT_DRY_RUN,
+};
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "default", required_argument, NULL, OPT_DEFAULT },
+	{ "audit", required_argument, NULL, OPT_AUDIT },
+	{ "report", required_argument, NULL, OPT_REPORT },
+	{ "session", required_argument, NULL, OPT_SESSION },
+	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
+	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
+	{ "resolve", required_argument, NULL, OPT_RESOLVE },
+	{ "dns", required_argument, NULL, OPT_DNS },
+	{ "json", optional_argument, NULL, OPT_JSON },
+	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "env", required_argument, NULL, OPT_ENV },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
+	{ 0 },
+};
+
+static int wrong(const char *option, const char *value, const char *want)
+{
+	auto_free char *shown = text_visible_dup(value);
+
+	return cli_usage_error("run", -EINVAL, "%s: `%s` is not %s", option, shown, want);
+}
+
+static void list_append(char ***list, char *item)
+{
+	size_t count = 0;
+
+	while (*list && (*list)[count])
+		count++;
+	*list = mem_grow(*list, count + 2, sizeof(**list));
+	(*list)[count] = item;
+	(*list)[count + 1] = NULL;
+}
+
+static int set_default(struct run_options *options, const char *value)
+{
+	static const enum policy_action actions[] = { POLICY_ASK, POLICY_DENY, POLICY_ALLOW };
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(value, policy_action_name(actions[i])) != 0)
+			continue;
+		options->has_default = true;
+		options->default_action = actions[i];
+		return 0;
+	}
+	return wrong("--default", value, "ask, deny or allow");
+}
+
+static int set_report(struct run_options *options, const char *value)
+{
+	static const char *const forms[] = {
+		[RUN_REPORT_TEXT] = "text",
+		[RUN_REPORT_JSON] = "json",
+		[RUN_REPORT_NONE] = "none",
+	};
+
+	for (size_t i = RUN_REPORT_TEXT; i < ARRAY_SIZE(forms); i++) {
+		if (strcmp(value, forms[i]) == 0) {
+			options->report = (enum run_report)i;
+			return 0;
+		}
+	}
+	return wrong("--report", value, "text, json or none");
+}
+
+/* An address with or without brackets. */
+static int parse_address(const char *text, size_t len, struct addr *ret)
+{
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+		return addr_parse(text + 1, len - 2, ret);
+	return addr_parse(text, len, ret);
+}
+
+/* NAME:ADDRESS, split at the first colon: a name has none. */
+static int add_resolve(struct run_options *options, const char *value)
+{
+	const char *colon = strchr(value, ':');
+	struct policy_destination dst;
+	struct proxy_mapping mapping;
+	struct err why = { 0 };
+
+	if (!colon || parse_address(colon + 1, strlen(colon + 1), &mapping.addr) < 0)
+		return wrong("--resolve", value, "NAME:ADDRESS");
+	if (policy_destination_set(&dst, value, (size_t)(colon - value), 443, &why) < 0)
+		return cli_usage_error("run", -EINVAL, "--resolve: %s", why.text);
+	if (dst.addr.family)
+		return wrong("--resolve", value, "NAME:ADDRESS: the name is an address itself");
+	if (options->resolve_count == RESOLVES_MAX)
+		return wrong("--resolve", value, "possible: there are too many of them");
+	mapping.name = mem_strdup(dst.host);
+	options->resolves =
+		mem_grow(options->resolves, options->resolve_count + 1, sizeof(*options->resolves));
+	options->resolves[options->resolve_count++] = mapping;
+	return 0;
+}
+
+/* ADDRESS, ADDRESS:PORT, [V6], [V6]:PORT */
+static int set_dns(struct run_options *options, const char *value)
+{
+	const char *end = value[0] == '[' ? strchr(value, ']') : NULL;
+	const char *colon = end ? (end[1] == ':' ? end + 1 : NULL) : strchr(value, ':');
+	uint64_t port = 53;
+	size_t len;
+
+	if (!end && colon && strchr(colon + 1, ':'))
+		colon = NULL; /* a bare IPv6 address */
+	len = colon ? (size_t)(colon - value) : strlen(value);
+	if (parse_address(value, len, &options->dns_addr) < 0 ||
+	    (colon && (text_to_u64(colon + 1, strlen(colon + 1), 65535, &port) < 0 || port == 0)))
+		return wrong("--dns", value, "ADDRESS[:PORT]");
+	options->dns_port = (uint16_t)port;
+	return 0;
+}
+
+static int set_json(struct run_options *options, const char *value)
+{
+	uint64_t fd = STDERR_FILENO;
+
+	if (value && text_to_u64(value, strlen(value), 1 << 20, &fd) < 0)
+		return wrong("--json", value, "a descriptor number");
+	options->json_fd = (int)fd;
+	return 0;
+}
+
+static int set_env(struct run_options *options, char *value)
+{
+	if (value[0] == '\0' || value[0] == '=')
+		return wrong("--env", value, "NAME or NAME=VALUE");
+	list_append(&options->env_set, value);
+	return 0;
+}
+
+static int set_timeout(struct run_options *options, const char *value)
+{
+	if (text_to_duration_ms(value, &options->prompt_timeout_ms) < 0 ||
+	    options->prompt_timeout_ms == 0)
+		return wrong("--prompt-timeout", value, "a time such as 30s or 5m");
+	options->has_prompt_timeout = true;
+	return 0;
+}
+
+static int set_session(struct run_options *options, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len == 0 || len > 64)
+		return wrong("--session", value, "a name of 1 to 64 bytes");
+	for (size_t i = 0; i < len; i++) {
+		if (value[i] < 0x21 || value[i] > 0x7e)
+			return wrong("--session", value, "a name of visible ASCII without spaces");
+	}
+	options->session = value;
+	return 0;
+}
+
+/* 0, or -EINVAL after the error was printed. */
+static int set_option(struct run_options *options, enum run_option option, char *value)
+{
+	switch (option) {
+	case OPT_POLICY:
+		list_append(&options->policies, value);
+		return 0;
+	case OPT_DEFAULT:
+		return set_default(options, value);
+	case OPT_AUDIT:
+		options->audit = value;
+		return 0;
+	case OPT_REPORT:
+		return set_report(options, value);
+	case OPT_SESSION:
+		return set_session(options, value);
+	case OPT_PROMPT_TIMEOUT:
+		return set_timeout(options, value);
+	case OPT_NO_TTY:
+		options->may_use_tty = false;
+		return 0;
+	case OPT_RESOLVE:
+		return add_resolve(options, value);
+	case OPT_DNS:
+		return set_dns(options, value);
+	case OPT_JSON:
+		return set_json(options, value);
+	case OPT_WRITE:
+		list_append(&options->writable, value);
+		return 0;
+	case OPT_ENV:
+		return set_env(options, value);
+	case OPT_DRY_RUN:
+		options->is_dry_run = true;
+		return 0;
+	case OPT_HELP:
+	default:
+		return -EINVAL;
+	}
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct run_options){
+		.prompt_timeout_ms = PROMPT_TIMEOUT_DEFAULT_MS,
+		.may_use_tty = true,
+		.json_fd = -1,
+	};
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
+		if (option == OPT_HELP || option == 'h') {
+			(void)fputs(help, stdout);
+			return CLI_OK + 1;
+		}
+		if (option == '?')
+			return cli_usage_error("run", CLI_USAGE,
+					       "no such option, or its value is missing: %s",
+					       argv[optind - 1]) +
+			       1;
+		if (set_option(options, (enum run_option)option, optarg) < 0)
+			return CLI_USAGE + 1;
+	}
+	options->command = (const char *const *)argv + optind;
+	if (!options->command[0])
+		return cli_usage_error("run", CLI_USAGE, "no command was given") + 1;
+	return 0;
+}
+
+void run_options_free(struct run_options *options)
+{
+	for (size_t i = 0; i < options->resolve_count; i++)
+		free((char *)(uintptr_t)options->resolves[i].name);
+	free(options->resolves);
+	free(options->policies);
+	free(options->writable);
+	free(options->env_set);
+	*options = (struct run_options){ .json_fd = -1 };
+}

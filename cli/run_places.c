@@ -1,0 +1,75 @@
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/run_impl.h"
+
+/* mkdir -p, 0700, for our own state. */
+static int make_dirs(const char *path)
+{
+	auto_free char *copy = mem_strdup(path);
+
+	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+char *run_places_absolute(const struct run_places *places, const char *path)
+{
+	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", places->cwd, path);
+}
+
+int run_places_find(struct run_places *places, const char *audit)
+{
+	struct err why = { 0 };
+	char cwd[PATH_MAX];
+
+	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
+		return cli_fail(CLI_NO_SANDBOX, "the working directory cannot be named: %s",
+				strerror(errno));
+	places->cwd = mem_strdup(cwd);
+	places->config_dir = cli_config_dir();
+	places->state_dir = cli_state_dir();
+	if (places->config_dir)
+		places->answers_path = mem_printf("%s/policy", places->config_dir);
+	if (audit) {
+		places->audit_path = run_places_absolute(places, audit);
+	} else if (!places->state_dir) {
+		return cli_fail(
+			CLI_NO_SANDBOX,
+			"there is nowhere to write the audit log: set HOME, or give --audit FILE");
+	} else {
+		int r = make_dirs(places->state_dir);
+
+		if (r < 0)
+			return cli_fail(CLI_NO_SANDBOX, "cannot make %s: %s; give --audit FILE",
+					places->state_dir, strerror(-r));
+		places->audit_path = mem_printf("%s/audit.jsonl", places->state_dir);
+	}
+	places->audit_head = mem_printf("%s.head", places->audit_path);
+	places->control_dir = gateway_control_dir(&why);
+	if (!places->control_dir)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+void run_places_free(struct run_places *places)
+{
+	free(places->cwd);
+	free(places->config_dir);
+	free(places->state_dir);
+	free(places->control_dir);
+	free(places->audit_path);
+	free(places->audit_head);
+	free(places->answers_path);
+	*places = (struct run_places){ 0 };
+}

@@ -1,0 +1,129 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/run_impl.h"
+
+struct totals {
+	uint64_t denied, unanswered, bytes_up, bytes_down;
+};
+
+static void print_trip(const struct gateway_trip *trip)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX], up[32], down[32];
+
+	policy_destination_text(&trip->dst, where);
+	text_bytes(up, sizeof(up), trip->bytes_up);
+	text_bytes(down, sizeof(down), trip->bytes_down);
+	(void)fprintf(stderr, "  %-40s", where);
+	if (trip->allowed > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " allowed, %s up, %s down", trip->allowed, up,
+			      down);
+	if (trip->denied > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " denied (%s)", trip->denied,
+			      policy_reason_code(trip->last_denial));
+	if (trip->unanswered > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " unanswered", trip->unanswered);
+	(void)fputc('\n', stderr);
+}
+
+static void print_text(const struct run_summary *summary, const struct gateway_trip *trips,
+		       size_t count)
+{
+	struct totals sum = { 0 };
+	char up[32], down[32];
+
+	if (count == 0)
+		return; /* a command that went nowhere needs no report */
+	for (size_t i = 0; i < count; i++) {
+		sum.denied += trips[i].denied;
+		sum.unanswered += trips[i].unanswered;
+		sum.bytes_up += trips[i].bytes_up;
+		sum.bytes_down += trips[i].bytes_down;
+	}
+	text_bytes(up, sizeof(up), sum.bytes_up);
+	text_bytes(down, sizeof(down), sum.bytes_down);
+	(void)fprintf(stderr,
+		      "sallyport: run %s: %zu destination%s, %s up, %s down, %" PRIu64
+		      " denied, %" PRIu64 " unanswered\n",
+		      summary->run, count, count == 1 ? "" : "s", up, down, sum.denied,
+		      sum.unanswered);
+	for (size_t i = 0; i < count; i++)
+		print_trip(&trips[i]);
+}
+
+static json_t *trip_json(const struct gateway_trip *trip)
+{
+	json_t *object = json_pack(
+		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host, "protocol",
+		policy_protocol_name(trip->dst.protocol), "port", (int)trip->dst.port, "allowed",
+		(json_int_t)trip->allowed, "denied", (json_int_t)trip->denied, "unanswered",
+		(json_int_t)trip->unanswered, "connections", (json_int_t)trip->connections,
+		"bytes_up", (json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
+
+	if (object && trip->last_denial != POLICY_NONE)
+		json_object_set_new(object, "reason",
+				    json_string(policy_reason_code(trip->last_denial)));
+	return object;
+}
+
+static json_t *summary_json(const struct run_summary *summary)
+{
+	static const char *const ends[] = { "exited", "signalled", "not_started", "killed" };
+	size_t count;
+	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
+	json_t *list = json_array();
+	json_t *object;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, trip_json(&trips[i]));
+	object = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o}", "run", summary->run, "session",
+			   summary->session, "end", ends[summary->result.end], "exit_status",
+			   summary->exit_status, "duration_ms", (json_int_t)summary->duration_ms,
+			   "destinations", list);
+	if (!object)
+		return NULL;
+	if (summary->result.end == EXEC_SIGNALLED)
+		json_object_set_new(object, "signal", json_integer(summary->result.status));
+	if (summary->result.why[0]) {
+		auto_free char *why = text_visible_dup(summary->result.why);
+
+		json_object_set_new(object, "why", json_string(why));
+	}
+	return object;
+}
+
+int run_report_json(const struct run_summary *summary, int fd)
+{
+	json_t *object = summary_json(summary);
+	auto_free char *line = NULL;
+	int r;
+
+	if (object)
+		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(object);
+	if (!line)
+		return -ENOMEM;
+	r = fd_write_all(fd, line, strlen(line));
+	return r < 0 ? r : fd_write_all(fd, "\n", 1);
+}
+
+void run_report_print(const struct run_summary *summary, enum run_report form)
+{
+	size_t count;
+	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
+
+	if (form == RUN_REPORT_AUTO)
+		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
+	if (form == RUN_REPORT_TEXT)
+		print_text(summary, trips, count);
+	else if (form == RUN_REPORT_JSON)
+		(void)run_report_json(summary, STDERR_FILENO); /* stderr is gone: nobody reads it */
+}
