@@ -1,5 +1,5 @@
-/* exec: runs one command in namespaces of its own, with one way out: the listeners it hands to its egress. Sees neither proxy
- * nor gateway. */
+/* exec: runs one command in namespaces of its own, with one way out: the listeners it hands to its
+ * egress. Sees neither proxy nor gateway. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,50 +10,58 @@ struct err;
 struct exec;
 struct loop;
 
-/* Where the injected variables point, inside the namespace. Above the ephemeral range (32768–60999), so that no server the
- * command starts meets them. */
-#define EXEC_HTTP_PORT	61128
+/* Where the injected variables point, inside the namespace. Above the ephemeral range
+ * (32768–60999), so that no server the command starts meets them. */
+#define EXEC_HTTP_PORT  61128
 #define EXEC_SOCKS_PORT 61080
 
 /* Descriptors an exec hands out, in this order. */
 enum exec_egress_fd { EXEC_HTTP_LISTENER, EXEC_SOCKS_LISTENER, EXEC_INNER, EXEC_EGRESS_FDS };
 
 struct exec_plan_config {
-	const char *const *argv;	/* NULL-terminated, at least one */
-	const char *const *env_set;	/* "NAME=VALUE" (--env NAME=VALUE) or "NAME" (pass it through), NULL-terminated; may be NULL */
-	const char *cwd;		/* writable, unless it is "/" */
-	const char *const *writable;	/* --write DIR…, NULL-terminated; may be NULL */
-	const char *const *hidden;	/* paths covered so that nothing inside can see them (state, control socket) */
-	const char *const *read_only;	/* paths inside writable ones that stay read-only (policy and audit files) */
-	bool has_terminal;		/* one of 0–2 is a terminal: give the command a pty of its own in their place */
+	const char *const *argv;     /* NULL-terminated, at least one */
+	const char *const *env_set;  /* "NAME=VALUE" (--env NAME=VALUE) or "NAME" (pass it through),
+					NULL-terminated; may be NULL */
+	const char *cwd;             /* writable, unless it is "/" */
+	const char *const *writable; /* --write DIR…, NULL-terminated; may be NULL */
+	const char *const *hidden;   /* paths covered so that nothing inside can see them (state,
+					control socket) */
+	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
+					 audit files) */
+	bool has_terminal; /* one of 0–2 is a terminal: give the command a pty of its own in their
+			      place */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
 
 struct exec_result {
 	enum exec_end end;
-	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or 125 (no sandbox) */
+	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or
+		       125 (no sandbox) */
 	char why[512]; /* NOT_STARTED, KILLED: words for people */
 };
 
-/* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the command is not started. */
+/* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the
+ * command is not started. */
 typedef int (*exec_egress_fn)(int *fds, size_t count, void *arg);
 /* Runs once, from the loop, when nothing of the command is left. */
 typedef void (*exec_done_fn)(const struct exec_result *result, void *arg);
 
-/* Starts it: clone3 of everything. Borrows @config, keeps @loop and @arg. NULL with @why (which says what the kernel refused
- * and what to do about it): nothing runs. */
-struct exec *exec_start(struct loop *loop, const struct exec_plan_config *config, exec_egress_fn egress,
-			exec_done_fn done, void *arg, struct err *why);
+/* Starts it: clone3 of everything. Borrows @config, keeps @loop and @arg. NULL with @why (which
+ * says what the kernel refused and what to do about it): nothing runs. */
+struct exec *exec_start(struct loop *loop, const struct exec_plan_config *config,
+			exec_egress_fn egress, exec_done_fn done, void *arg, struct err *why);
 /* Kills the whole sandbox; @done runs later, with EXEC_KILLED and @why. */
 void exec_kill(struct exec *exec, const char *why);
 /* To the command's process group (SIGINT, SIGTERM, SIGHUP… that reached us). */
 void exec_signal(struct exec *exec, int signal);
 void exec_free(struct exec *exec); /* kills what is left, waits for it */
 
-/* The terminal while a question is open: stop relaying output and input, and go on. Nothing is lost. No pty: no effect. */
+/* The terminal while a question is open: stop relaying output and input, and go on. Nothing is
+ * lost. No pty: no effect. */
 void exec_hold_terminal(struct exec *exec);
 void exec_release_terminal(struct exec *exec);
 
-/* Prints the plan, one line a step: `sallyport run --dry-run` and the tests read it. Returned owned. */
+/* Prints the plan, one line a step: `sallyport run --dry-run` and the tests read it. Returned
+ * owned. */
 char *exec_plan_text(const struct exec_plan_config *config);

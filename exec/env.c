@@ -1,0 +1,215 @@
+#include "exec/env.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "exec/exec.h"
+
+#define TEXT_OF(number) #number
+#define NUMBER(number)  TEXT_OF(number)
+#define HTTP_HOST_PORT  "127.0.0.1:" NUMBER(EXEC_HTTP_PORT)
+#define HTTP_ENDPOINT   "http://" HTTP_HOST_PORT
+#define SOCKS_ENDPOINT  "socks5h://127.0.0.1:" NUMBER(EXEC_SOCKS_PORT)
+#define JVM_ENDPOINT                                                                               \
+	"-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=" NUMBER(                                     \
+		EXEC_HTTP_PORT) " -Dhttps."                                                        \
+				"proxyHost=127.0.0."                                               \
+				"1 "                                                               \
+				"-Dhttps."                                                         \
+				"proxyPort=" NUMBER(EXEC_HTTP_PORT) " -Dhttp.nonProxyHosts="
+/* Its transports look at the JVM's properties only when told to: 1.x and 2.x say it differently. */
+#define MAVEN_ENDPOINT                                                                             \
+	JVM_ENDPOINT " -Daether.connector.http.useSystemProperties=true"                           \
+		     " -Daether.transport.apache.useSystemProperties=true"
+
+struct variable {
+	const char *name, *value;
+	bool is_appended; /* to what the host has: options, the last of which counts */
+};
+
+/* Go, Deno, gRPC, AWS and the docker command line read the first block. NO_PROXY and its relatives
+ * are empty, so that nothing is tempted to go direct: the command's own servers on loopback are
+ * reached through the gate, which dials inside. git over ssh has no variable that names a proxy; it
+ * would need a helper program inside. */
+static const struct variable variables[] = {
+	{ .name = "HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "HTTPS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "http_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "https_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "WS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "WSS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "ws_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "wss_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "grpc_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "ALL_PROXY", .value = SOCKS_ENDPOINT },
+	{ .name = "all_proxy", .value = SOCKS_ENDPOINT },
+	{ .name = "FTP_PROXY", .value = SOCKS_ENDPOINT },
+	{ .name = "ftp_proxy", .value = SOCKS_ENDPOINT },
+
+	{ .name = "npm_config_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "npm_config_http_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "npm_config_https_proxy", .value = HTTP_ENDPOINT },
+	{ .name = "NPM_CONFIG_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "NPM_CONFIG_HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "NPM_CONFIG_HTTPS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "YARN_HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "YARN_HTTPS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "BUNDLE_HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "BUNDLE_HTTPS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "PIP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "CARGO_HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "DOCKER_HTTP_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "DOCKER_HTTPS_PROXY", .value = HTTP_ENDPOINT },
+	{ .name = "RSYNC_PROXY", .value = HTTP_HOST_PORT },
+
+	{ .name = "NO_PROXY", .value = "" },
+	{ .name = "no_proxy", .value = "" },
+	{ .name = "no_grpc_proxy", .value = "" },
+	{ .name = "npm_config_noproxy", .value = "" },
+	{ .name = "NPM_CONFIG_NOPROXY", .value = "" },
+	{ .name = "BUNDLE_NO_PROXY", .value = "" },
+
+	{ .name = "NODE_USE_ENV_PROXY", .value = "1" },
+	{ .name = "ELECTRON_GET_USE_PROXY", .value = "true" },
+	{ .name = "JAVA_TOOL_OPTIONS", .value = JVM_ENDPOINT, .is_appended = true },
+	{ .name = "MAVEN_OPTS", .value = MAVEN_ENDPOINT, .is_appended = true },
+	{ .name = "GRADLE_OPTS", .value = JVM_ENDPOINT, .is_appended = true },
+	{ .name = "SBT_OPTS", .value = JVM_ENDPOINT, .is_appended = true },
+
+	{ .name = "TMPDIR", .value = "/tmp" },
+	{ .name = "SALLYPORT_ACTIVE", .value = "1" },
+};
+
+/* Ways to somebody outside: agents, buses, multiplexers, displays, service managers; and what would
+ * bend the resolver. A name ending in '*' is a prefix. */
+static const char *const dropped[] = {
+	"SSH_AUTH_SOCK",
+	"SSH_AGENT_PID",
+	"GPG_AGENT_INFO",
+	"GNOME_KEYRING_*",
+	"DBUS_*",
+	"TMUX",
+	"TMUX_*",
+	"STY",
+	"XDG_RUNTIME_DIR",
+	"DISPLAY",
+	"XAUTHORITY",
+	"WAYLAND_*",
+	"SESSION_MANAGER",
+	"NOTIFY_SOCKET",
+	"LISTEN_*",
+	"LD_*",
+	"LOCALDOMAIN",
+	"RES_OPTIONS",
+	"HOSTALIASES",
+	"SALLYPORT_*",
+	"TMP",
+	"TEMP",
+	"TEMPDIR",
+};
+
+static size_t name_length(const char *entry)
+{
+	return strcspn(entry, "=");
+}
+
+static bool has_name(const char *entry, const char *name, size_t len)
+{
+	return name_length(entry) == len && strncmp(entry, name, len) == 0;
+}
+
+/* A proxy that somebody set for the host is unreachable inside, and its address may hold a
+ * password. */
+static bool is_proxy(const char *entry)
+{
+	static const char suffix[] = "_proxy";
+	size_t len = name_length(entry);
+
+	return len >= sizeof(suffix) - 1 &&
+	       strncasecmp(entry + len - (sizeof(suffix) - 1), suffix, sizeof(suffix) - 1) == 0;
+}
+
+static bool is_dropped(const char *entry)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++) {
+		size_t len = strlen(dropped[i]);
+
+		if (dropped[i][len - 1] == '*' ? strncmp(entry, dropped[i], len - 1) == 0
+					       : has_name(entry, dropped[i], len))
+			return true;
+	}
+	return is_proxy(entry);
+}
+
+static const char *find(const char *const *list, const char *name, size_t len)
+{
+	for (; list && *list; list++)
+		if (has_name(*list, name, len))
+			return *list;
+	return NULL;
+}
+
+struct env {
+	char **list;
+	size_t count;
+};
+
+/* Takes @entry, in place of one of the same name. */
+static void put(struct env *env, char *entry)
+{
+	size_t len = name_length(entry);
+
+	for (size_t i = 0; i < env->count; i++)
+		if (has_name(env->list[i], entry, len)) {
+			free(env->list[i]);
+			env->list[i] = entry;
+			return;
+		}
+	env->list[env->count++] = entry;
+}
+
+static char *value_of(const struct variable *variable, const char *const *host)
+{
+	const char *there = find(host, variable->name, strlen(variable->name));
+
+	if (variable->is_appended && there)
+		return mem_printf("%s %s", there, variable->value);
+	return mem_printf("%s=%s", variable->name, variable->value);
+}
+
+static size_t count_of(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+char **env_build(const char *const *host, const char *const *set)
+{
+	size_t room = count_of(host) + ARRAY_SIZE(variables) + count_of(set) + 1;
+	struct env env = { .list = mem_new_array(room, sizeof(char *)) };
+
+	/* What is not set twice needs no search: an environment can be large. */
+	for (const char *const *at = host; at && *at; at++)
+		if ((*at)[name_length(*at)] == '=' && !is_dropped(*at))
+			env.list[env.count++] = mem_strdup(*at);
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		put(&env, value_of(&variables[i], host));
+	for (const char *const *at = set; at && *at; at++) {
+		size_t len = name_length(*at);
+		const char *entry = (*at)[len] == '=' ? *at : find(host, *at, len);
+
+		if (entry && len > 0)
+			put(&env, mem_strdup(entry));
+	}
+	return env.list;
+}
+
+char *env_injected(size_t index)
+{
+	return index < ARRAY_SIZE(variables) ? value_of(&variables[index], NULL) : NULL;
+}

@@ -1,0 +1,13 @@
+/* env: the command's environment: the host's without what leads out, and the variables that point
+ * to the gate. */
+#pragma once
+
+#include <stddef.h>
+
+/* Returned owned, NULL-terminated. @host: "NAME=VALUE"s of ours; @set: as exec_plan_config.env_set,
+ * may be NULL. Later beats earlier: the host's, what is injected, @set. */
+char **env_build(const char *const *host, const char *const *set);
+
+/* What is injected: "NAME=VALUE" of variable @index as it is without a value on the host, returned
+ * owned; NULL: past the last. */
+char *env_injected(size_t index);

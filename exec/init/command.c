@@ -1,0 +1,154 @@
+#include "exec/init/command.h"
+
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/stages/stages.h"
+
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <stdbool.h>
+
+#define SIGNALS 64
+
+/* What execvp(3) would use where PATH is not set. */
+static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
+
+/* The kernel's struct sigaction, all zero: the default action. */
+struct default_action {
+	unsigned long fields[4];
+};
+
+static void reset_signals(void)
+{
+	const struct default_action action = { { 0 } };
+	const uint64_t none = 0;
+
+	for (int i = 1; i <= SIGNALS; i++)
+		if (i != SIGKILL && i != SIGSTOP)
+			(void)sys(rt_sigaction, i, &action, NULL, SYS_SIGSET_BYTES);
+	(void)sys(rt_sigprocmask, SIG_SETMASK, &none, NULL, SYS_SIGSET_BYTES);
+}
+
+static int take_terminal(const struct init *init)
+{
+	int pid = (int)sys(getpid);
+	long r = sys(ioctl, init->pty, TIOCSPGRP, &pid);
+
+	for (int fd = 0; fd < 3 && r >= 0; fd++)
+		if (init->plan.head->flags & (1U << fd))
+			r = sys(dup3, init->pty, fd, 0);
+	return r < 0 ? (int)r : 0;
+}
+
+static const char *find_path(const struct init *init)
+{
+	for (char **env = init->plan.lists[WIRE_ENV]; *env; env++) {
+		const char *at = *env;
+
+		if (at[0] == 'P' && at[1] == 'A' && at[2] == 'T' && at[3] == 'H' && at[4] == '=')
+			return at + 5;
+	}
+	return default_path;
+}
+
+/* "DIRECTORY/name" in @out; an empty directory is the current one (POSIX). False: it does not fit.
+ */
+static bool join(char out[PATH_MAX], const char *directory, size_t len, const char *name)
+{
+	size_t name_len = sys_length(name), at = 0;
+
+	if (len + 1 + name_len + 1 > PATH_MAX)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		out[at++] = directory[i];
+	if (len > 0)
+		out[at++] = '/';
+	for (size_t i = 0; i <= name_len; i++)
+		out[at++] = name[i];
+	return true;
+}
+
+/* As execvp(3), but that a file without "#!" is not handed to a shell: that is ENOEXEC. Returns
+ * what to report. */
+static int execute(const struct init *init)
+{
+	char **argv = init->plan.lists[WIRE_ARGV], **env = init->plan.lists[WIRE_ENV];
+	const char *name = argv[0], *at = find_path(init);
+	char path[PATH_MAX];
+	int result = -ENOENT;
+
+	for (const char *c = name; *c; c++)
+		if (*c == '/')
+			return (int)sys(execve, name, argv, env);
+	if (*name == '\0')
+		return -ENOENT;
+	for (;;) {
+		size_t len = 0;
+
+		while (at[len] != '\0' && at[len] != ':')
+			len++;
+		int r = join(path, at, len, name) ? (int)sys(execve, path, argv, env)
+						  : -ENAMETOOLONG;
+
+		if (r == -EACCES)
+			result = r; /* there, but not for us: unless another directory has one */
+		else if (r != -ENOENT && r != -ENOTDIR && r != -ENAMETOOLONG)
+			return r;
+		if (at[len] == '\0')
+			return result;
+		at += len + 1;
+	}
+}
+
+/* The last privileges went before the fork; here go the last freedoms, the filter last of all,
+ * since it forbids what the others need. */
+static __attribute__((noinline)) _Noreturn void run(struct init *init)
+{
+	int r = (int)sys(setpgid, 0, 0);
+
+	init->step = WIRE_STEP_PTY;
+	if (r == 0 && init->pty >= 0)
+		r = take_terminal(init);
+	if (r == 0)
+		r = (int)sys(close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+	init->step = WIRE_STEP_LANDLOCK;
+	r = landlock_restrict(init);
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+	reset_signals();
+	init->step = WIRE_STEP_SECCOMP;
+	r = filter_load();
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+	init->step = WIRE_STEP_EXEC;
+	init->detail = "";
+	init_fail(init, WIRE_EXEC_FAILED, execute(init));
+}
+
+/* As vfork(2): the child has our memory and our stack until it executes its program, so nothing is
+ * copied, and what we report as started has started. Its calls lie below this frame, which holds
+ * nothing it changes, and it never returns into it. */
+static __attribute__((noinline)) long fork_command(struct init *init)
+{
+	long pid = sys(clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0)
+		run(init);
+	return pid;
+}
+
+int command_start(struct init *init)
+{
+	init->step = WIRE_STEP_FORK;
+	long pid = fork_command(init);
+
+	if (pid < 0)
+		return (int)pid;
+	init->command = pid;
+	return 0;
+}

@@ -1,0 +1,13 @@
+#include <stddef.h>
+#include <string.h>
+
+/* What a compiler may call for an assignment; init has no C library. */
+void *memcpy(void *restrict to, const void *restrict from, size_t len)
+{
+	char *out = to;
+	const char *in = from;
+
+	while (len-- > 0)
+		*out++ = *in++;
+	return to;
+}

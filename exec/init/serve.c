@@ -1,0 +1,204 @@
+#include "exec/init/serve.h"
+
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { POLL_CHILDREN, POLL_CONTROL, POLL_INNER, POLLS };
+
+#define SAFE_FD 16
+
+struct serve {
+	struct init *init;
+	struct pollfd polls[POLLS];
+};
+
+/* A process may make init its tracer (PTRACE_TRACEME); every stop is then reported here, and taken
+ * for an end it would end the sandbox early. It is let go, with the signal it was about to get. A
+ * stop init cannot detach is the job-control kind. */
+static void on_stop(const struct init *init, long pid, int status)
+{
+	int signal = WSTOPSIG(status);
+	/* The trap of the first program after TRACEME is the tracer's, not the program's. */
+	int deliver = signal == SIGTRAP || (status >> 16) != 0 ? 0 : signal;
+	struct wire_message message = { .type = WIRE_STOPPED, .value = signal };
+
+	if (sys(ptrace, PTRACE_DETACH, pid, 0, deliver) == 0)
+		return;
+	if (pid == init->command)
+		(void)init_send(&message, NULL, 0); /* a gate that is gone is noticed by the poll */
+}
+
+/* The command's end is everybody's: whatever it left behind dies before the end is reported, so
+ * that nothing runs on behind the report's back. Every process here is init's child once its parent
+ * is gone, so no child left means nobody left. */
+static _Noreturn void end_all(const struct wire_message *message)
+{
+	int status;
+	long pid = sys(wait4, -1, &status, WNOHANG | __WALL, NULL);
+
+	while (pid >= 0 || pid == -EINTR) {
+		(void)sys(kill, -1, SIGKILL);
+		pid = sys(wait4, -1, &status, __WALL, NULL);
+	}
+	(void)init_send(message, NULL, 0);
+	sys_exit(0);
+}
+
+static void bury(const struct init *init)
+{
+	struct wire_message message = { .type = WIRE_STATUS };
+	int status;
+	long pid;
+
+	while ((pid = sys(wait4, -1, &status, WNOHANG | WUNTRACED | __WALL, NULL)) > 0) {
+		if (WIFSTOPPED(status)) {
+			on_stop(init, pid, status);
+		} else if (pid == init->command) {
+			message.value = status;
+			end_all(&message);
+		}
+	}
+}
+
+static void on_control(const struct init *init)
+{
+	struct wire_message message;
+	long n =
+		sys(recvfrom, WIRE_CONTROL_FD, &message, sizeof(message), MSG_DONTWAIT, NULL, NULL);
+
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	if (n != (long)sizeof(message) || message.type != WIRE_SIGNAL)
+		sys_exit(1); /* the gate is gone, or it is not the gate */
+	if (message.value > 0 && message.value <= 64)
+		(void)sys(kill, -init->command, message.value);
+}
+
+/* One fresh TCP socket of this namespace. The asker is the proxy worker, which reads hostile bytes:
+ * it can have sockets that reach nothing but the command's own servers, and nothing else. */
+static void answer(const struct init *init, uint8_t family)
+{
+	int domain = family == 4 ? AF_INET : AF_INET6;
+	long fd = family == 4 || family == 6
+			  ? sys(socket, domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
+			  : -EINVAL;
+	uint8_t byte = fd >= 0 ? family : 0;
+	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		*(int *)(void *)CMSG_DATA(&control.head) = (int)fd;
+	}
+	(void)sys(sendmsg, init->inner, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* see on_inner() */
+	if (fd >= 0)
+		(void)sys(close, fd);
+}
+
+/* A request is read only when its answer can be sent: an asker that does not read waits, and init
+ * does not. */
+static void on_inner(struct serve *serve)
+{
+	struct pollfd *entry = &serve->polls[POLL_INNER];
+	uint8_t byte = 0;
+
+	if (entry->revents & (POLLHUP | POLLERR)) {
+		entry->fd = -1;
+		return;
+	}
+	if (entry->events == POLLIN) {
+		struct pollfd room = { .fd = entry->fd, .events = POLLOUT };
+		struct timespec now = { 0 };
+
+		if (sys(ppoll, &room, 1, &now, NULL, SYS_SIGSET_BYTES) != 1 ||
+		    !(room.revents & POLLOUT)) {
+			entry->events = POLLOUT;
+			return;
+		}
+	}
+	entry->events = POLLIN;
+	long n = sys(recvfrom, entry->fd, &byte, 1, MSG_DONTWAIT, NULL, NULL);
+
+	if (n == 1)
+		answer(serve->init, byte);
+	else if (n == 0)
+		entry->fd = -1;
+}
+
+static int close_between(int first, int last)
+{
+	return first <= last ? (int)sys(close_range, first, last, 0) : 0;
+}
+
+/* All but what the loop needs: init would hold the command's pipes open, and their readers would
+ * never see the end. The pty stays, so that its master sees the end when everybody is gone, and not
+ * while nobody happens to have it open. */
+static int close_rest(struct init *init, int *children)
+{
+	int *const kept[] = { &init->inner, children, &init->pty };
+	int next = WIRE_CONTROL_FD + 1;
+	int r = close_between(0, WIRE_CONTROL_FD - 1);
+
+	/* Copies far above what is in use, each higher than the one before; then what lies between
+	 * goes. */
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && r == 0; i++) {
+		if (*kept[i] >= 0)
+			r = *kept[i] = (int)sys(fcntl, *kept[i], F_DUPFD_CLOEXEC, SAFE_FD);
+		r = r < 0 ? r : 0;
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && r == 0; i++)
+		if (*kept[i] >= 0) {
+			r = close_between(next, *kept[i] - 1);
+			next = *kept[i] + 1;
+		}
+	return r < 0 ? r : (int)sys(close_range, next, ~0U, 0);
+}
+
+_Noreturn void serve_run(struct init *init)
+{
+	const uint64_t child = 1ULL << (SIGCHLD - 1);
+	int children = (int)sys(signalfd4, -1, &child, SYS_SIGSET_BYTES, O_NONBLOCK | O_CLOEXEC);
+	uint8_t drained[128];
+
+	if (children < 0 || close_rest(init, &children) < 0)
+		sys_exit(1); /* no descriptors left: the gate sees the end */
+
+	struct serve serve = {
+		.init = init,
+		.polls = { [POLL_CHILDREN] = { .fd = children, .events = POLLIN },
+			   [POLL_CONTROL] = { .fd = WIRE_CONTROL_FD, .events = POLLIN },
+			   [POLL_INNER] = { .fd = init->inner, .events = POLLIN } },
+	};
+
+	for (;;) {
+		long n = sys(ppoll, serve.polls, POLLS, NULL, NULL, SYS_SIGSET_BYTES);
+
+		if (n < 0 && n != -EINTR)
+			sys_exit(1);
+		if (serve.polls[POLL_CHILDREN].revents) {
+			while (sys(read, children, drained, sizeof(drained)) > 0)
+				;
+			bury(init);
+		}
+		if (serve.polls[POLL_CONTROL].revents)
+			on_control(init);
+		if (serve.polls[POLL_INNER].revents)
+			on_inner(&serve);
+	}
+}

@@ -1,0 +1,164 @@
+#include "exec/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define LINKS_MAX 40 /* as the kernel's */
+
+void paths_add(struct paths *paths, const char *path)
+{
+	paths->list = mem_grow(paths->list, paths->count + 2, sizeof(*paths->list));
+	paths->list[paths->count++] = mem_strdup(path);
+	paths->list[paths->count] = NULL;
+}
+
+void paths_done(struct paths *paths)
+{
+	mem_free_list(paths->list);
+	*paths = (struct paths){ 0 };
+}
+
+bool paths_has(const struct paths *paths, const char *path)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (strcmp(paths->list[i], path) == 0)
+			return true;
+	return false;
+}
+
+static int compare(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void paths_sort(struct paths *paths)
+{
+	if (paths->count > 1)
+		qsort(paths->list, paths->count, sizeof(*paths->list), compare);
+}
+
+bool paths_is_within(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return true;
+	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+const char *paths_holder(const struct paths *paths, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths_is_within(path, paths->list[i]) &&
+		    (!best || strlen(paths->list[i]) > strlen(best)))
+			best = paths->list[i];
+	return best;
+}
+
+/* A walk: @done is canonical and exists (unless @is_missing), @rest is still to be read. */
+struct walk {
+	char done[PATH_MAX];
+	char rest[PATH_MAX];
+	unsigned int links;
+	bool is_missing;
+};
+
+static void step_up(struct walk *walk)
+{
+	char *slash = strrchr(walk->done, '/');
+
+	if (slash)
+		*slash = '\0'; /* "" is the root while walking */
+}
+
+/* @link names a symbolic link: its target goes in front of the rest. */
+static int follow(struct walk *walk, const char *link)
+{
+	char target[PATH_MAX], joined[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if (++walk->links > LINKS_MAX)
+		return -ELOOP;
+	if (snprintf(joined, sizeof(joined), "%s/%s", target, walk->rest) >= (int)sizeof(joined))
+		return -ENAMETOOLONG;
+	if (target[0] == '/')
+		walk->done[0] = '\0';
+	memcpy(walk->rest, joined, sizeof(joined));
+	return 0;
+}
+
+static int step_into(struct walk *walk, const char *name, const struct paths *writable)
+{
+	char next[PATH_MAX];
+	struct stat what;
+
+	if (snprintf(next, sizeof(next), "%s/%s", walk->done, name) >= (int)sizeof(next))
+		return -ENAMETOOLONG;
+	if (!walk->is_missing && lstat(next, &what) < 0) {
+		if (errno != ENOENT)
+			return -errno;
+		walk->is_missing = true;
+	}
+	if (!walk->is_missing && S_ISLNK(what.st_mode)) {
+		const char *here = walk->done[0] ? walk->done : "/";
+
+		return writable && paths_holder(writable, here) ? -EMLINK : follow(walk, next);
+	}
+	memcpy(walk->done, next, sizeof(next));
+	return 0;
+}
+
+/* Takes the first component off @rest; false: none is left. */
+static bool next_component(struct walk *walk, char name[NAME_MAX + 2])
+{
+	char *at = walk->rest + strspn(walk->rest, "/");
+	size_t len = strcspn(at, "/");
+
+	if (len == 0)
+		return false;
+	(void)snprintf(name, NAME_MAX + 2, "%.*s", (int)len, at);
+	memmove(walk->rest, at + len, strlen(at + len) + 1);
+	return true;
+}
+
+int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+	char name[NAME_MAX + 2];
+	int r = 0;
+
+	if (path[0] != '/')
+		return err_set(why, -EINVAL, "%s: not an absolute path", path);
+	if (strlen(path) >= sizeof(walk->rest))
+		return err_errno(why, ENAMETOOLONG, "%.80s…", path);
+	memcpy(walk->rest, path, strlen(path) + 1);
+	while (r == 0 && next_component(walk, name)) {
+		if (strcmp(name, "..") == 0)
+			step_up(walk);
+		else if (strcmp(name, ".") != 0)
+			r = step_into(walk, name, writable);
+	}
+	if (r == -EMLINK)
+		return err_set(why, -ELOOP,
+			       "%s: a symbolic link on the way is in a directory that the command "
+			       "may write, "
+			       "so it could be pointed elsewhere; name the place itself",
+			       path);
+	if (r < 0)
+		return err_errno(why, -r, "%s", path);
+	*ret = mem_strdup(walk->done[0] ? walk->done : "/");
+	return walk->is_missing ? err_errno(why, ENOENT, "%s", path) : 0;
+}

@@ -1,0 +1,30 @@
+/* paths: canonical absolute paths, and lists of them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/* { 0 } is empty. Owns its strings; list is NULL-terminated once something was added. */
+struct paths {
+	char **list;
+	size_t count;
+};
+
+void paths_add(struct paths *paths, const char *path);
+void paths_done(struct paths *paths);
+bool paths_has(const struct paths *paths, const char *path);
+/* Sorts: a directory comes before what it holds. */
+void paths_sort(struct paths *paths);
+
+/* Is @path @directory itself or inside it? Both canonical. */
+bool paths_is_within(const char *path, const char *directory);
+/* The entry of @paths that is or holds @path; the innermost of several; NULL: none. */
+const char *paths_holder(const struct paths *paths, const char *path);
+
+/* Canonical form of @path (absolute), every link followed, returned owned in *@ret. A link that
+ * itself lies in one of
+ * @writable is refused (-ELOOP): the command could point it elsewhere. -ENOENT: not there (then
+ * *@ret is what it would be when its missing parts are made as directories). */
+int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why);

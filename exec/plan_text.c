@@ -1,0 +1,88 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "exec/env.h"
+#include "exec/exec.h"
+#include "exec/plan.h"
+#include "exec/wire.h"
+
+#define COMMAND_MAX 4096
+
+/* One step a line: a word, then what it is about, every byte of it made visible. */
+static void put(FILE *out, const char *what, const char *text)
+{
+	auto_free char *shown = text_visible_dup(text);
+
+	(void)fprintf(out, "%-11s%s\n", what, shown); /* to memory */
+}
+
+static void put_paths(FILE *out, const char *what, const struct paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		put(out, what, paths->list[i]);
+}
+
+static void put_plan(FILE *out, const struct plan *plan)
+{
+	static const char *const terminals[] = { "stdin", "stdout", "stderr" };
+
+	put(out, "working-in", plan->cwd);
+	put(out, "namespaces", "user net mount pid ipc uts cgroup");
+	(void)fprintf(out, "ids        uid %u gid %u, onto themselves\n", plan->uid, plan->gid);
+	(void)fprintf(out, "way-out    http 127.0.0.1:%d\nway-out    socks5h 127.0.0.1:%d\n",
+		      EXEC_HTTP_PORT, EXEC_SOCKS_PORT);
+	put(out, "read-only", "/");
+	put_paths(out, "fresh", &plan->fresh);
+	put(out, "fresh", "/dev");
+	put(out, "fresh", "/proc");
+	put_paths(out, "writable", &plan->writable);
+	put_paths(out, "pinned", &plan->pins);
+	put_paths(out, "hidden", &plan->hidden);
+	put_paths(out, "read-only", &plan->read_only);
+	put_paths(out, "socket", &plan->sockets);
+	for (unsigned int fd = 0; fd < ARRAY_SIZE(terminals); fd++)
+		if (plan->flags & ((uint32_t)WIRE_TERMINAL_0 << fd))
+			put(out, "pty", terminals[fd]);
+	put(out, "drops", "capabilities, new privileges, descriptors from 3 on");
+	put(out, "filters", "Landlock, seccomp");
+}
+
+static void put_environment(FILE *out)
+{
+	char *entry;
+
+	for (size_t i = 0; (entry = env_injected(i)) != NULL; i++) {
+		put(out, "env", entry);
+		free(entry);
+	}
+}
+
+char *exec_plan_text(const struct exec_plan_config *config)
+{
+	struct err why = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+	int r = 0;
+	struct plan *plan = plan_new(config, &r, &why);
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		abort(); /* out of memory */
+	if (plan) {
+		auto_free char *command = text_command_line(config->argv, COMMAND_MAX);
+
+		(void)fprintf(out, "%-11s%s\n", "command", command);
+		put_plan(out, plan);
+		put_environment(out);
+	} else {
+		put(out, "refused", why.text);
+	}
+	plan_free(plan);
+	if (fclose(out) != 0)
+		abort();
+	return text;
+}

@@ -1,0 +1,15 @@
+/* sockets: where the host's Unix sockets lie, so that they can be covered: a read-only mount does
+ * not keep anybody from connecting, and a network namespace holds only abstract names apart. */
+#pragma once
+
+struct err;
+struct paths;
+
+/* Adds every socket of /proc/net/unix that lies in @writable, or elsewhere but in @fresh and below
+ * /dev and /proc. Sockets made later by daemons outside, in directories the command can see, are
+ * not covered. -errno: they could not be listed. */
+int sockets_find(const struct paths *fresh, const struct paths *writable, struct paths *ret,
+		 struct err *why);
+/* The same for @text in the format of /proc/net/unix. */
+int sockets_parse(char *text, const struct paths *fresh, const struct paths *writable,
+		  struct paths *ret, struct err *why);

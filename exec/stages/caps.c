@@ -1,0 +1,40 @@
+#include "exec/init/sys.h"
+#include "exec/stages/stages.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/prctl.h>
+#include <linux/securebits.h>
+#include <stdint.h>
+
+/* Numbers a kernel has are contiguous; the first it does not know ends the loop. */
+#define CAPS_MAX 64
+
+int caps_drop(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	long r = 0;
+
+	/* The order matters: the first three need CAP_SETPCAP, which capset() takes away. */
+	for (int cap = 0; cap < CAPS_MAX && r == 0; cap++)
+		r = sys(prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (r < 0 && r != -EINVAL)
+		return (int)r;
+	r = sys(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (r == 0)
+		r = sys(prctl, PR_SET_SECUREBITS,
+			SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+				SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+				SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED | SECBIT_KEEP_CAPS_LOCKED,
+			0, 0, 0);
+	if (r == 0)
+		r = sys(capset, &head, none);
+	if (r == 0)
+		r = sys(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* So that the command, which has our ids, can neither read init's memory nor attach to it.
+	 */
+	if (r == 0)
+		r = sys(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return (int)r;
+}

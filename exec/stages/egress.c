@@ -1,0 +1,68 @@
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/stages/stages.h"
+
+#include <errno.h>
+#include <linux/if.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "exec/exec.h"
+
+#define BACKLOG 4096
+
+static int raise_loopback(void)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	long fd = sys(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys(ioctl, fd, SIOCSIFFLAGS, &request);
+
+	(void)sys(close, fd);
+	return (int)r;
+}
+
+/* No SO_REUSEPORT: nothing the command starts may share the port and take what is meant for the
+ * gate. */
+static int listen_on(uint16_t port)
+{
+	struct sockaddr_in name = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	long fd = sys(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys(bind, fd, &name, sizeof(name));
+
+	if (r == 0)
+		r = sys(listen, fd, BACKLOG);
+	return r < 0 ? (int)r : (int)fd;
+}
+
+int egress_open(struct init *init)
+{
+	int pair[2];
+	int r = raise_loopback();
+
+	if (r < 0)
+		return r;
+	init->step = WIRE_STEP_LISTENERS;
+	init->http = listen_on(EXEC_HTTP_PORT);
+	if (init->http < 0)
+		return init->http;
+	init->socks = listen_on(EXEC_SOCKS_PORT);
+	if (init->socks < 0)
+		return init->socks;
+	r = (int)sys(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
+	if (r < 0)
+		return r;
+	init->inner = pair[0];
+	init->inner_far = pair[1];
+	return 0;
+}

@@ -1,0 +1,95 @@
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/stages/path.h"
+#include "exec/stages/stages.h"
+
+#include <errno.h>
+#include <linux/landlock.h>
+
+/* The mounts keep the command from writing by path. A descriptor it inherited carries the host's
+ * writable mount, and /proc/self/fd/0 opens it again with any mode: the open mode is no protection,
+ * Landlock is, since its rules hang on directories and not on mounts. Reading is left alone: what
+ * is hidden is hidden by the mounts, and directories are refused on 0–2. Not closed before ABI 3
+ * (Linux 6.2): truncate(2) by such a path. */
+
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
+static const uint64_t write_file = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+static const uint64_t write_tree = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
+				   LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+				   LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+				   LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+				   LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+				   LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
+
+static uint64_t handled_by(long abi)
+{
+	uint64_t handled = write_tree;
+
+	if (abi < 2)
+		handled &=
+			~LANDLOCK_ACCESS_FS_REFER; /* moves between directories are then refused */
+	if (abi < 3)
+		handled &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
+	return handled;
+}
+
+static int allow(long rules, const char *path, uint64_t access)
+{
+	int fd = path_open(path);
+
+	if (fd < 0)
+		return fd;
+	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
+	long r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+
+	(void)sys(close, fd);
+	return (int)r;
+}
+
+static int allow_list(struct init *init, long rules, char **paths, uint64_t access)
+{
+	int r = 0;
+
+	for (; *paths && r == 0; paths++) {
+		init->detail = *paths;
+		r = allow(rules, *paths, access);
+	}
+	return r;
+}
+
+int landlock_restrict(struct init *init)
+{
+	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
+		return init->plan.head->flags & WIRE_HAS_FILES ? (int)abi : 0;
+
+	/* The size says which fields we know; more recent ones are not ours to handle. */
+	uint64_t handled = handled_by(abi);
+	long rules = sys(landlock_create_ruleset, &handled, sizeof(handled), 0);
+
+	if (rules < 0)
+		return (int)rules;
+	int r = allow_list(init, rules, init->plan.lists[WIRE_WRITABLE], handled);
+
+	if (r == 0)
+		r = allow_list(init, rules, init->plan.lists[WIRE_FRESH], handled);
+	init->detail = "/dev";
+	if (r == 0)
+		r = allow(rules, "/dev", handled);
+	/* Its dangerous parts are read-only mounts; a debugger writes /proc/PID/mem. */
+	init->detail = "/proc";
+	if (r == 0)
+		r = allow(rules, "/proc", write_file & handled);
+	init->detail = "";
+	if (r == 0)
+		r = (int)sys(landlock_restrict_self, rules, 0);
+	(void)sys(close, rules);
+	return r;
+}

@@ -1,0 +1,26 @@
+/* To add a stage: a file of its own with one function, a line here, a step in wire.h (so that its
+ * failure has words in refusal.c), and its place in init.c's order. Every stage returns 0 or
+ * -errno, and names in init->detail what it failed at. */
+#pragma once
+
+struct init;
+
+/* Own user and group id onto the same ids. Before anything that creates files. */
+int ids_map(struct init *init);
+/* lo up, the two listeners, the inner channel. */
+int egress_open(struct init *init);
+/* No user namespaces below, host name, session keyring. */
+int namespaces_close(struct init *init);
+
+/* The command's view of the file system, in this order (see view.c for why). */
+int view_build(struct init *init);
+int cover_all(struct init *init);
+/* New session; the pty, when one of 0–2 was a terminal. */
+int terminal_open(struct init *init);
+
+/* Everything init may do that the command may not goes away here. */
+int caps_drop(void);
+
+/* In the command's process, last things before its program. @init: for the writable roots. */
+int landlock_restrict(struct init *init);
+int filter_load(void);

@@ -1,0 +1,68 @@
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/stages/path.h"
+#include "exec/stages/stages.h"
+
+#include <asm/ioctls.h>
+
+/* init leads the session and the command gets a process group in it. Were the command itself the
+ * leader, its group would be orphaned, and the kernel would drop the stop that Ctrl-Z sends.
+ * Without a pty it is a session without a terminal. */
+
+static int open_pair(struct init *init)
+{
+	int unlock = 0;
+	long r = sys(openat, AT_FDCWD, "/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	init->detail = "/dev/pts/ptmx";
+	if (r < 0)
+		return (int)r;
+	init->pty_far = (int)r;
+	r = sys(ioctl, init->pty_far, TIOCSPTLCK, &unlock);
+	if (r == 0)
+		r = sys(ioctl, init->pty_far, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (r < 0)
+		return (int)r;
+	init->pty = (int)r;
+	return (int)sys(ioctl, init->pty, TIOCSCTTY, 0);
+}
+
+/* The first pty of a fresh instance is always number 0. */
+static int make_console(struct init *init)
+{
+	init->detail = "/dev/console";
+	long at =
+		sys(openat, AT_FDCWD, init->detail, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0600);
+
+	if (at < 0)
+		return (int)at;
+	int source = path_open("/dev/pts/0");
+	int tree = source < 0 ? source : path_clone(source);
+	int r = tree < 0 ? tree : path_attach(tree, (int)at);
+
+	if (tree >= 0)
+		(void)sys(close, tree);
+	if (source >= 0)
+		(void)sys(close, source);
+	(void)sys(close, at);
+	return r;
+}
+
+int terminal_open(struct init *init)
+{
+	struct wire_message message = { .type = WIRE_PTY };
+	int r = (int)sys(setsid);
+
+	init->step = WIRE_STEP_PTY;
+	if (r < 0 || (init->plan.head->flags & WIRE_TERMINALS) == 0)
+		return r < 0 ? r : 0;
+	r = open_pair(init);
+	if (r == 0)
+		r = make_console(init);
+	if (r == 0)
+		r = init_send(&message, &init->pty_far, 1);
+	if (init->pty_far >= 0)
+		(void)sys(close, init->pty_far);
+	init->pty_far = -1;
+	return r;
+}

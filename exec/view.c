@@ -1,0 +1,227 @@
+#include "exec/view.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "exec/exec.h"
+#include "exec/paths.h"
+#include "exec/plan.h"
+#include "exec/sockets.h"
+
+#define WRITABLE_MAX 64 /* as init's */
+
+/* Emptied for the command, if the host has them. */
+static const char *const fresh[] = { "/tmp", "/run", "/var/run" };
+
+/* Never given back: they would reach the machine or its processes. */
+static const char *const special[] = { "/proc", "/sys", "/dev" };
+
+static int add_fresh(struct plan *plan, struct err *why)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fresh); i++) {
+		auto_free char *path = NULL;
+		int r = paths_resolve(fresh[i], NULL, &path, why);
+
+		if (r == -ENOENT && i > 0)
+			continue;
+		if (r < 0)
+			return err_prefix(why, r, "cannot give the command a fresh directory");
+		if (!paths_holder(&plan->fresh, path))
+			paths_add(&plan->fresh, path);
+	}
+	return 0;
+}
+
+/* NULL, or why @path cannot be writable. */
+static const char *unfit(const struct plan *plan, const char *path)
+{
+	if (strcmp(path, "/") == 0)
+		return "it is the whole file system";
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
+		if (paths_is_within(path, "/dev/shm") && strcmp(path, "/dev/shm") != 0)
+			continue;
+		if (paths_is_within(path, special[i]) || paths_is_within(special[i], path))
+			return "it belongs to the machine, not to the command";
+	}
+	for (size_t i = 0; i < plan->fresh.count; i++) {
+		const char *dir = plan->fresh.list[i];
+
+		/* /tmp itself, as a working directory, is what a person asked for; /run is full of
+		 * sockets. */
+		if (paths_is_within(dir, path) && (i > 0 || strcmp(dir, path) != 0))
+			return "it holds a directory that the command gets empty";
+	}
+	return NULL;
+}
+
+static int add_writable(struct plan *plan, const char *given, struct err *why)
+{
+	auto_free char *path = NULL;
+	struct stat what;
+	int r = paths_resolve(given, NULL, &path, why);
+
+	if (r < 0)
+		return err_prefix(why, r, "cannot make a directory writable");
+	if (stat(path, &what) < 0 || !S_ISDIR(what.st_mode))
+		return err_set(why, -ENOTDIR, "%s cannot be writable: it is not a directory",
+			       given);
+	if (unfit(plan, path))
+		return err_set(why, -EINVAL, "%s cannot be writable: %s", given, unfit(plan, path));
+	if (!paths_has(&plan->writable, path))
+		paths_add(&plan->writable, path);
+	if (plan->writable.count > WRITABLE_MAX)
+		return err_set(why, -E2BIG, "more than %d writable directories", WRITABLE_MAX);
+	return 0;
+}
+
+/* The outermost writable directory that holds @path: a rename anywhere below it could move what
+ * @path names. */
+static const char *outermost(const struct plan *plan, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < plan->writable.count; i++)
+		if (paths_is_within(path, plan->writable.list[i]) &&
+		    (!best || strlen(plan->writable.list[i]) < strlen(best)))
+			best = plan->writable.list[i];
+	return best;
+}
+
+/* Every directory between the writable root and @path is mounted on itself: otherwise `mv project
+ * away; mkdir -p project/protected` puts the command's own in its place. */
+static void pin_parents(struct plan *plan, const char *path)
+{
+	const char *root = outermost(plan, path);
+	char part[PATH_MAX];
+
+	if (!root)
+		return;
+	(void)snprintf(part, sizeof(part), "%s", path);
+	for (char *slash = strrchr(part, '/'); slash && slash != part; slash = strrchr(part, '/')) {
+		*slash = '\0';
+		if (strlen(part) <= strlen(root))
+			return;
+		if (!paths_has(&plan->pins, part) && !paths_has(&plan->writable, part))
+			paths_add(&plan->pins, part);
+	}
+}
+
+/* Nothing writable may lie in what is protected: it would be attached on top. */
+static int check_conflict(const struct plan *plan, const char *path, struct err *why)
+{
+	for (size_t i = 0; i < plan->writable.count; i++)
+		if (paths_is_within(plan->writable.list[i], path))
+			return err_set(why, -EINVAL,
+				       "the command may not work in %s: the gate keeps its own "
+				       "files in %s",
+				       plan->writable.list[i], path);
+	if (paths_is_within(plan->cwd, path))
+		return err_set(why, -EINVAL,
+			       "the command may not work in %s: the gate keeps its own files there",
+			       plan->cwd);
+	return 0;
+}
+
+enum protection { HIDE, KEEP_READ_ONLY };
+
+static int protect(struct plan *plan, const char *given, enum protection how, struct err *why)
+{
+	struct paths *list = how == HIDE ? &plan->hidden : &plan->read_only;
+	auto_free char *path = NULL;
+	int r = paths_resolve(given, &plan->writable, &path, why);
+
+	if (r < 0 && r != -ENOENT)
+		return err_prefix(why, r, "cannot protect a path");
+	bool is_writable = outermost(plan, path) != NULL;
+
+	if (r == -ENOENT && is_writable)
+		return err_set(why, r,
+			       "%s does not exist, and the command could make it, since it may "
+			       "write there; make it first",
+			       given);
+	/* Not there, or in a directory that is fresh and thus empty: nothing to protect. */
+	if (r == -ENOENT || (!is_writable && paths_holder(&plan->fresh, path)))
+		return 0;
+	if (how == HIDE || is_writable) {
+		r = check_conflict(plan, path, why);
+		if (r < 0)
+			return r;
+	}
+	if ((how == KEEP_READ_ONLY && !is_writable) || paths_holder(&plan->hidden, path) ||
+	    paths_holder(list, path))
+		return 0;
+	paths_add(list, path);
+	pin_parents(plan, path);
+	return 0;
+}
+
+static int protect_all(struct plan *plan, const char *const *paths, enum protection how,
+		       struct err *why)
+{
+	int r = 0;
+
+	for (; paths && *paths && r == 0; paths++)
+		r = protect(plan, *paths, how, why);
+	return r;
+}
+
+/* Sockets in what is hidden are hidden already. */
+static int add_sockets(struct plan *plan, struct err *why)
+{
+	struct paths found = { 0 };
+	int r = sockets_find(&plan->fresh, &plan->writable, &found, why);
+
+	for (size_t i = 0; i < found.count && r == 0; i++)
+		if (!paths_holder(&plan->hidden, found.list[i]))
+			paths_add(&plan->sockets, found.list[i]);
+	paths_done(&found);
+	return r;
+}
+
+int view_plan(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+{
+	int r = paths_resolve(config->cwd, NULL, &plan->cwd, why);
+
+	if (r < 0)
+		return err_prefix(why, r, "working directory");
+	r = add_fresh(plan, why);
+	if (r == 0 && !unfit(plan, plan->cwd))
+		r = add_writable(plan, plan->cwd, why);
+	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
+		r = add_writable(plan, *dir, why);
+	paths_sort(&plan->writable);
+	if (r == 0)
+		r = protect_all(plan, config->hidden, HIDE, why);
+	if (r == 0)
+		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);
+	paths_sort(&plan->pins);
+	paths_sort(&plan->hidden);
+	paths_sort(&plan->read_only);
+	return r < 0 ? r : add_sockets(plan, why);
+}
+
+/* An open descriptor brings the host's writable mount along, and Landlock allows what lies in a
+ * writable directory: so a protected file must not be among 0–2. */
+int view_check_open_file(const struct plan *plan, int fd, const char *what, struct err *why)
+{
+	char link[64], path[PATH_MAX];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+	if (n < 0)
+		return err_errno(why, errno, "cannot tell which file %s is", what);
+	path[n] = '\0';
+	if (paths_holder(&plan->hidden, path) || paths_holder(&plan->read_only, path))
+		return err_set(why, -EPERM, "%s is %s, which the gate protects from the command",
+			       what, path);
+	return 0;
+}

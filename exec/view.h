@@ -1,0 +1,14 @@
+/* view: which paths are fresh, writable, pinned, hidden and read-only: the part of the plan that is
+ * about files. */
+#pragma once
+
+struct err;
+struct exec_plan_config;
+struct plan;
+
+/* Fills @plan's cwd and path lists. 0, or -errno with @why: what was asked contradicts itself or
+ * would leave a hole. */
+int view_plan(struct plan *plan, const struct exec_plan_config *config, struct err *why);
+
+/* Is @path, seen from outside, something that @plan hides or keeps read-only? */
+int view_check_open_file(const struct plan *plan, int fd, const char *what, struct err *why);

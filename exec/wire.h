@@ -1,0 +1,100 @@
+/* wire: what the gate and the sandbox's init say to each other: one plan in a sealed memfd, then
+ * messages of one size over a SOCK_SEQPACKET pair. Used by both programs, so it needs no C library.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* Descriptors init starts with, besides the command's own 0–2. */
+#define WIRE_CONTROL_FD 3
+#define WIRE_PLAN_FD    4
+
+#define WIRE_MAGIC      0x31504153U /* "SAP1" */
+#define WIRE_PLAN_MAX   (8U << 20)  /* execve takes less than 6 MiB of argv and environment */
+#define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
+#define WIRE_DETAIL_MAX 496
+
+/* Lists of strings in the plan, in this order behind it. All but the first two hold canonical
+ * absolute paths. */
+enum wire_list {
+	WIRE_ARGV,
+	WIRE_ENV,
+	WIRE_FRESH,    /* directories that get an empty tmpfs; the first is /tmp (mode 1777) */
+	WIRE_WRITABLE, /* attached back, writable; outer before inner */
+	WIRE_PINS,   /* directories mounted on themselves so that no rename moves what they hold */
+	WIRE_HIDDEN, /* covered by something empty that nobody may open */
+	WIRE_READ_ONLY, /* covered by a read-only copy of themselves */
+	WIRE_SOCKETS, /* the host's sockets: covered by an empty file; one that is gone by now is no
+			 error */
+	WIRE_LISTS
+};
+
+enum wire_flag {
+	WIRE_TERMINAL_0 = 1, /* this descriptor is a terminal: it becomes the command's own pty */
+	WIRE_TERMINAL_1 = 2,
+	WIRE_TERMINAL_2 = 4,
+	WIRE_TERMINALS = 7,
+	WIRE_HAS_FILES = 8, /* one of 0–2 is a regular file: without Landlock it could be opened
+			       again for writing */
+	WIRE_TIMES = 16,    /* report when each stage ended */
+	WIRE_FLAGS = 31
+};
+
+/* Head of the plan. Then the cwd and the lists: NUL-terminated strings, one after another, nothing
+ * behind them. */
+struct wire_plan {
+	uint32_t magic;
+	uint32_t bytes; /* all of it, the head included */
+	uint32_t uid, gid;
+	uint32_t flags;
+	uint32_t counts[WIRE_LISTS];
+};
+
+enum wire_type {
+	WIRE_NO_TYPE,
+	/* from init */
+	WIRE_READY,       /* with the egress descriptors */
+	WIRE_PTY,         /* with the pty's master */
+	WIRE_STARTED,     /* the command's process exists */
+	WIRE_FAILED,      /* @step failed with errno @value at @detail; init is gone */
+	WIRE_EXEC_FAILED, /* the command's program could not be executed: errno @value */
+	WIRE_STATUS,      /* the command's raw wait status in @value */
+	WIRE_STOPPED,     /* the command was stopped by signal @value */
+	WIRE_TIME,        /* @step ended at @value µs since init's start */
+	/* to init */
+	WIRE_GO,     /* start the command */
+	WIRE_SIGNAL, /* send signal @value to the command's process group */
+	WIRE_TYPES
+};
+
+enum wire_step {
+	WIRE_STEP_PLAN,
+	WIRE_STEP_IDS,
+	WIRE_STEP_PARENT,
+	WIRE_STEP_LOOPBACK,
+	WIRE_STEP_LISTENERS,
+	WIRE_STEP_NAMESPACES,
+	WIRE_STEP_VIEW,
+	WIRE_STEP_FRESH,
+	WIRE_STEP_DEVICES,
+	WIRE_STEP_WRITABLE,
+	WIRE_STEP_PROC,
+	WIRE_STEP_PROTECT,
+	WIRE_STEP_CWD,
+	WIRE_STEP_PTY,
+	WIRE_STEP_GO,
+	WIRE_STEP_CAPS,
+	WIRE_STEP_FORK,
+	WIRE_STEP_LANDLOCK,
+	WIRE_STEP_SECCOMP,
+	WIRE_STEP_EXEC,
+	WIRE_STEPS
+};
+
+struct wire_message {
+	uint32_t type;
+	uint32_t step;
+	int32_t value;
+	uint32_t zero;
+	char detail[WIRE_DETAIL_MAX]; /* NUL-terminated: a path, or "" */
+};
