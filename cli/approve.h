@@ -1,0 +1,74 @@
+/* approve: the client's end of sallyport-approver(7). Private to approve*.c. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define APPROVE_RUN_MAX        64
+#define APPROVE_ID_MAX         64
+#define APPROVE_LINE_MAX_BYTES (4U << 20) /* of one line a gate sends; more than it may queue */
+#define APPROVE_WAIT_MS        5000       /* for a gate to answer a request */
+
+struct err;
+struct evbuffer;
+
+/* The control directory, ours and closed to others: a descriptor, or -errno with @why. */
+int approve_dir_open(struct err *why);
+/* The runs that have a socket there; *@ret_runs: returned owned, NULL-terminated. */
+int approve_dir_runs(int dir_fd, char ***ret_runs, struct err *why);
+/* A socket connected to the gate of @run, which is ours, or -errno: -ECONNREFUSED when the run is
+ * dead (its socket is removed then), -ENOENT, -EAGAIN when it is busy and @may_wait is false. */
+int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why);
+
+/* One connection on which requests are made and waited for. */
+struct approve_link {
+	int fd;
+	struct evbuffer *in;
+	json_int_t last_id;
+};
+/* Connects and reads the greeting. -ECONNREFUSED and -ENOENT: the run is over. */
+int approve_link_open(int dir_fd, const char *run, struct approve_link *ret, struct err *why);
+void approve_link_done(struct approve_link *link);
+/* Takes @request, sends it, waits; *@ret_reply: returned owned. */
+int approve_link_request(struct approve_link *link, json_t *request, json_t **ret_reply,
+			 struct err *why);
+/* The greeting is one we understand. */
+int approve_link_check_greeting(const json_t *greeting, struct err *why);
+
+/* "RUN-NUMBER". */
+bool approve_input_is_id(const char *id);
+/* May @id be a question of @run? An id holds the run, or its first letters. */
+bool approve_input_is_of(const char *id, const char *run);
+
+/* What somebody wants done, by options or as a typed line. */
+struct approve_answer {
+	const char *op;    /* "allow", "deny", "abort" */
+	const char *scope; /* "once"…; NULL: not said */
+	char id[APPROVE_ID_MAX];
+};
+/* "y ID", "allow ID [SCOPE]", "{"op":…}" without a request id. -EINVAL with @why. */
+int approve_input_parse(const char *line, struct approve_answer *ret, struct err *why);
+/* "once" to "always" as one static text, or NULL. */
+const char *approve_input_scope(const char *text);
+/* Returned owned. */
+json_t *approve_input_request(const struct approve_answer *answer);
+
+/* @text with everything that could move a cursor escaped; what is visible already stays. Returned
+ * owned. */
+char *approve_text_shown(const char *text);
+/* A member's text, or "". Borrowed. */
+const char *approve_text_member(const json_t *object, const char *name);
+/* "https://a.test:443". Returned owned. */
+char *approve_text_destination(const json_t *question);
+void approve_text_question(FILE *stream, const json_t *question);
+/* "allowed for session". Returned owned. */
+char *approve_text_answer(const struct approve_answer *answer);
+
+/* Holds "watchers/PID" locked, so that gates know of us before we have found them. A descriptor, or
+ * -errno. */
+int approve_lock_take(int dir_fd, struct err *why);
+void approve_lock_drop(int dir_fd, int lock_fd);
+
+/* `sallyport approve watch`; returns the exit status. */
+int approve_watch(int dir_fd, bool is_json);

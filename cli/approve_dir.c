@@ -1,0 +1,113 @@
+#include "cli/approve.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+
+#define DIR_RUNS_MAX 1024 /* looked at */
+
+int approve_dir_open(struct err *why)
+{
+	auto_free char *path = gateway_control_dir(why);
+	struct stat st;
+
+	if (!path)
+		return -EACCES;
+
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(why, errno, "cannot open %s", path);
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+		return err_set(why, -EPERM, "%s: must be yours, and closed to everybody else",
+			       path);
+	return fd_take(&fd);
+}
+
+/* "RUN.sock" -> RUN. Owned; NULL: another name. Hidden ones are not ready. */
+static char *dir_run_of(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (name[0] == '.' || len <= 5 || len - 5 >= APPROVE_RUN_MAX ||
+	    strcmp(name + len - 5, ".sock") != 0)
+		return NULL;
+	return mem_strndup(name, len - 5);
+}
+
+int approve_dir_runs(int dir_fd, char ***ret_runs, struct err *why)
+{
+	auto_free_list char **runs = mem_new_array(DIR_RUNS_MAX + 1, sizeof(*runs));
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	size_t count = 0;
+
+	if (!dir) {
+		fd_close(fd);
+		return err_errno(why, errno, "cannot read the control directory");
+	}
+	while (count < DIR_RUNS_MAX && (entry = readdir(dir))) {
+		runs[count] = dir_run_of(entry->d_name);
+		if (runs[count])
+			count++;
+	}
+	(void)closedir(dir); /* only read */
+	*ret_runs = take(runs);
+	return 0;
+}
+
+/* In a directory of ours nobody else can have put a socket, but what listens behind it must be ours
+ * as well. */
+static int dir_check_server(int dir_fd, const char *name, int fd, struct err *why)
+{
+	struct stat st;
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_errno(why, errno, "cannot look at %s", name);
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+		return err_set(why, -EPERM, "%s is not a socket of yours", name);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
+		return err_set(why, -EPERM, "%s is served by somebody else", name);
+	return 0;
+}
+
+int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval wait = { .tv_sec = APPROVE_WAIT_MS / 1000 };
+	auto_free char *name = mem_printf("%s.sock", run);
+	auto_close int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (may_wait ? 0 : SOCK_NONBLOCK), 0);
+	int r;
+
+	if (fd < 0)
+		return err_errno(why, errno, "cannot make a socket");
+	if (may_wait && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
+			 setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0))
+		return err_errno(why, errno, "cannot set the socket's time limit");
+	/* Through the descriptor: the path has no length then, and names the directory that was
+	 * checked. */
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir_fd,
+		       name); /* fits: dir_run_of() */
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		r = -errno;
+		if (r == -ECONNREFUSED) /* nobody listens: its run is dead */
+			(void)unlinkat(dir_fd, name, 0);
+		return err_errno(why, -r, "cannot reach run %s", run);
+	}
+	r = dir_check_server(dir_fd, name, fd, why);
+	return r < 0 ? r : fd_take(&fd);
+}

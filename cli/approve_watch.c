@@ -1,0 +1,294 @@
+#include "cli/approve_watch.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+#define WATCH_INPUT_MAX    65536
+#define WATCH_NOTIFY_BYTES 4096
+
+static void watch_print_json(json_t *event)
+{
+	(void)json_dumpf(event, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	(void)putchar('\n');
+	(void)fflush(stdout); /* a reader that went away ends us by SIGPIPE */
+}
+
+static void watch_hint(const struct watch *watch, const char *id)
+{
+	if (!watch->is_prompting)
+		return;
+
+	auto_free char *shown = approve_text_shown(id);
+	(void)printf("  answer    y %s   y once, e this command, s session, a always;\n"
+		     "            n, E, S, D the same to deny; q abort\n",
+		     shown);
+}
+
+static void watch_print_text(struct watch_link *link, const json_t *event)
+{
+	const json_t *question = json_object_get(event, "question");
+	const char *kind = approve_text_member(event, "event");
+	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
+	auto_free char *how = approve_text_shown(approve_text_member(event, "how"));
+	auto_free char *session = approve_text_shown(approve_text_member(event, "session"));
+
+	if (strcmp(kind, "run_began") == 0) {
+		(void)printf("watching run %s, session %s\n", link->run, session);
+	} else if (strcmp(kind, "run_ended") == 0) {
+		(void)printf("run %s is over\n", link->run);
+	} else if (strcmp(kind, "asked") == 0) {
+		(void)putchar('\n');
+		approve_text_question(stdout, question);
+		watch_hint(link->watch, approve_text_member(question, "id"));
+	} else if (strcmp(kind, "changed") == 0) {
+		(void)printf("%s  %lld connections wait\n", id,
+			     (long long)json_integer_value(json_object_get(question, "waiting")));
+	} else if (strcmp(kind, "retracted") == 0) {
+		(void)printf("%s  %s\n", id, how);
+	}
+	(void)fflush(stdout);
+}
+
+void approve_watch_event(struct watch_link *link, json_t *message)
+{
+	(void)json_object_set_new(message, "run", json_string(link->run)); /* OOM only */
+	if (link->watch->is_json)
+		watch_print_json(message);
+	else
+		watch_print_text(link, message);
+}
+
+void approve_watch_replied(struct watch_link *link, const struct approve_answer *answer,
+			   json_t *reply)
+{
+	bool is_ok = json_is_true(json_object_get(reply, "ok"));
+	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+
+	if (link->watch->is_json) {
+		(void)json_object_del(reply, "id"); /* ours, not the reader's */
+		(void)json_object_set_new(reply, "event", json_string("answered"));
+		(void)json_object_set_new(reply, "question", json_pack("{s:s}", "id", answer->id));
+		return approve_watch_event(link, reply);
+	}
+	/* What became of it when it was taken, the retraction says to every watcher alike. */
+	if (!is_ok)
+		(void)printf("%s  not answered: %s\n", answer->id, error);
+	(void)fflush(stdout);
+}
+
+static void watch_refuse(const struct watch *watch, const char *id, const struct err *why)
+{
+	if (watch->is_json) {
+		json_t *event =
+			json_pack("{s:s, s:{s:s}, s:b, s:s, s:s}", "event", "answered", "question",
+				  "id", id, "ok", 0, "error", why->text, "code", "not_sent");
+
+		watch_print_json(event);
+		json_decref(event);
+		return;
+	}
+	(void)printf("%s\n", why->text);
+	(void)fflush(stdout);
+}
+
+static void watch_scan(void *arg);
+
+static void watch_scan_later(struct watch *watch)
+{
+	if (!watch->rescan.is_armed)
+		loop_timer_start(watch->loop, &watch->rescan, WATCH_RESCAN_MS, watch_scan, watch);
+}
+
+static bool watch_has(const struct watch *watch, const char *run)
+{
+	for (size_t i = 0; i < watch->link_count; i++) {
+		if (strcmp(watch->links[i]->run, run) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void watch_scan(void *arg)
+{
+	struct watch *watch = arg;
+	auto_free_list char **runs = NULL;
+
+	if (approve_dir_runs(watch->dir_fd, &runs, NULL) < 0)
+		return watch_scan_later(watch);
+	for (char **run = runs; *run && watch->link_count < WATCH_LINKS_MAX; run++) {
+		struct watch_link *link =
+			watch_has(watch, *run) ? NULL : approve_watch_link_new(watch, *run);
+
+		if (link)
+			watch->links[watch->link_count++] = link;
+		else if (!watch_has(watch, *run))
+			watch_scan_later(watch);
+	}
+}
+
+/* A gate that turned us away is not asked again until something moves in the directory. */
+void approve_watch_lost(struct watch_link *link, const char *why)
+{
+	struct watch *watch = link->watch;
+	json_t *event = json_pack("{s:s}", "event", "run_ended");
+
+	if (why[0] != '\0')
+		(void)cli_fail(0, "run %s: %s", link->run, why);
+	if (link->is_greeted) {
+		approve_watch_event(link, event);
+		watch_scan_later(watch);
+	}
+	json_decref(event);
+	for (size_t i = 0; i < watch->link_count; i++) {
+		if (watch->links[i] == link)
+			watch->links[i] = watch->links[--watch->link_count];
+	}
+	approve_watch_link_free(link);
+}
+
+static void watch_noticed(evutil_socket_t fd, short what, void *arg)
+{
+	char events[WATCH_NOTIFY_BYTES];
+
+	while (read(fd, events, sizeof(events)) > 0)
+		; /* which name does not matter: all are looked at */
+	watch_scan(arg);
+}
+
+static void watch_typed(struct watch *watch, const char *line)
+{
+	struct approve_answer answer = { .id = "" };
+	struct err why = { 0 };
+	int r;
+
+	if (line[strspn(line, " \t\r")] == '\0')
+		return;
+	r = approve_input_parse(line, &answer, &why);
+	if (r == 0)
+		r = err_set(&why, -ENOENT, "no such question: no run that is watched has %s",
+			    answer.id);
+	for (size_t i = 0; r == -ENOENT && i < watch->link_count; i++) {
+		if (watch->links[i]->is_greeted &&
+		    approve_input_is_of(answer.id, watch->links[i]->run))
+			r = approve_watch_link_answer(watch->links[i], &answer, &why);
+	}
+	if (r < 0)
+		watch_refuse(watch, answer.id, &why);
+}
+
+static void watch_input(evutil_socket_t fd, short what, void *arg)
+{
+	struct watch *watch = arg;
+	int got = evbuffer_read(watch->input, fd, WATCH_INPUT_MAX);
+	char *line;
+
+	/* The end of the answers is not the end of the questions: somebody else may answer those.
+	 */
+	if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+		event_del(watch->input_event);
+	while ((line = evbuffer_readln(watch->input, NULL, EVBUFFER_EOL_LF))) {
+		watch_typed(watch, line);
+		free(line);
+	}
+	if (evbuffer_get_length(watch->input) > WATCH_INPUT_MAX)
+		evbuffer_drain(watch->input, evbuffer_get_length(watch->input));
+}
+
+static void watch_signalled(evutil_socket_t signal, short what, void *arg)
+{
+	loop_stop(((struct watch *)arg)->loop);
+}
+
+static int watch_open_notify(struct watch *watch, struct err *why)
+{
+	auto_free char *path = mem_printf("/proc/self/fd/%d", watch->dir_fd);
+
+	watch->notify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (watch->notify_fd < 0 ||
+	    inotify_add_watch(watch->notify_fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0)
+		return err_errno(why, errno, "cannot watch the control directory");
+	return 0;
+}
+
+static int watch_add(struct watch *watch, struct event **ret_event, int fd, short what,
+		     event_callback_fn fn)
+{
+	*ret_event = event_new(loop_base(watch->loop), fd, what | EV_PERSIST, fn, watch);
+	return *ret_event ? event_add(*ret_event, NULL) : -1;
+}
+
+static int watch_open(struct watch *watch, struct err *why)
+{
+	int r;
+
+	watch->loop = loop_new();
+	watch->input = evbuffer_new();
+	watch->is_prompting = !watch->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	/* The file first: from now on gates wait for us a little, and the scan below finds them. */
+	watch->lock_fd = approve_lock_take(watch->dir_fd, why);
+	if (watch->lock_fd < 0)
+		return watch->lock_fd;
+	r = watch_open_notify(watch, why);
+	if (r < 0)
+		return r;
+	if (!watch->input ||
+	    watch_add(watch, &watch->notify_event, watch->notify_fd, EV_READ, watch_noticed) < 0 ||
+	    watch_add(watch, &watch->signal_events[0], SIGINT, EV_SIGNAL, watch_signalled) < 0 ||
+	    watch_add(watch, &watch->signal_events[1], SIGTERM, EV_SIGNAL, watch_signalled) < 0)
+		return err_set(why, -ENOMEM, "cannot watch");
+	/* A file or /dev/null cannot be waited for, and holds no answers. */
+	(void)watch_add(watch, &watch->input_event, STDIN_FILENO, EV_READ, watch_input);
+	return 0;
+}
+
+static void watch_done(struct watch *watch)
+{
+	struct event *events[] = { watch->notify_event, watch->input_event, watch->signal_events[0],
+				   watch->signal_events[1] };
+
+	for (size_t i = 0; i < watch->link_count; i++)
+		approve_watch_link_free(watch->links[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		if (events[i])
+			event_free(events[i]);
+	}
+	loop_timer_stop(&watch->rescan);
+	if (watch->input)
+		evbuffer_free(watch->input);
+	fd_close(watch->notify_fd);
+	approve_lock_drop(watch->dir_fd, watch->lock_fd);
+	loop_free(watch->loop);
+}
+
+int approve_watch(int dir_fd, bool is_json)
+{
+	struct watch watch = {
+		.dir_fd = dir_fd, .lock_fd = -1, .notify_fd = -1, .is_json = is_json
+	};
+	struct err why = { 0 };
+	int status = CLI_OK;
+
+	(void)signal(SIGTTIN,
+		     SIG_IGN); /* in the background nothing is typed, and watching goes on */
+	if (watch_open(&watch, &why) < 0) {
+		status = cli_fail(CLI_ERROR, "%s", why.text);
+	} else {
+		watch_scan(&watch);
+		if (watch.is_prompting && watch.link_count == 0)
+			(void)printf("no sallyport run yet; waiting for one\n");
+		(void)fflush(stdout);
+		if (loop_run(watch.loop) < 0)
+			status = cli_fail(CLI_ERROR, "the event loop failed");
+	}
+	watch_done(&watch);
+	return status;
+}
