@@ -46,11 +46,11 @@ json_t *control_request_question(const struct approver *server,
 	const struct policy_destination *dst = &question->dst;
 
 	return json_pack(
-		"{s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:I, s:I, s:o, s:o, s:b, s:o, s:s}", "id",
+		"{s:s, s:s, s:o, s:i, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:s}", "id",
 		question->id, "protocol", policy_protocol_name(dst->protocol), "host",
 		control_request_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
-		"waiting", (int)question->waiting, "commands", request_commands(question),
-		"command_count", (int)question->command_count, "age_s",
+		"waiting", (json_int_t)question->waiting, "commands", request_commands(question),
+		"command_count", (json_int_t)question->command_count, "age_s",
 		(json_int_t)(question->age_ms / 1000), "left_s",
 		(json_int_t)((question->left_ms + 999) / 1000), "rule",
 		control_request_text(question->rule ? question->rule : "", POLICY_TEXT_MAX),

@@ -1,0 +1,49 @@
+/* test_approver: a gateway that records what approvers ask of the real one, under the hand of the
+ * test. */
+#pragma once
+
+#include <check.h>
+
+#include "base/loop.h"
+#include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/table.h"
+
+#define FAKE_QUESTIONS_MAX 16
+#define FAKE_ANSWERS_MAX   16
+
+struct gateway {
+	struct loop *loop;
+	const struct approver_ops *ops;
+	struct approver *approver;
+	struct gateway_config config;
+	char dir[64]; /* of the control socket */
+
+	struct approver_question questions[FAKE_QUESTIONS_MAX]; /* open */
+	size_t question_count;
+	struct {
+		char id[APPROVER_ID_MAX];
+		struct approver_answer answer;
+		char by[64];
+	} answers[FAKE_ANSWERS_MAX];
+	size_t answer_count;
+	int next_result; /* of the next answer to an open question */
+	const char *next_why;
+	bool is_quiet; /* an answer is not followed by retract() */
+	unsigned int changed_count;
+};
+
+/* A fake loop, and an approver opened on it. @config: run, session and what the test adds. */
+void fake_open(struct gateway *gw, const struct approver_ops *ops);
+void fake_close(struct gateway *gw);
+/* Steps until nothing moves any more. */
+void fake_settle(struct gateway *gw);
+
+/* Opens a question "RUN-N" and asks it. */
+struct approver_question *fake_ask(struct gateway *gw, const char *id, const char *host);
+void fake_changed(struct gateway *gw, const char *id, unsigned int waiting);
+void fake_retract(struct gateway *gw, const char *id, const char *how);
+
+Suite *suite_control(void);
+Suite *suite_control_watchers(void);
+Suite *suite_tty(void);
+Suite *suite_tty_parts(void);

@@ -1,0 +1,141 @@
+#include "test_approver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+static struct approver_question *fake_find(struct gateway *gw, const char *id)
+{
+	for (size_t i = 0; i < gw->question_count; i++) {
+		if (strcmp(gw->questions[i].id, id) == 0)
+			return &gw->questions[i];
+	}
+	return NULL;
+}
+
+static void fake_forget(struct gateway *gw, const struct approver_question *question)
+{
+	size_t at = (size_t)(question - gw->questions);
+
+	gw->question_count--;
+	memmove(&gw->questions[at], &gw->questions[at + 1],
+		(gw->question_count - at) * sizeof(*question));
+}
+
+int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
+		   struct err *why)
+{
+	struct approver_question *question = fake_find(gw, id);
+	int r = gw->next_result;
+
+	if (!question)
+		return -ENOENT;
+	ck_assert_uint_lt(gw->answer_count, FAKE_ANSWERS_MAX);
+	(void)snprintf(gw->answers[gw->answer_count].id, APPROVER_ID_MAX, "%s", id);
+	(void)snprintf(gw->answers[gw->answer_count].by, 64, "%s", answer->by);
+	gw->answers[gw->answer_count++].answer = *answer;
+	gw->next_result = 0;
+	if (r < 0)
+		return err_set(why, r, "%s", gw->next_why ? gw->next_why : "");
+	fake_forget(gw, question);
+	if (!gw->is_quiet)
+		gw->ops->retract(gw->approver, id, "settled");
+	return 0;
+}
+
+void gateway_each_question(struct gateway *gw,
+			   void (*each)(const struct approver_question *question, void *arg),
+			   void *arg)
+{
+	for (size_t i = 0; i < gw->question_count; i++)
+		each(&gw->questions[i], arg);
+}
+
+void gateway_approvers_changed(struct gateway *gw)
+{
+	gw->changed_count++;
+}
+
+void fake_open(struct gateway *gw, const struct approver_ops *ops)
+{
+	struct err why = { 0 };
+
+	gw->loop = loop_new_fake();
+	gw->ops = ops;
+	if (!gw->config.run)
+		gw->config.run = "7f3a";
+	gw->config.session = "test";
+	gw->approver = ops->open(gw, gw->loop, &gw->config, &why);
+	ck_assert_msg(gw->approver != NULL, "%s", why.text);
+}
+
+void fake_close(struct gateway *gw)
+{
+	gw->ops->close(gw->approver);
+	fake_settle(gw);
+	loop_free(gw->loop);
+}
+
+void fake_settle(struct gateway *gw)
+{
+	for (int i = 0; i < 8; i++)
+		loop_step(gw->loop);
+}
+
+struct approver_question *fake_ask(struct gateway *gw, const char *id, const char *host)
+{
+	struct approver_question *question = &gw->questions[gw->question_count++];
+
+	ck_assert_uint_le(gw->question_count, FAKE_QUESTIONS_MAX);
+	*question = (struct approver_question){
+		.dst = { .protocol = POLICY_HTTPS, .port = 443 },
+		.waiting = 1,
+		.command_count = 1,
+		.commands = { "curl -sS https://example.org/" },
+		.rule = "",
+		.because = "",
+		.left_ms = 299000,
+	};
+	(void)snprintf(question->id, sizeof(question->id), "%s", id);
+	(void)snprintf(question->dst.host, sizeof(question->dst.host), "%s", host);
+	gw->ops->ask(gw->approver, question);
+	fake_settle(gw);
+	return question;
+}
+
+void fake_changed(struct gateway *gw, const char *id, unsigned int waiting)
+{
+	struct approver_question *question = fake_find(gw, id);
+
+	question->waiting = waiting;
+	gw->ops->changed(gw->approver, question);
+	fake_settle(gw);
+}
+
+void fake_retract(struct gateway *gw, const char *id, const char *how)
+{
+	struct approver_question *question = fake_find(gw, id);
+
+	if (question)
+		fake_forget(gw, question);
+	gw->ops->retract(gw->approver, id, how);
+	fake_settle(gw);
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(suite_control());
+	int failed;
+
+	srunner_add_suite(runner, suite_control_watchers());
+	srunner_add_suite(runner, suite_tty());
+	srunner_add_suite(runner, suite_tty_parts());
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,154 @@
+#include "test_approver.h"
+
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/approvers/tty.h"
+
+static const struct {
+	const char *bytes, *keys; /* what is left of them */
+	unsigned int ready;
+} inputs[] = {
+	{ "y\r", "y\r", 0 },
+	{ "\x1b[0n", "", 1 },
+	{ "\x1b[0ny", "y", 1 },
+	{ "a\x1b[0nb\x1b[0nc", "abc", 2 },
+	{ "\x9b"
+	  "0ny",
+	  "y", 1 },
+	{ "\xc2\x9b"
+	  "0ny",
+	  "y", 1 },
+	{ "\x1b[3ny", "y", 0 },
+	{ "\x1b[?0ny", "y", 0 },
+	{ "\x1b[ny", "y", 0 },
+	{ "\x1b[0;0ny", "y", 0 },
+	{ "\x1b[00000000000000000000000000000ny", "y", 0 },
+	{ "\x1b\x1b[0ny", "y", 1 },
+	{ "\x1b[1\x1b[0ny", "y", 1 },
+	{ "\x1b]0;\x1b[0ny", "y", 1 }, /* a sequence ends the string it cuts */
+	{ "\x1b]0;yes\x07n", "n", 0 },
+	{ "\x1b]0;yes\x1b\\n", "n", 0 },
+	{ "\x1bPyes\x9cn", "n", 0 },
+	{ "\x1bPyes\x18n", "n", 0 },
+	{ "\x1bXyes\rn\r", "n\r", 0 },
+	{ "\x1b_y\x1b\\n", "n", 0 },
+	{ "\x1b^y\x1b\\n", "n", 0 },
+	{ "\x1bOyn", "n", 0 },
+	{ "\x8fyn", "n", 0 },
+	{ "\x1byn", "n", 0 },
+	{ "\x1b[<0;1;1Mn", "n", 0 },
+	{ "\x1b[200~y\r\x1b[0n\x1b[201~n", "n", 1 },
+	{ "\x1b[201~n", "n", 0 },
+	{ "\xc3\xa4n", "n", 0 },
+};
+
+START_TEST(input)
+{
+	struct tty_input parser = { 0 };
+	char keys[64] = "";
+	size_t len = 0;
+	unsigned int ready = 0;
+
+	for (const char *at = inputs[_i].bytes; *at; at++) {
+		enum tty_event event = tty_input_feed(&parser, (unsigned char)*at);
+
+		if (event == TTY_KEY)
+			keys[len++] = *at;
+		ready += event == TTY_READY;
+	}
+	ck_assert_str_eq(keys, inputs[_i].keys);
+	ck_assert_uint_eq(ready, inputs[_i].ready);
+}
+END_TEST
+
+#define LABEL_63  "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff123"
+#define LONG_HOST LABEL_63 "." LABEL_63 ".evil.example.org"
+
+static const struct {
+	const char *host;
+	enum policy_protocol protocol;
+	uint16_t port;
+	unsigned int width;
+	const char *want;
+} destinations[] = {
+	{ "a.test", POLICY_HTTPS, 443, 68, "https://a.test:443" },
+	{ "a.test", POLICY_TCP, 22, 68, "tcp://a.test:22" },
+	{ "::1", POLICY_HTTP, 80, 68, "http://[::1]:80" },
+	{ LONG_HOST, POLICY_HTTPS, 443, 68,
+	  "https://aaa...eeeeeeeeffffffffff123.evil.example.org:443" },
+	{ LONG_HOST, POLICY_HTTPS, 443, 28, "https://...xample.org:443" },
+	{ "a\x1b[31m\\.test", POLICY_HTTPS, 443, 68, "https://a\\x1b[31m\\\\.test:443" },
+};
+
+START_TEST(destination)
+{
+	struct policy_destination dst = { .protocol = destinations[_i].protocol,
+					  .port = destinations[_i].port };
+	char out[1200];
+
+	(void)snprintf(dst.host, sizeof(dst.host), "%s", destinations[_i].host);
+	tty_prompt_destination(out, sizeof(out), &dst, destinations[_i].width);
+	ck_assert_uint_le(strlen(out), destinations[_i].width);
+	if (!strstr(destinations[_i].want, "..."))
+		ck_assert_str_eq(out, destinations[_i].want);
+	ck_assert_ptr_nonnull(strrchr(out, ':'));
+	/* the end of the host is there, as much of it as fits */
+	size_t len = strlen(dst.host);
+	size_t tail = len > TTY_HOST_TAIL ? TTY_HOST_TAIL : len;
+	if (destinations[_i].width > 64 && len > tail)
+		ck_assert_ptr_nonnull(strstr(out, dst.host + len - tail));
+}
+END_TEST
+
+static const unsigned int widths[] = { 40, 41, 60, 76, 77, 80, 100, 160 };
+
+/* No line reaches the last column, whatever is asked: a terminal that wraps would count other lines
+ * than we do. */
+START_TEST(lines_fit)
+{
+	struct tty_look look = { .width = widths[_i], .may_always = true };
+	struct approver_question question = {
+		.dst = { .host = LONG_HOST, .protocol = POLICY_HTTPS, .port = 65535 },
+		.waiting = 4000000000U,
+		.command_count = 4000000000U,
+		.rule = "/etc/sallyport/policy:12345: ask https://" LONG_HOST,
+		.because = LONG_HOST LONG_HOST LONG_HOST LONG_HOST,
+		.left_ms = INT64_MAX - 999,
+		.is_private = true,
+	};
+	struct evbuffer *out = evbuffer_new();
+	unsigned int lines, below = 0;
+	bool is_counting = false;
+
+	for (size_t i = 0; i < APPROVER_COMMANDS_MAX; i++)
+		question.commands[i] = LONG_HOST LONG_HOST LONG_HOST LONG_HOST LONG_HOST;
+	lines = tty_prompt_draw(out, &look, &question, 4000000000U);
+	for (;;) {
+		auto_free char *line = evbuffer_readln(out, NULL, EVBUFFER_EOL_CRLF_STRICT);
+
+		if (!line)
+			break;
+		ck_assert_uint_lt(strlen(line), look.width);
+		below += is_counting;
+		is_counting = is_counting || strstr(line, "waiting") != NULL;
+	}
+	ck_assert_uint_eq(below + 1, lines);
+	ck_assert_uint_lt(evbuffer_get_length(out), look.width);
+	evbuffer_free(out);
+}
+END_TEST
+
+Suite *suite_tty_parts(void)
+{
+	Suite *suite = suite_create("tty-parts");
+	TCase *tcase = tcase_create("tty-parts");
+
+	tcase_add_loop_test(tcase, input, 0, (int)ARRAY_SIZE(inputs));
+	tcase_add_loop_test(tcase, destination, 0, (int)ARRAY_SIZE(destinations));
+	tcase_add_loop_test(tcase, lines_fit, 0, (int)ARRAY_SIZE(widths));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
