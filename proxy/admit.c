@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "proxy/dial.h"
+#include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/session.h"
 
@@ -107,7 +108,8 @@ void admit_dial(struct session *session)
 }
 
 /* The leg kept from the last exchange is the right one for this: same destination, same promise, an
- * address that may still be used. */
+ * address that may still be used. Its end would be noticed by itself; what cannot be sent again
+ * looks once more. */
 static bool keeps_upstream(const struct session *session, const struct pool_key *key,
 			   const struct policy_verdict *verdict)
 {
@@ -115,7 +117,8 @@ static bool keeps_upstream(const struct session *session, const struct pool_key 
 
 	return up && up->key && pool_key_equal(up->key, key) &&
 	       now_ms(session) - up->idle_since_ms < LIMITS_POOL_IDLE_MS &&
-	       pool_may_reuse(session->proxy->pool, key, verdict, &up->addr);
+	       pool_may_reuse(session->proxy->pool, key, verdict, &up->addr) &&
+	       (session->exchange->is_idempotent || pool_is_idle(up->leg.fd));
 }
 
 /* An upstream leg that stands already, for a request of the HTTP front. */

@@ -84,8 +84,8 @@ static int take_interim(struct session *session, const struct http1_head *head, 
 
 	if (++exchange->interim_count > INTERIM_MAX)
 		return -EBADMSG;
-	if (head->status == 101 && !exchange->wants_websocket)
-		return -EBADMSG; /* to what nobody asked for */
+	if (head->status == 101 && !(exchange->wants_websocket && exchange->up.is_done))
+		return -EBADMSG; /* to what nobody asked for, or in the middle of the request */
 	if (head->status == 101)
 		framing.connection = REWRITE_UPGRADE;
 	else if (session->style.is_http10)

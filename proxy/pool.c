@@ -128,8 +128,7 @@ void pool_put(struct pool *pool, const struct pool_key *key, const struct addr *
 		loop_timer_start(pool->loop, &pool->timer, LIMITS_POOL_IDLE_MS, on_idle, pool);
 }
 
-/* Nothing to read is what an idle connection looks like; an end, an error or a byte is not. */
-static bool is_idle(int fd)
+bool pool_is_idle(int fd)
 {
 	char byte;
 
@@ -170,7 +169,7 @@ int pool_take(struct pool *pool, const struct pool_key *key, const struct policy
 		next = TAILQ_PREV(entry, pool_entries, link);
 		if (!pool_key_equal(&entry->key, key))
 			continue;
-		if (!is_idle(entry->fd)) {
+		if (!pool_is_idle(entry->fd)) {
 			fd_close(entry_free(entry));
 			continue;
 		}

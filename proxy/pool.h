@@ -33,5 +33,7 @@ bool pool_may_reuse(const struct pool *pool, const struct pool_key *key,
 /* A live connection that may be reused, returned owned, or -1. */
 int pool_take(struct pool *pool, const struct pool_key *key, const struct policy_verdict *verdict,
 	      struct addr *ret_addr);
+/* Is nothing under way on @fd? An end, an error or a byte would be. */
+bool pool_is_idle(int fd);
 /* Closes those of @exec. */
 void pool_drop(struct pool *pool, uint64_t exec);

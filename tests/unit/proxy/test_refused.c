@@ -260,6 +260,44 @@ START_TEST(promise_of_tls_refuses_clear_requests)
 }
 END_TEST
 
+/* A verdict that allows, and promises nothing that can be held, allows nothing. */
+START_TEST(unknown_promise_is_a_denial)
+{
+	static const char *const asks[] = { "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n",
+					    "CONNECT {a} HTTP/1.1\r\nHost: {a}\r\n\r\n" };
+	struct rig rig;
+	int client;
+
+	rig_init(&rig);
+	rig.promise = POLICY_UDP;
+	client = rig_connect(&rig, RIG_HTTP);
+	rig_send(&rig, client, asks[_i]);
+	rig_expect(&rig, client, "HTTP/1.1 403 Forbidden\r\nx-sallyport-reason: not_enforced\r\n");
+	ck_assert(rig_is_undialled(&rig));
+	ck_assert_int_eq(rig_report(&rig, 1)->verdict.reason, POLICY_NOT_ENFORCED);
+	rig_close(&rig, client);
+	rig_done(&rig);
+}
+END_TEST
+
+/* Nothing but an allow is an allow. */
+START_TEST(open_question_is_a_denial)
+{
+	struct rig rig;
+	int client;
+
+	rig_init(&rig);
+	client = rig_connect(&rig, RIG_HTTP);
+	rig_send(&rig, client, "GET http://{held}/ HTTP/1.1\r\nHost: {held}\r\n\r\n");
+	rig_settle(&rig);
+	rig_answer(&rig, POLICY_ASK, POLICY_RULE_ALLOW);
+	rig_expect(&rig, client, "HTTP/1.1 403 Forbidden\r\n");
+	ck_assert(rig_is_undialled(&rig));
+	rig_close(&rig, client);
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *test_refused(void)
 {
 	TCase *tcase = tcase_create("refused");
@@ -273,5 +311,7 @@ TCase *test_refused(void)
 	tcase_add_test(tcase, head_that_never_ends);
 	tcase_add_test(tcase, head_that_is_too_large);
 	tcase_add_test(tcase, promise_of_tls_refuses_clear_requests);
+	tcase_add_loop_test(tcase, unknown_promise_is_a_denial, 0, 2);
+	tcase_add_test(tcase, open_question_is_a_denial);
 	return tcase;
 }

@@ -1,6 +1,8 @@
 /* Servers that fail, and the idle connections to those that do not. */
 #include <string.h>
+#include <sys/socket.h>
 
+#include "base/fd.h"
 #include "proxy/limits.h"
 #include "tests/unit/proxy/rig.h"
 
@@ -170,6 +172,28 @@ START_TEST(stale_connection_is_retried_once)
 }
 END_TEST
 
+/* What cannot be sent twice does not go to a connection that has ended, however lately. */
+START_TEST(request_with_a_body_finds_a_live_connection)
+{
+	struct rig rig;
+	int client, server;
+
+	rig_init(&rig);
+	client = rig_connect(&rig, RIG_HTTP);
+	server = exchange_once(&rig, client);
+	auto_free char *post = rig_expand(&rig, POST_A);
+	ck_assert_int_gt(send(client, post, strlen(post), 0), 0);
+	for (int i = 0; i < _i; i++)
+		loop_step(rig.loop);
+	fd_close(server);
+	server = rig_accept(&rig);
+	rig_expect(&rig, server, "POST / HTTP/1.1\r\nHost: {a}\r\nContent-Length: 2\r\n\r\nab");
+	rig_close(&rig, client);
+	rig_close(&rig, server);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(request_with_a_body_is_never_sent_twice)
 {
 	struct rig rig;
@@ -277,6 +301,7 @@ TCase *test_upstream(void)
 	tcase_add_test(tcase, idle_connection_is_let_go);
 	tcase_add_test(tcase, other_promise_gets_no_pooled_connection);
 	tcase_add_test(tcase, stale_connection_is_retried_once);
+	tcase_add_loop_test(tcase, request_with_a_body_finds_a_live_connection, 0, 1);
 	tcase_add_test(tcase, request_with_a_body_is_never_sent_twice);
 	tcase_add_test(tcase, unasked_bytes_spoil_a_connection);
 	tcase_add_test(tcase, bytes_behind_an_answer_spoil_a_connection);
