@@ -1,7 +1,7 @@
 /* Several runs may append to one file. Whoever writes holds flock(2) on it from its first record to
  * its commit, and takes the chain up where the head says it stands. Records of a batch go out in
  * one write(2), then the head follows in one pwrite(2): a writer that dies between the two leaves
- * whole, chained records that the head does not know yet, which the next one adopts. */
+ * chained records that the head does not know yet, which the next one adopts. */
 #include "gateway/sinks/jsonl.h"
 
 #include <errno.h>

@@ -62,7 +62,9 @@ static int resume_check_last(int fd, struct digest *digest, const struct chain *
 	return 0;
 }
 
-/* Whole records that chain on: their writer died before its head did. */
+/* What a writer left that was killed before its head: whole records that chain on are taken over.
+ * Half a line at the end is cut off: write(2) may be torn by a signal between two pages, and nobody
+ * acted on what the head never knew. */
 static int resume_adopt(int fd, struct digest *digest, off_t size, struct chain *chain,
 			struct err *why)
 {
@@ -77,7 +79,9 @@ static int resume_adopt(int fd, struct digest *digest, off_t size, struct chain 
 		const char *end = memchr(at, '\n', (size_t)(tail + len - at));
 
 		if (!end)
-			return err_set(why, -EBADMSG, "its last record is not whole");
+			return ftruncate(fd, chain->size) < 0
+				       ? err_errno(why, errno, "half a line cannot be cut off it")
+				       : 0;
 		r = chain_check(chain, digest, at, (size_t)(end - at), why);
 		at = end + 1;
 	}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define HOST "https://a.test:443"
 
@@ -228,6 +229,26 @@ START_TEST(always_without_a_place_to_keep_it_grants_nothing)
 }
 END_TEST
 
+START_TEST(an_answer_that_cannot_be_remembered_settles_nothing)
+{
+	struct fixture_request first = { 0 };
+	size_t count;
+
+	fixture_open(NULL);
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	count = fixture.gw->grants.table.count;
+	fixture.gw->grants.table.count = GRANTS_MAX; /* as if */
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_EXEC), -ENOSPC);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ALWAYS), -ENOSPC);
+	fixture.gw->grants.table.count = count;
+	ck_assert_uint_eq(first.told, 0);
+	ck_assert_int_eq(access(fixture.answers, F_OK), -1);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_ONCE);
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_answers(void)
 {
 	Suite *suite = suite_create("answers");
@@ -243,6 +264,7 @@ Suite *suite_answers(void)
 	tcase_add_loop_test(tcase, what_is_no_answer_settles_nothing, 0,
 			    sizeof(no_answers) / sizeof(no_answers[0]));
 	tcase_add_loop_test(tcase, always_without_a_place_to_keep_it_grants_nothing, 0, 2);
+	tcase_add_test(tcase, an_answer_that_cannot_be_remembered_settles_nothing);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

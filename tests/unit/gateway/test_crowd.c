@@ -9,14 +9,19 @@
 #define HOST  "https://a.test:443"
 #define CROWD 10000
 
-static struct fixture_request *submit_many(size_t count)
+static struct fixture_request *submit_many_to(const char *destination, size_t count)
 {
 	struct fixture_request *requests = mem_new_array(count, sizeof(*requests));
 
 	for (size_t i = 0; i < count; i++)
-		fixture_submit(&requests[i], HOST, FIXTURE_EXEC + i % 2);
+		fixture_submit(&requests[i], destination, FIXTURE_EXEC + i % 2);
 	fixture_settle();
 	return requests;
+}
+
+static struct fixture_request *submit_many(size_t count)
+{
+	return submit_many_to(HOST, count);
 }
 
 START_TEST(ten_thousand_wait_on_one_question_and_are_released_together)
@@ -53,6 +58,28 @@ START_TEST(one_more_than_may_wait_is_overload)
 	gateway_client_free(fixture.client); /* all of them at once */
 	fixture.client = NULL;
 	ck_assert_uint_eq(fixture.approver.retracted, 1);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(one_more_than_may_wait_in_all_is_overload)
+{
+	struct fixture_request more = { 0 };
+
+	fixture_prepare(NULL);
+	fixture.config.audit_path = NULL;
+	fixture_start();
+	auto_free struct fixture_request *first = submit_many(GATEWAY_WAITERS_MAX);
+	auto_free struct fixture_request *second =
+		submit_many_to("https://b.test:443", GATEWAY_WAITING_MAX - GATEWAY_WAITERS_MAX);
+
+	ck_assert_uint_eq(first[0].told + second[0].told, 0);
+	fixture_ask(&more, "https://c.test:443", FIXTURE_EXEC);
+	fixture_expect(&more, POLICY_DENY, POLICY_OVERLOADED);
+	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0); /* the second */
+	more = (struct fixture_request){ 0 };
+	fixture_ask(&more, "https://c.test:443", FIXTURE_EXEC);
+	ck_assert_uint_eq(more.told, 0);
 	fixture_close();
 }
 END_TEST
@@ -147,6 +174,7 @@ Suite *suite_crowd(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, ten_thousand_wait_on_one_question_and_are_released_together);
 	tcase_add_test(tcase, one_more_than_may_wait_is_overload);
+	tcase_add_test(tcase, one_more_than_may_wait_in_all_is_overload);
 	tcase_add_test(tcase, one_more_than_may_be_open_is_overload);
 	tcase_add_test(tcase, more_commands_wait_than_are_shown);
 	tcase_add_test(tcase, news_of_a_crowd_is_told_once_a_turn);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/sinks/digest.h"
 
 #define RECORDS 10 /* start, two exec_starts, six decisions, end */
 
@@ -89,6 +90,29 @@ static void edit_number(void)
 {
 	*strstr(lines[4], ":5,") = '\n';
 	memcpy(strstr(lines[4], "\n5,"), ":6,", 3);
+}
+/* Edited, and its own hash made anew by somebody who has read the manual. */
+static void forge(size_t at, const char *from, char to)
+{
+	struct digest *digest = digest_new(NULL);
+	char *line = lines[at], hash[DIGEST_TEXT_MAX], prev[DIGEST_TEXT_MAX] = "";
+	size_t body = strlen(line) - 1 - 75;
+
+	*strstr(line, from) = to;
+	line[body] = '}';
+	memcpy(prev, line + body - 65, 64);
+	ck_assert_int_eq(digest_text(digest, prev, 64, line, body + 1, hash), 0);
+	line[body] = ',';
+	memcpy(line + strlen(line) - 67, hash, 64);
+	digest_free(digest);
+}
+static void forge_one(void)
+{
+	forge(4, "h1.test", 'x');
+}
+static void forge_last(void)
+{
+	forge(9, "7f3a", '8');
 }
 static void remove_at(size_t at)
 {
@@ -191,6 +215,8 @@ static const struct {
 	{ edit_last, 10, "edited" },
 	{ edit_own_hash, 5, "edited" },
 	{ edit_number, 5, "edited" },
+	{ forge_one, 6, "replaced" },
+	{ forge_last, 10, "head does not fit" },
 	{ remove_one, 5, "removed" },
 	{ remove_first, 1, "removed" },
 	{ remove_last, 10, "tail was cut: 1 more" },
@@ -246,10 +272,11 @@ static const struct {
 } continuations[] = {
 	{ nothing, true, POLICY_RULE_ALLOW },
 	{ edit_last, true, POLICY_AUDIT_FAILED },
+	{ forge_last, true, POLICY_AUDIT_FAILED },
 	{ remove_last, false, POLICY_NONE },
 	{ remove_all, false, POLICY_NONE },
 	{ cut_the_newline, false, POLICY_NONE },
-	{ add_half_a_line, true, POLICY_AUDIT_FAILED },
+	{ add_half_a_line, true, POLICY_RULE_ALLOW },
 	{ head_gone, false, POLICY_NONE },
 	{ head_noise, false, POLICY_NONE },
 	{ head_other_hash, true, POLICY_AUDIT_FAILED },
