@@ -1,8 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -261,6 +266,54 @@ START_TEST(include_refused)
 }
 END_TEST
 
+/* As under a container's filter that does not know openat2(2) yet. For this test's process only. */
+static void forbid_openat2(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = filter };
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static const struct {
+	const char *line, *words; /* NULL: read */
+} walks[] = {
+	{ "include \"team.policy\"", NULL },
+	{ "include \"sub/x.policy\"", NULL },
+	{ "include \"./sub//x.policy\"", NULL },
+	{ "include \"link.policy\"", "cannot open: a symbolic link that may not be followed" },
+	{ "include \"inner.policy\"", "cannot open: a symbolic link that may not be followed" },
+	{ "include \"out/outside.policy\"", "main.policy:1:9: error: cannot open" },
+	{ "include \"missing.policy\"", "cannot open: No such file" },
+	{ "include \"../outside.policy\"", "an include that leaves its folder" },
+};
+
+START_TEST(without_openat2_no_link_is_followed)
+{
+	write_file("outside.policy", "allow evil.test\n");
+	make_folder("in");
+	ck_assert_int_eq(chdir("in"), 0);
+	make_folder("sub");
+	write_file("team.policy", "allow a.test\n");
+	write_file("sub/x.policy", "allow a.test\n");
+	ck_assert_int_eq(symlink("../outside.policy", "link.policy"), 0);
+	ck_assert_int_eq(symlink("team.policy", "inner.policy"), 0);
+	ck_assert_int_eq(symlink("..", "out"), 0);
+	write_file("main.policy", walks[_i].line);
+	forbid_openat2();
+	if (walks[_i].words)
+		ck_assert_int_lt(load_main(walks[_i].words, NULL), 0);
+	else
+		ck_assert_int_eq(load_main(NULL, NULL), 0);
+}
+END_TEST
+
 START_TEST(includes_have_a_depth)
 {
 	char name[32], line[64];
@@ -330,6 +383,7 @@ TCase *files_cases(void)
 	tcase_add_test(cases, includes);
 	tcase_add_test(cases, errors_in_includes_have_their_own_place);
 	tcase_add_loop_test(cases, include_refused, 0, ARRAY_SIZE(escapes));
+	tcase_add_loop_test(cases, without_openat2_no_link_is_followed, 0, ARRAY_SIZE(walks));
 	tcase_add_test(cases, includes_have_a_depth);
 	tcase_add_test(cases, a_file_is_read_once);
 	tcase_add_test(cases, files_are_counted);

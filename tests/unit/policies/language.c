@@ -167,6 +167,19 @@ START_TEST(every_failing_expectation_is_said)
 }
 END_TEST
 
+/* An expectation that a broken line makes fail is not a second mistake. */
+START_TEST(expectations_wait_for_rules_that_can_be_read)
+{
+	struct policy *policy = policy_new();
+
+	ck_assert_int_ne(policy_load_text(policy, "<test>", "allow a..test\nexpect allow a.test\n"),
+			 0);
+	ck_assert_int_ne(policy_finish(policy), 0);
+	ck_assert_uint_eq(policy_error_count(policy), 1);
+	policy_free(policy);
+}
+END_TEST
+
 /* A hundred thousand names: the index grows, and every one is found, at both ends of a chain. */
 START_TEST(many_rules)
 {
@@ -206,6 +219,7 @@ TCase *language_cases(void)
 	tcase_add_loop_test(cases, defaults_of_two_files, 0, ARRAY_SIZE(defaults));
 	tcase_add_test(cases, expectations_hold_the_written_default);
 	tcase_add_test(cases, every_failing_expectation_is_said);
+	tcase_add_test(cases, expectations_wait_for_rules_that_can_be_read);
 	tcase_add_test(cases, many_rules);
 	return cases;
 }
