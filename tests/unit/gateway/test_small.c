@@ -124,6 +124,27 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 }
 END_TEST
 
+START_TEST(trips_tell_what_became_of_the_requests)
+{
+	struct fixture_request yes = { 0 }, no = { 0 };
+	const struct gateway_trip *trips;
+	size_t count = 0;
+
+	fixture_open("allow yes.test");
+	fixture.approver.is_attached = false;
+	fixture_ask(&yes, "https://yes.test:443", FIXTURE_EXEC);
+	fixture_ask(&no, "https://no.test:443", FIXTURE_EXEC);
+	trips = gateway_trips(fixture.gw, &count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_uint_eq(trips[0].allowed, 1);
+	ck_assert_str_eq(trips[1].dst.host, "no.test");
+	ck_assert_uint_eq(trips[1].unanswered, 1);
+	ck_assert_int_eq(trips[1].last_denial, POLICY_NO_APPROVER);
+	ck_assert_uint_eq(gateway_trips_others(fixture.gw)->allowed, 0);
+	fixture_close();
+}
+END_TEST
+
 static char runtime[64];
 
 static void runtime_open(void)
@@ -202,6 +223,7 @@ Suite *suite_small(void)
 			    sizeof(commands) / sizeof(commands[0]));
 	tcase_add_test(tcase, any_line_can_be_redacted);
 	tcase_add_test(tcase, trips_are_counted_per_destination_and_bounded);
+	tcase_add_test(tcase, trips_tell_what_became_of_the_requests);
 	tcase_add_test(tcase, the_control_folder_is_ours_alone);
 	tcase_add_loop_test(tcase, a_folder_that_is_not_ours_alone_is_refused, 0,
 			    sizeof(unfit) / sizeof(unfit[0]));
