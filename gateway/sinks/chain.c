@@ -34,13 +34,13 @@ void chain_begin(struct chain *chain)
 	chain->hash[HASH_LEN] = '\0';
 }
 
-ssize_t chain_seal(struct chain *chain, struct digest *digest, char *line, size_t len)
+ssize_t chain_seal(struct chain *chain, char *line, size_t len)
 {
 	char hash[DIGEST_TEXT_MAX];
 
 	if (len + strlen(HASH_OPENING) + HASH_LEN + strlen(CLOSING) > CHAIN_LINE_MAX)
 		return -E2BIG;
-	int r = digest_text(digest, chain->hash, HASH_LEN, line, len, hash);
+	int r = digest_text(chain->hash, HASH_LEN, line, len, hash);
 
 	if (r < 0)
 		return r;
@@ -87,8 +87,8 @@ static int chain_read_seq(const char *line, size_t len, uint64_t *ret_seq)
 	return text_to_u64(line + skip, digits, UINT64_MAX, ret_seq) < 0 ? -EBADMSG : 0;
 }
 
-int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *ret_seq,
-	       char ret_prev[DIGEST_TEXT_MAX], char ret_hash[DIGEST_TEXT_MAX], struct err *why)
+int chain_read(const char *line, size_t len, uint64_t *ret_seq, char ret_prev[DIGEST_TEXT_MAX],
+	       char ret_hash[DIGEST_TEXT_MAX], struct err *why)
 {
 	char hash[DIGEST_TEXT_MAX], body[CHAIN_LINE_MAX];
 
@@ -101,7 +101,7 @@ int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *re
 		return err_set(why, -EBADMSG, "this is not an audit record");
 	memcpy(body, line, (size_t)(cut - line));
 	body[cut - line] = '}';
-	int r = digest_text(digest, ret_prev, HASH_LEN, body, (size_t)(cut - line) + 1, hash);
+	int r = digest_text(ret_prev, HASH_LEN, body, (size_t)(cut - line) + 1, hash);
 
 	if (r < 0)
 		return err_set(why, r, "the hash function failed");
@@ -110,12 +110,11 @@ int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *re
 	return 0;
 }
 
-int chain_check(struct chain *chain, struct digest *digest, const char *line, size_t len,
-		struct err *why)
+int chain_check(struct chain *chain, const char *line, size_t len, struct err *why)
 {
 	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
 	uint64_t seq, want = chain->seq + 1;
-	int r = chain_read(digest, line, len, &seq, prev, hash, why);
+	int r = chain_read(line, len, &seq, prev, hash, why);
 
 	if (r < 0)
 		return r;

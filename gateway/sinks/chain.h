@@ -26,16 +26,15 @@ void chain_begin(struct chain *chain);
 /* Completes a record: @line holds @len bytes of a JSON object that ends in ,"prev":"HASH"} and has
  * room for CHAIN_LINE_MAX; the hash member and the newline are added and @chain moves on. The new
  * length, or -errno. */
-ssize_t chain_seal(struct chain *chain, struct digest *digest, char *line, size_t len);
+ssize_t chain_seal(struct chain *chain, char *line, size_t len);
 
 /* Is @line (without its newline) the next record of @chain? 0 and @chain moves on, or -EBADMSG with
  * words that fit after "FILE:LINE: ". */
-int chain_check(struct chain *chain, struct digest *digest, const char *line, size_t len,
-		struct err *why);
+int chain_check(struct chain *chain, const char *line, size_t len, struct err *why);
 /* The record itself, wherever it stands: its own hash fits. Fills in its number, its predecessor's
  * hash and its own. */
-int chain_read(struct digest *digest, const char *line, size_t len, uint64_t *ret_seq,
-	       char ret_prev[DIGEST_TEXT_MAX], char ret_hash[DIGEST_TEXT_MAX], struct err *why);
+int chain_read(const char *line, size_t len, uint64_t *ret_seq, char ret_prev[DIGEST_TEXT_MAX],
+	       char ret_hash[DIGEST_TEXT_MAX], struct err *why);
 
 /* "FILE.head". Returned owned. */
 char *chain_head_path(const char *path);

@@ -26,9 +26,8 @@
 struct jsonl {
 	char *path;
 	int fd, head_fd;
-	struct digest *digest; /* NULL until the first record */
-	struct chain chain;    /* as in the file, while locked */
-	struct chain next;     /* with the batch */
+	struct chain chain; /* as in the file, while locked */
+	struct chain next;  /* with the batch */
 	bool is_locked;
 	bool has_resumed; /* the file's last record was checked, once */
 	char *batch;
@@ -109,7 +108,6 @@ static void jsonl_close(struct sink *sink)
 	if (!self)
 		return;
 	jsonl_unlock(self);
-	digest_free(self->digest);
 	fd_close(self->fd);
 	fd_close(self->head_fd);
 	free(self->batch);
@@ -156,18 +154,12 @@ static int jsonl_resume(struct jsonl *self, struct err *why)
 	struct err found = { 0 };
 	int r = 0;
 
-	if (!self->digest)
-		self->digest = digest_new(why);
-	if (!self->digest)
-		return -ENOSYS;
 	if (fstat(self->fd, &file) < 0)
 		return err_errno(why, errno, "cannot look at %s", self->path);
 	if (!self->has_resumed)
-		r = resume_first(self->fd, self->head_fd, self->digest, file.st_size, &self->chain,
-				 &found);
+		r = resume_first(self->fd, self->head_fd, file.st_size, &self->chain, &found);
 	else if (file.st_size != self->chain.size)
-		r = resume_again(self->fd, self->head_fd, self->digest, file.st_size, &self->chain,
-				 &found);
+		r = resume_again(self->fd, self->head_fd, file.st_size, &self->chain, &found);
 	if (r < 0)
 		return err_set(why, r, "%s cannot be continued: %s: " ADVICE, self->path,
 			       found.text, self->path, self->path);
@@ -210,7 +202,7 @@ static int jsonl_write(struct sink *sink, const struct sink_record *record, stru
 		record_line(record, self->next.seq + 1, self->next.hash, line, CHAIN_LINE_MAX);
 
 	if (len >= 0)
-		len = chain_seal(&self->next, self->digest, line, (size_t)len);
+		len = chain_seal(&self->next, line, (size_t)len);
 	if (len < 0)
 		return err_set(why, (int)len, "an audit record cannot be made");
 	self->batch_len += (size_t)len;

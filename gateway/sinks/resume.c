@@ -29,8 +29,7 @@ static int resume_read(int fd, char *bytes, size_t len, off_t at, struct err *wh
 }
 
 /* The record that ends at the head's size must be the one the head speaks of. */
-static int resume_check_last(int fd, struct digest *digest, const struct chain *head,
-			     struct err *why)
+static int resume_check_last(int fd, const struct chain *head, struct err *why)
 {
 	size_t len = head->size < CHAIN_LINE_MAX ? (size_t)head->size : CHAIN_LINE_MAX;
 	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
@@ -54,7 +53,7 @@ static int resume_check_last(int fd, struct digest *digest, const struct chain *
 	const char *before = len > 1 ? memrchr(tail, '\n', len - 1) : NULL;
 	const char *line = before ? before + 1 : tail;
 
-	r = chain_read(digest, line, (size_t)(tail + len - 1 - line), &seq, prev, hash, why);
+	r = chain_read(line, (size_t)(tail + len - 1 - line), &seq, prev, hash, why);
 	if (r < 0)
 		return err_prefix(why, r, "its last record");
 	if (seq != head->seq || strcmp(hash, head->hash) != 0)
@@ -65,8 +64,7 @@ static int resume_check_last(int fd, struct digest *digest, const struct chain *
 /* What a writer left that was killed before its head: whole records that chain on are taken over.
  * Half a line at the end is cut off: write(2) may be torn by a signal between two pages, and nobody
  * acted on what the head never knew. */
-static int resume_adopt(int fd, struct digest *digest, off_t size, struct chain *chain,
-			struct err *why)
+static int resume_adopt(int fd, off_t size, struct chain *chain, struct err *why)
 {
 	size_t len = (size_t)(size - chain->size);
 
@@ -82,7 +80,7 @@ static int resume_adopt(int fd, struct digest *digest, off_t size, struct chain 
 			return ftruncate(fd, chain->size) < 0
 				       ? err_errno(why, errno, "half a line cannot be cut off it")
 				       : 0;
-		r = chain_check(chain, digest, at, (size_t)(end - at), why);
+		r = chain_check(chain, at, (size_t)(end - at), why);
 		at = end + 1;
 	}
 	return r;
@@ -99,23 +97,21 @@ static int resume_head(int head_fd, off_t size, struct chain *ret, struct err *w
 	return 0;
 }
 
-int resume_first(int fd, int head_fd, struct digest *digest, off_t size, struct chain *ret,
-		 struct err *why)
+int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err *why)
 {
 	struct chain chain;
 	int r = resume_head(head_fd, size, &chain, why);
 
 	if (r == 0)
-		r = resume_check_last(fd, digest, &chain, why);
+		r = resume_check_last(fd, &chain, why);
 	if (r == 0 && size > chain.size)
-		r = resume_adopt(fd, digest, size, &chain, why);
+		r = resume_adopt(fd, size, &chain, why);
 	if (r == 0)
 		*ret = chain;
 	return r;
 }
 
-int resume_again(int fd, int head_fd, struct digest *digest, off_t size, struct chain *chain,
-		 struct err *why)
+int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why)
 {
 	struct chain now;
 	int r = resume_head(head_fd, size, &now, why);
@@ -125,7 +121,7 @@ int resume_again(int fd, int head_fd, struct digest *digest, off_t size, struct 
 	if (now.size < chain->size || now.seq < chain->seq)
 		return err_set(why, -EBADMSG, "it went backwards since the last record");
 	if (size > now.size)
-		r = resume_adopt(fd, digest, size, &now, why);
+		r = resume_adopt(fd, size, &now, why);
 	if (r == 0)
 		*chain = now;
 	return r;
