@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""escapes: the hostile program inside, one case a run, as root and as an ordinary user. What it says is checked, and so is what
+arrived outside.
+
+usage: escapes.py SALLYPORT HOSTILE [CASE...]"""
+import errno
+import fcntl
+import os
+import pathlib
+import pty
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+from harness import NO_SANDBOX, SKIP, Failed, Skip, descendants, main, must, nothing_left, wait_for
+from outside import Outside
+
+GATE_PORTS = ("61128", "61080")  # exec/exec.h
+
+
+def verdict(done, err=False):
+    """Judges what the hostile program said."""
+    said = (done.stderr if err else done.stdout).decode(errors="replace").strip()
+    other = (done.stdout if err else done.stderr).decode(errors="replace").strip()
+    if done.returncode == SKIP and said.startswith("skipped: "):
+        raise Skip(said[len("skipped: "):])
+    must(done.returncode == 0 and said.startswith("held: "), f"exit {done.returncode}: {said} {other}")
+
+
+def hostile(world, user, *words, **how):
+    verdict(world.run(user, [world.hostile, *words], **how))
+
+
+def plain(name, *words):
+    """A case that needs nothing but the program."""
+    return name, lambda world, user: hostile(world, user, name, *words)
+
+
+def direct(world, user):
+    with Outside() as outside:
+        pairs = outside.inet()
+        must(outside.is_reached(socket.AF_INET, ("127.0.0.1", int(pairs[1]))), "the listener outside cannot be reached at all")
+        hostile(world, user, "direct", *pairs, timeout=180)
+        must(not outside.seen, "outside saw", outside.seen)
+
+
+def unix_paths(world, user):
+    with Outside() as outside:
+        folders = [user.outside, user.work, pathlib.Path("/tmp"), user.base]
+        if os.access("/run", os.W_OK):
+            folders.append(pathlib.Path("/run"))
+        if os.access("/dev/shm", os.W_OK):
+            folders.append(pathlib.Path("/dev/shm"))
+        paths = []
+        for folder in folders:
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+                paths.append(outside.unix(str(folder / f"sp-{os.getpid()}-{user.name}-{int(kind)}"), kind))
+        must(outside.is_reached(socket.AF_UNIX, paths[0]), "the socket outside cannot be reached at all")
+        # By other names, too.
+        link = user.work / "link"
+        link.symlink_to(user.outside)
+        hostile(world, user, "unix-paths", *paths, *(link / pathlib.Path(path).name for path in paths[:3]),
+                *("/proc/self/root" + path for path in paths[:3]))
+        must(not outside.seen, "outside saw", outside.seen)
+
+
+def unix_abstract(world, user):
+    with Outside() as outside:
+        names = []
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            name = f"sp-{os.getpid()}-{user.name}-{int(kind)}"
+            outside.unix("\0" + name, kind)
+            names.append(name)
+        must(outside.is_reached(socket.AF_UNIX, "\0" + names[0]), "the socket outside cannot be reached at all")
+        hostile(world, user, "unix-abstract", *names)
+        must(not outside.seen, "outside saw", outside.seen)
+
+
+def write_outside(world, user):
+    hostile(world, user, "write-outside", user.outside, user.base, user.home, "/var/tmp")
+
+
+def look(path):
+    what = os.stat(path)
+    return (what.st_ino, what.st_mode, what.st_uid, what.st_size, what.st_mtime_ns, what.st_ctime_ns, what.st_nlink,
+            pathlib.Path(path).read_bytes())
+
+
+def change(world, user):
+    path = user.file(user.outside / "file")
+    before = look(path)
+    hostile(world, user, "change", path, world.hostile)
+    must(look(path) == before, "the file has changed")
+
+
+def protected(world, user):
+    """Policy and audit below the working directory: neither they nor the folders above them can be changed or moved."""
+    policy = user.file(user.work / "conf" / "deep" / "policy", "version 1\ndeny example.org\n")
+    audit = user.work / "log" / "deep" / "audit.jsonl"
+    user.file(audit.parent / "other")
+    before = look(policy)
+    options = ["--policy", policy, "--audit", audit]
+    world.run(user, ["true"], options)  # the audit log is there from now on
+    hostile(world, user, "parent-rename", policy, audit, f"{audit}.head", options=options)
+    must(look(policy) == before, "the policy has changed")
+    checked = subprocess.run([str(world.sallyport), "audit", "verify", str(audit)], capture_output=True, **user.ids(),
+                             env=user.environment())
+    must(checked.returncode == 0, "the audit log does not verify:", checked.stdout, checked.stderr)
+
+
+def places(user, home):
+    """Where the gate keeps what nobody inside may see."""
+    return [home / ".config/sallyport", home / ".local/state/sallyport", user.runtime / "sallyport"]
+
+
+def hidden(world, user):
+    for path in places(user, user.home)[:2]:
+        user.file(path / "policy", "version 1\n")
+    paths = places(user, user.home)
+    hostile(world, user, "hidden", *paths, *(path / "policy" for path in paths[:2]))
+    # There is a control socket while a command runs, or it would be easy to hide.
+    process = world.start(user, ["sleep", "60"], stdout=subprocess.DEVNULL)
+    try:
+        must(wait_for(lambda: any(path.is_socket() for path in paths[2].iterdir())), "there is no control socket")
+        sockets = [path for path in paths[2].iterdir() if path.is_socket()]
+        hostile(world, user, "unix-paths", *sockets)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def hidden_below_home(world, user):
+    """The working directory is the home directory: what is hidden is inside what is writable."""
+    env = {"HOME": str(user.work)}
+    paths = places(user, user.work)[:2]
+    for path in paths:
+        user.file(path / "policy", "version 1\n")
+    hostile(world, user, "hidden", *paths, *(path / "policy" for path in paths), env=env)
+    hostile(world, user, "parent-rename", *(path / "policy" for path in paths), env=env)
+    for path in paths:
+        must((path / "policy").read_text() == "version 1\n", "the policy has changed")
+
+
+def absent(world, user):
+    made = []
+    try:
+        for folder in ("/tmp", "/run", "/dev/shm"):
+            if os.access(folder, os.W_OK):
+                handle, path = tempfile.mkstemp(dir=folder)
+                os.close(handle)
+                os.chmod(path, 0o644)
+                made.append(path)
+        hostile(world, user, "absent", *made)
+    finally:
+        for path in made:
+            os.unlink(path)
+
+
+def stdin_again(world, user):
+    path = user.file(user.outside / "stdin")
+    before = look(path)
+    with open(path, "rb") as stdin:
+        hostile(world, user, "stdin-again", stdin=stdin)
+    with open(path, "r+b") as stdin:  # opened for both: what is at fault is the view, not the mode
+        done = world.run(user, [world.hostile, "stdin-again"], stdin=stdin)
+    must(done.returncode in (0, NO_SANDBOX), done.stdout, done.stderr)
+    must(look(path)[:6] == before[:6] and look(path)[7] == before[7], "the file has changed")
+
+
+def stdout_again(world, user):
+    path = user.file(user.outside / "stdout")
+    with open(path, "ab") as stdout:
+        verdict(world.run(user, [world.hostile, "stdout-again"], stdout=stdout), err=True)
+    must(path.read_text() == "content\n", "the file has changed")
+
+
+def stdin_directory(world, user):
+    handle = os.open(user.outside, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        done = world.run(user, [world.hostile, "stdin-again"], stdin=handle)
+    finally:
+        os.close(handle)
+    must(done.returncode == NO_SANDBOX and not done.stdout and b"directory" in done.stderr,
+         f"exit {done.returncode}", done.stdout, done.stderr)
+
+
+def stdin_connection(world, user):
+    """A connection of the host's on a standard descriptor is a way out of its own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        with socket.create_connection(listener.getsockname()) as connection:
+            done = world.run(user, [world.hostile, "stdin-again"], stdin=connection)
+    must(done.returncode == NO_SANDBOX and not done.stdout, f"exit {done.returncode}", done.stdout, done.stderr)
+
+
+def inherited(world, user):
+    file = os.open(user.outside, os.O_RDONLY)
+    pair = socket.socketpair()
+    numbers = []
+    try:
+        for number in (3, 16, 255, 1000):
+            numbers.append(fcntl.fcntl(file if number % 2 else pair[0].fileno(), fcntl.F_DUPFD, number))
+        hostile(world, user, "inherited", pass_fds=numbers)
+    finally:
+        os.close(file)
+        for number in numbers:
+            os.close(number)
+        for end in pair:
+            end.close()
+
+
+def outside_processes(world, user):
+    neighbour = subprocess.Popen(["sleep", "60"], **user.ids())
+    try:
+        hostile(world, user, "outside-processes", os.getpid(), os.getppid(), neighbour.pid)
+        must(neighbour.poll() is None, "a process outside has ended")
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+
+
+def set_uid(world, user):
+    if os.geteuid() != 0:
+        raise Skip("only root can make set-uid programs")
+    other = 0 if user.uid else 61235
+    programs = []
+    for name, uid, mode in (("set-uid", other, 0o4755), ("set-gid", other, 0o2755), ("both", other, 0o6755)):
+        path = user.outside / name
+        path.write_bytes(world.hostile.read_bytes())
+        os.chown(path, uid, uid)
+        path.chmod(mode)
+        programs.append(path)
+    capable = user.outside / "capable"
+    capable.write_bytes(world.hostile.read_bytes())
+    capable.chmod(0o755)
+    try:  # VFS_CAP_REVISION_2 with the effective bit, everything permitted
+        os.setxattr(capable, "security.capability", struct.pack("<IIIII", 0x02000001, 0xffffffff, 0, 0x1ff, 0))
+        programs.append(capable)
+    except OSError as error:
+        must(error.errno == errno.ENOTSUP, error)
+    hostile(world, user, "set-uid", *programs)
+
+
+def environment(world, user):
+    names = ["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "TMUX", "TMUX_PANE", "STY",
+             "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "NOTIFY_SOCKET", "LISTEN_FDS", "LOCALDOMAIN", "RES_OPTIONS",
+             "HOSTALIASES", "LD_LIBRARY_PATH", "SALLYPORT_TOKEN", "foo_proxy"]
+    env = {name: "/secret" for name in names}
+    # Set for the host, so that what is seen inside has been taken away or replaced.
+    env.update(http_proxy="http://user:secret@127.0.0.1:3128", NO_PROXY="*", no_proxy="*")
+    hostile(world, user, "environment", *names, "XDG_RUNTIME_DIR", env=env)
+    said = world.run(user, ["env"], env=env).stdout.decode()
+    lines = said.splitlines()
+    must("secret" not in said, said)
+    must("http_proxy=http://127.0.0.1:61128" in lines and "NO_PROXY=" in lines and "no_proxy=" in lines, said)
+
+
+def terminal(world, user):
+    """On a terminal of its own: what it types reaches nobody."""
+    master, slave = pty.openpty()
+    if os.geteuid() == 0:
+        os.fchown(slave, user.uid, -1)
+    attributes = termios.tcgetattr(slave)
+    attributes[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+    try:
+        process = world.start(user, [world.hostile, "terminal"], stdin=slave, stdout=slave, stderr=slave,
+                              start_new_session=True)
+        said = b""
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        must(process.poll() is not None, "did not end")
+        os.set_blocking(master, False)
+        try:
+            while chunk := os.read(master, 4096):
+                said += chunk
+        except OSError:
+            pass
+        verdict(subprocess.CompletedProcess([], process.returncode, said, b""))
+        os.set_blocking(slave, False)
+        try:
+            typed = os.read(slave, 100)
+        except BlockingIOError:
+            typed = b""
+        must(not typed, "something was typed into the terminal:", typed)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def no_terminal(world, user):
+    """Started from a terminal, but with none of its descriptors."""
+    master, slave = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    try:
+        hostile(world, user, "no-terminal", preexec_fn=take_terminal, pass_fds=[slave])
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def fifos(world, user):
+    path = user.outside / "fifo"
+    os.mkfifo(path, 0o666)
+    path.chmod(0o666)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        hostile(world, user, "fifos", path)
+        must(not os.read(reader, 100), "something was written into the FIFO")
+    finally:
+        os.close(reader)
+
+
+def devices(world, user):
+    """Nodes of the host's, outside /dev: memory, null."""
+    nodes = []
+    if os.geteuid() == 0:
+        for number, minor in enumerate((1, 3)):
+            path = user.outside / f"node{number}"
+            try:
+                os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+                path.chmod(0o666)
+                nodes.append(path)
+            except PermissionError:
+                pass  # in a container nobody can make them
+    hostile(world, user, "devices", *nodes)
+
+
+def trace_me(world, user):
+    done = world.run(user, [world.hostile, "trace-me"])
+    must(done.returncode == 5, f"exit {done.returncode}, not 5: {done.stderr}")
+
+
+def daemon_stays(world, user):
+    before = set(descendants())
+    started = time.monotonic()
+    # Its output is a pipe that the daemon holds too: if it lived, this would take its 30 seconds.
+    hostile(world, user, "daemon-stays", 30)
+    must(time.monotonic() - started < 20, "the end was not seen while a daemon held the output")
+    left = nothing_left(but=before)
+    must(not left, "left:", left)
+
+
+cases = [
+    ("direct", direct),
+    plain("raw"),
+    plain("families"),
+    plain("netlink"),
+    plain("interfaces"),
+    plain("gate-ports", *GATE_PORTS),
+    ("unix-paths", unix_paths),
+    ("unix-abstract", unix_abstract),
+    plain("io-uring"),
+    plain("new-namespaces"),
+    plain("enter-namespaces"),
+    plain("mounts"),
+    plain("surface"),
+    plain("personalities"),
+    plain("other-tables"),
+    plain("own-filter"),
+    plain("traced-call"),
+    plain("read-init"),
+    plain("trace-init"),
+    plain("kill-init"),
+    ("trace-me", trace_me),
+    ("outside-processes", outside_processes),
+    ("inherited", inherited),
+    plain("capabilities"),
+    ("set-uid", set_uid),
+    plain("other-ids"),
+    ("terminal", terminal),
+    ("no-terminal", no_terminal),
+    ("daemon-stays", daemon_stays),
+    ("environment", environment),
+    ("write-outside", write_outside),
+    ("change", change),
+    ("protected", protected),
+    ("hidden", hidden),
+    ("hidden-below-home", hidden_below_home),
+    ("absent", absent),
+    plain("kernel-files"),
+    ("devices", devices),
+    ("fifos", fifos),
+    ("stdin-again", stdin_again),
+    ("stdout-again", stdout_again),
+    ("stdin-directory", stdin_directory),
+    ("stdin-connection", stdin_connection),
+]
+
+if __name__ == "__main__":
+    sys.exit(main(cases, 2))
