@@ -265,25 +265,34 @@ static void watch_signals(struct run *run)
 		event_add(&run->signals[i], NULL);
 	}
 	run->has_signals = true;
+	/* A full file or a reader that left is an error of the write, not the end of the gate. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 }
 
-static void end_worker(struct run *run)
+/* It has reported all it had; gone already is fine. Dying takes it as long as our own farewell, so
+ * the one overlaps the other. */
+static void kill_worker(const struct run *run)
 {
-	if (run->worker <= 0)
-		return;
-	(void)kill(run->worker, SIGKILL); /* it has reported all it had; gone already is fine */
-	while (waitpid(run->worker, NULL, 0) < 0 && errno == EINTR)
+	if (run->worker > 0)
+		(void)kill(run->worker, SIGKILL);
+}
+
+static void reap_worker(struct run *run)
+{
+	while (run->worker > 0 && waitpid(run->worker, NULL, 0) < 0 && errno == EINTR)
 		;
 	run->worker = 0;
 }
 
 static void run_done(struct run *run)
 {
+	kill_worker(run);
 	exec_free(run->exec);
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
 	gateway_free(run->gateway);
-	end_worker(run);
+	reap_worker(run);
 	loop_free(run->loop);
 	fd_close(run->worker_socket);
 	fd_close(run->tty);

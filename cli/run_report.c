@@ -37,7 +37,13 @@ static void print_trip(const struct gateway_trip *trip)
 static void print_text(const struct run_summary *summary, const struct gateway_trip *trips,
 		       size_t count)
 {
-	struct totals sum = { 0 };
+	const struct gateway_trip *others = gateway_trips_others(summary->gateway);
+	struct totals sum = {
+		.denied = others->denied,
+		.unanswered = others->unanswered,
+		.bytes_up = others->bytes_up,
+		.bytes_down = others->bytes_down,
+	};
 	char up[32], down[32];
 
 	if (count == 0)
@@ -57,6 +63,11 @@ static void print_text(const struct run_summary *summary, const struct gateway_t
 		      sum.unanswered);
 	for (size_t i = 0; i < count; i++)
 		print_trip(&trips[i]);
+	if (others->allowed + others->denied + others->unanswered > 0)
+		(void)fprintf(stderr,
+			      "  and more destinations than are listed: %" PRIu64
+			      " allowed, %" PRIu64 " denied, %" PRIu64 " unanswered\n",
+			      others->allowed, others->denied, others->unanswered);
 }
 
 static json_t *trip_json(const struct gateway_trip *trip)
