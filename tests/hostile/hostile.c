@@ -26,6 +26,8 @@ static struct {
 } verdict = { .fd = STDOUT_FILENO };
 
 static _Noreturn void end(int status, const char *word, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+static _Noreturn void end(int status, const char *word, const char *format, va_list args)
 {
 	char text[1024], line[1100];
 
@@ -54,6 +56,7 @@ void hostile_skip(const char *format, ...)
 	end(77, "skipped", format, args);
 }
 
+static _Noreturn void all_held(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static _Noreturn void all_held(const char *format, ...)
 {
 	va_list args;

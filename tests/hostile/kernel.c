@@ -122,50 +122,50 @@ static void mounts(char **args)
 	close(here);
 }
 
+static const struct {
+	const char *name;
+	long number;
+} calls[] = {
+	{ "bpf", SYS_bpf },
+	{ "perf_event_open", SYS_perf_event_open },
+	{ "userfaultfd", SYS_userfaultfd },
+	{ "add_key", SYS_add_key },
+	{ "request_key", SYS_request_key },
+	{ "keyctl", SYS_keyctl },
+	{ "kexec_load", SYS_kexec_load },
+	{ "kexec_file_load", SYS_kexec_file_load },
+	{ "init_module", SYS_init_module },
+	{ "finit_module", SYS_finit_module },
+	{ "delete_module", SYS_delete_module },
+	{ "swapon", SYS_swapon },
+	{ "swapoff", SYS_swapoff },
+	{ "reboot", SYS_reboot },
+	{ "acct", SYS_acct },
+	{ "syslog", SYS_syslog },
+	{ "quotactl", SYS_quotactl },
+	{ "quotactl_fd", SYS_quotactl_fd },
+	{ "open_by_handle_at", SYS_open_by_handle_at },
+	{ "settimeofday", SYS_settimeofday },
+	{ "clock_settime", SYS_clock_settime },
+	{ "vhangup", SYS_vhangup },
+	{ "fanotify_init", SYS_fanotify_init },
+	{ "pidfd_getfd", SYS_pidfd_getfd },
+	{ "kcmp", SYS_kcmp },
+	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "process_vm_writev", SYS_process_vm_writev },
+	{ "process_madvise", SYS_process_madvise },
+	{ "sethostname", SYS_sethostname },
+	{ "setdomainname", SYS_setdomainname },
+#ifdef SYS_iopl
+	{ "iopl", SYS_iopl },
+	{ "ioperm", SYS_ioperm },
+	{ "modify_ldt", SYS_modify_ldt },
+#endif
+};
+
 /* K21, E: calls no command needs. The arguments are such that none would do harm. */
 static void surface(char **args)
 {
-	static const struct {
-		const char *name;
-		long number;
-	} calls[] = {
-		{ "bpf", SYS_bpf },
-		{ "perf_event_open", SYS_perf_event_open },
-		{ "userfaultfd", SYS_userfaultfd },
-		{ "add_key", SYS_add_key },
-		{ "request_key", SYS_request_key },
-		{ "keyctl", SYS_keyctl },
-		{ "kexec_load", SYS_kexec_load },
-		{ "kexec_file_load", SYS_kexec_file_load },
-		{ "init_module", SYS_init_module },
-		{ "finit_module", SYS_finit_module },
-		{ "delete_module", SYS_delete_module },
-		{ "swapon", SYS_swapon },
-		{ "swapoff", SYS_swapoff },
-		{ "reboot", SYS_reboot },
-		{ "acct", SYS_acct },
-		{ "syslog", SYS_syslog },
-		{ "quotactl", SYS_quotactl },
-		{ "quotactl_fd", SYS_quotactl_fd },
-		{ "open_by_handle_at", SYS_open_by_handle_at },
-		{ "settimeofday", SYS_settimeofday },
-		{ "clock_settime", SYS_clock_settime },
-		{ "vhangup", SYS_vhangup },
-		{ "fanotify_init", SYS_fanotify_init },
-		{ "pidfd_getfd", SYS_pidfd_getfd },
-		{ "kcmp", SYS_kcmp },
-		{ "process_vm_readv", SYS_process_vm_readv },
-		{ "process_vm_writev", SYS_process_vm_writev },
-		{ "process_madvise", SYS_process_madvise },
-		{ "sethostname", SYS_sethostname },
-		{ "setdomainname", SYS_setdomainname },
-#ifdef SYS_iopl
-		{ "iopl", SYS_iopl },
-		{ "ioperm", SYS_ioperm },
-		{ "modify_ldt", SYS_modify_ldt },
-#endif
-	};
-
 	for (size_t i = 0; i < LENGTH(calls); i++)
 		hostile_try_error(calls[i].name,
 				  syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L, -1L), EPERM);

@@ -20,41 +20,42 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+static const char *const init_parts[] = {
+	"mem",
+	"environ",
+	"maps",
+	"smaps",
+	"auxv",
+	"stack",
+	"syscall",
+	"pagemap",
+	"exe",
+	"root",
+	"cwd",
+	"fd",
+	"fdinfo",
+	"ns/net",
+	"ns/user",
+	"map_files",
+	"io",
+	"timers",
+	"root/etc/passwd",
+	"cwd/.",
+	"fd/0",
+	"fd/3",
+	"task/1/mem",
+	"task/1/environ",
+};
+
 /* K13, K25: the sandbox's init has our ids, and is still not ours to look into. */
 static void read_init(char **args)
 {
-	static const char *const parts[] = {
-		"mem",
-		"environ",
-		"maps",
-		"smaps",
-		"auxv",
-		"stack",
-		"syscall",
-		"pagemap",
-		"exe",
-		"root",
-		"cwd",
-		"fd",
-		"fdinfo",
-		"ns/net",
-		"ns/user",
-		"map_files",
-		"io",
-		"timers",
-		"root/etc/passwd",
-		"cwd/.",
-		"fd/0",
-		"fd/3",
-		"task/1/mem",
-		"task/1/environ",
-	};
 	char path[64], byte;
 	struct iovec local = { .iov_base = &byte, .iov_len = 1 },
 		     remote = { .iov_base = &byte, .iov_len = 1 };
 
-	for (size_t i = 0; i < LENGTH(parts); i++) {
-		snprintf(path, sizeof(path), "/proc/1/%s", parts[i]);
+	for (size_t i = 0; i < LENGTH(init_parts); i++) {
+		snprintf(path, sizeof(path), "/proc/1/%s", init_parts[i]);
 
 		int fd = open(path, O_RDONLY);
 
@@ -310,8 +311,8 @@ static void daemon_stays(char **args)
 			setsid();
 			(void)signal(SIGHUP, SIG_IGN);
 			(void)signal(SIGTERM, SIG_IGN);
-			for (unsigned int left =
-				     (unsigned int)atol(args[0] != NULL ? args[0] : "30");
+			for (unsigned int left = (unsigned int)strtoul(
+				     args[0] != NULL ? args[0] : "30", NULL, 10);
 			     left > 0;)
 				left = sleep(left);
 			_exit(0);
