@@ -54,7 +54,6 @@ struct control_client {
 struct control_client *control_client_new(struct approver *server, int fd,
 					  const struct control_peer *peer);
 void control_client_free(struct control_client *client);
-void control_client_close(struct control_client *client);
 /* Borrows @message; NULL (it could not be built) closes. */
 void control_client_send(struct control_client *client, const json_t *message);
 /* From now on it is told of every event, and waits as long as it likes. */

@@ -11,7 +11,7 @@
 
 #define CLIENT_READ_BYTES 16384
 
-void control_client_close(struct control_client *client)
+static void client_close(struct control_client *client)
 {
 	if (client->is_closed)
 		return;
@@ -24,7 +24,7 @@ void control_client_close(struct control_client *client)
 
 static void client_expired(void *arg)
 {
-	control_client_close(arg);
+	client_close(arg);
 }
 
 static void client_rest(struct control_client *client)
@@ -40,7 +40,7 @@ static void client_flush(struct control_client *client)
 		struct evbuffer_iovec chunk;
 
 		if (evbuffer_peek(client->out, -1, NULL, &chunk, 1) < 1)
-			return control_client_close(client);
+			return client_close(client);
 		ssize_t sent = send(client->fd, chunk.iov_base, chunk.iov_len,
 				    MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EINTR)
@@ -50,7 +50,7 @@ static void client_flush(struct control_client *client)
 			return;
 		}
 		if (sent < 0)
-			return control_client_close(client);
+			return client_close(client);
 		evbuffer_drain(client->out, (size_t)sent);
 	}
 }
@@ -65,10 +65,10 @@ void control_client_send(struct control_client *client, const json_t *message)
 		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	if (!text || evbuffer_add(client->out, text, strlen(text)) < 0 ||
 	    evbuffer_add(client->out, "\n", 1) < 0)
-		return control_client_close(client);
+		return client_close(client);
 	client_flush(client);
 	if (evbuffer_get_length(client->out) > CONTROL_QUEUE_MAX_BYTES)
-		control_client_close(client);
+		client_close(client);
 }
 
 /* Serves every whole line that is there. */
@@ -81,10 +81,10 @@ static void client_serve(struct control_client *client)
 		if (!line)
 			break;
 		if (len > CONTROL_LINE_MAX_BYTES || control_request_serve(client, line, len) < 0)
-			return control_client_close(client);
+			return client_close(client);
 	}
 	if (evbuffer_get_length(client->in) > CONTROL_LINE_MAX_BYTES)
-		return control_client_close(client);
+		return client_close(client);
 	client_rest(client);
 }
 
@@ -96,7 +96,7 @@ static void client_readable(evutil_socket_t fd, short what, void *arg)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0)
-		return control_client_close(client);
+		return client_close(client);
 	client_serve(client);
 }
 
