@@ -6,8 +6,8 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
-#include <limits.h>
 #include <linux/close_range.h>
+#include <linux/limits.h>
 #include <linux/sched.h>
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include "exec/init/sys.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <linux/limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
 
