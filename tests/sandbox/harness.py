@@ -203,7 +203,10 @@ def main(cases, arguments):
     """Every case of @cases as every user; a name behind the programs on the command line runs only that one."""
     if len(sys.argv) < arguments + 1:
         sys.exit(f"usage: {sys.argv[0]} SALLYPORT{' HOSTILE' if arguments == 2 else ''} [CASE...]")
-    world, only = World(*sys.argv[1:arguments + 1]), sys.argv[arguments + 1:]
+    programs, only = sys.argv[1:arguments + 1], sys.argv[arguments + 1:]
+    if missing := [program for program in programs if not os.path.exists(program)]:
+        sys.exit(f"not built: {' '.join(missing)}")
+    world = World(*programs)
     try:
         if not world.possible():
             shutil.rmtree(world.base, ignore_errors=True)
