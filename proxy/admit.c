@@ -101,6 +101,7 @@ void admit_dial(struct session *session)
 	struct policy_verdict verdict;
 
 	request_get_verdict(session->request, &verdict);
+	session_park_upstream(session); /* of an exchange before this CONNECT */
 	session_enter(session, SESSION_DIALLING);
 	session_set_deadline(session, LIMITS_WATCH_MS);
 	session->dial = dial_start(session->proxy->dialer, session->way->exec,

@@ -82,6 +82,32 @@ START_TEST(early_bytes_behind_a_refusal_are_no_request)
 }
 END_TEST
 
+/* The leg that an exchange left behind is not the tunnel's. */
+START_TEST(tunnel_behind_an_exchange)
+{
+	struct rig rig;
+	int client, first, server;
+
+	rig_init(&rig);
+	client = rig_connect(&rig, RIG_HTTP);
+	rig_send(&rig, client, "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n");
+	first = rig_accept(&rig);
+	free(rig_read(&rig, first, "\r\n\r\n"));
+	rig_send(&rig, first, "HTTP/1.1 204 No\r\n\r\n");
+	rig_expect(&rig, client, "HTTP/1.1 204 No\r\n\r\n");
+	rig_send(&rig, client, "CONNECT {a} HTTP/1.1\r\nHost: {a}\r\n\r\n");
+	server = rig_accept(&rig);
+	rig_expect(&rig, client, ESTABLISHED);
+	rig_send(&rig, client, "bytes");
+	rig_expect(&rig, server, "bytes");
+	rig_expect_quiet(&rig, first);
+	rig_close(&rig, client);
+	rig_close(&rig, first);
+	rig_close(&rig, server);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(failed_dial_is_no_200)
 {
 	struct rig rig;
@@ -338,6 +364,7 @@ TCase *test_tunnel(void)
 	tcase_add_test(tcase, bytes_both_ways);
 	tcase_add_test(tcase, early_bytes_are_kept_and_are_no_request);
 	tcase_add_test(tcase, early_bytes_behind_a_refusal_are_no_request);
+	tcase_add_test(tcase, tunnel_behind_an_exchange);
 	tcase_add_test(tcase, failed_dial_is_no_200);
 	tcase_add_test(tcase, half_close_is_kept);
 	tcase_add_test(tcase, idle_tunnel_is_closed);
