@@ -21,24 +21,14 @@ void fd_close(int fd)
 	errno = saved;
 }
 
-static int fd_set_flag(int fd, int get, int set, int flag, bool on)
+int fd_set_nonblocking(int fd, bool on)
 {
-	int flags = fcntl(fd, get);
+	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0)
 		return -errno;
-	flags = on ? flags | flag : flags & ~flag;
-	return fcntl(fd, set, flags) < 0 ? -errno : 0;
-}
-
-int fd_set_nonblocking(int fd, bool on)
-{
-	return fd_set_flag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on);
-}
-
-int fd_set_cloexec(int fd, bool on)
-{
-	return fd_set_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
+	flags = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
 }
 
 int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, struct err *why)

@@ -25,9 +25,8 @@ static inline int fd_take(int *fd)
 	return value;
 }
 
-/* Both return 0 or -errno. */
+/* 0 or -errno. */
 int fd_set_nonblocking(int fd, bool on);
-int fd_set_cloexec(int fd, bool on);
 
 /* Reads to the end into an owned, NUL-terminated *@ret_text (a NUL inside is kept; *@ret_len says
  * how long, may be NULL). More than @max_bytes: -E2BIG. */

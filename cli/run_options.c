@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -35,6 +36,7 @@ static const char help[] =
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
 	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
 	"  --dry-run                print the plan of the sandbox, run nothing\n"
+	"  --verbose                say more on stderr; twice: everything\n"
 	"\n"
 	"The exit status is COMMAND's; 128+N when signal N ended it; 127 not found, 126 not\n"
 	"executable, 125 no sandbox could be made (nothing ran), 2 usage, 3 bad policy.\n";
@@ -54,6 +56,7 @@ enum run_option {
 	OPT_WRITE,
 	OPT_ENV,
 	OPT_DRY_RUN,
+	OPT_VERBOSE,
 };
 
 static const struct option long_options[] = {
@@ -71,6 +74,7 @@ static const struct option long_options[] = {
 	{ "write", required_argument, NULL, OPT_WRITE },
 	{ "env", required_argument, NULL, OPT_ENV },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
+	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ 0 },
 };
 
@@ -247,6 +251,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return set_env(options, value);
 	case OPT_DRY_RUN:
 		options->is_dry_run = true;
+		return 0;
+	case OPT_VERBOSE:
+		log_set_level(log_get_level() < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG);
 		return 0;
 	case OPT_HELP:
 	default:

@@ -11,11 +11,14 @@
 #include "cli/cli.h"
 #include "cli/run_impl.h"
 
+#define RED   "\x1b[31m"
+#define PLAIN "\x1b[0m"
+
 struct totals {
 	uint64_t denied, unanswered, bytes_up, bytes_down;
 };
 
-static void print_trip(const struct gateway_trip *trip)
+static void print_trip(const struct gateway_trip *trip, bool may_colour)
 {
 	char where[POLICY_DESTINATION_TEXT_MAX], up[32], down[32];
 
@@ -27,8 +30,9 @@ static void print_trip(const struct gateway_trip *trip)
 		(void)fprintf(stderr, "  %" PRIu64 " allowed, %s up, %s down", trip->allowed, up,
 			      down);
 	if (trip->denied > 0)
-		(void)fprintf(stderr, "  %" PRIu64 " denied (%s)", trip->denied,
-			      policy_reason_code(trip->last_denial));
+		(void)fprintf(stderr, "  %s%" PRIu64 " denied (%s)%s", may_colour ? RED : "",
+			      trip->denied, policy_reason_code(trip->last_denial),
+			      may_colour ? PLAIN : "");
 	if (trip->unanswered > 0)
 		(void)fprintf(stderr, "  %" PRIu64 " unanswered", trip->unanswered);
 	(void)fputc('\n', stderr);
@@ -62,7 +66,7 @@ static void print_text(const struct run_summary *summary, const struct gateway_t
 		      summary->run, count, count == 1 ? "" : "s", up, down, sum.denied,
 		      sum.unanswered);
 	for (size_t i = 0; i < count; i++)
-		print_trip(&trips[i]);
+		print_trip(&trips[i], cli_may_colour(stderr));
 	if (others->allowed + others->denied + others->unanswered > 0)
 		(void)fprintf(stderr,
 			      "  and more destinations than are listed: %" PRIu64

@@ -39,7 +39,7 @@ _sallyport() {
         2:policy) words='check explain --help' ;;
         2:approve) words='list watch allow deny abort --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:policy) words='--policy --json' ;;
         *:approve)
             words='--json --scope'

@@ -24,6 +24,7 @@ complete -c sallyport -n $in_run -l json -d 'result for programs'
 complete -c sallyport -n $in_run -l write -xa '(__fish_complete_directories)' -d 'writable folder'
 complete -c sallyport -n $in_run -l env -x -d 'variable to set or pass'
 complete -c sallyport -n $in_run -l dry-run -d 'print the plan'
+complete -c sallyport -n $in_run -l verbose -d 'say more'
 complete -c sallyport -n $in_run -a '(__fish_complete_subcommand)'
 
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -a 'check explain'

@@ -1,4 +1,4 @@
-/* dial_impl: what one dial (dial.c) and the dialler of all (dialer.c) know of each other. */
+/* dial: what one dial (dial.c) and the dialler of all (dialer.c) know of each other. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* resolve_impl: what the resolver (resolver.c) and the questions put to it (resolve.c) know of each
+/* resolve: what the resolver (resolver.c) and the questions put to it (resolve.c) know of each
  * other. */
 #pragma once
 
