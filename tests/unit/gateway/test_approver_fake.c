@@ -131,8 +131,10 @@ int main(void)
 	SRunner *runner = srunner_create(suite_control());
 	int failed;
 
+	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
 	srunner_add_suite(runner, suite_tty());
+	srunner_add_suite(runner, suite_tty_fence());
 	srunner_add_suite(runner, suite_tty_parts());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

@@ -11,38 +11,21 @@ static const struct {
 	const char *bytes, *keys; /* what is left of them */
 	unsigned int ready;
 } inputs[] = {
-	{ "y\r", "y\r", 0 },
-	{ "\x1b[0n", "", 1 },
-	{ "\x1b[0ny", "y", 1 },
-	{ "a\x1b[0nb\x1b[0nc", "abc", 2 },
-	{ "\x9b"
-	  "0ny",
-	  "y", 1 },
-	{ "\xc2\x9b"
-	  "0ny",
-	  "y", 1 },
-	{ "\x1b[3ny", "y", 0 },
-	{ "\x1b[?0ny", "y", 0 },
-	{ "\x1b[ny", "y", 0 },
-	{ "\x1b[0;0ny", "y", 0 },
-	{ "\x1b[00000000000000000000000000000ny", "y", 0 },
-	{ "\x1b\x1b[0ny", "y", 1 },
-	{ "\x1b[1\x1b[0ny", "y", 1 },
+	{ "y\r", "y\r", 0 },           { "\x1b[0n", "", 1 },
+	{ "\x1b[0ny", "y", 1 },        { "a\x1b[0nb\x1b[0nc", "abc", 2 },
+	{ "\2330ny", "y", 1 }, /* CSI in eight bits */
+	{ "\302\2330ny", "y", 1 },     { "\x1b[3ny", "y", 0 },
+	{ "\x1b[?0ny", "y", 0 },       { "\x1b[ny", "y", 0 },
+	{ "\x1b[0;0ny", "y", 0 },      { "\x1b[00000000000000000000000000000ny", "y", 0 },
+	{ "\x1b\x1b[0ny", "y", 1 },    { "\x1b[1\x1b[0ny", "y", 1 },
 	{ "\x1b]0;\x1b[0ny", "y", 1 }, /* a sequence ends the string it cuts */
-	{ "\x1b]0;yes\x07n", "n", 0 },
-	{ "\x1b]0;yes\x1b\\n", "n", 0 },
-	{ "\x1bPyes\x9cn", "n", 0 },
-	{ "\x1bPyes\x18n", "n", 0 },
-	{ "\x1bXyes\rn\r", "n\r", 0 },
-	{ "\x1b_y\x1b\\n", "n", 0 },
-	{ "\x1b^y\x1b\\n", "n", 0 },
-	{ "\x1bOyn", "n", 0 },
-	{ "\x8fyn", "n", 0 },
-	{ "\x1byn", "n", 0 },
-	{ "\x1b[<0;1;1Mn", "n", 0 },
-	{ "\x1b[200~y\r\x1b[0n\x1b[201~n", "n", 1 },
-	{ "\x1b[201~n", "n", 0 },
-	{ "\xc3\xa4n", "n", 0 },
+	{ "\x1b]0;yes\x07n", "n", 0 }, { "\x1b]0;yes\x1b\\n", "n", 0 },
+	{ "\x1bPyes\x9cn", "n", 0 },   { "\x1bPyes\x18n", "n", 0 },
+	{ "\x1bXyes\rn\r", "n\r", 0 }, { "\x1b_y\x1b\\n", "n", 0 },
+	{ "\x1b^y\x1b\\n", "n", 0 },   { "\x1bOyn", "n", 0 },
+	{ "\x8fyn", "n", 0 },          { "\x1byn", "n", 0 },
+	{ "\x1b[<0;1;1Mn", "n", 0 },   { "\x1b[200~y\r\x1b[0n\x1b[201~n", "n", 1 },
+	{ "\x1b[201~n", "n", 0 },      { "\xc3\xa4n", "n", 0 },
 };
 
 START_TEST(input)

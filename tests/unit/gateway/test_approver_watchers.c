@@ -79,14 +79,15 @@ START_TEST(other_names_are_nobody)
 	auto_free char *name = mem_printf("%s/watchers/%dx", gw.dir, (int)getpid());
 
 	(void)snprintf(file, sizeof(file), "%s", name);
-	auto_close int fd = watcher_lock();
+	int fd = watcher_lock();
 	ck_assert(!is_attached());
+	fd_close(fd);
 }
 END_TEST
 
 START_TEST(live_watcher_is_waited_for)
 {
-	auto_close int fd = watcher_lock();
+	int fd = watcher_lock();
 
 	ck_assert(is_attached());
 	fake_ask(&gw, "7f3a-1", "a.test");
@@ -94,17 +95,19 @@ START_TEST(live_watcher_is_waited_for)
 	ck_assert(is_attached());
 	ck_assert_uint_eq(gw.changed_count, 0);
 
-	auto_close int link = watcher_connect();
+	int link = watcher_connect();
 	ck_assert_uint_eq(gw.changed_count, 1);
 	loop_advance(gw.loop, 10 * CONTROL_GRACE_MS);
 	ck_assert(is_attached());
 	ck_assert_uint_eq(gw.changed_count, 1);
+	fd_close(link);
+	fd_close(fd);
 }
 END_TEST
 
 START_TEST(grace_ends)
 {
-	auto_close int fd = watcher_lock();
+	int fd = watcher_lock();
 
 	fake_ask(&gw, "7f3a-1", "a.test");
 	loop_advance(gw.loop, CONTROL_GRACE_MS);
@@ -113,8 +116,10 @@ START_TEST(grace_ends)
 	fake_ask(&gw, "7f3a-2", "b.test"); /* and is not begun again by the next question */
 	ck_assert(!is_attached());
 
-	auto_close int link = watcher_connect();
+	int link = watcher_connect();
 	ck_assert(is_attached());
+	fd_close(link);
+	fd_close(fd);
 }
 END_TEST
 
@@ -133,7 +138,7 @@ END_TEST
 /* It holds its file still, but it hung up: it is not waited for again. */
 START_TEST(watcher_that_left)
 {
-	auto_close int fd = watcher_lock();
+	int fd = watcher_lock();
 	int link = watcher_connect();
 
 	fake_ask(&gw, "7f3a-1", "a.test");
@@ -145,6 +150,7 @@ START_TEST(watcher_that_left)
 	link = watcher_connect();
 	ck_assert(is_attached());
 	fd_close(link);
+	fd_close(fd);
 }
 END_TEST
 

@@ -1,0 +1,190 @@
+#include "test_approver_screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/approvers/tty.h"
+
+/* None of these may answer anything, nor be taken for a letter that a later Enter would send. */
+static const char *const not_answers[] = {
+	"",
+	"\r",
+	"y",
+	"s",
+	"x\r",
+	"Y\r",
+	"yes",
+	"\x1b",
+	"\x1b[",
+	"\x1b[Ay",
+	"\x1by\r",
+	"\x1bPy\r",
+	"\x1b]0;y\r",
+	"\x1b[200~y\ry\r",
+	"\x9by\r",
+	"\220y\r",
+	"\x1b[?1;2c",
+	"\x1b[>0;276;0c",
+	"\x1bP>|XTerm(379)\x1b\\",
+	"\x1b[5n",
+};
+
+START_TEST(no_answer)
+{
+	fake_ask(&screen.gw, "7f3a-1", "example.org");
+	screen_until_open();
+	screen_type(not_answers[_i]);
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	ck_assert_uint_eq(screen.released, 0);
+}
+END_TEST
+
+START_TEST(type_ahead_is_ignored)
+{
+	screen_type("y\ry\r"); /* screen.before anything was asked */
+	fake_ask(&screen.gw, "7f3a-1", "example.org");
+	screen_type("s\rs\r"); /* before the fence */
+	ck_assert_ptr_nonnull(strstr(screen_look(), SCREEN_FENCE));
+	loop_advance(screen.gw.loop, TTY_FENCE_MS - 1);
+	screen_type("a\ra\r" SCREEN_READY "e\re\r"); /* around it */
+	screen_type("y");                            /* a letter in the guard, Enter after it */
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+	screen_type("\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	screen_type("n\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+	ck_assert_int_eq(screen.gw.answers[0].answer.action, POLICY_DENY);
+}
+END_TEST
+
+START_TEST(terminal_that_never_answers)
+{
+	fake_ask(&screen.gw, "7f3a-1", "example.org");
+	screen_look();
+	loop_advance(screen.gw.loop, TTY_FENCE_MS + TTY_GUARD_MS - 1);
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+}
+END_TEST
+
+/* The command asked the screen.terminal for reports without end, and for a "ready" of its own that
+ * ends the fence too early: what comes in then are letters, in sequences and (an answerback) bare,
+ * for as long as it lasts. */
+START_TEST(flood_of_replies)
+{
+	static const char flood[] =
+		"\x1b[?1;2c\x1bP>|yas y\x1b\\\x1b]lyy\x1b\\\x1b[24;80Rya\x1b[0n";
+
+	fake_ask(&screen.gw, "7f3a-1", "example.org");
+	screen_look();
+	for (int i = 0; i < 100; i++) {
+		screen_type(flood);
+		loop_advance(screen.gw.loop, TTY_GUARD_MS - 1);
+	}
+	screen_type("\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+	screen_type("\r"); /* nothing of the flood stands there as a letter */
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+}
+END_TEST
+
+START_TEST(somebody_who_goes_on_typing_gets_through)
+{
+	fake_ask(&screen.gw, "7f3a-1", "example.org");
+	screen_look();
+	screen_type(SCREEN_READY);
+	for (int64_t spent_ms = 0; spent_ms < TTY_GUARD_MOST_MS + TTY_GUARD_MS; spent_ms += 300) {
+		screen_type("y\r");
+		loop_advance(screen.gw.loop, 300);
+	}
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+}
+END_TEST
+
+/* A terminal that takes nothing has shown nothing: there is no question on it to answer. */
+START_TEST(terminal_that_is_full)
+{
+	struct pollfd room = { .fd = screen.mark_fd, .events = POLLOUT };
+	char filler[4096];
+
+	/* As the command's own screen.terminal program would have left it; with OPOST the kernel
+	 * stops earlier. */
+	cfmakeraw(&screen.before);
+	ck_assert_int_eq(tcsetattr(screen.slave, TCSANOW, &screen.before), 0);
+	memset(filler, '.', sizeof(filler));
+	/* The kernel passes some of it on a moment later, and then there is room again. */
+	while (write(screen.mark_fd, filler, sizeof(filler)) > 0 ||
+	       write(screen.mark_fd, filler, 1) > 0 || poll(&room, 1, 100) > 0)
+		;
+	fake_ask(&screen.gw, "7f3a-1", "a.test");
+	screen_type(SCREEN_READY);
+	loop_advance(screen.gw.loop, 10 * (TTY_FENCE_MS + TTY_GUARD_MS));
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	ck_assert_uint_eq(screen.held, 1);
+	for (int i = 0; i < 5000; i++) { /* and the count does not queue up */
+		screen.gw.ops->changed(screen.gw.approver, &screen.gw.questions[0]);
+		loop_step(screen.gw.loop);
+	}
+	ck_assert(screen.gw.ops->is_attached(screen.gw.approver));
+	for (int i = 0; i < 100 && !strstr(screen_look(), SCREEN_FENCE); i++)
+		;
+	ck_assert_ptr_nonnull(strstr(screen.text, SCREEN_FENCE));
+	screen_type(SCREEN_READY);
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+}
+END_TEST
+
+START_TEST(dumb_terminal)
+{
+	fake_close(&screen.gw);
+	setenv("TERM", _i == 0 ? "dumb" : "", 1);
+	fake_open(&screen.gw, &tty_approver);
+	fake_ask(&screen.gw, "7f3a-1", "a.test");
+	ck_assert_ptr_nonnull(strstr(screen_look(), "sallyport   https://a.test:443\r\n"));
+	fake_changed(&screen.gw, "7f3a-1", 2);
+	ck_assert_str_eq(screen_look(), "");
+	ck_assert_ptr_null(strchr(screen.text, '\x1b'));
+	loop_advance(screen.gw.loop, TTY_FENCE_MS + TTY_GUARD_MS);
+	screen_type("y\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+	ck_assert_ptr_null(strchr(screen_look(), '\x1b'));
+}
+END_TEST
+
+Suite *suite_tty_fence(void)
+{
+	Suite *suite = suite_create("tty-fence");
+	TCase *tcase = tcase_create("tty-fence");
+
+	tcase_add_checked_fixture(tcase, screen_setup, screen_teardown);
+	tcase_add_loop_test(tcase, no_answer, 0, (int)ARRAY_SIZE(not_answers));
+	tcase_add_test(tcase, type_ahead_is_ignored);
+	tcase_add_test(tcase, terminal_that_never_answers);
+	tcase_add_test(tcase, flood_of_replies);
+	tcase_add_test(tcase, somebody_who_goes_on_typing_gets_through);
+	tcase_add_test(tcase, terminal_that_is_full);
+	tcase_add_loop_test(tcase, dumb_terminal, 0, 2);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}

@@ -1,0 +1,123 @@
+#include "test_approver_screen.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+struct screen screen;
+
+static void on_hold(void *arg)
+{
+	screen.held++;
+}
+
+static void on_release(void *arg)
+{
+	screen.released++;
+}
+
+/* What a pty's side writes reaches the other a moment later, by the kernel's own worker. So a mark
+ * of ours goes after it, and whatever was written before has arrived when the mark has. */
+#define MARK '\x1e'
+
+const char *screen_look(void)
+{
+	size_t len = 0;
+	bool is_marked = false;
+
+	fake_settle(&screen.gw);
+	for (;;) {
+		struct pollfd readable = { .fd = screen.master, .events = POLLIN };
+		char mark = MARK;
+		ssize_t got = read(screen.master, screen.text + len, sizeof(screen.text) - 1 - len);
+
+		fake_settle(&screen.gw);
+		if (got > 0) {
+			len += (size_t)got;
+			if (screen.text[len - 1] == MARK)
+				break;
+			continue;
+		}
+		if (!is_marked)
+			is_marked = write(screen.mark_fd, &mark, 1) == 1;
+		ck_assert_int_eq(poll(&readable, 1, 5000), 1);
+	}
+	screen.text[len - 1] = '\0';
+	return screen.text;
+}
+
+/* All of it has reached the approver's side before the approver looks. */
+static void type_bytes(const char *bytes, size_t len)
+{
+	int there = 0, earlier = 0;
+
+	ck_assert_int_eq(ioctl(screen.slave, FIONREAD, &earlier), 0);
+	ck_assert_int_eq(write(screen.master, bytes, len), (ssize_t)len);
+	for (int i = 0; i < 5000 && (size_t)(there - earlier) < len; i++) {
+		(void)poll(NULL, 0, i > 0); /* 1 ms each, if it takes any */
+		ck_assert_int_eq(ioctl(screen.slave, FIONREAD, &there), 0);
+	}
+	ck_assert_uint_eq((size_t)(there - earlier), len);
+	fake_settle(&screen.gw);
+}
+
+void screen_type(const char *text)
+{
+	type_bytes(text, strlen(text));
+}
+
+void screen_until_open(void)
+{
+	ck_assert_ptr_nonnull(strstr(screen_look(), SCREEN_FENCE));
+	screen_type(SCREEN_READY);
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
+}
+
+void screen_setup(void)
+{
+	struct winsize size = { .ws_col = 80, .ws_row = 24 };
+
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	ck_assert_int_eq(openpty(&screen.master, &screen.slave, NULL, NULL, &size), 0);
+	ck_assert_int_eq(fd_set_nonblocking(screen.master, true), 0);
+	screen.mark_fd = open(ttyname(screen.slave), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	ck_assert_int_ge(screen.mark_fd, 0);
+	ck_assert_int_eq(tcgetattr(screen.slave, &screen.before), 0);
+	screen.terminal = (struct gateway_terminal){ screen.slave, on_hold, on_release, NULL };
+	screen.held = screen.released = 0;
+	screen.gw = (struct gateway){ .config = { .terminal = &screen.terminal,
+						  .answers_path = "answers" } };
+	fake_open(&screen.gw, &tty_approver);
+}
+
+bool screen_is_restored(void)
+{
+	struct termios now;
+
+	ck_assert_int_eq(tcgetattr(screen.slave, &now), 0);
+	return now.c_iflag == screen.before.c_iflag && now.c_oflag == screen.before.c_oflag &&
+	       now.c_lflag == screen.before.c_lflag && now.c_cflag == screen.before.c_cflag &&
+	       now.c_cc[VMIN] == screen.before.c_cc[VMIN] &&
+	       now.c_cc[VTIME] == screen.before.c_cc[VTIME];
+}
+
+void screen_teardown(void)
+{
+	if (screen.gw.approver)
+		fake_close(&screen.gw);
+	if (screen.master >= 0) {
+		ck_assert(screen_is_restored());
+		ck_assert_uint_eq(screen.held, screen.released);
+	}
+	fd_close(screen.master);
+	fd_close(screen.slave);
+	fd_close(screen.mark_fd);
+}

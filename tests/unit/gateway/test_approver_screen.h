@@ -1,0 +1,34 @@
+/* test_approver_screen: a terminal with a test behind it, and the approver that asks on it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "test_approver.h"
+#include "gateway/approvers/tty.h"
+
+#define SCREEN_FENCE "\x1b[5n"
+#define SCREEN_READY "\x1b[0n"
+
+/* What a test looks at. */
+struct screen {
+	struct gateway gw;
+	struct gateway_terminal terminal;
+	struct termios before;
+	int master, slave, mark_fd;
+	unsigned int held, released;
+	char text[65536]; /* all that was written before the last screen_look() */
+};
+extern struct screen screen;
+
+/* Fixture: an approver on a terminal of 80 columns, which is put back at the end. */
+void screen_setup(void);
+void screen_teardown(void);
+
+/* What was written since the last look. */
+const char *screen_look(void);
+void screen_type(const char *text);
+/* The question is on the screen, the terminal answers the fence, the guard passes. */
+void screen_until_open(void);
+/* The terminal's attributes are what they were. */
+bool screen_is_restored(void);
