@@ -83,22 +83,6 @@ static int load_policy(struct run *run)
 	return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 }
 
-static int start_worker(struct run *run)
-{
-	struct proxy_config config = {
-		.policy = run->policy,
-		.resolves = run->options.resolves,
-		.resolve_count = run->options.resolve_count,
-		.dns_addr = run->options.dns_addr,
-		.dns_port = run->options.dns_port,
-	};
-	struct err why = { 0 };
-
-	if (run_worker_start(&config, &run->worker, &run->worker_socket, &why) < 0)
-		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
-	return CLI_OK;
-}
-
 static void on_hold(void *arg)
 {
 	struct run *run = arg;
@@ -162,6 +146,24 @@ static int open_gateway(struct run *run)
 	};
 	run->gateway = gateway_new(run->loop, &config, &why);
 	if (!run->gateway)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+/* While the kernel builds the sandbox. Nothing can reach the listeners before the gateway has
+ * handed them on. */
+static int start_worker(struct run *run)
+{
+	struct proxy_config config = {
+		.policy = run->policy,
+		.resolves = run->options.resolves,
+		.resolve_count = run->options.resolve_count,
+		.dns_addr = run->options.dns_addr,
+		.dns_port = run->options.dns_port,
+	};
+	struct err why = { 0 };
+
+	if (run_worker_start(&config, &run->worker, &run->worker_socket, &why) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
 	if (gateway_serve(run->gateway, fd_take(&run->worker_socket)) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the proxy worker cannot be reached");
@@ -361,20 +363,21 @@ static int dry_run(struct run *run)
 	return status;
 }
 
-/* From the moment the worker exists until nothing is left. */
+/* From the moment there is something to end until nothing is left. */
 static int perform(struct run *run)
 {
-	int status = start_worker(run);
+	int status = open_gateway(run);
 
-	if (status == CLI_OK)
-		status = open_gateway(run);
 	if (status != CLI_OK)
 		return status;
 	run->started_ms = loop_now_ms(run->loop);
-	watch_signals(run);
 	status = start_exec(run, NULL);
+	if (status == CLI_OK)
+		status = start_worker(run);
 	if (status != CLI_OK)
 		return status;
+	watch_signals(run); /* after the fork: the worker must not inherit handlers that write to
+			       our pipe */
 	if (loop_run(run->loop) < 0 || !run->has_result)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; the command was ended");
 	return conclude(run);

@@ -1,28 +1,35 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <signal.h>
-
 #include "base/err.h"
 #include "base/fd.h"
+#include "cli/cli.h"
 #include "cli/run_worker.h"
 
-/* The worker holds none of the command's descriptors but stderr, for its own log: a reader of the
- * command's output must see the end of it when the command ends. Its own session, so that keys
- * typed for the command do not reach it. */
+#define LINK_FD 3
+
+/* The worker holds no descriptor of ours but stderr, for its own log, and the link: a reader of the
+ * command's output must see the end of it when the command ends, and what it does not hold it
+ * cannot lose. Its own session, so that keys typed for the command do not reach it. The parent's
+ * event loop stays where it is: its epoll descriptor is closed, its memory not touched. */
 static int worker_main(int socket, const struct proxy_config *config)
 {
+	if (socket != LINK_FD && dup3(socket, LINK_FD, O_CLOEXEC) < 0)
+		return CLI_NO_SANDBOX;
+	if (close_range(LINK_FD + 1, ~0U, 0) < 0)
+		return CLI_NO_SANDBOX;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
-		return 125;
+		return CLI_NO_SANDBOX;
 	fd_close(null);
 	(void)setsid(); /* fails only for a group leader, which a fresh child is not */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return proxy_worker(socket, config);
+	return proxy_worker(LINK_FD, config);
 }
 
 int run_worker_start(const struct proxy_config *config, pid_t *ret_pid, int *ret_socket,
@@ -44,9 +51,8 @@ int run_worker_start(const struct proxy_config *config, pid_t *ret_pid, int *ret
 		return code;
 	}
 	if (pid == 0) {
-		fd_close(pair[0]);
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-			_exit(125);
+			_exit(CLI_NO_SANDBOX);
 		_exit(worker_main(pair[1], config));
 	}
 	fd_close(pair[1]);
