@@ -1,9 +1,7 @@
-/* The two ends of sallyport-approver(7) against each other: `sallyport approve`, in a process of
- * its own as always, and gateways with their control sockets. */
-#include <errno.h>
+#include "test_approve_stage.h"
+
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,244 +9,20 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <check.h>
-
-#include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cli/approve.h"
-#include "cli/cli.h"
-#include "gateway/gateway.h"
-
-#define OUTPUT_MAX    65536
-#define DEADLINE_MS   20000 /* for anything a test waits for */
-#define ARGUMENTS_MAX 8
-
-struct run {
-	char id[16];
-	struct gateway *gw;
-	struct gateway_client *client;
-	unsigned int told;
-	struct policy_verdict verdict;
-};
-
-static struct {
-	char dir[64];
-	char *control_dir, *answers_path;
-	struct loop *loop;
-	struct policy *policy;
-	struct run runs[2];
-	char output[OUTPUT_MAX]; /* stdout and stderr of the last command */
-} stage;
-
-/* A command under way. */
-struct child {
-	pid_t pid;
-	int input, output;
-	size_t len;
-	char text[OUTPUT_MAX];
-};
-
-static void run_open(struct run *run, const char *id)
-{
-	auto_free char *audit_path = mem_printf("%s/%s.jsonl", stage.dir, id);
-	const struct gateway_config config = {
-		.policy = stage.policy,
-		.session = "test",
-		.run = id,
-		.audit_path = audit_path,
-		.answers_path = stage.answers_path,
-		.control_dir = stage.control_dir,
-		.prompt_timeout_ms = 60000,
-	};
-	struct err why = { 0 };
-
-	(void)snprintf(run->id, sizeof(run->id), "%s", id);
-	run->gw = gateway_new(stage.loop, &config, &why);
-	ck_assert_msg(run->gw != NULL, "%s", why.text);
-	run->client = gateway_client_new(run->gw);
-	gateway_exec_begin(run->gw, 1, "npm ci");
-}
-
-static void run_close(struct run *run)
-{
-	if (!run->gw)
-		return;
-	gateway_free(run->gw);
-	for (int i = 0; i < 8; i++)
-		loop_step(stage.loop);
-	gateway_client_free(run->client);
-	*run = (struct run){ .told = run->told, .verdict = run->verdict };
-}
-
-static void setup(void)
-{
-	(void)snprintf(stage.dir, sizeof(stage.dir), "%s", "/tmp/test-approve-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(stage.dir));
-	setenv("XDG_RUNTIME_DIR", stage.dir, 1);
-	stage.control_dir = gateway_control_dir(NULL);
-	ck_assert_ptr_nonnull(stage.control_dir);
-	ck_assert_int_eq(strncmp(stage.control_dir, stage.dir, strlen(stage.dir)), 0);
-	stage.answers_path = mem_printf("%s/policy", stage.dir);
-	stage.loop = loop_new();
-	stage.policy = policy_new();
-	ck_assert_int_eq(policy_load_text(stage.policy, "<test>", "version 1\ndefault ask\n"), 0);
-	ck_assert_int_eq(policy_finish(stage.policy), 0);
-}
-
-static void teardown(void)
-{
-	auto_free char *remove = mem_printf("rm -r -- '%s'", stage.dir);
-
-	for (size_t i = 0; i < ARRAY_SIZE(stage.runs); i++)
-		run_close(&stage.runs[i]);
-	policy_free(stage.policy);
-	loop_free(stage.loop);
-	free(stage.control_dir);
-	free(stage.answers_path);
-	ck_assert_int_eq(system(remove), 0);
-}
-
-static void child_start(struct child *child, const char *words)
-{
-	char copy[256], *argv[ARGUMENTS_MAX + 1] = { NULL }, *rest = copy;
-	int input[2], output[2], argc = 0;
-
-	(void)snprintf(copy, sizeof(copy), "approve %s", words);
-	while (rest && argc < ARGUMENTS_MAX)
-		argv[argc++] = strsep(&rest, " ");
-	ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
-	ck_assert_int_eq(pipe2(output, O_CLOEXEC), 0);
-	(void)fflush(stdout);
-	child->pid = fork();
-	if (child->pid == 0) {
-		(void)dup2(input[0], STDIN_FILENO);
-		(void)dup2(output[1], STDOUT_FILENO);
-		(void)dup2(output[1], STDERR_FILENO);
-		fd_close(input[1]);
-		int status = cli_approve(argc, argv);
-		(void)fflush(stdout);
-		_exit(status);
-	}
-	fd_close(input[0]);
-	fd_close(output[1]);
-	child->input = input[1];
-	child->output = output[0];
-	child->len = 0;
-	child->text[0] = '\0';
-	ck_assert_int_eq(fd_set_nonblocking(child->output, true), 0);
-}
-
-/* One turn of everything. True: the command has ended. */
-static bool child_turn(struct child *child)
-{
-	struct pollfd output = { .fd = child->output, .events = POLLIN };
-	ssize_t got;
-
-	loop_step(stage.loop);
-	(void)poll(&output, 1, 1);
-	while ((got = read(child->output, child->text + child->len, OUTPUT_MAX - 1 - child->len)) >
-	       0)
-		child->len += (size_t)got;
-	child->text[child->len] = '\0';
-	return got == 0;
-}
-
-/* Waits until @text was printed. */
-static void child_until(struct child *child, const char *text)
-{
-	int64_t until_ms = loop_now_ms(stage.loop) + DEADLINE_MS;
-
-	while (!strstr(child->text, text)) {
-		ck_assert_msg(!child_turn(child) && loop_now_ms(stage.loop) < until_ms,
-			      "no `%s` in:\n%s", text, child->text);
-	}
-}
-
-static int child_end(struct child *child)
-{
-	int64_t until_ms = loop_now_ms(stage.loop) + DEADLINE_MS;
-	int status = 0;
-
-	while (!child_turn(child))
-		ck_assert_msg(loop_now_ms(stage.loop) < until_ms, "it does not end");
-	ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
-	fd_close(child->input);
-	fd_close(child->output);
-	memcpy(stage.output, child->text, sizeof(stage.output));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void child_say(struct child *child, const char *line)
-{
-	ck_assert_int_eq(write(child->input, line, strlen(line)), (ssize_t)strlen(line));
-}
-
-/* `sallyport approve WORDS`, to its end. */
-static int approve(const char *words)
-{
-	static struct child child;
-
-	child_start(&child, words);
-	return child_end(&child);
-}
-
-static void on_verdict(const struct policy_verdict *verdict, void *arg)
-{
-	struct run *run = arg;
-
-	run->told++;
-	run->verdict = *verdict;
-}
-
-static void ask(struct run *run, const char *destination)
-{
-	struct policy_facts facts = { .way = POLICY_WAY_CONNECT, .exec = 1 };
-
-	ck_assert_int_eq(policy_destination_parse(destination, &facts.dst, NULL), 0);
-	facts.carries = facts.dst.protocol;
-	(void)gateway_submit(run->client, &facts, on_verdict, run);
-	for (int i = 0; i < 8; i++)
-		loop_step(stage.loop);
-}
-
-static void until_told(struct run *run, unsigned int told)
-{
-	int64_t until_ms = loop_now_ms(stage.loop) + DEADLINE_MS;
-
-	while (run->told < told) {
-		ck_assert_int_lt(loop_now_ms(stage.loop), until_ms);
-		loop_step(stage.loop);
-		(void)poll(NULL, 0, 1);
-	}
-}
-
-/* Somebody who watches, so that questions are asked at all. */
-static struct child watcher;
-
-static void watch(const char *words)
-{
-	child_start(&watcher, words);
-	child_until(&watcher, "7f3a");
-}
-
-static void end_watch(int status)
-{
-	ck_assert_int_eq(kill(watcher.pid, SIGTERM), 0);
-	ck_assert_int_eq(child_end(&watcher), status);
-}
 
 START_TEST(nothing_waits)
 {
-	ck_assert_int_eq(approve("list"), 0);
+	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_str_eq(stage.output, "no sallyport run is waiting for an answer\n");
-	ck_assert_int_eq(approve("list --json"), 0);
+	ck_assert_int_eq(stage_approve("list --json"), 0);
 	ck_assert_str_eq(stage.output, "[]\n");
-	ck_assert_int_eq(approve("allow 7f3a-1"), 1);
+	ck_assert_int_eq(stage_approve("allow 7f3a-1"), 1);
 	ck_assert_str_eq(stage.output,
 			 "sallyport: no such question: no sallyport run is waiting\n");
 }
@@ -273,7 +47,7 @@ static const char *const usage_errors[] = {
 
 START_TEST(usage_is_checked)
 {
-	ck_assert_int_eq(approve(usage_errors[_i]), 3);
+	ck_assert_int_eq(stage_approve(usage_errors[_i]), 3);
 	ck_assert_ptr_nonnull(strstr(stage.output, "--help"));
 }
 END_TEST
@@ -285,21 +59,21 @@ static const char *const helps[] = { "--help",       "-h",
 
 START_TEST(help_is_given)
 {
-	ck_assert_int_eq(approve(helps[_i]), 0);
+	ck_assert_int_eq(stage_approve(helps[_i]), 0);
 	ck_assert_int_eq(strncmp(stage.output, "usage: sallyport approve", 24), 0);
 }
 END_TEST
 
 START_TEST(list_shows_every_run)
 {
-	run_open(&stage.runs[0], "7f3a");
-	run_open(&stage.runs[1], "0b1c");
-	watch("watch --json");
-	child_until(&watcher, "0b1c");
-	ask(&stage.runs[0], "https://example.org:443");
-	ask(&stage.runs[0], "https://example.org:443");
-	ask(&stage.runs[1], "tcp://b.test:22");
-	ck_assert_int_eq(approve("list --json"), 0);
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_run_open(&stage.runs[1], "0b1c");
+	stage_watch("watch --json");
+	stage_child_until(&stage.watcher, "0b1c");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_ask(&stage.runs[1], "tcp://b.test:22");
+	ck_assert_int_eq(stage_approve("list --json"), 0);
 
 	json_t *list = json_loads(stage.output, 0, NULL);
 	ck_assert_uint_eq(json_array_size(list), 2);
@@ -322,15 +96,15 @@ START_TEST(list_shows_every_run)
 	ck_assert_str_eq(approve_text_member(second, "id"), "0b1c-1");
 	json_decref(list);
 
-	ck_assert_int_eq(approve("list"), 0);
+	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-1  https://example.org:443\n"
 						   "  asked by  npm ci\n"
 						   "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
-	ck_assert_int_eq(approve("allow 0b1c-1"), 0);
+	ck_assert_int_eq(stage_approve("allow 0b1c-1"), 0);
 	ck_assert_uint_eq(stage.runs[1].told, 1);
 	ck_assert_uint_eq(stage.runs[0].told, 0);
-	end_watch(0);
+	stage_end_watch(0);
 }
 END_TEST
 
@@ -355,20 +129,20 @@ START_TEST(every_answer)
 	auto_free char *printed =
 		mem_printf("7f3a-1  https://example.org:443  %s", answers[_i].printed);
 
-	run_open(&stage.runs[0], "7f3a");
-	watch("watch");
-	ask(&stage.runs[0], "https://example.org:443");
-	ck_assert_int_eq(approve(answers[_i].words), 0);
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	ck_assert_int_eq(stage_approve(answers[_i].words), 0);
 	ck_assert_msg(strstr(stage.output, printed) == stage.output, "%s", stage.output);
 	ck_assert_uint_eq(stage.runs[0].told, 1);
 	ck_assert_int_eq(stage.runs[0].verdict.reason, answers[_i].reason);
 	ck_assert_ptr_nonnull(strstr(stage.runs[0].verdict.by, " on approve"));
 
-	ck_assert_int_eq(approve(answers[_i].words), 1); /* twice is once too often */
+	ck_assert_int_eq(stage_approve(answers[_i].words), 1); /* twice is once too often */
 	ck_assert_ptr_nonnull(strstr(stage.output, "finished already"));
 	ck_assert_uint_eq(stage.runs[0].told, 1);
-	child_until(&watcher, " on approve");
-	end_watch(0);
+	stage_child_until(&stage.watcher, " on approve");
+	stage_end_watch(0);
 }
 END_TEST
 
@@ -376,14 +150,14 @@ START_TEST(answer_that_cannot_be_kept)
 {
 	free(stage.answers_path);
 	stage.answers_path = mem_strdup("/proc/version/policy");
-	run_open(&stage.runs[0], "7f3a");
-	watch("watch");
-	ask(&stage.runs[0], "https://example.org:443");
-	ck_assert_int_eq(approve("allow 7f3a-1 --scope always"), 3);
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	ck_assert_int_eq(stage_approve("allow 7f3a-1 --scope always"), 3);
 	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-1 was not answered: "));
 	ck_assert_uint_eq(stage.runs[0].told, 0);
-	ck_assert_int_eq(approve("deny 7f3a-1"), 0); /* it is open still */
-	end_watch(0);
+	ck_assert_int_eq(stage_approve("deny 7f3a-1"), 0); /* it is open still */
+	stage_end_watch(0);
 }
 END_TEST
 
@@ -391,24 +165,25 @@ END_TEST
  * not denied. */
 START_TEST(watcher_before_the_run)
 {
-	child_start(&watcher, "watch --json");
-	auto_free char *file = mem_printf("%s/watchers/%d", stage.control_dir, (int)watcher.pid);
+	stage_child_start(&stage.watcher, "watch --json");
+	auto_free char *file =
+		mem_printf("%s/watchers/%d", stage.control_dir, (int)stage.watcher.pid);
 	while (access(file, F_OK) < 0)
-		ck_assert(!child_turn(&watcher));
-	run_open(&stage.runs[0], "7f3a");
-	ask(&stage.runs[0], "https://example.org:443");
+		ck_assert(!stage_child_turn(&stage.watcher));
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_ask(&stage.runs[0], "https://example.org:443");
 	ck_assert_uint_eq(stage.runs[0].told, 0);
-	child_until(&watcher, "{\"event\":\"asked\",\"question\":{\"id\":\"7f3a-1\",");
-	child_say(&watcher, "allow 7f3a-1 session\n");
-	until_told(&stage.runs[0], 1);
+	stage_child_until(&stage.watcher, "{\"event\":\"asked\",\"question\":{\"id\":\"7f3a-1\",");
+	stage_child_say(&stage.watcher, "allow 7f3a-1 session\n");
+	stage_until_told(&stage.runs[0], 1);
 	ck_assert_int_eq(stage.runs[0].verdict.reason, POLICY_GRANTED_SESSION);
-	child_until(&watcher,
-		    "{\"event\":\"retracted\",\"question\":{\"id\":\"7f3a-1\"},\"how\":\"");
-	child_until(&watcher,
-		    "{\"ok\":true,\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
-	run_close(&stage.runs[0]);
-	child_until(&watcher, "{\"event\":\"run_ended\",\"run\":\"7f3a\"}");
-	end_watch(0);
+	stage_child_until(&stage.watcher,
+			  "{\"event\":\"retracted\",\"question\":{\"id\":\"7f3a-1\"},\"how\":\"");
+	stage_child_until(&stage.watcher,
+			  "{\"ok\":true,\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
+	stage_run_close(&stage.runs[0]);
+	stage_child_until(&stage.watcher, "{\"event\":\"run_ended\",\"run\":\"7f3a\"}");
+	stage_end_watch(0);
 	ck_assert_int_lt(access(file, F_OK), 0);
 }
 END_TEST
@@ -435,36 +210,36 @@ static const struct {
 
 START_TEST(answers_that_are_typed)
 {
-	run_open(&stage.runs[0], "7f3a");
-	watch("watch");
-	ask(&stage.runs[0], "https://example.org:443");
-	child_until(&watcher, "7f3a-1  https://example.org:443\n");
-	child_say(&watcher, typed[_i].typed);
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_child_until(&stage.watcher, "7f3a-1  https://example.org:443\n");
+	stage_child_say(&stage.watcher, typed[_i].typed);
 	while (stage.runs[0].told == 0)
-		ck_assert(!child_turn(&watcher));
+		ck_assert(!stage_child_turn(&stage.watcher));
 	ck_assert_int_eq(stage.runs[0].verdict.reason, typed[_i].reason);
-	end_watch(0);
+	stage_end_watch(0);
 }
 END_TEST
 
 START_TEST(watcher_that_dies)
 {
-	run_open(&stage.runs[0], "7f3a");
-	watch("watch");
-	ask(&stage.runs[0], "https://example.org:443");
-	ck_assert_int_eq(kill(watcher.pid, SIGKILL), 0);
-	until_told(&stage.runs[0], 1);
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	ck_assert_int_eq(kill(stage.watcher.pid, SIGKILL), 0);
+	stage_until_told(&stage.runs[0], 1);
 	ck_assert_int_eq(stage.runs[0].verdict.reason, POLICY_APPROVER_GONE);
-	ck_assert_int_eq(child_end(&watcher), 128 + SIGKILL);
-	ask(&stage.runs[0], "https://example.org:443");
-	until_told(&stage.runs[0], 2);
+	ck_assert_int_eq(stage_child_end(&stage.watcher), 128 + SIGKILL);
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_until_told(&stage.runs[0], 2);
 	ck_assert_int_eq(stage.runs[0].verdict.reason, POLICY_NO_APPROVER);
 
-	watch("watch"); /* tidies up after the dead one */
+	stage_watch("watch"); /* tidies up after the dead one */
 	auto_free char *entries = mem_printf("test \"$(ls '%s/watchers')\" = %d", stage.control_dir,
-					     (int)watcher.pid);
+					     (int)stage.watcher.pid);
 	ck_assert_int_eq(system(entries), 0);
-	end_watch(0);
+	stage_end_watch(0);
 }
 END_TEST
 
@@ -489,7 +264,7 @@ START_TEST(socket_of_a_dead_run)
 
 	fd_close(plant("dead.sock", false));
 	fd_close(plant(".new.new", false));
-	ck_assert_int_eq(approve("list --json"), 0);
+	ck_assert_int_eq(stage_approve("list --json"), 0);
 	ck_assert_str_eq(stage.output, "[]\n");
 	ck_assert_int_lt(access(path, F_OK), 0);
 	ck_assert_int_eq(access(hidden, F_OK), 0); /* a run that is about to listen */
@@ -515,9 +290,9 @@ START_TEST(server_that_is_none)
 	int listener = plant("odd.sock", true), fd = -1;
 	char request[256];
 
-	child_start(&child, "list");
+	stage_child_start(&child, "list");
 	while (fd < 0) {
-		ck_assert(!child_turn(&child));
+		ck_assert(!stage_child_turn(&child));
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	}
 	ck_assert_int_eq(send(fd, strangers[_i].greeting, strlen(strangers[_i].greeting), 0),
@@ -525,7 +300,7 @@ START_TEST(server_that_is_none)
 	if (strstr(strangers[_i].greeting, "\"id\""))
 		ck_assert_int_gt(recv(fd, request, sizeof(request), 0), 0);
 	(void)shutdown(fd, SHUT_WR);
-	ck_assert_int_eq(child_end(&child), 3);
+	ck_assert_int_eq(stage_child_end(&child), 3);
 	ck_assert_msg(strstr(stage.output, strangers[_i].want) != NULL, "%s", stage.output);
 	fd_close(fd);
 	fd_close(listener);
@@ -535,9 +310,9 @@ END_TEST
 START_TEST(directory_that_is_open_to_others)
 {
 	ck_assert_int_eq(chmod(stage.control_dir, 0755), 0);
-	ck_assert_int_eq(approve("list"), 3);
-	ck_assert_int_eq(approve("watch"), 3);
-	ck_assert_int_eq(approve("allow 7f3a-1"), 3);
+	ck_assert_int_eq(stage_approve("list"), 3);
+	ck_assert_int_eq(stage_approve("watch"), 3);
+	ck_assert_int_eq(stage_approve("allow 7f3a-1"), 3);
 }
 END_TEST
 
@@ -549,7 +324,7 @@ START_TEST(socket_of_somebody_else)
 	if (lchown(path, geteuid() + 1, (gid_t)-1) < 0) {
 		(void)printf("SKIP socket_of_somebody_else: only root can give a file away\n");
 	} else {
-		ck_assert_int_eq(approve("list"), 3);
+		ck_assert_int_eq(stage_approve("list"), 3);
 		ck_assert_ptr_nonnull(strstr(stage.output, "not a socket of yours"));
 	}
 	fd_close(listener);
@@ -564,7 +339,7 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, stage_setup, stage_teardown);
 	tcase_add_test(tcase, nothing_waits);
 	tcase_add_loop_test(tcase, usage_is_checked, 0, (int)ARRAY_SIZE(usage_errors));
 	tcase_add_loop_test(tcase, help_is_given, 0, (int)ARRAY_SIZE(helps));
