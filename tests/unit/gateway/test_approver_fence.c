@@ -1,20 +1,15 @@
 #include "test_approver_screen.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pty.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <termios.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "gateway/approvers/tty.h"
 
 /* None of these may answer anything, nor be taken for a letter that a later Enter would send. */
 static const char *const not_answers[] = {
@@ -172,6 +167,64 @@ START_TEST(dumb_terminal)
 }
 END_TEST
 
+/* In a process group that is not the terminal's, until whoever leads the session puts it in front.
+ */
+static int ask_from_the_background(int ready, int front)
+{
+	char byte = 0;
+
+	if (setpgid(0, 0) < 0 || screen.gw.ops->is_attached(screen.gw.approver))
+		return 2;
+	fake_ask(&screen.gw, "7f3a-1", "a.test");
+	loop_advance(screen.gw.loop, 2 * TTY_RECHECK_MS);
+	if (screen.held != 0)
+		return 3;
+	if (write(ready, &byte, 1) != 1 || read(front, &byte, 1) != 1)
+		return 4;
+	if (!screen.gw.ops->is_attached(screen.gw.approver))
+		return 5;
+	loop_advance(screen.gw.loop, TTY_RECHECK_MS);
+	if (screen.held != 1)
+		return 6;
+	fake_retract(&screen.gw, "7f3a-1", "gone");
+	return screen.released == 1 ? 0 : 7;
+}
+
+/* Leads a session on the terminal, with a job in the background. */
+static int lead_a_session(void)
+{
+	int ready[2], front[2], status = -1;
+	char byte = 0;
+	pid_t job;
+
+	(void)signal(SIGTTOU, SIG_IGN);
+	if (setsid() < 0 || ioctl(screen.slave, TIOCSCTTY, 0) < 0 || pipe(ready) < 0 ||
+	    pipe(front) < 0)
+		return 8;
+	job = fork();
+	if (job == 0)
+		_exit(ask_from_the_background(ready[1], front[0]));
+	fd_close(ready[1]);
+	if (read(ready[0], &byte, 1) == 1 && tcsetpgrp(screen.slave, job) == 0)
+		(void)!write(front[1], &byte, 1); /* the job says what it saw */
+	if (waitpid(job, &status, 0) != job || !WIFEXITED(status))
+		return 9;
+	return WEXITSTATUS(status);
+}
+
+START_TEST(job_in_the_background)
+{
+	int status = -1;
+	pid_t leader = fork();
+
+	if (leader == 0)
+		_exit(lead_a_session());
+	ck_assert_int_eq(waitpid(leader, &status, 0), leader);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 Suite *suite_tty_fence(void)
 {
 	Suite *suite = suite_create("tty-fence");
@@ -185,6 +238,7 @@ Suite *suite_tty_fence(void)
 	tcase_add_test(tcase, somebody_who_goes_on_typing_gets_through);
 	tcase_add_test(tcase, terminal_that_is_full);
 	tcase_add_loop_test(tcase, dumb_terminal, 0, 2);
+	tcase_add_test(tcase, job_in_the_background);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
