@@ -27,7 +27,7 @@ static int replay_file(int folder, const char *name)
 {
 	auto_close int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	auto_free char *text = NULL;
-	struct err why = {0};
+	struct err why = { 0 };
 	size_t len = 0;
 
 	if (fd < 0) {
