@@ -39,6 +39,10 @@ int run_places_find(struct run_places *places, const char *audit)
 	places->cwd = mem_strdup(cwd);
 	places->config_dir = cli_config_dir();
 	places->state_dir = cli_state_dir();
+	/* Made now, so that it can be covered where the command may write. Where it cannot be made
+	 * it is not needed either. */
+	if (places->config_dir)
+		(void)make_dirs(places->config_dir);
 	if (places->config_dir)
 		places->answers_path = mem_printf("%s/policy", places->config_dir);
 	if (audit) {
