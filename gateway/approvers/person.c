@@ -1,6 +1,7 @@
 #include "gateway/approvers/person.h"
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +9,40 @@
 
 #include "base/text.h"
 
+/* The users of this machine, by its file: the program is linked statically (docs/decisions/0005),
+ * and other name services would have it load libraries. Whoever is known only to them is named by
+ * LOGNAME or by number. */
+static bool person_find(uid_t uid, char *ret_name, size_t size)
+{
+	struct passwd entry, *found = NULL;
+	char text[4096];
+	FILE *users = fopen("/etc/passwd", "re");
+
+	if (!users)
+		return false;
+	do {
+		if (fgetpwent_r(users, &entry, text, sizeof(text), &found) != 0)
+			found = NULL;
+	} while (found && found->pw_uid != uid);
+	if (found)
+		(void)text_visible(ret_name, size, found->pw_name, strlen(found->pw_name));
+	(void)fclose(users); /* it was only read */
+	return found != NULL;
+}
+
 const char *person_text(uid_t uid, const char *where, char out[PERSON_TEXT_MAX])
 {
-	const struct passwd *entry = getpwuid(uid);
-	const char *name = entry ? entry->pw_name : NULL;
 	char shown[PERSON_TEXT_MAX / 2];
+	const char *name = getenv("LOGNAME");
 
-	/* The environment names nobody but the user who set it. */
-	if (!name && uid == geteuid())
-		name = getenv("LOGNAME");
-	if (name && name[0] != '\0')
-		(void)text_visible(shown, sizeof(shown), name, strlen(name)); /* cut is fine */
-	else
-		(void)snprintf(shown, sizeof(shown), "uid %u", (unsigned int)uid);
+	if (!person_find(uid, shown, sizeof(shown))) {
+		/* The environment names nobody but the user who set it. */
+		if (uid == geteuid() && name && name[0] != '\0')
+			(void)text_visible(shown, sizeof(shown), name,
+					   strlen(name)); /* cut is fine */
+		else
+			(void)snprintf(shown, sizeof(shown), "uid %u", (unsigned int)uid);
+	}
 	(void)snprintf(out, PERSON_TEXT_MAX, "%s on %s", shown, where);
 	return out;
 }
