@@ -121,35 +121,39 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 	return 0;
 }
 
-/* Takes the first component off @rest; false: none is left. */
-static bool next_component(struct walk *walk, char name[NAME_MAX + 2])
+/* Takes the first component off @rest: its length; 0: none is left; or -ENAMETOOLONG. */
+static int next_component(struct walk *walk, char name[NAME_MAX + 1])
 {
 	char *at = walk->rest + strspn(walk->rest, "/");
 	size_t len = strcspn(at, "/");
 
-	if (len == 0)
-		return false;
-	(void)snprintf(name, NAME_MAX + 2, "%.*s", (int)len, at);
+	if (len > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, at, len);
+	name[len] = '\0';
 	memmove(walk->rest, at + len, strlen(at + len) + 1);
-	return true;
+	return (int)len;
 }
 
 int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why)
 {
 	auto_free struct walk *walk = mem_new(sizeof(*walk));
-	char name[NAME_MAX + 2];
-	int r = 0;
+	char name[NAME_MAX + 1];
+	int r;
 
 	if (path[0] != '/')
 		return err_set(why, -EINVAL, "%s: not an absolute path", path);
 	if (strlen(path) >= sizeof(walk->rest))
 		return err_errno(why, ENAMETOOLONG, "%.80s…", path);
 	memcpy(walk->rest, path, strlen(path) + 1);
-	while (r == 0 && next_component(walk, name)) {
+	while ((r = next_component(walk, name)) > 0) {
+		r = 0;
 		if (strcmp(name, "..") == 0)
 			step_up(walk);
 		else if (strcmp(name, ".") != 0)
 			r = step_into(walk, name, writable);
+		if (r < 0)
+			break;
 	}
 	if (r == -EMLINK)
 		return err_set(why, -ELOOP,
