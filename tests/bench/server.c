@@ -1,6 +1,7 @@
 /* A web server for benchmarks: GET /bytes/N answers N bytes, kept alive unless the client says
  * close; one thread for each connection, no more than the measurement needs. Prints its port. */
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -13,10 +14,10 @@
 #define HEAD_MAX  16384
 #define BLOCK_MAX (1 << 18)
 
-static int send_all(int fd, const char *bytes, size_t len)
+static int send_all(int fd, const char *bytes, size_t len, int flags)
 {
 	while (len > 0) {
-		ssize_t sent = send(fd, bytes, len, 0);
+		ssize_t sent = send(fd, bytes, len, flags);
 
 		if (sent <= 0)
 			return -1;
@@ -53,10 +54,10 @@ static int answer(int fd, const char *head)
 	int len = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %llu\r\n\r\n",
 			   (unsigned long long)left);
 
-	if (send_all(fd, text, (size_t)len) < 0)
+	if (send_all(fd, text, (size_t)len, left > 0 ? MSG_MORE : 0) < 0)
 		return -1;
 	for (; left > 0; left -= left < BLOCK_MAX ? left : BLOCK_MAX)
-		if (send_all(fd, block, left < BLOCK_MAX ? left : BLOCK_MAX) < 0)
+		if (send_all(fd, block, left < BLOCK_MAX ? left : BLOCK_MAX, 0) < 0)
 			return -1;
 	return strcasestr(head, "\r\nConnection: close") ? -1 : 0;
 }
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
 
 		if (fd < 0)
 			continue;
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 		if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)fd) != 0)
 			close(fd);
 		else
