@@ -1,49 +1,50 @@
 #include "base/err.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-int err_set(struct err *why, int code, const char *format, ...)
+void err_write(struct err *why, const char *format, ...)
 {
 	va_list args;
 
 	if (!why)
-		return code;
+		return;
 	va_start(args, format);
 	(void)vsnprintf(why->text, sizeof(why->text), format, args); /* cut is fine */
 	va_end(args);
-	return code;
 }
 
-int err_errno(struct err *why, int errnum, const char *format, ...)
+/* The words, then ": " and @rest, as far as there is room. */
+static void __attribute__((format(printf, 2, 0)))
+err_join(struct err *why, const char *format, va_list args, const char *rest)
+{
+	int len = vsnprintf(why->text, sizeof(why->text), format, args);
+
+	if (len >= 0 && (size_t)len < sizeof(why->text))
+		(void)snprintf(why->text + len, sizeof(why->text) - (size_t)len, ": %s", rest);
+}
+
+void err_write_errno(struct err *why, int errnum, const char *format, ...)
 {
 	va_list args;
-	int len;
 
 	if (!why)
-		return -errnum;
+		return;
 	va_start(args, format);
-	len = vsnprintf(why->text, sizeof(why->text), format, args);
+	err_join(why, format, args, strerror(errnum));
 	va_end(args);
-	if (len >= 0 && (size_t)len < sizeof(why->text))
-		(void)snprintf(why->text + len, sizeof(why->text) - (size_t)len, ": %s",
-			       strerror(errnum));
-	return -errnum;
 }
 
-int err_prefix(struct err *why, int code, const char *format, ...)
+void err_write_prefix(struct err *why, const char *format, ...)
 {
 	char rest[ERR_MAX_BYTES];
 	va_list args;
-	int len;
 
 	if (!why)
-		return code;
+		return;
 	memcpy(rest, why->text, sizeof(rest));
 	va_start(args, format);
-	len = vsnprintf(why->text, sizeof(why->text), format, args);
+	err_join(why, format, args, rest);
 	va_end(args);
-	if (len >= 0 && (size_t)len < sizeof(why->text))
-		(void)snprintf(why->text + len, sizeof(why->text) - (size_t)len, ": %s", rest);
-	return code;
 }

@@ -1,8 +1,6 @@
 /* err: why something failed, in words for people, beside the -errno that programs read. */
 #pragma once
 
-#include <stdarg.h>
-
 #define ERR_MAX_BYTES 1024
 
 /* Plain value; { 0 } is "no error yet". Text is cut at ERR_MAX_BYTES, never overrun. */
@@ -11,15 +9,33 @@ struct err {
 };
 
 /* Writes the text and returns @code (a -errno), so that callers can `return err_set(...)`. @why may
- * be NULL. */
-int err_set(struct err *why, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+ * be NULL. These are macros so that the compiler, and the checkers, see what comes back. */
+#define err_set(why, code, ...)                                                                    \
+	({                                                                                         \
+		__attribute__((unused)) const int err_code = (code);                               \
+		err_write((why), __VA_ARGS__);                                                     \
+		err_code;                                                                          \
+	})
 
 /* As err_set(), with ": " and the system's words for @errnum (positive) appended; returns -@errnum.
  */
-int err_errno(struct err *why, int errnum, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+#define err_errno(why, errnum, ...)                                                                \
+	({                                                                                         \
+		__attribute__((unused)) const int err_number = (errnum);                           \
+		err_write_errno((why), err_number, __VA_ARGS__);                                   \
+		-err_number;                                                                       \
+	})
 
 /* Puts "TEXT: " in front of what is there: the caller knows what it was doing. Returns @code. */
-int err_prefix(struct err *why, int code, const char *format, ...)
+#define err_prefix(why, code, ...)                                                                 \
+	({                                                                                         \
+		__attribute__((unused)) const int err_code = (code);                               \
+		err_write_prefix((why), __VA_ARGS__);                                              \
+		err_code;                                                                          \
+	})
+
+void err_write(struct err *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void err_write_errno(struct err *why, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void err_write_prefix(struct err *why, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

@@ -37,7 +37,7 @@ struct frame_link {
 	bool *is_freed; /* set while reading, so that a callback may free the link */
 	struct event readable, writable;
 	struct loop_timer closing;
-	STAILQ_HEAD(, frame_waiting) waiting;
+	STAILQ_HEAD(frame_waiting_list, frame_waiting) waiting;
 	size_t waiting_count;
 	frame_link_frame_fn on_frame;
 	frame_link_closed_fn on_closed;

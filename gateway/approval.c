@@ -296,7 +296,7 @@ static void approval_tell(struct approval *approval)
 	approval_describe(approval, &question);
 	approval->was_asked = true;
 	gw->telling = approval;
-	for (size_t i = 0; i < gw->approver_count && gw->telling; i++) {
+	for (size_t i = 0; i < gw->approver_count && gw->telling == approval; i++) {
 		struct approver_seat seat = gw->approvers[i];
 
 		if (is_new)

@@ -32,7 +32,7 @@ struct client_ops {
 struct gateway_client {
 	const struct client_ops *ops;
 	struct loop *loop;
-	TAILQ_HEAD(, gateway_ticket) tickets;
+	TAILQ_HEAD(gateway_ticket_list, gateway_ticket) tickets;
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */

@@ -61,7 +61,7 @@ struct gateway_exec {
 	struct key_node node; /* by id */
 	char *command;
 	bool is_aborted; /* a person said so; its owner is told from the loop */
-	LIST_HEAD(, party) parties;
+	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
 };
 
@@ -89,7 +89,7 @@ struct approval {
 	bool is_private;
 	int64_t asked_ms, due_ms;
 	struct loop_timer deadline;
-	TAILQ_HEAD(, party) parties;
+	TAILQ_HEAD(party_list, party) parties;
 	unsigned int waiting, party_count;
 	bool was_asked; /* the approvers know it */
 	bool has_news;  /* and are to be told */
@@ -122,8 +122,8 @@ struct gateway {
 	struct slot batch[GATEWAY_BATCH];
 	size_t batch_count;
 	bool must_count_approvers, has_aborted;
-	LIST_HEAD(, local_client) clients;
-	LIST_HEAD(, worker) workers;
+	LIST_HEAD(local_client_list, local_client) clients;
+	LIST_HEAD(worker_list, worker) workers;
 	uint64_t *ended; /* execs whose way out is closed in the next turn, when their waiters were
 			    told */
 	size_t ended_count;

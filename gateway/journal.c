@@ -29,7 +29,7 @@ struct journal {
 		struct sink *self;
 	} sinks[JOURNAL_SINKS_MAX];
 	size_t sink_count;
-	STAILQ_HEAD(, note) notes;
+	STAILQ_HEAD(note_list, note) notes;
 	bool was_started;
 	bool has_failed;
 };

@@ -31,6 +31,9 @@ static int ports_range(const char *text, size_t at, size_t end, struct pattern_p
 {
 	const char *hyphen = memchr(text + at, '-', end - at);
 	size_t middle = hyphen ? (size_t)(hyphen - text) : end;
+
+	*ret = (struct pattern_port){ 0 };
+
 	int r = ports_number(text, middle - at, at, &ret->first, flaw);
 
 	if (r < 0)

@@ -27,7 +27,7 @@ struct cares_socket {
 struct cares {
 	struct loop *loop;
 	ares_channel channel;
-	LIST_HEAD(, cares_socket) sockets;
+	LIST_HEAD(cares_socket_list, cares_socket) sockets;
 	struct loop_timer timer;
 };
 

@@ -21,9 +21,9 @@ struct dialer {
 	struct loop *loop;
 	struct resolver *resolver;
 	const struct policy *policy;
-	LIST_HEAD(, dial) dials;
+	LIST_HEAD(dial_list, dial) dials;
 	size_t dial_count;
-	LIST_HEAD(, dial_inner) inners;
+	LIST_HEAD(dial_inner_list, dial_inner) inners;
 };
 
 /* The channel of @exec, or NULL. Borrowed. */

@@ -52,7 +52,7 @@ static void add_entry(struct hosts *hosts, char *name, const struct addr *addr)
 
 static void add_line(struct hosts *hosts, char *line)
 {
-	struct addr addr;
+	struct addr addr = { 0 };
 	char *rest = line;
 
 	line[strcspn(line, "#")] = '\0';
@@ -60,13 +60,12 @@ static void add_line(struct hosts *hosts, char *line)
 		if (!*word)
 			continue;
 		/* The first word is the address; link-local ones with a zone mean nothing here. */
-		if (!line) {
+		if (addr.family) {
 			add_entry(hosts, word, &addr);
 			continue;
 		}
 		if (addr_parse(word, strlen(word), &addr) < 0)
 			return;
-		line = NULL;
 	}
 }
 

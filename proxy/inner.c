@@ -31,7 +31,7 @@ struct inner {
 	struct loop *loop;
 	int channel; /* -1: the exec is gone */
 	struct event event;
-	TAILQ_HEAD(, inner_request) requests;
+	TAILQ_HEAD(inner_request_list, inner_request) requests;
 	size_t count;
 };
 

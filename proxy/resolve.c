@@ -30,7 +30,7 @@ struct resolve_family {
 struct resolve_lookup {
 	LIST_ENTRY(resolve_lookup) link;
 	struct resolver *resolver;
-	TAILQ_HEAD(, resolve_query) queries;
+	TAILQ_HEAD(resolve_query_list, resolve_query) queries;
 	struct loop_timer timer; /* the deadline, then the grace */
 	struct resolve_family v4, v6;
 	bool is_settled; /* answered or given up: nobody may join */

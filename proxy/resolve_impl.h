@@ -14,7 +14,7 @@ struct resolver {
 	struct loop *loop;
 	struct cares *cares;
 	struct known *known;
-	LIST_HEAD(, resolve_lookup) lookups;
+	LIST_HEAD(resolve_lookup_list, resolve_lookup) lookups;
 	size_t lookup_count, query_count;
 };
 
