@@ -49,7 +49,7 @@ _Noreturn void init_fail(const struct init *init, uint32_t type, int error)
 {
 	struct wire_message message = { .type = type, .step = init->step, .value = -error };
 
-	for (size_t i = 0; init->detail[i] && i < sizeof(message.detail) - 1; i++)
+	for (size_t i = 0; i < sizeof(message.detail) - 1 && init->detail[i]; i++)
 		message.detail[i] = init->detail[i];
 	(void)init_send(&message, NULL, 0); /* nobody to tell: the gate sees the end all the same */
 	sys_exit(125);
