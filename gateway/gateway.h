@@ -1,4 +1,5 @@
-/* gateway: verdict → grant or approval. One question for everyone who waits for the same destination in a session. */
+/* gateway: verdict → grant or approval. One question for everyone who waits for the same
+ * destination in a session. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,38 +14,46 @@ struct gateway;
 struct gateway_client;
 struct gateway_ticket;
 
-/* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or deny, never ask. */
+/* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
+ * deny, never ask. */
 typedef void (*gateway_verdict_fn)(const struct policy_verdict *verdict, void *arg);
-/* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done runs or on withdrawal. */
-struct gateway_ticket *gateway_submit(struct gateway_client *client, const struct policy_facts *facts,
-				      gateway_verdict_fn done, void *arg);
+/* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done runs or on
+ * withdrawal. */
+struct gateway_ticket *gateway_submit(struct gateway_client *client,
+				      const struct policy_facts *facts, gateway_verdict_fn done,
+				      void *arg);
 /* @done will not run; NULL is fine. Why it left is said by gateway_report(). */
 void gateway_withdraw(struct gateway_ticket *ticket);
 
-/* What became of an allowed request, or a refusal after the verdict (private address, dial, server name). Plain value. */
+/* What became of an allowed request, or a refusal after the verdict (private address, dial, server
+ * name). Plain value. */
 struct gateway_report {
 	struct policy_facts facts;
-	struct policy_verdict verdict; /* action DENY: the gate refused it itself, reason says why */
-	enum policy_reason closed;     /* how it ended */
-	char cause[128];	       /* words for people, or "" */
-	struct addr resolved;	       /* dialled, or refused; family 0: none */
+	struct policy_verdict
+		verdict;           /* action DENY: the gate refused it itself, reason says why */
+	enum policy_reason closed; /* how it ended */
+	char cause[128];           /* words for people, or "" */
+	struct addr resolved;      /* dialled, or refused; family 0: none */
 	uint64_t bytes_up, bytes_down;
 	uint64_t duration_ms;
 };
 void gateway_report(struct gateway_client *client, const struct gateway_report *report);
 void gateway_client_free(struct gateway_client *client);
 
-/* In the same process (tests), or at the worker's end of a link. Both returned owned; @gw and @loop are kept. */
+/* In the same process (tests), or at the worker's end of a link. Both returned owned; @gw and @loop
+ * are kept. */
 struct gateway_client *gateway_client_new(struct gateway *gw);
-/* The gateway opens an exec's way out: @fds (http listener, socks listener, channel to init) are taken. Or ends it: @count 0. */
+/* The gateway opens an exec's way out: @fds (http listener, socks listener, channel to init) are
+ * taken. Or ends it: @count 0. */
 typedef void (*gateway_exec_fn)(uint64_t exec, int *fds, size_t count, void *arg);
 /* The gateway died: close everything. At most once. */
 typedef void (*gateway_gone_fn)(void *arg);
-struct gateway_client *gateway_client_connect(struct loop *loop, int socket, gateway_exec_fn on_exec,
-					      gateway_gone_fn on_gone, void *arg);
+struct gateway_client *gateway_client_connect(struct loop *loop, int socket,
+					      gateway_exec_fn on_exec, gateway_gone_fn on_gone,
+					      void *arg);
 
-/* Where the person sits: the terminal, and who to ask to keep still while a question is on it. @hold stops the command's
- * output and @release lets it go on; both may be NULL. */
+/* Where the person sits: the terminal, and who to ask to keep still while a question is on it.
+ * @hold stops the command's output and @release lets it go on; both may be NULL. */
 struct gateway_terminal {
 	int fd; /* kept, not owned */
 	void (*hold)(void *arg);
@@ -53,28 +62,30 @@ struct gateway_terminal {
 };
 
 struct gateway_config {
-	const struct policy *policy;	/* kept */
-	const char *session;		/* borrowed, as all text here */
-	const char *run;		/* this run's id: short, unguessable, names the control socket */
-	const char *audit_path;		/* the JSON-lines file */
-	const char *answers_path;	/* where "always" is written; NULL: it is refused */
-	const char *control_dir;	/* 0700, for the control socket; NULL: none */
+	const struct policy *policy; /* kept */
+	const char *session;         /* borrowed, as all text here */
+	const char *run;          /* this run's id: short, unguessable, names the control socket */
+	const char *audit_path;   /* the JSON-lines file */
+	const char *answers_path; /* where "always" is written; NULL: it is refused */
+	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */
-	void (*on_worker_gone)(void *arg);	    /* the way out is closed: end the run */
+	void (*on_worker_gone)(void *arg);          /* the way out is closed: end the run */
 	void *arg;
 };
 
 /* Opens audit, control socket and terminal; cheap. Returned owned, or NULL with @why. */
-struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config, struct err *why);
-/* Denies all who wait (gate_closing; clients that live on tell it from the loop), writes the last record, closes. Not from
- * inside a verdict callback. */
+struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config,
+			    struct err *why);
+/* Denies all who wait (gate_closing; clients that live on tell it from the loop), writes the last
+ * record, closes. Not from inside a verdict callback. */
 void gateway_free(struct gateway *gw);
 
-/* @exec is not 0. @command: the argv as one visible line. Records it. Requests of an exec that has not begun, or has ended,
- * are denied (exec_ended). Ending it denies its waiters and forgets its grants. */
+/* @exec is not 0. @command: the argv as one visible line. Records it. Requests of an exec that has
+ * not begun, or has ended, are denied (exec_ended). Ending it denies its waiters and forgets its
+ * grants. */
 void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command);
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
 /* Serves a worker at the other end of @socket (taken). */
@@ -82,8 +93,8 @@ int gateway_serve(struct gateway *gw, int socket);
 /* Hands the listeners of @exec (taken) to the worker. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 
-/* Asks the workers to report what is still open and to end; @done runs once, from the loop, when they have or after @wait_ms.
- * Their going is then no failure: on_worker_gone does not run. */
+/* Asks the workers to report what is still open and to end; @done runs once, from the loop, when
+ * they have or after @wait_ms. Their going is then no failure: on_worker_gone does not run. */
 void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg);
 
 enum gateway_scope { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION, GATEWAY_ALWAYS };
@@ -100,9 +111,10 @@ const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_c
 /* What is past the 4096 destinations counted one by one, together; its dst is empty. */
 const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
 
-/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is wrong there, or another
- * -errno: it cannot be read. */
+/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is
+ * wrong there, or another -errno: it cannot be read. */
 int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
 
-/* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and checked. Returned owned. */
+/* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
+ * checked. Returned owned. */
 char *gateway_control_dir(struct err *why);

@@ -1,5 +1,5 @@
-/* resolve: names to addresses, asynchronously: --resolve first, then the hosts file (read once at the start), then DNS by c-ares.
- * Called only after an allow. */
+/* resolve: names to addresses, asynchronously: --resolve first, then the hosts file (read once at
+ * the start), then DNS by c-ares. Called only after an allow. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,18 +17,23 @@ struct resolver;
 struct resolve_query;
 
 struct resolve_answer {
-	enum policy_reason reason; /* POLICY_DONE, POLICY_DNS_FAILED, POLICY_DNS_TIMEOUT, POLICY_OVERLOADED */
-	bool is_mapped;		   /* the operator named these addresses (--resolve) */
+	enum policy_reason
+		reason; /* POLICY_DONE, POLICY_DNS_FAILED, POLICY_DNS_TIMEOUT, POLICY_OVERLOADED */
+	bool is_mapped; /* the operator named these addresses (--resolve) */
 	size_t count;
-	struct addr addrs[RESOLVE_ADDRS_MAX]; /* in order of preference, families interleaved (RFC 8305 §4) */
+	struct addr addrs[RESOLVE_ADDRS_MAX]; /* in order of preference, families interleaved (RFC
+						 8305 §4) */
 	char cause[96];
 };
 /* From the loop, at most once; @answer borrowed. */
 typedef void (*resolve_fn)(const struct resolve_answer *answer, void *arg);
 
-/* Opens every file it will ever need: after resolver_new() no file is opened. Copies what it needs of @config. Returned owned. */
-struct resolver *resolver_new(struct loop *loop, const struct proxy_config *config, struct err *why);
+/* Opens every file it will ever need: after resolver_new() no file is opened. Copies what it needs
+ * of @config. Returned owned. */
+struct resolver *resolver_new(struct loop *loop, const struct proxy_config *config,
+			      struct err *why);
 void resolver_free(struct resolver *resolver);
 /* Keeps @arg. The query dies when @done runs or is withdrawn. */
-struct resolve_query *resolve_start(struct resolver *resolver, const char *name, resolve_fn done, void *arg);
+struct resolve_query *resolve_start(struct resolver *resolver, const char *name, resolve_fn done,
+				    void *arg);
 void resolve_withdraw(struct resolve_query *query);

@@ -10,8 +10,9 @@
 
 struct loop;
 
-#define RIG_USERS 2 /* _i: 0 as whoever runs the tests; 1 as an ordinary user, when that is root   \
-		     */
+#define RIG_USERS                                                                                  \
+	2 /* _i: 0 as whoever runs the tests; 1 as an ordinary user, when that is root             \
+	   */
 
 struct rig {
 	struct loop *loop;
