@@ -209,6 +209,25 @@ char **env_build(const char *const *host, const char *const *set)
 	return env.list;
 }
 
+char **env_append(char **env, const char *name, const char *value)
+{
+	size_t len = strlen(name), n = 0;
+
+	for (; env[n]; n++)
+		if (has_name(env[n], name, len)) {
+			const char *space = env[n][len + 1] == '\0' ? "" : " ";
+			char *longer = mem_printf("%s%s%s", env[n], space, value);
+
+			free(env[n]);
+			env[n] = longer;
+			return env;
+		}
+	env = mem_grow(env, n + 2, sizeof(*env));
+	env[n] = mem_printf("%s=%s", name, value);
+	env[n + 1] = NULL;
+	return env;
+}
+
 char *env_injected(size_t index)
 {
 	return index < ARRAY_SIZE(variables) ? value_of(&variables[index], NULL) : NULL;

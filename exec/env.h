@@ -8,6 +8,10 @@
  * may be NULL. Later beats earlier: the host's, what is injected, @set. */
 char **env_build(const char *const *host, const char *const *set);
 
+/* Takes @env, NULL-terminated, and returns it with @value behind what variable @name holds, or as
+ * its value. */
+char **env_append(char **env, const char *name, const char *value);
+
 /* What is injected: "NAME=VALUE" of variable @index as it is without a value on the host, returned
  * owned; NULL: past the last. */
 char *env_injected(size_t index);

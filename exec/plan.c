@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "exec/env.h"
 #include "exec/exec.h"
+#include "exec/files.h"
 #include "exec/memfd.h"
 #include "exec/view.h"
 #include "exec/wire.h"
@@ -96,6 +97,7 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 	}
 	plan->argv = copy_list(config->argv);
 	plan->env = env_build((const char *const *)environ, config->env_set);
+	files_plan(plan);
 	return plan;
 }
 
@@ -105,6 +107,7 @@ void plan_free(struct plan *plan)
 		return;
 	mem_free_list(plan->argv);
 	mem_free_list(plan->env);
+	mem_free_list(plan->files);
 	free(plan->cwd);
 	paths_done(&plan->fresh);
 	paths_done(&plan->writable);
@@ -148,6 +151,7 @@ int plan_seal(const struct plan *plan, struct err *why)
 	char *const *const lists[WIRE_LISTS] = {
 		[WIRE_ARGV] = plan->argv,
 		[WIRE_ENV] = plan->env,
+		[WIRE_FILES] = plan->files,
 		[WIRE_FRESH] = plan->fresh.list,
 		[WIRE_WRITABLE] = plan->writable.list,
 		[WIRE_PINS] = plan->pins.list,

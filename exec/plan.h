@@ -11,6 +11,7 @@ struct exec_plan_config;
 
 struct plan {
 	char **argv, **env;       /* owned */
+	char **files;             /* pairs of path and text, owned */
 	char *cwd;                /* canonical, owned */
 	uint32_t uid, gid, flags; /* enum wire_flag */
 	struct paths fresh, writable, pins, hidden, read_only, sockets;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "exec/env.h"
 #include "exec/exec.h"
+#include "exec/files.h"
 #include "exec/plan.h"
 #include "exec/wire.h"
 
@@ -37,6 +38,8 @@ static void put_plan(FILE *out, const struct plan *plan)
 		      EXEC_HTTP_PORT, EXEC_SOCKS_PORT);
 	put(out, "read-only", "/");
 	put_paths(out, "fresh", &plan->fresh);
+	for (char **file = plan->files; *file; file += 2)
+		put(out, "file", *file);
 	put(out, "fresh", "/dev");
 	put(out, "fresh", "/proc");
 	put_paths(out, "writable", &plan->writable);
@@ -51,13 +54,18 @@ static void put_plan(FILE *out, const struct plan *plan)
 	put(out, "filters", "Landlock, seccomp");
 }
 
-static void put_environment(FILE *out)
+static void put_environment(FILE *out, const struct plan *plan)
 {
 	char *entry;
 
 	for (size_t i = 0; (entry = env_injected(i)) != NULL; i++) {
 		put(out, "env", entry);
 		free(entry);
+	}
+	for (char **file = plan->files; *file; file += 2) {
+		auto_free char *variable = files_variable(*file);
+
+		put(out, "env", variable);
 	}
 }
 
@@ -77,7 +85,7 @@ char *exec_plan_text(const struct exec_plan_config *config)
 
 		(void)fprintf(out, "%-11s%s\n", "command", command);
 		put_plan(out, plan);
-		put_environment(out);
+		put_environment(out, plan);
 	} else {
 		put(out, "refused", why.text);
 	}

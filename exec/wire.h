@@ -12,14 +12,16 @@
 #define WIRE_MAGIC      0x31504153U /* "SAP1" */
 #define WIRE_PLAN_MAX   (8U << 20)  /* execve takes less than 6 MiB of argv and environment */
 #define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
+#define WIRE_FILES_MAX  16
 #define WIRE_DETAIL_MAX 496
 
-/* Lists of strings in the plan, in this order behind it. All but the first two hold canonical
+/* Lists of strings in the plan, in this order behind it. From WIRE_FRESH on all hold canonical
  * absolute paths. */
 enum wire_list {
 	WIRE_ARGV,
 	WIRE_ENV,
-	WIRE_FRESH,    /* directories that get an empty tmpfs; the first is /tmp (mode 1777) */
+	WIRE_FILES, /* pairs: canonical path inside a fresh directory, text of a new file there */
+	WIRE_FRESH, /* directories that get an empty tmpfs; the first is /tmp (mode 1777) */
 	WIRE_WRITABLE, /* attached back, writable; outer before inner */
 	WIRE_PINS,   /* directories mounted on themselves so that no rename moves what they hold */
 	WIRE_HIDDEN, /* covered by something empty that nobody may open */
@@ -76,6 +78,7 @@ enum wire_step {
 	WIRE_STEP_NAMESPACES,
 	WIRE_STEP_VIEW,
 	WIRE_STEP_FRESH,
+	WIRE_STEP_FILES,
 	WIRE_STEP_DEVICES,
 	WIRE_STEP_WRITABLE,
 	WIRE_STEP_PROC,

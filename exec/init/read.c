@@ -56,6 +56,17 @@ size_t read_pointers(const void *bytes, size_t len)
 	return pointers;
 }
 
+/* Pairs of a canonical path and a text. */
+static bool is_files(char *const *list, uint32_t count)
+{
+	if (count % 2 != 0 || count / 2 > WIRE_FILES_MAX)
+		return false;
+	for (uint32_t i = 0; i < count; i += 2)
+		if (!is_canonical(list[i]))
+			return false;
+	return true;
+}
+
 static int read_list(struct reader *reader, bool is_paths, uint32_t count, char **list)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -89,6 +100,8 @@ int read_plan(const void *bytes, size_t len, char **pointers, struct read_plan *
 	for (int i = 0; i < WIRE_LISTS; i++) {
 		ret->lists[i] = pointers;
 		if (read_list(&reader, i >= WIRE_FRESH, head->counts[i], pointers) < 0)
+			return -EBADMSG;
+		if (i == WIRE_FILES && !is_files(pointers, head->counts[i]))
 			return -EBADMSG;
 		pointers += head->counts[i] + 1;
 	}

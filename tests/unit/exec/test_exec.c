@@ -9,6 +9,7 @@ int main(void)
 	suite_add_tcase(suite, test_ansi());
 	suite_add_tcase(suite, test_egress());
 	suite_add_tcase(suite, test_env());
+	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_lifetime());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());

@@ -1,0 +1,53 @@
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/stages/path.h"
+#include "exec/stages/stages.h"
+
+#include <errno.h>
+
+/* mkdir -p of what holds @path. */
+static int make_parent(const char *path)
+{
+	char parent[WIRE_DETAIL_MAX];
+	size_t len = sys_length(path);
+
+	while (len > 1 && path[len - 1] != '/')
+		len--;
+	if (len < 2 || len > sizeof(parent))
+		return -EINVAL;
+	for (size_t i = 0; i < len - 1; i++)
+		parent[i] = path[i];
+	parent[len - 1] = '\0';
+	return path_make(parent);
+}
+
+static int write_file(const char *path, const char *text)
+{
+	size_t len = sys_length(text);
+	long fd = sys(openat, AT_FDCWD, path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
+		      0444);
+
+	if (fd < 0)
+		return (int)fd;
+	long n = sys(write, fd, text, len);
+
+	(void)sys(close, fd);
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == len ? 0 : -ENOSPC; /* a tmpfs takes all or is full */
+}
+
+int files_write(struct init *init)
+{
+	char **pair = init->plan.lists[WIRE_FILES];
+	int r = 0;
+
+	init->step = WIRE_STEP_FILES;
+	for (; pair[0] && r == 0; pair += 2) {
+		init->detail = pair[0];
+		r = make_parent(pair[0]);
+		if (r == 0)
+			r = write_file(pair[0], pair[1]);
+	}
+	return r;
+}
