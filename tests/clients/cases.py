@@ -1,5 +1,6 @@
 """cases: one entry for each way a real program goes out. The script runs in the gate, in an empty folder that holds the
 test's CA as ca.pem; HOST stands for a host that the policy allows and, a second time, for denied.test."""
+import subprocess
 from dataclasses import dataclass
 
 PYTHON = "/usr/bin/python3"  # Debian's own, which has Debian's modules
@@ -60,8 +61,58 @@ def requests(url, more=""):
 
 PYSOCKS = python("import socks\ns = socks.socksocket()\ns.set_proxy(socks.SOCKS5, '127.0.0.1', 61080, rdns=True)\n"
                  "s.settimeout(10)\ns.connect(('HOST', 7000))\ns.sendall(b'said and heard')\nprint(s.recv(100).decode())")
-NODE_FETCH = """node -e "fetch('http://HOST/page').then(a => a.ok ? a.text() : Promise.reject(a.status)).then(console.log, e => { console.error(e); process.exit(1) })" """
 S_CLIENT = """printf 'GET /page HTTP/1.0\\r\\nHost: HOST\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile ca.pem -proxy 127.0.0.1:61128 -connect HOST:443 -servername HOST"""
+
+
+def node(text, run="node t.js", file="t.js"):
+    return f"export NODE_EXTRA_CA_CERTS=$PWD/ca.pem\ncat > {file} <<'END'\n{text}\nEND\n{run}"
+
+
+NODE_FAILS = "(e) => { console.error(e); process.exit(1); }"
+NODE_FETCH = f"""fetch('URL').then((a) => a.ok ? a.text() : a.text().then((t) => Promise.reject(a.status + t)))
+    .then(console.log, {NODE_FAILS});"""
+NODE_GET = f"""get('URL', OPTIONS, (a) => {{
+    if (a.statusCode !== 200) process.exitCode = console.error(a.statusCode) || 1;
+    a.pipe(a.statusCode === 200 ? process.stdout : process.stderr);
+}}).on('error', {NODE_FAILS});"""
+NODE_POST = f"""const request = require('https').request('https://HOST/put', {{ method: 'POST' }}, (a) => a.pipe(process.stdout));
+request.on('error', {NODE_FAILS});
+request.write('up '); request.end('and back');"""
+# The default agent keeps connections from node 19 on; a program may tell it to before. The second request must get the
+# first one's, and an idle connection must not keep the program alive.
+NODE_KEPT = f"""const https = require('https');
+https.globalAgent.keepAlive = true;
+function get(done) {{
+    const request = https.get('https://HOST/page', (a) => a.resume().on('end', () => setImmediate(done, request)));
+    request.on('error', {NODE_FAILS});
+}}
+get(() => get((second) => console.log('kept', second.reusedSocket)));"""
+# A proxy must not come between a program and its own servers.
+NODE_OWN = f"""const http = require('http');
+const server = http.createServer((_, answer) => answer.end('own')).listen(0, '127.0.0.1', () => {{
+    http.get({{ port: server.address().port, host: '127.0.0.1' }}, (own) => own.on('data', (text) => {{
+        server.close();
+        http.get('http://HOST/page', (a) => {{
+            if (a.statusCode !== 200) {{ console.error(a.statusCode); a.pipe(process.stderr); return process.exitCode = 1; }}
+            process.stdout.write(`${{text}} and `);
+            a.pipe(process.stdout);
+        }}).on('error', {NODE_FAILS});
+    }}));
+}});"""
+NODE_WORKER = """new (require('worker_threads').Worker)(`get`, { eval: true })
+    .on('exit', (status) => { process.exitCode = status; });""".replace(
+    "get`", "const { get } = require('https'); " + NODE_GET.replace("URL", "https://HOST/page").replace("OPTIONS", "{}") + "`")
+NODE_CHILD = """const { status } = require('child_process').spawnSync(process.execPath, ['-e', `get`], { stdio: 'inherit' });
+process.exitCode = status;""".replace(
+    "get`", "const { get } = require('https'); " + NODE_GET.replace("URL", "https://HOST/page").replace("OPTIONS", "{}") + "`")
+
+
+def node_get(scheme, options="{}", load="const {{ get }} = require('{}');", **more):
+    return node(load.format(scheme) + "\n" + NODE_GET.replace("URL", f"{scheme}://HOST/page").replace("OPTIONS", options), **more)
+
+
+def node_fetch(scheme, **more):
+    return node(NODE_FETCH.replace("URL", f"{scheme}://HOST/page"), **more)
 
 
 @dataclass
@@ -74,6 +125,10 @@ class Case:
 
 
 PAGE = "web GET /page"
+# A node that reads the proxy variables itself shows less of a denial than our preload does, and goes direct with agent: false.
+NODE_READS_THEM = subprocess.run(["node", "-p", "process.allowedNodeEnvironmentFlags.has('--use-env-proxy')"],
+                                 capture_output=True, text=True).stdout.strip() == "true"
+NODE_SAYS = "403" if NODE_READS_THEM else "rule_deny"
 CASES = [
     Case("curl http", "web.test", "curl -fsS http://HOST/page", PAGE),
     Case("curl http, reason in the body", "web.test", "curl -sS --fail-with-body http://HOST/page", PAGE, "rule_deny"),
@@ -100,6 +155,27 @@ CASES = [
          requests("https://HOST/page", ", proxies={'https': 'socks5h://127.0.0.1:61080'}"), PAGE, ""),
     Case("PySocks, plain tcp", "tcp.test", PYSOCKS, "said and heard", "0x02"),
     Case("node https through a tunnel", "web.test", f"cat > t.js <<'END'\n{NODE_TUNNEL}\nEND\nnode t.js", PAGE),
+    Case("node fetch http", "web.test", node_fetch("http"), PAGE, NODE_SAYS),
+    Case("node fetch https", "web.test", node_fetch("https"), PAGE, NODE_SAYS),
+    Case("node http.get", "web.test", node_get("http"), PAGE, NODE_SAYS),
+    Case("node https.get", "web.test", node_get("https"), PAGE, NODE_SAYS),
+    Case("node https post", "web.test", node(NODE_POST), "up and back", NODE_SAYS),
+    Case("node https, connection kept", "web.test", node(NODE_KEPT), "kept true", NODE_SAYS),
+    Case("node import", "web.test",
+         node_get("https", load="import {{ get }} from 'node:{}';", file="t.mjs", run="node t.mjs"), PAGE, NODE_SAYS),
+    Case("node worker thread", "web.test", node(NODE_WORKER), PAGE, NODE_SAYS),
+    Case("node child process", "web.test", node(NODE_CHILD), PAGE, NODE_SAYS),
+    Case("node with a server of its own", "web.test", node(NODE_OWN), f"own and {PAGE}", NODE_SAYS),
+    Case("node, NODE_OPTIONS extended", "web.test",
+         node_get("https", run='NODE_OPTIONS="$NODE_OPTIONS --max-old-space-size=300" node t.js'), PAGE, NODE_SAYS),
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
 ]
-FETCH = Case("node fetch", "web.test", NODE_FETCH, PAGE, "")
+if not NODE_READS_THEM:
+    CASES.append(Case("node https.get, agent: false", "web.test", node_get("https", "{ agent: false }"), PAGE, NODE_SAYS))
+# Programs that throw the variables away: nothing of theirs may leave.
+ASTRAY = [
+    Case("node fetch, no variables", "web.test",
+         node_fetch("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
+    Case("node https.get, no variables", "web.test",
+         node_get("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
+]
