@@ -18,18 +18,22 @@ struct loop;
 /* Descriptors an exec hands out, in this order. */
 enum exec_egress_fd { EXEC_HTTP_LISTENER, EXEC_SOCKS_LISTENER, EXEC_INNER, EXEC_EGRESS_FDS };
 
+/* Paths are absolute. What is hidden or read-only must exist wherever the command could make it,
+ * must not lie behind a symbolic link the command could turn, and must not hold a writable
+ * directory: else nothing is started. Name directories: a *file* that somebody outside replaces by
+ * renaming another over it is no longer covered, as the kernel drops mounts on what is replaced. */
 struct exec_plan_config {
 	const char *const *argv;     /* NULL-terminated, at least one */
 	const char *const *env_set;  /* "NAME=VALUE" (--env NAME=VALUE) or "NAME" (pass it through),
 					NULL-terminated; may be NULL */
-	const char *cwd;             /* writable, unless it is "/" */
+	const char *cwd;             /* writable, unless it belongs to the system ("/", /proc…) */
 	const char *const *writable; /* --write DIR…, NULL-terminated; may be NULL */
 	const char *const *hidden;   /* paths covered so that nothing inside can see them (state,
 					control socket) */
 	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
 					 audit files) */
-	bool has_terminal; /* one of 0–2 is a terminal: give the command a pty of its own in their
-			      place */
+	bool has_terminal; /* one of 0–2 is a terminal. Those that are become a pty of the
+			      command's own, whatever is said here */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
@@ -47,8 +51,10 @@ typedef int (*exec_egress_fn)(int *fds, size_t count, void *arg);
 /* Runs once, from the loop, when nothing of the command is left. */
 typedef void (*exec_done_fn)(const struct exec_result *result, void *arg);
 
-/* Starts it: clone3 of everything. Borrows @config, keeps @loop and @arg. NULL with @why (which
- * says what the kernel refused and what to do about it): nothing runs. */
+/* Starts it: one clone of everything, so from the process's only thread. 0–2 are the command's, and
+ * are looked at first: a directory, a network socket or a closed one there is refused. Borrows
+ * @config, keeps @loop and @arg. NULL with @why (which says what the kernel refused and what to do
+ * about it): nothing runs. What is refused later comes as EXEC_NOT_STARTED, 125. */
 struct exec *exec_start(struct loop *loop, const struct exec_plan_config *config,
 			exec_egress_fn egress, exec_done_fn done, void *arg, struct err *why);
 /* Kills the whole sandbox; @done runs later, with EXEC_KILLED and @why. */

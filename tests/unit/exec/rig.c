@@ -102,6 +102,8 @@ static void on_done(const struct exec_result *result, void *arg)
 
 	rig->result = *result;
 	rig->done_count++;
+	if (rig->on_end)
+		rig->on_end(rig);
 	loop_stop(rig->loop);
 }
 

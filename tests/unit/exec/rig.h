@@ -24,6 +24,7 @@ struct rig {
 	bool has_fds;
 	int egress_result;
 	void (*on_ready)(struct rig *rig); /* from the loop, with @fds there; may be NULL */
+	void (*on_end)(struct rig *rig);   /* from exec's own callback; may be NULL */
 	unsigned int egress_count, done_count;
 	struct exec_result result;
 	int saved[3]; /* our own 0–2 */

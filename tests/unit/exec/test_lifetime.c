@@ -55,6 +55,14 @@ static const char *const survivors[] = {
 	"i=0; while [ $i -lt 30 ]; do setsid sleep 1000 & i=$((i+1)); done; exit 0",
 };
 
+static int survivors_pipe;
+
+/* Already when the end is reported, not soon after. */
+static void on_end_of_command(struct rig *rig)
+{
+	expect_end_of_file(survivors_pipe, 0);
+}
+
 START_TEST(nothing_outlives_the_command)
 {
 	struct rig rig;
@@ -62,9 +70,10 @@ START_TEST(nothing_outlives_the_command)
 	rig_init(&rig, _i % RIG_USERS);
 	auto_close int fd = start_on_pipe(&rig, survivors[_i / RIG_USERS]);
 
+	survivors_pipe = fd;
+	rig.on_end = on_end_of_command;
 	rig_wait(&rig);
 	ck_assert_int_eq(rig.result.end, EXEC_EXITED);
-	expect_end_of_file(fd, 0); /* already, not soon */
 	rig_done(&rig);
 }
 END_TEST

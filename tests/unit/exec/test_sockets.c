@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "exec/paths.h"
 #include "exec/sockets.h"
@@ -74,8 +73,7 @@ START_TEST(finds_what_can_be_seen)
 	auto_free char *plain = mem_printf("%s/socket", dir);
 	auto_free char *spaced = mem_printf("%s/with space", dir);
 	auto_free char *file = mem_printf("%s/file", dir);
-	auto_close int first = bind_at(plain);
-	auto_close int second = bind_at(spaced);
+	int first = bind_at(plain), second = bind_at(spaced);
 	FILE *made = fopen(file, "w");
 
 	ck_assert_ptr_nonnull(made);
@@ -93,6 +91,8 @@ START_TEST(finds_what_can_be_seen)
 
 		ck_assert_str_eq(found.list[0], want);
 	}
+	close(first);
+	close(second);
 	paths_done(&fresh);
 	paths_done(&writable);
 	paths_done(&found);
@@ -108,11 +108,12 @@ START_TEST(finds_the_hosts)
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	auto_free char *path = mem_printf("%s/socket", dir);
-	auto_close int fd = bind_at(path);
+	int fd = bind_at(path);
 
 	ck_assert_int_eq(sockets_find(&fresh, &fresh, &found, &why), 0);
 	ck_assert(paths_has(&found, path));
 	paths_done(&found);
+	close(fd);
 	ck_assert_int_eq(unlink(path) | rmdir(dir), 0);
 }
 END_TEST
