@@ -27,8 +27,8 @@ int memfd_sealed(const char *name, enum memfd_use use, const void *bytes, size_t
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create(name, flags);
 	if (fd < 0 && errno == EACCES)
-		return err_errno(
-			why, EACCES,
+		return err_set(
+			why, -EACCES,
 			"the kernel forbids executable memory files (vm.memfd_noexec=2), and the "
 			"sandbox's "
 			"first process is run from one; set it to 1: sysctl vm.memfd_noexec=1");

@@ -75,7 +75,7 @@ int sockets_find(const struct paths *fresh, const struct paths *writable, struct
 	auto_free char *text = NULL;
 
 	if (fd < 0)
-		return err_errno(why, errno, "/proc/net/unix");
+		return err_errno(why, errno, "cannot list the host's Unix sockets: /proc/net/unix");
 	int r = fd_read_all(fd, TEXT_MAX, &text, NULL, why);
 
 	return r < 0 ? err_prefix(why, r, "/proc/net/unix")

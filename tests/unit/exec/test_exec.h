@@ -7,6 +7,7 @@ TCase *test_ansi(void);
 TCase *test_egress(void);
 TCase *test_env(void);
 TCase *test_files(void);
+TCase *test_hold(void);
 TCase *test_lifetime(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
