@@ -290,10 +290,10 @@ static void reap_worker(struct run *run)
 static void run_done(struct run *run)
 {
 	kill_worker(run);
-	exec_free(run->exec);
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
-	gateway_free(run->gateway);
+	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
+	exec_free(run->exec);
 	reap_worker(run);
 	loop_free(run->loop);
 	fd_close(run->worker_socket);
