@@ -172,8 +172,11 @@ function takeAgents() {
 /* undici's way to a connection: for https it wants the handshake done. */
 function connect({ hostname, protocol, port, servername }, done) {
 	const number = port || (protocol === 'https:' ? 443 : 80);
+	const proxy = proxyFor(protocol, hostname, number);
 
-	tunnel(proxyFor(protocol, hostname, number), hostname, number, (error, socket) => {
+	if (!proxy) // the variables went since the request began
+		return process.nextTick(done, new Error('no proxy'));
+	return tunnel(proxy, hostname, number, (error, socket) => {
 		if (error || protocol !== 'https:')
 			return done(error, socket);
 		const name = servername || (require('net').isIP(hostname) ? '' : hostname);
@@ -195,7 +198,7 @@ function takeDispatcher(agent) {
 	const { dispatch } = agent;
 	let gate;
 
-	function toGate(options, handler) {
+	function toGate(options) {
 		const { protocol, hostname, port } = new URL(options.origin);
 
 		if (globalThis[DISPATCHER] !== agent || !proxyFor(protocol, hostname, port || (protocol === 'https:' ? 443 : 80)))
