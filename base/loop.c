@@ -16,6 +16,12 @@ struct loop {
 
 #define FAKE_EPOCH_US 1700000000000000LL
 
+/* What libevent has to say is about our mistakes, not the operator's. */
+static void loop_log(int severity, const char *message)
+{
+	log_debug("libevent: %s", message);
+}
+
 static struct loop *loop_make(bool is_fake)
 {
 	struct event_config *config = event_config_new();
@@ -23,6 +29,7 @@ static struct loop *loop_make(bool is_fake)
 
 	if (!config)
 		abort();
+	event_set_log_callback(loop_log);
 	/* Without PRECISE_TIMER: a timerfd would cost one system call more in every turn of the
 	 * loop. */
 	event_config_set_flag(config,

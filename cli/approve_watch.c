@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -226,6 +227,16 @@ static int watch_add(struct watch *watch, struct event **ret_event, int fd, shor
 	return *ret_event ? event_add(*ret_event, NULL) : -1;
 }
 
+/* A file or /dev/null cannot be waited for (epoll_ctl(2), EPERM), and holds no answers. */
+static bool watch_can_wait(int fd)
+{
+	struct stat what;
+
+	if (fstat(fd, &what) < 0)
+		return false;
+	return S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode) || isatty(fd);
+}
+
 static int watch_open(struct watch *watch, struct err *why)
 {
 	int r;
@@ -245,8 +256,9 @@ static int watch_open(struct watch *watch, struct err *why)
 	    watch_add(watch, &watch->signal_events[0], SIGINT, EV_SIGNAL, watch_signalled) < 0 ||
 	    watch_add(watch, &watch->signal_events[1], SIGTERM, EV_SIGNAL, watch_signalled) < 0)
 		return err_set(why, -ENOMEM, "cannot watch");
-	/* A file or /dev/null cannot be waited for, and holds no answers. */
-	(void)watch_add(watch, &watch->input_event, STDIN_FILENO, EV_READ, watch_input);
+	if (watch_can_wait(STDIN_FILENO) &&
+	    watch_add(watch, &watch->input_event, STDIN_FILENO, EV_READ, watch_input) < 0)
+		return err_set(why, -EIO, "cannot read answers from standard input");
 	return 0;
 }
 
