@@ -271,13 +271,33 @@ START_TEST(writes_where_it_is_told_to)
 END_TEST
 
 /* Needs mounts of our own around the sandbox: in namespaces of the test. */
+static void write_proc(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+/* A user namespace of our own, in which we are who we were: nobody unmapped may write to a new
+ * tmpfs. */
+static void become_mountable(void)
+{
+	auto_free char *users = mem_printf("%u %u 1", geteuid(), geteuid());
+	auto_free char *groups = mem_printf("%u %u 1", getegid(), getegid());
+
+	ck_assert_int_eq(unshare(CLONE_NEWUSER), 0);
+	write_proc("/proc/self/setgroups", "deny");
+	write_proc("/proc/self/uid_map", users);
+	write_proc("/proc/self/gid_map", groups);
+}
+
 START_TEST(a_mount_inside_is_read_only_unless_named)
 {
 	struct rig rig;
 
 	rig_init(&rig, 0);
 	if (geteuid() != 0)
-		ck_assert_int_eq(unshare(CLONE_NEWUSER), 0);
+		become_mountable();
 	ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
 	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	rig_make(&rig, "disk", NULL);
