@@ -8,6 +8,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import pwd
 import socket
 import stat
 import struct
@@ -225,9 +226,18 @@ def outside_processes(world, user):
         neighbour.wait()
 
 
+def set_uid_of_the_system(world, user):
+    """As set_uid() for those who cannot make such programs: passwd -S shows dates only when it may read /etc/shadow."""
+    ask = ["passwd", "-S", pwd.getpwuid(os.geteuid()).pw_name]
+    outside = subprocess.run(ask, capture_output=True).stdout.split()
+    must(len(outside) > 2, f"passwd -S does not work outside either: {outside}")
+    inside = world.run(user, ask).stdout.split()
+    must(len(inside) <= 2, f"a set-uid program had its rights inside: {inside}")
+
+
 def set_uid(world, user):
     if os.geteuid() != 0:
-        raise Skip("only root can make set-uid programs")
+        return set_uid_of_the_system(world, user)
     other = 0 if user.uid else 61235
     programs = []
     for name, uid, mode in (("set-uid", other, 0o4755), ("set-gid", other, 0o2755), ("both", other, 0o6755)):
