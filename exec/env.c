@@ -117,7 +117,7 @@ static size_t name_length(const char *entry)
 
 static bool has_name(const char *entry, const char *name, size_t len)
 {
-	return name_length(entry) == len && strncmp(entry, name, len) == 0;
+	return strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
 /* A proxy that somebody set for the host is unreachable inside, and its address may hold a
