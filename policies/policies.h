@@ -18,6 +18,9 @@ struct policy;
 /* Zero is the safe end of each. The order of enum policy_action is its strength: deny > ask > allow. */
 enum policy_action { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
 enum policy_protocol { POLICY_NO_PROTOCOL, POLICY_HTTP, POLICY_HTTPS, POLICY_TCP, POLICY_UDP };
+/* Who wrote a file. Only denials, questions and `hide` of a project's file count, until its digest is trusted. */
+enum policy_layer { POLICY_PROJECT, POLICY_TRUSTED, POLICY_COMMAND_LINE, POLICY_USER, POLICY_MANAGED };
+enum policy_trust { POLICY_UNTRUSTED, POLICY_CHANGED, POLICY_TRUSTED_NOW };
 /* How the request came in. Never part of the key; in records only. */
 enum policy_way { POLICY_WAY_NONE, POLICY_WAY_HTTP, POLICY_WAY_CONNECT, POLICY_WAY_SOCKS5 };
 #define X(name, code, status, sentence, next) POLICY_##name,
@@ -43,6 +46,7 @@ struct policy_facts {
 	enum policy_protocol carries;
 	enum policy_way way;
 	uint64_t exec; /* 0: none */
+	int64_t now;   /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 };
 
 struct policy_verdict {
@@ -52,7 +56,8 @@ struct policy_verdict {
 	bool may_private;	      /* a rule names the address or says private, or @dst is a literal a person allowed */
 	char rule[POLICY_TEXT_MAX];   /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
-	char by[64]; /* who answered and how ("ana on tty"), or "" */
+	char by[64];	 /* who answered and how ("ana on tty"), or "" */
+	uint32_t number; /* of the rule, for policy_rule_look(); 0: none. Not sent over links. */
 };
 
 /* Canonical form of @host (N01–N11 of the bypass catalogue): -EBADMSG with words for anything that cannot be a host.
@@ -81,22 +86,53 @@ struct policy *policy_new(void);
 void policy_free(struct policy *policy);
 /* Reads a file and what it includes. Every problem is added to policy_errors(); returns 0 or -EINVAL/-errno. */
 int policy_load(struct policy *policy, const char *path);
+/* The same, by whom it was written; policy_load() is POLICY_COMMAND_LINE. */
+int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
+/* Every *.policy in @path, by name. A folder that is not there is empty. */
+int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
+/* Asked for every file of POLICY_PROJECT, with the bytes that are read; @path is absolute. Returns an enum policy_trust. */
+typedef int (*policy_trust_fn)(const char *path, const void *bytes, size_t len, void *arg);
+void policy_set_trust(struct policy *policy, policy_trust_fn trust, void *arg);
 /* As policy_load() for text; @name stands for the file in messages ("--policy", "<test>"). */
 int policy_load_text(struct policy *policy, const char *name, const char *text);
+int policy_load_text_layer(struct policy *policy, const char *name, const char *text, enum policy_layer layer);
 /* After all files: checks what spans files and every `expect` line. -EINVAL: see policy_errors(); the policy must not be used. */
 int policy_finish(struct policy *policy);
 /* Compiler form, one problem after another (file:line:column, the line, a caret, what to write instead). Borrowed. */
 const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
+/* What is not wrong but must be known, in the same form: rules not enforced yet, files not trusted. Borrowed. */
+const char *policy_notes(const struct policy *policy);
 /* Rules and answers, of all files. */
 size_t policy_rule_count(const struct policy *policy);
 
-/* The default said by a file; false: none did. --default overrides by policy_set_default(). */
+/* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
+void policy_set_start(struct policy *policy, int64_t now);
+/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as written, or NULL. */
+bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
+const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);
+
+/* The default said by a file; false: none did. --default overrides by policy_set_default(), never below the managed one. */
 bool policy_get_default(const struct policy *policy, enum policy_action *ret_action);
 void policy_set_default(struct policy *policy, enum policy_action action);
 
 /* The one function that decides. Never fails, never allocates: what it cannot answer is a denial. */
 void policy_decide(const struct policy *policy, const struct policy_facts *facts, struct policy_verdict *ret);
+/* What a rule says of a request. */
+enum policy_match { POLICY_MATCH_NO, POLICY_MATCHES, POLICY_MATCH_UNTRUSTED, POLICY_MATCH_EXPIRED, POLICY_MATCH_NOT_ENFORCED };
+struct policy_rule_look {
+	const char *word; /* "allow", "answer deny", "only" */
+	enum policy_layer layer;
+	enum policy_match match;
+	bool is_answer;
+	int64_t until;		    /* expiry, seconds since 1970; 0: none */
+	char rule[POLICY_TEXT_MAX]; /* as in verdicts */
+	char by[64], when[64];	    /* of an answer, or "" */
+	char not_enforced[64];	    /* its clauses that are not enforced by this version, or "" */
+};
+/* Rule @number, from 1 to policy_rule_count(), in the order of the files. @facts may be NULL. */
+void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts, struct policy_rule_look *ret);
+const char *policy_layer_name(enum policy_layer layer);
 /* May @resolved be dialled for @dst under @verdict (an allow)? Fills @ret: POLICY_ALLOW or a denial with its reason: special
  * addresses, metadata, `deny` by CIDR. Called for every address of every answer, also of a literal. */
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
@@ -110,3 +146,5 @@ bool policy_destination_is_loopback(const struct policy_destination *dst);
  * twice; no symlinks; nothing that others may write. */
 int policy_answer_append(const char *path, enum policy_action action, const struct policy_destination *dst,
 			 const char *provenance, struct err *why);
+/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT: there is none. */
+int policy_answer_undo(const char *path, char **ret_line, struct err *why);

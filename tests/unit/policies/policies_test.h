@@ -9,6 +9,8 @@ TCase *hosts_cases(void);
 TCase *addresses_cases(void);
 TCase *language_cases(void);
 TCase *errors_cases(void);
+TCase *clauses_cases(void);
+TCase *layers_cases(void);
 TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
