@@ -36,3 +36,5 @@ bool cli_may_colour(FILE *stream);
  * ~/.config/sallyport). Returned owned; NULL: no home. */
 char *cli_state_dir(void);
 char *cli_config_dir(void);
+/* mkdir -p, 0700, for our own state. 0 or -errno. */
+int cli_make_dirs(const char *path);

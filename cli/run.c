@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
 
@@ -55,32 +56,6 @@ static int make_id(struct run *run)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		(void)snprintf(run->id + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
-}
-
-/* The user's own file, when there is one, then every --policy. Every error of every file is printed
- * at once. */
-static int load_policy(struct run *run)
-{
-	bool is_bad = false;
-
-	run->policy = policy_new();
-	if (run->places.answers_path && access(run->places.answers_path, F_OK) == 0)
-		is_bad |= policy_load(run->policy, run->places.answers_path) < 0;
-	for (char **path = run->options.policies; path && *path; path++)
-		is_bad |= policy_load(run->policy, *path) < 0;
-
-	enum policy_action ignored;
-	bool has_default = policy_get_default(run->policy, &ignored);
-
-	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
-	if (run->options.has_default || !has_default)
-		policy_set_default(run->policy, run->options.has_default
-							? run->options.default_action
-							: POLICY_ASK);
-	if (!is_bad && policy_finish(run->policy) == 0)
-		return CLI_OK;
-	(void)fputs(policy_errors(run->policy), stderr);
-	return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 }
 
 static void on_hold(void *arg)
@@ -215,20 +190,34 @@ static bool has_terminal(void)
 /* What the command may not see, and what it may not change where it may write. */
 static int start_exec(struct run *run, char **ret_plan)
 {
-	const char *hidden[4] = { NULL };
 	size_t hidden_count = 0, read_only_count = 0, policies = 0;
 	struct err why = { 0 };
+	auto_free_list char **writable = NULL, **hides = NULL;
+	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
+				      &writable);
 
+	if (status == CLI_OK)
+		status = run_policy_paths(run->policy, &run->places, true, NULL, &hides);
+	if (status != CLI_OK)
+		return status;
+	while (hides[hidden_count])
+		hidden_count++;
+	auto_free const char **hidden = mem_new_array(hidden_count + 4, sizeof(*hidden));
+
+	memcpy(hidden, hides, hidden_count * sizeof(*hidden));
 	while (run->options.policies && run->options.policies[policies])
 		policies++;
 
-	auto_free const char **read_only = mem_new_array(policies + 3, sizeof(*read_only));
+	auto_free char *project = policy_layers_project(run->places.cwd);
+	auto_free const char **read_only = mem_new_array(policies + 4, sizeof(*read_only));
 	auto_free_list char **paths = mem_new_array(policies + 1, sizeof(*paths));
 
 	for (size_t i = 0; i < policies; i++) {
 		paths[i] = run_places_absolute(&run->places, run->options.policies[i]);
 		read_only[read_only_count++] = paths[i];
 	}
+	if (project)
+		read_only[read_only_count++] = project;
 	read_only[read_only_count++] = run->places.audit_path;
 	read_only[read_only_count++] = run->places.audit_head;
 	hidden[hidden_count++] = run->places.control_dir;
@@ -241,7 +230,7 @@ static int start_exec(struct run *run, char **ret_plan)
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
-		.writable = (const char *const *)run->options.writable,
+		.writable = (const char *const *)writable,
 		.hidden = hidden,
 		.read_only = read_only,
 		.has_terminal = has_terminal(),
@@ -349,7 +338,7 @@ static int prepare(struct run *run)
 				      : run_places_find(&run->places, run->options.audit);
 
 	if (status == CLI_OK)
-		status = load_policy(run);
+		status = run_policy_load(&run->options, &run->places, &run->policy);
 	return status;
 }
 

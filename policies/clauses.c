@@ -42,11 +42,6 @@ static const char *const clauses_words[CLAUSE_COUNT] = {
 	[CLAUSE_UNTIL] = "until",
 };
 
-const char *clauses_word(enum clause_kind kind)
-{
-	return clauses_words[kind];
-}
-
 unsigned int clauses_conditions(const struct rule *rule)
 {
 	return rule->clause_kinds & CLAUSES_CONDITIONS;

@@ -5,7 +5,6 @@
 
 #define CLAUSES_TEXT_MAX 64
 
-const char *clauses_word(enum clause_kind kind);
 /* BIT(kind) of the clauses of @rule that this version does not enforce: conditions, and bounds. */
 unsigned int clauses_conditions(const struct rule *rule);
 unsigned int clauses_bounds(const struct rule *rule);

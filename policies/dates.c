@@ -52,13 +52,3 @@ bool dates_parse(const char *text, size_t len, int64_t *ret)
 	*ret = seconds;
 	return true;
 }
-
-void dates_text(int64_t seconds, char out[DATES_TEXT_MAX])
-{
-	time_t time = seconds;
-	struct tm parts;
-
-	out[0] = '\0';
-	if (gmtime_r(&time, &parts))
-		(void)strftime(out, DATES_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &parts);
-}

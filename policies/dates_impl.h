@@ -11,5 +11,3 @@
 /* "2026-12-31" (its first moment), "2026-12-31T20:13Z", "2026-12-31T20:13:05Z", from 1970 to 9999.
  * False: neither. */
 bool dates_parse(const char *text, size_t len, int64_t *ret);
-/* "2026-12-31T20:13:05Z" */
-void dates_text(int64_t seconds, char out[DATES_TEXT_MAX]);

@@ -86,14 +86,13 @@ struct policy *policy_new(void);
 void policy_free(struct policy *policy);
 /* Reads a file and what it includes. Every problem is added to policy_errors(); returns 0 or -EINVAL/-errno. */
 int policy_load(struct policy *policy, const char *path);
-/* The same, by whom it was written; policy_load() is POLICY_COMMAND_LINE. */
+/* The same, by whom it was written (policy_load(): POLICY_COMMAND_LINE); every *.policy in a folder, which may be missing. */
 int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
-/* Every *.policy in @path, by name. A folder that is not there is empty. */
 int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
 /* Asked for every file of POLICY_PROJECT, with the bytes that are read; @path is absolute. Returns an enum policy_trust. */
 typedef int (*policy_trust_fn)(const char *path, const void *bytes, size_t len, void *arg);
 void policy_set_trust(struct policy *policy, policy_trust_fn trust, void *arg);
-/* As policy_load() for text; @name stands for the file in messages ("--policy", "<test>"). */
+/* As they are, for text; @name stands for the file in messages ("--policy", "<test>"). */
 int policy_load_text(struct policy *policy, const char *name, const char *text);
 int policy_load_text_layer(struct policy *policy, const char *name, const char *text, enum policy_layer layer);
 /* After all files: checks what spans files and every `expect` line. -EINVAL: see policy_errors(); the policy must not be used. */
@@ -103,8 +102,9 @@ const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
 /* What is not wrong but must be known, in the same form: rules not enforced yet, files not trusted. Borrowed. */
 const char *policy_notes(const struct policy *policy);
-/* Rules and answers, of all files. */
+/* Rules and answers, of all files; `expect` lines. */
 size_t policy_rule_count(const struct policy *policy);
+size_t policy_expect_count(const struct policy *policy);
 
 /* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
 void policy_set_start(struct policy *policy, int64_t now);

@@ -92,6 +92,11 @@ size_t policy_rule_count(const struct policy *policy)
 	return policy->rule_count;
 }
 
+size_t policy_expect_count(const struct policy *policy)
+{
+	return policy->expect_count;
+}
+
 void policy_set_default(struct policy *policy, enum policy_action action)
 {
 	policy->has_set_default = true;
