@@ -165,23 +165,25 @@ static size_t root_len(const char *cwd)
 	return strlen(cwd);
 }
 
-char *policy_layers_project(const char *cwd)
+/* All of them, for a command that may write below must not outdo a file above by a nearer one. */
+char **policy_layers_projects(const char *cwd)
 {
-	size_t root = root_len(cwd);
+	size_t root = root_len(cwd), count = 0;
+	char **list = mem_new_array(strlen(cwd) + 1, sizeof(*list)); /* at most one a slash */
 
 	for (size_t len = strlen(cwd); len >= root && len > 0;) {
 		if (exists_below(cwd, len, PROJECT_FILE))
-			return mem_printf("%.*s/%s", (int)len, cwd, PROJECT_FILE);
+			list[count++] = mem_printf("%.*s/%s", (int)len, cwd, PROJECT_FILE);
 		while (len > 0 && cwd[--len] != '/')
 			;
 	}
-	return NULL;
+	return list;
 }
 
 bool policy_layers_load(struct policy *policy, const struct policy_layers *layers)
 {
 	const char *managed = layers->managed ? layers->managed : POLICY_LAYERS_MANAGED;
-	auto_free char *project = layers->cwd ? policy_layers_project(layers->cwd) : NULL;
+	auto_free_list char **projects = layers->cwd ? policy_layers_projects(layers->cwd) : NULL;
 	auto_free char *store = load_store(layers->state);
 	bool is_good = policy_load_folder(policy, managed, POLICY_MANAGED) == 0;
 
@@ -189,8 +191,8 @@ bool policy_layers_load(struct policy *policy, const struct policy_layers *layer
 	policy_set_trust(policy, is_trusted, store);
 	if (layers->user && access(layers->user, F_OK) == 0)
 		is_good &= policy_load_layer(policy, layers->user, POLICY_USER) == 0;
-	if (project)
-		is_good &= policy_load_layer(policy, project, POLICY_PROJECT) == 0;
+	for (char *const *path = projects; path && *path; path++)
+		is_good &= policy_load_layer(policy, *path, POLICY_PROJECT) == 0;
 	for (char *const *path = layers->arguments; path && *path; path++)
 		is_good &= policy_load(policy, *path) == 0;
 	policy_set_trust(policy, NULL, NULL); /* @store goes */

@@ -19,8 +19,8 @@ struct policy_layers {
 
 /* Loads them all; the time is set to now. False: policy_errors() says what is wrong. */
 bool policy_layers_load(struct policy *policy, const struct policy_layers *layers);
-/* The project's file for @cwd: .sallyport/policy there, or in a folder above up to the one that
- * holds .git. Returned owned, or NULL: none. */
-char *policy_layers_project(const char *cwd);
+/* The project's files for @cwd: .sallyport/policy there, and in every folder above up to the one
+ * that holds .git. A list, returned owned, NULL-terminated. */
+char **policy_layers_projects(const char *cwd);
 /* Notes down that the bytes in @path, as they are, are trusted. */
 int policy_layers_trust(const char *state, const char *path, struct err *why);

@@ -190,48 +190,49 @@ static bool has_terminal(void)
 /* What the command may not see, and what it may not change where it may write. */
 static int start_exec(struct run *run, char **ret_plan)
 {
-	size_t hidden_count = 0, read_only_count = 0, policies = 0;
+	size_t own_count = 0, read_only_count = 0, policies = 0, project_count = 0;
+	char *own[4] = { NULL };
 	struct err why = { 0 };
-	auto_free_list char **writable = NULL, **hides = NULL;
+	auto_free_list char **writable = NULL, **hidden = NULL;
+
+	own[own_count++] = run->places.control_dir;
+	if (run->places.config_dir)
+		own[own_count++] = run->places.config_dir;
+	if (run->places.state_dir)
+		own[own_count++] = run->places.state_dir;
 	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
 				      &writable);
 
 	if (status == CLI_OK)
-		status = run_policy_paths(run->policy, &run->places, true, NULL, &hides);
+		status = run_policy_paths(run->policy, &run->places, true, own, &hidden);
 	if (status != CLI_OK)
 		return status;
-	while (hides[hidden_count])
-		hidden_count++;
-	auto_free const char **hidden = mem_new_array(hidden_count + 4, sizeof(*hidden));
-
-	memcpy(hidden, hides, hidden_count * sizeof(*hidden));
 	while (run->options.policies && run->options.policies[policies])
 		policies++;
 
-	auto_free char *project = policy_layers_project(run->places.cwd);
-	auto_free const char **read_only = mem_new_array(policies + 4, sizeof(*read_only));
+	auto_free_list char **projects = policy_layers_projects(run->places.cwd);
+
+	while (projects[project_count])
+		project_count++;
+	auto_free const char **read_only =
+		mem_new_array(policies + project_count + 3, sizeof(*read_only));
 	auto_free_list char **paths = mem_new_array(policies + 1, sizeof(*paths));
 
 	for (size_t i = 0; i < policies; i++) {
 		paths[i] = run_places_absolute(&run->places, run->options.policies[i]);
 		read_only[read_only_count++] = paths[i];
 	}
-	if (project)
-		read_only[read_only_count++] = project;
+	for (size_t i = 0; i < project_count; i++)
+		read_only[read_only_count++] = projects[i];
 	read_only[read_only_count++] = run->places.audit_path;
 	read_only[read_only_count++] = run->places.audit_head;
-	hidden[hidden_count++] = run->places.control_dir;
-	if (run->places.config_dir)
-		hidden[hidden_count++] = run->places.config_dir;
-	if (run->places.state_dir)
-		hidden[hidden_count++] = run->places.state_dir;
 
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
 		.writable = (const char *const *)writable,
-		.hidden = hidden,
+		.hidden = (const char *const *)hidden,
 		.read_only = read_only,
 		.has_terminal = has_terminal(),
 	};

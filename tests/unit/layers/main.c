@@ -151,27 +151,55 @@ START_TEST(all_layers_at_once)
 }
 END_TEST
 
+static void check_projects(const struct stage *stage, const char *cwd, const char *first,
+			   const char *second)
+{
+	auto_free char *path = at(stage, cwd), *want = first ? at(stage, first) : NULL,
+		       *want_next = second ? at(stage, second) : NULL;
+	auto_free_list char **list = policy_layers_projects(path);
+
+	ck_assert_pstr_eq(list[0], want);
+	if (want)
+		ck_assert_pstr_eq(list[1], want_next);
+}
+
 /* Above a repository, and above a folder that is none, nothing is looked for. */
-START_TEST(the_project_of_a_folder)
+START_TEST(the_projects_of_a_folder)
 {
 	struct stage stage;
+	auto_free_list char **none = policy_layers_projects("/");
 
 	stage_make(&stage);
 	put(&stage, "repo/.sallyport/policy", "");
 	put(&stage, "bare/.sallyport/policy", "");
-	auto_free char *inner = at(&stage, "repo/a/b"), *repo = at(&stage, "repo"),
-		       *bare = at(&stage, "bare"), *below = at(&stage, "bare/c"),
-		       *want = at(&stage, "repo/.sallyport/policy"),
-		       *bare_want = at(&stage, "bare/.sallyport/policy");
-	auto_free char *one = policy_layers_project(inner), *two = policy_layers_project(repo),
-		       *three = policy_layers_project(bare), *four = policy_layers_project(below),
-		       *five = policy_layers_project("/");
+	check_projects(&stage, "repo/a/b", "repo/.sallyport/policy", NULL);
+	check_projects(&stage, "repo", "repo/.sallyport/policy", NULL);
+	check_projects(&stage, "bare", "bare/.sallyport/policy", NULL);
+	check_projects(&stage, "bare/c", NULL, NULL);
+	ck_assert_ptr_null(none[0]);
+	stage_remove(&stage);
+}
+END_TEST
 
-	ck_assert_str_eq(one, want);
-	ck_assert_str_eq(two, want);
-	ck_assert_str_eq(three, bare_want);
-	ck_assert_ptr_null(four);
-	ck_assert_ptr_null(five);
+/* A nearer file adds to one above it, and takes nothing away. */
+START_TEST(two_projects)
+{
+	static const char *const names[] = { "repo/a/.sallyport/policy", "repo/a/.sallyport" };
+	struct stage stage;
+
+	stage_make(&stage);
+	auto_free char *folder = at(&stage, names[1]), *file = at(&stage, names[0]);
+
+	ck_assert_int_eq(mkdir(folder, 0700), 0);
+	put(&stage, "user", "allow *\n");
+	put(&stage, "repo/.sallyport/policy", "deny b.test\n");
+	put(&stage, names[0], "deny c.test\n");
+	check_projects(&stage, "repo/a/b", names[0], "repo/.sallyport/policy");
+	ck_assert_int_eq(ask(&stage, "a.test", NULL), POLICY_RULE_ALLOW);
+	ck_assert_int_eq(ask(&stage, "b.test", NULL), POLICY_RULE_DENY);
+	ck_assert_int_eq(ask(&stage, "c.test", NULL), POLICY_RULE_DENY);
+	ck_assert_int_eq(unlink(file), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
 	stage_remove(&stage);
 }
 END_TEST
@@ -183,7 +211,8 @@ int main(void)
 
 	tcase_add_test(cases, trust);
 	tcase_add_test(cases, all_layers_at_once);
-	tcase_add_test(cases, the_project_of_a_folder);
+	tcase_add_test(cases, the_projects_of_a_folder);
+	tcase_add_test(cases, two_projects);
 	suite_add_tcase(suite, cases);
 
 	SRunner *runner = srunner_create(suite);
