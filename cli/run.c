@@ -187,53 +187,58 @@ static bool has_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
-/* What the command may not see, and what it may not change where it may write. */
+/* What the command may not change where it may write. A list, returned owned. */
+static char **read_only_paths(const struct run *run)
+{
+	char **paths = policy_layers_projects(run->places.cwd);
+	char *const *policies = run->options.policies;
+	size_t count = 0, policy_count = 0;
+
+	while (paths[count])
+		count++;
+	while (policies && policies[policy_count])
+		policy_count++;
+	paths = mem_grow(paths, count + policy_count + 3, sizeof(*paths));
+	for (size_t i = 0; i < policy_count; i++)
+		paths[count++] = run_places_absolute(&run->places, policies[i]);
+	paths[count++] = mem_strdup(run->places.audit_path);
+	paths[count++] = mem_strdup(run->places.audit_head);
+	paths[count] = NULL;
+	return paths;
+}
+
+/* What it may not see. As run_policy_paths(). */
+static int hidden_paths(const struct run *run, char ***ret_paths)
+{
+	char *own[4] = { NULL };
+	size_t count = 0;
+
+	own[count++] = run->places.control_dir;
+	if (run->places.config_dir)
+		own[count++] = run->places.config_dir;
+	if (run->places.state_dir)
+		own[count++] = run->places.state_dir;
+	return run_policy_paths(run->policy, &run->places, true, own, ret_paths);
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
-	size_t own_count = 0, read_only_count = 0, policies = 0, project_count = 0;
-	char *own[4] = { NULL };
+	auto_free_list char **writable = NULL, **hidden = NULL, **read_only = read_only_paths(run);
 	struct err why = { 0 };
-	auto_free_list char **writable = NULL, **hidden = NULL;
-
-	own[own_count++] = run->places.control_dir;
-	if (run->places.config_dir)
-		own[own_count++] = run->places.config_dir;
-	if (run->places.state_dir)
-		own[own_count++] = run->places.state_dir;
 	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
 				      &writable);
 
 	if (status == CLI_OK)
-		status = run_policy_paths(run->policy, &run->places, true, own, &hidden);
+		status = hidden_paths(run, &hidden);
 	if (status != CLI_OK)
 		return status;
-	while (run->options.policies && run->options.policies[policies])
-		policies++;
-
-	auto_free_list char **projects = policy_layers_projects(run->places.cwd);
-
-	while (projects[project_count])
-		project_count++;
-	auto_free const char **read_only =
-		mem_new_array(policies + project_count + 3, sizeof(*read_only));
-	auto_free_list char **paths = mem_new_array(policies + 1, sizeof(*paths));
-
-	for (size_t i = 0; i < policies; i++) {
-		paths[i] = run_places_absolute(&run->places, run->options.policies[i]);
-		read_only[read_only_count++] = paths[i];
-	}
-	for (size_t i = 0; i < project_count; i++)
-		read_only[read_only_count++] = projects[i];
-	read_only[read_only_count++] = run->places.audit_path;
-	read_only[read_only_count++] = run->places.audit_head;
-
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
 		.writable = (const char *const *)writable,
 		.hidden = (const char *const *)hidden,
-		.read_only = read_only,
+		.read_only = (const char *const *)read_only,
 		.has_terminal = has_terminal(),
 	};
 	if (ret_plan) {
