@@ -18,6 +18,9 @@ enum cli_exit {
 /* @argv[0] is the subcommand's name. Each returns the exit status. */
 int cli_run(int argc, char **argv);
 int cli_policy(int argc, char **argv);
+/* Steps of `policy`, called by its table. */
+int cli_policy_diff(int argc, char **argv);
+int cli_policy_fmt(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 

@@ -14,9 +14,13 @@ static const char help[] =
 	"usage: sallyport policy check FILE...\n"
 	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
 	"DESTINATION\n"
+	"       sallyport policy diff A B\n"
+	"       sallyport policy fmt [--check] FILE...\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
 	"explain  what would be decided about a destination, by which rule, and what to do next\n"
+	"fmt      lay files out as everybody does\n"
+	"diff     what one policy decides differently from another, everywhere\n"
 	"\n"
 	"`sallyport policy check --help` and `sallyport policy explain --help` say more;\n"
 	"the language is sallyport-policy(5).\n";
@@ -305,9 +309,22 @@ static int run_explain(int argc, char **argv)
 	return status;
 }
 
+static const struct {
+	const char *word;
+	int (*run)(int argc, char **argv);
+} steps[] = {
+	{ "diff", cli_policy_diff },
+	{ "fmt", cli_policy_fmt },
+};
+
 int cli_policy(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (strcmp(word, steps[i].word) == 0)
+			return steps[i].run(argc - 1, argv + 1);
+	}
 
 	if (strcmp(word, "check") == 0)
 		return run_check(argc - 1, argv + 1);

@@ -110,3 +110,25 @@ bool policy_destination_is_loopback(const struct policy_destination *dst);
  * twice; no symlinks; nothing that others may write. */
 int policy_answer_append(const char *path, enum policy_action action, const struct policy_destination *dst,
 			 const char *provenance, struct err *why);
+
+/* What @after decides differently from @before: hosts, ports and protocols that every pattern of both treats alike, with one
+ * request as the example. Text is borrowed for the call. */
+struct policy_change {
+	enum policy_action before, after;
+	const char *what;	 /* "newly allowed", "newly denied", "newly asked", "other bytes" */
+	const char *destination; /* in the policy's language */
+	const char *resolved;	 /* only when it resolves to this block, else "" */
+	const char *example;
+	const char *example_address; /* with @resolved, else "" */
+};
+typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
+/* Compares on one request of every kind there is: a proof, docs/decisions/0050. Returns 0: the same everywhere, 1: not;
+ * -E2BIG: too much to prove. Calls @report at once, for at most @max changes; *@ret_count: how many there are. */
+int policy_diff(const struct policy *before, const struct policy *after, size_t max, policy_change_fn report, void *arg,
+		size_t *ret_count, struct err *why);
+
+/* @text in the canonical layout: same verdicts, order and comments. Returned owned. */
+char *policy_format(const char *text, size_t len, size_t *ret_len);
+/* The same for a file, replaced whole under the lock of policy_answer_append(), unless @is_check_only. A file with errors, a
+ * symbolic link, or what others may write is refused. */
+int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, struct err *why);
