@@ -21,6 +21,7 @@ int cli_policy(int argc, char **argv);
 /* Steps of `policy`, called by its table. */
 int cli_policy_diff(int argc, char **argv);
 int cli_policy_fmt(int argc, char **argv);
+int cli_policy_import(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 

@@ -16,9 +16,11 @@ static const char help[] =
 	"DESTINATION\n"
 	"       sallyport policy diff A B\n"
 	"       sallyport policy fmt [--check] FILE...\n"
+	"       sallyport policy import FORMAT FILE\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
 	"explain  what would be decided about a destination, by which rule, and what to do next\n"
+	"import   write down in this language what others wrote in theirs\n"
 	"fmt      lay files out as everybody does\n"
 	"diff     what one policy decides differently from another, everywhere\n"
 	"\n"
@@ -315,6 +317,7 @@ static const struct {
 } steps[] = {
 	{ "diff", cli_policy_diff },
 	{ "fmt", cli_policy_fmt },
+	{ "import", cli_policy_import },
 };
 
 int cli_policy(int argc, char **argv)

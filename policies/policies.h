@@ -132,3 +132,9 @@ char *policy_format(const char *text, size_t len, size_t *ret_len);
 /* The same for a file, replaced whole under the lock of policy_answer_append(), unless @is_check_only. A file with errors, a
  * symbolic link, or what others may write is refused. */
 int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, struct err *why);
+
+/* What others wrote, in our language: never wider. @name: of the file, for messages. Returned owned: the policy, and one line
+ * "FILE:LINE: what" for each thing it does not say. -EBADMSG: a denial cannot be said, or the file cannot be read. */
+int policy_import(const char *format, const char *name, const char *text, size_t len, char **ret_text, char **ret_losses,
+		  struct err *why);
+const char *policy_import_format(size_t number); /* NULL behind the last */
