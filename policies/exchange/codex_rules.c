@@ -159,7 +159,7 @@ static int rules_command(struct exchange *exchange, const struct call *call,
 static int rules_call(struct exchange *exchange, const struct call *call)
 {
 	auto_free char *because = call->because[0] ? exchange_quote(call->because) : mem_strdup("");
-	enum policy_action action;
+	enum policy_action action = POLICY_DENY;
 	int r = rules_decision(exchange, call, &action);
 
 	if (r < 0 || ++exchange->rule_count > EXCHANGE_RULES_MAX)
