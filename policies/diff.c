@@ -6,10 +6,6 @@
 #include "base/mem.h"
 #include "policies/diff_impl.h"
 
-#define DIFF_TEXT_MAX  2048
-#define DIFF_CARRIES   3
-#define DIFF_PORTS_MAX 24 /* ranges shown of one change */
-
 /* What a request can promise; all else is refused before any rule is looked at. */
 static const enum policy_protocol diff_carries[DIFF_CARRIES] = { POLICY_TCP, POLICY_HTTP,
 								 POLICY_HTTPS };
@@ -103,39 +99,6 @@ static void diff_decide(const struct policy *policy, const struct policy_facts *
 		diff_dial(policy, facts, ret, &facts->dst.addr, ret);
 }
 
-/* ":1-79,443" for the ports at which @code stands under @carries. */
-static void diff_ports_text(const struct diff *diff, size_t carries, uint32_t code, char *out,
-			    size_t size)
-{
-	const struct diff_marks *marks = &diff->marks;
-	size_t ranges = 0, used = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < marks->port_count; i++) {
-		size_t first = i;
-
-		if (diff->codes[i * DIFF_CARRIES + carries] != code)
-			continue;
-		while (i + 1 < marks->port_count &&
-		       diff->codes[(i + 1) * DIFF_CARRIES + carries] == code)
-			i++;
-		uint32_t last = i + 1 < marks->port_count ? marks->ports[i + 1] - 1U : UINT16_MAX;
-		const char *comma = ranges == 0 ? ":" : ",";
-
-		if (marks->ports[first] == 1 && last == UINT16_MAX)
-			used += (size_t)snprintf(out + used, size - used, ":%c", '*');
-		else if (marks->ports[first] == last)
-			used += (size_t)snprintf(out + used, size - used, "%s%u", comma, last);
-		else
-			used += (size_t)snprintf(out + used, size - used, "%s%u-%u", comma,
-						 marks->ports[first], last);
-		if (++ranges == DIFF_PORTS_MAX || used + 32 > size) {
-			(void)snprintf(out + used, size - used, ",...");
-			return;
-		}
-	}
-}
-
 static const char *diff_what(enum policy_action before, enum policy_action after)
 {
 	if (before == after)
@@ -143,20 +106,6 @@ static const char *diff_what(enum policy_action before, enum policy_action after
 	return after == POLICY_ALLOW ? "newly allowed"
 	       : after == POLICY_ASK ? "newly asked"
 				     : "newly denied";
-}
-
-/* "https://a.test:443 except ...": the ports go behind the host, before its exceptions. */
-static void diff_destination_text(const struct diff *diff, const struct diff_cell *cell,
-				  size_t carries, uint32_t code, char *out, size_t size)
-{
-	char host[DIFF_TEXT_MAX / 2], ports[DIFF_PORTS_MAX * 12 + 48];
-
-	diff_text(&diff->marks, cell, host, sizeof(host));
-	diff_ports_text(diff, carries, code, ports, sizeof(ports));
-	size_t len = strcspn(host, " ");
-
-	(void)snprintf(out, size, "%s://%.*s%s%s", policy_protocol_name(diff_carries[carries]),
-		       (int)len, host, ports, host + len);
 }
 
 static void diff_report(struct diff *diff, const struct diff_cell *cell,
@@ -176,7 +125,8 @@ static void diff_report(struct diff *diff, const struct diff_cell *cell,
 	if (diff->count++ >= diff->max)
 		return;
 	change.what = diff_what(change.before, change.after);
-	diff_destination_text(diff, cell, carries, code, text, sizeof(text));
+	diff_text_destination(&diff->marks, cell, &diff->codes[carries], code,
+			      policy_protocol_name(diff_carries[carries]), text, sizeof(text));
 	diff_set_facts(cell, diff->marks.ports[port], diff_carries[carries], &facts);
 	facts.dst.protocol = facts.carries;
 	(void)policy_destination_text(&facts.dst, example);

@@ -11,6 +11,8 @@
 
 #define DIFF_CELLS_MAX     (1U << 22) /* hosts, and addresses: more is refused, never sampled */
 #define DIFF_DECISIONS_MAX (1ULL << 29)
+#define DIFF_CARRIES       3 /* protocols a request can promise */
+#define DIFF_TEXT_MAX      2048
 #define DIFF_NONE          UINT32_MAX
 
 /* A name that a rule or an exception of either policy writes. Borrowed from the policy. */
@@ -59,3 +61,8 @@ int diff_cells_addresses(struct diff_cells *cells, const struct diff_marks *mark
 /* The cell in the policy's own language: "*.a.test except **.b.a.test". */
 void diff_text(const struct diff_marks *marks, const struct diff_cell *cell, char *out,
 	       size_t size);
+/* "https://a.test:1-79,443 except ...": the ports go behind the host, before its exceptions.
+ * @codes: by port, every DIFF_CARRIES-th; those that are @code. */
+void diff_text_destination(const struct diff_marks *marks, const struct diff_cell *cell,
+			   const uint32_t *codes, uint32_t code, const char *protocol, char *out,
+			   size_t size);

@@ -3,7 +3,8 @@
 
 #include "policies/diff_impl.h"
 
-#define TEXT_EXCEPTIONS_MAX 4 /* shown; a cell may have any number */
+#define TEXT_PORTS_MAX      24 /* ranges shown of one change */
+#define TEXT_EXCEPTIONS_MAX 4  /* shown; a cell may have any number */
 
 /* Where the next piece goes, and what is left; a text too long is cut at a piece. */
 struct text_out {
@@ -131,4 +132,48 @@ void diff_text(const struct diff_marks *marks, const struct diff_cell *cell, cha
 		text_name(marks, cell, &to);
 	else
 		text_address(marks, cell, &to);
+}
+
+/* ":1-79,443" for the ports at which @code stands. */
+static void text_ports(const struct diff_marks *marks, const uint32_t *codes, uint32_t code,
+		       char *out, size_t size)
+{
+	size_t ranges = 0, used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < marks->port_count; i++) {
+		size_t first = i;
+
+		if (codes[i * DIFF_CARRIES] != code)
+			continue;
+		while (i + 1 < marks->port_count && codes[(i + 1) * DIFF_CARRIES] == code)
+			i++;
+		uint32_t last = i + 1 < marks->port_count ? marks->ports[i + 1] - 1U : UINT16_MAX;
+		const char *comma = ranges == 0 ? ":" : ",";
+
+		if (marks->ports[first] == 1 && last == UINT16_MAX)
+			used += (size_t)snprintf(out + used, size - used, ":%c", '*');
+		else if (marks->ports[first] == last)
+			used += (size_t)snprintf(out + used, size - used, "%s%u", comma, last);
+		else
+			used += (size_t)snprintf(out + used, size - used, "%s%u-%u", comma,
+						 marks->ports[first], last);
+		if (++ranges == TEXT_PORTS_MAX || used + 32 > size) {
+			(void)snprintf(out + used, size - used, ",...");
+			return;
+		}
+	}
+}
+
+void diff_text_destination(const struct diff_marks *marks, const struct diff_cell *cell,
+			   const uint32_t *codes, uint32_t code, const char *protocol, char *out,
+			   size_t size)
+{
+	char host[DIFF_TEXT_MAX / 2], ports[TEXT_PORTS_MAX * 12 + 48];
+
+	diff_text(marks, cell, host, sizeof(host));
+	text_ports(marks, codes, code, ports, sizeof(ports));
+	size_t len = strcspn(host, " ");
+
+	(void)snprintf(out, size, "%s://%.*s%s%s", protocol, (int)len, host, ports, host + len);
 }
