@@ -21,8 +21,11 @@ static char *without_configured(const char *text)
 		bool is_configured = lines.len > skip && memcmp(lines.text, words, skip) == 0;
 		enum configured_tool tool;
 
-		if (is_configured)
-			ck_assert(configured_find(lines.text + skip, lines.len - skip, &tool));
+		if (is_configured) {
+			const char *name = lines.text + skip;
+
+			ck_assert(configured_find(name, strcspn(name, " \n"), &tool));
+		}
 		char *longer =
 			mem_printf("%s%.*s\n", out, is_configured ? 0 : (int)lines.len, lines.text);
 
