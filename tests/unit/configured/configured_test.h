@@ -12,6 +12,7 @@ TCase *git_cases(void);
 TCase *formats_cases(void); /* toml, xml, urls */
 TCase *disk_cases(void);
 TCase *presets_cases(void);
+TCase *asking_cases(void);
 
 #define CASE_HOME "/home/ana"
 #define CASE_CWD  CASE_HOME "/project"

@@ -12,6 +12,7 @@ int main(void)
 	suite_add_tcase(suite, formats_cases());
 	suite_add_tcase(suite, disk_cases());
 	suite_add_tcase(suite, presets_cases());
+	suite_add_tcase(suite, asking_cases());
 
 	SRunner *runner = srunner_create(suite);
 
