@@ -66,7 +66,8 @@ char *reading_place(struct reading *reading, const char *variable, const char *f
 int reading_set(struct reading *reading, const char *key, const char *value, size_t len,
 		const char *where);
 const struct setting *reading_get(const struct reading *reading, const char *key);
-/* Adds what @url names. Other schemes than @allowed's are noted; text that is no URL is refused. */
+/* Adds the host that @url names; file: is passed over, other schemes are noted, what is no URL is
+ * refused. */
 int reading_url(struct reading *reading, const char *where, const char *url, size_t len);
 /* "host", "host:5000", "host/path": https; with @is_plain_too also http. */
 int reading_host(struct reading *reading, const char *where, const char *text, size_t len,

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "policies/configured/configured_impl.h"
 
-#define NPM_KEY_MAX 214 + 16 /* the longest package name npm takes, as a scope, and ":registry" */
+#define NPM_KEY_MAX (214 + 16) /* the longest package name npm takes, as a scope, and ":registry"  \
+				*/
 
 /* "${NAME}" as npm expands it. What is not set stays unread: a URL with a hole names nothing. */
 static int npm_expand(struct reading *reading, const char *where, const char *text, size_t len,
