@@ -197,10 +197,16 @@ static void add_inner(struct command_pieces *pieces, const struct command_piece 
 /* find: the words behind -exec and its like, up to ; or +. */
 static void open_find(struct command_pieces *pieces, const struct command_piece *piece)
 {
-	struct place place = { piece->flags, piece->depth + 1 };
+	struct place place = { piece->flags & ~(unsigned int)COMMAND_IN_SHELL, piece->depth + 1 };
 
+	if (piece->flags & COMMAND_OPEN)
+		command_pieces_doubt(pieces, "find with words that are not known");
 	for (size_t i = 1; i < piece->argc; i++) {
 		size_t first = i + 1, end = first;
+
+		/* Could become -exec. */
+		if (piece->words[i] != COMMAND_WORD_PLAIN && strchr("*?[{%", piece->argv[i][0]))
+			command_pieces_doubt(pieces, "find with words that are not known");
 
 		if (!option_is_one_of(piece->argv[i], "-exec -execdir -ok -okdir"))
 			continue;

@@ -94,7 +94,7 @@ static const struct {
 } git_listing[] = {
 	{ "branch", "-a -r -v -vv -l --all --remotes --verbose --list --show-current --no-color" },
 	{ "tag", "-l --list" },
-	{ "remote", "-v --verbose show" },
+	{ "remote", "-v --verbose" },
 	{ "stash", "list" },
 	{ "worktree", "list" },
 	{ "config", "--list -l --get --local --global --system" },

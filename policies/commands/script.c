@@ -140,6 +140,9 @@ static void read_heredocs(struct script *s)
 			size_t until = newline ? (size_t)(newline - s->text) : s->len;
 
 			is_ended = is_delimiter(heredoc, s->text + start, until - start);
+			/* The next line belongs to this one, and cannot be the end. */
+			if (!heredoc->is_literal && until > start && s->text[until - 1] == '\\')
+				doubt(s, "a heredoc with a line that is continued");
 			s->at = newline ? until + 1 : until;
 			if (is_ended)
 				use_body(s, heredoc, from, start);
@@ -299,6 +302,8 @@ static void read_operator(struct script *s)
 
 	s->at++;
 	if (c == '(') {
+		if (next == '(')
+			doubt(s, "arithmetic: ((...))");
 		open_group(s, '(');
 		return;
 	}
@@ -381,8 +386,12 @@ static void read_word(struct script *s)
 	if (!word.text)
 		return;
 	keep_spans(s, &word);
+	if (s->heredoc_count > 0 && memchr(s->text + start, '\n', s->at - start))
+		doubt(s, "a newline inside a word before a heredoc");
 	if (read_reserved(s, &word))
 		return;
+	if (!word.is_quoted && (strcmp(word.text, "{") == 0 || strcmp(word.text, "}") == 0))
+		doubt(s, "a brace that some shells take for a group");
 	if (s->count == 0 && variable_is_assignment(s->text + start, s->at - start)) {
 		s->has_assigned = true;
 		s->has_risky |= word.kind != COMMAND_WORD_PLAIN || !variable_is_harmless(word.text);

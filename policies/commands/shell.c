@@ -71,12 +71,30 @@ static bool is_plain_set(const struct command_piece *piece)
 	return true;
 }
 
+/* Some shells compute what these builtins are given, and run the substitutions in it although they
+ * were quoted: test -v 'a[$(...)]'. */
+static bool computes(const struct command_piece *piece)
+{
+	static const char *const harmless[] = { "echo", "cd", "pwd", "true", "false", ":", "type" };
+
+	if (!shell_has_builtin(piece->argv[0]) ||
+	    is_in(piece->argv[0], harmless, ARRAY_SIZE(harmless)))
+		return false;
+	for (size_t i = 1; i < piece->argc; i++) {
+		if (strpbrk(piece->argv[i], "$`"))
+			return true;
+	}
+	return false;
+}
+
 bool shell_bends(const struct command_piece *piece)
 {
 	const char *name = piece->argv[0];
 
 	if (!(piece->flags & COMMAND_IN_SHELL))
 		return false;
+	if (computes(piece))
+		return true;
 	if (strcmp(name, "set") == 0)
 		return !is_plain_set(piece);
 	if (strcmp(name, "printf") == 0)

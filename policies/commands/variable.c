@@ -48,7 +48,7 @@ bool variable_is_harmless(const char *assignment)
 	const char *equals = strchr(assignment, '=');
 	size_t len = equals ? (size_t)(equals - assignment) : 0;
 
-	if (!equals || strchr(equals, '/'))
+	if (!equals || strpbrk(equals, "/~"))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++) {
 		if (strlen(harmless[i]) == len && memcmp(harmless[i], assignment, len) == 0)
