@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "policies/commands/lexer_impl.h"
+#include "policies/commands/redirect_impl.h"
+#include "policies/commands/reserved_impl.h"
 #include "policies/commands/shell_impl.h"
 #include "policies/commands/variable_impl.h"
 
@@ -171,40 +173,6 @@ static void add_heredoc(struct script *s, const struct lexer_word *word, bool is
 							    is_stripped, s->pieces->count };
 }
 
-/* The operator at @at, and how many bytes it has; "" when it is none we know. */
-static const char *redirect_operator(const struct script *s)
-{
-	static const char *const operators[] = { "<<<", "<<-", "&>>", "<<", "<>", "<&",
-						 ">>",  ">&",  ">|",  "&>", "<",  ">" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
-		size_t len = strlen(operators[i]);
-
-		if (s->len - s->at >= len && memcmp(s->text + s->at, operators[i], len) == 0)
-			return operators[i];
-	}
-	return "";
-}
-
-static enum command_redirect_kind redirect_kind(const char *operator, const char * target)
-{
-	if (strncmp(operator, "<<", 2) == 0)
-		return COMMAND_HERE;
-	if (operator[1] == '&' &&(strcmp(target, "-") == 0 ||
-				  (target[0] && strspn(target, "0123456789") == strlen(target))))
-		return COMMAND_COPIES_FD;
-	return strcmp(operator, "<") == 0 ? COMMAND_READS : COMMAND_WRITES;
-}
-
-/* Names that some shells open as something else than a file. */
-static bool is_odd_target(const char *operator, const char * target)
-{
-	return target[0] == '!' || strncmp(target, "/dev/tcp/", 9) == 0 ||
-	       strncmp(target, "/dev/udp/", 9) == 0 ||
-	       (strcmp(operator, "<&") == 0 &&
-		redirect_kind(operator, target) != COMMAND_COPIES_FD);
-}
-
 static void add_word(struct script *s, const char *text, enum command_word kind)
 {
 	if (s->count == SCRIPT_WORDS_MAX) {
@@ -229,7 +197,7 @@ static void read_process(struct script *s)
 
 static void read_redirect(struct script *s)
 {
-	const char *operator= redirect_operator(s);
+	const char *operator= redirect_operator(s->text + s->at, s->len - s->at);
 	struct lexer_word word;
 
 	s->at += strlen(operator);
@@ -251,7 +219,7 @@ static void read_redirect(struct script *s)
 		add_heredoc(s, &word, operator[2] == '-');
 	else if (word.kind != COMMAND_WORD_PLAIN && strcmp(operator, "<<<") != 0)
 		doubt(s, "a redirection to a name that is not known");
-	else if (is_odd_target(operator, word.text))
+	else if (redirect_is_odd(operator, word.text))
 		doubt(s, "a redirection that shells read differently");
 	command_pieces_add_redirect(s->pieces, redirect_kind(operator, word.text), word.text);
 }
@@ -324,13 +292,6 @@ static void read_operator(struct script *s)
 /* Words that begin or end something else than a command. True: @word was one and is used up. */
 static bool read_reserved(struct script *s, const struct lexer_word *word)
 {
-	static const char *const skipped[] = { "if",    "then", "elif", "else",   "fi",
-					       "while", "do",   "done", "until",  "esac",
-					       "time",  "{",    "}",    "coproc", "repeat" };
-	static const char *const dropped[] = {
-		"for", "foreach", "select", "case", "function", "[["
-	};
-
 	if (s->count > 0 || s->has_assigned || word->is_quoted)
 		return false;
 	if (strcmp(word->text, "!") == 0)
@@ -343,21 +304,14 @@ static bool read_reserved(struct script *s, const struct lexer_word *word)
 		close_group(s, '{');
 		return true;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++) {
-		if (strcmp(word->text, skipped[i]) != 0)
-			continue;
-		doubt(s, "a compound command");
-		s->is_grouped = false;
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++) {
-		if (strcmp(word->text, dropped[i]) != 0)
-			continue;
-		doubt(s, "a compound command");
-		s->is_dropped = true;
-		return true;
-	}
-	return false;
+	enum reserved reserved = reserved_find(word->text);
+
+	if (reserved == RESERVED_NOT)
+		return false;
+	doubt(s, "a compound command");
+	s->is_dropped |= reserved == RESERVED_LINE;
+	s->is_grouped = s->is_grouped && reserved == RESERVED_LINE;
+	return true;
 }
 
 /* Digits right before < or > are a descriptor, not a word. */
