@@ -35,3 +35,12 @@ bool redirect_is_odd(const char *operator, const char * target)
 	       (strcmp(operator, "<&") == 0 &&
 		redirect_kind(operator, target) != COMMAND_COPIES_FD);
 }
+
+size_t redirect_descriptor(const char *text, size_t rest)
+{
+	size_t len = 0;
+
+	while (len < rest && text[len] >= '0' && text[len] <= '9')
+		len++;
+	return len < rest && (text[len] == '<' || text[len] == '>') ? len : 0;
+}

@@ -246,18 +246,14 @@ static void close_group(struct script *s, char c)
 	(void)end_command(s);
 	if (s->group_count == 0 || s->groups[s->group_count - 1] != c || s->is_wanted)
 		doubt(s, "a group that does not fit");
-	if (s->group_count > 0)
-		s->group_count--;
+	s->group_count -= s->group_count > 0;
 	s->is_grouped = true;
 	s->is_wanted = false;
 }
 
 static void read_newline(struct script *s)
 {
-	bool is_wanted = s->is_wanted;
-
-	if (!end_command(s))
-		s->is_wanted = is_wanted;
+	(void)end_command(s);
 	s->at++;
 	read_heredocs(s);
 }
@@ -314,25 +310,15 @@ static bool read_reserved(struct script *s, const struct lexer_word *word)
 	return true;
 }
 
-/* Digits right before < or > are a descriptor, not a word. */
-static bool skip_descriptor(struct script *s)
-{
-	size_t at = s->at;
-
-	while (at < s->len && s->text[at] >= '0' && s->text[at] <= '9')
-		at++;
-	if (at == s->at || at == s->len || (s->text[at] != '<' && s->text[at] != '>'))
-		return false;
-	s->at = at;
-	return true;
-}
-
 static void read_word(struct script *s)
 {
 	size_t start = s->at;
 	struct lexer_word word;
 
-	if (skip_descriptor(s)) {
+	size_t digits = redirect_descriptor(s->text + s->at, s->len - s->at);
+
+	if (digits > 0) {
+		s->at += digits;
 		read_redirect(s);
 		return;
 	}
