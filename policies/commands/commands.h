@@ -68,7 +68,7 @@ struct command_redirect {
 };
 /* One simple command. A launcher stands before what it runs. */
 struct command_piece {
-	const char *const *argv; /* NULL-terminated; unquoted */
+	const char *const *argv;    /* NULL-terminated; unquoted */
 	const unsigned char *words; /* enum command_word of each */
 	size_t argc;                /* 0: only assignments or redirections */
 	unsigned int flags, depth;
@@ -108,7 +108,8 @@ struct command_verdict {
 	char because[COMMAND_TEXT_MAX];
 	char why[256];    /* not understood, or why no rule could allow; or "" */
 	char danger[128]; /* why what no rule names is dangerous; or "" */
-	/* What argv[0] was found to be, to be executed as exactly that; path "" when not looked up. */
+	/* What argv[0] was found to be, to be executed as exactly that; path "" when not looked up.
+	 */
 	struct command_file program;
 };
 /* Borrows all; @world may be NULL. Never fails: what is not understood is COMMAND_ASK at best. */

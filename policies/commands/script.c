@@ -29,8 +29,7 @@ struct script {
 	/* The command that is being read. */
 	const char *words[SCRIPT_WORDS_MAX];
 	unsigned char kinds[SCRIPT_WORDS_MAX];
-	size_t count;
-	size_t first_redirect;
+	size_t count, first_redirect;
 	struct lexer_span spans[SCRIPT_SPANS_MAX];
 	size_t span_count;
 	bool has_assigned, has_risky, is_dropped;
