@@ -18,6 +18,10 @@ enum cli_exit {
 /* @argv[0] is the subcommand's name. Each returns the exit status. */
 int cli_run(int argc, char **argv);
 int cli_policy(int argc, char **argv);
+/* Steps of `policy`, called by its table. */
+int cli_policy_diff(int argc, char **argv);
+int cli_policy_fmt(int argc, char **argv);
+int cli_policy_import(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 
@@ -36,3 +40,5 @@ bool cli_may_colour(FILE *stream);
  * ~/.config/sallyport). Returned owned; NULL: no home. */
 char *cli_state_dir(void);
 char *cli_config_dir(void);
+/* mkdir -p, 0700, for our own state. 0 or -errno. */
+int cli_make_dirs(const char *path);

@@ -1,8 +1,10 @@
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -60,4 +62,17 @@ char *cli_state_dir(void)
 char *cli_config_dir(void)
 {
 	return cli_xdg_dir("XDG_CONFIG_HOME", ".config");
+}
+
+int cli_make_dirs(const char *path)
+{
+	auto_free char *copy = mem_strdup(path);
+
+	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }

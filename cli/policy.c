@@ -8,23 +8,41 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "policies/policies.h"
+#include "cli/policy_keep.h"
+#include "cli/policy_layers.h"
+#include "cli/policy_matches.h"
+#include "policies/policies_tools.h"
 
 static const char help[] =
-	"usage: sallyport policy check FILE...\n"
+	"usage: sallyport policy check [--managed] FILE...\n"
 	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
 	"DESTINATION\n"
+	"       sallyport policy list [--answers] [--json]\n"
+	"       sallyport policy test [--managed] FILE...\n"
+	"       sallyport policy trust FILE...\n"
+	"       sallyport policy undo\n"
+	"       sallyport policy diff A B\n"
+	"       sallyport policy fmt [--check] FILE...\n"
+	"       sallyport policy import FORMAT FILE\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
 	"explain  what would be decided about a destination, by which rule, and what to do next\n"
+	"list     every rule of every layer, or the kept answers\n"
+	"test     the `expect` lines of many files, with a summary\n"
+	"trust    let a project's policy file count, as it is now\n"
+	"undo     remove the last kept answer\n"
+	"diff     what one policy decides differently from another, everywhere\n"
+	"fmt      lay files out as everybody does\n"
+	"import   write down in this language what others wrote in theirs\n"
 	"\n"
-	"`sallyport policy check --help` and `sallyport policy explain --help` say more;\n"
+	"`sallyport policy STEP --help` says more;\n"
 	"the language is sallyport-policy(5).\n";
 
 static const char help_check[] =
-	"usage: sallyport policy check FILE...\n"
+	"usage: sallyport policy check [--managed] FILE...\n"
 	"\n"
 	"Reads each FILE by itself, with what it includes, and checks its `expect` lines.\n"
+	"With --managed as a file of the managed layer, which may say `only`.\n"
 	"Errors go to stderr in compiler form. Exit status: 0 all is well, 3 something is not.\n"
 	"\n"
 	"  sallyport policy check ~/.config/sallyport/policy\n";
@@ -33,11 +51,12 @@ static const char help_explain[] =
 	"usage: sallyport policy explain [options] DESTINATION\n"
 	"\n"
 	"DESTINATION is [http|https|tcp://]HOST[:PORT]; without a port, 443 (http: 80).\n"
-	"The rules are those of the user's policy file and of every --policy.\n"
+	"The rules are those of all layers: managed, user, project, and every --policy.\n"
 	"\n"
 	"  --policy FILE            read FILE too; may be repeated\n"
 	"  --default ask|deny|allow what no rule matches (default: what the files say, else ask)\n"
 	"  --no-user                leave the user's policy file out\n"
+	"  --managed DIR            the managed layer is DIR\n"
 	"  --json                   one JSON object on stdout\n"
 	"\n"
 	"Exit status: 0 allow, 1 deny, 2 ask, 3 error.\n"
@@ -45,15 +64,18 @@ static const char help_explain[] =
 	"  sallyport policy explain https://example.org\n"
 	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n";
 
-enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP };
+enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP, OPT_MANAGED };
 
 struct explain {
 	struct policy *policy;
 	bool has_default, is_json, is_user_left_out, is_help;
 	enum policy_action default_action;
 	struct policy_destination dst;
+	struct policy_facts facts;
 	struct policy_verdict verdict;
-	bool is_bad; /* a file could not be read */
+	const char *managed;
+	char **policies; /* owned list of borrowed strings, NULL-terminated */
+	size_t policy_count;
 };
 
 /* Without a default in any file the question is asked, as in `run`. */
@@ -65,19 +87,18 @@ static void settle_default(struct policy *policy)
 		policy_set_default(policy, POLICY_ASK);
 }
 
-static bool check_file(const char *path)
+static bool check_file(const char *path, enum policy_layer layer)
 {
 	struct policy *policy = policy_new();
 	auto_free char *shown = text_visible_dup(path);
-	bool is_good = policy_load(policy, path) == 0;
+	bool is_good = policy_load_layer(policy, path, layer) == 0;
 
 	settle_default(policy);
 	is_good = is_good && policy_finish(policy) == 0;
 	if (is_good)
 		(void)printf("%s: ok (%zu rule%s)\n", shown, policy_rule_count(policy),
 			     policy_rule_count(policy) == 1 ? "" : "s");
-	else
-		(void)fputs(policy_errors(policy), stderr);
+	(void)fputs(is_good ? policy_notes(policy) : policy_errors(policy), stderr);
 	policy_free(policy);
 	return is_good;
 }
@@ -86,12 +107,18 @@ static int run_check(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, OPT_HELP },
+		{ "managed", no_argument, NULL, OPT_MANAGED },
 		{ 0 },
 	};
+	enum policy_layer layer = POLICY_COMMAND_LINE;
 	bool is_good = true;
 
 	optind = 0; /* argv[0] is "check" */
 	for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
+		if (option == OPT_MANAGED) {
+			layer = POLICY_MANAGED;
+			continue;
+		}
 		if (option != OPT_HELP && option != 'h')
 			return cli_usage_error("policy check", CLI_ERROR, "no such option: %s",
 					       argv[optind - 1]);
@@ -101,7 +128,7 @@ static int run_check(int argc, char **argv)
 	if (optind == argc)
 		return cli_usage_error("policy check", CLI_ERROR, "which file?");
 	for (int i = optind; i < argc; i++)
-		is_good &= check_file(argv[i]);
+		is_good &= check_file(argv[i], layer);
 	return is_good ? CLI_OK : CLI_ERROR;
 }
 
@@ -123,7 +150,10 @@ static int explain_option(struct explain *explain, int option, const char *word)
 {
 	switch (option) {
 	case OPT_POLICY:
-		explain->is_bad |= policy_load(explain->policy, optarg) < 0;
+		explain->policies[explain->policy_count++] = optarg;
+		return 0;
+	case OPT_MANAGED:
+		explain->managed = optarg;
 		return 0;
 	case OPT_DEFAULT:
 		explain->has_default = true;
@@ -154,6 +184,7 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 		{ "policy", required_argument, NULL, OPT_POLICY },
 		{ "default", required_argument, NULL, OPT_DEFAULT },
 		{ "no-user", no_argument, NULL, OPT_NO_USER },
+		{ "managed", required_argument, NULL, OPT_MANAGED },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ 0 },
@@ -174,35 +205,38 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 	return 0;
 }
 
-static void load_user_policy(struct explain *explain)
-{
-	auto_free char *folder = cli_config_dir();
-	auto_free char *path = folder ? mem_printf("%s/policy", folder) : NULL;
-
-	if (path && !explain->is_user_left_out && access(path, F_OK) == 0)
-		explain->is_bad |= policy_load(explain->policy, path) < 0;
-}
-
 static int explain_policy(struct explain *explain)
 {
-	load_user_policy(explain);
+	auto_free char *folder = cli_config_dir(), *state = cli_state_dir(), *cwd = getcwd(NULL, 0);
+	auto_free char *user = folder ? mem_printf("%s/policy", folder) : NULL;
+	struct policy_layers layers = {
+		.managed = explain->managed,
+		.user = explain->is_user_left_out ? NULL : user,
+		.cwd = cwd,
+		.state = state,
+		.arguments = explain->policies,
+	};
+	bool is_good = policy_layers_load(explain->policy, &layers);
+
 	if (explain->has_default)
 		policy_set_default(explain->policy, explain->default_action);
 	else
 		settle_default(explain->policy);
-	if (!explain->is_bad && policy_finish(explain->policy) == 0)
-		return 0;
-	(void)fputs(policy_errors(explain->policy), stderr);
-	return CLI_ERROR;
+	if (!is_good || policy_finish(explain->policy) < 0) {
+		(void)fputs(policy_errors(explain->policy), stderr);
+		return CLI_ERROR;
+	}
+	(void)fputs(policy_notes(explain->policy), stderr);
+	return 0;
 }
 
 /* The request that says the most about itself: what DESTINATION says. */
 static void explain_decide(struct explain *explain)
 {
-	struct policy_facts facts = { .dst = explain->dst, .carries = explain->dst.protocol };
-
-	facts.dst.protocol = policy_protocol_of_port(facts.dst.port);
-	policy_decide(explain->policy, &facts, &explain->verdict);
+	explain->facts =
+		(struct policy_facts){ .dst = explain->dst, .carries = explain->dst.protocol };
+	explain->facts.dst.protocol = policy_protocol_of_port(explain->facts.dst.port);
+	policy_decide(explain->policy, &explain->facts, &explain->verdict);
 }
 
 static const char *explain_promise(enum policy_protocol promise)
@@ -244,6 +278,7 @@ static void print_text(const struct explain *explain)
 	if (verdict->action != POLICY_DENY && verdict->reason != POLICY_INSIDE)
 		print_row("private", verdict->may_private ? "may be a private address"
 							  : "no: private addresses are refused");
+	policy_matches_print(&(struct policy_matches){ explain->policy, &explain->facts, verdict });
 	print_row("next", policy_reason_next(verdict->reason));
 }
 
@@ -261,7 +296,11 @@ static int print_json(const struct explain *explain)
 		verdict->because, "promise", policy_protocol_name(verdict->promise), "may_private",
 		(int)verdict->may_private, "next", policy_reason_next(verdict->reason));
 
-	if (!object || json_dumpf(object, stdout, JSON_INDENT(2)) < 0) {
+	if (!object ||
+	    policy_matches_put(
+		    &(struct policy_matches){ explain->policy, &explain->facts, verdict },
+		    object) != 0 ||
+	    json_dumpf(object, stdout, JSON_INDENT(2)) < 0) {
 		json_decref(object);
 		return cli_fail(CLI_ERROR, "cannot write JSON");
 	}
@@ -298,16 +337,40 @@ static int explain_run(struct explain *explain, int argc, char **argv)
 
 static int run_explain(int argc, char **argv)
 {
-	struct explain explain = { .policy = policy_new() };
+	auto_free char **policies = mem_new_array((size_t)argc + 1, sizeof(*policies));
+	struct explain explain = { .policy = policy_new(), .policies = policies };
 	int status = explain_run(&explain, argc, argv);
 
 	policy_free(explain.policy);
 	return status;
 }
 
+static const struct {
+	const char *word;
+	int (*run)(int argc, char **argv);
+} steps[] = {
+	{ "diff", cli_policy_diff },
+	{ "fmt", cli_policy_fmt },
+	{ "import", cli_policy_import },
+};
+
 int cli_policy(int argc, char **argv)
 {
+	static const struct {
+		const char *word;
+		int (*run)(int argc, char **argv);
+	} kept[] = {
+		{ "list", policy_keep_list },
+		{ "test", policy_keep_test },
+		{ "trust", policy_keep_trust },
+		{ "undo", policy_keep_undo },
+	};
 	const char *word = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (strcmp(word, steps[i].word) == 0)
+			return steps[i].run(argc - 1, argv + 1);
+	}
 
 	if (strcmp(word, "check") == 0)
 		return run_check(argc - 1, argv + 1);
@@ -317,7 +380,11 @@ int cli_policy(int argc, char **argv)
 		(void)fputs(help, stdout);
 		return CLI_OK;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (strcmp(word, kept[i].word) == 0)
+			return kept[i].run(argc - 1, argv + 1);
+	}
 	if (word[0])
-		return cli_usage_error("policy", CLI_ERROR, "no step `%s`: check or explain", word);
-	return cli_usage_error("policy", CLI_ERROR, "check or explain?");
+		return cli_usage_error("policy", CLI_ERROR, "no step `%s`", word);
+	return cli_usage_error("policy", CLI_ERROR, "check, explain, list, test, trust or undo?");
 }

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
 
@@ -55,32 +56,6 @@ static int make_id(struct run *run)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		(void)snprintf(run->id + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
-}
-
-/* The user's own file, when there is one, then every --policy. Every error of every file is printed
- * at once. */
-static int load_policy(struct run *run)
-{
-	bool is_bad = false;
-
-	run->policy = policy_new();
-	if (run->places.answers_path && access(run->places.answers_path, F_OK) == 0)
-		is_bad |= policy_load(run->policy, run->places.answers_path) < 0;
-	for (char **path = run->options.policies; path && *path; path++)
-		is_bad |= policy_load(run->policy, *path) < 0;
-
-	enum policy_action ignored;
-	bool has_default = policy_get_default(run->policy, &ignored);
-
-	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
-	if (run->options.has_default || !has_default)
-		policy_set_default(run->policy, run->options.has_default
-							? run->options.default_action
-							: POLICY_ASK);
-	if (!is_bad && policy_finish(run->policy) == 0)
-		return CLI_OK;
-	(void)fputs(policy_errors(run->policy), stderr);
-	return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 }
 
 static void on_hold(void *arg)
@@ -212,38 +187,58 @@ static bool has_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
-/* What the command may not see, and what it may not change where it may write. */
+/* What the command may not change where it may write. A list, returned owned. */
+static char **read_only_paths(const struct run *run)
+{
+	char **paths = policy_layers_projects(run->places.cwd);
+	char *const *policies = run->options.policies;
+	size_t count = 0, policy_count = 0;
+
+	while (paths[count])
+		count++;
+	while (policies && policies[policy_count])
+		policy_count++;
+	paths = mem_grow(paths, count + policy_count + 3, sizeof(*paths));
+	for (size_t i = 0; i < policy_count; i++)
+		paths[count++] = run_places_absolute(&run->places, policies[i]);
+	paths[count++] = mem_strdup(run->places.audit_path);
+	paths[count++] = mem_strdup(run->places.audit_head);
+	paths[count] = NULL;
+	return paths;
+}
+
+/* What it may not see. As run_policy_paths(). */
+static int hidden_paths(const struct run *run, char ***ret_paths)
+{
+	char *own[4] = { NULL };
+	size_t count = 0;
+
+	own[count++] = run->places.control_dir;
+	if (run->places.config_dir)
+		own[count++] = run->places.config_dir;
+	if (run->places.state_dir)
+		own[count++] = run->places.state_dir;
+	return run_policy_paths(run->policy, &run->places, true, own, ret_paths);
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
-	const char *hidden[4] = { NULL };
-	size_t hidden_count = 0, read_only_count = 0, policies = 0;
+	auto_free_list char **writable = NULL, **hidden = NULL, **read_only = read_only_paths(run);
 	struct err why = { 0 };
+	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
+				      &writable);
 
-	while (run->options.policies && run->options.policies[policies])
-		policies++;
-
-	auto_free const char **read_only = mem_new_array(policies + 3, sizeof(*read_only));
-	auto_free_list char **paths = mem_new_array(policies + 1, sizeof(*paths));
-
-	for (size_t i = 0; i < policies; i++) {
-		paths[i] = run_places_absolute(&run->places, run->options.policies[i]);
-		read_only[read_only_count++] = paths[i];
-	}
-	read_only[read_only_count++] = run->places.audit_path;
-	read_only[read_only_count++] = run->places.audit_head;
-	hidden[hidden_count++] = run->places.control_dir;
-	if (run->places.config_dir)
-		hidden[hidden_count++] = run->places.config_dir;
-	if (run->places.state_dir)
-		hidden[hidden_count++] = run->places.state_dir;
-
+	if (status == CLI_OK)
+		status = hidden_paths(run, &hidden);
+	if (status != CLI_OK)
+		return status;
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
-		.writable = (const char *const *)run->options.writable,
-		.hidden = hidden,
-		.read_only = read_only,
+		.writable = (const char *const *)writable,
+		.hidden = (const char *const *)hidden,
+		.read_only = (const char *const *)read_only,
 		.has_terminal = has_terminal(),
 	};
 	if (ret_plan) {
@@ -349,7 +344,7 @@ static int prepare(struct run *run)
 				      : run_places_find(&run->places, run->options.audit);
 
 	if (status == CLI_OK)
-		status = load_policy(run);
+		status = run_policy_load(&run->options, &run->places, &run->policy);
 	return status;
 }
 

@@ -9,20 +9,6 @@
 #include "cli/cli.h"
 #include "cli/run_impl.h"
 
-/* mkdir -p, 0700, for our own state. */
-static int make_dirs(const char *path)
-{
-	auto_free char *copy = mem_strdup(path);
-
-	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*at = '/';
-	}
-	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 char *run_places_absolute(const struct run_places *places, const char *path)
 {
 	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", places->cwd, path);
@@ -42,7 +28,7 @@ int run_places_find(struct run_places *places, const char *audit)
 	/* Made now, so that it can be covered where the command may write. Where it cannot be made
 	 * it is not needed either. */
 	if (places->config_dir)
-		(void)make_dirs(places->config_dir);
+		(void)cli_make_dirs(places->config_dir);
 	if (places->config_dir)
 		places->answers_path = mem_printf("%s/policy", places->config_dir);
 	if (audit) {
@@ -52,7 +38,7 @@ int run_places_find(struct run_places *places, const char *audit)
 			CLI_NO_SANDBOX,
 			"there is nowhere to write the audit log: set HOME, or give --audit FILE");
 	} else {
-		int r = make_dirs(places->state_dir);
+		int r = cli_make_dirs(places->state_dir);
 
 		if (r < 0)
 			return cli_fail(CLI_NO_SANDBOX, "cannot make %s: %s; give --audit FILE",

@@ -27,9 +27,13 @@ complete -c sallyport -n $in_run -l dry-run -d 'print the plan'
 complete -c sallyport -n $in_run -l verbose -d 'say more'
 complete -c sallyport -n $in_run -a '(__fish_complete_subcommand)'
 
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -a 'check explain'
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -a 'check explain list test trust undo'
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l policy -rF
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -l answers -d 'kept answers only'
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -l no-user -d 'without the user'
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -l managed -d 'the managed layer'
+complete -c sallyport -n '__fish_seen_subcommand_from check trust; and __fish_seen_subcommand_from policy' -F
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'

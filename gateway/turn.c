@@ -65,6 +65,7 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 		return true;
 	}
+	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
 	if (decision)
 		decide_answered(decision, verdict);

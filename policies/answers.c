@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/files_impl.h"
-#include "policies/policies.h"
+#include "policies/policies_tools.h"
 
 #define ANSWERS_LOCK_TRIES     200 /* times 10 ms: another writer needs a few */
 #define ANSWERS_PROVENANCE_MAX 1024
@@ -139,16 +139,37 @@ static bool answers_is_canonical(const struct policy_destination *dst)
 	return strcmp(again.host, dst->host) == 0;
 }
 
+/* The last `answer` line, with its line break; false: there is none. */
+static bool answers_last(const struct answers *answers, size_t *ret_at, size_t *ret_len)
+{
+	const char *at = answers->text, *end = at + answers->len;
+	bool is_found = false;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at)), *line = at, *word;
+		size_t len = answers_word(&line, stop ? stop : end, &word);
+
+		stop = stop ? stop + 1 : end;
+		if (len == strlen("answer") && memcmp(word, "answer", len) == 0) {
+			*ret_at = (size_t)(at - answers->text);
+			*ret_len = (size_t)(stop - at);
+			is_found = true;
+		}
+		at = stop;
+	}
+	return is_found;
+}
+
 static int answers_write_all(int fd, const struct answers *answers, const char *line)
 {
-	bool needs_newline = answers->len > 0 && answers->text[answers->len - 1] != '\n';
+	bool needs_newline = line && answers->len > 0 && answers->text[answers->len - 1] != '\n';
 	int r = fd_write_all(fd, answers->text, answers->len);
 
 	if (r == 0 && !answers->exists)
 		r = fd_write_all(fd, "version 1\n", 10);
 	if (r == 0 && needs_newline)
 		r = fd_write_all(fd, "\n", 1);
-	if (r == 0)
+	if (r == 0 && line)
 		r = fd_write_all(fd, line, strlen(line));
 	if (r == 0 && fchmod(fd, answers->mode) < 0)
 		r = -errno;
@@ -157,7 +178,8 @@ static int answers_write_all(int fd, const struct answers *answers, const char *
 	return r;
 }
 
-/* Old or new, never half: the name changes hands only when all is on the disk. */
+/* @line: to be added, or NULL. Old or new, never half: the name changes hands only when all is on
+ * the disk. */
 static int answers_replace(struct answers *answers, const char *line, struct err *why)
 {
 	/* What a killed writer left; nobody else can be at it while the lock is held. */
@@ -205,11 +227,58 @@ static int answers_append_locked(struct answers *answers, enum policy_action act
 	return answers_replace(answers, line, why);
 }
 
+static int answers_undo_locked(struct answers *answers, char **ret_line, struct err *why)
+{
+	size_t at, len;
+	int r = answers_lock(answers->folder, why);
+
+	if (r == 0)
+		r = answers_read(answers, why);
+	if (r < 0)
+		return r;
+	if (!answers_last(answers, &at, &len))
+		return err_set(why, -ENOENT, "no answer is kept there");
+	auto_free char *line = mem_strndup(answers->text + at, len);
+
+	line[strcspn(line, "\n")] = '\0';
+	memmove(answers->text + at, answers->text + at + len, answers->len - at - len);
+	answers->len -= len;
+	r = answers_replace(answers, NULL, why);
+	if (r == 0)
+		*ret_line = take(line);
+	return r;
+}
+
+/* Opens the folder and names what is beside the file. answers->folder is the caller's to close. */
+static int answers_open(struct answers *answers, const char *path, struct err *why)
+{
+	answers->folder = files_open_folder(path, &answers->name, why);
+	if (answers->folder < 0)
+		return answers->folder;
+	int len = snprintf(answers->new_name, sizeof(answers->new_name), ".%s.new", answers->name);
+
+	if (len < 0 || (size_t)len >= sizeof(answers->new_name) || answers->name[0] == '\0')
+		return err_set(why, -ENAMETOOLONG, "not a file name");
+	return files_check_folder(answers->folder, why);
+}
+
+int policy_answer_undo(const char *path, char **ret_line, struct err *why)
+{
+	struct answers answers = { .folder = -1 };
+	int r = answers_open(&answers, path, why);
+
+	if (r == 0)
+		r = answers_undo_locked(&answers, ret_line, why);
+	fd_close(answers.folder);
+	free(answers.text);
+	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
+}
+
 int policy_answer_append(const char *path, enum policy_action action,
 			 const struct policy_destination *dst, const char *provenance,
 			 struct err *why)
 {
-	struct answers answers = { 0 };
+	struct answers answers = { .folder = -1 };
 	int r;
 
 	if (action == POLICY_ASK || !answers_is_canonical(dst))
@@ -217,17 +286,10 @@ int policy_answer_append(const char *path, enum policy_action action,
 	r = answers_make_folders(path, why);
 	if (r < 0)
 		return err_prefix(why, r, "%s", path);
-	auto_close int folder = files_open_folder(path, &answers.name, why);
-
-	if (folder < 0)
-		return err_prefix(why, folder, "%s", path);
-	answers.folder = folder;
-	r = snprintf(answers.new_name, sizeof(answers.new_name), ".%s.new", answers.name);
-	if (r < 0 || (size_t)r >= sizeof(answers.new_name) || answers.name[0] == '\0')
-		return err_set(why, -ENAMETOOLONG, "%s: not a file name", path);
-	r = files_check_folder(folder, why);
+	r = answers_open(&answers, path, why);
 	if (r == 0)
 		r = answers_append_locked(&answers, action, dst, provenance, why);
+	fd_close(answers.folder);
 	free(answers.text);
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
 }

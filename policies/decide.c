@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/mem.h"
+#include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
@@ -10,11 +12,9 @@ static void decide_show_rule(const struct policy *policy, const struct rule *rul
 			     struct policy_verdict *ret)
 {
 	const struct source *source = &policy->sources[rule->source];
-	int head = snprintf(ret->rule, sizeof(ret->rule), "%s:%u: ", source->name, rule->number);
 
-	if (head > 0 && (size_t)head < sizeof(ret->rule))
-		(void)text_visible(ret->rule + head, sizeof(ret->rule) - (size_t)head,
-				   source->text + rule->line, rule->line_len);
+	ret->number = (uint32_t)(rule - policy->rules) + 1;
+	search_show(policy, rule, ret->rule);
 	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule->because);
 	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
 }
@@ -37,6 +37,21 @@ static void decide_allow(const struct search *search, enum rule_action found,
 	ret->may_private = search->is_private[found];
 }
 
+/* A rule that would decide, but for a clause that is not enforced yet: never as if it were. */
+static void decide_not_enforced(const struct search *search, const struct rule *rule,
+				struct policy_verdict *ret)
+{
+	char text[CLAUSES_TEXT_MAX];
+	unsigned int kinds = clauses_bounds(rule);
+
+	if (rule->action != RULE_ASK)
+		kinds |= clauses_conditions(rule);
+	clauses_text(kinds, text);
+	decide_set(search->policy, rule, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
+	(void)snprintf(ret->because, sizeof(ret->because), "not enforced by this version: %s",
+		       text);
+}
+
 /* Answers speak only where there is a question; a kept no beats a kept yes. */
 static void decide_ask(const struct search *search, bool may_use_answers,
 		       struct policy_verdict *ret)
@@ -53,6 +68,10 @@ static void decide_ask(const struct search *search, bool may_use_answers,
 		ret->may_private |= is_private || search->is_explicit_only;
 		return;
 	}
+	if (may_use_answers && search->not_enforced[RULE_ANSWER_ALLOW]) {
+		decide_not_enforced(search, search->not_enforced[RULE_ANSWER_ALLOW], ret);
+		return;
+	}
 	decide_set(search->policy, search->best[RULE_ASK], POLICY_ASK, POLICY_ASKED, ret);
 	ret->promise = search->target.carries;
 	/* Whoever allows a literal has named it, and has read it in the question. */
@@ -61,10 +80,13 @@ static void decide_ask(const struct search *search, bool may_use_answers,
 
 static enum policy_action decide_default(const struct policy *policy)
 {
-	enum policy_action action = POLICY_DENY;
+	enum policy_action action = POLICY_DENY, managed = POLICY_ALLOW;
 
 	(void)policy_get_default(policy, &action);
-	return policy->has_set_default ? policy->set_default : action;
+	(void)layers_default(policy, true, &managed);
+	if (policy->has_set_default)
+		action = policy->set_default;
+	return action < managed ? action : managed;
 }
 
 static void decide_by_default(const struct search *search, enum policy_action action,
@@ -108,6 +130,15 @@ static void decide_search(struct search *search)
 		search_name(search);
 }
 
+/* `only` holds for what leaves the sandbox: its own loopback, that no rule names, does not. */
+static bool decide_is_outside(const struct search *search)
+{
+	bool is_inside =
+		search->is_explicit_only && !search->best[RULE_ASK] && !search->best[RULE_ALLOW];
+
+	return search->policy->has_only && !search->best[RULE_ONLY] && !is_inside;
+}
+
 static void decide_found(const struct search *search, enum policy_action otherwise,
 			 bool may_use_answers, struct policy_verdict *ret)
 {
@@ -116,11 +147,17 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 	if (search->best[RULE_DENY]) {
 		decide_set(search->policy, search->best[RULE_DENY], POLICY_DENY, POLICY_RULE_DENY,
 			   ret);
+	} else if (decide_is_outside(search)) {
+		decide_set(search->policy, NULL, POLICY_DENY, POLICY_OUTSIDE_ONLY, ret);
+	} else if (search->not_enforced[RULE_ASK]) {
+		decide_not_enforced(search, search->not_enforced[RULE_ASK], ret);
 	} else if (search->best[RULE_ASK]) {
 		decide_ask(search, may_use_answers, ret);
 	} else if (search->best[RULE_ALLOW]) {
 		decide_allow(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
 		ret->may_private |= is_loopback;
+	} else if (search->not_enforced[RULE_ALLOW]) {
+		decide_not_enforced(search, search->not_enforced[RULE_ALLOW], ret);
 	} else if (is_loopback) {
 		/* Nobody named it: it is the command's own, and never leaves. */
 		decide_set(search->policy, NULL, POLICY_ALLOW, POLICY_INSIDE, ret);
@@ -138,14 +175,31 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 {
 	struct search any = { .policy = search->policy,
 			      .target = { search->target.dst, search->target.addr, POLICY_TCP },
+			      .now = search->now,
 			      .is_explicit_only = search->is_explicit_only };
 	bool is_answer = ret->reason == POLICY_ANSWER_ALLOW;
 
 	if (ret->promise == search->target.carries)
 		return;
 	decide_search(&any);
-	if (any.best[RULE_DENY] || any.best[is_answer ? RULE_ANSWER_DENY : RULE_ASK])
+	if (any.best[RULE_DENY] || any.best[is_answer ? RULE_ANSWER_DENY : RULE_ASK] ||
+	    any.not_enforced[RULE_ASK] || decide_is_outside(&any))
 		ret->promise = search->target.carries;
+}
+
+/* `approvals never`: what would be asked is a denial. */
+static void decide_approvals(const struct policy *policy, struct policy_verdict *ret)
+{
+	const struct setting *setting;
+
+	if (!settings_is_never(policy, &setting))
+		return;
+	ret->action = POLICY_DENY;
+	ret->reason = POLICY_NO_APPROVER;
+	ret->promise = POLICY_NO_PROTOCOL;
+	ret->may_private = false;
+	(void)snprintf(ret->because, sizeof(ret->because), "%s:%u: approvals never",
+		       policy->sources[setting->source].name, setting->number);
 }
 
 static void decide(const struct policy *policy, const struct policy_facts *facts,
@@ -165,6 +219,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	struct search search = {
 		.policy = policy,
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
+		.now = facts->now ? facts->now : policy->start,
 		.is_explicit_only = policy_destination_is_loopback(dst),
 	};
 
@@ -176,6 +231,8 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	 * dialled. */
 	if (ret->action == POLICY_ALLOW && search.target.addr)
 		policy_decide_address(policy, dst, ret, search.target.addr, ret);
+	if (ret->action == POLICY_ASK && may_use_answers)
+		decide_approvals(policy, ret);
 }
 
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,
@@ -210,7 +267,9 @@ static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
 /* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
 static bool decide_is_still_allowed(const struct search *addressed, enum policy_reason allowed_by)
 {
-	struct search search = { .policy = addressed->policy, .target = addressed->target };
+	struct search search = { .policy = addressed->policy,
+				 .target = addressed->target,
+				 .now = addressed->now };
 
 	if (!search.policy->has_address_exceptions || search.target.dst->addr.family != 0)
 		return true;
@@ -256,6 +315,9 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 	struct search search = {
 		.policy = policy,
 		.target = { dst, &addr, verdict->promise ? verdict->promise : POLICY_TCP },
+		/* Rules that ended since the start still deny, and no longer say `private`. */
+		.now = policy->start,
+		.is_time_old = true,
 	};
 
 	if (verdict->action != POLICY_ALLOW) {

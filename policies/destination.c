@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/host_impl.h"
-#include "policies/policies.h"
+#include "policies/policies_tools.h"
 #include "policies/special_impl.h"
 
 #define DESTINATION_SHOWN_MAX 80 /* bytes of a refused host in messages */

@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
@@ -17,6 +19,7 @@
 struct load_file {
 	const char *name; /* visible; borrowed */
 	int fd;
+	enum policy_layer layer;
 	struct stat status;
 };
 
@@ -39,9 +42,22 @@ static uint32_t load_seen(const struct policy *policy, const struct stat *status
 	return RULE_NONE;
 }
 
+/* By the bytes that were read: the file may be another by now. */
+static int load_trust(const struct policy *policy, int fd, const char *text, size_t len)
+{
+	auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
+	char path[PATH_MAX];
+	ssize_t path_len = readlink(link, path, sizeof(path) - 1);
+
+	if (!policy->trust || path_len <= 0 || path[0] != '/')
+		return POLICY_UNTRUSTED;
+	path[path_len] = '\0';
+	return policy->trust(path, text, len, policy->trust_arg);
+}
+
 /* Takes @text. */
 static uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
-				const struct stat *status)
+				const struct stat *status, enum policy_layer layer)
 {
 	policy->sources = rules_reserve(policy->sources, &policy->source_room,
 					policy->source_count + 1, sizeof(*policy->sources));
@@ -52,6 +68,7 @@ static uint32_t load_add_source(struct policy *policy, const char *name, char *t
 		.device = status->st_dev,
 		.inode = status->st_ino,
 		.is_open = true,
+		.layer = (uint8_t)layer,
 	};
 	policy->total_bytes += len;
 	return (uint32_t)policy->source_count++;
@@ -92,8 +109,11 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 	if (seen != RULE_NONE && policy->sources[seen].is_open)
 		return load_problem(policy, spot, -ELOOP,
 				    "an include that comes back to where it began");
+	/* Its rules are here already: a second time would change nothing but who says so. */
+	if (seen != RULE_NONE && policy->sources[seen].layer < file->layer)
+		policy->sources[seen].layer = (uint8_t)file->layer;
 	if (seen != RULE_NONE)
-		return 0; /* its rules are here already: a second time would change nothing */
+		return 0;
 	if (policy->source_count == POLICY_SOURCES_MAX)
 		return load_problem(policy, spot, -EMFILE, "more than 256 files");
 	r = fd_read_all(file->fd, POLICY_MAX_BYTES, &text, &len, &why);
@@ -101,11 +121,21 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 		return load_problem(policy, spot, r, r == -E2BIG ? "more than 256 MiB" : why.text);
 	if (len > POLICY_TOTAL_MAX - policy->total_bytes)
 		return load_problem(policy, spot, -E2BIG, "more than 1 GiB of policy files");
-	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status);
+	int trust = file->layer == POLICY_PROJECT ? load_trust(policy, file->fd, text, len)
+						  : POLICY_UNTRUSTED;
+
+	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status,
+				      trust == POLICY_TRUSTED_NOW ? POLICY_TRUSTED : file->layer);
+	policy->sources[*ret_source].is_changed = trust == POLICY_CHANGED;
 	return 0;
 }
 
 int policy_load(struct policy *policy, const char *path)
+{
+	return policy_load_layer(policy, path, POLICY_COMMAND_LINE);
+}
+
+int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer)
 {
 	auto_free char *shown = text_visible_dup(path);
 	struct spot spot = { .file = shown };
@@ -121,7 +151,7 @@ int policy_load(struct policy *policy, const char *path)
 
 	if (fd < 0)
 		return load_problem(policy, &spot, fd, why.text);
-	struct load_file file = { .name = shown, .fd = fd };
+	struct load_file file = { .name = shown, .fd = fd, .layer = layer };
 	int r = load_take(policy, &spot, &file, folder, &source);
 
 	if (r < 0)
@@ -137,6 +167,12 @@ int policy_load(struct policy *policy, const char *path)
 
 int policy_load_text(struct policy *policy, const char *name, const char *text)
 {
+	return policy_load_text_layer(policy, name, text, POLICY_COMMAND_LINE);
+}
+
+int policy_load_text_layer(struct policy *policy, const char *name, const char *text,
+			   enum policy_layer layer)
+{
 	static const struct stat nowhere;
 	auto_free char *shown = text_visible_dup(name);
 	struct spot spot = { .file = shown };
@@ -147,7 +183,7 @@ int policy_load_text(struct policy *policy, const char *name, const char *text)
 		return load_problem(policy, &spot, -E2BIG, "more than 256 MiB");
 	if (policy->source_count == POLICY_SOURCES_MAX)
 		return load_problem(policy, &spot, -EMFILE, "more than 256 files");
-	uint32_t source = load_add_source(policy, shown, mem_strdup(text), len, &nowhere);
+	uint32_t source = load_add_source(policy, shown, mem_strdup(text), len, &nowhere, layer);
 
 	load_read(policy, source, -1, "", 0);
 	return policy->problems.count > problems_before ? -EINVAL : 0;
@@ -219,7 +255,11 @@ void load_include(struct line *line, const char *name, const struct word *word)
 	const char *slash = strrchr(name, '/');
 	auto_free char *base = text_visible_dup(slash ? slash + 1 : name);
 	auto_free char *shown = mem_printf("%s%s", folder_name, base);
-	struct load_file file = { .name = shown, .fd = fd };
+	/* What a project's trusted file includes is trusted for itself, or not at all. */
+	enum policy_layer layer = (enum policy_layer)policy->sources[reader->source].layer;
+	struct load_file file = { .name = shown,
+				  .fd = fd,
+				  .layer = layer == POLICY_TRUSTED ? POLICY_PROJECT : layer };
 
 	if (load_take(policy, &spot, &file, folder, &source) == 0 && source != RULE_NONE)
 		load_read(policy, source, folder, folder_name, reader->depth + 1);

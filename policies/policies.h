@@ -20,6 +20,16 @@ struct policy;
  * allow. */
 enum policy_action { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
 enum policy_protocol { POLICY_NO_PROTOCOL, POLICY_HTTP, POLICY_HTTPS, POLICY_TCP, POLICY_UDP };
+/* Who wrote a file. Only denials, questions and `hide` of a project's file count, until its digest
+ * is trusted. */
+enum policy_layer {
+	POLICY_PROJECT,
+	POLICY_TRUSTED,
+	POLICY_COMMAND_LINE,
+	POLICY_USER,
+	POLICY_MANAGED
+};
+enum policy_trust { POLICY_UNTRUSTED, POLICY_CHANGED, POLICY_TRUSTED_NOW };
 /* How the request came in. Never part of the key; in records only. */
 enum policy_way { POLICY_WAY_NONE, POLICY_WAY_HTTP, POLICY_WAY_CONNECT, POLICY_WAY_SOCKS5 };
 #define X(name, code, status, sentence, next) POLICY_##name,
@@ -46,6 +56,7 @@ struct policy_facts {
 	enum policy_protocol carries;
 	enum policy_way way;
 	uint64_t exec; /* 0: none */
+	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 };
 
 struct policy_verdict {
@@ -56,7 +67,8 @@ struct policy_verdict {
 			     allowed */
 	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
-	char by[64]; /* who answered and how ("ana on tty"), or "" */
+	char by[64];     /* who answered and how ("ana on tty"), or "" */
+	uint32_t number; /* of the rule, for policy_rule_look(); 0: none. Not sent over links. */
 };
 
 /* Canonical form of @host (N01–N11 of the bypass catalogue): -EBADMSG with words for anything that
@@ -64,8 +76,6 @@ struct policy_verdict {
  * Port 0 is refused. */
 int policy_destination_set(struct policy_destination *ret, const char *host, size_t host_len,
 			   uint16_t port, struct err *why);
-/* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
-int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 /* "https://a.test:443"; IPv6 in brackets. Returns @out. */
 #define POLICY_DESTINATION_TEXT_MAX (POLICY_HOST_MAX + 24)
 const char *policy_destination_text(const struct policy_destination *dst,
@@ -83,31 +93,44 @@ int policy_reason_status(enum policy_reason reason);
 const char *policy_reason_sentence(enum policy_reason reason);
 const char *policy_reason_next(enum policy_reason reason);
 
-/* Returned owned, empty: no rules, no default (policy_default() is POLICY_DENY until one is set).
- */
+/* Returned owned, empty. Until a default is set it is POLICY_DENY. */
 struct policy *policy_new(void);
 void policy_free(struct policy *policy);
-/* Reads a file and what it includes. Every problem is added to policy_errors(); returns 0 or
- * -EINVAL/-errno. */
+/* Reads a file and what it includes; all problems go to policy_errors(). 0, -EINVAL or -errno. */
 int policy_load(struct policy *policy, const char *path);
-/* As policy_load() for text; @name stands for the file in messages ("--policy", "<test>"). */
+/* The same, by whom it was written (policy_load(): POLICY_COMMAND_LINE); every *.policy in a
+ * folder, which may be missing. */
+int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
+int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
+/* Asked for every POLICY_PROJECT file, with its bytes; @path is absolute. An enum policy_trust. */
+typedef int (*policy_trust_fn)(const char *path, const void *bytes, size_t len, void *arg);
+void policy_set_trust(struct policy *policy, policy_trust_fn trust, void *arg);
+/* As they are, for text; @name stands for the file in messages ("--policy", "<test>"). */
 int policy_load_text(struct policy *policy, const char *name, const char *text);
-/* After all files: checks what spans files and every `expect` line. -EINVAL: see policy_errors();
- * the policy must not be used. */
+int policy_load_text_layer(struct policy *policy, const char *name, const char *text,
+			   enum policy_layer layer);
+/* After all files. -EINVAL: see policy_errors(); the policy must not be used. */
 int policy_finish(struct policy *policy);
 /* Compiler form, one problem after another (file:line:column, the line, a caret, what to write
  * instead). Borrowed. */
 const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
-/* Rules and answers, of all files. */
-size_t policy_rule_count(const struct policy *policy);
+/* In the same form: what is not wrong but must be known. Borrowed. */
+const char *policy_notes(const struct policy *policy);
 
-/* The default said by a file; false: none did. --default overrides by policy_set_default(). */
+/* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
+void policy_set_start(struct policy *policy, int64_t now);
+/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as
+ * written, or NULL. */
+bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
+const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);
+
+/* The default said by a file; false: none did. --default overrides by policy_set_default(), never
+ * below the managed one. */
 bool policy_get_default(const struct policy *policy, enum policy_action *ret_action);
 void policy_set_default(struct policy *policy, enum policy_action action);
 
-/* The one function that decides. Never fails, never allocates: what it cannot answer is a denial.
- */
+/* The one function that decides. Never fails, never allocates: no answer is a denial. */
 void policy_decide(const struct policy *policy, const struct policy_facts *facts,
 		   struct policy_verdict *ret);
 /* May @resolved be dialled for @dst under @verdict (an allow)? Fills @ret: POLICY_ALLOW or a denial

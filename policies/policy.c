@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "policies/policy_impl.h"
+#include "policies/policies_tools.h"
 
 struct policy *policy_new(void)
 {
@@ -37,7 +38,10 @@ void policy_free(struct policy *policy)
 	free(policy->names);
 	free(policy->expects);
 	free(policy->slots);
+	free(policy->clauses);
+	free(policy->settings);
 	free(policy->problems.text);
+	free(policy->notes.text);
 	free(policy);
 }
 
@@ -65,12 +69,18 @@ int policy_finish(struct policy *policy)
 		return -EINVAL;
 	for (size_t i = 0; i < policy->expect_count; i++)
 		policy_check_expectation(policy, &policy->expects[i]);
+	layers_note(policy);
 	return policy->problems.count > 0 ? -EINVAL : 0;
 }
 
 const char *policy_errors(const struct policy *policy)
 {
 	return policy->problems.text ? policy->problems.text : "";
+}
+
+const char *policy_notes(const struct policy *policy)
+{
+	return policy->notes.text ? policy->notes.text : "";
 }
 
 size_t policy_error_count(const struct policy *policy)
@@ -83,12 +93,9 @@ size_t policy_rule_count(const struct policy *policy)
 	return policy->rule_count;
 }
 
-bool policy_get_default(const struct policy *policy, enum policy_action *ret_action)
+size_t policy_expect_count(const struct policy *policy)
 {
-	if (!policy->has_default)
-		return false;
-	*ret_action = policy->written_default;
-	return true;
+	return policy->expect_count;
 }
 
 void policy_set_default(struct policy *policy, enum policy_action action)

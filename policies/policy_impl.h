@@ -8,61 +8,13 @@
 #include <sys/types.h>
 
 #include "base/addr.h"
-#include "policies/policies.h"
+#include "policies/rule_impl.h"
 
-#define RULE_NONE           UINT32_MAX
 #define POLICY_SOURCES_MAX  256U
 #define POLICY_TOTAL_MAX    (1U << 30) /* bytes of all files together: offsets are 32 bits */
 #define POLICY_PROBLEMS_MAX 100U       /* shown; the rest are counted */
 #define POLICY_LINE_MAX     4096U
 #define POLICY_BECAUSE_MAX  400U
-
-/* Which host a destination of a rule stands for. */
-enum pattern_kind {
-	PATTERN_EXACT, /* a.test */
-	PATTERN_BELOW, /* *.a.test */
-	PATTERN_TREE,  /* **.a.test */
-	PATTERN_ANY,   /* * */
-	PATTERN_BLOCK, /* an address or CIDR */
-};
-
-/* @key: in policy->names, unterminated. A name, or for a block PATTERN_BLOCK_KEY bytes: NUL,
- * family, bits, 16 bytes of address. A name has no NUL, so both live in one index. */
-#define PATTERN_BLOCK_KEY 19
-struct pattern {
-	uint32_t key;
-	uint32_t ports; /* first of @port_count in policy->ports */
-	uint16_t port_count;
-	uint8_t key_len;
-	uint8_t kind;
-	uint8_t protocol; /* enum policy_protocol; NO_PROTOCOL: none was written */
-	bool has_ports;   /* written, not the default */
-};
-
-struct pattern_port {
-	uint16_t first, last;
-};
-/* What every policy starts with in policy->ports: 80, 443 and all. */
-#define POLICY_PORTS_HTTP  0
-#define POLICY_PORTS_HTTPS 1
-#define POLICY_PORTS_ALL   2
-
-enum rule_action { RULE_DENY, RULE_ASK, RULE_ALLOW, RULE_ANSWER_DENY, RULE_ANSWER_ALLOW };
-
-struct rule {
-	struct pattern pattern;
-	uint32_t next;       /* the next rule with the same key, or RULE_NONE */
-	uint32_t exceptions; /* first of @exception_count in policy->exceptions */
-	uint16_t exception_count;
-	uint8_t action;
-	bool is_private;
-	bool is_broad;
-	uint32_t source;         /* in policy->sources */
-	uint32_t number;         /* of the line, from 1 */
-	uint32_t line, line_len; /* in the text of the source */
-	uint32_t because;        /* in policy->names, terminated; 0: none */
-	uint32_t by, by_len;     /* who answered: in the text of the source */
-};
 
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
@@ -72,6 +24,10 @@ struct source {
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
 	bool is_open; /* being read: an include of it is a cycle */
+	uint8_t layer;
+	bool is_changed; /* since it was trusted */
+	bool has_default;
+	uint8_t default_action; /* enum policy_action */
 };
 
 /* An `expect` line, checked once all is read. */
@@ -79,6 +35,15 @@ struct expectation {
 	struct policy_destination dst;
 	uint8_t action; /* enum policy_action */
 	uint32_t source, number, line, line_len, column;
+};
+
+enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
+
+struct setting {
+	int64_t value; /* milliseconds; approvals: 1 is never */
+	uint32_t text; /* in policy->names; 0: none */
+	uint32_t source, number;
+	uint8_t kind;
 };
 
 struct problems {
@@ -110,9 +75,18 @@ struct policy {
 	uint64_t v4_lengths, v6_lengths[3]; /* which prefix lengths occur */
 	bool has_address_exceptions;
 
-	bool has_default, has_set_default;
-	enum policy_action written_default, set_default;
-	struct problems problems;
+	struct clause *clauses;
+	size_t clause_count, clause_room;
+	struct setting *settings;
+	size_t setting_count, setting_room;
+
+	bool has_only;
+	bool has_set_default;
+	enum policy_action set_default;
+	int64_t start;
+	policy_trust_fn trust;
+	void *trust_arg;
+	struct problems problems, notes;
 };
 
 /* Grows @array (its room in @room) so that @count elements of @size fit. Returns it. */
@@ -140,6 +114,19 @@ struct spot {
 /* Adds a problem in compiler form. @instead: what to write, or "" or NULL. */
 void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same, for what is right but must be known: it stops nothing. */
+void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* What counts of a file, by its layer. */
+bool layers_may_loosen(const struct policy *policy, uint32_t source);
+bool layers_may_set(const struct policy *policy, uint32_t source);
+/* The strictest default of the files; @is_managed: of the managed layer alone. */
+bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret);
+/* Notes about files and rules, once all is read. */
+void layers_note(struct policy *policy);
+bool settings_is_never(const struct policy *policy, const struct setting **ret);
 
 /* The verdict on rules alone, without kept answers: for `expect`. */
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,

@@ -6,8 +6,9 @@
 #include "base/text.h"
 #include "policies/policy_impl.h"
 
-#define PROBLEMS_BEFORE 60U /* bytes of the line shown left of the fault */
-#define PROBLEMS_AFTER  60U
+#define PROBLEMS_BEFORE    60U /* bytes of the line shown left of the fault */
+#define PROBLEMS_AFTER     60U
+#define PROBLEMS_WORDS_MAX 512
 
 static void problems_write(struct problems *problems, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -54,36 +55,28 @@ static void problems_show_line(struct problems *problems, const struct spot *spo
 	problems_write(problems, "    %*s^\n", (int)(strlen(cut_left) + strlen(left)), "");
 }
 
-static void problems_count_rest(struct policy *policy)
+static void problems_count_rest(struct problems *problems)
 {
-	struct problems *problems = &policy->problems;
-
 	problems->len = problems->shown_len;
 	problems_write(problems, "... and %zu more\n", problems->count - POLICY_PROBLEMS_MAX);
 }
 
-void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
-		  const char *format, ...)
+static void problems_put(struct problems *problems, const struct spot *spot, const char *kind,
+			 const char *instead, const char *words)
 {
-	struct problems *problems = &policy->problems;
-	char words[512];
-	char shown[sizeof(words) * 2];
-	va_list args;
+	char shown[PROBLEMS_WORDS_MAX * 2];
 
 	problems->count++;
 	if (problems->count > POLICY_PROBLEMS_MAX) {
-		problems_count_rest(policy);
+		problems_count_rest(problems);
 		return;
 	}
-	va_start(args, format);
-	(void)vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
 	problems_visible(shown, sizeof(shown), words, strlen(words));
 	if (spot->number > 0)
-		problems_write(problems, "%s:%zu:%zu: error: %s\n", spot->file, spot->number,
-			       spot->at + 1, shown);
+		problems_write(problems, "%s:%zu:%zu: %s: %s\n", spot->file, spot->number,
+			       spot->at + 1, kind, shown);
 	else
-		problems_write(problems, "%s: error: %s\n", spot->file, shown);
+		problems_write(problems, "%s: %s: %s\n", spot->file, kind, shown);
 	if (spot->text)
 		problems_show_line(problems, spot);
 	if (instead && instead[0]) {
@@ -91,4 +84,27 @@ void problems_add(struct policy *policy, const struct spot *spot, const char *in
 		problems_write(problems, "    write: %s\n", shown);
 	}
 	problems->shown_len = problems->len;
+}
+
+void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
+		  const char *format, ...)
+{
+	char words[PROBLEMS_WORDS_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	problems_put(&policy->problems, spot, "error", instead, words);
+}
+
+void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
+{
+	char words[PROBLEMS_WORDS_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	problems_put(&policy->notes, spot, "warning", NULL, words);
 }

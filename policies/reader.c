@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policies/host_impl.h"
+#include "policies/policies_tools.h"
 
 typedef void (*reader_statement_fn)(struct line *line);
 
@@ -16,8 +17,7 @@ struct spot reader_spot(const struct line *line, size_t at)
 	return (struct spot){ source->name, line->number, line->text, line->len, at };
 }
 
-/* The problem of a line that has too few or too many words. True when there are exactly @count. */
-static bool reader_has_words(const struct line *line, size_t count, const char *instead)
+bool reader_has_words(const struct line *line, size_t count, const char *instead)
 {
 	const struct words *words = &line->words;
 
@@ -73,22 +73,20 @@ static bool reader_action(const struct line *line, const struct word *word, enum
 static void reader_default(struct line *line)
 {
 	struct reader *reader = line->reader;
-	struct policy *policy = reader->policy;
+	struct source *source = &reader->policy->sources[reader->source];
 	struct spot spot = reader_spot(line, line->words.list[0].at);
 	enum policy_action action;
 
 	if (reader->has_default) {
-		problems_add(policy, &spot, "default once in a file", "a second default");
+		problems_add(reader->policy, &spot, "default once in a file", "a second default");
 		return;
 	}
 	reader->has_default = true;
 	if (!reader_has_words(line, 2, "default ask") ||
 	    !reader_action(line, &line->words.list[1], &action))
 		return;
-	/* Of several files the strictest holds, in whatever order they are read. */
-	if (!policy->has_default || action < policy->written_default)
-		policy->written_default = action;
-	policy->has_default = true;
+	source->has_default = true;
+	source->default_action = (uint8_t)action;
 }
 
 static void reader_include(struct line *line)
@@ -172,20 +170,42 @@ static void reader_expect(struct line *line)
 		reader_add_expectation(line, action, &dst);
 }
 
+/* The hook for `command` and `program`: the engine's own readers take the place of this one in the
+ * table, and `expect ... command` that of the refusal in reader_expect(). */
+static void reader_command_hook(struct line *line)
+{
+	struct spot spot = reader_spot(line, line->words.list[0].at);
+
+	problems_add(line->reader->policy, &spot, "nothing yet: take the line out",
+		     "%.*s is not supported yet by this version", (int)line->words.list[0].len,
+		     line->words.list[0].text);
+}
+
 static const struct {
 	const char *word;
 	reader_statement_fn read;
 } reader_statements[] = {
-	{ "version", reader_version }, { "default", reader_default }, { "include", reader_include },
-	{ "allow", rule_line_read },   { "ask", rule_line_read },     { "deny", rule_line_read },
-	{ "answer", rule_line_read },  { "expect", reader_expect },
+	{ "version", reader_version },
+	{ "default", reader_default },
+	{ "include", reader_include },
+	{ "allow", rule_line_read },
+	{ "ask", rule_line_read },
+	{ "deny", rule_line_read },
+	{ "answer", rule_line_read },
+	{ "expect", reader_expect },
+	{ "only", only_line_read },
+	{ "approvals", settings_read_approvals },
+	{ "write", settings_read_paths },
+	{ "hide", settings_read_paths },
+	{ "prompt-timeout", settings_read_timeout },
+	{ "command", reader_command_hook },
+	{ "program", reader_command_hook },
 };
 
 /* Part of the language, not of this version. Never skipped: a rule that is not enforced must not
  * look as if it were. */
 static const char *const reader_later[] = {
-	"command", "program",   "secret",         "write",    "read",  "hide",    "socket",
-	"only",    "approvals", "prompt-timeout", "approver", "audit", "inspect", "no-inspect",
+	"secret", "read", "socket", "approver", "audit", "inspect", "no-inspect",
 };
 
 static void reader_unknown(struct line *line)
@@ -193,7 +213,7 @@ static void reader_unknown(struct line *line)
 	const struct word *word = &line->words.list[0];
 	const char *known[ARRAY_SIZE(reader_statements)];
 	struct spot spot = reader_spot(line, word->at);
-	char instead[96] = "version, default, allow, ask, deny, include, expect or answer";
+	char instead[96] = "version, default, allow, ask, deny, include, expect, write or hide";
 
 	for (size_t i = 0; i < ARRAY_SIZE(reader_later); i++) {
 		if (!words_is(word, reader_later[i]))

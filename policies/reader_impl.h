@@ -36,6 +36,14 @@ void reader_run(struct reader *reader);
 /* For problems_add(): byte @at of @line. */
 struct spot reader_spot(const struct line *line, size_t at);
 
+/* True when the line has exactly @count words; else said, with @instead. */
+bool reader_has_words(const struct line *line, size_t count, const char *instead);
+
+/* `only ...`, and the settings */
+void only_line_read(struct line *line);
+void settings_read_approvals(struct line *line);
+void settings_read_timeout(struct line *line);
+void settings_read_paths(struct line *line);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
 

@@ -3,49 +3,37 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/pattern_impl.h"
-#include "policies/reader_impl.h"
-
-/* An `allow`, `ask`, `deny` or `answer` line on its way to a rule. */
-struct rule_line {
-	struct line *line;
-	struct policy *policy;
-	struct rule rule;
-	size_t at; /* the word to be read next */
-	bool has_because, has_except;
-};
+#include "policies/rule_line_impl.h"
 
 /* Reads the clause at @at and steps past it. False: the rest of the line makes no sense. */
 typedef bool (*rule_line_clause_fn)(struct rule_line *rl);
 
-static const struct word *rule_line_word(const struct rule_line *rl)
+const struct word *rule_line_word(const struct rule_line *rl)
 {
 	return &rl->line->words.list[rl->at];
 }
 
-static bool rule_line_has_word(const struct rule_line *rl)
+bool rule_line_has_word(const struct rule_line *rl)
 {
 	return rl->at < rl->line->words.count;
 }
 
-static void rule_line_problem(const struct rule_line *rl, size_t at, const char *instead,
-			      const char *words)
+void rule_line_problem(const struct rule_line *rl, size_t at, const char *instead,
+		       const char *words)
 {
 	struct spot spot = reader_spot(rl->line, at);
 
 	problems_add(rl->policy, &spot, instead, "%s", words);
 }
 
-/* The column just behind the last word, for what is missing. */
-static size_t rule_line_end(const struct rule_line *rl)
+size_t rule_line_end(const struct rule_line *rl)
 {
 	const struct word *last = &rl->line->words.list[rl->line->words.count - 1];
 
 	return last->at + last->len + (last->is_quoted ? 2 : 0);
 }
 
-/* 0, or -EBADMSG when the problem has been said. */
-static int rule_line_pattern(struct rule_line *rl, const struct word *word, struct pattern *ret)
+int rule_line_pattern(struct rule_line *rl, const struct word *word, struct pattern *ret)
 {
 	struct flaw flaw = { 0 };
 
@@ -80,7 +68,7 @@ static bool rule_line_broad(struct rule_line *rl)
 	return true;
 }
 
-static bool rule_line_because(struct rule_line *rl)
+bool rule_line_because(struct rule_line *rl)
 {
 	static const char advice[] = "because \"the reason\"";
 	char text[POLICY_BECAUSE_MAX + 1];
@@ -118,15 +106,26 @@ static const struct {
 	{ "because", rule_line_because },
 	{ "private", rule_line_private },
 	{ "broad", rule_line_broad },
+	{ "method", clauses_http_method },
+	{ "path", clauses_http_path },
+	{ "query", clauses_http_query },
+	{ "header", clauses_http_header },
+	{ "fronted-by", clauses_http_fronted_by },
+	{ "from", clauses_from },
+	{ "by", clauses_by },
+	{ "upload", clauses_size },
+	{ "download", clauses_size },
+	{ "rate", clauses_rate },
+	{ "connections", clauses_connections },
+	{ "for", clauses_for },
+	{ "until", clauses_until },
+	{ "inspect", clauses_inspect },
+	{ "no-inspect", clauses_inspect },
 };
 
 /* Part of the language, not of this version: a condition that is not enforced must not look as if
  * it were. */
-static const char *const rule_line_later[] = {
-	"method",     "path",     "query",      "header",     "from",       "by",
-	"upload",     "download", "rate",       "for",        "until",      "connections",
-	"fronted-by", "inspect",  "no-inspect", "unconfined", "configured",
-};
+static const char *const rule_line_later[] = { "unconfined", "configured" };
 
 static bool rule_line_is_later(const struct word *word)
 {
@@ -144,6 +143,11 @@ static bool rule_line_is_clause(const struct word *word)
 			return true;
 	}
 	return rule_line_is_later(word);
+}
+
+bool rule_line_is_clause_over(const struct rule_line *rl)
+{
+	return !rule_line_has_word(rl) || rule_line_is_clause(rule_line_word(rl));
 }
 
 static bool rule_line_loosens(const struct rule_line *rl)
@@ -216,7 +220,7 @@ static bool rule_line_unknown(struct rule_line *rl)
 	const struct word *word = rule_line_word(rl);
 	const char *known[ARRAY_SIZE(rule_line_clauses)];
 	struct spot spot = reader_spot(rl->line, word->at);
-	char instead[96] = "except, because, private or broad; one destination on a line";
+	char instead[96] = "a clause, as because or except; one destination on a line";
 
 	if (rule_line_is_later(word)) {
 		problems_add(
@@ -313,7 +317,7 @@ static void rule_line_by(struct rule_line *rl)
 	rl->rule.by_len = (uint32_t)(comma ? (size_t)(comma - line->text) - at : line->len - at);
 }
 
-static void rule_line_place(struct rule_line *rl)
+void rule_line_place(struct rule_line *rl)
 {
 	const struct line *line = rl->line;
 	size_t first = line->words.list[0].at, last = line->len;
@@ -334,6 +338,7 @@ void rule_line_read(struct line *line)
 
 	rl.rule.is_broad = rule_line_is_broad(line);
 	rl.rule.exceptions = (uint32_t)policy->exception_count;
+	rl.rule.clauses = (uint32_t)policy->clause_count;
 	if (!rule_line_action(&rl))
 		return;
 	if (!rule_line_has_word(&rl)) {
@@ -344,6 +349,7 @@ void rule_line_read(struct line *line)
 	rule_line_destination(&rl);
 	while (rule_line_has_word(&rl) && rule_line_clause(&rl))
 		;
+	clauses_check(&rl);
 	if (policy->problems.count > problems_before)
 		return;
 	rule_line_place(&rl);

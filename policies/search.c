@@ -1,12 +1,18 @@
 #include "policies/search_impl.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/clauses_impl.h"
 #include "policies/special_impl.h"
+#include "policies/policies_tools.h"
 
 static bool search_loosens(const struct rule *rule)
 {
-	return rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
+	return rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW ||
+	       rule->action == RULE_ONLY;
 }
 
 /* An exception without ports or protocol takes those of its rule. On what loosens it holds widely,
@@ -63,12 +69,20 @@ static int search_weight(const struct search *search, const struct rule *rule)
 	       (rule->is_private || search_names_address(search, rule) ? 1 : 0);
 }
 
+static bool search_has_end(const struct rule *rule)
+{
+	return rule->clause_kinds & (BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL));
+}
+
 static void search_note(struct search *search, const struct rule *rule)
 {
 	const struct rule **best = &search->best[rule->action];
 	int weight = search_weight(search, rule);
 
-	search->is_private[rule->action] |= rule->is_private || search_names_address(search, rule);
+	/* Private is granted by the hour, and the worker looks at addresses later. */
+	if (!search->is_time_old || !search_has_end(rule))
+		search->is_private[rule->action] |=
+			rule->is_private || search_names_address(search, rule);
 	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
 	if (*best) {
 		int best_weight = search_weight(search, *best);
@@ -79,25 +93,64 @@ static void search_note(struct search *search, const struct rule *rule)
 	*best = rule;
 }
 
-/* The host is known to match. */
-static void search_consider(struct search *search, const struct rule *rule)
+static bool search_is_over(const struct search *search, const struct rule *rule)
+{
+	if (!search_has_end(rule))
+		return false;
+	int64_t until = clauses_until_of(search->policy, rule);
+
+	/* Not to know the time never opens, and never takes a denial away. */
+	if (search->now <= 0 || until == INT64_MIN)
+		return search_loosens(rule);
+	return search->now >= until;
+}
+
+/* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
+ * also an ask: whoever answered would believe in it. */
+static bool search_is_enforced(const struct rule *rule)
+{
+	if (clauses_bounds(rule))
+		return false;
+	return !search_loosens(rule) || !clauses_conditions(rule);
+}
+
+enum policy_match search_judge(const struct search *search, const struct rule *rule)
 {
 	const struct policy *policy = search->policy;
 	const struct pattern *pattern = &rule->pattern;
 	uint16_t port = search->target.dst->port;
 
 	if (search->is_tightening_only && search_loosens(rule))
-		return;
+		return POLICY_MATCH_NO;
 	if (search->is_explicit_only && rule->action != RULE_DENY &&
 	    !match_is_explicit(policy, pattern))
-		return;
+		return POLICY_MATCH_NO;
 	if (!ports_has(policy, pattern, port))
-		return;
+		return POLICY_MATCH_NO;
 	if (search_loosens(rule) ? !match_covers(pattern, port, search->target.carries)
 				 : !match_touches(pattern, search->target.carries))
-		return;
-	if (!search_is_excepted(search, rule))
+		return POLICY_MATCH_NO;
+	if (search_is_excepted(search, rule))
+		return POLICY_MATCH_NO;
+	if (rule->action != RULE_DENY && rule->action != RULE_ASK &&
+	    !layers_may_loosen(policy, rule->source))
+		return POLICY_MATCH_UNTRUSTED;
+	if (rule->clause_kinds == 0)
+		return POLICY_MATCHES;
+	if (search_is_over(search, rule))
+		return POLICY_MATCH_EXPIRED;
+	return search_is_enforced(rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
+}
+
+static void search_consider(struct search *search, const struct rule *rule)
+{
+	const struct rule **not_enforced = &search->not_enforced[rule->action];
+	enum policy_match match = search_judge(search, rule);
+
+	if (match == POLICY_MATCHES)
 		search_note(search, rule);
+	else if (match == POLICY_MATCH_NOT_ENFORCED && (!*not_enforced || rule < *not_enforced))
+		*not_enforced = rule;
 }
 
 static void search_chain(struct search *search, uint32_t head)
@@ -158,4 +211,14 @@ void search_address(struct search *search)
 	}
 	search->target.addr = addr;
 	search->is_tightening_only = was_tightening_only;
+}
+
+void search_show(const struct policy *policy, const struct rule *rule, char out[POLICY_TEXT_MAX])
+{
+	const struct source *source = &policy->sources[rule->source];
+	int head = snprintf(out, POLICY_TEXT_MAX, "%s:%u: ", source->name, rule->number);
+
+	if (head > 0 && head < POLICY_TEXT_MAX)
+		(void)text_visible(out + head, POLICY_TEXT_MAX - (size_t)head,
+				   source->text + rule->line, rule->line_len);
 }

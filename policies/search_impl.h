@@ -4,22 +4,31 @@
 #include <stdbool.h>
 
 #include "policies/pattern_impl.h"
+#include "policies/policies_tools.h"
 
-#define SEARCH_ACTIONS (RULE_ANSWER_ALLOW + 1)
+#define SEARCH_ACTIONS (RULE_ONLY + 1)
 
 struct search {
 	const struct policy *policy;
 	struct pattern_target target;
+	int64_t now;             /* seconds since 1970; 0: unknown */
 	bool is_explicit_only;   /* loopback: what loosens or asks must name it, `*` does not */
 	bool is_tightening_only; /* an embedded address: it can be denied or asked about, never
 				    allowed */
+	bool is_time_old;        /* @now is of the start: what has an end may be over by now */
 	/* What was found, by enum rule_action. The rule shown is the one that says most, then the
 	 * first. */
 	const struct rule *best[SEARCH_ACTIONS];
 	bool is_private[SEARCH_ACTIONS]; /* a rule says `private` or names the address */
 	bool is_tcp[SEARCH_ACTIONS];     /* a rule says tcp:// */
+	/* The first that would have matched, had this version enforced all its clauses. */
+	const struct rule *not_enforced[SEARCH_ACTIONS];
 };
 
+/* What @rule says of the request; its host is known to match. */
+enum policy_match search_judge(const struct search *search, const struct rule *rule);
+/* "FILE:LINE: the line" */
+void search_show(const struct policy *policy, const struct rule *rule, char out[POLICY_TEXT_MAX]);
 /* Rules for every host, and those for the name @target.dst->host. */
 void search_any(struct search *search);
 void search_name(struct search *search);

@@ -200,3 +200,38 @@ enum special_class special_class(const struct addr *addr)
 	}
 	return class;
 }
+
+const struct addr_block *special_block(size_t number)
+{
+	return number < ARRAY_SIZE(special_rows) ? &special_rows[number].block : NULL;
+}
+
+/* Behind the table: ISATAP, whose identifier is written in two ways. */
+#define SPECIAL_ISATAP ARRAY_SIZE(special_carriers)
+
+const struct addr_block *special_carrier(size_t number)
+{
+	static const struct addr_block all = { { AF_INET6, { 0 } }, 0 };
+
+	if (number < SPECIAL_ISATAP)
+		return &special_carriers[number].block;
+	return number < SPECIAL_ISATAP + 2 ? &all : NULL;
+}
+
+bool special_embed(size_t carrier, const struct addr *v4, struct addr *addr)
+{
+	static const uint8_t last[4] = { 12, 13, 14, 15 };
+	bool is_isatap = carrier >= SPECIAL_ISATAP;
+	const uint8_t *octets = is_isatap ? last : special_carriers[carrier].octets;
+	unsigned int hidden = is_isatap ? 0 : special_carriers[carrier].xor ;
+
+	if (is_isatap) {
+		addr->bytes[8] = carrier == SPECIAL_ISATAP ? 0 : 0x02;
+		addr->bytes[9] = 0;
+		addr->bytes[10] = 0x5e;
+		addr->bytes[11] = 0xfe;
+	}
+	for (size_t i = 0; i < 4; i++)
+		addr->bytes[octets[i]] = (uint8_t)(v4->bytes[i] ^ hidden);
+	return octets[0] == 12;
+}

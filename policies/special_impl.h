@@ -2,6 +2,7 @@
  * families, plus what clouds put beside them, as one table. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/addr.h"
@@ -24,3 +25,10 @@ void special_unmap(struct addr *addr);
  * compatible). Returns how many were written to @ret. */
 #define SPECIAL_EMBEDDED_MAX 5
 size_t special_embedded(const struct addr *addr, struct addr ret[SPECIAL_EMBEDDED_MAX]);
+
+/* For whoever has to know every boundary of what is above (diff). By number, NULL behind the last:
+ * the blocks of the registries; the blocks that carry IPv4 (ISATAP: all of IPv6, in two ways). */
+const struct addr_block *special_block(size_t number);
+const struct addr_block *special_carrier(size_t number);
+/* Writes @v4 into @addr as that carrier does. True: as its last four octets, behind any prefix. */
+bool special_embed(size_t carrier, const struct addr *v4, struct addr *addr);

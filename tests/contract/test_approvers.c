@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
+#include "policies/policies_tools.h"
 
 /* One approver of the table, on a gateway that has no other. */
 static struct {

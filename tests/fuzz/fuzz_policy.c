@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/policies.h"
+#include "policies/policies_tools.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char *const requests[] = {

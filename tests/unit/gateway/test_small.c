@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "gateway/redact.h"
 #include "gateway/trips.h"
+#include "policies/policies_tools.h"
 
 static const struct {
 	const char *line, *want;

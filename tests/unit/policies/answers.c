@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 #define WRITERS        8
 #define ANSWERS_OF_ONE 12
@@ -344,6 +345,38 @@ START_TEST(somebody_holds_the_lock)
 }
 END_TEST
 
+/* Comments and the order stay; the last one only, whatever stands behind it. */
+START_TEST(undo)
+{
+	char dir[] = "/tmp/answers-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	auto_free char *path = mem_printf("%s/policy", dir), *left = NULL, *line = NULL;
+	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	static const char text[] = "# top\nanswer deny a.test # by x\n  answer\tallow b.test\n"
+				   "# answer allow c.test\nallow d.test";
+
+	ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
+	ck_assert_int_eq(policy_answer_undo(path, &line, NULL), 0);
+	ck_assert_str_eq(line, "  answer\tallow b.test");
+	free(take(line));
+	ck_assert_int_eq(policy_answer_undo(path, &line, NULL), 0);
+	ck_assert_str_eq(line, "answer deny a.test # by x");
+	free(take(line));
+	ck_assert_int_eq(policy_answer_undo(path, &line, NULL), -ENOENT);
+	ck_assert_ptr_null(line);
+	auto_close int again = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	ck_assert_int_eq(fd_read_all(again, 4096, &left, NULL, NULL), 0);
+	ck_assert_str_eq(left, "# top\n# answer allow c.test\nallow d.test");
+	ck_assert_int_eq(fstat(again, &status), 0);
+	ck_assert_int_eq(status.st_mode & 0777, 0640);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 TCase *answers_cases(void)
 {
 	TCase *cases = tcase_create("answers");
@@ -361,5 +394,6 @@ TCase *answers_cases(void)
 	tcase_add_test(cases, a_killed_writer_leaves_it_whole);
 	tcase_add_test(cases, no_room);
 	tcase_add_test(cases, somebody_holds_the_lock);
+	tcase_add_test(cases, undo);
 	return cases;
 }

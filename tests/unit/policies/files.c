@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 static char folder[64]; /* of this test: every test is a process of its own */
 

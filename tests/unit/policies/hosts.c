@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 #define LABEL_63 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggg"
 

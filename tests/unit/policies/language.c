@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 /* What is in the language must load. */
 static const char *const accepted[] = {

@@ -10,10 +10,15 @@ int main(void)
 	suite_add_tcase(suite, addresses_cases());
 	suite_add_tcase(suite, language_cases());
 	suite_add_tcase(suite, errors_cases());
+	suite_add_tcase(suite, clauses_cases());
+	suite_add_tcase(suite, layers_cases());
+	suite_add_tcase(suite, layer_files_cases());
 	suite_add_tcase(suite, decide_cases());
 	suite_add_tcase(suite, properties_cases());
 	suite_add_tcase(suite, files_cases());
 	suite_add_tcase(suite, answers_cases());
+	suite_add_tcase(suite, diff_cases());
+	suite_add_tcase(suite, format_cases());
 
 	SRunner *runner = srunner_create(suite);
 

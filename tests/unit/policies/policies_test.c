@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "policies/policies_tools.h"
 
 struct policy *policies_test_load(const char *text)
 {

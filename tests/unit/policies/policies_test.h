@@ -3,16 +3,21 @@
 
 #include <check.h>
 
-#include "policies/policies.h"
+#include "policies/policies_tools.h"
 
 TCase *hosts_cases(void);
 TCase *addresses_cases(void);
 TCase *language_cases(void);
 TCase *errors_cases(void);
+TCase *clauses_cases(void);
+TCase *layers_cases(void);
+TCase *layer_files_cases(void);
 TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
+TCase *diff_cases(void);
+TCase *format_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);

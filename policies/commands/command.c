@@ -1,0 +1,143 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/commands/danger_impl.h"
+#include "policies/commands/judge_impl.h"
+#include "policies/commands/safe_impl.h"
+
+static const char *const actions[] = {
+	[COMMAND_DENY] = "deny",
+	[COMMAND_ASK] = "ask",
+	[COMMAND_UNMATCHED] = "unmatched",
+	[COMMAND_ALLOW] = "allow",
+};
+
+const char *command_action_name(enum command_action action)
+{
+	return (unsigned int)action < ARRAY_SIZE(actions) ? actions[action] : actions[COMMAND_DENY];
+}
+
+static void show(char *out, size_t size, const char *text)
+{
+	(void)snprintf(out, size, "%s", text ? text : "");
+}
+
+static void show_piece(const struct command_piece *piece, char *out, size_t size)
+{
+	auto_free char *line = text_command_line(piece->argv, size - 1);
+
+	show(out, size, line);
+}
+
+/* Does a redirection of piece @index write anything that is not a device? */
+static bool writes_file(const struct command_pieces *pieces, size_t index)
+{
+	for (size_t i = 0; i < pieces->redirect_count; i++) {
+		const struct command_redirect *redirect = &pieces->redirects[i];
+
+		if (redirect->piece == index && redirect->kind == COMMAND_WRITES &&
+		    strcmp(redirect->target, "/dev/null") != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_piece_safe(const struct command_pieces *pieces, size_t index)
+{
+	return safe_has(&pieces->list[index]) && !writes_file(pieces, index);
+}
+
+/* Takes one more piece's judgement into the verdict. */
+static void add_judgement(const struct command_pieces *pieces, size_t index,
+			  const struct judgement *judgement, struct command_verdict *ret)
+{
+	bool is_first = index == 0, is_stronger = judgement->action < ret->action;
+
+	if (!judgement->is_neutral && judgement->action == COMMAND_ALLOW &&
+	    !judgement->rule->is_unconfined)
+		ret->is_unconfined = false;
+	if (judgement->action == COMMAND_UNMATCHED) {
+		const char *danger = danger_find(pieces, index);
+
+		ret->is_safe &= is_piece_safe(pieces, index);
+		if (danger && !ret->danger[0])
+			show(ret->danger, sizeof(ret->danger), danger);
+	}
+	/* The first rule of equals: a launcher that says nothing gives way to what it runs. */
+	if (!is_first && !is_stronger &&
+	    (judgement->action != ret->action || ret->rule[0] || !judgement->rule))
+		return;
+	ret->action = judgement->action;
+	ret->piece = index;
+	show_piece(&pieces->list[index], ret->piece_text, sizeof(ret->piece_text));
+	show(ret->rule, sizeof(ret->rule), judgement->rule ? judgement->rule->shown : NULL);
+	show(ret->because, sizeof(ret->because), judgement->rule ? judgement->rule->because : NULL);
+	show(ret->why, sizeof(ret->why), judgement->why);
+}
+
+static void judge_all(const struct command_rules *rules, const struct command_world *world,
+		      const struct command_pieces *pieces, struct command_verdict *ret)
+{
+	*ret = (struct command_verdict){ .action = COMMAND_ALLOW,
+					 .is_understood = !command_pieces_why(pieces),
+					 .is_unconfined = true,
+					 .is_safe = true };
+	bool has_rule = false;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		struct judgement judgement;
+
+		judge_piece(rules, world, pieces, i, &judgement);
+		has_rule |= judgement.rule != NULL;
+		add_judgement(pieces, i, &judgement, ret);
+	}
+	/* Nothing but launchers and harmless assignments: no rule allowed anything. */
+	if (!has_rule && ret->action == COMMAND_ALLOW)
+		ret->action = COMMAND_UNMATCHED;
+}
+
+void command_rules_decide(const struct command_rules *rules, const struct command_world *world,
+			  const char *const *argv, struct command_verdict *ret)
+{
+	struct command_pieces *pieces = command_pieces_new(argv);
+
+	judge_all(rules, world, pieces, ret);
+	if (!ret->is_understood) {
+		if (ret->action >= COMMAND_UNMATCHED)
+			ret->action = COMMAND_ASK;
+		ret->is_safe = false;
+		(void)snprintf(ret->why, sizeof(ret->why), "not understood: %s",
+			       command_pieces_why(pieces));
+	}
+	ret->is_unconfined &= ret->action == COMMAND_ALLOW;
+	if (world && world->resolve && argv[0] &&
+	    world->resolve(argv[0], &ret->program, world->arg) < 0)
+		ret->program = (struct command_file){ 0 };
+	command_pieces_free(pieces);
+}
+
+bool command_is_safe(const char *const *argv)
+{
+	struct command_pieces *pieces = command_pieces_new(argv);
+	bool is_safe = !command_pieces_why(pieces) && pieces->count > 0;
+
+	for (size_t i = 0; is_safe && i < pieces->count; i++)
+		is_safe = is_piece_safe(pieces, i);
+	command_pieces_free(pieces);
+	return is_safe;
+}
+
+bool command_is_dangerous(const char *const *argv, const char **ret_why)
+{
+	struct command_pieces *pieces = command_pieces_new(argv);
+	const char *why = NULL;
+
+	for (size_t i = 0; !why && i < pieces->count; i++)
+		why = danger_find(pieces, i);
+	if (ret_why && why)
+		*ret_why = why;
+	command_pieces_free(pieces);
+	return why != NULL;
+}

@@ -1,0 +1,328 @@
+#include "policies/commands/command_rules_impl.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct command_rules *command_rules_new(void)
+{
+	return mem_new(sizeof(struct command_rules));
+}
+
+void command_rules_free(struct command_rules *rules)
+{
+	if (!rules)
+		return;
+	for (size_t i = 0; i < rules->count; i++) {
+		free(rules->list[i].shown);
+		free(rules->list[i].because);
+	}
+	for (size_t i = 0; i < rules->token_count; i++)
+		free(rules->tokens[i]);
+	for (size_t i = 0; i < rules->program_count; i++) {
+		free(rules->programs[i].name);
+		mem_free_list(rules->programs[i].paths);
+	}
+	free(rules->list);
+	free(rules->tokens);
+	free(rules->programs);
+	free(rules);
+}
+
+size_t command_rules_count(const struct command_rules *rules)
+{
+	return rules->count;
+}
+
+const struct command_program *command_rules_find_program(const struct command_rules *rules,
+							 const char *name)
+{
+	for (size_t i = 0; i < rules->program_count; i++) {
+		if (strcmp(rules->programs[i].name, name) == 0)
+			return &rules->programs[i];
+	}
+	return NULL;
+}
+
+static int flawed(struct command_flaw *flaw, size_t token, size_t at, const char *instead,
+		  const char *words)
+{
+	if (flaw) {
+		*flaw = (struct command_flaw){ .token = token, .at = at };
+		(void)snprintf(flaw->words, sizeof(flaw->words), "%s", words);
+		(void)snprintf(flaw->instead, sizeof(flaw->instead), "%s", instead);
+	}
+	return -EBADMSG;
+}
+
+static bool is_word(const struct command_token *token, const char *text)
+{
+	return !token->is_quoted && token->len == strlen(text) &&
+	       memcmp(token->text, text, token->len) == 0;
+}
+
+/* Returned owned, with one NUL more than needed (an empty alternative); NULL: an unknown escape or
+ * a NUL, at *@ret_at. */
+static char *unquote(const struct command_token *token, size_t *ret_at)
+{
+	auto_free char *text = mem_new(token->len + 2);
+	size_t used = 0;
+
+	for (size_t i = 0; i < token->len; i++) {
+		char c = token->text[i];
+
+		*ret_at = i;
+		if (c == '\0')
+			return NULL;
+		if (c == '\\' && token->is_quoted) {
+			c = i + 1 < token->len ? token->text[++i] : '\0';
+			if (c != '"' && c != '\\')
+				return NULL;
+		}
+		text[used++] = c;
+	}
+	return take(text);
+}
+
+/* (a|b|c) as "a\0b\0c\0\0". */
+static int read_alternatives(const struct command_token *token, size_t index, char **ret,
+			     struct command_flaw *flaw)
+{
+	auto_free char *text = mem_new(token->len + 2);
+	size_t used = 0;
+
+	if (token->len < 3 || token->text[token->len - 1] != ')')
+		return flawed(flaw, index, 0,
+			      "(a|b) without blanks; a word in quotes is taken as it is",
+			      "a parenthesis that is not an alternative");
+	for (size_t i = 1; i + 1 < token->len; i++) {
+		char c = token->text[i];
+		bool is_bar = c == '|';
+
+		if (c == '\0' || strchr("()\\", c))
+			return flawed(flaw, index, i, "(a|b)", "alternatives are plain words");
+		if (is_bar && (used == 0 || text[used - 1] == '\0'))
+			return flawed(flaw, index, i, "(a|b)", "an empty alternative");
+		text[used++] = is_bar ? '\0' : c;
+	}
+	if (used == 0 || text[used - 1] == '\0')
+		return flawed(flaw, index, token->len - 1, "(a|b)", "an empty alternative");
+	*ret = take(text);
+	return 0;
+}
+
+static int read_token(const struct command_token *token, size_t index, char **ret,
+		      struct command_flaw *flaw)
+{
+	size_t at = 0;
+
+	if (!token->is_quoted && token->len > 0 && token->text[0] == '(')
+		return read_alternatives(token, index, ret, flaw);
+	if (token->len == 0)
+		return flawed(flaw, index, 0, "a word of the command", "an empty word");
+	if (!token->is_quoted && memchr(token->text, '|', token->len))
+		return flawed(flaw, index, 0, "(a|b); in quotes if the command has this word",
+			      "a bar outside of parentheses");
+	*ret = unquote(token, &at);
+	return *ret ? 0 : flawed(flaw, index, at, "\\\" or \\\\", "an unknown escape");
+}
+
+/* A rule while it is read. */
+struct draft {
+	struct command_rule rule;
+	char *tokens[COMMAND_TOKENS_MAX];
+	size_t count;
+	bool is_kept;
+};
+
+static void draft_done(struct draft *draft)
+{
+	if (draft->is_kept)
+		return;
+	for (size_t i = 0; i < draft->count; i++)
+		free(draft->tokens[i]);
+	free(draft->rule.because);
+}
+#define auto_draft __attribute__((cleanup(draft_done)))
+
+static bool is_clause(const struct command_token *token)
+{
+	return is_word(token, "because") || is_word(token, "unconfined");
+}
+
+/* The clause at *@at; steps past it. */
+static int read_clause(struct draft *draft, const struct command_token *tokens, size_t count,
+		       size_t *at, struct command_flaw *flaw)
+{
+	size_t i = (*at)++, bad;
+
+	if (is_word(&tokens[i], "unconfined")) {
+		if (draft->rule.action != COMMAND_ALLOW)
+			return flawed(flaw, i, 0, "the line without unconfined",
+				      "unconfined says how an allowed command runs");
+		if (draft->rule.is_unconfined)
+			return flawed(flaw, i, 0, "unconfined once", "a second unconfined");
+		draft->rule.is_unconfined = true;
+		return 0;
+	}
+	if (!is_word(&tokens[i], "because"))
+		return flawed(flaw, i, 0, "because \"TEXT\" or unconfined, at the end",
+			      "a word behind the clauses");
+	if (draft->rule.because)
+		return flawed(flaw, i, 0, "because once", "a second because");
+	if (++i == count || !tokens[i].is_quoted)
+		return flawed(flaw, i, 0, "because \"the reason\"",
+			      "because needs a text in quotes");
+	(*at)++;
+	draft->rule.because = unquote(&tokens[i], &bad);
+	if (!draft->rule.because)
+		return flawed(flaw, i, bad, "\\\" or \\\\", "an unknown escape");
+	if (draft->rule.because[strspn(draft->rule.because, " \t")] == '\0')
+		return flawed(flaw, i, 0, "because \"the reason\"", "a reason that says nothing");
+	return 0;
+}
+
+static int read_action(struct draft *draft, const struct command_token *tokens, size_t count,
+		       struct command_flaw *flaw)
+{
+	static const enum command_action all[] = { COMMAND_DENY, COMMAND_ASK, COMMAND_ALLOW };
+
+	for (size_t i = 0; count > 0 && i < ARRAY_SIZE(all); i++) {
+		if (is_word(&tokens[0], command_action_name(all[i]))) {
+			draft->rule.action = all[i];
+			return 0;
+		}
+	}
+	return flawed(flaw, 0, 0, "command allow, command ask or command deny",
+		      "a command is allow, ask or deny");
+}
+
+static int read_draft(struct draft *draft, const struct command_token *tokens, size_t count,
+		      struct command_flaw *flaw)
+{
+	int r = read_action(draft, tokens, count, flaw);
+	size_t at = 1;
+
+	for (; r == 0 && at < count && !is_clause(&tokens[at]); at++) {
+		if (draft->count == COMMAND_TOKENS_MAX)
+			return flawed(flaw, at, 0, "a shorter prefix", "too many words in a rule");
+		r = read_token(&tokens[at], at, &draft->tokens[draft->count], flaw);
+		draft->count += r == 0;
+	}
+	if (r == 0 && draft->count == 0)
+		return flawed(flaw, at, 0, "command allow git status", "the command is missing");
+	while (r == 0 && at < count)
+		r = read_clause(draft, tokens, count, &at, flaw);
+	return r;
+}
+
+static void *reserve(void *array, size_t *room, size_t count, size_t size)
+{
+	if (count <= *room)
+		return array;
+	*room = count * 2;
+	return mem_grow(array, *room, size);
+}
+
+int command_rules_add(struct command_rules *rules, const char *place, const char *line,
+		      const struct command_token *tokens, size_t count, struct command_flaw *flaw)
+{
+	auto_draft struct draft draft = { 0 };
+	int r = rules->count < COMMAND_RULES_MAX
+			? read_draft(&draft, tokens, count, flaw)
+			: flawed(flaw, 0, 0, "", "too many rules for commands");
+
+	if (r < 0)
+		return r;
+	rules->tokens = reserve(rules->tokens, &rules->token_room, rules->token_count + draft.count,
+				sizeof(*rules->tokens));
+	rules->list = reserve(rules->list, &rules->room, rules->count + 1, sizeof(*rules->list));
+	draft.rule.first = rules->token_count;
+	draft.rule.count = draft.count;
+	draft.rule.shown = mem_printf("%s: %s", place, line);
+	memcpy(rules->tokens + rules->token_count, draft.tokens,
+	       draft.count * sizeof(*draft.tokens));
+	rules->token_count += draft.count;
+	rules->list[rules->count++] = draft.rule;
+	draft.is_kept = true;
+	return 0;
+}
+
+static bool is_listed(char *const *list, const char *text)
+{
+	for (; *list; list++) {
+		if (strcmp(*list, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The paths behind the name, each once. */
+static int read_paths(const char *name, const struct command_token *tokens, size_t count,
+		      char **paths, struct command_flaw *flaw)
+{
+	size_t used = 0, bad;
+
+	for (size_t i = 1; i < count; i++) {
+		auto_free char *path = unquote(&tokens[i], &bad);
+
+		if (!path)
+			return flawed(flaw, i, bad, "\\\" or \\\\", "an unknown escape");
+		if (path[0] != '/' || strlen(path) >= COMMAND_PATH_MAX)
+			return flawed(flaw, i, 0, "the whole path, from /",
+				      "a path that is not absolute");
+		if (strcmp(strrchr(path, '/') + 1, name) != 0)
+			return flawed(flaw, i, 0, "a path that ends with the name",
+				      "a file of another name");
+		if (!is_listed(paths, path))
+			paths[used++] = take(path);
+	}
+	return 0;
+}
+
+/* Only what both lists say stays. */
+static void narrow(char **paths, char *const *other)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; paths[i]; i++) {
+		if (is_listed(other, paths[i]))
+			paths[kept++] = paths[i];
+		else
+			free(paths[i]);
+	}
+	paths[kept] = NULL;
+}
+
+int command_rules_add_program(struct command_rules *rules, const struct command_token *tokens,
+			      size_t count, struct command_flaw *flaw)
+{
+	size_t bad = 0;
+	auto_free char *name = count > 0 ? unquote(&tokens[0], &bad) : NULL;
+
+	if (!name || !name[0] || strchr(name, '/'))
+		return flawed(flaw, 0, bad, "program git /usr/bin/git", "a program's bare name");
+	if (count < 2)
+		return flawed(flaw, 1, 0, "program git /usr/bin/git", "its files are missing");
+	auto_free_list char **paths = mem_new_array(count, sizeof(*paths));
+	int r = read_paths(name, tokens, count, paths, flaw);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < rules->program_count; i++) {
+		if (strcmp(rules->programs[i].name, name) != 0)
+			continue;
+		narrow(rules->programs[i].paths, paths);
+		return 0;
+	}
+	if (rules->program_count == COMMAND_RULES_MAX)
+		return flawed(flaw, 0, 0, "", "too many programs");
+	rules->programs =
+		mem_grow(rules->programs, rules->program_count + 1, sizeof(*rules->programs));
+	rules->programs[rules->program_count++] =
+		(struct command_program){ take(name), take(paths) };
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* command_rules: rules and program lists as they are kept. */
+#pragma once
+
+#include "policies/commands/commands.h"
+
+/* All strings are owned by the rules. */
+struct command_rule {
+	enum command_action action;
+	bool is_unconfined;
+	size_t first, count; /* tokens, into command_rules.tokens */
+	char *shown;         /* "FILE:LINE: the line" */
+	char *because;       /* or NULL */
+};
+/* What one token may be: alternatives one behind another, each with its NUL, then an empty one. */
+struct command_rules {
+	struct command_rule *list;
+	size_t count, room;
+	char **tokens;
+	size_t token_count, token_room;
+	struct command_program {
+		char *name;
+		char **paths; /* NULL-terminated */
+	} * programs;
+	size_t program_count;
+};
+
+/* NULL: no `program` line for @name. */
+const struct command_program *command_rules_find_program(const struct command_rules *rules,
+							 const char *name);

@@ -1,0 +1,117 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "policies/configured/configured_impl.h"
+
+#define CARGO_SPARSE "sparse+"
+
+/* Only what names a host is kept, as "source.NAME.registry": a second file's value for the same key
+ * loses. */
+static int cargo_string(const struct toml_string *string, void *arg)
+{
+	struct reading *reading = arg;
+	const char *const *keys = string->keys;
+	bool is_source = string->depth == 3 && strcmp(keys[0], "source") == 0 &&
+			 (strcmp(keys[2], "registry") == 0 || strcmp(keys[2], "git") == 0 ||
+			  strcmp(keys[2], "replace-with") == 0);
+	bool is_registry = string->depth == 3 && strcmp(keys[0], "registries") == 0 &&
+			   strcmp(keys[2], "index") == 0;
+	bool is_old = string->depth == 2 && strcmp(keys[0], "registry") == 0 &&
+		      strcmp(keys[1], "index") == 0;
+
+	if (!is_source && !is_registry && !is_old)
+		return 0;
+	auto_free char *key =
+		mem_printf("%s.%s%s%s", keys[0], keys[1], is_old ? "" : ".", is_old ? "" : keys[2]);
+
+	return reading_set(reading, key, string->text, string->len,
+			   reading_where(reading, string->line));
+}
+
+static int cargo_parse(struct reading *reading, const char *text, size_t len)
+{
+	struct err why = { 0 };
+	size_t line = 0;
+	int r = toml_read(text, len, cargo_string, reading, &line, &why);
+
+	if (r < 0 && why.text[0])
+		return reading_refuse(reading, reading_where(reading, line), "%s", why.text);
+	return r;
+}
+
+static bool cargo_ends_in(const char *key, const char *tail)
+{
+	size_t len = strlen(key), tail_len = strlen(tail);
+
+	return len > tail_len && strcmp(key + len - tail_len, tail) == 0;
+}
+
+/* "replace-with" must name a source or a registry that is there: cargo refuses it too, and a
+ * mirror that is not there would be found out in the middle of a build. */
+static int cargo_check_replacement(struct reading *reading, const struct setting *setting)
+{
+	static const char *const forms[] = { "source.%s.registry", "source.%s.git",
+					     "source.%s.replace-with", "registries.%s.index" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *mark = strstr(forms[i], "%s");
+		auto_free char *key = mem_printf("%.*s%s%s", (int)(mark - forms[i]), forms[i],
+						 setting->value, mark + 2);
+
+		if (reading_get(reading, key))
+			return 0;
+	}
+	reading_note(reading, "%s: the source it is replaced with names no host", setting->where);
+	return 0;
+}
+
+static int cargo_use(struct reading *reading, const struct setting *setting)
+{
+	static const char sparse[] = CARGO_SPARSE;
+	size_t skip = sizeof(sparse) - 1;
+	const char *url = setting->value;
+
+	if (cargo_ends_in(setting->key, ".replace-with"))
+		return cargo_check_replacement(reading, setting);
+	if (strncmp(url, sparse, skip) == 0)
+		url += skip;
+	return reading_url(reading, setting->where, url, strlen(url));
+}
+
+/* Either name; when both are there the old one holds, as cargo has it. */
+static int cargo_read_folder(struct reading *reading, const char *folder)
+{
+	static const char *const names[] = { "config", "config.toml" };
+	int r = 0;
+
+	for (size_t i = 0; folder && r == 0 && i < ARRAY_SIZE(names); i++) {
+		auto_free char *path = mem_printf("%s/%s", folder, names[i]);
+
+		r = reading_file(reading, path, cargo_parse);
+		if (r > 0)
+			return 0;
+	}
+	return r;
+}
+
+static int cargo_read(struct reading *reading)
+{
+	auto_free char *home = reading_place(reading, "CARGO_HOME", ".cargo");
+	auto_free char *project =
+		reading->env->cwd ? mem_printf("%s/.cargo", reading->env->cwd) : NULL;
+	int r = cargo_read_folder(reading, project);
+
+	if (r == 0)
+		r = cargo_read_folder(reading, home);
+	for (size_t i = 0; r == 0 && i < reading->setting_count; i++)
+		r = cargo_use(reading, &reading->settings[i]);
+	if (r == 0 && !reading_get(reading, "source.crates-io.replace-with") &&
+	    !reading_get(reading, "source.crates-io.registry"))
+		reading_note(reading, "cargo's configuration does not replace its default "
+				      "registry, and cargo cannot be asked for it");
+	return r;
+}
+
+const struct configured_ops cargo_ops = { .name = "cargo", .read = cargo_read };

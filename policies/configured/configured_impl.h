@@ -1,0 +1,93 @@
+/* To add a tool: write one file here with its struct configured_ops, add it to table.c, to enum
+ * configured_tool and to meson.build, and its files to tests/unit/configured/. A tool reads text
+ * that others may have written: what it does not understand is an error with file and line, not a
+ * guess, and no user name or password of a URL is ever shown. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policies/configured/configured.h"
+#include "policies/configured/formats_impl.h"
+
+struct reading;
+
+struct configured_ops {
+	const char *name;
+	int (*read)(struct reading *reading); /* 0 or -errno with reading->why */
+};
+
+extern const struct configured_ops npm_ops, pip_ops, cargo_ops, go_ops, maven_ops, apt_ops,
+	docker_ops, git_ops;
+extern const struct configured_ops *const configured_table[CONFIGURED_TOOLS];
+
+/* A value that one place set; the first place that set it wins. */
+struct setting {
+	char *key, *value, *where;
+};
+
+struct reading {
+	const struct configured_environment *env;
+	struct setting *settings;
+	size_t setting_count;
+	struct setting *found; /* key: the destination */
+	size_t found_count;
+	char **notes;
+	size_t note_count;
+	char *file; /* being read, visible; NULL: none */
+	char *where;
+	struct err *why;
+};
+
+/* Reads one file's text. 0 or -errno with reading->why. */
+typedef int (*reading_parse_fn)(struct reading *reading, const char *text, size_t len);
+
+void reading_done(struct reading *reading);
+/* 1: @parse has read it; 0: not there, or not to be read (a note says so); -errno. @path: absolute.
+ */
+int reading_file(struct reading *reading, const char *path, reading_parse_fn parse);
+/* The names in folder @path, sorted, NULL-terminated, returned owned; empty when there is no such
+ * folder. */
+int reading_folder(struct reading *reading, const char *path, char ***ret_names);
+/* "FILE:LINE" of the file being read; borrowed until the next call. */
+const char *reading_where(struct reading *reading, size_t line);
+/* -EBADMSG with "WHERE: words". */
+int reading_refuse(struct reading *reading, const char *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void reading_note(struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* An environment variable, or NULL when unset or empty. */
+const char *reading_variable(const struct reading *reading, const char *name);
+/* A folder: the variable's value when it is absolute, else @fallback below home; NULL: neither.
+ * Returned owned. */
+char *reading_place(struct reading *reading, const char *variable, const char *fallback);
+/* Keeps @value for @key unless it is set already. 0 or -E2BIG. */
+int reading_set(struct reading *reading, const char *key, const char *value, size_t len,
+		const char *where);
+const struct setting *reading_get(const struct reading *reading, const char *key);
+/* Adds the host that @url names; file: is passed over, other schemes are noted, what is no URL is
+ * refused. */
+int reading_url(struct reading *reading, const char *where, const char *url, size_t len);
+/* "host", "host:5000", "host/path": https; with @is_plain_too also http. */
+int reading_host(struct reading *reading, const char *where, const char *text, size_t len,
+		 bool is_plain_too);
+/* The URLs among the words of @text, separated by blanks; words without "://" are files, and
+ * skipped. */
+int reading_urls(struct reading *reading, const char *where, const char *text);
+/* Asks the tool. 1: *@ret_output is returned owned; 0: it could not be asked, and a note says so.
+ */
+int reading_ask(struct reading *reading, const char *const *argv, char **ret_output);
+
+/* source: files of the disk. 1: read; 0: not there; SOURCE_WITHIN: in the command's reach; -errno.
+ */
+#define SOURCE_WITHIN 2
+int source_read(const struct configured_environment *env, const char *path, char **ret_text,
+		size_t *ret_len, struct err *why);
+int source_list(const struct configured_environment *env, const char *path, char ***ret_names,
+		struct err *why);
+
+/* git_config: a file of git's configuration (git-config(1), Syntax). Its settings are a list, so
+ * each has a key of its own: "remote N" and "push N", with @is_repository alone, are URLs; "base N"
+ * and "pushbase N" are what is put in the place of the text that stands as their where. */
+int git_config_read(struct reading *reading, const char *text, size_t len, bool is_repository);

@@ -1,0 +1,72 @@
+/* formats: text that tools are configured with, read strictly: URLs, lines, TOML, XML. Know nothing
+ * of tools. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+/* url: which host, and how. */
+enum url_scheme { URL_ELSE, URL_HTTP, URL_HTTPS, URL_SSH, URL_GIT };
+#define URL_HOST_MAX        254
+#define URL_DESTINATION_MAX (URL_HOST_MAX + 24)
+struct url {
+	enum url_scheme scheme;
+	char host[URL_HOST_MAX]; /* lower case; IPv6 in brackets */
+	uint16_t port;
+};
+/* -EBADMSG with words that never repeat the text. URL_ELSE: a scheme that names no host we know how
+ * to reach. */
+int url_parse(const char *text, size_t len, struct url *ret, struct err *why);
+const char *url_destination(const struct url *url, char out[URL_DESTINATION_MAX]);
+
+/* lines: text, line by line, without the end and the blanks around it. */
+struct lines {
+	const char *at;
+	size_t left;
+	size_t number; /* of the line below, from 1 */
+	const char *text;
+	size_t len;
+	bool is_indented;
+};
+bool lines_next(struct lines *lines);
+/* "key = value" of the line, by the first of @separators; false: there is none. Blanks around both
+ * are taken off. */
+struct lines_pair {
+	const char *key, *value;
+	size_t key_len, value_len;
+};
+bool lines_pair(const struct lines *lines, const char *separators, struct lines_pair *ret);
+void lines_trim(const char **text, size_t *len);
+/* Is @text exactly @word? */
+bool lines_is(const char *text, size_t len, const char *word);
+
+/* toml: the strings of a TOML document (1.0), each with the keys that lead to it; other values are
+ * read over. */
+#define TOML_DEPTH_MAX 16
+#define TOML_KEY_MAX   128 /* bytes */
+struct toml_string {
+	const char *const *keys; /* elements of arrays have the array's keys */
+	size_t depth;
+	const char *text;
+	size_t len, line;
+};
+typedef int (*toml_string_fn)(const struct toml_string *string, void *arg);
+/* -EBADMSG with @why and the line, or what @each returned. */
+int toml_read(const char *text, size_t len, toml_string_fn each, void *arg, size_t *ret_line,
+	      struct err *why);
+
+/* xml: the elements of a document, each when it ends, with its own text. */
+#define XML_DEPTH_MAX 32
+#define XML_NAME_MAX  64 /* bytes */
+struct xml_element {
+	const char *const *names; /* from the root to this one */
+	size_t depth;
+	const char *text; /* blanks around it taken off */
+	size_t len, line;
+};
+typedef int (*xml_element_fn)(const struct xml_element *element, void *arg);
+int xml_read(const char *text, size_t len, xml_element_fn each, void *arg, size_t *ret_line,
+	     struct err *why);

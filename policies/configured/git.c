@@ -1,0 +1,203 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/configured/configured_impl.h"
+
+#define GIT_PARENTS_MAX 64   /* folders between the working folder and its repository */
+#define GIT_PATH_MAX    4096 /* bytes of a path in .git and commondir */
+
+static int git_parse_repository(struct reading *reading, const char *text, size_t len)
+{
+	return git_config_read(reading, text, len, true);
+}
+
+static int git_parse_shared(struct reading *reading, const char *text, size_t len)
+{
+	return git_config_read(reading, text, len, false);
+}
+
+static bool git_is_kind(const struct setting *setting, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return strncmp(setting->key, kind, len) == 0 && setting->key[len] == ' ';
+}
+
+/* The longest insteadOf that @url begins with is put out for its base. Returned owned. */
+static char *git_rewrite(const struct reading *reading, const char *url, const char *kind,
+			 bool *ret_any)
+{
+	const struct setting *best = NULL;
+
+	for (size_t i = 0; i < reading->setting_count; i++) {
+		const struct setting *base = &reading->settings[i];
+		size_t len = strlen(base->where);
+
+		if (!git_is_kind(base, kind) || strncmp(url, base->where, len) != 0)
+			continue;
+		if (!best || len > strlen(best->where))
+			best = base;
+	}
+	*ret_any = best != NULL;
+	return best ? mem_printf("%s%s", best->value, url + strlen(best->where)) : mem_strdup(url);
+}
+
+/* A URL, or "[user@]host:path" as scp has it (git-clone(1), GIT URLS); a path on this machine has a
+ * slash before its first colon, or none. */
+static int git_add(struct reading *reading, const char *where, const char *text)
+{
+	size_t len = strlen(text), host = strcspn(text, ":/");
+
+	if (strstr(text, "::") && strcspn(text, ":") == (size_t)(strstr(text, "::") - text)) {
+		reading_note(reading, "%s: left out, another program fetches it", where);
+		return 0;
+	}
+	if (strstr(text, "://"))
+		return reading_url(reading, where, text, len);
+	const char *bracket = text[0] == '[' ? strchr(text, ']') : NULL;
+
+	if (bracket && bracket[1] == ':')
+		host = (size_t)(bracket + 1 - text);
+	if (text[host] != ':')
+		return 0;
+	auto_free char *url = mem_printf("ssh://%.*s/", (int)host, text);
+
+	return reading_url(reading, where, url, strlen(url));
+}
+
+static int git_use_remote(struct reading *reading, const struct setting *setting)
+{
+	bool is_rewritten = false;
+	auto_free char *fetch = git_rewrite(reading, setting->value, "base", &is_rewritten);
+	auto_free char *push = NULL;
+	int r = git_add(reading, setting->where, fetch);
+
+	if (r < 0 || !git_is_kind(setting, "remote"))
+		return r;
+	push = git_rewrite(reading, setting->value, "pushbase", &is_rewritten);
+	return is_rewritten ? git_add(reading, setting->where, push) : 0;
+}
+
+/* The first line of the files ".git" of a working tree elsewhere and "commondir"
+ * (gitrepository-layout(5)): a path. */
+static int git_keep_path(struct reading *reading, const char *key, const char *text, size_t len)
+{
+	struct lines lines = { .at = text, .left = len };
+	const char *where = reading_where(reading, 1);
+
+	if (!lines_next(&lines) || lines.len == 0 || lines.len > GIT_PATH_MAX)
+		return reading_refuse(reading, where, "not a path");
+	return reading_set(reading, key, lines.text, lines.len, where);
+}
+
+static int git_parse_link(struct reading *reading, const char *text, size_t len)
+{
+	static const char mark[] = "gitdir:";
+	size_t skip = sizeof(mark) - 1;
+
+	if (len < skip || memcmp(text, mark, skip) != 0)
+		return reading_refuse(reading, reading_where(reading, 1), "not \"gitdir: PATH\"");
+	return git_keep_path(reading, "gitdir", text + skip, len - skip);
+}
+
+static int git_parse_common(struct reading *reading, const char *text, size_t len)
+{
+	return git_keep_path(reading, "commondir", text, len);
+}
+
+/* @path as seen from @folder. Returned owned. */
+static char *git_path(const char *folder, const char *path)
+{
+	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", folder, path);
+}
+
+/* A submodule's folder has a configuration of its own; a worktree's names the one it shares. */
+static int git_read_elsewhere(struct reading *reading, const char *folder)
+{
+	auto_free char *place = git_path(folder, reading_get(reading, "gitdir")->value);
+	auto_free char *own = mem_printf("%s/config", place);
+	auto_free char *link = mem_printf("%s/commondir", place);
+	int r = reading_file(reading, own, git_parse_repository);
+
+	if (r != 0)
+		return r;
+	r = reading_file(reading, link, git_parse_common);
+	if (r <= 0)
+		return r;
+	auto_free char *common = git_path(place, reading_get(reading, "commondir")->value);
+	auto_free char *config = mem_printf("%s/config", common);
+
+	return reading_file(reading, config, git_parse_repository);
+}
+
+/* 1: @folder has a repository, and its remotes were read. */
+static int git_read_repository(struct reading *reading, const char *folder)
+{
+	auto_free char *path = mem_printf("%s/.git/config", folder);
+	auto_free char *link = mem_printf("%s/.git", folder);
+	int r = reading_file(reading, path, git_parse_repository);
+
+	if (r != 0)
+		return r;
+	r = reading_file(reading, link, git_parse_link);
+	return r > 0 ? git_read_elsewhere(reading, folder) : r;
+}
+
+static int git_find_repository(struct reading *reading)
+{
+	auto_free char *folder = mem_strdup(reading->env->cwd);
+
+	for (unsigned int i = 0; i < GIT_PARENTS_MAX; i++) {
+		int r = git_read_repository(reading, folder);
+		char *slash = strrchr(folder, '/');
+
+		/* A repository that cannot be read hides those above it, as from git. */
+		if (r != 0 || reading_get(reading, "gitdir"))
+			return r;
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	return 0;
+}
+
+static int git_read_shared(struct reading *reading)
+{
+	auto_free char *old = reading_place(reading, NULL, ".gitconfig");
+	auto_free char *folder = reading_place(reading, "XDG_CONFIG_HOME", ".config");
+	auto_free char *path = folder ? mem_printf("%s/git/config", folder) : NULL;
+	int r = old ? reading_file(reading, old, git_parse_shared) : 0;
+
+	if (r >= 0 && path)
+		r = reading_file(reading, path, git_parse_shared);
+	return r >= 0 ? reading_file(reading, "/etc/gitconfig", git_parse_shared) : r;
+}
+
+/* A repository's configuration is the project's, and within the command's reach: a command could
+ * add a remote, and the next run would let it out. */
+static int git_read(struct reading *reading)
+{
+	if (!reading->env->is_project_trusted || !reading->env->cwd) {
+		reading_note(reading, "the remotes of this repository are not read, because the "
+				      "command can write them; trust the project first");
+		return 0;
+	}
+	int r = git_find_repository(reading);
+
+	if (r == 0)
+		reading_note(reading,
+			     "the working folder is in no git repository that can be read");
+	if (r > 0)
+		r = git_read_shared(reading);
+	for (size_t i = 0; r >= 0 && i < reading->setting_count; i++) {
+		const struct setting *setting = &reading->settings[i];
+
+		if (git_is_kind(setting, "remote") || git_is_kind(setting, "push"))
+			r = git_use_remote(reading, setting);
+	}
+	return r < 0 ? r : 0;
+}
+
+const struct configured_ops git_ops = { .name = "git", .read = git_read };

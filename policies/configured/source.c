@@ -1,0 +1,111 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "policies/configured/configured_impl.h"
+
+/* A symbolic link is followed, as the tool does (people keep their dot files elsewhere); what
+ * counts is who can have written the file it leads to. */
+static int source_check(int fd, struct err *why)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return err_errno(why, errno, "cannot look at it");
+	if (!S_ISREG(status.st_mode))
+		return err_set(why, -EINVAL, "not a regular file");
+	if (status.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(why, -EPERM, "others can write it (mode %03o): chmod go-w",
+			       status.st_mode & 0777);
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		return err_set(why, -EPERM, "it belongs to another user (uid %u)", status.st_uid);
+	return 0;
+}
+
+/* By where the file is, not by how it was named: a link from home into the project is the
+ * project's. What cannot be known counts as within. */
+static bool source_is_within(const struct configured_environment *env, int fd)
+{
+	auto_free char *cwd = NULL, *real = NULL;
+	char link[48], path[PATH_MAX];
+
+	if (!env->cwd)
+		return false;
+	cwd = mem_printf("%s%s", env->root ? env->root : "", env->cwd);
+	real = realpath(cwd, NULL);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, path, sizeof(path));
+
+	if (!real || len <= 0 || (size_t)len == sizeof(path))
+		return true;
+	size_t top = strcmp(real, "/") == 0 ? 0 : strlen(real);
+
+	return (size_t)len > top && memcmp(path, real, top) == 0 && path[top] == '/';
+}
+
+int source_read(const struct configured_environment *env, const char *path, char **ret_text,
+		size_t *ret_len, struct err *why)
+{
+	auto_free char *full = mem_printf("%s%s", env->root ? env->root : "", path);
+	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
+	auto_close int fd = open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return err_errno(why, errno, "cannot open");
+	if (!env->is_project_trusted && source_is_within(env, fd))
+		return SOURCE_WITHIN;
+	int r = source_check(fd, why);
+
+	if (r == 0)
+		r = fd_read_all(fd, CONFIGURED_FILE_MAX_BYTES, ret_text, ret_len, why);
+	return r < 0 ? r : 1;
+}
+
+static int source_compare(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int source_collect(DIR *folder, char **names, struct err *why)
+{
+	size_t count = 0;
+
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (count == CONFIGURED_FOLDER_MAX)
+			return err_set(why, -E2BIG, "more than %d files", CONFIGURED_FOLDER_MAX);
+		names[count++] = mem_strdup(entry->d_name);
+	}
+	qsort(names, count, sizeof(*names), source_compare);
+	return 0;
+}
+
+int source_list(const struct configured_environment *env, const char *path, char ***ret_names,
+		struct err *why)
+{
+	auto_free char *full = mem_printf("%s%s", env->root ? env->root : "", path);
+	auto_free_list char **names = mem_new_array(CONFIGURED_FOLDER_MAX + 1, sizeof(*names));
+	DIR *folder = opendir(full);
+
+	if (!folder && errno != ENOENT && errno != ENOTDIR)
+		return err_errno(why, errno, "cannot open");
+	int r = folder ? source_collect(folder, names, why) : 0;
+
+	if (folder)
+		(void)closedir(folder); /* nothing to do about it */
+	if (r < 0)
+		return r;
+	*ret_names = take(names);
+	return 0;
+}

@@ -1,0 +1,138 @@
+#include <string.h>
+
+#include "base/mem.h"
+#include "policies/exchange/exchange_impl.h"
+
+/* [permissions.PROFILE.network] of a config.toml: domains = { "host" = "allow" | "deny" }, or the
+ * older lists. A host stands for all its ports and any bytes; in the mode "limited" for three
+ * methods of HTTP. */
+struct codex {
+	char profile[256]; /* default_permissions, else the only one there is */
+	bool has_default, has_many;
+	bool is_limited;
+};
+
+static bool codex_part(const struct exchange_item *item, char out[256])
+{
+	const char *from = item->path + strlen("permissions/");
+	size_t len = strcspn(from, "/");
+
+	if (strncmp(item->path, "permissions/", 12) != 0 || !strstr(from, "/network/") ||
+	    len >= 256)
+		return false;
+	memcpy(out, from, len);
+	out[len] = '\0';
+	return true;
+}
+
+/* First: which profile, and which mode. */
+static int codex_look(struct exchange *exchange, const struct exchange_item *item, void *arg)
+{
+	struct codex *codex = arg;
+	char part[256];
+
+	(void)exchange;
+	if (exchange_is_at(item, "default_permissions")) {
+		codex->has_default = strlen(item->value) < sizeof(codex->profile);
+		if (codex->has_default)
+			memcpy(codex->profile, item->value, strlen(item->value) + 1);
+	} else if (!codex->has_default && codex_part(item, part)) {
+		codex->has_many |= codex->profile[0] && strcmp(codex->profile, part) != 0;
+		memcpy(codex->profile, part, strlen(part) + 1);
+	}
+	if (strcmp(item->key, "mode") == 0 && strcmp(item->value, "limited") == 0)
+		codex->is_limited = true; /* of whichever profile: narrower is never wrong */
+	return 0;
+}
+
+/* A denied glob such as "region*.v2.example" is denied with all below what follows the glob. */
+static int codex_deny_glob(struct exchange *exchange, const struct exchange_item *item,
+			   const char *host)
+{
+	const char *last = host;
+
+	for (const char *at = host; (at = strpbrk(at, "*?[]{}")) != NULL; at++)
+		last = at;
+	const char *dot = strchr(last, '.');
+
+	if (!dot || !dot[1])
+		return exchange_refuse(exchange, item->line,
+				       "deny %s cannot be said, and would be missing", host);
+	auto_free char *wider = mem_printf("tcp://**.%s:*", dot + 1);
+
+	exchange_lose(exchange, item->line, "deny %s: denied more widely, as below", host);
+	return exchange_rule(exchange, item->line, POLICY_DENY, wider, "");
+}
+
+static int codex_host(struct exchange *exchange, const struct exchange_item *item,
+		      const struct codex *codex, const char *host, enum policy_action action)
+{
+	const char *rest = strncmp(host, "**.", 3) == 0  ? host + 3
+			   : strncmp(host, "*.", 2) == 0 ? host + 2
+							 : host;
+	const char *colon = strchr(host, ':');
+	bool is_v6 = colon && strchr(colon + 1, ':');
+	size_t len = colon && !is_v6 ? (size_t)(colon - host) : strlen(host);
+
+	if (strpbrk(rest, "*?{}") && strcmp(host, "*") != 0 && action == POLICY_DENY)
+		return codex_deny_glob(exchange, item, host);
+	if (colon && !is_v6)
+		exchange_lose(exchange, item->line, "%s: a port in a host was not looked at", host);
+	auto_free char *bare =
+		is_v6 && host[0] != '[' ? mem_printf("[%s]", host) : mem_strndup(host, len);
+	auto_free char *any = mem_printf("tcp://%s:*", bare),
+		       *http = mem_printf("http://%s:*", bare),
+		       *https = mem_printf("https://%s:443", bare);
+
+	if (action != POLICY_ALLOW || !codex->is_limited)
+		return exchange_rule(exchange, item->line, action, any, "");
+	int r = exchange_rule(exchange, item->line, action, http, "method GET HEAD OPTIONS");
+
+	return r < 0 ? r
+		     : exchange_rule(exchange, item->line, action, https,
+				     "method GET HEAD OPTIONS");
+}
+
+static int codex_item(struct exchange *exchange, const struct exchange_item *item, void *arg)
+{
+	const struct codex *codex = arg;
+	const char *value = item->value;
+	char part[256];
+
+	if (!codex_part(item, part)) {
+		if (strncmp(item->path, "experimental_network/", 21) == 0)
+			exchange_lose(exchange, item->line,
+				      "%s %s: a constraint of an administrator", item->path, value);
+		return 0; /* not about the network */
+	}
+	if (strcmp(part, codex->profile) != 0) {
+		exchange_lose(exchange, item->line, "%s %s: of another profile", item->path, value);
+		return 0;
+	}
+	if (exchange_is_at(item, "permissions/?/network/domains/?")) {
+		if (strcmp(value, "allow") == 0)
+			return codex_host(exchange, item, codex, item->key, POLICY_ALLOW);
+		return codex_host(exchange, item, codex, item->key, POLICY_DENY);
+	}
+	if (exchange_is_at(item, "permissions/?/network/allowed_domains/#"))
+		return codex_host(exchange, item, codex, value, POLICY_ALLOW);
+	if (exchange_is_at(item, "permissions/?/network/denied_domains/#"))
+		return codex_host(exchange, item, codex, value, POLICY_DENY);
+	exchange_lose(exchange, item->line, "%s %s", item->path, value);
+	return 0;
+}
+
+int codex_config_import(struct exchange *exchange, const char *text, size_t len)
+{
+	struct codex codex = { 0 };
+	int r = toml_tables_read(exchange, text, len, codex_look, &codex);
+
+	if (r == 0 && !codex.has_default && codex.has_many)
+		r = exchange_refuse(exchange, 0,
+				    "several profiles, and no default_permissions to choose one");
+	if (r < 0)
+		return r;
+	exchange_line(exchange, "# a host stood for all ports, and for any bytes");
+	exchange_line(exchange, "default ask");
+	return toml_tables_read(exchange, text, len, codex_item, &codex);
+}

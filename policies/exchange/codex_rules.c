@@ -1,0 +1,257 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policies/exchange/exchange_impl.h"
+
+#define RULES_WORDS_MAX 64
+#define RULES_WORD_MAX  512
+
+/* Calls of prefix_rule(), network_rule() and host_executable() with plain strings and lists. The
+ * language they are written in has variables and loops; a file that uses them is refused, for a
+ * denial may be in them. */
+struct call {
+	char name[32];
+	uint32_t line;
+	char decision[32], host[512], protocol[32], because[POLICY_TEXT_MAX], program[256];
+	char *words;     /* `git (status|log)` so far; owned */
+	size_t position; /* in the pattern; alternatives share one */
+	bool has_alternatives, has_examples;
+	size_t path_count;
+};
+
+static int rules_keep(struct exchange *exchange, const struct exchange_item *item, char *out,
+		      size_t size)
+{
+	if (strlen(item->value) >= size || !item->is_text)
+		return exchange_refuse(exchange, item->line, "%s: too long, or not a string",
+				       item->path);
+	memcpy(out, item->value, strlen(item->value) + 1);
+	return 0;
+}
+
+/* A word as the language writes it: quoted where it has to be. */
+static int rules_word(struct exchange *exchange, struct call *call,
+		      const struct exchange_item *item, bool is_alternative)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+	auto_free char *quoted = exchange_quote(item->value), *before = take(call->words);
+	bool is_plain = item->value[0] && strspn(item->value, plain) == strlen(item->value);
+	const char *word = is_plain ? item->value : quoted;
+
+	if (!item->is_text || strlen(item->value) > RULES_WORD_MAX ||
+	    ++call->position > RULES_WORDS_MAX)
+		return exchange_refuse(exchange, item->line,
+				       "not a word of a command, or too many");
+	for (const char *at = item->value; *at; at++) {
+		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+			return exchange_refuse(exchange, item->line,
+					       "a word with bytes outside ASCII");
+	}
+	if (is_alternative && !is_plain)
+		return exchange_refuse(exchange, item->line,
+				       "an alternative that would have to be quoted");
+	if (is_alternative && call->has_alternatives)
+		call->words = mem_printf("%s|%s", before, word);
+	else
+		call->words = mem_printf("%s%s %s%s", before ? before : "",
+					 call->has_alternatives ? ")" : "",
+					 is_alternative ? "(" : "", word);
+	call->has_alternatives = is_alternative;
+	return 0;
+}
+
+static int rules_argument(struct exchange *exchange, const struct exchange_item *item, void *arg)
+{
+	struct call *call = arg;
+
+	if (exchange_is_at(item, "pattern/#"))
+		return rules_word(exchange, call, item, false);
+	if (exchange_is_at(item, "pattern/#/#"))
+		return rules_word(exchange, call, item, true);
+	if (exchange_is_at(item, "paths/#")) {
+		call->path_count++;
+		return rules_word(exchange, call, item, false);
+	}
+	if (exchange_is_at(item, "decision"))
+		return rules_keep(exchange, item, call->decision, sizeof(call->decision));
+	if (exchange_is_at(item, "justification"))
+		return rules_keep(exchange, item, call->because, sizeof(call->because));
+	if (exchange_is_at(item, "host"))
+		return rules_keep(exchange, item, call->host, sizeof(call->host));
+	if (exchange_is_at(item, "protocol"))
+		return rules_keep(exchange, item, call->protocol, sizeof(call->protocol));
+	if (exchange_is_at(item, "name"))
+		return rules_keep(exchange, item, call->program, sizeof(call->program));
+	if (strncmp(item->path, "match/", 6) == 0 || strncmp(item->path, "not_match/", 10) == 0)
+		call->has_examples = true;
+	else
+		exchange_lose(exchange, item->line, "%s %s", item->path, item->value);
+	return 0;
+}
+
+static int rules_decision(struct exchange *exchange, const struct call *call,
+			  enum policy_action *ret)
+{
+	static const struct {
+		const char *word;
+		enum policy_action action;
+	} decisions[] = { { "", POLICY_ALLOW },
+			  { "allow", POLICY_ALLOW },
+			  { "prompt", POLICY_ASK },
+			  { "forbidden", POLICY_DENY },
+			  { "deny", POLICY_DENY } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
+		if (strcmp(call->decision, decisions[i].word) != 0)
+			continue;
+		*ret = decisions[i].action;
+		return 0;
+	}
+	return exchange_refuse(exchange, call->line, "an unknown decision: %s", call->decision);
+}
+
+/* What is denied or asked is so for all bytes; what is allowed, for the protocol that was written.
+ */
+static int rules_network(struct exchange *exchange, const struct call *call,
+			 enum policy_action action, const char *because)
+{
+	static const char *const protocols[][2] = {
+		{ "http", "http" },          { "https", "https" },    { "https_connect", "https" },
+		{ "http-connect", "https" }, { "socks5_tcp", "tcp" },
+	};
+	const char *protocol = action == POLICY_ALLOW ? NULL : "tcp";
+	auto_free char *clause = because[0] ? mem_printf("because %s", because) : mem_strdup("");
+
+	for (size_t i = 0; !protocol && i < ARRAY_SIZE(protocols); i++) {
+		if (strcmp(call->protocol, protocols[i][0]) == 0)
+			protocol = protocols[i][1];
+	}
+	if (!protocol) {
+		exchange_lose(exchange, call->line, "allow %s %s: not a protocol that leaves",
+			      call->protocol, call->host);
+		return 0;
+	}
+	bool is_v6 = strchr(call->host, ':') && call->host[0] != '[' &&
+		     strchr(strchr(call->host, ':') + 1, ':');
+	auto_free char *destination =
+		mem_printf(is_v6 ? "%s://[%s]:*" : "%s://%s:*", protocol, call->host);
+
+	if (strchr(call->host, '*') || (!is_v6 && strchr(call->host, ':')))
+		return exchange_refuse(exchange, call->line, "%s: not a host", call->host);
+	return exchange_rule(exchange, call->line, action, destination, clause);
+}
+
+static int rules_command(struct exchange *exchange, const struct call *call,
+			 enum policy_action action, const char *because)
+{
+	if (!call->words)
+		return exchange_refuse(exchange, call->line, "an empty pattern");
+	if (call->has_examples)
+		exchange_lose(exchange, call->line, "match and not_match: write `expect` lines");
+	exchange_line(exchange, "command %s%s%s%s%s", policy_action_name(action), call->words,
+		      call->has_alternatives ? ")" : "", because[0] ? " because " : "", because);
+	return 0;
+}
+
+static int rules_call(struct exchange *exchange, const struct call *call)
+{
+	auto_free char *because = call->because[0] ? exchange_quote(call->because) : mem_strdup("");
+	enum policy_action action = POLICY_DENY;
+	int r = rules_decision(exchange, call, &action);
+
+	if (r < 0 || ++exchange->rule_count > EXCHANGE_RULES_MAX)
+		return r < 0 ? r
+			     : exchange_refuse(exchange, call->line, "more than %u rules",
+					       EXCHANGE_RULES_MAX);
+	if (strcmp(call->name, "network_rule") == 0)
+		return rules_network(exchange, call, action, because);
+	if (strcmp(call->name, "prefix_rule") == 0)
+		return rules_command(exchange, call, action, because);
+	if (strcmp(call->name, "host_executable") != 0)
+		return exchange_refuse(exchange, call->line, "%s: only the three rules are read",
+				       call->name);
+	auto_free char *name = exchange_quote(call->program);
+
+	if (call->path_count == 0)
+		return exchange_refuse(exchange, call->line,
+				       "%s may be no file at all: cannot be said", name);
+	exchange_line(exchange, "program %s%s", name, call->words);
+	return 0;
+}
+
+/* NAME, and what opens or follows it. */
+static int rules_name(struct flow *flow, char *out, size_t size, char follows)
+{
+	size_t len = 0;
+
+	flow_skip(flow);
+	while (flow->at < flow->len && len + 1 < size &&
+	       (isalnum((unsigned char)flow->text[flow->at]) || flow->text[flow->at] == '_'))
+		out[len++] = flow->text[flow->at++];
+	out[len] = '\0';
+	flow_skip(flow);
+	if (len == 0 || flow->at >= flow->len || flow->text[flow->at] != follows)
+		return exchange_refuse(flow->exchange, flow->line,
+				       "only calls with named, plain arguments are read");
+	flow->at++;
+	return 0;
+}
+
+static int rules_arguments(struct flow *flow)
+{
+	for (;;) {
+		char name[32];
+
+		flow_skip(flow);
+		if (flow->at < flow->len && flow->text[flow->at] == ')') {
+			flow->at++;
+			return 0;
+		}
+		int r = rules_name(flow, name, sizeof(name), '=');
+
+		if (r == 0)
+			r = flow_push(flow, name);
+		if (r == 0)
+			r = flow_value(flow);
+		if (r < 0)
+			return r;
+		flow_pop(flow, 0);
+		flow_skip(flow);
+		if (flow->at < flow->len && flow->text[flow->at] == ',')
+			flow->at++;
+		else if (flow->at >= flow->len || flow->text[flow->at] != ')')
+			return exchange_refuse(flow->exchange, flow->line, "a comma is missing");
+	}
+}
+
+int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
+{
+	auto_free struct flow *flow = mem_new(sizeof(*flow));
+
+	*flow = (struct flow){ .exchange = exchange,
+			       .text = text,
+			       .len = len,
+			       .line = 1,
+			       .equals = ':',
+			       .each = rules_argument };
+	exchange_line(exchange,
+		      "# a host stood for all ports; here a denial beats an allow that came later");
+	for (flow_skip(flow); flow->at < flow->len; flow_skip(flow)) {
+		struct call call = { .line = flow->line };
+
+		flow->arg = &call;
+		int r = rules_name(flow, call.name, sizeof(call.name), '(');
+
+		if (r == 0)
+			r = rules_arguments(flow);
+		if (r == 0)
+			r = rules_call(exchange, &call);
+		free(call.words);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

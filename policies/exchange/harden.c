@@ -1,0 +1,80 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policies/exchange/exchange_impl.h"
+
+/* `allowed-endpoints` of a workflow, HOST:PORT with blanks between, or a file of nothing else. Any
+ * bytes may go there. */
+struct harden {
+	size_t lists;  /* steps that have one */
+	uint32_t line; /* of the one before, which goes on in the next line */
+};
+
+static int harden_endpoint(struct exchange *exchange, uint32_t line, const char *text, size_t len)
+{
+	auto_free char *host = mem_strndup(text, len);
+	const char *colon = strrchr(host, ':');
+	auto_free char *destination = mem_printf("tcp://%s%s", host, colon ? "" : ":443");
+
+	if (!colon)
+		exchange_lose(exchange, line, "%s: without a port, 443 is taken", host);
+	return exchange_rule(exchange, line, POLICY_ALLOW, destination, "");
+}
+
+static int harden_endpoints(struct exchange *exchange, uint32_t line, const char *text, size_t len)
+{
+	static const char blanks[] = " \t\r,";
+	size_t at = 0;
+	int r = 0;
+
+	while (at < len && r == 0) {
+		size_t start = at;
+
+		while (at < len && !memchr(blanks, text[at], 4))
+			at++;
+		if (at > start)
+			r = harden_endpoint(exchange, line, text + start, at - start);
+		at++;
+	}
+	return r;
+}
+
+static int harden_item(struct exchange *exchange, const struct exchange_item *item, void *arg)
+{
+	struct harden *harden = arg;
+
+	if (strcmp(item->key, "egress-policy") == 0 && strcmp(item->value, "block") != 0)
+		exchange_lose(exchange, item->line, "egress-policy %s let everything out",
+			      item->value);
+	if (strcmp(item->key, "allowed-endpoints") != 0)
+		return 0; /* the rest of the workflow */
+	if (harden->line == 0 || item->line != harden->line + 1)
+		harden->lists++;
+	harden->line = item->line;
+	if (harden->lists > 1)
+		return exchange_refuse(exchange, item->line,
+				       "a second list: together they would be wider than each");
+	return harden_endpoints(exchange, item->line, item->value, strlen(item->value));
+}
+
+int harden_import(struct exchange *exchange, const char *text, size_t len)
+{
+	struct harden harden = { 0 };
+	uint32_t line = 0;
+
+	exchange_line(exchange, "# any bytes could go to an endpoint; https:// would be narrower");
+	exchange_line(exchange, "default deny");
+	if (memmem(text, len, "allowed-endpoints", 17))
+		return yaml_read(exchange, text, len, harden_item, &harden);
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t line_len = end ? (size_t)(end - text) - at : len - at;
+		int r = harden_endpoints(exchange, ++line, text + at, line_len);
+
+		if (r < 0)
+			return r;
+		at += line_len + 1;
+	}
+	return 0;
+}

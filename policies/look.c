@@ -1,0 +1,83 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/clauses_impl.h"
+#include "policies/search_impl.h"
+#include "policies/special_impl.h"
+#include "policies/policies_tools.h"
+
+static const char *const look_words[] = {
+	[RULE_DENY] = "deny",
+	[RULE_ASK] = "ask",
+	[RULE_ALLOW] = "allow",
+	[RULE_ANSWER_DENY] = "answer deny",
+	[RULE_ANSWER_ALLOW] = "answer allow",
+	[RULE_ONLY] = "only",
+};
+
+/* Without the index: one rule, by the obvious comparison. */
+static enum policy_match look_match(const struct policy *policy, const struct rule *rule,
+				    const struct policy_facts *facts)
+{
+	struct addr literal = facts->dst.addr, embedded[SPECIAL_EMBEDDED_MAX];
+	size_t count = 0;
+
+	special_unmap(&literal);
+	struct search search = {
+		.policy = policy,
+		.target = { &facts->dst, literal.family ? &literal : NULL, facts->carries },
+		.now = facts->now ? facts->now : policy->start,
+		.is_explicit_only = policy_destination_is_loopback(&facts->dst),
+	};
+
+	if (match_host(policy, &rule->pattern, &search.target))
+		return search_judge(&search, rule);
+	if (literal.family != 0)
+		count = special_embedded(&literal, embedded);
+	search.is_tightening_only = true;
+	for (size_t i = 0; i < count; i++) {
+		search.target.addr = &embedded[i];
+		if (match_host(policy, &rule->pattern, &search.target))
+			return search_judge(&search, rule);
+	}
+	return POLICY_MATCH_NO;
+}
+
+/* Behind the comma that follows who it was: when. */
+static void look_when(const struct policy *policy, const struct rule *rule,
+		      struct policy_rule_look *ret)
+{
+	const struct source *source = &policy->sources[rule->source];
+	const char *end = source->text + rule->line + rule->line_len;
+	const char *at = source->text + rule->by + rule->by_len;
+
+	if (rule->by_len == 0 || at >= end || *at != ',')
+		return;
+	for (at++; at < end && *at == ' '; at++)
+		;
+	const char *comma = memchr(at, ',', (size_t)(end - at));
+
+	(void)text_visible(ret->when, sizeof(ret->when), at, (size_t)((comma ? comma : end) - at));
+}
+
+void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
+		      struct policy_rule_look *ret)
+{
+	const struct rule *rule = &policy->rules[number - 1];
+	const struct source *source = &policy->sources[rule->source];
+	int64_t until = clauses_until_of(policy, rule);
+
+	*ret = (struct policy_rule_look){
+		.word = look_words[rule->action],
+		.layer = (enum policy_layer)source->layer,
+		.is_answer = rule->action == RULE_ANSWER_DENY || rule->action == RULE_ANSWER_ALLOW,
+		.until = until == INT64_MAX || until == INT64_MIN ? 0 : until,
+		.match = facts ? look_match(policy, rule, facts) : POLICY_MATCH_NO,
+	};
+	search_show(policy, rule, ret->rule);
+	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
+	look_when(policy, rule, ret);
+	clauses_text(clauses_conditions(rule) | clauses_bounds(rule), ret->not_enforced);
+}

@@ -1,0 +1,68 @@
+/* policies_tools: for tools that look at a policy instead of deciding by it: explain, list, diff,
+ * fmt. docs/decisions/0052 says why this is a header of its own. */
+#pragma once
+
+#include "policies/policies.h"
+
+/* Rules and answers, of all files; `expect` lines. */
+size_t policy_rule_count(const struct policy *policy);
+size_t policy_expect_count(const struct policy *policy);
+const char *policy_layer_name(enum policy_layer layer);
+/* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
+int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
+
+/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
+ * there is none. */
+int policy_answer_undo(const char *path, char **ret_line, struct err *why);
+
+/* What a rule says of a request. */
+enum policy_match {
+	POLICY_MATCH_NO,
+	POLICY_MATCHES,
+	POLICY_MATCH_UNTRUSTED,
+	POLICY_MATCH_EXPIRED,
+	POLICY_MATCH_NOT_ENFORCED
+};
+struct policy_rule_look {
+	const char *word; /* "allow", "answer deny", "only" */
+	enum policy_layer layer;
+	enum policy_match match;
+	bool is_answer;
+	int64_t until;              /* expiry, seconds since 1970; 0: none */
+	char rule[POLICY_TEXT_MAX]; /* as in verdicts */
+	char by[64], when[64];      /* of an answer, or "" */
+	char not_enforced[64];      /* its clauses that are not enforced by this version, or "" */
+};
+/* Rule @number, from 1 to policy_rule_count(), in the order of the files. @facts may be NULL. */
+void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
+		      struct policy_rule_look *ret);
+
+/* What @after decides differently from @before: hosts, ports and protocols that every pattern of
+ * both treats alike, with one request as the example. Text is borrowed for the call. */
+struct policy_change {
+	enum policy_action before, after;
+	const char *what;        /* "newly allowed", "newly denied", "newly asked", "other bytes" */
+	const char *destination; /* in the policy's language */
+	const char *resolved;    /* only when it resolves to this block, else "" */
+	const char *example;
+	const char *example_address; /* with @resolved, else "" */
+};
+typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
+/* Compares on one request of every kind there is: a proof, docs/decisions/0050. Returns 0: the same
+ * everywhere, 1: not; -E2BIG: too much to prove. Calls @report at once, for at most @max changes;
+ * *@ret_count: how many there are. */
+int policy_diff(const struct policy *before, const struct policy *after, size_t max,
+		policy_change_fn report, void *arg, size_t *ret_count, struct err *why);
+
+/* @text in the canonical layout: same verdicts, order and comments. Returned owned. */
+char *policy_format(const char *text, size_t len, size_t *ret_len);
+/* The same for a file, replaced whole under the lock of policy_answer_append(), unless
+ * @is_check_only. A file with errors, a symbolic link, or what others may write is refused. */
+int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, struct err *why);
+
+/* What others wrote, in our language: never wider. @name: of the file, for messages. Returned
+ * owned: the policy, and one line "FILE:LINE: what" for each thing it does not say. -EBADMSG: a
+ * denial cannot be said, or the file cannot be read. */
+int policy_import(const char *format, const char *name, const char *text, size_t len,
+		  char **ret_text, char **ret_losses, struct err *why);
+const char *policy_import_format(size_t number); /* NULL behind the last */

@@ -1,0 +1,97 @@
+/* rule: one rule as plain data: offsets into the arrays of struct policy. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policies/policies.h"
+
+#define RULE_NONE UINT32_MAX
+
+/* Which host a destination of a rule stands for. */
+enum pattern_kind {
+	PATTERN_EXACT, /* a.test */
+	PATTERN_BELOW, /* *.a.test */
+	PATTERN_TREE,  /* **.a.test */
+	PATTERN_ANY,   /* * */
+	PATTERN_BLOCK, /* an address or CIDR */
+};
+
+/* @key: in policy->names, unterminated. A name, or for a block PATTERN_BLOCK_KEY bytes: NUL,
+ * family, bits, 16 bytes of address. A name has no NUL, so both live in one index. */
+#define PATTERN_BLOCK_KEY 19
+struct pattern {
+	uint32_t key;
+	uint32_t ports; /* first of @port_count in policy->ports */
+	uint16_t port_count;
+	uint8_t key_len;
+	uint8_t kind;
+	uint8_t protocol; /* enum policy_protocol; NO_PROTOCOL: none was written */
+	bool has_ports;   /* written, not the default */
+};
+
+struct pattern_port {
+	uint16_t first, last;
+};
+/* What every policy starts with in policy->ports: 80, 443 and all. */
+#define POLICY_PORTS_HTTP  0
+#define POLICY_PORTS_HTTPS 1
+#define POLICY_PORTS_ALL   2
+
+/* ONLY is no rule by itself: what no `only` covers cannot be allowed. */
+enum rule_action {
+	RULE_DENY,
+	RULE_ASK,
+	RULE_ALLOW,
+	RULE_ANSWER_DENY,
+	RULE_ANSWER_ALLOW,
+	RULE_ONLY,
+};
+
+enum clause_kind {
+	/* conditions on the request */
+	CLAUSE_METHOD,
+	CLAUSE_PATH,
+	CLAUSE_QUERY,
+	CLAUSE_HEADER,
+	CLAUSE_FROM,
+	CLAUSE_BY,
+	/* how far the permission goes */
+	CLAUSE_UPLOAD,
+	CLAUSE_DOWNLOAD,
+	CLAUSE_RATE,
+	CLAUSE_CONNECTIONS,
+	CLAUSE_INSPECT,
+	CLAUSE_NO_INSPECT,
+	CLAUSE_FRONTED_BY,
+	/* until when it holds */
+	CLAUSE_FOR,
+	CLAUSE_UNTIL,
+	CLAUSE_COUNT,
+};
+
+/* One value of one clause; a clause with several values is several of these. */
+struct clause {
+	int64_t value; /* bytes, a count, seconds */
+	uint32_t text; /* in policy->names, terminated; 0: none */
+	uint8_t kind;
+	char unit; /* of a rate */
+};
+
+struct rule {
+	struct pattern pattern;
+	uint32_t next;       /* the next rule with the same key, or RULE_NONE */
+	uint32_t exceptions; /* first of @exception_count in policy->exceptions */
+	uint16_t exception_count;
+	uint8_t action;
+	bool is_private;
+	bool is_broad;
+	uint16_t clause_count;
+	uint16_t clause_kinds;   /* BIT(kind) of each */
+	uint32_t clauses;        /* first of @clause_count in policy->clauses */
+	uint32_t source;         /* in policy->sources */
+	uint32_t number;         /* of the line, from 1 */
+	uint32_t line, line_len; /* in the text of the source */
+	uint32_t because;        /* in policy->names, terminated; 0: none */
+	uint32_t by, by_len;     /* who answered: in the text of the source */
+};
