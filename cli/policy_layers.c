@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -20,17 +20,8 @@
 #define TRUST_MAX_BYTES (1U << 20)
 #define TRUST_NAME      "trusted"
 #define TRUST_NEW_NAME  ".trusted.new"
-#define DIGEST_LEN      (2 * SHA256_DIGEST_LENGTH)
+#define DIGEST_LEN      (DIGEST_TEXT_MAX - 1)
 #define PROJECT_FILE    ".sallyport/policy"
-
-static void digest(const void *bytes, size_t len, char ret[DIGEST_LEN + 1])
-{
-	unsigned char raw[SHA256_DIGEST_LENGTH];
-
-	SHA256(bytes, len, raw);
-	for (size_t i = 0; i < sizeof(raw); i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", raw[i]);
-}
 
 /* "DIGEST  PATH", one a line: the line of @path, or NULL. */
 static const char *find_line(const char *store, const char *path)
@@ -55,7 +46,8 @@ static int is_trusted(const char *path, const void *bytes, size_t len, void *arg
 
 	if (!line)
 		return POLICY_UNTRUSTED;
-	digest(bytes, len, text);
+	if (digest_text(bytes, len, NULL, 0, text) < 0)
+		return POLICY_UNTRUSTED;
 	return memcmp(line, text, DIGEST_LEN) == 0 ? POLICY_TRUSTED_NOW : POLICY_CHANGED;
 }
 
@@ -135,7 +127,8 @@ int policy_layers_trust(const char *state, const char *path, struct err *why)
 
 	if (r < 0)
 		return r;
-	digest(bytes, len, text);
+	if (digest_text(bytes, len, NULL, 0, text) < 0)
+		return err_set(why, -EIO, "the hash function failed");
 	auto_close int folder = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (folder < 0 || flock(folder, LOCK_EX) < 0)

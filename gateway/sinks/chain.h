@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "gateway/sinks/digest.h"
+#include "base/digest.h"
 
 struct err;
 

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "gateway/sinks/digest.h"
+#include "base/digest.h"
 
 #define RECORDS 10 /* start, two exec_starts, six decisions, end */
 

@@ -5,7 +5,7 @@
  * providers or configuration. OpenSSL calls them deprecated in favour of EVP, whose choice of
  * implementations is just what is not wanted here. docs/decisions/0005 has the numbers. */
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "gateway/sinks/digest.h"
+#include "base/digest.h"
 
 #include <errno.h>
 #include <openssl/sha.h>
