@@ -155,7 +155,7 @@ static int make_proc(struct init *init)
 int view_build(struct init *init)
 {
 	struct devices devices;
-	int trees[WRITABLE_MAX];
+	int trees[WRITABLE_MAX] = { 0 };
 	int r = copy_all(init, trees);
 	if (r == 0)
 		r = devices_copy(init, &devices);
