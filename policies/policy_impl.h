@@ -66,6 +66,12 @@ struct index {
 };
 
 struct policy {
+	/* Not NULL: it has been made an image, and all that the image has is in there, read-only:
+	 * text and arrays have moved, what else is kept of them must be offsets. Else all are
+	 * owned. */
+	void *image;
+	size_t image_len; /* mapped; 0: the image is borrowed */
+
 	struct source *sources;
 	size_t source_count, source_room;
 	size_t total_bytes;
