@@ -1,5 +1,6 @@
 #include "policies/index_impl.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,20 +181,42 @@ static bool index_has_bit(const uint64_t *bits, size_t at)
 	return bits[at / 64] >> (at % 64) & 1;
 }
 
+/* Where the dots of @host are, from the left, eight bytes at a time. Returns how many. */
+static size_t index_dots(const char *host, size_t len, uint8_t ret[POLICY_HOST_MAX])
+{
+	const uint64_t ones = 0x0101010101010101ULL, high = ones << 7;
+	size_t count = 0, at = 0;
+
+	for (; at + sizeof(uint64_t) <= len; at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, host + at, sizeof(word));
+		word = le64toh(word) ^ ones * '.';
+		/* The high bit of each byte that was a dot, and of no other. */
+		word = ~(((word & ~high) + ~high) | word) & high;
+		for (; word != 0; word &= word - 1)
+			ret[count++] = (uint8_t)(at + (size_t)__builtin_ctzll(word) / 8);
+	}
+	for (; at < len; at++) {
+		ret[count] = (uint8_t)at;
+		count += host[at] == '.';
+	}
+	return count;
+}
+
 size_t index_find_names(const struct policy *policy, const char *host, size_t len,
 			struct index_hit ret[INDEX_HITS_MAX])
 {
 	const struct index *index = &policy->index;
+	uint8_t dots[POLICY_HOST_MAX];
 	uint64_t hashes[INDEX_HITS_MAX], hash = 0;
-	size_t count = 0, found = 0, end = len;
+	size_t count = 0, found = 0, end = len, left = index_dots(host, len, dots) + 1;
 
-	for (size_t i = len + 1; i-- > 0;) {
-		if (i > 0 && host[i - 1] != '.')
-			continue;
+	while (left-- > 0) {
+		size_t i = left > 0 ? dots[left - 1] + 1U : 0;
+
 		hash = index_hash(hash, host + i, end - i);
 		end = i > 0 ? i - 1 : 0;
-		if (count == INDEX_HITS_MAX)
-			break;
 		if (!index_has_bit(i == 0 ? index->exact_lengths : index->below_lengths, len - i))
 			continue;
 		/* All at once: each is a line of its own that is not in the cache. */

@@ -66,7 +66,14 @@ static void check_same(const struct policy *left, const struct policy *right,
 	memset(&two, 2, sizeof(two));
 	policy_decide(left, facts, &one);
 	policy_decide(right, facts, &two);
-	ck_assert_mem_eq(&one, &two, sizeof(one));
+	ck_assert_int_eq(one.action, two.action);
+	ck_assert_int_eq(one.reason, two.reason);
+	ck_assert_int_eq(one.promise, two.promise);
+	ck_assert_int_eq(one.may_private, two.may_private);
+	ck_assert_uint_eq(one.number, two.number);
+	ck_assert_str_eq(one.rule, two.rule);
+	ck_assert_str_eq(one.because, two.because);
+	ck_assert_str_eq(one.by, two.by);
 }
 
 static void check_rules(const struct policy *left, const struct policy *right,
