@@ -26,7 +26,7 @@ const size_t image_sizes[IMAGE_SECTIONS] = {
 	[IMAGE_PORTS] = sizeof(struct pattern_port),
 	[IMAGE_CLAUSES] = sizeof(struct clause),
 	[IMAGE_SETTINGS] = sizeof(struct setting),
-	[IMAGE_SLOTS] = sizeof(uint32_t),
+	[IMAGE_SLOTS] = sizeof(struct index_slot),
 };
 
 static size_t image_round(size_t len)
@@ -208,6 +208,7 @@ static void image_attach_sources(struct policy *policy, char *bytes)
 		policy->sources[i] = (struct source){
 			.name = text + from[i].name,
 			.text = text + from[i].text,
+			.at = from[i].text,
 			.len = from[i].len,
 			.layer = from[i].layer,
 			.is_changed = from[i].is_changed,
@@ -236,6 +237,7 @@ void image_attach(struct policy *policy, void *bytes)
 	policy->has_only = header->has_only;
 	policy->has_set_default = header->has_set_default;
 	policy->set_default = (enum policy_action)header->set_default;
+	policy->text = image_at(bytes, IMAGE_TEXT, &unused);
 	image_attach_sources(policy, bytes);
 }
 

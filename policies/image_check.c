@@ -192,7 +192,7 @@ static bool image_parts(const struct image_view *view)
 static bool image_index(const struct image_view *view)
 {
 	const struct index *index = &view->header->index;
-	const uint32_t *slots =
+	const struct index_slot *slots =
 		(const void *)(view->bytes + view->header->sections[IMAGE_SLOTS].at);
 	uint64_t rules = view->counts[IMAGE_RULES], free_slots = 0;
 
@@ -201,9 +201,11 @@ static bool image_index(const struct image_view *view)
 	    (index->any_head != RULE_NONE && index->any_head >= rules))
 		return false;
 	for (uint32_t i = 0; i < index->slot_count; i++) {
-		if (slots[i] == UINT32_MAX)
+		if (slots[i].text >= view->counts[IMAGE_TEXT] && slots[i].held != UINT32_MAX)
+			return false;
+		if (slots[i].held == UINT32_MAX)
 			free_slots++;
-		else if ((slots[i] & index->rule_mask) >= rules)
+		else if ((slots[i].held & index->rule_mask) >= rules)
 			return false;
 	}
 	/* Or what is nowhere would be looked for without end. */

@@ -23,7 +23,7 @@ enum image_section {
 	IMAGE_PORTS,
 	IMAGE_CLAUSES,
 	IMAGE_SETTINGS,
-	IMAGE_SLOTS,
+	IMAGE_SLOTS, /* struct index_slot */
 	IMAGE_SECTIONS,
 };
 

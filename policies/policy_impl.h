@@ -23,6 +23,7 @@ struct source {
 	size_t len;
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
+	uint32_t at;  /* of @text, in the text of an image */
 	bool is_open; /* being read: an include of it is a cycle */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
@@ -51,6 +52,12 @@ struct problems {
 	size_t len, room;
 	size_t shown_len; /* of the text without its last line, the count */
 	size_t count;
+};
+
+/* @text: where the key stands among the text of an image, so that it can be fetched together with
+ * the rule; 0 when it is not there. */
+struct index_slot {
+	uint32_t held, text;
 };
 
 /* What index_build() finds out, beside the slots. */
@@ -88,7 +95,8 @@ struct policy {
 	struct expectation *expects;
 	size_t expect_count, expect_room;
 
-	uint32_t *slots;
+	struct index_slot *slots;
+	const char *text; /* of all sources, in an image; else NULL */
 	struct index index;
 	bool has_address_exceptions;
 
