@@ -86,10 +86,15 @@ static void pick(struct bench *bench, struct policy_facts *ret)
 
 static void report(struct bench *bench, const char *what, double *ret_median, double *ret_late)
 {
+	double sum = 0;
+
+	for (size_t i = 0; i < LOOKUPS; i++)
+		sum += bench->times[i];
 	qsort(bench->times, LOOKUPS, sizeof(bench->times[0]), compare_times);
 	*ret_median = bench->times[LOOKUPS / 2];
 	*ret_late = bench->times[LOOKUPS / 100 * 99];
-	(void)printf("%-16s p50 %5.0f ns   p99 %5.0f ns\n", what, *ret_median, *ret_late);
+	(void)printf("%-16s mean %5.0f ns   p50 %5.0f ns   p99 %5.0f ns\n", what, sum / LOOKUPS,
+		     *ret_median, *ret_late);
 }
 
 static void time_policy(struct bench *bench, const struct policy *policy)
