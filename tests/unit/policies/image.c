@@ -217,6 +217,7 @@ START_TEST(nothing_is_added_to_it)
 	struct policy_verdict verdict;
 	struct err why = { 0 };
 
+	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(policy_image_make(policy, &why), -EINVAL);
 	ck_assert_int_eq(policy_load_text(policy, "<more>", "allow more.test\n"), -EROFS);
 	ck_assert_int_eq(policy_load(policy, "more.policy"), -EROFS);
