@@ -115,4 +115,5 @@ struct packed_rule {
 #define RULE_PRIVATE     (1U << 27)
 #define RULE_BROAD       (1U << 28)
 #define RULE_HAS_PORTS   (1U << 29)
+#define RULE_UNUSED      (1U << 30)
 #define RULE_WIDE        (1U << 31)
