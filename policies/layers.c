@@ -120,10 +120,12 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 
 	for (size_t i = 0; i < policy->rule_count && !may_loosen; i++) {
 		const struct rule *rule = &policy->rules[i];
+		bool is_of_it = rule->source == source ||
+				policy->sources[rule->source].parent == source + 1;
 
-		count += rule->source == source && rule->action != RULE_DENY &&
-			 rule->action != RULE_ASK;
+		count += is_of_it && rule->action != RULE_DENY && rule->action != RULE_ASK;
 	}
+	count += command_line_count_ignored(policy, source);
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
@@ -138,7 +140,7 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 {
 	const struct source *source = &policy->sources[index];
 	struct spot spot = { .file = source->name };
-	size_t ignored = layers_count_ignored(policy, index);
+	size_t ignored = source->parent ? 0 : layers_count_ignored(policy, index);
 
 	if (source->is_changed)
 		problems_note(policy, &spot,
@@ -149,7 +151,8 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write and prompt-timeout are not a project's to say");
+				      : ": write, prompt-timeout and unconfined are not a "
+					"project's to say");
 }
 
 static void layers_note_rule(struct policy *policy, const struct rule *rule)

@@ -11,6 +11,27 @@ const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 
+/* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
+ * is how a policy begins: the statement is then an error. Its is_trusted is not used: the policy
+ * asks policy_set_trust(). */
+struct configured_environment;
+void policy_set_environment(struct policy *policy,
+			    const struct configured_environment *environment);
+/* The presets' names, in order; NULL behind the last. Static. */
+const char *policy_preset_name(size_t index);
+const char *policy_preset_text(const char *name); /* NULL: there is none */
+
+/* `command` and `program` lines that count, once policy_finish() has run. Borrowed. */
+struct command_rules;
+struct command_world;
+struct command_verdict;
+const struct command_rules *policy_commands(const struct policy *policy);
+/* May @argv run: by those rules, else by the default. @ret: what the rules said; @ret_layer: whose
+ * the rule in it is, if there is one. Borrows all; @world may be NULL. */
+enum policy_action policy_decide_command(const struct policy *policy,
+					 const struct command_world *world, const char *const *argv,
+					 struct command_verdict *ret, enum policy_layer *ret_layer);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);

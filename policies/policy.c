@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "policies/commands/commands.h"
+#include "policies/configured_line_impl.h"
 #include "policies/policy_impl.h"
 #include "policies/policies_tools.h"
 
@@ -15,6 +17,7 @@ struct policy *policy_new(void)
 	struct policy *policy = mem_new(sizeof(*policy));
 
 	policy->any_head = RULE_NONE;
+	policy->commands_read = command_rules_new();
 	(void)rules_add_name(policy, "", 0);
 	policy->ports =
 		rules_reserve(NULL, &policy->port_room, ARRAY_SIZE(first), sizeof(first[0]));
@@ -40,6 +43,10 @@ void policy_free(struct policy *policy)
 	free(policy->slots);
 	free(policy->clauses);
 	free(policy->settings);
+	free(policy->command_lines);
+	command_rules_free(policy->commands_read);
+	command_rules_free(policy->commands);
+	configured_line_free(policy->configured);
 	free(policy->problems.text);
 	free(policy->notes.text);
 	free(policy);
@@ -67,8 +74,13 @@ int policy_finish(struct policy *policy)
 	/* On rules that could not all be read, expectations would fail for the wrong reason. */
 	if (policy->problems.count > 0)
 		return -EINVAL;
-	for (size_t i = 0; i < policy->expect_count; i++)
-		policy_check_expectation(policy, &policy->expects[i]);
+	command_line_finish(policy);
+	for (size_t i = 0; i < policy->expect_count; i++) {
+		if (policy->expects[i].is_command)
+			command_line_check(policy, &policy->expects[i]);
+		else
+			policy_check_expectation(policy, &policy->expects[i]);
+	}
 	layers_note(policy);
 	return policy->problems.count > 0 ? -EINVAL : 0;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/addr.h"
@@ -24,6 +25,9 @@ struct source {
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
 	bool is_open; /* being read: an include of it is a cycle */
+	bool is_preset;
+	uint32_t parent; /* index + 1 of the source that holds the `configured` line this is made
+			    of; 0: none */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
 	bool has_default;
@@ -33,8 +37,18 @@ struct source {
 /* An `expect` line, checked once all is read. */
 struct expectation {
 	struct policy_destination dst;
-	uint8_t action; /* enum policy_action */
+	uint8_t action;  /* enum policy_action */
+	bool is_command; /* the words behind `command` on the line, instead of @dst */
 	uint32_t source, number, line, line_len, column;
+};
+
+/* A `command` or `program` line: checked when it is read, a rule when all is read and its layer is
+ * known. */
+struct command_line {
+	uint32_t source, number, line, line_len; /* in the text of the source */
+	uint32_t rule;  /* as command_verdict.number; 0: it does not count */
+	uint8_t action; /* enum command_action */
+	bool is_program, is_unconfined;
 };
 
 enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
@@ -52,6 +66,10 @@ struct problems {
 	size_t shown_len; /* of the text without its last line, the count */
 	size_t count;
 };
+
+struct command_rules;
+struct configured_environment;
+struct configured_list;
 
 struct policy {
 	struct source *sources;
@@ -84,8 +102,16 @@ struct policy {
 	bool has_set_default;
 	enum policy_action set_default;
 	int64_t start;
+	struct command_line *command_lines;
+	size_t command_count, command_room;
+	struct command_rules *commands_read; /* every line, for what is wrong with it */
+	struct command_rules *commands;      /* those that count; NULL until all is read */
+
 	policy_trust_fn trust;
 	void *trust_arg;
+	const struct configured_environment *environment; /* borrowed while files are read */
+	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
+					       none was asked */
 	struct problems problems, notes;
 };
 
@@ -118,6 +144,16 @@ void problems_add(struct policy *policy, const struct spot *spot, const char *in
 /* The same, for what is right but must be known: it stops nothing. */
 void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Takes @text as one more source; returns its index. */
+uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
+			 const struct stat *status, enum policy_layer layer);
+
+/* The rules of all `command` and `program` lines that count. */
+void command_line_finish(struct policy *policy);
+/* How many of a source's do not. */
+size_t command_line_count_ignored(const struct policy *policy, uint32_t source);
+void command_line_check(struct policy *policy, const struct expectation *expect);
 
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);

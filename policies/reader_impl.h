@@ -46,7 +46,12 @@ void settings_read_timeout(struct line *line);
 void settings_read_paths(struct line *line);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
+/* `command ...`, `program ...`; the tail of `expect ACTION command ...` */
+void command_line_read(struct line *line);
+void command_line_read_expect(struct line *line, enum policy_action action);
 
 /* Opens, checks and reads the file of an `include` line. @name: relative; @word: where it stands.
  */
 void load_include(struct line *line, const char *name, const struct word *word);
+/* `include preset NAME`; @word: the name. */
+void load_preset(struct line *line, const struct word *word);
