@@ -12,7 +12,8 @@ enum cli_exit {
 	CLI_ASK = 2,
 	CLI_USAGE = 2,
 	CLI_ERROR = 3,
-	CLI_NO_SANDBOX = 125
+	CLI_NO_SANDBOX = 125,
+	CLI_REFUSED = 126 /* the policy refuses the command itself */
 };
 
 /* @argv[0] is the subcommand's name. Each returns the exit status. */

@@ -1,3 +1,5 @@
+#include "policies/command_line_impl.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,9 +152,36 @@ void command_line_finish(struct policy *policy)
 	}
 }
 
+size_t policy_command_count(const struct policy *policy)
+{
+	return policy->command_count;
+}
+
+void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret)
+{
+	const struct command_line *command = &policy->command_lines[number - 1];
+	const struct source *source = &policy->sources[command->source];
+	static const char *const words[] = {
+		[COMMAND_DENY] = "command deny",
+		[COMMAND_ASK] = "command ask",
+		[COMMAND_ALLOW] = "command allow",
+	};
+
+	*ret = (struct policy_rule_look){
+		.word = command->is_program ? "program" : words[command->action],
+		.layer = (enum policy_layer)source->layer,
+		.match = command_counts(policy, command) ? POLICY_MATCHES : POLICY_MATCH_UNTRUSTED,
+	};
+	auto_free char *raw = mem_strndup(source->text + command->line, command->line_len);
+	auto_free char *shown = text_visible_dup(raw);
+
+	(void)snprintf(ret->rule, sizeof(ret->rule), "%s:%u: %s", source->name, command->number,
+		       shown);
+}
+
 const struct command_rules *policy_commands(const struct policy *policy)
 {
-	return policy->commands ? policy->commands : policy->commands_read;
+	return policy->commands;
 }
 
 /* As for a destination: no file can loosen the managed layer's. */

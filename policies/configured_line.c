@@ -101,6 +101,7 @@ static void configured_unknown(struct rule_line *rl, const struct word *word)
 
 const struct configured_list *configured_line_ask(struct rule_line *rl, size_t at)
 {
+	static const struct configured_list unknown = { .is_unknown = true };
 	struct policy *policy = rl->policy;
 	const struct words *words = &rl->line->words;
 	enum configured_tool tool;
@@ -117,6 +118,8 @@ const struct configured_list *configured_line_ask(struct rule_line *rl, size_t a
 		configured_unknown(rl, word);
 		return NULL;
 	}
+	if (policy->is_text_only)
+		return &unknown;
 	if (!policy->environment) {
 		problems_add(policy, &spot, NULL,
 			     "what %s is configured to use cannot be looked up from here",
@@ -165,7 +168,7 @@ void configured_line_destination(struct rule_line *rl)
 	if (!rl->configured)
 		return;
 	rl->patterns = configured_line_patterns(rl, rl->configured, at);
-	if (rl->configured->count > 0)
+	if (rl->configured->count > 0 || rl->configured->is_unknown)
 		return;
 	/* It would look as if it denied something. */
 	if (rl->rule.action == RULE_DENY)
@@ -185,7 +188,7 @@ void configured_line_except(struct rule_line *rl)
 	const struct configured_list *list = configured_line_ask(rl, at);
 
 	rl->at += at + 1 < rl->line->words.count ? 2 : 1;
-	if (!list)
+	if (!list || list->is_unknown)
 		return;
 	auto_free struct pattern *patterns = configured_line_patterns(rl, list, at);
 

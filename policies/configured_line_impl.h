@@ -18,6 +18,7 @@ struct configured_list {
 	struct configured_found *list;
 	size_t count;
 	bool was_asked;
+	bool is_unknown; /* and need not be known */
 };
 
 /* Reads `configured TOOL` at @at of the line and asks. NULL: said. Borrowed from the policy. */

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/command_line_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
 

@@ -21,7 +21,7 @@ void policy_set_environment(struct policy *policy,
 const char *policy_preset_name(size_t index);
 const char *policy_preset_text(const char *name); /* NULL: there is none */
 
-/* `command` and `program` lines that count, once policy_finish() has run. Borrowed. */
+/* `command` and `program` lines that count. Borrowed; NULL until policy_finish() was content. */
 struct command_rules;
 struct command_world;
 struct command_verdict;
@@ -57,6 +57,10 @@ struct policy_rule_look {
 /* Rule @number, from 1 to policy_rule_count(), in the order of the files. @facts may be NULL. */
 void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
 		      struct policy_rule_look *ret);
+
+/* The same for `command` and `program` lines: @match says whether it counts. */
+size_t policy_command_count(const struct policy *policy);
+void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
 
 /* What @after decides differently from @before: hosts, ports and protocols that every pattern of
  * both treats alike, with one request as the example. Text is borrowed for the call. */

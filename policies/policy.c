@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "policies/command_line_impl.h"
 #include "policies/commands/commands.h"
 #include "policies/configured_line_impl.h"
 #include "policies/policy_impl.h"

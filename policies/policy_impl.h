@@ -5,17 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/addr.h"
+#include "policies/problems_impl.h"
 #include "policies/rule_impl.h"
 
-#define POLICY_SOURCES_MAX  256U
-#define POLICY_TOTAL_MAX    (1U << 30) /* bytes of all files together: offsets are 32 bits */
-#define POLICY_PROBLEMS_MAX 100U       /* shown; the rest are counted */
-#define POLICY_LINE_MAX     4096U
-#define POLICY_BECAUSE_MAX  400U
+#define POLICY_SOURCES_MAX 256U
+#define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
+#define POLICY_LINE_MAX    4096U
+#define POLICY_BECAUSE_MAX 400U
 
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
@@ -42,15 +41,6 @@ struct expectation {
 	uint32_t source, number, line, line_len, column;
 };
 
-/* A `command` or `program` line: checked when it is read, a rule when all is read and its layer is
- * known. */
-struct command_line {
-	uint32_t source, number, line, line_len; /* in the text of the source */
-	uint32_t rule;  /* as command_verdict.number; 0: it does not count */
-	uint8_t action; /* enum command_action */
-	bool is_program, is_unconfined;
-};
-
 enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
 
 struct setting {
@@ -60,13 +50,7 @@ struct setting {
 	uint8_t kind;
 };
 
-struct problems {
-	char *text;
-	size_t len, room;
-	size_t shown_len; /* of the text without its last line, the count */
-	size_t count;
-};
-
+struct command_line;
 struct command_rules;
 struct configured_environment;
 struct configured_list;
@@ -110,6 +94,7 @@ struct policy {
 	policy_trust_fn trust;
 	void *trust_arg;
 	const struct configured_environment *environment; /* borrowed while files are read */
+	bool is_text_only;                  /* what tools are configured to use is not looked up */
 	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
 					       none was asked */
 	struct problems problems, notes;
@@ -128,32 +113,6 @@ uint32_t rules_find_block(const struct policy *policy, const struct addr *addr, 
 bool rules_has_length(const struct policy *policy, uint8_t family, uint8_t bits);
 /* The key of @block as it stands in policy->names. */
 void rules_block_key(const struct addr *addr, uint8_t bits, char ret[PATTERN_BLOCK_KEY]);
-
-/* Where in a file something is wrong. @text may be NULL: no line to show. */
-struct spot {
-	const char *file; /* visible */
-	size_t number;    /* of the line, from 1; 0: the file as a whole */
-	const char *text;
-	size_t len;
-	size_t at; /* byte offset of the fault in @text */
-};
-/* Adds a problem in compiler form. @instead: what to write, or "" or NULL. */
-void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* The same, for what is right but must be known: it stops nothing. */
-void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Takes @text as one more source; returns its index. */
-uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
-			 const struct stat *status, enum policy_layer layer);
-
-/* The rules of all `command` and `program` lines that count. */
-void command_line_finish(struct policy *policy);
-/* How many of a source's do not. */
-size_t command_line_count_ignored(const struct policy *policy, uint32_t source);
-void command_line_check(struct policy *policy, const struct expectation *expect);
 
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "policies/policy_impl.h"
 #include "policies/words_impl.h"
@@ -50,6 +51,9 @@ void rule_line_read(struct line *line);
 void command_line_read(struct line *line);
 void command_line_read_expect(struct line *line, enum policy_action action);
 
+/* Takes @text as one more source; returns its index. */
+uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
+			 const struct stat *status, enum policy_layer layer);
 /* Opens, checks and reads the file of an `include` line. @name: relative; @word: where it stands.
  */
 void load_include(struct line *line, const char *name, const struct word *word);
