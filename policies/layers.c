@@ -120,11 +120,13 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 	bool may_loosen = layers_may_loosen(policy, source);
 
 	for (size_t i = 0; i < policy->rule_count && !may_loosen; i++) {
-		const struct rule *rule = &policy->rules[i];
-		bool is_of_it = rule->source == source ||
-				policy->sources[rule->source].parent == source + 1;
+		struct rule rule;
 
-		count += is_of_it && rule->action != RULE_DENY && rule->action != RULE_ASK;
+		rules_get_bare(policy, (uint32_t)i, &rule);
+		bool is_of_it =
+			rule.source == source || policy->sources[rule.source].parent == source + 1;
+
+		count += is_of_it && rule.action != RULE_DENY && rule.action != RULE_ASK;
 	}
 	count += command_line_count_ignored(policy, source);
 	for (size_t i = 0; i < policy->setting_count; i++) {
@@ -181,8 +183,8 @@ void layers_note(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->source_count; i++)
 		layers_note_source(policy, (uint32_t)i);
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		if (policy->rules[i].clause_kinds)
-			layers_note_rule(policy, &policy->rules[i]);
+	for (size_t i = 0; i < policy->wide_count; i++) {
+		if (policy->wides[i].clause_kinds)
+			layers_note_rule(policy, &policy->wides[i]);
 	}
 }

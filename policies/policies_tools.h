@@ -11,6 +11,10 @@ const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 
+/* The registrable domain of a canonical name (one label more than its public suffix), within it;
+ * NULL: it has none. */
+const char *policy_host_domain(const char *host);
+
 /* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
  * is how a policy begins: the statement is then an error. Its is_trusted is not used: the policy
  * asks policy_set_trust(). */

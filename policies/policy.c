@@ -5,7 +5,7 @@
 #include "policies/command_line_impl.h"
 #include "policies/commands/commands.h"
 #include "policies/configured_line_impl.h"
-#include "policies/policy_impl.h"
+#include "policies/index_impl.h"
 #include "policies/policies_tools.h"
 
 struct policy *policy_new(void)
@@ -17,8 +17,8 @@ struct policy *policy_new(void)
 	};
 	struct policy *policy = mem_new(sizeof(*policy));
 
-	policy->any_head = RULE_NONE;
 	policy->commands_read = command_rules_new();
+	policy->index.any_head = RULE_NONE;
 	(void)rules_add_name(policy, "", 0);
 	policy->ports =
 		rules_reserve(NULL, &policy->port_room, ARRAY_SIZE(first), sizeof(first[0]));
@@ -37,6 +37,7 @@ void policy_free(struct policy *policy)
 	}
 	free(policy->sources);
 	free(policy->rules);
+	free(policy->wides);
 	free(policy->exceptions);
 	free(policy->ports);
 	free(policy->names);
@@ -75,6 +76,7 @@ int policy_finish(struct policy *policy)
 	/* On rules that could not all be read, expectations would fail for the wrong reason. */
 	if (policy->problems.count > 0)
 		return -EINVAL;
+	index_build(policy);
 	command_line_finish(policy);
 	for (size_t i = 0; i < policy->expect_count; i++) {
 		if (policy->expects[i].is_command)
