@@ -54,7 +54,7 @@ static int resolve(const char *name, struct command_file *ret, void *arg)
 	return look_at(path, ret);
 }
 
-static bool is_below(const char *path, const char *folder)
+bool command_world_is_below(const char *path, const char *folder)
 {
 	auto_free char *top = realpath(folder, NULL);
 	size_t len = top ? strlen(top) : 0;
@@ -79,7 +79,7 @@ static bool may_write(const char *path, void *arg)
 	auto_free char *folder = realpath(full[0] ? full : "/", NULL);
 
 	for (char *const *at = places->writable; folder && at && *at; at++) {
-		if (is_below(folder, *at))
+		if (command_world_is_below(folder, *at))
 			return true;
 	}
 	return false;

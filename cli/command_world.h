@@ -11,4 +11,6 @@ struct command_world_places {
 	char *const *writable; /* folders; NULL-terminated; NULL: nothing may be written */
 };
 
+/* Is @path, as realpath(3) gives it, in @folder, or the folder itself? */
+bool command_world_is_below(const char *path, const char *folder);
 void command_world_init(struct command_world *ret, struct command_world_places *places);

@@ -49,7 +49,7 @@ static int refuse(const struct run_options *options, const char *why,
 }
 
 /* Whoever types a command at a terminal is the person who would be asked about it, and has answered
- * by typing it. docs/decisions/0063. */
+ * by typing it. docs/decisions/0061. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy)
 {

@@ -61,6 +61,9 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
 		     char *const *given, char ***ret_paths);
 
+/* May the command write what `configured` lines are made of? An exit status; says which. */
+int run_policy_check_reach(const struct run_options *options, const struct run_places *places,
+			   const struct policy *policy);
 /* May the command run, by the policy's rules for commands? An exit status; says why not. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy);

@@ -3,9 +3,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "policies/policies_tools.h"
 
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct policy **ret_policy)
@@ -68,4 +71,26 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 	}
 	*ret_paths = take(paths);
 	return CLI_OK;
+}
+
+int run_policy_check_reach(const struct run_options *options, const struct run_places *places,
+			   const struct policy *policy)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+	const char *file;
+
+	for (size_t i = 0; status == CLI_OK && (file = policy_configured_file(policy, i)); i++) {
+		for (char *const *folder = writable; *folder; folder++) {
+			if (!command_world_is_below(file, *folder))
+				continue;
+			auto_free char *shown = text_visible_dup(file);
+
+			return cli_fail(CLI_ERROR,
+					"%s says what the policy's `configured` stands for, and "
+					"the command may write it; nothing was run",
+					shown);
+		}
+	}
+	return status;
 }

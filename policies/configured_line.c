@@ -62,6 +62,23 @@ static bool configured_is_trusted(const char *path, const void *bytes, size_t le
 	       policy->trust(path, bytes, len, policy->trust_arg) == POLICY_TRUSTED_NOW;
 }
 
+static void configured_on_read(const char *path, void *arg)
+{
+	struct policy *policy = arg;
+	size_t count = policy->configured_file_count;
+
+	policy->configured_files =
+		mem_grow(policy->configured_files, count + 2, sizeof(*policy->configured_files));
+	policy->configured_files[count] = mem_strdup(path);
+	policy->configured_files[count + 1] = NULL;
+	policy->configured_file_count++;
+}
+
+const char *policy_configured_file(const struct policy *policy, size_t index)
+{
+	return index < policy->configured_file_count ? policy->configured_files[index] : NULL;
+}
+
 /* False: said. */
 static bool configured_read_tool(struct policy *policy, enum configured_tool tool,
 				 const struct spot *spot)
@@ -73,6 +90,7 @@ static bool configured_read_tool(struct policy *policy, enum configured_tool too
 	struct err why = { 0 };
 
 	environment.is_trusted = configured_is_trusted;
+	environment.was_read = configured_on_read;
 	environment.trust_arg = policy;
 	list->tool = configured_name(tool);
 	if (configured_read(tool, &environment, &hearer, &why) < 0) {

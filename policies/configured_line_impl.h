@@ -1,5 +1,5 @@
 /* configured_line: `configured TOOL` in the place of a destination: what the tool's own
- * configuration names becomes one rule each. docs/decisions/0061 says how they are shown. */
+ * configuration names becomes one rule each. docs/decisions/0063 says how they are shown. */
 #pragma once
 
 #include <stdbool.h>

@@ -16,11 +16,14 @@ int policy_destination_parse(const char *text, struct policy_destination *ret, s
 const char *policy_host_domain(const char *host);
 
 /* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
- * is how a policy begins: the statement is then an error. Its is_trusted is not used: the policy
- * asks policy_set_trust(). */
+ * is how a policy begins: the statement is then an error. Its is_trusted and was_read are not used:
+ * the policy asks policy_set_trust(). */
 struct configured_environment;
 void policy_set_environment(struct policy *policy,
 			    const struct configured_environment *environment);
+/* A file that said what a tool is configured to use, and where it really is; NULL behind the last.
+ * Whoever may write one may widen the policy. Borrowed. */
+const char *policy_configured_file(const struct policy *policy, size_t index);
 /* The presets' names, in order; NULL behind the last. Static. */
 const char *policy_preset_name(size_t index);
 const char *policy_preset_text(const char *name); /* NULL: there is none */

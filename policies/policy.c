@@ -49,6 +49,7 @@ void policy_free(struct policy *policy)
 	command_rules_free(policy->commands_read);
 	command_rules_free(policy->commands);
 	configured_line_free(policy->configured);
+	mem_free_list(policy->configured_files);
 	free(policy->problems.text);
 	free(policy->notes.text);
 	free(policy);

@@ -105,7 +105,9 @@ struct policy {
 	policy_trust_fn trust;
 	void *trust_arg;
 	const struct configured_environment *environment; /* borrowed while files are read */
-	bool is_text_only;                  /* what tools are configured to use is not looked up */
+	bool is_text_only;       /* what tools are configured to use is not looked up */
+	char **configured_files; /* that said so; NULL-terminated; NULL: none */
+	size_t configured_file_count;
 	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
 					       none was asked */
 	struct problems problems, notes;

@@ -49,6 +49,9 @@ struct configured_environment {
 	/* Are these bytes of a file within @cwd trusted as they are? @path: where it really is.
 	 * NULL: none is. */
 	bool (*is_trusted)(const char *path, const void *bytes, size_t len, void *trust_arg);
+	/* Told of every file that was read and not judged by @is_trusted: where it really is. NULL:
+	 * nobody. */
+	void (*was_read)(const char *path, void *trust_arg);
 	void *trust_arg;
 };
 

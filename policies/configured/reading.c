@@ -90,8 +90,12 @@ static int reading_from_callback(const struct configured_environment *env, const
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (env->is_project_trusted || !env->cwd || !source_is_below(path, env->cwd) ||
-	    (env->is_trusted && env->is_trusted(path, *ret_text, *ret_len, env->trust_arg)))
+	if (env->is_project_trusted || !env->cwd || !source_is_below(path, env->cwd)) {
+		if (env->was_read)
+			env->was_read(path, env->trust_arg);
+		return 1;
+	}
+	if (env->is_trusted && env->is_trusted(path, *ret_text, *ret_len, env->trust_arg))
 		return 1;
 	return SOURCE_WITHIN;
 }

@@ -83,11 +83,14 @@ int source_read(const struct configured_environment *env, const char *path, char
 
 	if (r == 0)
 		r = fd_read_all(fd, CONFIGURED_FILE_MAX_BYTES, &text, ret_len, why);
+	/* Nobody can have trusted it: the command must not break the policy with it either. */
 	if (r < 0)
-		return r;
+		return is_ours ? r : SOURCE_WITHIN;
 	/* By the bytes that were read: the file may be another by now. */
 	if (!is_ours && !env->is_trusted(place, text, *ret_len, env->trust_arg))
 		return SOURCE_WITHIN;
+	if (is_ours && env->was_read)
+		env->was_read(place, env->trust_arg);
 	*ret_text = take(text);
 	return 1;
 }

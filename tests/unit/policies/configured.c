@@ -208,6 +208,7 @@ START_TEST(trust_is_by_the_bytes)
 		ck_assert_int_eq(load(policy, &machine, "allow configured git", POLICY_USER), 0);
 		policies_test_decide(policy, "git.test", &verdict);
 		ck_assert_int_eq(verdict.action, is_trusted ? POLICY_ALLOW : POLICY_DENY);
+		ck_assert_ptr_null(policy_configured_file(policy, 0));
 		if (!is_trusted)
 			ck_assert_ptr_nonnull(strstr(policy_notes(policy), "nobody trusts it"));
 		policy_free(policy);
@@ -225,6 +226,8 @@ START_TEST(only_by_the_managed_layer)
 		load(policy, &machine, "only configured npm b.test\nallow *", POLICY_MANAGED), 0);
 	policies_test_decide(policy, "npm.test", &verdict);
 	ck_assert_int_eq(verdict.action, POLICY_ALLOW);
+	ck_assert_str_eq(policy_configured_file(policy, 0), "/home/ana/.npmrc");
+	ck_assert_ptr_null(policy_configured_file(policy, 1));
 	policies_test_decide(policy, "b.test", &verdict);
 	ck_assert_int_eq(verdict.action, POLICY_ALLOW);
 	policies_test_decide(policy, "c.test", &verdict);
