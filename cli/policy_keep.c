@@ -154,6 +154,10 @@ static int list_print(const struct list *list, const struct policy *policy)
 		policy_command_look(policy, i, &look);
 		r |= list_one(list, &look, array);
 	}
+	struct policy_rule_look look;
+
+	for (size_t i = 0; !list->is_answers && policy_later_look(policy, i, &look); i++)
+		r |= list_one(list, &look, array);
 	if (list->is_json)
 		r |= json_dumpf(array, stdout, JSON_INDENT(2)) < 0 || putchar('\n') == EOF;
 	json_decref(array);

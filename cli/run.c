@@ -346,8 +346,6 @@ static int prepare(struct run *run)
 	if (status == CLI_OK)
 		status = run_policy_load(&run->options, &run->places, &run->policy);
 	if (status == CLI_OK)
-		status = run_policy_check_reach(&run->options, &run->places, run->policy);
-	if (status == CLI_OK)
 		status = run_commands_check(&run->options, &run->places, run->policy);
 	return status;
 }

@@ -134,7 +134,8 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 
 		count +=
 			setting->source == source && !layers_may_set(policy, source) &&
-			(setting->kind == SETTING_WRITE || setting->kind == SETTING_PROMPT_TIMEOUT);
+			(setting->kind == SETTING_WRITE ||
+			 setting->kind == SETTING_PROMPT_TIMEOUT || setting->kind == SETTING_LATER);
 	}
 	return count;
 }
@@ -154,8 +155,8 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write, prompt-timeout and unconfined are not a "
-					"project's to say");
+				      : ": write, prompt-timeout, unconfined, secret, "
+					"socket and read are not a project's to say");
 }
 
 static void layers_note_rule(struct policy *policy, const struct rule *rule)

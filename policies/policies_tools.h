@@ -69,6 +69,10 @@ void policy_rule_look(const struct policy *policy, size_t number, const struct p
 size_t policy_command_count(const struct policy *policy);
 void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
 
+/* Statement @index of those that nothing enforces yet; false behind the last. @ret: @match says
+ * whether it counts; if so, nothing may be run by this policy. */
+bool policy_later_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
+
 /* What @after decides differently from @before: hosts, ports and protocols that every pattern of
  * both treats alike, with one request as the example. Text is borrowed for the call. */
 struct policy_change {

@@ -7,6 +7,7 @@
 #include "policies/configured_line_impl.h"
 #include "policies/index_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/reader_impl.h"
 
 struct policy *policy_new(void)
 {
@@ -86,6 +87,7 @@ int policy_finish(struct policy *policy)
 			policy_check_expectation(policy, &policy->expects[i]);
 	}
 	layers_note(policy);
+	later_line_note(policy);
 	return policy->problems.count > 0 ? -EINVAL : 0;
 }
 

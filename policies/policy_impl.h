@@ -41,7 +41,13 @@ struct expectation {
 	uint32_t source, number, line, line_len, column;
 };
 
-enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
+enum setting_kind {
+	SETTING_APPROVALS,
+	SETTING_PROMPT_TIMEOUT,
+	SETTING_WRITE,
+	SETTING_HIDE,
+	SETTING_LATER
+};
 
 struct setting {
 	int64_t value; /* milliseconds; approvals: 1 is never */

@@ -186,12 +186,18 @@ static const struct {
 	{ "prompt-timeout", settings_read_timeout },
 	{ "command", command_line_read },
 	{ "program", command_line_read },
+	{ "secret", later_line_read },
+	{ "socket", later_line_read },
+	{ "read", later_line_read },
 };
 
 /* Part of the language, not of this version. Never skipped: a rule that is not enforced must not
  * look as if it were. */
 static const char *const reader_later[] = {
-	"secret", "read", "socket", "approver", "audit", "inspect", "no-inspect",
+	"approver",
+	"audit",
+	"inspect",
+	"no-inspect",
 };
 
 static void reader_unknown(struct line *line)

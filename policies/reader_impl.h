@@ -47,6 +47,11 @@ void settings_read_timeout(struct line *line);
 void settings_read_paths(struct line *line);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
+/* What is kept but not enforced: `secret`, `socket`, `read`; notes about them when all is read. */
+void later_line_read(struct line *line);
+void later_line_note(struct policy *policy);
+/* Are all words behind the first one path each? Said with @advice. */
+bool settings_check_paths(struct line *line, const char *advice);
 /* `command ...`, `program ...`; the tail of `expect ACTION command ...` */
 void command_line_read(struct line *line);
 void command_line_read_expect(struct line *line, enum policy_action action);

@@ -168,8 +168,8 @@ START_TEST(what_does_not_count_is_said)
 						   "file do not count until it is trusted"),
 		      "%s", policy_notes(policy));
 	ck_assert_msg(strstr(policy_notes(policy), "<trusted>: warning: 1 line of this project's "
-						   "file does not count: write, prompt-timeout "
-						   "and unconfined are not a project's to say"),
+						   "file does not count: write, prompt-timeout, "
+						   "unconfined, secret, socket and read are not"),
 		      "%s", policy_notes(policy));
 	ck_assert_uint_eq(policy_command_count(policy), 4);
 	policy_command_look(policy, 2, &look);
@@ -182,6 +182,36 @@ START_TEST(what_does_not_count_is_said)
 }
 END_TEST
 
+/* Kept and shown: whoever runs something asks, and a project's do not count. */
+START_TEST(what_nothing_enforces)
+{
+	struct policy *policy = policy_new();
+	struct policy_rule_look look;
+
+	load(policy, "<user>",
+	     "secret TOKEN for api.test header authorization bearer # c\n"
+	     "socket $SSH_AUTH_SOCK filter ssh-agent key \"SHA256:abc\"\nread ~/src /opt",
+	     POLICY_USER);
+	load(policy, "<project>", "  socket /run/x", POLICY_TRUSTED);
+	ck_assert_msg(policy_finish(policy) == 0, "%s", policy_errors(policy));
+	ck_assert(policy_later_look(policy, 0, &look));
+	ck_assert_str_eq(look.rule,
+			 "<user>:1: secret TOKEN for api.test header authorization bearer # c");
+	ck_assert_str_eq(look.word, "secret");
+	ck_assert_int_eq(look.match, POLICY_MATCH_NOT_ENFORCED);
+	ck_assert(policy_later_look(policy, 2, &look));
+	ck_assert_str_eq(look.word, "read");
+	ck_assert(policy_later_look(policy, 3, &look));
+	ck_assert_str_eq(look.rule, "<project>:1: socket /run/x");
+	ck_assert_int_eq(look.match, POLICY_MATCH_UNTRUSTED);
+	ck_assert(!policy_later_look(policy, 4, &look));
+	ck_assert_ptr_nonnull(strstr(policy_notes(policy),
+				     "<user>:2:1: warning: socket: not enforced by this version"));
+	ck_assert_ptr_null(strstr(policy_notes(policy), "<project>:1"));
+	policy_free(policy);
+}
+END_TEST
+
 TCase *commands_cases(void)
 {
 	TCase *cases = tcase_create("commands");
@@ -190,5 +220,6 @@ TCase *commands_cases(void)
 	tcase_add_test(cases, nothing_before_all_is_read);
 	tcase_add_loop_test(cases, expectation_of_a_command, 0, ARRAY_SIZE(expected));
 	tcase_add_test(cases, what_does_not_count_is_said);
+	tcase_add_test(cases, what_nothing_enforces);
 	return cases;
 }
