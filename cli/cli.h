@@ -20,6 +20,7 @@ enum cli_exit {
 int cli_run(int argc, char **argv);
 int cli_policy(int argc, char **argv);
 /* Steps of `policy`, called by its table. */
+int cli_policy_check(int argc, char **argv);
 int cli_policy_diff(int argc, char **argv);
 int cli_policy_fmt(int argc, char **argv);
 int cli_policy_import(int argc, char **argv);

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/policy_command.h"
-#include "cli/policy_environment.h"
 #include "cli/policy_keep.h"
 #include "cli/policy_layers.h"
 #include "cli/policy_matches.h"
@@ -41,15 +40,6 @@ static const char help[] =
 	"\n"
 	"`sallyport policy STEP --help` says more;\n"
 	"the language is sallyport-policy(5).\n";
-
-static const char help_check[] =
-	"usage: sallyport policy check [--managed] FILE...\n"
-	"\n"
-	"Reads each FILE by itself, with what it includes, and checks its `expect` lines.\n"
-	"With --managed as a file of the managed layer, which may say `only`.\n"
-	"Errors go to stderr in compiler form. Exit status: 0 all is well, 3 something is not.\n"
-	"\n"
-	"  sallyport policy check ~/.config/sallyport/policy\n";
 
 static const char help_explain[] =
 	"usage: sallyport policy explain [options] DESTINATION\n"
@@ -92,51 +82,6 @@ static void settle_default(struct policy *policy)
 
 	if (!policy_get_default(policy, &ignored))
 		policy_set_default(policy, POLICY_ASK);
-}
-
-static bool check_file(const char *path, enum policy_layer layer)
-{
-	struct policy *policy = policy_new();
-	auto_free char *shown = text_visible_dup(path);
-	bool is_good = policy_environment_load(policy, path, layer) == 0;
-
-	settle_default(policy);
-	is_good = is_good && policy_finish(policy) == 0;
-	if (is_good)
-		(void)printf("%s: ok (%zu rule%s)\n", shown, policy_rule_count(policy),
-			     policy_rule_count(policy) == 1 ? "" : "s");
-	(void)fputs(is_good ? policy_notes(policy) : policy_errors(policy), stderr);
-	policy_free(policy);
-	return is_good;
-}
-
-static int run_check(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "managed", no_argument, NULL, OPT_MANAGED },
-		{ 0 },
-	};
-	enum policy_layer layer = POLICY_COMMAND_LINE;
-	bool is_good = true;
-
-	optind = 0; /* argv[0] is "check" */
-	for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
-		if (option == OPT_MANAGED) {
-			layer = POLICY_MANAGED;
-			continue;
-		}
-		if (option != OPT_HELP && option != 'h')
-			return cli_usage_error("policy check", CLI_ERROR, "no such option: %s",
-					       argv[optind - 1]);
-		(void)fputs(help_check, stdout);
-		return CLI_OK;
-	}
-	if (optind == argc)
-		return cli_usage_error("policy check", CLI_ERROR, "which file?");
-	for (int i = optind; i < argc; i++)
-		is_good &= check_file(argv[i], layer);
-	return is_good ? CLI_OK : CLI_ERROR;
 }
 
 static bool parse_action(const char *text, enum policy_action *ret)
@@ -411,7 +356,7 @@ int cli_policy(int argc, char **argv)
 	}
 
 	if (strcmp(word, "check") == 0)
-		return run_check(argc - 1, argv + 1);
+		return cli_policy_check(argc - 1, argv + 1);
 	if (strcmp(word, "explain") == 0)
 		return run_explain(argc - 1, argv + 1);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
