@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "policies/policies_tools.h"
 
 #define DIFF_SHOWN_MAX 200
@@ -36,7 +37,7 @@ struct diff {
 static void diff_load(struct diff *diff, size_t side, const char *path)
 {
 	diff->files[side]++;
-	diff->is_bad |= policy_load(diff->sides[side], path) < 0;
+	diff->is_bad |= policy_environment_load(diff->sides[side], path, POLICY_COMMAND_LINE) < 0;
 }
 
 static int diff_option(struct diff *diff, int option, const char *word)

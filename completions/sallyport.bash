@@ -40,7 +40,7 @@ _sallyport() {
         2:approve) words='list watch allow deny abort --help' ;;
         2:audit) words='verify --help' ;;
         *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
-        *:policy) words='--policy --json --answers --no-user --managed --check --a --b' ;;
+        *:policy) words='--policy --json --answers --presets --no-user --managed --configuration --check --a --b' ;;
         *:approve)
             words='--json --scope'
             case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac

@@ -31,6 +31,8 @@ complete -c sallyport -n '__fish_seen_subcommand_from policy' -a 'check explain 
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l policy -rF
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l json
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l answers -d 'kept answers only'
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -l presets -d 'policies of the program'
+complete -c sallyport -n '__fish_seen_subcommand_from policy' -l configuration -d 'trust a configuration of a tool'
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l no-user -d 'without the user'
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l managed -d 'the managed layer'
 complete -c sallyport -n '__fish_seen_subcommand_from check trust; and __fish_seen_subcommand_from policy' -F

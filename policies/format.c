@@ -120,6 +120,8 @@ char *policy_format(const char *text, size_t len, size_t *ret_len)
 static int format_check(const char *path, const char *text, size_t len, struct err *why)
 {
 	struct policy *policy = policy_new();
+
+	policy->is_text_only = true;
 	int r = memchr(text, '\0', len) ? -EINVAL : policy_load(policy, path);
 
 	if (r < 0)

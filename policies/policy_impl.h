@@ -25,6 +25,9 @@ struct source {
 	ino_t inode;
 	uint32_t at;  /* of @text, in the text of an image */
 	bool is_open; /* being read: an include of it is a cycle */
+	bool is_preset;
+	uint32_t parent; /* index + 1 of the source that holds the `configured` line this is made
+			    of; 0: none */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
 	bool has_default;
@@ -34,11 +37,18 @@ struct source {
 /* An `expect` line, checked once all is read. */
 struct expectation {
 	struct policy_destination dst;
-	uint8_t action; /* enum policy_action */
+	uint8_t action;  /* enum policy_action */
+	bool is_command; /* the words behind `command` on the line, instead of @dst */
 	uint32_t source, number, line, line_len, column;
 };
 
-enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
+enum setting_kind {
+	SETTING_APPROVALS,
+	SETTING_PROMPT_TIMEOUT,
+	SETTING_WRITE,
+	SETTING_HIDE,
+	SETTING_LATER
+};
 
 struct setting {
 	int64_t value; /* milliseconds; approvals: 1 is never */
@@ -52,6 +62,10 @@ struct setting {
 struct index_slot {
 	uint32_t held, text;
 };
+struct command_line;
+struct command_rules;
+struct configured_environment;
+struct configured_list;
 
 /* What index_build() finds out, beside the slots. */
 struct index {
@@ -102,8 +116,19 @@ struct policy {
 	bool has_set_default;
 	enum policy_action set_default;
 	int64_t start;
+	struct command_line *command_lines;
+	size_t command_count, command_room;
+	struct command_rules *commands_read; /* every line, for what is wrong with it */
+	struct command_rules *commands;      /* those that count; NULL until all is read */
+
 	policy_trust_fn trust;
 	void *trust_arg;
+	const struct configured_environment *environment; /* borrowed while files are read */
+	bool is_text_only;       /* what tools are configured to use is not looked up */
+	char **configured_files; /* that said so; NULL-terminated; NULL: none */
+	size_t configured_file_count;
+	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
+					       none was asked */
 	struct problems problems, notes;
 };
 

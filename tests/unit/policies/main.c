@@ -20,6 +20,8 @@ int main(void)
 	suite_add_tcase(suite, diff_cases());
 	suite_add_tcase(suite, format_cases());
 	suite_add_tcase(suite, image_cases());
+	suite_add_tcase(suite, commands_cases());
+	suite_add_tcase(suite, configured_cases());
 
 	SRunner *runner = srunner_create(suite);
 
