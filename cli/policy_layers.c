@@ -173,6 +173,30 @@ char **policy_layers_projects(const char *cwd)
 	return list;
 }
 
+char **policy_layers_places(const struct policy_layers *layers)
+{
+	size_t root = layers->cwd ? root_len(layers->cwd) : 0, given = 0, count = 0;
+
+	while (layers->arguments && layers->arguments[given])
+		given++;
+	char **list =
+		mem_new_array(given + (layers->cwd ? strlen(layers->cwd) : 0) + 4, sizeof(*list));
+
+	list[count++] = mem_strdup(layers->managed ? layers->managed : POLICY_LAYERS_MANAGED);
+	if (layers->user)
+		list[count++] = mem_strdup(layers->user);
+	if (layers->state)
+		list[count++] = mem_printf("%s/" TRUST_NAME, layers->state);
+	for (size_t i = 0; i < given; i++)
+		list[count++] = mem_strdup(layers->arguments[i]);
+	for (size_t len = layers->cwd ? strlen(layers->cwd) : 0; len >= root && len > 0;) {
+		list[count++] = mem_printf("%.*s/%s", (int)len, layers->cwd, PROJECT_FILE);
+		while (len > 0 && layers->cwd[--len] != '/')
+			;
+	}
+	return list;
+}
+
 bool policy_layers_load(struct policy *policy, const struct policy_layers *layers)
 {
 	const char *managed = layers->managed ? layers->managed : POLICY_LAYERS_MANAGED;
@@ -180,7 +204,7 @@ bool policy_layers_load(struct policy *policy, const struct policy_layers *layer
 	auto_free char *store = load_store(layers->state);
 	bool is_good = policy_load_folder(policy, managed, POLICY_MANAGED) == 0;
 
-	policy_set_start(policy, time(NULL));
+	policy_set_start(policy, layers->start ? layers->start : time(NULL));
 	policy_set_trust(policy, is_trusted, store);
 	if (layers->user && access(layers->user, F_OK) == 0)
 		is_good &= policy_load_layer(policy, layers->user, POLICY_USER) == 0;

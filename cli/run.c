@@ -32,7 +32,10 @@ struct run {
 	struct run_options options;
 	char id[RUN_ID_BYTES * 2 + 1];
 	struct run_places places;
+	struct run_sources sources;
+	struct run_loaded loaded;
 	struct policy *policy;
+	struct run_reload *reload;
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
@@ -254,6 +257,21 @@ static int start_exec(struct run *run, char **ret_plan)
 	return CLI_OK;
 }
 
+/* After the fork, too: the worker has no use for it. */
+static void watch_policy(struct run *run)
+{
+	struct run_reload_config config = {
+		.loop = run->loop,
+		.gateway = run->gateway,
+		.sources = &run->sources,
+		.policy = &run->policy,
+		.loaded = &run->loaded,
+		.has_prompt_timeout = run->options.has_prompt_timeout,
+	};
+
+	run->reload = run_reload_new(&config);
+}
+
 static void watch_signals(struct run *run)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++) {
@@ -287,6 +305,7 @@ static void run_done(struct run *run)
 	kill_worker(run);
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
+	run_reload_free(run->reload);
 	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
 	exec_free(run->exec);
 	reap_worker(run);
@@ -294,6 +313,8 @@ static void run_done(struct run *run)
 	fd_close(run->worker_socket);
 	fd_close(run->tty);
 	policy_free(run->policy);
+	run_loaded_done(&run->loaded);
+	run_sources_done(&run->sources);
 	run_places_free(&run->places);
 	run_options_free(&run->options);
 }
@@ -344,7 +365,8 @@ static int prepare(struct run *run)
 				      : run_places_find(&run->places, run->options.audit);
 
 	if (status == CLI_OK)
-		status = run_policy_load(&run->options, &run->places, &run->policy);
+		status = run_policy_load(&run->options, &run->places, &run->sources, &run->loaded);
+	run->policy = take(run->loaded.policy);
 	return status;
 }
 
@@ -371,6 +393,7 @@ static int perform(struct run *run)
 		status = start_worker(run);
 	if (status != CLI_OK)
 		return status;
+	watch_policy(run);
 	watch_signals(run); /* after the fork: the worker must not inherit handlers that write to
 			       our pipe */
 	if (loop_run(run->loop) < 0 || !run->has_result)
