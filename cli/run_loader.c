@@ -30,33 +30,42 @@ static char *own(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
+static char **own_list(char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	char **ours = mem_new_array(count + 1, sizeof(*ours));
+
+	for (size_t i = 0; i < count; i++)
+		ours[i] = mem_strdup(list[i]);
+	return ours;
+}
+
 void run_sources_copy(struct run_sources *ours, const struct run_sources *sources)
 {
 	const struct policy_layers *layers = &sources->layers;
-	size_t count = 0;
 
-	while (layers->arguments && layers->arguments[count])
-		count++;
-	char **arguments = mem_new_array(count + 1, sizeof(*arguments));
-
-	for (size_t i = 0; i < count; i++)
-		arguments[i] = mem_strdup(layers->arguments[i]);
 	*ours = *sources;
 	ours->layers.managed = own(layers->managed);
 	ours->layers.user = own(layers->user);
 	ours->layers.cwd = own(layers->cwd);
 	ours->layers.state = own(layers->state);
-	ours->layers.arguments = arguments;
+	ours->layers.arguments = own_list(layers->arguments);
+	ours->layers.projects = own_list(layers->projects);
 }
 
+/* run_sources_copy() made them. */
 void run_sources_done(struct run_sources *ours)
 {
 	const char *texts[] = { ours->layers.managed, ours->layers.user, ours->layers.cwd,
 				ours->layers.state };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		free((char *)(uintptr_t)texts[i]); /* run_sources_copy() made them */
+		free((char *)(uintptr_t)texts[i]);
 	mem_free_list((char **)(uintptr_t)ours->layers.arguments);
+	mem_free_list((char **)(uintptr_t)ours->layers.projects);
 	*ours = (struct run_sources){ 0 };
 }
 
@@ -70,7 +79,7 @@ static void on_file(const char *path, enum policy_layer layer, const void *bytes
 	loaded->files = mem_grow(loaded->files, loaded->file_count + 1, sizeof(*loaded->files));
 	struct run_file *file = &loaded->files[loaded->file_count++];
 
-	*file = (struct run_file){ .path = mem_strdup(path) };
+	*file = (struct run_file){ .path = mem_strdup(path), .layer = layer };
 	(void)digest_text(by, strlen(by) + 1, bytes, len, file->digest);
 }
 

@@ -10,10 +10,13 @@
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct run_sources *ret_sources, struct run_loaded *ret_loaded)
 {
+	/* A project's file that comes later may be the command's. */
+	auto_free_list char **projects = policy_layers_projects(places->cwd);
 	const struct run_sources sources = {
 		.layers = {
 			.user = places->answers_path,
 			.cwd = places->cwd,
+			.projects = projects,
 			.state = places->state_dir,
 			.arguments = options->policies,
 			.start = time(NULL), /* also for what is read later: it must not begin anew */

@@ -117,9 +117,9 @@ static void say_errors(const char *errors)
 	say("...\n", 4);
 }
 
-static void reload_fail(struct run_reload *reload, const struct run_loaded *loaded)
+static void reload_fail(struct run_reload *reload, const struct run_loaded *loaded,
+			const char *errors)
 {
-	const char *errors = policy_errors(loaded->policy);
 	char digest[DIGEST_TEXT_MAX] = "", files[FILES_TEXT_MAX];
 
 	(void)digest_text(loaded->digest, strlen(loaded->digest), errors, strlen(errors), digest);
@@ -134,6 +134,37 @@ static void reload_fail(struct run_reload *reload, const struct run_loaded *load
 			       .digest = loaded->digest,
 			       .errors = errors,
 		       });
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+	auto_free char *real = realpath(folder, NULL);
+	size_t len = real ? strlen(real) : 0;
+
+	return real && strncmp(path, real, len) == 0 && (path[len] == '/' || len == 1);
+}
+
+/* What the command may have written does not widen what it may do: a project's file only narrows,
+ * or has the digest that is trusted; of any other that lies where the command may write, a change
+ * counts from the next run on. (The file itself is covered there, until it is replaced from
+ * outside.) Returned owned; NULL: there is none. */
+static char *find_doubtful(const struct run_reload *reload, const struct run_loaded *loaded)
+{
+	for (size_t i = 0; i < loaded->file_count; i++) {
+		const struct run_file *file = &loaded->files[i];
+		const struct run_file *same = find_file(reload->config.loaded, file);
+
+		if (file->layer == POLICY_PROJECT || file->layer == POLICY_TRUSTED ||
+		    (same && strcmp(same->digest, file->digest) == 0))
+			continue;
+		for (char *const *folder = reload->config.writable; *folder; folder++) {
+			if (is_within(file->path, *folder))
+				return mem_printf("%s: error: it lies where the command may write: "
+						  "a change counts from the next run on\n",
+						  file->path);
+		}
+	}
+	return NULL;
 }
 
 /* Takes what is in @loaded. */
@@ -164,10 +195,14 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 	bool is_same = !reload->has_failed && loaded->digest[0] != '\0' &&
 		       strcmp(loaded->digest, reload->config.loaded->digest) == 0;
 
+	auto_free char *doubt = find_doubtful(reload, loaded);
+
 	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);
 	if (!loaded->is_good)
-		reload_fail(reload, loaded);
+		reload_fail(reload, loaded, policy_errors(loaded->policy));
+	else if (doubt)
+		reload_fail(reload, loaded, doubt);
 	else if (!is_same)
 		reload_replace(reload, loaded);
 	run_loaded_done(loaded);

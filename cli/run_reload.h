@@ -21,7 +21,8 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 void run_sources_done(struct run_sources *ours);
 
 struct run_file {
-	char *path;                   /* absolute, or "" */
+	char *path; /* absolute, or "" */
+	enum policy_layer layer;
 	char digest[DIGEST_TEXT_MAX]; /* of by whom it counts, and its bytes */
 };
 /* A policy as it was read. All owned. */
@@ -52,6 +53,7 @@ struct run_reload_config {
 	const struct run_sources *sources;
 	struct policy **policy;    /* in force; replaced, and the one before freed */
 	struct run_loaded *loaded; /* how that one was read; its policy was taken */
+	char *const *writable;     /* what the command may write; NULL-terminated */
 	bool has_prompt_timeout;   /* by option: the file's does not count */
 };
 /* Returned owned. */
