@@ -328,7 +328,7 @@ static void run_done(struct run *run)
 	fd_close(run->worker_socket);
 	fd_close(run->tty);
 	policy_free(run->policy);
-	run_loaded_done(&run->loaded);
+	run_sources_forget(&run->loaded);
 	mem_free_list(run->writable);
 	run_sources_done(&run->sources);
 	run_places_free(&run->places);

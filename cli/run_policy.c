@@ -27,7 +27,7 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	int64_t timeout_ms;
 
 	run_sources_copy(ret_sources, &sources);
-	run_loaded_read(ret_loaded, ret_sources);
+	run_sources_read(ret_loaded, ret_sources);
 	if (!ret_loaded->is_good) {
 		(void)fputs(policy_errors(ret_loaded->policy), stderr);
 		return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");

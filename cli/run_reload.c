@@ -183,7 +183,7 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 	gateway_reload(reload->config.gateway, &change);
 	policy_free(*reload->config.policy);
 	*reload->config.policy = policy;
-	run_loaded_done(reload->config.loaded);
+	run_sources_forget(reload->config.loaded);
 	*reload->config.loaded = *loaded;
 	*loaded = (struct run_loaded){ 0 };
 	reload->has_failed = false;
@@ -205,7 +205,7 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 		reload_fail(reload, loaded, doubt);
 	else if (!is_same)
 		reload_replace(reload, loaded);
-	run_loaded_done(loaded);
+	run_sources_forget(loaded);
 	free(loaded);
 	if (reload->has_changed)
 		reload_begin(reload);

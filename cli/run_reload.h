@@ -35,11 +35,11 @@ struct run_loaded {
 	int64_t since_us;             /* when the reading began */
 };
 /* Reads everything; policy_errors() and policy_notes() say what is to be said. Blocks. */
-void run_loaded_read(struct run_loaded *ret, const struct run_sources *sources);
-void run_loaded_done(struct run_loaded *loaded); /* also zeroed */
+void run_sources_read(struct run_loaded *ret, const struct run_sources *sources);
+void run_sources_forget(struct run_loaded *loaded); /* also zeroed */
 
-/* Reads in a thread of its own; @done takes @loaded (freed by run_loaded_done() and free()), once,
- * from the loop. NULL: there is no thread to be had. */
+/* Reads in a thread of its own; @done takes @loaded (freed by run_sources_forget() and free()),
+ * once, from the loop. NULL: there is no thread to be had. */
 struct run_loader;
 typedef void (*run_loader_fn)(struct run_loaded *loaded, void *arg);
 struct run_loader *run_loader_start(struct loop *loop, const struct run_sources *sources,
