@@ -11,6 +11,7 @@
 
 struct err;
 struct policy;
+struct policy_request; /* policies_request.h */
 
 #define POLICY_HOST_MAX  254 /* 253 octets (RFC 1035 §2.3.4) and NUL */
 #define POLICY_TEXT_MAX  512
@@ -47,24 +48,23 @@ struct policy_destination {
 	uint16_t port;
 };
 
-/* What is known of a request before the decision. @dst.protocol is the protocol of the approval
- * key: what the port implies (80 http, 443 https, else tcp), so that all ways in share one
- * question. @carries is the narrowest promise the request can keep (an absolute-form request on
- * port 8000 carries http though its key is tcp). */
+/* What is known before the decision. @dst.protocol is that of the approval key: what the port
+ * implies (80 http, 443 https, else tcp), so that all ways in share one question. @carries is the
+ * narrowest promise the request can keep (absolute-form on port 8000 carries http). */
 struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
 	enum policy_way way;
 	uint64_t exec; /* 0: none */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
+	const struct policy_request *request; /* borrowed; NULL: not known */
 };
 
 struct policy_verdict {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise; /* what the bytes are held to when allowed */
-	bool may_private; /* a rule names the address or says private, or @dst is a literal a person
-			     allowed */
+	bool may_private; /* a rule says so, or names the address; or a person allowed a literal */
 	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
 	char by[64];     /* who answered and how ("ana on tty"), or "" */

@@ -38,6 +38,11 @@ const struct command_rules *policy_commands(const struct policy *policy);
 enum policy_action policy_decide_command(const struct policy *policy,
 					 const struct command_world *world, const char *const *argv,
 					 struct command_verdict *ret, enum policy_layer *ret_layer);
+/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
+ * it counts, and its bytes. For those who watch files, and compare them. */
+typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
+				  size_t len, void *arg);
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */

@@ -9,6 +9,7 @@
 
 #include "base/addr.h"
 #include "policies/problems_impl.h"
+#include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
 
 #define POLICY_SOURCES_MAX 256U
@@ -129,6 +130,8 @@ struct policy {
 	size_t configured_file_count;
 	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
 					       none was asked */
+	policy_witness_fn witness;
+	void *witness_arg;
 	struct problems problems, notes;
 };
 

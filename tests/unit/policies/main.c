@@ -22,6 +22,7 @@ int main(void)
 	suite_add_tcase(suite, image_cases());
 	suite_add_tcase(suite, commands_cases());
 	suite_add_tcase(suite, configured_cases());
+	suite_add_tcase(suite, request_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -21,6 +21,7 @@ TCase *format_cases(void);
 TCase *image_cases(void);
 TCase *commands_cases(void);
 TCase *configured_cases(void);
+TCase *request_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
