@@ -24,6 +24,7 @@ static const char help[] =
 	"       sallyport policy diff A B\n"
 	"       sallyport policy fmt [--check] FILE...\n"
 	"       sallyport policy import FORMAT FILE\n"
+	"       sallyport policy export [--lossy] FORMAT FILE...\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
 	"explain  what would be decided about a destination, by which rule, and what to do next\n"
@@ -34,6 +35,7 @@ static const char help[] =
 	"diff     what one policy decides differently from another, everywhere\n"
 	"fmt      lay files out as everybody does\n"
 	"import   write down in this language what others wrote in theirs\n"
+	"export   the way back, into their languages\n"
 	"\n"
 	"`sallyport policy STEP --help` says more;\n"
 	"the language is sallyport-policy(5).\n";
@@ -352,6 +354,7 @@ static const struct {
 	{ "diff", cli_policy_diff },
 	{ "fmt", cli_policy_fmt },
 	{ "import", cli_policy_import },
+	{ "export", cli_policy_export },
 };
 
 int cli_policy(int argc, char **argv)

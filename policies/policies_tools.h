@@ -66,3 +66,9 @@ int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, 
 int policy_import(const char *format, const char *name, const char *text, size_t len,
 		  char **ret_text, char **ret_losses, struct err *why);
 const char *policy_import_format(size_t number); /* NULL behind the last */
+/* The way back, into the same formats: allows nothing that @policy, loaded and finished, does not
+ * allow; what cannot be said is left out of what is allowed, and listed. @may_widen: a host may
+ * stand for all its ports and any bytes, and a denial may be missing: listed as "wider". -EBADMSG:
+ * a denial cannot be said; -E2BIG: too much to prove. */
+int policy_export(const char *format, const struct policy *policy, bool may_widen, char **ret_text,
+		  char **ret_losses, struct err *why);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policies/policies_tools.h"
+#include "tests/unit/exchange/exchange_test.h"
 
 /* @want: the lines that are no comments, behind "version 1"; NULL: refused, and @words are in the
  * message. @words: in the list of what is lost. */
@@ -108,7 +109,7 @@ static const struct {
 	  "second list" },
 };
 
-static char *rules_of(const char *text)
+char *exchange_test_rules(const char *text)
 {
 	char *out = mem_new(strlen(text) + 1);
 
@@ -138,7 +139,7 @@ START_TEST(import)
 		return;
 	}
 	ck_assert_msg(r == 0, "%s", why.text);
-	auto_free char *rules = rules_of(text);
+	auto_free char *rules = exchange_test_rules(text);
 
 	ck_assert_str_eq(rules, imports[_i].want);
 	ck_assert_msg(strstr(losses, imports[_i].words), "%s", losses);
@@ -170,6 +171,7 @@ int main(void)
 	tcase_add_loop_test(cases, import, 0, ARRAY_SIZE(imports));
 	tcase_add_test(cases, unknown_format);
 	suite_add_tcase(suite, cases);
+	suite_add_tcase(suite, export_cases());
 	SRunner *runner = srunner_create(suite);
 
 	srunner_run_all(runner, CK_NORMAL);
