@@ -11,6 +11,20 @@ const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 
+/* What a person should know of a host whose letters are not what they look like: only of names with
+ * an A-label, since all others are plain ASCII. */
+struct policy_host_warning {
+	bool is_punycode;                  /* has an A-label (xn--) */
+	bool is_mixed;                     /* a label mixes scripts that nobody writes together */
+	char scripts[96];                  /* "Cyrillic and Latin": of the labels not in ASCII */
+	char unicode[POLICY_HOST_MAX * 4]; /* as browsers may show it, UTF-8: not for a terminal;
+					      "": it cannot be decoded */
+	char looks_like[POLICY_HOST_MAX];  /* the ASCII host it can be taken for, or "" */
+	char text[2 * POLICY_HOST_MAX + 160]; /* all of that in one line of ASCII */
+};
+/* @host: canonical, as in struct policy_destination. True: there is something to say. */
+bool policy_host_warning(const char *host, struct policy_host_warning *ret);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);

@@ -19,6 +19,7 @@ int main(void)
 	suite_add_tcase(suite, answers_cases());
 	suite_add_tcase(suite, diff_cases());
 	suite_add_tcase(suite, format_cases());
+	suite_add_tcase(suite, homograph_cases());
 
 	SRunner *runner = srunner_create(suite);
 
