@@ -24,6 +24,9 @@ struct policy_host_warning {
 };
 /* @host: canonical, as in struct policy_destination. True: there is something to say. */
 bool policy_host_warning(const char *host, struct policy_host_warning *ret);
+/* The registrable domain of a canonical name (one label more than its public suffix), within it;
+ * NULL: it has none. */
+const char *policy_host_domain(const char *host);
 
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */

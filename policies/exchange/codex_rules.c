@@ -268,11 +268,12 @@ static void codex_rules_write_entry(const struct export *export, const struct ex
 		{ "https", POLICY_HTTPS },
 		{ "socks5_tcp", POLICY_TCP },
 	};
-	const struct policy *policy = export->policy;
 	enum policy_protocol said = (enum policy_protocol)entry->pattern.protocol;
-	auto_free char *because =
-		exchange_quote(policy->names + policy->rules[entry->rule].because);
-	bool has_because = policy->rules[entry->rule].because != 0;
+	struct rule rule;
+
+	rules_get(export->policy, (uint32_t)entry->rule, &rule);
+	auto_free char *because = exchange_quote(export->policy->names + rule.because);
+	bool has_because = rule.because != 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
 		enum policy_protocol protocol = protocols[i].protocol;

@@ -13,13 +13,14 @@ void export_lose(const struct export *export, size_t rule, const char *format, .
 {
 	const struct policy *policy = export->policy;
 	char words[EXCHANGE_VALUE_MAX];
+	struct rule lost;
 	va_list args;
 
 	va_start(args, format);
 	(void)vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	exchange_list(export->exchange, policy->sources[policy->rules[rule].source].name,
-		      policy->rules[rule].number, words);
+	rules_get(policy, (uint32_t)rule, &lost);
+	exchange_list(export->exchange, policy->sources[lost.source].name, lost.number, words);
 }
 
 unsigned int export_port(const struct export *export, const struct export_entry *entry,
@@ -71,7 +72,7 @@ static bool export_is_all_ports(const struct export *export, const struct patter
 static bool export_host(const struct export *export, const struct pattern *pattern,
 			char out[POLICY_HOST_MAX + 4])
 {
-	const char *key = export->policy->names + pattern->key;
+	const char *key = pattern_key(export->policy, pattern);
 	struct addr addr = { 0 };
 	char text[ADDR_TEXT_MAX];
 
@@ -141,9 +142,8 @@ static bool export_add(struct export *export, size_t rule, const struct pattern 
 }
 
 /* Where a denial holds within an allow, an exception is one. */
-static void export_except(struct export *export, size_t index)
+static void export_except(struct export *export, size_t index, const struct rule *rule)
 {
-	const struct rule *rule = &export->policy->rules[index];
 
 	for (uint32_t i = 0; i < rule->exception_count && export->format->carves; i++) {
 		struct pattern exception = export->policy->exceptions[rule->exceptions + i];
@@ -158,9 +158,8 @@ static void export_except(struct export *export, size_t index)
 	}
 }
 
-static void export_allow(struct export *export, size_t index)
+static void export_allow(struct export *export, size_t index, const struct rule *rule)
 {
-	const struct rule *rule = &export->policy->rules[index];
 	auto_free char *text = export_text(export->policy, &rule->pattern, false);
 
 	if (!layers_may_loosen(export->policy, rule->source)) {
@@ -175,7 +174,7 @@ static void export_allow(struct export *export, size_t index)
 		export_lose(export, index, "allow %s left out: the format cannot say it", text);
 		return;
 	}
-	export_except(export, index);
+	export_except(export, index, rule);
 	if (rule->is_private)
 		export_lose(export, index, "private: an address that %s resolves to", text);
 	if (export->may_widen && rule->pattern.protocol != POLICY_TCP)
@@ -186,9 +185,8 @@ static void export_allow(struct export *export, size_t index)
 		export_lose(export, index, "wider: %s on all ports", text);
 }
 
-static int export_deny(struct export *export, size_t index)
+static int export_deny(struct export *export, size_t index, const struct rule *rule)
 {
-	const struct rule *rule = &export->policy->rules[index];
 	auto_free char *text = export_text(export->policy, &rule->pattern, false);
 	bool is_block = rule->pattern.kind == PATTERN_BLOCK;
 
@@ -220,20 +218,22 @@ static int export_deny(struct export *export, size_t index)
 
 static int export_rule(struct export *export, size_t index)
 {
-	const struct rule *rule = &export->policy->rules[index];
+	struct rule plain;
+	const struct rule *rule = &plain;
 	bool is_rules = export->format == &codex_rules_export;
 	int r = 0;
 
+	rules_get(export->policy, (uint32_t)index, &plain);
 	if (rule->because && !(is_rules && rule->action != RULE_ASK))
 		export_lose(export, index, "because");
 	switch ((enum rule_action)rule->action) {
 	case RULE_ALLOW:
 	case RULE_ANSWER_ALLOW:
-		export_allow(export, index);
+		export_allow(export, index, rule);
 		break;
 	case RULE_DENY:
 	case RULE_ANSWER_DENY:
-		r = export_deny(export, index);
+		r = export_deny(export, index, rule);
 		break;
 	case RULE_ASK:
 		if (!export->format->asks)

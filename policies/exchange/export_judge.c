@@ -91,7 +91,10 @@ static void judge_rule(struct judge *judge, size_t index)
 		[RULE_ONLY] = "only",
 	};
 	const struct export *export = judge->export;
-	const struct rule *rule = &export->policy->rules[index];
+	struct rule plain;
+	const struct rule *rule = &plain;
+
+	rules_get_bare(export->policy, (uint32_t)index, &plain);
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
 	bool is_widened =
 		rule->action == RULE_ALLOW && export->may_widen; /* an answer: over an ask */

@@ -11,7 +11,7 @@ static char *export_text_host(const struct policy *policy, const struct pattern 
 		[PATTERN_BELOW] = "*.",
 		[PATTERN_TREE] = "**.",
 	};
-	const char *key = policy->names + pattern->key;
+	const char *key = pattern_key(policy, pattern);
 	char text[ADDR_TEXT_MAX];
 
 	if (pattern->kind == PATTERN_ANY)
