@@ -63,10 +63,13 @@ struct policy_change {
 	const char *resolved;    /* only when it resolves to this block, else "" */
 	const char *example;
 	const char *example_address; /* with @resolved, else "" */
+	const char *from;            /* "2030-01-01T00:00:00Z", when a rule ends; "": at once */
 };
 typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
-/* Compares on one request of every kind there is: a proof, docs/decisions/0050. Returns 0: the same
- * everywhere, 1: not; -E2BIG: too much to prove. Calls @report at once, for at most @max changes;
+/* Compares on one request of every kind there is, from the start on: a proof, docs/decisions/0050.
+ * Returns 0: the same everywhere, 1: not; -E2BIG: too much to prove; -ENOTSUP: a clause that it
+ * cannot compare, with FILE:LINE. Both policies are finished, and of one start. Calls @report at
+ * once, for at most @max changes;
  * *@ret_count: how many there are. */
 int policy_diff(const struct policy *before, const struct policy *after, size_t max,
 		policy_change_fn report, void *arg, size_t *ret_count, struct err *why);

@@ -17,6 +17,7 @@ TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
 TCase *diff_cases(void);
+TCase *diff_clauses_cases(void);
 TCase *format_cases(void);
 TCase *homograph_cases(void);
 
