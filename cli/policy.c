@@ -18,7 +18,7 @@ static const char help[] =
 	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
 	"DESTINATION\n"
 	"       sallyport policy list [--answers] [--json]\n"
-	"       sallyport policy test [--managed] FILE...\n"
+	"       sallyport policy test [--managed] [--json] FILE...\n"
 	"       sallyport policy trust FILE...\n"
 	"       sallyport policy undo\n"
 	"       sallyport policy diff A B\n"
@@ -355,6 +355,7 @@ static const struct {
 	{ "fmt", cli_policy_fmt },
 	{ "import", cli_policy_import },
 	{ "export", cli_policy_export },
+	{ "test", cli_policy_test },
 };
 
 int cli_policy(int argc, char **argv)
@@ -364,7 +365,6 @@ int cli_policy(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} kept[] = {
 		{ "list", policy_keep_list },
-		{ "test", policy_keep_test },
 		{ "trust", policy_keep_trust },
 		{ "undo", policy_keep_undo },
 	};

@@ -222,6 +222,15 @@ def tests(stage):
     expect(stage.run("test", "good", "failing"), 1, "^failing: 1 of 2 hold\n2 files, 4 expectations: 1 failed",
            "failing:2:")
     expect(stage.run("test", "good", "broken", "failing"), 3, "^broken: cannot be read\n(.*\n)*3 files", "broken:2:")
+    told = stage.run("test", "--json", "good", "broken", "failing")
+    expect(told, 3, None, "")
+    told = told.json()
+    assert (told["expectations"], told["failed"], told["broken"]) == (4, 1, 1), told
+    assert [file["read"] for file in told["files"]] == [True, False, True], told
+    assert "failing:2:" in told["files"][2]["errors"], told
+    stage.write("only", "default ask\nonly a.test\nexpect deny b.test\n")
+    expect(stage.run("test", "only"), 3)
+    expect(stage.run("test", "--managed", "only"), 0, "^only: 1 of 1 hold", "")
 
 
 def trust(stage):
