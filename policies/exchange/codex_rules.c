@@ -231,12 +231,9 @@ int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 {
 	auto_free struct flow *flow = mem_new(sizeof(*flow));
 
-	*flow = (struct flow){ .exchange = exchange,
-			       .text = text,
-			       .len = len,
-			       .line = 1,
-			       .equals = ':',
-			       .each = rules_argument };
+	*flow = (struct flow){
+		.exchange = exchange, .text = text, .len = len, .line = 1, .each = rules_argument
+	};
 	exchange_line(exchange,
 		      "# a host stood for all ports; here a denial beats an allow that came later");
 	for (flow_skip(flow); flow->at < flow->len; flow_skip(flow)) {

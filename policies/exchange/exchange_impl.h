@@ -68,14 +68,13 @@ int toml_tables_read(struct exchange *exchange, const char *text, size_t len, ex
 int yaml_read(struct exchange *exchange, const char *text, size_t len, exchange_item_fn each,
 	      void *arg);
 
-/* Values inside one line or one call: JSON's, and what TOML, YAML and Starlark write like it. */
+/* Values inside one line or one call: JSON's, and what YAML and Starlark write like it. */
 struct flow {
 	struct exchange *exchange;
 	const char *text;
 	size_t len, at;
 	uint32_t line;
 	unsigned int depth;
-	char equals;    /* between key and value: ':' or '=' */
 	bool is_strict; /* JSON: no comments, no single quotes, no comma at the end */
 	char path[EXCHANGE_PATH_MAX];
 	size_t path_len;

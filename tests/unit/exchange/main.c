@@ -59,8 +59,15 @@ static const struct {
 	  "default_permissions = \"v\"\n[permissions.w.network.domains]\n\"a.test\" = \"allow\"\n"
 	  "[permissions.v.network.domains]\n\"b.test\" = \"allow\"\n",
 	  "default ask\nallow tcp://b.test:*\n", "of another profile" },
-	{ "codex-config", "a = 1 b = 2\n", NULL, "behind the value" },
-	{ "codex-config", "[a\n", NULL, "not a key" },
+	{ "codex-config", "a = 1 b = 2\n", NULL, "f:1: something is left over" },
+	{ "codex-config", "[a\n", NULL, "f:1: a table's name that is not closed" },
+	{ "codex-config", "[permissions.w.network.domains]\n\"#\" = \"allow\"\n", "default ask\n",
+	  "not a destination" },
+	{ "codex-config", "[permissions.w.network]\nallowed_domains = \"a.test\"\n",
+	  "default ask\n", "f:2: permissions/w/network/allowed_domains a.test\n" },
+	{ "codex-config",
+	  "[permissions.w.network]\nallowed_domains = [\"bücher.test\", [\"a.test\"]]\n",
+	  "default ask\nallow tcp://bücher.test:*\n", "network/allowed_domains/#/# a.test\n" },
 	{ "codex-rules",
 	  "# x\nprefix_rule(pattern=[\"git\", [\"status\", \"log\"]], decision=\"prompt\",\n "
 	  "justification=\"a \\\"b\\\"\")\n"
