@@ -163,7 +163,12 @@ def explain(stage):
         expect(allowed, 0, "^  " + row)
     denied = stage.explain("--policy", "good", "x.b.test")
     expect(denied, 1, r"^deny https://x.b.test:443 \(rule_deny\)$", "")
-    expect(denied, 1, "change +good:4 without the rule")
+    expect(denied, 1, r"change +good:4 without the rule, or with `except x.b.test` on it$")
+    expect(denied, 1, r"file +last changed \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, owned by uid \d+$")
+    stage.write("more", "deny x.b.test\nallow x.b.test\ndeny **.b.test\n")
+    found = stage.explain("--policy", "good", "--policy", "more", "x.b.test")
+    expect(found, 1, r"^ +more:2: allow x.b.test \(command line\)")
+    expect(found, 1, r"change .*\(and 2 more rules that say the same\)$")
     expect(stage.explain("--policy", "good", "tcp://c.test:22"), 1, r"\(default_deny\)")
     expect(stage.explain("c.test"), 2, r"^ask https://c.test:443")
     expect(stage.explain("--default", "allow", "c.test"), 0, r"\(default_allow\)")
@@ -194,6 +199,7 @@ def explain_json(stage):
     assert told["action"] == "allow" and told["host"] == "a.test" and told["port"] == 443, told
     assert told["layer"] == "command line" and "good:" in told["rule"], told
     assert [match["counts"] for match in told["matches"]] == [True, True], told
+    assert told["file_owner"].startswith("uid ") and told["file_changed_at"].endswith("Z"), told
     assert "change" in told and "added_by" in told and "added_at" in told, told
     expect(stage.explain("--json", "--policy", "good", "x.b.test"), 1)
     expect(stage.explain("--json", "c.test"), 2)
