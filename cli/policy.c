@@ -351,10 +351,8 @@ static const struct {
 	const char *word;
 	int (*run)(int argc, char **argv);
 } steps[] = {
-	{ "diff", cli_policy_diff },
-	{ "fmt", cli_policy_fmt },
-	{ "import", cli_policy_import },
-	{ "export", cli_policy_export },
+	{ "diff", cli_policy_diff },     { "fmt", cli_policy_fmt },
+	{ "import", cli_policy_import }, { "export", cli_policy_export },
 	{ "test", cli_policy_test },
 };
 

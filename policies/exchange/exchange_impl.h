@@ -87,8 +87,6 @@ void flow_skip(struct flow *flow);
 int flow_push(struct flow *flow, const char *part);
 void flow_pop(struct flow *flow, size_t path_len);
 int flow_emit(struct flow *flow);
-/* A bare word or a string, into flow->value. */
-int flow_scalar(struct flow *flow);
 int flow_value(struct flow *flow);
 
 struct export_format;

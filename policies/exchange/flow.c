@@ -139,7 +139,8 @@ static int flow_string(struct flow *flow, int quote)
 	return r;
 }
 
-int flow_scalar(struct flow *flow)
+/* A bare word or a string, into flow->value. */
+static int flow_scalar(struct flow *flow)
 {
 	static const char bare[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-";
