@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/policies_tools.h"
 
 char *approve_text_shown(const char *text)
 {
@@ -63,11 +64,14 @@ void approve_text_question(FILE *stream, const json_t *question)
 	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
 	auto_free char *destination = approve_text_destination(question);
 	auto_free char *left = text_duration(text_number(question, "left_s"));
+	struct policy_host_warning warning;
 	auto_free char *age = text_duration(text_number(question, "age_s"));
 
 	(void)fprintf(stream, "%s  %s\n", id, destination);
 	if (json_is_true(json_object_get(question, "private")))
 		text_line(stream, "private", "an address of your own network or machine");
+	if (policy_host_warning(approve_text_member(question, "host"), &warning))
+		text_line(stream, "careful", warning.text);
 	for (size_t i = 0; i < json_array_size(commands); i++) {
 		const char *command = json_string_value(json_array_get(commands, i));
 

@@ -45,11 +45,6 @@ static const char help_trust[] =
 	"for\n"
 	"`configured TOOL`.\n";
 
-static const char help_test[] = "usage: sallyport policy test [--managed] FILE...\n"
-				"\n"
-				"Checks the `expect` lines of each FILE by itself, and sums up.\n"
-				"Exit status: 0 all hold, 1 some fail, 3 a file has errors.\n";
-
 enum {
 	OPT_HELP = 256,
 	OPT_ANSWERS,
@@ -324,57 +319,4 @@ int policy_keep_trust(int argc, char **argv)
 		status = one != CLI_OK ? one : status;
 	}
 	return status;
-}
-
-struct tally {
-	size_t files, broken, expectations, failed;
-};
-
-static void test_one(const char *path, bool is_managed, struct tally *tally)
-{
-	struct policy *policy = policy_new();
-	auto_free char *shown = text_visible_dup(path);
-	bool is_read =
-		policy_environment_load(policy, path,
-					is_managed ? POLICY_MANAGED : POLICY_COMMAND_LINE) == 0;
-	size_t count = policy_expect_count(policy);
-	enum policy_action ignored;
-
-	if (!policy_get_default(policy, &ignored))
-		policy_set_default(policy, POLICY_ASK);
-	if (is_read)
-		(void)policy_finish(policy);
-	(void)fputs(policy_errors(policy), stderr);
-	tally->files++;
-	tally->broken += !is_read;
-	if (is_read) {
-		size_t failed = policy_error_count(policy);
-
-		tally->expectations += count;
-		tally->failed += failed;
-		(void)printf("%s: %zu of %zu hold\n", shown, count - failed, count);
-	} else {
-		(void)printf("%s: cannot be read\n", shown);
-	}
-	policy_free(policy);
-}
-
-int policy_keep_test(int argc, char **argv)
-{
-	bool is_managed = false;
-	int status = plain_options("policy test", help_test, argc, argv,
-				   &(struct flag){ "managed", &is_managed });
-	struct tally tally = { 0 };
-
-	if (status >= 0)
-		return status;
-	if (optind == argc)
-		return cli_usage_error("policy test", CLI_ERROR, "which file?");
-	for (int i = optind; i < argc; i++)
-		test_one(argv[i], is_managed, &tally);
-	(void)printf("%zu file%s, %zu expectation%s: %zu failed, %zu file%s with errors\n",
-		     tally.files, tally.files == 1 ? "" : "s", tally.expectations,
-		     tally.expectations == 1 ? "" : "s", tally.failed, tally.broken,
-		     tally.broken == 1 ? "" : "s");
-	return tally.broken > 0 ? CLI_ERROR : tally.failed > 0 ? CLI_DENIED : CLI_OK;
 }

@@ -1,6 +1,7 @@
 /* Changed files → a thread that reads them all → the gateway. At most one reading at a time; a
  * change meanwhile leads to one more. What has errors is said once and changes nothing. */
 #include "cli/run_reload.h"
+#include "cli/run_impl.h"
 
 #include <stdio.h>
 #include <string.h>
