@@ -34,6 +34,9 @@ static size_t format_destination(const struct words *words)
 {
 	if (words->count == 0)
 		return 0;
+	/* A command's words are what they are. */
+	if (words->count > 2 && words_is(&words->list[2], "command"))
+		return 0;
 	if (words_is(&words->list[0], "answer") || words_is(&words->list[0], "expect"))
 		return 2;
 	if (words_is(&words->list[0], "allow") || words_is(&words->list[0], "ask") ||
