@@ -26,6 +26,7 @@ struct worker;
 #define GATEWAY_BATCH           16  /* verdicts between two writes of the audit log */
 #define GATEWAY_TURN_MAX        512 /* verdicts before the loop serves others */
 #define GATEWAY_BY_MAX          64  /* of struct policy_verdict */
+#define GATEWAY_WORDS_MAX       256 /* of a person, to whoever asked */
 #define GATEWAY_DEFAULT_TIMEOUT (5 * 60 * INT64_C(1000))
 
 /* What settled a question, shared by everyone who waited for it. */
@@ -34,6 +35,7 @@ struct decision {
 	enum policy_action action;
 	enum policy_reason reason;
 	char by[GATEWAY_BY_MAX];
+	char words[GATEWAY_WORDS_MAX]; /* visible text */
 };
 
 /* One request. It is in gw->queue (to be decided, or decided and to be told), in a party, or in a
@@ -83,7 +85,8 @@ struct approval {
 	struct key_node node; /* by destination */
 	struct gateway *gw;
 	struct policy_destination dst;
-	uint64_t number; /* rises; the id shows it */
+	uint64_t number; /* the id shows it */
+	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
 	char *rule, *because;
 	bool is_private;
@@ -98,6 +101,12 @@ struct approval {
 };
 TAILQ_HEAD(approval_queue, approval);
 
+/* A walk over the open questions that may end under it. */
+struct question_walk {
+	struct approval *next;
+	struct question_walk *outer;
+};
+
 struct approver_seat {
 	const struct approver_ops *ops;
 	struct approver *self;
@@ -110,6 +119,7 @@ struct gateway {
 	struct approver_seat approvers[GATEWAY_APPROVERS_MAX];
 	size_t approver_count;
 	struct key_table execs, parties, approvals;
+	struct key_table numbers; /* of the open questions */
 	struct grants grants;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
@@ -117,6 +127,8 @@ struct gateway {
 	struct approval *telling; /* whose news go out now; NULL when it died meanwhile */
 	unsigned int question_count, waiting;
 	uint64_t last_number;
+	uint64_t last_answer; /* that was remembered */
+	struct question_walk *walks;
 	struct waiter_queue queue;
 	struct loop_timer turn;
 	struct slot batch[GATEWAY_BATCH];

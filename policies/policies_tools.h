@@ -15,6 +15,13 @@ int policy_destination_parse(const char *text, struct policy_destination *ret, s
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
 
+/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
+ * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
+int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
+			      const char *provenance, struct err *why);
+/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
+int policy_answer_remove(const char *path, enum policy_action action, const char *text,
+			 struct err *why);
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
