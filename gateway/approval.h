@@ -28,6 +28,9 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 void approval_release_covered(struct gateway *gw);
 /* Settles all of them as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
+/* The policy is another: whoever it does not ask about any more is decided again, and the others
+ * keep their place. */
+void approval_review_all(struct gateway *gw);
 /* Denies the waiters of @exec, on every question. */
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec);
 
