@@ -17,6 +17,7 @@
 struct approval;
 struct journal;
 struct party;
+struct who;
 struct worker;
 
 #define GATEWAY_QUESTIONS_MAX   256   /* open at once */
@@ -63,6 +64,9 @@ struct gateway_exec {
 	bool is_aborted; /* a person said so; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
+	char **argv;       /* NULL: not known */
+	struct who *who;   /* NULL: not known who asks */
+	uint16_t ports[2]; /* of the listeners: HTTP, SOCKS */
 };
 
 /* The waiters of one exec (or of none) on one approval: a crowd is moved as one, and an exec's end
@@ -86,6 +90,7 @@ struct approval {
 	uint64_t number; /* rises; the id shows it */
 	char id[APPROVER_ID_MAX];
 	char *rule, *because;
+	char *program, *chain; /* of the first that asked, visible; "": not known */
 	bool is_private;
 	int64_t asked_ms, due_ms;
 	struct loop_timer deadline;

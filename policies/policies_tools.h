@@ -19,6 +19,14 @@ const char *policy_host_domain(const char *host);
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
 
+/* Who asks, for `by` and `from`. Borrowed text. */
+struct policy_asker {
+	const char *program;     /* the executable's absolute path; NULL: not known for certain */
+	const char *const *argv; /* of the exec, NULL-terminated; NULL: not known */
+};
+/* Does a rule have `by`, so that it is worth finding out which program asks? */
+bool policy_wants_program(const struct policy *policy);
+
 /* What a rule says of a request. */
 enum policy_match {
 	POLICY_MATCH_NO,

@@ -88,3 +88,4 @@ Suite *suite_audit(void);
 Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
 Suite *suite_small(void);
+Suite *suite_who(void);
