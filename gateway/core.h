@@ -64,9 +64,10 @@ struct gateway_exec {
 	bool is_aborted; /* a person said so; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
-	char **argv;       /* NULL: not known */
-	struct who *who;   /* NULL: not known who asks */
-	uint16_t ports[2]; /* of the listeners: HTTP, SOCKS */
+	char **argv;
+	struct policy_asker *asker; /* of argv; NULL: not known */
+	struct who *who;            /* NULL: not known who asks */
+	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 };
 
 /* The waiters of one exec (or of none) on one approval: a crowd is moved as one, and an exec's end

@@ -13,6 +13,7 @@
 #include "gateway/redact.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
+#include "policies/policies_tools.h"
 
 /* Listeners and the channel to pid 1, which go to the worker; what comes behind stays here. */
 #define EXECS_WAY_FDS 3
@@ -48,6 +49,7 @@ void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv)
 	exec->argv = mem_new_array(count + 1, sizeof(*exec->argv));
 	for (size_t i = 0; i < count; i++)
 		exec->argv[i] = mem_strdup(argv[i]);
+	exec->asker = policy_asker_new((const char *const *)exec->argv);
 }
 
 static uint16_t execs_port_of(int fd)
@@ -95,6 +97,7 @@ bool execs_find_program(const struct gateway *gw, const struct policy_facts *fac
 
 static void execs_free(struct gateway *gw, struct gateway_exec *exec)
 {
+	policy_asker_free(exec->asker);
 	for (size_t i = 0; exec->argv && exec->argv[i]; i++)
 		free(exec->argv[i]);
 	free(exec->argv);

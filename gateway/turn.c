@@ -11,6 +11,8 @@
 #include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
+#include "gateway/who.h"
+#include "policies/policies_tools.h"
 
 static void turn_run(void *arg);
 
@@ -54,6 +56,24 @@ static void decide_answered(const struct decision *decision, struct policy_verdi
 		verdict_answer(verdict, decision->action, decision->reason, decision->by);
 }
 
+/* What policy says of it. The program is looked for only where a rule asks which it is. */
+static void decide_by_policy(struct gateway *gw, struct waiter *waiter,
+			     struct policy_verdict *verdict)
+{
+	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+	struct who_found found;
+
+	if (exec && exec->asker) {
+		bool is_known = policy_wants_program(gw->config.policy) &&
+				execs_find_program(gw, &waiter->facts, &found);
+
+		policy_asker_set_program(exec->asker, is_known ? found.program : NULL);
+		waiter->facts.asker = exec->asker;
+	}
+	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	waiter->facts.asker = NULL; /* it borrows from here */
+}
+
 /* True: @verdict is final. False: the waiter waits on a question. */
 static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
@@ -66,7 +86,7 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		return true;
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	decide_by_policy(gw, waiter, verdict);
 	if (decision)
 		decide_answered(decision, verdict);
 	if (verdict->action != POLICY_ASK)
