@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "gateway/execs.h"
 #include "gateway/turn.h"
+#include "gateway/who.h"
 #include "policies/policies_tools.h"
 
 #define ID_RUN_MAX 8 /* of the run's id, in front of the number */
@@ -50,9 +51,21 @@ static bool approval_is_private(const struct gateway *gw, const struct policy_de
 	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
 }
 
-static struct approval *approval_new(struct gateway *gw, const struct policy_destination *dst,
+/* Of the first that asks; later ones are listed by their commands. */
+static void approval_note_program(struct approval *approval, const struct policy_facts *facts)
+{
+	struct who_found found;
+
+	if (!execs_find_program(approval->gw, facts, &found))
+		found = (struct who_found){ 0 };
+	approval->program = text_visible_dup(found.program);
+	approval->chain = mem_strdup(found.chain);
+}
+
+static struct approval *approval_new(struct gateway *gw, const struct policy_facts *facts,
 				     const struct policy_verdict *asked)
 {
+	const struct policy_destination *dst = &facts->dst;
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
 
@@ -64,6 +77,7 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_des
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
+	approval_note_program(approval, facts);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
@@ -100,6 +114,8 @@ static void approval_free(struct approval *approval)
 	assert(TAILQ_EMPTY(&approval->parties));
 	free(approval->rule);
 	free(approval->because);
+	free(approval->program);
+	free(approval->chain);
 	free(approval);
 }
 
@@ -153,7 +169,7 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
 	if (!approval)
-		approval = approval_new(gw, &waiter->facts.dst, asked);
+		approval = approval_new(gw, &waiter->facts, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
 	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
 	waiter->party->count++;
@@ -315,6 +331,7 @@ static const struct grant *party_release_covered(struct party *party)
 		struct waiter *next = TAILQ_NEXT(waiter, entry);
 
 		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+		execs_ask_who(waiter);
 		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
 
 		if (grant) {
@@ -365,7 +382,9 @@ static void party_review(struct party *party, struct policy_verdict *asked, bool
 		struct policy_verdict verdict;
 
 		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+		execs_ask_who(waiter);
 		policy_decide(gw->config.policy, &waiter->facts, &verdict);
+		waiter->facts.asker = NULL;
 		if (verdict.action != POLICY_ASK) {
 			party_leave(waiter);
 			turn_enqueue(gw, waiter);
@@ -438,8 +457,8 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
 		.warning = "",
-		.program = "",
-		.chain = "",
+		.program = approval->program,
+		.chain = approval->chain,
 	};
 	approval_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));

@@ -18,6 +18,7 @@ struct approval;
 struct journal;
 struct party;
 struct pass;
+struct who;
 struct worker;
 
 #define GATEWAY_QUESTIONS_MAX   256   /* open at once */
@@ -49,6 +50,8 @@ struct waiter {
 	struct decision *decision; /* what the question came to */
 	struct slot *slot;
 	int64_t since_ms;
+	const char *program; /* that asks, the exec's copy; NULL: not known */
+	bool was_looked_up;
 	struct pass *pass; /* allowed: gateway/live.c's */
 	TAILQ_ENTRY(waiter) entry;
 };
@@ -67,6 +70,12 @@ struct gateway_exec {
 	bool is_aborted; /* a person said so; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
+	char **argv;
+	char **programs; /* that were found to ask; each once */
+	size_t program_count;
+	struct policy_asker *asker; /* of argv; NULL: not known */
+	struct who *who;            /* NULL: not known who asks */
+	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 };
 
 /* The waiters of one exec (or of none) on one approval: a crowd is moved as one, and an exec's end
@@ -91,6 +100,7 @@ struct approval {
 	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
 	char *rule, *because;
+	char *program, *chain; /* of the first that asked, visible; "": not known */
 	bool is_private;
 	int64_t asked_ms, due_ms;
 	struct loop_timer deadline;

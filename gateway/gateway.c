@@ -146,6 +146,11 @@ void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command)
 	turn_schedule(gw);
 }
 
+void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const *argv)
+{
+	execs_set_argv(gw, exec, argv);
+}
+
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status)
 {
 	link_server_close_way(gw, exec);

@@ -42,6 +42,7 @@ struct grants {
 	struct key_table table;  /* exact: by exec (0: the session) and destination */
 	struct key_table groups; /* wide: by exec and host */
 	struct key_table ids;
+	bool wants_program; /* some grant is for one program alone */
 	size_t wide_count;
 	uint64_t last_id;
 	struct grant_list session; /* those of no exec */

@@ -56,6 +56,7 @@ static void put_facts(struct frame *frame, const struct policy_facts *facts)
 	frame_put_u64(frame, facts->exec);
 	frame_put_u8(frame, (uint8_t)facts->carries);
 	frame_put_u8(frame, (uint8_t)facts->way);
+	frame_put_u16(frame, facts->peer_port);
 	frame_put_u16(frame, facts->dst.port);
 	frame_put_text(frame, facts->dst.host);
 }
@@ -69,6 +70,7 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	*ret = (struct policy_facts){ .exec = frame_get_u64(frame) };
 	ret->carries = frame_get_u8(frame);
 	ret->way = frame_get_u8(frame);
+	ret->peer_port = frame_get_u16(frame);
 	uint16_t port = frame_get_u16(frame);
 
 	frame_get_text(frame, host, sizeof(host));

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/execs.h"
 #include "gateway/link_impl.h"
 #include "gateway/local.h"
 #include "gateway/turn.h"
@@ -252,6 +253,7 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 	struct worker *worker = LIST_FIRST(&gw->workers);
 	struct frame frame;
 
+	count = execs_watch(gw, exec, fds, count);
 	if (!worker || count == 0 || count > FD_PASS_MAX) {
 		close_all(fds, count);
 		return worker ? -EINVAL : -EPIPE;

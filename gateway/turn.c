@@ -13,6 +13,7 @@
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/who.h"
 
 static void turn_run(void *arg);
 
@@ -82,8 +83,7 @@ static void decide_answered(const struct decision *decision, const struct grant 
 	verdict_words(verdict, decision->words);
 }
 
-/* True: @verdict is final. False: the waiter waits on a question. */
-static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+static bool decide_known(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
 	const struct decision *decision = waiter->decision;
 	bool is_denied = decision && decision->action != POLICY_ALLOW;
@@ -114,6 +114,16 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		return false;
 	verdict_refuse(verdict, refused);
 	return true;
+}
+
+/* True: @verdict is final. False: the waiter waits on a question. */
+static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+{
+	execs_ask_who(waiter);
+	bool is_final = decide_known(gw, waiter, verdict);
+
+	waiter->facts.asker = NULL; /* it borrows from here */
+	return is_final;
 }
 
 static void turn_record(struct gateway *gw, const struct waiter *waiter,

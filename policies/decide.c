@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/mem.h"
+#include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
 #include "policies/index_impl.h"
@@ -52,7 +53,7 @@ static void decide_not_enforced(const struct search *search, uint32_t number,
 	unsigned int kinds = clauses_bounds(&rule);
 
 	if (rule.action != RULE_ASK)
-		kinds |= clauses_conditions(&rule);
+		kinds |= clauses_conditions(&rule) | asker_not_enforced(search->policy, &rule);
 	clauses_text(kinds, text);
 	decide_set(search->policy, number, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
 	(void)snprintf(ret->because, sizeof(ret->because), "not enforced by this version: %s",
@@ -183,6 +184,7 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 	struct search any = { .policy = search->policy,
 			      .target = { search->target.dst, search->target.addr, POLICY_TCP },
 			      .now = search->now,
+			      .asker = search->asker,
 			      .is_explicit_only = search->is_explicit_only };
 	bool is_answer = ret->reason == POLICY_ANSWER_ALLOW;
 
@@ -227,6 +229,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 		.policy = policy,
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
 		.now = facts->now ? facts->now : policy->start,
+		.asker = facts->asker,
 		.is_explicit_only = policy_destination_is_loopback(dst),
 	};
 
@@ -272,11 +275,14 @@ static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
 }
 
 /* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
-static bool decide_is_still_allowed(const struct search *addressed, enum policy_reason allowed_by)
+static bool decide_is_still_allowed(const struct search *addressed,
+				    const struct policy_verdict *given)
 {
+	enum policy_reason allowed_by = given->reason;
 	struct search search = { .policy = addressed->policy,
 				 .target = addressed->target,
-				 .now = addressed->now };
+				 .now = addressed->now,
+				 .given = given };
 
 	if (!search.policy->has_address_exceptions || search.target.dst->addr.family != 0)
 		return true;
@@ -336,7 +342,7 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 
 	if (reason == POLICY_RULE_DENY)
 		decide_show_rule(policy, search.best[RULE_DENY], &out);
-	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, out.reason))
+	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, verdict))
 		reason = POLICY_RULE_DENY; /* @out shows the rule whose exception it is */
 	if (reason != POLICY_NONE)
 		decide_refuse(reason, &out);

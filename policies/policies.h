@@ -10,6 +10,7 @@
 
 struct err;
 struct policy;
+struct policy_asker;
 
 #define POLICY_HOST_MAX  254 /* 253 octets (RFC 1035 §2.3.4) and NUL */
 #define POLICY_TEXT_MAX  512
@@ -52,7 +53,9 @@ struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
 	enum policy_way way;
-	uint64_t exec; /* 0: none */
+	uint64_t exec;                    /* 0: none */
+	uint16_t peer_port;               /* the client's, in its namespace; 0: not known */
+	const struct policy_asker *asker; /* NULL: not known */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 };
 

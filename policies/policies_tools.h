@@ -26,6 +26,14 @@ int policy_answer_remove(const char *path, enum policy_action action, const char
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
 
+/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
+ * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
+struct policy_asker *policy_asker_new(const char *const *argv);
+void policy_asker_free(struct policy_asker *asker);
+void policy_asker_set_program(struct policy_asker *asker, const char *path);
+/* Does a rule have `by`, so that it is worth finding out which program asks? */
+bool policy_wants_program(const struct policy *policy);
+
 /* What a rule says of a request. */
 enum policy_match {
 	POLICY_MATCH_NO,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/index_impl.h"
 #include "policies/special_impl.h"
@@ -105,11 +106,42 @@ static bool search_is_over(const struct search *search, const struct rule *rule)
 
 /* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
  * also an ask: whoever answered would believe in it. */
-static bool search_is_enforced(const struct rule *rule)
+static bool search_is_enforced(const struct search *search, const struct rule *rule)
 {
 	if (clauses_bounds(rule))
 		return false;
-	return !search_loosens(rule) || !clauses_conditions(rule);
+	if (!search_loosens(rule))
+		return true;
+	return !clauses_conditions(rule) && !asker_not_enforced(search->policy, rule);
+}
+
+/* Is it the rule that decided? Compared as it is shown: numbers change when files are read again.
+ */
+static bool search_was_given(const struct search *search, const struct rule *rule)
+{
+	char shown[POLICY_TEXT_MAX];
+
+	if (!search->given)
+		return false;
+	search_show(search->policy, rule, shown);
+	return strcmp(shown, search->given->rule) == 0;
+}
+
+/* Not to know who asks never opens, and never takes a denial away. */
+static bool search_is_met(const struct search *search, const struct rule *rule)
+{
+	bool is_loosening = search_loosens(rule);
+
+	switch (asker_judge(search->policy, rule, search->asker, is_loosening)) {
+	case ASKER_YES:
+		return true;
+	case ASKER_UNKNOWN:
+		return !is_loosening || asker_not_enforced(search->policy, rule) ||
+		       search_was_given(search, rule);
+	case ASKER_NO:
+	default:
+		return false;
+	}
 }
 
 enum policy_match search_judge(const struct search *search, const struct rule *rule)
@@ -137,7 +169,9 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 		return POLICY_MATCHES;
 	if (search_is_over(search, rule))
 		return POLICY_MATCH_EXPIRED;
-	return search_is_enforced(rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
+	if (!search_is_met(search, rule))
+		return POLICY_MATCH_NO;
+	return search_is_enforced(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
 static void search_consider(struct search *search, const struct rule *rule, uint32_t number)

@@ -20,6 +20,7 @@ void admit_begin(struct session *session, const struct policy_facts *facts)
 {
 	assert(!session->request);
 	session->request = request_new(facts, now_ms(session));
+	session->request->facts.peer_port = session->peer_port;
 }
 
 /* Into the exec's own list; and, where the gateway has not decided it itself, into a report. */

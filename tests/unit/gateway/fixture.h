@@ -91,3 +91,4 @@ Suite *suite_audit_failing(void);
 Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
+Suite *suite_who(void);
