@@ -114,6 +114,7 @@ static void approval_free(struct approval *approval)
 	assert(TAILQ_EMPTY(&approval->parties));
 	free(approval->rule);
 	free(approval->because);
+	free(approval->plea);
 	free(approval->program);
 	free(approval->chain);
 	free(approval);
@@ -173,6 +174,8 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
 	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
 	waiter->party->count++;
+	if (!approval->plea && waiter->facts.plea)
+		approval->plea = text_visible_dup(waiter->facts.plea);
 	approval->waiting++;
 	gw->waiting++;
 	approval_has_news(approval);
@@ -457,6 +460,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
 		.warning = "",
+		.plea = approval->plea ? approval->plea : "",
 		.program = approval->program,
 		.chain = approval->chain,
 	};

@@ -100,6 +100,7 @@ struct approval {
 	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
 	char *rule, *because;
+	char *plea;            /* of the first that proposed, visible; NULL: nobody did */
 	char *program, *chain; /* of the first that asked, visible; "": not known */
 	bool is_private;
 	int64_t asked_ms, due_ms;

@@ -19,6 +19,7 @@ struct gateway_ticket;
 typedef void (*gateway_verdict_fn)(const struct policy_verdict *verdict, void *arg);
 /* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done denies it, when it
  * is withdrawn, or, allowed, when it is reported. */
+#define GATEWAY_PLEA_MAX 301 /* bytes of facts.plea, and NUL; more is cut */
 struct gateway_ticket *gateway_submit(struct gateway_client *client,
 				      const struct policy_facts *facts, gateway_verdict_fn done,
 				      void *arg);

@@ -87,16 +87,23 @@ void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy
 	frame_begin(frame, LINK_SUBMIT);
 	frame_put_u64(frame, id);
 	put_facts(frame, facts);
+	frame_put_text(frame, facts->plea ? facts->plea : "");
 }
 
-int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts)
+int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
+			  char plea[GATEWAY_PLEA_MAX])
 {
 	uint64_t id = frame_get_u64(frame);
 	struct policy_facts facts;
-	int r = get_facts(frame, false, &facts) ? get_done(frame, id != 0) : -EBADMSG;
+
+	if (!get_facts(frame, false, &facts))
+		return -EBADMSG;
+	frame_get_text(frame, plea, GATEWAY_PLEA_MAX);
+	int r = get_done(frame, id != 0);
 
 	if (r < 0)
 		return r;
+	facts.plea = plea[0] ? plea : NULL;
 	*ret_id = id;
 	*ret_facts = facts;
 	return 0;

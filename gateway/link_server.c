@@ -117,8 +117,9 @@ static int handle_submit(struct worker *worker, struct frame *frame)
 		.reason = POLICY_OVERLOADED,
 	};
 	struct policy_facts facts;
+	char plea[GATEWAY_PLEA_MAX];
 	uint64_t id;
-	int r = link_codec_get_submit(frame, &id, &facts);
+	int r = link_codec_get_submit(frame, &id, &facts, plea);
 
 	if (r < 0 || id <= worker->last_id)
 		return -EBADMSG;

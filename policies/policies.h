@@ -56,6 +56,7 @@ struct policy_facts {
 	uint64_t exec;                    /* 0: none */
 	uint16_t peer_port;               /* the client's, in its namespace; 0: not known */
 	const struct policy_asker *asker; /* NULL: not known */
+	const char *plea;                 /* a proposal: the command's own words; NULL: a request */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 };
 

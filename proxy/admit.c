@@ -162,6 +162,10 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		refuse(session, verdict->reason, NULL, false, true);
 		return;
 	}
+	if (session->request->plea) {
+		session->front->on_allowed_proposal(session, verdict);
+		return;
+	}
 	if (!can_keep(session, verdict->promise)) {
 		admit_refuse(session,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS

@@ -44,6 +44,8 @@ struct approver_question {
 	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the
 	 * address. Never "". Questions with the same one may share a screen. */
 	char typed[POLICY_HOST_MAX];
+	/* What the command itself says it is for, visible text, or "". A claim: it may lie. */
+	const char *plea;
 	const char *program; /* of the first that asked: path, visible text, or "": not known */
 	const char *chain;   /* its parents: "npm ci > node > sh", visible text, or "" */
 };
