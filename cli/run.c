@@ -257,6 +257,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	auto_free char *command = text_command_line(run->options.command, COMMAND_MAX);
 
 	gateway_exec_begin(run->gateway, THE_EXEC, command);
+	gateway_exec_set_argv(run->gateway, THE_EXEC, run->options.command);
 	run->exec = exec_start(run->loop, &config, on_egress, on_done, run, &why);
 	if (!run->exec)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);

@@ -16,7 +16,13 @@ struct loop;
 #define EXEC_SOCKS_PORT 61080
 
 /* Descriptors an exec hands out, in this order. */
-enum exec_egress_fd { EXEC_HTTP_LISTENER, EXEC_SOCKS_LISTENER, EXEC_INNER, EXEC_EGRESS_FDS };
+enum exec_egress_fd {
+	EXEC_HTTP_LISTENER,
+	EXEC_SOCKS_LISTENER,
+	EXEC_INNER,
+	EXEC_SOCKETS, /* tells whose a socket inside is: NETLINK_SOCK_DIAG, see sock_diag(7) */
+	EXEC_EGRESS_FDS
+};
 
 /* Paths are absolute. What is hidden or read-only must exist wherever the command could make it,
  * must not lie behind a symbolic link the command could turn, and must not hold a writable

@@ -3,12 +3,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "gateway/approval.h"
 #include "gateway/turn.h"
+#include "gateway/width.h"
+#include "policies/policies_tools.h"
 
 #define PROVENANCE_COMMAND_MAX 120
 
@@ -22,14 +25,33 @@ static const struct {
 	[GATEWAY_ALWAYS] = { POLICY_GRANTED_ALWAYS, POLICY_DENIED_ALWAYS, "always" },
 };
 
+/* One answer on its way. */
+struct giving {
+	struct approval *approval;
+	const struct approver_answer *answer;
+	const char *by;
+	int64_t since_s;
+	char text[APPROVER_KEY_MAX];
+	struct decision settled;
+};
+
 static int answer_check(const struct approver_answer *answer, struct err *why)
 {
+	bool has_width = width_is_any(&answer->width);
+
 	if (answer->action != POLICY_ALLOW && answer->action != POLICY_DENY)
 		return err_set(why, -EINVAL, "an answer is allow or deny");
 	if ((unsigned int)answer->scope >= ARRAY_SIZE(scopes))
 		return err_set(why, -EINVAL, "no such scope");
 	if (answer->is_abort && answer->action != POLICY_DENY)
 		return err_set(why, -EINVAL, "abort is a denial");
+	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
+		return err_set(why, -EINVAL,
+			       "an answer for once is about those who wait, and has no width");
+	if (answer->action == POLICY_DENY &&
+	    (answer->width.upload_max || answer->width.download_max ||
+	     answer->width.connections_max))
+		return err_set(why, -EINVAL, "a denial allows nothing that could be limited");
 	return 0;
 }
 
@@ -42,14 +64,12 @@ static enum policy_reason answer_reason(const struct approver_answer *answer)
 }
 
 /* "by ana on tty, 2026-11-20T20:13Z, run 7f3a, asked by: npm ci" */
-static char *answer_provenance(const struct approval *approval, const char *by)
+static char *answer_provenance(const struct giving *giving)
 {
-	const struct gateway *gw = approval->gw;
+	const struct approval *approval = giving->approval;
 	const struct party *party;
 	const char *command = "";
-	time_t seconds = (time_t)(loop_wall_us(gw->loop) / 1000000);
-	struct tm parts = { 0 };
-	char when[32];
+	char when[WIDTH_DATE_MAX];
 
 	TAILQ_FOREACH (party, &approval->parties, entry) {
 		if (party->exec) {
@@ -57,63 +77,102 @@ static char *answer_provenance(const struct approval *approval, const char *by)
 			break;
 		}
 	}
-	(void)gmtime_r(&seconds, &parts);
-	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%MZ", &parts);
-	return mem_printf("by %s, %s, run %s%s%.*s", by, when, gw->config.run,
+	/* `for` counts from there. */
+	(void)width_date(giving->since_s, giving->answer->width.for_s > 0, when);
+	return mem_printf("by %s, %s, run %s%s%.*s", giving->by, when, approval->gw->config.run,
 			  command[0] ? ", asked by: " : "", PROVENANCE_COMMAND_MAX, command);
 }
 
 /* The file first: what cannot be written is not granted. */
-static int answer_keep(struct approval *approval, const struct approver_answer *answer,
-		       const char *by, struct err *why)
+static int answer_keep(const struct giving *giving, struct err *why)
 {
-	const char *path = approval->gw->config.answers_path;
+	const char *path = giving->approval->gw->config.answers_path;
 
 	if (!path)
 		return err_set(why, -ENOTSUP, "there is no policy file to keep the answer in");
-	auto_free char *provenance = answer_provenance(approval, by);
-	int r = policy_answer_append(path, answer->action, &approval->dst, provenance, why);
+	auto_free char *provenance = answer_provenance(giving);
+	int r = policy_answer_append_text(path, giving->answer->action, giving->text, provenance,
+					  why);
 
 	return r < 0 ? err_prefix(why, r, "the answer cannot be kept, so nothing was granted") : 0;
 }
 
-static void answer_remember_execs(struct approval *approval, const struct approver_answer *answer,
-				  const char *by)
+static struct grant_order answer_order(const struct giving *giving, uint64_t exec)
 {
-	struct gateway *gw = approval->gw;
+	const struct approver_width *width = &giving->answer->width;
+
+	return (struct grant_order){
+		.exec = exec,
+		.answer = giving->approval->gw->last_answer,
+		.dst = &giving->approval->dst,
+		.action = giving->answer->action,
+		.reason = giving->settled.reason,
+		.scope = giving->answer->scope,
+		.is_wide = width_is_wide(width),
+		.is_domain = width->is_domain,
+		.text = giving->text,
+		.by = giving->settled.by,
+		.words = giving->settled.words,
+		.since_s = giving->since_s,
+		.until_s = width->for_s > 0 ? giving->since_s + width->for_s : 0,
+	};
+}
+
+static void answer_put(const struct giving *giving, struct grant_list *list, uint64_t exec)
+{
+	struct gateway *gw = giving->approval->gw;
+	const struct grant_order order = answer_order(giving, exec);
+	const struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
+
+	assert(grant); /* answer_remember() has made sure of the room, and of the text */
+	(void)grant;
+}
+
+static void answer_remember_execs(const struct giving *giving)
+{
 	struct party *party;
 
 	/* Those of no exec are released, and that is all: there is nothing that their grant could
 	 * end with. */
-	TAILQ_FOREACH (party, &approval->parties, entry) {
-		if (!party->exec)
-			continue;
-		int r = grants_put(&gw->grants, &party->exec->grants, party->exec->node.number,
-				   &approval->dst, answer->action, answer_reason(answer), by);
-
-		assert(r == 0); /* answer_remember() has made sure of the room */
-		(void)r;
+	TAILQ_FOREACH (party, &giving->approval->parties, entry) {
+		if (party->exec)
+			answer_put(giving, &party->exec->grants, party->exec->node.number);
 	}
 }
 
-static int answer_remember(struct approval *approval, const struct approver_answer *answer,
-			   const char *by, struct err *why)
+/* What the text says is what the policy engine reads in it. */
+static int answer_check_text(const struct giving *giving, struct err *why)
 {
-	struct gateway *gw = approval->gw;
+	struct policy *policy = width_policy(&giving->approval->dst, giving->answer->action,
+					     giving->text, giving->since_s, why);
+
+	policy_free(policy);
+	return policy ? 0 : -EINVAL;
+}
+
+static int answer_remember(const struct giving *giving, struct err *why)
+{
+	struct gateway *gw = giving->approval->gw;
+	const struct approver_answer *answer = giving->answer;
+	int r;
 
 	if (answer->is_abort || answer->scope == GATEWAY_ONCE)
 		return 0;
-	if (gw->grants.table.count + approval->party_count + 1 > GRANTS_MAX)
+	if (!grants_has_room(&gw->grants, giving->approval->party_count + 1,
+			     width_is_wide(&answer->width)))
 		return err_set(why, -ENOSPC, "too many answers are remembered: answer once");
-	if (answer->scope == GATEWAY_EXEC) {
-		answer_remember_execs(approval, answer, by);
-		return 0;
-	}
-	int r = answer->scope == GATEWAY_ALWAYS ? answer_keep(approval, answer, by, why) : 0;
-
-	return r < 0 ? r
-		     : grants_put(&gw->grants, &gw->grants.session, 0, &approval->dst,
-				  answer->action, answer_reason(answer), by);
+	r = answer_check_text(giving, why);
+	if (r < 0)
+		return r;
+	r = answer->scope == GATEWAY_ALWAYS ? answer_keep(giving, why) : 0;
+	if (r < 0)
+		return r;
+	gw->last_answer++;
+	if (answer->scope == GATEWAY_EXEC)
+		answer_remember_execs(giving);
+	else
+		answer_put(giving, &gw->grants.session, 0);
+	return 0;
 }
 
 static void answer_abort(struct approval *approval)
@@ -129,30 +188,90 @@ static void answer_abort(struct approval *approval)
 	turn_schedule(approval->gw);
 }
 
-int answer_give(struct gateway *gw, const char *id, const struct approver_answer *answer,
-		struct err *why)
+/* "allowed for session by ana on tty", and what, when that is not just the question's own. */
+static void answer_how(const struct giving *giving, char *out, size_t size)
 {
-	struct approval *approval = approval_find(gw, id);
-	const char *by = answer->by ? answer->by : "";
-	char how[160];
+	const struct approver_answer *answer = giving->answer;
+	bool has_width = width_is_any(&answer->width);
+
+	if (answer->is_abort)
+		(void)snprintf(out, size, "aborted by %s", giving->by);
+	else
+		(void)snprintf(out, size, "%s %s by %s%s%s",
+			       answer->action == POLICY_ALLOW ? "allowed" : "denied",
+			       scopes[answer->scope].words, giving->by, has_width ? ": " : "",
+			       has_width ? giving->text : "");
+}
+
+static int answer_prepare(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			  struct giving *ret, struct err *why)
+{
 	int r = answer_check(answer, why);
 
 	if (r < 0)
 		return r;
-	if (!approval)
+	*ret = (struct giving){
+		.approval = approval_find(gw, id),
+		.answer = answer,
+		.by = answer->by ? answer->by : "",
+		.since_s = loop_wall_us(gw->loop) / 1000000,
+		.settled = { .action = answer->action, .reason = answer_reason(answer) },
+	};
+	if (!ret->approval)
 		return err_set(why, -ENOENT,
 			       "the question is finished or unknown; this answer does nothing");
-	r = answer_remember(approval, answer, by, why);
+	(void)snprintf(ret->settled.by, sizeof(ret->settled.by), "%s", ret->by);
+	if (answer->words)
+		(void)text_visible(ret->settled.words, sizeof(ret->settled.words), answer->words,
+				   strlen(answer->words));
+	return width_text(&ret->approval->dst, answer->action, &answer->width, ret->text, why);
+}
+
+int answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
+		char out[APPROVER_KEY_MAX], struct err *why)
+{
+	struct giving giving;
+	int r = answer_prepare(gw, id, answer, &giving, why);
+
+	if (r == 0)
+		r = answer_check_text(&giving, why);
+	if (r == 0)
+		memcpy(out, giving.text, APPROVER_KEY_MAX);
+	return r;
+}
+
+int answer_give(struct gateway *gw, const char *id, const struct approver_answer *answer,
+		struct err *why)
+{
+	struct giving giving;
+	char how[APPROVER_KEY_MAX + 160];
+	int r = answer_prepare(gw, id, answer, &giving, why);
+
+	if (r == 0)
+		r = answer_remember(&giving, why);
 	if (r < 0)
 		return r;
-	if (answer->is_abort) {
-		answer_abort(approval);
-		(void)snprintf(how, sizeof(how), "aborted by %s", by);
-	} else {
-		(void)snprintf(how, sizeof(how), "%s %s by %s",
-			       answer->action == POLICY_ALLOW ? "allowed" : "denied",
-			       scopes[answer->scope].words, by);
-	}
-	approval_settle(approval, answer->action, answer_reason(answer), by, how);
+	if (answer->is_abort)
+		answer_abort(giving.approval);
+	answer_how(&giving, how, sizeof(how));
+	approval_settle_with(giving.approval, &giving.settled, how);
+	if (width_is_wide(&answer->width))
+		approval_release_covered(gw);
 	return 0;
+}
+
+int answer_give_many(struct gateway *gw, const char *const *ids, size_t count,
+		     const struct approver_answer *answer, int *ret_results, struct err *why)
+{
+	int settled = 0;
+
+	for (size_t i = 0; i < count; i++)
+		ret_results[i] = approval_find(gw, ids[i]) ? 0 : -ENOENT;
+	for (size_t i = 0; i < count; i++) {
+		/* One that a wide answer before it has ended is settled as well. */
+		if (ret_results[i] == 0 && approval_find(gw, ids[i]))
+			ret_results[i] = answer_give(gw, ids[i], answer, why);
+		settled += ret_results[i] == 0;
+	}
+	return settled;
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "gateway/execs.h"
 #include "gateway/turn.h"
+#include "gateway/who.h"
 #include "policies/policies_tools.h"
 
 #define ID_RUN_MAX 8 /* of the run's id, in front of the number */
@@ -49,9 +51,21 @@ static bool approval_is_private(const struct gateway *gw, const struct policy_de
 	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
 }
 
-static struct approval *approval_new(struct gateway *gw, const struct policy_destination *dst,
+/* Of the first that asks; later ones are listed by their commands. */
+static void approval_note_program(struct approval *approval, const struct policy_facts *facts)
+{
+	struct who_found found;
+
+	if (!execs_find_program(approval->gw, facts, &found))
+		found = (struct who_found){ 0 };
+	approval->program = text_visible_dup(found.program);
+	approval->chain = mem_strdup(found.chain);
+}
+
+static struct approval *approval_new(struct gateway *gw, const struct policy_facts *facts,
 				     const struct policy_verdict *asked)
 {
+	const struct policy_destination *dst = &facts->dst;
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
 
@@ -63,10 +77,12 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_des
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
+	approval_note_program(approval, facts);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
 	keys_add(&gw->approvals, &approval->node, 0, &approval->dst);
+	keys_add(&gw->numbers, &approval->by_number, approval->number, NULL);
 	TAILQ_INSERT_TAIL(&gw->questions, approval, entry);
 	gw->question_count++;
 	loop_timer_start(gw->loop, &approval->deadline, timeout_ms, approval_expired, approval);
@@ -78,7 +94,12 @@ static void approval_unlink(struct approval *approval)
 {
 	struct gateway *gw = approval->gw;
 
+	for (struct question_walk *walk = gw->walks; walk; walk = walk->outer) {
+		if (walk->next == approval)
+			walk->next = TAILQ_NEXT(approval, entry);
+	}
 	keys_remove(&gw->approvals, &approval->node);
+	keys_remove(&gw->numbers, &approval->by_number);
 	TAILQ_REMOVE(&gw->questions, approval, entry);
 	gw->question_count--;
 	if (approval->has_news)
@@ -93,6 +114,9 @@ static void approval_free(struct approval *approval)
 	assert(TAILQ_EMPTY(&approval->parties));
 	free(approval->rule);
 	free(approval->because);
+	free(approval->plea);
+	free(approval->program);
+	free(approval->chain);
 	free(approval);
 }
 
@@ -146,10 +170,12 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
 	if (!approval)
-		approval = approval_new(gw, &waiter->facts.dst, asked);
+		approval = approval_new(gw, &waiter->facts, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
 	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
 	waiter->party->count++;
+	if (!approval->plea && waiter->facts.plea)
+		approval->plea = text_visible_dup(waiter->facts.plea);
 	approval->waiting++;
 	gw->waiting++;
 	approval_has_news(approval);
@@ -184,24 +210,37 @@ void approval_leave(struct waiter *waiter)
 
 struct approval *approval_find(const struct gateway *gw, const char *id)
 {
-	struct approval *approval;
+	const char *dash = strrchr(id, '-');
+	uint64_t number;
 
-	TAILQ_FOREACH (approval, &gw->questions, entry) {
-		if (strcmp(approval->id, id) == 0)
-			return approval;
-	}
-	return NULL;
+	if (!dash || text_to_u64(dash + 1, strlen(dash + 1), UINT64_MAX, &number) < 0)
+		return NULL;
+	struct key_node *node = keys_find(&gw->numbers, number, NULL);
+	struct approval *approval = node ? container_of(node, struct approval, by_number) : NULL;
+
+	return approval && strcmp(approval->id, id) == 0 ? approval : NULL;
 }
 
-static struct decision *decision_new(enum policy_action action, enum policy_reason reason,
-				     const char *by)
+void approval_walk(struct gateway *gw, void (*each)(struct approval *approval, void *arg),
+		   void *arg)
+{
+	struct question_walk walk = { TAILQ_FIRST(&gw->questions), gw->walks };
+	struct approval *approval;
+
+	gw->walks = &walk;
+	while ((approval = walk.next)) {
+		walk.next = TAILQ_NEXT(approval, entry);
+		each(approval, arg);
+	}
+	gw->walks = walk.outer;
+}
+
+static struct decision *decision_new(const struct decision *settled)
 {
 	struct decision *decision = mem_new(sizeof(*decision));
 
+	*decision = *settled;
 	decision->refs = 1;
-	decision->action = action;
-	decision->reason = reason;
-	(void)snprintf(decision->by, sizeof(decision->by), "%s", by);
 	return decision;
 }
 
@@ -229,21 +268,31 @@ static void party_release(struct party *party, struct decision *decision)
 	turn_schedule(gw);
 }
 
-void approval_settle(struct approval *approval, enum policy_action action,
-		     enum policy_reason reason, const char *by, const char *how)
+void approval_settle_with(struct approval *approval, const struct decision *settled,
+			  const char *how)
 {
 	struct gateway *gw = approval->gw;
-	struct decision *decision = decision_new(action, reason, by);
+	struct decision *decision = decision_new(settled);
 
 	approval_unlink(approval);
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
-	const struct approver_end end = { approval->id, action, reason, by, how };
+	const struct approver_end end = { approval->id, settled->action, settled->reason,
+					  settled->by, how };
 
 	for (size_t i = 0; approval->was_asked && i < gw->approver_count; i++)
 		gw->approvers[i].ops->retract(gw->approvers[i].self, &end);
 	approval_free(approval);
+}
+
+void approval_settle(struct approval *approval, enum policy_action action,
+		     enum policy_reason reason, const char *by, const char *how)
+{
+	struct decision settled = { .action = action, .reason = reason };
+
+	(void)snprintf(settled.by, sizeof(settled.by), "%s", by);
+	approval_settle_with(approval, &settled, how);
 }
 
 void approval_deny_all(struct gateway *gw, enum policy_reason reason)
@@ -256,7 +305,8 @@ void approval_deny_all(struct gateway *gw, enum policy_reason reason)
 
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 {
-	struct decision *decision = decision_new(POLICY_DENY, POLICY_EXEC_ENDED, "");
+	struct decision *decision = decision_new(
+		&(struct decision){ .action = POLICY_DENY, .reason = POLICY_EXEC_ENDED });
 	struct party *party;
 
 	while ((party = LIST_FIRST(&exec->parties))) {
@@ -272,6 +322,58 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 	approval_decision_drop(decision);
 }
 
+/* Whoever a remembered answer covers by now goes back to be decided by it. */
+static const struct grant *party_release_covered(struct party *party)
+{
+	struct gateway *gw = party->approval->gw;
+	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
+	uint64_t exec = party->exec ? party->exec->node.number : 0;
+	const struct grant *last = NULL;
+
+	while (waiter) {
+		struct waiter *next = TAILQ_NEXT(waiter, entry);
+
+		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+		execs_ask_who(waiter);
+		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
+
+		if (grant) {
+			last = grant;
+			party_leave(waiter);
+			turn_enqueue(gw, waiter);
+		}
+		waiter = next;
+	}
+	return last;
+}
+
+static void approval_release_one(struct approval *approval, void *arg)
+{
+	struct party *party = TAILQ_FIRST(&approval->parties);
+	const struct grant *last = NULL;
+	char how[APPROVER_KEY_MAX + 160];
+
+	while (party) {
+		struct party *next = TAILQ_NEXT(party, entry);
+		const struct grant *grant = party_release_covered(party);
+
+		last = grant ? grant : last;
+		party = next;
+	}
+	if (last && approval->waiting > 0)
+		approval_has_news(approval);
+	if (!last || approval->waiting > 0)
+		return;
+	(void)snprintf(how, sizeof(how), "%s by %s, with %s",
+		       last->action == POLICY_ALLOW ? "allowed" : "denied", last->by, last->text);
+	approval_settle(approval, last->action, last->reason, last->by, how);
+}
+
+void approval_release_covered(struct gateway *gw)
+{
+	approval_walk(gw, approval_release_one, NULL);
+}
+
 /* Whoever is not asked about any more goes back to be decided; the first who is says why. */
 static void party_review(struct party *party, struct policy_verdict *asked, bool *has_asked)
 {
@@ -283,7 +385,9 @@ static void party_review(struct party *party, struct policy_verdict *asked, bool
 		struct policy_verdict verdict;
 
 		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+		execs_ask_who(waiter);
 		policy_decide(gw->config.policy, &waiter->facts, &verdict);
+		waiter->facts.asker = NULL;
 		if (verdict.action != POLICY_ASK) {
 			party_leave(waiter);
 			turn_enqueue(gw, waiter);
@@ -356,8 +460,9 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
 		.warning = "",
-		.program = "",
-		.chain = "",
+		.plea = approval->plea ? approval->plea : "",
+		.program = approval->program,
+		.chain = approval->chain,
 	};
 	approval_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));

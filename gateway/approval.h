@@ -13,10 +13,19 @@ void approval_leave(struct waiter *waiter);
 
 /* Borrowed; NULL: finished or unknown. */
 struct approval *approval_find(const struct gateway *gw, const char *id);
+/* Calls @each for every open question, oldest first; it may end any of them. */
+void approval_walk(struct gateway *gw, void (*each)(struct approval *approval, void *arg),
+		   void *arg);
 /* Ends the question: it leaves the tables, its waiters go to gw->queue with the decision, the
  * approvers are told @how. */
 void approval_settle(struct approval *approval, enum policy_action action,
 		     enum policy_reason reason, const char *by, const char *how);
+/* The same, with a person's @words to whoever waits. */
+void approval_settle_with(struct approval *approval, const struct decision *settled,
+			  const char *how);
+/* An answer was remembered that is wider than its question: whoever else it covers is decided by
+ * it, and questions that nobody waits on any more end. */
+void approval_release_covered(struct gateway *gw);
 /* Settles all of them as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
 /* The policy is another: whoever it does not ask about any more is decided again, and the others

@@ -18,6 +18,7 @@ struct approval;
 struct journal;
 struct party;
 struct pass;
+struct who;
 struct worker;
 
 #define GATEWAY_QUESTIONS_MAX   256   /* open at once */
@@ -27,6 +28,7 @@ struct worker;
 #define GATEWAY_BATCH           16  /* verdicts between two writes of the audit log */
 #define GATEWAY_TURN_MAX        512 /* verdicts before the loop serves others */
 #define GATEWAY_BY_MAX          64  /* of struct policy_verdict */
+#define GATEWAY_WORDS_MAX       256 /* of a person, to whoever asked */
 #define GATEWAY_DEFAULT_TIMEOUT (5 * 60 * INT64_C(1000))
 
 /* What settled a question, shared by everyone who waited for it. */
@@ -35,6 +37,7 @@ struct decision {
 	enum policy_action action;
 	enum policy_reason reason;
 	char by[GATEWAY_BY_MAX];
+	char words[GATEWAY_WORDS_MAX]; /* visible text */
 };
 
 /* One request. It is in gw->queue (to be decided, or decided and to be told), in a party, in a slot
@@ -47,6 +50,8 @@ struct waiter {
 	struct decision *decision; /* what the question came to */
 	struct slot *slot;
 	int64_t since_ms;
+	const char *program; /* that asks, the exec's copy; NULL: not known */
+	bool was_looked_up;
 	struct pass *pass; /* allowed: gateway/live.c's */
 	TAILQ_ENTRY(waiter) entry;
 };
@@ -65,6 +70,12 @@ struct gateway_exec {
 	bool is_aborted; /* a person said so; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
+	char **argv;
+	char **programs; /* that were found to ask; each once */
+	size_t program_count;
+	struct policy_asker *asker; /* of argv; NULL: not known */
+	struct who *who;            /* NULL: not known who asks */
+	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 };
 
 /* The waiters of one exec (or of none) on one approval: a crowd is moved as one, and an exec's end
@@ -85,9 +96,12 @@ struct approval {
 	struct key_node node; /* by destination */
 	struct gateway *gw;
 	struct policy_destination dst;
-	uint64_t number; /* rises; the id shows it */
+	uint64_t number; /* the id shows it */
+	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
 	char *rule, *because;
+	char *plea;            /* of the first that proposed, visible; NULL: nobody did */
+	char *program, *chain; /* of the first that asked, visible; "": not known */
 	bool is_private;
 	int64_t asked_ms, due_ms;
 	struct loop_timer deadline;
@@ -99,6 +113,12 @@ struct approval {
 	TAILQ_ENTRY(approval) news_entry;
 };
 TAILQ_HEAD(approval_queue, approval);
+
+/* A walk over the open questions that may end under it. */
+struct question_walk {
+	struct approval *next;
+	struct question_walk *outer;
+};
 
 struct approver_seat {
 	const struct approver_ops *ops;
@@ -112,6 +132,7 @@ struct gateway {
 	struct approver_seat approvers[GATEWAY_APPROVERS_MAX];
 	size_t approver_count;
 	struct key_table execs, parties, approvals;
+	struct key_table numbers; /* of the open questions */
 	struct grants grants;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
@@ -119,6 +140,8 @@ struct gateway {
 	struct approval *telling; /* whose news go out now; NULL when it died meanwhile */
 	unsigned int question_count, waiting;
 	uint64_t last_number;
+	uint64_t last_answer; /* that was remembered */
+	struct question_walk *walks;
 	struct waiter_queue queue;
 	struct live {
 		struct waiter_queue open;

@@ -1,12 +1,24 @@
 #include "gateway/execs.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
 #include "gateway/redact.h"
 #include "gateway/turn.h"
+#include "gateway/who.h"
+#include "policies/policies_tools.h"
+
+/* Listeners and the channel to pid 1, which go to the worker; what comes behind stays here. */
+#define EXECS_WAY_FDS      3
+#define EXECS_PROGRAMS_MAX 256 /* different ones, of one exec */
 
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id)
 {
@@ -27,8 +39,114 @@ void execs_begin(struct gateway *gw, uint64_t id, const char *command)
 	journal_note_exec(gw->journal, id, exec->command);
 }
 
+void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv)
+{
+	struct gateway_exec *exec = execs_find(gw, id);
+	size_t count = 0;
+
+	if (!exec || exec->argv)
+		return;
+	while (argv[count])
+		count++;
+	exec->argv = mem_new_array(count + 1, sizeof(*exec->argv));
+	for (size_t i = 0; i < count; i++)
+		exec->argv[i] = mem_strdup(argv[i]);
+	exec->asker = policy_asker_new((const char *const *)exec->argv);
+}
+
+static uint16_t execs_port_of(int fd)
+{
+	struct sockaddr_in name = { 0 };
+	socklen_t len = sizeof(name);
+
+	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0 || name.sin_family != AF_INET)
+		return 0;
+	return ntohs(name.sin_port);
+}
+
+size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count)
+{
+	struct gateway_exec *exec = execs_find(gw, id);
+	struct ucred init = { 0 };
+	socklen_t len = sizeof(init);
+
+	if (count <= EXECS_WAY_FDS)
+		return count;
+	/* The channel was made by pid 1 of the sandbox, and the kernel says who that is here. */
+	if (!exec || exec->who || count > EXECS_WAY_FDS + 1 ||
+	    getsockopt(fds[EXECS_WAY_FDS - 1], SOL_SOCKET, SO_PEERCRED, &init, &len) < 0 ||
+	    init.pid <= 0) {
+		for (size_t i = EXECS_WAY_FDS; i < count; i++)
+			fd_close(fds[i]);
+		return EXECS_WAY_FDS;
+	}
+	exec->ports[0] = execs_port_of(fds[0]);
+	exec->ports[1] = execs_port_of(fds[1]);
+	exec->who = who_new(init.pid, fds[EXECS_WAY_FDS]);
+	return EXECS_WAY_FDS;
+}
+
+bool execs_find_program(const struct gateway *gw, const struct policy_facts *facts,
+			struct who_found *ret)
+{
+	const struct gateway_exec *exec = facts->exec ? execs_find(gw, facts->exec) : NULL;
+	bool is_socks = facts->way == POLICY_WAY_SOCKS5;
+
+	if (!exec || !exec->who || facts->peer_port == 0)
+		return false;
+	return who_find(exec->who, facts->peer_port, exec->ports[is_socks ? 1 : 0], ret) == 0;
+}
+
+/* One copy of each path: a crowd is of few programs. Past the limit a program is not known. */
+static const char *execs_intern(struct gateway_exec *exec, const char *program)
+{
+	for (size_t i = 0; i < exec->program_count; i++) {
+		if (strcmp(exec->programs[i], program) == 0)
+			return exec->programs[i];
+	}
+	if (program[0] == '\0' || exec->program_count == EXECS_PROGRAMS_MAX)
+		return NULL;
+	exec->programs = mem_grow(exec->programs, exec->program_count + 1, sizeof(*exec->programs));
+	exec->programs[exec->program_count] = mem_strdup(program);
+	return exec->programs[exec->program_count++];
+}
+
+/* Once for each request: it does not change hands while it waits. */
+static void execs_look_up(struct gateway_exec *exec, struct waiter *waiter)
+{
+	struct who_found found;
+
+	if (waiter->was_looked_up)
+		return;
+	waiter->was_looked_up = true;
+	if (execs_find_program(waiter->gw, &waiter->facts, &found))
+		waiter->program = execs_intern(exec, found.program);
+}
+
+void execs_ask_who(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+
+	waiter->facts.asker = NULL;
+	if (!exec || !exec->asker)
+		return;
+	if (gw->grants.wants_program || policy_wants_program(gw->config.policy))
+		execs_look_up(exec, waiter);
+	policy_asker_set_program(exec->asker, waiter->program);
+	waiter->facts.asker = exec->asker;
+}
+
 static void execs_free(struct gateway *gw, struct gateway_exec *exec)
 {
+	policy_asker_free(exec->asker);
+	for (size_t i = 0; i < exec->program_count; i++)
+		free(exec->programs[i]);
+	free(exec->programs);
+	for (size_t i = 0; exec->argv && exec->argv[i]; i++)
+		free(exec->argv[i]);
+	free(exec->argv);
+	who_free(exec->who);
 	grants_forget(&gw->grants, &exec->grants);
 	free(exec->command);
 	free(exec);

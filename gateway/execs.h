@@ -6,6 +6,18 @@
 /* Borrowed; NULL: not begun, or ended. */
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id);
 void execs_begin(struct gateway *gw, uint64_t id, const char *command);
+/* What the exec was started with, for `from`. Copied. */
+void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv);
+/* The exec's way out: notes its ports and who is behind them. Of @count descriptors those past the
+ * first three are taken; returns how many are left. */
+size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count);
+struct who_found;
+/* Which program made the request. False: not known. */
+bool execs_find_program(const struct gateway *gw, const struct policy_facts *facts,
+			struct who_found *ret);
+/* Fills in facts.asker, as far as it is known; borrowed until the next call for that exec. The
+ * program is looked for only where a rule or a grant asks which it is. */
+void execs_ask_who(struct waiter *waiter);
 /* Denies its waiters and forgets its grants. */
 void execs_end(struct gateway *gw, uint64_t id, int exit_status);
 /* Tells the owner of every exec that a person aborted. From the loop. */

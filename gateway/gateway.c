@@ -80,6 +80,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	keys_init(&gw->execs);
 	keys_init(&gw->parties);
 	keys_init(&gw->approvals);
+	keys_init(&gw->numbers);
 	grants_init(&gw->grants);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
@@ -130,6 +131,7 @@ void gateway_free(struct gateway *gw)
 	journal_free(gw->journal);
 	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
 	keys_done(&gw->approvals);
+	keys_done(&gw->numbers);
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
 	trips_done(&gw->trips);
@@ -142,6 +144,11 @@ void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command)
 {
 	execs_begin(gw, exec, command);
 	turn_schedule(gw);
+}
+
+void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const *argv)
+{
+	execs_set_argv(gw, exec, argv);
 }
 
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status)
@@ -167,24 +174,39 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	return answer_give(gw, id, answer, why);
 }
 
-/* @each may answer: the next one is looked for by number, not by a pointer that may have died. */
+int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			char out[APPROVER_KEY_MAX], struct err *why)
+{
+	return answer_text(gw, id, answer, out, why);
+}
+
+int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
+			const struct approver_answer *answer, int *ret_results, struct err *why)
+{
+	return answer_give_many(gw, ids, count, answer, ret_results, why);
+}
+
+struct question_teller {
+	void (*each)(const struct approver_question *question, void *arg);
+	void *arg;
+};
+
+static void tell_question(struct approval *approval, void *arg)
+{
+	const struct question_teller *teller = arg;
+	struct approver_question question;
+
+	approval_describe(approval, &question);
+	teller->each(&question, teller->arg);
+}
+
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),
 			   void *arg)
 {
-	uint64_t shown = 0;
-	struct approval *approval = TAILQ_FIRST(&gw->questions);
+	struct question_teller teller = { each, arg };
 
-	while (approval) {
-		struct approver_question question;
-
-		shown = approval->number;
-		approval_describe(approval, &question);
-		each(&question, arg);
-		approval = TAILQ_FIRST(&gw->questions);
-		while (approval && approval->number <= shown)
-			approval = TAILQ_NEXT(approval, entry);
-	}
+	approval_walk(gw, tell_question, &teller);
 }
 
 void gateway_approvers_changed(struct gateway *gw)

@@ -19,6 +19,7 @@ struct gateway_ticket;
 typedef void (*gateway_verdict_fn)(const struct policy_verdict *verdict, void *arg);
 /* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done denies it, when it
  * is withdrawn, or, allowed, when it is reported. */
+#define GATEWAY_PLEA_MAX 301 /* bytes of facts.plea, and NUL; more is cut */
 struct gateway_ticket *gateway_submit(struct gateway_client *client,
 				      const struct policy_facts *facts, gateway_verdict_fn done,
 				      void *arg);
@@ -92,10 +93,13 @@ void gateway_free(struct gateway *gw);
  * not begun, or has ended, are denied (exec_ended). Ending it denies its waiters and forgets its
  * grants. */
 void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command);
+/* For `from`; right after the beginning. Copies. */
+void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const *argv);
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
 /* Serves a worker at the other end of @socket (taken). */
 int gateway_serve(struct gateway *gw, int socket);
-/* Hands the listeners of @exec (taken) to the worker. */
+/* Hands the listeners of @exec (taken) to the worker. A fourth descriptor is kept: it tells whose a
+ * socket inside is. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 
 /* From now on @policy decides (kept; the one before may be freed). What is open and denied by it is

@@ -3,69 +3,237 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "gateway/width.h"
+#include "policies/policies_tools.h"
+
+/* The wide grants of one exec that stand for one host, or one domain. */
+struct grant_group {
+	struct key_node node;
+	struct policy_destination key; /* only its host */
+	struct grant_list grants;
+};
 
 void grants_init(struct grants *grants)
 {
+	*grants = (struct grants){ 0 };
 	keys_init(&grants->table);
+	keys_init(&grants->groups);
+	keys_init(&grants->ids);
 	LIST_INIT(&grants->session);
+	TAILQ_INIT(&grants->all);
 }
 
 void grants_done(struct grants *grants)
 {
 	grants_forget(grants, &grants->session);
 	keys_done(&grants->table);
+	keys_done(&grants->groups);
+	keys_done(&grants->ids);
 }
 
-static struct grant *grants_at(const struct grants *grants, uint64_t exec,
-			       const struct policy_destination *dst)
+static struct grant_group *group_find(const struct grants *grants, uint64_t exec, const char *host)
 {
-	struct key_node *node = keys_find(&grants->table, exec, dst);
+	struct policy_destination key = { .port = 0 };
 
-	return node ? container_of(node, struct grant, node) : NULL;
+	(void)snprintf(key.host, sizeof(key.host), "%s", host);
+	struct key_node *node = keys_find(&grants->groups, exec, &key);
+
+	return node ? container_of(node, struct grant_group, node) : NULL;
 }
 
-const struct grant *grants_find(const struct grants *grants, uint64_t exec,
-				const struct policy_destination *dst)
+static struct grant_group *group_find_or_new(struct grants *grants, uint64_t exec, const char *host)
 {
-	const struct grant *session = grants_at(grants, 0, dst);
-	const struct grant *own = exec ? grants_at(grants, exec, dst) : NULL;
+	struct grant_group *group = group_find(grants, exec, host);
 
-	if (session && session->action != POLICY_ALLOW)
-		return session;
-	if (own && own->action != POLICY_ALLOW)
-		return own;
-	return session ? session : own;
+	if (group)
+		return group;
+	group = mem_new(sizeof(*group));
+	(void)snprintf(group->key.host, sizeof(group->key.host), "%s", host);
+	LIST_INIT(&group->grants);
+	keys_add(&grants->groups, &group->node, exec, &group->key);
+	return group;
 }
 
-int grants_put(struct grants *grants, struct grant_list *list, uint64_t exec,
-	       const struct policy_destination *dst, enum policy_action action,
-	       enum policy_reason reason, const char *by)
+static bool grant_is_over(const struct grant *grant, int64_t now_s)
 {
-	struct grant *grant = grants_at(grants, exec, dst);
+	return grant->until_s != 0 && now_s >= grant->until_s;
+}
 
-	if (!grant && grants->table.count >= GRANTS_MAX)
-		return -ENOSPC;
-	if (!grant) {
-		grant = mem_new(sizeof(*grant));
-		grant->dst = *dst;
-		keys_add(&grants->table, &grant->node, exec, &grant->dst);
-		LIST_INSERT_HEAD(list, grant, entry);
+/* The first denial and the first allow that are met. */
+struct found {
+	struct grant *deny, *allow;
+};
+
+static void found_note(struct found *found, struct grant *grant, int64_t now_s)
+{
+	struct grant **place = grant->action == POLICY_ALLOW ? &found->allow : &found->deny;
+
+	if (!*place && !grant_is_over(grant, now_s))
+		*place = grant;
+}
+
+static void found_in_group(struct found *found, const struct grants *grants, uint64_t exec,
+			   const char *host, const struct policy_facts *facts)
+{
+	struct grant_group *group = group_find(grants, exec, host);
+	struct grant *grant;
+
+	if (!group)
+		return;
+	LIST_FOREACH (grant, &group->grants, group_entry) {
+		if (width_covers(grant->wide, facts))
+			found_note(found, grant, facts->now);
 	}
-	grant->action = action;
-	grant->reason = reason;
-	(void)snprintf(grant->by, sizeof(grant->by), "%s", by);
-	return 0;
+}
+
+static void found_of(struct found *found, const struct grants *grants, uint64_t exec,
+		     const char *domain, const struct policy_facts *facts)
+{
+	struct key_node *node = keys_find(&grants->table, exec, &facts->dst);
+
+	if (node)
+		found_note(found, container_of(node, struct grant, node), facts->now);
+	if (grants->wide_count == 0)
+		return;
+	found_in_group(found, grants, exec, facts->dst.host, facts);
+	if (domain && strcmp(domain, facts->dst.host) != 0)
+		found_in_group(found, grants, exec, domain, facts);
+}
+
+struct grant *grants_find(const struct grants *grants, uint64_t exec,
+			  const struct policy_facts *facts)
+{
+	struct found found = { 0 };
+	const char *domain = NULL;
+
+	if (grants->wide_count > 0 && facts->dst.addr.family == 0)
+		domain = policy_host_domain(facts->dst.host);
+	found_of(&found, grants, 0, domain, facts);
+	if (exec != 0)
+		found_of(&found, grants, exec, domain, facts);
+	return found.deny ? found.deny : found.allow;
+}
+
+struct grant *grants_by_id(const struct grants *grants, uint64_t id)
+{
+	struct key_node *node = keys_find(&grants->ids, id, NULL);
+
+	return node ? container_of(node, struct grant, id_node) : NULL;
+}
+
+bool grants_has_room(const struct grants *grants, size_t count, bool is_wide)
+{
+	return grants->table.count + grants->wide_count + count <= GRANTS_MAX &&
+	       (!is_wide || grants->wide_count + count <= GRANTS_WIDE_MAX);
+}
+
+/* What a wide grant is found by. */
+static const char *grants_group_host(const struct grant_order *order)
+{
+	const char *domain = order->is_domain ? policy_host_domain(order->dst->host) : NULL;
+
+	return domain ? domain : order->dst->host;
+}
+
+/* What was remembered of the very same hosts and ports. */
+static struct grant *grants_same(const struct grants *grants, const struct grant_order *order)
+{
+	size_t len = strcspn(order->text, " ");
+	struct key_node *node = keys_find(&grants->table, order->exec, order->dst);
+	struct grant_group *group;
+	struct grant *grant;
+
+	if (!order->is_wide)
+		return node ? container_of(node, struct grant, node) : NULL;
+	group = group_find(grants, order->exec, grants_group_host(order));
+	if (!group)
+		return NULL;
+	LIST_FOREACH (grant, &group->grants, group_entry) {
+		if (strcspn(grant->text, " ") == len && memcmp(grant->text, order->text, len) == 0)
+			return grant;
+	}
+	return NULL;
+}
+
+static struct grant *grants_add(struct grants *grants, struct grant_list *list,
+				const struct grant_order *order)
+{
+	struct grant *grant = mem_new(sizeof(*grant));
+
+	grant->dst = *order->dst;
+	grant->exec = order->exec;
+	keys_add(&grants->ids, &grant->id_node, ++grants->last_id, NULL);
+	TAILQ_INSERT_TAIL(&grants->all, grant, order);
+	LIST_INSERT_HEAD(list, grant, entry);
+	if (order->is_wide) {
+		grant->group = group_find_or_new(grants, order->exec, grants_group_host(order));
+		LIST_INSERT_HEAD(&grant->group->grants, grant, group_entry);
+		grants->wide_count++;
+	} else {
+		keys_add(&grants->table, &grant->node, order->exec, &grant->dst);
+	}
+	return grant;
+}
+
+struct grant *grants_put(struct grants *grants, struct grant_list *list,
+			 const struct grant_order *order, struct err *why)
+{
+	struct grant *grant = grants_same(grants, order);
+	struct policy *wide = NULL;
+
+	if (!grant && !grants_has_room(grants, 1, order->is_wide)) {
+		(void)err_set(why, -ENOSPC, "too many answers are remembered: answer once");
+		return NULL;
+	}
+	if (order->is_wide)
+		wide = width_policy(order->dst, order->action, order->text, order->since_s, why);
+	if (order->is_wide && !wide)
+		return NULL;
+	if (!grant)
+		grant = grants_add(grants, list, order);
+	policy_free(grant->wide);
+	free(grant->text);
+	free(grant->words);
+	grant->wide = wide;
+	grant->text = mem_strdup(order->text);
+	grant->words = mem_strdup(order->words);
+	grant->answer = order->answer;
+	grant->action = order->action;
+	grant->reason = order->reason;
+	grant->scope = order->scope;
+	grant->since_s = order->since_s;
+	grant->until_s = order->until_s;
+	(void)snprintf(grant->by, sizeof(grant->by), "%s", order->by);
+	return grant;
+}
+
+void grants_remove(struct grants *grants, struct grant *grant)
+{
+	LIST_REMOVE(grant, entry);
+	TAILQ_REMOVE(&grants->all, grant, order);
+	keys_remove(&grants->ids, &grant->id_node);
+	if (!grant->group)
+		keys_remove(&grants->table, &grant->node);
+	else
+		LIST_REMOVE(grant, group_entry);
+	if (grant->group)
+		grants->wide_count--;
+	if (grant->group && LIST_EMPTY(&grant->group->grants)) {
+		keys_remove(&grants->groups, &grant->group->node);
+		free(grant->group);
+	}
+	policy_free(grant->wide);
+	free(grant->text);
+	free(grant->words);
+	free(grant);
 }
 
 void grants_forget(struct grants *grants, struct grant_list *list)
 {
-	struct grant *grant;
-
-	while ((grant = LIST_FIRST(list))) {
-		LIST_REMOVE(grant, entry);
-		keys_remove(&grants->table, &grant->node);
-		free(grant);
-	}
+	while (!LIST_EMPTY(list))
+		grants_remove(grants, LIST_FIRST(list));
 }

@@ -1,41 +1,81 @@
-/* grants: answers that are remembered, per exec or for the session. */
+/* grants: answers that are remembered, per exec or for the session. An answer for exactly one
+ * destination is found by it; a wider one is found by its host or domain, and then policy says by
+ * its text whether it covers a request. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "gateway/gateway.h"
 #include "gateway/keys.h"
 #include "policies/policies.h"
 
-#define GRANTS_MAX 65536
+#define GRANTS_MAX      65536
+#define GRANTS_WIDE_MAX 1024 /* each is a small policy of its own */
+
+struct grant_group;
 
 struct grant {
-	struct key_node node;
-	struct policy_destination dst;
-	enum policy_action action; /* allow or deny */
+	struct key_node node;          /* exact: by exec and destination */
+	struct key_node id_node;       /* by id, the number */
+	struct policy_destination dst; /* of the question it answered */
+	uint64_t exec;                 /* 0: the session */
+	uint64_t answer;               /* rises; those of one answer share it */
+	enum policy_action action;     /* allow or deny */
 	enum policy_reason reason;
+	enum gateway_scope scope;
+	struct policy *wide; /* NULL: exactly @dst */
+	struct grant_group *group;
+	char *text, *words;
 	char by[64];
-	LIST_ENTRY(grant) entry;
+	int64_t since_s, until_s; /* until 0: no end of its own */
+	uint64_t bytes_up, bytes_down;
+	uint32_t connections, live;
+	LIST_ENTRY(grant) entry;       /* of its exec, or the session */
+	LIST_ENTRY(grant) group_entry; /* wide */
+	TAILQ_ENTRY(grant) order;      /* oldest first */
 };
 LIST_HEAD(grant_list, grant);
 
 struct grants {
-	struct key_table table;    /* by exec (0: the session) and destination */
+	struct key_table table;  /* exact: by exec (0: the session) and destination */
+	struct key_table groups; /* wide: by exec and host */
+	struct key_table ids;
+	bool wants_program; /* some grant is for one program alone */
+	size_t wide_count;
+	uint64_t last_id;
 	struct grant_list session; /* those of no exec */
+	TAILQ_HEAD(grant_queue, grant) all;
+};
+
+/* What is to be remembered. Borrowed. */
+struct grant_order {
+	uint64_t exec, answer;
+	const struct policy_destination *dst;
+	enum policy_action action;
+	enum policy_reason reason;
+	enum gateway_scope scope;
+	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
+	const char *text, *by, *words;
+	int64_t since_s, until_s;
 };
 
 void grants_init(struct grants *grants);
 void grants_done(struct grants *grants);
 
-/* What holds for @exec (0: no exec) at @dst: a denial before an allow, the session's before the
- * exec's. Borrowed; NULL: nothing. */
-const struct grant *grants_find(const struct grants *grants, uint64_t exec,
-				const struct policy_destination *dst);
-/* Remembers, or changes what was remembered. @list: the exec's own, or &grants->session for 0.
- * -ENOSPC: GRANTS_MAX. */
-int grants_put(struct grants *grants, struct grant_list *list, uint64_t exec,
-	       const struct policy_destination *dst, enum policy_action action,
-	       enum policy_reason reason, const char *by);
+/* What holds for @exec (0: no exec) and @facts at facts->now: a denial before an allow, however
+ * wide; the session's before the exec's. Borrowed; NULL: nothing. */
+struct grant *grants_find(const struct grants *grants, uint64_t exec,
+			  const struct policy_facts *facts);
+/* Borrowed; NULL: unknown, or forgotten. */
+struct grant *grants_by_id(const struct grants *grants, uint64_t id);
+/* Remembers, or renews what was remembered of the very same (it keeps its id). @list: the exec's
+ * own, or &grants->session for 0. NULL with @why: no room, or the text is no answer. */
+struct grant *grants_put(struct grants *grants, struct grant_list *list,
+			 const struct grant_order *order, struct err *why);
+/* Is there room for so many more? */
+bool grants_has_room(const struct grants *grants, size_t count, bool is_wide);
+void grants_remove(struct grants *grants, struct grant *grant);
 /* Forgets everything on @list. */
 void grants_forget(struct grants *grants, struct grant_list *list);

@@ -56,6 +56,7 @@ static void put_facts(struct frame *frame, const struct policy_facts *facts)
 	frame_put_u64(frame, facts->exec);
 	frame_put_u8(frame, (uint8_t)facts->carries);
 	frame_put_u8(frame, (uint8_t)facts->way);
+	frame_put_u16(frame, facts->peer_port);
 	frame_put_u16(frame, facts->dst.port);
 	frame_put_text(frame, facts->dst.host);
 }
@@ -69,6 +70,7 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	*ret = (struct policy_facts){ .exec = frame_get_u64(frame) };
 	ret->carries = frame_get_u8(frame);
 	ret->way = frame_get_u8(frame);
+	ret->peer_port = frame_get_u16(frame);
 	uint16_t port = frame_get_u16(frame);
 
 	frame_get_text(frame, host, sizeof(host));
@@ -85,16 +87,23 @@ void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy
 	frame_begin(frame, LINK_SUBMIT);
 	frame_put_u64(frame, id);
 	put_facts(frame, facts);
+	frame_put_text(frame, facts->plea ? facts->plea : "");
 }
 
-int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts)
+int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
+			  char plea[GATEWAY_PLEA_MAX])
 {
 	uint64_t id = frame_get_u64(frame);
 	struct policy_facts facts;
-	int r = get_facts(frame, false, &facts) ? get_done(frame, id != 0) : -EBADMSG;
+
+	if (!get_facts(frame, false, &facts))
+		return -EBADMSG;
+	frame_get_text(frame, plea, GATEWAY_PLEA_MAX);
+	int r = get_done(frame, id != 0);
 
 	if (r < 0)
 		return r;
+	facts.plea = plea[0] ? plea : NULL;
 	*ret_id = id;
 	*ret_facts = facts;
 	return 0;

@@ -40,7 +40,9 @@ void link_codec_put_number(struct frame *frame, enum link_type type, uint64_t nu
 int link_codec_get_number(struct frame *frame, uint64_t *ret_number);
 
 void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy_facts *facts);
-int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts);
+/* @ret_facts->plea is @plea, or NULL. */
+int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
+			  char plea[GATEWAY_PLEA_MAX]);
 
 void link_codec_put_verdict(struct frame *frame, uint64_t id, const struct policy_verdict *verdict);
 int link_codec_get_verdict(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret);

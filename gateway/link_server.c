@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/execs.h"
 #include "gateway/link_impl.h"
 #include "gateway/local.h"
 #include "gateway/turn.h"
@@ -116,8 +117,9 @@ static int handle_submit(struct worker *worker, struct frame *frame)
 		.reason = POLICY_OVERLOADED,
 	};
 	struct policy_facts facts;
+	char plea[GATEWAY_PLEA_MAX];
 	uint64_t id;
-	int r = link_codec_get_submit(frame, &id, &facts);
+	int r = link_codec_get_submit(frame, &id, &facts, plea);
 
 	if (r < 0 || id <= worker->last_id)
 		return -EBADMSG;
@@ -252,6 +254,7 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 	struct worker *worker = LIST_FIRST(&gw->workers);
 	struct frame frame;
 
+	count = execs_watch(gw, exec, fds, count);
 	if (!worker || count == 0 || count > FD_PASS_MAX) {
 		close_all(fds, count);
 		return worker ? -EINVAL : -EPIPE;

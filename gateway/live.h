@@ -24,7 +24,7 @@ void live_report(const struct waiter *waiter, enum policy_reason reason,
 
 /* Is what @waiter was allowed (waiter->pass says by what) over? Fills @ret, a denial whose reason
  * and rule go to the client and into the record. */
-typedef bool (*live_is_over_fn)(const struct waiter *waiter, struct policy_verdict *ret, void *arg);
+typedef bool (*live_is_over_fn)(struct waiter *waiter, struct policy_verdict *ret, void *arg);
 /* Cuts all that are. Their clients are told from the loop; one that does not report the end within
  * LIVE_CUT_MS is cut off itself. Returns how many there were. */
 #define LIVE_CUT_MS 5000

@@ -1,6 +1,7 @@
 #include "gateway/local.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "gateway/approval.h"
@@ -18,10 +19,13 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 					   const struct policy_facts *facts)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
-	struct waiter *waiter = mem_new(sizeof(*waiter));
+	size_t plea_len = facts->plea ? strnlen(facts->plea, GATEWAY_PLEA_MAX - 1) : 0;
+	struct waiter *waiter = mem_new(sizeof(*waiter) + (plea_len ? plea_len + 1 : 0));
 
 	waiter->gw = gw;
 	waiter->facts = *facts;
+	waiter->facts.plea = plea_len ? (char *)(waiter + 1) : NULL;
+	memcpy(waiter + 1, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
 	waiter->since_ms = loop_now_ms(gw->loop);
 	turn_enqueue(gw, waiter);
 	return &waiter->ticket;

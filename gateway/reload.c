@@ -1,17 +1,20 @@
 /* A new policy under a running gateway. Everything that has not been handed out is decided by it
  * anyway; here is what has: live requests, and those who wait for a person. */
 #include "gateway/approval.h"
+#include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
 
 /* Asked as what it was promised, for that is what it may send by now: a tunnel let through as tcp
  * is over when only https is left of it. */
-static bool reload_denies(const struct waiter *waiter, struct policy_verdict *ret, void *arg)
+static bool reload_denies(struct waiter *waiter, struct policy_verdict *ret, void *arg)
 {
 	struct gateway *gw = arg;
-	struct policy_facts facts = waiter->facts;
+	struct policy_facts facts;
 
+	execs_ask_who(waiter);
+	facts = waiter->facts;
 	facts.carries = waiter->pass->promise;
 	facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &facts, ret);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "gateway/approval.h"
@@ -12,6 +13,7 @@
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/who.h"
 
 static void turn_run(void *arg);
 
@@ -46,17 +48,42 @@ static void verdict_answer(struct policy_verdict *verdict, enum policy_action ac
 	(void)snprintf(verdict->by, sizeof(verdict->by), "%s", by);
 }
 
-/* Policy has the last word when a question is settled, too: what it denies by now stays denied, and
- * what it allows by now is still denied by a denial. */
-static void decide_answered(const struct decision *decision, struct policy_verdict *verdict)
+/* A person's words stand behind what the policy says of itself. */
+static void verdict_words(struct policy_verdict *verdict, const char *words)
 {
-	if (verdict->action == POLICY_ASK ||
-	    (verdict->action == POLICY_ALLOW && decision->action != POLICY_ALLOW))
-		verdict_answer(verdict, decision->action, decision->reason, decision->by);
+	size_t len = strlen(verdict->because);
+
+	if (words[0] != '\0')
+		(void)snprintf(verdict->because + len, sizeof(verdict->because) - len, "%s%s",
+			       len > 0 ? "; " : "", words); /* cut is fine */
 }
 
-/* True: @verdict is final. False: the waiter waits on a question. */
-static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+static void verdict_grant(struct policy_verdict *verdict, const struct grant *grant)
+{
+	verdict_answer(verdict, grant->action, grant->reason, grant->by);
+	verdict_words(verdict, grant->words);
+}
+
+/* Policy has the last word when a question is settled, too: what it denies by now stays denied, and
+ * what it allows by now is still denied by a denial. */
+static void decide_answered(const struct decision *decision, const struct grant *grant,
+			    struct policy_verdict *verdict)
+{
+	bool is_asked = verdict->action == POLICY_ASK;
+
+	if (!is_asked && (verdict->action != POLICY_ALLOW || decision->action == POLICY_ALLOW))
+		return;
+	/* A denial that was recorded while the allow was on its way wins. */
+	if (is_asked && grant && grant->action != POLICY_ALLOW &&
+	    decision->action == POLICY_ALLOW) {
+		verdict_grant(verdict, grant);
+		return;
+	}
+	verdict_answer(verdict, decision->action, decision->reason, decision->by);
+	verdict_words(verdict, decision->words);
+}
+
+static bool decide_known(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
 	const struct decision *decision = waiter->decision;
 	bool is_denied = decision && decision->action != POLICY_ALLOW;
@@ -68,17 +95,17 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	const struct grant *grant =
+		verdict->action == POLICY_ASK
+			? grants_find(&gw->grants, waiter->facts.exec, &waiter->facts)
+			: NULL;
+
 	if (decision)
-		decide_answered(decision, verdict);
+		decide_answered(decision, grant, verdict);
+	else if (grant)
+		verdict_grant(verdict, grant);
 	if (verdict->action != POLICY_ASK)
 		return true;
-	const struct grant *grant =
-		grants_find(&gw->grants, waiter->facts.exec, &waiter->facts.dst);
-
-	if (grant) {
-		verdict_answer(verdict, grant->action, grant->reason, grant->by);
-		return true;
-	}
 	enum policy_reason refused = journal_has_failed(gw->journal)
 					     ? POLICY_AUDIT_FAILED
 					     : approval_join(gw, waiter, verdict);
@@ -87,6 +114,16 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		return false;
 	verdict_refuse(verdict, refused);
 	return true;
+}
+
+/* True: @verdict is final. False: the waiter waits on a question. */
+static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
+{
+	execs_ask_who(waiter);
+	bool is_final = decide_known(gw, waiter, verdict);
+
+	waiter->facts.asker = NULL; /* it borrows from here */
+	return is_final;
 }
 
 static void turn_record(struct gateway *gw, const struct waiter *waiter,

@@ -94,34 +94,55 @@ static size_t answers_word(const char **at, const char *end, const char **ret_wo
 	return (size_t)(*at - *ret_word);
 }
 
-static bool answers_is_line(const char *line, const char *end, const char *action,
-			    const char *destination)
+/* Word for word, however far apart. @want ends with a NUL. */
+static bool answers_are_words(const char **line, const char *end, const char *want)
 {
-	const char *const want[] = { "answer", action, destination, "" };
+	const char *want_end = want + strlen(want), *word, *wanted;
+	size_t len;
 
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		const char *word;
-		size_t len = answers_word(&line, end, &word);
+	do {
+		size_t want_len = answers_word(&want, want_end, &wanted);
 
-		if (len != strlen(want[i]) || memcmp(word, want[i], len) != 0)
+		if (want_len == 0)
+			return true;
+		len = answers_word(line, end, &word);
+		if (len != want_len || memcmp(word, wanted, len) != 0)
 			return false;
-	}
+	} while (len > 0);
 	return true;
 }
 
-static bool answers_has(const struct answers *answers, const char *action, const char *destination)
+static bool answers_is_line(const char *line, const char *end, const char *action, const char *text)
+{
+	const char *rest;
+
+	return answers_are_words(&line, end, "answer") && answers_are_words(&line, end, action) &&
+	       answers_are_words(&line, end, text) && answers_word(&line, end, &rest) == 0;
+}
+
+/* The first line that says @text, with its line break; false: there is none. */
+static bool answers_find(const struct answers *answers, const char *action, const char *text,
+			 size_t *ret_at, size_t *ret_len)
 {
 	const char *at = answers->text, *end = at + answers->len;
 
 	while (at < end) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 
-		stop = stop ? stop : end;
-		if (answers_is_line(at, stop, action, destination))
+		if (answers_is_line(at, stop ? stop : end, action, text)) {
+			*ret_at = (size_t)(at - answers->text);
+			*ret_len = (size_t)((stop ? stop + 1 : end) - at);
 			return true;
-		at = stop + 1;
+		}
+		at = stop ? stop + 1 : end;
 	}
 	return false;
+}
+
+static void answers_take_out(struct answers *answers, size_t at, size_t len)
+{
+	memmove(answers->text + at, answers->text + at + len, answers->len - at - len);
+	answers->len -= len;
 }
 
 /* What is shown is what is kept: a destination that is not in the canonical form is a defect of the
@@ -203,28 +224,53 @@ static int answers_replace(struct answers *answers, const char *line, struct err
 	return 0;
 }
 
-static int answers_append_locked(struct answers *answers, enum policy_action action,
-				 const struct policy_destination *dst, const char *provenance,
-				 struct err *why)
+/* `for` counts from the comment, so a line that says it is another answer every time. */
+static bool answers_counts_from_now(const char *text)
 {
-	char text[POLICY_DESTINATION_TEXT_MAX], shown[ANSWERS_PROVENANCE_MAX],
-		line[ANSWERS_LINE_MAX];
-	const char *word = policy_action_name(action);
+	const char *end = text + strlen(text), *word;
+	size_t len;
+
+	while ((len = answers_word(&text, end, &word)) > 0) {
+		if (len == 3 && memcmp(word, "for", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int answers_append_locked(struct answers *answers, enum policy_action action,
+				 const char *text, const char *line, struct err *why)
+{
+	size_t at, len;
 	int r = answers_lock(answers->folder, why);
 
 	if (r == 0)
 		r = answers_read(answers, why);
 	if (r < 0)
 		return r;
-	(void)policy_destination_text(dst, text);
-	if (answers_has(answers, word, text))
-		return 0;
-	/* Visible text has no line break, so that it stays a comment. */
-	(void)text_visible(shown, sizeof(shown), provenance, strlen(provenance));
-	r = snprintf(line, sizeof(line), "answer %s %s   # %s\n", word, text, shown);
-	if (r < 0 || (size_t)r >= sizeof(line))
-		return err_set(why, -E2BIG, "the line is too long");
+	if (answers_find(answers, policy_action_name(action), text, &at, &len)) {
+		if (!answers_counts_from_now(text))
+			return 0;
+		answers_take_out(answers, at, len);
+	}
 	return answers_replace(answers, line, why);
+}
+
+static int answers_remove_locked(struct answers *answers, enum policy_action action,
+				 const char *text, struct err *why)
+{
+	size_t at, len, removed = 0;
+	int r = answers_lock(answers->folder, why);
+
+	if (r == 0)
+		r = answers_read(answers, why);
+	if (r < 0)
+		return r;
+	while (answers_find(answers, policy_action_name(action), text, &at, &len)) {
+		answers_take_out(answers, at, len);
+		removed++;
+	}
+	return removed ? answers_replace(answers, NULL, why)
+		       : err_set(why, -ENOENT, "no such answer is kept there");
 }
 
 static int answers_undo_locked(struct answers *answers, char **ret_line, struct err *why)
@@ -241,8 +287,7 @@ static int answers_undo_locked(struct answers *answers, char **ret_line, struct 
 	auto_free char *line = mem_strndup(answers->text + at, len);
 
 	line[strcspn(line, "\n")] = '\0';
-	memmove(answers->text + at, answers->text + at + len, answers->len - at - len);
-	answers->len -= len;
+	answers_take_out(answers, at, len);
 	r = answers_replace(answers, NULL, why);
 	if (r == 0)
 		*ret_line = take(line);
@@ -274,22 +319,74 @@ int policy_answer_undo(const char *path, char **ret_line, struct err *why)
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
 }
 
-int policy_answer_append(const char *path, enum policy_action action,
-			 const struct policy_destination *dst, const char *provenance,
+int policy_answer_remove(const char *path, enum policy_action action, const char *text,
 			 struct err *why)
 {
 	struct answers answers = { .folder = -1 };
+	int r = answers_open(&answers, path, why);
+
+	if (r == 0)
+		r = answers_remove_locked(&answers, action, text, why);
+	fd_close(answers.folder);
+	free(answers.text);
+	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
+}
+
+/* What will be read back is what was meant: a line of its own, without an error. */
+static int answers_check_line(const char *text, const char *line, struct err *why)
+{
+	struct policy *policy;
 	int r;
 
-	if (action == POLICY_ASK || !answers_is_canonical(dst))
+	if (strpbrk(text, "\r\n#"))
 		return err_set(why, -EINVAL, "not an answer that can be kept");
+	auto_free char *whole = mem_printf("version 1\n%s", line);
+
+	policy = policy_new();
+	r = policy_load_text_layer(policy, "<answer>", whole, POLICY_USER);
+	if (r < 0)
+		(void)err_set(why, r, "not an answer that can be kept: %s", policy_errors(policy));
+	policy_free(policy);
+	return r;
+}
+
+int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
+			      const char *provenance, struct err *why)
+{
+	struct answers answers = { .folder = -1 };
+	char shown[ANSWERS_PROVENANCE_MAX], line[ANSWERS_LINE_MAX];
+	int r;
+
+	if (action == POLICY_ASK)
+		return err_set(why, -EINVAL, "not an answer that can be kept");
+	/* Visible text has no line break, so that it stays a comment. */
+	(void)text_visible(shown, sizeof(shown), provenance, strlen(provenance));
+	r = snprintf(line, sizeof(line), "answer %s %s   # %s\n", policy_action_name(action), text,
+		     shown);
+	if (r < 0 || (size_t)r >= sizeof(line))
+		return err_set(why, -E2BIG, "the line is too long");
+	r = answers_check_line(text, line, why);
+	if (r < 0)
+		return r;
 	r = answers_make_folders(path, why);
 	if (r < 0)
 		return err_prefix(why, r, "%s", path);
 	r = answers_open(&answers, path, why);
 	if (r == 0)
-		r = answers_append_locked(&answers, action, dst, provenance, why);
+		r = answers_append_locked(&answers, action, text, line, why);
 	fd_close(answers.folder);
 	free(answers.text);
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
+}
+
+int policy_answer_append(const char *path, enum policy_action action,
+			 const struct policy_destination *dst, const char *provenance,
+			 struct err *why)
+{
+	char text[POLICY_DESTINATION_TEXT_MAX];
+
+	if (action == POLICY_ASK || !answers_is_canonical(dst))
+		return err_set(why, -EINVAL, "not an answer that can be kept");
+	return policy_answer_append_text(path, action, policy_destination_text(dst, text),
+					 provenance, why);
 }

@@ -16,8 +16,7 @@
 #define CLAUSES_DIGEST_LEN      64U
 
 #define CLAUSES_CONDITIONS                                                                         \
-	(BIT(CLAUSE_METHOD) | BIT(CLAUSE_PATH) | BIT(CLAUSE_QUERY) | BIT(CLAUSE_HEADER) |          \
-	 BIT(CLAUSE_FROM) | BIT(CLAUSE_BY))
+	(BIT(CLAUSE_METHOD) | BIT(CLAUSE_PATH) | BIT(CLAUSE_QUERY) | BIT(CLAUSE_HEADER))
 #define CLAUSES_OF_HTTP                                                                            \
 	(BIT(CLAUSE_METHOD) | BIT(CLAUSE_PATH) | BIT(CLAUSE_QUERY) | BIT(CLAUSE_HEADER))
 #define CLAUSES_BOUNDS                                                                             \

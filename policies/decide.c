@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/mem.h"
+#include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
 #include "policies/request_impl.h"
@@ -72,7 +73,7 @@ static void decide_not_enforced(const struct search *search, uint32_t number,
 	unsigned int kinds = clauses_bounds(&rule);
 
 	if (rule.action != RULE_ASK)
-		kinds |= clauses_conditions(&rule);
+		kinds |= clauses_conditions(&rule) | asker_not_enforced(search->policy, &rule);
 	clauses_text(kinds, text);
 	decide_set(search->policy, number, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
 	(void)snprintf(ret->because, sizeof(ret->because), "%s: %s",
@@ -205,6 +206,7 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 	struct search any = { .policy = search->policy,
 			      .target = { search->target.dst, search->target.addr, POLICY_TCP },
 			      .now = search->now,
+			      .asker = search->asker,
 			      .is_explicit_only = search->is_explicit_only };
 	bool is_answer = ret->reason == POLICY_ANSWER_ALLOW;
 
@@ -248,6 +250,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
 		.request = facts->request,
 		.now = facts->now ? facts->now : policy->start,
+		.asker = facts->asker,
 		.is_explicit_only = policy_destination_is_loopback(dst),
 	};
 

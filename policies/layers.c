@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/asker_impl.h"
 #include "policies/command_line_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
@@ -194,7 +195,8 @@ static void layers_note_rule(struct policy *policy, const struct rule *rule)
 	struct spot spot = { source->name, rule->number, source->text + rule->line, rule->line_len,
 			     0 };
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
-	unsigned int conditions = clauses_conditions(rule), bounds = clauses_bounds(rule);
+	unsigned int bounds = clauses_bounds(rule);
+	unsigned int conditions = clauses_conditions(rule) | asker_not_enforced(policy, rule);
 	unsigned int others = conditions & ~REQUEST_CONDITIONS;
 	char text[CLAUSES_TEXT_MAX];
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/request_impl.h"
 #include "policies/search_impl.h"
@@ -31,6 +32,7 @@ static enum policy_match look_match(const struct policy *policy, const struct ru
 		.target = { &facts->dst, literal.family ? &literal : NULL, facts->carries },
 		.request = facts->request,
 		.now = facts->now ? facts->now : policy->start,
+		.asker = facts->asker,
 		.is_explicit_only = policy_destination_is_loopback(&facts->dst),
 	};
 
@@ -92,5 +94,6 @@ void policy_rule_look(const struct policy *policy, size_t number, const struct p
 	search_show(policy, rule, ret->rule);
 	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
 	look_when(policy, rule, ret);
-	clauses_text(look_not_enforced(rule, ret->match), ret->not_enforced);
+	clauses_text(look_not_enforced(rule, ret->match) | asker_not_enforced(policy, rule),
+		     ret->not_enforced);
 }

@@ -1,6 +1,5 @@
 /* policies: text → rules, facts → verdict. Pure: no sockets, no loop, no clock of its own. The
- * language is sallyport-policy(5); the words (verdict, answer, destination) are those of
- * docs/ARCHITECTURE.md. */
+ * language is sallyport-policy(5); the words are those of docs/ARCHITECTURE.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +10,14 @@
 
 struct err;
 struct policy;
+struct policy_asker;
 struct policy_request; /* policies_request.h */
 
 #define POLICY_HOST_MAX  254 /* 253 octets (RFC 1035 §2.3.4) and NUL */
 #define POLICY_TEXT_MAX  512
 #define POLICY_MAX_BYTES (256U << 20) /* of one file */
 
-/* Zero is the safe end of each. The order of enum policy_action is its strength: deny > ask >
- * allow. */
+/* Zero is the safe end of each. The order of actions is their strength: deny > ask > allow. */
 enum policy_action { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
 enum policy_protocol { POLICY_NO_PROTOCOL, POLICY_HTTP, POLICY_HTTPS, POLICY_TCP, POLICY_UDP };
 /* Who wrote a file. Only denials, questions and `hide` of a project's file count, until its digest
@@ -55,11 +54,20 @@ struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
 	enum policy_way way;
-	uint64_t exec; /* 0: none */
+	uint64_t exec;                    /* 0: none */
+	uint16_t peer_port;               /* the client's, in its namespace; 0: not known */
+	const struct policy_asker *asker; /* NULL: not known */
+	const char *plea;                 /* a proposal: the command's own words; NULL: a request */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 	const struct policy_request *request; /* borrowed; NULL: not known */
 };
 
+/* How far an allow goes, over all requests with the same @account; zero: no limit. */
+struct policy_limits {
+	uint64_t account, upload, download;       /* bytes */
+	uint32_t connections, rate_count, rate_s; /* requests; @rate_count in @rate_s seconds */
+	int64_t until_s;                          /* since 1970: what is open then is cut */
+};
 struct policy_verdict {
 	enum policy_action action;
 	enum policy_reason reason;
@@ -69,11 +77,11 @@ struct policy_verdict {
 	char because[POLICY_TEXT_MAX];
 	char by[64];     /* who answered and how ("ana on tty"), or "" */
 	uint32_t number; /* of the rule, for policy_rule_look(); 0: none. Not sent over links. */
+	struct policy_limits limits; /* of an allow, or of what may be allowed by an answer */
 };
 
-/* Canonical form of @host (N01–N11 of the bypass catalogue): -EBADMSG with words for anything that
- * cannot be a host. Takes names, IPv4 in every inet_aton spelling, IPv6 with or without brackets.
- * Port 0 is refused. */
+/* Canonical form of @host: a name, IPv4 in every inet_aton spelling, IPv6 with or without brackets.
+ * -EBADMSG with words for anything that cannot be a host, and for port 0. */
 int policy_destination_set(struct policy_destination *ret, const char *host, size_t host_len,
 			   uint16_t port, struct err *why);
 /* "https://a.test:443"; IPv6 in brackets. Returns @out. */
@@ -112,10 +120,9 @@ int policy_load_text_layer(struct policy *policy, const char *name, const char *
 /* After all files. -EINVAL: see policy_errors(); the policy must not be used. */
 int policy_finish(struct policy *policy);
 /* Compiler form, one problem after another (file:line:column, the line, a caret, what to write
- * instead). Borrowed. */
+ * instead); notes: what is not wrong but must be known. Borrowed. */
 const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
-/* In the same form: what is not wrong but must be known. Borrowed. */
 const char *policy_notes(const struct policy *policy);
 
 /* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
@@ -139,8 +146,7 @@ void policy_decide(const struct policy *policy, const struct policy_facts *facts
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, const struct addr *resolved,
 			   struct policy_verdict *ret);
-/* Is it the loopback of whoever dials it (127/8, ::1, localhost, *.localhost)? The proxy then dials
- * inside the sandbox, unless a rule names it. */
+/* Is it the loopback of whoever dials it (127/8, ::1, *.localhost)? Then that of the sandbox. */
 bool policy_destination_is_loopback(const struct policy_destination *dst);
 
 /* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):

@@ -57,9 +57,24 @@ typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, con
 				  size_t len, void *arg);
 void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
+/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
+ * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
+int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
+			      const char *provenance, struct err *why);
+/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
+int policy_answer_remove(const char *path, enum policy_action action, const char *text,
+			 struct err *why);
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
+
+/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
+ * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
+struct policy_asker *policy_asker_new(const char *const *argv);
+void policy_asker_free(struct policy_asker *asker);
+void policy_asker_set_program(struct policy_asker *asker, const char *path);
+/* Does a rule have `by`, so that it is worth finding out which program asks? */
+bool policy_wants_program(const struct policy *policy);
 
 /* What a rule says of a request. */
 enum policy_match {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/request_impl.h"
 #include "policies/index_impl.h"
@@ -115,6 +116,23 @@ static bool search_is_by(const struct search *search, const struct rule *rule)
 	return strcmp(shown, search->by) == 0;
 }
 
+/* Not to know who asks never opens, and never takes a denial away. */
+static bool search_is_asker_met(const struct search *search, const struct rule *rule)
+{
+	bool loosens = search_loosens(rule);
+
+	switch (asker_judge(search->policy, rule, search->asker, loosens)) {
+	case ASKER_YES:
+		return true;
+	case ASKER_UNKNOWN:
+		return !loosens || asker_not_enforced(search->policy, rule) ||
+		       search_is_by(search, rule);
+	case ASKER_NO:
+	default:
+		return false;
+	}
+}
+
 /* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
  * also an ask: whoever answered would believe in it. */
 static enum policy_match search_conditions(const struct search *search, const struct rule *rule)
@@ -123,7 +141,8 @@ static enum policy_match search_conditions(const struct search *search, const st
 	unsigned int others = clauses_conditions(rule) & ~REQUEST_CONDITIONS;
 	enum request_match match = request_meets(search->policy, rule, search->request, loosens);
 
-	if (match == REQUEST_UNMET)
+	others |= asker_not_enforced(search->policy, rule);
+	if (match == REQUEST_UNMET || !search_is_asker_met(search, rule))
 		return POLICY_MATCH_NO;
 	if (clauses_bounds(rule) || (loosens && others))
 		return POLICY_MATCH_NOT_ENFORCED;

@@ -18,7 +18,8 @@ struct search {
 	bool is_explicit_only;   /* loopback: what loosens or asks must name it, `*` does not */
 	bool is_tightening_only; /* an embedded address: it can be denied or asked about, never
 				    allowed */
-	bool is_time_old;        /* @now is of the start: what has an end may be over by now */
+	const struct policy_asker *asker; /* NULL: not known */
+	bool is_time_old; /* @now is of the start: what has an end may be over by now */
 	/* What was found, by enum rule_action. The rule shown is the one that says most, then the
 	 * first. */
 	uint32_t best[SEARCH_ACTIONS];   /* number of the rule, from 1; 0: none */

@@ -20,6 +20,7 @@ void admit_begin(struct session *session, const struct policy_facts *facts)
 {
 	assert(!session->request);
 	session->request = request_new(facts, now_ms(session));
+	session->request->facts.peer_port = session->peer_port;
 }
 
 /* Into the exec's own list; and, where the gateway has not decided it itself, into a report. */
@@ -159,6 +160,10 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 	request_keep_verdict(session->request, verdict);
 	if (verdict->action != POLICY_ALLOW) {
 		refuse(session, verdict->reason, NULL, false, true);
+		return;
+	}
+	if (session->request->plea) {
+		session->front->on_allowed_proposal(session, verdict);
 		return;
 	}
 	if (!can_keep(session, verdict->promise)) {

@@ -26,13 +26,23 @@ static void listener_pause(struct listener *listener, int errnum)
 			 listener);
 }
 
+/* The kernel wrote it, for a listener of its own family. */
+static uint16_t port_of(const struct sockaddr_in *peer, socklen_t len)
+{
+	return len == sizeof(*peer) && peer->sin_family == AF_INET ? ntohs(peer->sin_port) : 0;
+}
+
 static void listener_accept(struct listener *listener)
 {
+	struct sockaddr_in peer;
+
 	for (int i = 0; i < LIMITS_ACCEPT_BATCH && listener->is_open; i++) {
-		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		socklen_t len = sizeof(peer);
+		int fd = accept4(listener->fd, (struct sockaddr *)&peer, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			listener->fn(fd, listener->arg);
+			listener->fn(fd, port_of(&peer, len), listener->arg);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

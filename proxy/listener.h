@@ -3,8 +3,9 @@
 
 #include "base/loop.h"
 
-/* @fd: connected, nonblocking, close-on-exec, TCP_NODELAY; taken. */
-typedef void (*listener_fn)(int fd, void *arg);
+/* @fd: connected, nonblocking, close-on-exec, TCP_NODELAY; taken. @peer_port: the client's, on its
+ * loopback; 0: not known. */
+typedef void (*listener_fn)(int fd, uint16_t peer_port, void *arg);
 
 /* Embedded in its owner. Zeroed: @is_open false. */
 struct listener {

@@ -10,10 +10,14 @@
 #define QUALITY_UNIT 1000 /* RFC 9110 §12.4.2: three decimals */
 
 /* "denied": the gate would not; "failed": it could not, or the request cannot be carried. */
-static const char *status_of(enum policy_reason reason)
+static const char *status_of(const struct refusal *refusal)
 {
-	int status = policy_reason_status(reason);
+	const struct policy_verdict *verdict = refusal->verdict;
+	int status = policy_reason_status(refusal->reason);
 
+	/* A page that tells a verdict, whatever it is. */
+	if (verdict && verdict->reason == refusal->reason && verdict->action != POLICY_DENY)
+		return verdict->action == POLICY_ALLOW ? "allowed" : "asked";
 	return status == 403 || status == 503 ? "denied" : "failed";
 }
 
@@ -56,8 +60,8 @@ int refusal_text(const struct refusal *refusal, struct buffer *out)
 
 	if (refusal->dst && refusal->dst->host[0])
 		(void)policy_destination_text(refusal->dst, dst);
-	r = buffer_printf(out, REFUSAL_TEXT_MAX, "sallyport: %s: %s (%s)\n%s\n",
-			  status_of(refusal->reason), dst, policy_reason_code(refusal->reason),
+	r = buffer_printf(out, REFUSAL_TEXT_MAX, "sallyport: %s: %s (%s)\n%s\n", status_of(refusal),
+			  dst, policy_reason_code(refusal->reason),
 			  policy_reason_sentence(refusal->reason));
 	if (verdict) {
 		r = r ? r : put_line(out, "rule", verdict->rule);
@@ -81,8 +85,7 @@ int refusal_json(const struct refusal *refusal, struct buffer *out)
 	static const struct policy_verdict none;
 	const struct policy_destination *dst = refusal->dst ? refusal->dst : &nowhere;
 	const struct policy_verdict *verdict = refusal->verdict ? refusal->verdict : &none;
-	int r = buffer_printf(out, REFUSAL_TEXT_MAX, "{\"status\":\"%s\"",
-			      status_of(refusal->reason));
+	int r = buffer_printf(out, REFUSAL_TEXT_MAX, "{\"status\":\"%s\"", status_of(refusal));
 
 	r = r ? r : put_member(out, "reason", policy_reason_code(refusal->reason));
 	r = r ? r : put_member(out, "host", dst->host);
@@ -172,6 +175,7 @@ static const char *status_words(int status)
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
 		{ 408, "Request Timeout" },
+		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
 		{ 501, "Not Implemented" },
 		{ 502, "Bad Gateway" },

@@ -20,8 +20,16 @@ void request_free(struct request *request)
 	if (!request)
 		return;
 	gateway_withdraw(request->ticket);
+	free(request->plea);
 	free(request->texts);
 	free(request);
+}
+
+void request_keep_plea(struct request *request, const char *plea)
+{
+	free(request->plea);
+	request->plea = mem_strdup(plea);
+	request->facts.plea = request->plea;
 }
 
 void request_keep_verdict(struct request *request, const struct policy_verdict *verdict)

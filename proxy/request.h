@@ -17,6 +17,7 @@ struct request {
 	struct addr resolved; /* dialled or refused; family 0: none */
 	int64_t started_ms;
 	uint64_t bytes_up, bytes_down; /* on the upstream leg */
+	char *plea;                    /* a proposal's reason; NULL: it is to be dialled */
 	char *texts;                   /* rule, because, by: three strings, or NULL */
 	struct gateway_ticket *ticket; /* it was allowed under this; goes with the report */
 	enum policy_action action;
@@ -30,6 +31,8 @@ struct request {
 /* Borrows @facts. Returned owned. */
 struct request *request_new(const struct policy_facts *facts, int64_t now_ms);
 void request_free(struct request *request);
+/* It is a proposal. */
+void request_keep_plea(struct request *request, const char *plea);
 void request_keep_verdict(struct request *request, const struct policy_verdict *verdict);
 /* Zeroed (deny, none) before there is one. */
 void request_get_verdict(const struct request *request, struct policy_verdict *ret);

@@ -275,7 +275,7 @@ void session_set_deadline(struct session *session, int64_t ms)
 		loop_timer_start(loop, &session->timer, ms, on_timer, session);
 }
 
-void session_open(struct way *way, const struct front *front, int fd)
+void session_open(struct way *way, const struct front *front, int fd, uint16_t peer_port)
 {
 	struct session *session = mem_new(sizeof(*session));
 	struct proxy *proxy = way->proxy;
@@ -283,6 +283,7 @@ void session_open(struct way *way, const struct front *front, int fd)
 	session->proxy = proxy;
 	session->way = way;
 	session->front = front;
+	session->peer_port = peer_port;
 	session->id = ++proxy->session_count;
 	LIST_INSERT_HEAD(&way->sessions, session, link);
 	way->session_count++;

@@ -49,6 +49,7 @@ struct session {
 	const struct front *front;
 	uint64_t id;
 	enum session_state state;
+	uint16_t peer_port;  /* of the client, on its loopback */
 	uint8_t front_step;  /* the front's own: where it is in its handshake */
 	bool is_fixed;       /* a tunnel promised as http: HTTP to one approved destination only */
 	bool is_head_begun;  /* a byte of the next head is here */
@@ -69,7 +70,7 @@ struct session {
 };
 
 /* Takes @fd. The session lives until session_close() and the loop's next turn. */
-void session_open(struct way *way, const struct front *front, int fd);
+void session_open(struct way *way, const struct front *front, int fd, uint16_t peer_port);
 void session_free(struct session *session); /* closed ones only */
 void session_enter(struct session *session, enum session_state next);
 /* The one way to end: reports what is open, closes both legs, frees via the loop. Idempotent. */

@@ -39,24 +39,24 @@ static void refuse_overload(struct way *way, const struct front *front, int fd)
 	request_free(request);
 }
 
-static void way_accept(struct way *way, enum way_listener kind, int fd)
+static void way_accept(struct way *way, enum way_listener kind, int fd, uint16_t peer_port)
 {
 	const struct front *front = table_front(front_of[kind]);
 
 	if (way->session_count >= LIMITS_CONNECTIONS_MAX)
 		refuse_overload(way, front, fd);
 	else
-		session_open(way, front, fd);
+		session_open(way, front, fd, peer_port);
 }
 
-static void on_http(int fd, void *arg)
+static void on_http(int fd, uint16_t peer_port, void *arg)
 {
-	way_accept(arg, WAY_HTTP, fd);
+	way_accept(arg, WAY_HTTP, fd, peer_port);
 }
 
-static void on_socks(int fd, void *arg)
+static void on_socks(int fd, uint16_t peer_port, void *arg)
 {
-	way_accept(arg, WAY_SOCKS, fd);
+	way_accept(arg, WAY_SOCKS, fd, peer_port);
 }
 
 static uint16_t port_of(int fd)

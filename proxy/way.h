@@ -10,6 +10,7 @@
 #include "proxy/denials.h"
 #include "proxy/leg.h"
 #include "proxy/listener.h"
+#include "proxy/own.h"
 
 struct dialer;
 struct gateway_client;
@@ -45,6 +46,7 @@ struct way {
 	struct way_sessions sessions;
 	size_t session_count;
 	struct denials denials;
+	struct own_quota quota;
 	int64_t overloaded_ms; /* when last written down; 0: never */
 };
 

@@ -27,7 +27,7 @@ int init_send(const struct wire_message *message, const int *fds, int count)
 	struct iovec part = { .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message) };
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(3 * sizeof(int))];
+		char bytes[CMSG_SPACE(INIT_FDS_MAX * sizeof(int))];
 	} control = { 0 };
 	struct msghdr head = { .msg_iov = &part, .msg_iovlen = 1 };
 
@@ -118,10 +118,10 @@ static int watch_parent(struct init *init)
 static int hand_out(struct init *init)
 {
 	const struct wire_message ready = { .type = WIRE_READY };
-	const int fds[] = { init->http, init->socks, init->inner_far };
-	int r = init_send(&ready, fds, 3);
+	const int fds[INIT_FDS_MAX] = { init->http, init->socks, init->inner_far, init->sockets };
+	int r = init_send(&ready, fds, INIT_FDS_MAX);
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < INIT_FDS_MAX; i++)
 		(void)sys(close, fds[i]);
 	return r;
 }
@@ -180,6 +180,7 @@ _Noreturn void init_main(void)
 		.socks = -1,
 		.inner = -1,
 		.inner_far = -1,
+		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,
 		.detail = "",

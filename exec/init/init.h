@@ -11,12 +11,15 @@ struct init {
 	struct read_plan plan;
 	int http, socks;      /* listeners, until they are handed out */
 	int inner, inner_far; /* the channel that asks for sockets, and the gate's end of it */
+	int sockets;          /* sock_diag(7), until it is handed out */
 	int pty, pty_far;     /* slave, and master until it is handed out; -1: none */
 	long command;         /* pid of the command's first process */
 	int64_t started_us;
 	enum wire_step step; /* being done, for the report when it fails */
 	const char *detail;  /* the path it is about, or "" */
 };
+
+#define INIT_FDS_MAX 4 /* of one message */
 
 /* Sends one message with @count descriptors (borrowed). 0 or -errno. */
 int init_send(const struct wire_message *message, const int *fds, int count);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/if.h>
+#include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -64,5 +65,11 @@ int egress_open(struct init *init)
 		return r;
 	init->inner = pair[0];
 	init->inner_far = pair[1];
+	/* Made here, it answers for this namespace, whoever asks. */
+	r = (int)sys(socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		     NETLINK_SOCK_DIAG);
+	if (r < 0)
+		return r;
+	init->sockets = r;
 	return 0;
 }

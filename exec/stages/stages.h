@@ -7,7 +7,7 @@ struct init;
 
 /* Own user and group id onto the same ids. Before anything that creates files. */
 int ids_map(struct init *init);
-/* lo up, the two listeners, the inner channel. */
+/* lo up, the two listeners, the inner channel, the socket that tells whose sockets are. */
 int egress_open(struct init *init);
 /* No user namespaces below, host name, session keyring. */
 int namespaces_close(struct init *init);

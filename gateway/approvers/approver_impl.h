@@ -44,6 +44,8 @@ struct approver_question {
 	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the
 	 * address. Never "". Questions with the same one may share a screen. */
 	char typed[POLICY_HOST_MAX];
+	/* What the command itself says it is for, visible text, or "". A claim: it may lie. */
+	const char *plea;
 	const char *program; /* of the first that asked: path, visible text, or "": not known */
 	const char *chain;   /* its parents: "npm ci > node > sh", visible text, or "" */
 };
@@ -106,6 +108,10 @@ extern const struct approver_ops *const approver_table[]; /* NULL-terminated; ta
  * nothing was granted. */
 int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		   struct err *why);
+/* The same answer to @count questions, each for itself; *@ret_results holds as many results.
+ * Returns how many were settled. */
+int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
+			const struct approver_answer *answer, int *ret_results, struct err *why);
 /* Exactly what @answer would store for question @id, as policy language:
  * "https://example.org:443 for 1h upload 64k". -ENOENT, -EINVAL: as gateway_answer(). */
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,

@@ -20,6 +20,9 @@ struct front {
 	/* The upstream leg stands. Tells the client where it has to know, and starts the exchange
 	 * or the tunnel. */
 	void (*on_connected)(struct session *session);
+	/* What the command proposed was allowed; nothing is dialled. NULL where nothing can be
+	 * proposed. */
+	void (*on_allowed_proposal)(struct session *session, const struct policy_verdict *verdict);
 	/* One connection too many, @fd borrowed: a last word that cannot block. May be NULL. */
 	void (*on_overload)(int fd);
 };

@@ -7,25 +7,20 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "proxy/admit.h"
 #include "proxy/closing.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/own.h"
 #include "proxy/session.h"
 #include "proxy/tunnel.h"
-
-#define OWN_HOST "sallyport.internal"
 
 static bool is_method(const struct http1_head *head, const char *method)
 {
 	return head->method.len == strlen(method) &&
 	       !memcmp(head->method.at, method, head->method.len);
-}
-
-static bool is_span(struct http1_span span, const char *text)
-{
-	return span.len == strlen(text) && !memcmp(span.at, text, span.len);
 }
 
 /* Our own words to the client, and what comes after them. */
@@ -89,29 +84,56 @@ static void refuse(struct session *session, enum policy_reason reason, const cha
 	admit_refuse(session, reason, cause);
 }
 
-static void serve_denials(struct session *session, const struct http1_head *head)
+static void say_page(struct session *session, const struct own_page *page)
 {
-	struct buffer body = { 0 }, words = { 0 };
-	bool is_known = is_span(head->path, "/denials");
-	bool is_read = is_method(head, "GET") || session->style.is_head;
+	struct refusal_style style = session->style;
+	struct buffer words = { 0 };
+
+	style.wants_json = page->is_json; /* our words for people are plain */
+	(void)refusal_http_page(page->status, &style, "", &page->body, &words);
+	say(session, &words);
+	buffer_clear(&words);
+}
+
+/* It is asked about as if it were to be dialled, and answered when that is decided. */
+static void propose(struct session *session, struct own_page *page)
+{
+	struct policy_facts facts = { .dst = page->dst,
+				      .carries = page->carries,
+				      .way = POLICY_WAY_HTTP,
+				      .exec = session->way->exec };
+
+	admit_begin(session, &facts);
+	request_keep_plea(session->request, page->reason);
+	if (own_quota_take(&session->way->quota, loop_now_ms(session->proxy->loop)))
+		admit_submit(session);
+	else
+		refuse(session, POLICY_RATE_LIMITED, "a command may propose ten times a minute");
+}
+
+static void serve_own(struct session *session, const struct http1_head *head)
+{
+	struct own_page page;
+
+	own_page_make(session->way, head, &session->style, &page);
+	choose_keep_alive(session);
+	if (page.is_proposal)
+		propose(session, &page);
+	else
+		say_page(session, &page);
+	buffer_clear(&page.body);
+}
+
+static void on_allowed_proposal(struct session *session, const struct policy_verdict *verdict)
+{
+	struct buffer words = { 0 };
 
 	choose_keep_alive(session);
-	if (!is_known || !is_read) {
-		session->style.wants_json = false;
-		(void)buffer_printf(&body, LIMITS_PAGE_BYTES,
-				    "sallyport: http://" OWN_HOST "/denials is all there is here, "
-				    "by GET or HEAD.\n");
-	} else if (session->style.wants_json) {
-		(void)denials_json(&session->way->denials, &body);
-	} else {
-		(void)denials_text(&session->way->denials, &body);
-	}
-	(void)refusal_http_page(!is_known ? 404
-				: is_read ? 200
-					  : 405,
-				&session->style, "", &body, &words);
+	(void)own_allowed(&session->request->facts.dst, verdict, &session->style, &words);
+	request_report(session->request, session->proxy->client, POLICY_DONE, false,
+		       "proposed by the command", loop_now_ms(session->proxy->loop));
+	request_free(take(session->request));
 	say(session, &words);
-	buffer_clear(&body);
 	buffer_clear(&words);
 }
 
@@ -162,7 +184,7 @@ static void take_absolute(struct session *session, const struct http1_head *head
 		return;
 	}
 	if (!strcmp(facts.dst.host, OWN_HOST)) {
-		serve_denials(session, head);
+		serve_own(session, head);
 		return;
 	}
 	admit_begin(session, &facts);
@@ -294,6 +316,7 @@ const struct front *http1_front(void)
 		.on_input = on_input,
 		.on_refused = on_refused,
 		.on_connected = on_connected,
+		.on_allowed_proposal = on_allowed_proposal,
 		.on_overload = on_overload,
 	};
 

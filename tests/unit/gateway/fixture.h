@@ -89,4 +89,6 @@ Suite *suite_audit(void);
 Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
 Suite *suite_small(void);
+Suite *suite_accounts(void);
 Suite *suite_reload(void);
+Suite *suite_who(void);

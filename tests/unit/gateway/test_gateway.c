@@ -14,7 +14,9 @@ int main(void)
 	srunner_add_suite(runner, suite_tampering());
 	srunner_add_suite(runner, suite_audit_failing());
 	srunner_add_suite(runner, suite_small());
+	srunner_add_suite(runner, suite_accounts());
 	srunner_add_suite(runner, suite_reload());
+	srunner_add_suite(runner, suite_who());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

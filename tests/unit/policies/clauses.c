@@ -160,8 +160,12 @@ static const struct {
 	  "path" },
 	{ "allow a.test query a", POLICY_DENY, POLICY_NOT_ENFORCED, "query" },
 	{ "allow a.test header a", POLICY_DENY, POLICY_NOT_ENFORCED, "header" },
-	{ "allow a.test from \"pip\"", POLICY_DENY, POLICY_NOT_ENFORCED, "from" },
-	{ "allow a.test by /bin/a", POLICY_DENY, POLICY_NOT_ENFORCED, "by" },
+	{ "allow a.test by "
+	  "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+	  POLICY_DENY, POLICY_NOT_ENFORCED, "by" },
+	/* nobody said who asks */
+	{ "allow a.test from \"pip\"", POLICY_DENY, POLICY_DEFAULT_DENY, NULL },
+	{ "allow a.test by /bin/a", POLICY_DENY, POLICY_DEFAULT_DENY, NULL },
 	{ "allow a.test upload 1k", POLICY_DENY, POLICY_NOT_ENFORCED, "upload" },
 	{ "allow a.test download 1k", POLICY_DENY, POLICY_NOT_ENFORCED, "download" },
 	{ "allow a.test rate 1/s", POLICY_DENY, POLICY_NOT_ENFORCED, "rate" },

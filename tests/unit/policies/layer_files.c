@@ -154,7 +154,8 @@ START_TEST(looks)
 	};
 
 	load(policy, "<user>",
-	     "allow a.test\nallow b.test\nallow *.test for 1s\nask *:*\nallow a.test by /bin/a\n"
+	     "allow a.test\nallow b.test\nallow *.test for 1s\nask *:*\nallow a.test by "
+	     "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
 	     "answer allow a.test # by ana on tty, 2026-11-20T20:13Z, run 7f3a\n",
 	     POLICY_USER);
 	load(policy, "<project>", "allow a.test\n", POLICY_PROJECT);

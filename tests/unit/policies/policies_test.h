@@ -5,6 +5,7 @@
 
 #include "policies/policies_tools.h"
 
+TCase *askers_cases(void);
 TCase *hosts_cases(void);
 TCase *addresses_cases(void);
 TCase *language_cases(void);

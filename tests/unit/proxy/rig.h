@@ -15,6 +15,7 @@ TCase *test_cut(void);
 TCase *test_exchange(void);
 TCase *test_fixed(void);
 TCase *test_held(void);
+TCase *test_own(void);
 TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);

@@ -1,0 +1,127 @@
+#include "gateway/width.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "policies/policies_tools.h"
+
+bool width_is_wide(const struct approver_width *width)
+{
+	return width->is_domain || width->is_every_port;
+}
+
+static bool width_has_budget(const struct approver_width *width)
+{
+	return width->upload_max || width->download_max || width->connections_max;
+}
+
+bool width_is_any(const struct approver_width *width)
+{
+	return width_is_wide(width) || width->is_program || width->for_s != 0 ||
+	       width_has_budget(width);
+}
+
+const char *width_date(int64_t since_s, bool has_seconds, char out[WIDTH_DATE_MAX])
+{
+	time_t seconds = (time_t)since_s;
+	struct tm parts = { 0 };
+
+	(void)gmtime_r(&seconds, &parts);
+	(void)strftime(out, WIDTH_DATE_MAX, has_seconds ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%MZ",
+		       &parts);
+	return out;
+}
+
+/* "1h": the largest unit that says it whole. */
+static void width_duration(int64_t seconds, char *out, size_t size)
+{
+	static const struct {
+		int64_t seconds;
+		char unit;
+	} units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (seconds % units[i].seconds != 0)
+			continue;
+		(void)snprintf(out, size, "%" PRId64 "%c", seconds / units[i].seconds,
+			       units[i].unit);
+		return;
+	}
+}
+
+static int width_check(const struct policy_destination *dst, const struct approver_width *width,
+		       struct err *why)
+{
+	if (width->for_s < 0 || width->for_s > INT32_MAX)
+		return err_set(why, -EINVAL, "a duration is a second or more, and below 68 years");
+	if (width->is_program)
+		return err_set(why, -ENOTSUP,
+			       "the program that asks is not known, so it cannot be "
+			       "answered for it alone");
+	if (width_has_budget(width))
+		return err_set(why, -ENOTSUP,
+			       "limits on bytes or connections are not enforced by this version");
+	if (width->is_domain && dst->addr.family != 0)
+		return err_set(why, -EINVAL, "an address has no domain: answer for it alone");
+	if (width->is_domain && !policy_host_domain(dst->host))
+		return err_set(why, -EINVAL,
+			       "anybody can have a name below %s: answer for this host alone",
+			       dst->host);
+	return 0;
+}
+
+int width_text(const struct policy_destination *dst, enum policy_action action,
+	       const struct approver_width *width, char out[APPROVER_KEY_MAX], struct err *why)
+{
+	bool is_v6 = dst->addr.family == AF_INET6;
+	char port[8] = "*", until[32] = "";
+	int r = width_check(dst, width, why);
+
+	if (r < 0)
+		return r;
+	const char *host = width->is_domain ? policy_host_domain(dst->host) : dst->host;
+
+	if (!width->is_every_port)
+		(void)snprintf(port, sizeof(port), "%u", dst->port);
+	if (width->for_s > 0)
+		width_duration(width->for_s, until, sizeof(until));
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s%s%s:%s%s%s",
+		       policy_protocol_name(dst->protocol), width->is_domain ? "**." : "",
+		       is_v6 ? "[" : "", host, is_v6 ? "]" : "", port, until[0] ? " for " : "",
+		       until); /* fits: a host and some words */
+	return 0;
+}
+
+bool width_covers(const struct policy *policy, const struct policy_facts *facts)
+{
+	struct policy_verdict verdict;
+
+	policy_decide(policy, facts, &verdict);
+	return verdict.reason == POLICY_ANSWER_ALLOW || verdict.reason == POLICY_ANSWER_DENY;
+}
+
+struct policy *width_policy(const struct policy_destination *dst, enum policy_action action,
+			    const char *text, int64_t since_s, struct err *why)
+{
+	const struct policy_facts facts = { .dst = *dst, .carries = dst->protocol, .now = since_s };
+	struct policy *policy = policy_new();
+	char date[WIDTH_DATE_MAX];
+	auto_free char *line =
+		mem_printf("version 1\nanswer %s %s   # by -, %s\n", policy_action_name(action),
+			   text, width_date(since_s, true, date));
+
+	policy_set_default(policy, POLICY_ASK);
+	policy_set_start(policy, since_s);
+	if (policy_load_text_layer(policy, "<answer>", line, POLICY_USER) == 0 &&
+	    policy_finish(policy) == 0 && width_covers(policy, &facts))
+		return policy;
+	(void)err_set(why, -EINVAL, "no such answer: %s%s", text,
+		      policy_errors(policy)); /* the caller gets NULL */
+	policy_free(policy);
+	return NULL;
+}

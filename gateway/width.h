@@ -1,0 +1,25 @@
+/* width: what an answer covers, in the words of the policy. The text is made first; what is
+ * granted is what the policy engine reads in it, so shown, stored and granted cannot differ. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "gateway/approvers/approver_impl.h"
+
+/* More than the question's own destination: other hosts or other ports. */
+bool width_is_wide(const struct approver_width *width);
+/* Anything but exactly the question's destination for the whole scope. */
+bool width_is_any(const struct approver_width *width);
+
+/* "tcp://example.org:22 for 1h". -EINVAL: there is no such answer; -ENOTSUP: not by this
+ * version. Both with words. */
+int width_text(const struct policy_destination *dst, enum policy_action action,
+	       const struct approver_width *width, char out[APPROVER_KEY_MAX], struct err *why);
+/* A policy that says `answer ACTION TEXT`, given at @since_s, and asks about all else. It has to
+ * answer for @dst. Returned owned, or NULL with @why. */
+struct policy *width_policy(const struct policy_destination *dst, enum policy_action action,
+			    const char *text, int64_t since_s, struct err *why);
+bool width_covers(const struct policy *policy, const struct policy_facts *facts);
+/* "2026-11-20T20:13:07Z" */
+#define WIDTH_DATE_MAX 32
+const char *width_date(int64_t since_s, bool has_seconds, char out[WIDTH_DATE_MAX]);
