@@ -272,10 +272,14 @@ static void export_settings(const struct export *export)
 	}
 }
 
+struct export_place {
+	struct export_entry *entry;
+};
+
 static int export_compare(const void *left, const void *right)
 {
-	const struct export_entry *a = *(struct export_entry *const *)left;
-	const struct export_entry *b = *(struct export_entry *const *)right;
+	const struct export_entry *a = ((const struct export_place *)left)->entry;
+	const struct export_entry *b = ((const struct export_place *)right)->entry;
 	int order = strcmp(a->host, b->host);
 
 	if (order != 0 || a->is_deny != b->is_deny)
@@ -286,21 +290,21 @@ static int export_compare(const void *left, const void *right)
 /* A host stands once: denied, if anything denies it. */
 static void export_settle(const struct export *export)
 {
-	auto_free struct export_entry **sorted =
+	auto_free struct export_place *sorted =
 		mem_new_array(export->entry_count + 1, sizeof(*sorted));
 
 	for (size_t i = 0; i < export->entry_count; i++)
-		sorted[i] = &export->entries[i];
+		sorted[i].entry = &export->entries[i];
 	qsort(sorted, export->entry_count, sizeof(*sorted), export_compare);
 	for (size_t i = 0, first = 0; i < export->entry_count; i++) {
-		struct export_entry *entry = sorted[i];
+		struct export_entry *entry = sorted[i].entry;
 
-		if (i == 0 || strcmp(sorted[first]->host, entry->host) != 0) {
+		if (i == 0 || strcmp(sorted[first].entry->host, entry->host) != 0) {
 			first = i;
 			continue;
 		}
 		entry->is_left_out = true;
-		if (sorted[first]->is_deny && !entry->is_deny)
+		if (sorted[first].entry->is_deny && !entry->is_deny)
 			export_lose(export, entry->rule, "%s left out: it is denied, on all ports",
 				    entry->host);
 	}
