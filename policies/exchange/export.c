@@ -319,8 +319,8 @@ int export_run(struct exchange *exchange, const struct export_format *format,
 		.policy = policy,
 		.may_widen = may_widen,
 	};
-	int r = policy->rule_count > EXCHANGE_RULES_MAX
-			? err_set(exchange->why, -E2BIG, "more than %u rules", EXCHANGE_RULES_MAX)
+	int r = policy->rule_count > EXPORT_RULES_MAX
+			? err_set(exchange->why, -E2BIG, "more than %d rules", EXPORT_RULES_MAX)
 			: 0;
 
 	export_settings(&export);
