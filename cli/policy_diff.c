@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "policies/policies_tools.h"
 
 #define DIFF_SHOWN_MAX 200
@@ -41,7 +42,7 @@ struct diff {
 static void diff_load(struct diff *diff, size_t side, const char *path)
 {
 	diff->files[side]++;
-	diff->is_bad |= policy_load_layer(diff->sides[side], path, diff->layer) < 0;
+	diff->is_bad |= policy_environment_load(diff->sides[side], path, diff->layer) < 0;
 }
 
 static bool diff_layer(const char *word, enum policy_layer *ret)

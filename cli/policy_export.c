@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "policies/policies_tools.h"
 
 static const char help[] =
@@ -46,7 +47,7 @@ static int export_load(struct policy *policy, char **paths)
 	bool is_bad = false;
 
 	for (; *paths; paths++)
-		is_bad |= policy_load(policy, *paths) < 0;
+		is_bad |= policy_environment_load(policy, *paths, POLICY_COMMAND_LINE) < 0;
 	/* Without a default in any file the question is asked, as in `run`. */
 	if (!policy_get_default(policy, &ignored))
 		policy_set_default(policy, POLICY_ASK);

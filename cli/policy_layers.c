@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "cli/policy_environment.h"
 
 #define TRUST_MAX_BYTES (1U << 20)
 #define TRUST_NAME      "trusted"
@@ -178,16 +179,20 @@ bool policy_layers_load(struct policy *policy, const struct policy_layers *layer
 	const char *managed = layers->managed ? layers->managed : POLICY_LAYERS_MANAGED;
 	auto_free_list char **projects = layers->cwd ? policy_layers_projects(layers->cwd) : NULL;
 	auto_free char *store = load_store(layers->state);
-	bool is_good = policy_load_folder(policy, managed, POLICY_MANAGED) == 0;
+	struct policy_environment environment;
 
 	policy_set_start(policy, time(NULL));
 	policy_set_trust(policy, is_trusted, store);
+	policy_environment_open(&environment, policy);
+	bool is_good = policy_load_folder(policy, managed, POLICY_MANAGED) == 0;
+
 	if (layers->user && access(layers->user, F_OK) == 0)
 		is_good &= policy_load_layer(policy, layers->user, POLICY_USER) == 0;
 	for (char *const *path = projects; path && *path; path++)
 		is_good &= policy_load_layer(policy, *path, POLICY_PROJECT) == 0;
 	for (char *const *path = layers->arguments; path && *path; path++)
 		is_good &= policy_load(policy, *path) == 0;
+	policy_environment_close(&environment, policy);
 	policy_set_trust(policy, NULL, NULL); /* @store goes */
 	return is_good;
 }

@@ -55,8 +55,8 @@ static char *change(const struct policy_matches *matches)
 {
 	const struct policy_verdict *verdict = matches->verdict;
 	char text[POLICY_DESTINATION_TEXT_MAX];
-	size_t place = strcspn(verdict->rule, " "); /* "FILE:LINE:" */
-	int line = (int)(place > 0 ? place - 1 : 0);
+	const char *colon = strstr(verdict->rule, ": "); /* "FILE:LINE: the line" */
+	int line = colon ? (int)(colon - verdict->rule) : 0;
 
 	(void)policy_destination_text(&matches->facts->dst, text);
 	switch ((int)verdict->reason) {

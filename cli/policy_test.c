@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "policies/policies_tools.h"
 
 static const char help[] = "usage: sallyport policy test [--managed] [--json] FILE...\n"
@@ -50,7 +51,7 @@ static void test_file(struct tally *tally, const char *path)
 {
 	enum policy_layer layer = tally->is_managed ? POLICY_MANAGED : POLICY_COMMAND_LINE;
 	struct policy *policy = policy_new();
-	bool is_read = policy_load_layer(policy, path, layer) == 0;
+	bool is_read = policy_environment_load(policy, path, layer) == 0;
 	size_t count = is_read ? policy_expect_count(policy) : 0, failed = 0;
 	enum policy_action ignored;
 

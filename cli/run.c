@@ -345,6 +345,8 @@ static int prepare(struct run *run)
 
 	if (status == CLI_OK)
 		status = run_policy_load(&run->options, &run->places, &run->policy);
+	if (status == CLI_OK)
+		status = run_commands_check(&run->options, &run->places, run->policy);
 	return status;
 }
 

@@ -53,13 +53,18 @@ char *run_places_absolute(const struct run_places *places, const char *path); /*
 void run_places_free(struct run_places *places);
 
 /* The policy of all layers, also when it is wrong: *@ret_policy is returned owned in every case.
- * Takes what it says about @options that were not given. An exit status. */
+ * Takes what it says about @options that were not given. An exit status: not CLI_OK either when
+ * something in it cannot be held. */
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct policy **ret_policy);
 /* @given (may be NULL), then what `write` or `hide` say, absolute: returned owned. An exit status.
  */
 int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
 		     char *const *given, char ***ret_paths);
+
+/* May the command run, by the policy's rules for commands? An exit status; says why not. */
+int run_commands_check(const struct run_options *options, const struct run_places *places,
+		       const struct policy *policy);
 
 /* What the end of a run says. */
 struct run_summary {

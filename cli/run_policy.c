@@ -3,9 +3,50 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "policies/policies_tools.h"
+
+/* What says so may not be passed over: docs/decisions/0064. */
+static int check_enforced(const struct policy *policy)
+{
+	struct policy_rule_look look;
+	bool is_enforced = true;
+
+	for (size_t i = 0; policy_later_look(policy, i, &look); i++) {
+		if (look.match != POLICY_MATCH_NOT_ENFORCED)
+			continue;
+		(void)cli_fail(0, "not enforced yet by this version: %s", look.rule);
+		is_enforced = false;
+	}
+	return is_enforced ? CLI_OK : cli_fail(CLI_NO_SANDBOX, "nothing was run");
+}
+
+/* May the command write what `configured` lines are made of? docs/decisions/0063. */
+static int check_reach(const struct run_options *options, const struct run_places *places,
+		       const struct policy *policy)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+	const char *file;
+
+	for (size_t i = 0; status == CLI_OK && (file = policy_configured_file(policy, i)); i++) {
+		for (char *const *folder = writable; *folder; folder++) {
+			if (!command_world_is_below(file, *folder))
+				continue;
+			auto_free char *shown = text_visible_dup(file);
+
+			return cli_fail(CLI_ERROR,
+					"%s says what the policy's `configured` stands for, and "
+					"the command may write it; nothing was run",
+					shown);
+		}
+	}
+	return status;
+}
 
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct policy **ret_policy)
@@ -32,7 +73,9 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	(void)fputs(policy_notes(policy), stderr);
 	if (!options->has_prompt_timeout && policy_get_prompt_timeout(policy, &timeout_ms))
 		options->prompt_timeout_ms = timeout_ms;
-	return CLI_OK;
+	int status = check_enforced(policy);
+
+	return status == CLI_OK ? check_reach(options, places, policy) : status;
 }
 
 /* NULL: there is no home. */

@@ -21,9 +21,9 @@ _sallyport_policy() {
     case $step in
     check) options='--managed --help' takes=files ;;
     explain) options='--policy --default --no-user --managed --json --help' ;;
-    list) options='--answers --policy --managed --no-user --json --help' ;;
+    list) options='--answers --presets --policy --managed --no-user --json --help' ;;
     test) options='--managed --json --help' takes=files ;;
-    trust) takes=files ;;
+    trust) options='--configuration --help' takes=files ;;
     diff) options='--a --b --layer --json --help' takes=files ;;
     fmt) options='--check --help' takes=files ;;
     import | export)

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/command_line_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
 
@@ -122,15 +123,19 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 		struct rule rule;
 
 		rules_get_bare(policy, (uint32_t)i, &rule);
-		count += rule.source == source && rule.action != RULE_DENY &&
-			 rule.action != RULE_ASK;
+		bool is_of_it =
+			rule.source == source || policy->sources[rule.source].parent == source + 1;
+
+		count += is_of_it && rule.action != RULE_DENY && rule.action != RULE_ASK;
 	}
+	count += command_line_count_ignored(policy, source);
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
 		count +=
 			setting->source == source && !layers_may_set(policy, source) &&
-			(setting->kind == SETTING_WRITE || setting->kind == SETTING_PROMPT_TIMEOUT);
+			(setting->kind == SETTING_WRITE ||
+			 setting->kind == SETTING_PROMPT_TIMEOUT || setting->kind == SETTING_LATER);
 	}
 	return count;
 }
@@ -139,7 +144,7 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 {
 	const struct source *source = &policy->sources[index];
 	struct spot spot = { .file = source->name };
-	size_t ignored = layers_count_ignored(policy, index);
+	size_t ignored = source->parent ? 0 : layers_count_ignored(policy, index);
 
 	if (source->is_changed)
 		problems_note(policy, &spot,
@@ -150,7 +155,8 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write and prompt-timeout are not a project's to say");
+				      : ": write, prompt-timeout, unconfined, secret, "
+					"socket and read are not a project's to say");
 }
 
 static void layers_note_rule(struct policy *policy, const struct rule *rule)

@@ -28,6 +28,30 @@ bool policy_host_warning(const char *host, struct policy_host_warning *ret);
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
 
+/* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
+ * is how a policy begins: the statement is then an error. Its is_trusted and was_read are not used:
+ * the policy asks policy_set_trust(). */
+struct configured_environment;
+void policy_set_environment(struct policy *policy,
+			    const struct configured_environment *environment);
+/* A file that said what a tool is configured to use, and where it really is; NULL behind the last.
+ * Whoever may write one may widen the policy. Borrowed. */
+const char *policy_configured_file(const struct policy *policy, size_t index);
+/* The presets' names, in order; NULL behind the last. Static. */
+const char *policy_preset_name(size_t index);
+const char *policy_preset_text(const char *name); /* NULL: there is none */
+
+/* `command` and `program` lines that count. Borrowed; NULL until policy_finish() was content. */
+struct command_rules;
+struct command_world;
+struct command_verdict;
+const struct command_rules *policy_commands(const struct policy *policy);
+/* May @argv run: by those rules, else by the default. @ret: what the rules said; @ret_layer: whose
+ * the rule in it is, if there is one. Borrows all; @world may be NULL. */
+enum policy_action policy_decide_command(const struct policy *policy,
+					 const struct command_world *world, const char *const *argv,
+					 struct command_verdict *ret, enum policy_layer *ret_layer);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
@@ -53,6 +77,14 @@ struct policy_rule_look {
 /* Rule @number, from 1 to policy_rule_count(), in the order of the files. @facts may be NULL. */
 void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
 		      struct policy_rule_look *ret);
+
+/* The same for `command` and `program` lines: @match says whether it counts. */
+size_t policy_command_count(const struct policy *policy);
+void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
+
+/* Statement @index of those that nothing enforces yet; false behind the last. @ret: @match says
+ * whether it counts; if so, nothing may be run by this policy. */
+bool policy_later_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
 
 /* What @after decides differently from @before: hosts, ports and protocols that every pattern of
  * both treats alike, with one request as the example. Text is borrowed for the call. */

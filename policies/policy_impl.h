@@ -8,13 +8,13 @@
 #include <sys/types.h>
 
 #include "base/addr.h"
+#include "policies/problems_impl.h"
 #include "policies/rule_impl.h"
 
-#define POLICY_SOURCES_MAX  256U
-#define POLICY_TOTAL_MAX    (1U << 30) /* bytes of all files together: offsets are 32 bits */
-#define POLICY_PROBLEMS_MAX 100U       /* shown; the rest are counted */
-#define POLICY_LINE_MAX     4096U
-#define POLICY_BECAUSE_MAX  400U
+#define POLICY_SOURCES_MAX 256U
+#define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
+#define POLICY_LINE_MAX    4096U
+#define POLICY_BECAUSE_MAX 400U
 
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
@@ -24,6 +24,9 @@ struct source {
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
 	bool is_open; /* being read: an include of it is a cycle */
+	bool is_preset;
+	uint32_t parent; /* index + 1 of the source that holds the `configured` line this is made
+			    of; 0: none */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
 	bool has_default;
@@ -33,11 +36,18 @@ struct source {
 /* An `expect` line, checked once all is read. */
 struct expectation {
 	struct policy_destination dst;
-	uint8_t action; /* enum policy_action */
+	uint8_t action;  /* enum policy_action */
+	bool is_command; /* the words behind `command` on the line, instead of @dst */
 	uint32_t source, number, line, line_len, column;
 };
 
-enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
+enum setting_kind {
+	SETTING_APPROVALS,
+	SETTING_PROMPT_TIMEOUT,
+	SETTING_WRITE,
+	SETTING_HIDE,
+	SETTING_LATER
+};
 
 struct setting {
 	int64_t value; /* milliseconds; approvals: 1 is never */
@@ -46,12 +56,10 @@ struct setting {
 	uint8_t kind;
 };
 
-struct problems {
-	char *text;
-	size_t len, room;
-	size_t shown_len; /* of the text without its last line, the count */
-	size_t count;
-};
+struct command_line;
+struct command_rules;
+struct configured_environment;
+struct configured_list;
 
 /* What index_build() finds out, beside the slots. */
 struct index {
@@ -95,8 +103,19 @@ struct policy {
 	bool has_set_default;
 	enum policy_action set_default;
 	int64_t start;
+	struct command_line *command_lines;
+	size_t command_count, command_room;
+	struct command_rules *commands_read; /* every line, for what is wrong with it */
+	struct command_rules *commands;      /* those that count; NULL until all is read */
+
 	policy_trust_fn trust;
 	void *trust_arg;
+	const struct configured_environment *environment; /* borrowed while files are read */
+	bool is_text_only;       /* what tools are configured to use is not looked up */
+	char **configured_files; /* that said so; NULL-terminated; NULL: none */
+	size_t configured_file_count;
+	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
+					       none was asked */
 	struct problems problems, notes;
 };
 
@@ -113,22 +132,6 @@ void rules_get_bare(const struct policy *policy, uint32_t index, struct rule *re
 uint32_t rules_next(const struct policy *policy, uint32_t index);
 /* The key of a rule or an exception. */
 const char *pattern_key(const struct policy *policy, const struct pattern *pattern);
-
-/* Where in a file something is wrong. @text may be NULL: no line to show. */
-struct spot {
-	const char *file; /* visible */
-	size_t number;    /* of the line, from 1; 0: the file as a whole */
-	const char *text;
-	size_t len;
-	size_t at; /* byte offset of the fault in @text */
-};
-/* Adds a problem in compiler form. @instead: what to write, or "" or NULL. */
-void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* The same, for what is right but must be known: it stops nothing. */
-void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);

@@ -7,6 +7,7 @@ A line is a sentence of the table below; what follows "run:" or "start:" is a sh
 same line or indented under it. "#" starts a comment. The grammar is described in docs/HACKING.md."""
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -325,6 +326,14 @@ def records_never(s, text):
 def audit_is_whole(s):
     s.gate.wait()
     s.world.sally("audit", "verify", str(s.world.audit), check=True)
+
+
+@step(r"explaining (.+) ends with (\d+) and says: (.+)")
+def explain(s, words, status, text):
+    """`sallyport policy explain` with the scenario's policy."""
+    got = s.world.sally("policy", "explain", "--policy", str(s.world.top / "policy"), *shlex.split(words))
+    assert got.returncode == int(status), f"exit {got.returncode}\n{got.stdout}{got.stderr}"
+    assert text in got.stdout, f"{text!r} is not in:\n{got.stdout}{got.stderr}"
 
 
 @step(r"the user's policy holds: (.+)")

@@ -22,6 +22,8 @@ int main(void)
 	suite_add_tcase(suite, diff_clauses_cases());
 	suite_add_tcase(suite, format_cases());
 	suite_add_tcase(suite, homograph_cases());
+	suite_add_tcase(suite, commands_cases());
+	suite_add_tcase(suite, configured_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -21,6 +21,8 @@ TCase *diff_cases(void);
 TCase *diff_clauses_cases(void);
 TCase *format_cases(void);
 TCase *homograph_cases(void);
+TCase *commands_cases(void);
+TCase *configured_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
