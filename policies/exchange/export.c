@@ -246,6 +246,27 @@ static int export_rule(struct export *export, size_t index)
 	return r;
 }
 
+/* A statement of which nothing is said: @look is as policy_command_look() fills it. */
+static void export_skip(const struct export *export, const struct policy_rule_look *look)
+{
+	const char *colon = strstr(look->rule, ": ");
+	auto_free char *place = mem_strndup(look->rule, colon ? (size_t)(colon - look->rule) : 0);
+
+	exchange_list(export->exchange, place, 0, colon ? colon + 2 : look->rule);
+}
+
+static void export_statements(const struct export *export)
+{
+	struct policy_rule_look look;
+
+	for (size_t i = 1; i <= policy_command_count(export->policy); i++) {
+		policy_command_look(export->policy, i, &look);
+		export_skip(export, &look);
+	}
+	for (size_t i = 0; policy_later_look(export->policy, i, &look); i++)
+		export_skip(export, &look);
+}
+
 /* What is no rule. */
 static void export_settings(const struct export *export)
 {
@@ -324,6 +345,7 @@ int export_run(struct exchange *exchange, const struct export_format *format,
 			: 0;
 
 	export_settings(&export);
+	export_statements(&export);
 	for (size_t i = 0; i < policy->rule_count && r == 0; i++)
 		r = export_rule(&export, i);
 	if (r == 0 && format->is_once)

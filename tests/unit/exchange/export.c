@@ -97,6 +97,10 @@ static const struct {
 	  "network_rule(host=\"c.test\", protocol=\"socks5_tcp\", decision=\"forbidden\")\n",
 	  "p:2: wider: https://a.test for any bytes and on all ports\n" },
 	{ "codex-rules", "default ask\ndeny *.a.test\n", false, NULL, "would be missing" },
+	{ "harden-runner", "default deny\ncommand deny rm -rf\nallow tcp://a.test:443\n", false,
+	  "a.test:443\n", "p:2: command deny rm -rf\n" },
+	{ "harden-runner", "default deny\nsocket $SSH_AUTH_SOCK\nallow tcp://a.test:443\n", false,
+	  "a.test:443\n", "p:2: socket $SSH_AUTH_SOCK\n" },
 	{ "ini", "", false, NULL, "no such format" },
 };
 
