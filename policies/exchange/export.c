@@ -278,9 +278,13 @@ static void export_settings(const struct export *export)
 	};
 	const struct policy *policy = export->policy;
 
-	for (size_t i = 0; i < policy->setting_count; i++)
-		exchange_list(export->exchange, policy->sources[policy->settings[i].source].name,
-			      policy->settings[i].number, words[policy->settings[i].kind]);
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		exchange_list(
+			export->exchange, policy->sources[setting->source].name, setting->number,
+			setting->kind < ARRAY_SIZE(words) ? words[setting->kind] : "a setting");
+	}
 	for (size_t i = 0; i < policy->source_count; i++) {
 		const struct source *source = &policy->sources[i];
 		bool is_said =
