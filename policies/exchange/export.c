@@ -281,9 +281,9 @@ static void export_settings(const struct export *export)
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		exchange_list(
-			export->exchange, policy->sources[setting->source].name, setting->number,
-			setting->kind < ARRAY_SIZE(words) ? words[setting->kind] : "a setting");
+		if (setting->kind < ARRAY_SIZE(words)) /* else listed as a statement */
+			exchange_list(export->exchange, policy->sources[setting->source].name,
+				      setting->number, words[setting->kind]);
 	}
 	for (size_t i = 0; i < policy->source_count; i++) {
 		const struct source *source = &policy->sources[i];
