@@ -52,6 +52,7 @@ complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'withou
 complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
 complete -c sallyport -n '__sallyport_policy_step explain' -l json -d 'for programs'
 complete -c sallyport -n '__sallyport_policy_step list' -l answers -d 'kept answers only'
+complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
 complete -c sallyport -n '__sallyport_policy_step list' -l policy -rF -d 'read a policy file'
 complete -c sallyport -n '__sallyport_policy_step list' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
 complete -c sallyport -n '__sallyport_policy_step list' -l no-user -d 'without the user file'
@@ -59,7 +60,6 @@ complete -c sallyport -n '__sallyport_policy_step list' -l json -d 'for programs
 complete -c sallyport -n '__sallyport_policy_step test' -l managed -d 'as files of the managed layer'
 complete -c sallyport -n '__sallyport_policy_step test' -l json -d 'for programs'
 complete -c sallyport -n '__sallyport_policy_step test' -F
-complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
 complete -c sallyport -n '__sallyport_policy_step trust' -l configuration -d 'a configuration of a tool'
 complete -c sallyport -n '__sallyport_policy_step trust' -F
 complete -c sallyport -n '__sallyport_policy_step diff' -l a -rF -d 'a file of the first'
