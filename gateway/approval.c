@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "gateway/execs.h"
 #include "gateway/turn.h"
+#include "policies/policies_tools.h"
 
 #define ID_RUN_MAX 8 /* of the run's id, in front of the number */
 
@@ -230,8 +231,10 @@ void approval_settle(struct approval *approval, enum policy_action action,
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
+	const struct approver_end end = { approval->id, action, reason, by, how };
+
 	for (size_t i = 0; approval->was_asked && i < gw->approver_count; i++)
-		gw->approvers[i].ops->retract(gw->approvers[i].self, approval->id, how);
+		gw->approvers[i].ops->retract(gw->approvers[i].self, &end);
 	approval_free(approval);
 }
 
@@ -261,6 +264,14 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 	approval_decision_drop(decision);
 }
 
+/* The registrable domain, or all of a host that has none. */
+static void approval_typed(const struct policy_destination *dst, char out[POLICY_HOST_MAX])
+{
+	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
+
+	(void)snprintf(out, POLICY_HOST_MAX, "%s", domain ? domain : dst->host);
+}
+
 void approval_describe(const struct approval *approval, struct approver_question *ret)
 {
 	int64_t now_ms = loop_now_ms(approval->gw->loop);
@@ -276,7 +287,11 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
+		.warning = "",
+		.program = "",
+		.chain = "",
 	};
+	approval_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));
 	TAILQ_FOREACH (party, &approval->parties, entry) {
 		if (party->exec && count < APPROVER_COMMANDS_MAX)

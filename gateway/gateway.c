@@ -60,6 +60,16 @@ static int open_approvers(struct gateway *gw, const struct approver_ops *const *
 	return 0;
 }
 
+static void on_heard(const struct sink_record *record, void *arg)
+{
+	struct gateway *gw = arg;
+
+	for (size_t i = 0; i < gw->approver_count; i++) {
+		if (gw->approvers[i].ops->heard)
+			gw->approvers[i].ops->heard(gw->approvers[i].self, record);
+	}
+}
+
 static struct gateway *gateway_make(struct loop *loop, const struct gateway_config *config)
 {
 	struct gateway *gw = mem_new(sizeof(*gw));
@@ -86,6 +96,7 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 
 	gw->journal = journal_new(loop, &gw->config, why);
 	if (gw->journal && open_approvers(gw, table, why) == 0) {
+		journal_set_hearer(gw->journal, on_heard, gw);
 		/* Written from the loop, while the command starts; before any verdict. */
 		journal_note_start(gw->journal);
 		turn_schedule(gw);
@@ -109,6 +120,7 @@ void gateway_free(struct gateway *gw)
 	link_server_free_all(gw);
 	for (size_t i = 0; i < gw->approver_count; i++)
 		gw->approvers[i].ops->close(gw->approvers[i].self);
+	gw->approver_count = 0; /* records still come */
 	loop_timer_stop(&gw->turn);
 	loop_timer_stop(&gw->finish.timer);
 	execs_free_all(gw);

@@ -30,6 +30,8 @@ struct journal {
 	} sinks[JOURNAL_SINKS_MAX];
 	size_t sink_count;
 	STAILQ_HEAD(note_list, note) notes;
+	journal_heard_fn heard; /* may be NULL */
+	void *heard_arg;
 	bool was_started;
 	bool has_failed;
 };
@@ -71,6 +73,12 @@ struct journal *journal_new(struct loop *loop, const struct gateway_config *conf
 		}
 	}
 	return journal;
+}
+
+void journal_set_hearer(struct journal *journal, journal_heard_fn heard, void *arg)
+{
+	journal->heard = heard;
+	journal->heard_arg = arg;
 }
 
 void journal_stamp(const struct journal *journal, struct sink_record *record)
@@ -121,6 +129,8 @@ static int journal_put(struct journal *journal, const struct sink_record *record
 		if (journal->sinks[i].ops->write(journal->sinks[i].self, record, &why) < 0)
 			return journal_fail(journal, &why);
 	}
+	if (journal->heard && !journal->has_failed)
+		journal->heard(record, journal->heard_arg);
 	return journal->has_failed ? -EIO : 0;
 }
 

@@ -13,6 +13,9 @@ struct journal;
  * record. Keeps @loop and the session's and run's text. Returned owned, or NULL with @why. */
 struct journal *journal_new(struct loop *loop, const struct gateway_config *config,
 			    struct err *why);
+/* Hears every record when it was handed to the sinks, before it is kept. It must not call back. */
+typedef void (*journal_heard_fn)(const struct sink_record *record, void *arg);
+void journal_set_hearer(struct journal *journal, journal_heard_fn heard, void *arg);
 /* Writes the last record, closes. NULL is fine. */
 void journal_free(struct journal *journal);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "policies/policies_tools.h"
 #include "policies/special_impl.h"
 
 #define HOST_INPUT_MAX                                                                             \
@@ -318,4 +319,9 @@ bool host_is_public_suffix(const char *name)
 			return false;
 	}
 	return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ANY) != 0;
+}
+
+const char *policy_host_domain(const char *host)
+{
+	return psl_registrable_domain(psl_builtin(), host);
 }

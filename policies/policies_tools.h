@@ -11,6 +11,10 @@ const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 
+/* The registrable domain of a canonical name (one label more than its public suffix), within it;
+ * NULL: it has none. */
+const char *policy_host_domain(const char *host);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);

@@ -268,14 +268,15 @@ static void control_changed(struct approver *self, const struct approver_questio
 					     control_request_question(self, question)));
 }
 
-static void control_retract(struct approver *self, const char *id, const char *how)
+static void control_retract(struct approver *self, const struct approver_end *end)
 {
 	if (!control_has_watcher(self))
 		return;
 
 	control_tell(self,
-		     json_pack("{s:s, s:{s:s}, s:o}", "event", "retracted", "question", "id", id,
-			       "how", control_request_text(how ? how : "", ERR_MAX_BYTES)));
+		     json_pack("{s:s, s:{s:s}, s:o}", "event", "retracted", "question", "id",
+			       end->id, "how",
+			       control_request_text(end->how ? end->how : "", ERR_MAX_BYTES)));
 }
 
 const struct approver_ops control_approver = {

@@ -344,14 +344,14 @@ static void tty_changed(struct approver *self, const struct approver_question *q
 	tty_later(self);
 }
 
-static void tty_retract(struct approver *self, const char *id, const char *how)
+static void tty_retract(struct approver *self, const struct approver_end *end)
 {
 	if (self->state == TTY_GONE)
 		return;
-	if (strcmp(self->question.id, id) != 0)
+	if (strcmp(self->question.id, end->id) != 0)
 		return tty_later(self); /* one less waits */
 
-	auto_free char *shown = text_visible_dup(how ? how : "finished");
+	auto_free char *shown = text_visible_dup(end->how ? end->how : "finished");
 	auto_free char *line = mem_printf("\r\n  %s", shown);
 	tty_settled(self, line);
 }

@@ -181,11 +181,13 @@ START_TEST(a_retract_of_nothing_is_nothing)
 
 	stage_open(_i);
 	seat = stage.gw->approvers[0];
-	seat.ops->retract(seat.self, "7f3a-99", "allowed once by ana");
-	seat.ops->retract(seat.self, "", "");
+	seat.ops->retract(seat.self,
+			  &(struct approver_end){ .id = "7f3a-99", .how = "allowed once by ana" });
+	seat.ops->retract(seat.self, &(struct approver_end){ .id = "", .how = "" });
 	settle();
 	(void)ask_for("https://a.test:443");
-	seat.ops->retract(seat.self, "7f3a-99", "allowed once by ana");
+	seat.ops->retract(seat.self,
+			  &(struct approver_end){ .id = "7f3a-99", .how = "allowed once by ana" });
 	settle();
 	stage_close();
 }
@@ -220,7 +222,7 @@ START_TEST(any_question_can_be_put)
 	settle();
 	seat.ops->changed(seat.self, &question);
 	settle();
-	seat.ops->retract(seat.self, question.id, command);
+	seat.ops->retract(seat.self, &(struct approver_end){ .id = question.id, .how = command });
 	settle();
 	stage_close();
 }

@@ -57,10 +57,15 @@ static void fake_changed(struct approver *self, const struct approver_question *
 	fake_keep(self->told, question);
 }
 
-static void fake_retract(struct approver *self, const char *id, const char *how)
+static void fake_retract(struct approver *self, const struct approver_end *end)
 {
 	self->told->retracted++;
-	(void)snprintf(self->told->how, sizeof(self->told->how), "%s", how);
+	(void)snprintf(self->told->how, sizeof(self->told->how), "%s", end->how);
+}
+
+static void fake_heard(struct approver *self, const struct sink_record *record)
+{
+	self->told->heard[record->event]++;
 }
 
 static void fake_close(struct approver *self)
@@ -76,6 +81,7 @@ static const struct approver_ops fake_ops = {
 	.ask = fake_ask,
 	.changed = fake_changed,
 	.retract = fake_retract,
+	.heard = fake_heard,
 	.close = fake_close,
 };
 static const struct approver_ops *const fake_table[] = { &fake_ops, NULL };

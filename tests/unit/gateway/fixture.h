@@ -12,6 +12,7 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "gateway/gateway.h"
+#include "gateway/sinks/sink_impl.h"
 
 #define FIXTURE_CALLS_MAX 64
 #define FIXTURE_EXEC      1
@@ -21,7 +22,8 @@
 struct fixture_approver {
 	bool is_attached;
 	unsigned int asked, changed, retracted, closed;
-	struct approver_question last; /* its texts point into @texts */
+	unsigned int heard[SINK_EVENT_COUNT]; /* records, by kind */
+	struct approver_question last;        /* its texts point into @texts */
 	char texts[APPROVER_COMMANDS_MAX][256];
 	char ids[FIXTURE_CALLS_MAX][APPROVER_ID_MAX]; /* in the order asked */
 	char how[128];                                /* of the last retract */

@@ -43,7 +43,8 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 		return err_set(why, r, "%s", gw->next_why ? gw->next_why : "");
 	fake_forget(gw, question);
 	if (!gw->is_quiet)
-		gw->ops->retract(gw->approver, id, "settled");
+		gw->ops->retract(gw->approver,
+				 &(struct approver_end){ .id = id, .how = "settled" });
 	return 0;
 }
 
@@ -122,7 +123,7 @@ void fake_retract(struct gateway *gw, const char *id, const char *how)
 
 	if (question)
 		fake_forget(gw, question);
-	gw->ops->retract(gw->approver, id, how);
+	gw->ops->retract(gw->approver, &(struct approver_end){ .id = id, .how = how });
 	fake_settle(gw);
 }
 

@@ -29,6 +29,24 @@ START_TEST(the_deadline_denies_all_and_nothing_is_remembered)
 }
 END_TEST
 
+START_TEST(an_approver_hears_every_record_and_what_must_be_typed)
+{
+	struct fixture_request first = { 0 }, second = { 0 };
+
+	fixture_open(NULL);
+	fixture_ask(&first, "https://www.a.example.org:443", FIXTURE_EXEC);
+	ck_assert_str_eq(fixture.approver.last.typed, "example.org");
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_ONCE);
+	ck_assert_uint_eq(fixture.approver.heard[SINK_DECISION], 1);
+	ck_assert_uint_eq(fixture.approver.heard[SINK_EXEC_START], 2);
+	fixture_ask(&second, "tcp://192.0.2.7:22", FIXTURE_EXEC);
+	ck_assert_str_eq(fixture.approver.last.typed, "192.0.2.7");
+	gateway_withdraw(second.ticket);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(nobody_attached_denies_at_once)
 {
 	struct fixture_request first = { 0 };
@@ -277,6 +295,7 @@ Suite *suite_endings(void)
 
 	tcase_add_test(ends, the_deadline_denies_all_and_nothing_is_remembered);
 	tcase_add_test(ends, nobody_attached_denies_at_once);
+	tcase_add_test(ends, an_approver_hears_every_record_and_what_must_be_typed);
 	tcase_add_test(ends, a_patient_gateway_holds_until_somebody_comes);
 	tcase_add_test(ends, the_last_approver_gone_denies_at_once);
 	tcase_add_test(ends, the_last_waiter_gone_retracts_the_question);

@@ -1,0 +1,43 @@
+/* ledger: what approvers may look at and take back: remembered answers and live connections. */
+#pragma once
+
+#include "gateway/approvers/approver_impl.h"
+
+/* A remembered answer. Borrowed for the call. */
+struct approver_grant {
+	uint64_t id; /* rises; never used again */
+	enum policy_action action;
+	enum gateway_scope scope; /* not once */
+	uint64_t exec;            /* of GATEWAY_EXEC */
+	const char *text;         /* "https://example.org:443 for 1h": what is granted */
+	const char *by;
+	int64_t since_s, until_s;      /* seconds since 1970; until 0: no end of its own */
+	uint64_t bytes_up, bytes_down; /* moved under it, closed connections and what is known of
+					  open ones */
+	uint32_t connections;          /* begun under it */
+	uint32_t live;                 /* and open now */
+};
+/* A connection that is open now. Borrowed for the call. */
+struct approver_live {
+	uint64_t id;
+	uint64_t grant; /* 0: by a rule */
+	uint64_t exec;
+	const struct policy_facts *facts;
+	const char *rule;
+	int64_t age_ms;
+};
+/* What a revocation did. */
+struct approver_revoked {
+	uint32_t cut; /* connections */
+	uint64_t bytes_up, bytes_down;
+};
+
+/* Remembered answers, oldest first; the live connections. @each must not call back. */
+void gateway_each_grant(struct gateway *gw,
+			void (*each)(const struct approver_grant *grant, void *arg), void *arg);
+void gateway_each_live(struct gateway *gw,
+		       void (*each)(const struct approver_live *live, void *arg), void *arg);
+/* Forgets the answer (one for always: its line in the file too), cuts what lives by it, records
+ * both. -ENOENT; another -errno: the file could not be changed, and nothing was. */
+int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
+		   struct err *why);
