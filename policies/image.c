@@ -131,6 +131,15 @@ static uint32_t image_put_text(char *text, size_t *at, char *bytes, size_t len)
 	return begin;
 }
 
+static void image_forget_sources(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->source_count; i++) {
+		policy->sources[i].name = NULL;
+		policy->sources[i].text = NULL;
+		policy->sources[i].len = 0;
+	}
+}
+
 static void image_move_sources(struct policy *policy, const struct image_header *header, char *out)
 {
 	char *text = out + header->sections[IMAGE_TEXT].at;
@@ -151,11 +160,7 @@ static void image_move_sources(struct policy *policy, const struct image_header 
 			.default_action = source->default_action,
 		};
 	}
-	for (size_t i = 0; i < policy->source_count; i++) {
-		policy->sources[i].name = NULL;
-		policy->sources[i].text = NULL;
-		policy->sources[i].len = 0;
-	}
+	image_forget_sources(policy);
 }
 
 /* The small before the large, so that most is gone before the text is there twice. */
@@ -244,6 +249,25 @@ void image_attach(struct policy *policy, void *bytes)
 	policy->set_default = (enum policy_action)header->set_default;
 	policy->text = image_at(bytes, IMAGE_TEXT, &unused);
 	image_attach_sources(policy, bytes);
+}
+
+void image_detach(struct policy *policy)
+{
+	if (!policy->image)
+		return;
+	if (policy->image_len > 0)
+		(void)munmap(policy->image, policy->image_len);
+	image_forget_sources(policy);
+	image_empty(policy);
+	policy->image = NULL;
+	policy->text = policy->names = NULL;
+	policy->rules = NULL;
+	policy->wides = NULL;
+	policy->exceptions = NULL;
+	policy->ports = NULL;
+	policy->clauses = NULL;
+	policy->settings = NULL;
+	policy->slots = NULL;
 }
 
 /* Maps the sealed image and lets @policy read it. */
