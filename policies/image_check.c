@@ -180,8 +180,7 @@ static bool image_parts(const struct image_view *view)
 			return false;
 	}
 	for (uint64_t i = 0; i < view->counts[IMAGE_SETTINGS]; i++) {
-		if (settings[i].kind > SETTING_HIDE ||
-		    settings[i].text >= view->counts[IMAGE_NAMES] ||
+		if (settings[i].text >= view->counts[IMAGE_NAMES] ||
 		    settings[i].source >= view->counts[IMAGE_SOURCES])
 			return false;
 	}
