@@ -8,6 +8,7 @@
 #include "gateway/journal.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
+#include "policies/policies_request.h"
 
 struct local_client {
 	struct gateway_client client; /* first */
@@ -19,13 +20,17 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 					   const struct policy_facts *facts)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
+	size_t request_size = policy_request_size(facts->request);
 	size_t plea_len = facts->plea ? strnlen(facts->plea, GATEWAY_PLEA_MAX - 1) : 0;
-	struct waiter *waiter = mem_new(sizeof(*waiter) + (plea_len ? plea_len + 1 : 0));
+	struct waiter *waiter = mem_new(sizeof(*waiter) + request_size + plea_len + 1);
+	char *plea = (char *)(waiter + 1) + request_size;
 
 	waiter->gw = gw;
 	waiter->facts = *facts;
-	waiter->facts.plea = plea_len ? (char *)(waiter + 1) : NULL;
-	memcpy(waiter + 1, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
+	/* It is decided again when a question is settled, and by a new policy. */
+	waiter->facts.request = policy_request_copy(facts->request, waiter + 1);
+	memcpy(plea, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
+	waiter->facts.plea = plea_len ? plea : NULL;
 	waiter->since_ms = loop_now_ms(gw->loop);
 	turn_enqueue(gw, waiter);
 	return &waiter->ticket;
