@@ -10,6 +10,20 @@
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
 
+/* A denial. The texts are made empty, not cleared: they are most of a verdict, and of the time that
+ * it takes to make one. */
+static void decide_clear(enum policy_reason reason, struct policy_verdict *ret)
+{
+	ret->action = POLICY_DENY;
+	ret->reason = reason;
+	ret->promise = POLICY_NO_PROTOCOL;
+	ret->may_private = false;
+	ret->number = 0;
+	ret->rule[0] = '\0';
+	ret->because[0] = '\0';
+	ret->by[0] = '\0';
+}
+
 static void decide_show_rule(const struct policy *policy, uint32_t number,
 			     struct policy_verdict *ret)
 {
@@ -20,8 +34,13 @@ static void decide_show_rule(const struct policy *policy, uint32_t number,
 
 	ret->number = number;
 	search_show(policy, &rule, ret->rule);
-	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule.because);
-	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule.by, rule.by_len);
+	ret->because[0] = '\0';
+	ret->by[0] = '\0';
+	if (rule.because > 0)
+		(void)snprintf(ret->because, sizeof(ret->because), "%s",
+			       policy->names + rule.because);
+	if (rule.by_len > 0)
+		(void)text_visible(ret->by, sizeof(ret->by), source->text + rule.by, rule.by_len);
 }
 
 /* @number: of the rule that says so; 0: none does. */
@@ -218,11 +237,9 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	const struct policy_destination *dst = &facts->dst;
 	enum policy_reason guard = decide_guard(facts);
 
-	memset(ret, 0, sizeof(*ret));
-	if (guard != POLICY_NONE) {
-		ret->reason = guard;
+	decide_clear(guard, ret);
+	if (guard != POLICY_NONE)
 		return;
-	}
 	struct addr literal = dst->addr;
 
 	special_unmap(&literal);
@@ -260,8 +277,7 @@ void policy_decide(const struct policy *policy, const struct policy_facts *facts
 		   struct policy_verdict *ret)
 {
 	if (policy->problems.count > 0 || !index_is_whole(policy)) {
-		memset(ret, 0, sizeof(*ret));
-		ret->reason = POLICY_DEFAULT_DENY;
+		decide_clear(POLICY_DEFAULT_DENY, ret);
 		return;
 	}
 	decide(policy, facts, decide_default(policy), true, ret);

@@ -159,6 +159,9 @@ int policy_load_layer(struct policy *policy, const char *path, enum policy_layer
 	const char *name;
 	uint32_t source;
 	size_t problems_before = policy->problems.count;
+
+	if (policy->image)
+		return load_problem(policy, &spot, -EROFS, "the policy is an image already");
 	auto_close int folder = files_open_folder(path, &name, &why);
 
 	if (folder < 0)
@@ -195,6 +198,8 @@ int policy_load_text_layer(struct policy *policy, const char *name, const char *
 	size_t problems_before = policy->problems.count;
 	size_t len = strlen(text);
 
+	if (policy->image)
+		return load_problem(policy, &spot, -EROFS, "the policy is an image already");
 	if (len > POLICY_MAX_BYTES || len > POLICY_TOTAL_MAX - policy->total_bytes)
 		return load_problem(policy, &spot, -E2BIG, "more than 256 MiB");
 	if (policy->source_count == POLICY_SOURCES_MAX)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "policies/image_impl.h"
 #include "policies/index_impl.h"
 #include "policies/policies_tools.h"
 
@@ -27,6 +28,7 @@ void policy_free(struct policy *policy)
 {
 	if (!policy)
 		return;
+	image_detach(policy);
 	for (size_t i = 0; i < policy->source_count; i++) {
 		free(policy->sources[i].name);
 		free(policy->sources[i].text);

@@ -9,13 +9,13 @@
 
 #include "base/addr.h"
 #include "policies/policies_tools.h"
+#include "policies/problems_impl.h"
 #include "policies/rule_impl.h"
 
-#define POLICY_SOURCES_MAX  256U
-#define POLICY_TOTAL_MAX    (1U << 30) /* bytes of all files together: offsets are 32 bits */
-#define POLICY_PROBLEMS_MAX 100U       /* shown; the rest are counted */
-#define POLICY_LINE_MAX     4096U
-#define POLICY_BECAUSE_MAX  400U
+#define POLICY_SOURCES_MAX 256U
+#define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
+#define POLICY_LINE_MAX    4096U
+#define POLICY_BECAUSE_MAX 400U
 
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
@@ -24,6 +24,7 @@ struct source {
 	size_t len;
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
+	uint32_t at;  /* of @text, in the text of an image */
 	bool is_open; /* being read: an include of it is a cycle */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
@@ -47,11 +48,10 @@ struct setting {
 	uint8_t kind;
 };
 
-struct problems {
-	char *text;
-	size_t len, room;
-	size_t shown_len; /* of the text without its last line, the count */
-	size_t count;
+/* @text: where the key stands among the text of an image, so that it can be fetched together with
+ * the rule; 0 when it is not there. */
+struct index_slot {
+	uint32_t held, text;
 };
 
 /* What index_build() finds out, beside the slots. */
@@ -67,6 +67,12 @@ struct index {
 };
 
 struct policy {
+	/* Not NULL: it has been made an image, and all that the image has is in there, read-only:
+	 * text and arrays have moved, what else is kept of them must be offsets. Else all are
+	 * owned. */
+	void *image;
+	size_t image_len; /* mapped; 0: the image is borrowed */
+
 	struct source *sources;
 	size_t source_count, source_room;
 	size_t total_bytes;
@@ -83,7 +89,8 @@ struct policy {
 	struct expectation *expects;
 	size_t expect_count, expect_room;
 
-	uint32_t *slots;
+	struct index_slot *slots;
+	const char *text; /* of all sources, in an image; else NULL */
 	struct index index;
 	bool has_address_exceptions;
 
@@ -116,22 +123,6 @@ void rules_get_bare(const struct policy *policy, uint32_t index, struct rule *re
 uint32_t rules_next(const struct policy *policy, uint32_t index);
 /* The key of a rule or an exception. */
 const char *pattern_key(const struct policy *policy, const struct pattern *pattern);
-
-/* Where in a file something is wrong. @text may be NULL: no line to show. */
-struct spot {
-	const char *file; /* visible */
-	size_t number;    /* of the line, from 1; 0: the file as a whole */
-	const char *text;
-	size_t len;
-	size_t at; /* byte offset of the fault in @text */
-};
-/* Adds a problem in compiler form. @instead: what to write, or "" or NULL. */
-void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* The same, for what is right but must be known: it stops nothing. */
-void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);
