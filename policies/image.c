@@ -328,7 +328,8 @@ int policy_image_open(int fd, struct policy **ret, struct err *why)
 
 	if (seals < 0 || (seals & IMAGE_SEALS) != IMAGE_SEALS)
 		return err_set(why, -EPERM, "the policy image is not sealed");
-	/* Not fstat(2): the C library makes newfstatat(2) of it, which the worker's filter refuses. */
+	/* Not fstat(2): the C library makes newfstatat(2) of it, which the worker's filter refuses.
+	 */
 	len = lseek(fd, 0, SEEK_END);
 	if (len < 0)
 		return err_errno(why, errno, "cannot look at the policy image");
