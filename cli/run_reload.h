@@ -29,6 +29,9 @@ struct run_file {
 struct run_loaded {
 	struct policy *policy; /* also when it is wrong */
 	bool is_good;
+	bool has_image;
+	int image;     /* of it, when it was read to replace another */
+	char *failure; /* why there is no image, or NULL */
 	struct run_file *files;
 	size_t file_count;
 	char digest[DIGEST_TEXT_MAX]; /* of all files */

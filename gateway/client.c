@@ -53,6 +53,12 @@ void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
 	client->on_cut = on_cut;
 }
 
+void gateway_client_on_image(struct gateway_client *client, gateway_image_fn on_image, void *arg)
+{
+	client->on_image = on_image;
+	client->image_arg = arg;
+}
+
 static bool client_must_tell(const struct gateway_client *client)
 {
 	return client->on_gone && !client->was_told && client->orphans == 0;

@@ -39,6 +39,8 @@ struct gateway_client {
 	TAILQ_HEAD(gateway_ticket_list, gateway_ticket) tickets;
 	struct gateway_ticket_list live; /* allowed, and not reported yet */
 	gateway_cut_fn on_cut;           /* may be NULL */
+	gateway_image_fn on_image;       /* may be NULL */
+	void *image_arg;
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */

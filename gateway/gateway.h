@@ -29,6 +29,9 @@ void gateway_withdraw(struct gateway_ticket *ticket);
  * ticket that lives, from the loop; @arg: of gateway_submit(). */
 typedef void (*gateway_cut_fn)(const struct policy_verdict *verdict, void *arg);
 void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut);
+/* The policy is another: @image, taken, is for policy_image_open(). Over a link only. */
+typedef void (*gateway_image_fn)(int image, void *arg);
+void gateway_client_on_image(struct gateway_client *client, gateway_image_fn on_image, void *arg);
 
 /* What became of an allowed request, or a refusal after the verdict (private address, dial, server
  * name). Plain value. */
@@ -108,6 +111,7 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 struct gateway_reload {
 	const struct policy *policy; /* NULL: it has errors, and the one before stays */
 	const char *digest, *files, *errors;
+	int image;                 /* of policy_image_make(), borrowed: what the workers go by */
 	int64_t prompt_timeout_ms; /* of questions to come; 0: as it was */
 };
 void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);

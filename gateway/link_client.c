@@ -170,11 +170,28 @@ static bool handle_way(struct remote *remote, struct frame *frame, int *fds, siz
 	return is_valid;
 }
 
+/* Takes @fds. */
+static bool handle_policy(struct remote *remote, struct frame *frame, int *fds, size_t count)
+{
+	uint64_t number;
+	bool is_valid = link_codec_get_number(frame, &number) == 0 && number == 0 && count == 1;
+
+	if (is_valid && remote->client.on_image) {
+		remote->client.on_image(fds[0], remote->client.image_arg);
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return is_valid;
+}
+
 /* False: it is none. Takes @fds. Nothing is touched after a callback: it may free the client. */
 static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, size_t count)
 {
 	if (remote->has_heard_hello && (frame->type == LINK_OPEN || frame->type == LINK_CLOSE))
 		return handle_way(remote, frame, fds, count);
+	if (remote->has_heard_hello && frame->type == LINK_POLICY)
+		return handle_policy(remote, frame, fds, count);
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
 	if (count > 0)

@@ -6,8 +6,9 @@
  *                    report
  *   to the worker    LINK_VERDICT  id, verdict              LINK_CUT       id, verdict (of one it
  *                    allowed)      LINK_OPEN exec + fds     LINK_CLOSE     exec
- *   both ways        LINK_FINISH   0: "say what is left", and behind all that was left, "that
- * was it"
+ *                    LINK_POLICY   0 + its image
+ *   both ways        LINK_FINISH   0: "say what is left", and behind all that was left, "that was
+ *                    it"
  *
  * Ids are the worker's own and rise. Texts are sent only where there is one, by a bit that says so.
  */
@@ -29,14 +30,15 @@ enum link_type {
 	LINK_OPEN,
 	LINK_CLOSE,
 	LINK_FINISH,
-	LINK_CUT
+	LINK_CUT,
+	LINK_POLICY
 };
 
 void link_codec_put_hello(struct frame *frame);
 /* Each get returns 0, or -EBADMSG: not such a frame, to its last byte. */
 int link_codec_get_hello(struct frame *frame);
 
-/* LINK_WITHDRAW, LINK_OPEN, LINK_CLOSE, LINK_FINISH: one number. */
+/* LINK_WITHDRAW, LINK_OPEN, LINK_CLOSE, LINK_POLICY, LINK_FINISH: one number. */
 void link_codec_put_number(struct frame *frame, enum link_type type, uint64_t number);
 int link_codec_get_number(struct frame *frame, uint64_t *ret_number);
 

@@ -1,6 +1,7 @@
 #include "gateway/link_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -272,6 +273,22 @@ static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		(void)frame_link_send(worker->link, &frame, NULL,
 				      0); /* a dead link reports itself */
+	}
+}
+
+void link_server_policy(struct gateway *gw, int image)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_POLICY, 0);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
+
+		/* Without it the worker would judge addresses by what was: a frame that it cannot
+		 * read ends it. */
+		(void)frame_link_send(worker->link, &frame, &own,
+				      own < 0 ? 0 : 1); /* a dead link reports itself */
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "gateway/approval.h"
 #include "gateway/execs.h"
 #include "gateway/journal.h"
+#include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
 
@@ -45,6 +46,7 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
+	link_server_policy(gw, reload->image); /* in front of every verdict by it */
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;
 	(void)live_cut(gw, reload_denies, gw); /* what there was is in the records of the ends */

@@ -25,6 +25,9 @@ void admit_record(struct session *session, enum policy_reason reason, const char
  * answer yet is told so; any other is reset. */
 void admit_on_cut(const struct policy_verdict *verdict, void *arg);
 
+/* The same where @policy, a new one, denies the address that it goes to. */
+void admit_review(struct session *session, const struct policy *policy);
+
 /* DECIDING, DIALLING: something happened on the held client's leg, or it is time to look. */
 void admit_on_client(struct session *session);
 void admit_on_deadline(struct session *session);

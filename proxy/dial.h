@@ -25,6 +25,8 @@ typedef void (*dial_fn)(struct dial_result *result, void *arg);
 struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
 void dialer_free(struct dialer *dialer);
+/* For addresses that are looked at from now on. Kept. */
+void dialer_set_policy(struct dialer *dialer, const struct policy *policy);
 /* An exec's channel to its init (SOCK_SEQPACKET, taken): one byte (4 or 6) out, one message with
  * one socket back. */
 void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner);

@@ -36,6 +36,25 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	return proxy;
 }
 
+void proxy_policy_changed(struct proxy *proxy)
+{
+	const struct policy *policy = proxy->config->policy;
+	struct way *way;
+
+	dialer_set_policy(proxy->dialer, policy);
+	proxy->seen_parts = policy_request_parts(policy);
+	LIST_FOREACH (way, &proxy->ways, link) {
+		struct session *session = LIST_FIRST(&way->sessions);
+
+		while (session) {
+			struct session *next = LIST_NEXT(session, link);
+
+			admit_review(session, policy);
+			session = next;
+		}
+	}
+}
+
 void proxy_free(struct proxy *proxy)
 {
 	if (!proxy)

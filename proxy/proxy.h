@@ -37,6 +37,9 @@ struct proxy_config {
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 			const struct proxy_config *config, struct err *why);
 void proxy_free(struct proxy *proxy);
+/* The config's policy, changed by its owner, is another: connections to addresses that it denies
+ * are cut. */
+void proxy_policy_changed(struct proxy *proxy);
 
 /* An exec's way out: @http and @socks are listening TCP sockets inside its namespace, @inner a
  * SOCK_SEQPACKET to its init that hands out sockets of that namespace (proxy/dial.c). All taken. 0
