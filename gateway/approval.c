@@ -156,7 +156,8 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	return POLICY_NONE;
 }
 
-void approval_leave(struct waiter *waiter)
+/* Its party may die with it. */
+static void party_leave(struct waiter *waiter)
 {
 	struct party *party = waiter->party;
 	struct approval *approval = party->approval;
@@ -167,6 +168,13 @@ void approval_leave(struct waiter *waiter)
 	approval->gw->waiting--;
 	if (--party->count == 0)
 		party_free(party);
+}
+
+void approval_leave(struct waiter *waiter)
+{
+	struct approval *approval = waiter->party->approval;
+
+	party_leave(waiter);
 	if (approval->waiting == 0)
 		approval_settle(approval, POLICY_DENY, POLICY_CLIENT_LEFT, "",
 				policy_reason_sentence(POLICY_CLIENT_LEFT));
@@ -262,6 +270,66 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 			approval_has_news(approval);
 	}
 	approval_decision_drop(decision);
+}
+
+/* Whoever is not asked about any more goes back to be decided; the first who is says why. */
+static void party_review(struct party *party, struct policy_verdict *asked, bool *has_asked)
+{
+	struct gateway *gw = party->approval->gw;
+	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
+
+	while (waiter) {
+		struct waiter *next = TAILQ_NEXT(waiter, entry);
+		struct policy_verdict verdict;
+
+		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+		policy_decide(gw->config.policy, &waiter->facts, &verdict);
+		if (verdict.action != POLICY_ASK) {
+			party_leave(waiter);
+			turn_enqueue(gw, waiter);
+		} else if (!*has_asked) {
+			*asked = verdict;
+			*has_asked = true;
+		}
+		waiter = next;
+	}
+}
+
+static void approval_review_one(struct approval *approval)
+{
+	struct party *party = TAILQ_FIRST(&approval->parties);
+	struct policy_verdict asked;
+	bool has_asked = false;
+
+	while (party) {
+		struct party *next = TAILQ_NEXT(party, entry);
+
+		party_review(party, &asked, &has_asked);
+		party = next;
+	}
+	if (!has_asked) {
+		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
+				"settled by a change of the policy");
+		return;
+	}
+	free(approval->rule);
+	free(approval->because);
+	approval->rule = mem_strdup(asked.rule);
+	approval->because = mem_strdup(asked.because);
+	approval->is_private = approval_is_private(approval->gw, &approval->dst);
+	approval_has_news(approval);
+}
+
+void approval_review_all(struct gateway *gw)
+{
+	struct approval *approval = TAILQ_FIRST(&gw->questions);
+
+	while (approval) {
+		struct approval *next = TAILQ_NEXT(approval, entry);
+
+		approval_review_one(approval);
+		approval = next;
+	}
 }
 
 /* The registrable domain, or all of a host that has none. */

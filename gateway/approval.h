@@ -19,6 +19,9 @@ void approval_settle(struct approval *approval, enum policy_action action,
 		     enum policy_reason reason, const char *by, const char *how);
 /* Settles all of them as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
+/* The policy is another: whoever it does not ask about any more is decided again, and the others
+ * keep their place. */
+void approval_review_all(struct gateway *gw);
 /* Denies the waiters of @exec, on every question. */
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec);
 

@@ -17,6 +17,7 @@
 struct approval;
 struct journal;
 struct party;
+struct pass;
 struct worker;
 
 #define GATEWAY_QUESTIONS_MAX   256   /* open at once */
@@ -36,8 +37,8 @@ struct decision {
 	char by[GATEWAY_BY_MAX];
 };
 
-/* One request. It is in gw->queue (to be decided, or decided and to be told), in a party, or in a
- * slot of the batch. */
+/* One request. It is in gw->queue (to be decided, or decided and to be told), in a party, in a slot
+ * of the batch, or, allowed, in one of the queues of gw->live. */
 struct waiter {
 	struct gateway_ticket ticket; /* first: see gateway/client.h */
 	struct gateway *gw;
@@ -46,6 +47,7 @@ struct waiter {
 	struct decision *decision; /* what the question came to */
 	struct slot *slot;
 	int64_t since_ms;
+	struct pass *pass; /* allowed: gateway/live.c's */
 	TAILQ_ENTRY(waiter) entry;
 };
 TAILQ_HEAD(waiter_queue, waiter);
@@ -118,6 +120,12 @@ struct gateway {
 	unsigned int question_count, waiting;
 	uint64_t last_number;
 	struct waiter_queue queue;
+	struct live {
+		struct waiter_queue open;
+		struct waiter_queue cutting; /* their clients are to be told that it is over */
+		struct waiter_queue cut;     /* told; their reports are due */
+		struct loop_timer timer;
+	} live;
 	struct loop_timer turn;
 	struct slot batch[GATEWAY_BATCH];
 	size_t batch_count;

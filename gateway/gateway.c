@@ -13,6 +13,7 @@
 #include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
+#include "gateway/live.h"
 #include "gateway/local.h"
 #include "gateway/turn.h"
 
@@ -84,6 +85,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
+	live_init(gw);
 	LIST_INIT(&gw->clients);
 	LIST_INIT(&gw->workers);
 	return gw;
@@ -122,6 +124,7 @@ void gateway_free(struct gateway *gw)
 		gw->approvers[i].ops->close(gw->approvers[i].self);
 	gw->approver_count = 0; /* records still come */
 	loop_timer_stop(&gw->turn);
+	loop_timer_stop(&gw->live.timer);
 	loop_timer_stop(&gw->finish.timer);
 	execs_free_all(gw);
 	journal_free(gw->journal);

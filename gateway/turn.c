@@ -11,6 +11,7 @@
 #include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
+#include "gateway/live.h"
 
 static void turn_run(void *arg);
 
@@ -148,6 +149,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	    !execs_find(gw, waiter->facts.exec))
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	if (verdict->action == POLICY_ALLOW)
+		live_begin(waiter, verdict);
 	client_settle(&waiter->ticket, verdict);
 }
 
@@ -175,7 +178,8 @@ static void turn_run(void *arg)
 
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
-	if (!TAILQ_EMPTY(&gw->queue))
+	live_turn(gw);
+	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
 		turn_schedule(gw);
 	link_server_turn(gw);
 	if (gw->must_count_approvers) {

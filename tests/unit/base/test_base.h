@@ -7,3 +7,4 @@ TCase *test_addr(void);
 TCase *test_frame(void);
 TCase *test_loop(void);
 TCase *test_text(void);
+TCase *test_watch(void);
