@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "base/loop.h"
+#include "gateway/accounts.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/client.h"
 #include "gateway/gateway.h"
@@ -15,6 +16,7 @@
 #include "gateway/trips.h"
 
 struct approval;
+struct holding;
 struct journal;
 struct party;
 struct pass;
@@ -47,7 +49,8 @@ struct waiter {
 	struct decision *decision; /* what the question came to */
 	struct slot *slot;
 	int64_t since_ms;
-	struct pass *pass; /* allowed: gateway/live.c's */
+	struct pass *pass;       /* allowed: gateway/live.c's */
+	struct holding *holding; /* of a budget: gateway/leases.c's; NULL: none */
 	TAILQ_ENTRY(waiter) entry;
 };
 TAILQ_HEAD(waiter_queue, waiter);
@@ -113,6 +116,7 @@ struct gateway {
 	size_t approver_count;
 	struct key_table execs, parties, approvals;
 	struct grants grants;
+	struct accounts accounts;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;

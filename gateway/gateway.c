@@ -81,6 +81,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	keys_init(&gw->parties);
 	keys_init(&gw->approvals);
 	grants_init(&gw->grants);
+	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
@@ -132,6 +133,7 @@ void gateway_free(struct gateway *gw)
 	keys_done(&gw->approvals);
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
+	accounts_done(&gw->accounts);
 	trips_done(&gw->trips);
 	config_done(&gw->config);
 	free(gw->ended);
