@@ -9,6 +9,7 @@
 #include "proxy/dial.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/meter.h"
 #include "proxy/session.h"
 
 static int64_t now_ms(const struct session *session)
@@ -161,6 +162,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		refuse(session, verdict->reason, NULL, false, true);
 		return;
 	}
+	meter_begin(session, verdict);
 	if (!can_keep(session, verdict->promise)) {
 		admit_refuse(session,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS
