@@ -19,6 +19,10 @@ const char *policy_host_domain(const char *host);
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
 
+/* Both hold from now on: the lesser of each. The account is that of @more where it has one; a
+ * budget of @limits is then kept there as well, with whatever else is on it. */
+void policy_limits_narrow(struct policy_limits *limits, const struct policy_limits *more);
+
 /* What a rule says of a request. */
 enum policy_match {
 	POLICY_MATCH_NO,
