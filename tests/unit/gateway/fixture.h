@@ -90,4 +90,5 @@ Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
 Suite *suite_small(void);
 Suite *suite_accounts(void);
+Suite *suite_budgets(void);
 Suite *suite_reload(void);

@@ -15,6 +15,7 @@ int main(void)
 	srunner_add_suite(runner, suite_audit_failing());
 	srunner_add_suite(runner, suite_small());
 	srunner_add_suite(runner, suite_accounts());
+	srunner_add_suite(runner, suite_budgets());
 	srunner_add_suite(runner, suite_reload());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
