@@ -96,8 +96,7 @@ struct approval {
 	struct loop_timer deadline;
 	TAILQ_HEAD(party_list, party) parties;
 	unsigned int waiting, party_count;
-	bool was_asked; /* the approvers know it */
-	bool has_news;  /* and are to be told */
+	bool was_asked, has_news; /* the approvers know it; and are to be told */
 	TAILQ_ENTRY(approval) entry;
 	TAILQ_ENTRY(approval) news_entry;
 };
@@ -136,8 +135,8 @@ struct gateway {
 	bool must_count_approvers, has_aborted;
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
-	uint64_t *ended; /* execs whose way out is closed in the next turn, when their waiters were
-			    told */
+	uint64_t *ended; /* execs whose waiters are told in this turn, and whose way out then closes
+			  */
 	size_t ended_count;
 	struct finish {
 		bool is_wanted, was_sent;
