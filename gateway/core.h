@@ -135,8 +135,7 @@ struct gateway {
 	bool must_count_approvers, has_aborted;
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
-	uint64_t *ended; /* execs whose waiters are told in this turn, and whose way out then closes
-			  */
+	uint64_t *ended; /* execs whose way out closes once their waiters are told */
 	size_t ended_count;
 	struct finish {
 		bool is_wanted, was_sent;
