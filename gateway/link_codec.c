@@ -23,6 +23,14 @@
 #define SPENT_IS_RETURN  BIT(2)
 #define SPENT_BITS       BIT(3)
 
+/* Bits of a request: what is known of it. */
+#define HAS_METHOD   BIT(0)
+#define HAS_PATH     BIT(1)
+#define HAS_QUERY    BIT(2)
+#define HAS_FIELDS   BIT(3)
+#define HAS_OVERRIDE BIT(4)
+#define REQUEST_BITS BIT(5)
+
 static int get_done(const struct frame *frame, bool is_valid)
 {
 	return is_valid && frame_is_whole(frame) ? 0 : -EBADMSG;
@@ -91,18 +99,103 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	       strcmp(ret->dst.host, host) == 0;
 }
 
+static void put_if(struct frame *frame, const char *text)
+{
+	if (text)
+		frame_put_text(frame, text);
+}
+
+/* Nothing of a request is the common case: one byte. */
+static void put_request(struct frame *frame, const struct policy_request *request)
+{
+	static const struct policy_request unknown;
+	const struct policy_request *it = request ? request : &unknown;
+	uint8_t bits = it->has_override ? HAS_OVERRIDE : 0;
+
+	bits |= it->method ? HAS_METHOD : 0;
+	bits |= it->path ? HAS_PATH : 0;
+	bits |= it->query ? HAS_QUERY : 0;
+	bits |= it->fields ? HAS_FIELDS : 0;
+	frame_put_u8(frame, bits);
+	put_if(frame, it->method);
+	put_if(frame, it->path);
+	put_if(frame, it->query);
+	if (!it->fields)
+		return;
+	frame_put_u8(frame, (uint8_t)it->field_count);
+	for (size_t i = 0; i < it->field_count; i++) {
+		frame_put_text(frame, it->fields[i].name);
+		frame_put_text(frame, it->fields[i].value);
+	}
+}
+
+static const char *get_part(struct frame *frame, bool has, char *room, size_t size)
+{
+	if (!has)
+		return NULL;
+	frame_get_text(frame, room, size);
+	return room;
+}
+
+static bool get_fields(struct frame *frame, struct link_request *room)
+{
+	size_t count = frame_get_u8(frame), used = 0;
+
+	if (count > POLICY_FIELDS_MAX)
+		return false;
+	for (size_t i = 0; i < count && !frame->is_bad; i++) {
+		const char **texts[] = { &room->fields[i].name, &room->fields[i].value };
+
+		for (size_t j = 0; j < ARRAY_SIZE(texts); j++) {
+			char *at = room->texts + used;
+
+			if (used == sizeof(room->texts))
+				return false;
+			frame_get_text(frame, at, sizeof(room->texts) - used);
+			used += strlen(at) + 1;
+			*texts[j] = at;
+		}
+	}
+	room->request.fields = room->fields;
+	room->request.field_count = count;
+	return true;
+}
+
+/* NULL: nothing is known. */
+static bool get_request(struct frame *frame, struct link_request *room,
+			const struct policy_request **ret)
+{
+	uint8_t bits = frame_get_u8(frame);
+	struct policy_request *request = &room->request;
+
+	*ret = NULL;
+	*request = (struct policy_request){ .has_override = (bits & HAS_OVERRIDE) != 0 };
+	if (bits >= REQUEST_BITS)
+		return false;
+	if (bits == 0)
+		return true;
+	request->method = get_part(frame, bits & HAS_METHOD, room->method, sizeof(room->method));
+	request->path = get_part(frame, bits & HAS_PATH, room->path, sizeof(room->path));
+	request->query = get_part(frame, bits & HAS_QUERY, room->query, sizeof(room->query));
+	*ret = request;
+	return !(bits & HAS_FIELDS) || get_fields(frame, room);
+}
+
 void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy_facts *facts)
 {
 	frame_begin(frame, LINK_SUBMIT);
 	frame_put_u64(frame, id);
 	put_facts(frame, facts);
+	put_request(frame, facts->request);
 }
 
-int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts)
+int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
+			  struct link_request *room)
 {
 	uint64_t id = frame_get_u64(frame);
 	struct policy_facts facts;
-	int r = get_facts(frame, false, &facts) ? get_done(frame, id != 0) : -EBADMSG;
+	bool is_valid = get_facts(frame, false, &facts) && get_request(frame, room, &facts.request);
+	int r = get_done(frame, is_valid && id != 0);
 
 	if (r < 0)
 		return r;

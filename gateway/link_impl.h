@@ -16,8 +16,9 @@
 
 #include "base/frame.h"
 #include "gateway/gateway.h"
+#include "policies/policies_request.h"
 
-#define LINK_VERSION     3
+#define LINK_VERSION     4
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -43,7 +44,15 @@ void link_codec_put_number(struct frame *frame, enum link_type type, uint64_t nu
 int link_codec_get_number(struct frame *frame, uint64_t *ret_number);
 
 void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy_facts *facts);
-int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts);
+/* What facts->request of a frame that was read lies in. */
+struct link_request {
+	struct policy_request request;
+	struct policy_field fields[POLICY_FIELDS_MAX];
+	char method[POLICY_METHOD_MAX], path[POLICY_PATH_MAX], query[POLICY_QUERY_MAX];
+	char texts[POLICY_FIELDS_BYTES_MAX];
+};
+int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
+			  struct link_request *room);
 
 void link_codec_put_verdict(struct frame *frame, uint64_t id, const struct policy_verdict *verdict);
 int link_codec_get_verdict(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret);

@@ -125,9 +125,10 @@ static int handle_submit(struct worker *worker, struct frame *frame)
 		.action = POLICY_DENY,
 		.reason = POLICY_OVERLOADED,
 	};
+	struct link_request room;
 	struct policy_facts facts;
 	uint64_t id;
-	int r = link_codec_get_submit(frame, &id, &facts);
+	int r = link_codec_get_submit(frame, &id, &facts, &room);
 
 	if (r < 0 || id <= worker->last_id)
 		return -EBADMSG;

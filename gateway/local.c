@@ -8,6 +8,7 @@
 #include "gateway/leases.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
+#include "policies/policies_request.h"
 
 struct local_client {
 	struct gateway_client client; /* first */
@@ -19,10 +20,12 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 					   const struct policy_facts *facts)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
-	struct waiter *waiter = mem_new(sizeof(*waiter));
+	struct waiter *waiter = mem_new(sizeof(*waiter) + policy_request_size(facts->request));
 
 	waiter->gw = gw;
 	waiter->facts = *facts;
+	/* It is decided again when a question is settled, and by a new policy. */
+	waiter->facts.request = policy_request_copy(facts->request, waiter + 1);
 	waiter->since_ms = loop_now_ms(gw->loop);
 	turn_enqueue(gw, waiter);
 	return &waiter->ticket;

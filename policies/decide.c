@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
+#include "policies/request_impl.h"
 #include "policies/index_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
@@ -93,7 +94,9 @@ static void decide_not_enforced(const struct search *search, uint32_t number,
 		kinds |= clauses_conditions(&rule);
 	clauses_text(kinds, text);
 	decide_set(search->policy, number, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
-	(void)snprintf(ret->because, sizeof(ret->because), "not enforced by this version: %s",
+	(void)snprintf(ret->because, sizeof(ret->because), "%s: %s",
+		       kinds & ~REQUEST_CONDITIONS ? "not enforced by this version"
+						   : "can be seen in plain http only",
 		       text);
 }
 
@@ -269,6 +272,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	struct search search = {
 		.policy = policy,
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
+		.request = facts->request,
 		.now = facts->now ? facts->now : policy->start,
 		.is_explicit_only = policy_destination_is_loopback(dst),
 	};
@@ -316,10 +320,13 @@ static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
 }
 
 /* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
-static bool decide_is_still_allowed(const struct search *addressed, enum policy_reason allowed_by)
+static bool decide_is_still_allowed(const struct search *addressed,
+				    const struct policy_verdict *verdict)
 {
+	enum policy_reason allowed_by = verdict->reason;
 	struct search search = { .policy = addressed->policy,
 				 .target = addressed->target,
+				 .by = verdict->rule,
 				 .now = addressed->now };
 
 	if (!search.policy->has_address_exceptions || search.target.dst->addr.family != 0)
@@ -380,7 +387,7 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 
 	if (reason == POLICY_RULE_DENY)
 		decide_show_rule(policy, search.best[RULE_DENY], &out);
-	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, out.reason))
+	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, &out))
 		reason = POLICY_RULE_DENY; /* @out shows the rule whose exception it is */
 	if (reason != POLICY_NONE)
 		decide_refuse(reason, &out);

@@ -15,6 +15,12 @@ int policy_destination_parse(const char *text, struct policy_destination *ret, s
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
 
+/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
+ * it counts, and its bytes. For those who watch files, and compare them. */
+typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
+				  size_t len, void *arg);
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);

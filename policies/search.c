@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/clauses_impl.h"
+#include "policies/request_impl.h"
 #include "policies/index_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
@@ -113,13 +114,32 @@ static bool search_is_over(const struct search *search, const struct rule *rule)
 	return search->now >= until;
 }
 
+/* Met when the request was decided; by now it is not at hand. */
+static bool search_is_by(const struct search *search, const struct rule *rule)
+{
+	char shown[POLICY_TEXT_MAX];
+
+	if (!search->by)
+		return false;
+	search_show(search->policy, rule, shown);
+	return strcmp(shown, search->by) == 0;
+}
+
 /* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
  * also an ask: whoever answered would believe in it. */
-static bool search_is_enforced(const struct rule *rule)
+static enum policy_match search_conditions(const struct search *search, const struct rule *rule)
 {
-	if (clauses_bounds(rule))
-		return false;
-	return !search_loosens(rule) || !clauses_conditions(rule);
+	bool loosens = search_loosens(rule);
+	unsigned int others = clauses_conditions(rule) & ~REQUEST_CONDITIONS;
+	enum request_match match = request_meets(search->policy, rule, search->request, loosens);
+
+	if (match == REQUEST_UNMET)
+		return POLICY_MATCH_NO;
+	if (clauses_bounds(rule) || (loosens && others))
+		return POLICY_MATCH_NOT_ENFORCED;
+	if (match == REQUEST_MET || !loosens)
+		return POLICY_MATCHES;
+	return search_is_by(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
 enum policy_match search_judge(const struct search *search, const struct rule *rule)
@@ -147,7 +167,7 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 		return POLICY_MATCHES;
 	if (search_is_over(search, rule))
 		return POLICY_MATCH_EXPIRED;
-	return search_is_enforced(rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
+	return search_conditions(search, rule);
 }
 
 static void search_consider(struct search *search, const struct rule *rule, uint32_t number)

@@ -11,7 +11,10 @@
 struct search {
 	const struct policy *policy;
 	struct pattern_target target;
-	int64_t now;             /* seconds since 1970; 0: unknown */
+	const struct policy_request *request; /* NULL: not known */
+	const char
+		*by; /* the rule as shown that allowed the request: its conditions were met; NULL */
+	int64_t now; /* seconds since 1970; 0: unknown */
 	bool is_explicit_only;   /* loopback: what loosens or asks must name it, `*` does not */
 	bool is_tightening_only; /* an embedded address: it can be denied or asked about, never
 				    allowed */

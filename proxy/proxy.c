@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "policies/policies_request.h"
 #include "proxy/admit.h"
 #include "proxy/dial.h"
 #include "proxy/meter.h"
@@ -30,6 +31,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	proxy->pool = pool_new(loop, config);
+	proxy->seen_parts = policy_request_parts(config->policy);
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);

@@ -126,7 +126,7 @@ static void submit(struct session *session, const struct socks5_request *request
 	if (way_is_own(session->way, &facts.dst))
 		admit_refuse(session, POLICY_OWN_LISTENER, NULL);
 	else
-		admit_submit(session);
+		admit_submit(session, NULL);
 }
 
 static int take_request(struct session *session, const uint8_t *bytes)

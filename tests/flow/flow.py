@@ -34,6 +34,7 @@ class Scenario:
         self.servers, self.gates, self.options = {}, [], []
         self.has_dns = True
         self.mark = 0
+        self.reloads = {}
 
     @property
     def gate(self):
@@ -95,6 +96,42 @@ def policy(s, line):
         line = line.replace("{" + name + "}", server.address)
     with open(file, "a") as out:
         out.write(line + "\n")
+
+
+@step(r"the (user's )?policy( in reach)? becomes( in place)?: (.+)")
+def policy_becomes(s, users, in_reach, in_place, text):
+    """All of it: lines are parted by "/". As editors do it, by a rename, unless in place."""
+    file = s.world.top / ("config/sallyport/policy" if users else "work/in-reach" if in_reach else "policy")
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    for name, server in s.servers.items():
+        text = text.replace("{" + name + "}", server.address)
+    lines = "version 1\n" + "".join(line.strip() + "\n" for line in text.split(" / "))
+    if in_place:
+        file.write_text(lines)
+        return
+    fresh = file.with_name("policy.new")
+    fresh.write_text(lines)
+    fresh.chmod(0o600)
+    fresh.rename(file)
+
+
+@step(r"the (user's )?policy is deleted")
+def policy_deleted(s, users):
+    (s.world.top / ("config/sallyport/policy" if users else "policy")).unlink()
+
+
+@step(r"the gate (takes|refuses) the policy")
+def reloads(s, what):
+    """Waits for one more such record than this gate was seen to write."""
+    event = "policy_reloaded" if what == "takes" else "policy_reload_failed"
+    seen = s.reloads.get(event, 0)
+    until(lambda: len([r for r in s.world.records() if r["event"] == event]) > seen, 20, f"no {event}")
+    s.reloads[event] = seen + 1
+
+
+@step(r"go on")
+def go_on(s):
+    (s.world.work / "go").touch()
 
 
 @step(r"option: (.+)")
@@ -233,6 +270,11 @@ def ready(s):
 
 # --- what must hold --------------------------------------------------------------------------------------------------
 
+@step(r"it says so far: (.+)")
+def prints_so_far(s, text):
+    until(lambda: text in s.gate.text("out"), 20, f"it did not print {text!r}")
+
+
 @step(r"it ends with (\d+)")
 def ends_with(s, status):
     got = s.gate.wait()
@@ -328,6 +370,20 @@ def bytes_recorded(s, count, way, host):
     s.gate.wait()
     found = [r.get(f"bytes_{way}", 0) for r in s.world.records() if r.get("host") == host]
     assert sum(found) == int(count), f"{sum(found)}: {found}"
+
+
+@step(r"(\d+) requests? (?:is|are) allowed")
+def allowed(s, count):
+    def enough():
+        made = [r for r in s.world.records() if r["event"] == "decision" and r["action"] == "allow"]
+        return len(made) >= int(count)
+    until(enough, 20, f"not {count} allowed")
+
+
+@step(r"the records hold: (.+)")
+def records_hold(s, text):
+    s.gate.wait()
+    assert text in s.world.audit.read_text(), f"{text!r} is not in the records"
 
 
 @step(r"the records never hold: (.+)")

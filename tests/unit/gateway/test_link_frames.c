@@ -43,8 +43,12 @@ static void serve_stranger(bool says_hello)
 
 static void put_submit(struct frame *frame, uint64_t id)
 {
+	static const struct policy_field fields[] = { { "k", "v" }, { "l", "" } };
+	static const struct policy_request request = { "GET", "/a", "q", fields, 2, false };
 	struct policy_facts facts = fixture_facts("https://a.test:443", FIXTURE_EXEC);
 
+	if (id % 2 == 0)
+		facts.request = &request;
 	link_codec_put_submit(frame, id, &facts);
 }
 
@@ -94,6 +98,34 @@ static void put_host(struct frame *frame, const char *host, uint16_t port, uint8
 	frame_put_u8(frame, way);
 	frame_put_u16(frame, port);
 	frame_put_text(frame, host);
+}
+/* What is known of a request: bits that are none, more fields than there may be, a path too long.
+ */
+static void put_request(struct frame *frame, uint8_t bits)
+{
+	put_submit(frame, 1);
+	frame->len--; /* "nothing is known" */
+	frame_put_u8(frame, bits);
+}
+static void bad_request_bits(struct frame *frame)
+{
+	put_request(frame, 0x20);
+}
+static void bad_request_fields(struct frame *frame)
+{
+	put_request(frame, 0x08);
+	frame_put_u8(frame, 129);
+	for (int i = 0; i < 2 * 129; i++)
+		frame_put_text(frame, "x");
+}
+static void bad_request_path(struct frame *frame)
+{
+	char path[POLICY_PATH_MAX + 1];
+
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	put_request(frame, 0x02);
+	frame_put_text(frame, path);
 }
 /* What a person would read is what would be granted: only the canonical form passes. */
 static void bad_upper_case(struct frame *frame)
@@ -179,18 +211,33 @@ static void bad_lease(struct frame *frame)
 }
 
 static void (*const bad_frames[])(struct frame *) = {
-	bad_report_ticket,  bad_cut,
-	bad_spent,          bad_lease,
-	bad_empty,          bad_type,
-	bad_direction,      bad_second_hello,
-	bad_tail,           bad_id_zero,
-	bad_upper_case,     bad_dot,
-	bad_escape,         bad_number_host,
-	bad_no_host,        bad_port,
-	bad_protocol,       bad_way,
-	bad_long_host,      bad_report_action,
-	bad_report_reason,  bad_report_address,
-	bad_unasked_finish, bad_future_withdrawal,
+	bad_request_bits,
+	bad_request_fields,
+	bad_request_path,
+	bad_report_ticket,
+	bad_cut,
+	bad_spent,
+	bad_lease,
+	bad_empty,
+	bad_type,
+	bad_direction,
+	bad_second_hello,
+	bad_tail,
+	bad_id_zero,
+	bad_upper_case,
+	bad_dot,
+	bad_escape,
+	bad_number_host,
+	bad_no_host,
+	bad_port,
+	bad_protocol,
+	bad_way,
+	bad_long_host,
+	bad_report_action,
+	bad_report_reason,
+	bad_report_address,
+	bad_unasked_finish,
+	bad_future_withdrawal,
 };
 
 START_TEST(a_frame_that_is_none_cuts_the_link)

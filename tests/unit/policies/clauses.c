@@ -343,15 +343,23 @@ END_TEST
 START_TEST(notes_name_the_clause)
 {
 	struct policy *policy = policies_test_load(
-		"allow a.test method GET inspect\ndeny b.test path /x\nallow c.test for 1h\n");
+		"allow a.test method GET inspect\ndeny b.test path /x\nallow c.test for 1h\n"
+		"deny 192.0.2.1:80 path /x\ndeny e.test from \"x\"\n"
+		"allow f.test:80 method GET\nallow http://g.test method GET\n");
 
 	ck_assert_str_eq(policy_notes(policy),
 			 "<test>:1:1: warning: method, inspect: not enforced by this version, so "
 			 "this rule allows nothing\n"
 			 "    allow a.test method GET inspect\n    ^\n"
-			 "<test>:2:1: warning: path: not enforced by this version, so this rule "
+			 "<test>:2:1: warning: path: needs inspection for https, which this "
+			 "version does not have; there this rule holds for every request\n"
+			 "    deny b.test path /x\n    ^\n"
+			 "<test>:4:1: warning: path: on an address this rule holds for every "
+			 "request\n"
+			 "    deny 192.0.2.1:80 path /x\n    ^\n"
+			 "<test>:5:1: warning: from: not enforced by this version, so this rule "
 			 "holds for every request\n"
-			 "    deny b.test path /x\n    ^\n");
+			 "    deny e.test from \"x\"\n    ^\n");
 	policy_free(policy);
 }
 END_TEST

@@ -20,6 +20,7 @@ int main(void)
 	suite_add_tcase(suite, answers_cases());
 	suite_add_tcase(suite, diff_cases());
 	suite_add_tcase(suite, format_cases());
+	suite_add_tcase(suite, request_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -19,6 +19,7 @@ TCase *files_cases(void);
 TCase *answers_cases(void);
 TCase *diff_cases(void);
 TCase *format_cases(void);
+TCase *request_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);

@@ -19,6 +19,7 @@ TCase *test_limits(void);
 TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);
+TCase *test_seen(void);
 TCase *test_slow(void);
 TCase *test_socks5(void);
 TCase *test_tunnel(void);
