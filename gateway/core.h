@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "base/loop.h"
+#include "gateway/accounts.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/client.h"
 #include "gateway/gateway.h"
@@ -15,6 +16,7 @@
 #include "gateway/trips.h"
 
 struct approval;
+struct holding;
 struct journal;
 struct party;
 struct pass;
@@ -52,7 +54,8 @@ struct waiter {
 	int64_t since_ms;
 	const char *program; /* that asks, the exec's copy; NULL: not known */
 	bool was_looked_up;
-	struct pass *pass; /* allowed: gateway/live.c's */
+	struct pass *pass;       /* allowed: gateway/live.c's */
+	struct holding *holding; /* of a budget: gateway/leases.c's; NULL: none */
 	TAILQ_ENTRY(waiter) entry;
 };
 TAILQ_HEAD(waiter_queue, waiter);
@@ -107,8 +110,7 @@ struct approval {
 	struct loop_timer deadline;
 	TAILQ_HEAD(party_list, party) parties;
 	unsigned int waiting, party_count;
-	bool was_asked; /* the approvers know it */
-	bool has_news;  /* and are to be told */
+	bool was_asked, has_news; /* the approvers know it; and are to be told */
 	TAILQ_ENTRY(approval) entry;
 	TAILQ_ENTRY(approval) news_entry;
 };
@@ -134,6 +136,7 @@ struct gateway {
 	struct key_table execs, parties, approvals;
 	struct key_table numbers; /* of the open questions */
 	struct grants grants;
+	struct accounts accounts;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;
@@ -155,8 +158,7 @@ struct gateway {
 	bool must_count_approvers, has_aborted;
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
-	uint64_t *ended; /* execs whose way out is closed in the next turn, when their waiters were
-			    told */
+	uint64_t *ended; /* execs whose way out closes once their waiters are told */
 	size_t ended_count;
 	struct finish {
 		bool is_wanted, was_sent;

@@ -82,6 +82,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	keys_init(&gw->approvals);
 	keys_init(&gw->numbers);
 	grants_init(&gw->grants);
+	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
@@ -134,6 +135,7 @@ void gateway_free(struct gateway *gw)
 	keys_done(&gw->numbers);
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
+	accounts_done(&gw->accounts);
 	trips_done(&gw->trips);
 	config_done(&gw->config);
 	free(gw->ended);

@@ -6,7 +6,8 @@
  *                    report
  *   to the worker    LINK_VERDICT  id, verdict              LINK_CUT       id, verdict (of one it
  *                    allowed)      LINK_OPEN exec + fds     LINK_CLOSE     exec
- *                    LINK_POLICY   0 + its image
+ *                    LINK_POLICY   0 + its image          LINK_LEASE     id, lease
+ *   to the gateway   LINK_SPENT    id, spent
  *   both ways        LINK_FINISH   0: "say what is left", and behind all that was left, "that was
  *                    it"
  *
@@ -18,7 +19,7 @@
 #include "gateway/gateway.h"
 #include "policies/policies_request.h"
 
-#define LINK_VERSION     2
+#define LINK_VERSION     4
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -31,7 +32,9 @@ enum link_type {
 	LINK_CLOSE,
 	LINK_FINISH,
 	LINK_CUT,
-	LINK_POLICY
+	LINK_POLICY,
+	LINK_SPENT,
+	LINK_LEASE
 };
 
 void link_codec_put_hello(struct frame *frame);
@@ -60,6 +63,11 @@ int link_codec_get_verdict(struct frame *frame, uint64_t *ret_id, struct policy_
 /* LINK_CUT: a denial. */
 void link_codec_put_cut(struct frame *frame, uint64_t id, const struct policy_verdict *verdict);
 int link_codec_get_cut(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret);
+
+void link_codec_put_spent(struct frame *frame, uint64_t id, const struct gateway_spent *spent);
+int link_codec_get_spent(struct frame *frame, uint64_t *ret_id, struct gateway_spent *ret);
+void link_codec_put_lease(struct frame *frame, uint64_t id, const struct gateway_lease *lease);
+int link_codec_get_lease(struct frame *frame, uint64_t *ret_id, struct gateway_lease *ret);
 
 /* @id stands for the report's ticket; 0: it has none. */
 void link_codec_put_report(struct frame *frame, uint64_t id, const struct gateway_report *report);

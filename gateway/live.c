@@ -28,6 +28,7 @@ void live_begin(struct waiter *waiter, const struct policy_verdict *allowed)
 	waiter->pass = mem_new(sizeof(*waiter->pass));
 	waiter->pass->allowed_by = allowed->reason;
 	waiter->pass->promise = allowed->promise;
+	waiter->pass->limits = allowed->limits;
 	live_enter(waiter, &waiter->gw->live.open);
 }
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/leases.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
 #include "policies/policies_request.h"
@@ -36,9 +37,12 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 	return &waiter->ticket;
 }
 
-/* Takes @waiter from wherever it is. */
+/* Takes @waiter from wherever it is. Before it was told, it moved nothing. */
 static void local_take_out(struct waiter *waiter)
 {
+	static const uint64_t nothing[GATEWAY_WAYS];
+
+	leases_end(waiter, waiter->pass ? NULL : nothing);
 	if (waiter->pass)
 		live_end(waiter);
 	else if (waiter->slot)
@@ -87,8 +91,16 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits */
-	if (waiter)
+	if (waiter) {
+		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
 		live_end(waiter);
+	}
+}
+
+static int local_spend(struct gateway_client *client, struct gateway_ticket *ticket,
+		       const struct gateway_spent *spent)
+{
+	return leases_spend((struct waiter *)ticket, spent);
 }
 
 static void local_free(struct gateway_client *client)
@@ -104,6 +116,7 @@ static const struct client_ops local_ops = {
 	.submit = local_submit,
 	.withdraw = local_withdraw,
 	.report = local_report,
+	.spend = local_spend,
 	.free = local_free,
 };
 
@@ -131,8 +144,10 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 		local_take_out(waiter);
 		turn_record_denial(waiter->gw, waiter, reason);
 	}
-	TAILQ_FOREACH (ticket, &client->live, entry)
+	TAILQ_FOREACH (ticket, &client->live, entry) {
+		leases_end((struct waiter *)ticket, NULL);
 		live_end((struct waiter *)ticket);
+	}
 	LIST_REMOVE(local, entry);
 	local->gw = NULL;
 	client_gone(client);

@@ -106,8 +106,7 @@ struct policy *policy_new(void);
 void policy_free(struct policy *policy);
 /* Reads a file and what it includes; all problems go to policy_errors(). 0, -EINVAL or -errno. */
 int policy_load(struct policy *policy, const char *path);
-/* The same, by whom it was written (policy_load(): POLICY_COMMAND_LINE); every *.policy in a
- * folder, which may be missing. */
+/* The same, of a layer (else COMMAND_LINE); every *.policy of a folder, which may be missing. */
 int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
 int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
 /* Asked for every POLICY_PROJECT file, with its bytes; @path is absolute. An enum policy_trust. */
@@ -141,8 +140,7 @@ void policy_set_default(struct policy *policy, enum policy_action action);
 void policy_decide(const struct policy *policy, const struct policy_facts *facts,
 		   struct policy_verdict *ret);
 /* May @resolved be dialled for @dst under @verdict (an allow)? Fills @ret: POLICY_ALLOW or a denial
- * with its reason: special addresses, metadata, `deny` by CIDR. Called for every address of every
- * answer, also of a literal. */
+ * (special address, metadata, `deny` by CIDR). For every address, also of a literal. */
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, const struct addr *resolved,
 			   struct policy_verdict *ret);

@@ -75,6 +75,9 @@ void policy_asker_free(struct policy_asker *asker);
 void policy_asker_set_program(struct policy_asker *asker, const char *path);
 /* Does a rule have `by`, so that it is worth finding out which program asks? */
 bool policy_wants_program(const struct policy *policy);
+/* Both hold from now on: the lesser of each. The account is that of @more where it has one; a
+ * budget of @limits is then kept there as well, with whatever else is on it. */
+void policy_limits_narrow(struct policy_limits *limits, const struct policy_limits *more);
 
 /* What a rule says of a request. */
 enum policy_match {

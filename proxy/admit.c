@@ -9,6 +9,7 @@
 #include "proxy/dial.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/meter.h"
 #include "proxy/session.h"
 
 static int64_t now_ms(const struct session *session)
@@ -166,6 +167,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		session->front->on_allowed_proposal(session, verdict);
 		return;
 	}
+	meter_begin(session, verdict);
 	if (!can_keep(session, verdict->promise)) {
 		admit_refuse(session,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS

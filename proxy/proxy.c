@@ -8,6 +8,7 @@
 #include "policies/policies_request.h"
 #include "proxy/admit.h"
 #include "proxy/dial.h"
+#include "proxy/meter.h"
 #include "proxy/pool.h"
 #include "proxy/resolve.h"
 #include "proxy/session.h"
@@ -25,6 +26,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->loop = loop;
 	proxy->client = client;
 	gateway_client_on_cut(client, admit_on_cut);
+	gateway_client_on_lease(client, meter_on_lease);
 	proxy->config = config;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);

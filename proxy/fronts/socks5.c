@@ -27,6 +27,8 @@ static enum socks5_reply reply_of(enum policy_reason reason)
 		return SOCKS5_NETWORK_UNREACHABLE;
 	case POLICY_CONNECT_REFUSED:
 		return SOCKS5_REFUSED;
+	case POLICY_RATE_LIMITED:
+		return SOCKS5_NOT_ALLOWED;
 	default:
 		return policy_reason_status(reason) == 403 ? SOCKS5_NOT_ALLOWED : SOCKS5_FAILURE;
 	}

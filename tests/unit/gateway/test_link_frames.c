@@ -200,12 +200,24 @@ static void bad_cut(struct frame *frame)
 	link_codec_put_cut(frame, 1, &(struct policy_verdict){ .reason = POLICY_DENIED_SINCE });
 }
 
+/* Of a ticket that nobody has; and it is the gateway that gives. */
+static void bad_spent(struct frame *frame)
+{
+	link_codec_put_spent(frame, 7, &(struct gateway_spent){ 0 });
+}
+static void bad_lease(struct frame *frame)
+{
+	link_codec_put_lease(frame, 1, &(struct gateway_lease){ .may = { 1, 1 } });
+}
+
 static void (*const bad_frames[])(struct frame *) = {
 	bad_request_bits,
 	bad_request_fields,
 	bad_request_path,
 	bad_report_ticket,
 	bad_cut,
+	bad_spent,
+	bad_lease,
 	bad_empty,
 	bad_type,
 	bad_direction,
@@ -342,7 +354,9 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 	struct gateway_report report = { .cause = "cause" };
 	const struct policy_verdict verdict = { .action = POLICY_ALLOW, .rule = "r", .by = "b" };
 	const struct policy_verdict over = { .reason = POLICY_DENIED_SINCE, .rule = "r" };
-	uint32_t kind = random_next(state) % 7;
+	const struct gateway_spent spent = { .needs = { true, true } };
+	const struct gateway_lease lease = { .may = { 9, 9 } };
+	uint32_t kind = random_next(state) % 9;
 
 	if (kind == 0)
 		put_submit(frame, random_next(state) % 8);
@@ -354,11 +368,15 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 		link_codec_put_verdict(frame, random_next(state) % 8, &verdict);
 	else if (kind == 4)
 		link_codec_put_cut(frame, random_next(state) % 8, &over);
+	else if (kind == 5)
+		link_codec_put_spent(frame, random_next(state) % 8, &spent);
+	else if (kind == 6)
+		link_codec_put_lease(frame, random_next(state) % 8, &lease);
 	else
-		frame_begin(frame, (uint16_t)(random_next(state) % 11));
-	for (uint32_t i = random_next(state) % 4; kind < 5 && i > 0 && frame->len > 0; i--)
+		frame_begin(frame, (uint16_t)(random_next(state) % 13));
+	for (uint32_t i = random_next(state) % 4; kind < 7 && i > 0 && frame->len > 0; i--)
 		frame->bytes[random_next(state) % frame->len] = (uint8_t)random_next(state);
-	for (uint32_t i = random_next(state) % 40; kind >= 5 && i > 0; i--)
+	for (uint32_t i = random_next(state) % 40; kind >= 7 && i > 0; i--)
 		frame_put_u8(frame, (uint8_t)random_next(state));
 	if (random_next(state) % 4 == 0 && frame->len > 0)
 		frame->len = random_next(state) % frame->len;
