@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/watch.h"
+#include "policies/policies_tools.h"
 
 #define ERRORS_SHOWN_MAX 4096
 #define FILES_TEXT_MAX   480

@@ -20,6 +20,7 @@ static void decide_clear(enum policy_reason reason, struct policy_verdict *ret)
 	ret->reason = reason;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 	ret->number = 0;
 	ret->rule[0] = '\0';
 	ret->because[0] = '\0';

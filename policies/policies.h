@@ -126,10 +126,6 @@ const char *policy_notes(const struct policy *policy);
 
 /* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
 void policy_set_start(struct policy *policy, int64_t now);
-/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as
- * written, or NULL. */
-bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
-const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);
 
 /* The default said by a file; false: none did. --default overrides by policy_set_default(), never
  * below the managed one. */
@@ -146,9 +142,3 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 			   struct policy_verdict *ret);
 /* Is it the loopback of whoever dials it (127/8, ::1, *.localhost)? Then that of the sandbox. */
 bool policy_destination_is_loopback(const struct policy_destination *dst);
-
-/* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
- * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
-int policy_answer_append(const char *path, enum policy_action action,
-			 const struct policy_destination *dst, const char *provenance,
-			 struct err *why);

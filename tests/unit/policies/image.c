@@ -13,6 +13,7 @@
 #include "policies/image_impl.h"
 #include "policies/policies_image.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 #define ROUNDS   100
 #define REQUESTS 24
