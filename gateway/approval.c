@@ -22,7 +22,7 @@ bool approval_has_approver(const struct gateway *gw)
 	return false;
 }
 
-static void approval_has_news(struct approval *approval)
+void approval_has_news(struct approval *approval)
 {
 	if (!approval->has_news)
 		TAILQ_INSERT_TAIL(&approval->gw->news, approval, news_entry);
@@ -39,7 +39,7 @@ static void approval_expired(void *arg)
 }
 
 /* A literal that policy guards, asked without the leave to dial it. */
-static bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
+bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
 {
 	const struct policy_verdict plain = { .action = POLICY_ALLOW };
 	struct policy_verdict verdict;
@@ -163,7 +163,6 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	return POLICY_NONE;
 }
 
-/* Its party may die with it. */
 static void party_leave(struct waiter *waiter)
 {
 	struct party *party = waiter->party;
@@ -175,6 +174,12 @@ static void party_leave(struct waiter *waiter)
 	approval->gw->waiting--;
 	if (--party->count == 0)
 		party_free(party);
+}
+
+void approval_let_go(struct waiter *waiter)
+{
+	party_leave(waiter);
+	turn_enqueue(waiter->gw, waiter);
 }
 
 void approval_leave(struct waiter *waiter)
@@ -301,117 +306,6 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 			approval_has_news(approval);
 	}
 	approval_decision_drop(decision);
-}
-
-/* Whoever a remembered answer covers by now goes back to be decided by it. */
-static const struct grant *party_release_covered(struct party *party)
-{
-	struct gateway *gw = party->approval->gw;
-	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-	uint64_t exec = party->exec ? party->exec->node.number : 0;
-	const struct grant *last = NULL;
-
-	while (waiter) {
-		struct waiter *next = TAILQ_NEXT(waiter, entry);
-
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
-
-		if (grant) {
-			last = grant;
-			party_leave(waiter);
-			turn_enqueue(gw, waiter);
-		}
-		waiter = next;
-	}
-	return last;
-}
-
-static void approval_release_one(struct approval *approval, void *arg)
-{
-	struct party *party = TAILQ_FIRST(&approval->parties);
-	const struct grant *last = NULL;
-	char how[APPROVER_KEY_MAX + 160];
-
-	while (party) {
-		struct party *next = TAILQ_NEXT(party, entry);
-		const struct grant *grant = party_release_covered(party);
-
-		last = grant ? grant : last;
-		party = next;
-	}
-	if (last && approval->waiting > 0)
-		approval_has_news(approval);
-	if (!last || approval->waiting > 0)
-		return;
-	(void)snprintf(how, sizeof(how), "%s by %s, with %s",
-		       last->action == POLICY_ALLOW ? "allowed" : "denied", last->by, last->text);
-	approval_settle(approval, last->action, last->reason, last->by, how);
-}
-
-void approval_release_covered(struct gateway *gw)
-{
-	approval_walk(gw, approval_release_one, NULL);
-}
-
-/* Whoever is not asked about any more goes back to be decided; the first who is says why. */
-static void party_review(struct party *party, struct policy_verdict *asked, bool *has_asked)
-{
-	struct gateway *gw = party->approval->gw;
-	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-
-	while (waiter) {
-		struct waiter *next = TAILQ_NEXT(waiter, entry);
-		struct policy_verdict verdict;
-
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		policy_decide(gw->config.policy, &waiter->facts, &verdict);
-		if (verdict.action != POLICY_ASK) {
-			party_leave(waiter);
-			turn_enqueue(gw, waiter);
-		} else if (!*has_asked) {
-			*asked = verdict;
-			*has_asked = true;
-		}
-		waiter = next;
-	}
-}
-
-static void approval_review_one(struct approval *approval)
-{
-	struct party *party = TAILQ_FIRST(&approval->parties);
-	struct policy_verdict asked;
-	bool has_asked = false;
-
-	while (party) {
-		struct party *next = TAILQ_NEXT(party, entry);
-
-		party_review(party, &asked, &has_asked);
-		party = next;
-	}
-	if (!has_asked) {
-		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
-				"settled by a change of the policy");
-		return;
-	}
-	free(approval->rule);
-	free(approval->because);
-	approval->rule = mem_strdup(asked.rule);
-	approval->because = mem_strdup(asked.because);
-	approval->is_private = approval_is_private(approval->gw, &approval->dst);
-	approval_has_news(approval);
-}
-
-void approval_review_all(struct gateway *gw)
-{
-	struct approval *approval = TAILQ_FIRST(&gw->questions);
-
-	while (approval) {
-		struct approval *next = TAILQ_NEXT(approval, entry);
-
-		approval_review_one(approval);
-		approval = next;
-	}
 }
 
 /* The registrable domain, or all of a host that has none. */

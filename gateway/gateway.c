@@ -12,6 +12,7 @@
 #include "gateway/core.h"
 #include "gateway/execs.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
@@ -126,6 +127,7 @@ void gateway_free(struct gateway *gw)
 	gw->approver_count = 0; /* records still come */
 	loop_timer_stop(&gw->turn);
 	loop_timer_stop(&gw->live.timer);
+	loop_timer_stop(&gw->expiry);
 	loop_timer_stop(&gw->finish.timer);
 	execs_free_all(gw);
 	journal_free(gw->journal);
@@ -202,6 +204,35 @@ void gateway_each_question(struct gateway *gw,
 	struct question_teller teller = { each, arg };
 
 	approval_walk(gw, tell_question, &teller);
+}
+
+void gateway_each_grant(struct gateway *gw,
+			void (*each)(const struct approver_grant *grant, void *arg), void *arg)
+{
+	ledger_each_grant(gw, each, arg);
+}
+
+void gateway_each_live(struct gateway *gw,
+		       void (*each)(const struct approver_live *live, void *arg), void *arg)
+{
+	ledger_each_live(gw, each, arg);
+}
+
+int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
+		   struct err *why)
+{
+	return ledger_revoke(gw, grant, by, ret, why);
+}
+
+int gateway_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
+		 struct approver_revoked *ret, struct err *why)
+{
+	return ledger_undo(gw, by, ret_text, ret, why);
+}
+
+int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
+{
+	return ledger_cut(gw, live, by, why);
 }
 
 void gateway_approvers_changed(struct gateway *gw)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
 
@@ -78,8 +79,10 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits */
-	if (waiter)
+	if (waiter) {
+		ledger_count(waiter, report);
 		live_end(waiter);
+	}
 }
 
 static void local_free(struct gateway_client *client)

@@ -1,6 +1,6 @@
 /* A new policy under a running gateway. Everything that has not been handed out is decided by it
  * anyway; here is what has: live requests, and those who wait for a person. */
-#include "gateway/approval.h"
+#include "gateway/review.h"
 #include "gateway/journal.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
@@ -45,5 +45,5 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;
 	(void)live_cut(gw, reload_denies, gw); /* what there was is in the records of the ends */
-	approval_review_all(gw);
+	review_policy(gw);
 }

@@ -104,6 +104,7 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		decide_answered(decision, grant, verdict);
 	else if (grant)
 		verdict_grant(verdict, grant);
+	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
 	if (verdict->action != POLICY_ASK)
 		return true;
 	enum policy_reason refused = journal_has_failed(gw->journal)

@@ -91,3 +91,5 @@ Suite *suite_audit_failing(void);
 Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
+Suite *suite_widths(void);
+Suite *suite_ledger(void);
