@@ -180,7 +180,7 @@ START_TEST(watcher_before_the_run)
 	stage_child_until(&stage.watcher,
 			  "{\"event\":\"retracted\",\"question\":{\"id\":\"7f3a-1\"},\"how\":\"");
 	stage_child_until(&stage.watcher,
-			  "{\"ok\":true,\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
+			  "{\"ok\":true,\"text\":\"https://example.org:443\",\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
 	stage_run_close(&stage.runs[0]);
 	stage_child_until(&stage.watcher, "{\"event\":\"run_ended\",\"run\":\"7f3a\"}");
 	stage_end_watch(0);
