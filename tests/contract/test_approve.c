@@ -360,6 +360,7 @@ int main(void)
 	tcase_add_test(tcase, directory_that_is_open_to_others);
 	tcase_add_test(tcase, socket_of_somebody_else);
 	suite_add_tcase(suite, tcase);
+	suite_add_tcase(suite, tcase_ledger());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
