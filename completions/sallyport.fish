@@ -78,5 +78,14 @@ complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch al
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl for
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl upload
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl download
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl connections
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl words
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl confirm
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F

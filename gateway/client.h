@@ -44,7 +44,7 @@ struct gateway_client {
 	gateway_cut_fn on_cut;           /* may be NULL */
 	gateway_image_fn on_image;       /* may be NULL */
 	void *image_arg;
-	gateway_lease_fn on_lease;       /* may be NULL */
+	gateway_lease_fn on_lease; /* may be NULL */
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */

@@ -1,5 +1,4 @@
-/* gateway: verdict → grant or approval. One question for everyone who waits for the same
- * destination in a session. */
+/* gateway: verdict → grant or approval; one question for all who wait for one destination. */
 #pragma once
 
 #include <stdbool.h>
@@ -91,6 +90,7 @@ struct gateway_config {
 	const char *run;          /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path;   /* the JSON-lines file */
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
+	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	int64_t prompt_timeout_ms;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
 #include "gateway/leases.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
@@ -92,6 +93,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits */
 	if (waiter) {
+		ledger_count(waiter, report);
 		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
 		live_end(waiter);
 	}

@@ -21,6 +21,10 @@ bool policy_host_warning(const char *host, struct policy_host_warning *ret);
 /* The registrable domain of a canonical name (one label more than its public suffix), within it;
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
+/* Does the baseline preset deny canonical @host, as a place for pastes, tunnels, request bins or
+ * DoH; does another shipped preset allow it by name? For prompts, whatever the policy includes. */
+bool policy_host_is_listed(const char *host);
+bool policy_host_is_known(const char *host);
 
 /* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
  * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */

@@ -94,3 +94,8 @@ Suite *suite_reload(void);
 Suite *suite_who(void);
 Suite *suite_budgets(void);
 Suite *suite_reload(void);
+Suite *suite_widths(void);
+Suite *suite_ledger(void);
+Suite *suite_floods(void);
+Suite *suite_reference(void);
+Suite *suite_budgets(void);
