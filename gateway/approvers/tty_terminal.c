@@ -18,6 +18,7 @@
 #define TERMINAL_WIDTH_LEAST   40
 #define TERMINAL_WIDTH_MOST    160
 #define TERMINAL_WIDTH_ASSUMED 80
+#define TERMINAL_ROWS_ASSUMED  24
 
 /* Another open file for the same terminal: then O_NONBLOCK is ours alone, and not the command's as
  * well. */
@@ -61,16 +62,17 @@ bool tty_terminal_is_elsewhere(const struct approver *self)
 	return front >= 0 && front != getpgrp();
 }
 
-unsigned int tty_terminal_width(const struct approver *self)
+void tty_terminal_size(struct approver *self)
 {
 	struct winsize size = { 0 };
+	unsigned int width;
 
 	(void)ioctl(self->fd, TIOCGWINSZ, &size); /* zero: not known */
-	if (size.ws_col == 0)
-		return TERMINAL_WIDTH_ASSUMED;
-	if (size.ws_col < TERMINAL_WIDTH_LEAST)
-		return TERMINAL_WIDTH_LEAST;
-	return size.ws_col > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : size.ws_col;
+	width = size.ws_col == 0 ? TERMINAL_WIDTH_ASSUMED : size.ws_col;
+	if (width < TERMINAL_WIDTH_LEAST)
+		width = TERMINAL_WIDTH_LEAST;
+	self->look.width = width > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : width;
+	self->look.rows = size.ws_row == 0 ? TERMINAL_ROWS_ASSUMED : size.ws_row;
 }
 
 /* From the background this would stop the process; with the signal blocked it is done instead. */
