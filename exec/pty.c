@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "exec/ansi.h"
+#include "exec/ansi_screen.h"
 #include "exec/terminal.h"
 
 #define OUTPUT_MAX 16384
@@ -22,7 +23,8 @@
 #define TURN_MS                                                                                    \
 	250 /* in the background: how often we look whether we are in front now; no signal says so \
 	     */
-#define JIGGLE_MS 50 /* between the two size changes that make a full-screen program redraw */
+#define FLUSH_TRIES 32 /* a terminal takes a few KiB at a time */
+#define JIGGLE_MS   50 /* between the two size changes that make a full-screen program redraw */
 
 /* Bytes [start, ready) may be written; [ready, end) is the beginning of a sequence whose end has
  * not come. */
@@ -249,6 +251,7 @@ void pty_free(struct pty *pty)
 {
 	if (!pty)
 		return;
+	pty_release(pty);
 	loop_timer_stop(&pty->deadline);
 	loop_timer_stop(&pty->jiggle);
 	loop_timer_stop(&pty->turn);
@@ -293,9 +296,11 @@ void pty_start(struct pty *pty, int master)
 /* All that may be written before a question is drawn. */
 static void flush_output(struct pty *pty)
 {
-	write_terminal(pty);
-	if (pty->output.start < pty->output.ready && terminal_has_room(&pty->terminal))
+	for (int i = 0; i < FLUSH_TRIES && pty->output.start < pty->output.ready; i++) {
+		if (i > 0 && !terminal_has_room(&pty->terminal))
+			return;
 		write_terminal(pty);
+	}
 }
 
 void pty_hold(struct pty *pty)
@@ -309,7 +314,7 @@ void pty_hold(struct pty *pty)
 	flush_output(pty);
 	if (pty->ansi.state != ANSI_GROUND && pty->output.start == pty->output.end)
 		terminal_write(&pty->terminal, cancel, sizeof(cancel) - 1);
-	size_t len = ansi_leave(&pty->ansi, leave);
+	size_t len = ansi_screen_leave(&pty->ansi, leave);
 
 	terminal_write(&pty->terminal, leave, len);
 	update(pty);
@@ -330,7 +335,7 @@ void pty_release(struct pty *pty)
 		return;
 	pty->is_held = false;
 	terminal_set_raw(&pty->terminal, true);
-	size_t len = ansi_restore(&pty->ansi, restore);
+	size_t len = ansi_screen_restore(&pty->ansi, restore);
 
 	terminal_write(&pty->terminal, restore, len);
 	/* A full-screen program redraws when its size changes: by a row, and back. */
@@ -370,7 +375,8 @@ static void on_held_too_long(void *arg)
 {
 	struct pty *pty = arg;
 
-	pty->is_held = false;
+	pty_release(
+		pty); /* whoever asks has not let go: the terminal is put in order all the same */
 	loop_timer_start(pty->loop, &pty->deadline, DRAIN_MS, on_drain_deadline, pty);
 	update(pty);
 }
