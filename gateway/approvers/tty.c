@@ -349,12 +349,11 @@ static void tty_readable(evutil_socket_t fd, short what, void *arg)
 	tty_flush(self);
 }
 
-/* Lines may have wrapped: what stands there is not gone back to. */
+/* Lines that have wrapped are more than we go up: a piece of the old page stays above then. */
 static void tty_resized(evutil_socket_t signal, short what, void *arg)
 {
 	struct approver *self = arg;
 
-	self->drawn = 0;
 	self->is_stale = self->view != TTY_VIEW_NONE && self->look.has_escapes;
 	tty_later(self);
 }
