@@ -20,8 +20,9 @@ enum ansi_state {
 };
 
 /* Of the modes below, by their place in ansi_modes. */
-#define ANSI_MODES          19
-#define ANSI_PARAMETERS_MAX 96  /* bytes between CSI and its final byte; longer is nothing we know \
+#define ANSI_MODES 19
+#define ANSI_PARAMETERS_MAX                                                                        \
+	96                      /* bytes between CSI and its final byte; longer is nothing we know \
 				 */
 #define ANSI_PARAMETERS_KEPT 16 /* numbers read of them */
 

@@ -117,3 +117,16 @@ size_t ansi_screen_restore(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
 	say_modes(&text, ansi, true, ANSI_MODE_PLAIN, ANSI_MODE_INVERTED);
 	return text.len;
 }
+
+size_t ansi_screen_abandon(const struct ansi *ansi, bool is_left, char out[ANSI_TEXT_MAX])
+{
+	struct text text = { .out = out };
+	bool is_aside = ansi_is_alternate(ansi) || (is_left && ansi_screen_is_wanted(ansi));
+
+	out[0] = '\0';
+	if (ansi->has_own_keys && !is_left)
+		say(&text, "\x1b[=0u");
+	say_fresh(&text, ansi);
+	say(&text, "%s%s", is_left ? "\x1b[?2004l" : "", is_aside ? "\x1b[?1049l" : "");
+	return text.len;
+}

@@ -16,3 +16,6 @@ bool ansi_screen_is_wanted(const struct ansi *ansi);
  * terminal. NUL-terminated, returns the length. */
 size_t ansi_screen_leave(const struct ansi *ansi, char out[ANSI_TEXT_MAX]);
 size_t ansi_screen_restore(const struct ansi *ansi, char out[ANSI_TEXT_MAX]);
+/* What leaves the terminal usable for whoever comes next, when neither the program nor we live to
+ * do so. @is_left: ansi_screen_leave() was written. */
+size_t ansi_screen_abandon(const struct ansi *ansi, bool is_left, char out[ANSI_TEXT_MAX]);

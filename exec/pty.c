@@ -24,6 +24,7 @@
 	250 /* in the background: how often we look whether we are in front now; no signal says so \
 	     */
 #define FLUSH_TRIES 32 /* a terminal takes a few KiB at a time */
+#define KEEP_MS     20 /* a command that ends before costs no keeper, and none starts later for it */
 #define JIGGLE_MS   50 /* between the two size changes that make a full-screen program redraw */
 
 /* Bytes [start, ready) may be written; [ready, end) is the beginning of a sequence whose end has
@@ -48,7 +49,8 @@ struct pty {
 	struct ansi ansi;
 	struct event master_in, master_out, terminal_in, terminal_out, resized, continued;
 	bool has_signals;
-	struct loop_timer deadline, jiggle, turn;
+	struct loop_timer deadline, jiggle, turn, keep;
+	uint32_t kept_modes; /* what the keeper knows of */
 	pty_drained_fn drained;
 	void *arg;
 };
@@ -66,6 +68,23 @@ static void set_event(struct event *event, bool is_on)
 }
 
 /* Output: the command's pty to the terminal. */
+
+static void keep(void *arg)
+{
+	struct pty *pty = arg;
+	char text[ANSI_TEXT_MAX];
+
+	(void)ansi_screen_abandon(&pty->ansi, pty->is_held, text);
+	pty->kept_modes = pty->ansi.modes;
+	terminal_keep(&pty->terminal, text);
+}
+
+/* What it is owed has changed. */
+static void keep_on(struct pty *pty)
+{
+	if (pty->terminal.keeper.socket >= 0)
+		keep(pty);
+}
 
 static void read_master(struct pty *pty)
 {
@@ -92,6 +111,8 @@ static void read_master(struct pty *pty)
 
 	if (boundary > 0)
 		out->ready = out->end + boundary;
+	if (pty->ansi.modes != pty->kept_modes)
+		keep_on(pty);
 	out->end += (size_t)n;
 	/* A string longer than the buffer (a picture, a clipboard) has to pass; see end_sequence().
 	 */
@@ -255,6 +276,7 @@ void pty_free(struct pty *pty)
 	loop_timer_stop(&pty->deadline);
 	loop_timer_stop(&pty->jiggle);
 	loop_timer_stop(&pty->turn);
+	loop_timer_stop(&pty->keep);
 	if (pty->has_signals) {
 		event_del(&pty->master_in);
 		event_del(&pty->master_out);
@@ -290,6 +312,7 @@ void pty_start(struct pty *pty, int master)
 	event_add(&pty->continued, NULL);
 	pty->has_signals = true;
 	terminal_set_raw(&pty->terminal, true);
+	loop_timer_start(pty->loop, &pty->keep, KEEP_MS, keep, pty);
 	update(pty);
 }
 
@@ -317,6 +340,7 @@ void pty_hold(struct pty *pty)
 	size_t len = ansi_screen_leave(&pty->ansi, leave);
 
 	terminal_write(&pty->terminal, leave, len);
+	keep(pty);
 	update(pty);
 }
 
@@ -338,6 +362,7 @@ void pty_release(struct pty *pty)
 	size_t len = ansi_screen_restore(&pty->ansi, restore);
 
 	terminal_write(&pty->terminal, restore, len);
+	keep_on(pty);
 	/* A full-screen program redraws when its size changes: by a row, and back. */
 	if (ansi_is_alternate(&pty->ansi)) {
 		terminal_copy_size(&pty->terminal, pty->master, 1);
@@ -358,6 +383,7 @@ void pty_resume(struct pty *pty)
 	if (!pty->terminal.is_raw && terminal_is_ours(&pty->terminal))
 		terminal_save(&pty->terminal);
 	terminal_set_raw(&pty->terminal, true);
+	keep_on(pty);
 	terminal_copy_size(&pty->terminal, pty->master, 0);
 	update(pty);
 }

@@ -400,7 +400,7 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 	self->gw = gw;
 	self->loop = loop;
 	self->terminal = config->terminal;
-	self->fd = -1;
+	self->fd = self->keeper.socket = -1;
 	if (tty_terminal_open(self, config->terminal->fd, why) < 0) {
 		tty_close(self);
 		return NULL;

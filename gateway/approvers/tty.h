@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include "base/keeper.h"
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/tty_input.h"
@@ -58,6 +59,7 @@ struct approver {
 	struct evbuffer *out;
 	struct loop_timer timer, task;
 	struct termios saved;
+	struct keeper keeper; /* where nobody else keeps the terminal for us */
 	struct tty_input input;
 	int64_t guard_since_ms;
 	unsigned int fences; /* status requests that the terminal has not answered */

@@ -43,6 +43,7 @@ int tty_terminal_open(struct approver *self, int fd, struct err *why)
 
 void tty_terminal_close(struct approver *self)
 {
+	keeper_end(&self->keeper);
 	if (self->is_own_fd)
 		fd_close(self->fd);
 	self->fd = -1;
@@ -90,6 +91,16 @@ static int terminal_set(int fd, const struct termios *wanted)
 	return r;
 }
 
+/* One that is raw already is being relayed, and kept by whoever relays it. */
+static void terminal_keep(struct approver *self)
+{
+	if (!(self->saved.c_lflag & ICANON))
+		return;
+	if (self->keeper.socket < 0 && keeper_start(&self->keeper, self->fd) < 0)
+		return; /* it would stay raw if we were killed: no reason not to ask */
+	keeper_owe(&self->keeper, &self->saved, "\x1b[?2004l\r\n");
+}
+
 int tty_terminal_seize(struct approver *self)
 {
 	struct termios raw;
@@ -102,11 +113,13 @@ int tty_terminal_seize(struct approver *self)
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL | ISIG | IEXTEN);
 	raw.c_cc[VMIN] = 0; /* a read never waits, not even where O_NONBLOCK could not be set */
 	raw.c_cc[VTIME] = 0;
+	terminal_keep(self);
 	return terminal_set(self->fd, &raw);
 }
 
 void tty_terminal_restore(struct approver *self)
 {
+	keeper_owe(&self->keeper, NULL, NULL);
 	(void)terminal_set(self->fd, &self->saved); /* fails only on a terminal that is gone */
 }
 

@@ -3,6 +3,8 @@ import shlex
 import subprocess
 import time
 
+from world import processes
+
 COLUMNS, ROWS = 100, 30
 LABEL = "answer, then Enter:"
 
@@ -16,11 +18,11 @@ class Screen:
         command = [world.sallyport, "run", "--audit", str(self.audit), "--report", "none", "--default", "ask", *options,
                    "--", "sh", "-c", script]
         # The shell outlives the gate, as a person's does, and says how it ended.
-        line = f"{shlex.join(command)} {redirect}; echo $? >{shlex.quote(str(self.ended))}; stty -a >{self.name}.stty; exec cat"
+        line = f"{shlex.join(command)} {redirect}; echo $? >{shlex.quote(str(self.ended))}; exec sleep 1000"
         env = {**world.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(rows), "-c", str(world.work),
                   line, env=env)
-        self.pane = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def tmux(self, *words, env=None):
         run = subprocess.run(["tmux", "-S", str(self.socket), *words], capture_output=True, text=True, timeout=20,
@@ -49,6 +51,16 @@ class Screen:
         self.press(letter)
         until(lambda: self.line(LABEL).endswith(f"{LABEL} {letter}"), 10, f"the letter is not shown:\n{self.text()}")
         self.press(("Enter",))
+
+    def attributes(self):
+        """The terminal's, as stty has them."""
+        return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=20, check=True).stdout
+
+    def gate(self):
+        """The gate's process: the shell's child."""
+        children = [pid for pid, (parent, name, _) in processes().items() if parent == int(self.pane) and name == "sallyport"]
+        assert len(children) == 1, children
+        return children[0]
 
     def line(self, part):
         return next((line.rstrip() for line in self.text().splitlines() if part in line), "")

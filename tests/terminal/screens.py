@@ -248,7 +248,46 @@ def resized(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized]
+def killed(world, name, script, shown, redirect="", question=False):
+    """The gate dies at once, with the terminal in its hands: it is given back all the same."""
+    screen = Screen(world, name, script, redirect=redirect)
+    screen.shows(shown)
+    if question:
+        start_question(screen)
+    before = screen.attributes()
+    assert " -icanon" in before, before
+    gate = screen.gate()
+    os.kill(gate, signal.SIGKILL)
+    until(lambda: " icanon" in screen.attributes() and " echo " in screen.attributes(), 10, screen.attributes)
+    assert screen.ends() == 128 + signal.SIGKILL
+    until(lambda: not [name for name in descendants(int(screen.pane)).values() if name.startswith("sallyport")], 10,
+          lambda: descendants(int(screen.pane)))
+    state = screen.state()
+    assert state["alternate_on"] == "0" and state["cursor_flag"] == "1" and state["mouse_any_flag"] == "0", state
+    screen.close()
+
+
+def gate_dies(world):
+    killed(world, "relay", "echo ready; exec sleep 100", "ready")
+
+
+def gate_dies_under_vim(world):
+    lines_file(world)
+    killed(world, "vim", "exec vim -u NONE -i NONE -N -n --cmd 'set mouse=a' lines", "line 1 of the file")
+
+
+def gate_dies_at_a_question(world):
+    lines_file(world)
+    killed(world, "asked", ASK + "exec less lines", "line 1 of the file", question=True)
+
+
+def gate_dies_at_a_plain_question(world):
+    (world.work / "go").touch()
+    killed(world, "plain", ASK + "wait", LABEL, redirect="</dev/null >/dev/null 2>/dev/null")
+
+
+CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized, gate_dies,
+         gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 
 
 def main():

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/keeper.h"
 #include "exec/ansi.h"
 #include "exec/ansi_screen.h"
 
@@ -166,6 +167,7 @@ START_TEST(all_of_it_fits)
 	ansi_feed(&ansi, (const uint8_t *)all, sizeof(all) - 1);
 	ck_assert_uint_eq(strlen(ansi.style.line), ANSI_COLOUR_MAX - 3);
 	ck_assert_uint_lt(ansi_screen_leave(&ansi, out), sizeof(out) / 2);
+	ck_assert_uint_lt(ansi_screen_abandon(&ansi, true, out), KEEPER_TEXT_MAX);
 	ck_assert_uint_lt(ansi_screen_restore(&ansi, out), sizeof(out) / 4 * 3);
 	/* To its last part. */
 	ck_assert_str_eq(out + strlen(out) - 8, "\x1b[?2026h");
