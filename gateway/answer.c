@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approval.h"
+#include "gateway/ledger.h"
+#include "gateway/review.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
@@ -122,10 +125,10 @@ static void answer_put(const struct giving *giving, struct grant_list *list, uin
 {
 	struct gateway *gw = giving->approval->gw;
 	const struct grant_order order = answer_order(giving, exec);
-	const struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
+	struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
 
 	assert(grant); /* answer_remember() has made sure of the room, and of the text */
-	(void)grant;
+	ledger_remembered(gw, grant);
 }
 
 static void answer_remember_execs(const struct giving *giving)
@@ -253,10 +256,12 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		return r;
 	if (answer->is_abort)
 		answer_abort(giving.approval);
+	if (answer->action == POLICY_ALLOW)
+		seen_add(gw->seen, &giving.approval->dst);
 	answer_how(&giving, how, sizeof(how));
 	approval_settle_with(giving.approval, &giving.settled, how);
 	if (width_is_wide(&answer->width))
-		approval_release_covered(gw);
+		review_grants(gw);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/execs.h"
+#include "gateway/risk.h"
 #include "gateway/turn.h"
 #include "policies/policies_tools.h"
 
@@ -22,7 +23,7 @@ bool approval_has_approver(const struct gateway *gw)
 	return false;
 }
 
-static void approval_has_news(struct approval *approval)
+void approval_has_news(struct approval *approval)
 {
 	if (!approval->has_news)
 		TAILQ_INSERT_TAIL(&approval->gw->news, approval, news_entry);
@@ -39,7 +40,7 @@ static void approval_expired(void *arg)
 }
 
 /* A literal that policy guards, asked without the leave to dial it. */
-static bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
+bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
 {
 	const struct policy_verdict plain = { .action = POLICY_ALLOW };
 	struct policy_verdict verdict;
@@ -55,15 +56,24 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_des
 {
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
+	char warning[RISK_WORDS_MAX];
 
 	approval->gw = gw;
 	approval->dst = *dst;
-	approval->number = ++gw->last_number;
+	approval->times = 1;
+	if (grace_take(&gw->graces, dst, loop_now_ms(gw->loop), &approval->number,
+		       &approval->times))
+		approval->times++;
+	else
+		approval->number = ++gw->last_number;
 	(void)snprintf(approval->id, sizeof(approval->id), "%.*s-%" PRIu64, ID_RUN_MAX,
 		       gw->config.run, approval->number);
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
+	approval->risk = risk_of(gw->seen, dst);
+	risk_words(approval->risk, dst, warning);
+	approval->warning = mem_strdup(warning);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
@@ -100,6 +110,7 @@ static void approval_free(struct approval *approval)
 	assert(TAILQ_EMPTY(&approval->parties));
 	free(approval->rule);
 	free(approval->because);
+	free(approval->warning);
 	free(approval);
 }
 
@@ -140,8 +151,17 @@ static void party_free(struct party *party)
 	free(party);
 }
 
+/* NULL: it may be asked. */
+static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter)
+{
+	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+
+	return floods_take(&gw->floods, exec ? &exec->flood : NULL, &waiter->facts.dst,
+			   loop_now_ms(gw->loop));
+}
+
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
-				 const struct policy_verdict *asked)
+				 const struct policy_verdict *asked, const char **ret_words)
 {
 	struct key_node *node = keys_find(&gw->approvals, 0, &waiter->facts.dst);
 	struct approval *approval = node ? container_of(node, struct approval, node) : NULL;
@@ -152,6 +172,12 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 		return POLICY_OVERLOADED;
 	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
+	const char *flood = approval ? NULL : approval_is_flood(gw, waiter);
+
+	if (flood) {
+		*ret_words = flood;
+		return POLICY_OVERLOADED;
+	}
 	if (!approval)
 		approval = approval_new(gw, &waiter->facts.dst, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
@@ -163,7 +189,6 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	return POLICY_NONE;
 }
 
-/* Its party may die with it. */
 static void party_leave(struct waiter *waiter)
 {
 	struct party *party = waiter->party;
@@ -175,6 +200,12 @@ static void party_leave(struct waiter *waiter)
 	approval->gw->waiting--;
 	if (--party->count == 0)
 		party_free(party);
+}
+
+void approval_let_go(struct waiter *waiter)
+{
+	party_leave(waiter);
+	turn_enqueue(waiter->gw, waiter);
 }
 
 void approval_leave(struct waiter *waiter)
@@ -249,6 +280,13 @@ static void party_release(struct party *party, struct decision *decision)
 	turn_schedule(gw);
 }
 
+/* Nobody said anything, and who asked may come back. */
+static bool approval_is_unanswered(enum policy_reason reason)
+{
+	return reason == POLICY_PROMPT_TIMEOUT || reason == POLICY_APPROVER_GONE ||
+	       reason == POLICY_CLIENT_LEFT;
+}
+
 void approval_settle_with(struct approval *approval, const struct decision *settled,
 			  const char *how)
 {
@@ -256,6 +294,9 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	struct decision *decision = decision_new(settled);
 
 	approval_unlink(approval);
+	if (approval_is_unanswered(settled->reason))
+		grace_leave(&gw->graces, &approval->dst, approval->number, approval->times,
+			    loop_now_ms(gw->loop));
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
@@ -303,57 +344,6 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 	approval_decision_drop(decision);
 }
 
-/* Whoever a remembered answer covers by now goes back to be decided by it. */
-static const struct grant *party_release_covered(struct party *party)
-{
-	struct gateway *gw = party->approval->gw;
-	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-	uint64_t exec = party->exec ? party->exec->node.number : 0;
-	const struct grant *last = NULL;
-
-	while (waiter) {
-		struct waiter *next = TAILQ_NEXT(waiter, entry);
-
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
-
-		if (grant) {
-			last = grant;
-			party_leave(waiter);
-			turn_enqueue(gw, waiter);
-		}
-		waiter = next;
-	}
-	return last;
-}
-
-static void approval_release_one(struct approval *approval, void *arg)
-{
-	struct party *party = TAILQ_FIRST(&approval->parties);
-	const struct grant *last = NULL;
-	char how[APPROVER_KEY_MAX + 160];
-
-	while (party) {
-		struct party *next = TAILQ_NEXT(party, entry);
-		const struct grant *grant = party_release_covered(party);
-
-		last = grant ? grant : last;
-		party = next;
-	}
-	if (last && approval->waiting > 0)
-		approval_has_news(approval);
-	if (!last || approval->waiting > 0)
-		return;
-	(void)snprintf(how, sizeof(how), "%s by %s, with %s",
-		       last->action == POLICY_ALLOW ? "allowed" : "denied", last->by, last->text);
-	approval_settle(approval, last->action, last->reason, last->by, how);
-}
-
-void approval_release_covered(struct gateway *gw)
-{
-	approval_walk(gw, approval_release_one, NULL);
-}
-
 /* The registrable domain, or all of a host that has none. */
 static void approval_typed(const struct policy_destination *dst, char out[POLICY_HOST_MAX])
 {
@@ -377,7 +367,9 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
-		.warning = "",
+		.risk = approval->risk,
+		.times = approval->times,
+		.warning = approval->warning,
 		.program = "",
 		.chain = "",
 	};

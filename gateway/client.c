@@ -10,13 +10,14 @@ void client_init(struct gateway_client *client, const struct client_ops *ops, st
 	client->ops = ops;
 	client->loop = loop;
 	TAILQ_INIT(&client->tickets);
+	TAILQ_INIT(&client->live);
 }
 
 static void client_forget(struct gateway_ticket *ticket)
 {
 	struct gateway_client *client = ticket->client;
 
-	TAILQ_REMOVE(&client->tickets, ticket, entry);
+	TAILQ_REMOVE(ticket->is_live ? &client->live : &client->tickets, ticket, entry);
 	if (ticket->was_waiting)
 		client->orphans--;
 }
@@ -28,8 +29,28 @@ void client_settle(struct gateway_ticket *ticket, const struct policy_verdict *v
 
 	assert(verdict->action != POLICY_ASK);
 	client_forget(ticket);
-	free(ticket);
+	if (verdict->action == POLICY_ALLOW) {
+		ticket->is_live = true;
+		ticket->was_waiting = false;
+		TAILQ_INSERT_TAIL(&ticket->client->live, ticket, entry);
+	} else {
+		free(ticket);
+	}
 	done(verdict, arg);
+}
+
+void client_cut(struct gateway_ticket *ticket, const struct policy_verdict *verdict)
+{
+	assert(ticket->is_live && verdict->action == POLICY_DENY);
+	if (ticket->was_cut || !ticket->client->on_cut)
+		return;
+	ticket->was_cut = true;
+	ticket->client->on_cut(verdict, ticket->arg);
+}
+
+void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
+{
+	client->on_cut = on_cut;
 }
 
 static bool client_must_tell(const struct gateway_client *client)
@@ -101,7 +122,14 @@ void gateway_withdraw(struct gateway_ticket *ticket)
 
 void gateway_report(struct gateway_client *client, const struct gateway_report *report)
 {
+	struct gateway_ticket *ticket = report->ticket;
+
+	assert(!ticket || ticket->is_live);
 	client->ops->report(client, report);
+	if (!ticket)
+		return;
+	client_forget(ticket);
+	free(ticket);
 }
 
 void gateway_client_free(struct gateway_client *client)
@@ -110,6 +138,8 @@ void gateway_client_free(struct gateway_client *client)
 		return;
 	while (!TAILQ_EMPTY(&client->tickets))
 		gateway_withdraw(TAILQ_FIRST(&client->tickets));
+	while (!TAILQ_EMPTY(&client->live))
+		gateway_withdraw(TAILQ_FIRST(&client->live));
 	loop_timer_stop(&client->denying);
 	client->ops->free(client);
 }

@@ -15,6 +15,8 @@ struct gateway_ticket {
 	gateway_verdict_fn done;
 	void *arg;
 	bool was_waiting; /* when the gateway went */
+	bool is_live;     /* allowed: among the client's @live, not its @tickets */
+	bool was_cut;
 	TAILQ_ENTRY(gateway_ticket) entry;
 };
 
@@ -24,6 +26,8 @@ struct client_ops {
 					 const struct policy_facts *facts);
 	/* Takes the ticket out of the client's own tables; the caller frees it. */
 	void (*withdraw)(struct gateway_client *client, struct gateway_ticket *ticket);
+	/* Takes report->ticket out of the client's own tables, unless the gateway is gone; the
+	 * caller frees it. */
 	void (*report)(struct gateway_client *client, const struct gateway_report *report);
 	/* Everything is withdrawn already. Frees @client itself. */
 	void (*free)(struct gateway_client *client);
@@ -33,6 +37,8 @@ struct gateway_client {
 	const struct client_ops *ops;
 	struct loop *loop;
 	TAILQ_HEAD(gateway_ticket_list, gateway_ticket) tickets;
+	struct gateway_ticket_list live; /* allowed, and not reported yet */
+	gateway_cut_fn on_cut;           /* may be NULL */
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */
@@ -42,8 +48,12 @@ struct gateway_client {
 };
 
 void client_init(struct gateway_client *client, const struct client_ops *ops, struct loop *loop);
-/* Hands out the verdict and frees the ticket. The client may be dead when it returns. */
+/* Hands out the verdict; a denied ticket is freed, an allowed one lives. The client may be dead
+ * when it returns. */
 void client_settle(struct gateway_ticket *ticket, const struct policy_verdict *verdict);
+/* Tells, at most once, that what @ticket allowed is over. The client may be dead when it returns.
+ */
+void client_cut(struct gateway_ticket *ticket, const struct policy_verdict *verdict);
 /* The gateway is gone: everyone who waits, and whoever comes, is denied from the loop
  * (gate_closing); on_gone runs when those who waited know. The implementation's own tables must
  * hold no ticket any more. */

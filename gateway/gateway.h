@@ -17,18 +17,23 @@ struct gateway_ticket;
 /* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
  * deny, never ask. */
 typedef void (*gateway_verdict_fn)(const struct policy_verdict *verdict, void *arg);
-/* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done runs or on
- * withdrawal. */
+/* May this request leave? Borrows @facts, keeps @arg. The ticket dies when @done denies it, when it
+ * is withdrawn, or, allowed, when it is reported. */
 struct gateway_ticket *gateway_submit(struct gateway_client *client,
 				      const struct policy_facts *facts, gateway_verdict_fn done,
 				      void *arg);
 /* @done will not run; NULL is fine. Why it left is said by gateway_report(). */
 void gateway_withdraw(struct gateway_ticket *ticket);
+/* What was allowed is so no longer: end it now and report it with @verdict's reason. At most once a
+ * ticket that lives, from the loop; @arg: of gateway_submit(). */
+typedef void (*gateway_cut_fn)(const struct policy_verdict *verdict, void *arg);
+void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut);
 
 /* What became of an allowed request, or a refusal after the verdict (private address, dial, server
  * name). Plain value. */
 struct gateway_report {
 	struct policy_facts facts;
+	struct gateway_ticket *ticket; /* what it was allowed under, taken; NULL: none */
 	struct policy_verdict
 		verdict;           /* action DENY: the gate refused it itself, reason says why */
 	enum policy_reason closed; /* how it ended */
@@ -67,6 +72,7 @@ struct gateway_config {
 	const char *run;          /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path;   /* the JSON-lines file */
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
+	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	int64_t prompt_timeout_ms;
@@ -92,6 +98,16 @@ void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
 int gateway_serve(struct gateway *gw, int socket);
 /* Hands the listeners of @exec (taken) to the worker. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
+
+/* From now on @policy decides (kept; the one before may be freed). What is open and denied by it is
+ * cut; who waits is decided again; what people granted holds where it still asks. @files: what
+ * changed, for the record; @digest: of all of it. From the loop. */
+struct gateway_reload {
+	const struct policy *policy; /* NULL: it has errors, and the one before stays */
+	const char *digest, *files, *errors;
+	int64_t prompt_timeout_ms; /* of questions to come; 0: as it was */
+};
+void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);
 
 /* Asks the workers to report what is still open and to end; @done runs once, from the loop, when
  * they have or after @wait_ms. Their going is then no failure: on_worker_gone does not run. */

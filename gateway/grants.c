@@ -25,11 +25,14 @@ void grants_init(struct grants *grants)
 	keys_init(&grants->ids);
 	LIST_INIT(&grants->session);
 	TAILQ_INIT(&grants->all);
+	TAILQ_INIT(&grants->retired);
 }
 
 void grants_done(struct grants *grants)
 {
 	grants_forget(grants, &grants->session);
+	while (!TAILQ_EMPTY(&grants->retired))
+		grants_drop(grants, TAILQ_FIRST(&grants->retired));
 	keys_done(&grants->table);
 	keys_done(&grants->groups);
 	keys_done(&grants->ids);
@@ -211,29 +214,42 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	return grant;
 }
 
-void grants_remove(struct grants *grants, struct grant *grant)
+void grants_retire(struct grants *grants, struct grant *grant, enum policy_reason why,
+		   const char *by)
 {
 	LIST_REMOVE(grant, entry);
 	TAILQ_REMOVE(&grants->all, grant, order);
-	keys_remove(&grants->ids, &grant->id_node);
-	if (!grant->group)
+	TAILQ_INSERT_TAIL(&grants->retired, grant, order);
+	if (!grant->group) {
 		keys_remove(&grants->table, &grant->node);
-	else
+	} else {
 		LIST_REMOVE(grant, group_entry);
-	if (grant->group)
 		grants->wide_count--;
-	if (grant->group && LIST_EMPTY(&grant->group->grants)) {
-		keys_remove(&grants->groups, &grant->group->node);
-		free(grant->group);
+		if (LIST_EMPTY(&grant->group->grants)) {
+			keys_remove(&grants->groups, &grant->group->node);
+			free(grant->group);
+		}
 	}
-	policy_free(grant->wide);
-	free(grant->text);
-	free(grant->words);
-	free(grant);
+	grant->over = why;
+	(void)snprintf(grant->over_by, sizeof(grant->over_by), "%s", by);
+}
+
+void grants_drop(struct grants *grants, struct grant *retired)
+{
+	TAILQ_REMOVE(&grants->retired, retired, order);
+	keys_remove(&grants->ids, &retired->id_node);
+	policy_free(retired->wide);
+	free(retired->text);
+	free(retired->words);
+	free(retired);
 }
 
 void grants_forget(struct grants *grants, struct grant_list *list)
 {
-	while (!LIST_EMPTY(list))
-		grants_remove(grants, LIST_FIRST(list));
+	struct grant *grant;
+
+	while ((grant = LIST_FIRST(list))) {
+		grants_retire(grants, grant, POLICY_EXEC_ENDED, "");
+		grants_drop(grants, grant);
+	}
 }

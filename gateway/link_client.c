@@ -58,6 +58,7 @@ static void remote_withdraw(struct gateway_client *client, struct gateway_ticket
 static void remote_report(struct gateway_client *client, const struct gateway_report *report)
 {
 	const struct policy_destination *dst = &report->facts.dst;
+	struct remote_ticket *ticket = (struct remote_ticket *)report->ticket;
 	struct gateway_report sent = *report;
 	struct policy_destination same;
 	struct frame frame;
@@ -66,7 +67,9 @@ static void remote_report(struct gateway_client *client, const struct gateway_re
 				   dst->port, NULL) < 0 ||
 	    strncmp(same.host, dst->host, sizeof(same.host)) != 0)
 		sent.facts.dst = (struct policy_destination){ 0 };
-	link_codec_put_report(&frame, &sent);
+	link_codec_put_report(&frame, ticket ? ticket->node.number : 0, &sent);
+	if (ticket && !client->is_gone)
+		keys_remove(&((struct remote *)client)->tickets, &ticket->node);
 	remote_send((struct remote *)client, &frame);
 }
 
@@ -109,8 +112,32 @@ static bool handle_verdict(struct remote *remote, struct frame *frame)
 
 	if (!node)
 		return true; /* withdrawn meanwhile */
-	keys_remove(&remote->tickets, node);
-	client_settle(&container_of(node, struct remote_ticket, node)->ticket, &verdict);
+	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
+
+	if (ticket->is_live)
+		return false; /* it has its verdict */
+	if (verdict.action != POLICY_ALLOW)
+		keys_remove(&remote->tickets, node);
+	client_settle(ticket, &verdict);
+	return true;
+}
+
+static bool handle_cut(struct remote *remote, struct frame *frame)
+{
+	struct policy_verdict verdict;
+	uint64_t id;
+
+	if (link_codec_get_cut(frame, &id, &verdict) < 0)
+		return false;
+	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+
+	if (!node)
+		return true; /* it has ended meanwhile */
+	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
+
+	if (!ticket->is_live)
+		return false;
+	client_cut(ticket, &verdict);
 	return true;
 }
 
@@ -154,6 +181,8 @@ static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, s
 		return false;
 	if (remote->has_heard_hello && frame->type == LINK_FINISH)
 		return handle_finish(remote, frame);
+	if (remote->has_heard_hello && frame->type == LINK_CUT)
+		return handle_cut(remote, frame);
 	if (remote->has_heard_hello)
 		return frame->type == LINK_VERDICT && handle_verdict(remote, frame);
 	remote->has_heard_hello = link_codec_get_hello(frame) == 0;

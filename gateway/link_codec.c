@@ -153,9 +153,25 @@ int link_codec_get_verdict(struct frame *frame, uint64_t *ret_id, struct policy_
 	return get_verdict(frame, ret) ? get_done(frame, true) : -EBADMSG;
 }
 
-void link_codec_put_report(struct frame *frame, const struct gateway_report *report)
+void link_codec_put_cut(struct frame *frame, uint64_t id, const struct policy_verdict *verdict)
+{
+	frame_begin(frame, LINK_CUT);
+	frame_put_u64(frame, id);
+	put_verdict(frame, verdict);
+}
+
+int link_codec_get_cut(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret)
+{
+	*ret_id = frame_get_u64(frame);
+	bool is_valid = get_verdict(frame, ret);
+
+	return get_done(frame, is_valid && *ret_id != 0 && ret->action == POLICY_DENY);
+}
+
+void link_codec_put_report(struct frame *frame, uint64_t id, const struct gateway_report *report)
 {
 	frame_begin(frame, LINK_REPORT);
+	frame_put_u64(frame, id);
 	put_facts(frame, &report->facts);
 	put_verdict(frame, &report->verdict);
 	frame_put_u16(frame, (uint16_t)report->closed);
@@ -181,9 +197,10 @@ static bool get_addr(struct frame *frame, struct addr *ret)
 	       (ret->family == AF_INET && memcmp(ret->bytes + 4, zeros, sizeof(zeros) - 4) == 0);
 }
 
-int link_codec_get_report(struct frame *frame, struct gateway_report *ret)
+int link_codec_get_report(struct frame *frame, uint64_t *ret_id, struct gateway_report *ret)
 {
 	*ret = (struct gateway_report){ 0 };
+	*ret_id = frame_get_u64(frame);
 	if (!get_facts(frame, true, &ret->facts) || !get_verdict(frame, &ret->verdict))
 		return -EBADMSG;
 	ret->closed = frame_get_u16(frame);

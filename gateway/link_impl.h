@@ -2,9 +2,11 @@
  * link_server.c or link_client.c, and raise LINK_VERSION. The first frame either way is LINK_HELLO:
  * both ends are the same program, and a stranger is cut off.
  *
- *   to the gateway   LINK_SUBMIT   id, facts                LINK_WITHDRAW  id LINK_REPORT  report
- *   to the worker    LINK_VERDICT  id, verdict              LINK_OPEN      exec + fds    LINK_CLOSE
- * exec both ways        LINK_FINISH   0: "say what is left", and behind all that was left, "that
+ *   to the gateway   LINK_SUBMIT   id, facts                LINK_WITHDRAW  id LINK_REPORT  id or 0,
+ *                    report
+ *   to the worker    LINK_VERDICT  id, verdict              LINK_CUT       id, verdict (of one it
+ *                    allowed)      LINK_OPEN exec + fds     LINK_CLOSE     exec
+ *   both ways        LINK_FINISH   0: "say what is left", and behind all that was left, "that
  * was it"
  *
  * Ids are the worker's own and rise. Texts are sent only where there is one, by a bit that says so.
@@ -14,7 +16,7 @@
 #include "base/frame.h"
 #include "gateway/gateway.h"
 
-#define LINK_VERSION     1
+#define LINK_VERSION     2
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -25,7 +27,8 @@ enum link_type {
 	LINK_VERDICT,
 	LINK_OPEN,
 	LINK_CLOSE,
-	LINK_FINISH
+	LINK_FINISH,
+	LINK_CUT
 };
 
 void link_codec_put_hello(struct frame *frame);
@@ -42,5 +45,10 @@ int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_f
 void link_codec_put_verdict(struct frame *frame, uint64_t id, const struct policy_verdict *verdict);
 int link_codec_get_verdict(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret);
 
-void link_codec_put_report(struct frame *frame, const struct gateway_report *report);
-int link_codec_get_report(struct frame *frame, struct gateway_report *ret);
+/* LINK_CUT: a denial. */
+void link_codec_put_cut(struct frame *frame, uint64_t id, const struct policy_verdict *verdict);
+int link_codec_get_cut(struct frame *frame, uint64_t *ret_id, struct policy_verdict *ret);
+
+/* @id stands for the report's ticket; 0: it has none. */
+void link_codec_put_report(struct frame *frame, uint64_t id, const struct gateway_report *report);
+int link_codec_get_report(struct frame *frame, uint64_t *ret_id, struct gateway_report *ret);

@@ -9,11 +9,12 @@
 #include "gateway/local.h"
 #include "gateway/turn.h"
 
-/* A request of a worker's that has no verdict yet. */
+/* A request of a worker's that has no verdict yet, or was allowed and is not reported. */
 struct asked {
 	struct key_node node; /* by the worker's id */
 	struct worker *worker;
 	struct gateway_ticket *ticket;
+	bool is_allowed;
 };
 
 struct worker {
@@ -90,9 +91,22 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 	struct worker *worker = asked->worker;
 	uint64_t id = asked->node.number;
 
-	keys_remove(&worker->asked, &asked->node);
-	free(asked);
+	asked->is_allowed = verdict->action == POLICY_ALLOW;
+	if (!asked->is_allowed) {
+		keys_remove(&worker->asked, &asked->node);
+		free(asked);
+	}
 	send_verdict(worker, id, verdict);
+}
+
+static void on_cut(const struct policy_verdict *verdict, void *arg)
+{
+	const struct asked *asked = arg;
+	struct frame frame;
+
+	link_codec_put_cut(&frame, asked->node.number, verdict);
+	(void)frame_link_send(asked->worker->link, &frame, NULL,
+			      0); /* a dead link reports itself */
 }
 
 static int handle_submit(struct worker *worker, struct frame *frame)
@@ -141,11 +155,21 @@ static int handle_withdraw(struct worker *worker, struct frame *frame)
 static int handle_report(struct worker *worker, struct frame *frame)
 {
 	struct gateway_report report;
-	int r = link_codec_get_report(frame, &report);
+	uint64_t id;
+	int r = link_codec_get_report(frame, &id, &report);
+	struct key_node *node = r < 0 || id == 0 ? NULL : keys_find(&worker->asked, id, NULL);
+	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
 
-	if (r == 0)
-		gateway_report(worker->client, &report);
-	return r;
+	/* A ticket is reported once, and only when it was allowed. */
+	if (r < 0 || (id != 0 && !asked) || (asked && !asked->is_allowed))
+		return -EBADMSG;
+	if (asked) {
+		keys_remove(&worker->asked, node);
+		report.ticket = asked->ticket;
+		free(asked);
+	}
+	gateway_report(worker->client, &report);
+	return 0;
 }
 
 /* All it had was in front of this. */
@@ -204,6 +228,7 @@ int gateway_serve(struct gateway *gw, int socket)
 	worker->gw = gw;
 	keys_init(&worker->asked);
 	worker->client = gateway_client_new(gw);
+	gateway_client_on_cut(worker->client, on_cut);
 	worker->link = frame_link_new(gw->loop, socket, on_frame, on_closed, worker);
 	LIST_INSERT_HEAD(&gw->workers, worker, entry);
 	link_codec_put_hello(&frame);
@@ -277,6 +302,18 @@ void link_server_turn(struct gateway *gw)
 	}
 	send_to_all(gw, LINK_FINISH, 0);
 	finish_if_alone(gw);
+}
+
+void link_server_drop(struct gateway *gw, const struct gateway_client *client)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (worker->client == client) {
+			worker_gone(worker);
+			return;
+		}
+	}
 }
 
 void link_server_free_all(struct gateway *gw)

@@ -9,4 +9,6 @@
 void link_server_close_way(struct gateway *gw, uint64_t exec);
 /* In every turn, after the verdicts: what else the workers are to be told. */
 void link_server_turn(struct gateway *gw);
+/* The worker of @client cannot be trusted any more: its link is cut, and the way out is gone. */
+void link_server_drop(struct gateway *gw, const struct gateway_client *client);
 void link_server_free_all(struct gateway *gw);

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
+#include "gateway/live.h"
 #include "gateway/turn.h"
 
 struct local_client {
@@ -29,7 +31,9 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 /* Takes @waiter from wherever it is. */
 static void local_take_out(struct waiter *waiter)
 {
-	if (waiter->slot)
+	if (waiter->pass)
+		live_end(waiter);
+	else if (waiter->slot)
 		waiter->slot->waiter = NULL;
 	else if (waiter->party)
 		approval_leave(waiter);
@@ -47,15 +51,21 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
 
+	struct waiter *waiter = (struct waiter *)report->ticket;
+	struct policy_verdict verdict = report->verdict;
+
 	if (!gw)
 		return; /* gone, and its audit log closed */
-	bool was_allowed = report->verdict.action == POLICY_ALLOW;
+	bool was_allowed = verdict.action == POLICY_ALLOW;
+
+	if (waiter)
+		live_report(waiter, was_allowed ? report->closed : verdict.reason, &verdict);
 	struct sink_record record = {
 		.event = was_allowed ? SINK_CLOSED : SINK_DECISION,
 		.exec = report->facts.exec,
 		.facts = &report->facts,
-		.verdict = &report->verdict,
-		.reason = was_allowed ? report->closed : report->verdict.reason,
+		.verdict = &verdict,
+		.reason = was_allowed ? report->closed : verdict.reason,
 		.resolved = report->resolved,
 		.cause = report->cause,
 		.bytes_up = report->bytes_up,
@@ -69,6 +79,10 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits */
+	if (waiter) {
+		ledger_count(waiter, report);
+		live_end(waiter);
+	}
 }
 
 static void local_free(struct gateway_client *client)
@@ -111,6 +125,8 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 		local_take_out(waiter);
 		turn_record_denial(waiter->gw, waiter, reason);
 	}
+	TAILQ_FOREACH (ticket, &client->live, entry)
+		live_end((struct waiter *)ticket);
 	LIST_REMOVE(local, entry);
 	local->gw = NULL;
 	client_gone(client);

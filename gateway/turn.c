@@ -12,6 +12,7 @@
 #include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
+#include "gateway/live.h"
 
 static void turn_run(void *arg);
 
@@ -103,15 +104,18 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 		decide_answered(decision, grant, verdict);
 	else if (grant)
 		verdict_grant(verdict, grant);
+	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
 	if (verdict->action != POLICY_ASK)
 		return true;
+	const char *words = "";
 	enum policy_reason refused = journal_has_failed(gw->journal)
 					     ? POLICY_AUDIT_FAILED
-					     : approval_join(gw, waiter, verdict);
+					     : approval_join(gw, waiter, verdict, &words);
 
 	if (refused == POLICY_NONE)
 		return false;
 	verdict_refuse(verdict, refused);
+	verdict_words(verdict, words);
 	return true;
 }
 
@@ -175,6 +179,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	    !execs_find(gw, waiter->facts.exec))
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	if (verdict->action == POLICY_ALLOW)
+		live_begin(waiter, verdict);
 	client_settle(&waiter->ticket, verdict);
 }
 
@@ -202,7 +208,8 @@ static void turn_run(void *arg)
 
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
-	if (!TAILQ_EMPTY(&gw->queue))
+	live_turn(gw);
+	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
 		turn_schedule(gw);
 	link_server_turn(gw);
 	if (gw->must_count_approvers) {

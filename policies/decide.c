@@ -5,28 +5,32 @@
 #include "base/mem.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
+#include "policies/index_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
 
-static void decide_show_rule(const struct policy *policy, const struct rule *rule,
+static void decide_show_rule(const struct policy *policy, uint32_t number,
 			     struct policy_verdict *ret)
 {
-	const struct source *source = &policy->sources[rule->source];
+	struct rule rule;
 
-	ret->number = (uint32_t)(rule - policy->rules) + 1;
-	search_show(policy, rule, ret->rule);
-	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule->because);
-	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
+	rules_get(policy, number - 1, &rule);
+	const struct source *source = &policy->sources[rule.source];
+
+	ret->number = number;
+	search_show(policy, &rule, ret->rule);
+	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule.because);
+	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule.by, rule.by_len);
 }
 
-static void decide_set(const struct policy *policy, const struct rule *rule,
-		       enum policy_action action, enum policy_reason reason,
-		       struct policy_verdict *ret)
+/* @number: of the rule that says so; 0: none does. */
+static void decide_set(const struct policy *policy, uint32_t number, enum policy_action action,
+		       enum policy_reason reason, struct policy_verdict *ret)
 {
 	ret->action = action;
 	ret->reason = reason;
-	if (rule)
-		decide_show_rule(policy, rule, ret);
+	if (number > 0)
+		decide_show_rule(policy, number, ret);
 }
 
 static void decide_allow(const struct search *search, enum rule_action found,
@@ -38,16 +42,19 @@ static void decide_allow(const struct search *search, enum rule_action found,
 }
 
 /* A rule that would decide, but for a clause that is not enforced yet: never as if it were. */
-static void decide_not_enforced(const struct search *search, const struct rule *rule,
+static void decide_not_enforced(const struct search *search, uint32_t number,
 				struct policy_verdict *ret)
 {
 	char text[CLAUSES_TEXT_MAX];
-	unsigned int kinds = clauses_bounds(rule);
+	struct rule rule;
 
-	if (rule->action != RULE_ASK)
-		kinds |= clauses_conditions(rule);
+	rules_get_bare(search->policy, number - 1, &rule);
+	unsigned int kinds = clauses_bounds(&rule);
+
+	if (rule.action != RULE_ASK)
+		kinds |= clauses_conditions(&rule);
 	clauses_text(kinds, text);
-	decide_set(search->policy, rule, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
+	decide_set(search->policy, number, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
 	(void)snprintf(ret->because, sizeof(ret->because), "not enforced by this version: %s",
 		       text);
 }
@@ -56,7 +63,7 @@ static void decide_not_enforced(const struct search *search, const struct rule *
 static void decide_ask(const struct search *search, bool may_use_answers,
 		       struct policy_verdict *ret)
 {
-	const struct rule *answer_deny = search->best[RULE_ANSWER_DENY];
+	uint32_t answer_deny = search->best[RULE_ANSWER_DENY];
 	bool is_private = search->is_private[RULE_ASK];
 
 	if (may_use_answers && answer_deny) {
@@ -93,10 +100,10 @@ static void decide_by_default(const struct search *search, enum policy_action ac
 			      struct policy_verdict *ret)
 {
 	if (action != POLICY_ALLOW) {
-		decide_set(search->policy, NULL, POLICY_DENY, POLICY_DEFAULT_DENY, ret);
+		decide_set(search->policy, 0, POLICY_DENY, POLICY_DEFAULT_DENY, ret);
 		return;
 	}
-	decide_set(search->policy, NULL, POLICY_ALLOW, POLICY_DEFAULT_ALLOW, ret);
+	decide_set(search->policy, 0, POLICY_ALLOW, POLICY_DEFAULT_ALLOW, ret);
 	ret->promise = search->target.carries;
 }
 
@@ -148,7 +155,7 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 		decide_set(search->policy, search->best[RULE_DENY], POLICY_DENY, POLICY_RULE_DENY,
 			   ret);
 	} else if (decide_is_outside(search)) {
-		decide_set(search->policy, NULL, POLICY_DENY, POLICY_OUTSIDE_ONLY, ret);
+		decide_set(search->policy, 0, POLICY_DENY, POLICY_OUTSIDE_ONLY, ret);
 	} else if (search->not_enforced[RULE_ASK]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ASK], ret);
 	} else if (search->best[RULE_ASK]) {
@@ -160,7 +167,7 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 		decide_not_enforced(search, search->not_enforced[RULE_ALLOW], ret);
 	} else if (is_loopback) {
 		/* Nobody named it: it is the command's own, and never leaves. */
-		decide_set(search->policy, NULL, POLICY_ALLOW, POLICY_INSIDE, ret);
+		decide_set(search->policy, 0, POLICY_ALLOW, POLICY_INSIDE, ret);
 		ret->promise = search->target.carries;
 	} else if (otherwise == POLICY_ASK) {
 		decide_ask(search, may_use_answers, ret);
@@ -248,7 +255,7 @@ void decide_by_rules(const struct policy *policy, const struct policy_facts *fac
 void policy_decide(const struct policy *policy, const struct policy_facts *facts,
 		   struct policy_verdict *ret)
 {
-	if (policy->problems.count > 0) {
+	if (policy->problems.count > 0 || !index_is_whole(policy)) {
 		memset(ret, 0, sizeof(*ret));
 		ret->reason = POLICY_DEFAULT_DENY;
 		return;
@@ -277,8 +284,7 @@ static bool decide_is_still_allowed(const struct search *addressed, enum policy_
 		return true;
 	search_any(&search);
 	search_name(&search);
-	return search.best[allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW] !=
-	       NULL;
+	return search.best[allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW] != 0;
 }
 
 static enum policy_reason decide_address_reason(const struct search *search,
@@ -320,7 +326,7 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 		.is_time_old = true,
 	};
 
-	if (verdict->action != POLICY_ALLOW) {
+	if (verdict->action != POLICY_ALLOW || !index_is_whole(policy)) {
 		decide_refuse(verdict->reason, &out);
 		*ret = out;
 		return;

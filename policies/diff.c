@@ -363,10 +363,11 @@ static void diff_run(struct diff *diff)
 static int diff_knows(const struct policy *policy, struct err *why)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *rule = &policy->rules[i];
 		struct policy_rule_look look;
+		struct rule rule;
 
-		if (rule->clause_count == 0 && rule->action != RULE_ONLY)
+		rules_get_bare(policy, (uint32_t)i, &rule);
+		if (rule.clause_count == 0 && rule.action != RULE_ONLY)
 			continue;
 		policy_rule_look(policy, i + 1, NULL, &look);
 		return err_set(why, -ENOTSUP,

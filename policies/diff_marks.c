@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "policies/diff_impl.h"
+#include "policies/index_impl.h"
 
 static void marks_add_name(struct diff_marks *marks, const char *text, size_t len)
 {
@@ -32,7 +33,7 @@ static void marks_add_port(struct diff_marks *marks, uint32_t port)
 static void marks_add_pattern(struct diff_marks *marks, const struct policy *policy,
 			      const struct pattern *pattern)
 {
-	const char *key = policy->names + pattern->key;
+	const char *key = pattern_key(policy, pattern);
 
 	for (uint32_t i = 0; i < pattern->port_count; i++) {
 		marks_add_port(marks, policy->ports[pattern->ports + i].first);
@@ -47,12 +48,14 @@ static void marks_add_pattern(struct diff_marks *marks, const struct policy *pol
 static void marks_add_policy(struct diff_marks *marks, const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *rule = &policy->rules[i];
-		bool is_block = rule->pattern.kind == PATTERN_BLOCK;
+		struct rule rule;
 
-		marks_add_pattern(marks, policy, &rule->pattern);
-		for (uint32_t j = 0; j < rule->exception_count; j++) {
-			const struct pattern *exception = &policy->exceptions[rule->exceptions + j];
+		rules_get_bare(policy, (uint32_t)i, &rule);
+		bool is_block = rule.pattern.kind == PATTERN_BLOCK;
+
+		marks_add_pattern(marks, policy, &rule.pattern);
+		for (uint32_t j = 0; j < rule.exception_count; j++) {
+			const struct pattern *exception = &policy->exceptions[rule.exceptions + j];
 
 			marks_add_pattern(marks, policy, exception);
 			if (exception->kind != PATTERN_ANY &&
@@ -153,7 +156,7 @@ uint32_t diff_marks_block(const struct diff_marks *marks, const struct addr *add
 		struct addr_block block = { .base.family = addr->family, .bits = (uint8_t)bits };
 		char key[PATTERN_BLOCK_KEY];
 
-		rules_block_key(addr, (uint8_t)bits, key);
+		index_block_key(addr, (uint8_t)bits, key);
 		memcpy(block.base.bytes, key + 3, sizeof(block.base.bytes));
 		const struct addr_block *found = bsearch(&block, marks->blocks, marks->block_count,
 							 sizeof(block), marks_compare_blocks);

@@ -119,10 +119,11 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 	bool may_loosen = layers_may_loosen(policy, source);
 
 	for (size_t i = 0; i < policy->rule_count && !may_loosen; i++) {
-		const struct rule *rule = &policy->rules[i];
+		struct rule rule;
 
-		count += rule->source == source && rule->action != RULE_DENY &&
-			 rule->action != RULE_ASK;
+		rules_get_bare(policy, (uint32_t)i, &rule);
+		count += rule.source == source && rule.action != RULE_DENY &&
+			 rule.action != RULE_ASK;
 	}
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
@@ -177,8 +178,8 @@ void layers_note(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->source_count; i++)
 		layers_note_source(policy, (uint32_t)i);
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		if (policy->rules[i].clause_kinds)
-			layers_note_rule(policy, &policy->rules[i]);
+	for (size_t i = 0; i < policy->wide_count; i++) {
+		if (policy->wides[i].clause_kinds)
+			layers_note_rule(policy, &policy->wides[i]);
 	}
 }

@@ -65,7 +65,10 @@ static void look_when(const struct policy *policy, const struct rule *rule,
 void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
 		      struct policy_rule_look *ret)
 {
-	const struct rule *rule = &policy->rules[number - 1];
+	struct rule plain;
+	const struct rule *rule = &plain;
+
+	rules_get(policy, (uint32_t)(number - 1), &plain);
 	const struct source *source = &policy->sources[rule->source];
 	int64_t until = clauses_until_of(policy, rule);
 

@@ -4,7 +4,7 @@
 
 static struct addr_block match_block(const struct policy *policy, const struct pattern *pattern)
 {
-	const char *key = policy->names + pattern->key;
+	const char *key = pattern_key(policy, pattern);
 	struct addr_block block = { .base.family = (uint8_t)key[1], .bits = (uint8_t)key[2] };
 
 	memcpy(block.base.bytes, key + 3, sizeof(block.base.bytes));
@@ -43,7 +43,7 @@ bool match_host(const struct policy *policy, const struct pattern *pattern,
 	const char *host = target->dst->host;
 
 	return match_name(host, strnlen(host, POLICY_HOST_MAX), pattern,
-			  policy->names + pattern->key);
+			  pattern_key(policy, pattern));
 }
 
 bool match_covers(const struct pattern *pattern, uint16_t port, enum policy_protocol carries)
@@ -75,7 +75,7 @@ static bool match_blocks_meet(const struct policy *policy, const struct pattern 
 bool match_meets(const struct policy *policy, const struct pattern *left,
 		 const struct pattern *right)
 {
-	const char *a = policy->names + left->key, *b = policy->names + right->key;
+	const char *a = pattern_key(policy, left), *b = pattern_key(policy, right);
 	bool is_apex;
 
 	if (left->kind == PATTERN_ANY || right->kind == PATTERN_ANY)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/host_impl.h"
+#include "policies/index_impl.h"
 #include "policies/special_impl.h"
 
 /* A destination cut at its punctuation. Offsets are into the whole text, for the columns. */
@@ -113,7 +114,7 @@ static void pattern_set_block(struct policy *policy, const struct addr *addr, ui
 {
 	char key[PATTERN_BLOCK_KEY];
 
-	rules_block_key(addr, bits, key);
+	index_block_key(addr, bits, key);
 	ret->kind = PATTERN_BLOCK;
 	ret->key = rules_add_name(policy, key, sizeof(key));
 	ret->key_len = PATTERN_BLOCK_KEY;
@@ -134,7 +135,7 @@ static int pattern_bad_block(const char *text, size_t len, size_t at, struct fla
 					addr.family == AF_INET ? 32 : 128, &bits) < 0)
 		return flaw_set(flaw, at + slash, "a length from 0 to 32 (IPv4) or 128 (IPv6)",
 				"not a prefix length");
-	rules_block_key(&addr, (uint8_t)bits, key);
+	index_block_key(&addr, (uint8_t)bits, key);
 	memcpy(addr.bytes, key + 3, sizeof(addr.bytes));
 	(void)snprintf(instead, sizeof(instead), "%s/%u", addr_text(&addr, shown),
 		       (unsigned int)bits);
@@ -254,6 +255,13 @@ static int pattern_take_ports(struct policy *policy, const char *text,
 	ret->ports = ret->protocol == POLICY_HTTPS ? POLICY_PORTS_HTTPS : POLICY_PORTS_HTTP;
 	ret->port_count = ret->protocol == POLICY_HTTPS || ret->protocol == POLICY_HTTP ? 1 : 2;
 	return 0;
+}
+
+const char *pattern_key(const struct policy *policy, const struct pattern *pattern)
+{
+	if (pattern->key_source == 0)
+		return policy->names + pattern->key;
+	return policy->sources[pattern->key_source - 1].text + pattern->key;
 }
 
 int pattern_parse(struct policy *policy, const char *text, size_t len, bool may_be_broad,

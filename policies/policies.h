@@ -1,6 +1,5 @@
 /* policies: text → rules, facts → verdict. Pure: no sockets, no loop, no clock of its own. The
- * language is sallyport-policy(5); the words (verdict, answer, destination) are those of
- * docs/ARCHITECTURE.md. */
+ * language is sallyport-policy(5); the words are those of docs/ARCHITECTURE.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +15,7 @@ struct policy;
 #define POLICY_TEXT_MAX  512
 #define POLICY_MAX_BYTES (256U << 20) /* of one file */
 
-/* Zero is the safe end of each. The order of enum policy_action is its strength: deny > ask >
- * allow. */
+/* Zero is the safe end of each. The order of actions is their strength: deny > ask > allow. */
 enum policy_action { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
 enum policy_protocol { POLICY_NO_PROTOCOL, POLICY_HTTP, POLICY_HTTPS, POLICY_TCP, POLICY_UDP };
 /* Who wrote a file. Only denials, questions and `hide` of a project's file count, until its digest
@@ -47,10 +45,9 @@ struct policy_destination {
 	uint16_t port;
 };
 
-/* What is known of a request before the decision. @dst.protocol is the protocol of the approval
- * key: what the port implies (80 http, 443 https, else tcp), so that all ways in share one
- * question. @carries is the narrowest promise the request can keep (an absolute-form request on
- * port 8000 carries http though its key is tcp). */
+/* What is known of a request before the decision. @dst.protocol: what the port implies (80 http,
+ * 443 https, else tcp), so that all ways in share one question. @carries: the narrowest promise the
+ * request can keep (absolute-form on port 8000: http, though its key is tcp). */
 struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
@@ -59,21 +56,26 @@ struct policy_facts {
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
 };
 
+/* How far an allow goes, over all requests with the same @account; zero: no limit. */
+struct policy_limits {
+	uint64_t account, upload, download;       /* bytes */
+	uint32_t connections, rate_count, rate_s; /* requests; @rate_count in @rate_s seconds */
+	int64_t until_s;                          /* since 1970: what is open then is cut */
+};
 struct policy_verdict {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise; /* what the bytes are held to when allowed */
-	bool may_private; /* a rule names the address or says private, or @dst is a literal a person
-			     allowed */
+	bool may_private; /* a rule names the address or says it, or a person allowed a literal */
 	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
 	char by[64];     /* who answered and how ("ana on tty"), or "" */
 	uint32_t number; /* of the rule, for policy_rule_look(); 0: none. Not sent over links. */
+	struct policy_limits limits; /* of an allow, or of what may be allowed by an answer */
 };
 
-/* Canonical form of @host (N01–N11 of the bypass catalogue): -EBADMSG with words for anything that
- * cannot be a host. Takes names, IPv4 in every inet_aton spelling, IPv6 with or without brackets.
- * Port 0 is refused. */
+/* Canonical form of @host: a name, IPv4 in every inet_aton spelling, IPv6 with or without brackets.
+ * -EBADMSG with words for anything that cannot be a host, and for port 0. */
 int policy_destination_set(struct policy_destination *ret, const char *host, size_t host_len,
 			   uint16_t port, struct err *why);
 /* "https://a.test:443"; IPv6 in brackets. Returns @out. */
@@ -112,10 +114,9 @@ int policy_load_text_layer(struct policy *policy, const char *name, const char *
 /* After all files. -EINVAL: see policy_errors(); the policy must not be used. */
 int policy_finish(struct policy *policy);
 /* Compiler form, one problem after another (file:line:column, the line, a caret, what to write
- * instead). Borrowed. */
+ * instead); notes: what is not wrong but must be known. Borrowed. */
 const char *policy_errors(const struct policy *policy);
 size_t policy_error_count(const struct policy *policy);
-/* In the same form: what is not wrong but must be known. Borrowed. */
 const char *policy_notes(const struct policy *policy);
 
 /* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
@@ -139,8 +140,7 @@ void policy_decide(const struct policy *policy, const struct policy_facts *facts
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, const struct addr *resolved,
 			   struct policy_verdict *ret);
-/* Is it the loopback of whoever dials it (127/8, ::1, localhost, *.localhost)? The proxy then dials
- * inside the sandbox, unless a rule names it. */
+/* Is it the loopback of whoever dials it (127/8, ::1, *.localhost)? Then that of the sandbox. */
 bool policy_destination_is_loopback(const struct policy_destination *dst);
 
 /* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):

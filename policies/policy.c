@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "policies/policy_impl.h"
+#include "policies/index_impl.h"
 #include "policies/policies_tools.h"
 
 struct policy *policy_new(void)
@@ -14,7 +14,7 @@ struct policy *policy_new(void)
 	};
 	struct policy *policy = mem_new(sizeof(*policy));
 
-	policy->any_head = RULE_NONE;
+	policy->index.any_head = RULE_NONE;
 	(void)rules_add_name(policy, "", 0);
 	policy->ports =
 		rules_reserve(NULL, &policy->port_room, ARRAY_SIZE(first), sizeof(first[0]));
@@ -33,6 +33,7 @@ void policy_free(struct policy *policy)
 	}
 	free(policy->sources);
 	free(policy->rules);
+	free(policy->wides);
 	free(policy->exceptions);
 	free(policy->ports);
 	free(policy->names);
@@ -67,6 +68,7 @@ int policy_finish(struct policy *policy)
 	/* On rules that could not all be read, expectations would fail for the wrong reason. */
 	if (policy->problems.count > 0)
 		return -EINVAL;
+	index_build(policy);
 	for (size_t i = 0; i < policy->expect_count; i++)
 		policy_check_expectation(policy, &policy->expects[i]);
 	layers_note(policy);

@@ -53,12 +53,26 @@ struct problems {
 	size_t count;
 };
 
+/* What index_build() finds out, beside the slots. */
+struct index {
+	uint32_t slot_count;
+	uint32_t rule_count; /* when it was built */
+	uint32_t rule_mask;  /* the bits of a slot that are the number of a rule */
+	uint32_t any_head;   /* chain of the rules for `*` */
+	/* Bit by bit: which lengths of a prefix occur, and of a name that is meant itself, or by
+	 * what is below it. */
+	uint64_t v4_lengths, v6_lengths[3];
+	uint64_t exact_lengths[4], below_lengths[4];
+};
+
 struct policy {
 	struct source *sources;
 	size_t source_count, source_room;
 	size_t total_bytes;
-	struct rule *rules;
+	struct packed_rule *rules; /* by rules_get() alone */
 	size_t rule_count, rule_room;
+	struct rule *wides;
+	size_t wide_count, wide_room;
 	struct pattern *exceptions;
 	size_t exception_count, exception_room;
 	struct pattern_port *ports;
@@ -68,11 +82,8 @@ struct policy {
 	struct expectation *expects;
 	size_t expect_count, expect_room;
 
-	uint32_t *slots; /* index: head of a chain of rules, or RULE_NONE; a power of two, open
-			    addressing */
-	size_t slot_count, slot_used;
-	uint32_t any_head;                  /* chain of the rules for `*` */
-	uint64_t v4_lengths, v6_lengths[3]; /* which prefix lengths occur */
+	uint32_t *slots;
+	struct index index;
 	bool has_address_exceptions;
 
 	struct clause *clauses;
@@ -93,15 +104,15 @@ struct policy {
 void *rules_reserve(void *array, size_t *room, size_t count, size_t size);
 /* Adds to policy->names, terminated; returns the offset. */
 uint32_t rules_add_name(struct policy *policy, const char *bytes, size_t len);
-/* Copies @rule to the end and indexes it. */
+/* Copies @rule to the end; index_build() makes it count. */
 void rules_add(struct policy *policy, const struct rule *rule);
-/* The chain of rules whose key is @key; RULE_NONE: there is none. */
-uint32_t rules_find(const struct policy *policy, const char *key, size_t len);
-/* The chain of rules for exactly this block; @addr is masked here. */
-uint32_t rules_find_block(const struct policy *policy, const struct addr *addr, uint8_t bits);
-bool rules_has_length(const struct policy *policy, uint8_t family, uint8_t bits);
-/* The key of @block as it stands in policy->names. */
-void rules_block_key(const struct addr *addr, uint8_t bits, char ret[PATTERN_BLOCK_KEY]);
+/* Rule @index, from 0, as it was added; its key may stand elsewhere. */
+void rules_get(const struct policy *policy, uint32_t index, struct rule *ret);
+/* The same but for its line: for whoever only compares. */
+void rules_get_bare(const struct policy *policy, uint32_t index, struct rule *ret);
+uint32_t rules_next(const struct policy *policy, uint32_t index);
+/* The key of a rule or an exception. */
+const char *pattern_key(const struct policy *policy, const struct pattern *pattern);
 
 /* Where in a file something is wrong. @text may be NULL: no line to show. */
 struct spot {

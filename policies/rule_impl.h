@@ -1,4 +1,5 @@
-/* rule: one rule as plain data: offsets into the arrays of struct policy. */
+/* rule: one rule as plain data: offsets into the arrays of struct policy. To add to struct rule: a
+ * field that is zero in an ordinary line costs nothing, rules.c packs the others wide. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,17 +18,18 @@ enum pattern_kind {
 	PATTERN_BLOCK, /* an address or CIDR */
 };
 
-/* @key: in policy->names, unterminated. A name, or for a block PATTERN_BLOCK_KEY bytes: NUL,
+/* @key: unterminated, see pattern_key(). A name, or for a block PATTERN_BLOCK_KEY bytes: NUL,
  * family, bits, 16 bytes of address. A name has no NUL, so both live in one index. */
 #define PATTERN_BLOCK_KEY 19
 struct pattern {
-	uint32_t key;
+	uint32_t key;   /* in policy->names, or in the text of source @key_source - 1 */
 	uint32_t ports; /* first of @port_count in policy->ports */
 	uint16_t port_count;
 	uint8_t key_len;
 	uint8_t kind;
-	uint8_t protocol; /* enum policy_protocol; NO_PROTOCOL: none was written */
-	bool has_ports;   /* written, not the default */
+	uint8_t protocol;    /* enum policy_protocol; NO_PROTOCOL: none was written */
+	bool has_ports;      /* written, not the default */
+	uint16_t key_source; /* 0: policy->names */
 };
 
 struct pattern_port {
@@ -78,9 +80,9 @@ struct clause {
 	char unit; /* of a rate */
 };
 
+/* As the parser makes it and all code reads it. Kept packed: rules_add(), rules_get(). */
 struct rule {
 	struct pattern pattern;
-	uint32_t next;       /* the next rule with the same key, or RULE_NONE */
 	uint32_t exceptions; /* first of @exception_count in policy->exceptions */
 	uint16_t exception_count;
 	uint8_t action;
@@ -95,3 +97,22 @@ struct rule {
 	uint32_t because;        /* in policy->names, terminated; 0: none */
 	uint32_t by, by_len;     /* who answered: in the text of the source */
 };
+
+/* As it is kept. Most rules are one canonical host and nothing else: then the key is the line's own
+ * bytes, and all else follows from it and from @bits. Any other rule is @bits with RULE_WIDE, and
+ * @place is its struct rule in policy->wides. */
+struct packed_rule {
+	uint32_t key;   /* in the text of its source */
+	uint32_t next;  /* the next rule with the same key, or RULE_NONE */
+	uint32_t place; /* the number of the line, or in policy->wides */
+	uint32_t bits;  /* from the lowest: length of the key, source, and what follows */
+};
+#define RULE_SOURCE_AT   8
+#define RULE_KIND_AT     16
+#define RULE_ACTION_AT   19
+#define RULE_PROTOCOL_AT 22
+#define RULE_PORTS_AT    25
+#define RULE_PRIVATE     (1U << 27)
+#define RULE_BROAD       (1U << 28)
+#define RULE_HAS_PORTS   (1U << 29)
+#define RULE_WIDE        (1U << 31)

@@ -3,7 +3,16 @@
 #include "base/mem.h"
 #include "policies/policy_impl.h"
 
-#define RULES_SLOTS_MIN 64U
+/* The ports that need no list of their own. */
+static const struct {
+	uint32_t ports;
+	uint16_t count;
+} rules_ports[] = {
+	{ POLICY_PORTS_HTTP, 2 }, /* 80 and 443 */
+	{ POLICY_PORTS_HTTP, 1 },
+	{ POLICY_PORTS_HTTPS, 1 },
+	{ POLICY_PORTS_ALL, 1 },
+};
 
 void *rules_reserve(void *array, size_t *room, size_t count, size_t size)
 {
@@ -28,111 +37,144 @@ uint32_t rules_add_name(struct policy *policy, const char *bytes, size_t len)
 	return (uint32_t)at;
 }
 
-/* FNV-1a. The keys come from policy files, which are trusted; whoever asks can only look up. */
-static uint32_t rules_hash(const char *key, size_t len)
+static bool rules_is_blank(char c)
 {
-	uint32_t hash = 2166136261U;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)key[i]) * 16777619U;
-	return hash ^ hash >> 15;
+	return c == ' ' || c == '\t';
 }
 
-/* The slot that has @key, or the free one where it belongs. There is always a free one. */
-static size_t rules_slot(const struct policy *policy, const char *key, size_t len)
+/* The line around @at, without the blanks at its ends. */
+static void rules_place(const struct source *source, uint32_t at, struct rule *ret)
 {
-	size_t mask = policy->slot_count - 1;
-	size_t slot = rules_hash(key, len) & mask;
+	uint32_t first = at, last;
 
-	for (; policy->slots[slot] != RULE_NONE; slot = (slot + 1) & mask) {
-		const struct pattern *pattern = &policy->rules[policy->slots[slot]].pattern;
+	while (first > 0 && source->text[first - 1] != '\n')
+		first--;
+	while (first < at && rules_is_blank(source->text[first]))
+		first++;
+	const char *end = memchr(source->text + at, '\n', source->len - at);
 
-		if (pattern->key_len == len && memcmp(policy->names + pattern->key, key, len) == 0)
-			break;
+	last = end ? (uint32_t)(end - source->text) : (uint32_t)source->len;
+	while (last > at && rules_is_blank(source->text[last - 1]))
+		last--;
+	ret->line = first;
+	ret->line_len = last - first;
+}
+
+static void rules_unpack(const struct packed_rule *packed, struct rule *ret)
+{
+	uint32_t bits = packed->bits, ports = bits >> RULE_PORTS_AT & 3;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->source = bits >> RULE_SOURCE_AT & 255;
+	ret->number = packed->place;
+	ret->action = bits >> RULE_ACTION_AT & 7;
+	ret->is_private = bits & RULE_PRIVATE;
+	ret->is_broad = bits & RULE_BROAD;
+	ret->pattern.key = packed->key;
+	ret->pattern.key_source = (uint16_t)(ret->source + 1);
+	ret->pattern.key_len = bits & 255;
+	ret->pattern.kind = bits >> RULE_KIND_AT & 7;
+	ret->pattern.protocol = bits >> RULE_PROTOCOL_AT & 7;
+	ret->pattern.ports = rules_ports[ports].ports;
+	ret->pattern.port_count = rules_ports[ports].count;
+	ret->pattern.has_ports = bits & RULE_HAS_PORTS;
+}
+
+/* Where the key stands in the rule's own line, or RULE_NONE. Any place will do. */
+static uint32_t rules_key_in_line(const struct policy *policy, const struct rule *rule)
+{
+	const struct pattern *pattern = &rule->pattern;
+	const char *text = policy->sources[rule->source].text;
+
+	if (pattern->key_len == 0)
+		return rule->line;
+	const char *found = memmem(text + rule->line, rule->line_len, pattern_key(policy, pattern),
+				   pattern->key_len);
+
+	return found ? (uint32_t)(found - text) : RULE_NONE;
+}
+
+static uint32_t rules_bits(const struct rule *rule)
+{
+	const struct pattern *pattern = &rule->pattern;
+	uint32_t ports = 0;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(rules_ports); i++) {
+		if (rules_ports[i].ports == pattern->ports &&
+		    rules_ports[i].count == pattern->port_count)
+			ports = i;
 	}
-	return slot;
+	return pattern->key_len | (rule->source & 255) << RULE_SOURCE_AT |
+	       (uint32_t)pattern->kind << RULE_KIND_AT | (uint32_t)rule->action << RULE_ACTION_AT |
+	       (uint32_t)pattern->protocol << RULE_PROTOCOL_AT | ports << RULE_PORTS_AT |
+	       (rule->is_private ? RULE_PRIVATE : 0) | (rule->is_broad ? RULE_BROAD : 0) |
+	       (pattern->has_ports ? RULE_HAS_PORTS : 0);
 }
 
-static void rules_grow_index(struct policy *policy)
+/* Packs @rule narrowly if it comes back from that as it was. Whatever struct rule gets in time,
+ * nothing of it is lost. */
+static bool rules_pack(const struct policy *policy, const struct rule *rule,
+		       struct packed_rule *ret)
 {
-	auto_free uint32_t *old = policy->slots;
-	size_t old_count = policy->slot_count;
+	struct rule back;
+	uint32_t key = rules_key_in_line(policy, rule);
 
-	policy->slot_count = old_count ? old_count * 2 : RULES_SLOTS_MIN;
-	policy->slots = mem_new_array(policy->slot_count, sizeof(*policy->slots));
-	memset(policy->slots, 0xff, policy->slot_count * sizeof(*policy->slots));
-	for (size_t i = 0; i < old_count; i++) {
-		if (old[i] == RULE_NONE)
-			continue;
-		const struct pattern *pattern = &policy->rules[old[i]].pattern;
-
-		policy->slots[rules_slot(policy, policy->names + pattern->key, pattern->key_len)] =
-			old[i];
-	}
+	if (key == RULE_NONE)
+		return false;
+	*ret = (struct packed_rule){ key, RULE_NONE, rule->number, rules_bits(rule) };
+	rules_unpack(ret, &back);
+	rules_place(&policy->sources[back.source], key, &back);
+	back.pattern.key = rule->pattern.key;
+	back.pattern.key_source = rule->pattern.key_source;
+	return memcmp(&back, rule, sizeof(back)) == 0;
 }
 
-static void rules_note_length(struct policy *policy, const struct pattern *pattern)
+/* The last name that was added is no longer needed. */
+static void rules_drop_name(struct policy *policy, const struct pattern *pattern)
 {
-	const unsigned char *key = (const unsigned char *)policy->names + pattern->key;
-
-	if (key[1] == AF_INET)
-		policy->v4_lengths |= 1ULL << key[2];
-	else
-		policy->v6_lengths[key[2] / 64] |= 1ULL << (key[2] % 64);
+	if (pattern->key_source == 0 && pattern->key > 0 &&
+	    pattern->key + pattern->key_len + 1U == policy->names_len)
+		policy->names_len = pattern->key;
 }
 
 void rules_add(struct policy *policy, const struct rule *rule)
 {
-	uint32_t index = (uint32_t)policy->rule_count;
-	uint32_t *head = &policy->any_head;
+	struct packed_rule packed;
 
 	policy->rules = rules_reserve(policy->rules, &policy->rule_room, policy->rule_count + 1,
 				      sizeof(*policy->rules));
-	policy->rules[index] = *rule;
-	policy->rule_count++;
-	if (rule->pattern.kind == PATTERN_BLOCK)
-		rules_note_length(policy, &rule->pattern);
-	if (rule->pattern.kind != PATTERN_ANY) {
-		if (policy->slot_used * 2 >= policy->slot_count)
-			rules_grow_index(policy);
-		head = &policy->slots[rules_slot(policy, policy->names + rule->pattern.key,
-						 rule->pattern.key_len)];
-		if (*head == RULE_NONE)
-			policy->slot_used++;
+	if (rules_pack(policy, rule, &packed)) {
+		rules_drop_name(policy, &rule->pattern);
+	} else {
+		policy->wides = rules_reserve(policy->wides, &policy->wide_room,
+					      policy->wide_count + 1, sizeof(*policy->wides));
+		packed = (struct packed_rule){ 0, RULE_NONE, (uint32_t)policy->wide_count,
+					       RULE_WIDE };
+		policy->wides[policy->wide_count++] = *rule;
 	}
-	policy->rules[index].next = *head;
-	*head = index;
+	policy->rules[policy->rule_count++] = packed;
 }
 
-uint32_t rules_find(const struct policy *policy, const char *key, size_t len)
+void rules_get_bare(const struct policy *policy, uint32_t index, struct rule *ret)
 {
-	return policy->slot_count ? policy->slots[rules_slot(policy, key, len)] : RULE_NONE;
+	const struct packed_rule *packed = &policy->rules[index];
+
+	if (packed->bits & RULE_WIDE)
+		*ret = policy->wides[packed->place];
+	else
+		rules_unpack(packed, ret);
 }
 
-void rules_block_key(const struct addr *addr, uint8_t bits, char ret[PATTERN_BLOCK_KEY])
+void rules_get(const struct policy *policy, uint32_t index, struct rule *ret)
 {
-	ret[0] = '\0';
-	ret[1] = (char)addr->family;
-	ret[2] = (char)bits;
-	memcpy(ret + 3, addr->bytes, sizeof(addr->bytes));
-	for (size_t i = bits / 8; i < sizeof(addr->bytes); i++) {
-		unsigned int kept = i == bits / 8 ? bits % 8 : 0;
+	const struct packed_rule *packed = &policy->rules[index];
 
-		ret[3 + i] = (char)((unsigned char)ret[3 + i] & (0xff00U >> kept));
-	}
+	rules_get_bare(policy, index, ret);
+	if (!(packed->bits & RULE_WIDE))
+		rules_place(&policy->sources[ret->source], packed->key, ret);
 }
 
-bool rules_has_length(const struct policy *policy, uint8_t family, uint8_t bits)
+uint32_t rules_next(const struct policy *policy, uint32_t index)
 {
-	if (family == AF_INET)
-		return policy->v4_lengths >> bits & 1;
-	return policy->v6_lengths[bits / 64] >> (bits % 64) & 1;
-}
-
-uint32_t rules_find_block(const struct policy *policy, const struct addr *addr, uint8_t bits)
-{
-	char key[PATTERN_BLOCK_KEY];
-
-	rules_block_key(addr, bits, key);
-	return rules_find(policy, key, sizeof(key));
+	return policy->rules[index].next;
 }

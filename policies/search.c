@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/clauses_impl.h"
+#include "policies/index_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
 
@@ -61,12 +62,12 @@ static bool search_names_address(const struct search *search, const struct rule 
 }
 
 /* How much an allow gives: the audit shows the rule that gave the most. */
-static int search_weight(const struct search *search, const struct rule *rule)
+static uint8_t search_weight(const struct search *search, const struct rule *rule)
 {
 	if (!search_loosens(rule))
 		return 0;
-	return (rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
-	       (rule->is_private || search_names_address(search, rule) ? 1 : 0);
+	return (uint8_t)((rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
+			 (rule->is_private || search_names_address(search, rule) ? 1 : 0));
 }
 
 static bool search_has_end(const struct rule *rule)
@@ -74,23 +75,20 @@ static bool search_has_end(const struct rule *rule)
 	return rule->clause_kinds & (BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL));
 }
 
-static void search_note(struct search *search, const struct rule *rule)
+static void search_note(struct search *search, const struct rule *rule, uint32_t number)
 {
-	const struct rule **best = &search->best[rule->action];
-	int weight = search_weight(search, rule);
+	uint32_t *best = &search->best[rule->action];
+	uint8_t weight = search_weight(search, rule), *best_weight = &search->weights[rule->action];
 
 	/* Private is granted by the hour, and the worker looks at addresses later. */
 	if (!search->is_time_old || !search_has_end(rule))
 		search->is_private[rule->action] |=
 			rule->is_private || search_names_address(search, rule);
 	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
-	if (*best) {
-		int best_weight = search_weight(search, *best);
-
-		if (weight < best_weight || (weight == best_weight && *best < rule))
-			return;
-	}
-	*best = rule;
+	if (*best && (weight < *best_weight || (weight == *best_weight && *best < number)))
+		return;
+	*best = number;
+	*best_weight = weight;
 }
 
 static bool search_is_over(const struct search *search, const struct rule *rule)
@@ -142,47 +140,48 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 	return search_is_enforced(rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
-static void search_consider(struct search *search, const struct rule *rule)
+static void search_consider(struct search *search, const struct rule *rule, uint32_t number)
 {
-	const struct rule **not_enforced = &search->not_enforced[rule->action];
+	uint32_t *not_enforced = &search->not_enforced[rule->action];
 	enum policy_match match = search_judge(search, rule);
 
 	if (match == POLICY_MATCHES)
-		search_note(search, rule);
-	else if (match == POLICY_MATCH_NOT_ENFORCED && (!*not_enforced || rule < *not_enforced))
-		*not_enforced = rule;
+		search_note(search, rule, number);
+	else if (match == POLICY_MATCH_NOT_ENFORCED && (!*not_enforced || number < *not_enforced))
+		*not_enforced = number;
 }
 
 static void search_chain(struct search *search, uint32_t head)
 {
-	for (uint32_t i = head; i != RULE_NONE; i = search->policy->rules[i].next)
-		search_consider(search, &search->policy->rules[i]);
+	for (uint32_t i = head; i != RULE_NONE; i = rules_next(search->policy, i)) {
+		struct rule rule;
+
+		rules_get_bare(search->policy, i, &rule);
+		search_consider(search, &rule, i + 1);
+	}
 }
 
 void search_any(struct search *search)
 {
-	search_chain(search, search->policy->any_head);
+	search_chain(search, search->policy->index.any_head);
 }
 
-/* One look-up per label: a.b.test, b.test, test. */
 void search_name(struct search *search)
 {
 	const struct policy *policy = search->policy;
 	const char *host = search->target.dst->host;
-	const char *at = host;
+	struct index_hit hits[INDEX_HITS_MAX];
+	size_t count = index_find_names(policy, host, strnlen(host, POLICY_HOST_MAX), hits);
 
-	while (at) {
-		uint32_t i = rules_find(policy, at, strlen(at));
+	for (size_t j = 0; j < count; j++) {
+		for (uint32_t i = hits[j].head; i != RULE_NONE; i = rules_next(policy, i)) {
+			struct rule rule;
 
-		for (; i != RULE_NONE; i = policy->rules[i].next) {
-			enum pattern_kind kind = policy->rules[i].pattern.kind;
-
-			if (kind == PATTERN_TREE || (kind == PATTERN_EXACT) == (at == host))
-				search_consider(search, &policy->rules[i]);
+			rules_get_bare(policy, i, &rule);
+			if (rule.pattern.kind == PATTERN_TREE ||
+			    (rule.pattern.kind == PATTERN_EXACT) == (hits[j].at == 0))
+				search_consider(search, &rule, i + 1);
 		}
-		at = strchr(at, '.');
-		if (at)
-			at++;
 	}
 }
 
@@ -191,8 +190,8 @@ static void search_blocks(struct search *search, const struct addr *addr)
 	unsigned int widest = addr->family == AF_INET ? 32 : 128;
 
 	for (unsigned int bits = 0; bits <= widest; bits++) {
-		if (rules_has_length(search->policy, addr->family, (uint8_t)bits))
-			search_chain(search, rules_find_block(search->policy, addr, (uint8_t)bits));
+		if (index_has_length(search->policy, addr->family, (uint8_t)bits))
+			search_chain(search, index_find_block(search->policy, addr, (uint8_t)bits));
 	}
 }
 

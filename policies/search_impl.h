@@ -18,11 +18,12 @@ struct search {
 	bool is_time_old;        /* @now is of the start: what has an end may be over by now */
 	/* What was found, by enum rule_action. The rule shown is the one that says most, then the
 	 * first. */
-	const struct rule *best[SEARCH_ACTIONS];
+	uint32_t best[SEARCH_ACTIONS];   /* number of the rule, from 1; 0: none */
+	uint8_t weights[SEARCH_ACTIONS]; /* of the best */
 	bool is_private[SEARCH_ACTIONS]; /* a rule says `private` or names the address */
 	bool is_tcp[SEARCH_ACTIONS];     /* a rule says tcp:// */
 	/* The first that would have matched, had this version enforced all its clauses. */
-	const struct rule *not_enforced[SEARCH_ACTIONS];
+	uint32_t not_enforced[SEARCH_ACTIONS];
 };
 
 /* What @rule says of the request; its host is known to match. */

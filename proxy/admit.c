@@ -153,6 +153,8 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
 	struct session *session = arg;
 
+	if (verdict->action == POLICY_ALLOW)
+		session->request->ticket = session->ticket;
 	session->ticket = NULL;
 	request_keep_verdict(session->request, verdict);
 	if (verdict->action != POLICY_ALLOW) {
@@ -180,6 +182,30 @@ void admit_submit(struct session *session)
 	leg_want_read(&session->client, false);
 	session->ticket = gateway_submit(session->proxy->client, &session->request->facts,
 					 on_verdict, session);
+}
+
+/* The record first, while the request still has the verdict it was allowed by: what it moved was
+ * under that. */
+void admit_on_cut(const struct policy_verdict *verdict, void *arg)
+{
+	struct session *session = arg;
+	struct request *request = session->request;
+	bool is_dialling = session->state == SESSION_DIALLING;
+	bool can_say =
+		is_dialling || (session->state == SESSION_EXCHANGE && !session->exchange->has_head);
+	struct refusal refusal = { .reason = verdict->reason, .verdict = verdict };
+
+	dial_withdraw(take(session->dial));
+	request_report(request, session->proxy->client, verdict->reason, is_dialling, NULL,
+		       now_ms(session));
+	request_keep_verdict(request, verdict);
+	if (can_say) {
+		admit_refuse(session, verdict->reason, NULL);
+		return;
+	}
+	refusal.dst = &request->facts.dst;
+	record(session, &refusal, false);
+	session_abort(session, verdict->reason);
 }
 
 /* A held client is not read from: what it sends waits in the kernel. It is looked at when its

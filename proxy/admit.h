@@ -21,6 +21,10 @@ void admit_refuse(struct session *session, enum policy_reason reason, const char
 /* As admit_refuse() without telling the client. */
 void admit_record(struct session *session, enum policy_reason reason, const char *cause);
 
+/* gateway_cut_fn of every session: what it was allowed it is denied now. A client that has got no
+ * answer yet is told so; any other is reset. */
+void admit_on_cut(const struct policy_verdict *verdict, void *arg);
+
 /* DECIDING, DIALLING: something happened on the held client's leg, or it is time to look. */
 void admit_on_client(struct session *session);
 void admit_on_deadline(struct session *session);

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "proxy/admit.h"
 #include "proxy/dial.h"
 #include "proxy/pool.h"
 #include "proxy/resolve.h"
@@ -22,6 +23,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy = mem_new(sizeof(*proxy));
 	proxy->loop = loop;
 	proxy->client = client;
+	gateway_client_on_cut(client, admit_on_cut);
 	proxy->config = config;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);

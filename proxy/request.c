@@ -19,6 +19,7 @@ void request_free(struct request *request)
 {
 	if (!request)
 		return;
+	gateway_withdraw(request->ticket);
 	free(request->texts);
 	free(request);
 }
@@ -75,6 +76,7 @@ void request_report(struct request *request, struct gateway_client *client,
 	if (request->is_reported)
 		return;
 	request->is_reported = true;
+	report.ticket = take(request->ticket);
 	request_get_verdict(request, &report.verdict);
 	if (is_refused) {
 		report.verdict.action = POLICY_DENY;

@@ -8,6 +8,7 @@
 #include "policies/policies.h"
 
 struct gateway_client;
+struct gateway_ticket;
 
 /* A request lives as long as a tunnel does, so the verdict is kept packed: its texts back to back.
  */
@@ -17,6 +18,7 @@ struct request {
 	int64_t started_ms;
 	uint64_t bytes_up, bytes_down; /* on the upstream leg */
 	char *texts;                   /* rule, because, by: three strings, or NULL */
+	struct gateway_ticket *ticket; /* it was allowed under this; goes with the report */
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise;

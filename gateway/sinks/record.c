@@ -14,8 +14,15 @@
 #define RECORD_NAME_MAX    128
 
 static const char *const event_names[SINK_EVENT_COUNT] = {
-	[SINK_START] = "start",   [SINK_EXEC_START] = "exec_start", [SINK_DECISION] = "decision",
-	[SINK_CLOSED] = "closed", [SINK_EXEC_END] = "exec_end",     [SINK_END] = "end",
+	[SINK_START] = "start",
+	[SINK_EXEC_START] = "exec_start",
+	[SINK_DECISION] = "decision",
+	[SINK_CLOSED] = "closed",
+	[SINK_EXEC_END] = "exec_end",
+	[SINK_END] = "end",
+	[SINK_REVOKED] = "revoked",
+	[SINK_POLICY_RELOADED] = "policy_reloaded",
+	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
 };
 
 /* At most @max bytes of @text, whole characters where it is UTF-8; where it is not, every odd byte
@@ -92,6 +99,8 @@ static void record_outcome(json_t *object, const struct sink_record *record)
 		record_text(object, "rule", verdict->rule, RECORD_TEXT_MAX);
 		record_text(object, "because", verdict->because, RECORD_TEXT_MAX);
 	}
+	record_text(object, "files", record->files, RECORD_TEXT_MAX);
+	record_text(object, "digest", record->digest, RECORD_NAME_MAX);
 	record_text(object, "cause", record->cause, RECORD_TEXT_MAX);
 }
 

@@ -16,6 +16,9 @@ enum sink_event {
 	SINK_EXEC_START,
 	SINK_DECISION,
 	SINK_CLOSED,
+	SINK_REVOKED, /* a remembered answer holds no more; its text is the cause */
+	SINK_POLICY_RELOADED,
+	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,
 	SINK_END,
 	SINK_EVENT_COUNT
@@ -33,6 +36,7 @@ struct sink_record {
 	const struct policy_verdict *verdict; /* decision, closed */
 	enum policy_reason reason;            /* the verdict's; closed: how it ended */
 	struct addr resolved;
+	const char *files, *digest; /* policy_*: which changed, and of the whole policy */
 	const char *cause;
 	uint64_t bytes_up, bytes_down;
 	uint64_t duration_ms; /* decision: how long it waited; closed: how long it was open */

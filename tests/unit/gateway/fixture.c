@@ -176,6 +176,8 @@ void fixture_on_verdict(const struct policy_verdict *verdict, void *arg)
 	struct fixture_request *request = arg;
 
 	ck_assert_ptr_nonnull(request->ticket); /* never inside gateway_submit() */
+	if (verdict->action == POLICY_ALLOW)
+		request->pass = request->ticket;
 	request->ticket = NULL;
 	request->told++;
 	request->verdict = *verdict;

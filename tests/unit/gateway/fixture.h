@@ -34,7 +34,8 @@ struct fixture_approver {
 
 /* One request and what came of it. */
 struct fixture_request {
-	struct gateway_ticket *ticket;
+	struct gateway_ticket *ticket; /* until there is a verdict */
+	struct gateway_ticket *pass;   /* the same, allowed */
 	unsigned int told;
 	struct policy_verdict verdict;
 	void (*also)(struct fixture_request *self);
@@ -88,3 +89,8 @@ Suite *suite_audit(void);
 Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
 Suite *suite_small(void);
+Suite *suite_accounts(void);
+Suite *suite_reload(void);
+Suite *suite_widths(void);
+Suite *suite_ledger(void);
+Suite *suite_floods(void);

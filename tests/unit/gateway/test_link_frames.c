@@ -140,22 +140,36 @@ static void bad_report_action(struct frame *frame)
 {
 	struct gateway_report report = { .verdict = { .action = POLICY_ASK } };
 
-	link_codec_put_report(frame, &report);
+	link_codec_put_report(frame, 0, &report);
 }
 static void bad_report_reason(struct frame *frame)
 {
 	struct gateway_report report = { .closed = (enum policy_reason)5000 };
 
-	link_codec_put_report(frame, &report);
+	link_codec_put_report(frame, 0, &report);
 }
 static void bad_report_address(struct frame *frame)
 {
 	struct gateway_report report = { .resolved = { .family = AF_INET, .bytes = { [9] = 1 } } };
 
-	link_codec_put_report(frame, &report);
+	link_codec_put_report(frame, 0, &report);
+}
+
+/* A ticket that nobody has. */
+static void bad_report_ticket(struct frame *frame)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW } };
+
+	link_codec_put_report(frame, 7, &report);
+}
+/* It is the gateway that cuts. */
+static void bad_cut(struct frame *frame)
+{
+	link_codec_put_cut(frame, 1, &(struct policy_verdict){ .reason = POLICY_DENIED_SINCE });
 }
 
 static void (*const bad_frames[])(struct frame *) = {
+	bad_report_ticket,  bad_cut,
 	bad_empty,          bad_type,
 	bad_direction,      bad_second_hello,
 	bad_tail,           bad_id_zero,
@@ -181,6 +195,28 @@ START_TEST(a_frame_that_is_none_cuts_the_link)
 	fixture_settle();
 	ck_assert_uint_eq(fixture.workers_gone, 1);
 	ck_assert_uint_eq(fixture.approver.asked, 0);
+	fd_close(stranger);
+	fixture_close();
+}
+END_TEST
+
+/* It would end what it has no verdict for. */
+START_TEST(a_report_of_what_is_undecided_cuts_the_link)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW } };
+	struct frame frame;
+
+	fixture_open(NULL);
+	serve_stranger(true);
+	put_submit(&frame, 1);
+	send_frame(&frame);
+	fixture_settle();
+	ck_assert_uint_eq(fixture.approver.asked, 1);
+	link_codec_put_report(&frame, 1, &report);
+	send_frame(&frame);
+	fixture_settle();
+	ck_assert_uint_eq(fixture.workers_gone, 1);
+	ck_assert_uint_eq(fixture.approver.retracted, 1);
 	fd_close(stranger);
 	fixture_close();
 }
@@ -259,21 +295,24 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 {
 	struct gateway_report report = { .cause = "cause" };
 	const struct policy_verdict verdict = { .action = POLICY_ALLOW, .rule = "r", .by = "b" };
-	uint32_t kind = random_next(state) % 6;
+	const struct policy_verdict over = { .reason = POLICY_DENIED_SINCE, .rule = "r" };
+	uint32_t kind = random_next(state) % 7;
 
 	if (kind == 0)
 		put_submit(frame, random_next(state) % 8);
 	else if (kind == 1)
-		link_codec_put_report(frame, &report);
+		link_codec_put_report(frame, random_next(state) % 8, &report);
 	else if (kind == 2)
 		link_codec_put_number(frame, LINK_WITHDRAW, random_next(state) % 8);
 	else if (kind == 3)
 		link_codec_put_verdict(frame, random_next(state) % 8, &verdict);
+	else if (kind == 4)
+		link_codec_put_cut(frame, random_next(state) % 8, &over);
 	else
-		frame_begin(frame, (uint16_t)(random_next(state) % 10));
-	for (uint32_t i = random_next(state) % 4; kind < 4 && i > 0 && frame->len > 0; i--)
+		frame_begin(frame, (uint16_t)(random_next(state) % 11));
+	for (uint32_t i = random_next(state) % 4; kind < 5 && i > 0 && frame->len > 0; i--)
 		frame->bytes[random_next(state) % frame->len] = (uint8_t)random_next(state);
-	for (uint32_t i = random_next(state) % 40; kind >= 4 && i > 0; i--)
+	for (uint32_t i = random_next(state) % 40; kind >= 5 && i > 0; i--)
 		frame_put_u8(frame, (uint8_t)random_next(state));
 	if (random_next(state) % 4 == 0 && frame->len > 0)
 		frame->len = random_next(state) % frame->len;
@@ -386,6 +425,7 @@ Suite *suite_link_frames(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, a_frame_that_is_none_cuts_the_link, 0,
 			    sizeof(bad_frames) / sizeof(bad_frames[0]));
+	tcase_add_test(tcase, a_report_of_what_is_undecided_cuts_the_link);
 	tcase_add_test(tcase, a_good_frame_does_not);
 	tcase_add_loop_test(tcase, no_hello_no_service, 0, 2);
 	tcase_add_test(tcase, descriptors_from_a_worker_cut_the_link);

@@ -28,7 +28,17 @@ struct gateway_ticket {
 	void *arg;
 	struct loop_timer task;
 	struct policy_verdict verdict;
+	bool is_live;
 };
+
+void rig_cut(struct rig *rig)
+{
+	struct policy_verdict verdict = { .action = POLICY_DENY, .reason = POLICY_DENIED_SINCE };
+
+	(void)snprintf(verdict.rule, sizeof(verdict.rule), "test.policy:9: deny a.test");
+	ck_assert_ptr_nonnull(rig->live);
+	rig->on_cut(&verdict, rig->live->arg);
+}
 
 static void on_answer(void *arg)
 {
@@ -36,9 +46,31 @@ static void on_answer(void *arg)
 	struct policy_verdict verdict = ticket->verdict;
 	gateway_verdict_fn done = ticket->done;
 	void *done_arg = ticket->arg;
+	struct rig *rig = ticket->rig;
 
-	free(ticket);
+	if (verdict.action == POLICY_ALLOW) {
+		ticket->is_live = true;
+		rig->live = ticket;
+		rig->live_count++;
+	} else {
+		free(ticket);
+	}
 	done(&verdict, done_arg);
+	if (rig->cuts_at_once && rig->live)
+		rig_cut(rig);
+}
+
+static void end_live(struct gateway_ticket *ticket)
+{
+	ticket->rig->live_count--;
+	if (ticket->rig->live == ticket)
+		ticket->rig->live = NULL;
+	free(ticket);
+}
+
+void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
+{
+	client->rig->on_cut = on_cut;
 }
 
 static void answer(struct gateway_ticket *ticket, enum policy_action action,
@@ -83,6 +115,7 @@ void gateway_withdraw(struct gateway_ticket *ticket)
 {
 	if (!ticket)
 		return;
+	ck_assert(!ticket->is_live); /* what was allowed is reported */
 	ticket->rig->withdrawals++;
 	if (ticket->rig->held == ticket)
 		ticket->rig->held = NULL;
@@ -96,6 +129,8 @@ void gateway_report(struct gateway_client *client, const struct gateway_report *
 
 	ck_assert_uint_lt(rig->report_count, RIG_REPORTS_MAX);
 	rig->reports[rig->report_count++] = *report;
+	if (report->ticket)
+		end_live(report->ticket);
 }
 
 void rig_answer(struct rig *rig, enum policy_action action, enum policy_reason reason)
@@ -175,6 +210,7 @@ void rig_done(struct rig *rig)
 	proxy_close(rig->proxy, RIG_EXEC);
 	rig_settle(rig);
 	ck_assert_ptr_null(rig->held);
+	ck_assert_uint_eq(rig->live_count, 0);
 	proxy_free(rig->proxy);
 	free(rig->client);
 	policy_free(rig->policy);

@@ -11,6 +11,7 @@
 #include "proxy/proxy.h"
 
 TCase *test_body(void);
+TCase *test_cut(void);
 TCase *test_exchange(void);
 TCase *test_fixed(void);
 TCase *test_held(void);
@@ -46,7 +47,11 @@ struct rig {
 	enum policy_protocol promise; /* of every allow; none: what the facts carry */
 	size_t submits, withdrawals;
 	struct gateway_ticket *held; /* the last that waits */
-	struct policy_facts asked;   /* the last */
+	struct gateway_ticket *live; /* the last that was allowed, unless reported */
+	size_t live_count;
+	gateway_cut_fn on_cut;
+	bool cuts_at_once;         /* whatever was allowed */
+	struct policy_facts asked; /* the last */
 	struct gateway_report reports[RIG_REPORTS_MAX];
 	size_t report_count;
 };
@@ -83,5 +88,7 @@ void rig_settle(struct rig *rig);
 
 /* Answers rig->held. */
 void rig_answer(struct rig *rig, enum policy_action action, enum policy_reason reason);
+/* Takes back what rig->live was allowed. */
+void rig_cut(struct rig *rig);
 /* The only report so far, or the last of @count. */
 const struct gateway_report *rig_report(struct rig *rig, size_t count);

@@ -1,0 +1,308 @@
+#include "gateway/accounts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct account {
+	struct key_node node;          /* by number */
+	uint64_t taken[ACCOUNTS_WAYS]; /* spent by what is over, and given to what is open */
+	uint64_t begun;                /* requests */
+	int64_t level, level_ms;       /* of the bucket, and when it was that full */
+	bool has_level;
+	struct lease_queue asking;  /* the first is served first */
+	struct lease_queue holding; /* given more than they say they have spent */
+};
+
+void accounts_init(struct accounts *accounts)
+{
+	keys_init(&accounts->table);
+	TAILQ_INIT(&accounts->news);
+}
+
+void accounts_done(struct accounts *accounts)
+{
+	struct key_node *node;
+
+	assert(TAILQ_EMPTY(&accounts->news));
+	while ((node = keys_pop(&accounts->table)))
+		free(container_of(node, struct account, node));
+	keys_done(&accounts->table);
+}
+
+/* NULL: there are too many. */
+static struct account *account_at(struct accounts *accounts, uint64_t number)
+{
+	struct key_node *node = keys_find(&accounts->table, number, NULL);
+	struct account *account;
+
+	if (node)
+		return container_of(node, struct account, node);
+	if (accounts->table.count >= ACCOUNTS_MAX)
+		return NULL;
+	account = mem_new(sizeof(*account));
+	TAILQ_INIT(&account->asking);
+	TAILQ_INIT(&account->holding);
+	keys_add(&accounts->table, &account->node, number, NULL);
+	return account;
+}
+
+static uint64_t account_left(const struct lease *lease, enum accounts_way way)
+{
+	uint64_t taken = lease->account->taken[way];
+
+	return lease->limit[way] > taken ? lease->limit[way] - taken : 0;
+}
+
+/* Nothing is left, and nobody has anything to give back. */
+static bool account_is_spent(const struct lease *lease)
+{
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		if (lease->limit[way] && !account_left(lease, way) &&
+		    TAILQ_EMPTY(&lease->account->holding))
+			return true;
+	}
+	return false;
+}
+
+/* A bucket that holds @rate_count and fills up in @rate_s. A request costs @rate_s * 1000 of it, a
+ * millisecond brings @rate_count: whole numbers only. */
+static bool account_takes_turn(struct account *account, const struct policy_limits *limits,
+			       int64_t now_ms)
+{
+	int64_t cost = (int64_t)limits->rate_s * 1000, full = cost * limits->rate_count;
+	int64_t since_ms = now_ms - account->level_ms;
+
+	if (!limits->rate_count)
+		return true;
+	if (!account->has_level || since_ms >= cost)
+		account->level = full;
+	else if (since_ms > 0)
+		account->level += since_ms * limits->rate_count;
+	if (account->level > full)
+		account->level = full;
+	account->has_level = true;
+	account->level_ms = now_ms;
+	if (account->level < cost)
+		return false;
+	account->level -= cost;
+	return true;
+}
+
+enum policy_reason accounts_open(struct accounts *accounts, const struct policy_limits *limits,
+				 int64_t now_ms, struct lease *lease)
+{
+	struct account *account = account_at(accounts, limits->account);
+
+	*lease = (struct lease){ 0 };
+	if (!account)
+		return POLICY_OVERLOADED;
+	lease->account = account;
+	lease->limit[ACCOUNTS_UP] = limits->upload;
+	lease->limit[ACCOUNTS_DOWN] = limits->download;
+
+	enum policy_reason reason = POLICY_NONE;
+
+	if (account_is_spent(lease))
+		reason = POLICY_BUDGET_SPENT;
+	else if (limits->connections && account->begun >= limits->connections)
+		reason = POLICY_CONNECTIONS_SPENT;
+	else if (!account_takes_turn(account, limits, now_ms))
+		reason = POLICY_RATE_LIMITED;
+	if (reason == POLICY_NONE)
+		account->begun++;
+	if (reason != POLICY_NONE || (!limits->upload && !limits->download))
+		lease->account = NULL;
+	return reason;
+}
+
+static void lease_has_news(struct accounts *accounts, struct lease *lease)
+{
+	if (!lease->tells_given && !lease->tells_recall)
+		TAILQ_INSERT_TAIL(&accounts->news, lease, news_entry);
+}
+
+static bool lease_holds(const struct lease *lease, enum accounts_way way)
+{
+	return lease->limit[way] && lease->given[way] > lease->spent[way];
+}
+
+static void lease_mark_holding(struct lease *lease)
+{
+	bool is_holding = lease_holds(lease, ACCOUNTS_UP) || lease_holds(lease, ACCOUNTS_DOWN);
+
+	if (is_holding && !lease->is_holding)
+		TAILQ_INSERT_TAIL(&lease->account->holding, lease, holding_entry);
+	else if (!is_holding && lease->is_holding)
+		TAILQ_REMOVE(&lease->account->holding, lease, holding_entry);
+	lease->is_holding = is_holding;
+}
+
+static void lease_give(struct lease *lease, enum accounts_way way)
+{
+	uint64_t left = account_left(lease, way), share = left / 4;
+
+	/* Asked again while it waits for the other way, it has enough of this one. */
+	if (!lease->limit[way] || lease->given[way] - lease->spent[way] >= ACCOUNTS_LEASE_AHEAD)
+		return;
+	if (share < ACCOUNTS_LEASE_MIN)
+		share = ACCOUNTS_LEASE_MIN;
+	if (share > ACCOUNTS_LEASE_MAX)
+		share = ACCOUNTS_LEASE_MAX;
+	if (share > left)
+		share = left;
+	lease->given[way] += share;
+	lease->account->taken[way] += share;
+}
+
+/* Calls back what others hold of @way: true where there is something to wait for. */
+static bool lease_recall_others(struct accounts *accounts, const struct lease *needy,
+				enum accounts_way way)
+{
+	struct lease *lease;
+	bool must_wait = false;
+
+	TAILQ_FOREACH (lease, &needy->account->holding, holding_entry) {
+		if (lease == needy || !lease_holds(lease, way))
+			continue;
+		must_wait = true;
+		if (lease->is_recalled)
+			continue;
+		lease_has_news(accounts, lease);
+		lease->tells_recall = true;
+		lease->is_recalled = true;
+	}
+	return must_wait;
+}
+
+/* Gives what there is. False: it has to wait for what others give back. */
+static bool lease_serve(struct accounts *accounts, struct lease *lease)
+{
+	bool must_wait = false;
+
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		lease_give(lease, way);
+	}
+	lease_mark_holding(lease);
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		if (!lease->needs[way] || !lease->limit[way] || lease_holds(lease, way))
+			continue;
+		if (lease_recall_others(accounts, lease, way))
+			must_wait = true;
+		else
+			lease->is_over[way] = true;
+	}
+	return !must_wait;
+}
+
+static void account_settle(struct accounts *accounts, struct account *account)
+{
+	struct lease *lease = TAILQ_FIRST(&account->asking);
+
+	while (lease) {
+		struct lease *next = TAILQ_NEXT(lease, asking_entry);
+
+		/* To give while it gives back would cross: its holder would count both. */
+		if (!lease->is_recalled && lease_serve(accounts, lease)) {
+			TAILQ_REMOVE(&account->asking, lease, asking_entry);
+			lease->is_asking = false;
+			memset(lease->needs, 0, sizeof(lease->needs));
+			lease_has_news(accounts, lease);
+			lease->tells_given = true;
+		}
+		lease = next;
+	}
+}
+
+static int lease_set_spent(struct lease *lease, const uint64_t spent[ACCOUNTS_WAYS])
+{
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		if (lease->limit[way] &&
+		    (spent[way] < lease->spent[way] || spent[way] > lease->given[way]))
+			return -EBADMSG;
+	}
+	memcpy(lease->spent, spent, sizeof(lease->spent));
+	return 0;
+}
+
+int accounts_ask(struct accounts *accounts, struct lease *lease,
+		 const uint64_t spent[ACCOUNTS_WAYS], const bool needs[ACCOUNTS_WAYS])
+{
+	struct account *account = lease->account;
+
+	if (!account || lease->is_asking || lease_set_spent(lease, spent) < 0)
+		return -EBADMSG;
+	memcpy(lease->needs, needs, sizeof(lease->needs));
+	lease->is_asking = true;
+	lease_mark_holding(lease);
+	TAILQ_INSERT_TAIL(&account->asking, lease, asking_entry);
+	account_settle(accounts, account);
+	return 0;
+}
+
+/* Down to what it has spent. */
+static void lease_take_back(struct lease *lease)
+{
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		if (!lease_holds(lease, way))
+			continue;
+		lease->account->taken[way] -= lease->given[way] - lease->spent[way];
+		lease->given[way] = lease->spent[way];
+	}
+	lease_mark_holding(lease);
+}
+
+int accounts_return(struct accounts *accounts, struct lease *lease,
+		    const uint64_t spent[ACCOUNTS_WAYS])
+{
+	/* Not before it was told: what it was given last is on the way. */
+	if (!lease->account || !lease->is_recalled || lease->tells_recall ||
+	    lease_set_spent(lease, spent) < 0)
+		return -EBADMSG;
+	lease->is_recalled = false;
+	lease_take_back(lease);
+	account_settle(accounts, lease->account);
+	return 0;
+}
+
+void accounts_close(struct accounts *accounts, struct lease *lease,
+		    const uint64_t spent[ACCOUNTS_WAYS])
+{
+	struct account *account = lease->account;
+
+	if (!account)
+		return;
+	/* More than it was given is more than it may have: all of that is gone. */
+	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+		uint64_t said = spent ? spent[way] : UINT64_MAX;
+
+		if (said > lease->spent[way])
+			lease->spent[way] = said < lease->given[way] ? said : lease->given[way];
+	}
+	lease_take_back(lease);
+	if (lease->is_asking)
+		TAILQ_REMOVE(&account->asking, lease, asking_entry);
+	if (lease->tells_given || lease->tells_recall)
+		TAILQ_REMOVE(&accounts->news, lease, news_entry);
+	*lease = (struct lease){ 0 };
+	account_settle(accounts, account);
+}
+
+struct lease *accounts_next_news(struct accounts *accounts, bool *ret_is_recall)
+{
+	struct lease *lease = TAILQ_FIRST(&accounts->news);
+
+	if (!lease)
+		return NULL;
+	*ret_is_recall = !lease->tells_given;
+	if (lease->tells_given)
+		lease->tells_given = false;
+	else
+		lease->tells_recall = false;
+	if (!lease->tells_recall)
+		TAILQ_REMOVE(&accounts->news, lease, news_entry);
+	return lease;
+}

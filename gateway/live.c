@@ -1,0 +1,112 @@
+#include "gateway/live.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/ledger.h"
+#include "gateway/link_server.h"
+#include "gateway/turn.h"
+
+void live_init(struct gateway *gw)
+{
+	TAILQ_INIT(&gw->live.open);
+	TAILQ_INIT(&gw->live.cutting);
+	TAILQ_INIT(&gw->live.cut);
+}
+
+static void live_enter(struct waiter *waiter, struct waiter_queue *home)
+{
+	if (waiter->pass->home)
+		TAILQ_REMOVE(waiter->pass->home, waiter, entry);
+	waiter->pass->home = home;
+	TAILQ_INSERT_TAIL(home, waiter, entry);
+}
+
+void live_begin(struct waiter *waiter, const struct policy_verdict *allowed)
+{
+	waiter->pass = mem_new(sizeof(*waiter->pass));
+	waiter->pass->id = ++waiter->gw->live.last_id;
+	waiter->pass->since_ms = loop_now_ms(waiter->gw->loop);
+	waiter->pass->allowed_by = allowed->reason;
+	waiter->pass->promise = allowed->promise;
+	live_enter(waiter, &waiter->gw->live.open);
+	ledger_begin(waiter);
+}
+
+void live_end(struct waiter *waiter)
+{
+	TAILQ_REMOVE(waiter->pass->home, waiter, entry);
+	free(waiter->pass->cut);
+	free(take(waiter->pass));
+	ledger_end(waiter);
+}
+
+void live_report(const struct waiter *waiter, enum policy_reason reason,
+		 struct policy_verdict *verdict)
+{
+	const struct policy_verdict *cut = waiter->pass->cut;
+
+	if (!cut || cut->reason != reason)
+		return;
+	(void)snprintf(verdict->rule, sizeof(verdict->rule), "%s", cut->rule);
+	(void)snprintf(verdict->because, sizeof(verdict->because), "%s", cut->because);
+	(void)snprintf(verdict->by, sizeof(verdict->by), "%s", cut->by);
+}
+
+size_t live_cut(struct gateway *gw, live_is_over_fn is_over, void *arg)
+{
+	struct waiter *waiter = TAILQ_FIRST(&gw->live.open);
+	size_t count = 0;
+
+	while (waiter) {
+		struct waiter *next = TAILQ_NEXT(waiter, entry);
+		struct policy_verdict verdict = { .action = POLICY_DENY };
+
+		if (is_over(waiter, &verdict, arg)) {
+			assert(verdict.action == POLICY_DENY);
+			waiter->pass->cut = mem_new(sizeof(verdict));
+			*waiter->pass->cut = verdict;
+			live_enter(waiter, &gw->live.cutting);
+			count++;
+		}
+		waiter = next;
+	}
+	if (count > 0)
+		turn_schedule(gw);
+	return count;
+}
+
+/* Whoever was told and goes on may be anything but the worker we started. */
+static void live_overdue(void *arg)
+{
+	struct gateway *gw = arg;
+	struct waiter *waiter = TAILQ_FIRST(&gw->live.cut);
+
+	if (!waiter)
+		return;
+	int64_t left_ms = waiter->pass->cut_ms + LIVE_CUT_MS - loop_now_ms(gw->loop);
+
+	if (left_ms > 0) {
+		loop_timer_start(gw->loop, &gw->live.timer, left_ms, live_overdue, gw);
+		return;
+	}
+	log_error("the proxy worker does not end what is denied now: its link is cut");
+	loop_timer_start(gw->loop, &gw->live.timer, LIVE_CUT_MS, live_overdue, gw);
+	/* The owner hears of it, and may free the gateway: nothing is touched after this. */
+	link_server_drop(gw, waiter->ticket.client);
+}
+
+void live_turn(struct gateway *gw)
+{
+	struct waiter *waiter;
+
+	for (int i = 0; i < GATEWAY_TURN_MAX && (waiter = TAILQ_FIRST(&gw->live.cutting)); i++) {
+		waiter->pass->cut_ms = loop_now_ms(gw->loop);
+		live_enter(waiter, &gw->live.cut);
+		if (!gw->live.timer.is_armed)
+			loop_timer_start(gw->loop, &gw->live.timer, LIVE_CUT_MS, live_overdue, gw);
+		client_cut(&waiter->ticket, waiter->pass->cut);
+	}
+}

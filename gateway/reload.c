@@ -1,0 +1,49 @@
+/* A new policy under a running gateway. Everything that has not been handed out is decided by it
+ * anyway; here is what has: live requests, and those who wait for a person. */
+#include "gateway/review.h"
+#include "gateway/journal.h"
+#include "gateway/live.h"
+#include "gateway/turn.h"
+
+/* Asked as what it was promised, for that is what it may send by now: a tunnel let through as tcp
+ * is over when only https is left of it. */
+static bool reload_denies(const struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	struct gateway *gw = arg;
+	struct policy_facts facts = waiter->facts;
+
+	facts.carries = waiter->pass->promise;
+	facts.now = loop_wall_us(gw->loop) / 1000000;
+	policy_decide(gw->config.policy, &facts, ret);
+	if (ret->action != POLICY_DENY)
+		return false;
+	ret->reason = POLICY_DENIED_SINCE;
+	return true;
+}
+
+static void reload_record(struct gateway *gw, const struct gateway_reload *reload)
+{
+	struct sink_record record = {
+		.event = reload->policy ? SINK_POLICY_RELOADED : SINK_POLICY_RELOAD_FAILED,
+		.files = reload->files,
+		.digest = reload->digest,
+		.cause = reload->policy ? NULL : reload->errors,
+	};
+
+	journal_stamp(gw->journal, &record);
+	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
+	if (journal_commit(gw->journal) < 0)
+		turn_schedule(gw); /* denies who waits */
+}
+
+void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
+{
+	reload_record(gw, reload);
+	if (!reload->policy)
+		return;
+	gw->config.policy = reload->policy;
+	if (reload->prompt_timeout_ms > 0)
+		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;
+	(void)live_cut(gw, reload_denies, gw); /* what there was is in the records of the ends */
+	review_policy(gw);
+}
