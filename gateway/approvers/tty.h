@@ -119,5 +119,8 @@ void tty_note(struct approver *self, const char *format, ...) __attribute__((for
 
 /* As typed into the open question, or the list. */
 void tty_keys_press(struct approver *self, unsigned char key);
+/* As typed where @wanted has to be typed. Never right when @wanted is "". */
+enum tty_typing { TTY_TYPING_ON, TTY_TYPING_RIGHT, TTY_TYPING_BACK };
+enum tty_typing tty_keys_type(struct approver *self, unsigned char key, const char *wanted);
 void tty_list_keys_press(struct approver *self, unsigned char key);
 void tty_list_keys_move(struct approver *self, int by);

@@ -33,30 +33,31 @@ static void key_to_letters(struct approver *self)
 }
 
 /* Nothing that was typed denies; nothing but the very name allows. */
-static void key_typed_enter(struct approver *self)
+static enum tty_typing key_typed_enter(struct approver *self, const char *wanted)
 {
 	struct tty_draft *draft = &self->draft;
+	bool is_right = wanted[0] != '\0' && strcmp(draft->typed, wanted) == 0;
+	bool is_empty = draft->typed_len == 0;
 
-	if (draft->typed_len == 0) {
-		key_to_letters(self);
-		draft->empty_count = 1;
-		return tty_note(self, "nothing was typed, nothing is allowed; Enter alone denies");
-	}
-	if (self->question.typed[0] != '\0' && strcmp(draft->typed, self->question.typed) == 0)
-		return tty_answer_give(self, tty_answer_find(self, (unsigned char)draft->letter));
 	draft->typed_len = 0;
 	draft->typed[0] = '\0';
+	if (is_empty)
+		return TTY_TYPING_BACK;
+	if (is_right)
+		return TTY_TYPING_RIGHT;
 	tty_note(self, "that is not it; type it letter by letter, or Enter alone to go back");
+	return TTY_TYPING_ON;
 }
 
-static void key_type(struct approver *self, unsigned char key)
+enum tty_typing tty_keys_type(struct approver *self, unsigned char key, const char *wanted)
 {
 	struct tty_draft *draft = &self->draft;
 
+	self->is_stale = true;
 	if (key_is_enter(key))
-		return key_typed_enter(self);
+		return key_typed_enter(self, wanted);
 	if (key_is_erase(key) && draft->typed_len == 0)
-		return key_to_letters(self);
+		return TTY_TYPING_BACK;
 	if (key_is_erase(key))
 		draft->typed_len--;
 	else if (key == KEY_CTRL_U)
@@ -64,7 +65,23 @@ static void key_type(struct approver *self, unsigned char key)
 	else if (key > 0x20 && key < 0x7f && draft->typed_len + 1 < sizeof(draft->typed))
 		draft->typed[draft->typed_len++] = (char)key;
 	draft->typed[draft->typed_len] = '\0';
-	self->is_stale = true;
+	return TTY_TYPING_ON;
+}
+
+static void key_type(struct approver *self, unsigned char key)
+{
+	switch (tty_keys_type(self, key, self->question.typed)) {
+	case TTY_TYPING_RIGHT:
+		return tty_answer_give(self,
+				       tty_answer_find(self, (unsigned char)self->draft.letter));
+	case TTY_TYPING_BACK:
+		key_to_letters(self);
+		self->draft.empty_count = key_is_enter(key);
+		return tty_note(self, "nothing is allowed; Enter alone denies");
+	case TTY_TYPING_ON:
+	default:
+		return;
+	}
 }
 
 static void key_enter(struct approver *self)

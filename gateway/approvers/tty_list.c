@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "gateway/approvers/tty.h"
 
-#define LIST_LABEL      "  answer, then Enter: "
 #define LIST_MARK_WIDTH 14 /* "> 123 [x] " in front of a row, and " (!)" behind it */
 #define LIST_ROWS_LEAST 3
 
@@ -163,12 +162,23 @@ static void list_destination(const struct tty_row *row, const struct tty_look *l
 			       row->domain, list_room(look));
 }
 
-bool tty_list_is_alone(const struct tty_row *row, const struct tty_look *look)
+bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look)
 {
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
 
 	list_destination(row, look, destination);
-	return row->risk != 0 || strstr(destination, "...") != NULL;
+	return strstr(destination, "...") != NULL;
+}
+
+const struct tty_row *tty_list_unnamed(const struct tty_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct tty_row *row = &list->rows[i];
+
+		if (row->is_ticked && row->risk != 0 && !row->is_named)
+			return row;
+	}
+	return NULL;
 }
 
 static const char *list_risk(const struct tty_row *row)
@@ -187,7 +197,7 @@ static void list_row(struct tty_page *page, const struct tty_look *look,
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX], more[64] = "";
 
 	list_destination(row, look, destination);
-	if (tty_list_is_alone(row, look))
+	if (row->risk != 0 || tty_list_is_long(row, look))
 		(void)snprintf(more, sizeof(more), " (!)  %s", list_risk(row));
 	else if (row->waiting > 1)
 		(void)snprintf(more, sizeof(more), "  %u connections", row->waiting);
@@ -221,8 +231,9 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	struct tty_page page = { .width = look->width }, below = { .width = look->width };
 	auto_free char *title = mem_printf("sallyport   %zu questions wait", list->count);
 	auto_free char *beyond = mem_printf("        and %u more, after these", list->beyond);
-	auto_free char *ticked = mem_printf("%zu of %zu; (!) is allowed one by one: [v]",
+	auto_free char *ticked = mem_printf("%zu of %zu; (!) is allowed by typing its domain",
 					    tty_list_ticked(list), list->count);
+	const struct tty_row *unnamed = tty_list_unnamed(list);
 	unsigned int lines;
 
 	if (list->beyond > 0)
@@ -234,6 +245,8 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	tty_page_choice(&below, "[v] view it", false);
 	tty_prompt_choices(&below, look);
 	tty_page_field(&below, TTY_NEEDED, "ticked", ticked);
+	if (draft->is_typing && unnamed)
+		tty_page_whole(&below, "type", unnamed->domain);
 	if (draft->note[0] != '\0')
 		tty_page_text(&below, TTY_NEEDED, draft->note);
 	tty_page_title(&page, title);
@@ -243,6 +256,6 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	list_rows(&page, look, list,
 		  rows > below.count + 1 ? rows - (unsigned int)below.count - 1 : 0);
 	lines = tty_page_write(&page, out, look) + tty_page_write(&below, out, look);
-	(void)evbuffer_add(out, LIST_LABEL, strlen(LIST_LABEL)); /* only out of memory */
+	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
 	return lines;
 }

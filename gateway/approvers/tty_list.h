@@ -17,6 +17,7 @@ struct tty_row {
 	unsigned int number;          /* never another's while the list lasts */
 	unsigned int waiting, risk;
 	bool is_ticked, is_open;
+	bool is_named; /* its domain was typed, for the answer that is being given */
 };
 /* Zeroed is empty. */
 struct tty_list {
@@ -39,8 +40,10 @@ void tty_list_forget(struct tty_list *list, const char *id);
 void tty_list_done(struct tty_list *list); /* empties it */
 struct tty_row *tty_list_row(struct tty_list *list, unsigned int number);
 size_t tty_list_ticked(const struct tty_list *list);
-/* Is it to be allowed by itself only: because it is a risk, or too long to be shown whole here? */
-bool tty_list_is_alone(const struct tty_row *row, const struct tty_look *look);
+/* A ticked one whose domain has to be typed before an allow, and was not. NULL: none. */
+const struct tty_row *tty_list_unnamed(const struct tty_list *list);
+/* Its destination is too long to be shown whole, so it is not allowed from here. */
+bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look);
 /* As lines, and the answer's label. Returns the lines above the label. */
 unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 			    const struct tty_list *list, const struct tty_draft *draft);

@@ -51,8 +51,8 @@ static void list_tick_many(struct approver *self, const char *domain)
 		for (size_t i = 0; i < list->count; i++) {
 			struct tty_row *row = &list->rows[i];
 
-			if ((domain && strcmp(row->domain, domain) != 0) ||
-			    tty_list_is_alone(row, &self->look))
+			if ((domain && strcmp(row->domain, domain) != 0) || row->risk != 0 ||
+			    tty_list_is_long(row, &self->look))
 				continue;
 			if (is_doing)
 				row->is_ticked = is_any_unticked;
@@ -62,29 +62,43 @@ static void list_tick_many(struct approver *self, const char *domain)
 	}
 }
 
-static const struct tty_row *list_ticked_alone(struct approver *self)
+static const struct tty_row *list_ticked_long(const struct approver *self)
 {
 	for (size_t i = 0; i < self->list.count; i++) {
-		struct tty_row *row = &self->list.rows[i];
+		const struct tty_row *row = &self->list.rows[i];
 
-		if (row->is_ticked && tty_list_is_alone(row, &self->look))
+		if (row->is_ticked && tty_list_is_long(row, &self->look))
 			return row;
 	}
 	return NULL;
 }
 
+/* Typed for one answer, and for that only. */
+static void list_unname(struct approver *self)
+{
+	self->draft.is_typing = false;
+	for (size_t i = 0; i < self->list.count; i++)
+		self->list.rows[i].is_named = false;
+}
+
 static void list_enter(struct approver *self)
 {
 	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
-	const struct tty_row *alone = list_ticked_alone(self);
+	const struct tty_row *row;
 
 	if (!chosen)
 		return tty_note(self, "tick, then a letter, then Enter; nothing is answered yet");
 	if (tty_list_ticked(&self->list) == 0)
 		return tty_note(self, "nothing is ticked");
-	if (chosen->action == POLICY_ALLOW && alone)
-		return tty_note(self, "%u is not allowed from a list: untick it, or [v] alone",
-				alone->number);
+	row = chosen->action == POLICY_ALLOW ? list_ticked_long(self) : NULL;
+	if (row)
+		return tty_note(self, "%u is too long to be shown here: untick it; [v] shows it",
+				row->number);
+	row = chosen->action == POLICY_ALLOW ? tty_list_unnamed(&self->list) : NULL;
+	self->draft.is_typing = row != NULL;
+	if (row)
+		return tty_note(self, "a letter is not enough for %u: type its domain",
+				row->number);
 	tty_answer_give_ticked(self, chosen);
 }
 
@@ -94,6 +108,34 @@ static void list_abort(struct approver *self)
 	for (size_t i = 0; i < self->list.count; i++)
 		self->list.rows[i].is_ticked = true;
 	tty_answer_give_ticked(self, tty_answer_find(self, 'q'));
+}
+
+/* One domain after another, until all that is ticked has been named. */
+static void list_type(struct approver *self, unsigned char key)
+{
+	const struct tty_row *row = tty_list_unnamed(&self->list);
+
+	if (!row) { /* it was settled elsewhere */
+		list_unname(self);
+		return;
+	}
+	switch (tty_keys_type(self, key, row->domain)) {
+	case TTY_TYPING_RIGHT:
+		for (size_t i = 0; i < self->list.count; i++) {
+			struct tty_row *other = &self->list.rows[i];
+
+			if (strcmp(other->domain, row->domain) == 0)
+				other->is_named = other->is_ticked;
+		}
+		return list_enter(self);
+	case TTY_TYPING_BACK:
+		self->draft.letter = 0;
+		list_unname(self);
+		return tty_note(self, "nothing is allowed");
+	case TTY_TYPING_ON:
+	default:
+		return;
+	}
 }
 
 static void list_digit(struct tty_list *list, char digit)
@@ -136,12 +178,14 @@ static void list_about(struct approver *self, unsigned char key)
 void tty_list_keys_press(struct approver *self, unsigned char key)
 {
 	self->is_stale = true;
+	if (key == KEY_CTRL_C)
+		return list_abort(self);
+	if (self->draft.is_typing)
+		return list_type(self, key);
 	if (key == '\r' || key == '\n')
 		return list_enter(self);
 	self->draft.note[0] = '\0';
-	if (key == KEY_CTRL_C)
-		list_abort(self);
-	else if (key == KEY_BACKSPACE || key == KEY_DELETE)
+	if (key == KEY_BACKSPACE || key == KEY_DELETE)
 		list_erase(self);
 	else if (self->draft.letter != 0)
 		return; /* what is echoed counts */

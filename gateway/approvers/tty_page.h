@@ -11,6 +11,9 @@ struct evbuffer;
 /* bytes of a long host that are always shown: the end says whose it is */
 #define TTY_HOST_TAIL 48
 
+#define TTY_LABEL      "  answer, then Enter: "
+#define TTY_TYPE_LABEL "  to allow it, then Enter: "
+
 /* How the terminal may be written to. */
 struct tty_look {
 	unsigned int width, rows;

@@ -9,8 +9,6 @@
 #include "gateway/approvers/tty.h"
 
 #define PROMPT_COMMANDS_MAX 3 /* shown; the rest is counted */
-#define PROMPT_LABEL        "  answer, then Enter: "
-#define PROMPT_TYPE_LABEL   "  to allow it, then Enter: "
 
 void tty_prompt_look(struct tty_look *look)
 {
@@ -35,14 +33,16 @@ static void prompt_left(char *out, size_t size, int64_t left_ms)
 static void prompt_count(struct tty_page *page, const struct approver_question *question,
 			 unsigned int others)
 {
-	char text[128], left[32], more[64] = "";
+	char text[192], left[32], again[32] = "", more[64] = "";
 
 	prompt_left(left, sizeof(left), question->left_ms);
 	if (others > 0)
 		(void)snprintf(more, sizeof(more), ", %u more question%s: [l] lists them", others,
 			       others == 1 ? " waits" : "s wait");
-	(void)snprintf(text, sizeof(text), "%u connection%s, %s left%s", question->waiting,
-		       question->waiting == 1 ? "" : "s", left, more);
+	if (question->times > 1)
+		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
+	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s", question->waiting,
+		       question->waiting == 1 ? "" : "s", again, left, more);
 	tty_page_field(page, TTY_HELP, "waiting", text);
 }
 
@@ -202,6 +202,6 @@ unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
 	if (draft->note[0] != '\0')
 		tty_page_text(&page, TTY_NEEDED, draft->note);
 	lines = tty_page_write(&page, out, look);
-	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? PROMPT_TYPE_LABEL : PROMPT_LABEL);
+	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
 	return lines;
 }

@@ -45,12 +45,15 @@ class Screen:
         for key in keys:
             self.tmux("send-keys", *key) if isinstance(key, tuple) else self.tmux("send-keys", "-l", key)
 
-    def answer(self, letter):
-        """A person's answer: looks, waits for the guard to pass, types."""
+    def answer(self, letter, name=None):
+        """A person's answer: looks, waits for the guard to pass, types; @name, where a letter is not enough."""
         time.sleep(0.8)
         self.press(letter)
-        until(lambda: self.line(LABEL).endswith(f"{LABEL} {letter}"), 10, f"the letter is not shown:\n{self.text()}")
+        until(lambda: self.line(LABEL).endswith(f"{LABEL} {letter}"), 10, lambda: f"the letter is not shown:\n{self.text()}")
         self.press(("Enter",))
+        if name:
+            self.shows(f"  type      {name}")
+            self.press(name, ("Enter",))
 
     def attributes(self):
         """The terminal's, as stty has them."""

@@ -17,7 +17,7 @@ from world import World, descendants, enter_namespace  # noqa: E402
 
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
-SHOWN = ("sallyport   http://a.test:80", "  asked by  ", "  waiting   1 connection", "  [y] once  [e] this command",
+SHOWN = ("sallyport   http://a.test:80", "  warning   never allowed before", "  asked by  ", "  waiting   1 connection", "  [y] once  [e] this command",
          "  [n] no  [E] not for this command", "  would be  http://a.test:80", f"  {LABEL}")
 
 
@@ -44,7 +44,7 @@ def must_be_whole(screen):
 
 
 def must_be_answered(screen, letter="y", reason="granted_once"):
-    screen.answer(letter)
+    screen.answer(letter, "a.test" if letter in "yesa" else None)
     until(lambda: reason in screen.reasons("a.test"), 20, f"no record says {reason}: {screen.reasons('a.test')}")
 
 
@@ -216,12 +216,14 @@ def many_at_once(world):
     screen.shows("ticked    2 of 6")
     ticked = [line.split("] ")[1].split()[0] for line in screen.text().splitlines() if "[x]" in line]
     assert len(ticked) == 2, screen.text()
-    screen.press("s")
-    time.sleep(0.3)
-    screen.press(("Enter",))
+    screen.press("s", ("Enter",))
+    for _ in range(2):
+        screen.shows("  type      d")
+        screen.press(screen.line("  type      d").split()[1], ("Enter",))
+        time.sleep(0.3)
     screen.shows("sallyport   4 questions wait")
     time.sleep(0.8)
-    screen.press("*", "n", ("Enter",))
+    screen.press(*(f"{number} " for number in (1, 2, 3, 4)), "n", ("Enter",))
     screen.becomes(before)
     granted = {r["host"] for r in screen.records() if r.get("reason") == "granted_session"}
     denied = {r["host"] for r in screen.records() if r.get("reason") == "denied_once"}

@@ -91,25 +91,38 @@ START_TEST(list_answers_what_is_ticked)
 }
 END_TEST
 
-/* 2 (h4) is risky, and 3 (h2) has a name that does not fit. */
+/* 2 (h4) and 4 (h5) are risky, and 3 (h2) has a name that does not fit. */
 static const struct {
 	const char *keys, *ids;
 	enum policy_action action;
 } alone[] = {
 	{ "2 y\r", "", 0 },
+	{ "2 y\r\r\ry\r", "", 0 },
+	{ "2 y\rd1.test\r", "", 0 },
+	{ "2 y\rd0.test\r", "4", POLICY_ALLOW },
+	{ "2 y\rno\rd0.test\r", "4", POLICY_ALLOW },
+	{ "1 2 s\rd0.test\r", "1 4", POLICY_ALLOW },
+	{ "2 4 s\rd0.test\r", "", 0 }, /* and the other one */
+	{ "2 4 s\rd0.test\rd0.test\r", "", 0 },
+	{ "2 4 s\rd0.test\rd1.test\r", "4 5", POLICY_ALLOW },
+	{ "2 4 s\rd0.test\r\r4 s\r", "", 0 }, /* given up: it is typed again */
+	{ "2 4 s\rd0.test\r\r4 s\rd0.test\r", "4", POLICY_ALLOW },
+	{ "2 s\r\x1b[200~d0.test\r\x1b[201~\r", "", 0 },
 	{ "3 y\r", "", 0 },
-	{ "1 2 s\r", "", 0 },
+	{ "3 y\raaa\r", "", 0 },
+	{ "1 3 s\r", "", 0 },
 	{ "2 n\r", "4", POLICY_DENY },
-	{ "*s\r", "1 5 3 6", POLICY_ALLOW },
+	{ "3 n\r", "2", POLICY_DENY },
+	{ "*s\r", "1 3 6", POLICY_ALLOW }, /* never along with others */
 	{ "gs\r", "1", POLICY_ALLOW },
 	{ "1 2 2 s\r", "1", POLICY_ALLOW },
 };
 
-START_TEST(risky_ones_are_not_allowed_from_a_list)
+START_TEST(risky_ones_are_named_one_by_one)
 {
-	screen.gw.questions[3].risk = 0;
 	ask_many(6);
 	screen.gw.questions[3].risk = APPROVER_FIRST_SEEN;
+	screen.gw.questions[4].risk = APPROVER_LISTED;
 	memset(screen.gw.questions[1].dst.host, 'a', 100);
 	memset(screen.gw.questions[1].dst.host + 60, '.', 1);
 	screen_until_open();
@@ -257,8 +270,7 @@ Suite *suite_tty_list(void)
 
 	tcase_add_checked_fixture(tcase, screen_setup, screen_teardown);
 	tcase_add_loop_test(tcase, list_answers_what_is_ticked, 0, (int)ARRAY_SIZE(lists));
-	tcase_add_loop_test(tcase, risky_ones_are_not_allowed_from_a_list, 0,
-			    (int)ARRAY_SIZE(alone));
+	tcase_add_loop_test(tcase, risky_ones_are_named_one_by_one, 0, (int)ARRAY_SIZE(alone));
 	tcase_add_test(tcase, view_asks_for_one_alone);
 	tcase_add_test(tcase, list_on_demand);
 	tcase_add_test(tcase, list_takes_the_place_of_a_fresh_question);
