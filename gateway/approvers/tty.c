@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,9 +11,7 @@
 #include "base/text.h"
 #include "gateway/approvers/table.h"
 #include "gateway/approvers/tty.h"
-#include "gateway/approvers/tty_answer.h"
 
-#define TTY_FENCE_TEXT "\x1b[5n" /* DSR, answered in order with everything asked before it */
 #define TTY_READ_BYTES 1024
 
 static const unsigned int tty_may_enter[] = {
@@ -28,26 +24,24 @@ static const unsigned int tty_may_enter[] = {
 	[TTY_GONE] = 0,
 };
 
-static void tty_next(void *arg);
-
-static void tty_enter(struct approver *self, enum tty_state next)
+void tty_enter(struct approver *self, enum tty_state next)
 {
 	assert(tty_may_enter[self->state] & BIT(next));
 	loop_timer_stop(&self->timer);
 	self->state = next;
 }
 
-static bool tty_is_held(const struct approver *self)
+bool tty_is_held(const struct approver *self)
 {
 	return self->state != TTY_IDLE && self->state != TTY_GONE;
 }
 
-static void tty_later(struct approver *self)
+void tty_later(struct approver *self)
 {
-	loop_defer(self->loop, &self->task, tty_next, self);
+	loop_defer(self->loop, &self->task, tty_turn_next, self);
 }
 
-static void tty_release(struct approver *self)
+void tty_release(struct approver *self)
 {
 	event_del(self->read_event);
 	event_del(self->write_event);
@@ -103,7 +97,7 @@ static void tty_drained(struct approver *self)
 		tty_later(self);
 }
 
-static void tty_flush(struct approver *self)
+void tty_flush(struct approver *self)
 {
 	int r;
 
@@ -122,12 +116,12 @@ static void tty_flush(struct approver *self)
 }
 
 /* Holds the command and takes the terminal. False: not now. */
-static bool tty_seize(struct approver *self)
+bool tty_seize(struct approver *self)
 {
 	if (tty_is_held(self))
 		return true;
 	if (tty_terminal_is_elsewhere(self)) {
-		loop_timer_start(self->loop, &self->timer, TTY_RECHECK_MS, tty_next, self);
+		loop_timer_start(self->loop, &self->timer, TTY_RECHECK_MS, tty_turn_next, self);
 		return false;
 	}
 	if (self->terminal->hold)
@@ -143,167 +137,6 @@ static bool tty_seize(struct approver *self)
 	event_add(self->read_event, NULL);
 	event_add(self->resize_event, NULL);
 	return true;
-}
-
-/* Its text is the gateway's: it is read again with every drawing. */
-static void tty_keep(struct approver *self, const struct approver_question *question)
-{
-	self->draft.has_program = question->program && question->program[0] != '\0';
-	self->question = *question;
-	self->question.command_count = 0;
-	self->question.rule = self->question.because = self->question.warning = NULL;
-	self->question.program = self->question.chain = NULL;
-	memset(self->question.commands, 0, sizeof(self->question.commands));
-}
-
-/* Nothing typed until the question stood there can answer it: what the kernel holds is flushed,
- * what is on its way is behind the fence, and what a hand is about to type falls into the guard. */
-static void tty_show(struct approver *self, enum tty_view view,
-		     const struct approver_question *question)
-{
-	char note[TTY_NOTE_MAX];
-
-	if (!tty_seize(self))
-		return;
-	if (self->state != TTY_BETWEEN && self->state != TTY_IDLE)
-		tty_enter(self, TTY_BETWEEN); /* another takes its place */
-	tty_enter(self, TTY_DRAWING);
-	memcpy(note, self->draft.note, sizeof(note));
-	self->draft = (struct tty_draft){ 0 };
-	memcpy(self->draft.note, note, sizeof(note));
-	self->view = view;
-	self->wanted = TTY_VIEW_NONE;
-	self->question.id[0] = '\0';
-	if (view == TTY_VIEW_LIST) {
-		tty_list_sync(self);
-	} else {
-		tty_keep(self, question);
-		(void)tty_answer_cover(self, NULL); /* what cannot be said is not shown */
-	}
-	tty_draw(self);
-	if (!self->look.has_escapes)
-		return;
-	(void)evbuffer_add(self->out, TTY_FENCE_TEXT, strlen(TTY_FENCE_TEXT));
-	self->fences++;
-}
-
-/* What is open at the gateway. */
-struct tty_round {
-	const char *shown, *wanted; /* ids */
-	unsigned int total;
-	bool has_shown, has_wanted;
-	struct approver_question next; /* the one wanted, else the oldest; its text is borrowed */
-};
-
-static void tty_count(const struct approver_question *question, void *arg)
-{
-	struct tty_round *round = arg;
-	bool is_wanted = !round->has_wanted && strcmp(round->wanted, question->id) == 0;
-
-	if (round->total++ == 0 || is_wanted)
-		round->next = *question;
-	round->has_wanted = round->has_wanted || is_wanted;
-	round->has_shown = round->has_shown || strcmp(round->shown, question->id) == 0;
-}
-
-/* Nobody has typed into it: it may still become a list, behind a fence of its own. */
-static bool tty_is_fresh(const struct approver *self)
-{
-	return self->state == TTY_DRAWING || self->state == TTY_FENCE || self->state == TTY_GUARD;
-}
-
-/* While output waits, what is shown goes stale instead of queueing up behind it. */
-static void tty_refresh(struct approver *self)
-{
-	if (self->is_stale && self->view != TTY_VIEW_NONE && evbuffer_get_length(self->out) == 0)
-		tty_draw(self);
-}
-
-static void tty_next_shown(struct approver *self, const struct tty_round *round)
-{
-	unsigned int others = round->total - round->has_shown;
-
-	if (self->view == TTY_VIEW_ONE) {
-		if (round->total >= TTY_LIST_LEAST && tty_is_fresh(self))
-			return tty_show(self, TTY_VIEW_LIST, NULL);
-		if (self->others != others)
-			self->is_stale = self->look.has_escapes;
-		self->others = others;
-	} else {
-		tty_list_sync(self);
-		if (self->list.count == 0)
-			return tty_settled(self, "  no question is left");
-	}
-	tty_refresh(self);
-}
-
-/* The gateway is the only queue: whatever is open there comes to the screen one after another,
- * oldest first, or as a list when it is much. */
-static void tty_next(void *arg)
-{
-	struct approver *self = arg;
-	struct tty_round round = { .shown = self->question.id, .wanted = self->wanted_id };
-
-	if (self->state == TTY_GONE)
-		return;
-	gateway_each_question(self->gw, tty_count, &round);
-	if (self->view != TTY_VIEW_NONE) {
-		tty_next_shown(self, &round);
-	} else if (round.total > 0) {
-		bool is_list = self->wanted == TTY_VIEW_LIST ||
-			       (!round.has_wanted && round.total >= TTY_LIST_LEAST);
-
-		self->others = round.total - 1;
-		tty_show(self, is_list ? TTY_VIEW_LIST : TTY_VIEW_ONE, &round.next);
-	} else if (self->state == TTY_BETWEEN && self->drawn > 0) {
-		tty_settled(self, "  no question is left");
-	} else if (self->state == TTY_BETWEEN && evbuffer_get_length(self->out) == 0) {
-		self->draft.note[0] = '\0';
-		tty_release(self);
-		return tty_enter(self, TTY_IDLE);
-	}
-	tty_flush(self);
-}
-
-static void tty_hide(struct approver *self)
-{
-	self->question.id[0] = self->wanted_id[0] = '\0';
-	self->view = self->wanted = TTY_VIEW_NONE;
-	self->is_stale = false;
-	tty_list_done(&self->list);
-}
-
-void tty_settled(struct approver *self, const char *line)
-{
-	tty_hide(self);
-	self->draft = (struct tty_draft){ 0 };
-	if (!tty_is_held(self))
-		return;
-	if (self->state != TTY_BETWEEN)
-		tty_enter(self, TTY_BETWEEN);
-	(void)evbuffer_add_printf(self->out, "\r\n%s\r\n", line); /* only out of memory */
-	tty_draw_end(self);
-	self->drawn = 0;
-	tty_flush(self);
-}
-
-void tty_switch(struct approver *self, const char *id)
-{
-	tty_hide(self);
-	self->wanted = id ? TTY_VIEW_ONE : TTY_VIEW_LIST;
-	(void)snprintf(self->wanted_id, sizeof(self->wanted_id), "%s", id ? id : "");
-	tty_enter(self, TTY_BETWEEN);
-	tty_later(self);
-}
-
-void tty_note(struct approver *self, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(self->draft.note, sizeof(self->draft.note), format, args); /* cut is fine */
-	va_end(args);
-	self->is_stale = true;
 }
 
 /* A report in the guard may be the last of a flood that the command provoked, so silence is waited
@@ -345,7 +178,7 @@ static void tty_readable(evutil_socket_t fd, short what, void *arg)
 		return tty_gone(self);
 	for (ssize_t i = 0; i < got; i++)
 		tty_byte(self, bytes[i]);
-	tty_refresh(self);
+	tty_turn_refresh(self);
 	tty_flush(self);
 }
 
@@ -448,7 +281,7 @@ static void tty_retract(struct approver *self, const struct approver_end *end)
 
 	auto_free char *shown = text_visible_dup(end->how ? end->how : "finished");
 	auto_free char *line = mem_printf("  %s", shown);
-	tty_settled(self, line);
+	tty_turn_settle(self, line);
 }
 
 const struct approver_ops tty_approver = {

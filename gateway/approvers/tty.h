@@ -107,15 +107,27 @@ void tty_prompt_choices(struct tty_page *page, const struct tty_look *look);
 void tty_draw(struct approver *self);
 void tty_draw_end(struct approver *self); /* what the draft needed of the terminal is put back */
 
-/* tty.c, for the keys */
+/* tty.c, for the turns */
+void tty_enter(struct approver *self, enum tty_state next);
+bool tty_is_held(const struct approver *self);
+/* Holds the command and takes the terminal. False: not now. */
+bool tty_seize(struct approver *self);
+void tty_release(struct approver *self);
+void tty_flush(struct approver *self);
+void tty_later(struct approver *self); /* tty_turn_next(), from the loop */
+
+/* What the gateway has is what is shown: oldest first, or as a list when it is much. */
+void tty_turn_next(void *arg);
+/* Draws again if what is shown is stale. */
+void tty_turn_refresh(struct approver *self);
 /* Writes a line of our own, and lets the question go. The next one, or none, comes from the loop.
  */
-void tty_settled(struct approver *self, const char *line);
+void tty_turn_settle(struct approver *self, const char *line);
 /* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
-void tty_switch(struct approver *self, const char *id);
-
+void tty_turn_switch(struct approver *self, const char *id);
 /* Says it to whoever answers, with the next drawing. */
-void tty_note(struct approver *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tty_turn_note(struct approver *self, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* As typed into the open question, or the list. */
 void tty_keys_press(struct approver *self, unsigned char key);

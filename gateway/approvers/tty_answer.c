@@ -123,11 +123,12 @@ bool tty_answer_scope(struct approver *self, unsigned char key)
 		return false;
 	self->draft.note[0] = '\0';
 	if (tty_answer_cover(self, &why) < 0) {
-		tty_note(self, "not here: %s", why.text);
+		tty_turn_note(self, "not here: %s", why.text);
 		self->draft.width = before;
 		(void)tty_answer_cover(self, NULL); /* it was fine before */
 	} else if (chosen && chosen->scope == GATEWAY_ONCE && !width_is_plain(&self->draft.width)) {
-		tty_note(self, "once is about those who wait now; Backspace, and another letter");
+		tty_turn_note(self,
+			      "once is about those who wait now; Backspace, and another letter");
 	}
 	return true;
 }
@@ -172,9 +173,9 @@ void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 	r = gateway_answer(self->gw, id, &answer, &why);
 
 	auto_free char *line = answer_line(key, chosen, r, &why);
-	tty_settled(self, line);
+	tty_turn_settle(self, line);
 	if (r < 0 && r != -ENOENT)
-		tty_note(self, "nothing was recorded: %s", why.text);
+		tty_turn_note(self, "nothing was recorded: %s", why.text);
 }
 
 /* Each by its own id and key: a list widens nothing. */
@@ -202,5 +203,5 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
 	}
 	free(ticked);
-	tty_settled(self, "");
+	tty_turn_settle(self, "");
 }

@@ -45,7 +45,7 @@ static enum tty_typing key_typed_enter(struct approver *self, const char *wanted
 		return TTY_TYPING_BACK;
 	if (is_right)
 		return TTY_TYPING_RIGHT;
-	tty_note(self, "that is not it; type it letter by letter, or Enter alone to go back");
+	tty_turn_note(self, "that is not it; type it letter by letter, or Enter alone to go back");
 	return TTY_TYPING_ON;
 }
 
@@ -77,7 +77,7 @@ static void key_type(struct approver *self, unsigned char key)
 	case TTY_TYPING_BACK:
 		key_to_letters(self);
 		self->draft.empty_count = key_is_enter(key);
-		return tty_note(self, "nothing is allowed; Enter alone denies");
+		return tty_turn_note(self, "nothing is allowed; Enter alone denies");
 	case TTY_TYPING_ON:
 	default:
 		return;
@@ -90,13 +90,13 @@ static void key_enter(struct approver *self)
 
 	if (chosen && chosen->action == POLICY_ALLOW && self->question.risk != 0) {
 		self->draft.is_typing = true;
-		return tty_note(self, "a letter is not enough for this one: type its name");
+		return tty_turn_note(self, "a letter is not enough for this one: type its name");
 	}
 	if (chosen)
 		return tty_answer_give(self, chosen);
 	if (self->draft.empty_count++ > 0)
 		return tty_answer_give(self, tty_answer_find(self, 'n'));
-	tty_note(self, "a letter from the list, then Enter; Enter alone once more denies");
+	tty_turn_note(self, "a letter from the list, then Enter; Enter alone once more denies");
 }
 
 static void key_letter(struct approver *self, unsigned char key)
@@ -112,7 +112,7 @@ static void key_letter(struct approver *self, unsigned char key)
 	r = tty_answer_cover(self, &why);
 	if (r < 0 && r != -ENOENT) { /* finished: the answer will say so */
 		key_to_letters(self);
-		tty_note(self, "not here: %s", why.text);
+		tty_turn_note(self, "not here: %s", why.text);
 	}
 }
 
@@ -129,7 +129,7 @@ void tty_keys_press(struct approver *self, unsigned char key)
 	if (key_is_erase(key) && self->draft.letter != 0)
 		return key_to_letters(self);
 	if (key == 'l' && self->others > 0)
-		return tty_switch(self, NULL);
+		return tty_turn_switch(self, NULL);
 	if (!tty_answer_scope(self, key))
 		key_letter(self, key);
 }

@@ -33,7 +33,7 @@ static struct tty_row *list_meant(struct approver *self)
 	(void)text_to_u64(list->digits, strlen(list->digits), 9999, &number); /* three digits */
 	row = tty_list_row(list, (unsigned int)number);
 	if (!row)
-		tty_note(self, "there is no question %s", list->digits);
+		tty_turn_note(self, "there is no question %s", list->digits);
 	else
 		list->at = (size_t)(row - list->rows);
 	list->digits[0] = '\0';
@@ -87,18 +87,20 @@ static void list_enter(struct approver *self)
 	const struct tty_row *row;
 
 	if (!chosen)
-		return tty_note(self, "tick, then a letter, then Enter; nothing is answered yet");
+		return tty_turn_note(self,
+				     "tick, then a letter, then Enter; nothing is answered yet");
 	if (tty_list_ticked(&self->list) == 0)
-		return tty_note(self, "nothing is ticked");
+		return tty_turn_note(self, "nothing is ticked");
 	row = chosen->action == POLICY_ALLOW ? list_ticked_long(self) : NULL;
 	if (row)
-		return tty_note(self, "%u is too long to be shown here: untick it; [v] shows it",
-				row->number);
+		return tty_turn_note(self,
+				     "%u is too long to be shown here: untick it; [v] shows it",
+				     row->number);
 	row = chosen->action == POLICY_ALLOW ? tty_list_unnamed(&self->list) : NULL;
 	self->draft.is_typing = row != NULL;
 	if (row)
-		return tty_note(self, "a letter is not enough for %u: type its domain",
-				row->number);
+		return tty_turn_note(self, "a letter is not enough for %u: type its domain",
+				     row->number);
 	tty_answer_give_ticked(self, chosen);
 }
 
@@ -131,7 +133,7 @@ static void list_type(struct approver *self, unsigned char key)
 	case TTY_TYPING_BACK:
 		self->draft.letter = 0;
 		list_unname(self);
-		return tty_note(self, "nothing is allowed");
+		return tty_turn_note(self, "nothing is allowed");
 	case TTY_TYPING_ON:
 	default:
 		return;
@@ -172,7 +174,7 @@ static void list_about(struct approver *self, unsigned char key)
 	else if (key == 'g')
 		list_tick_many(self, row->domain);
 	else
-		tty_switch(self, id);
+		tty_turn_switch(self, id);
 }
 
 void tty_list_keys_press(struct approver *self, unsigned char key)
