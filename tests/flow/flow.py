@@ -195,7 +195,8 @@ def ever_asked(s, count):
 
 @step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?")
 def answer(s, action, scope):
-    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), check=True)
+    confirm = ["--confirm", s.asked["typed"]] if action == "allow" else []
+    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), *confirm, check=True)
 
 
 @step(r"answering again does nothing")

@@ -159,6 +159,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite_control());
 	int failed;
 
+	srunner_add_suite(runner, suite_control_ledger());
 	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
 	srunner_add_suite(runner, suite_tty());
