@@ -41,14 +41,23 @@ void tty_later(struct approver *self)
 	loop_defer(self->loop, &self->task, tty_turn_next, self);
 }
 
+/* Back to the terminal itself, and to the command that has it. */
+static void tty_let_go(struct approver *self)
+{
+	if (self->is_in_window)
+		tty_window_close(self);
+	else if (self->terminal->release)
+		self->terminal->release(self->terminal->arg);
+	self->has_no_window = false;
+}
+
 void tty_release(struct approver *self)
 {
 	event_del(self->read_event);
 	event_del(self->write_event);
 	event_del(self->resize_event);
 	tty_terminal_restore(self);
-	if (self->terminal->release)
-		self->terminal->release(self->terminal->arg);
+	tty_let_go(self);
 }
 
 static void tty_tell_gone(void *arg)
@@ -58,10 +67,25 @@ static void tty_tell_gone(void *arg)
 	gateway_approvers_changed(self->gw);
 }
 
+/* The window was closed by somebody, or with tmux: the question goes to the terminal behind it. */
+static void tty_window_lost(struct approver *self)
+{
+	tty_turn_hide(self);
+	if (self->state != TTY_BETWEEN)
+		tty_enter(self, TTY_BETWEEN);
+	tty_release(self);
+	tty_enter(self, TTY_IDLE);
+	(void)evbuffer_drain(self->out, evbuffer_get_length(self->out)); /* it was for the window */
+	self->has_no_window = true;
+	tty_later(self);
+}
+
 static void tty_gone(struct approver *self)
 {
 	if (self->state == TTY_GONE)
 		return;
+	if (self->is_in_window)
+		return tty_window_lost(self);
 	if (tty_is_held(self))
 		tty_release(self);
 	tty_enter(self, TTY_GONE);
@@ -124,11 +148,12 @@ bool tty_seize(struct approver *self)
 		loop_timer_start(self->loop, &self->timer, TTY_RECHECK_MS, tty_turn_next, self);
 		return false;
 	}
-	if (self->terminal->hold)
+	if (!self->is_in_window && tty_window_open(self))
+		return false;
+	if (!self->is_in_window && self->terminal->hold)
 		self->terminal->hold(self->terminal->arg);
 	if (tty_terminal_seize(self) < 0) {
-		if (self->terminal->release)
-			self->terminal->release(self->terminal->arg);
+		tty_let_go(self);
 		tty_gone(self);
 		return false;
 	}
@@ -196,6 +221,25 @@ static void tty_writable(evutil_socket_t fd, short what, void *arg)
 	tty_flush(arg);
 }
 
+void tty_watch(struct approver *self)
+{
+	struct event_base *base = loop_base(self->loop);
+
+	self->read_event = event_new(base, self->fd, EV_READ | EV_PERSIST, tty_readable, self);
+	self->write_event = event_new(base, self->fd, EV_WRITE, tty_writable, self);
+	if (!self->read_event || !self->write_event)
+		abort(); /* out of memory, as in base/mem */
+}
+
+void tty_unwatch(struct approver *self)
+{
+	if (self->read_event)
+		event_free(self->read_event);
+	if (self->write_event)
+		event_free(self->write_event);
+	self->read_event = self->write_event = NULL;
+}
+
 static void tty_close(struct approver *self)
 {
 	if (!self)
@@ -209,10 +253,9 @@ static void tty_close(struct approver *self)
 	}
 	loop_timer_stop(&self->timer);
 	loop_timer_stop(&self->task);
-	if (self->read_event)
-		event_free(self->read_event);
-	if (self->write_event)
-		event_free(self->write_event);
+	tty_window_close(self);
+	tty_popup_free(self->popup);
+	tty_unwatch(self);
 	if (self->resize_event)
 		event_free(self->resize_event);
 	if (self->out)
@@ -241,12 +284,11 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 	tty_prompt_look(&self->look);
 	self->look.may_always = config->answers_path != NULL;
 	self->out = evbuffer_new();
-	self->read_event =
-		event_new(loop_base(loop), self->fd, EV_READ | EV_PERSIST, tty_readable, self);
-	self->write_event = event_new(loop_base(loop), self->fd, EV_WRITE, tty_writable, self);
+	tty_watch(self);
+	self->popup = tty_popup_new(loop, config, self->fd, tty_window_came, self);
 	self->resize_event =
 		event_new(loop_base(loop), SIGWINCH, EV_SIGNAL | EV_PERSIST, tty_resized, self);
-	if (!self->out || !self->read_event || !self->write_event || !self->resize_event)
+	if (!self->out || !self->resize_event)
 		abort(); /* out of memory, as in base/mem */
 	return self;
 }

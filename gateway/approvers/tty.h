@@ -10,6 +10,7 @@
 #include "gateway/approvers/tty_input.h"
 #include "gateway/approvers/tty_list.h"
 #include "gateway/approvers/tty_page.h"
+#include "gateway/approvers/tty_popup.h"
 
 #define TTY_FENCE_MS 1000 /* for the terminal to answer the status report */
 #define TTY_GUARD_MS 400  /* keys are ignored, from the fence on */
@@ -55,6 +56,10 @@ struct approver {
 	int fd;
 	bool is_own_fd; /* opened again for ourselves, so that not blocking is nobody else's
 			   business */
+	struct tty_popup *popup; /* NULL: not inside tmux */
+	/* @fd is a window's, the terminal itself is @behind_fd; asked for; none to be had now. */
+	bool is_in_window, is_window_awaited, has_no_window, is_behind_own;
+	int behind_fd;
 	struct event *read_event, *write_event, *resize_event;
 	struct evbuffer *out;
 	struct loop_timer timer, task;
@@ -73,7 +78,6 @@ struct approver {
 	bool is_stale;      /* what the screen shows is old */
 };
 
-/* The terminal itself. */
 /* Takes its own descriptor where it can. -errno with @why: it cannot be used. */
 int tty_terminal_open(struct approver *self, int fd, struct err *why);
 void tty_terminal_close(struct approver *self);
@@ -115,6 +119,13 @@ bool tty_seize(struct approver *self);
 void tty_release(struct approver *self);
 void tty_flush(struct approver *self);
 void tty_later(struct approver *self); /* tty_turn_next(), from the loop */
+void tty_watch(struct approver *self); /* what is typed on @fd */
+void tty_unwatch(struct approver *self);
+
+/* A window of tmux's. True: it is on its way, and tty_turn_next() follows. */
+bool tty_window_open(struct approver *self);
+void tty_window_came(int fd, void *arg);
+void tty_window_close(struct approver *self);
 
 /* What the gateway has is what is shown: oldest first, or as a list when it is much. */
 void tty_turn_next(void *arg);
@@ -123,6 +134,7 @@ void tty_turn_refresh(struct approver *self);
 /* Writes a line of our own, and lets the question go. The next one, or none, comes from the loop.
  */
 void tty_turn_settle(struct approver *self, const char *line);
+void tty_turn_hide(struct approver *self); /* nothing is shown any more */
 /* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
 void tty_turn_switch(struct approver *self, const char *id);
 /* Says it to whoever answers, with the next drawing. */

@@ -91,10 +91,11 @@ static int terminal_set(int fd, const struct termios *wanted)
 	return r;
 }
 
-/* One that is raw already is being relayed, and kept by whoever relays it. */
+/* One that is raw already is being relayed, and kept by whoever relays it; a window ends with us.
+ */
 static void terminal_keep(struct approver *self)
 {
-	if (!(self->saved.c_lflag & ICANON))
+	if (!(self->saved.c_lflag & ICANON) || self->is_in_window)
 		return;
 	if (self->keeper.socket < 0 && keeper_start(&self->keeper, self->fd) < 0)
 		return; /* it would stay raw if we were killed: no reason not to ask */

@@ -125,11 +125,14 @@ void tty_turn_next(void *arg)
 		self->draft.note[0] = '\0';
 		tty_release(self);
 		return tty_enter(self, TTY_IDLE);
+	} else if (self->state == TTY_IDLE) {
+		tty_window_close(self); /* it comes too late */
+		self->has_no_window = false;
 	}
 	tty_flush(self);
 }
 
-static void turn_hide(struct approver *self)
+void tty_turn_hide(struct approver *self)
 {
 	self->question.id[0] = self->wanted_id[0] = '\0';
 	self->view = self->wanted = TTY_VIEW_NONE;
@@ -139,7 +142,7 @@ static void turn_hide(struct approver *self)
 
 void tty_turn_settle(struct approver *self, const char *line)
 {
-	turn_hide(self);
+	tty_turn_hide(self);
 	self->draft = (struct tty_draft){ 0 };
 	if (!tty_is_held(self))
 		return;
@@ -153,7 +156,7 @@ void tty_turn_settle(struct approver *self, const char *line)
 
 void tty_turn_switch(struct approver *self, const char *id)
 {
-	turn_hide(self);
+	tty_turn_hide(self);
 	self->wanted = id ? TTY_VIEW_ONE : TTY_VIEW_LIST;
 	(void)snprintf(self->wanted_id, sizeof(self->wanted_id), "%s", id ? id : "");
 	tty_enter(self, TTY_BETWEEN);

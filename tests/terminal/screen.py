@@ -21,7 +21,7 @@ class Screen:
         line = f"{shlex.join(command)} {redirect}; echo $? >{shlex.quote(str(self.ended))}; exec sleep 1000"
         env = {**world.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(rows), "-c", str(world.work),
-                  line, env=env)
+                  line, ";", "set-option", "-g", "status", "off", env=env)
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def tmux(self, *words, env=None):
@@ -79,6 +79,7 @@ class Screen:
               lambda: f"the screen is not what it was. It was:\n{want}\nIt is:\n{self.text()}")
 
     def ends(self, seconds=30):
+        """The gate's exit status."""
         until(self.ended.exists, seconds, lambda: f"the gate did not end:\n{self.text()}")
         return int(until(lambda: self.ended.read_text().strip(), 5, "no status"))
 
@@ -90,6 +91,16 @@ class Screen:
 
     def reasons(self, host):
         return [r.get("reason") for r in self.records() if r.get("host") == host]
+
+    def attach(self):
+        """Somebody who looks at it, on a terminal of their own; returns that one."""
+        viewer = object.__new__(Screen)
+        viewer.world, viewer.name, viewer.socket = self.world, f"{self.name}-viewer", self.world.top / f"{self.name}-viewer.tmux"
+        viewer.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS),
+                    f"TMUX= exec tmux -S {shlex.quote(str(self.socket))} attach", ";", "set-option", "-g", "status", "off",
+                    env={**self.world.env, "TERM": "xterm"})
+        until(lambda: self.tmux("list-clients"), 20, "nobody attaches")
+        return viewer
 
     def close(self):
         subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, timeout=20, check=False)

@@ -250,6 +250,72 @@ def resized(world):
     screen.close()
 
 
+def tmux_window(world):
+    """Inside tmux, with somebody there: a window over the program, which is not stopped, and none of its keys are the pane's."""
+    lines_file(world)
+    command = "(while sleep 0.1; do date +%s%N >beat; done) & exec vim -u NONE -i NONE -N -n --cmd 'set ttyfast laststatus=2' lines"
+    screen = Screen(world, "window", ASK + command)
+    screen.shows("line 1 of the file")
+    viewer = screen.attach()
+    viewer.shows("line 1 of the file")
+    screen.press(("C-l",))
+    time.sleep(0.3)
+    before, seen = screen.text(), viewer.text()
+    (world.work / "go").touch()
+    viewer.shows("│sallyport   http://a.test:80")
+    viewer.shows(LABEL)
+    assert screen.text() == before, "the pane has changed"
+    viewer.press("y")  # into the guard
+    time.sleep(0.8)
+    viewer.press("s", ("Enter",))
+    viewer.shows("type      a.test")
+    beat = (world.work / "beat").read_text()
+    until(lambda: (world.work / "beat").read_text() != beat, 10, "the command was stopped")
+    viewer.press("a.test", ("Enter",))
+    until(lambda: "granted_session" in screen.reasons("a.test"), 20, screen.records)
+    viewer.becomes(seen)
+    assert screen.text() == before, "the pane has changed"
+    viewer.press(":q!", ("Enter",))
+    assert screen.ends() == 0
+    viewer.close()
+    screen.close()
+
+
+def tmux_window_is_closed(world):
+    """Closing the window answers nothing: the question goes to the terminal behind it."""
+    lines_file(world)
+    screen = Screen(world, "closed", ASK + "exec less -S lines")
+    screen.shows("line 1 of the file")
+    viewer = screen.attach()
+    (world.work / "go").touch()
+    viewer.shows("│sallyport   http://a.test:80")
+    viewer.shows(LABEL)
+    assert LABEL not in screen.text()
+    screen.tmux("display-popup", "-C")
+    screen.shows(LABEL)
+    must_be_whole(screen)
+    assert not screen.reasons("a.test")
+    must_be_answered(screen, "n", "denied_once")
+    screen.shows("line 1 of the file")
+    screen.press("q")
+    assert screen.ends() == 0
+    viewer.close()
+    screen.close()
+
+
+def tmux_cannot_be_reached(world):
+    """From inside: no socket of it, no word of it, and no way to type into a pane."""
+    script = ("env | grep -c '^TMUX'; ls {socket} 2>&1; tmux -S {socket} send-keys evil Enter 2>&1 || echo refused; "
+              "ls $XDG_RUNTIME_DIR/sallyport {control} 2>&1")
+    place = world.top / "inside.tmux"
+    screen = Screen(world, "inside", script.format(socket=place, control=world.top / "runtime" / "sallyport") + "; exit 5")
+    assert screen.ends() == 5
+    text = screen.text()
+    assert text.startswith("0\n") and "refused" in text, text
+    assert "evil" not in text.replace("send-keys evil", "") and ".popup" not in text and ".sock" not in text, text
+    screen.close()
+
+
 def killed(world, name, script, shown, redirect="", question=False):
     """The gate dies at once, with the terminal in its hands: it is given back all the same."""
     screen = Screen(world, name, script, redirect=redirect)
@@ -288,7 +354,8 @@ def gate_dies_at_a_plain_question(world):
     killed(world, "plain", ASK + "wait", LABEL, redirect="</dev/null >/dev/null 2>/dev/null")
 
 
-CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized, gate_dies,
+CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized, tmux_window,
+         tmux_window_is_closed, tmux_cannot_be_reached, gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 
 
