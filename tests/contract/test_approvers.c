@@ -1,6 +1,7 @@
 #include "tests/contract/contract.h"
 
 #include <pty.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ static void stage_open(int i)
 	struct err why = { 0 };
 
 	memset(&stage, 0, sizeof(stage));
+	unsetenv("TMUX"); /* the developer's */
 	stage.fds = contract_count_fds();
 	contract_open(&stage.place);
 	ck_assert_int_eq(openpty(&stage.screen, &stage.keys, NULL, NULL, NULL), 0);

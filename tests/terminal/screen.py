@@ -1,18 +1,20 @@
 """screen: a terminal that can be looked at: a tmux server of the test's own, with one pane, which runs one gate."""
 import shlex
+import shutil
 import subprocess
 import time
 
 from world import processes
 
+TMUX = shutil.which("tmux")
 COLUMNS, ROWS = 100, 30
 LABEL = "answer, then Enter:"
 
 
 class Screen:
-    def __init__(self, world, name, script, options=(), redirect="", rows=ROWS):
+    def __init__(self, world, name, script, options=(), redirect="", rows=ROWS, socket=None):
         self.world, self.name = world, name
-        self.socket = world.top / f"{name}.tmux"
+        self.socket = socket or world.top / f"{name}.tmux"
         self.audit = world.top / f"{name}.jsonl"
         self.ended = world.top / f"{name}.ended"
         command = [world.sallyport, "run", "--audit", str(self.audit), "--report", "none", "--default", "ask", *options,
@@ -25,7 +27,7 @@ class Screen:
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def tmux(self, *words, env=None):
-        run = subprocess.run(["tmux", "-S", str(self.socket), *words], capture_output=True, text=True, timeout=20,
+        run = subprocess.run([TMUX, "-S", str(self.socket), *words], capture_output=True, text=True, timeout=20,
                              env=env or self.world.env, stdin=subprocess.DEVNULL)
         if run.returncode:
             raise AssertionError(f"tmux {words[0]}: {run.stderr.strip()}")
@@ -103,7 +105,7 @@ class Screen:
         return viewer
 
     def close(self):
-        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], capture_output=True, timeout=20, check=False)
+        subprocess.run([TMUX, "-S", str(self.socket), "kill-server"], capture_output=True, timeout=20, check=False)
 
 
 def until(condition, seconds, what):

@@ -13,7 +13,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
 from screen import LABEL, ROWS, Screen, until  # noqa: E402
-from world import World, descendants, enter_namespace  # noqa: E402
+from world import World, descendants, enter_namespace, processes  # noqa: E402
 
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
@@ -304,16 +304,61 @@ def tmux_window_is_closed(world):
 
 
 def tmux_cannot_be_reached(world):
-    """From inside: no socket of it, no word of it, and no way to type into a pane."""
-    script = ("env | grep -c '^TMUX'; ls {socket} 2>&1; tmux -S {socket} send-keys evil Enter 2>&1 || echo refused; "
-              "ls $XDG_RUNTIME_DIR/sallyport {control} 2>&1")
-    place = world.top / "inside.tmux"
-    screen = Screen(world, "inside", script.format(socket=place, control=world.top / "runtime" / "sallyport") + "; exit 5")
+    """From inside, even where its socket lies in the working directory: no word of it, and no way to type into a pane."""
+    place = world.work / "tmux.place"
+    script = f"env | grep -c '^TMUX'; tmux -S {place} send-keys 'echo evi''l' Enter || echo refused; ls -A $XDG_RUNTIME_DIR/sallyport {world.top}/runtime/sallyport; exit 5"
+    screen = Screen(world, "inside", script, socket=place)
     assert screen.ends() == 5
     text = screen.text()
     assert text.startswith("0\n") and "refused" in text, text
-    assert "evil" not in text.replace("send-keys evil", "") and ".popup" not in text and ".sock" not in text, text
+    assert "evil" not in text and ".popup" not in text and ".sock" not in text, text
     screen.close()
+
+
+# What stands for tmux on the gate's PATH: one that hangs, one that fails, and windows that hand over something else.
+FAKES = {
+    "hangs": "time.sleep(1000)",
+    "fails": "sys.exit(1)",
+    "ends": "pass",
+    "says nothing": "link = connect(); time.sleep(1000)",
+    "sends no terminal": "link = connect(); link.send(b'x'); time.sleep(1000)",
+    "sends a file": "link = connect(); socket.send_fds(link, [b'x'], [os.open('/dev/null', os.O_RDWR)]); time.sleep(1000)",
+    "sends many": "link = connect(); socket.send_fds(link, [b'x'], [os.open('/dev/null', os.O_RDWR)] * 9); time.sleep(1000)",
+    "hangs up": "link = connect(); link.close()",
+}
+FAKE = """#!/usr/bin/python3
+import os, re, socket, sys, time
+def connect():
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.connect(re.search("approve popup ([^']+)", sys.argv[-1])[1])
+    return link
+"""
+
+
+def tmux_is_another(world):
+    """Whatever answers in tmux's place: the question comes to the terminal, and nothing else has answered it."""
+    fake = world.top / "bin" / "tmux"
+    fake.parent.mkdir()
+    path = world.env["PATH"]
+    for name, script in FAKES.items():
+        fake.write_text(FAKE + script + "\n")
+        fake.chmod(0o755)
+        (world.work / "go").unlink(missing_ok=True)
+        world.env["PATH"] = f"{fake.parent}:{path}"
+        screen = Screen(world, name.replace(" ", "-"), ASK + "echo ready; wait; exit 4")
+        screen.shows("ready")
+        start_question(screen)
+        must_be_whole(screen)
+        must_be_answered(screen, "n", "denied_once")
+        assert screen.ends() == 4, name
+        left = [p for p, (_, command, _) in processes().items() if command == "tmux" and parent_is_gone(p)]
+        assert not left, (name, left)
+        screen.close()
+
+
+def parent_is_gone(pid):
+    """It is a gate's leftover, which came to us."""
+    return processes().get(pid, (0,))[0] == os.getpid() and b"if-shell" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def killed(world, name, script, shown, redirect="", question=False):
@@ -355,7 +400,8 @@ def gate_dies_at_a_plain_question(world):
 
 
 CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized, tmux_window,
-         tmux_window_is_closed, tmux_cannot_be_reached, gate_dies,
+         tmux_window_is_closed, tmux_cannot_be_reached, tmux_is_another,
+         gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 
 
