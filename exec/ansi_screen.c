@@ -24,7 +24,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *text, const c
 	text->out[text->len] = '\0';
 }
 
-bool ansi_screen_is_wanted(const struct ansi *ansi)
+/* Does a question need a screen of its own? False: the program only writes on, and so may we. */
+static bool is_wanted(const struct ansi *ansi)
 {
 	return ansi->is_painted || ansi_is_alternate(ansi);
 }
@@ -63,7 +64,7 @@ size_t ansi_screen_leave(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
 	struct text text = { .out = out };
 
 	out[0] = '\0';
-	if (!ansi_screen_is_wanted(ansi)) {
+	if (!is_wanted(ansi)) {
 		say_fresh(&text, ansi);
 		return text.len;
 	}
@@ -103,7 +104,7 @@ size_t ansi_screen_restore(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
 	char style[ANSI_STYLE_MAX];
 
 	out[0] = '\0';
-	if (ansi_screen_is_wanted(ansi))
+	if (is_wanted(ansi))
 		say_place(&text, ansi);
 	if (ansi->charsets[0] || ansi->charsets[1])
 		say(&text, "\x1b(%c\x1b)%c", ansi->charsets[0] ? ansi->charsets[0] : 'B',
@@ -121,7 +122,7 @@ size_t ansi_screen_restore(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
 size_t ansi_screen_abandon(const struct ansi *ansi, bool is_left, char out[ANSI_TEXT_MAX])
 {
 	struct text text = { .out = out };
-	bool is_aside = ansi_is_alternate(ansi) || (is_left && ansi_screen_is_wanted(ansi));
+	bool is_aside = ansi_is_alternate(ansi) || (is_left && is_wanted(ansi));
 
 	out[0] = '\0';
 	if (ansi->has_own_keys && !is_left)

@@ -9,8 +9,6 @@
 
 #define ANSI_TEXT_MAX 768
 
-/* Does a question need a screen of its own? False: the program only writes on, and so may we. */
-bool ansi_screen_is_wanted(const struct ansi *ansi);
 /* What takes the terminal out of all that was set, onto an empty screen if one is wanted, and back.
  * On its alternate screen the program has to draw again by itself; its main screen is kept by the
  * terminal. NUL-terminated, returns the length. */
