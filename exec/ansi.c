@@ -201,8 +201,10 @@ static void in_csi(struct ansi *ansi, uint8_t byte)
 		end_csi(ansi, (char)byte);
 	} else if (byte >= 0x20 && byte <= 0x2f) {
 		ansi->kind = (char)byte;
-	} else {
+	} else if (byte < 0x7f) {
 		keep_byte(ansi, byte);
+	} else if (byte > 0x7f) {
+		ansi->len = ANSI_PARAMETERS_MAX; /* no sequence of ours */
 	}
 }
 

@@ -29,31 +29,35 @@ static struct parameter parameter_at(const char *at)
 	return parameter;
 }
 
-/* @size: of @out. What does not fit is no colour. */
+/* @size: of @out. What does not fit, or holds anything else, is no colour. */
 static void keep(char *out, size_t size, const char *at, const char *end)
 {
 	size_t len = (size_t)(end - at);
 
-	if (len >= size)
+	if (len >= size || strspn(at, "0123456789:;") < len)
 		len = 0;
 	memcpy(out, at, len);
 	out[len] = '\0';
 }
 
-/* 38;5;N and 38;2;R;G;B take the parameters that follow. Returns where the last of them ends. */
-static const char *colour_end(const struct parameter *parameter)
+/* 38;5;N and 38;2;R;G;B take the parameters that follow. Returns where the last of them ends;
+ * *@ret_is_whole: they are all there. */
+static const char *colour_end(const struct parameter *parameter, bool *ret_is_whole)
 {
 	const char *end = parameter->end;
-	int count = 0;
+	int count;
 
-	if (memchr(parameter->at, ':', (size_t)(end - parameter->at)) || *end == '\0')
+	*ret_is_whole = memchr(parameter->at, ':', (size_t)(end - parameter->at)) != NULL;
+	if (*ret_is_whole || *end == '\0')
 		return end;
 	struct parameter kind = parameter_at(end + 1);
 
-	count = kind.number == 5 ? 2 : kind.number == 2 ? 4 : 1;
-	while (count-- > 0 && *end)
+	count = kind.number == 5 ? 2 : kind.number == 2 ? 4 : 0;
+	*ret_is_whole = count > 0;
+	for (; count > 0 && *end; count--)
 		end = parameter_at(end + 1).end;
-	return end;
+	*ret_is_whole = *ret_is_whole && count == 0;
+	return *ret_is_whole ? end : kind.end;
 }
 
 static void set_simple(struct ansi_style *style, unsigned int number)
@@ -84,11 +88,11 @@ void ansi_style_set(struct ansi_style *style, const char *parameters)
 	for (;;) {
 		struct parameter parameter = parameter_at(at);
 		unsigned int number = parameter.number;
-		bool is_end;
+		bool is_end, is_whole = true;
 		char *colour = colour_of(style, number, &is_end);
 
 		if (number == 38 || number == 48 || number == 58)
-			parameter.end = colour_end(&parameter);
+			parameter.end = colour_end(&parameter, &is_whole);
 		if (number == 0)
 			*style = (struct ansi_style){ 0 };
 		else if (number == 24 || (number == 4 && strncmp(parameter.at, "4:0", 3) == 0))
@@ -96,10 +100,10 @@ void ansi_style_set(struct ansi_style *style, const char *parameters)
 		else if (number == 4 || number == 21)
 			keep(style->underline, sizeof(style->underline), parameter.at,
 			     parameter.end);
-		else if (colour)
+		else if (colour && is_whole)
 			keep(colour, ANSI_COLOUR_MAX, parameter.at,
 			     is_end ? parameter.at : parameter.end);
-		else
+		else if (!colour)
 			set_simple(style, number);
 		if (*parameter.end == '\0')
 			return;

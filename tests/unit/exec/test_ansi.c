@@ -126,7 +126,9 @@ static const struct {
 	{ "\x1b[4:3;58:2::1:2:3m", "\x1b[0m", "\x1b[0;4:3;58:2::1:2:3m" },
 	{ "\x1b[4m\x1b[4:0m", "\x1b[0m", "" },
 	{ "\x1b[97;101m\x1b[39m", "\x1b[0m", "\x1b[0;101m" },
-	{ "\x1b[38;5m", "\x1b[0m", "\x1b[0;38;5m" },
+	{ "\x1b[38;5m\x1b[48m\x1b[1;38;9m\x1b[38;2;1m", "\x1b[0m",
+	  "\x1b[0;1m" }, /* half a colour */
+	{ "\x1b[31\xff;1m\x1b[4\x7fm", "\x1b[0m", "\x1b[0;4m" },
 	{ "\x1b[>4;2m", "\x1b[>4m\x1b[0m", "\x1b[>4;2m" },
 	{ "\x1b[>4;2m\x1b[>4m", "\x1b[0m", "" },
 	{ "\x1b[>1u", "\x1b[0m", "" }, /* the stack of the other screen is its own */
