@@ -70,26 +70,29 @@ static void set_simple(struct ansi_style *style, unsigned int number)
 	}
 }
 
-/* The place of the colour that @number sets (or ends: *@ret_is_end). NULL: it is no colour. */
-static char *colour_of(struct ansi_style *style, unsigned int number, bool *ret_is_end)
+enum colour { COLOUR_NONE, COLOUR_INK, COLOUR_PAPER, COLOUR_LINE };
+
+/* Which colour @number sets (or ends: *@ret_is_end). */
+static enum colour colour_of(unsigned int number, bool *ret_is_end)
 {
 	*ret_is_end = number == 39 || number == 49 || number == 59;
 	if ((number >= 30 && number <= 39) || (number >= 90 && number <= 97))
-		return style->ink;
+		return COLOUR_INK;
 	if ((number >= 40 && number <= 49) || (number >= 100 && number <= 107))
-		return style->paper;
-	return number == 58 || number == 59 ? style->line : NULL;
+		return COLOUR_PAPER;
+	return number == 58 || number == 59 ? COLOUR_LINE : COLOUR_NONE;
 }
 
 void ansi_style_set(struct ansi_style *style, const char *parameters)
 {
+	char *const colours[] = { NULL, style->ink, style->paper, style->line };
 	const char *at = parameters;
 
 	for (;;) {
 		struct parameter parameter = parameter_at(at);
 		unsigned int number = parameter.number;
 		bool is_end, is_whole = true;
-		char *colour = colour_of(style, number, &is_end);
+		enum colour colour = colour_of(number, &is_end);
 
 		if (number == 38 || number == 48 || number == 58)
 			parameter.end = colour_end(&parameter, &is_whole);
@@ -100,10 +103,10 @@ void ansi_style_set(struct ansi_style *style, const char *parameters)
 		else if (number == 4 || number == 21)
 			keep(style->underline, sizeof(style->underline), parameter.at,
 			     parameter.end);
-		else if (colour && is_whole)
-			keep(colour, ANSI_COLOUR_MAX, parameter.at,
+		else if (colour != COLOUR_NONE && is_whole)
+			keep(colours[colour], ANSI_COLOUR_MAX, parameter.at,
 			     is_end ? parameter.at : parameter.end);
-		else if (!colour)
+		else if (colour == COLOUR_NONE)
 			set_simple(style, number);
 		if (*parameter.end == '\0')
 			return;

@@ -89,7 +89,7 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 
 	if (self->view == TTY_VIEW_ONE) {
 		if (round->total >= TTY_LIST_LEAST && turn_is_fresh(self))
-			return turn_show(self, TTY_VIEW_LIST, NULL);
+			return turn_show(self, TTY_VIEW_LIST, &round->next);
 		if (self->others != others)
 			self->is_stale = self->look.has_escapes;
 		self->others = others;
