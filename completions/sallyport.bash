@@ -37,12 +37,12 @@ _sallyport() {
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
         2:policy) words='check explain list test trust undo diff fmt import --help' ;;
-        2:approve) words='list watch allow deny abort --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo --help' ;;
         2:audit) words='verify --help' ;;
         *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:policy) words='--policy --json --answers --no-user --managed --check --a --b' ;;
         *:approve)
-            words='--json --scope'
+            words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac
             ;;
         esac

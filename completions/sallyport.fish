@@ -34,9 +34,18 @@ complete -c sallyport -n '__fish_seen_subcommand_from policy' -l answers -d 'kep
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l no-user -d 'without the user'
 complete -c sallyport -n '__fish_seen_subcommand_from policy' -l managed -d 'the managed layer'
 complete -c sallyport -n '__fish_seen_subcommand_from check trust; and __fish_seen_subcommand_from policy' -F
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl for
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl upload
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl download
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl connections
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl words
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl confirm
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F
