@@ -74,6 +74,14 @@ void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *te
 	page_add(page, weight, line);
 }
 
+void tty_page_note(struct tty_page *page, const char *note)
+{
+	auto_free char *text = mem_printf("  %s", note);
+
+	if (note[0] != '\0')
+		tty_page_text(page, TTY_NEEDED, text);
+}
+
 void tty_page_title(struct tty_page *page, const char *text)
 {
 	tty_page_text(page, TTY_NEEDED, text);

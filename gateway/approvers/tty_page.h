@@ -46,6 +46,7 @@ void tty_page_whole(struct tty_page *page, const char *label, const char *text);
 /* A line without a label; the title is bold. Cut. */
 void tty_page_title(struct tty_page *page, const char *text);
 void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text);
+void tty_page_note(struct tty_page *page, const char *note); /* indented; "": none */
 /* "  TEXT" beside the last choice if there is room, and unless it begins a line. */
 void tty_page_choice(struct tty_page *page, const char *text, bool is_first);
 /* How many lines may still be added before some are left out. */

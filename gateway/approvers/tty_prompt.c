@@ -199,8 +199,7 @@ unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
 	prompt_covers(&page, look, draft);
 	if (draft->is_typing)
 		tty_page_whole(&page, "type", question->typed);
-	if (draft->note[0] != '\0')
-		tty_page_text(&page, TTY_NEEDED, draft->note);
+	tty_page_note(&page, draft->note);
 	lines = tty_page_write(&page, out, look);
 	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
 	return lines;
