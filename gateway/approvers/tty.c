@@ -295,7 +295,8 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 
 static bool tty_is_attached(const struct approver *self)
 {
-	return self->state != TTY_GONE && !tty_terminal_is_hung_up(self) &&
+	/* A window that is closed leaves the terminal behind it to ask on. */
+	return self->state != TTY_GONE && (self->is_in_window || !tty_terminal_is_hung_up(self)) &&
 	       !tty_terminal_is_elsewhere(self);
 }
 
