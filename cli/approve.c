@@ -242,6 +242,7 @@ static const struct {
 	{ "grants", approve_ledger_grants },
 	{ "revoke", approve_ledger_revoke },
 	{ "undo", approve_ledger_undo },
+	{ "popup", approve_popup }, /* for gates, not for people */
 };
 
 int cli_approve(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -48,6 +49,7 @@ static void stage_open(int i)
 	struct err why = { 0 };
 
 	memset(&stage, 0, sizeof(stage));
+	unsetenv("TMUX"); /* the developer's */
 	stage.fds = contract_count_fds();
 	contract_open(&stage.place);
 	ck_assert_int_eq(openpty(&stage.screen, &stage.keys, NULL, NULL, NULL), 0);

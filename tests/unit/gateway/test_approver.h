@@ -8,8 +8,8 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/table.h"
 
-#define FAKE_QUESTIONS_MAX 16
-#define FAKE_ANSWERS_MAX   16
+#define FAKE_QUESTIONS_MAX 300
+#define FAKE_ANSWERS_MAX   300
 
 struct gateway {
 	struct loop *loop;
@@ -49,4 +49,6 @@ Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
 Suite *suite_tty(void);
 Suite *suite_tty_fence(void);
+Suite *suite_tty_list(void);
 Suite *suite_tty_parts(void);
+Suite *suite_tty_scope(void);

@@ -164,7 +164,9 @@ int main(void)
 	srunner_add_suite(runner, suite_control_watchers());
 	srunner_add_suite(runner, suite_tty());
 	srunner_add_suite(runner, suite_tty_fence());
+	srunner_add_suite(runner, suite_tty_list());
 	srunner_add_suite(runner, suite_tty_parts());
+	srunner_add_suite(runner, suite_tty_scope());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
