@@ -66,6 +66,14 @@ struct gateway_terminal {
 	void *arg;
 };
 
+/* The page for answers on loopback, 127.0.0.1. */
+#define GATEWAY_WEB_URL_MAX 128
+struct gateway_web {
+	uint16_t port; /* 0: any free one. gateway_new() writes the one that it got, */
+	char url[GATEWAY_WEB_URL_MAX]; /* and this: whoever has it may answer, so show it to the
+					  person only */
+};
+
 struct gateway_config {
 	const struct policy *policy; /* kept */
 	const char *session;         /* borrowed, as all text here */
@@ -74,6 +82,7 @@ struct gateway_config {
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
+	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */

@@ -9,6 +9,7 @@
 /* A folder of the test's own, and a configuration that points every path into it. */
 struct contract_place {
 	char dir[64], audit[96], answers[96];
+	struct gateway_web web;
 	struct gateway_config config;
 };
 
