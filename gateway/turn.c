@@ -82,6 +82,16 @@ static void decide_answered(const struct decision *decision, const struct grant 
 	verdict_words(verdict, decision->words);
 }
 
+/* The page is the person's. The command's own loopback is another one. */
+static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
+			const struct policy_verdict *verdict)
+{
+	const struct policy_destination *dst = &waiter->facts.dst;
+
+	return gw->config.web && dst->port == gw->config.web->port &&
+	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
+}
+
 /* True: @verdict is final. False: the waiter waits on a question. */
 static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
@@ -95,6 +105,8 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	if (is_own_page(gw, waiter, verdict))
+		verdict_refuse(verdict, POLICY_OWN_LISTENER);
 	const struct grant *grant =
 		verdict->action == POLICY_ASK
 			? grants_find(&gw->grants, waiter->facts.exec, &waiter->facts)
