@@ -39,7 +39,7 @@ _sallyport() {
         2:policy) words='check explain list test trust undo diff fmt import --help' ;;
         2:approve) words='list watch allow deny abort --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:policy) words='--policy --json --answers --no-user --managed --check --a --b' ;;
         *:approve)
             words='--json --scope'
