@@ -110,6 +110,7 @@ static int open_gateway(struct run *run)
 		.run = run->id,
 		.audit_path = run->places.audit_path,
 		.answers_path = run->places.answers_path,
+		.seen_path = run->places.seen_path,
 		.control_dir = run->places.control_dir,
 		.terminal = terminal,
 		.web = run->options.has_web ? &run->web : NULL,

@@ -11,6 +11,7 @@
 #include "gateway/approval.h"
 #include "gateway/ledger.h"
 #include "gateway/review.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
@@ -255,6 +256,8 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		return r;
 	if (answer->is_abort)
 		answer_abort(giving.approval);
+	if (answer->action == POLICY_ALLOW)
+		seen_add(gw->seen, &giving.approval->dst);
 	answer_how(&giving, how, sizeof(how));
 	approval_settle_with(giving.approval, &giving.settled, how);
 	if (width_is_wide(&answer->width))

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/execs.h"
+#include "gateway/risk.h"
 #include "gateway/turn.h"
 #include "policies/policies_tools.h"
 
@@ -55,15 +56,24 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_des
 {
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
+	char warning[RISK_WORDS_MAX];
 
 	approval->gw = gw;
 	approval->dst = *dst;
-	approval->number = ++gw->last_number;
+	approval->times = 1;
+	if (grace_take(&gw->graces, dst, loop_now_ms(gw->loop), &approval->number,
+		       &approval->times))
+		approval->times++;
+	else
+		approval->number = ++gw->last_number;
 	(void)snprintf(approval->id, sizeof(approval->id), "%.*s-%" PRIu64, ID_RUN_MAX,
 		       gw->config.run, approval->number);
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
+	approval->risk = risk_of(gw->seen, dst);
+	risk_words(approval->risk, dst, warning);
+	approval->warning = mem_strdup(warning);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
@@ -100,6 +110,7 @@ static void approval_free(struct approval *approval)
 	assert(TAILQ_EMPTY(&approval->parties));
 	free(approval->rule);
 	free(approval->because);
+	free(approval->warning);
 	free(approval);
 }
 
@@ -140,8 +151,17 @@ static void party_free(struct party *party)
 	free(party);
 }
 
+/* NULL: it may be asked. */
+static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter)
+{
+	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+
+	return floods_take(&gw->floods, exec ? &exec->flood : NULL, &waiter->facts.dst,
+			   loop_now_ms(gw->loop));
+}
+
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
-				 const struct policy_verdict *asked)
+				 const struct policy_verdict *asked, const char **ret_words)
 {
 	struct key_node *node = keys_find(&gw->approvals, 0, &waiter->facts.dst);
 	struct approval *approval = node ? container_of(node, struct approval, node) : NULL;
@@ -152,6 +172,12 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 		return POLICY_OVERLOADED;
 	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
+	const char *flood = approval ? NULL : approval_is_flood(gw, waiter);
+
+	if (flood) {
+		*ret_words = flood;
+		return POLICY_OVERLOADED;
+	}
 	if (!approval)
 		approval = approval_new(gw, &waiter->facts.dst, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
@@ -254,6 +280,13 @@ static void party_release(struct party *party, struct decision *decision)
 	turn_schedule(gw);
 }
 
+/* Nobody said anything, and who asked may come back. */
+static bool approval_is_unanswered(enum policy_reason reason)
+{
+	return reason == POLICY_PROMPT_TIMEOUT || reason == POLICY_APPROVER_GONE ||
+	       reason == POLICY_CLIENT_LEFT;
+}
+
 void approval_settle_with(struct approval *approval, const struct decision *settled,
 			  const char *how)
 {
@@ -261,6 +294,9 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	struct decision *decision = decision_new(settled);
 
 	approval_unlink(approval);
+	if (approval_is_unanswered(settled->reason))
+		grace_leave(&gw->graces, &approval->dst, approval->number, approval->times,
+			    loop_now_ms(gw->loop));
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
@@ -331,7 +367,9 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
-		.warning = "",
+		.risk = approval->risk,
+		.times = approval->times,
+		.warning = approval->warning,
 		.program = "",
 		.chain = "",
 	};

@@ -4,10 +4,10 @@
 #include "gateway/core.h"
 
 /* @waiter waits on the question for its destination, a new one or one that is open. @asked:
- * policy's ask verdict for it. POLICY_NONE, or why it cannot: nobody is attached, or too many wait.
- */
+ * policy's ask verdict for it. POLICY_NONE, or why it cannot: nobody is attached, too many wait, or
+ * too much is asked; *@ret_words then says what, or is not touched. */
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
-				 const struct policy_verdict *asked);
+				 const struct policy_verdict *asked, const char **ret_words);
 /* @waiter goes back to be decided. Its party may die with it; the question is the caller's to end.
  */
 void approval_let_go(struct waiter *waiter);

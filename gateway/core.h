@@ -10,13 +10,16 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/bounds.h"
 #include "gateway/client.h"
+#include "gateway/floods.h"
 #include "gateway/gateway.h"
+#include "gateway/grace.h"
 #include "gateway/grants.h"
 #include "gateway/keys.h"
 #include "gateway/question.h"
 #include "gateway/trips.h"
 
 struct journal;
+struct seen;
 struct worker;
 
 /* A verdict whose record is being written. */
@@ -32,6 +35,7 @@ struct gateway_exec {
 	bool is_aborted; /* a person said so; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
 	struct grant_list grants;
+	struct flood_bucket flood;
 };
 
 struct approver_seat {
@@ -49,6 +53,9 @@ struct gateway {
 	struct key_table numbers; /* of the open questions */
 	struct grants grants;
 	struct loop_timer expiry; /* of grants */
+	struct floods floods;
+	struct graces graces;
+	struct seen *seen;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;

@@ -16,6 +16,7 @@
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 
 static char *own(const char *text)
@@ -31,14 +32,15 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 	ours->audit_path = own(config->audit_path);
 	ours->answers_path = own(config->answers_path);
 	ours->control_dir = own(config->control_dir);
+	ours->seen_path = own(config->seen_path);
 	if (ours->prompt_timeout_ms <= 0)
 		ours->prompt_timeout_ms = GATEWAY_DEFAULT_TIMEOUT; /* every wait has a deadline */
 }
 
 static void config_done(struct gateway_config *ours)
 {
-	const char *texts[] = { ours->session, ours->run, ours->audit_path, ours->answers_path,
-				ours->control_dir };
+	const char *texts[] = { ours->session,      ours->run,         ours->audit_path,
+				ours->answers_path, ours->control_dir, ours->seen_path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */
@@ -83,6 +85,9 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	keys_init(&gw->approvals);
 	keys_init(&gw->numbers);
 	grants_init(&gw->grants);
+	floods_init(&gw->floods);
+	grace_init(&gw->graces);
+	gw->seen = seen_new(loop, gw->config.seen_path);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
@@ -137,6 +142,9 @@ void gateway_free(struct gateway *gw)
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
 	trips_done(&gw->trips);
+	seen_free(gw->seen);
+	grace_done(&gw->graces);
+	floods_done(&gw->floods);
 	config_done(&gw->config);
 	free(gw->ended);
 	free(gw);

@@ -80,6 +80,7 @@ struct gateway_config {
 	const char *run;          /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path;   /* the JSON-lines file */
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
+	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */

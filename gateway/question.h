@@ -64,8 +64,10 @@ struct approval {
 	uint64_t number; /* the id shows it */
 	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
-	char *rule, *because;
+	char *rule, *because, *warning;
 	bool is_private;
+	unsigned int times; /* it was asked, with this */
+	unsigned int risk;
 	int64_t asked_ms, due_ms;
 	struct loop_timer deadline;
 	TAILQ_HEAD(party_list, party) parties;

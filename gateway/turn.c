@@ -119,13 +119,15 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
 	if (verdict->action != POLICY_ASK)
 		return true;
+	const char *words = "";
 	enum policy_reason refused = journal_has_failed(gw->journal)
 					     ? POLICY_AUDIT_FAILED
-					     : approval_join(gw, waiter, verdict);
+					     : approval_join(gw, waiter, verdict, &words);
 
 	if (refused == POLICY_NONE)
 		return false;
 	verdict_refuse(verdict, refused);
+	verdict_words(verdict, words);
 	return true;
 }
 

@@ -15,6 +15,11 @@ int policy_destination_parse(const char *text, struct policy_destination *ret, s
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
 
+/* Does the baseline preset deny canonical @host, as a place for pastes, tunnels, request bins or
+ * DoH; does another shipped preset allow it by name? For prompts, whatever the policy includes. */
+bool policy_host_is_listed(const char *host);
+bool policy_host_is_known(const char *host);
+
 /* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
  * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
 int policy_answer_append_text(const char *path, enum policy_action action, const char *text,

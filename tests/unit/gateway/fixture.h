@@ -93,3 +93,4 @@ Suite *suite_accounts(void);
 Suite *suite_reload(void);
 Suite *suite_widths(void);
 Suite *suite_ledger(void);
+Suite *suite_floods(void);
