@@ -157,10 +157,23 @@ static int web_listen(struct approver *self, uint16_t port, struct err *why)
 	return 0;
 }
 
+/* The run ends, and what it came to may stay on the screen. */
+static void web_bid_farewell(struct approver *self)
+{
+	if (self->stream_count == 0)
+		return;
+	for (size_t i = 0; i < WEB_TOPICS; i++)
+		self->shown[i].is_stale = i == WEB_TOTALS;
+	web_state_render(self);
+	for (size_t i = 0; i < self->client_count; i++)
+		web_client_farewell(self->clients[i]);
+}
+
 static void web_close(struct approver *self)
 {
 	if (!self)
 		return;
+	web_bid_farewell(self);
 	for (size_t i = 0; i < self->client_count; i++)
 		web_client_free(self->clients[i]);
 	for (size_t i = 0; i < WEB_TOPICS; i++)

@@ -73,6 +73,8 @@ void web_client_refuse(struct web_client *client, int status, const char *code, 
 void web_client_stream(struct web_client *client);
 /* Whatever the stream has not been told, unless it is still busy with the last. */
 void web_client_update(struct web_client *client);
+/* The run ends: the last news, as far as they go out at once. */
+void web_client_farewell(struct web_client *client);
 void web_client_ping(struct web_client *client);
 
 /* May this request be looked at? 0, or the status that refuses it, with *@ret_why. */

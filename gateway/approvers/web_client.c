@@ -230,6 +230,20 @@ void web_client_ping(struct web_client *client)
 	client_flush(client);
 }
 
+void web_client_farewell(struct web_client *client)
+{
+	const struct approver *server = client->server;
+
+	if (client->state != WEB_STREAMING || client->deadline.is_armed)
+		return;
+	client_queue(client, server->shown[WEB_TOTALS].text);
+	client_queue_news(client, "events", &server->seen.events, &client->events_to);
+	client_queue_news(client, "denials", &server->seen.denials, &client->denials_to);
+	client_queue(client, "event: over\ndata: {}\n\n");
+	client->state = WEB_REPLYING; /* nothing more is added */
+	client_flush(client);
+}
+
 static void client_refuse_head(struct web_client *client, int r)
 {
 	if (r == -E2BIG)

@@ -120,11 +120,12 @@ static void seen_text(json_t *object, const char *name, const char *text)
 
 static json_t *seen_json(const struct web_event *event, uint64_t number)
 {
+	const char *name = event->id[0] != '\0' ? "settled" : seen_name(event->event);
 	char text[POLICY_DESTINATION_TEXT_MAX];
 	json_t *object =
 		json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "n", seen_number(number), "event",
-			  seen_name(event->event), "at", (json_int_t)event->wall_ms, "exec",
-			  seen_number(event->exec), "up", seen_number(event->bytes_up), "down",
+			  name, "at", (json_int_t)event->wall_ms, "exec", seen_number(event->exec),
+			  "up", seen_number(event->bytes_up), "down",
 			  seen_number(event->bytes_down), "ms", seen_number(event->duration_ms));
 
 	if (!object)

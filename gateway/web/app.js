@@ -1,10 +1,12 @@
-import { byId, say, tell } from "/dom.js";
+import { byId, say } from "/dom.js";
 import { connect, enter, isCapability, Refused } from "/stream.js";
 import { Questions } from "/question.js";
 import { Ledger } from "/ledger.js";
 
 const questions = new Questions();
 const ledger = new Ledger();
+
+let since = Infinity; // when this page came, by the gate's clock
 
 function close(title, text) {
   byId("main").hidden = true;
@@ -17,22 +19,21 @@ function close(title, text) {
 }
 
 function linkIs(state, error) {
-  const words = { open: "Connected", wait: "Connecting" };
-  if (state === "closed") {
-    if (error)
-      close("This page was not let in", error.message);
-    else
-      close("The run is over", "Its gate has closed. What was not answered was denied; the audit log has it all.");
-    return;
-  }
+  const words = { open: "Connected", wait: "Connecting", over: "The run is over" };
+  if (state === "closed")
+    return close("This page was not let in", error.message);
+  if (state === "over")
+    questions.over();
   byId("main").hidden = false;
-  byId("main").inert = state !== "open";
+  byId("main").inert = state === "wait";
+  byId("main").classList.toggle("over", state === "over");
   byId("link").dataset.state = state;
   say(byId("link"), words[state]);
 }
 
 const events = {
   hello(data) {
+    since = data.now_ms;
     say(byId("run"), data.run);
     say(byId("session"), data.session === data.run ? "" : data.session);
     questions.hello(data);
@@ -46,7 +47,8 @@ const events = {
   events(data) {
     for (const event of data.filter(({ event: kind }) => kind === "settled")) {
       event.to = questions.nameOf(event.id);
-      questions.settled(event);
+      if (event.at >= since)
+        questions.settled(event);
     }
     ledger.takeEvents(data);
   },

@@ -333,9 +333,14 @@ export class Questions {
       say(byId("alarm"), news === 1 ? `New question: ${[...this.cards.values()].at(-1).question.to}` : `${news} new questions`);
   }
 
+  // What was not answered is denied; what happened stays to be read.
+  over() {
+    this.take({ list: [], count: 0 });
+    say(byId("empty"), "The run is over, and its gate has closed. What was not answered was denied; the audit log has it all.");
+  }
+
   settled(event) {
-    if (performance.now() > 2000) // not what was before this page
-      tell(`${this.nameOf(event.id)} ${event.how ?? ""}`, event.action === "allow" ? "good" : "plain");
+    tell(`${this.nameOf(event.id)} ${event.how ?? ""}`, event.action === "allow" ? "good" : "plain");
   }
 
   select(card, takesFocus = true) {

@@ -46,7 +46,7 @@ export async function enter() {
   return true;
 }
 
-// Calls on[event](data) for every event of the text/event-stream in @body, until it ends.
+// Calls on[event](data) for every event of the text/event-stream in @body, until it ends. True: the run is over.
 async function follow(body, on) {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -59,13 +59,15 @@ async function follow(body, on) {
     for (;;) {
       const { value, done } = await reader.read();
       if (done)
-        return;
+        return false;
       last = performance.now();
       const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = lines.pop();
       for (const line of lines) {
         if (line.startsWith("event: "))
           event = line.slice(7);
+        else if (line.startsWith("data: ") && event === "over")
+          return true;
         else if (line.startsWith("data: "))
           on[event]?.(JSON.parse(line.slice(6)));
       }
@@ -75,7 +77,7 @@ async function follow(body, on) {
   }
 }
 
-// Stays connected; @state is told "open", "wait" or "closed" with why.
+// Stays connected; @state is told "open", "wait", "over", or "closed" with why.
 export async function connect(on, state) {
   for (let tries = 0; tries < waits.length; tries++) {
     try {
@@ -84,7 +86,8 @@ export async function connect(on, state) {
         await read(response);
       state("open");
       tries = -1; // it was there
-      await follow(response.body, on);
+      if (await follow(response.body, on))
+        return state("over");
     } catch (error) {
       if (error instanceof Refused && error.status !== 503)
         return state("closed", error);
@@ -92,5 +95,5 @@ export async function connect(on, state) {
     state("wait");
     await new Promise((done) => setTimeout(done, waits[Math.max(tries, 0)]));
   }
-  state("closed", null);
+  state("over");
 }

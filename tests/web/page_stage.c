@@ -23,6 +23,7 @@ static struct {
 	size_t len;
 	json_t *held; /* what the stage borrows from */
 	unsigned int answers, revocations;
+	uint64_t cut;
 	int was_attached;
 	struct loop_timer watch;
 } play;
@@ -168,12 +169,14 @@ static void look(void *arg)
 	if (is_attached != play.was_attached)
 		(void)printf("%s\n", is_attached ? "came" : "left");
 	play.was_attached = is_attached;
-	if (stage.answer_count != play.answers)
-		say_answer();
-	play.answers = stage.answer_count;
+	for (; play.answers != stage.answer_count; play.answers++)
+		say_answer(); /* of several at once, the last as often */
 	if (stage.revoke_count != play.revocations)
 		(void)printf("revoke %llu\n", (unsigned long long)stage.revoked);
 	play.revocations = stage.revoke_count;
+	if (stage.cut != play.cut)
+		(void)printf("cut %llu\n", (unsigned long long)stage.cut);
+	play.cut = stage.cut;
 	(void)fflush(stdout);
 	loop_timer_start(stage.loop, &play.watch, 10, look, NULL);
 }

@@ -40,6 +40,8 @@ class Stage:
             return True
 
     def close(self):
+        if self.process.returncode is not None:
+            return
         self.process.stdin.close()
         status = self.process.wait(10)
         self.thread.join(10)

@@ -120,6 +120,7 @@ START_TEST(questions_come_change_and_go)
 	stage_retract("q-1", "allowed once by ana on tty");
 	text = news(&visitor);
 	ck_assert_ptr_nonnull(strstr(text, "{\"list\":[],\"count\":0}"));
+	ck_assert_ptr_nonnull(strstr(text, "\"event\":\"settled\""));
 	ck_assert_ptr_nonnull(strstr(text, "\"id\":\"q-1\""));
 	ck_assert_ptr_nonnull(strstr(text, "\"how\":\"allowed once by ana on tty\""));
 	ck_assert_str_eq(news(&visitor), ""); /* nothing happened: nothing is said */
@@ -333,8 +334,15 @@ START_TEST(closing_with_pages_open)
 	stage_ask("q-1", "a.test");
 	for (size_t i = 0; i < ARRAY_SIZE(visitors); i++)
 		stage_watch(&visitors[i]);
+	hear(SINK_END, POLICY_DENY, 9);
 	stage_close();
 	stage_open();
+	for (size_t i = 0; i < ARRAY_SIZE(visitors); i++) {
+		visitor_read(&visitors[i]);
+		ck_assert(visitors[i].is_over);
+		ck_assert_ptr_nonnull(strstr(visitors[i].text, "tcp://heard.test:9\""));
+		ck_assert_ptr_nonnull(strstr(visitors[i].text, "\n\nevent: over\ndata: {}\n\n"));
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(visitors); i++)
 		visitor_close(&visitors[i]);
 }
