@@ -105,26 +105,26 @@ static void state_add_question(const struct approver_question *question, void *a
 		list->count++;
 		return;
 	}
-	state_append(
-		list,
-		json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:b, s:o, "
-			  "s:b, s:o, s:o, s:o, s:o}",
-			  "id", question->id, "to",
-			  web_state_text(policy_destination_text(dst, to), sizeof(to)), "protocol",
-			  policy_protocol_name(dst->protocol), "host",
-			  web_state_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
-			  "waiting", (json_int_t)question->waiting, "commands",
-			  state_commands(question), "command_count",
-			  (json_int_t)question->command_count, "age_ms",
-			  (json_int_t)question->age_ms, "left_ms", (json_int_t)question->left_ms,
-			  "rule", web_state_text(question->rule, POLICY_TEXT_MAX), "because",
-			  web_state_text(question->because, POLICY_TEXT_MAX), "private",
-			  question->is_private ? 1 : 0, "risks", state_risks(question->risk),
-			  "needs_typing", question->risk != 0 ? 1 : 0, "warning",
-			  web_state_text(question->warning, POLICY_TEXT_MAX), "domain",
-			  web_state_text(question->typed, sizeof(question->typed)), "program",
-			  web_state_text(question->program, POLICY_TEXT_MAX), "chain",
-			  web_state_text(question->chain, POLICY_TEXT_MAX)));
+	state_append(list,
+		     json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
+			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o}",
+			       "id", question->id, "to",
+			       web_state_text(policy_destination_text(dst, to), sizeof(to)),
+			       "protocol", policy_protocol_name(dst->protocol), "host",
+			       web_state_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
+			       "times", (json_int_t)question->times, "waiting",
+			       (json_int_t)question->waiting, "commands", state_commands(question),
+			       "command_count", (json_int_t)question->command_count, "age_ms",
+			       (json_int_t)question->age_ms, "left_ms",
+			       (json_int_t)question->left_ms, "rule",
+			       web_state_text(question->rule, POLICY_TEXT_MAX), "because",
+			       web_state_text(question->because, POLICY_TEXT_MAX), "private",
+			       question->is_private ? 1 : 0, "risks", state_risks(question->risk),
+			       "needs_typing", question->risk != 0 ? 1 : 0, "warning",
+			       web_state_text(question->warning, POLICY_TEXT_MAX), "domain",
+			       web_state_text(question->typed, sizeof(question->typed)), "program",
+			       web_state_text(question->program, POLICY_TEXT_MAX), "chain",
+			       web_state_text(question->chain, POLICY_TEXT_MAX)));
 }
 
 static void state_add_grant(const struct approver_grant *grant, void *arg)

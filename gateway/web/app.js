@@ -22,8 +22,10 @@ function linkIs(state, error) {
   const words = { open: "Connected", wait: "Connecting", over: "The run is over" };
   if (state === "closed")
     return close("This page was not let in", error.message);
-  if (state === "over")
+  if (state === "over") {
     questions.over();
+    ledger.over();
+  }
   byId("main").hidden = false;
   byId("main").inert = state === "wait";
   byId("main").classList.toggle("over", state === "over");

@@ -44,6 +44,13 @@ export class Ledger {
     return Date.now() - this.skew;
   }
 
+  // Nothing lives any more; what there was is worth a look.
+  over() {
+    this.take("live", { list: [], count: 0 });
+    if (!this.panels.live.hidden)
+      this.show("timeline");
+  }
+
   show(key) {
     for (const name of Object.keys(names)) {
       const isShown = name === key;

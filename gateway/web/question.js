@@ -143,6 +143,7 @@ class Card {
     this.who.classList.toggle("mono", commands.length > 0);
     this.badges.replaceChildren(...[
       question.waiting > 1 ? el("span", { class: "badge" }, plural(question.waiting, "connection", "connections")) : null,
+      question.times > 1 ? el("span", { class: "badge" }, `asked ${question.times} times`) : null,
       question.private ? el("span", { class: "badge risk" }, "private address") : null,
       ...question.risks.map((risk) => el("span", { class: "badge risk" }, visible(risk))),
     ].filter(Boolean));
