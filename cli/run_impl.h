@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run_reload.h"
 #include "exec/exec.h"
 #include "gateway/gateway.h"
 #include "proxy/proxy.h"
@@ -55,10 +56,10 @@ int run_places_find(struct run_places *places, const char *audit);
 char *run_places_absolute(const struct run_places *places, const char *path); /* returned owned */
 void run_places_free(struct run_places *places);
 
-/* The policy of all layers, also when it is wrong: *@ret_policy is returned owned in every case.
- * Takes what it says about @options that were not given. An exit status. */
+/* The policy of all layers, also when it is wrong; both are returned owned in every case. Takes
+ * what it says about @options that were not given. An exit status. */
 int run_policy_load(struct run_options *options, const struct run_places *places,
-		    struct policy **ret_policy);
+		    struct run_sources *ret_sources, struct run_loaded *ret_loaded);
 /* @given (may be NULL), then what `write` or `hide` say, absolute: returned owned. An exit status.
  */
 int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,

@@ -1,36 +1,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 
 int run_policy_load(struct run_options *options, const struct run_places *places,
-		    struct policy **ret_policy)
+		    struct run_sources *ret_sources, struct run_loaded *ret_loaded)
 {
-	struct policy_layers layers = {
-		.user = places->answers_path,
-		.cwd = places->cwd,
-		.state = places->state_dir,
-		.arguments = options->policies,
+	/* A project's file that comes later may be the command's. */
+	auto_free_list char **projects = policy_layers_projects(places->cwd);
+	const struct run_sources sources = {
+		.layers = {
+			.user = places->answers_path,
+			.cwd = places->cwd,
+			.projects = projects,
+			.state = places->state_dir,
+			.arguments = options->policies,
+			.start = time(NULL), /* also for what is read later: it must not begin anew */
+		},
+		.has_default = options->has_default,
+		.default_action = options->default_action,
 	};
-	struct policy *policy = *ret_policy = policy_new();
-	bool is_good = policy_layers_load(policy, &layers);
-	enum policy_action ignored;
 	int64_t timeout_ms;
 
-	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
-	if (options->has_default || !policy_get_default(policy, &ignored))
-		policy_set_default(policy,
-				   options->has_default ? options->default_action : POLICY_ASK);
-	if (!is_good || policy_finish(policy) < 0) {
-		(void)fputs(policy_errors(policy), stderr);
+	run_sources_copy(ret_sources, &sources);
+	run_sources_read(ret_loaded, ret_sources);
+	if (!ret_loaded->is_good) {
+		(void)fputs(policy_errors(ret_loaded->policy), stderr);
 		return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 	}
-	(void)fputs(policy_notes(policy), stderr);
-	if (!options->has_prompt_timeout && policy_get_prompt_timeout(policy, &timeout_ms))
+	(void)fputs(policy_notes(ret_loaded->policy), stderr);
+	if (!options->has_prompt_timeout &&
+	    policy_get_prompt_timeout(ret_loaded->policy, &timeout_ms))
 		options->prompt_timeout_ms = timeout_ms;
 	return CLI_OK;
 }

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "base/loop.h"
+#include "gateway/accounts.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/bounds.h"
 #include "gateway/client.h"
@@ -56,6 +57,7 @@ struct gateway {
 	struct floods floods;
 	struct graces graces;
 	struct seen *seen;
+	struct accounts accounts;
 	struct trips trips;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;
@@ -78,8 +80,7 @@ struct gateway {
 	bool must_count_approvers, has_aborted;
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
-	uint64_t *ended; /* execs whose way out is closed in the next turn, when their waiters were
-			    told */
+	uint64_t *ended; /* execs whose way out closes once their waiters are told */
 	size_t ended_count;
 	struct finish {
 		bool is_wanted, was_sent;

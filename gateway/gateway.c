@@ -88,6 +88,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	floods_init(&gw->floods);
 	grace_init(&gw->graces);
 	gw->seen = seen_new(loop, gw->config.seen_path);
+	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
@@ -141,6 +142,7 @@ void gateway_free(struct gateway *gw)
 	keys_done(&gw->numbers);
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
+	accounts_done(&gw->accounts);
 	trips_done(&gw->trips);
 	seen_free(gw->seen);
 	grace_done(&gw->graces);

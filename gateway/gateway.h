@@ -28,6 +28,21 @@ void gateway_withdraw(struct gateway_ticket *ticket);
  * ticket that lives, from the loop; @arg: of gateway_submit(). */
 typedef void (*gateway_cut_fn)(const struct policy_verdict *verdict, void *arg);
 void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut);
+/* Bytes that the verdict limits are moved by leases only: @may in all, never more when @is_over.
+ * Whoever needs more, or will, asks: once at a time. @is_recall: no byte more, by @is_return. */
+enum gateway_way { GATEWAY_UP, GATEWAY_DOWN, GATEWAY_WAYS };
+struct gateway_lease {
+	uint64_t may[GATEWAY_WAYS];
+	bool is_over[GATEWAY_WAYS], is_recall;
+};
+struct gateway_spent {
+	uint64_t bytes[GATEWAY_WAYS];
+	bool needs[GATEWAY_WAYS], is_return;
+};
+typedef void (*gateway_lease_fn)(const struct gateway_lease *lease, void *arg);
+void gateway_client_on_lease(struct gateway_client *client, gateway_lease_fn on_lease);
+/* -EBADMSG: that cannot be, and nothing was done. */
+int gateway_spend(struct gateway_ticket *ticket, const struct gateway_spent *spent);
 
 /* What became of an allowed request, or a refusal after the verdict (private address, dial, server
  * name). Plain value. */

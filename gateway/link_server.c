@@ -109,15 +109,26 @@ static void on_cut(const struct policy_verdict *verdict, void *arg)
 			      0); /* a dead link reports itself */
 }
 
+static void on_lease(const struct gateway_lease *lease, void *arg)
+{
+	const struct asked *asked = arg;
+	struct frame frame;
+
+	link_codec_put_lease(&frame, asked->node.number, lease);
+	(void)frame_link_send(asked->worker->link, &frame, NULL,
+			      0); /* a dead link reports itself */
+}
+
 static int handle_submit(struct worker *worker, struct frame *frame)
 {
 	static const struct policy_verdict overloaded = {
 		.action = POLICY_DENY,
 		.reason = POLICY_OVERLOADED,
 	};
+	struct link_request room;
 	struct policy_facts facts;
 	uint64_t id;
-	int r = link_codec_get_submit(frame, &id, &facts);
+	int r = link_codec_get_submit(frame, &id, &facts, &room);
 
 	if (r < 0 || id <= worker->last_id)
 		return -EBADMSG;
@@ -172,6 +183,20 @@ static int handle_report(struct worker *worker, struct frame *frame)
 	return 0;
 }
 
+/* Whoever counts otherwise than we do is not the worker we started. */
+static int handle_spent(struct worker *worker, struct frame *frame)
+{
+	struct gateway_spent spent;
+	uint64_t id;
+	int r = link_codec_get_spent(frame, &id, &spent);
+	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
+	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
+
+	if (!asked || !asked->is_allowed)
+		return -EBADMSG;
+	return gateway_spend(asked->ticket, &spent);
+}
+
 /* All it had was in front of this. */
 static int handle_finish(struct worker *worker, struct frame *frame)
 {
@@ -203,6 +228,8 @@ static int handle_frame(struct worker *worker, struct frame *frame)
 		return handle_withdraw(worker, frame);
 	if (frame->type == LINK_REPORT)
 		return handle_report(worker, frame);
+	if (frame->type == LINK_SPENT)
+		return handle_spent(worker, frame);
 	if (frame->type == LINK_FINISH)
 		return handle_finish(worker, frame);
 	return -EBADMSG;
@@ -229,6 +256,7 @@ int gateway_serve(struct gateway *gw, int socket)
 	keys_init(&worker->asked);
 	worker->client = gateway_client_new(gw);
 	gateway_client_on_cut(worker->client, on_cut);
+	gateway_client_on_lease(worker->client, on_lease);
 	worker->link = frame_link_new(gw->loop, socket, on_frame, on_closed, worker);
 	LIST_INSERT_HEAD(&gw->workers, worker, entry);
 	link_codec_put_hello(&frame);

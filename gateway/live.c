@@ -31,6 +31,7 @@ void live_begin(struct waiter *waiter, const struct policy_verdict *allowed)
 	waiter->pass->since_ms = loop_now_ms(waiter->gw->loop);
 	waiter->pass->allowed_by = allowed->reason;
 	waiter->pass->promise = allowed->promise;
+	waiter->pass->limits = allowed->limits;
 	live_enter(waiter, &waiter->gw->live.open);
 	ledger_begin(waiter);
 }

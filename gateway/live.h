@@ -11,6 +11,7 @@ struct pass {
 	int64_t since_ms;
 	enum policy_reason allowed_by; /* a rule, a kept answer, a grant */
 	enum policy_protocol promise;
+	struct policy_limits limits;
 	int64_t cut_ms;
 	struct policy_verdict *cut; /* owned; NULL: it is not */
 };

@@ -6,8 +6,10 @@
 #include "gateway/approval.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
+#include "gateway/leases.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
+#include "policies/policies_request.h"
 
 struct local_client {
 	struct gateway_client client; /* first */
@@ -19,18 +21,23 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 					   const struct policy_facts *facts)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
-	struct waiter *waiter = mem_new(sizeof(*waiter));
+	struct waiter *waiter = mem_new(sizeof(*waiter) + policy_request_size(facts->request));
 
 	waiter->gw = gw;
 	waiter->facts = *facts;
+	/* It is decided again when a question is settled, and by a new policy. */
+	waiter->facts.request = policy_request_copy(facts->request, waiter + 1);
 	waiter->since_ms = loop_now_ms(gw->loop);
 	turn_enqueue(gw, waiter);
 	return &waiter->ticket;
 }
 
-/* Takes @waiter from wherever it is. */
+/* Takes @waiter from wherever it is. Before it was told, it moved nothing. */
 static void local_take_out(struct waiter *waiter)
 {
+	static const uint64_t nothing[GATEWAY_WAYS];
+
+	leases_end(waiter, waiter->pass ? NULL : nothing);
 	if (waiter->pass)
 		live_end(waiter);
 	else if (waiter->slot)
@@ -81,8 +88,15 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		turn_schedule(gw); /* denies who waits */
 	if (waiter) {
 		ledger_count(waiter, report);
+		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
 		live_end(waiter);
 	}
+}
+
+static int local_spend(struct gateway_client *client, struct gateway_ticket *ticket,
+		       const struct gateway_spent *spent)
+{
+	return leases_spend((struct waiter *)ticket, spent);
 }
 
 static void local_free(struct gateway_client *client)
@@ -98,6 +112,7 @@ static const struct client_ops local_ops = {
 	.submit = local_submit,
 	.withdraw = local_withdraw,
 	.report = local_report,
+	.spend = local_spend,
 	.free = local_free,
 };
 
@@ -125,8 +140,10 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 		local_take_out(waiter);
 		turn_record_denial(waiter->gw, waiter, reason);
 	}
-	TAILQ_FOREACH (ticket, &client->live, entry)
+	TAILQ_FOREACH (ticket, &client->live, entry) {
+		leases_end((struct waiter *)ticket, NULL);
 		live_end((struct waiter *)ticket);
+	}
 	LIST_REMOVE(local, entry);
 	local->gw = NULL;
 	client_gone(client);

@@ -14,6 +14,7 @@
 struct approval;
 struct gateway;
 struct gateway_exec;
+struct holding;
 struct party;
 struct pass;
 struct slot;
@@ -38,7 +39,8 @@ struct waiter {
 	struct slot *slot;
 	int64_t since_ms;
 	uint64_t grant;    /* the remembered answer that allowed it; 0: none */
-	struct pass *pass; /* allowed: gateway/live.c's */
+	struct pass *pass;       /* allowed: gateway/live.c's */
+	struct holding *holding; /* of a budget: gateway/leases.c's; NULL: none */
 	TAILQ_ENTRY(waiter) entry;
 };
 TAILQ_HEAD(waiter_queue, waiter);

@@ -5,6 +5,13 @@
 #include "gateway/live.h"
 #include "gateway/turn.h"
 
+/* What is open keeps to the limits it began with: under others it has to begin again. */
+static bool reload_narrows(const struct policy_limits *before, const struct policy_limits *now)
+{
+	return (now->account && now->account != before->account) ||
+	       (now->until_s && (!before->until_s || now->until_s < before->until_s));
+}
+
 /* Asked as what it was promised, for that is what it may send by now: a tunnel let through as tcp
  * is over when only https is left of it. */
 static bool reload_denies(const struct waiter *waiter, struct policy_verdict *ret, void *arg)
@@ -15,8 +22,9 @@ static bool reload_denies(const struct waiter *waiter, struct policy_verdict *re
 	facts.carries = waiter->pass->promise;
 	facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &facts, ret);
-	if (ret->action != POLICY_DENY)
+	if (ret->action != POLICY_DENY && !reload_narrows(&waiter->pass->limits, &ret->limits))
 		return false;
+	ret->action = POLICY_DENY;
 	ret->reason = POLICY_DENIED_SINCE;
 	return true;
 }

@@ -11,6 +11,7 @@
 #include "gateway/approval.h"
 #include "gateway/execs.h"
 #include "gateway/journal.h"
+#include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 
@@ -172,6 +173,8 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		if (!decide(gw, waiter, &slot->verdict))
 			continue;
 		approval_decision_drop(take(waiter->decision));
+		if (slot->verdict.action == POLICY_ALLOW)
+			leases_begin(waiter, &slot->verdict);
 		slot->waiter = waiter;
 		waiter->slot = slot;
 		gw->batch_count++;
@@ -193,6 +196,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);
+	else
+		leases_end(waiter, NULL);
 	client_settle(&waiter->ticket, verdict);
 }
 
@@ -221,6 +226,7 @@ static void turn_run(void *arg)
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
 	live_turn(gw);
+	leases_turn(gw);
 	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
 		turn_schedule(gw);
 	link_server_turn(gw);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/request_impl.h"
 
 #define LAYERS_SUFFIX ".policy"
 
@@ -153,6 +154,34 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 				      : ": write and prompt-timeout are not a project's to say");
 }
 
+/* Can it be about bytes that are no plain http? */
+static bool layers_goes_beyond_http(const struct policy *policy, const struct pattern *pattern)
+{
+	const struct pattern_port *port = &policy->ports[pattern->ports];
+
+	if (pattern->protocol != POLICY_NO_PROTOCOL)
+		return pattern->protocol != POLICY_HTTP;
+	return pattern->port_count != 1 || port->first != 80 || port->last != 80;
+}
+
+/* Conditions on the HTTP request. When an address is looked at, the request is not. */
+static void layers_note_request(struct policy *policy, const struct rule *rule,
+				const struct spot *spot)
+{
+	bool loosens = rule->action != RULE_DENY && rule->action != RULE_ASK;
+	char text[CLAUSES_TEXT_MAX];
+
+	clauses_text(rule->clause_kinds & REQUEST_CONDITIONS, text);
+	if (rule->action == RULE_DENY && rule->pattern.kind == PATTERN_BLOCK)
+		problems_note(policy, spot, "%s: on an address this rule holds for every request",
+			      text);
+	else if (layers_goes_beyond_http(policy, &rule->pattern))
+		problems_note(policy, spot,
+			      "%s: needs inspection for https, which this version does not have; "
+			      "there this rule %s",
+			      text, loosens ? "allows nothing" : "holds for every request");
+}
+
 static void layers_note_rule(struct policy *policy, const struct rule *rule)
 {
 	const struct source *source = &policy->sources[rule->source];
@@ -160,13 +189,16 @@ static void layers_note_rule(struct policy *policy, const struct rule *rule)
 			     0 };
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
 	unsigned int conditions = clauses_conditions(rule), bounds = clauses_bounds(rule);
+	unsigned int others = conditions & ~REQUEST_CONDITIONS;
 	char text[CLAUSES_TEXT_MAX];
 
 	clauses_text(conditions | bounds, text);
-	if (bounds || (conditions && loosens))
+	if (bounds || (others && loosens))
 		problems_note(policy, &spot,
 			      "%s: not enforced by this version, so this rule allows nothing",
 			      text);
+	else if (conditions & REQUEST_CONDITIONS)
+		layers_note_request(policy, rule, &spot);
 	else if (conditions)
 		problems_note(policy, &spot,
 			      "%s: not enforced by this version, so this rule holds for every "

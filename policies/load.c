@@ -42,16 +42,23 @@ static uint32_t load_seen(const struct policy *policy, const struct stat *status
 	return RULE_NONE;
 }
 
+/* The absolute path behind @fd, or "". */
+static const char *load_path(int fd, char out[PATH_MAX])
+{
+	auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, out, PATH_MAX - 1);
+
+	out[len > 0 ? len : 0] = '\0';
+	return out;
+}
+
 /* By the bytes that were read: the file may be another by now. */
 static int load_trust(const struct policy *policy, int fd, const char *text, size_t len)
 {
-	auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
 	char path[PATH_MAX];
-	ssize_t path_len = readlink(link, path, sizeof(path) - 1);
 
-	if (!policy->trust || path_len <= 0 || path[0] != '/')
+	if (!policy->trust || load_path(fd, path)[0] != '/')
 		return POLICY_UNTRUSTED;
-	path[path_len] = '\0';
 	return policy->trust(path, text, len, policy->trust_arg);
 }
 
@@ -123,11 +130,20 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 		return load_problem(policy, spot, -E2BIG, "more than 1 GiB of policy files");
 	int trust = file->layer == POLICY_PROJECT ? load_trust(policy, file->fd, text, len)
 						  : POLICY_UNTRUSTED;
+	enum policy_layer layer = trust == POLICY_TRUSTED_NOW ? POLICY_TRUSTED : file->layer;
+	char path[PATH_MAX];
 
-	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status,
-				      trust == POLICY_TRUSTED_NOW ? POLICY_TRUSTED : file->layer);
+	if (policy->witness)
+		policy->witness(load_path(file->fd, path), layer, text, len, policy->witness_arg);
+	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status, layer);
 	policy->sources[*ret_source].is_changed = trust == POLICY_CHANGED;
 	return 0;
+}
+
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg)
+{
+	policy->witness = witness;
+	policy->witness_arg = arg;
 }
 
 int policy_load(struct policy *policy, const char *path)

@@ -10,6 +10,7 @@
 
 struct err;
 struct policy;
+struct policy_request; /* policies_request.h */
 
 #define POLICY_HOST_MAX  254 /* 253 octets (RFC 1035 §2.3.4) and NUL */
 #define POLICY_TEXT_MAX  512
@@ -45,15 +46,16 @@ struct policy_destination {
 	uint16_t port;
 };
 
-/* What is known of a request before the decision. @dst.protocol: what the port implies (80 http,
- * 443 https, else tcp), so that all ways in share one question. @carries: the narrowest promise the
- * request can keep (absolute-form on port 8000: http, though its key is tcp). */
+/* What is known before the decision. @dst.protocol is that of the approval key: what the port
+ * implies (80 http, 443 https, else tcp), so that all ways in share one question. @carries is the
+ * narrowest promise the request can keep (absolute-form on port 8000 carries http). */
 struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
 	enum policy_way way;
 	uint64_t exec; /* 0: none */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
+	const struct policy_request *request; /* borrowed; NULL: not known */
 };
 
 /* How far an allow goes, over all requests with the same @account; zero: no limit. */
@@ -66,7 +68,7 @@ struct policy_verdict {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise; /* what the bytes are held to when allowed */
-	bool may_private; /* a rule names the address or says it, or a person allowed a literal */
+	bool may_private; /* a rule says so, or names the address; or a person allowed a literal */
 	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
 	char by[64];     /* who answered and how ("ana on tty"), or "" */
@@ -100,8 +102,7 @@ struct policy *policy_new(void);
 void policy_free(struct policy *policy);
 /* Reads a file and what it includes; all problems go to policy_errors(). 0, -EINVAL or -errno. */
 int policy_load(struct policy *policy, const char *path);
-/* The same, by whom it was written (policy_load(): POLICY_COMMAND_LINE); every *.policy in a
- * folder, which may be missing. */
+/* The same, of a layer (else COMMAND_LINE); every *.policy of a folder, which may be missing. */
 int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
 int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
 /* Asked for every POLICY_PROJECT file, with its bytes; @path is absolute. An enum policy_trust. */
@@ -135,8 +136,7 @@ void policy_set_default(struct policy *policy, enum policy_action action);
 void policy_decide(const struct policy *policy, const struct policy_facts *facts,
 		   struct policy_verdict *ret);
 /* May @resolved be dialled for @dst under @verdict (an allow)? Fills @ret: POLICY_ALLOW or a denial
- * with its reason: special addresses, metadata, `deny` by CIDR. Called for every address of every
- * answer, also of a literal. */
+ * (special address, metadata, `deny` by CIDR). For every address, also of a literal. */
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, const struct addr *resolved,
 			   struct policy_verdict *ret);

@@ -27,9 +27,20 @@ int policy_answer_append_text(const char *path, enum policy_action action, const
 /* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
 int policy_answer_remove(const char *path, enum policy_action action, const char *text,
 			 struct err *why);
+
+/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
+ * it counts, and its bytes. For those who watch files, and compare them. */
+typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
+				  size_t len, void *arg);
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
+
 /* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
  * there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
+
+/* Both hold from now on: the lesser of each. The account is that of @more where it has one; a
+ * budget of @limits is then kept there as well, with whatever else is on it. */
+void policy_limits_narrow(struct policy_limits *limits, const struct policy_limits *more);
 
 /* What a rule says of a request. */
 enum policy_match {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/addr.h"
+#include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
 
 #define POLICY_SOURCES_MAX  256U
@@ -97,6 +98,8 @@ struct policy {
 	int64_t start;
 	policy_trust_fn trust;
 	void *trust_arg;
+	policy_witness_fn witness;
+	void *witness_arg;
 	struct problems problems, notes;
 };
 

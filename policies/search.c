@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/clauses_impl.h"
+#include "policies/request_impl.h"
 #include "policies/index_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
@@ -55,10 +56,10 @@ static bool search_is_excepted(const struct search *search, const struct rule *r
 	return false;
 }
 
-static bool search_names_address(const struct search *search, const struct rule *rule)
+bool search_says_private(const struct search *search, const struct rule *rule)
 {
-	return rule->pattern.kind == PATTERN_BLOCK &&
-	       match_is_explicit(search->policy, &rule->pattern);
+	return rule->is_private || (rule->pattern.kind == PATTERN_BLOCK &&
+				    match_is_explicit(search->policy, &rule->pattern));
 }
 
 /* How much an allow gives: the audit shows the rule that gave the most. */
@@ -66,8 +67,9 @@ static uint8_t search_weight(const struct search *search, const struct rule *rul
 {
 	if (!search_loosens(rule))
 		return 0;
-	return (uint8_t)((rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
-			 (rule->is_private || search_names_address(search, rule) ? 1 : 0));
+	return (uint8_t)((clauses_budgets(rule) ? 0 : 4) +
+			 (rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
+			 (search_says_private(search, rule) ? 1 : 0));
 }
 
 static bool search_has_end(const struct rule *rule)
@@ -75,16 +77,25 @@ static bool search_has_end(const struct rule *rule)
 	return rule->clause_kinds & (BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL));
 }
 
+static bool search_is_bounded(const struct rule *rule)
+{
+	return rule->clause_kinds != 0 &&
+	       (search_loosens(rule) ? clauses_budgets(rule) || search_has_end(rule)
+				     : rule->action == RULE_ASK && clauses_budgets(rule));
+}
+
 static void search_note(struct search *search, const struct rule *rule, uint32_t number)
 {
-	uint32_t *best = &search->best[rule->action];
-	uint8_t weight = search_weight(search, rule), *best_weight = &search->weights[rule->action];
+	bool is_bounded = search_is_bounded(rule);
+	uint32_t *best = is_bounded ? &search->bounded[rule->action] : &search->best[rule->action];
+	uint8_t weight = search_weight(search, rule);
+	uint8_t *best_weight = is_bounded ? &search->bounded_weights[rule->action]
+					  : &search->weights[rule->action];
 
-	/* Private is granted by the hour, and the worker looks at addresses later. */
-	if (!search->is_time_old || !search_has_end(rule))
-		search->is_private[rule->action] |=
-			rule->is_private || search_names_address(search, rule);
-	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	if (!is_bounded || rule->action == RULE_ASK) {
+		search->is_private[rule->action] |= search_says_private(search, rule);
+		search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	}
 	if (*best && (weight < *best_weight || (weight == *best_weight && *best < number)))
 		return;
 	*best = number;
@@ -103,13 +114,32 @@ static bool search_is_over(const struct search *search, const struct rule *rule)
 	return search->now >= until;
 }
 
+/* Met when the request was decided; by now it is not at hand. */
+static bool search_is_by(const struct search *search, const struct rule *rule)
+{
+	char shown[POLICY_TEXT_MAX];
+
+	if (!search->by)
+		return false;
+	search_show(search->policy, rule, shown);
+	return strcmp(shown, search->by) == 0;
+}
+
 /* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
  * also an ask: whoever answered would believe in it. */
-static bool search_is_enforced(const struct rule *rule)
+static enum policy_match search_conditions(const struct search *search, const struct rule *rule)
 {
-	if (clauses_bounds(rule))
-		return false;
-	return !search_loosens(rule) || !clauses_conditions(rule);
+	bool loosens = search_loosens(rule);
+	unsigned int others = clauses_conditions(rule) & ~REQUEST_CONDITIONS;
+	enum request_match match = request_meets(search->policy, rule, search->request, loosens);
+
+	if (match == REQUEST_UNMET)
+		return POLICY_MATCH_NO;
+	if (clauses_bounds(rule) || (loosens && others))
+		return POLICY_MATCH_NOT_ENFORCED;
+	if (match == REQUEST_MET || !loosens)
+		return POLICY_MATCHES;
+	return search_is_by(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
 enum policy_match search_judge(const struct search *search, const struct rule *rule)
@@ -137,7 +167,7 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 		return POLICY_MATCHES;
 	if (search_is_over(search, rule))
 		return POLICY_MATCH_EXPIRED;
-	return search_is_enforced(rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
+	return search_conditions(search, rule);
 }
 
 static void search_consider(struct search *search, const struct rule *rule, uint32_t number)

@@ -9,6 +9,7 @@
 #include "proxy/dial.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/meter.h"
 #include "proxy/session.h"
 
 static int64_t now_ms(const struct session *session)
@@ -161,6 +162,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		refuse(session, verdict->reason, NULL, false, true);
 		return;
 	}
+	meter_begin(session, verdict);
 	if (!can_keep(session, verdict->promise)) {
 		admit_refuse(session,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS
@@ -174,14 +176,16 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		admit_dial(session);
 }
 
-void admit_submit(struct session *session)
+void admit_submit(struct session *session, const struct policy_request *seen)
 {
+	struct policy_facts facts = session->request->facts;
+
+	facts.request = seen; /* not kept: it lies in the head that was read */
 	session_enter(session, SESSION_DECIDING);
 	session->is_half_closed = false;
 	session_set_deadline(session, LIMITS_WATCH_MS);
 	leg_want_read(&session->client, false);
-	session->ticket = gateway_submit(session->proxy->client, &session->request->facts,
-					 on_verdict, session);
+	session->ticket = gateway_submit(session->proxy->client, &facts, on_verdict, session);
 }
 
 /* The record first, while the request still has the verdict it was allowed by: what it moved was

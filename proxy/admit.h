@@ -9,8 +9,8 @@ struct session;
 
 /* The session has a request with these facts from now on. */
 void admit_begin(struct session *session, const struct policy_facts *facts);
-/* Asks the gateway about it. */
-void admit_submit(struct session *session);
+/* Asks the gateway about it. @seen, borrowed: what is known of an HTTP request; NULL: nothing. */
+void admit_submit(struct session *session, const struct policy_request *seen);
 /* Makes a new upstream leg for the request, which has its verdict. */
 void admit_dial(struct session *session);
 

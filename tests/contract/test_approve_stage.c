@@ -18,7 +18,7 @@
 #include "policies/policies_tools.h"
 
 #define DEADLINE_MS   20000 /* for anything a test waits for */
-#define ARGUMENTS_MAX 8
+#define ARGUMENTS_MAX 16
 
 struct stage stage;
 

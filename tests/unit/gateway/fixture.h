@@ -94,3 +94,4 @@ Suite *suite_reload(void);
 Suite *suite_widths(void);
 Suite *suite_ledger(void);
 Suite *suite_floods(void);
+Suite *suite_budgets(void);

@@ -44,6 +44,7 @@ void fake_changed(struct gateway *gw, const char *id, unsigned int waiting);
 void fake_retract(struct gateway *gw, const char *id, const char *how);
 
 Suite *suite_control(void);
+Suite *suite_control_ledger(void);
 Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
 Suite *suite_tty(void);

@@ -12,12 +12,14 @@ TCase *errors_cases(void);
 TCase *clauses_cases(void);
 TCase *layers_cases(void);
 TCase *layer_files_cases(void);
+TCase *limits_cases(void);
 TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
 TCase *diff_cases(void);
 TCase *format_cases(void);
+TCase *request_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
