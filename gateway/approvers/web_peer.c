@@ -74,7 +74,7 @@ static int peer_by_diag(const struct peer_pair *pair, uid_t *ret_uid)
 
 	if (netlink < 0 ||
 	    send(netlink, &question, sizeof(question), 0) != (ssize_t)sizeof(question))
-		return -errno;
+		return -EIO; /* not errno: a short write leaves none */
 	return peer_read(netlink, ret_uid);
 }
 
@@ -106,7 +106,7 @@ static int peer_by_table(const struct peer_pair *pair, uid_t *ret_uid)
 bool web_peer_is_ours(int socket)
 {
 	struct peer_pair pair;
-	uid_t uid;
+	uid_t uid = (uid_t)-1; /* nobody's */
 	int r = peer_pair_of(socket, &pair);
 
 	if (r == 0)
