@@ -118,6 +118,9 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.words = giving->settled.words,
 		.since_s = giving->since_s,
 		.until_s = width->for_s > 0 ? giving->since_s + width->for_s : 0,
+		.limits = { .upload = width->upload_max,
+			    .download = width->download_max,
+			    .connections = width->connections_max },
 	};
 }
 

@@ -10,6 +10,8 @@
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
 
+#define GRANTS_ACCOUNT (UINT64_C(1) << 63) /* rules have the numbers below */
+
 /* The wide grants of one exec that stand for one host, or one domain. */
 struct grant_group {
 	struct key_node node;
@@ -182,6 +184,11 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 	return grant;
 }
 
+static bool grants_has_budget(const struct policy_limits *limits)
+{
+	return limits->upload || limits->download || limits->connections;
+}
+
 struct grant *grants_put(struct grants *grants, struct grant_list *list,
 			 const struct grant_order *order, struct err *why)
 {
@@ -210,6 +217,10 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	grant->scope = order->scope;
 	grant->since_s = order->since_s;
 	grant->until_s = order->until_s;
+	grant->limits = order->limits;
+	grant->limits.until_s = order->until_s;
+	if (grants_has_budget(&order->limits))
+		grant->limits.account = GRANTS_ACCOUNT | grant->id_node.number;
 	(void)snprintf(grant->by, sizeof(grant->by), "%s", order->by);
 	return grant;
 }

@@ -29,7 +29,8 @@ struct grant {
 	struct grant_group *group;
 	char *text, *words;
 	char by[64];
-	int64_t since_s, until_s; /* until 0: no end of its own */
+	int64_t since_s, until_s;    /* until 0: no end of its own */
+	struct policy_limits limits; /* of all connections under it */
 	uint64_t bytes_up, bytes_down;
 	uint32_t connections, live;
 	enum policy_reason over; /* retired: why; else POLICY_NONE */
@@ -61,6 +62,7 @@ struct grant_order {
 	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
 	const char *text, *by, *words;
 	int64_t since_s, until_s;
+	struct policy_limits limits; /* but for its account and end */
 };
 
 void grants_init(struct grants *grants);

@@ -295,6 +295,43 @@ int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_M
 	return 0;
 }
 
+static void ledger_copy_one(struct gateway *to, const struct grant *grant)
+{
+	const struct grant_order order = {
+		.answer = to->last_answer,
+		.dst = &grant->dst,
+		.action = grant->action,
+		.reason = grant->reason,
+		.scope = grant->scope,
+		.is_wide = grant->wide,
+		.is_domain = strstr(grant->text, "://**."),
+		.text = grant->text,
+		.by = grant->by,
+		.words = grant->words,
+		.since_s = grant->since_s,
+		.until_s = grant->until_s,
+		.limits = grant->limits,
+	};
+
+	/* There was room for it there, and its text was read there. */
+	(void)grants_put(&to->grants, &to->grants.session, &order, NULL);
+}
+
+void ledger_copy(struct gateway *to, const struct gateway *from)
+{
+	const struct grant *grant;
+	struct grant *old;
+
+	while ((old = LIST_FIRST(&to->grants.session)))
+		(void)ledger_retire(to, old, POLICY_REVOKED, "");
+	to->last_answer++;
+	TAILQ_FOREACH (grant, &from->grants.all, order) {
+		if (grant->exec == 0)
+			ledger_copy_one(to, grant);
+	}
+	ledger_schedule(to);
+}
+
 static bool ledger_is_the_one(const struct waiter *waiter, struct policy_verdict *ret, void *arg)
 {
 	const struct approver_live *one = arg;

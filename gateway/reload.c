@@ -1,8 +1,8 @@
 /* A new policy under a running gateway. Everything that has not been handed out is decided by it
  * anyway; here is what has: live requests, and those who wait for a person. */
-#include "gateway/review.h"
 #include "gateway/journal.h"
 #include "gateway/live.h"
+#include "gateway/review.h"
 #include "gateway/turn.h"
 
 /* What is open keeps to the limits it began with: under others it has to begin again. */
@@ -10,6 +10,15 @@ static bool reload_narrows(const struct policy_limits *before, const struct poli
 {
 	return (now->account && now->account != before->account) ||
 	       (now->until_s && (!before->until_s || now->until_s < before->until_s));
+}
+
+/* The answer that it lives by is now a line of a file as well. */
+static bool reload_is_kept(const struct waiter *waiter, const struct policy_verdict *verdict)
+{
+	const struct grant *grant =
+		waiter->grant ? grants_by_id(&waiter->gw->grants, waiter->grant) : NULL;
+
+	return grant && grant->scope == GATEWAY_ALWAYS && verdict->reason == POLICY_ANSWER_ALLOW;
 }
 
 /* Asked as what it was promised, for that is what it may send by now: a tunnel let through as tcp
@@ -22,6 +31,8 @@ static bool reload_denies(const struct waiter *waiter, struct policy_verdict *re
 	facts.carries = waiter->pass->promise;
 	facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &facts, ret);
+	if (ret->action == POLICY_ALLOW && reload_is_kept(waiter, ret))
+		return false;
 	if (ret->action != POLICY_DENY && !reload_narrows(&waiter->pass->limits, &ret->limits))
 		return false;
 	ret->action = POLICY_DENY;

@@ -14,6 +14,7 @@
 #include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "policies/policies_tools.h"
 
 static void turn_run(void *arg);
 
@@ -71,14 +72,14 @@ static void decide_answered(const struct decision *decision, const struct grant 
 {
 	bool is_asked = verdict->action == POLICY_ASK;
 
-	if (!is_asked && (verdict->action != POLICY_ALLOW || decision->action == POLICY_ALLOW))
-		return;
 	/* A denial that was recorded while the allow was on its way wins. */
-	if (is_asked && grant && grant->action != POLICY_ALLOW &&
+	if (verdict->action != POLICY_DENY && grant && grant->action != POLICY_ALLOW &&
 	    decision->action == POLICY_ALLOW) {
 		verdict_grant(verdict, grant);
 		return;
 	}
+	if (!is_asked && (verdict->action != POLICY_ALLOW || decision->action == POLICY_ALLOW))
+		return;
 	verdict_answer(verdict, decision->action, decision->reason, decision->by);
 	verdict_words(verdict, decision->words);
 }
@@ -91,6 +92,22 @@ static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
 
 	return gw->config.web && dst->port == gw->config.web->port &&
 	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
+}
+
+/* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
+ * that is remembered here beats it, and where it is remembered here, it is counted here. */
+static const struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
+					const struct policy_verdict *verdict)
+{
+	const struct grant *grant;
+
+	if (verdict->action != POLICY_ASK && verdict->reason != POLICY_ANSWER_ALLOW)
+		return NULL;
+	grant = grants_find(&gw->grants, waiter->facts.exec, &waiter->facts);
+	if (grant && verdict->action != POLICY_ASK && grant->action == POLICY_ALLOW &&
+	    grant->scope != GATEWAY_ALWAYS)
+		return NULL;
+	return grant;
 }
 
 /* True: @verdict is final. False: the waiter waits on a question. */
@@ -108,16 +125,16 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
 	if (is_own_page(gw, waiter, verdict))
 		verdict_refuse(verdict, POLICY_OWN_LISTENER);
-	const struct grant *grant =
-		verdict->action == POLICY_ASK
-			? grants_find(&gw->grants, waiter->facts.exec, &waiter->facts)
-			: NULL;
+	const struct grant *grant = decide_grant(gw, waiter, verdict);
 
 	if (decision)
 		decide_answered(decision, grant, verdict);
 	else if (grant)
 		verdict_grant(verdict, grant);
 	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
+	/* Also of those who waited for the answer: its limits are theirs. */
+	if (waiter->grant != 0)
+		policy_limits_narrow(&verdict->limits, &grant->limits);
 	if (verdict->action != POLICY_ASK)
 		return true;
 	const char *words = "";

@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "policies/policies_tools.h"
 
+#define WIDTH_BYTES_MAX (UINT64_C(1) << 40) /* that the policy takes */
+
 bool width_is_wide(const struct approver_width *width)
 {
 	return width->is_domain || width->is_every_port;
@@ -54,6 +56,42 @@ static void width_duration(int64_t seconds, char *out, size_t size)
 	}
 }
 
+/* " upload 64k": the largest unit that says it whole. 0: nothing. */
+static void width_add_size(char out[APPROVER_KEY_MAX], const char *word, uint64_t bytes)
+{
+	static const char units[] = { 'g', 'm', 'k' };
+	size_t len = strlen(out);
+
+	if (bytes == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		unsigned int shift = 10 * (unsigned int)(ARRAY_SIZE(units) - i);
+
+		if (bytes % (UINT64_C(1) << shift) != 0)
+			continue;
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " %s %" PRIu64 "%c", word,
+			       bytes >> shift, units[i]);
+		return;
+	}
+	(void)snprintf(out + len, APPROVER_KEY_MAX - len, " %s %" PRIu64, word, bytes);
+}
+
+static void width_add_clauses(char out[APPROVER_KEY_MAX], const struct approver_width *width)
+{
+	size_t len = strlen(out);
+
+	if (width->for_s > 0) {
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " for ");
+		width_duration(width->for_s, out + len + 5, APPROVER_KEY_MAX - len - 5);
+	}
+	width_add_size(out, "upload", width->upload_max);
+	width_add_size(out, "download", width->download_max);
+	len = strlen(out);
+	if (width->connections_max > 0)
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " connections %" PRIu32,
+			       width->connections_max);
+}
+
 static int width_check(const struct policy_destination *dst, const struct approver_width *width,
 		       struct err *why)
 {
@@ -63,9 +101,9 @@ static int width_check(const struct policy_destination *dst, const struct approv
 		return err_set(why, -ENOTSUP,
 			       "the program that asks is not known, so it cannot be "
 			       "answered for it alone");
-	if (width_has_budget(width))
-		return err_set(why, -ENOTSUP,
-			       "limits on bytes or connections are not enforced by this version");
+	if (width->upload_max > WIDTH_BYTES_MAX || width->download_max > WIDTH_BYTES_MAX ||
+	    width->connections_max > UINT16_MAX)
+		return err_set(why, -EINVAL, "at most 1024g bytes, and 65535 connections");
 	if (width->is_domain && dst->addr.family != 0)
 		return err_set(why, -EINVAL, "an address has no domain: answer for it alone");
 	if (width->is_domain && !policy_host_domain(dst->host))
@@ -79,7 +117,7 @@ int width_text(const struct policy_destination *dst, enum policy_action action,
 	       const struct approver_width *width, char out[APPROVER_KEY_MAX], struct err *why)
 {
 	bool is_v6 = dst->addr.family == AF_INET6;
-	char port[8] = "*", until[32] = "";
+	char port[8] = "*";
 	int r = width_check(dst, width, why);
 
 	if (r < 0)
@@ -88,12 +126,11 @@ int width_text(const struct policy_destination *dst, enum policy_action action,
 
 	if (!width->is_every_port)
 		(void)snprintf(port, sizeof(port), "%u", dst->port);
-	if (width->for_s > 0)
-		width_duration(width->for_s, until, sizeof(until));
-	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s%s%s:%s%s%s",
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s%s%s:%s",
 		       policy_protocol_name(dst->protocol), width->is_domain ? "**." : "",
-		       is_v6 ? "[" : "", host, is_v6 ? "]" : "", port, until[0] ? " for " : "",
-		       until); /* fits: a host and some words */
+		       is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+		       port); /* fits, with all that is added: a host and some words */
+	width_add_clauses(out, width);
 	return 0;
 }
 

@@ -94,4 +94,5 @@ Suite *suite_reload(void);
 Suite *suite_widths(void);
 Suite *suite_ledger(void);
 Suite *suite_floods(void);
+Suite *suite_reference(void);
 Suite *suite_budgets(void);

@@ -208,6 +208,62 @@ START_TEST(what_cannot_be_taken_out_stays)
 }
 END_TEST
 
+/* The line is read while the run goes on: what lived by the answer lives on, and counts as before.
+ */
+START_TEST(a_kept_answer_that_is_read_back_is_the_same)
+{
+	struct fixture_request first = { 0 }, second = { 0 }, third = { 0 };
+	struct approver_revoked revoked = { 0 };
+	struct policy *policy = policy_new();
+	struct err why = { 0 };
+
+	play();
+	allow(&first, GATEWAY_ALWAYS,
+	      (struct approver_width){ .for_s = 3600, .upload_max = 4096, .connections_max = 2 });
+	policy_set_default(policy, POLICY_ASK);
+	ck_assert_int_eq(policy_load_layer(policy, fixture.answers, POLICY_USER), 0);
+	ck_assert_int_eq(policy_finish(policy), 0);
+	gateway_reload(fixture.gw,
+		       &(struct gateway_reload){ .policy = policy, .digest = "", .files = "" });
+	fixture_settle();
+	ck_assert_uint_eq(it.cuts, 0);
+	fixture_ask(&second, HOST, FIXTURE_EXEC);
+	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_ALWAYS);
+	ck_assert_uint_eq(second.verdict.limits.account, first.verdict.limits.account);
+	look();
+	ck_assert_uint_eq(it.grant.live, 2);
+	fixture_ask(&third, HOST, FIXTURE_EXEC);
+	fixture_expect(&third, POLICY_DENY, POLICY_CONNECTIONS_SPENT);
+	ck_assert_int_eq(gateway_revoke(fixture.gw, it.grant.id, "bob", &revoked, &why), 0);
+	ck_assert_uint_eq(revoked.cut, 2);
+	fixture_settle();
+	policy_free(fixture.policy);
+	fixture.policy = policy;
+	fixture_close();
+}
+END_TEST
+
+/* A denial of the session beats an answer that is kept in a file, however wide. */
+START_TEST(a_denial_beats_a_kept_answer)
+{
+	const struct approver_answer no = {
+		.action = POLICY_DENY,
+		.scope = GATEWAY_SESSION,
+		.by = "bob",
+		.width = { .is_domain = true },
+	};
+	struct fixture_request first = { 0 }, second = { 0 };
+
+	fixture_open("answer allow " HOST "   # by ana");
+	fixture_ask(&first, "https://b.example.org:443", FIXTURE_EXEC);
+	ck_assert_int_eq(gateway_answer(fixture.gw, fixture.approver.last.id, &no, NULL), 0);
+	fixture_settle();
+	fixture_ask(&second, HOST, FIXTURE_EXEC);
+	fixture_expect(&second, POLICY_DENY, POLICY_DENIED_SESSION);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(undo_takes_back_the_last_answer_whole)
 {
 	struct fixture_request requests[3] = { 0 };
@@ -337,6 +393,8 @@ Suite *suite_ledger(void)
 	tcase_add_loop_test(tcase, revoking_cuts_and_asks_again, 0, 2);
 	tcase_add_loop_test(tcase, revoking_always_takes_the_line_out, 0, 2);
 	tcase_add_test(tcase, what_cannot_be_taken_out_stays);
+	tcase_add_test(tcase, a_kept_answer_that_is_read_back_is_the_same);
+	tcase_add_test(tcase, a_denial_beats_a_kept_answer);
 	tcase_add_test(tcase, undo_takes_back_the_last_answer_whole);
 	tcase_add_loop_test(tcase, time_that_is_over_cuts, 0, 2);
 	tcase_add_loop_test(tcase, the_same_answer_again_is_renewed, 0, 2);

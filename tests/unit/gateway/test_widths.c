@@ -35,6 +35,24 @@ static const struct {
 	{ "tcp://192.0.2.1:22", { .is_every_port = true }, 0, "tcp://192.0.2.1:*" },
 	{ "tcp://[2001:db8::1]:22", { .for_s = HOUR }, 0, "tcp://[2001:db8::1]:22 for 1h" },
 	{ "tcp://10.1.2.3:22", { .is_every_port = true }, 0, "tcp://10.1.2.3:*" },
+	{ "https://a.example.org:443",
+	  { .is_domain = true,
+	    .for_s = HOUR,
+	    .upload_max = 65536,
+	    .download_max = 3 << 20,
+	    .connections_max = 4 },
+	  0,
+	  "https://**.example.org:443 for 1h upload 64k download 3m connections 4" },
+	{ "https://a.example.org:443",
+	  { .upload_max = 1025 },
+	  0,
+	  "https://a.example.org:443 upload 1025" },
+	{ "https://a.example.org:443",
+	  { .download_max = UINT64_C(1) << 40 },
+	  0,
+	  "https://a.example.org:443 download 1024g" },
+	{ "https://a.example.org:443", { .download_max = (UINT64_C(1) << 40) + 1 }, -EINVAL, NULL },
+	{ "https://a.example.org:443", { .connections_max = 65536 }, -EINVAL, NULL },
 	/* A wildcard on a public suffix is everybody's. */
 	{ "https://github.io:443", { .is_domain = true }, -EINVAL, NULL },
 	{ "https://co.uk:443", { .is_domain = true }, -EINVAL, NULL },
@@ -270,6 +288,32 @@ START_TEST(some_widths_are_no_answers)
 }
 END_TEST
 
+/* Its limits bind those who waited for it, too, and are one account for all it covers. */
+START_TEST(an_answer_may_be_limited)
+{
+	const struct approver_width width = {
+		.is_domain = _i, .for_s = 60, .upload_max = 4096, .connections_max = 2
+	};
+	struct fixture_request first = { 0 }, second = { 0 }, third = { 0 };
+
+	fixture_open(NULL);
+	fixture_ask(&first, "https://a.example.org:443", FIXTURE_EXEC);
+	ck_assert_int_eq(answer_wide(POLICY_ALLOW, GATEWAY_SESSION, width), 0);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_ask(&second, _i ? "https://b.example.org:443" : "https://a.example.org:443",
+		    FIXTURE_EXEC_TWO);
+	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(first.verdict.limits.upload, 4096);
+	ck_assert_uint_eq(first.verdict.limits.account, second.verdict.limits.account);
+	ck_assert_uint_ne(first.verdict.limits.account, 0);
+	ck_assert_int_eq(first.verdict.limits.until_s,
+			 TAILQ_FIRST(&fixture.gw->grants.all)->until_s);
+	fixture_ask(&third, "https://a.example.org:443", FIXTURE_EXEC);
+	fixture_expect(&third, POLICY_DENY, POLICY_CONNECTIONS_SPENT);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(always_keeps_the_very_text)
 {
 	struct fixture_request first = { 0 };
@@ -405,6 +449,7 @@ Suite *suite_widths(void)
 	tcase_add_loop_test(tcase, other_questions_end_with_a_wide_answer, 0, 2);
 	tcase_add_test(tcase, a_wide_answer_for_a_command_leaves_the_others);
 	tcase_add_loop_test(tcase, some_widths_are_no_answers, 0, sizeof(none) / sizeof(none[0]));
+	tcase_add_loop_test(tcase, an_answer_may_be_limited, 0, 2);
 	tcase_add_test(tcase, always_keeps_the_very_text);
 	tcase_add_loop_test(tcase, an_answer_is_over_when_its_time_is, 0, 2);
 	tcase_add_test(tcase, a_denial_meets_an_allow_on_its_way);
