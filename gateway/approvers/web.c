@@ -26,7 +26,8 @@ static void web_flush(void *arg)
 static void web_flush_soon(struct approver *self)
 {
 	if (self->stream_count > 0 && !self->flush.is_armed)
-		loop_timer_start(self->loop, &self->flush, WEB_FLUSH_MS, web_flush, self);
+		loop_timer_start(self->loop, &self->flush,
+				 self->is_crowded ? WEB_CROWD_MS : WEB_FLUSH_MS, web_flush, self);
 }
 
 void web_stale(struct approver *self, enum web_topic topic)

@@ -18,7 +18,8 @@
 #define WEB_DRAIN_MS        10000 /* for a client to take what is queued for it */
 #define WEB_LINGER_MS       1000  /* for a client to hang up after its answer */
 #define WEB_GRACE_MS        3000  /* for a page that is loaded again, before nobody is there */
-#define WEB_FLUSH_MS        50    /* between two updates */
+#define WEB_FLUSH_MS        50    /* between two updates, */
+#define WEB_CROWD_MS        500   /* where there are more questions than are shown */
 #define WEB_TICK_MS         1000  /* between two looks at what nobody tells of */
 #define WEB_PING_MS         15000
 #define WEB_BACKOFF_MS      1000
@@ -121,6 +122,7 @@ struct approver {
 	struct web_client *clients[WEB_CONNECTIONS_MAX];
 	size_t client_count, stream_count;
 	unsigned int ticks;
+	bool is_crowded; /* more questions are open than are shown */
 	bool was_opened; /* a page was there once: from then on it is not waited for */
 	struct web_shown shown[WEB_TOPICS];
 	struct web_seen seen;

@@ -213,6 +213,7 @@ static char *state_render_topic(struct approver *self, enum web_topic topic)
 	case WEB_QUESTIONS:
 		list.list = json_array();
 		gateway_each_question(self->gw, state_add_question, &list);
+		self->is_crowded = list.count > WEB_SHOWN_MAX;
 		return web_state_event("questions", state_close(&list));
 	case WEB_GRANTS:
 		list.list = json_array();
