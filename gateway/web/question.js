@@ -148,18 +148,16 @@ class Card {
       ...question.risks.map((risk) => el("span", { class: "badge risk" }, visible(risk))),
     ].filter(Boolean));
     if (this.isOpen) {
-      const lines = [["Waits", `${plural(question.waiting, "connection", "connections")} of ${plural(question.command_count, "command", "commands")}`]];
-      if (commands.length > 1)
-        lines.push(["Commands", commands.join("\n") + (others > 0 ? `\nand ${others} more` : "")]);
-      if (question.program !== "")
-        lines.push(["Program", question.program]);
-      if (question.chain !== "")
-        lines.push(["Started by", question.chain]);
-      if (question.rule !== "")
-        lines.push(["Asked by rule", question.rule]);
-      if (question.because !== "")
-        lines.push(["Because", question.because]);
-      const shown = el("dl", { class: "facts" }, ...lines.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", { class: key === "Waits" || key === "Because" ? null : "mono" }, value.split("\n").map(visible).join("\n")))));
+      const parts = [
+        ["Waits", `${plural(question.waiting, "connection", "connections")} of ${plural(question.command_count, "command", "commands")}`],
+        [commands.length > 1 ? "Commands" : "Command", commands.join("\n") + (others > 0 ? `\nand ${others} more` : ""), "mono"],
+        ["Program", visible(question.program), "mono"],
+        ["Started by", visible(question.chain), "mono"],
+        ["Asked by rule", visible(question.rule), "mono"],
+        ["Because", visible(question.because)],
+      ];
+      const shown = el("dl", { class: "facts" }, ...parts.filter(([, text]) => text !== "")
+        .map(([key, text, kind]) => el("div", {}, el("dt", {}, key), el("dd", { class: kind ?? null }, text))));
       if (this.why.textContent !== shown.textContent)
         this.why.replaceWith(this.why = shown);
     }

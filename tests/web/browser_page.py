@@ -14,7 +14,7 @@ from stage import Stage
 
 SKIP = 77  # meson's word for a skipped test
 GUARD = 0.5  # longer than the page ignores answers after something moved
-HOSTILE = "\u202egpj.exe <img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \x1b[2J \u200b\u2066"
+HOSTILE = "\nProgram\n\u202egpj.exe <img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \x1b[2J \u200b\u2066"
 
 
 class Case:
@@ -76,6 +76,7 @@ def allows_with_the_mouse(case):
     page = case.browser
     wait_for(case.allow_is_on, "an allow that can be clicked")
     must("https://a.test:443" in page.text(".open .exact"), page.text(".open"))
+    must("npm ci" in page.text(".open .facts") and "12 connections" in page.text(".open .facts"), page.text(".open"))
     case.picture("one")
     page.click(".open input[value=session]")
     wait_for(case.allow_is_on, "the new text")
@@ -209,6 +210,7 @@ def hostile_text_is_text(case):
     shown = page.run("return document.body.textContent")
     for hidden in ("\u202e", "\x1b", "\u200b", "\u2066"):
         must(hidden not in shown, f"U+{ord(hidden):04X} is on the page")
+    must(page.run("return document.querySelectorAll('.open .facts dt').length") == 6, page.text(".open .facts"))
     must("\\u{202e}" in shown and "\\u{1b}" in shown, "it was dropped, not shown")
     must(page.run("return document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window")
     page.look(390, 844, dark=True)
