@@ -22,7 +22,7 @@ export class Ledger {
     for (const [key, label] of Object.entries(names)) {
       const count = el("span", { class: "count" });
       this.tabs[key] = el("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}`, tabindex: "-1",
-        onclick: () => this.show(key) }, label, count);
+        onclick: () => this.show(key, true) }, label, count);
       this.tabs[key].countNode = count;
       this.panels[key] = el("div", { role: "tabpanel", id: `panel-${key}`, "aria-labelledby": `tab-${key}`, tabindex: "0", hidden: true },
         el("p", { class: "empty" }, empty[key]), key === "totals" ? this.table() : el("ul", { class: `rows ${key}` }), el("p", { class: "more", hidden: true }));
@@ -51,13 +51,15 @@ export class Ledger {
       this.show("timeline");
   }
 
-  show(key) {
+  show(key, isAsked = false) {
     for (const name of Object.keys(names)) {
       const isShown = name === key;
       this.tabs[name].setAttribute("aria-selected", String(isShown));
       this.tabs[name].tabIndex = isShown ? 0 : -1;
       this.panels[name].hidden = !isShown;
     }
+    if (isAsked)
+      this.tabs[key].scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   move(event) {
@@ -68,7 +70,7 @@ export class Ledger {
       return;
     event.preventDefault();
     const key = keys[(to + keys.length) % keys.length];
-    this.show(key);
+    this.show(key, true);
     this.tabs[key].focus();
   }
 
