@@ -19,5 +19,10 @@ void contract_close(struct contract_place *place);
 /* Descriptors open in this process. */
 size_t contract_count_fds(void);
 
+/* The page, by bytes: a connection to it; and the fields of one that was entered. Returned owned.
+ */
+int contract_web_connect(const struct gateway_web *web);
+char *contract_web_enter(const struct gateway_web *web, void (*settle)(void));
+
 Suite *suite_approver_contract(void);
 Suite *suite_sink_contract(void);
