@@ -17,6 +17,7 @@
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
+#include "gateway/gateway_tools.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512

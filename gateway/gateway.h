@@ -13,6 +13,7 @@ struct loop;
 struct gateway;
 struct gateway_client;
 struct gateway_ticket;
+struct gateway_web; /* gateway_tools.h */
 
 /* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
  * deny, never ask. */
@@ -81,14 +82,6 @@ struct gateway_terminal {
 	void *arg;
 };
 
-/* The page for answers on loopback, 127.0.0.1. */
-#define GATEWAY_WEB_URL_MAX 128
-struct gateway_web {
-	uint16_t port; /* 0: any free one. gateway_new() writes the one that it got, */
-	char url[GATEWAY_WEB_URL_MAX]; /* and this: whoever has it may answer, so show it to the
-					  person only */
-};
-
 struct gateway_config {
 	const struct policy *policy; /* kept */
 	const char *session;         /* borrowed, as all text here */
@@ -150,11 +143,3 @@ struct gateway_trip {
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
 /* What is past the 4096 destinations counted one by one, together; its dst is empty. */
 const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
-
-/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is
- * wrong there, or another -errno: it cannot be read. */
-int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
-
-/* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
- * checked. Returned owned. */
-char *gateway_control_dir(struct err *why);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/execs.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
 #include "gateway/leases.h"
 #include "gateway/link_server.h"

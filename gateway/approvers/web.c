@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approvers/table.h"
+#include "gateway/gateway_tools.h"
 
 #define WEB_BACKLOG    32
 #define WEB_ACCEPT_MAX 16 /* connections accepted in one turn of the loop */

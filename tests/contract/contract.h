@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 /* A folder of the test's own, and a configuration that points every path into it. */
 struct contract_place {

@@ -7,6 +7,7 @@
 
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/web.h"
+#include "gateway/gateway_tools.h"
 
 #define STAGE_QUESTIONS_MAX 300
 
