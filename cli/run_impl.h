@@ -26,6 +26,8 @@ struct run_options {
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
+	bool has_web;                   /* serve the page, */
+	uint16_t web_port;              /* there; 0: on any free port */
 	struct proxy_mapping *resolves; /* owned, with their names */
 	size_t resolve_count;
 	struct addr dns_addr;
@@ -70,6 +72,9 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 /* May the command run, by the policy's rules for commands? An exit status; says why not. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy);
+/* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
+ * the command reads cannot be; -1: there is none, and it goes to stderr. */
+void run_web_announce(int tty, const char *url);
 
 /* What the end of a run says. */
 struct run_summary {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/run_impl.h"
+#include "gateway/gateway_tools.h"
 
 char *run_places_absolute(const struct run_places *places, const char *path)
 {

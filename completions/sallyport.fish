@@ -18,6 +18,7 @@ complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at th
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
+complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
 complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'

@@ -12,6 +12,7 @@ struct loop;
 struct gateway;
 struct gateway_client;
 struct gateway_ticket;
+struct gateway_web; /* gateway_tools.h */
 
 /* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
  * deny, never ask. */
@@ -93,6 +94,7 @@ struct gateway_config {
 	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
+	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */
@@ -148,11 +150,3 @@ struct gateway_trip {
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
 /* What is past the 4096 destinations counted one by one, together; its dst is empty. */
 const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
-
-/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is
- * wrong there, or another -errno: it cannot be read. */
-int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
-
-/* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
- * checked. Returned owned. */
-char *gateway_control_dir(struct err *why);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/execs.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
 #include "gateway/leases.h"
 #include "gateway/link_server.h"
@@ -84,6 +85,16 @@ static void decide_answered(const struct decision *decision, const struct grant 
 	verdict_words(verdict, decision->words);
 }
 
+/* The page is the person's. The command's own loopback is another one. */
+static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
+			const struct policy_verdict *verdict)
+{
+	const struct policy_destination *dst = &waiter->facts.dst;
+
+	return gw->config.web && dst->port == gw->config.web->port &&
+	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
+}
+
 /* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
  * that is remembered here beats it, and where it is remembered here, it is counted here. */
 static const struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
@@ -112,6 +123,8 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	if (is_own_page(gw, waiter, verdict))
+		verdict_refuse(verdict, POLICY_OWN_LISTENER);
 	const struct grant *grant = decide_grant(gw, waiter, verdict);
 
 	if (decision)

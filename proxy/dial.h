@@ -24,6 +24,8 @@ typedef void (*dial_fn)(struct dial_result *result, void *arg);
 /* Keeps all; returned owned. */
 struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
+/* On the host's loopback this port is the gate's own; 0: none is. */
+void dialer_set_own_port(struct dialer *dialer, uint16_t port);
 void dialer_free(struct dialer *dialer);
 /* For addresses that are looked at from now on. Kept. */
 void dialer_set_policy(struct dialer *dialer, const struct policy *policy);

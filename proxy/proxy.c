@@ -30,6 +30,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->config = config;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
+	dialer_set_own_port(proxy->dialer, config->own_port);
 	proxy->pool = pool_new(loop, config);
 	proxy->seen_parts = policy_request_parts(config->policy);
 	proxy->shared.base = loop_base(loop);

@@ -30,6 +30,8 @@ struct proxy_config {
 	 * file. */
 	struct addr dns_addr;
 	uint16_t dns_port;
+	/* Of the gate itself on the host's loopback: refused whatever the policy says. 0: none. */
+	uint16_t own_port;
 };
 
 /* Keeps all three. The client's callbacks are the caller's to wire to proxy_open() and

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/mem.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "policies/policies_tools.h"
@@ -241,6 +242,8 @@ static int other_end(const struct approver_ops *ops)
 {
 	if (strcmp(ops->name, "tty") == 0)
 		return dup(stage.screen);
+	if (strcmp(ops->name, "web") == 0)
+		return contract_web_connect(&stage.place.web);
 	if (strcmp(ops->name, "control") != 0)
 		return -1;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -257,6 +260,16 @@ static void say(int fd, const char *bytes, size_t len)
 	if (fd >= 0)
 		(void)!write(fd, bytes, len); /* whether it still listens is its affair */
 	settle();
+}
+
+/* A request of a page that was entered, as far as @body. */
+static void say_to_page(int fd, const char *method, size_t length, const char *body)
+{
+	auto_free char *fields = contract_web_enter(&stage.place.web, settle);
+	auto_free char *request = mem_printf("%s HTTP/1.1\r\n%sContent-Length: %zu\r\n\r\n%s",
+					     method, fields, length, body);
+
+	say(fd, request, strlen(request));
 }
 
 /* Garbage is no answer: the question waits for its deadline, and is denied. */
@@ -302,6 +315,8 @@ START_TEST(an_end_that_hangs_holds_nobody_up)
 	fd = other_end(approver_table[_i]);
 	if (strcmp(approver_table[_i]->name, "control") == 0)
 		say(fd, watch, strlen(watch));
+	if (strcmp(approver_table[_i]->name, "web") == 0)
+		say_to_page(fd, "GET /api/events", 0, "");
 	for (int i = 0; i < 200; i++) {
 		char destination[64];
 
@@ -338,6 +353,8 @@ START_TEST(an_end_that_dies_allows_nothing)
 	fd = other_end(approver_table[_i]);
 	if (strcmp(approver_table[_i]->name, "control") == 0)
 		say(fd, half, strlen(half));
+	if (strcmp(approver_table[_i]->name, "web") == 0)
+		say_to_page(fd, "POST /api/answer", strlen(half) + 1, half);
 	fd_close(fd);
 	if (strcmp(approver_table[_i]->name, "tty") == 0)
 		fd_close(stage.screen); /* the terminal hangs up */
