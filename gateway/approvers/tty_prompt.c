@@ -155,6 +155,8 @@ static void prompt_reasons(struct tty_page *page, const struct approver_question
 		tty_page_field(page, TTY_NEEDED, "private",
 			       "an address of your own network or machine");
 	prompt_commands(page, question);
+	if (prompt_has(question->plea))
+		tty_page_field(page, TTY_DETAIL, "it says", question->plea);
 	if (prompt_has(question->program))
 		tty_page_field(page, TTY_HELP, "program", question->program);
 	if (prompt_has(question->chain))
