@@ -102,6 +102,7 @@ void approve_text_question(FILE *stream, const json_t *question)
 			      text_ordinal(text_number(question, "times")));
 	text_line(stream, "program", approve_text_member(question, "program"));
 	text_line(stream, "chain", approve_text_member(question, "chain"));
+	text_line(stream, "it says", approve_text_member(question, "plea"));
 	text_line(stream, "because", approve_text_member(question, "because"));
 	text_line(stream, "rule", approve_text_member(question, "rule"));
 	text_line(stream, "session", approve_text_member(question, "session"));

@@ -208,7 +208,8 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 
 	auto_free char *doubt = find_doubtful(reload, loaded);
 	auto_free char *objection =
-		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable) : NULL;
+		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable)
+				: NULL;
 
 	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);

@@ -111,8 +111,10 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.action = giving->answer->action,
 		.reason = giving->settled.reason,
 		.scope = giving->answer->scope,
+		.is_program = width->is_program,
 		.is_wide = width_is_wide(width),
 		.is_domain = width->is_domain,
+		.program = giving->approval->program,
 		.text = giving->text,
 		.by = giving->settled.by,
 		.words = giving->settled.words,
@@ -149,8 +151,9 @@ static void answer_remember_execs(const struct giving *giving)
 /* What the text says is what the policy engine reads in it. */
 static int answer_check_text(const struct giving *giving, struct err *why)
 {
-	struct policy *policy = width_policy(&giving->approval->dst, giving->answer->action,
-					     giving->text, giving->since_s, why);
+	struct policy *policy =
+		width_policy(&giving->approval->dst, giving->approval->program,
+			     giving->answer->action, giving->text, giving->since_s, why);
 
 	policy_free(policy);
 	return policy ? 0 : -EINVAL;
@@ -230,7 +233,8 @@ static int answer_prepare(struct gateway *gw, const char *id, const struct appro
 	if (answer->words)
 		(void)text_visible(ret->settled.words, sizeof(ret->settled.words), answer->words,
 				   strlen(answer->words));
-	return width_text(&ret->approval->dst, answer->action, &answer->width, ret->text, why);
+	return width_text(&ret->approval->dst, ret->approval->program, &answer->width, ret->text,
+			  why);
 }
 
 int answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
@@ -261,6 +265,11 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		answer_abort(giving.approval);
 	if (answer->action == POLICY_ALLOW)
 		seen_add(gw->seen, &giving.approval->dst);
+	/* What others ask for is not answered with it: whoever it covers is found by it. */
+	if (answer->width.is_program) {
+		review_grants(gw);
+		return 0;
+	}
 	answer_how(&giving, how, sizeof(how));
 	approval_settle_with(giving.approval, &giving.settled, how);
 	if (width_is_wide(&answer->width))

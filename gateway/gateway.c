@@ -1,4 +1,4 @@
-#include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 #include <assert.h>
 #include <errno.h>

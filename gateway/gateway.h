@@ -138,15 +138,3 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);
 void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg);
 
 enum gateway_scope { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION, GATEWAY_ALWAYS };
-
-/* Per destination, since the start; for the trip report. */
-struct gateway_trip {
-	struct policy_destination dst;
-	uint64_t allowed, denied, unanswered, connections; /* requests; connections closed */
-	uint64_t bytes_up, bytes_down;
-	enum policy_reason last_denial; /* POLICY_NONE: none */
-};
-/* Borrowed until the next call into the gateway. */
-const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
-/* What is past the 4096 destinations counted one by one, together; its dst is empty. */
-const struct gateway_trip *gateway_trips_others(const struct gateway *gw);

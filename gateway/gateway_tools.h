@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-struct err;
+#include "gateway/gateway.h"
 
 /* The page for answers on loopback, 127.0.0.1. */
 #define GATEWAY_WEB_URL_MAX 128
@@ -21,3 +21,15 @@ int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *wh
 /* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
  * checked. Returned owned. */
 char *gateway_control_dir(struct err *why);
+
+/* Per destination, since the start; for the trip report. */
+struct gateway_trip {
+	struct policy_destination dst;
+	uint64_t allowed, denied, unanswered, connections; /* requests; connections closed */
+	uint64_t bytes_up, bytes_down;
+	enum policy_reason last_denial; /* POLICY_NONE: none */
+};
+/* Borrowed until the next call into the gateway. */
+const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
+/* What is past the 4096 destinations counted one by one, together; its dst is empty. */
+const struct gateway_trip *gateway_trips_others(const struct gateway *gw);

@@ -200,11 +200,13 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 		return NULL;
 	}
 	if (order->is_wide)
-		wide = width_policy(order->dst, order->action, order->text, order->since_s, why);
+		wide = width_policy(order->dst, order->program, order->action, order->text,
+				    order->since_s, why);
 	if (order->is_wide && !wide)
 		return NULL;
 	if (!grant)
 		grant = grants_add(grants, list, order);
+	grants->wants_program |= order->is_program;
 	policy_free(grant->wide);
 	free(grant->text);
 	free(grant->words);

@@ -60,7 +60,9 @@ struct grant_order {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum gateway_scope scope;
+	bool is_program;
 	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
+	const char *program;     /* of the question; "": not known */
 	const char *text, *by, *words;
 	int64_t since_s, until_s;
 	struct policy_limits limits; /* but for its account and end */

@@ -73,12 +73,12 @@ json_t *control_request_question(const struct approver *server,
 		request_text(question->rule), "because", request_text(question->because), "private",
 		question->is_private ? 1 : 0, "session", request_text(server->session), "run",
 		server->run);
-	json_t *more =
-		json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "risk", request_risks(question->risk),
-			  "warning", request_text(question->warning), "typed",
-			  control_request_text(question->typed, sizeof(question->typed)), "times",
-			  (json_int_t)question->times, "program", request_text(question->program),
-			  "chain", request_text(question->chain));
+	json_t *more = json_pack(
+		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", request_risks(question->risk),
+		"warning", request_text(question->warning), "typed",
+		control_request_text(question->typed, sizeof(question->typed)), "times",
+		(json_int_t)question->times, "program", request_text(question->program), "chain",
+		request_text(question->chain), "plea", request_text(question->plea));
 
 	if (json_object_update(shown, more) < 0) { /* out of memory */
 		json_decref(shown);

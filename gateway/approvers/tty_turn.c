@@ -16,7 +16,7 @@ static void turn_keep(struct approver *self, const struct approver_question *que
 	self->question = *question;
 	self->question.command_count = 0;
 	self->question.rule = self->question.because = self->question.warning = NULL;
-	self->question.program = self->question.chain = NULL;
+	self->question.program = self->question.chain = self->question.plea = NULL;
 	memset(self->question.commands, 0, sizeof(self->question.commands));
 }
 

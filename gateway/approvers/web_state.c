@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/web.h"
+#include "gateway/gateway_tools.h"
 
 #define STATE_COMMAND_MAX 512
 
@@ -107,7 +108,7 @@ static void state_add_question(const struct approver_question *question, void *a
 	}
 	state_append(list,
 		     json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
-			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o}",
+			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
 			       "id", question->id, "to",
 			       web_state_text(policy_destination_text(dst, to), sizeof(to)),
 			       "protocol", policy_protocol_name(dst->protocol), "host",
@@ -124,7 +125,8 @@ static void state_add_question(const struct approver_question *question, void *a
 			       web_state_text(question->warning, POLICY_TEXT_MAX), "domain",
 			       web_state_text(question->typed, sizeof(question->typed)), "program",
 			       web_state_text(question->program, POLICY_TEXT_MAX), "chain",
-			       web_state_text(question->chain, POLICY_TEXT_MAX)));
+			       web_state_text(question->chain, POLICY_TEXT_MAX), "plea",
+			       web_state_text(question->plea, POLICY_TEXT_MAX)));
 }
 
 static void state_add_grant(const struct approver_grant *grant, void *arg)

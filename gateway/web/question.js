@@ -154,6 +154,7 @@ class Card {
         ["Program", visible(question.program), "mono"],
         ["Started by", visible(question.chain), "mono"],
         ["Asked by rule", visible(question.rule), "mono"],
+        ["It says", visible(question.plea)],
         ["Because", visible(question.because)],
       ];
       const shown = el("dl", { class: "facts" }, ...parts.filter(([, text]) => text !== "")

@@ -15,6 +15,7 @@
 #include "gateway/approvers/table.h"
 #include "gateway/sinks/sink_impl.h"
 #include "tests/unit/gateway/test_web_fake.h"
+#include "gateway/gateway_tools.h"
 
 #define LINE_MAX_BYTES 65536
 

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "policies/policies_request.h"
+#include "gateway/gateway_tools.h"
 
 #define HOST "https://a.test:443"
 

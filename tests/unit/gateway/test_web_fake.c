@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "gateway/approvers/table.h"
+#include "gateway/gateway_tools.h"
 
 struct gateway stage;
 

@@ -1,9 +1,12 @@
 /* Answers that are wider than their question: what is shown is what is kept and granted. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "gateway/approval.h"
 #include "tests/unit/gateway/fixture.h"
 
 #define HOUR 3600
@@ -90,6 +93,56 @@ START_TEST(the_text_is_what_would_be_granted)
 	else
 		ck_assert(TAILQ_EMPTY(&fixture.gw->grants.all));
 	gateway_withdraw(request.ticket);
+	fixture_close();
+}
+END_TEST
+
+/* As if @program held the connection. */
+static void ask_by(struct fixture_request *request, const char *program, uint64_t exec)
+{
+	fixture_submit(request, "https://a.example.org:443", exec);
+	struct waiter *waiter = (struct waiter *)request->ticket;
+
+	waiter->was_looked_up = true;
+	waiter->program = program;
+	fixture_settle();
+}
+
+START_TEST(an_answer_for_one_program_is_for_no_other)
+{
+	static const char *const argv[] = { "sh", NULL };
+	struct approver_answer answer = { .action = POLICY_ALLOW,
+					  .scope = GATEWAY_SESSION,
+					  .by = "ana",
+					  .width = { .is_program = true } };
+	struct fixture_request first = { 0 }, other = { 0 }, unknown = { 0 }, second = { 0 };
+	char text[APPROVER_KEY_MAX];
+
+	fixture_open(NULL);
+	gateway_exec_set_argv(fixture.gw, FIXTURE_EXEC, argv);
+	ask_by(&first, "/bin/a", FIXTURE_EXEC);
+	ask_by(&other, "/bin/b", FIXTURE_EXEC);
+	ask_by(&unknown, NULL, FIXTURE_EXEC);
+	struct approval *approval = approval_find(fixture.gw, fixture.approver.last.id);
+
+	free(approval->program);
+	approval->program = mem_strdup("/bin/a b");
+	ck_assert_int_eq(gateway_answer_text(fixture.gw, approval->id, &answer, text, NULL),
+			 -ENOTSUP);
+	free(approval->program);
+	approval->program = mem_strdup("/bin/a");
+	ck_assert_int_eq(gateway_answer_text(fixture.gw, approval->id, &answer, text, NULL), 0);
+	ck_assert_str_eq(text, "https://a.example.org:443 by /bin/a");
+	ck_assert_int_eq(gateway_answer(fixture.gw, approval->id, &answer, NULL), 0);
+	fixture_settle();
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(other.told + unknown.told, 0); /* the question is theirs now */
+	ask_by(&second, "/bin/a", FIXTURE_EXEC);
+	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(fixture.approver.retracted, 0);
+	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
+	fixture_expect(&other, POLICY_DENY, POLICY_DENIED_ONCE);
+	fixture_expect(&unknown, POLICY_DENY, POLICY_DENIED_ONCE);
 	fixture_close();
 }
 END_TEST
@@ -440,6 +493,7 @@ Suite *suite_widths(void)
 	Suite *suite = suite_create("widths");
 	TCase *tcase = tcase_create("widths");
 
+	tcase_add_test(tcase, an_answer_for_one_program_is_for_no_other);
 	tcase_add_loop_test(tcase, the_text_is_what_would_be_granted, 0,
 			    sizeof(texts) / sizeof(texts[0]));
 	tcase_add_loop_test(tcase, a_wide_answer_covers_what_it_says_and_no_more, 0,
