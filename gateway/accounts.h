@@ -12,8 +12,8 @@
 
 #define ACCOUNTS_MAX         16384       /* one more budget denies (overloaded) */
 #define ACCOUNTS_LEASE_MIN   (16U << 10) /* given at once, unless less is left */
-#define ACCOUNTS_LEASE_MAX   (256U << 10)
-#define ACCOUNTS_LEASE_AHEAD (64U << 10) /* whoever has less left may ask before it needs it */
+#define ACCOUNTS_LEASE_MAX   (4U << 20)
+#define ACCOUNTS_LEASE_AHEAD (1U << 20) /* whoever has less left may ask before it needs it */
 
 struct account;
 

@@ -17,8 +17,8 @@
 #define LIMITS_DRAIN_MS      5000    /* for the body of a refused request */
 #define LIMITS_DRAIN_BYTES   65536
 
-#define LIMITS_LEASE_AHEAD 65536 /* less left of a lease: the next is asked for */
-#define LIMITS_INPUT_BYTES 65536 /* read ahead of a client: a head, a hello, pipelined requests */
+#define LIMITS_LEASE_AHEAD 1048576 /* less left of a lease: the next is asked for */
+#define LIMITS_INPUT_BYTES 65536   /* read ahead of a client: a head, a hello, pipelined requests */
 #define LIMITS_OUTPUT_BYTES                                                                        \
 	524288 /* not yet taken by one side: one read, its head, our own answers */
 #define LIMITS_READ_BYTES    262144      /* one read, at most */
