@@ -181,22 +181,20 @@ static int answer_fill(const char *id, const struct approve_options *options,
 	return 0;
 }
 
+#define TAKES_ABORT " help words "
+#define TAKES_DENY  TAKES_ABORT "scope domain all-ports program for "
+#define TAKES_ALLOW TAKES_DENY "upload download connections confirm "
+
 static int command_answer(int argc, char **argv)
 {
-	static const char *const takes[] = {
-		" help words ",
-		" help scope domain all-ports program for words ",
-		" help scope domain all-ports program for words upload download connections "
-		"confirm ",
-	};
 	bool is_abort = strcmp(argv[0], "abort") == 0, is_allow = strcmp(argv[0], "allow") == 0;
 	auto_free char *name = mem_printf("approve %s", argv[0]);
 	struct approve_options options = { 0 };
 	struct approve_answer answer = { .op = argv[0] };
 	int status = approve_options_read(argc, argv,
-					  takes[is_abort   ? 0
-						: is_allow ? 2
-							   : 1],
+					  is_abort   ? TAKES_ABORT
+					  : is_allow ? TAKES_ALLOW
+						     : TAKES_DENY,
 					  name, &options);
 
 	if (status != 0)

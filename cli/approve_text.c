@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/policies_tools.h"
 
 #define TEXT_COMMAND_MAX 4096
 
@@ -73,11 +74,18 @@ void approve_text_question(FILE *stream, const json_t *question)
 	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
 	auto_free char *destination = approve_text_destination(question);
 	auto_free char *left = text_duration(text_number(question, "left_s"));
+	const char *told = approve_text_member(question, "warning");
+	struct policy_host_warning warning;
 	auto_free char *age = text_duration(text_number(question, "age_s"));
 
 	(void)fprintf(stream, "%s  %s\n", id, destination);
 	if (json_is_true(json_object_get(question, "private")))
 		text_line(stream, "private", "an address of your own network or machine");
+	/* What the gate warns of has it already, until the domain was allowed once. */
+	if (policy_host_warning(approve_text_member(question, "host"), &warning) &&
+	    !strstr(told, warning.text))
+		text_line(stream, "careful", warning.text);
+	text_line(stream, "careful", told);
 	for (size_t i = 0; i < json_array_size(commands); i++) {
 		const char *command = json_string_value(json_array_get(commands, i));
 
@@ -94,7 +102,6 @@ void approve_text_question(FILE *stream, const json_t *question)
 			      text_ordinal(text_number(question, "times")));
 	text_line(stream, "program", approve_text_member(question, "program"));
 	text_line(stream, "chain", approve_text_member(question, "chain"));
-	text_line(stream, "beware", approve_text_member(question, "warning"));
 	text_line(stream, "because", approve_text_member(question, "because"));
 	text_line(stream, "rule", approve_text_member(question, "rule"));
 	text_line(stream, "session", approve_text_member(question, "session"));

@@ -22,6 +22,8 @@ int cli_policy(int argc, char **argv);
 int cli_policy_diff(int argc, char **argv);
 int cli_policy_fmt(int argc, char **argv);
 int cli_policy_import(int argc, char **argv);
+int cli_policy_export(int argc, char **argv);
+int cli_policy_test(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 

@@ -18,12 +18,13 @@ static const char help[] =
 	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
 	"DESTINATION\n"
 	"       sallyport policy list [--answers] [--json]\n"
-	"       sallyport policy test [--managed] FILE...\n"
+	"       sallyport policy test [--managed] [--json] FILE...\n"
 	"       sallyport policy trust FILE...\n"
 	"       sallyport policy undo\n"
 	"       sallyport policy diff A B\n"
 	"       sallyport policy fmt [--check] FILE...\n"
 	"       sallyport policy import FORMAT FILE\n"
+	"       sallyport policy export [--lossy] FORMAT FILE...\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
 	"explain  what would be decided about a destination, by which rule, and what to do next\n"
@@ -34,6 +35,7 @@ static const char help[] =
 	"diff     what one policy decides differently from another, everywhere\n"
 	"fmt      lay files out as everybody does\n"
 	"import   write down in this language what others wrote in theirs\n"
+	"export   the way back, into their languages\n"
 	"\n"
 	"`sallyport policy STEP --help` says more;\n"
 	"the language is sallyport-policy(5).\n";
@@ -349,9 +351,9 @@ static const struct {
 	const char *word;
 	int (*run)(int argc, char **argv);
 } steps[] = {
-	{ "diff", cli_policy_diff },
-	{ "fmt", cli_policy_fmt },
-	{ "import", cli_policy_import },
+	{ "diff", cli_policy_diff },     { "fmt", cli_policy_fmt },
+	{ "import", cli_policy_import }, { "export", cli_policy_export },
+	{ "test", cli_policy_test },
 };
 
 int cli_policy(int argc, char **argv)
@@ -361,7 +363,6 @@ int cli_policy(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} kept[] = {
 		{ "list", policy_keep_list },
-		{ "test", policy_keep_test },
 		{ "trust", policy_keep_trust },
 		{ "undo", policy_keep_undo },
 	};

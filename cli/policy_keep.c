@@ -39,11 +39,6 @@ static const char help_trust[] =
 	"Notes down that FILE, a project's policy, is trusted as it is now: its allows count\n"
 	"then, until a byte of it changes. What it includes is trusted by itself. Read it first.\n";
 
-static const char help_test[] = "usage: sallyport policy test [--managed] FILE...\n"
-				"\n"
-				"Checks the `expect` lines of each FILE by itself, and sums up.\n"
-				"Exit status: 0 all hold, 1 some fail, 3 a file has errors.\n";
-
 enum { OPT_HELP = 256, OPT_ANSWERS, OPT_POLICY, OPT_MANAGED, OPT_NO_USER, OPT_JSON };
 
 struct list {
@@ -168,14 +163,11 @@ int policy_keep_list(int argc, char **argv)
 	return status;
 }
 
-/* For steps whose only option is --help, and, unless @ret_managed is NULL, --managed. -1: go on
- * with argv[optind]. */
-static int plain_options(const char *step, const char *help, int argc, char **argv,
-			 bool *ret_managed)
+/* For steps whose only option is --help. -1: go on with argv[optind]. */
+static int plain_options(const char *step, const char *help, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, OPT_HELP },
-		{ "managed", no_argument, NULL, OPT_MANAGED },
 		{ 0 },
 	};
 
@@ -185,17 +177,14 @@ static int plain_options(const char *step, const char *help, int argc, char **ar
 			(void)fputs(help, stdout);
 			return CLI_OK;
 		}
-		if (option != OPT_MANAGED || !ret_managed)
-			return cli_usage_error(step, CLI_ERROR, "no such option: %s",
-					       argv[optind - 1]);
-		*ret_managed = true;
+		return cli_usage_error(step, CLI_ERROR, "no such option: %s", argv[optind - 1]);
 	}
 	return -1;
 }
 
 int policy_keep_undo(int argc, char **argv)
 {
-	int status = plain_options("policy undo", help_undo, argc, argv, NULL);
+	int status = plain_options("policy undo", help_undo, argc, argv);
 	auto_free char *path = user_file(), *line = NULL;
 	struct err why = { 0 };
 
@@ -236,7 +225,7 @@ static int trust_one(const char *state, const char *path)
 
 int policy_keep_trust(int argc, char **argv)
 {
-	int status = plain_options("policy trust", help_trust, argc, argv, NULL);
+	int status = plain_options("policy trust", help_trust, argc, argv);
 	auto_free char *state = cli_state_dir();
 
 	if (status >= 0)
@@ -252,55 +241,4 @@ int policy_keep_trust(int argc, char **argv)
 		status = one != CLI_OK ? one : status;
 	}
 	return status;
-}
-
-struct tally {
-	size_t files, broken, expectations, failed;
-};
-
-static void test_one(const char *path, bool is_managed, struct tally *tally)
-{
-	struct policy *policy = policy_new();
-	auto_free char *shown = text_visible_dup(path);
-	bool is_read = policy_load_layer(policy, path,
-					 is_managed ? POLICY_MANAGED : POLICY_COMMAND_LINE) == 0;
-	size_t count = policy_expect_count(policy);
-	enum policy_action ignored;
-
-	if (!policy_get_default(policy, &ignored))
-		policy_set_default(policy, POLICY_ASK);
-	if (is_read)
-		(void)policy_finish(policy);
-	(void)fputs(policy_errors(policy), stderr);
-	tally->files++;
-	tally->broken += !is_read;
-	if (is_read) {
-		size_t failed = policy_error_count(policy);
-
-		tally->expectations += count;
-		tally->failed += failed;
-		(void)printf("%s: %zu of %zu hold\n", shown, count - failed, count);
-	} else {
-		(void)printf("%s: cannot be read\n", shown);
-	}
-	policy_free(policy);
-}
-
-int policy_keep_test(int argc, char **argv)
-{
-	bool is_managed = false;
-	int status = plain_options("policy test", help_test, argc, argv, &is_managed);
-	struct tally tally = { 0 };
-
-	if (status >= 0)
-		return status;
-	if (optind == argc)
-		return cli_usage_error("policy test", CLI_ERROR, "which file?");
-	for (int i = optind; i < argc; i++)
-		test_one(argv[i], is_managed, &tally);
-	(void)printf("%zu file%s, %zu expectation%s: %zu failed, %zu file%s with errors\n",
-		     tally.files, tally.files == 1 ? "" : "s", tally.expectations,
-		     tally.expectations == 1 ? "" : "s", tally.failed, tally.broken,
-		     tally.broken == 1 ? "" : "s");
-	return tally.broken > 0 ? CLI_ERROR : tally.failed > 0 ? CLI_DENIED : CLI_OK;
 }

@@ -1,5 +1,4 @@
-/* gateway: verdict → grant or approval. One question for everyone who waits for the same
- * destination in a session. */
+/* gateway: verdict → grant or approval; one question for all who wait for one destination. */
 #pragma once
 
 #include <stdbool.h>

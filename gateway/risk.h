@@ -4,7 +4,7 @@
 #include "gateway/seen.h"
 #include "policies/policies.h"
 
-#define RISK_WORDS_MAX 512
+#define RISK_WORDS_MAX 1024
 
 /* Bits of enum approver_risk for @dst. */
 unsigned int risk_of(struct seen *seen, const struct policy_destination *dst);

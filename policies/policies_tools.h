@@ -11,6 +11,19 @@ const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
 
+/* What a person should know of a host whose letters are not what they look like: only of names with
+ * an A-label, since all others are plain ASCII. */
+struct policy_host_warning {
+	bool is_punycode;                  /* has an A-label (xn--) */
+	bool is_mixed;                     /* a label mixes scripts that nobody writes together */
+	char scripts[96];                  /* "Cyrillic and Latin": of the labels not in ASCII */
+	char unicode[POLICY_HOST_MAX * 4]; /* as browsers may show it, UTF-8: not for a terminal;
+					      "": it cannot be decoded */
+	char looks_like[POLICY_HOST_MAX];  /* the ASCII host it can be taken for, or "" */
+	char text[2 * POLICY_HOST_MAX + 160]; /* all of that in one line of ASCII */
+};
+/* @host: canonical, as in struct policy_destination. True: there is something to say. */
+bool policy_host_warning(const char *host, struct policy_host_warning *ret);
 /* The registrable domain of a canonical name (one label more than its public suffix), within it;
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
@@ -73,10 +86,13 @@ struct policy_change {
 	const char *resolved;    /* only when it resolves to this block, else "" */
 	const char *example;
 	const char *example_address; /* with @resolved, else "" */
+	const char *from;            /* "2030-01-01T00:00:00Z", when a rule ends; "": at once */
 };
 typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
-/* Compares on one request of every kind there is: a proof, docs/decisions/0050. Returns 0: the same
- * everywhere, 1: not; -E2BIG: too much to prove. Calls @report at once, for at most @max changes;
+/* Compares on one request of every kind there is, from the start on: a proof, docs/decisions/0050.
+ * Returns 0: the same everywhere, 1: not; -E2BIG: too much to prove; -ENOTSUP: a clause that it
+ * cannot compare, with FILE:LINE. Both policies are finished, and of one start. Calls @report at
+ * once, for at most @max changes;
  * *@ret_count: how many there are. */
 int policy_diff(const struct policy *before, const struct policy *after, size_t max,
 		policy_change_fn report, void *arg, size_t *ret_count, struct err *why);
@@ -93,3 +109,9 @@ int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, 
 int policy_import(const char *format, const char *name, const char *text, size_t len,
 		  char **ret_text, char **ret_losses, struct err *why);
 const char *policy_import_format(size_t number); /* NULL behind the last */
+/* The way back, into the same formats: allows nothing that @policy, loaded and finished, does not
+ * allow; what cannot be said is left out of what is allowed, and listed. @may_widen: a host may
+ * stand for all its ports and any bytes, and a denial may be missing: listed as "wider". -EBADMSG:
+ * a denial cannot be said; -E2BIG: too much to prove. */
+int policy_export(const char *format, const struct policy *policy, bool may_widen, char **ret_text,
+		  char **ret_losses, struct err *why);

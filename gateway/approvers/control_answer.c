@@ -118,7 +118,7 @@ static void answer_reply(const struct control_request *request, const char *text
 struct answer_friction {
 	const char *id;
 	unsigned int risk;
-	char typed[POLICY_HOST_MAX], warning[POLICY_TEXT_MAX];
+	char typed[POLICY_HOST_MAX], warning[2 * POLICY_TEXT_MAX];
 };
 
 static void answer_find(const struct approver_question *question, void *arg)
@@ -137,7 +137,7 @@ static void answer_find(const struct approver_question *question, void *arg)
 static bool answer_is_confirmed(const struct control_request *request)
 {
 	struct answer_friction friction = { .id = request->question };
-	char text[POLICY_HOST_MAX + POLICY_TEXT_MAX + 64];
+	char text[POLICY_HOST_MAX + 2 * POLICY_TEXT_MAX + 64];
 
 	if (!request->confirm)
 		return true;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/tty.h"
+#include "policies/policies_tools.h"
 
 #define PROMPT_COMMANDS_MAX 3 /* shown; the rest is counted */
 #define PROMPT_LINE_MAX     512
@@ -187,6 +188,7 @@ unsigned int tty_prompt_draw(struct evbuffer *out, const struct tty_look *look,
 			     const struct approver_question *question, unsigned int others)
 {
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
+	struct policy_host_warning warning;
 	unsigned int lines = 1;
 
 	tty_prompt_destination(destination, sizeof(destination), &question->dst,
@@ -198,6 +200,10 @@ unsigned int tty_prompt_draw(struct evbuffer *out, const struct tty_look *look,
 	prompt_put(out, look->has_colour ? "\x1b[0m\r\n" : "\r\n");
 	if (question->is_private) {
 		prompt_line(out, look, "private", "an address of your own network or machine");
+		prompt_put(out, "\r\n");
+	}
+	if (policy_host_warning(question->dst.host, &warning)) {
+		prompt_line(out, look, "careful", warning.text);
 		prompt_put(out, "\r\n");
 	}
 	prompt_commands(out, look, question);

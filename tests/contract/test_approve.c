@@ -108,6 +108,21 @@ START_TEST(list_shows_every_run)
 }
 END_TEST
 
+START_TEST(a_name_that_looks_like_another)
+{
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
+	stage_child_until(&stage.watcher, "careful   Cyrillic letters: looks like apple.test, is");
+	ck_assert_int_eq(stage_approve("list"), 0);
+	ck_assert_ptr_nonnull(strstr(stage.output,
+				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
+				     "  careful   Cyrillic letters: looks like apple.test, is "
+				     "xn--80ak6aa92e.test\n"));
+	stage_end_watch(0);
+}
+END_TEST
+
 static const struct {
 	const char *words, *printed, *again;
 	enum policy_reason reason;
@@ -350,6 +365,7 @@ int main(void)
 	tcase_add_loop_test(tcase, usage_is_checked, 0, (int)ARRAY_SIZE(usage_errors));
 	tcase_add_loop_test(tcase, help_is_given, 0, (int)ARRAY_SIZE(helps));
 	tcase_add_test(tcase, list_shows_every_run);
+	tcase_add_test(tcase, a_name_that_looks_like_another);
 	tcase_add_loop_test(tcase, every_answer, 0, (int)ARRAY_SIZE(answers));
 	tcase_add_test(tcase, answer_that_cannot_be_kept);
 	tcase_add_test(tcase, watcher_before_the_run);

@@ -54,7 +54,7 @@ START_TEST(a_risk_is_shown)
 	open_and_ask();
 	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(
-		strstr(stage.output, "\n  beware    never allowed before on this machine\n"));
+		strstr(stage.output, "\n  careful   never allowed before on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST

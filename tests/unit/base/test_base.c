@@ -11,6 +11,7 @@ int main(void)
 	suite_add_tcase(suite, test_loop());
 	suite_add_tcase(suite, test_text());
 	suite_add_tcase(suite, test_watch());
+	suite_add_tcase(suite, test_toml());
 
 	SRunner *runner = srunner_create(suite);
 

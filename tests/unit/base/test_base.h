@@ -8,3 +8,4 @@ TCase *test_frame(void);
 TCase *test_loop(void);
 TCase *test_text(void);
 TCase *test_watch(void);
+TCase *test_toml(void);

@@ -124,6 +124,21 @@ START_TEST(lines_fit)
 }
 END_TEST
 
+START_TEST(names_that_look_like_others)
+{
+	struct tty_look look = { .width = 100 };
+	struct approver_question question = { .dst = { .host = "xn--80ak6aa92e.test" } };
+	struct evbuffer *out = evbuffer_new();
+
+	(void)tty_prompt_draw(out, &look, &question, 0);
+	ck_assert_int_eq(evbuffer_add(out, "", 1), 0);
+	ck_assert_ptr_nonnull(strstr((const char *)evbuffer_pullup(out, -1),
+				     "careful   Cyrillic letters: looks like apple.test, is "
+				     "xn--80ak6aa92e.test\r\n"));
+	evbuffer_free(out);
+}
+END_TEST
+
 Suite *suite_tty_parts(void)
 {
 	Suite *suite = suite_create("tty-parts");
@@ -132,6 +147,7 @@ Suite *suite_tty_parts(void)
 	tcase_add_loop_test(tcase, input, 0, (int)ARRAY_SIZE(inputs));
 	tcase_add_loop_test(tcase, destination, 0, (int)ARRAY_SIZE(destinations));
 	tcase_add_loop_test(tcase, lines_fit, 0, (int)ARRAY_SIZE(widths));
+	tcase_add_test(tcase, names_that_look_like_others);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -18,9 +18,12 @@ int main(void)
 	suite_add_tcase(suite, properties_cases());
 	suite_add_tcase(suite, files_cases());
 	suite_add_tcase(suite, answers_cases());
+	suite_add_tcase(suite, catalogue_cases());
 	suite_add_tcase(suite, diff_cases());
+	suite_add_tcase(suite, diff_clauses_cases());
 	suite_add_tcase(suite, format_cases());
 	suite_add_tcase(suite, request_cases());
+	suite_add_tcase(suite, homograph_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -17,9 +17,12 @@ TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
+TCase *catalogue_cases(void);
 TCase *diff_cases(void);
+TCase *diff_clauses_cases(void);
 TCase *format_cases(void);
 TCase *request_cases(void);
+TCase *homograph_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
