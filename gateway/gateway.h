@@ -8,6 +8,7 @@
 
 #include "policies/policies.h"
 
+struct bundle;
 struct err;
 struct loop;
 struct gateway;
@@ -75,6 +76,8 @@ struct gateway_config {
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
+	struct bundle
+		*bundle; /* where questions that nobody answered are noted; NULL: nowhere. Kept. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */

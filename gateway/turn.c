@@ -13,6 +13,7 @@
 #include "gateway/journal.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/unattended.h"
 #include "gateway/who.h"
 
 static void turn_run(void *arg);
@@ -186,6 +187,7 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	    !execs_find(gw, waiter->facts.exec))
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);
 	client_settle(&waiter->ticket, verdict);

@@ -180,7 +180,7 @@ static bool image_parts(const struct image_view *view)
 			return false;
 	}
 	for (uint64_t i = 0; i < view->counts[IMAGE_SETTINGS]; i++) {
-		if (settings[i].kind > SETTING_HIDE ||
+		if (settings[i].kind >= SETTING_COUNT ||
 		    settings[i].text >= view->counts[IMAGE_NAMES] ||
 		    settings[i].source >= view->counts[IMAGE_SOURCES])
 			return false;

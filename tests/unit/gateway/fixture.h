@@ -92,3 +92,5 @@ Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
 Suite *suite_who(void);
+Suite *suite_bundle(void);
+Suite *suite_unattended(void);
