@@ -8,6 +8,8 @@
 #include "gateway/redact.h"
 #include "gateway/who.h"
 
+#define PROGRAMS_MAX 256 /* destinations whose first program is looked for */
+
 /* Somebody who was there and said nothing is as good as nobody. */
 static bool unattended_is(const struct policy_verdict *verdict)
 {
@@ -29,8 +31,10 @@ void unattended_note(struct gateway *gw, const struct waiter *waiter,
 	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
 	auto_free char *command = exec ? redact_command(exec->command) : NULL;
 
-	/* Once for each destination: it is not free. */
-	if (!is_known && !execs_find_program(gw, facts, &found))
+	/* It is not free: once for each destination, and not for all that a program may think of.
+	 */
+	if (!is_known && bundle_count(gw->config.bundle) < PROGRAMS_MAX &&
+	    !execs_find_program(gw, facts, &found))
 		found = (struct who_found){ 0 };
 	const struct bundle_request request = {
 		.dst = facts->dst,

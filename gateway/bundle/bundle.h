@@ -53,7 +53,8 @@ uint64_t bundle_runs(const struct bundle *bundle);
 /* All of @from is counted to @into. */
 void bundle_merge(struct bundle *into, const struct bundle *from);
 
-/* The file, signed by @key: one line, returned owned. */
+/* The file, signed by @key: one line, returned owned. What would be too large goes without its
+ * texts, then without its sources. */
 int bundle_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
 		 struct err *why);
 /* @ret_digest: of what was signed; @ret_signer: by whom. -EBADMSG: not a bundle, or changed since

@@ -11,23 +11,31 @@
 #define FILE_FORMAT  "sallyport-bundle"
 #define FILE_MESSAGE "sallyport-bundle-v1" /* what is signed begins with it */
 
-static json_t *commands_json(const struct bundle_entry *entry)
+/* What is left out so that a file is not too large, from the least to the most. */
+enum brevity { FILE_WHOLE, FILE_WITHOUT_TEXTS, FILE_WITHOUT_SOURCES, FILE_BREVITIES };
+
+static json_t *commands_json(const struct bundle_entry *entry, enum brevity brevity)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < BUNDLE_COMMANDS_MAX && entry->commands[i]; i++)
+	for (size_t i = 0; brevity == FILE_WHOLE && i < BUNDLE_COMMANDS_MAX && entry->commands[i];
+	     i++)
 		json_array_append_new(list, json_string(entry->commands[i]));
 	return list;
 }
 
-static json_t *entry_json(const struct bundle_entry *entry)
+static json_t *entry_json(const struct bundle_entry *entry, enum brevity brevity)
 {
+	bool has_texts = brevity == FILE_WHOLE;
+
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:o}", "destination",
 			 entry->text, "count", (json_int_t)entry->look.count, "runs",
 			 (json_int_t)entry->look.runs, "first", (json_int_t)entry->look.first_s,
-			 "last", (json_int_t)entry->look.last_s, "rule", entry->rule, "because",
-			 entry->because, "program", entry->program, "chain", entry->chain, "plea",
-			 entry->plea, "commands", commands_json(entry));
+			 "last", (json_int_t)entry->look.last_s, "rule",
+			 has_texts ? entry->rule : "", "because", has_texts ? entry->because : "",
+			 "program", has_texts ? entry->program : "", "chain",
+			 has_texts ? entry->chain : "", "plea", has_texts ? entry->plea : "",
+			 "commands", commands_json(entry, brevity));
 }
 
 static json_t *origin_json(const struct bundle_origin *origin)
@@ -39,14 +47,15 @@ static json_t *origin_json(const struct bundle_origin *origin)
 }
 
 /* All but the signature. Returned owned. */
-static json_t *bundle_json(const struct bundle *bundle, const uint8_t signer[SIGN_KEY_BYTES])
+static json_t *bundle_json(const struct bundle *bundle, const uint8_t signer[SIGN_KEY_BYTES],
+			   enum brevity brevity)
 {
 	json_t *requests = json_array(), *sources = json_array();
 	char key[SIGN_PUBLIC_TEXT_MAX];
 
 	for (size_t i = 0; i < bundle->count; i++)
-		json_array_append_new(requests, entry_json(bundle->entries[i]));
-	for (size_t i = 0; i < bundle->source_count; i++)
+		json_array_append_new(requests, entry_json(bundle->entries[i], brevity));
+	for (size_t i = 0; brevity != FILE_WITHOUT_SOURCES && i < bundle->source_count; i++)
 		json_array_append_new(sources, origin_json(&bundle->sources[i]));
 	return json_pack("{s:s, s:i, s:o, s:o, s:I, s:I, s:s}", "format", FILE_FORMAT, "version", 1,
 			 "requests", requests, "sources", sources, "runs", (json_int_t)bundle->runs,
@@ -54,11 +63,11 @@ static json_t *bundle_json(const struct bundle *bundle, const uint8_t signer[SIG
 			 sign_public_text(signer, key));
 }
 
-int bundle_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
-		 struct err *why)
+static int write_as(const struct bundle *bundle, const struct sign_key *key, enum brevity brevity,
+		    char **ret_text, struct err *why)
 {
 	uint8_t signature[SIGN_BYTES];
-	json_t *object = bundle_json(bundle, key->public);
+	json_t *object = bundle_json(bundle, key->public, brevity);
 	auto_free char *text = bundle_json_text(object);
 	size_t len;
 	auto_free char *message = bundle_json_message(FILE_MESSAGE, text, &len);
@@ -75,6 +84,23 @@ int bundle_write(const struct bundle *bundle, const struct sign_key *key, char *
 	}
 	json_decref(object);
 	return r;
+}
+
+int bundle_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
+		 struct err *why)
+{
+	for (enum brevity brevity = FILE_WHOLE; brevity < FILE_BREVITIES; brevity++) {
+		auto_free char *text = NULL;
+		int r = write_as(bundle, key, brevity, &text, why);
+
+		if (r < 0)
+			return r;
+		if (strlen(text) <= BUNDLE_MAX_BYTES) {
+			*ret_text = take(text);
+			return 0;
+		}
+	}
+	return err_set(why, -E2BIG, "more was asked than a bundle can hold");
 }
 
 static bool read_commands(const json_t *list, struct bundle_request *ret)

@@ -1,4 +1,4 @@
-/* bundle_impl: what a bundle is made of, and what both kinds of file have in common. */
+/* bundle: what a bundle is made of, and what both kinds of file have in common. */
 #pragma once
 
 #include <jansson.h>

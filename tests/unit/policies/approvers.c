@@ -55,8 +55,9 @@ START_TEST(who_is_named_by_whom)
 	load(policy, cases[_i].line, POLICY_COMMAND_LINE);
 	ck_assert_int_eq(policy_finish(policy), 0);
 	for (size_t i = 0; policy_get_approver(policy, i, &approver); i++) {
-		strcat(names, approver.name);
-		strcat(names, " ");
+		size_t len = strlen(names);
+
+		(void)snprintf(names + len, sizeof(names) - len, "%s ", approver.name);
 	}
 	ck_assert_str_eq(names, cases[_i].names);
 	ck_assert_uint_eq(policy_get_approvers_needed(policy), cases[_i].needed);
