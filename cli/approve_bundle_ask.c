@@ -21,6 +21,8 @@ char *approve_bundle_risk(const struct bundle_request *request, const char **ret
 	*ret_words = NULL;
 	if (dst->addr.family != 0)
 		*ret_words = "an address, not a name";
+	else if (policy_host_is_listed(dst->host))
+		*ret_words = "a place to drop or tunnel data, by the baseline preset";
 	else if (policy_host_warning(dst->host, &warning))
 		*ret_words = "its letters may not be what they look like";
 	else if (dst->protocol == POLICY_TCP)

@@ -17,6 +17,7 @@
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
+#include "gateway/gateway_tools.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512
@@ -41,6 +42,7 @@ struct run {
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
+	struct gateway_web web;
 	struct loop *loop;
 	struct gateway *gateway;
 	struct run_bundle *bundle;
@@ -123,8 +125,10 @@ static int open_gateway(struct run *run)
 		.run = run->id,
 		.audit_path = run->places.audit_path,
 		.answers_path = run->places.answers_path,
+		.seen_path = run->places.seen_path,
 		.control_dir = run->places.control_dir,
 		.terminal = terminal,
+		.web = run->options.has_web ? &run->web : NULL,
 		.prompt_timeout_ms = run->options.prompt_timeout_ms,
 		.bundle = run_bundle_get(run->bundle),
 		.is_patient = is_patient(&run->options),
@@ -132,9 +136,12 @@ static int open_gateway(struct run *run)
 		.on_worker_gone = on_worker_gone,
 		.arg = run,
 	};
+	run->web.port = run->options.web_port;
 	run->gateway = gateway_new(run->loop, &config, &why);
 	if (!run->gateway)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	if (run->options.has_web)
+		run_web_announce(run->tty, run->web.url);
 	return CLI_OK;
 }
 
@@ -148,6 +155,7 @@ static int start_worker(struct run *run)
 		.resolve_count = run->options.resolve_count,
 		.dns_addr = run->options.dns_addr,
 		.dns_port = run->options.dns_port,
+		.own_port = run->options.has_web ? run->web.port : 0,
 	};
 	struct err why = { 0 };
 

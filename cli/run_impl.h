@@ -28,6 +28,8 @@ struct run_options {
 	bool may_use_tty;
 	bool must_fail_on_ask;
 	const char *bundle;             /* NULL: none is written */
+	bool has_web;                   /* serve the page, */
+	uint16_t web_port;              /* there; 0: on any free port */
 	struct proxy_mapping *resolves; /* owned, with their names */
 	size_t resolve_count;
 	struct addr dns_addr;
@@ -47,6 +49,7 @@ void run_options_free(struct run_options *options);
 struct run_places {
 	char *cwd, *config_dir, *state_dir, *control_dir;
 	char *audit_path, *audit_head; /* the log, and the sidecar that knows its end */
+	char *seen_path;               /* what was allowed before */
 	char *answers_path;            /* the user's policy file */
 };
 /* Makes what is missing. @audit: as given to --audit, or NULL. An exit status; says what is wrong.
@@ -71,6 +74,9 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 /* May the command run, by the policy's rules for commands? An exit status; says why not. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy);
+/* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
+ * the command reads cannot be; -1: there is none, and it goes to stderr. */
+void run_web_announce(int tty, const char *url);
 
 /* The questions that nobody answered, as a file. Returned owned; NULL: said why. */
 struct run_bundle;

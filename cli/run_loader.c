@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "cli/run_reload.h"
+#include "policies/policies_image.h"
 
 struct run_loader {
 	struct loop *loop;
@@ -21,6 +23,21 @@ struct loader_job {
 	int to;
 };
 
+/* For the workers, which read no files. */
+static void loader_make_image(struct run_loaded *loaded)
+{
+	struct err why = { 0 };
+
+	if (!loaded->is_good)
+		return;
+	loaded->image = policy_image_make(loaded->policy, &why);
+	loaded->has_image = loaded->image >= 0;
+	if (loaded->has_image)
+		return;
+	loaded->is_good = false;
+	loaded->failure = mem_printf("error: the policy cannot be handed on: %s\n", why.text);
+}
+
 /* The pointer is handed over by a write that is whole or fails; when nobody reads any more it is
  * still ours. */
 static void *loader_run(void *arg)
@@ -29,6 +46,7 @@ static void *loader_run(void *arg)
 	struct run_loaded *loaded = mem_new(sizeof(*loaded));
 
 	run_sources_read(loaded, &job->sources);
+	loader_make_image(loaded);
 	if (write(job->to, &loaded, sizeof(loaded)) != (ssize_t)sizeof(loaded)) {
 		run_sources_forget(loaded);
 		free(loaded);

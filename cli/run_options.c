@@ -27,6 +27,7 @@ static const char help[] =
 	"deny)\n"
 	"  --prompt-timeout TIME    how long a question waits, e.g. 30s, 5m (default 5m)\n"
 	"  --no-tty                 never prompt on this terminal\n"
+	"  --web[=PORT]             a page for answers on 127.0.0.1; its address is printed once\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
@@ -57,6 +58,7 @@ enum run_option {
 	OPT_SESSION,
 	OPT_PROMPT_TIMEOUT,
 	OPT_NO_TTY,
+	OPT_WEB,
 	OPT_RESOLVE,
 	OPT_DNS,
 	OPT_JSON,
@@ -78,6 +80,7 @@ static const struct option long_options[] = {
 	{ "session", required_argument, NULL, OPT_SESSION },
 	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
+	{ "web", optional_argument, NULL, OPT_WEB },
 	{ "resolve", required_argument, NULL, OPT_RESOLVE },
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
@@ -199,6 +202,17 @@ static int set_json(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_web(struct run_options *options, const char *value)
+{
+	uint64_t port = 0;
+
+	if (value && (text_to_u64(value, strlen(value), 65535, &port) < 0 || port == 0))
+		return wrong("--web", value, "a port");
+	options->has_web = true;
+	options->web_port = (uint16_t)port;
+	return 0;
+}
+
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
@@ -259,6 +273,8 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_NO_TTY:
 		options->may_use_tty = false;
 		return 0;
+	case OPT_WEB:
+		return set_web(options, value);
 	case OPT_RESOLVE:
 		return add_resolve(options, value);
 	case OPT_DNS:

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/watch.h"
+#include "policies/policies_tools.h"
 
 #define ERRORS_SHOWN_MAX 4096
 #define FILES_TEXT_MAX   480
@@ -192,6 +193,7 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 		.policy = policy,
 		.files = compare(reload->config.loaded, loaded, files),
 		.digest = loaded->digest,
+		.image = loaded->image,
 	};
 
 	if (!reload->config.has_prompt_timeout)
@@ -221,7 +223,8 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);
 	if (!loaded->is_good)
-		reload_fail(reload, loaded, policy_errors(loaded->policy));
+		reload_fail(reload, loaded,
+			    loaded->failure ? loaded->failure : policy_errors(loaded->policy));
 	else if (doubt)
 		reload_fail(reload, loaded, doubt);
 	else if (objection)

@@ -35,6 +35,9 @@ struct run_loaded {
 	bool is_good;
 	size_t lacking;      /* answers of too few approvers */
 	struct err left_out; /* why not all answers given to the run count, or "" */
+	bool has_image;
+	int image;     /* of it, when it was read to replace another */
+	char *failure; /* why there is no image, or NULL */
 	struct run_file *files;
 	size_t file_count;
 	char digest[DIGEST_TEXT_MAX]; /* of all files */

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "cli/run_reload.h"
 #include "policies/policies_tools.h"
@@ -119,6 +120,9 @@ void run_sources_read(struct run_loaded *ret, const struct run_sources *sources)
 
 void run_sources_forget(struct run_loaded *loaded)
 {
+	if (loaded->has_image)
+		fd_close(loaded->image);
+	free(loaded->failure);
 	policy_free(loaded->policy);
 	for (size_t i = 0; i < loaded->file_count; i++)
 		free(loaded->files[i].path);

@@ -86,11 +86,11 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:approve) words='list watch allow deny abort --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
-            words='--json --scope'
+            words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac
             ;;
         esac

@@ -18,6 +18,7 @@ complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at th
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
+complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
 complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
@@ -52,6 +53,7 @@ complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'withou
 complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
 complete -c sallyport -n '__sallyport_policy_step explain' -l json -d 'for programs'
 complete -c sallyport -n '__sallyport_policy_step list' -l answers -d 'kept answers only'
+complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
 complete -c sallyport -n '__sallyport_policy_step list' -l policy -rF -d 'read a policy file'
 complete -c sallyport -n '__sallyport_policy_step list' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
 complete -c sallyport -n '__sallyport_policy_step list' -l no-user -d 'without the user file'
@@ -59,7 +61,6 @@ complete -c sallyport -n '__sallyport_policy_step list' -l json -d 'for programs
 complete -c sallyport -n '__sallyport_policy_step test' -l managed -d 'as files of the managed layer'
 complete -c sallyport -n '__sallyport_policy_step test' -l json -d 'for programs'
 complete -c sallyport -n '__sallyport_policy_step test' -F
-complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
 complete -c sallyport -n '__sallyport_policy_step trust' -l configuration -d 'a configuration of a tool'
 complete -c sallyport -n '__sallyport_policy_step trust' -F
 complete -c sallyport -n '__sallyport_policy_step diff' -l a -rF -d 'a file of the first'
@@ -74,9 +75,18 @@ complete -c sallyport -n '__sallyport_policy_step import' -a 'codex-config codex
 complete -c sallyport -n '__sallyport_policy_step export' -l lossy -d 'hosts for all ports, denials may be missing'
 complete -c sallyport -n '__sallyport_policy_step export' -F
 complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl for
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl upload
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl download
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl connections
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl words
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl confirm
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F

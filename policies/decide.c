@@ -10,6 +10,7 @@
 #include "policies/index_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
+#include "policies/policies_tools.h"
 
 /* A denial. The texts are made empty, not cleared: they are most of a verdict, and of the time that
  * it takes to make one. */
@@ -19,6 +20,7 @@ static void decide_clear(enum policy_reason reason, struct policy_verdict *ret)
 	ret->reason = reason;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 	ret->number = 0;
 	ret->rule[0] = '\0';
 	ret->because[0] = '\0';
@@ -62,6 +64,43 @@ static void decide_allow(const struct search *search, enum rule_action found,
 	ret->may_private = search->is_private[found];
 }
 
+/* By a rule that allows within limits: all it says, and nothing that another says. */
+static void decide_bounded(const struct search *search, enum rule_action found,
+			   enum policy_reason reason, struct policy_verdict *ret)
+{
+	struct rule rule;
+
+	rules_get(search->policy, search->bounded[found] - 1, &rule);
+	decide_set(search->policy, search->bounded[found], POLICY_ALLOW, reason, ret);
+	ret->promise = rule.pattern.protocol == POLICY_TCP ? POLICY_TCP : search->target.carries;
+	ret->may_private = search_says_private(search, &rule);
+	clauses_limits_of(search->policy, &rule, &ret->limits);
+}
+
+/* The least limited that is allowed, for that is what the policy allows. */
+static void decide_by(const struct search *search, enum rule_action found,
+		      enum policy_reason reason, struct policy_verdict *ret)
+{
+	if (search->best[found])
+		decide_allow(search, found, reason, ret);
+	else
+		decide_bounded(search, found, reason, ret);
+}
+
+/* What a question says of limits holds for whatever is answered. */
+static void decide_ask_limits(const struct search *search, struct policy_verdict *ret)
+{
+	struct policy_limits limits;
+	struct rule rule;
+
+	if (!search->bounded[RULE_ASK])
+		return;
+	rules_get(search->policy, search->bounded[RULE_ASK] - 1, &rule);
+	clauses_limits_of(search->policy, &rule, &limits);
+	limits.until_s = 0; /* then it is no question any more: no end of an answer */
+	policy_limits_narrow(&ret->limits, &limits);
+}
+
 /* A rule that would decide, but for a clause that is not enforced yet: never as if it were. */
 static void decide_not_enforced(const struct search *search, uint32_t number,
 				struct policy_verdict *ret)
@@ -93,16 +132,20 @@ static void decide_ask(const struct search *search, bool may_use_answers,
 		decide_set(search->policy, answer_deny, POLICY_DENY, POLICY_ANSWER_DENY, ret);
 		return;
 	}
-	if (may_use_answers && search->best[RULE_ANSWER_ALLOW]) {
-		decide_allow(search, RULE_ANSWER_ALLOW, POLICY_ANSWER_ALLOW, ret);
+	if (may_use_answers && search_has(search, RULE_ANSWER_ALLOW)) {
+		decide_by(search, RULE_ANSWER_ALLOW, POLICY_ANSWER_ALLOW, ret);
 		ret->may_private |= is_private || search->is_explicit_only;
+		decide_ask_limits(search, ret);
 		return;
 	}
 	if (may_use_answers && search->not_enforced[RULE_ANSWER_ALLOW]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ANSWER_ALLOW], ret);
 		return;
 	}
-	decide_set(search->policy, search->best[RULE_ASK], POLICY_ASK, POLICY_ASKED, ret);
+	decide_set(search->policy,
+		   search->bounded[RULE_ASK] ? search->bounded[RULE_ASK] : search->best[RULE_ASK],
+		   POLICY_ASK, POLICY_ASKED, ret);
+	decide_ask_limits(search, ret);
 	ret->promise = search->target.carries;
 	/* Whoever allows a literal has named it, and has read it in the question. */
 	ret->may_private = is_private || search->is_explicit_only || search->target.addr;
@@ -163,8 +206,8 @@ static void decide_search(struct search *search)
 /* `only` holds for what leaves the sandbox: its own loopback, that no rule names, does not. */
 static bool decide_is_outside(const struct search *search)
 {
-	bool is_inside =
-		search->is_explicit_only && !search->best[RULE_ASK] && !search->best[RULE_ALLOW];
+	bool is_inside = search->is_explicit_only && !search_has(search, RULE_ASK) &&
+			 !search_has(search, RULE_ALLOW);
 
 	return search->policy->has_only && !search->best[RULE_ONLY] && !is_inside;
 }
@@ -181,10 +224,10 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 		decide_set(search->policy, 0, POLICY_DENY, POLICY_OUTSIDE_ONLY, ret);
 	} else if (search->not_enforced[RULE_ASK]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ASK], ret);
-	} else if (search->best[RULE_ASK]) {
+	} else if (search_has(search, RULE_ASK)) {
 		decide_ask(search, may_use_answers, ret);
-	} else if (search->best[RULE_ALLOW]) {
-		decide_allow(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
+	} else if (search_has(search, RULE_ALLOW)) {
+		decide_by(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
 		ret->may_private |= is_loopback;
 	} else if (search->not_enforced[RULE_ALLOW]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ALLOW], ret);
@@ -213,7 +256,7 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 	if (ret->promise == search->target.carries)
 		return;
 	decide_search(&any);
-	if (any.best[RULE_DENY] || any.best[is_answer ? RULE_ANSWER_DENY : RULE_ASK] ||
+	if (any.best[RULE_DENY] || search_has(&any, is_answer ? RULE_ANSWER_DENY : RULE_ASK) ||
 	    any.not_enforced[RULE_ASK] || decide_is_outside(&any))
 		ret->promise = search->target.carries;
 }
@@ -229,6 +272,7 @@ static void decide_approvals(const struct policy *policy, struct policy_verdict 
 	ret->reason = POLICY_NO_APPROVER;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 	(void)snprintf(ret->because, sizeof(ret->because), "%s:%u: approvals never",
 		       policy->sources[setting->source].name, setting->number);
 }
@@ -292,6 +336,7 @@ static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
 	ret->reason = reason;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 }
 
 /* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
@@ -310,7 +355,8 @@ static bool decide_is_still_allowed(const struct search *addressed,
 		return true;
 	search_any(&search);
 	search_name(&search);
-	return search.best[allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW] != 0;
+	return search_has(&search,
+			  allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW);
 }
 
 static enum policy_reason decide_address_reason(const struct search *search,
@@ -347,9 +393,8 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 	struct search search = {
 		.policy = policy,
 		.target = { dst, &addr, verdict->promise ? verdict->promise : POLICY_TCP },
-		/* Rules that ended since the start still deny, and no longer say `private`. */
+		/* Rules that ended since the start still deny. */
 		.now = policy->start,
-		.is_time_old = true,
 	};
 
 	if (verdict->action != POLICY_ALLOW || !index_is_whole(policy)) {

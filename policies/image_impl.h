@@ -58,3 +58,5 @@ uint64_t image_sum(const void *bytes, size_t len);
 int image_check(const void *bytes, size_t len, bool is_sum_ignored, struct err *why);
 /* Lets @policy, which has no rules of its own, read the checked image at @bytes; keeps @bytes. */
 void image_attach(struct policy *policy, void *bytes);
+/* Undoes that, or nothing: what is left is @policy's own. */
+void image_detach(struct policy *policy);

@@ -171,6 +171,9 @@ void index_build(struct policy *policy)
 	uint32_t count = (uint32_t)policy->rule_count, at = 0;
 	struct index index = { .any_head = RULE_NONE };
 
+	if (policy->image)
+		return;
+
 	/* The highest number is no rule's: a slot can never look free by chance. */
 	while (index.rule_mask <= count)
 		index.rule_mask = index.rule_mask << 1 | 1;

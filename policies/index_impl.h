@@ -16,7 +16,7 @@ struct index_hit {
 	uint32_t head, at;
 };
 
-/* Rules are chained newest first, so every next is a lower number. */
+/* Rules are chained newest first, so every next is a lower number. An image has its index. */
 void index_build(struct policy *policy);
 /* False: rules were added since, and nothing may be decided. */
 bool index_is_whole(const struct policy *policy);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "policies/policies.h"
+#include "policies/policies_gate.h"
+#include "policies/policies_load.h"
 
 /* Rules and answers, of all files; `expect` lines. */
 size_t policy_rule_count(const struct policy *policy);
@@ -10,71 +12,6 @@ size_t policy_expect_count(const struct policy *policy);
 const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
-
-/* What a person should know of a host whose letters are not what they look like: only of names with
- * an A-label, since all others are plain ASCII. */
-struct policy_host_warning {
-	bool is_punycode;                  /* has an A-label (xn--) */
-	bool is_mixed;                     /* a label mixes scripts that nobody writes together */
-	char scripts[96];                  /* "Cyrillic and Latin": of the labels not in ASCII */
-	char unicode[POLICY_HOST_MAX * 4]; /* as browsers may show it, UTF-8: not for a terminal;
-					      "": it cannot be decoded */
-	char looks_like[POLICY_HOST_MAX];  /* the ASCII host it can be taken for, or "" */
-	char text[2 * POLICY_HOST_MAX + 160]; /* all of that in one line of ASCII */
-};
-/* @host: canonical, as in struct policy_destination. True: there is something to say. */
-bool policy_host_warning(const char *host, struct policy_host_warning *ret);
-/* The registrable domain of a canonical name (one label more than its public suffix), within it;
- * NULL: it has none. */
-const char *policy_host_domain(const char *host);
-
-/* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
- * is how a policy begins: the statement is then an error. Its is_trusted and was_read are not used:
- * the policy asks policy_set_trust(). */
-struct configured_environment;
-void policy_set_environment(struct policy *policy,
-			    const struct configured_environment *environment);
-/* A file that said what a tool is configured to use, and where it really is; NULL behind the last.
- * Whoever may write one may widen the policy. Borrowed. */
-const char *policy_configured_file(const struct policy *policy, size_t index);
-/* The presets' names, in order; NULL behind the last. Static. */
-const char *policy_preset_name(size_t index);
-const char *policy_preset_text(const char *name); /* NULL: there is none */
-
-/* `command` and `program` lines that count. Borrowed; NULL until policy_finish() was content. */
-struct command_rules;
-struct command_world;
-struct command_verdict;
-const struct command_rules *policy_commands(const struct policy *policy);
-/* May @argv run: by those rules, else by the default. @ret: what the rules said; @ret_layer: whose
- * the rule in it is, if there is one. Borrows all; @world may be NULL. */
-enum policy_action policy_decide_command(const struct policy *policy,
-					 const struct command_world *world, const char *const *argv,
-					 struct command_verdict *ret, enum policy_layer *ret_layer);
-/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
- * it counts, and its bytes. For those who watch files, and compare them. */
-typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
-				  size_t len, void *arg);
-void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
-
-/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
- * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
-int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
-			      const char *provenance, struct err *why);
-/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
-int policy_answer_remove(const char *path, enum policy_action action, const char *text,
-			 struct err *why);
-/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
- * there is none. */
-int policy_answer_undo(const char *path, char **ret_line, struct err *why);
-
-/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
- * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
-struct policy_asker *policy_asker_new(const char *const *argv);
-void policy_asker_free(struct policy_asker *asker);
-void policy_asker_set_program(struct policy_asker *asker, const char *path);
-/* Does a rule have `by`, so that it is worth finding out which program asks? */
-bool policy_wants_program(const struct policy *policy);
 
 /* What a rule says of a request. */
 enum policy_match {

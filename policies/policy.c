@@ -1,11 +1,11 @@
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "policies/command_line_impl.h"
 #include "policies/commands/commands.h"
 #include "policies/configured_line_impl.h"
+#include "policies/image_impl.h"
 #include "policies/index_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/reader_impl.h"
@@ -29,38 +29,30 @@ struct policy *policy_new(void)
 	return policy;
 }
 
-/* What an image has when there is one. */
-static void policy_free_arrays(struct policy *policy)
+void policy_free(struct policy *policy)
 {
+	if (!policy)
+		return;
+	image_detach(policy);
 	for (size_t i = 0; i < policy->source_count; i++) {
 		free(policy->sources[i].name);
 		free(policy->sources[i].text);
 	}
+	free(policy->sources);
 	free(policy->rules);
 	free(policy->wides);
 	free(policy->exceptions);
 	free(policy->ports);
 	free(policy->names);
+	free(policy->expects);
 	free(policy->slots);
 	free(policy->clauses);
 	free(policy->settings);
-}
-
-void policy_free(struct policy *policy)
-{
-	if (!policy)
-		return;
-	if (!policy->image)
-		policy_free_arrays(policy);
-	else if (policy->image_len > 0)
-		(void)munmap(policy->image, policy->image_len);
 	free(policy->command_lines);
 	command_rules_free(policy->commands_read);
 	command_rules_free(policy->commands);
 	configured_line_free(policy->configured);
 	mem_free_list(policy->configured_files);
-	free(policy->sources);
-	free(policy->expects);
 	free(policy->problems.text);
 	free(policy->notes.text);
 	free(policy);
@@ -88,8 +80,7 @@ int policy_finish(struct policy *policy)
 	/* On rules that could not all be read, expectations would fail for the wrong reason. */
 	if (policy->problems.count > 0)
 		return -EINVAL;
-	if (!policy->image)
-		index_build(policy);
+	index_build(policy);
 	command_line_finish(policy);
 	for (size_t i = 0; i < policy->expect_count; i++) {
 		if (policy->expects[i].is_command)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/addr.h"
+#include "policies/index_data_impl.h"
 #include "policies/problems_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
@@ -61,27 +62,10 @@ struct setting {
 	uint8_t kind;
 };
 
-/* @text: where the key stands among the text of an image, so that it can be fetched together with
- * the rule; 0 when it is not there. */
-struct index_slot {
-	uint32_t held, text;
-};
 struct command_line;
 struct command_rules;
 struct configured_environment;
 struct configured_list;
-
-/* What index_build() finds out, beside the slots. */
-struct index {
-	uint32_t slot_count;
-	uint32_t rule_count; /* when it was built */
-	uint32_t rule_mask;  /* the bits of a slot that are the number of a rule */
-	uint32_t any_head;   /* chain of the rules for `*` */
-	/* Bit by bit: which lengths of a prefix occur, and of a name that is meant itself, or by
-	 * what is below it. */
-	uint64_t v4_lengths, v6_lengths[3];
-	uint64_t exact_lengths[4], below_lengths[4];
-};
 
 struct policy {
 	/* Not NULL: it has been made an image, and all that the image has is in there, read-only:

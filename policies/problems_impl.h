@@ -1,11 +1,11 @@
-/* problems: what is wrong with a file, in compiler form. */
+/* problems: what is wrong with policy files, in compiler form. */
 #pragma once
 
 #include <stddef.h>
 
-#define POLICY_PROBLEMS_MAX 100U /* shown; the rest are counted */
-
 struct policy;
+
+#define POLICY_PROBLEMS_MAX 100U /* shown; the rest are counted */
 
 struct problems {
 	char *text;

@@ -42,9 +42,12 @@ static size_t request_glob_byte(const char *glob, char byte, bool is_loose)
 	return escaped < 0 ? 1 : 3;
 }
 
-/* Two places to go back to: the last `*`, which a slash ends, and the last `**`, which nothing
+/* Do all of @text's bytes match? `*` is any run, in a path (@stops) without a slash; `**` any run.
+ * @is_loose: ASCII case is ignored, and %XX in @glob stands for its byte.
+ *
+ * Two places to go back to: the last `*`, which a slash ends, and the last `**`, which nothing
  * does. Earlier ones need not be tried again: what they took shortest leaves most for the rest. */
-bool request_glob(const char *glob, const char *text, bool stops, bool is_loose)
+static bool request_glob(const char *glob, const char *text, bool stops, bool is_loose)
 {
 	const char *star = NULL, *star_text = NULL, *wide = NULL, *wide_text = NULL;
 

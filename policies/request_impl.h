@@ -12,7 +12,3 @@ enum request_match { REQUEST_UNMET, REQUEST_MET, REQUEST_UNKNOWN };
  * NULL. */
 enum request_match request_meets(const struct policy *policy, const struct rule *rule,
 				 const struct policy_request *request, bool is_loosening);
-
-/* Do all of @text's bytes match? `*` is any run without a slash (in a path: @stops), `**` any run.
- * @is_loose: ASCII case is ignored, and %XX in @glob stands for its byte. */
-bool request_glob(const char *glob, const char *text, bool stops, bool is_loose);

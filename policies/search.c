@@ -57,10 +57,10 @@ static bool search_is_excepted(const struct search *search, const struct rule *r
 	return false;
 }
 
-static bool search_names_address(const struct search *search, const struct rule *rule)
+bool search_says_private(const struct search *search, const struct rule *rule)
 {
-	return rule->pattern.kind == PATTERN_BLOCK &&
-	       match_is_explicit(search->policy, &rule->pattern);
+	return rule->is_private || (rule->pattern.kind == PATTERN_BLOCK &&
+				    match_is_explicit(search->policy, &rule->pattern));
 }
 
 /* How much an allow gives: the audit shows the rule that gave the most. */
@@ -68,8 +68,9 @@ static uint8_t search_weight(const struct search *search, const struct rule *rul
 {
 	if (!search_loosens(rule))
 		return 0;
-	return (uint8_t)((rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
-			 (rule->is_private || search_names_address(search, rule) ? 1 : 0));
+	return (uint8_t)((clauses_budgets(rule) ? 0 : 4) +
+			 (rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
+			 (search_says_private(search, rule) ? 1 : 0));
 }
 
 static bool search_has_end(const struct rule *rule)
@@ -77,16 +78,25 @@ static bool search_has_end(const struct rule *rule)
 	return rule->clause_kinds & (BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL));
 }
 
+static bool search_is_bounded(const struct rule *rule)
+{
+	return rule->clause_kinds != 0 &&
+	       (search_loosens(rule) ? clauses_budgets(rule) || search_has_end(rule)
+				     : rule->action == RULE_ASK && clauses_budgets(rule));
+}
+
 static void search_note(struct search *search, const struct rule *rule, uint32_t number)
 {
-	uint32_t *best = &search->best[rule->action];
-	uint8_t weight = search_weight(search, rule), *best_weight = &search->weights[rule->action];
+	bool is_bounded = search_is_bounded(rule);
+	uint32_t *best = is_bounded ? &search->bounded[rule->action] : &search->best[rule->action];
+	uint8_t weight = search_weight(search, rule);
+	uint8_t *best_weight = is_bounded ? &search->bounded_weights[rule->action]
+					  : &search->weights[rule->action];
 
-	/* Private is granted by the hour, and the worker looks at addresses later. */
-	if (!search->is_time_old || !search_has_end(rule))
-		search->is_private[rule->action] |=
-			rule->is_private || search_names_address(search, rule);
-	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	if (!is_bounded || rule->action == RULE_ASK) {
+		search->is_private[rule->action] |= search_says_private(search, rule);
+		search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	}
 	if (*best && (weight < *best_weight || (weight == *best_weight && *best < number)))
 		return;
 	*best = number;

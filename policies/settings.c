@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/reader_impl.h"
+#include "policies/policies_tools.h"
 
 static void settings_problem(const struct line *line, size_t at, const char *instead,
 			     const char *words)

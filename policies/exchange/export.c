@@ -246,6 +246,27 @@ static int export_rule(struct export *export, size_t index)
 	return r;
 }
 
+/* A statement of which nothing is said: @look is as policy_command_look() fills it. */
+static void export_skip(const struct export *export, const struct policy_rule_look *look)
+{
+	const char *colon = strstr(look->rule, ": ");
+	auto_free char *place = mem_strndup(look->rule, colon ? (size_t)(colon - look->rule) : 0);
+
+	exchange_list(export->exchange, place, 0, colon ? colon + 2 : look->rule);
+}
+
+static void export_statements(const struct export *export)
+{
+	struct policy_rule_look look;
+
+	for (size_t i = 1; i <= policy_command_count(export->policy); i++) {
+		policy_command_look(export->policy, i, &look);
+		export_skip(export, &look);
+	}
+	for (size_t i = 0; policy_later_look(export->policy, i, &look); i++)
+		export_skip(export, &look);
+}
+
 /* What is no rule. */
 static void export_settings(const struct export *export)
 {
@@ -260,9 +281,13 @@ static void export_settings(const struct export *export)
 	};
 	const struct policy *policy = export->policy;
 
-	for (size_t i = 0; i < policy->setting_count; i++)
-		exchange_list(export->exchange, policy->sources[policy->settings[i].source].name,
-			      policy->settings[i].number, words[policy->settings[i].kind]);
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		if (setting->kind < ARRAY_SIZE(words)) /* else listed as a statement */
+			exchange_list(export->exchange, policy->sources[setting->source].name,
+				      setting->number, words[setting->kind]);
+	}
 	for (size_t i = 0; i < policy->source_count; i++) {
 		const struct source *source = &policy->sources[i];
 		bool is_said =
@@ -275,10 +300,14 @@ static void export_settings(const struct export *export)
 	}
 }
 
+struct export_place {
+	struct export_entry *entry;
+};
+
 static int export_compare(const void *left, const void *right)
 {
-	const struct export_entry *a = *(struct export_entry *const *)left;
-	const struct export_entry *b = *(struct export_entry *const *)right;
+	const struct export_entry *a = ((const struct export_place *)left)->entry;
+	const struct export_entry *b = ((const struct export_place *)right)->entry;
 	int order = strcmp(a->host, b->host);
 
 	if (order != 0 || a->is_deny != b->is_deny)
@@ -289,21 +318,21 @@ static int export_compare(const void *left, const void *right)
 /* A host stands once: denied, if anything denies it. */
 static void export_settle(const struct export *export)
 {
-	auto_free struct export_entry **sorted =
+	auto_free struct export_place *sorted =
 		mem_new_array(export->entry_count + 1, sizeof(*sorted));
 
 	for (size_t i = 0; i < export->entry_count; i++)
-		sorted[i] = &export->entries[i];
+		sorted[i].entry = &export->entries[i];
 	qsort(sorted, export->entry_count, sizeof(*sorted), export_compare);
 	for (size_t i = 0, first = 0; i < export->entry_count; i++) {
-		struct export_entry *entry = sorted[i];
+		struct export_entry *entry = sorted[i].entry;
 
-		if (i == 0 || strcmp(sorted[first]->host, entry->host) != 0) {
+		if (i == 0 || strcmp(sorted[first].entry->host, entry->host) != 0) {
 			first = i;
 			continue;
 		}
 		entry->is_left_out = true;
-		if (sorted[first]->is_deny && !entry->is_deny)
+		if (sorted[first].entry->is_deny && !entry->is_deny)
 			export_lose(export, entry->rule, "%s left out: it is denied, on all ports",
 				    entry->host);
 	}
@@ -318,11 +347,12 @@ int export_run(struct exchange *exchange, const struct export_format *format,
 		.policy = policy,
 		.may_widen = may_widen,
 	};
-	int r = policy->rule_count > EXCHANGE_RULES_MAX
-			? err_set(exchange->why, -E2BIG, "more than %u rules", EXCHANGE_RULES_MAX)
+	int r = policy->rule_count > EXPORT_RULES_MAX
+			? err_set(exchange->why, -E2BIG, "more than %d rules", EXPORT_RULES_MAX)
 			: 0;
 
 	export_settings(&export);
+	export_statements(&export);
 	for (size_t i = 0; i < policy->rule_count && r == 0; i++)
 		r = export_rule(&export, i);
 	if (r == 0 && format->is_once)

@@ -7,7 +7,8 @@
 #include "policies/exchange/exchange_impl.h"
 #include "policies/pattern_impl.h"
 
-#define EXPORT_PORTS_MAX 16 /* of one host, where each is written by itself */
+#define EXPORT_RULES_MAX 16384 /* what is wider is looked up among all of them */
+#define EXPORT_PORTS_MAX 16    /* of one host, where each is written by itself */
 
 /* One host of a rule, as the format says it. */
 struct export_entry {

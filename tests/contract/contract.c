@@ -20,6 +20,7 @@ void contract_open(struct contract_place *place)
 		.audit_path = place->audit,
 		.answers_path = place->answers,
 		.control_dir = place->dir,
+		.web = &place->web,
 		.prompt_timeout_ms = 60000,
 	};
 }

@@ -63,7 +63,7 @@ class Scenario:
 
 # --- the stage -------------------------------------------------------------------------------------------------------
 
-@step(r"server (\w+) (http|https|echoes|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+@step(r"server (\w+) (http|https|echoes|counts|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
 def server(s, name, kind, ports, names):
     made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
     s.servers[name] = made
@@ -74,7 +74,7 @@ def server(s, name, kind, ports, names):
         elif kind == "http":
             made.serve_http(port)
         elif kind != "refuses":
-            {"echoes": made.echo, "closes": made.close_at_once, "holds": made.hold,
+            {"echoes": made.echo, "counts": made.count, "closes": made.close_at_once, "holds": made.hold,
              "never accepts": made.never_accept}[kind](port)
     s.mark = len(s.capture.read())  # the stage is not the play
 
@@ -233,7 +233,8 @@ def ever_asked(s, count):
 
 @step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?")
 def answer(s, action, scope):
-    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), check=True)
+    confirm = ["--confirm", s.asked["typed"]] if action == "allow" else []
+    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), *confirm, check=True)
 
 
 @step(r"answering again does nothing")
@@ -338,6 +339,13 @@ def saw(s, name, count):
     assert s.servers[name].connections == int(count), f"it saw {s.servers[name].connections}"
 
 
+@step(r"(\w+) received (\d+) bytes")
+def received(s, name, count):
+    s.gate.wait()
+    until(lambda: not s.servers[name].open, 10, "connections stayed open")
+    assert s.servers[name].bytes == int(count), f"it received {s.servers[name].bytes}"
+
+
 @step(r"(\w+) never saw: (.+)")
 def never_saw(s, name, text):
     seen = [r for r in s.servers[name].requests if text.lower() in str(r).lower()]
@@ -357,6 +365,13 @@ def record(s, count, text):
     found = [r for r in s.world.records() if all(str(r.get(k, "")) == s.address(v) for k, v in wanted.items())]
     right = len(found) == int(count) if count else bool(found)
     assert right, f"{len(found)} such records in:\n" + "\n".join(map(str, s.world.records()))
+
+
+@step(r"(\d+) bytes (up|down) are in the records of ([\w.-]+)")
+def bytes_recorded(s, count, way, host):
+    s.gate.wait()
+    found = [r.get(f"bytes_{way}", 0) for r in s.world.records() if r.get("host") == host]
+    assert sum(found) == int(count), f"{sum(found)}: {found}"
 
 
 @step(r"(\d+) requests? (?:is|are) allowed")

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,6 +97,10 @@ static const struct {
 	  "network_rule(host=\"c.test\", protocol=\"socks5_tcp\", decision=\"forbidden\")\n",
 	  "p:2: wider: https://a.test for any bytes and on all ports\n" },
 	{ "codex-rules", "default ask\ndeny *.a.test\n", false, NULL, "would be missing" },
+	{ "harden-runner", "default deny\ncommand deny rm -rf\nallow tcp://a.test:443\n", false,
+	  "a.test:443\n", "p:2: command deny rm -rf\n" },
+	{ "harden-runner", "default deny\nsocket $SSH_AUTH_SOCK\nallow tcp://a.test:443\n", false,
+	  "a.test:443\n", "p:2: socket $SSH_AUTH_SOCK\n" },
 	{ "ini", "", false, NULL, "no such format" },
 };
 
@@ -223,12 +228,32 @@ START_TEST(never_wider)
 }
 END_TEST
 
+START_TEST(too_many_rules_are_refused)
+{
+	static const char line[] = "allow tcp://a.test:*\n";
+	size_t count = 16385, len = strlen(line);
+	auto_free char *text = mem_new(count * len + 1);
+	char *out = NULL, *losses = NULL;
+	struct err why = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(text + i * len, line, len);
+	struct policy *policy = load(text);
+
+	ck_assert_int_eq(policy_export("smokescreen", policy, false, &out, &losses, &why), -E2BIG);
+	ck_assert_ptr_null(out);
+	ck_assert_str_eq(why.text, "more than 16384 rules");
+	policy_free(policy);
+}
+END_TEST
+
 TCase *export_cases(void)
 {
 	TCase *cases = tcase_create("export");
 
 	tcase_set_timeout(cases, 120);
 	tcase_add_loop_test(cases, export, 0, ARRAY_SIZE(exports));
+	tcase_add_test(cases, too_many_rules_are_refused);
 	tcase_add_loop_test(cases, never_wider, 0, 4);
 	return cases;
 }

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -11,6 +13,7 @@
 #include "policies/image_impl.h"
 #include "policies/policies_image.h"
 #include "tests/unit/policies/policies_test.h"
+#include "policies/policies_tools.h"
 
 #define ROUNDS   100
 #define REQUESTS 24
@@ -249,6 +252,49 @@ START_TEST(only_what_is_finished)
 }
 END_TEST
 
+START_TEST(without_memory_nothing_changes)
+{
+	struct policy *policy = policies_test_load(whole);
+	struct policy_verdict verdict;
+	struct err why = { 0 };
+	struct rlimit before, none;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 64;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+	int r = policy_image_make(policy, &why);
+
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	ck_assert_int_eq(r, -EFBIG);
+	policies_test_decide(policy, "https://a.test", &verdict);
+	ck_assert_int_eq(verdict.action, POLICY_ALLOW);
+	auto_close int fd = make_image(policy);
+
+	ck_assert_int_ge(fd, 0);
+	policy_free(policy);
+}
+END_TEST
+
+/* What is left when an image is gone, as when it could not be sealed. */
+START_TEST(without_its_image_it_denies)
+{
+	struct policy *policy = policies_test_load("default allow\nallow a.test\n");
+	auto_close int fd = make_image(policy);
+	struct policy_verdict verdict;
+
+	ck_assert_int_ge(fd, 0);
+	policies_test_decide(policy, "https://b.test", &verdict);
+	ck_assert_int_eq(verdict.action, POLICY_ALLOW);
+	image_detach(policy);
+	policies_test_decide(policy, "https://b.test", &verdict);
+	ck_assert_int_eq(verdict.action, POLICY_DENY);
+	ck_assert_uint_eq(policy_rule_count(policy), 0);
+	policy_free(policy);
+}
+END_TEST
+
 /* A copy of the image of `whole`, owned. */
 static unsigned char *copy_image(size_t *ret_len)
 {
@@ -387,6 +433,8 @@ TCase *image_cases(void)
 	tcase_add_test(cases, is_sealed);
 	tcase_add_test(cases, nothing_is_added_to_it);
 	tcase_add_test(cases, only_what_is_finished);
+	tcase_add_test(cases, without_memory_nothing_changes);
+	tcase_add_test(cases, without_its_image_it_denies);
 	tcase_add_test(cases, damage_is_refused);
 	tcase_add_loop_test(cases, unsealed_is_refused, 0, ARRAY_SIZE(too_few_seals));
 	tcase_add_loop_test(cases, lies_are_survived, 0, 3);

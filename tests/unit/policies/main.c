@@ -15,6 +15,7 @@ int main(void)
 	suite_add_tcase(suite, clauses_cases());
 	suite_add_tcase(suite, layers_cases());
 	suite_add_tcase(suite, layer_files_cases());
+	suite_add_tcase(suite, limits_cases());
 	suite_add_tcase(suite, decide_cases());
 	suite_add_tcase(suite, properties_cases());
 	suite_add_tcase(suite, files_cases());

@@ -14,6 +14,7 @@ TCase *errors_cases(void);
 TCase *clauses_cases(void);
 TCase *layers_cases(void);
 TCase *layer_files_cases(void);
+TCase *limits_cases(void);
 TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
