@@ -100,27 +100,38 @@ static void ssh_add(struct ssh_message *message, const void *bytes, size_t len)
 	message->len += 4 + len;
 }
 
+/* One of the two that the format knows. */
+static bool ssh_digest(const struct piece *name, const void *bytes, size_t len,
+		       uint8_t ret[SHA512_DIGEST_LENGTH], size_t *ret_len)
+{
+	SHA512_CTX wide;
+	SHA256_CTX narrow;
+
+	if (piece_is(name, "sha512", 6)) {
+		*ret_len = SHA512_DIGEST_LENGTH;
+		return SHA512_Init(&wide) && SHA512_Update(&wide, bytes, len) &&
+		       SHA512_Final(ret, &wide);
+	}
+	*ret_len = SHA256_DIGEST_LENGTH;
+	return piece_is(name, "sha256", 6) && SHA256_Init(&narrow) &&
+	       SHA256_Update(&narrow, bytes, len) && SHA256_Final(ret, &narrow);
+}
+
 int sign_check_ssh(const uint8_t public[SIGN_KEY_BYTES], const char *name_space, const void *bytes,
 		   size_t len, const void *signature, size_t signature_len)
 {
 	struct ssh_signature read;
 	struct ssh_message message = { .len = strlen(SSH_MAGIC) };
 	uint8_t digest[SHA512_DIGEST_LENGTH];
-	size_t digest_len = SHA512_DIGEST_LENGTH;
+	size_t digest_len;
 
 	/* So that all of the message has room. */
 	if (signature_len > SIGN_SSH_MAX / 2 || !ssh_read(signature, signature_len, &read) ||
 	    !piece_is(&read.key, public, SIGN_KEY_BYTES) ||
 	    !piece_is(&read.name_space, name_space, strlen(name_space)))
 		return -EBADMSG;
-	if (piece_is(&read.hash, "sha512", 6)) {
-		(void)SHA512(bytes, len, digest);
-	} else if (piece_is(&read.hash, "sha256", 6)) {
-		(void)SHA256(bytes, len, digest);
-		digest_len = SHA256_DIGEST_LENGTH;
-	} else {
+	if (!ssh_digest(&read.hash, bytes, len, digest, &digest_len))
 		return -EBADMSG;
-	}
 	memcpy(message.bytes, SSH_MAGIC, strlen(SSH_MAGIC));
 	ssh_add(&message, name_space, strlen(name_space));
 	ssh_add(&message, "", 0);
