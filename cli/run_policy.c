@@ -9,6 +9,7 @@
 #include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "gateway/bundle/bundle.h"
 #include "policies/policies_tools.h"
 
 /* What says so may not be passed over: docs/decisions/0064. */
@@ -65,6 +66,40 @@ static int check_objection(const struct run_options *options, const struct run_p
 	return status;
 }
 
+/* As they are now: they count in all of the run, or nothing is run. */
+static int read_replies(const struct run_options *options, struct run_sources *sources)
+{
+	size_t count = 0;
+
+	while (options->answers && options->answers[count])
+		count++;
+	sources->replies = mem_grow(sources->replies, count + 1, sizeof(*sources->replies));
+	for (size_t i = 0; i < count; i++) {
+		struct bundle_reply *reply = &sources->replies[i];
+		struct err why = { 0 };
+
+		*reply = (struct bundle_reply){ 0 };
+		if (bundle_files_read(options->answers[i], BUNDLE_ANSWERS_MAX_BYTES, &reply->text,
+				      &reply->len, &why) < 0)
+			return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run", why.text);
+		reply->path = text_visible_dup(options->answers[i]);
+		sources->reply_count = i + 1;
+	}
+	return CLI_OK;
+}
+
+static int check_replies(const struct run_loaded *loaded)
+{
+	if (loaded->left_out.text[0] != '\0')
+		return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run",
+				loaded->left_out.text);
+	if (loaded->lacking > 0)
+		(void)cli_fail(0, "%zu destination%s allowed by fewer than the %u approvers needed",
+			       loaded->lacking, loaded->lacking == 1 ? " is" : "s are",
+			       policy_get_approvers_needed(loaded->policy));
+	return CLI_OK;
+}
+
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct run_sources *ret_sources, struct run_loaded *ret_loaded)
 {
@@ -85,12 +120,19 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	int64_t timeout_ms;
 
 	run_sources_copy(ret_sources, &sources);
+	int status = read_replies(options, ret_sources);
+
+	if (status != CLI_OK)
+		return status;
 	run_sources_read(ret_loaded, ret_sources);
 	if (!ret_loaded->is_good) {
 		(void)fputs(policy_errors(ret_loaded->policy), stderr);
 		return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 	}
 	(void)fputs(policy_notes(ret_loaded->policy), stderr);
+	status = check_replies(ret_loaded);
+	if (status != CLI_OK)
+		return status;
 	if (!options->has_prompt_timeout &&
 	    policy_get_prompt_timeout(ret_loaded->policy, &timeout_ms))
 		options->prompt_timeout_ms = timeout_ms;

@@ -68,7 +68,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | verify)
+    --policy | --audit | --bundle | --answers | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -86,12 +86,18 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:approve) words='list watch allow deny abort grants revoke undo --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo bundle --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
             words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
-            case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac
+            case ${COMP_WORDS[2]-} in
+            allow | deny | abort) words="$words $(_sallyport_ids)" ;;
+            bundle)
+                words='--key --output --for --allow --deny --from --merge --json --help'
+                case $word in -*) ;; *) _sallyport_files "$word" && return ;; esac
+                ;;
+            esac
             ;;
         esac
         ;;

@@ -15,6 +15,7 @@
 #include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
 static void turn_run(void *arg);
@@ -236,6 +237,7 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	    !execs_find(gw, waiter->facts.exec))
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);
 	else
