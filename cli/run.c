@@ -36,6 +36,7 @@ struct run {
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
+	struct run_helpers *helpers;
 	struct loop *loop;
 	struct gateway *gateway;
 	struct exec *exec;
@@ -91,6 +92,17 @@ static void on_worker_gone(void *arg)
 		exec_kill(run->exec, "the proxy worker died, so the way out is closed");
 }
 
+static int find_helpers(struct run *run)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
+				      &writable);
+
+	return status == CLI_OK ? run_helpers_make(&run->options.helpers, &run->places, writable,
+						   &run->helpers)
+				: status;
+}
+
 static int open_gateway(struct run *run)
 {
 	struct err why = { 0 };
@@ -111,6 +123,7 @@ static int open_gateway(struct run *run)
 		.answers_path = run->places.answers_path,
 		.control_dir = run->places.control_dir,
 		.terminal = terminal,
+		.helpers = run_helpers_get(run->helpers),
 		.prompt_timeout_ms = run->options.prompt_timeout_ms,
 		.is_patient =
 			run->options.has_prompt_timeout ||
@@ -289,6 +302,7 @@ static void run_done(struct run *run)
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
 	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
+	run_helpers_free(run->helpers);
 	exec_free(run->exec);
 	reap_worker(run);
 	loop_free(run->loop);
@@ -362,8 +376,10 @@ static int dry_run(struct run *run)
 /* From the moment there is something to end until nothing is left. */
 static int perform(struct run *run)
 {
-	int status = open_gateway(run);
+	int status = find_helpers(run);
 
+	if (status == CLI_OK)
+		status = open_gateway(run);
 	if (status != CLI_OK)
 		return status;
 	run->started_ms = loop_now_ms(run->loop);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run_helpers.h"
 #include "exec/exec.h"
 #include "gateway/gateway.h"
 #include "proxy/proxy.h"
@@ -25,6 +26,7 @@ struct run_options {
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
+	struct run_helper_options helpers;
 	struct proxy_mapping *resolves; /* owned, with their names */
 	size_t resolve_count;
 	struct addr dns_addr;

@@ -12,6 +12,7 @@ struct err;
 struct loop;
 struct gateway;
 struct gateway_client;
+struct gateway_helpers;
 struct gateway_ticket;
 
 /* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
@@ -75,6 +76,7 @@ struct gateway_config {
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
+	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */

@@ -5,5 +5,6 @@
 const struct approver_ops *const approver_table[] = {
 	&tty_approver,
 	&control_approver,
+	&reviewer_approver,
 	NULL,
 };

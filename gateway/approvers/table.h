@@ -5,3 +5,4 @@
 
 extern const struct approver_ops control_approver; /* control.c: `sallyport approve` */
 extern const struct approver_ops tty_approver;     /* tty.c: the terminal of the run */
+extern const struct approver_ops reviewer_approver; /* reviewer.c: a program */
