@@ -16,6 +16,7 @@ static const char help[] =
 	"       sallyport approve allow ID [--scope once|exec|session|always]\n"
 	"       sallyport approve deny ID [--scope once|exec|session|always]\n"
 	"       sallyport approve abort ID\n"
+	"       sallyport approve reviewer [--json]\n"
 	"\n"
 	"Lists and answers the questions that wait in this user's runs.\n"
 	"\n"
@@ -25,6 +26,7 @@ static const char help[] =
 	"       (exec), for the session, or always (one line in the user's policy file)\n"
 	"deny   refuse, with the same scopes\n"
 	"abort  refuse, and end the commands that wait for it\n"
+	"reviewer  how the reviewer programs judged, compared with people\n"
 	"\n"
 	"`sallyport approve list --help` and so on say more; the manual is sallyport-approve(1).\n";
 
@@ -327,13 +329,14 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "list", command_list },   { "watch", command_watch },  { "allow", command_answer },
-	{ "deny", command_answer }, { "abort", command_answer },
+	{ "deny", command_answer }, { "abort", command_answer }, { "reviewer", approve_reviewer },
 };
 
 int cli_approve(int argc, char **argv)
 {
 	if (argc < 2)
-		return cli_usage_error("approve", CLI_ERROR, "list, watch, allow, deny or abort?");
+		return cli_usage_error("approve", CLI_ERROR,
+				       "list, watch, allow, deny, abort or reviewer?");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return fputs(help, stdout) < 0 ? CLI_ERROR : CLI_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {

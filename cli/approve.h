@@ -72,3 +72,6 @@ void approve_lock_drop(int dir_fd, int lock_fd);
 
 /* `sallyport approve watch`; returns the exit status. */
 int approve_watch(int dir_fd, bool is_json);
+
+/* `sallyport approve reviewer`; returns the exit status. */
+int approve_reviewer(int argc, char **argv);

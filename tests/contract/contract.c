@@ -7,6 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/gateway_tools.h"
+
+/* A reviewer that throws every question back at the gate. */
+static const char *const echo[] = { "cat", NULL };
+static const char *const bare[] = { "PATH=/usr/bin:/bin", NULL };
+static const struct gateway_reviewer reviewer = {
+	.program = { "/bin/cat", echo, bare },
+	.may_answer = true,
+	.digest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+	.command = "cat",
+};
+static const struct gateway_helpers helpers = { .reviewer = &reviewer };
+
 void contract_open(struct contract_place *place)
 {
 	memset(place, 0, sizeof(*place));
@@ -20,6 +33,7 @@ void contract_open(struct contract_place *place)
 		.audit_path = place->audit,
 		.answers_path = place->answers,
 		.control_dir = place->dir,
+		.helpers = &helpers,
 		.prompt_timeout_ms = 60000,
 	};
 }
