@@ -5,6 +5,7 @@ usage: flow.py [--keep] SALLYPORT FILE.flow
 
 A line is a sentence of the table below; what follows "run:" or "start:" is a shell script that runs in the gate, on the
 same line or indented under it. "#" starts a comment. The grammar is described in docs/HACKING.md."""
+import json
 import pathlib
 import re
 import signal
@@ -109,6 +110,29 @@ def patient(s):
     s.options += ["--default", "ask"]
 
 
+@step(r"the reviewer allows ([\w.-]+) and denies ([\w.-]+)")
+def reviewer(s, allowed, denied):
+    example = pathlib.Path(__file__).resolve().parents[2] / "docs/examples/reviewer.py"
+    s.options += ["--reviewer", f'"{example}" --allow {allowed} --deny {denied}']
+
+
+@step(r"the reviewer never answers")
+def silent_reviewer(s):
+    s.options += ["--reviewer", "sleep 4711"]
+
+
+def reviewer_sheets(s):
+    return list((s.world.top / "state/sallyport/reviewers").glob("*.json"))
+
+
+@step(r"people agree with the reviewer (\d+) times")
+def reviewer_agreed(s, count):
+    (sheet,) = reviewer_sheets(s)
+    counts = json.loads(sheet.read_text())
+    counts["agree_allow"] = counts["agree_deny"] = int(count)
+    sheet.write_text(json.dumps(counts))
+
+
 @step(r"without DNS")
 def without_dns(s):
     s.has_dns = False
@@ -179,6 +203,20 @@ def question(s, protocol, host, port, waiting):
 @step(r"no question")
 def no_question(s):
     assert not s.world.questions(), f"open: {s.world.questions()}"
+
+
+@step(r"the reviewer was right (\d+) times?")
+def reviewer_was_right(s, count):
+    (sheet,) = json.loads(s.world.sally("approve", "reviewer", "--json", check=True).stdout)
+    right, wrong = sheet["agree_allow"], sheet["reviewer_allowed_person_denied"]
+    assert (right, wrong, sheet["may_answer"]) == (int(count), 0, False), str(sheet)
+
+
+@step(r"the reviewer is running")
+def reviewer_runs(s):
+    def there():
+        return "sleep" in worlds.descendants(s.gate.process.pid).values()
+    until(there, 20, "no reviewer")
 
 
 @step(r"the question goes away")
