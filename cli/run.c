@@ -223,14 +223,18 @@ static char **read_only_paths(const struct run *run)
 /* What it may not see. As run_policy_paths(). */
 static int hidden_paths(const struct run *run, char ***ret_paths)
 {
-	char *own[4] = { NULL };
+	char *own[5] = { NULL };
 	size_t count = 0;
+	const char *given = run->options.helpers.webhook_key;
+	auto_free char *key = given ? run_places_absolute(&run->places, given) : NULL;
 
 	own[count++] = run->places.control_dir;
 	if (run->places.config_dir)
 		own[count++] = run->places.config_dir;
 	if (run->places.state_dir)
 		own[count++] = run->places.state_dir;
+	if (key)
+		own[count++] = key; /* who has it can make questions up */
 	return run_policy_paths(run->policy, &run->places, true, own, ret_paths);
 }
 

@@ -21,6 +21,9 @@
 #define WORDS_MAX         64
 #define FILE_MAX_BYTES    (1 << 20) /* larger ones are known by their names */
 #define COMMAND_TEXT_MAX  200
+#define URL_MAX_BYTES     2048
+#define KEY_MIN_BYTES     32
+#define KEY_MAX_BYTES     4096
 #define DIGEST_TEXT_BYTES (DIGEST_TEXT_MAX - 1)
 
 /* What a helper is given of our environment. */
@@ -46,6 +49,10 @@ struct run_helpers {
 	char **reviewer_words;
 	char *reviewer_program, *reviewer_command, *trust_dir;
 	char reviewer_digest[DIGEST_TEXT_MAX];
+	struct gateway_program notify;
+	char *notify_program;
+	struct gateway_webhook webhook;
+	char *curl_program, *webhook_key;
 };
 
 static char **make_environment(const char *path)
@@ -232,19 +239,102 @@ static int make_reviewer(struct run_helpers *self, const struct run_helper_optio
 	return options->may_answer ? check_trust(self) : CLI_OK;
 }
 
+/* A hint is worth a warning, not the run. */
+static void make_notify(struct run_helpers *self, const struct run_places *places)
+{
+	static const char *const argv[] = { "notify-send", "--app-name=sallyport", "--", NULL };
+
+	self->notify_program = trusted_find(self->path, argv[0], places->cwd);
+	if (!self->notify_program) {
+		log_warn("--notify: there is no notify-send, so nothing is said on the desktop");
+		return;
+	}
+	self->notify = (struct gateway_program){ self->notify_program, argv,
+						 (const char *const *)self->environment };
+	self->helpers.notify = &self->notify;
+}
+
+static bool is_url(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(text, "https://", 8) != 0 && strncmp(text, "http://", 7) != 0)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < 0x21 || text[i] > 0x7e)
+			return false;
+	}
+	return len <= URL_MAX_BYTES;
+}
+
+/* Whoever reads the key can make questions up. */
+static int read_key(struct run_helpers *self, const char *path, const struct run_places *places,
+		    char *const *writable)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct err why = { 0 };
+	struct stat status;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: cannot open %s: %s", path,
+				strerror(errno));
+	if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s must be closed to others (0600)",
+				path);
+	if (is_writable(path, places, writable))
+		return cli_fail(CLI_USAGE, "--webhook-key: the command could write %s", path);
+	if (fd_read_all(fd, KEY_MAX_BYTES, &self->webhook_key, &len, &why) < 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s: %s", path, why.text);
+	self->webhook_key[strcspn(self->webhook_key, "\r\n")] = '\0';
+	if (strlen(self->webhook_key) < KEY_MIN_BYTES)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s: a line of at least %d bytes", path,
+				KEY_MIN_BYTES);
+	return CLI_OK;
+}
+
+static int make_webhook(struct run_helpers *self, const struct run_helper_options *options,
+			const struct run_places *places, char *const *writable)
+{
+	if (!options->webhook || !options->webhook_key)
+		return cli_usage_error("run", CLI_USAGE,
+				       "--webhook and --webhook-key belong together");
+	if (!is_url(options->webhook))
+		return cli_fail(CLI_USAGE, "--webhook: an http:// or https:// URL");
+	self->curl_program = trusted_find(self->path, "curl", places->cwd);
+	if (!self->curl_program)
+		return cli_fail(CLI_USAGE, "--webhook: there is no curl");
+	int status = read_key(self, options->webhook_key, places, writable);
+
+	self->webhook = (struct gateway_webhook){
+		.curl = { self->curl_program, NULL, (const char *const *)self->environment },
+		.url = options->webhook,
+		.key = self->webhook_key,
+	};
+	self->helpers.webhook = &self->webhook;
+	return status;
+}
+
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, struct run_helpers **ret)
 {
-	if (!options->reviewer)
-		return options->may_answer
-			       ? cli_usage_error("run", CLI_USAGE, "which reviewer? (--reviewer)")
-			       : CLI_OK;
+	bool has_webhook = options->webhook || options->webhook_key;
+	int status = CLI_OK;
+
+	if (options->may_answer && !options->reviewer)
+		return cli_usage_error("run", CLI_USAGE, "which reviewer? (--reviewer)");
+	if (!options->reviewer && !options->has_notify && !has_webhook)
+		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
 	self->path = trusted_path(places->cwd);
 	self->environment = make_environment(self->path);
-	int status = make_reviewer(self, options, places, writable);
-
+	if (options->reviewer)
+		status = make_reviewer(self, options, places, writable);
+	if (status == CLI_OK && has_webhook)
+		status = make_webhook(self, options, places, writable);
+	if (status == CLI_OK && options->has_notify)
+		make_notify(self, places);
 	if (status == CLI_OK)
 		*ret = self;
 	else
@@ -267,5 +357,10 @@ void run_helpers_free(struct run_helpers *helpers)
 	free(helpers->reviewer_program);
 	free(helpers->reviewer_command);
 	free(helpers->trust_dir);
+	free(helpers->notify_program);
+	free(helpers->curl_program);
+	if (helpers->webhook_key)
+		explicit_bzero(helpers->webhook_key, strlen(helpers->webhook_key));
+	free(helpers->webhook_key);
 	free(helpers);
 }

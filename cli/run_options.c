@@ -31,6 +31,9 @@ static const char help[] =
 	"  --reviewer-mode shadow|answer  compare it with people only (the default), or let it "
 	"answer\n"
 	"  --reviewer-timeout TIME  how long it may think about a question (default 10s)\n"
+	"  --notify                 say on the desktop that a question waits\n"
+	"  --webhook URL            tell a server of every question, signed with --webhook-key\n"
+	"  --webhook-key FILE       the key, a line that only you can read\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
@@ -57,6 +60,9 @@ enum run_option {
 	OPT_REVIEWER,
 	OPT_REVIEWER_MODE,
 	OPT_REVIEWER_TIMEOUT,
+	OPT_NOTIFY,
+	OPT_WEBHOOK,
+	OPT_WEBHOOK_KEY,
 	OPT_RESOLVE,
 	OPT_DNS,
 	OPT_JSON,
@@ -78,6 +84,9 @@ static const struct option long_options[] = {
 	{ "reviewer", required_argument, NULL, OPT_REVIEWER },
 	{ "reviewer-mode", required_argument, NULL, OPT_REVIEWER_MODE },
 	{ "reviewer-timeout", required_argument, NULL, OPT_REVIEWER_TIMEOUT },
+	{ "notify", no_argument, NULL, OPT_NOTIFY },
+	{ "webhook", required_argument, NULL, OPT_WEBHOOK },
+	{ "webhook-key", required_argument, NULL, OPT_WEBHOOK_KEY },
 	{ "resolve", required_argument, NULL, OPT_RESOLVE },
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
@@ -271,6 +280,15 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return set_reviewer_mode(options, value);
 	case OPT_REVIEWER_TIMEOUT:
 		return set_reviewer_timeout(options, value);
+	case OPT_NOTIFY:
+		options->helpers.has_notify = true;
+		return 0;
+	case OPT_WEBHOOK:
+		options->helpers.webhook = value;
+		return 0;
+	case OPT_WEBHOOK_KEY:
+		options->helpers.webhook_key = value;
+		return 0;
 	case OPT_RESOLVE:
 		return add_resolve(options, value);
 	case OPT_DNS:

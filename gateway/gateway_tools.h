@@ -31,7 +31,7 @@ struct gateway_reviewer {
 struct gateway_webhook {
 	struct gateway_program curl; /* its argv is ours */
 	const char *url;
-	const char *key; /* hexadecimal; of the signature */
+	const char *key; /* of the signature: the bytes of its text */
 };
 
 /* Each NULL: not wanted. Kept. */

@@ -6,5 +6,7 @@ const struct approver_ops *const approver_table[] = {
 	&tty_approver,
 	&control_approver,
 	&reviewer_approver,
+	&notify_approver,
+	&webhook_approver,
 	NULL,
 };

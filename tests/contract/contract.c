@@ -18,7 +18,13 @@ static const struct gateway_reviewer reviewer = {
 	.digest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
 	.command = "cat",
 };
-static const struct gateway_helpers helpers = { .reviewer = &reviewer };
+static const struct gateway_program notify = { "/bin/cat", echo, bare };
+static const struct gateway_webhook webhook = {
+	.curl = { "/bin/cat", NULL, bare },
+	.url = "http://127.0.0.1:1/",
+	.key = "0123456789abcdef0123456789abcdef",
+};
+static const struct gateway_helpers helpers = { &reviewer, &notify, &webhook };
 
 void contract_open(struct contract_place *place)
 {

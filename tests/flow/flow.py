@@ -133,6 +133,24 @@ def reviewer_agreed(s, count):
     sheet.write_text(json.dumps(counts))
 
 
+@step(r"a webhook at (\w+) is told")
+def webhook(s, server):
+    key = s.world.top / "key"
+    key.write_text("0123456789abcdef" * 2 + "\n")
+    key.chmod(0o600)
+    s.options += ["--webhook", f"http://{s.address(server)}/hook", "--webhook-key", str(key)]
+
+
+@step(r"(\w+) was told of (\d+) questions?, signed")
+def was_told(s, server, count):
+    def told():
+        return [r for r in s.servers[server].requests if r[1] == "/hook"]
+    until(lambda: len(told()) >= int(count), 20, "the webhook was not told")
+    for method, _, _, headers in told():
+        assert method == "POST" and headers["x-sallyport-signature"].startswith("sha256="), str(headers)
+    assert len(told()) == int(count), str(told())
+
+
 @step(r"without DNS")
 def without_dns(s):
     s.has_dns = False

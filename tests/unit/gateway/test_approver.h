@@ -47,6 +47,7 @@ void fake_retract(struct gateway *gw, const char *id, const char *how);
 Suite *suite_control(void);
 Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
+Suite *suite_hints(void);
 Suite *suite_reviewer(void);
 Suite *suite_reviewer_parts(void);
 Suite *suite_tty(void);

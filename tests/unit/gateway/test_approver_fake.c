@@ -139,6 +139,7 @@ int main(void)
 
 	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
+	srunner_add_suite(runner, suite_hints());
 	srunner_add_suite(runner, suite_reviewer());
 	srunner_add_suite(runner, suite_reviewer_parts());
 	srunner_add_suite(runner, suite_tty());
