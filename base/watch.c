@@ -15,6 +15,8 @@
 #define WATCH_ENTRY                                                                                \
 	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB |        \
 	 IN_DELETE_SELF | IN_MOVE_SELF)
+/* What may be half of a change: gone, before the next comes; made, before it is written. */
+#define WATCH_UNSETTLED (IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF)
 /* Of a folder that is waited for. */
 #define WATCH_ARRIVAL (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
 #define WATCH_READ    (64 * (sizeof(struct inotify_event) + NAME_MAX + 1))
@@ -99,19 +101,18 @@ static void watch_is_quiet(void *arg)
 	watch->on_change(watch->arg);
 }
 
-static void watch_changed(struct watch *watch)
+static void watch_changed(struct watch *watch, int64_t quiet_ms)
 {
-	int64_t now = loop_now_ms(watch->loop);
+	int64_t now = loop_now_ms(watch->loop), due = now + quiet_ms;
 
 	if (!watch->quiet.is_armed)
 		watch->burst_ms = now;
-	int64_t left = watch->burst_ms + WATCH_BURST_MS - now;
-
-	loop_timer_start(watch->loop, &watch->quiet,
-			 left < 0                ? 0
-			 : left < WATCH_QUIET_MS ? left
-						 : WATCH_QUIET_MS,
-			 watch_is_quiet, watch);
+	else if (due < watch->quiet.due_ms)
+		due = watch->quiet.due_ms;
+	if (due > watch->burst_ms + WATCH_BURST_MS)
+		due = watch->burst_ms + WATCH_BURST_MS;
+	loop_timer_start(watch->loop, &watch->quiet, due > now ? due - now : 0, watch_is_quiet,
+			 watch);
 }
 
 static bool watch_look(const char *path, struct watch_look *ret)
@@ -145,7 +146,7 @@ static void watch_poll(void *arg)
 	}
 	loop_timer_start(watch->loop, &watch->poll, WATCH_POLL_MS, watch_poll, watch);
 	if (has_changed)
-		watch_changed(watch);
+		watch_changed(watch, WATCH_QUIET_MS);
 }
 
 static bool watch_means(const struct watch_item *item, const struct inotify_event *event)
@@ -159,8 +160,6 @@ static bool watch_means(const struct watch_item *item, const struct inotify_even
 
 static bool watch_is_meant(const struct watch *watch, const struct inotify_event *event)
 {
-	if (event->mask & IN_Q_OVERFLOW)
-		return true;
 	for (size_t i = 0; i < watch->count; i++) {
 		if (watch_means(&watch->items[i], event))
 			return true;
@@ -168,21 +167,32 @@ static bool watch_is_meant(const struct watch *watch, const struct inotify_event
 	return false;
 }
 
+/* How long it must be quiet after @event; 0: it means nothing to us. */
+static int64_t watch_quiet_after(const struct watch *watch, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		return WATCH_SETTLE_MS;
+	if (!watch_is_meant(watch, event))
+		return 0;
+	return event->mask & WATCH_UNSETTLED ? WATCH_SETTLE_MS : WATCH_QUIET_MS;
+}
+
 static void watch_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct watch *watch = arg;
 	char bytes[WATCH_READ] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t len = read(fd, bytes, sizeof(bytes));
-	bool has_changed = len < 0 && errno != EAGAIN && errno != EINTR;
+	int64_t quiet_ms = len < 0 && errno != EAGAIN && errno != EINTR ? WATCH_SETTLE_MS : 0;
 
 	for (ssize_t at = 0; at < len;) {
 		const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+		int64_t own_ms = watch_quiet_after(watch, event);
 
-		has_changed |= watch_is_meant(watch, event);
+		quiet_ms = own_ms > quiet_ms ? own_ms : quiet_ms;
 		at += (ssize_t)(sizeof(*event) + event->len);
 	}
-	if (has_changed)
-		watch_changed(watch);
+	if (quiet_ms > 0)
+		watch_changed(watch, quiet_ms);
 }
 
 /* Watches the folder of @item, or the nearest above that is there. 0 or -errno. */
@@ -271,7 +281,7 @@ void watch_set(struct watch *watch, char *const *paths, int64_t since_us)
 		loop_timer_start(watch->loop, &watch->poll, WATCH_POLL_MS, watch_poll, watch);
 	}
 	if (since_us > 0 && watch_has_changed_since(watch, since_us))
-		watch_changed(watch);
+		watch_changed(watch, WATCH_QUIET_MS);
 }
 
 bool watch_is_polling(const struct watch *watch)

@@ -11,7 +11,9 @@
 
 struct watch;
 
-#define WATCH_QUIET_MS 100  /* after the last event of a burst */
+#define WATCH_QUIET_MS 100 /* after the last event of a burst */
+#define WATCH_SETTLE_MS                                                                            \
+	1000                /* where a file has gone or is being made: it may be half of a change */
 #define WATCH_BURST_MS 2000 /* and at the latest so long after the first */
 #define WATCH_POLL_MS  2000
 

@@ -10,110 +10,6 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 
-static const char help[] =
-	"usage: sallyport approve list [--json]\n"
-	"       sallyport approve watch [--json]\n"
-	"       sallyport approve allow ID [--scope once|exec|session|always]\n"
-	"       sallyport approve deny ID [--scope once|exec|session|always]\n"
-	"       sallyport approve abort ID\n"
-	"       sallyport approve reviewer [--json]\n"
-	"\n"
-	"Lists and answers the questions that wait in this user's runs.\n"
-	"\n"
-	"list   the questions that wait now\n"
-	"watch  every question as it comes, until Ctrl-C; while it runs, somebody is there to ask\n"
-	"allow  let through: once (those now waiting; the default), for the command that asks\n"
-	"       (exec), for the session, or always (one line in the user's policy file)\n"
-	"deny   refuse, with the same scopes\n"
-	"abort  refuse, and end the commands that wait for it\n"
-	"reviewer  how the reviewer programs judged, compared with people\n"
-	"\n"
-	"`sallyport approve list --help` and so on say more; the manual is sallyport-approve(1).\n";
-
-static const char help_list[] =
-	"usage: sallyport approve list [--json]\n"
-	"\n"
-	"Prints the questions that wait now in all runs of this user, oldest run first to answer.\n"
-	"\n"
-	"  --json  one array of {id, protocol, host, port, waiting, commands, command_count, "
-	"age_s,\n"
-	"          left_s, rule, because, private, session, run}\n"
-	"\n"
-	"Exit status: 0 done (also when none waits), 3 error.\n"
-	"\n"
-	"  sallyport approve list --json | jq -r '.[].host'\n";
-
-static const char help_watch[] =
-	"usage: sallyport approve watch [--json]\n"
-	"\n"
-	"Prints every question as it comes, in all runs of this user, also those that begin "
-	"later,\n"
-	"until Ctrl-C. Answers are typed, or piped in, one a line: a letter of the prompt and an "
-	"id\n"
-	"(y 7f3a-1), or allow, deny or abort, an id and a scope (allow 7f3a-1 session).\n"
-	"\n"
-	"  --json  one event a line; answers may be "
-	"{\"op\":\"allow\",\"question\":ID,\"scope\":\"exec\"}\n"
-	"\n"
-	"Exit status: 0 ended by a signal, 3 error.\n"
-	"\n"
-	"  sallyport approve watch\n";
-
-static const char help_answer[] =
-	"usage: sallyport approve %s ID%s\n"
-	"\n"
-	"Answers the question ID, as `sallyport approve list` shows it.\n"
-	"%s"
-	"\n"
-	"Exit status: 0 done, 1 no such question or finished already, 3 error.\n"
-	"\n"
-	"  sallyport approve %s 7f3a-1%s\n";
-
-static const char help_scope[] =
-	"\n"
-	"  --scope once     those now waiting (the default)\n"
-	"  --scope exec     the command that asks, until it ends\n"
-	"  --scope session  the session\n"
-	"  --scope always   for good: one line in the user's policy file\n";
-
-enum { OPT_HELP = 1, OPT_JSON, OPT_SCOPE };
-
-struct approve_options {
-	bool is_help, is_json;
-	const char *scope;
-};
-
-/* 0, or the exit status of a usage error. Leaves optind at the first word. */
-static int read_options(int argc, char **argv, const struct option *known, const char *name,
-			struct approve_options *ret)
-{
-	optind = 0;
-	for (int option; (option = getopt_long(argc, argv, ":h", known, NULL)) != -1;) {
-		switch (option) {
-		case 'h':
-		case OPT_HELP:
-			ret->is_help = true;
-			break;
-		case OPT_JSON:
-			ret->is_json = true;
-			break;
-		case OPT_SCOPE:
-			ret->scope = approve_input_scope(optarg);
-			if (!ret->scope)
-				return cli_usage_error(name, CLI_ERROR,
-						       "--scope is once, exec, session or always");
-			break;
-		case ':':
-			return cli_usage_error(name, CLI_ERROR, "%s needs a value",
-					       argv[optind - 1]);
-		default:
-			return cli_usage_error(name, CLI_ERROR, "no such option: %s",
-					       argv[optind - 1]);
-		}
-	}
-	return 0;
-}
-
 /* Adds the questions of @run to @all. 0 when the run is over, too. */
 static int list_run(int dir_fd, const char *run, json_t *all, struct err *why)
 {
@@ -150,18 +46,13 @@ static int list_all(json_t *all)
 
 static int command_list(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ 0 },
-	};
 	struct approve_options options = { 0 };
-	int status = read_options(argc, argv, known, "approve list", &options);
+	int status = approve_options_read(argc, argv, " help json ", "approve list", &options);
 
 	if (status != 0)
 		return status;
 	if (options.is_help)
-		return fputs(help_list, stdout) < 0 ? CLI_ERROR : CLI_OK;
+		return approve_help("list") < 0 ? CLI_ERROR : CLI_OK;
 	if (optind < argc)
 		return cli_usage_error("approve list", CLI_ERROR, "list takes no words");
 
@@ -207,12 +98,21 @@ static int report_answer(const struct approve_answer *answer, const json_t *ques
 	auto_free char *destination = approve_text_destination(question);
 	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
 	auto_free char *words = approve_text_answer(answer);
+	auto_free char *text = approve_text_shown(approve_text_member(reply, "text"));
+	const char *code = approve_text_member(reply, "code");
 
 	if (json_is_true(json_object_get(reply, "ok"))) {
-		(void)printf("%s  %s  %s\n", answer->id, destination, words);
+		(void)printf("%s  %s  %s\n", answer->id, text[0] ? text : destination, words);
 		return CLI_OK;
 	}
-	if (strcmp(approve_text_member(reply, "code"), "finished") == 0)
+	if (strcmp(code, "confirm") == 0) {
+		auto_free char *command =
+			approve_text_command(answer, approve_text_member(question, "typed"));
+
+		return cli_fail(CLI_ERROR, "%s was not answered: %s:\n  %s", answer->id, error,
+				command);
+	}
+	if (strcmp(code, "finished") == 0)
 		return cli_fail(CLI_DENIED, "%s is finished already", answer->id);
 	return cli_fail(CLI_ERROR, "%s was not answered: %s", answer->id, error);
 }
@@ -265,56 +165,60 @@ static int answer_all(const struct approve_answer *answer)
 			answer->id);
 }
 
+static int answer_fill(const char *id, const struct approve_options *options,
+		       struct approve_answer *answer, const char *name)
+{
+	if (!approve_input_is_id(id))
+		return cli_usage_error(name, CLI_ERROR, "that is no id; one looks like 7f3a-1");
+	answer->scope = options->scope;
+	answer->words = options->words;
+	answer->width = options->width;
+	answer->is_person = true;
+	(void)snprintf(answer->id, sizeof(answer->id), "%s", id); /* fits: it is valid */
+	if (options->confirm)
+		(void)snprintf(answer->confirm, sizeof(answer->confirm), "%s",
+			       options->confirm); /* fits: it was read by its length */
+	return 0;
+}
+
+#define TAKES_ABORT " help words "
+#define TAKES_DENY  TAKES_ABORT "scope domain all-ports program for "
+#define TAKES_ALLOW TAKES_DENY "upload download connections confirm "
+
 static int command_answer(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "scope", required_argument, NULL, OPT_SCOPE },
-		{ 0 },
-	};
-	bool is_abort = strcmp(argv[0], "abort") == 0;
+	bool is_abort = strcmp(argv[0], "abort") == 0, is_allow = strcmp(argv[0], "allow") == 0;
 	auto_free char *name = mem_printf("approve %s", argv[0]);
 	struct approve_options options = { 0 };
 	struct approve_answer answer = { .op = argv[0] };
-	int status = read_options(argc, argv, known, name, &options);
-
-	if (status != 0)
-		return status;
-	if (options.is_help) {
-		(void)printf(help_answer, argv[0], is_abort ? "" : " [--scope SCOPE]",
-			     is_abort ? "The connections are refused and their commands ended.\n"
-				      : help_scope,
-			     argv[0], is_abort ? "" : " --scope session");
-		return CLI_OK;
-	}
-	if (optind + 1 != argc)
-		return cli_usage_error(name, CLI_ERROR,
-				       optind == argc ? "which question?"
-						      : "one question at a time");
-	if (!approve_input_is_id(argv[optind]))
-		return cli_usage_error(name, CLI_ERROR, "that is no id; one looks like 7f3a-1");
-	if (is_abort && options.scope)
-		return cli_usage_error(name, CLI_ERROR, "abort has no scope");
-	answer.scope = options.scope;
-	(void)snprintf(answer.id, sizeof(answer.id), "%s", argv[optind]); /* fits: it is valid */
-	return answer_all(&answer);
-}
-
-static int command_watch(int argc, char **argv)
-{
-	static const struct option known[] = {
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ 0 },
-	};
-	struct err why = { 0 };
-	struct approve_options options = { 0 };
-	int status = read_options(argc, argv, known, "approve watch", &options);
+	int status = approve_options_read(argc, argv,
+					  is_abort   ? TAKES_ABORT
+					  : is_allow ? TAKES_ALLOW
+						     : TAKES_DENY,
+					  name, &options);
 
 	if (status != 0)
 		return status;
 	if (options.is_help)
-		return fputs(help_watch, stdout) < 0 ? CLI_ERROR : CLI_OK;
+		return approve_help(argv[0]) < 0 ? CLI_ERROR : CLI_OK;
+	if (optind + 1 != argc)
+		return cli_usage_error(name, CLI_ERROR,
+				       optind == argc ? "which question?"
+						      : "one question at a time");
+	status = answer_fill(argv[optind], &options, &answer, name);
+	return status != 0 ? status : answer_all(&answer);
+}
+
+static int command_watch(int argc, char **argv)
+{
+	struct err why = { 0 };
+	struct approve_options options = { 0 };
+	int status = approve_options_read(argc, argv, " help json ", "approve watch", &options);
+
+	if (status != 0)
+		return status;
+	if (options.is_help)
+		return approve_help("watch") < 0 ? CLI_ERROR : CLI_OK;
 	if (optind < argc)
 		return cli_usage_error("approve watch", CLI_ERROR, "watch takes no words");
 
@@ -328,17 +232,26 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "list", command_list },   { "watch", command_watch },  { "allow", command_answer },
-	{ "deny", command_answer }, { "abort", command_answer }, { "reviewer", approve_reviewer },
+	{ "list", command_list },
+	{ "watch", command_watch },
+	{ "allow", command_answer },
+	{ "deny", command_answer },
+	{ "abort", command_answer },
+	{ "grants", approve_ledger_grants },
+	{ "revoke", approve_ledger_revoke },
+	{ "undo", approve_ledger_undo },
+	{ "reviewer", approve_reviewer },
+	{ "popup", approve_popup }, /* for gates, not for people */
 };
 
 int cli_approve(int argc, char **argv)
 {
 	if (argc < 2)
 		return cli_usage_error("approve", CLI_ERROR,
-				       "list, watch, allow, deny, abort or reviewer?");
+				       "list, watch, allow, deny, abort, grants, revoke, undo "
+				       "or reviewer?");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return fputs(help, stdout) < 0 ? CLI_ERROR : CLI_OK;
+		return approve_help("") < 0 ? CLI_ERROR : CLI_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;

@@ -9,6 +9,7 @@
 #define APPROVE_ID_MAX         64
 #define APPROVE_LINE_MAX_BYTES (4U << 20) /* of one line a gate sends; more than it may queue */
 #define APPROVE_WAIT_MS        5000       /* for a gate to answer a request */
+#define APPROVE_CONFIRM_MAX    256
 
 struct err;
 struct evbuffer;
@@ -38,16 +39,27 @@ int approve_link_check_greeting(const json_t *greeting, struct err *why);
 
 /* "RUN-NUMBER". */
 bool approve_input_is_id(const char *id);
+bool approve_input_is_run(const char *run);
 /* May @id be a question of @run? An id holds the run, or its first letters. */
 bool approve_input_is_of(const char *id, const char *run);
 
 /* What somebody wants done, by options or as a typed line. */
+struct approve_width {
+	bool is_domain, is_every_port, is_program;
+	const char *duration;                     /* of the command line; NULL: not said */
+	json_int_t upload, download, connections; /* 0: not said */
+};
 struct approve_answer {
 	const char *op;    /* "allow", "deny", "abort" */
 	const char *scope; /* "once"…; NULL: not said */
+	const char *words; /* of the command line; NULL: none */
+	struct approve_width width;
 	char id[APPROVE_ID_MAX];
+	bool is_person; /* who has to type the domain of a question that warns */
+	char confirm[APPROVE_CONFIRM_MAX];
 };
-/* "y ID", "allow ID [SCOPE]", "{"op":…}" without a request id. -EINVAL with @why. */
+/* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", "{"op":…}" without a request id. -EINVAL with @why.
+ */
 int approve_input_parse(const char *line, struct approve_answer *ret, struct err *why);
 /* "once" to "always" as one static text, or NULL. */
 const char *approve_input_scope(const char *text);
@@ -62,6 +74,9 @@ const char *approve_text_member(const json_t *object, const char *name);
 /* "https://a.test:443". Returned owned. */
 char *approve_text_destination(const json_t *question);
 void approve_text_question(FILE *stream, const json_t *question);
+/* "sallyport approve allow 7f3a-1 --domain --confirm example.org": what to type when @typed has to
+ * be confirmed. Returned owned. */
+char *approve_text_command(const struct approve_answer *answer, const char *typed);
 /* "allowed for session". Returned owned. */
 char *approve_text_answer(const struct approve_answer *answer);
 
@@ -70,8 +85,27 @@ char *approve_text_answer(const struct approve_answer *answer);
 int approve_lock_take(int dir_fd, struct err *why);
 void approve_lock_drop(int dir_fd, int lock_fd);
 
+struct approve_options {
+	bool is_help, is_json;
+	const char *scope, *words, *confirm; /* NULL: not given */
+	struct approve_width width;
+};
+/* @takes: " help json ", the names of the options that are known. 0, or the exit status of a usage
+ * error. Leaves optind at the first word. */
+int approve_options_read(int argc, char **argv, const char *takes, const char *name,
+			 struct approve_options *ret);
+/* Prints the help of a subcommand, "": of all. 0 or -1. */
+int approve_help(const char *name);
+
+/* `sallyport approve grants`, `revoke` and `undo`; return the exit status. */
+int approve_ledger_grants(int argc, char **argv);
+int approve_ledger_revoke(int argc, char **argv);
+int approve_ledger_undo(int argc, char **argv);
+
 /* `sallyport approve watch`; returns the exit status. */
 int approve_watch(int dir_fd, bool is_json);
 
 /* `sallyport approve reviewer`; returns the exit status. */
 int approve_reviewer(int argc, char **argv);
+/* `sallyport approve popup SOCKET`, which tmux runs for a gate; returns the exit status. */
+int approve_popup(int argc, char **argv);

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 #define DIR_RUNS_MAX 1024 /* looked at */
 

@@ -4,6 +4,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/policies_tools.h"
+
+#define TEXT_COMMAND_MAX 4096
 
 char *approve_text_shown(const char *text)
 {
@@ -54,6 +57,14 @@ static char *text_duration(long long seconds)
 	return mem_printf("%llds", seconds);
 }
 
+static const char *text_ordinal(long long number)
+{
+	static const char *const ends[] = { "th", "st", "nd", "rd" };
+	long long last = number % 10;
+
+	return last > 3 || (number % 100 > 10 && number % 100 < 14) ? "th" : ends[last];
+}
+
 void approve_text_question(FILE *stream, const json_t *question)
 {
 	const json_t *commands = json_object_get(question, "commands");
@@ -63,11 +74,18 @@ void approve_text_question(FILE *stream, const json_t *question)
 	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
 	auto_free char *destination = approve_text_destination(question);
 	auto_free char *left = text_duration(text_number(question, "left_s"));
+	const char *told = approve_text_member(question, "warning");
+	struct policy_host_warning warning;
 	auto_free char *age = text_duration(text_number(question, "age_s"));
 
 	(void)fprintf(stream, "%s  %s\n", id, destination);
 	if (json_is_true(json_object_get(question, "private")))
 		text_line(stream, "private", "an address of your own network or machine");
+	/* What the gate warns of has it already, until the domain was allowed once. */
+	if (policy_host_warning(approve_text_member(question, "host"), &warning) &&
+	    !strstr(told, warning.text))
+		text_line(stream, "careful", warning.text);
+	text_line(stream, "careful", told);
 	for (size_t i = 0; i < json_array_size(commands); i++) {
 		const char *command = json_string_value(json_array_get(commands, i));
 
@@ -78,6 +96,13 @@ void approve_text_question(FILE *stream, const json_t *question)
 			      hidden == 1 ? "" : "s");
 	(void)fprintf(stream, "  %-9s %lld connection%s, %s left, asked %s ago\n", "waiting",
 		      waiting, waiting == 1 ? "" : "s", left, age);
+	if (text_number(question, "times") > 1)
+		(void)fprintf(stream, "  %-9s the %lld%s time, nobody has answered before\n",
+			      "asked", text_number(question, "times"),
+			      text_ordinal(text_number(question, "times")));
+	text_line(stream, "program", approve_text_member(question, "program"));
+	text_line(stream, "chain", approve_text_member(question, "chain"));
+	text_line(stream, "it says", approve_text_member(question, "plea"));
 	text_line(stream, "because", approve_text_member(question, "because"));
 	text_line(stream, "rule", approve_text_member(question, "rule"));
 	text_line(stream, "session", approve_text_member(question, "session"));
@@ -104,4 +129,38 @@ char *approve_text_answer(const struct approve_answer *answer)
 					  scopes[i].words);
 	}
 	return mem_strdup(answer->op);
+}
+
+/* The words of a person may hold anything: they are quoted as a shell takes them. */
+char *approve_text_command(const struct approve_answer *answer, const char *typed)
+{
+	const struct approve_width *width = &answer->width;
+	const char *argv[24] = { "sallyport", "approve", answer->op, answer->id };
+	auto_free char *upload = mem_printf("%lld", (long long)width->upload);
+	auto_free char *download = mem_printf("%lld", (long long)width->download);
+	auto_free char *connections = mem_printf("%lld", (long long)width->connections);
+	const struct {
+		const char *name, *value; /* value NULL: none; name NULL: not given */
+	} options[] = {
+		{ answer->scope ? "--scope" : NULL, answer->scope },
+		{ width->is_domain ? "--domain" : NULL, NULL },
+		{ width->is_every_port ? "--all-ports" : NULL, NULL },
+		{ width->is_program ? "--program" : NULL, NULL },
+		{ width->duration ? "--for" : NULL, width->duration },
+		{ width->upload ? "--upload" : NULL, upload },
+		{ width->download ? "--download" : NULL, download },
+		{ width->connections ? "--connections" : NULL, connections },
+		{ answer->words ? "--words" : NULL, answer->words },
+		{ "--confirm", typed },
+	};
+	size_t count = 4;
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!options[i].name)
+			continue;
+		argv[count++] = options[i].name;
+		if (options[i].value)
+			argv[count++] = options[i].value;
+	}
+	return text_command_line(argv, TEXT_COMMAND_MAX);
 }

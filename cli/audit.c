@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 static const char help[] =
 	"usage: sallyport audit verify [--json] FILE...\n"

@@ -12,16 +12,20 @@ enum cli_exit {
 	CLI_ASK = 2,
 	CLI_USAGE = 2,
 	CLI_ERROR = 3,
-	CLI_NO_SANDBOX = 125
+	CLI_NO_SANDBOX = 125,
+	CLI_REFUSED = 126 /* the policy refuses the command itself */
 };
 
 /* @argv[0] is the subcommand's name. Each returns the exit status. */
 int cli_run(int argc, char **argv);
 int cli_policy(int argc, char **argv);
 /* Steps of `policy`, called by its table. */
+int cli_policy_check(int argc, char **argv);
 int cli_policy_diff(int argc, char **argv);
 int cli_policy_fmt(int argc, char **argv);
 int cli_policy_import(int argc, char **argv);
+int cli_policy_export(int argc, char **argv);
+int cli_policy_test(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_audit(int argc, char **argv);
 

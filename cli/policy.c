@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/policy_command.h"
 #include "cli/policy_keep.h"
 #include "cli/policy_layers.h"
 #include "cli/policy_matches.h"
@@ -18,15 +19,18 @@ static const char help[] =
 	"       sallyport policy explain [--policy FILE]... [--default ACTION] [--json] "
 	"DESTINATION\n"
 	"       sallyport policy list [--answers] [--json]\n"
-	"       sallyport policy test [--managed] FILE...\n"
+	"       sallyport policy test [--managed] [--json] FILE...\n"
 	"       sallyport policy trust FILE...\n"
 	"       sallyport policy undo\n"
 	"       sallyport policy diff A B\n"
 	"       sallyport policy fmt [--check] FILE...\n"
 	"       sallyport policy import FORMAT FILE\n"
+	"       sallyport policy export [--lossy] FORMAT FILE...\n"
 	"\n"
 	"check    read policy files and their `expect` lines; every error with file:line:column\n"
-	"explain  what would be decided about a destination, by which rule, and what to do next\n"
+	"explain  what would be decided about a destination or a command, by which rule, and what "
+	"to\n"
+	"         do next\n"
 	"list     every rule of every layer, or the kept answers\n"
 	"test     the `expect` lines of many files, with a summary\n"
 	"trust    let a project's policy file count, as it is now\n"
@@ -34,21 +38,14 @@ static const char help[] =
 	"diff     what one policy decides differently from another, everywhere\n"
 	"fmt      lay files out as everybody does\n"
 	"import   write down in this language what others wrote in theirs\n"
+	"export   the way back, into their languages\n"
 	"\n"
 	"`sallyport policy STEP --help` says more;\n"
 	"the language is sallyport-policy(5).\n";
 
-static const char help_check[] =
-	"usage: sallyport policy check [--managed] FILE...\n"
-	"\n"
-	"Reads each FILE by itself, with what it includes, and checks its `expect` lines.\n"
-	"With --managed as a file of the managed layer, which may say `only`.\n"
-	"Errors go to stderr in compiler form. Exit status: 0 all is well, 3 something is not.\n"
-	"\n"
-	"  sallyport policy check ~/.config/sallyport/policy\n";
-
 static const char help_explain[] =
 	"usage: sallyport policy explain [options] DESTINATION\n"
+	"       sallyport policy explain [options] command COMMAND [ARGUMENT...]\n"
 	"\n"
 	"DESTINATION is [http|https|tcp://]HOST[:PORT]; without a port, 443 (http: 80).\n"
 	"The rules are those of all layers: managed, user, project, and every --policy.\n"
@@ -62,7 +59,8 @@ static const char help_explain[] =
 	"Exit status: 0 allow, 1 deny, 2 ask, 3 error.\n"
 	"\n"
 	"  sallyport policy explain https://example.org\n"
-	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n";
+	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n"
+	"  sallyport policy explain command git push --force\n";
 
 enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP, OPT_MANAGED };
 
@@ -74,7 +72,8 @@ struct explain {
 	struct policy_facts facts;
 	struct policy_verdict verdict;
 	const char *managed;
-	char **policies; /* owned list of borrowed strings, NULL-terminated */
+	const char *const *command; /* what is asked about, instead of @dst; NULL: nothing */
+	char **policies;            /* owned list of borrowed strings, NULL-terminated */
 	size_t policy_count;
 };
 
@@ -85,51 +84,6 @@ static void settle_default(struct policy *policy)
 
 	if (!policy_get_default(policy, &ignored))
 		policy_set_default(policy, POLICY_ASK);
-}
-
-static bool check_file(const char *path, enum policy_layer layer)
-{
-	struct policy *policy = policy_new();
-	auto_free char *shown = text_visible_dup(path);
-	bool is_good = policy_load_layer(policy, path, layer) == 0;
-
-	settle_default(policy);
-	is_good = is_good && policy_finish(policy) == 0;
-	if (is_good)
-		(void)printf("%s: ok (%zu rule%s)\n", shown, policy_rule_count(policy),
-			     policy_rule_count(policy) == 1 ? "" : "s");
-	(void)fputs(is_good ? policy_notes(policy) : policy_errors(policy), stderr);
-	policy_free(policy);
-	return is_good;
-}
-
-static int run_check(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ "managed", no_argument, NULL, OPT_MANAGED },
-		{ 0 },
-	};
-	enum policy_layer layer = POLICY_COMMAND_LINE;
-	bool is_good = true;
-
-	optind = 0; /* argv[0] is "check" */
-	for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
-		if (option == OPT_MANAGED) {
-			layer = POLICY_MANAGED;
-			continue;
-		}
-		if (option != OPT_HELP && option != 'h')
-			return cli_usage_error("policy check", CLI_ERROR, "no such option: %s",
-					       argv[optind - 1]);
-		(void)fputs(help_check, stdout);
-		return CLI_OK;
-	}
-	if (optind == argc)
-		return cli_usage_error("policy check", CLI_ERROR, "which file?");
-	for (int i = optind; i < argc; i++)
-		is_good &= check_file(argv[i], layer);
-	return is_good ? CLI_OK : CLI_ERROR;
 }
 
 static bool parse_action(const char *text, enum policy_action *ret)
@@ -178,6 +132,27 @@ static int explain_option(struct explain *explain, int option, const char *word)
 	}
 }
 
+static int explain_take_destination(struct explain *explain, const char *text)
+{
+	struct err why = { 0 };
+
+	if (!text)
+		return cli_usage_error("policy explain", CLI_ERROR, "one destination, please");
+	if (policy_destination_parse(text, &explain->dst, &why) < 0)
+		return cli_usage_error("policy explain", CLI_ERROR, "%s", why.text);
+	return 0;
+}
+
+static int explain_take_command(struct explain *explain, char **argv)
+{
+	if (argv[0] && strcmp(argv[0], "--") == 0)
+		argv++;
+	if (!argv[0])
+		return cli_usage_error("policy explain", CLI_ERROR, "which command?");
+	explain->command = (const char *const *)argv;
+	return 0;
+}
+
 static int explain_options(struct explain *explain, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -189,20 +164,28 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ 0 },
 	};
-	struct err why = { 0 };
+	const char *text = NULL;
 
 	optind = 0; /* argv[0] is "explain" */
-	for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-		int r = explain_option(explain, option, argv[optind - 1]);
+	for (;;) {
+		int option = getopt_long(argc, argv, "+:h", options, NULL);
+		int r = option != -1 ? explain_option(explain, option, argv[optind - 1]) : 0;
 
 		if (r != 0 || explain->is_help)
 			return r;
+		if (option != -1)
+			continue;
+		if (optind == argc)
+			break;
+		/* All words behind it are the command's, options too. */
+		if (!text && strcmp(argv[optind], "command") == 0)
+			return explain_take_command(explain, argv + optind + 1);
+		if (text)
+			return cli_usage_error("policy explain", CLI_ERROR,
+					       "one destination, please");
+		text = argv[optind++];
 	}
-	if (argc - optind != 1)
-		return cli_usage_error("policy explain", CLI_ERROR, "one destination, please");
-	if (policy_destination_parse(argv[optind], &explain->dst, &why) < 0)
-		return cli_usage_error("policy explain", CLI_ERROR, "%s", why.text);
-	return 0;
+	return explain_take_destination(explain, text);
 }
 
 static int explain_policy(struct explain *explain)
@@ -327,6 +310,8 @@ static int explain_run(struct explain *explain, int argc, char **argv)
 	status = explain_policy(explain);
 	if (status != 0)
 		return status;
+	if (explain->command)
+		return policy_command_explain(explain->policy, explain->command, explain->is_json);
 	explain_decide(explain);
 	if (!explain->is_json)
 		print_text(explain);
@@ -349,9 +334,9 @@ static const struct {
 	const char *word;
 	int (*run)(int argc, char **argv);
 } steps[] = {
-	{ "diff", cli_policy_diff },
-	{ "fmt", cli_policy_fmt },
-	{ "import", cli_policy_import },
+	{ "diff", cli_policy_diff },     { "fmt", cli_policy_fmt },
+	{ "import", cli_policy_import }, { "export", cli_policy_export },
+	{ "test", cli_policy_test },
 };
 
 int cli_policy(int argc, char **argv)
@@ -361,7 +346,6 @@ int cli_policy(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} kept[] = {
 		{ "list", policy_keep_list },
-		{ "test", policy_keep_test },
 		{ "trust", policy_keep_trust },
 		{ "undo", policy_keep_undo },
 	};
@@ -373,7 +357,7 @@ int cli_policy(int argc, char **argv)
 	}
 
 	if (strcmp(word, "check") == 0)
-		return run_check(argc - 1, argv + 1);
+		return cli_policy_check(argc - 1, argv + 1);
 	if (strcmp(word, "explain") == 0)
 		return run_explain(argc - 1, argv + 1);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {

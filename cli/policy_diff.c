@@ -1,34 +1,40 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "policies/policies_tools.h"
 
 #define DIFF_SHOWN_MAX 200
 
 static const char help[] =
-	"usage: sallyport policy diff [--json] A B\n"
-	"       sallyport policy diff [--json] --a FILE... --b FILE...\n"
+	"usage: sallyport policy diff [--layer LAYER] [--json] A B\n"
+	"       sallyport policy diff [--json] [--layer LAYER] --a FILE... --b FILE...\n"
 	"\n"
 	"What the policy B decides differently from A: newly allowed, newly denied, newly asked,\n"
 	"each with one request as the example. Every kind of destination that the two files tell\n"
-	"apart is compared, so that silence means: the same everywhere. At most 200 lines.\n"
+	"apart is compared, from now on and whenever a rule ends, so that silence means: the same\n"
+	"everywhere. At most 200 lines. Commands and folders are not compared.\n"
 	"\n"
 	"  --a FILE, --b FILE  a policy of several files; may be repeated\n"
+	"  --layer LAYER       of the files behind it: managed, user, command-line (as if nothing\n"
+	"                      is said), or project, not trusted\n"
 	"  --json              one JSON object on stdout\n"
 	"\n"
 	"Exit status: 0 the same, 1 different, 3 error.\n"
 	"\n"
 	"  sallyport policy diff team.policy team.policy.new\n";
 
-enum { OPT_A = 1, OPT_B, OPT_JSON, OPT_HELP };
+enum { OPT_A = 1, OPT_B, OPT_JSON, OPT_HELP, OPT_LAYER };
 
 struct diff {
 	struct policy *sides[2];
 	size_t files[2];
+	enum policy_layer layer;
 	bool is_json, is_help, is_bad;
 	json_t *changes;
 };
@@ -36,7 +42,28 @@ struct diff {
 static void diff_load(struct diff *diff, size_t side, const char *path)
 {
 	diff->files[side]++;
-	diff->is_bad |= policy_load(diff->sides[side], path) < 0;
+	diff->is_bad |= policy_environment_load(diff->sides[side], path, diff->layer) < 0;
+}
+
+static bool diff_layer(const char *word, enum policy_layer *ret)
+{
+	static const struct {
+		const char *word;
+		enum policy_layer layer;
+	} layers[] = {
+		{ "managed", POLICY_MANAGED },
+		{ "user", POLICY_USER },
+		{ "command-line", POLICY_COMMAND_LINE },
+		{ "project", POLICY_PROJECT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++) {
+		if (strcmp(word, layers[i].word) != 0)
+			continue;
+		*ret = layers[i].layer;
+		return true;
+	}
+	return false;
 }
 
 static int diff_option(struct diff *diff, int option, const char *word)
@@ -46,6 +73,10 @@ static int diff_option(struct diff *diff, int option, const char *word)
 	case OPT_B:
 		diff_load(diff, option == OPT_B, optarg);
 		return 0;
+	case OPT_LAYER:
+		if (diff_layer(optarg, &diff->layer))
+			return 0;
+		return cli_usage_error("policy diff", CLI_ERROR, "no such layer: %s", optarg);
 	case OPT_JSON:
 		diff->is_json = true;
 		return 0;
@@ -65,6 +96,7 @@ static int diff_options(struct diff *diff, int argc, char **argv)
 	static const struct option options[] = {
 		{ "a", required_argument, NULL, OPT_A },
 		{ "b", required_argument, NULL, OPT_B },
+		{ "layer", required_argument, NULL, OPT_LAYER },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ 0 },
@@ -95,8 +127,10 @@ static bool diff_finish(struct policy *policy)
 
 	if (!policy_get_default(policy, &ignored))
 		policy_set_default(policy, POLICY_ASK);
-	if (policy_finish(policy) == 0)
+	if (policy_finish(policy) == 0) {
+		(void)fputs(policy_notes(policy), stderr);
 		return true;
+	}
 	(void)fputs(policy_errors(policy), stderr);
 	return false;
 }
@@ -108,16 +142,19 @@ static void print_change(const struct policy_change *change, void *arg)
 	if (diff->is_json) {
 		(void)json_array_append_new(
 			diff->changes,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change", change->what,
-				  "before", policy_action_name(change->before), "after",
-				  policy_action_name(change->after), "destination",
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change",
+				  change->what, "before", policy_action_name(change->before),
+				  "after", policy_action_name(change->after), "destination",
 				  change->destination, "resolved", change->resolved, "example",
-				  change->example, "example_address", change->example_address));
+				  change->example, "example_address", change->example_address,
+				  "from", change->from));
 		return;
 	}
 	(void)printf("%s: %s", change->what, change->destination);
 	if (change->resolved[0])
 		(void)printf(" resolving to %s", change->resolved);
+	if (change->from[0])
+		(void)printf(", from %s", change->from);
 	(void)printf("\n    %s -> %s, for example %s", policy_action_name(change->before),
 		     policy_action_name(change->after), change->example);
 	if (change->resolved[0])
@@ -142,10 +179,13 @@ static int diff_compare(struct diff *diff)
 {
 	struct err why = { 0 };
 	size_t count = 0;
+	int64_t now = (int64_t)time(NULL);
 	bool is_good = true;
 
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
+		policy_set_start(diff->sides[i], now);
 		is_good &= diff_finish(diff->sides[i]);
+	}
 	if (!is_good || diff->is_bad)
 		return CLI_ERROR;
 	int r = policy_diff(diff->sides[0], diff->sides[1], DIFF_SHOWN_MAX, print_change, diff,
@@ -162,7 +202,9 @@ static int diff_compare(struct diff *diff)
 
 int cli_policy_diff(int argc, char **argv)
 {
-	struct diff diff = { .sides = { policy_new(), policy_new() }, .changes = json_array() };
+	struct diff diff = { .sides = { policy_new(), policy_new() },
+			     .layer = POLICY_COMMAND_LINE,
+			     .changes = json_array() };
 	int status = diff_options(&diff, argc, argv);
 
 	if (status == 0 && diff.is_help)

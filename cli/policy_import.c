@@ -54,6 +54,8 @@ int cli_policy_import(int argc, char **argv)
 		(void)fputs(help, stdout);
 		return CLI_OK;
 	}
+	if (argc > 1 && argv[1][0] == '-')
+		return cli_usage_error("policy import", CLI_ERROR, "no such option: %s", argv[1]);
 	if (argc != 3)
 		return cli_usage_error("policy import", CLI_ERROR, "a format and a file, please");
 	for (size_t i = 0; policy_import_format(i); i++) {

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/policy_environment.h"
 #include "cli/policy_layers.h"
 #include "cli/policy_matches.h"
 #include "policies/policies_tools.h"
@@ -22,6 +23,8 @@ static const char help_list[] = "usage: sallyport policy list [options]\n"
 				"Every rule of every layer, with where it stands.\n"
 				"\n"
 				"  --answers        kept answers only\n"
+				"  --presets        the names for `include preset NAME`, and what "
+				"each is for\n"
 				"  --policy FILE    read FILE too; may be repeated\n"
 				"  --managed DIR    the managed layer is DIR\n"
 				"  --no-user        leave the user's policy file out\n"
@@ -34,20 +37,27 @@ static const char help_undo[] =
 	"Exit status: 0 removed, 1 there is none, 3 error.\n";
 
 static const char help_trust[] =
-	"usage: sallyport policy trust FILE...\n"
+	"usage: sallyport policy trust [--configuration] FILE...\n"
 	"\n"
 	"Notes down that FILE, a project's policy, is trusted as it is now: its allows count\n"
-	"then, until a byte of it changes. What it includes is trusted by itself. Read it first.\n";
+	"then, until a byte of it changes. What it includes is trusted by itself. Read it first.\n"
+	"With --configuration FILE is a tool's, such as .npmrc or .git/config, and counts then "
+	"for\n"
+	"`configured TOOL`.\n";
 
-static const char help_test[] = "usage: sallyport policy test [--managed] FILE...\n"
-				"\n"
-				"Checks the `expect` lines of each FILE by itself, and sums up.\n"
-				"Exit status: 0 all hold, 1 some fail, 3 a file has errors.\n";
-
-enum { OPT_HELP = 256, OPT_ANSWERS, OPT_POLICY, OPT_MANAGED, OPT_NO_USER, OPT_JSON };
+enum {
+	OPT_HELP = 256,
+	OPT_ANSWERS,
+	OPT_POLICY,
+	OPT_MANAGED,
+	OPT_NO_USER,
+	OPT_JSON,
+	OPT_PRESETS,
+	OPT_FLAG
+};
 
 struct list {
-	bool is_answers, is_json, is_user_left_out;
+	bool is_answers, is_json, is_user_left_out, is_presets;
 	const char *managed;
 	char **policies; /* owned list of borrowed strings, NULL-terminated */
 	size_t policy_count;
@@ -70,6 +80,9 @@ static int list_option(struct list *list, int option)
 		return 0;
 	case OPT_JSON:
 		list->is_json = true;
+		return 0;
+	case OPT_PRESETS:
+		list->is_presets = true;
 		return 0;
 	default:
 		return -EINVAL;
@@ -111,6 +124,13 @@ static json_t *list_object(const struct policy_rule_look *look)
 			 "not_enforced", look->not_enforced);
 }
 
+static int list_one(const struct list *list, const struct policy_rule_look *look, json_t *array)
+{
+	if (list->is_json)
+		return json_array_append_new(array, list_object(look));
+	return printf("%-12s %s\n", policy_layer_name(look->layer), look->rule) < 0;
+}
+
 static int list_print(const struct list *list, const struct policy *policy)
 {
 	json_t *array = json_array();
@@ -120,14 +140,51 @@ static int list_print(const struct list *list, const struct policy *policy)
 		struct policy_rule_look look;
 
 		policy_rule_look(policy, i, NULL, &look);
-		if (list->is_answers && !look.is_answer)
-			continue;
-		if (list->is_json)
-			r |= json_array_append_new(array, list_object(&look));
-		else
-			(void)printf("%-12s %s\n", policy_layer_name(look.layer), look.rule);
+		if (!list->is_answers || look.is_answer)
+			r |= list_one(list, &look, array);
 	}
+	for (size_t i = 1; !list->is_answers && i <= policy_command_count(policy); i++) {
+		struct policy_rule_look look;
+
+		policy_command_look(policy, i, &look);
+		r |= list_one(list, &look, array);
+	}
+	struct policy_rule_look look;
+
+	for (size_t i = 0; !list->is_answers && policy_later_look(policy, i, &look); i++)
+		r |= list_one(list, &look, array);
 	if (list->is_json)
+		r |= json_dumpf(array, stdout, JSON_INDENT(2)) < 0 || putchar('\n') == EOF;
+	json_decref(array);
+	return r ? cli_fail(CLI_ERROR, "cannot write JSON") : CLI_OK;
+}
+
+/* The second line of each says what it is for: "# npm: the registry ...". Returned owned. */
+static char *preset_purpose(const char *name)
+{
+	auto_free char *mark = mem_printf("\n# %s: ", name);
+	const char *at = strstr(policy_preset_text(name), mark);
+
+	at = at ? at + strlen(mark) : "";
+	return mem_strndup(at, strcspn(at, "\n"));
+}
+
+static int list_presets(bool is_json)
+{
+	json_t *array = json_array();
+	const char *name;
+	int r = 0;
+
+	for (size_t i = 0; (name = policy_preset_name(i)) != NULL; i++) {
+		auto_free char *purpose = preset_purpose(name);
+
+		if (is_json)
+			r |= json_array_append_new(
+				array, json_pack("{s:s, s:s}", "name", name, "purpose", purpose));
+		else
+			(void)printf("%-12s %s\n", name, purpose);
+	}
+	if (is_json)
 		r |= json_dumpf(array, stdout, JSON_INDENT(2)) < 0 || putchar('\n') == EOF;
 	json_decref(array);
 	return r ? cli_fail(CLI_ERROR, "cannot write JSON") : CLI_OK;
@@ -138,6 +195,7 @@ int policy_keep_list(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ "answers", no_argument, NULL, OPT_ANSWERS },
+		{ "presets", no_argument, NULL, OPT_PRESETS },
 		{ "policy", required_argument, NULL, OPT_POLICY },
 		{ "managed", required_argument, NULL, OPT_MANAGED },
 		{ "no-user", no_argument, NULL, OPT_NO_USER },
@@ -159,6 +217,8 @@ int policy_keep_list(int argc, char **argv)
 	}
 	if (optind != argc)
 		return cli_usage_error("policy list", CLI_ERROR, "something is left over");
+	if (list.is_presets)
+		return list_presets(list.is_json);
 	struct policy *policy = policy_new();
 	int status = list_load(&list, policy);
 
@@ -168,14 +228,19 @@ int policy_keep_list(int argc, char **argv)
 	return status;
 }
 
-/* For steps whose only option is --help, and, unless @ret_managed is NULL, --managed. -1: go on
- * with argv[optind]. */
+struct flag {
+	const char *name;
+	bool *ret;
+};
+
+/* For steps whose only option is --help, and, unless @flag is NULL, one more. -1: go on with
+ * argv[optind]. */
 static int plain_options(const char *step, const char *help, int argc, char **argv,
-			 bool *ret_managed)
+			 const struct flag *flag)
 {
-	static const struct option options[] = {
+	const struct option options[] = {
 		{ "help", no_argument, NULL, OPT_HELP },
-		{ "managed", no_argument, NULL, OPT_MANAGED },
+		{ flag ? flag->name : NULL, no_argument, NULL, OPT_FLAG },
 		{ 0 },
 	};
 
@@ -185,10 +250,10 @@ static int plain_options(const char *step, const char *help, int argc, char **ar
 			(void)fputs(help, stdout);
 			return CLI_OK;
 		}
-		if (option != OPT_MANAGED || !ret_managed)
+		if (option != OPT_FLAG)
 			return cli_usage_error(step, CLI_ERROR, "no such option: %s",
 					       argv[optind - 1]);
-		*ret_managed = true;
+		*flag->ret = true;
 	}
 	return -1;
 }
@@ -216,12 +281,12 @@ int policy_keep_undo(int argc, char **argv)
 }
 
 /* A file with errors is not one that anybody has read and understood. */
-static int trust_one(const char *state, const char *path)
+static int trust_one(const char *state, const char *path, bool is_configuration)
 {
 	struct policy *policy = policy_new();
 	auto_free char *shown = text_visible_dup(path);
 	struct err why = { 0 };
-	int r = policy_load_layer(policy, path, POLICY_TRUSTED);
+	int r = is_configuration ? 0 : policy_environment_load(policy, path, POLICY_TRUSTED);
 
 	if (r < 0)
 		(void)fputs(policy_errors(policy), stderr);
@@ -236,7 +301,9 @@ static int trust_one(const char *state, const char *path)
 
 int policy_keep_trust(int argc, char **argv)
 {
-	int status = plain_options("policy trust", help_trust, argc, argv, NULL);
+	bool is_configuration = false;
+	int status = plain_options("policy trust", help_trust, argc, argv,
+				   &(struct flag){ "configuration", &is_configuration });
 	auto_free char *state = cli_state_dir();
 
 	if (status >= 0)
@@ -247,60 +314,9 @@ int policy_keep_trust(int argc, char **argv)
 		return cli_fail(CLI_ERROR, "there is no folder to note it down in: set HOME");
 	status = CLI_OK;
 	for (int i = optind; i < argc; i++) {
-		int one = trust_one(state, argv[i]);
+		int one = trust_one(state, argv[i], is_configuration);
 
 		status = one != CLI_OK ? one : status;
 	}
 	return status;
-}
-
-struct tally {
-	size_t files, broken, expectations, failed;
-};
-
-static void test_one(const char *path, bool is_managed, struct tally *tally)
-{
-	struct policy *policy = policy_new();
-	auto_free char *shown = text_visible_dup(path);
-	bool is_read = policy_load_layer(policy, path,
-					 is_managed ? POLICY_MANAGED : POLICY_COMMAND_LINE) == 0;
-	size_t count = policy_expect_count(policy);
-	enum policy_action ignored;
-
-	if (!policy_get_default(policy, &ignored))
-		policy_set_default(policy, POLICY_ASK);
-	if (is_read)
-		(void)policy_finish(policy);
-	(void)fputs(policy_errors(policy), stderr);
-	tally->files++;
-	tally->broken += !is_read;
-	if (is_read) {
-		size_t failed = policy_error_count(policy);
-
-		tally->expectations += count;
-		tally->failed += failed;
-		(void)printf("%s: %zu of %zu hold\n", shown, count - failed, count);
-	} else {
-		(void)printf("%s: cannot be read\n", shown);
-	}
-	policy_free(policy);
-}
-
-int policy_keep_test(int argc, char **argv)
-{
-	bool is_managed = false;
-	int status = plain_options("policy test", help_test, argc, argv, &is_managed);
-	struct tally tally = { 0 };
-
-	if (status >= 0)
-		return status;
-	if (optind == argc)
-		return cli_usage_error("policy test", CLI_ERROR, "which file?");
-	for (int i = optind; i < argc; i++)
-		test_one(argv[i], is_managed, &tally);
-	(void)printf("%zu file%s, %zu expectation%s: %zu failed, %zu file%s with errors\n",
-		     tally.files, tally.files == 1 ? "" : "s", tally.expectations,
-		     tally.expectations == 1 ? "" : "s", tally.failed, tally.broken,
-		     tally.broken == 1 ? "" : "s");
-	return tally.broken > 0 ? CLI_ERROR : tally.failed > 0 ? CLI_DENIED : CLI_OK;
 }

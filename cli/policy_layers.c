@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "cli/policy_environment.h"
 
 #define TRUST_MAX_BYTES (1U << 20)
 #define TRUST_NAME      "trusted"
@@ -173,21 +174,56 @@ char **policy_layers_projects(const char *cwd)
 	return list;
 }
 
+static size_t count_of(char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+char **policy_layers_places(const struct policy_layers *layers)
+{
+	char *const *const lists[] = { layers->arguments, layers->projects };
+	char **list = mem_new_array(count_of(lists[0]) + count_of(lists[1]) + 4, sizeof(*list));
+	size_t count = 0;
+
+	list[count++] = mem_strdup(layers->managed ? layers->managed : POLICY_LAYERS_MANAGED);
+	if (layers->user)
+		list[count++] = mem_strdup(layers->user);
+	if (layers->state)
+		list[count++] = mem_printf("%s/" TRUST_NAME, layers->state);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (char *const *path = lists[i]; path && *path; path++)
+			list[count++] = mem_strdup(*path);
+	}
+	return list;
+}
+
 bool policy_layers_load(struct policy *policy, const struct policy_layers *layers)
 {
 	const char *managed = layers->managed ? layers->managed : POLICY_LAYERS_MANAGED;
-	auto_free_list char **projects = layers->cwd ? policy_layers_projects(layers->cwd) : NULL;
+	auto_free_list char **found =
+		layers->cwd && !layers->projects ? policy_layers_projects(layers->cwd) : NULL;
+	char *const *projects = layers->projects ? layers->projects : found;
 	auto_free char *store = load_store(layers->state);
+	struct policy_environment environment;
+
+	policy_set_start(policy, layers->start ? layers->start : time(NULL));
+	policy_set_trust(policy, is_trusted, store);
+	policy_environment_open(&environment, policy);
 	bool is_good = policy_load_folder(policy, managed, POLICY_MANAGED) == 0;
 
-	policy_set_start(policy, time(NULL));
-	policy_set_trust(policy, is_trusted, store);
 	if (layers->user && access(layers->user, F_OK) == 0)
 		is_good &= policy_load_layer(policy, layers->user, POLICY_USER) == 0;
-	for (char *const *path = projects; path && *path; path++)
-		is_good &= policy_load_layer(policy, *path, POLICY_PROJECT) == 0;
+	for (char *const *path = projects; path && *path; path++) {
+		if (found || access(*path, F_OK) == 0)
+			is_good &= policy_load_layer(policy, *path, POLICY_PROJECT) == 0;
+	}
 	for (char *const *path = layers->arguments; path && *path; path++)
 		is_good &= policy_load(policy, *path) == 0;
+	policy_environment_close(&environment, policy);
 	policy_set_trust(policy, NULL, NULL); /* @store goes */
 	return is_good;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "cli/policy_change.h"
 #include "policies/policies_tools.h"
 
 #define UNTIL_MAX 40
@@ -54,8 +55,8 @@ static char *change(const struct policy_matches *matches)
 {
 	const struct policy_verdict *verdict = matches->verdict;
 	char text[POLICY_DESTINATION_TEXT_MAX];
-	size_t place = strcspn(verdict->rule, " "); /* "FILE:LINE:" */
-	int line = (int)(place > 0 ? place - 1 : 0);
+	const char *colon = strstr(verdict->rule, ": "); /* "FILE:LINE: the line" */
+	int line = colon ? (int)(colon - verdict->rule) : 0;
 
 	(void)policy_destination_text(&matches->facts->dst, text);
 	switch ((int)verdict->reason) {
@@ -94,17 +95,27 @@ static void print_row(const char *name, const char *text)
 		(void)printf("  %-8s %s\n", name, text);
 }
 
+/* A plain rule does not say who added it; its file says who could, and when at the latest. */
+static void print_file(const char *rule, const char *added)
+{
+	char when[POLICY_CHANGE_TEXT_MAX], owner[POLICY_CHANGE_TEXT_MAX];
+
+	if (!added[0] && policy_change_file(rule, when, owner))
+		(void)printf("  %-8s last changed %s, owned by %s\n", "file", when, owner);
+}
+
 void policy_matches_print(const struct policy_matches *matches)
 {
 	const struct policy_verdict *verdict = matches->verdict;
 	struct policy_rule_look look;
 	bool is_first = true;
-	auto_free char *changes = change(matches);
+	auto_free char *changes = change(matches), *others = policy_change_others(matches);
 
 	if (verdict->number > 0) {
 		policy_rule_look(matches->policy, verdict->number, NULL, &look);
 		print_row("layer", policy_layer_name(look.layer));
 		print_row("added", look.when);
+		print_file(verdict->rule, look.when);
 	}
 	for (size_t i = 1; i <= policy_rule_count(matches->policy); i++) {
 		policy_rule_look(matches->policy, i, matches->facts, &look);
@@ -116,7 +127,8 @@ void policy_matches_print(const struct policy_matches *matches)
 			     policy_layer_name(look.layer), why[0] ? ": " : "", why);
 		is_first = false;
 	}
-	print_row("change", changes);
+	if (changes[0])
+		(void)printf("  %-8s %s%s\n", "change", changes, others);
 }
 
 static json_t *match_object(const struct policy_rule_look *look, bool may_answer)
@@ -137,7 +149,9 @@ int policy_matches_put(const struct policy_matches *matches, json_t *object)
 	const struct policy_verdict *verdict = matches->verdict;
 	struct policy_rule_look look = { 0 };
 	json_t *list = json_array();
-	auto_free char *changes = change(matches);
+	auto_free char *changes = change(matches), *others = policy_change_others(matches);
+	auto_free char *told = mem_printf("%s%s", changes, changes[0] ? others : "");
+	char when[POLICY_CHANGE_TEXT_MAX] = "", owner[POLICY_CHANGE_TEXT_MAX] = "";
 	const char *layer = "";
 	int r = 0;
 
@@ -154,7 +168,10 @@ int policy_matches_put(const struct policy_matches *matches, json_t *object)
 	r |= json_object_set_new(object, "layer", json_string(layer));
 	r |= json_object_set_new(object, "added_by", json_string(look.by));
 	r |= json_object_set_new(object, "added_at", json_string(look.when));
-	r |= json_object_set_new(object, "change", json_string(changes));
+	(void)policy_change_file(verdict->rule, when, owner);
+	r |= json_object_set_new(object, "file_changed_at", json_string(when));
+	r |= json_object_set_new(object, "file_owner", json_string(owner));
+	r |= json_object_set_new(object, "change", json_string(told));
 	r |= json_object_set_new(object, "matches", list);
 	return r;
 }

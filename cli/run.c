@@ -17,6 +17,7 @@
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
+#include "gateway/gateway_tools.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512
@@ -32,11 +33,16 @@ struct run {
 	struct run_options options;
 	char id[RUN_ID_BYTES * 2 + 1];
 	struct run_places places;
+	struct run_sources sources;
+	struct run_loaded loaded;
 	struct policy *policy;
+	struct run_reload *reload;
+	char **writable; /* the working directory, and what was given */
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
 	struct run_helpers *helpers;
+	struct gateway_web web;
 	struct loop *loop;
 	struct gateway *gateway;
 	struct exec *exec;
@@ -121,9 +127,11 @@ static int open_gateway(struct run *run)
 		.run = run->id,
 		.audit_path = run->places.audit_path,
 		.answers_path = run->places.answers_path,
+		.seen_path = run->places.seen_path,
 		.control_dir = run->places.control_dir,
 		.terminal = terminal,
 		.helpers = run_helpers_get(run->helpers),
+		.web = run->options.has_web ? &run->web : NULL,
 		.prompt_timeout_ms = run->options.prompt_timeout_ms,
 		.is_patient =
 			run->options.has_prompt_timeout ||
@@ -132,9 +140,12 @@ static int open_gateway(struct run *run)
 		.on_worker_gone = on_worker_gone,
 		.arg = run,
 	};
+	run->web.port = run->options.web_port;
 	run->gateway = gateway_new(run->loop, &config, &why);
 	if (!run->gateway)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	if (run->options.has_web)
+		run_web_announce(run->tty, run->web.url);
 	return CLI_OK;
 }
 
@@ -148,6 +159,7 @@ static int start_worker(struct run *run)
 		.resolve_count = run->options.resolve_count,
 		.dns_addr = run->options.dns_addr,
 		.dns_port = run->options.dns_port,
+		.own_port = run->options.has_web ? run->web.port : 0,
 	};
 	struct err why = { 0 };
 
@@ -211,9 +223,14 @@ static char **read_only_paths(const struct run *run)
 		count++;
 	while (policies && policies[policy_count])
 		policy_count++;
-	paths = mem_grow(paths, count + policy_count + 3, sizeof(*paths));
+	paths = mem_grow(paths, count + policy_count + run->loaded.file_count + 3, sizeof(*paths));
 	for (size_t i = 0; i < policy_count; i++)
 		paths[count++] = run_places_absolute(&run->places, policies[i]);
+	/* With what they include. */
+	for (size_t i = 0; i < run->loaded.file_count; i++) {
+		if (run->loaded.files[i].path[0] == '/')
+			paths[count++] = mem_strdup(run->loaded.files[i].path);
+	}
 	paths[count++] = mem_strdup(run->places.audit_path);
 	paths[count++] = mem_strdup(run->places.audit_head);
 	paths[count] = NULL;
@@ -240,10 +257,10 @@ static int hidden_paths(const struct run *run, char ***ret_paths)
 
 static int start_exec(struct run *run, char **ret_plan)
 {
-	auto_free_list char **writable = NULL, **hidden = NULL, **read_only = read_only_paths(run);
+	auto_free_list char **hidden = NULL, **read_only = read_only_paths(run);
 	struct err why = { 0 };
 	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
-				      &writable);
+				      &run->writable);
 
 	if (status == CLI_OK)
 		status = hidden_paths(run, &hidden);
@@ -253,7 +270,7 @@ static int start_exec(struct run *run, char **ret_plan)
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
-		.writable = (const char *const *)writable,
+		.writable = (const char *const *)run->writable,
 		.hidden = (const char *const *)hidden,
 		.read_only = (const char *const *)read_only,
 		.has_terminal = has_terminal(),
@@ -270,6 +287,30 @@ static int start_exec(struct run *run, char **ret_plan)
 	if (!run->exec)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
 	return CLI_OK;
+}
+
+/* After the fork, too: the worker has no use for it. */
+static void watch_policy(struct run *run)
+{
+	size_t count = 0;
+
+	while (run->writable[count])
+		count++;
+	run->writable = mem_grow(run->writable, count + 2, sizeof(*run->writable));
+	run->writable[count] = mem_strdup(run->places.cwd);
+	run->writable[count + 1] = NULL;
+
+	struct run_reload_config config = {
+		.loop = run->loop,
+		.gateway = run->gateway,
+		.sources = &run->sources,
+		.policy = &run->policy,
+		.loaded = &run->loaded,
+		.writable = run->writable,
+		.has_prompt_timeout = run->options.has_prompt_timeout,
+	};
+
+	run->reload = run_reload_new(&config);
 }
 
 static void watch_signals(struct run *run)
@@ -305,6 +346,7 @@ static void run_done(struct run *run)
 	kill_worker(run);
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
+	run_reload_free(run->reload);
 	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
 	run_helpers_free(run->helpers);
 	exec_free(run->exec);
@@ -313,6 +355,9 @@ static void run_done(struct run *run)
 	fd_close(run->worker_socket);
 	fd_close(run->tty);
 	policy_free(run->policy);
+	run_sources_forget(&run->loaded);
+	mem_free_list(run->writable);
+	run_sources_done(&run->sources);
 	run_places_free(&run->places);
 	run_options_free(&run->options);
 }
@@ -363,7 +408,10 @@ static int prepare(struct run *run)
 				      : run_places_find(&run->places, run->options.audit);
 
 	if (status == CLI_OK)
-		status = run_policy_load(&run->options, &run->places, &run->policy);
+		status = run_policy_load(&run->options, &run->places, &run->sources, &run->loaded);
+	run->policy = take(run->loaded.policy);
+	if (status == CLI_OK)
+		status = run_commands_check(&run->options, &run->places, run->policy);
 	return status;
 }
 
@@ -392,6 +440,7 @@ static int perform(struct run *run)
 		status = start_worker(run);
 	if (status != CLI_OK)
 		return status;
+	watch_policy(run);
 	watch_signals(run); /* after the fork: the worker must not inherit handlers that write to
 			       our pipe */
 	if (loop_run(run->loop) < 0 || !run->has_result)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cli/run_helpers.h"
+#include "cli/run_reload.h"
 #include "exec/exec.h"
 #include "gateway/gateway.h"
 #include "proxy/proxy.h"
@@ -27,6 +28,8 @@ struct run_options {
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
 	struct run_helper_options helpers;
+	bool has_web;                   /* serve the page, */
+	uint16_t web_port;              /* there; 0: on any free port */
 	struct proxy_mapping *resolves; /* owned, with their names */
 	size_t resolve_count;
 	struct addr dns_addr;
@@ -46,6 +49,7 @@ void run_options_free(struct run_options *options);
 struct run_places {
 	char *cwd, *config_dir, *state_dir, *control_dir;
 	char *audit_path, *audit_head; /* the log, and the sidecar that knows its end */
+	char *seen_path;               /* what was allowed before */
 	char *answers_path;            /* the user's policy file */
 };
 /* Makes what is missing. @audit: as given to --audit, or NULL. An exit status; says what is wrong.
@@ -54,14 +58,25 @@ int run_places_find(struct run_places *places, const char *audit);
 char *run_places_absolute(const struct run_places *places, const char *path); /* returned owned */
 void run_places_free(struct run_places *places);
 
-/* The policy of all layers, also when it is wrong: *@ret_policy is returned owned in every case.
- * Takes what it says about @options that were not given. An exit status. */
+/* The policy of all layers, also when it is wrong; both are returned owned in every case. Takes
+ * what it says about @options that were not given. An exit status: not CLI_OK either when something
+ * in it cannot be held. */
 int run_policy_load(struct run_options *options, const struct run_places *places,
-		    struct policy **ret_policy);
+		    struct run_sources *ret_sources, struct run_loaded *ret_loaded);
+/* Why @policy, which is right, cannot be held where the command may write to @writable: returned
+ * owned. NULL: it can. */
+char *run_policy_objection(const struct policy *policy, char *const *writable);
 /* @given (may be NULL), then what `write` or `hide` say, absolute: returned owned. An exit status.
  */
 int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
 		     char *const *given, char ***ret_paths);
+
+/* May the command run, by the policy's rules for commands? An exit status; says why not. */
+int run_commands_check(const struct run_options *options, const struct run_places *places,
+		       const struct policy *policy);
+/* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
+ * the command reads cannot be; -1: there is none, and it goes to stderr. */
+void run_web_announce(int tty, const char *url);
 
 /* What the end of a run says. */
 struct run_summary {

@@ -27,6 +27,7 @@ static const char help[] =
 	"deny)\n"
 	"  --prompt-timeout TIME    how long a question waits, e.g. 30s, 5m (default 5m)\n"
 	"  --no-tty                 never prompt on this terminal\n"
+	"  --web[=PORT]             a page for answers on 127.0.0.1; its address is printed once\n"
 	"  --reviewer COMMAND       a program that is asked, too; see sallyport-reviewer(7)\n"
 	"  --reviewer-mode shadow|answer  compare it with people only (the default), or let it "
 	"answer\n"
@@ -57,6 +58,7 @@ enum run_option {
 	OPT_SESSION,
 	OPT_PROMPT_TIMEOUT,
 	OPT_NO_TTY,
+	OPT_WEB,
 	OPT_REVIEWER,
 	OPT_REVIEWER_MODE,
 	OPT_REVIEWER_TIMEOUT,
@@ -81,6 +83,7 @@ static const struct option long_options[] = {
 	{ "session", required_argument, NULL, OPT_SESSION },
 	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
+	{ "web", optional_argument, NULL, OPT_WEB },
 	{ "reviewer", required_argument, NULL, OPT_REVIEWER },
 	{ "reviewer-mode", required_argument, NULL, OPT_REVIEWER_MODE },
 	{ "reviewer-timeout", required_argument, NULL, OPT_REVIEWER_TIMEOUT },
@@ -205,6 +208,17 @@ static int set_json(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_web(struct run_options *options, const char *value)
+{
+	uint64_t port = 0;
+
+	if (value && (text_to_u64(value, strlen(value), 65535, &port) < 0 || port == 0))
+		return wrong("--web", value, "a port");
+	options->has_web = true;
+	options->web_port = (uint16_t)port;
+	return 0;
+}
+
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
@@ -273,6 +287,8 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_NO_TTY:
 		options->may_use_tty = false;
 		return 0;
+	case OPT_WEB:
+		return set_web(options, value);
 	case OPT_REVIEWER:
 		options->helpers.reviewer = value;
 		return 0;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/run_impl.h"
+#include "gateway/gateway_tools.h"
 
 char *run_places_absolute(const struct run_places *places, const char *path)
 {
@@ -45,6 +46,8 @@ int run_places_find(struct run_places *places, const char *audit)
 					places->state_dir, strerror(-r));
 		places->audit_path = mem_printf("%s/audit.jsonl", places->state_dir);
 	}
+	if (places->state_dir)
+		places->seen_path = mem_printf("%s/seen", places->state_dir);
 	places->audit_head = mem_printf("%s.head", places->audit_path);
 	places->control_dir = gateway_control_dir(&why);
 	if (!places->control_dir)
@@ -61,5 +64,6 @@ void run_places_free(struct run_places *places)
 	free(places->audit_path);
 	free(places->audit_head);
 	free(places->answers_path);
+	free(places->seen_path);
 	*places = (struct run_places){ 0 };
 }

@@ -1,38 +1,100 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "policies/policies_tools.h"
+
+/* What says so may not be passed over: docs/decisions/0064. */
+static char *object_to_later(const struct policy *policy)
+{
+	struct policy_rule_look look;
+
+	for (size_t i = 0; policy_later_look(policy, i, &look); i++) {
+		if (look.match == POLICY_MATCH_NOT_ENFORCED)
+			return mem_printf("not enforced yet by this version: %s", look.rule);
+	}
+	return NULL;
+}
+
+/* May the command write what `configured` lines are made of? docs/decisions/0063. */
+static char *object_to_reach(const struct policy *policy, char *const *writable)
+{
+	const char *file;
+
+	for (size_t i = 0; (file = policy_configured_file(policy, i)); i++) {
+		for (char *const *folder = writable; *folder; folder++) {
+			if (!command_world_is_below(file, *folder))
+				continue;
+			auto_free char *shown = text_visible_dup(file);
+
+			return mem_printf("%s says what the policy's `configured` stands for, and "
+					  "the command may write it",
+					  shown);
+		}
+	}
+	return NULL;
+}
+
+char *run_policy_objection(const struct policy *policy, char *const *writable)
+{
+	char *objection = object_to_later(policy);
+
+	return objection ? objection : object_to_reach(policy, writable);
+}
+
+static int check_objection(const struct run_options *options, const struct run_places *places,
+			   const struct policy *policy)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+	auto_free char *later = status == CLI_OK ? object_to_later(policy) : NULL;
+	auto_free char *reach =
+		status == CLI_OK && !later ? object_to_reach(policy, writable) : NULL;
+
+	if (later)
+		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", later);
+	if (reach)
+		return cli_fail(CLI_ERROR, "%s; nothing was run", reach);
+	return status;
+}
 
 int run_policy_load(struct run_options *options, const struct run_places *places,
-		    struct policy **ret_policy)
+		    struct run_sources *ret_sources, struct run_loaded *ret_loaded)
 {
-	struct policy_layers layers = {
-		.user = places->answers_path,
-		.cwd = places->cwd,
-		.state = places->state_dir,
-		.arguments = options->policies,
+	/* A project's file that comes later may be the command's. */
+	auto_free_list char **projects = policy_layers_projects(places->cwd);
+	const struct run_sources sources = {
+		.layers = {
+			.user = places->answers_path,
+			.cwd = places->cwd,
+			.projects = projects,
+			.state = places->state_dir,
+			.arguments = options->policies,
+			.start = time(NULL), /* also for what is read later: it must not begin anew */
+		},
+		.has_default = options->has_default,
+		.default_action = options->default_action,
 	};
-	struct policy *policy = *ret_policy = policy_new();
-	bool is_good = policy_layers_load(policy, &layers);
-	enum policy_action ignored;
 	int64_t timeout_ms;
 
-	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
-	if (options->has_default || !policy_get_default(policy, &ignored))
-		policy_set_default(policy,
-				   options->has_default ? options->default_action : POLICY_ASK);
-	if (!is_good || policy_finish(policy) < 0) {
-		(void)fputs(policy_errors(policy), stderr);
+	run_sources_copy(ret_sources, &sources);
+	run_sources_read(ret_loaded, ret_sources);
+	if (!ret_loaded->is_good) {
+		(void)fputs(policy_errors(ret_loaded->policy), stderr);
 		return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 	}
-	(void)fputs(policy_notes(policy), stderr);
-	if (!options->has_prompt_timeout && policy_get_prompt_timeout(policy, &timeout_ms))
+	(void)fputs(policy_notes(ret_loaded->policy), stderr);
+	if (!options->has_prompt_timeout &&
+	    policy_get_prompt_timeout(ret_loaded->policy, &timeout_ms))
 		options->prompt_timeout_ms = timeout_ms;
-	return CLI_OK;
+	return check_objection(options, places, ret_loaded->policy);
 }
 
 /* NULL: there is no home. */

@@ -3,6 +3,52 @@ _sallyport_ids() {
     sallyport approve list --json 2>/dev/null | grep -o '"id": *"[^"]*"' | cut -d'"' -f4
 }
 
+_sallyport_files() {
+    mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
+_sallyport_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
+}
+
+# Behind "sallyport policy": the step, its options, then what it takes.
+_sallyport_policy() {
+    local word=$1 before=$2 step=${COMP_WORDS[2]-} options='--help' takes=''
+    if [ "$COMP_CWORD" = 2 ]; then
+        _sallyport_words "$word" 'check explain list test trust undo diff fmt import export --help'
+        return
+    fi
+    case $step in
+    check) options='--managed --help' takes=files ;;
+    explain) options='--policy --default --no-user --managed --json --help' ;;
+    list) options='--answers --presets --policy --managed --no-user --json --help' ;;
+    test) options='--managed --json --help' takes=files ;;
+    trust) options='--configuration --help' takes=files ;;
+    diff) options='--a --b --layer --json --help' takes=files ;;
+    fmt) options='--check --help' takes=files ;;
+    import | export)
+        [ "$step" = export ] && options='--lossy --help'
+        case $before in import | export | --lossy) takes=formats ;; *) takes=files ;; esac
+        ;;
+    esac
+    case $step:$before in
+    *:--policy | *:--a | *:--b) _sallyport_files "$word" ;;
+    explain:--managed | list:--managed) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    *:--default) _sallyport_words "$word" 'ask deny allow' ;;
+    *:--layer) _sallyport_words "$word" 'managed user command-line project' ;;
+    *)
+        case $word:$takes in
+        -*) _sallyport_words "$word" "$options" ;;
+        *:files) _sallyport_files "$word" ;;
+        *:formats)
+            _sallyport_words "$word" 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
+            ;;
+        *) _sallyport_words "$word" "$options" ;;
+        esac
+        ;;
+    esac
+}
+
 _sallyport() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
     local words='' i
@@ -17,8 +63,12 @@ _sallyport() {
             fi
         done
     fi
+    if [ "$command" = policy ] && [ "$COMP_CWORD" -ge 2 ]; then
+        _sallyport_policy "$word" "$before"
+        return
+    fi
     case $before in
-    --policy | --audit | verify | check | trust)
+    --policy | --audit | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -36,13 +86,11 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:policy) words='check explain list test trust undo diff fmt import --help' ;;
-        2:approve) words='list watch allow deny abort --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
-        *:policy) words='--policy --json --answers --no-user --managed --check --a --b' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
-            words='--json --scope'
+            words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac
             ;;
         esac

@@ -18,6 +18,7 @@ complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at th
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
+complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
 complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
@@ -27,16 +28,65 @@ complete -c sallyport -n $in_run -l dry-run -d 'print the plan'
 complete -c sallyport -n $in_run -l verbose -d 'say more'
 complete -c sallyport -n $in_run -a '(__fish_complete_subcommand)'
 
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -a 'check explain list test trust undo'
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -l policy -rF
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -l json
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -l answers -d 'kept answers only'
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -l no-user -d 'without the user'
-complete -c sallyport -n '__fish_seen_subcommand_from policy' -l managed -d 'the managed layer'
-complete -c sallyport -n '__fish_seen_subcommand_from check trust; and __fish_seen_subcommand_from policy' -F
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort'
+# Is the step of `policy` on the line the one given?
+function __sallyport_policy_step
+    set -l words (commandline -opc)
+    test (count $words) -ge 3; and test $words[2] = policy; and test $words[3] = $argv[1]
+end
+
+set -l in_policy '__fish_seen_subcommand_from policy; and test (count (commandline -opc)) -eq 2'
+complete -c sallyport -n $in_policy -a check -d 'read policy files and their expectations'
+complete -c sallyport -n $in_policy -a explain -d 'what would be decided, and why'
+complete -c sallyport -n $in_policy -a list -d 'every rule of every layer'
+complete -c sallyport -n $in_policy -a test -d 'the expectations of many files'
+complete -c sallyport -n $in_policy -a trust -d 'let a file of the project count'
+complete -c sallyport -n $in_policy -a undo -d 'remove the last kept answer'
+complete -c sallyport -n $in_policy -a diff -d 'what another policy decides differently'
+complete -c sallyport -n $in_policy -a fmt -d 'lay files out'
+complete -c sallyport -n $in_policy -a import -d 'read another format'
+complete -c sallyport -n $in_policy -a export -d 'write another format'
+complete -c sallyport -n '__sallyport_policy_step check' -l managed -d 'as files of the managed layer'
+complete -c sallyport -n '__sallyport_policy_step check' -F
+complete -c sallyport -n '__sallyport_policy_step explain' -l policy -rF -d 'read a policy file'
+complete -c sallyport -n '__sallyport_policy_step explain' -l default -xa 'ask deny allow' -d 'what no rule matches'
+complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'without the user file'
+complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
+complete -c sallyport -n '__sallyport_policy_step explain' -l json -d 'for programs'
+complete -c sallyport -n '__sallyport_policy_step list' -l answers -d 'kept answers only'
+complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
+complete -c sallyport -n '__sallyport_policy_step list' -l policy -rF -d 'read a policy file'
+complete -c sallyport -n '__sallyport_policy_step list' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
+complete -c sallyport -n '__sallyport_policy_step list' -l no-user -d 'without the user file'
+complete -c sallyport -n '__sallyport_policy_step list' -l json -d 'for programs'
+complete -c sallyport -n '__sallyport_policy_step test' -l managed -d 'as files of the managed layer'
+complete -c sallyport -n '__sallyport_policy_step test' -l json -d 'for programs'
+complete -c sallyport -n '__sallyport_policy_step test' -F
+complete -c sallyport -n '__sallyport_policy_step trust' -l configuration -d 'a configuration of a tool'
+complete -c sallyport -n '__sallyport_policy_step trust' -F
+complete -c sallyport -n '__sallyport_policy_step diff' -l a -rF -d 'a file of the first'
+complete -c sallyport -n '__sallyport_policy_step diff' -l b -rF -d 'a file of the second'
+complete -c sallyport -n '__sallyport_policy_step diff' -l layer -xa 'managed user command-line project' -d 'of the files behind it'
+complete -c sallyport -n '__sallyport_policy_step diff' -l json -d 'for programs'
+complete -c sallyport -n '__sallyport_policy_step diff' -F
+complete -c sallyport -n '__sallyport_policy_step fmt' -l check -d 'change nothing'
+complete -c sallyport -n '__sallyport_policy_step fmt' -F
+complete -c sallyport -n '__sallyport_policy_step import' -F
+complete -c sallyport -n '__sallyport_policy_step import' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
+complete -c sallyport -n '__sallyport_policy_step export' -l lossy -d 'hosts for all ports, denials may be missing'
+complete -c sallyport -n '__sallyport_policy_step export' -F
+complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl for
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl upload
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl download
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl connections
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl words
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl confirm
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F

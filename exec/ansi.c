@@ -1,6 +1,5 @@
 #include "exec/ansi.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,15 +8,34 @@
 #define BEL 0x07
 #define CAN 0x18
 #define SUB 0x1a
+#define SO  0x0e
+#define SI  0x0f
 
-/* The cursor's is kept inverted: bit set means "hidden" (CSI ? 25 l), so that { 0 } is a fresh
- * terminal. */
-#define MODE_CURSOR    25
+#define MODE_MARGINS   69
 #define MODE_ALTERNATE 1049
 
-/* Cursor keys, cursor, mouse ×3, focus, mouse ×2, bracketed paste, alternate screen. */
-static const uint16_t mode_numbers[ANSI_MODES] = {
-	1, MODE_CURSOR, 1000, 1002, 1003, 1004, 1006, 1015, 2004, MODE_ALTERNATE,
+/* Cursor keys, inverse screen, origin, wrapping, cursor, margins, mouse, focus, mouse's
+ * coordinates, bracketed paste, held-back output, alternate screen. */
+const struct ansi_mode ansi_modes[ANSI_MODES] = {
+	{ 1, ANSI_MODE_PLAIN },
+	{ 5, ANSI_MODE_PLAIN },
+	{ 6, ANSI_MODE_MOVES },
+	{ 7, ANSI_MODE_INVERTED },
+	{ 9, ANSI_MODE_PLAIN },
+	{ 25, ANSI_MODE_INVERTED },
+	{ MODE_MARGINS, ANSI_MODE_MOVES },
+	{ 1000, ANSI_MODE_PLAIN },
+	{ 1001, ANSI_MODE_PLAIN },
+	{ 1002, ANSI_MODE_PLAIN },
+	{ 1003, ANSI_MODE_PLAIN },
+	{ 1004, ANSI_MODE_PLAIN },
+	{ 1005, ANSI_MODE_PLAIN },
+	{ 1006, ANSI_MODE_PLAIN },
+	{ 1015, ANSI_MODE_PLAIN },
+	{ 1016, ANSI_MODE_PLAIN },
+	{ 2004, ANSI_MODE_PLAIN },
+	{ 2026, ANSI_MODE_PLAIN },
+	{ MODE_ALTERNATE, ANSI_MODE_SCREEN },
 };
 
 static int index_of(uint16_t number)
@@ -25,9 +43,14 @@ static int index_of(uint16_t number)
 	if (number == 47 || number == 1047) /* its older spellings */
 		number = MODE_ALTERNATE;
 	for (int i = 0; i < ANSI_MODES; i++)
-		if (mode_numbers[i] == number)
+		if (ansi_modes[i].number == number)
 			return i;
 	return -1;
+}
+
+bool ansi_is_alternate(const struct ansi *ansi)
+{
+	return ansi->modes & BIT(ANSI_MODES - 1); /* the last of the table */
 }
 
 static void set_mode(struct ansi *ansi, uint16_t number, bool is_on)
@@ -36,58 +59,205 @@ static void set_mode(struct ansi *ansi, uint16_t number, bool is_on)
 
 	if (i < 0)
 		return;
-	if (is_on != (number == MODE_CURSOR))
-		ansi->modes |= (uint16_t)BIT(i);
+	if (ansi_modes[i].kind == ANSI_MODE_MOVES)
+		ansi->is_painted = true;
+	if (number == MODE_MARGINS)
+		ansi->left = ansi->right = 0;
+	if (is_on != (ansi_modes[i].kind == ANSI_MODE_INVERTED))
+		ansi->modes |= BIT(i);
 	else
-		ansi->modes &= (uint16_t)~BIT(i);
+		ansi->modes &= ~BIT(i);
 }
 
-static void begin_csi(struct ansi *ansi)
+/* Returns how many there are, at least one; what is missing is 0. */
+static size_t read_numbers(const char *at, uint16_t numbers[ANSI_PARAMETERS_KEPT])
 {
-	ansi->state = ANSI_CSI;
-	ansi->is_private = false;
-	ansi->is_plain = true;
-	ansi->number_count = 0;
-	memset(ansi->numbers, 0, sizeof(ansi->numbers));
+	size_t count = 0;
+
+	memset(numbers, 0, ANSI_PARAMETERS_KEPT * sizeof(numbers[0]));
+	for (; *at; at++) {
+		if (*at == ';' && ++count == ANSI_PARAMETERS_KEPT)
+			return count;
+		if (*at >= '0' && *at <= '9' && numbers[count] < 6000) /* larger than any we know */
+			numbers[count] = (uint16_t)(numbers[count] * 10 + (*at - '0'));
+	}
+	return count + 1;
+}
+
+/* As after a soft reset (DECSTR), which keeps the screen and what the mouse does. */
+static void soft_reset(struct ansi *ansi)
+{
+	const uint16_t numbers[] = { 1, 6, MODE_MARGINS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		set_mode(ansi, numbers[i], false);
+	set_mode(ansi, 7, true);
+	set_mode(ansi, 25, true);
+	ansi->is_insert = ansi->is_keypad = ansi->is_shifted = false;
+	ansi->charsets[0] = ansi->charsets[1] = 0;
+	ansi->top = ansi->bottom = 0;
+	ansi->style = (struct ansi_style){ 0 };
+}
+
+static void set_private(struct ansi *ansi, char final)
+{
+	uint16_t numbers[ANSI_PARAMETERS_KEPT];
+	size_t count = read_numbers(ansi->parameters + 1, numbers);
+
+	for (size_t i = 0; i < count && (final == 'h' || final == 'l'); i++)
+		set_mode(ansi, numbers[i], final == 'h');
+}
+
+/* CSI > and CSI <: how keys are sent. */
+static void set_keys(struct ansi *ansi, char final)
+{
+	uint16_t numbers[ANSI_PARAMETERS_KEPT];
+
+	(void)read_numbers(ansi->parameters + 1, numbers);
+	if (final == 'u')
+		ansi->has_own_keys = true;
+	else if (final == 'm' && numbers[0] == 4 && ansi->parameters[0] == '>')
+		ansi->modified_keys = (uint8_t)(numbers[1] <= 9 ? numbers[1] : 0);
+	else if (final == 'n' && numbers[0] == 4 && ansi->parameters[0] == '>')
+		ansi->modified_keys = 0;
+}
+
+/* Anything that goes back to what is on the screen already. */
+static bool is_painting(char final, uint16_t number)
+{
+	if (final == 'J')
+		return number != 0;
+	return final != '\0' && strchr("AFHLMSTdfrsu", final) != NULL;
+}
+
+static void set_plain(struct ansi *ansi, char final)
+{
+	uint16_t numbers[ANSI_PARAMETERS_KEPT];
+	size_t count = read_numbers(ansi->parameters, numbers);
+
+	if (is_painting(final, numbers[0]) && !ansi_is_alternate(ansi))
+		ansi->is_painted = true;
+	if (final == 'm') {
+		ansi_style_set(&ansi->style, ansi->parameters);
+	} else if (final == 'r') {
+		ansi->top = numbers[0] || numbers[1] ? (uint16_t)(numbers[0] ? numbers[0] : 1) : 0;
+		ansi->bottom = numbers[1];
+	} else if (final == 's' && (ansi->modes & BIT(index_of(MODE_MARGINS)))) {
+		ansi->left = numbers[0];
+		ansi->right = numbers[1];
+	} else if (final == 's') {
+		ansi->has_cursor = true;
+	}
+	for (size_t i = 0; i < count && (final == 'h' || final == 'l'); i++) {
+		if (numbers[i] == 4)
+			ansi->is_insert = final == 'h';
+		if (numbers[i] == 20)
+			ansi->is_newline = final == 'h';
+	}
+}
+
+static void end_csi(struct ansi *ansi, char final)
+{
+	if (ansi->len == ANSI_PARAMETERS_MAX)
+		return;
+	ansi->parameters[ansi->len] = '\0';
+	if (ansi->kind == '!' && final == 'p' && ansi->len == 0)
+		return soft_reset(ansi);
+	if (ansi->kind != '\0') /* a question, or a sequence that sets nothing of ours */
+		return;
+	switch (ansi->parameters[0]) {
+	case '?':
+		set_private(ansi, final);
+		break;
+	case '<':
+	case '=':
+	case '>':
+		set_keys(ansi, final);
+		break;
+	default:
+		set_plain(ansi, final);
+	}
+}
+
+static void begin(struct ansi *ansi, enum ansi_state state, char kind)
+{
+	ansi->state = state;
+	ansi->kind = kind;
+	ansi->len = 0;
+}
+
+static void keep_byte(struct ansi *ansi, uint8_t byte)
+{
+	if (ansi->len + 1 < ANSI_PARAMETERS_MAX)
+		ansi->parameters[ansi->len++] = (char)byte;
+	else
+		ansi->len = ANSI_PARAMETERS_MAX;
 }
 
 static void in_csi(struct ansi *ansi, uint8_t byte)
 {
 	if (byte >= 0x40 && byte <= 0x7e) {
 		ansi->state = ANSI_GROUND;
-		if (!ansi->is_private || !ansi->is_plain || (byte != 'h' && byte != 'l'))
-			return;
-		for (int i = 0; i <= ansi->number_count && i < ANSI_MODES; i++)
-			set_mode(ansi, ansi->numbers[i], byte == 'h');
-	} else if (byte >= '0' && byte <= '9') {
-		uint16_t *number =
-			&ansi->numbers[ansi->number_count < ANSI_MODES ? ansi->number_count : 0];
-
-		/* Past the last that we keep, or larger than any mode: not one of ours. */
-		if (ansi->number_count < ANSI_MODES && *number < 6000)
-			*number = (uint16_t)(*number * 10 + (byte - '0'));
-	} else if (byte == ';') {
-		if (ansi->number_count < ANSI_MODES)
-			ansi->number_count++;
-	} else if (byte == '?') {
-		ansi->is_private = true;
-	} else {
-		ansi->is_plain = false;
+		end_csi(ansi, (char)byte);
+	} else if (byte >= 0x20 && byte <= 0x2f) {
+		ansi->kind = (char)byte;
+	} else if (byte < 0x7f) {
+		keep_byte(ansi, byte);
+	} else if (byte > 0x7f) {
+		ansi->len = ANSI_PARAMETERS_MAX; /* no sequence of ours */
 	}
+}
+
+/* Operating system commands that redefine colours: the palette, ink, paper. */
+static void in_string(struct ansi *ansi, uint8_t byte)
+{
+	uint16_t numbers[ANSI_PARAMETERS_KEPT];
+
+	if (byte == BEL)
+		ansi->state = ANSI_GROUND;
+	if (ansi->kind != ']')
+		return;
+	keep_byte(ansi, byte);
+	if (byte != ';' || ansi->len > 4)
+		return;
+	ansi->parameters[ansi->len] = '\0';
+	(void)read_numbers(ansi->parameters, numbers);
+	if (numbers[0] == 4 || numbers[0] == 10 || numbers[0] == 11)
+		ansi->has_own_colours = true;
+}
+
+/* ESC and one byte. */
+static void end_escape(struct ansi *ansi, uint8_t byte)
+{
+	if (strchr("78M", byte) && !ansi_is_alternate(ansi))
+		ansi->is_painted = true;
+	if (byte == 'c') /* RIS: everything off */
+		*ansi = (struct ansi){ 0 };
+	else if (byte == '7')
+		ansi->has_cursor = true;
+	else if (byte == '=' || byte == '>')
+		ansi->is_keypad = byte == '=';
+	ansi->state = ANSI_GROUND;
+}
+
+/* ESC ( or ESC ) and one byte: a character set. */
+static void end_intermediate(struct ansi *ansi, uint8_t byte)
+{
+	if ((ansi->kind == '(' || ansi->kind == ')') && byte < 0x7f)
+		ansi->charsets[ansi->kind == ')'] = byte == 'B' ? 0 : byte;
+	ansi->state = ANSI_GROUND;
 }
 
 static void in_escape(struct ansi *ansi, uint8_t byte)
 {
 	if (byte == '[')
-		begin_csi(ansi);
+		begin(ansi, ANSI_CSI, '\0');
 	else if (byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_')
-		ansi->state = ANSI_STRING;
+		begin(ansi, ANSI_STRING, (char)byte);
 	else if (byte >= 0x20 && byte <= 0x2f)
-		ansi->state = ANSI_INTERMEDIATE;
+		begin(ansi, ANSI_INTERMEDIATE, (char)byte);
 	else
-		ansi->state = ANSI_GROUND;
-	if (byte == 'c') /* RIS: everything off */
-		ansi->modes = 0;
+		end_escape(ansi, byte);
 }
 
 static void in_ground(struct ansi *ansi, uint8_t byte)
@@ -101,12 +271,6 @@ static void in_ground(struct ansi *ansi, uint8_t byte)
 		ansi->state = ANSI_UTF8;
 		ansi->utf8_left = left;
 	}
-}
-
-static void in_string(struct ansi *ansi, uint8_t byte)
-{
-	if (byte == BEL)
-		ansi->state = ANSI_GROUND;
 }
 
 static void step(struct ansi *ansi, uint8_t byte)
@@ -123,6 +287,8 @@ static void step(struct ansi *ansi, uint8_t byte)
 	if (byte < 0x20 && ansi->state != ANSI_STRING && ansi->state != ANSI_STRING_ESCAPE) {
 		if (ansi->state == ANSI_UTF8)
 			ansi->state = ANSI_GROUND;
+		if (byte == SO || byte == SI)
+			ansi->is_shifted = byte == SO;
 		return; /* control characters act inside a sequence without ending it */
 	}
 	switch (ansi->state) {
@@ -137,7 +303,7 @@ static void step(struct ansi *ansi, uint8_t byte)
 		break;
 	case ANSI_INTERMEDIATE:
 		if (byte >= 0x30)
-			ansi->state = ANSI_GROUND;
+			end_intermediate(ansi, byte);
 		break;
 	case ANSI_CSI:
 		in_csi(ansi, byte);
@@ -168,41 +334,4 @@ size_t ansi_feed(struct ansi *ansi, const uint8_t *bytes, size_t len)
 			boundary = i + 1;
 	}
 	return boundary;
-}
-
-bool ansi_is_alternate(const struct ansi *ansi)
-{
-	return ansi->modes & BIT(index_of(MODE_ALTERNATE));
-}
-
-static size_t append_mode(char out[ANSI_TEXT_MAX], size_t len, uint16_t number, bool is_on)
-{
-	/* Each is at most 8 bytes, and there are ANSI_MODES of them. */
-	int n = snprintf(out + len, ANSI_TEXT_MAX - len, "\x1b[?%u%c", number, is_on ? 'h' : 'l');
-
-	return len + (size_t)n;
-}
-
-static size_t write_modes(const struct ansi *ansi, bool is_on, char out[ANSI_TEXT_MAX])
-{
-	size_t len = 0;
-
-	out[0] = '\0';
-	for (int i = 0; i < ANSI_MODES; i++)
-		if (ansi->modes & BIT(i))
-			len = append_mode(out, len, mode_numbers[i],
-					  is_on != (mode_numbers[i] == MODE_CURSOR));
-	return len;
-}
-
-size_t ansi_leave(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
-{
-	size_t len = write_modes(ansi, false, out);
-
-	return len + (size_t)snprintf(out + len, ANSI_TEXT_MAX - len, "\x1b[0m");
-}
-
-size_t ansi_restore(const struct ansi *ansi, char out[ANSI_TEXT_MAX])
-{
-	return write_modes(ansi, true, out);
 }

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "exec/ansi.h"
+#include "exec/ansi_screen.h"
 #include "exec/terminal.h"
 
 #define OUTPUT_MAX 16384
@@ -22,7 +23,9 @@
 #define TURN_MS                                                                                    \
 	250 /* in the background: how often we look whether we are in front now; no signal says so \
 	     */
-#define JIGGLE_MS 50 /* between the two size changes that make a full-screen program redraw */
+#define FLUSH_TRIES 32 /* a terminal takes a few KiB at a time */
+#define KEEP_MS     20 /* a command that ends before costs no keeper, and none starts later for it */
+#define JIGGLE_MS   50 /* between the two size changes that make a full-screen program redraw */
 
 /* Bytes [start, ready) may be written; [ready, end) is the beginning of a sequence whose end has
  * not come. */
@@ -46,7 +49,8 @@ struct pty {
 	struct ansi ansi;
 	struct event master_in, master_out, terminal_in, terminal_out, resized, continued;
 	bool has_signals;
-	struct loop_timer deadline, jiggle, turn;
+	struct loop_timer deadline, jiggle, turn, keep;
+	uint32_t kept_modes; /* what the keeper knows of */
 	pty_drained_fn drained;
 	void *arg;
 };
@@ -64,6 +68,23 @@ static void set_event(struct event *event, bool is_on)
 }
 
 /* Output: the command's pty to the terminal. */
+
+static void keep(void *arg)
+{
+	struct pty *pty = arg;
+	char text[ANSI_TEXT_MAX];
+
+	(void)ansi_screen_abandon(&pty->ansi, pty->is_held, text);
+	pty->kept_modes = pty->ansi.modes;
+	terminal_keep(&pty->terminal, text);
+}
+
+/* What it is owed has changed. */
+static void keep_on(struct pty *pty)
+{
+	if (pty->terminal.keeper.socket >= 0)
+		keep(pty);
+}
 
 static void read_master(struct pty *pty)
 {
@@ -90,6 +111,8 @@ static void read_master(struct pty *pty)
 
 	if (boundary > 0)
 		out->ready = out->end + boundary;
+	if (pty->ansi.modes != pty->kept_modes)
+		keep_on(pty);
 	out->end += (size_t)n;
 	/* A string longer than the buffer (a picture, a clipboard) has to pass; see end_sequence().
 	 */
@@ -249,9 +272,11 @@ void pty_free(struct pty *pty)
 {
 	if (!pty)
 		return;
+	pty_release(pty);
 	loop_timer_stop(&pty->deadline);
 	loop_timer_stop(&pty->jiggle);
 	loop_timer_stop(&pty->turn);
+	loop_timer_stop(&pty->keep);
 	if (pty->has_signals) {
 		event_del(&pty->master_in);
 		event_del(&pty->master_out);
@@ -287,15 +312,18 @@ void pty_start(struct pty *pty, int master)
 	event_add(&pty->continued, NULL);
 	pty->has_signals = true;
 	terminal_set_raw(&pty->terminal, true);
+	loop_timer_start(pty->loop, &pty->keep, KEEP_MS, keep, pty);
 	update(pty);
 }
 
 /* All that may be written before a question is drawn. */
 static void flush_output(struct pty *pty)
 {
-	write_terminal(pty);
-	if (pty->output.start < pty->output.ready && terminal_has_room(&pty->terminal))
+	for (int i = 0; i < FLUSH_TRIES && pty->output.start < pty->output.ready; i++) {
+		if (i > 0 && !terminal_has_room(&pty->terminal))
+			return;
 		write_terminal(pty);
+	}
 }
 
 void pty_hold(struct pty *pty)
@@ -309,9 +337,10 @@ void pty_hold(struct pty *pty)
 	flush_output(pty);
 	if (pty->ansi.state != ANSI_GROUND && pty->output.start == pty->output.end)
 		terminal_write(&pty->terminal, cancel, sizeof(cancel) - 1);
-	size_t len = ansi_leave(&pty->ansi, leave);
+	size_t len = ansi_screen_leave(&pty->ansi, leave);
 
 	terminal_write(&pty->terminal, leave, len);
+	keep(pty);
 	update(pty);
 }
 
@@ -330,9 +359,10 @@ void pty_release(struct pty *pty)
 		return;
 	pty->is_held = false;
 	terminal_set_raw(&pty->terminal, true);
-	size_t len = ansi_restore(&pty->ansi, restore);
+	size_t len = ansi_screen_restore(&pty->ansi, restore);
 
 	terminal_write(&pty->terminal, restore, len);
+	keep_on(pty);
 	/* A full-screen program redraws when its size changes: by a row, and back. */
 	if (ansi_is_alternate(&pty->ansi)) {
 		terminal_copy_size(&pty->terminal, pty->master, 1);
@@ -353,6 +383,7 @@ void pty_resume(struct pty *pty)
 	if (!pty->terminal.is_raw && terminal_is_ours(&pty->terminal))
 		terminal_save(&pty->terminal);
 	terminal_set_raw(&pty->terminal, true);
+	keep_on(pty);
 	terminal_copy_size(&pty->terminal, pty->master, 0);
 	update(pty);
 }
@@ -370,7 +401,8 @@ static void on_held_too_long(void *arg)
 {
 	struct pty *pty = arg;
 
-	pty->is_held = false;
+	pty_release(
+		pty); /* whoever asks has not let go: the terminal is put in order all the same */
 	loop_timer_start(pty->loop, &pty->deadline, DRAIN_MS, on_drain_deadline, pty);
 	update(pty);
 }

@@ -33,7 +33,7 @@ static int open_again(uint32_t flags)
 
 int terminal_init(struct terminal *terminal, uint32_t flags, struct err *why)
 {
-	*terminal = (struct terminal){ .fd = open_again(flags) };
+	*terminal = (struct terminal){ .fd = open_again(flags), .keeper = { .socket = -1 } };
 	if (terminal->fd < 0)
 		return err_errno(why, errno, "cannot open the terminal");
 	terminal_save(terminal);
@@ -44,6 +44,7 @@ void terminal_done(struct terminal *terminal)
 {
 	if (terminal->is_raw)
 		terminal_set_raw(terminal, false);
+	keeper_end(&terminal->keeper);
 	fd_close(terminal->fd);
 	terminal->fd = -1;
 }
@@ -66,9 +67,21 @@ void terminal_set_raw(struct terminal *terminal, bool is_raw)
 	(void)sigemptyset(&block);
 	(void)sigaddset(&block, SIGTTOU);
 	(void)sigprocmask(SIG_BLOCK, &block, &before);
-	if (tcsetattr(terminal->fd, TCSANOW, &modes) == 0)
+	if (tcsetattr(terminal->fd, TCSANOW, &modes) == 0) {
 		terminal->is_raw = is_raw;
+		keeper_owe(&terminal->keeper, is_raw ? &terminal->saved : NULL, NULL);
+	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void terminal_keep(struct terminal *terminal, const char *text)
+{
+	if (!terminal->is_raw)
+		return;
+	/* Without one the terminal stays raw if we are killed, as it would have without the try. */
+	if (terminal->keeper.socket < 0 && keeper_start(&terminal->keeper, terminal->fd) < 0)
+		return;
+	keeper_owe(&terminal->keeper, &terminal->saved, text);
 }
 
 void terminal_save(struct terminal *terminal)

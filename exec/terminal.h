@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <termios.h>
 
+#include "base/keeper.h"
+
 struct err;
 
 /* { .fd = -1 } is none. */
@@ -14,6 +16,7 @@ struct terminal {
 	struct termios saved;
 	bool has_saved; /* false: it hung up, or never had modes */
 	bool is_raw;
+	struct keeper keeper; /* from terminal_keep() on */
 };
 
 /* Opens the one among 0–2 (@flags: enum wire_flag) once more. 0, or -errno with @why. */
@@ -25,6 +28,9 @@ void terminal_done(struct terminal *terminal);
 bool terminal_is_ours(const struct terminal *terminal);
 /* Raw, or as it was found. In the background: nothing, since somebody else has it now. */
 void terminal_set_raw(struct terminal *terminal, bool is_raw);
+/* From now on it is put back even when we die of a signal: attributes, and @text before them (a
+ * sequence, at most KEEPER_TEXT_MAX; may be called again when it changes). */
+void terminal_keep(struct terminal *terminal, const char *text);
 /* What is there now is how it is to be left. */
 void terminal_save(struct terminal *terminal);
 /* Gives the pty @master its size, with @shrink rows less. */

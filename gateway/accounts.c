@@ -8,10 +8,10 @@
 #include "base/mem.h"
 
 struct account {
-	struct key_node node;          /* by number */
-	uint64_t taken[ACCOUNTS_WAYS]; /* spent by what is over, and given to what is open */
-	uint64_t begun;                /* requests */
-	int64_t level, level_ms;       /* of the bucket, and when it was that full */
+	struct key_node node;         /* by number */
+	uint64_t taken[GATEWAY_WAYS]; /* spent by what is over, and given to what is open */
+	uint64_t begun;               /* requests */
+	int64_t level, level_ms;      /* of the bucket, and when it was that full */
 	bool has_level;
 	struct lease_queue asking;  /* the first is served first */
 	struct lease_queue holding; /* given more than they say they have spent */
@@ -50,7 +50,7 @@ static struct account *account_at(struct accounts *accounts, uint64_t number)
 	return account;
 }
 
-static uint64_t account_left(const struct lease *lease, enum accounts_way way)
+static uint64_t account_left(const struct lease *lease, enum gateway_way way)
 {
 	uint64_t taken = lease->account->taken[way];
 
@@ -60,7 +60,7 @@ static uint64_t account_left(const struct lease *lease, enum accounts_way way)
 /* Nothing is left, and nobody has anything to give back. */
 static bool account_is_spent(const struct lease *lease)
 {
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		if (lease->limit[way] && !account_left(lease, way) &&
 		    TAILQ_EMPTY(&lease->account->holding))
 			return true;
@@ -101,8 +101,8 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 	if (!account)
 		return POLICY_OVERLOADED;
 	lease->account = account;
-	lease->limit[ACCOUNTS_UP] = limits->upload;
-	lease->limit[ACCOUNTS_DOWN] = limits->download;
+	lease->limit[GATEWAY_UP] = limits->upload;
+	lease->limit[GATEWAY_DOWN] = limits->download;
 
 	enum policy_reason reason = POLICY_NONE;
 
@@ -125,14 +125,14 @@ static void lease_has_news(struct accounts *accounts, struct lease *lease)
 		TAILQ_INSERT_TAIL(&accounts->news, lease, news_entry);
 }
 
-static bool lease_holds(const struct lease *lease, enum accounts_way way)
+static bool lease_holds(const struct lease *lease, enum gateway_way way)
 {
 	return lease->limit[way] && lease->given[way] > lease->spent[way];
 }
 
 static void lease_mark_holding(struct lease *lease)
 {
-	bool is_holding = lease_holds(lease, ACCOUNTS_UP) || lease_holds(lease, ACCOUNTS_DOWN);
+	bool is_holding = lease_holds(lease, GATEWAY_UP) || lease_holds(lease, GATEWAY_DOWN);
 
 	if (is_holding && !lease->is_holding)
 		TAILQ_INSERT_TAIL(&lease->account->holding, lease, holding_entry);
@@ -141,7 +141,7 @@ static void lease_mark_holding(struct lease *lease)
 	lease->is_holding = is_holding;
 }
 
-static void lease_give(struct lease *lease, enum accounts_way way)
+static void lease_give(struct lease *lease, enum gateway_way way)
 {
 	uint64_t left = account_left(lease, way), share = left / 4;
 
@@ -160,7 +160,7 @@ static void lease_give(struct lease *lease, enum accounts_way way)
 
 /* Calls back what others hold of @way: true where there is something to wait for. */
 static bool lease_recall_others(struct accounts *accounts, const struct lease *needy,
-				enum accounts_way way)
+				enum gateway_way way)
 {
 	struct lease *lease;
 	bool must_wait = false;
@@ -183,11 +183,11 @@ static bool lease_serve(struct accounts *accounts, struct lease *lease)
 {
 	bool must_wait = false;
 
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		lease_give(lease, way);
 	}
 	lease_mark_holding(lease);
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		if (!lease->needs[way] || !lease->limit[way] || lease_holds(lease, way))
 			continue;
 		if (lease_recall_others(accounts, lease, way))
@@ -217,9 +217,9 @@ static void account_settle(struct accounts *accounts, struct account *account)
 	}
 }
 
-static int lease_set_spent(struct lease *lease, const uint64_t spent[ACCOUNTS_WAYS])
+static int lease_set_spent(struct lease *lease, const uint64_t spent[GATEWAY_WAYS])
 {
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		if (lease->limit[way] &&
 		    (spent[way] < lease->spent[way] || spent[way] > lease->given[way]))
 			return -EBADMSG;
@@ -228,8 +228,8 @@ static int lease_set_spent(struct lease *lease, const uint64_t spent[ACCOUNTS_WA
 	return 0;
 }
 
-int accounts_ask(struct accounts *accounts, struct lease *lease,
-		 const uint64_t spent[ACCOUNTS_WAYS], const bool needs[ACCOUNTS_WAYS])
+int accounts_ask(struct accounts *accounts, struct lease *lease, const uint64_t spent[GATEWAY_WAYS],
+		 const bool needs[GATEWAY_WAYS])
 {
 	struct account *account = lease->account;
 
@@ -246,7 +246,7 @@ int accounts_ask(struct accounts *accounts, struct lease *lease,
 /* Down to what it has spent. */
 static void lease_take_back(struct lease *lease)
 {
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		if (!lease_holds(lease, way))
 			continue;
 		lease->account->taken[way] -= lease->given[way] - lease->spent[way];
@@ -256,7 +256,7 @@ static void lease_take_back(struct lease *lease)
 }
 
 int accounts_return(struct accounts *accounts, struct lease *lease,
-		    const uint64_t spent[ACCOUNTS_WAYS])
+		    const uint64_t spent[GATEWAY_WAYS])
 {
 	/* Not before it was told: what it was given last is on the way. */
 	if (!lease->account || !lease->is_recalled || lease->tells_recall ||
@@ -269,14 +269,14 @@ int accounts_return(struct accounts *accounts, struct lease *lease,
 }
 
 void accounts_close(struct accounts *accounts, struct lease *lease,
-		    const uint64_t spent[ACCOUNTS_WAYS])
+		    const uint64_t spent[GATEWAY_WAYS])
 {
 	struct account *account = lease->account;
 
 	if (!account)
 		return;
 	/* More than it was given is more than it may have: all of that is gone. */
-	for (int way = 0; way < ACCOUNTS_WAYS; way++) {
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
 		uint64_t said = spent ? spent[way] : UINT64_MAX;
 
 		if (said > lease->spent[way])

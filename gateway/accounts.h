@@ -7,15 +7,13 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "gateway/gateway.h"
 #include "gateway/keys.h"
-#include "policies/policies.h"
 
 #define ACCOUNTS_MAX         16384       /* one more budget denies (overloaded) */
 #define ACCOUNTS_LEASE_MIN   (16U << 10) /* given at once, unless less is left */
-#define ACCOUNTS_LEASE_MAX   (256U << 10)
-#define ACCOUNTS_LEASE_AHEAD (64U << 10) /* whoever has less left may ask before it needs it */
-
-enum accounts_way { ACCOUNTS_UP, ACCOUNTS_DOWN, ACCOUNTS_WAYS };
+#define ACCOUNTS_LEASE_MAX   (4U << 20)
+#define ACCOUNTS_LEASE_AHEAD (1U << 20) /* whoever has less left may ask before it needs it */
 
 struct account;
 
@@ -25,12 +23,12 @@ struct account;
  * are called back: their holders give back what they have not spent. Only when that was all is the
  * budget spent. */
 struct lease {
-	struct account *account;       /* NULL: none */
-	uint64_t limit[ACCOUNTS_WAYS]; /* of the account; 0: none */
-	uint64_t given[ACCOUNTS_WAYS]; /* it may move so much, in all */
-	uint64_t spent[ACCOUNTS_WAYS]; /* and has, as it said last */
-	bool needs[ACCOUNTS_WAYS];     /* it waits for a byte more */
-	bool is_over[ACCOUNTS_WAYS];   /* there is none, and never will be */
+	struct account *account;      /* NULL: none */
+	uint64_t limit[GATEWAY_WAYS]; /* of the account; 0: none */
+	uint64_t given[GATEWAY_WAYS]; /* it may move so much, in all */
+	uint64_t spent[GATEWAY_WAYS]; /* and has, as it said last */
+	bool needs[GATEWAY_WAYS];     /* it waits for a byte more */
+	bool is_over[GATEWAY_WAYS];   /* there is none, and never will be */
 	bool is_asking, is_recalled, is_holding;
 	bool tells_given, tells_recall; /* its holder is to be told */
 	TAILQ_ENTRY(lease) asking_entry, holding_entry, news_entry;
@@ -53,15 +51,15 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 /* What was given and not spent goes back. @spent: NULL: not known, so all of it. No lease is fine.
  */
 void accounts_close(struct accounts *accounts, struct lease *lease,
-		    const uint64_t spent[ACCOUNTS_WAYS]);
+		    const uint64_t spent[GATEWAY_WAYS]);
 
 /* The holder of @lease has moved @spent. It asks for more: now (@needs), or before it runs dry. Or
  * it answers a recall: it will not move a byte more than @spent. 0, or -EBADMSG: that cannot be,
  * and nothing was done. */
-int accounts_ask(struct accounts *accounts, struct lease *lease,
-		 const uint64_t spent[ACCOUNTS_WAYS], const bool needs[ACCOUNTS_WAYS]);
+int accounts_ask(struct accounts *accounts, struct lease *lease, const uint64_t spent[GATEWAY_WAYS],
+		 const bool needs[GATEWAY_WAYS]);
 int accounts_return(struct accounts *accounts, struct lease *lease,
-		    const uint64_t spent[ACCOUNTS_WAYS]);
+		    const uint64_t spent[GATEWAY_WAYS]);
 
 /* The next lease whose holder is to be told what it has (@given and @is_over of it), or, with
  * *@ret_is_recall, that it is to give back. NULL: nobody. */

@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approval.h"
+#include "gateway/ledger.h"
+#include "gateway/review.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
@@ -108,13 +111,18 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.action = giving->answer->action,
 		.reason = giving->settled.reason,
 		.scope = giving->answer->scope,
+		.is_program = width->is_program,
 		.is_wide = width_is_wide(width),
 		.is_domain = width->is_domain,
+		.program = giving->approval->program,
 		.text = giving->text,
 		.by = giving->settled.by,
 		.words = giving->settled.words,
 		.since_s = giving->since_s,
 		.until_s = width->for_s > 0 ? giving->since_s + width->for_s : 0,
+		.limits = { .upload = width->upload_max,
+			    .download = width->download_max,
+			    .connections = width->connections_max },
 	};
 }
 
@@ -122,10 +130,10 @@ static void answer_put(const struct giving *giving, struct grant_list *list, uin
 {
 	struct gateway *gw = giving->approval->gw;
 	const struct grant_order order = answer_order(giving, exec);
-	const struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
+	struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
 
 	assert(grant); /* answer_remember() has made sure of the room, and of the text */
-	(void)grant;
+	ledger_remembered(gw, grant);
 }
 
 static void answer_remember_execs(const struct giving *giving)
@@ -143,8 +151,9 @@ static void answer_remember_execs(const struct giving *giving)
 /* What the text says is what the policy engine reads in it. */
 static int answer_check_text(const struct giving *giving, struct err *why)
 {
-	struct policy *policy = width_policy(&giving->approval->dst, giving->answer->action,
-					     giving->text, giving->since_s, why);
+	struct policy *policy =
+		width_policy(&giving->approval->dst, giving->approval->program,
+			     giving->answer->action, giving->text, giving->since_s, why);
 
 	policy_free(policy);
 	return policy ? 0 : -EINVAL;
@@ -224,7 +233,8 @@ static int answer_prepare(struct gateway *gw, const char *id, const struct appro
 	if (answer->words)
 		(void)text_visible(ret->settled.words, sizeof(ret->settled.words), answer->words,
 				   strlen(answer->words));
-	return width_text(&ret->approval->dst, answer->action, &answer->width, ret->text, why);
+	return width_text(&ret->approval->dst, ret->approval->program, &answer->width, ret->text,
+			  why);
 }
 
 int answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
@@ -253,10 +263,17 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		return r;
 	if (answer->is_abort)
 		answer_abort(giving.approval);
+	if (answer->action == POLICY_ALLOW)
+		seen_add(gw->seen, &giving.approval->dst);
+	/* What others ask for is not answered with it: whoever it covers is found by it. */
+	if (answer->width.is_program) {
+		review_grants(gw);
+		return 0;
+	}
 	answer_how(&giving, how, sizeof(how));
 	approval_settle_with(giving.approval, &giving.settled, how);
 	if (width_is_wide(&answer->width))
-		approval_release_covered(gw);
+		review_grants(gw);
 	return 0;
 }
 

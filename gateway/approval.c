@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/execs.h"
+#include "gateway/risk.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
 #include "policies/policies_tools.h"
@@ -23,7 +24,7 @@ bool approval_has_approver(const struct gateway *gw)
 	return false;
 }
 
-static void approval_has_news(struct approval *approval)
+void approval_has_news(struct approval *approval)
 {
 	if (!approval->has_news)
 		TAILQ_INSERT_TAIL(&approval->gw->news, approval, news_entry);
@@ -40,7 +41,7 @@ static void approval_expired(void *arg)
 }
 
 /* A literal that policy guards, asked without the leave to dial it. */
-static bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
+bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
 {
 	const struct policy_verdict plain = { .action = POLICY_ALLOW };
 	struct policy_verdict verdict;
@@ -68,16 +69,25 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_fac
 	const struct policy_destination *dst = &facts->dst;
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
+	char warning[RISK_WORDS_MAX];
 
 	approval->gw = gw;
 	approval->dst = *dst;
-	approval->number = ++gw->last_number;
+	approval->times = 1;
+	if (grace_take(&gw->graces, dst, loop_now_ms(gw->loop), &approval->number,
+		       &approval->times))
+		approval->times++;
+	else
+		approval->number = ++gw->last_number;
 	(void)snprintf(approval->id, sizeof(approval->id), "%.*s-%" PRIu64, ID_RUN_MAX,
 		       gw->config.run, approval->number);
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
 	approval_note_program(approval, facts);
+	approval->risk = risk_of(gw->seen, dst);
+	risk_words(approval->risk, dst, warning);
+	approval->warning = mem_strdup(warning);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
@@ -117,6 +127,7 @@ static void approval_free(struct approval *approval)
 	free(approval->plea);
 	free(approval->program);
 	free(approval->chain);
+	free(approval->warning);
 	free(approval);
 }
 
@@ -157,8 +168,17 @@ static void party_free(struct party *party)
 	free(party);
 }
 
+/* NULL: it may be asked. */
+static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter)
+{
+	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+
+	return floods_take(&gw->floods, exec ? &exec->flood : NULL, &waiter->facts.dst,
+			   loop_now_ms(gw->loop));
+}
+
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
-				 const struct policy_verdict *asked)
+				 const struct policy_verdict *asked, const char **ret_words)
 {
 	struct key_node *node = keys_find(&gw->approvals, 0, &waiter->facts.dst);
 	struct approval *approval = node ? container_of(node, struct approval, node) : NULL;
@@ -169,6 +189,12 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 		return POLICY_OVERLOADED;
 	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
+	const char *flood = approval ? NULL : approval_is_flood(gw, waiter);
+
+	if (flood) {
+		*ret_words = flood;
+		return POLICY_OVERLOADED;
+	}
 	if (!approval)
 		approval = approval_new(gw, &waiter->facts, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
@@ -182,7 +208,6 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	return POLICY_NONE;
 }
 
-/* Its party may die with it. */
 static void party_leave(struct waiter *waiter)
 {
 	struct party *party = waiter->party;
@@ -194,6 +219,12 @@ static void party_leave(struct waiter *waiter)
 	approval->gw->waiting--;
 	if (--party->count == 0)
 		party_free(party);
+}
+
+void approval_let_go(struct waiter *waiter)
+{
+	party_leave(waiter);
+	turn_enqueue(waiter->gw, waiter);
 }
 
 void approval_leave(struct waiter *waiter)
@@ -268,6 +299,13 @@ static void party_release(struct party *party, struct decision *decision)
 	turn_schedule(gw);
 }
 
+/* Nobody said anything, and who asked may come back. */
+static bool approval_is_unanswered(enum policy_reason reason)
+{
+	return reason == POLICY_PROMPT_TIMEOUT || reason == POLICY_APPROVER_GONE ||
+	       reason == POLICY_CLIENT_LEFT;
+}
+
 void approval_settle_with(struct approval *approval, const struct decision *settled,
 			  const char *how)
 {
@@ -275,6 +313,9 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	struct decision *decision = decision_new(settled);
 
 	approval_unlink(approval);
+	if (approval_is_unanswered(settled->reason))
+		grace_leave(&gw->graces, &approval->dst, approval->number, approval->times,
+			    loop_now_ms(gw->loop));
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
@@ -322,120 +363,6 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 	approval_decision_drop(decision);
 }
 
-/* Whoever a remembered answer covers by now goes back to be decided by it. */
-static const struct grant *party_release_covered(struct party *party)
-{
-	struct gateway *gw = party->approval->gw;
-	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-	uint64_t exec = party->exec ? party->exec->node.number : 0;
-	const struct grant *last = NULL;
-
-	while (waiter) {
-		struct waiter *next = TAILQ_NEXT(waiter, entry);
-
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		execs_ask_who(waiter);
-		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
-
-		if (grant) {
-			last = grant;
-			party_leave(waiter);
-			turn_enqueue(gw, waiter);
-		}
-		waiter = next;
-	}
-	return last;
-}
-
-static void approval_release_one(struct approval *approval, void *arg)
-{
-	struct party *party = TAILQ_FIRST(&approval->parties);
-	const struct grant *last = NULL;
-	char how[APPROVER_KEY_MAX + 160];
-
-	while (party) {
-		struct party *next = TAILQ_NEXT(party, entry);
-		const struct grant *grant = party_release_covered(party);
-
-		last = grant ? grant : last;
-		party = next;
-	}
-	if (last && approval->waiting > 0)
-		approval_has_news(approval);
-	if (!last || approval->waiting > 0)
-		return;
-	(void)snprintf(how, sizeof(how), "%s by %s, with %s",
-		       last->action == POLICY_ALLOW ? "allowed" : "denied", last->by, last->text);
-	approval_settle(approval, last->action, last->reason, last->by, how);
-}
-
-void approval_release_covered(struct gateway *gw)
-{
-	approval_walk(gw, approval_release_one, NULL);
-}
-
-/* Whoever is not asked about any more goes back to be decided; the first who is says why. */
-static void party_review(struct party *party, struct policy_verdict *asked, bool *has_asked)
-{
-	struct gateway *gw = party->approval->gw;
-	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-
-	while (waiter) {
-		struct waiter *next = TAILQ_NEXT(waiter, entry);
-		struct policy_verdict verdict;
-
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		execs_ask_who(waiter);
-		policy_decide(gw->config.policy, &waiter->facts, &verdict);
-		waiter->facts.asker = NULL;
-		if (verdict.action != POLICY_ASK) {
-			party_leave(waiter);
-			turn_enqueue(gw, waiter);
-		} else if (!*has_asked) {
-			*asked = verdict;
-			*has_asked = true;
-		}
-		waiter = next;
-	}
-}
-
-static void approval_review_one(struct approval *approval)
-{
-	struct party *party = TAILQ_FIRST(&approval->parties);
-	struct policy_verdict asked;
-	bool has_asked = false;
-
-	while (party) {
-		struct party *next = TAILQ_NEXT(party, entry);
-
-		party_review(party, &asked, &has_asked);
-		party = next;
-	}
-	if (!has_asked) {
-		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
-				"settled by a change of the policy");
-		return;
-	}
-	free(approval->rule);
-	free(approval->because);
-	approval->rule = mem_strdup(asked.rule);
-	approval->because = mem_strdup(asked.because);
-	approval->is_private = approval_is_private(approval->gw, &approval->dst);
-	approval_has_news(approval);
-}
-
-void approval_review_all(struct gateway *gw)
-{
-	struct approval *approval = TAILQ_FIRST(&gw->questions);
-
-	while (approval) {
-		struct approval *next = TAILQ_NEXT(approval, entry);
-
-		approval_review_one(approval);
-		approval = next;
-	}
-}
-
 /* The registrable domain, or all of a host that has none. */
 static void approval_typed(const struct policy_destination *dst, char out[POLICY_HOST_MAX])
 {
@@ -459,10 +386,12 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
-		.warning = "",
 		.plea = approval->plea ? approval->plea : "",
 		.program = approval->program,
 		.chain = approval->chain,
+		.risk = approval->risk,
+		.times = approval->times,
+		.warning = approval->warning,
 	};
 	approval_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));

@@ -4,10 +4,17 @@
 #include "gateway/core.h"
 
 /* @waiter waits on the question for its destination, a new one or one that is open. @asked:
- * policy's ask verdict for it. POLICY_NONE, or why it cannot: nobody is attached, or too many wait.
- */
+ * policy's ask verdict for it. POLICY_NONE, or why it cannot: nobody is attached, too many wait, or
+ * too much is asked; *@ret_words then says what, or is not touched. */
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
-				 const struct policy_verdict *asked);
+				 const struct policy_verdict *asked, const char **ret_words);
+/* @waiter goes back to be decided. Its party may die with it; the question is the caller's to end.
+ */
+void approval_let_go(struct waiter *waiter);
+/* More or fewer wait, or it is asked for another reason: the approvers are told. */
+void approval_has_news(struct approval *approval);
+/* A literal that policy guards, asked without the leave to dial it. */
+bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst);
 /* @waiter waits no more. With nobody left the question is retracted. */
 void approval_leave(struct waiter *waiter);
 
@@ -23,14 +30,8 @@ void approval_settle(struct approval *approval, enum policy_action action,
 /* The same, with a person's @words to whoever waits. */
 void approval_settle_with(struct approval *approval, const struct decision *settled,
 			  const char *how);
-/* An answer was remembered that is wider than its question: whoever else it covers is decided by
- * it, and questions that nobody waits on any more end. */
-void approval_release_covered(struct gateway *gw);
 /* Settles all of them as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
-/* The policy is another: whoever it does not ask about any more is decided again, and the others
- * keep their place. */
-void approval_review_all(struct gateway *gw);
 /* Denies the waiters of @exec, on every question. */
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec);
 

@@ -53,6 +53,33 @@ void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
 	client->on_cut = on_cut;
 }
 
+void gateway_client_on_image(struct gateway_client *client, gateway_image_fn on_image, void *arg)
+{
+	client->on_image = on_image;
+	client->image_arg = arg;
+}
+
+void client_lease(struct gateway_ticket *ticket, const struct gateway_lease *lease)
+{
+	assert(ticket->is_live);
+	if (ticket->client->on_lease)
+		ticket->client->on_lease(lease, ticket->arg);
+}
+
+void gateway_client_on_lease(struct gateway_client *client, gateway_lease_fn on_lease)
+{
+	client->on_lease = on_lease;
+}
+
+/* Of a gateway that is gone no answer comes. */
+int gateway_spend(struct gateway_ticket *ticket, const struct gateway_spent *spent)
+{
+	struct gateway_client *client = ticket->client;
+
+	assert(ticket->is_live);
+	return client->is_gone ? 0 : client->ops->spend(client, ticket, spent);
+}
+
 static bool client_must_tell(const struct gateway_client *client)
 {
 	return client->on_gone && !client->was_told && client->orphans == 0;

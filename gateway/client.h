@@ -29,6 +29,9 @@ struct client_ops {
 	/* Takes report->ticket out of the client's own tables, unless the gateway is gone; the
 	 * caller frees it. */
 	void (*report)(struct gateway_client *client, const struct gateway_report *report);
+	/* gateway_spend() of a ticket that lives. */
+	int (*spend)(struct gateway_client *client, struct gateway_ticket *ticket,
+		     const struct gateway_spent *spent);
 	/* Everything is withdrawn already. Frees @client itself. */
 	void (*free)(struct gateway_client *client);
 };
@@ -39,6 +42,9 @@ struct gateway_client {
 	TAILQ_HEAD(gateway_ticket_list, gateway_ticket) tickets;
 	struct gateway_ticket_list live; /* allowed, and not reported yet */
 	gateway_cut_fn on_cut;           /* may be NULL */
+	gateway_image_fn on_image;       /* may be NULL */
+	void *image_arg;
+	gateway_lease_fn on_lease; /* may be NULL */
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */
@@ -54,6 +60,8 @@ void client_settle(struct gateway_ticket *ticket, const struct policy_verdict *v
 /* Tells, at most once, that what @ticket allowed is over. The client may be dead when it returns.
  */
 void client_cut(struct gateway_ticket *ticket, const struct policy_verdict *verdict);
+/* Tells what @ticket may move. The client may be dead when it returns. */
+void client_lease(struct gateway_ticket *ticket, const struct gateway_lease *lease);
 /* The gateway is gone: everyone who waits, and whoever comes, is denied from the loop
  * (gate_closing); on_gone runs when those who waited know. The implementation's own tables must
  * hold no ticket any more. */

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 /* A folder that only we may write into. */
 static bool is_own_folder(const char *path)

@@ -1,4 +1,4 @@
-#include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,9 +12,11 @@
 #include "gateway/core.h"
 #include "gateway/execs.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 
 static char *own(const char *text)
@@ -30,14 +32,15 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 	ours->audit_path = own(config->audit_path);
 	ours->answers_path = own(config->answers_path);
 	ours->control_dir = own(config->control_dir);
+	ours->seen_path = own(config->seen_path);
 	if (ours->prompt_timeout_ms <= 0)
 		ours->prompt_timeout_ms = GATEWAY_DEFAULT_TIMEOUT; /* every wait has a deadline */
 }
 
 static void config_done(struct gateway_config *ours)
 {
-	const char *texts[] = { ours->session, ours->run, ours->audit_path, ours->answers_path,
-				ours->control_dir };
+	const char *texts[] = { ours->session,      ours->run,         ours->audit_path,
+				ours->answers_path, ours->control_dir, ours->seen_path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */
@@ -82,6 +85,10 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	keys_init(&gw->approvals);
 	keys_init(&gw->numbers);
 	grants_init(&gw->grants);
+	floods_init(&gw->floods);
+	grace_init(&gw->graces);
+	gw->seen = seen_new(loop, gw->config.seen_path);
+	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
@@ -126,6 +133,7 @@ void gateway_free(struct gateway *gw)
 	gw->approver_count = 0; /* records still come */
 	loop_timer_stop(&gw->turn);
 	loop_timer_stop(&gw->live.timer);
+	loop_timer_stop(&gw->expiry);
 	loop_timer_stop(&gw->finish.timer);
 	execs_free_all(gw);
 	journal_free(gw->journal);
@@ -134,7 +142,11 @@ void gateway_free(struct gateway *gw)
 	keys_done(&gw->numbers);
 	keys_done(&gw->parties);
 	grants_done(&gw->grants);
+	accounts_done(&gw->accounts);
 	trips_done(&gw->trips);
+	seen_free(gw->seen);
+	grace_done(&gw->graces);
+	floods_done(&gw->floods);
 	config_done(&gw->config);
 	free(gw->ended);
 	free(gw);
@@ -207,6 +219,40 @@ void gateway_each_question(struct gateway *gw,
 	struct question_teller teller = { each, arg };
 
 	approval_walk(gw, tell_question, &teller);
+}
+
+void gateway_each_grant(struct gateway *gw,
+			void (*each)(const struct approver_grant *grant, void *arg), void *arg)
+{
+	ledger_each_grant(gw, each, arg);
+}
+
+void gateway_each_live(struct gateway *gw,
+		       void (*each)(const struct approver_live *live, void *arg), void *arg)
+{
+	ledger_each_live(gw, each, arg);
+}
+
+int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
+		   struct err *why)
+{
+	return ledger_revoke(gw, grant, by, ret, why);
+}
+
+int gateway_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
+		 struct approver_revoked *ret, struct err *why)
+{
+	return ledger_undo(gw, by, ret_text, ret, why);
+}
+
+void gateway_copy_grants(struct gateway *to, const struct gateway *from)
+{
+	ledger_copy(to, from);
+}
+
+int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
+{
+	return ledger_cut(gw, live, by, why);
 }
 
 void gateway_approvers_changed(struct gateway *gw)

@@ -1,5 +1,4 @@
-/* gateway: verdict → grant or approval. One question for everyone who waits for the same
- * destination in a session. */
+/* gateway: verdict → grant or approval; one question for all who wait for one destination. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +13,7 @@ struct gateway;
 struct gateway_client;
 struct gateway_helpers;
 struct gateway_ticket;
+struct gateway_web; /* gateway_tools.h */
 
 /* Runs at most once, from the loop, never inside gateway_submit(). @verdict: borrowed; allow or
  * deny, never ask. */
@@ -30,6 +30,24 @@ void gateway_withdraw(struct gateway_ticket *ticket);
  * ticket that lives, from the loop; @arg: of gateway_submit(). */
 typedef void (*gateway_cut_fn)(const struct policy_verdict *verdict, void *arg);
 void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut);
+/* The policy is another: @image, taken, is for policy_image_open(). Over a link only. */
+typedef void (*gateway_image_fn)(int image, void *arg);
+void gateway_client_on_image(struct gateway_client *client, gateway_image_fn on_image, void *arg);
+/* Bytes that the verdict limits are moved by leases only: @may in all, never more when @is_over.
+ * Whoever needs more, or will, asks: once at a time. @is_recall: no byte more, by @is_return. */
+enum gateway_way { GATEWAY_UP, GATEWAY_DOWN, GATEWAY_WAYS };
+struct gateway_lease {
+	uint64_t may[GATEWAY_WAYS];
+	bool is_over[GATEWAY_WAYS], is_recall;
+};
+struct gateway_spent {
+	uint64_t bytes[GATEWAY_WAYS];
+	bool needs[GATEWAY_WAYS], is_return;
+};
+typedef void (*gateway_lease_fn)(const struct gateway_lease *lease, void *arg);
+void gateway_client_on_lease(struct gateway_client *client, gateway_lease_fn on_lease);
+/* -EBADMSG: that cannot be, and nothing was done. */
+int gateway_spend(struct gateway_ticket *ticket, const struct gateway_spent *spent);
 
 /* What became of an allowed request, or a refusal after the verdict (private address, dial, server
  * name). Plain value. */
@@ -74,9 +92,11 @@ struct gateway_config {
 	const char *run;          /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path;   /* the JSON-lines file */
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
+	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
+	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */
@@ -110,6 +130,7 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 struct gateway_reload {
 	const struct policy *policy; /* NULL: it has errors, and the one before stays */
 	const char *digest, *files, *errors;
+	int image;                 /* of policy_image_make(), borrowed: what the workers go by */
 	int64_t prompt_timeout_ms; /* of questions to come; 0: as it was */
 };
 void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);
@@ -119,23 +140,3 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);
 void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg);
 
 enum gateway_scope { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION, GATEWAY_ALWAYS };
-
-/* Per destination, since the start; for the trip report. */
-struct gateway_trip {
-	struct policy_destination dst;
-	uint64_t allowed, denied, unanswered, connections; /* requests; connections closed */
-	uint64_t bytes_up, bytes_down;
-	enum policy_reason last_denial; /* POLICY_NONE: none */
-};
-/* Borrowed until the next call into the gateway. */
-const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);
-/* What is past the 4096 destinations counted one by one, together; its dst is empty. */
-const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
-
-/* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is
- * wrong there, or another -errno: it cannot be read. */
-int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
-
-/* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
- * checked. Returned owned. */
-char *gateway_control_dir(struct err *why);

@@ -10,6 +10,8 @@
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
 
+#define GRANTS_ACCOUNT (UINT64_C(1) << 63) /* rules have the numbers below */
+
 /* The wide grants of one exec that stand for one host, or one domain. */
 struct grant_group {
 	struct key_node node;
@@ -25,11 +27,14 @@ void grants_init(struct grants *grants)
 	keys_init(&grants->ids);
 	LIST_INIT(&grants->session);
 	TAILQ_INIT(&grants->all);
+	TAILQ_INIT(&grants->retired);
 }
 
 void grants_done(struct grants *grants)
 {
 	grants_forget(grants, &grants->session);
+	while (!TAILQ_EMPTY(&grants->retired))
+		grants_drop(grants, TAILQ_FIRST(&grants->retired));
 	keys_done(&grants->table);
 	keys_done(&grants->groups);
 	keys_done(&grants->ids);
@@ -179,6 +184,11 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 	return grant;
 }
 
+static bool grants_has_budget(const struct policy_limits *limits)
+{
+	return limits->upload || limits->download || limits->connections;
+}
+
 struct grant *grants_put(struct grants *grants, struct grant_list *list,
 			 const struct grant_order *order, struct err *why)
 {
@@ -190,11 +200,13 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 		return NULL;
 	}
 	if (order->is_wide)
-		wide = width_policy(order->dst, order->action, order->text, order->since_s, why);
+		wide = width_policy(order->dst, order->program, order->action, order->text,
+				    order->since_s, why);
 	if (order->is_wide && !wide)
 		return NULL;
 	if (!grant)
 		grant = grants_add(grants, list, order);
+	grants->wants_program |= order->is_program;
 	policy_free(grant->wide);
 	free(grant->text);
 	free(grant->words);
@@ -207,33 +219,50 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	grant->scope = order->scope;
 	grant->since_s = order->since_s;
 	grant->until_s = order->until_s;
+	grant->limits = order->limits;
+	grant->limits.until_s = order->until_s;
+	if (grants_has_budget(&order->limits))
+		grant->limits.account = GRANTS_ACCOUNT | grant->id_node.number;
 	(void)snprintf(grant->by, sizeof(grant->by), "%s", order->by);
 	return grant;
 }
 
-void grants_remove(struct grants *grants, struct grant *grant)
+void grants_retire(struct grants *grants, struct grant *grant, enum policy_reason why,
+		   const char *by)
 {
 	LIST_REMOVE(grant, entry);
 	TAILQ_REMOVE(&grants->all, grant, order);
-	keys_remove(&grants->ids, &grant->id_node);
-	if (!grant->group)
+	TAILQ_INSERT_TAIL(&grants->retired, grant, order);
+	if (!grant->group) {
 		keys_remove(&grants->table, &grant->node);
-	else
+	} else {
 		LIST_REMOVE(grant, group_entry);
-	if (grant->group)
 		grants->wide_count--;
-	if (grant->group && LIST_EMPTY(&grant->group->grants)) {
-		keys_remove(&grants->groups, &grant->group->node);
-		free(grant->group);
+		if (LIST_EMPTY(&grant->group->grants)) {
+			keys_remove(&grants->groups, &grant->group->node);
+			free(grant->group);
+		}
 	}
-	policy_free(grant->wide);
-	free(grant->text);
-	free(grant->words);
-	free(grant);
+	grant->over = why;
+	(void)snprintf(grant->over_by, sizeof(grant->over_by), "%s", by);
+}
+
+void grants_drop(struct grants *grants, struct grant *retired)
+{
+	TAILQ_REMOVE(&grants->retired, retired, order);
+	keys_remove(&grants->ids, &retired->id_node);
+	policy_free(retired->wide);
+	free(retired->text);
+	free(retired->words);
+	free(retired);
 }
 
 void grants_forget(struct grants *grants, struct grant_list *list)
 {
-	while (!LIST_EMPTY(list))
-		grants_remove(grants, LIST_FIRST(list));
+	struct grant *grant;
+
+	while ((grant = LIST_FIRST(list))) {
+		grants_retire(grants, grant, POLICY_EXEC_ENDED, "");
+		grants_drop(grants, grant);
+	}
 }

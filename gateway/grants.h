@@ -29,12 +29,15 @@ struct grant {
 	struct grant_group *group;
 	char *text, *words;
 	char by[64];
-	int64_t since_s, until_s; /* until 0: no end of its own */
+	int64_t since_s, until_s;    /* until 0: no end of its own */
+	struct policy_limits limits; /* of all connections under it */
 	uint64_t bytes_up, bytes_down;
 	uint32_t connections, live;
+	enum policy_reason over; /* retired: why; else POLICY_NONE */
+	char over_by[64];
 	LIST_ENTRY(grant) entry;       /* of its exec, or the session */
 	LIST_ENTRY(grant) group_entry; /* wide */
-	TAILQ_ENTRY(grant) order;      /* oldest first */
+	TAILQ_ENTRY(grant) order;      /* oldest first; retired: of the retired */
 };
 LIST_HEAD(grant_list, grant);
 
@@ -47,6 +50,7 @@ struct grants {
 	uint64_t last_id;
 	struct grant_list session; /* those of no exec */
 	TAILQ_HEAD(grant_queue, grant) all;
+	struct grant_queue retired; /* hold no more; connections under them are being cut */
 };
 
 /* What is to be remembered. Borrowed. */
@@ -56,9 +60,12 @@ struct grant_order {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum gateway_scope scope;
+	bool is_program;
 	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
+	const char *program;     /* of the question; "": not known */
 	const char *text, *by, *words;
 	int64_t since_s, until_s;
+	struct policy_limits limits; /* but for its account and end */
 };
 
 void grants_init(struct grants *grants);
@@ -68,7 +75,7 @@ void grants_done(struct grants *grants);
  * wide; the session's before the exec's. Borrowed; NULL: nothing. */
 struct grant *grants_find(const struct grants *grants, uint64_t exec,
 			  const struct policy_facts *facts);
-/* Borrowed; NULL: unknown, or forgotten. */
+/* Borrowed; also a retired one. NULL: unknown, or forgotten. */
 struct grant *grants_by_id(const struct grants *grants, uint64_t id);
 /* Remembers, or renews what was remembered of the very same (it keeps its id). @list: the exec's
  * own, or &grants->session for 0. NULL with @why: no room, or the text is no answer. */
@@ -76,6 +83,9 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 			 const struct grant_order *order, struct err *why);
 /* Is there room for so many more? */
 bool grants_has_room(const struct grants *grants, size_t count, bool is_wide);
-void grants_remove(struct grants *grants, struct grant *grant);
+/* It holds no more, and is kept until grants_drop(). */
+void grants_retire(struct grants *grants, struct grant *grant, enum policy_reason why,
+		   const char *by);
+void grants_drop(struct grants *grants, struct grant *retired);
 /* Forgets everything on @list. */
 void grants_forget(struct grants *grants, struct grant_list *list);

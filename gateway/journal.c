@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/sinks/verify.h"
 
 #define JOURNAL_SINKS_MAX 8

@@ -1,0 +1,353 @@
+#include "gateway/ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "gateway/approvers/ledger_impl.h"
+#include "gateway/journal.h"
+#include "gateway/live.h"
+#include "gateway/turn.h"
+#include "gateway/width.h"
+#include "policies/policies_tools.h"
+
+/* The wall clock may be set while the timer runs. */
+#define LEDGER_LOOK_MS 60000
+
+void ledger_begin(struct waiter *waiter)
+{
+	struct grant *grant =
+		waiter->grant ? grants_by_id(&waiter->gw->grants, waiter->grant) : NULL;
+
+	if (!grant)
+		return;
+	grant->connections++;
+	grant->live++;
+}
+
+/* Its last connection is over, so all that was moved under it is known. */
+static void ledger_close(struct gateway *gw, struct grant *grant)
+{
+	struct policy_verdict verdict = { .action = POLICY_DENY, .reason = grant->over };
+	struct sink_record record = {
+		.event = SINK_REVOKED,
+		.exec = grant->exec,
+		.verdict = &verdict,
+		.reason = grant->over,
+		.cause = grant->text,
+		.bytes_up = grant->bytes_up,
+		.bytes_down = grant->bytes_down,
+		.has_traffic = true,
+	};
+
+	memcpy(verdict.by, grant->over_by, sizeof(verdict.by));
+	journal_stamp(gw->journal, &record);
+	record.duration_ms = (uint64_t)(record.wall_us / 1000 - grant->since_s * 1000);
+	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
+	if (journal_commit(gw->journal) < 0)
+		turn_schedule(gw); /* denies who waits */
+	grants_drop(&gw->grants, grant);
+}
+
+void ledger_end(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	struct grant *grant = waiter->grant ? grants_by_id(&gw->grants, waiter->grant) : NULL;
+
+	if (!grant)
+		return;
+	grant->live--;
+	if (grant->over != POLICY_NONE && grant->live == 0)
+		ledger_close(gw, grant);
+}
+
+void ledger_count(const struct waiter *waiter, const struct gateway_report *report)
+{
+	struct grant *grant =
+		waiter->grant ? grants_by_id(&waiter->gw->grants, waiter->grant) : NULL;
+
+	if (!grant)
+		return;
+	grant->bytes_up += report->bytes_up;
+	grant->bytes_down += report->bytes_down;
+}
+
+/* Lives by @grant, or by the line in the policy's file that says the same. */
+static bool ledger_lives_by(const struct waiter *waiter, const struct grant *grant)
+{
+	struct policy_facts facts = waiter->facts;
+
+	if (waiter->grant != 0 || grant->scope != GATEWAY_ALWAYS || grant->action != POLICY_ALLOW ||
+	    waiter->pass->allowed_by != POLICY_ANSWER_ALLOW)
+		return waiter->grant == grant->id_node.number;
+	facts.now = grant->since_s;
+	return grant->wide ? width_covers(grant->wide, &facts)
+			   : policy_destination_equal(&facts.dst, &grant->dst);
+}
+
+static void ledger_cut_verdict(const struct grant *grant, enum policy_reason reason, const char *by,
+			       struct policy_verdict *ret)
+{
+	*ret = (struct policy_verdict){ .action = POLICY_DENY, .reason = reason };
+	(void)snprintf(ret->by, sizeof(ret->by), "%s", by);
+	(void)snprintf(ret->because, sizeof(ret->because), "it was allowed by the answer %s",
+		       grant->text); /* cut is fine */
+}
+
+static bool ledger_is_over(struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	const struct grant *grant = arg;
+
+	if (!ledger_lives_by(waiter, grant))
+		return false;
+	ledger_cut_verdict(grant, grant->over, grant->over_by, ret);
+	return true;
+}
+
+/* Cuts what lives by it, and lets it go when that has ended. */
+static size_t ledger_retire(struct gateway *gw, struct grant *grant, enum policy_reason reason,
+			    const char *by)
+{
+	grants_retire(&gw->grants, grant, reason, by);
+	size_t count = live_cut(gw, ledger_is_over, grant);
+
+	if (grant->live == 0)
+		ledger_close(gw, grant);
+	return count;
+}
+
+static void ledger_look(void *arg);
+
+static void ledger_schedule(struct gateway *gw)
+{
+	int64_t now_ms = loop_wall_us(gw->loop) / 1000, first_ms = INT64_MAX;
+	const struct grant *grant;
+
+	TAILQ_FOREACH (grant, &gw->grants.all, order) {
+		if (grant->until_s != 0 && grant->until_s * 1000 < first_ms)
+			first_ms = grant->until_s * 1000;
+	}
+	loop_timer_stop(&gw->expiry);
+	if (first_ms == INT64_MAX)
+		return;
+	int64_t wait_ms = first_ms - now_ms;
+
+	if (wait_ms < 0)
+		wait_ms = 0;
+	loop_timer_start(gw->loop, &gw->expiry, wait_ms < LEDGER_LOOK_MS ? wait_ms : LEDGER_LOOK_MS,
+			 ledger_look, gw);
+}
+
+static void ledger_look(void *arg)
+{
+	struct gateway *gw = arg;
+	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
+	struct grant *grant = TAILQ_FIRST(&gw->grants.all);
+
+	while (grant) {
+		struct grant *next = TAILQ_NEXT(grant, order);
+
+		if (grant->until_s != 0 && now_s >= grant->until_s)
+			(void)ledger_retire(gw, grant, POLICY_EXPIRED, "");
+		grant = next;
+	}
+	ledger_schedule(gw);
+}
+
+static bool ledger_was_allowed(struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	const struct grant *grant = arg;
+
+	if (waiter->grant != grant->id_node.number)
+		return false;
+	ledger_cut_verdict(grant, grant->reason, grant->by, ret);
+	return true;
+}
+
+void ledger_remembered(struct gateway *gw, struct grant *grant)
+{
+	/* It was an allow until now. */
+	if (grant->action != POLICY_ALLOW && grant->live > 0)
+		(void)live_cut(gw, ledger_was_allowed, grant);
+	ledger_schedule(gw);
+}
+
+void ledger_each_grant(struct gateway *gw,
+		       void (*each)(const struct approver_grant *grant, void *arg), void *arg)
+{
+	const struct grant *grant;
+
+	TAILQ_FOREACH (grant, &gw->grants.all, order) {
+		const struct approver_grant shown = {
+			.id = grant->id_node.number,
+			.action = grant->action,
+			.scope = grant->scope,
+			.exec = grant->exec,
+			.text = grant->text,
+			.by = grant->by,
+			.since_s = grant->since_s,
+			.until_s = grant->until_s,
+			.bytes_up = grant->bytes_up,
+			.bytes_down = grant->bytes_down,
+			.connections = grant->connections,
+			.live = grant->live,
+		};
+
+		each(&shown, arg);
+	}
+}
+
+/* The rule is not kept with every connection: it is looked up again. */
+void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_live *live, void *arg),
+		      void *arg)
+{
+	const struct waiter *waiter;
+
+	TAILQ_FOREACH (waiter, &gw->live.open, entry) {
+		struct policy_facts facts = waiter->facts;
+		struct policy_verdict verdict;
+
+		facts.carries = waiter->pass->promise;
+		facts.now = loop_wall_us(gw->loop) / 1000000;
+		policy_decide(gw->config.policy, &facts, &verdict);
+		const struct approver_live shown = {
+			.id = waiter->pass->id,
+			.grant = waiter->grant,
+			.exec = waiter->facts.exec,
+			.facts = &waiter->facts,
+			.rule = verdict.rule,
+			.age_ms = loop_now_ms(gw->loop) - waiter->pass->since_ms,
+		};
+
+		each(&shown, arg);
+	}
+}
+
+/* The file first: what cannot be taken out of it would hold again with the next run. */
+static int ledger_forget_line(struct gateway *gw, const struct grant *grant, struct err *why)
+{
+	if (grant->scope != GATEWAY_ALWAYS || !gw->config.answers_path)
+		return 0;
+	int r = policy_answer_remove(gw->config.answers_path, grant->action, grant->text, why);
+
+	/* Somebody has taken it out already. */
+	return r == -ENOENT ? 0 : err_prefix(why, r, "the answer cannot be taken back");
+}
+
+int ledger_revoke(struct gateway *gw, uint64_t id, const char *by, struct approver_revoked *ret,
+		  struct err *why)
+{
+	struct grant *grant = grants_by_id(&gw->grants, id);
+	int r;
+
+	if (!grant || grant->over != POLICY_NONE)
+		return err_set(why, -ENOENT, "there is no such answer (any more)");
+	r = ledger_forget_line(gw, grant, why);
+	if (r < 0)
+		return r;
+	*ret = (struct approver_revoked){ .bytes_up = grant->bytes_up,
+					  .bytes_down = grant->bytes_down };
+	ret->cut = (uint32_t)ledger_retire(gw, grant, POLICY_REVOKED, by);
+	return 0;
+}
+
+static uint64_t ledger_last_answer(const struct gateway *gw)
+{
+	const struct grant *grant;
+	uint64_t last = 0;
+
+	TAILQ_FOREACH (grant, &gw->grants.all, order)
+		last = grant->answer > last ? grant->answer : last;
+	return last;
+}
+
+int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
+		struct approver_revoked *ret, struct err *why)
+{
+	uint64_t answer = ledger_last_answer(gw);
+	struct grant *grant = TAILQ_FIRST(&gw->grants.all);
+	struct approver_revoked all = { 0 };
+	char text[APPROVER_KEY_MAX];
+
+	if (answer == 0)
+		return err_set(why, -ENOENT, "no answer is remembered");
+	while (grant) {
+		struct grant *next = TAILQ_NEXT(grant, order);
+
+		if (grant->answer == answer) {
+			struct approver_revoked one;
+
+			(void)snprintf(text, sizeof(text), "%s %s",
+				       policy_action_name(grant->action), grant->text);
+			int r = ledger_revoke(gw, grant->id_node.number, by, &one, why);
+
+			if (r < 0)
+				return r;
+			all.cut += one.cut;
+			all.bytes_up += one.bytes_up;
+			all.bytes_down += one.bytes_down;
+		}
+		grant = next;
+	}
+	memcpy(ret_text, text, APPROVER_KEY_MAX);
+	*ret = all;
+	return 0;
+}
+
+static void ledger_copy_one(struct gateway *to, const struct grant *grant)
+{
+	const struct grant_order order = {
+		.answer = to->last_answer,
+		.dst = &grant->dst,
+		.action = grant->action,
+		.reason = grant->reason,
+		.scope = grant->scope,
+		.is_wide = grant->wide,
+		.is_domain = strstr(grant->text, "://**."),
+		.text = grant->text,
+		.by = grant->by,
+		.words = grant->words,
+		.since_s = grant->since_s,
+		.until_s = grant->until_s,
+		.limits = grant->limits,
+	};
+
+	/* There was room for it there, and its text was read there. */
+	(void)grants_put(&to->grants, &to->grants.session, &order, NULL);
+}
+
+void ledger_copy(struct gateway *to, const struct gateway *from)
+{
+	const struct grant *grant;
+	struct grant *old;
+
+	while ((old = LIST_FIRST(&to->grants.session)))
+		(void)ledger_retire(to, old, POLICY_REVOKED, "");
+	to->last_answer++;
+	TAILQ_FOREACH (grant, &from->grants.all, order) {
+		if (grant->exec == 0)
+			ledger_copy_one(to, grant);
+	}
+	ledger_schedule(to);
+}
+
+static bool ledger_is_the_one(struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	const struct approver_live *one = arg;
+
+	if (waiter->pass->id != one->id)
+		return false;
+	*ret = (struct policy_verdict){ .action = POLICY_DENY, .reason = POLICY_REVOKED };
+	(void)snprintf(ret->by, sizeof(ret->by), "%s", one->rule);
+	return true;
+}
+
+int ledger_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
+{
+	struct approver_live one = { .id = live, .rule = by };
+
+	if (live_cut(gw, ledger_is_the_one, &one) == 0)
+		return err_set(why, -ENOENT, "there is no such connection (any more)");
+	return 0;
+}

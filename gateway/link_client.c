@@ -73,6 +73,16 @@ static void remote_report(struct gateway_client *client, const struct gateway_re
 	remote_send((struct remote *)client, &frame);
 }
 
+static int remote_spend(struct gateway_client *client, struct gateway_ticket *ticket,
+			const struct gateway_spent *spent)
+{
+	struct frame frame;
+
+	link_codec_put_spent(&frame, ((struct remote_ticket *)ticket)->node.number, spent);
+	remote_send((struct remote *)client, &frame);
+	return 0;
+}
+
 static void remote_free(struct gateway_client *client)
 {
 	struct remote *remote = (struct remote *)client;
@@ -86,6 +96,7 @@ static const struct client_ops remote_ops = {
 	.submit = remote_submit,
 	.withdraw = remote_withdraw,
 	.report = remote_report,
+	.spend = remote_spend,
 	.free = remote_free,
 };
 
@@ -141,6 +152,25 @@ static bool handle_cut(struct remote *remote, struct frame *frame)
 	return true;
 }
 
+static bool handle_lease(struct remote *remote, struct frame *frame)
+{
+	struct gateway_lease lease;
+	uint64_t id;
+
+	if (link_codec_get_lease(frame, &id, &lease) < 0)
+		return false;
+	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+
+	if (!node)
+		return true; /* it has ended meanwhile */
+	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
+
+	if (!ticket->is_live)
+		return false;
+	client_lease(ticket, &lease);
+	return true;
+}
+
 /* Every way out was closed by the frames before this one, so every report stands in front of the
  * answer. The gateway hangs up when it has read that far. */
 static bool handle_finish(struct remote *remote, struct frame *frame)
@@ -170,11 +200,28 @@ static bool handle_way(struct remote *remote, struct frame *frame, int *fds, siz
 	return is_valid;
 }
 
+/* Takes @fds. */
+static bool handle_policy(struct remote *remote, struct frame *frame, int *fds, size_t count)
+{
+	uint64_t number;
+	bool is_valid = link_codec_get_number(frame, &number) == 0 && number == 0 && count == 1;
+
+	if (is_valid && remote->client.on_image) {
+		remote->client.on_image(fds[0], remote->client.image_arg);
+		return true;
+	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return is_valid;
+}
+
 /* False: it is none. Takes @fds. Nothing is touched after a callback: it may free the client. */
 static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, size_t count)
 {
 	if (remote->has_heard_hello && (frame->type == LINK_OPEN || frame->type == LINK_CLOSE))
 		return handle_way(remote, frame, fds, count);
+	if (remote->has_heard_hello && frame->type == LINK_POLICY)
+		return handle_policy(remote, frame, fds, count);
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
 	if (count > 0)
@@ -183,6 +230,8 @@ static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, s
 		return handle_finish(remote, frame);
 	if (remote->has_heard_hello && frame->type == LINK_CUT)
 		return handle_cut(remote, frame);
+	if (remote->has_heard_hello && frame->type == LINK_LEASE)
+		return handle_lease(remote, frame);
 	if (remote->has_heard_hello)
 		return frame->type == LINK_VERDICT && handle_verdict(remote, frame);
 	remote->has_heard_hello = link_codec_get_hello(frame) == 0;

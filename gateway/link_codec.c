@@ -10,7 +10,26 @@
 #define HAS_BECAUSE  BIT(1)
 #define HAS_BY       BIT(2)
 #define MAY_PRIVATE  BIT(3)
-#define VERDICT_BITS BIT(4)
+#define HAS_LIMITS   BIT(4)
+#define VERDICT_BITS BIT(5)
+
+/* Bits of a lease, and of what was spent. */
+#define LEASE_UP_OVER    BIT(0)
+#define LEASE_DOWN_OVER  BIT(1)
+#define LEASE_IS_RECALL  BIT(2)
+#define LEASE_BITS       BIT(3)
+#define SPENT_NEEDS_UP   BIT(0)
+#define SPENT_NEEDS_DOWN BIT(1)
+#define SPENT_IS_RETURN  BIT(2)
+#define SPENT_BITS       BIT(3)
+
+/* Bits of a request: what is known of it. */
+#define HAS_METHOD   BIT(0)
+#define HAS_PATH     BIT(1)
+#define HAS_QUERY    BIT(2)
+#define HAS_FIELDS   BIT(3)
+#define HAS_OVERRIDE BIT(4)
+#define REQUEST_BITS BIT(5)
 
 static int get_done(const struct frame *frame, bool is_valid)
 {
@@ -82,31 +101,141 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	       strcmp(ret->dst.host, host) == 0;
 }
 
+static void put_if(struct frame *frame, const char *text)
+{
+	if (text)
+		frame_put_text(frame, text);
+}
+
+/* Nothing of a request is the common case: one byte. */
+static void put_request(struct frame *frame, const struct policy_request *request)
+{
+	static const struct policy_request unknown;
+	const struct policy_request *it = request ? request : &unknown;
+	uint8_t bits = it->has_override ? HAS_OVERRIDE : 0;
+
+	bits |= it->method ? HAS_METHOD : 0;
+	bits |= it->path ? HAS_PATH : 0;
+	bits |= it->query ? HAS_QUERY : 0;
+	bits |= it->fields ? HAS_FIELDS : 0;
+	frame_put_u8(frame, bits);
+	put_if(frame, it->method);
+	put_if(frame, it->path);
+	put_if(frame, it->query);
+	if (!it->fields)
+		return;
+	frame_put_u8(frame, (uint8_t)it->field_count);
+	for (size_t i = 0; i < it->field_count; i++) {
+		frame_put_text(frame, it->fields[i].name);
+		frame_put_text(frame, it->fields[i].value);
+	}
+}
+
+static const char *get_part(struct frame *frame, bool has, char *room, size_t size)
+{
+	if (!has)
+		return NULL;
+	frame_get_text(frame, room, size);
+	return room;
+}
+
+static bool get_fields(struct frame *frame, struct link_request *room)
+{
+	size_t count = frame_get_u8(frame), used = 0;
+
+	if (count > POLICY_FIELDS_MAX)
+		return false;
+	for (size_t i = 0; i < count && !frame->is_bad; i++) {
+		const char **texts[] = { &room->fields[i].name, &room->fields[i].value };
+
+		for (size_t j = 0; j < ARRAY_SIZE(texts); j++) {
+			char *at = room->texts + used;
+
+			if (used == sizeof(room->texts))
+				return false;
+			frame_get_text(frame, at, sizeof(room->texts) - used);
+			used += strlen(at) + 1;
+			*texts[j] = at;
+		}
+	}
+	room->request.fields = room->fields;
+	room->request.field_count = count;
+	return true;
+}
+
+/* NULL: nothing is known. */
+static bool get_request(struct frame *frame, struct link_request *room,
+			const struct policy_request **ret)
+{
+	uint8_t bits = frame_get_u8(frame);
+	struct policy_request *request = &room->request;
+
+	*ret = NULL;
+	*request = (struct policy_request){ .has_override = (bits & HAS_OVERRIDE) != 0 };
+	if (bits >= REQUEST_BITS)
+		return false;
+	if (bits == 0)
+		return true;
+	request->method = get_part(frame, bits & HAS_METHOD, room->method, sizeof(room->method));
+	request->path = get_part(frame, bits & HAS_PATH, room->path, sizeof(room->path));
+	request->query = get_part(frame, bits & HAS_QUERY, room->query, sizeof(room->query));
+	*ret = request;
+	return !(bits & HAS_FIELDS) || get_fields(frame, room);
+}
+
 void link_codec_put_submit(struct frame *frame, uint64_t id, const struct policy_facts *facts)
 {
 	frame_begin(frame, LINK_SUBMIT);
 	frame_put_u64(frame, id);
 	put_facts(frame, facts);
+	put_request(frame, facts->request);
 	frame_put_text(frame, facts->plea ? facts->plea : "");
 }
 
 int link_codec_get_submit(struct frame *frame, uint64_t *ret_id, struct policy_facts *ret_facts,
-			  char plea[GATEWAY_PLEA_MAX])
+			  struct link_request *room)
 {
 	uint64_t id = frame_get_u64(frame);
 	struct policy_facts facts;
+	bool is_valid = get_facts(frame, false, &facts) && get_request(frame, room, &facts.request);
 
-	if (!get_facts(frame, false, &facts))
-		return -EBADMSG;
-	frame_get_text(frame, plea, GATEWAY_PLEA_MAX);
-	int r = get_done(frame, id != 0);
+	frame_get_text(frame, room->plea, sizeof(room->plea));
+	int r = get_done(frame, is_valid && id != 0);
 
 	if (r < 0)
 		return r;
-	facts.plea = plea[0] ? plea : NULL;
+	facts.plea = room->plea[0] ? room->plea : NULL;
 	*ret_id = id;
 	*ret_facts = facts;
 	return 0;
+}
+
+/* Whose budget it is is the gateway's own affair. */
+static bool has_limits(const struct policy_limits *limits)
+{
+	return limits->upload || limits->download || limits->connections || limits->rate_count ||
+	       limits->until_s;
+}
+
+static void put_limits(struct frame *frame, const struct policy_limits *limits)
+{
+	frame_put_u64(frame, limits->upload);
+	frame_put_u64(frame, limits->download);
+	frame_put_u32(frame, limits->connections);
+	frame_put_u32(frame, limits->rate_count);
+	frame_put_u32(frame, limits->rate_s);
+	frame_put_u64(frame, (uint64_t)limits->until_s);
+}
+
+static bool get_limits(struct frame *frame, struct policy_limits *ret)
+{
+	ret->upload = frame_get_u64(frame);
+	ret->download = frame_get_u64(frame);
+	ret->connections = frame_get_u32(frame);
+	ret->rate_count = frame_get_u32(frame);
+	ret->rate_s = frame_get_u32(frame);
+	ret->until_s = (int64_t)frame_get_u64(frame);
+	return ret->until_s >= 0 && !ret->rate_count == !ret->rate_s && has_limits(ret);
 }
 
 static void put_verdict(struct frame *frame, const struct policy_verdict *verdict)
@@ -116,6 +245,7 @@ static void put_verdict(struct frame *frame, const struct policy_verdict *verdic
 	bits |= verdict->rule[0] ? HAS_RULE : 0;
 	bits |= verdict->because[0] ? HAS_BECAUSE : 0;
 	bits |= verdict->by[0] ? HAS_BY : 0;
+	bits |= has_limits(&verdict->limits) ? HAS_LIMITS : 0;
 	frame_put_u8(frame, (uint8_t)verdict->action);
 	frame_put_u8(frame, (uint8_t)verdict->promise);
 	frame_put_u16(frame, (uint16_t)verdict->reason);
@@ -126,6 +256,8 @@ static void put_verdict(struct frame *frame, const struct policy_verdict *verdic
 		frame_put_text(frame, verdict->because);
 	if (bits & HAS_BY)
 		frame_put_text(frame, verdict->by);
+	if (bits & HAS_LIMITS)
+		put_limits(frame, &verdict->limits);
 }
 
 /* Texts that are not sent are cut to "", not wiped: a kilobyte a verdict. */
@@ -144,6 +276,9 @@ static bool get_verdict(struct frame *frame, struct policy_verdict *ret)
 		frame_get_text(frame, ret->because, sizeof(ret->because));
 	if (bits & HAS_BY)
 		frame_get_text(frame, ret->by, sizeof(ret->by));
+	ret->limits = (struct policy_limits){ 0 };
+	if (bits & HAS_LIMITS && !get_limits(frame, &ret->limits))
+		return false;
 	return !frame->is_bad && bits < VERDICT_BITS && ret->promise <= POLICY_UDP &&
 	       (ret->action == POLICY_ALLOW || ret->action == POLICY_DENY) &&
 	       ret->reason < POLICY_REASON_COUNT;
@@ -175,6 +310,60 @@ int link_codec_get_cut(struct frame *frame, uint64_t *ret_id, struct policy_verd
 	bool is_valid = get_verdict(frame, ret);
 
 	return get_done(frame, is_valid && *ret_id != 0 && ret->action == POLICY_DENY);
+}
+
+void link_codec_put_spent(struct frame *frame, uint64_t id, const struct gateway_spent *spent)
+{
+	uint8_t bits = spent->is_return ? SPENT_IS_RETURN : 0;
+
+	bits |= spent->needs[GATEWAY_UP] ? SPENT_NEEDS_UP : 0;
+	bits |= spent->needs[GATEWAY_DOWN] ? SPENT_NEEDS_DOWN : 0;
+	frame_begin(frame, LINK_SPENT);
+	frame_put_u64(frame, id);
+	frame_put_u64(frame, spent->bytes[GATEWAY_UP]);
+	frame_put_u64(frame, spent->bytes[GATEWAY_DOWN]);
+	frame_put_u8(frame, bits);
+}
+
+int link_codec_get_spent(struct frame *frame, uint64_t *ret_id, struct gateway_spent *ret)
+{
+	*ret_id = frame_get_u64(frame);
+	ret->bytes[GATEWAY_UP] = frame_get_u64(frame);
+	ret->bytes[GATEWAY_DOWN] = frame_get_u64(frame);
+	uint8_t bits = frame_get_u8(frame);
+
+	ret->needs[GATEWAY_UP] = bits & SPENT_NEEDS_UP;
+	ret->needs[GATEWAY_DOWN] = bits & SPENT_NEEDS_DOWN;
+	ret->is_return = bits & SPENT_IS_RETURN;
+	/* Whoever gives back needs nothing. */
+	return get_done(frame, *ret_id != 0 && bits < SPENT_BITS &&
+				       (!ret->is_return || bits == SPENT_IS_RETURN));
+}
+
+void link_codec_put_lease(struct frame *frame, uint64_t id, const struct gateway_lease *lease)
+{
+	uint8_t bits = lease->is_recall ? LEASE_IS_RECALL : 0;
+
+	bits |= lease->is_over[GATEWAY_UP] ? LEASE_UP_OVER : 0;
+	bits |= lease->is_over[GATEWAY_DOWN] ? LEASE_DOWN_OVER : 0;
+	frame_begin(frame, LINK_LEASE);
+	frame_put_u64(frame, id);
+	frame_put_u64(frame, lease->may[GATEWAY_UP]);
+	frame_put_u64(frame, lease->may[GATEWAY_DOWN]);
+	frame_put_u8(frame, bits);
+}
+
+int link_codec_get_lease(struct frame *frame, uint64_t *ret_id, struct gateway_lease *ret)
+{
+	*ret_id = frame_get_u64(frame);
+	ret->may[GATEWAY_UP] = frame_get_u64(frame);
+	ret->may[GATEWAY_DOWN] = frame_get_u64(frame);
+	uint8_t bits = frame_get_u8(frame);
+
+	ret->is_over[GATEWAY_UP] = bits & LEASE_UP_OVER;
+	ret->is_over[GATEWAY_DOWN] = bits & LEASE_DOWN_OVER;
+	ret->is_recall = bits & LEASE_IS_RECALL;
+	return get_done(frame, *ret_id != 0 && bits < LEASE_BITS);
 }
 
 void link_codec_put_report(struct frame *frame, uint64_t id, const struct gateway_report *report)

@@ -1,6 +1,7 @@
 #include "gateway/link_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -110,16 +111,26 @@ static void on_cut(const struct policy_verdict *verdict, void *arg)
 			      0); /* a dead link reports itself */
 }
 
+static void on_lease(const struct gateway_lease *lease, void *arg)
+{
+	const struct asked *asked = arg;
+	struct frame frame;
+
+	link_codec_put_lease(&frame, asked->node.number, lease);
+	(void)frame_link_send(asked->worker->link, &frame, NULL,
+			      0); /* a dead link reports itself */
+}
+
 static int handle_submit(struct worker *worker, struct frame *frame)
 {
 	static const struct policy_verdict overloaded = {
 		.action = POLICY_DENY,
 		.reason = POLICY_OVERLOADED,
 	};
+	struct link_request room;
 	struct policy_facts facts;
-	char plea[GATEWAY_PLEA_MAX];
 	uint64_t id;
-	int r = link_codec_get_submit(frame, &id, &facts, plea);
+	int r = link_codec_get_submit(frame, &id, &facts, &room);
 
 	if (r < 0 || id <= worker->last_id)
 		return -EBADMSG;
@@ -174,6 +185,20 @@ static int handle_report(struct worker *worker, struct frame *frame)
 	return 0;
 }
 
+/* Whoever counts otherwise than we do is not the worker we started. */
+static int handle_spent(struct worker *worker, struct frame *frame)
+{
+	struct gateway_spent spent;
+	uint64_t id;
+	int r = link_codec_get_spent(frame, &id, &spent);
+	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
+	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
+
+	if (!asked || !asked->is_allowed)
+		return -EBADMSG;
+	return gateway_spend(asked->ticket, &spent);
+}
+
 /* All it had was in front of this. */
 static int handle_finish(struct worker *worker, struct frame *frame)
 {
@@ -205,6 +230,8 @@ static int handle_frame(struct worker *worker, struct frame *frame)
 		return handle_withdraw(worker, frame);
 	if (frame->type == LINK_REPORT)
 		return handle_report(worker, frame);
+	if (frame->type == LINK_SPENT)
+		return handle_spent(worker, frame);
 	if (frame->type == LINK_FINISH)
 		return handle_finish(worker, frame);
 	return -EBADMSG;
@@ -231,6 +258,7 @@ int gateway_serve(struct gateway *gw, int socket)
 	keys_init(&worker->asked);
 	worker->client = gateway_client_new(gw);
 	gateway_client_on_cut(worker->client, on_cut);
+	gateway_client_on_lease(worker->client, on_lease);
 	worker->link = frame_link_new(gw->loop, socket, on_frame, on_closed, worker);
 	LIST_INSERT_HEAD(&gw->workers, worker, entry);
 	link_codec_put_hello(&frame);
@@ -272,6 +300,22 @@ static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		(void)frame_link_send(worker->link, &frame, NULL,
 				      0); /* a dead link reports itself */
+	}
+}
+
+void link_server_policy(struct gateway *gw, int image)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_POLICY, 0);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
+
+		/* Without it the worker would judge addresses by what was: a frame that it cannot
+		 * read ends it. */
+		(void)frame_link_send(worker->link, &frame, &own,
+				      own < 0 ? 0 : 1); /* a dead link reports itself */
 	}
 }
 

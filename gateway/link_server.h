@@ -7,6 +7,8 @@
 
 /* Every worker will be told, in the next turn, that @exec has ended. */
 void link_server_close_way(struct gateway *gw, uint64_t exec);
+/* Tells every worker that @image (borrowed) is the policy now. */
+void link_server_policy(struct gateway *gw, int image);
 /* In every turn, after the verdicts: what else the workers are to be told. */
 void link_server_turn(struct gateway *gw);
 /* The worker of @client cannot be trusted any more: its link is cut, and the way out is gone. */

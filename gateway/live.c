@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/ledger.h"
 #include "gateway/link_server.h"
 #include "gateway/turn.h"
 
@@ -26,9 +27,13 @@ static void live_enter(struct waiter *waiter, struct waiter_queue *home)
 void live_begin(struct waiter *waiter, const struct policy_verdict *allowed)
 {
 	waiter->pass = mem_new(sizeof(*waiter->pass));
+	waiter->pass->id = ++waiter->gw->live.last_id;
+	waiter->pass->since_ms = loop_now_ms(waiter->gw->loop);
 	waiter->pass->allowed_by = allowed->reason;
 	waiter->pass->promise = allowed->promise;
+	waiter->pass->limits = allowed->limits;
 	live_enter(waiter, &waiter->gw->live.open);
+	ledger_begin(waiter);
 }
 
 void live_end(struct waiter *waiter)
@@ -36,6 +41,7 @@ void live_end(struct waiter *waiter)
 	TAILQ_REMOVE(waiter->pass->home, waiter, entry);
 	free(waiter->pass->cut);
 	free(take(waiter->pass));
+	ledger_end(waiter);
 }
 
 void live_report(const struct waiter *waiter, enum policy_reason reason,

@@ -6,9 +6,12 @@
 
 /* What a live request was allowed by, and why it is over. */
 struct pass {
-	struct waiter_queue *home;     /* which of gw->live it is in */
+	struct waiter_queue *home; /* which of gw->live it is in */
+	uint64_t id;               /* rises */
+	int64_t since_ms;
 	enum policy_reason allowed_by; /* a rule, a kept answer, a grant */
 	enum policy_protocol promise;
+	struct policy_limits limits;
 	int64_t cut_ms;
 	struct policy_verdict *cut; /* owned; NULL: it is not */
 };

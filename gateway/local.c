@@ -6,8 +6,11 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/ledger.h"
+#include "gateway/leases.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
+#include "policies/policies_request.h"
 
 struct local_client {
 	struct gateway_client client; /* first */
@@ -19,21 +22,28 @@ static struct gateway_ticket *local_submit(struct gateway_client *client,
 					   const struct policy_facts *facts)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
+	size_t request_size = policy_request_size(facts->request);
 	size_t plea_len = facts->plea ? strnlen(facts->plea, GATEWAY_PLEA_MAX - 1) : 0;
-	struct waiter *waiter = mem_new(sizeof(*waiter) + (plea_len ? plea_len + 1 : 0));
+	struct waiter *waiter = mem_new(sizeof(*waiter) + request_size + plea_len + 1);
+	char *plea = (char *)(waiter + 1) + request_size;
 
 	waiter->gw = gw;
 	waiter->facts = *facts;
-	waiter->facts.plea = plea_len ? (char *)(waiter + 1) : NULL;
-	memcpy(waiter + 1, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
+	/* It is decided again when a question is settled, and by a new policy. */
+	waiter->facts.request = policy_request_copy(facts->request, waiter + 1);
+	memcpy(plea, plea_len ? facts->plea : "", plea_len); /* its NUL is there */
+	waiter->facts.plea = plea_len ? plea : NULL;
 	waiter->since_ms = loop_now_ms(gw->loop);
 	turn_enqueue(gw, waiter);
 	return &waiter->ticket;
 }
 
-/* Takes @waiter from wherever it is. */
+/* Takes @waiter from wherever it is. Before it was told, it moved nothing. */
 static void local_take_out(struct waiter *waiter)
 {
+	static const uint64_t nothing[GATEWAY_WAYS];
+
+	leases_end(waiter, waiter->pass ? NULL : nothing);
 	if (waiter->pass)
 		live_end(waiter);
 	else if (waiter->slot)
@@ -82,8 +92,17 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits */
-	if (waiter)
+	if (waiter) {
+		ledger_count(waiter, report);
+		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
 		live_end(waiter);
+	}
+}
+
+static int local_spend(struct gateway_client *client, struct gateway_ticket *ticket,
+		       const struct gateway_spent *spent)
+{
+	return leases_spend((struct waiter *)ticket, spent);
 }
 
 static void local_free(struct gateway_client *client)
@@ -99,6 +118,7 @@ static const struct client_ops local_ops = {
 	.submit = local_submit,
 	.withdraw = local_withdraw,
 	.report = local_report,
+	.spend = local_spend,
 	.free = local_free,
 };
 
@@ -126,8 +146,10 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 		local_take_out(waiter);
 		turn_record_denial(waiter->gw, waiter, reason);
 	}
-	TAILQ_FOREACH (ticket, &client->live, entry)
+	TAILQ_FOREACH (ticket, &client->live, entry) {
+		leases_end((struct waiter *)ticket, NULL);
 		live_end((struct waiter *)ticket);
+	}
 	LIST_REMOVE(local, entry);
 	local->gw = NULL;
 	client_gone(client);

@@ -1,10 +1,27 @@
 /* A new policy under a running gateway. Everything that has not been handed out is decided by it
  * anyway; here is what has: live requests, and those who wait for a person. */
-#include "gateway/approval.h"
 #include "gateway/execs.h"
 #include "gateway/journal.h"
+#include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/review.h"
 #include "gateway/turn.h"
+
+/* What is open keeps to the limits it began with: under others it has to begin again. */
+static bool reload_narrows(const struct policy_limits *before, const struct policy_limits *now)
+{
+	return (now->account && now->account != before->account) ||
+	       (now->until_s && (!before->until_s || now->until_s < before->until_s));
+}
+
+/* The answer that it lives by is now a line of a file as well. */
+static bool reload_is_kept(const struct waiter *waiter, const struct policy_verdict *verdict)
+{
+	const struct grant *grant =
+		waiter->grant ? grants_by_id(&waiter->gw->grants, waiter->grant) : NULL;
+
+	return grant && grant->scope == GATEWAY_ALWAYS && verdict->reason == POLICY_ANSWER_ALLOW;
+}
 
 /* Asked as what it was promised, for that is what it may send by now: a tunnel let through as tcp
  * is over when only https is left of it. */
@@ -18,8 +35,11 @@ static bool reload_denies(struct waiter *waiter, struct policy_verdict *ret, voi
 	facts.carries = waiter->pass->promise;
 	facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &facts, ret);
-	if (ret->action != POLICY_DENY)
+	if (ret->action == POLICY_ALLOW && reload_is_kept(waiter, ret))
 		return false;
+	if (ret->action != POLICY_DENY && !reload_narrows(&waiter->pass->limits, &ret->limits))
+		return false;
+	ret->action = POLICY_DENY;
 	ret->reason = POLICY_DENIED_SINCE;
 	return true;
 }
@@ -45,8 +65,9 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
+	link_server_policy(gw, reload->image); /* in front of every verdict by it */
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;
 	(void)live_cut(gw, reload_denies, gw); /* what there was is in the records of the ends */
-	approval_review_all(gw);
+	review_policy(gw);
 }

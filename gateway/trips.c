@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 
 #define TRIPS_FIRST 64
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/keys.h"
 
 #define TRIPS_MAX 4096

@@ -10,10 +10,12 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/execs.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
+#include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
-#include "gateway/who.h"
+#include "policies/policies_tools.h"
 
 static void turn_run(void *arg);
 
@@ -71,16 +73,42 @@ static void decide_answered(const struct decision *decision, const struct grant 
 {
 	bool is_asked = verdict->action == POLICY_ASK;
 
-	if (!is_asked && (verdict->action != POLICY_ALLOW || decision->action == POLICY_ALLOW))
-		return;
 	/* A denial that was recorded while the allow was on its way wins. */
-	if (is_asked && grant && grant->action != POLICY_ALLOW &&
+	if (verdict->action != POLICY_DENY && grant && grant->action != POLICY_ALLOW &&
 	    decision->action == POLICY_ALLOW) {
 		verdict_grant(verdict, grant);
 		return;
 	}
+	if (!is_asked && (verdict->action != POLICY_ALLOW || decision->action == POLICY_ALLOW))
+		return;
 	verdict_answer(verdict, decision->action, decision->reason, decision->by);
 	verdict_words(verdict, decision->words);
+}
+
+/* The page is the person's. The command's own loopback is another one. */
+static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
+			const struct policy_verdict *verdict)
+{
+	const struct policy_destination *dst = &waiter->facts.dst;
+
+	return gw->config.web && dst->port == gw->config.web->port &&
+	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
+}
+
+/* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
+ * that is remembered here beats it, and where it is remembered here, it is counted here. */
+static const struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
+					const struct policy_verdict *verdict)
+{
+	const struct grant *grant;
+
+	if (verdict->action != POLICY_ASK && verdict->reason != POLICY_ANSWER_ALLOW)
+		return NULL;
+	grant = grants_find(&gw->grants, waiter->facts.exec, &waiter->facts);
+	if (grant && verdict->action != POLICY_ASK && grant->action == POLICY_ALLOW &&
+	    grant->scope != GATEWAY_ALWAYS)
+		return NULL;
+	return grant;
 }
 
 static bool decide_known(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
@@ -95,24 +123,29 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
-	const struct grant *grant =
-		verdict->action == POLICY_ASK
-			? grants_find(&gw->grants, waiter->facts.exec, &waiter->facts)
-			: NULL;
+	if (is_own_page(gw, waiter, verdict))
+		verdict_refuse(verdict, POLICY_OWN_LISTENER);
+	const struct grant *grant = decide_grant(gw, waiter, verdict);
 
 	if (decision)
 		decide_answered(decision, grant, verdict);
 	else if (grant)
 		verdict_grant(verdict, grant);
+	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
+	/* Also of those who waited for the answer: its limits are theirs. */
+	if (waiter->grant != 0)
+		policy_limits_narrow(&verdict->limits, &grant->limits);
 	if (verdict->action != POLICY_ASK)
 		return true;
+	const char *words = "";
 	enum policy_reason refused = journal_has_failed(gw->journal)
 					     ? POLICY_AUDIT_FAILED
-					     : approval_join(gw, waiter, verdict);
+					     : approval_join(gw, waiter, verdict, &words);
 
 	if (refused == POLICY_NONE)
 		return false;
 	verdict_refuse(verdict, refused);
+	verdict_words(verdict, words);
 	return true;
 }
 
@@ -167,6 +200,8 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		if (!decide(gw, waiter, &slot->verdict))
 			continue;
 		approval_decision_drop(take(waiter->decision));
+		if (slot->verdict.action == POLICY_ALLOW)
+			leases_begin(waiter, &slot->verdict);
 		slot->waiter = waiter;
 		waiter->slot = slot;
 		gw->batch_count++;
@@ -188,6 +223,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);
+	else
+		leases_end(waiter, NULL);
 	client_settle(&waiter->ticket, verdict);
 }
 
@@ -216,6 +253,7 @@ static void turn_run(void *arg)
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
 	live_turn(gw);
+	leases_turn(gw);
 	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
 		turn_schedule(gw);
 	link_server_turn(gw);

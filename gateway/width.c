@@ -10,9 +10,12 @@
 #include "base/mem.h"
 #include "policies/policies_tools.h"
 
+#define WIDTH_PROGRAM_MAX 256                 /* in a text */
+#define WIDTH_BYTES_MAX   (UINT64_C(1) << 40) /* that the policy takes */
+
 bool width_is_wide(const struct approver_width *width)
 {
-	return width->is_domain || width->is_every_port;
+	return width->is_domain || width->is_every_port || width->is_program;
 }
 
 static bool width_has_budget(const struct approver_width *width)
@@ -22,8 +25,7 @@ static bool width_has_budget(const struct approver_width *width)
 
 bool width_is_any(const struct approver_width *width)
 {
-	return width_is_wide(width) || width->is_program || width->for_s != 0 ||
-	       width_has_budget(width);
+	return width_is_wide(width) || width->for_s != 0 || width_has_budget(width);
 }
 
 const char *width_date(int64_t since_s, bool has_seconds, char out[WIDTH_DATE_MAX])
@@ -54,18 +56,65 @@ static void width_duration(int64_t seconds, char *out, size_t size)
 	}
 }
 
-static int width_check(const struct policy_destination *dst, const struct approver_width *width,
-		       struct err *why)
+/* " upload 64k": the largest unit that says it whole. 0: nothing. */
+static void width_add_size(char out[APPROVER_KEY_MAX], const char *word, uint64_t bytes)
+{
+	static const char units[] = { 'g', 'm', 'k' };
+	size_t len = strlen(out);
+
+	if (bytes == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		unsigned int shift = 10 * (unsigned int)(ARRAY_SIZE(units) - i);
+
+		if (bytes % (UINT64_C(1) << shift) != 0)
+			continue;
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " %s %" PRIu64 "%c", word,
+			       bytes >> shift, units[i]);
+		return;
+	}
+	(void)snprintf(out + len, APPROVER_KEY_MAX - len, " %s %" PRIu64, word, bytes);
+}
+
+static void width_add_clauses(char out[APPROVER_KEY_MAX], const struct approver_width *width)
+{
+	size_t len = strlen(out);
+
+	if (width->for_s > 0) {
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " for ");
+		width_duration(width->for_s, out + len + 5, APPROVER_KEY_MAX - len - 5);
+	}
+	width_add_size(out, "upload", width->upload_max);
+	width_add_size(out, "download", width->download_max);
+	len = strlen(out);
+	if (width->connections_max > 0)
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " connections %" PRIu32,
+			       width->connections_max);
+}
+
+/* As a word of the policy: a path that needs quotes, or was made visible, is none. */
+static bool width_is_word(const char *program)
+{
+	return program[0] == '/' && strlen(program) < WIDTH_PROGRAM_MAX &&
+	       strcspn(program, " \t\"#\\") == strlen(program);
+}
+
+static int width_check(const struct policy_destination *dst, const char *program,
+		       const struct approver_width *width, struct err *why)
 {
 	if (width->for_s < 0 || width->for_s > INT32_MAX)
 		return err_set(why, -EINVAL, "a duration is a second or more, and below 68 years");
-	if (width->is_program)
+	if (width->is_program && program[0] == '\0')
 		return err_set(why, -ENOTSUP,
 			       "the program that asks is not known, so it cannot be "
 			       "answered for it alone");
-	if (width_has_budget(width))
+	if (width->is_program && !width_is_word(program))
 		return err_set(why, -ENOTSUP,
-			       "limits on bytes or connections are not enforced by this version");
+			       "the program's path cannot be written in a policy, so it cannot "
+			       "be answered for it alone");
+	if (width->upload_max > WIDTH_BYTES_MAX || width->download_max > WIDTH_BYTES_MAX ||
+	    width->connections_max > UINT16_MAX)
+		return err_set(why, -EINVAL, "at most 1024g bytes, and 65535 connections");
 	if (width->is_domain && dst->addr.family != 0)
 		return err_set(why, -EINVAL, "an address has no domain: answer for it alone");
 	if (width->is_domain && !policy_host_domain(dst->host))
@@ -75,12 +124,12 @@ static int width_check(const struct policy_destination *dst, const struct approv
 	return 0;
 }
 
-int width_text(const struct policy_destination *dst, enum policy_action action,
+int width_text(const struct policy_destination *dst, const char *program,
 	       const struct approver_width *width, char out[APPROVER_KEY_MAX], struct err *why)
 {
 	bool is_v6 = dst->addr.family == AF_INET6;
-	char port[8] = "*", until[32] = "";
-	int r = width_check(dst, width, why);
+	char port[8] = "*";
+	int r = width_check(dst, program, width, why);
 
 	if (r < 0)
 		return r;
@@ -88,12 +137,16 @@ int width_text(const struct policy_destination *dst, enum policy_action action,
 
 	if (!width->is_every_port)
 		(void)snprintf(port, sizeof(port), "%u", dst->port);
-	if (width->for_s > 0)
-		width_duration(width->for_s, until, sizeof(until));
-	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s%s%s:%s%s%s",
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s%s%s:%s",
 		       policy_protocol_name(dst->protocol), width->is_domain ? "**." : "",
-		       is_v6 ? "[" : "", host, is_v6 ? "]" : "", port, until[0] ? " for " : "",
-		       until); /* fits: a host and some words */
+		       is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+		       port); /* fits, with all that is added: a host and some words */
+	if (width->is_program) {
+		size_t len = strlen(out);
+
+		(void)snprintf(out + len, APPROVER_KEY_MAX - len, " by %s", program);
+	}
+	width_add_clauses(out, width);
 	return 0;
 }
 
@@ -105,10 +158,27 @@ bool width_covers(const struct policy *policy, const struct policy_facts *facts)
 	return verdict.reason == POLICY_ANSWER_ALLOW || verdict.reason == POLICY_ANSWER_DENY;
 }
 
-struct policy *width_policy(const struct policy_destination *dst, enum policy_action action,
-			    const char *text, int64_t since_s, struct err *why)
+/* Does it answer for what it was made of? */
+static bool width_covers_own(const struct policy *policy, const struct policy_destination *dst,
+			     const char *program, int64_t since_s)
 {
-	const struct policy_facts facts = { .dst = *dst, .carries = dst->protocol, .now = since_s };
+	const char *const argv[] = { program, NULL };
+	struct policy_asker *asker = policy_asker_new(argv);
+	const struct policy_facts facts = {
+		.dst = *dst, .carries = dst->protocol, .now = since_s, .asker = asker
+	};
+
+	policy_asker_set_program(asker, program);
+	bool covers = width_covers(policy, &facts);
+
+	policy_asker_free(asker);
+	return covers;
+}
+
+struct policy *width_policy(const struct policy_destination *dst, const char *program,
+			    enum policy_action action, const char *text, int64_t since_s,
+			    struct err *why)
+{
 	struct policy *policy = policy_new();
 	char date[WIDTH_DATE_MAX];
 	auto_free char *line =
@@ -118,7 +188,7 @@ struct policy *width_policy(const struct policy_destination *dst, enum policy_ac
 	policy_set_default(policy, POLICY_ASK);
 	policy_set_start(policy, since_s);
 	if (policy_load_text_layer(policy, "<answer>", line, POLICY_USER) == 0 &&
-	    policy_finish(policy) == 0 && width_covers(policy, &facts))
+	    policy_finish(policy) == 0 && width_covers_own(policy, dst, program, since_s))
 		return policy;
 	(void)err_set(why, -EINVAL, "no such answer: %s%s", text,
 		      policy_errors(policy)); /* the caller gets NULL */

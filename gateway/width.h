@@ -6,19 +6,21 @@
 
 #include "gateway/approvers/approver_impl.h"
 
-/* More than the question's own destination: other hosts or other ports. */
+/* Not the question's own destination for whoever asks: other hosts, other ports, or one program
+ * alone. */
 bool width_is_wide(const struct approver_width *width);
 /* Anything but exactly the question's destination for the whole scope. */
 bool width_is_any(const struct approver_width *width);
 
-/* "tcp://example.org:22 for 1h". -EINVAL: there is no such answer; -ENOTSUP: not by this
- * version. Both with words. */
-int width_text(const struct policy_destination *dst, enum policy_action action,
+/* "tcp://example.org:22 for 1h". @program: of the question, visible; "": not known. -EINVAL: there
+ * is no such answer; -ENOTSUP: not by this version. Both with words. */
+int width_text(const struct policy_destination *dst, const char *program,
 	       const struct approver_width *width, char out[APPROVER_KEY_MAX], struct err *why);
 /* A policy that says `answer ACTION TEXT`, given at @since_s, and asks about all else. It has to
- * answer for @dst. Returned owned, or NULL with @why. */
-struct policy *width_policy(const struct policy_destination *dst, enum policy_action action,
-			    const char *text, int64_t since_s, struct err *why);
+ * answer for @dst, asked for by @program. Returned owned, or NULL with @why. */
+struct policy *width_policy(const struct policy_destination *dst, const char *program,
+			    enum policy_action action, const char *text, int64_t since_s,
+			    struct err *why);
 bool width_covers(const struct policy *policy, const struct policy_facts *facts);
 /* "2026-11-20T20:13:07Z" */
 #define WIDTH_DATE_MAX 32

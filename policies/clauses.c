@@ -19,9 +19,10 @@
 	(BIT(CLAUSE_METHOD) | BIT(CLAUSE_PATH) | BIT(CLAUSE_QUERY) | BIT(CLAUSE_HEADER))
 #define CLAUSES_OF_HTTP                                                                            \
 	(BIT(CLAUSE_METHOD) | BIT(CLAUSE_PATH) | BIT(CLAUSE_QUERY) | BIT(CLAUSE_HEADER))
+#define CLAUSES_BUDGETS                                                                            \
+	(BIT(CLAUSE_UPLOAD) | BIT(CLAUSE_DOWNLOAD) | BIT(CLAUSE_RATE) | BIT(CLAUSE_CONNECTIONS))
 #define CLAUSES_BOUNDS                                                                             \
-	(BIT(CLAUSE_UPLOAD) | BIT(CLAUSE_DOWNLOAD) | BIT(CLAUSE_RATE) | BIT(CLAUSE_CONNECTIONS) |  \
-	 BIT(CLAUSE_INSPECT) | BIT(CLAUSE_NO_INSPECT) | BIT(CLAUSE_FRONTED_BY))
+	(CLAUSES_BUDGETS | BIT(CLAUSE_INSPECT) | BIT(CLAUSE_NO_INSPECT) | BIT(CLAUSE_FRONTED_BY))
 
 static const char *const clauses_words[CLAUSE_COUNT] = {
 	[CLAUSE_METHOD] = "method",
@@ -49,7 +50,12 @@ unsigned int clauses_conditions(const struct rule *rule)
 /* Nothing is inspected by this version, so no-inspect holds. */
 unsigned int clauses_bounds(const struct rule *rule)
 {
-	return rule->clause_kinds & CLAUSES_BOUNDS & ~BIT(CLAUSE_NO_INSPECT);
+	return rule->clause_kinds & (BIT(CLAUSE_INSPECT) | BIT(CLAUSE_FRONTED_BY));
+}
+
+unsigned int clauses_budgets(const struct rule *rule)
+{
+	return rule->clause_kinds & CLAUSES_BUDGETS;
 }
 
 void clauses_text(unsigned int kinds, char out[CLAUSES_TEXT_MAX])

@@ -6,9 +6,26 @@
 #include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
+#include "policies/request_impl.h"
 #include "policies/index_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
+#include "policies/policies_tools.h"
+
+/* A denial. The texts are made empty, not cleared: they are most of a verdict, and of the time that
+ * it takes to make one. */
+static void decide_clear(enum policy_reason reason, struct policy_verdict *ret)
+{
+	ret->action = POLICY_DENY;
+	ret->reason = reason;
+	ret->promise = POLICY_NO_PROTOCOL;
+	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
+	ret->number = 0;
+	ret->rule[0] = '\0';
+	ret->because[0] = '\0';
+	ret->by[0] = '\0';
+}
 
 static void decide_show_rule(const struct policy *policy, uint32_t number,
 			     struct policy_verdict *ret)
@@ -20,8 +37,13 @@ static void decide_show_rule(const struct policy *policy, uint32_t number,
 
 	ret->number = number;
 	search_show(policy, &rule, ret->rule);
-	(void)snprintf(ret->because, sizeof(ret->because), "%s", policy->names + rule.because);
-	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule.by, rule.by_len);
+	ret->because[0] = '\0';
+	ret->by[0] = '\0';
+	if (rule.because > 0)
+		(void)snprintf(ret->because, sizeof(ret->because), "%s",
+			       policy->names + rule.because);
+	if (rule.by_len > 0)
+		(void)text_visible(ret->by, sizeof(ret->by), source->text + rule.by, rule.by_len);
 }
 
 /* @number: of the rule that says so; 0: none does. */
@@ -42,6 +64,43 @@ static void decide_allow(const struct search *search, enum rule_action found,
 	ret->may_private = search->is_private[found];
 }
 
+/* By a rule that allows within limits: all it says, and nothing that another says. */
+static void decide_bounded(const struct search *search, enum rule_action found,
+			   enum policy_reason reason, struct policy_verdict *ret)
+{
+	struct rule rule;
+
+	rules_get(search->policy, search->bounded[found] - 1, &rule);
+	decide_set(search->policy, search->bounded[found], POLICY_ALLOW, reason, ret);
+	ret->promise = rule.pattern.protocol == POLICY_TCP ? POLICY_TCP : search->target.carries;
+	ret->may_private = search_says_private(search, &rule);
+	clauses_limits_of(search->policy, &rule, &ret->limits);
+}
+
+/* The least limited that is allowed, for that is what the policy allows. */
+static void decide_by(const struct search *search, enum rule_action found,
+		      enum policy_reason reason, struct policy_verdict *ret)
+{
+	if (search->best[found])
+		decide_allow(search, found, reason, ret);
+	else
+		decide_bounded(search, found, reason, ret);
+}
+
+/* What a question says of limits holds for whatever is answered. */
+static void decide_ask_limits(const struct search *search, struct policy_verdict *ret)
+{
+	struct policy_limits limits;
+	struct rule rule;
+
+	if (!search->bounded[RULE_ASK])
+		return;
+	rules_get(search->policy, search->bounded[RULE_ASK] - 1, &rule);
+	clauses_limits_of(search->policy, &rule, &limits);
+	limits.until_s = 0; /* then it is no question any more: no end of an answer */
+	policy_limits_narrow(&ret->limits, &limits);
+}
+
 /* A rule that would decide, but for a clause that is not enforced yet: never as if it were. */
 static void decide_not_enforced(const struct search *search, uint32_t number,
 				struct policy_verdict *ret)
@@ -56,7 +115,9 @@ static void decide_not_enforced(const struct search *search, uint32_t number,
 		kinds |= clauses_conditions(&rule) | asker_not_enforced(search->policy, &rule);
 	clauses_text(kinds, text);
 	decide_set(search->policy, number, POLICY_DENY, POLICY_NOT_ENFORCED, ret);
-	(void)snprintf(ret->because, sizeof(ret->because), "not enforced by this version: %s",
+	(void)snprintf(ret->because, sizeof(ret->because), "%s: %s",
+		       kinds & ~REQUEST_CONDITIONS ? "not enforced by this version"
+						   : "can be seen in plain http only",
 		       text);
 }
 
@@ -71,16 +132,20 @@ static void decide_ask(const struct search *search, bool may_use_answers,
 		decide_set(search->policy, answer_deny, POLICY_DENY, POLICY_ANSWER_DENY, ret);
 		return;
 	}
-	if (may_use_answers && search->best[RULE_ANSWER_ALLOW]) {
-		decide_allow(search, RULE_ANSWER_ALLOW, POLICY_ANSWER_ALLOW, ret);
+	if (may_use_answers && search_has(search, RULE_ANSWER_ALLOW)) {
+		decide_by(search, RULE_ANSWER_ALLOW, POLICY_ANSWER_ALLOW, ret);
 		ret->may_private |= is_private || search->is_explicit_only;
+		decide_ask_limits(search, ret);
 		return;
 	}
 	if (may_use_answers && search->not_enforced[RULE_ANSWER_ALLOW]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ANSWER_ALLOW], ret);
 		return;
 	}
-	decide_set(search->policy, search->best[RULE_ASK], POLICY_ASK, POLICY_ASKED, ret);
+	decide_set(search->policy,
+		   search->bounded[RULE_ASK] ? search->bounded[RULE_ASK] : search->best[RULE_ASK],
+		   POLICY_ASK, POLICY_ASKED, ret);
+	decide_ask_limits(search, ret);
 	ret->promise = search->target.carries;
 	/* Whoever allows a literal has named it, and has read it in the question. */
 	ret->may_private = is_private || search->is_explicit_only || search->target.addr;
@@ -141,8 +206,8 @@ static void decide_search(struct search *search)
 /* `only` holds for what leaves the sandbox: its own loopback, that no rule names, does not. */
 static bool decide_is_outside(const struct search *search)
 {
-	bool is_inside =
-		search->is_explicit_only && !search->best[RULE_ASK] && !search->best[RULE_ALLOW];
+	bool is_inside = search->is_explicit_only && !search_has(search, RULE_ASK) &&
+			 !search_has(search, RULE_ALLOW);
 
 	return search->policy->has_only && !search->best[RULE_ONLY] && !is_inside;
 }
@@ -159,10 +224,10 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 		decide_set(search->policy, 0, POLICY_DENY, POLICY_OUTSIDE_ONLY, ret);
 	} else if (search->not_enforced[RULE_ASK]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ASK], ret);
-	} else if (search->best[RULE_ASK]) {
+	} else if (search_has(search, RULE_ASK)) {
 		decide_ask(search, may_use_answers, ret);
-	} else if (search->best[RULE_ALLOW]) {
-		decide_allow(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
+	} else if (search_has(search, RULE_ALLOW)) {
+		decide_by(search, RULE_ALLOW, POLICY_RULE_ALLOW, ret);
 		ret->may_private |= is_loopback;
 	} else if (search->not_enforced[RULE_ALLOW]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ALLOW], ret);
@@ -191,7 +256,7 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 	if (ret->promise == search->target.carries)
 		return;
 	decide_search(&any);
-	if (any.best[RULE_DENY] || any.best[is_answer ? RULE_ANSWER_DENY : RULE_ASK] ||
+	if (any.best[RULE_DENY] || search_has(&any, is_answer ? RULE_ANSWER_DENY : RULE_ASK) ||
 	    any.not_enforced[RULE_ASK] || decide_is_outside(&any))
 		ret->promise = search->target.carries;
 }
@@ -207,6 +272,7 @@ static void decide_approvals(const struct policy *policy, struct policy_verdict 
 	ret->reason = POLICY_NO_APPROVER;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 	(void)snprintf(ret->because, sizeof(ret->because), "%s:%u: approvals never",
 		       policy->sources[setting->source].name, setting->number);
 }
@@ -217,17 +283,16 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	const struct policy_destination *dst = &facts->dst;
 	enum policy_reason guard = decide_guard(facts);
 
-	memset(ret, 0, sizeof(*ret));
-	if (guard != POLICY_NONE) {
-		ret->reason = guard;
+	decide_clear(guard, ret);
+	if (guard != POLICY_NONE)
 		return;
-	}
 	struct addr literal = dst->addr;
 
 	special_unmap(&literal);
 	struct search search = {
 		.policy = policy,
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
+		.request = facts->request,
 		.now = facts->now ? facts->now : policy->start,
 		.asker = facts->asker,
 		.is_explicit_only = policy_destination_is_loopback(dst),
@@ -259,8 +324,7 @@ void policy_decide(const struct policy *policy, const struct policy_facts *facts
 		   struct policy_verdict *ret)
 {
 	if (policy->problems.count > 0 || !index_is_whole(policy)) {
-		memset(ret, 0, sizeof(*ret));
-		ret->reason = POLICY_DEFAULT_DENY;
+		decide_clear(POLICY_DEFAULT_DENY, ret);
 		return;
 	}
 	decide(policy, facts, decide_default(policy), true, ret);
@@ -272,17 +336,18 @@ static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)
 	ret->reason = reason;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
+	ret->limits = (struct policy_limits){ 0 };
 }
 
 /* `allow * except 10.0.0.0/8`: does a rule still allow the name, now that its address is known? */
 static bool decide_is_still_allowed(const struct search *addressed,
-				    const struct policy_verdict *given)
+				    const struct policy_verdict *verdict)
 {
-	enum policy_reason allowed_by = given->reason;
+	enum policy_reason allowed_by = verdict->reason;
 	struct search search = { .policy = addressed->policy,
 				 .target = addressed->target,
-				 .now = addressed->now,
-				 .given = given };
+				 .by = verdict->rule,
+				 .now = addressed->now };
 
 	if (!search.policy->has_address_exceptions || search.target.dst->addr.family != 0)
 		return true;
@@ -290,7 +355,8 @@ static bool decide_is_still_allowed(const struct search *addressed,
 		return true;
 	search_any(&search);
 	search_name(&search);
-	return search.best[allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW] != 0;
+	return search_has(&search,
+			  allowed_by == POLICY_RULE_ALLOW ? RULE_ALLOW : RULE_ANSWER_ALLOW);
 }
 
 static enum policy_reason decide_address_reason(const struct search *search,
@@ -327,9 +393,8 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 	struct search search = {
 		.policy = policy,
 		.target = { dst, &addr, verdict->promise ? verdict->promise : POLICY_TCP },
-		/* Rules that ended since the start still deny, and no longer say `private`. */
+		/* Rules that ended since the start still deny. */
 		.now = policy->start,
-		.is_time_old = true,
 	};
 
 	if (verdict->action != POLICY_ALLOW || !index_is_whole(policy)) {
@@ -342,7 +407,7 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 
 	if (reason == POLICY_RULE_DENY)
 		decide_show_rule(policy, search.best[RULE_DENY], &out);
-	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, verdict))
+	if (reason == POLICY_NONE && !decide_is_still_allowed(&search, &out))
 		reason = POLICY_RULE_DENY; /* @out shows the rule whose exception it is */
 	if (reason != POLICY_NONE)
 		decide_refuse(reason, &out);

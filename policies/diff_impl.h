@@ -1,11 +1,14 @@
 /* diff: the finite set of requests on which two policies have to agree to agree on all. Why these
- * are enough is said in diff_cells.c and docs/decisions/0050. */
+ * are enough is said in diff_cells.c and docs/decisions/0050. diff_cells.c: hosts and addresses;
+ * diff_times.c: when; diff_decide.c: one request; diff_resolve.c: names and what they resolve to;
+ * diff_report.c: what is said of it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policies/policies_tools.h"
 #include "policies/policy_impl.h"
 #include "policies/special_impl.h"
 
@@ -66,3 +69,66 @@ void diff_text(const struct diff_marks *marks, const struct diff_cell *cell, cha
 void diff_text_destination(const struct diff_marks *marks, const struct diff_cell *cell,
 			   const uint32_t *codes, uint32_t code, const char *protocol, char *out,
 			   size_t size);
+
+/* All of a verdict that says what may happen. */
+struct diff_outcome {
+	uint8_t action, promise, reason;
+	bool may_private;
+};
+
+struct diff {
+	const struct policy *sides[2];
+	struct diff_marks marks;
+	struct diff_cells names, addresses;
+	size_t max, count;
+	policy_change_fn report;
+	void *arg;
+	/* When something ends; [0] is the beginning, 0 where it is not known. */
+	int64_t *times;
+	size_t time_count, time_room;
+	size_t time; /* at hand */
+	/* Of the host at hand, by port and protocol. */
+	struct diff_outcome *outcomes[2];
+	uint32_t *codes;
+	/* Of the addresses told last, which may read like those at hand: public and private ones of
+	 * a block. */
+	uint32_t *told_codes;
+	const struct diff_cell *told;
+	/* Numbers, never 0, in open addressing: pairs of outcomes that were found to agree on every
+	 * address (the name says nothing there); digests of the lines that were told. */
+	struct diff_set {
+		uint64_t *slots;
+		size_t count, slot_count;
+	} agreed, lines;
+};
+
+/* The slot of @number, or the free one where it belongs, with room for one more. */
+uint64_t *diff_set_slot(struct diff_set *set, uint64_t number);
+
+/* Fills diff->times. */
+void diff_times(struct diff *diff);
+
+enum policy_protocol diff_decide_carries(size_t number);
+/* How two outcomes differ: their actions and promises, or 0. Equal codes read alike. */
+uint32_t diff_decide_code(const struct diff_outcome *before, const struct diff_outcome *after,
+			  size_t carries);
+void diff_decide_facts(const struct diff *diff, const struct diff_cell *cell, size_t point,
+		       struct policy_facts *ret);
+void diff_decide(const struct policy *policy, const struct policy_facts *facts,
+		 struct diff_outcome *ret);
+/* May @addr be dialled, after all? A question is taken as answered with yes: for what may happen
+ * then. */
+void diff_decide_dial(const struct policy *policy, const struct policy_facts *facts,
+		      const struct diff_outcome *given, const struct addr *addr,
+		      struct diff_outcome *ret);
+
+/* Tells diff->codes: one line for each protocol and each way to differ, at all its ports. */
+void diff_report_codes(struct diff *diff, const struct diff_cell *cell,
+		       const struct diff_cell *resolved);
+/* @cell: addresses. Tells them unless the line would be there already. */
+void diff_report_addresses(struct diff *diff, const struct diff_cell *host,
+			   const struct diff_cell *cell);
+
+/* Where both sides would dial the name: every kind of address it can resolve to. @open: room for
+ * all points. */
+void diff_resolve(struct diff *diff, const struct diff_cell *cell, bool *open);

@@ -34,6 +34,9 @@ static size_t format_destination(const struct words *words)
 {
 	if (words->count == 0)
 		return 0;
+	/* A command's words are what they are. */
+	if (words->count > 2 && words_is(&words->list[2], "command"))
+		return 0;
 	if (words_is(&words->list[0], "answer") || words_is(&words->list[0], "expect"))
 		return 2;
 	if (words_is(&words->list[0], "allow") || words_is(&words->list[0], "ask") ||
@@ -120,6 +123,8 @@ char *policy_format(const char *text, size_t len, size_t *ret_len)
 static int format_check(const char *path, const char *text, size_t len, struct err *why)
 {
 	struct policy *policy = policy_new();
+
+	policy->is_text_only = true;
 	int r = memchr(text, '\0', len) ? -EINVAL : policy_load(policy, path);
 
 	if (r < 0)

@@ -21,18 +21,27 @@ static const char *const host_own_domains[] = {
 	"test", "localhost", "local", "internal", "example", "invalid", "alt", "onion", "home.arpa",
 };
 
-static const char *const host_metadata_names[] = {
-	"metadata",
-	"metadata.google.internal",
-	"metadata.goog",
-	"metadata.azure.internal",
-	"metadata.tencentyun.com",
-	"metadata.packet.net",
-	"metadata.platformequinix.com",
-	"instance-data",
-	"instance-data.ec2.internal",
-	"rancher-metadata",
-	"rancher-metadata.rancher.internal",
+/* With their lengths: every name that is asked for is held against all of them. */
+static const struct host_top {
+	const char *name;
+	size_t len;
+} host_metadata_names[] = {
+#define TOP(name)                                                                                  \
+	{                                                                                          \
+		name, sizeof(name) - 1                                                             \
+	}
+	TOP("metadata"),
+	TOP("metadata.google.internal"),
+	TOP("metadata.goog"),
+	TOP("metadata.azure.internal"),
+	TOP("metadata.tencentyun.com"),
+	TOP("metadata.packet.net"),
+	TOP("metadata.platformequinix.com"),
+	TOP("instance-data"),
+	TOP("instance-data.ec2.internal"),
+	TOP("rancher-metadata"),
+	TOP("rancher-metadata.rancher.internal"),
+#undef TOP
 };
 
 static size_t host_utf8_width(const unsigned char *at, size_t left)
@@ -277,24 +286,27 @@ int host_canonical(const char *text, size_t len, struct host *ret, struct flaw *
 
 /* Is @name the name @top, or below it? On a label boundary, so that "notmetadata" is not
  * "metadata". */
-static bool host_is_within(const char *name, const char *top)
+static bool host_is_within(const char *name, size_t len, const struct host_top *top)
 {
-	size_t len = strlen(name), top_len = strlen(top);
-
-	if (len < top_len || strcmp(name + len - top_len, top) != 0)
+	if (len < top->len || name[len - 1] != top->name[top->len - 1] ||
+	    memcmp(name + len - top->len, top->name, top->len) != 0)
 		return false;
-	return len == top_len || name[len - top_len - 1] == '.';
+	return len == top->len || name[len - top->len - 1] == '.';
 }
 
 bool host_is_localhost(const char *name)
 {
-	return host_is_within(name, "localhost");
+	static const struct host_top localhost = { "localhost", sizeof("localhost") - 1 };
+
+	return host_is_within(name, strlen(name), &localhost);
 }
 
 bool host_is_metadata(const char *name)
 {
+	size_t len = strlen(name);
+
 	for (size_t i = 0; i < ARRAY_SIZE(host_metadata_names); i++) {
-		if (host_is_within(name, host_metadata_names[i]))
+		if (host_is_within(name, len, &host_metadata_names[i]))
 			return true;
 	}
 	return false;

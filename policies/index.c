@@ -1,5 +1,6 @@
 #include "policies/index_impl.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,13 @@ static bool index_is_key(const struct policy *policy, uint32_t rule, const char 
 	return (packed->bits & 255) == len && memcmp(source->text + packed->key, key, len) == 0;
 }
 
+/* The line around the key, of which the end may be in the next line of the cache. */
+static void index_fetch(const char *text, size_t len)
+{
+	__builtin_prefetch(text);
+	__builtin_prefetch((const void *)((uintptr_t)text + len));
+}
+
 /* The slot that has @key, or the free one where it belongs. There is always a free one. */
 static uint32_t index_slot(const struct policy *policy, uint64_t hash, const char *key, size_t len)
 {
@@ -93,12 +101,15 @@ static uint32_t index_slot(const struct policy *policy, uint64_t hash, const cha
 	uint32_t slot = index_first(index, hash), mark = index_mark(index, hash);
 
 	for (;; slot = index_after(index, slot)) {
-		uint32_t held = policy->slots[slot];
+		uint32_t held = policy->slots[slot].held;
 
 		if (held == INDEX_FREE)
 			return slot;
-		if ((held & ~index->rule_mask) == mark &&
-		    index_is_key(policy, held & index->rule_mask, key, len))
+		if ((held & ~index->rule_mask) != mark)
+			continue;
+		if (policy->text)
+			index_fetch(policy->text + policy->slots[slot].text, len);
+		if (index_is_key(policy, held & index->rule_mask, key, len))
 			return slot;
 	}
 }
@@ -108,7 +119,7 @@ static uint32_t index_find_hash(const struct policy *policy, uint64_t hash, cons
 {
 	if (policy->index.slot_count == 0)
 		return RULE_NONE;
-	uint32_t held = policy->slots[index_slot(policy, hash, key, len)];
+	uint32_t held = policy->slots[index_slot(policy, hash, key, len)].held;
 
 	return held == INDEX_FREE ? RULE_NONE : held & policy->index.rule_mask;
 }
@@ -145,17 +156,23 @@ static void index_add(struct policy *policy, uint32_t number)
 	}
 	const char *key = pattern_key(policy, &rule.pattern);
 	uint64_t hash = index_hash_key(key, rule.pattern.key_len);
-	uint32_t *slot = &policy->slots[index_slot(policy, hash, key, rule.pattern.key_len)];
+	struct index_slot *slot =
+		&policy->slots[index_slot(policy, hash, key, rule.pattern.key_len)];
+	uint16_t source = rule.pattern.key_source;
 
-	*next = *slot == INDEX_FREE ? RULE_NONE : *slot & index->rule_mask;
-	*slot = index_mark(index, hash) | number;
+	*next = slot->held == INDEX_FREE ? RULE_NONE : slot->held & index->rule_mask;
+	slot->held = index_mark(index, hash) | number;
+	slot->text = source > 0 ? policy->sources[source - 1].at + rule.pattern.key : 0;
 	index_note_length(index, policy, &rule.pattern);
 }
 
 void index_build(struct policy *policy)
 {
-	uint32_t count = (uint32_t)policy->rule_count;
+	uint32_t count = (uint32_t)policy->rule_count, at = 0;
 	struct index index = { .any_head = RULE_NONE };
+
+	if (policy->image)
+		return;
 
 	/* The highest number is no rule's: a slot can never look free by chance. */
 	while (index.rule_mask <= count)
@@ -165,6 +182,12 @@ void index_build(struct policy *policy)
 	policy->slots = mem_grow(NULL, index.slot_count, sizeof(*policy->slots));
 	memset(policy->slots, 0xff, index.slot_count * sizeof(*policy->slots));
 	policy->index = index;
+	for (size_t i = 0; i < policy->source_count; i++) {
+		struct source *source = &policy->sources[i];
+
+		source->at = at + (uint32_t)strlen(source->name) + 1;
+		at = source->at + (uint32_t)source->len + 1;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		index_add(policy, i);
 	policy->index.rule_count = count;
@@ -180,20 +203,42 @@ static bool index_has_bit(const uint64_t *bits, size_t at)
 	return bits[at / 64] >> (at % 64) & 1;
 }
 
+/* Where the dots of @host are, from the left, eight bytes at a time. Returns how many. */
+static size_t index_dots(const char *host, size_t len, uint8_t ret[POLICY_HOST_MAX])
+{
+	const uint64_t ones = 0x0101010101010101ULL, high = ones << 7;
+	size_t count = 0, at = 0;
+
+	for (; at + sizeof(uint64_t) <= len; at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, host + at, sizeof(word));
+		word = le64toh(word) ^ ones * '.';
+		/* The high bit of each byte that was a dot, and of no other. */
+		word = ~(((word & ~high) + ~high) | word) & high;
+		for (; word != 0; word &= word - 1)
+			ret[count++] = (uint8_t)(at + (size_t)__builtin_ctzll(word) / 8);
+	}
+	for (; at < len; at++) {
+		ret[count] = (uint8_t)at;
+		count += host[at] == '.';
+	}
+	return count;
+}
+
 size_t index_find_names(const struct policy *policy, const char *host, size_t len,
 			struct index_hit ret[INDEX_HITS_MAX])
 {
 	const struct index *index = &policy->index;
+	uint8_t dots[POLICY_HOST_MAX];
 	uint64_t hashes[INDEX_HITS_MAX], hash = 0;
-	size_t count = 0, found = 0, end = len;
+	size_t count = 0, found = 0, end = len, left = index_dots(host, len, dots) + 1;
 
-	for (size_t i = len + 1; i-- > 0;) {
-		if (i > 0 && host[i - 1] != '.')
-			continue;
+	while (left-- > 0) {
+		size_t i = left > 0 ? dots[left - 1] + 1U : 0;
+
 		hash = index_hash(hash, host + i, end - i);
 		end = i > 0 ? i - 1 : 0;
-		if (count == INDEX_HITS_MAX)
-			break;
 		if (!index_has_bit(i == 0 ? index->exact_lengths : index->below_lengths, len - i))
 			continue;
 		/* All at once: each is a line of its own that is not in the cache. */

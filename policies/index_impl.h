@@ -16,12 +16,12 @@ struct index_hit {
 	uint32_t head, at;
 };
 
-/* Rules are chained newest first, so every next is a lower number. */
+/* Rules are chained newest first, so every next is a lower number. An image has its index. */
 void index_build(struct policy *policy);
 /* False: rules were added since, and nothing may be decided. */
 bool index_is_whole(const struct policy *policy);
 /* Every suffix of @host on a label boundary that a rule may be about: of @host itself those for it,
- * of shorter ones those for what is below. Returns how many. */
+ * of shorter ones those for what is below. Returns how many. @len: at most POLICY_HOST_MAX. */
 size_t index_find_names(const struct policy *policy, const char *host, size_t len,
 			struct index_hit ret[INDEX_HITS_MAX]);
 /* The chain of rules for exactly this block, or RULE_NONE; @addr is masked here. */

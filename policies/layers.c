@@ -9,8 +9,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/asker_impl.h"
+#include "policies/command_line_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/request_impl.h"
 
 #define LAYERS_SUFFIX ".policy"
 
@@ -123,15 +125,19 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 		struct rule rule;
 
 		rules_get_bare(policy, (uint32_t)i, &rule);
-		count += rule.source == source && rule.action != RULE_DENY &&
-			 rule.action != RULE_ASK;
+		bool is_of_it =
+			rule.source == source || policy->sources[rule.source].parent == source + 1;
+
+		count += is_of_it && rule.action != RULE_DENY && rule.action != RULE_ASK;
 	}
+	count += command_line_count_ignored(policy, source);
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
 		count +=
 			setting->source == source && !layers_may_set(policy, source) &&
-			(setting->kind == SETTING_WRITE || setting->kind == SETTING_PROMPT_TIMEOUT);
+			(setting->kind == SETTING_WRITE ||
+			 setting->kind == SETTING_PROMPT_TIMEOUT || setting->kind == SETTING_LATER);
 	}
 	return count;
 }
@@ -140,7 +146,7 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 {
 	const struct source *source = &policy->sources[index];
 	struct spot spot = { .file = source->name };
-	size_t ignored = layers_count_ignored(policy, index);
+	size_t ignored = source->parent ? 0 : layers_count_ignored(policy, index);
 
 	if (source->is_changed)
 		problems_note(policy, &spot,
@@ -151,7 +157,36 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write and prompt-timeout are not a project's to say");
+				      : ": write, prompt-timeout, unconfined, secret, "
+					"socket and read are not a project's to say");
+}
+
+/* Can it be about bytes that are no plain http? */
+static bool layers_goes_beyond_http(const struct policy *policy, const struct pattern *pattern)
+{
+	const struct pattern_port *port = &policy->ports[pattern->ports];
+
+	if (pattern->protocol != POLICY_NO_PROTOCOL)
+		return pattern->protocol != POLICY_HTTP;
+	return pattern->port_count != 1 || port->first != 80 || port->last != 80;
+}
+
+/* Conditions on the HTTP request. When an address is looked at, the request is not. */
+static void layers_note_request(struct policy *policy, const struct rule *rule,
+				const struct spot *spot)
+{
+	bool loosens = rule->action != RULE_DENY && rule->action != RULE_ASK;
+	char text[CLAUSES_TEXT_MAX];
+
+	clauses_text(rule->clause_kinds & REQUEST_CONDITIONS, text);
+	if (rule->action == RULE_DENY && rule->pattern.kind == PATTERN_BLOCK)
+		problems_note(policy, spot, "%s: on an address this rule holds for every request",
+			      text);
+	else if (layers_goes_beyond_http(policy, &rule->pattern))
+		problems_note(policy, spot,
+			      "%s: needs inspection for https, which this version does not have; "
+			      "there this rule %s",
+			      text, loosens ? "allows nothing" : "holds for every request");
 }
 
 static void layers_note_rule(struct policy *policy, const struct rule *rule)
@@ -162,13 +197,16 @@ static void layers_note_rule(struct policy *policy, const struct rule *rule)
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
 	unsigned int bounds = clauses_bounds(rule);
 	unsigned int conditions = clauses_conditions(rule) | asker_not_enforced(policy, rule);
+	unsigned int others = conditions & ~REQUEST_CONDITIONS;
 	char text[CLAUSES_TEXT_MAX];
 
 	clauses_text(conditions | bounds, text);
-	if (bounds || (conditions && loosens))
+	if (bounds || (others && loosens))
 		problems_note(policy, &spot,
 			      "%s: not enforced by this version, so this rule allows nothing",
 			      text);
+	else if (conditions & REQUEST_CONDITIONS)
+		layers_note_request(policy, rule, &spot);
 	else if (conditions)
 		problems_note(policy, &spot,
 			      "%s: not enforced by this version, so this rule holds for every "

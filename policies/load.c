@@ -10,10 +10,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/files_impl.h"
+#include "policies/presets_impl.h"
 #include "policies/reader_impl.h"
 
 /* O_NONBLOCK: a FIFO must be refused, not waited for. */
 #define LOAD_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
+#define LOAD_PRESETS_MAX 64 /* names to choose the nearest from */
 
 /* One file that was opened and checked, before it is a source. */
 struct load_file {
@@ -42,22 +45,28 @@ static uint32_t load_seen(const struct policy *policy, const struct stat *status
 	return RULE_NONE;
 }
 
+/* The absolute path behind @fd, or "". */
+static const char *load_path(int fd, char out[PATH_MAX])
+{
+	auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, out, PATH_MAX - 1);
+
+	out[len > 0 ? len : 0] = '\0';
+	return out;
+}
+
 /* By the bytes that were read: the file may be another by now. */
 static int load_trust(const struct policy *policy, int fd, const char *text, size_t len)
 {
-	auto_free char *link = mem_printf("/proc/self/fd/%d", fd);
 	char path[PATH_MAX];
-	ssize_t path_len = readlink(link, path, sizeof(path) - 1);
 
-	if (!policy->trust || path_len <= 0 || path[0] != '/')
+	if (!policy->trust || load_path(fd, path)[0] != '/')
 		return POLICY_UNTRUSTED;
-	path[path_len] = '\0';
 	return policy->trust(path, text, len, policy->trust_arg);
 }
 
-/* Takes @text. */
-static uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
-				const struct stat *status, enum policy_layer layer)
+uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
+			 const struct stat *status, enum policy_layer layer)
 {
 	policy->sources = rules_reserve(policy->sources, &policy->source_room,
 					policy->source_count + 1, sizeof(*policy->sources));
@@ -89,6 +98,17 @@ static void load_read(struct policy *policy, uint32_t source, int folder, const 
 	policy->sources[source].is_open = false;
 }
 
+/* Its rules are here already: a second time would change nothing but who says so. */
+static void load_raise(struct policy *policy, uint32_t source, enum policy_layer layer)
+{
+	if (policy->sources[source].layer < layer)
+		policy->sources[source].layer = (uint8_t)layer;
+	for (size_t i = 0; i < policy->source_count; i++) {
+		if (policy->sources[i].parent == source + 1 && policy->sources[i].layer < layer)
+			policy->sources[i].layer = (uint8_t)layer;
+	}
+}
+
 /* Checks @file and makes it a source; *@ret_source is RULE_NONE when it has been read before.
  * @spot: where it was asked for. */
 static int load_take(struct policy *policy, const struct spot *spot, struct load_file *file,
@@ -109,11 +129,10 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 	if (seen != RULE_NONE && policy->sources[seen].is_open)
 		return load_problem(policy, spot, -ELOOP,
 				    "an include that comes back to where it began");
-	/* Its rules are here already: a second time would change nothing but who says so. */
-	if (seen != RULE_NONE && policy->sources[seen].layer < file->layer)
-		policy->sources[seen].layer = (uint8_t)file->layer;
-	if (seen != RULE_NONE)
+	if (seen != RULE_NONE) {
+		load_raise(policy, seen, file->layer);
 		return 0;
+	}
 	if (policy->source_count == POLICY_SOURCES_MAX)
 		return load_problem(policy, spot, -EMFILE, "more than 256 files");
 	r = fd_read_all(file->fd, POLICY_MAX_BYTES, &text, &len, &why);
@@ -123,11 +142,20 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 		return load_problem(policy, spot, -E2BIG, "more than 1 GiB of policy files");
 	int trust = file->layer == POLICY_PROJECT ? load_trust(policy, file->fd, text, len)
 						  : POLICY_UNTRUSTED;
+	enum policy_layer layer = trust == POLICY_TRUSTED_NOW ? POLICY_TRUSTED : file->layer;
+	char path[PATH_MAX];
 
-	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status,
-				      trust == POLICY_TRUSTED_NOW ? POLICY_TRUSTED : file->layer);
+	if (policy->witness)
+		policy->witness(load_path(file->fd, path), layer, text, len, policy->witness_arg);
+	*ret_source = load_add_source(policy, file->name, take(text), len, &file->status, layer);
 	policy->sources[*ret_source].is_changed = trust == POLICY_CHANGED;
 	return 0;
+}
+
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg)
+{
+	policy->witness = witness;
+	policy->witness_arg = arg;
 }
 
 int policy_load(struct policy *policy, const char *path)
@@ -143,6 +171,9 @@ int policy_load_layer(struct policy *policy, const char *path, enum policy_layer
 	const char *name;
 	uint32_t source;
 	size_t problems_before = policy->problems.count;
+
+	if (policy->image)
+		return load_problem(policy, &spot, -EROFS, "the policy is an image already");
 	auto_close int folder = files_open_folder(path, &name, &why);
 
 	if (folder < 0)
@@ -179,6 +210,8 @@ int policy_load_text_layer(struct policy *policy, const char *name, const char *
 	size_t problems_before = policy->problems.count;
 	size_t len = strlen(text);
 
+	if (policy->image)
+		return load_problem(policy, &spot, -EROFS, "the policy is an image already");
 	if (len > POLICY_MAX_BYTES || len > POLICY_TOTAL_MAX - policy->total_bytes)
 		return load_problem(policy, &spot, -E2BIG, "more than 256 MiB");
 	if (policy->source_count == POLICY_SOURCES_MAX)
@@ -263,4 +296,60 @@ void load_include(struct line *line, const char *name, const struct word *word)
 
 	if (load_take(policy, &spot, &file, folder, &source) == 0 && source != RULE_NONE)
 		load_read(policy, source, folder, folder_name, reader->depth + 1);
+}
+
+/* RULE_NONE: not included yet. */
+static uint32_t load_seen_preset(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->source_count; i++) {
+		if (policy->sources[i].is_preset && strcmp(policy->sources[i].name, name) == 0)
+			return (uint32_t)i;
+	}
+	return RULE_NONE;
+}
+
+static void load_no_preset(struct policy *policy, const struct spot *spot, const struct word *word)
+{
+	const char *names[LOAD_PRESETS_MAX];
+	size_t count = 0;
+
+	while (count < LOAD_PRESETS_MAX && presets_name(count)) {
+		names[count] = presets_name(count);
+		count++;
+	}
+	const char *nearest = words_nearest(word, names, count);
+	auto_free char *instead =
+		nearest ? mem_printf("include preset %s", nearest)
+			: mem_strdup("a name of `sallyport policy list --presets`");
+
+	problems_add(policy, spot, instead, "there is no preset \"%.*s\"",
+		     (int)(word->len < 40 ? word->len : 40), word->text);
+}
+
+void load_preset(struct line *line, const struct word *word)
+{
+	static const struct stat nowhere;
+	struct policy *policy = line->reader->policy;
+	struct spot spot = reader_spot(line, word->at);
+	const char *text = word->is_quoted ? NULL : presets_find(word->text, word->len);
+	enum policy_layer layer = (enum policy_layer)policy->sources[line->reader->source].layer;
+
+	if (!text) {
+		load_no_preset(policy, &spot, word);
+		return;
+	}
+	auto_free char *name = mem_printf("preset %.*s", (int)word->len, word->text);
+	uint32_t source = load_seen_preset(policy, name);
+
+	if (source != RULE_NONE) {
+		load_raise(policy, source, layer);
+		return;
+	}
+	if (policy->source_count == POLICY_SOURCES_MAX) {
+		(void)load_problem(policy, &spot, -EMFILE, "more than 256 files");
+		return;
+	}
+	source = load_add_source(policy, name, mem_strdup(text), strlen(text), &nowhere, layer);
+	policy->sources[source].is_preset = true;
+	load_read(policy, source, -1, "", line->reader->depth + 1);
 }

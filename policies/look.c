@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
+#include "policies/request_impl.h"
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
@@ -29,6 +30,7 @@ static enum policy_match look_match(const struct policy *policy, const struct ru
 	struct search search = {
 		.policy = policy,
 		.target = { &facts->dst, literal.family ? &literal : NULL, facts->carries },
+		.request = facts->request,
 		.now = facts->now ? facts->now : policy->start,
 		.asker = facts->asker,
 		.is_explicit_only = policy_destination_is_loopback(&facts->dst),
@@ -64,6 +66,14 @@ static void look_when(const struct policy *policy, const struct rule *rule,
 	(void)text_visible(ret->when, sizeof(ret->when), at, (size_t)((comma ? comma : end) - at));
 }
 
+/* What is known of plain http is missing only where a request is judged without it. */
+static unsigned int look_not_enforced(const struct rule *rule, enum policy_match match)
+{
+	unsigned int kinds = clauses_conditions(rule) | clauses_bounds(rule);
+
+	return match == POLICY_MATCH_NOT_ENFORCED ? kinds : kinds & ~REQUEST_CONDITIONS;
+}
+
 void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
 		      struct policy_rule_look *ret)
 {
@@ -84,7 +94,6 @@ void policy_rule_look(const struct policy *policy, size_t number, const struct p
 	search_show(policy, rule, ret->rule);
 	(void)text_visible(ret->by, sizeof(ret->by), source->text + rule->by, rule->by_len);
 	look_when(policy, rule, ret);
-	clauses_text(clauses_conditions(rule) | clauses_bounds(rule) |
-			     asker_not_enforced(policy, rule),
+	clauses_text(look_not_enforced(rule, ret->match) | asker_not_enforced(policy, rule),
 		     ret->not_enforced);
 }

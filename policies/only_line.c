@@ -1,8 +1,18 @@
 #include <string.h>
 
+#include "base/mem.h"
 #include "policies/rule_line_impl.h"
 
 /* `only DESTINATION... [because "TEXT"]`: one rule for each, which allows nothing by itself. */
+static void only_line_add_configured(struct rule_line *rl, size_t at)
+{
+	const struct configured_list *list = configured_line_ask(rl, at);
+	auto_free struct pattern *patterns = list ? configured_line_patterns(rl, list, at) : NULL;
+
+	if (patterns)
+		configured_line_add(rl, list, patterns, at);
+}
+
 static void only_line_add(struct rule_line *rl, size_t first, size_t last)
 {
 	struct policy *policy = rl->policy;
@@ -11,6 +21,10 @@ static void only_line_add(struct rule_line *rl, size_t first, size_t last)
 		const struct word *word = &rl->line->words.list[i];
 		struct pattern pattern = { 0 };
 
+		if (words_is(word, "configured")) {
+			only_line_add_configured(rl, i++);
+			continue;
+		}
 		if (rule_line_pattern(rl, word, &pattern) < 0)
 			continue;
 		rl->rule.pattern = pattern;

@@ -11,6 +11,7 @@
 struct err;
 struct policy;
 struct policy_asker;
+struct policy_request; /* policies_request.h */
 
 #define POLICY_HOST_MAX  254 /* 253 octets (RFC 1035 §2.3.4) and NUL */
 #define POLICY_TEXT_MAX  512
@@ -46,9 +47,9 @@ struct policy_destination {
 	uint16_t port;
 };
 
-/* What is known of a request before the decision. @dst.protocol: what the port implies (80 http,
- * 443 https, else tcp), so that all ways in share one question. @carries: the narrowest promise the
- * request can keep (absolute-form on port 8000: http, though its key is tcp). */
+/* What is known before the decision. @dst.protocol is that of the approval key: what the port
+ * implies (80 http, 443 https, else tcp), so that all ways in share one question. @carries is the
+ * narrowest promise the request can keep (absolute-form on port 8000 carries http). */
 struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
@@ -58,6 +59,7 @@ struct policy_facts {
 	const struct policy_asker *asker; /* NULL: not known */
 	const char *plea;                 /* a proposal: the command's own words; NULL: a request */
 	int64_t now; /* seconds since 1970, for `for` and `until`; 0: that of policy_set_start() */
+	const struct policy_request *request; /* borrowed; NULL: not known */
 };
 
 /* How far an allow goes, over all requests with the same @account; zero: no limit. */
@@ -70,7 +72,7 @@ struct policy_verdict {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise; /* what the bytes are held to when allowed */
-	bool may_private; /* a rule names the address or says it, or a person allowed a literal */
+	bool may_private; /* a rule says so, or names the address; or a person allowed a literal */
 	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[POLICY_TEXT_MAX];
 	char by[64];     /* who answered and how ("ana on tty"), or "" */
@@ -104,8 +106,7 @@ struct policy *policy_new(void);
 void policy_free(struct policy *policy);
 /* Reads a file and what it includes; all problems go to policy_errors(). 0, -EINVAL or -errno. */
 int policy_load(struct policy *policy, const char *path);
-/* The same, by whom it was written (policy_load(): POLICY_COMMAND_LINE); every *.policy in a
- * folder, which may be missing. */
+/* The same, of a layer (else COMMAND_LINE); every *.policy of a folder, which may be missing. */
 int policy_load_layer(struct policy *policy, const char *path, enum policy_layer layer);
 int policy_load_folder(struct policy *policy, const char *path, enum policy_layer layer);
 /* Asked for every POLICY_PROJECT file, with its bytes; @path is absolute. An enum policy_trust. */
@@ -125,10 +126,6 @@ const char *policy_notes(const struct policy *policy);
 
 /* From when `for` counts: seconds since 1970. Without it no rule with `for` allows anything. */
 void policy_set_start(struct policy *policy, int64_t now);
-/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as
- * written, or NULL. */
-bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
-const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);
 
 /* The default said by a file; false: none did. --default overrides by policy_set_default(), never
  * below the managed one. */
@@ -139,16 +136,9 @@ void policy_set_default(struct policy *policy, enum policy_action action);
 void policy_decide(const struct policy *policy, const struct policy_facts *facts,
 		   struct policy_verdict *ret);
 /* May @resolved be dialled for @dst under @verdict (an allow)? Fills @ret: POLICY_ALLOW or a denial
- * with its reason: special addresses, metadata, `deny` by CIDR. Called for every address of every
- * answer, also of a literal. */
+ * (special address, metadata, `deny` by CIDR). For every address, also of a literal. */
 void policy_decide_address(const struct policy *policy, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, const struct addr *resolved,
 			   struct policy_verdict *ret);
 /* Is it the loopback of whoever dials it (127/8, ::1, *.localhost)? Then that of the sandbox. */
 bool policy_destination_is_loopback(const struct policy_destination *dst);
-
-/* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
- * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
-int policy_answer_append(const char *path, enum policy_action action,
-			 const struct policy_destination *dst, const char *provenance,
-			 struct err *why);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "policies/policies.h"
+#include "policies/policies_gate.h"
+#include "policies/policies_load.h"
 
 /* Rules and answers, of all files; `expect` lines. */
 size_t policy_rule_count(const struct policy *policy);
@@ -10,29 +12,6 @@ size_t policy_expect_count(const struct policy *policy);
 const char *policy_layer_name(enum policy_layer layer);
 /* "https://a.test:443", "a.test", "10.0.0.1:22": as in explain and expect; no port: 443. */
 int policy_destination_parse(const char *text, struct policy_destination *ret, struct err *why);
-
-/* The registrable domain of a canonical name (one label more than its public suffix), within it;
- * NULL: it has none. */
-const char *policy_host_domain(const char *host);
-
-/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
- * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
-int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
-			      const char *provenance, struct err *why);
-/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
-int policy_answer_remove(const char *path, enum policy_action action, const char *text,
-			 struct err *why);
-/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
- * there is none. */
-int policy_answer_undo(const char *path, char **ret_line, struct err *why);
-
-/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
- * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
-struct policy_asker *policy_asker_new(const char *const *argv);
-void policy_asker_free(struct policy_asker *asker);
-void policy_asker_set_program(struct policy_asker *asker, const char *path);
-/* Does a rule have `by`, so that it is worth finding out which program asks? */
-bool policy_wants_program(const struct policy *policy);
 
 /* What a rule says of a request. */
 enum policy_match {
@@ -56,6 +35,14 @@ struct policy_rule_look {
 void policy_rule_look(const struct policy *policy, size_t number, const struct policy_facts *facts,
 		      struct policy_rule_look *ret);
 
+/* The same for `command` and `program` lines: @match says whether it counts. */
+size_t policy_command_count(const struct policy *policy);
+void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
+
+/* Statement @index of those that nothing enforces yet; false behind the last. @ret: @match says
+ * whether it counts; if so, nothing may be run by this policy. */
+bool policy_later_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
+
 /* What @after decides differently from @before: hosts, ports and protocols that every pattern of
  * both treats alike, with one request as the example. Text is borrowed for the call. */
 struct policy_change {
@@ -65,10 +52,13 @@ struct policy_change {
 	const char *resolved;    /* only when it resolves to this block, else "" */
 	const char *example;
 	const char *example_address; /* with @resolved, else "" */
+	const char *from;            /* "2030-01-01T00:00:00Z", when a rule ends; "": at once */
 };
 typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
-/* Compares on one request of every kind there is: a proof, docs/decisions/0050. Returns 0: the same
- * everywhere, 1: not; -E2BIG: too much to prove. Calls @report at once, for at most @max changes;
+/* Compares on one request of every kind there is, from the start on: a proof, docs/decisions/0050.
+ * Returns 0: the same everywhere, 1: not; -E2BIG: too much to prove; -ENOTSUP: a clause that it
+ * cannot compare, with FILE:LINE. Both policies are finished, and of one start. Calls @report at
+ * once, for at most @max changes;
  * *@ret_count: how many there are. */
 int policy_diff(const struct policy *before, const struct policy *after, size_t max,
 		policy_change_fn report, void *arg, size_t *ret_count, struct err *why);
@@ -85,3 +75,9 @@ int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, 
 int policy_import(const char *format, const char *name, const char *text, size_t len,
 		  char **ret_text, char **ret_losses, struct err *why);
 const char *policy_import_format(size_t number); /* NULL behind the last */
+/* The way back, into the same formats: allows nothing that @policy, loaded and finished, does not
+ * allow; what cannot be said is left out of what is allowed, and listed. @may_widen: a host may
+ * stand for all its ports and any bytes, and a denial may be missing: listed as "wider". -EBADMSG:
+ * a denial cannot be said; -E2BIG: too much to prove. */
+int policy_export(const char *format, const struct policy *policy, bool may_widen, char **ret_text,
+		  char **ret_losses, struct err *why);

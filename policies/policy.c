@@ -2,8 +2,13 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "policies/command_line_impl.h"
+#include "policies/commands/commands.h"
+#include "policies/configured_line_impl.h"
+#include "policies/image_impl.h"
 #include "policies/index_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/reader_impl.h"
 
 struct policy *policy_new(void)
 {
@@ -14,6 +19,7 @@ struct policy *policy_new(void)
 	};
 	struct policy *policy = mem_new(sizeof(*policy));
 
+	policy->commands_read = command_rules_new();
 	policy->index.any_head = RULE_NONE;
 	(void)rules_add_name(policy, "", 0);
 	policy->ports =
@@ -27,6 +33,7 @@ void policy_free(struct policy *policy)
 {
 	if (!policy)
 		return;
+	image_detach(policy);
 	for (size_t i = 0; i < policy->source_count; i++) {
 		free(policy->sources[i].name);
 		free(policy->sources[i].text);
@@ -41,6 +48,11 @@ void policy_free(struct policy *policy)
 	free(policy->slots);
 	free(policy->clauses);
 	free(policy->settings);
+	free(policy->command_lines);
+	command_rules_free(policy->commands_read);
+	command_rules_free(policy->commands);
+	configured_line_free(policy->configured);
+	mem_free_list(policy->configured_files);
 	free(policy->problems.text);
 	free(policy->notes.text);
 	free(policy);
@@ -69,9 +81,15 @@ int policy_finish(struct policy *policy)
 	if (policy->problems.count > 0)
 		return -EINVAL;
 	index_build(policy);
-	for (size_t i = 0; i < policy->expect_count; i++)
-		policy_check_expectation(policy, &policy->expects[i]);
+	command_line_finish(policy);
+	for (size_t i = 0; i < policy->expect_count; i++) {
+		if (policy->expects[i].is_command)
+			command_line_check(policy, &policy->expects[i]);
+		else
+			policy_check_expectation(policy, &policy->expects[i]);
+	}
 	layers_note(policy);
+	later_line_note(policy);
 	return policy->problems.count > 0 ? -EINVAL : 0;
 }
 

@@ -8,13 +8,15 @@
 #include <sys/types.h>
 
 #include "base/addr.h"
+#include "policies/index_data_impl.h"
+#include "policies/problems_impl.h"
+#include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
 
-#define POLICY_SOURCES_MAX  256U
-#define POLICY_TOTAL_MAX    (1U << 30) /* bytes of all files together: offsets are 32 bits */
-#define POLICY_PROBLEMS_MAX 100U       /* shown; the rest are counted */
-#define POLICY_LINE_MAX     4096U
-#define POLICY_BECAUSE_MAX  400U
+#define POLICY_SOURCES_MAX 256U
+#define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
+#define POLICY_LINE_MAX    4096U
+#define POLICY_BECAUSE_MAX 400U
 
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
@@ -23,7 +25,11 @@ struct source {
 	size_t len;
 	dev_t device; /* with @inode: the same file is read once. 0, 0: not a file */
 	ino_t inode;
+	uint32_t at;  /* of @text, in the text of an image */
 	bool is_open; /* being read: an include of it is a cycle */
+	bool is_preset;
+	uint32_t parent; /* index + 1 of the source that holds the `configured` line this is made
+			    of; 0: none */
 	uint8_t layer;
 	bool is_changed; /* since it was trusted */
 	bool has_default;
@@ -33,11 +39,18 @@ struct source {
 /* An `expect` line, checked once all is read. */
 struct expectation {
 	struct policy_destination dst;
-	uint8_t action; /* enum policy_action */
+	uint8_t action;  /* enum policy_action */
+	bool is_command; /* the words behind `command` on the line, instead of @dst */
 	uint32_t source, number, line, line_len, column;
 };
 
-enum setting_kind { SETTING_APPROVALS, SETTING_PROMPT_TIMEOUT, SETTING_WRITE, SETTING_HIDE };
+enum setting_kind {
+	SETTING_APPROVALS,
+	SETTING_PROMPT_TIMEOUT,
+	SETTING_WRITE,
+	SETTING_HIDE,
+	SETTING_LATER
+};
 
 struct setting {
 	int64_t value; /* milliseconds; approvals: 1 is never */
@@ -46,26 +59,18 @@ struct setting {
 	uint8_t kind;
 };
 
-struct problems {
-	char *text;
-	size_t len, room;
-	size_t shown_len; /* of the text without its last line, the count */
-	size_t count;
-};
-
-/* What index_build() finds out, beside the slots. */
-struct index {
-	uint32_t slot_count;
-	uint32_t rule_count; /* when it was built */
-	uint32_t rule_mask;  /* the bits of a slot that are the number of a rule */
-	uint32_t any_head;   /* chain of the rules for `*` */
-	/* Bit by bit: which lengths of a prefix occur, and of a name that is meant itself, or by
-	 * what is below it. */
-	uint64_t v4_lengths, v6_lengths[3];
-	uint64_t exact_lengths[4], below_lengths[4];
-};
+struct command_line;
+struct command_rules;
+struct configured_environment;
+struct configured_list;
 
 struct policy {
+	/* Not NULL: it has been made an image, and all that the image has is in there, read-only:
+	 * text and arrays have moved, what else is kept of them must be offsets. Else all are
+	 * owned. */
+	void *image;
+	size_t image_len; /* mapped; 0: the image is borrowed */
+
 	struct source *sources;
 	size_t source_count, source_room;
 	size_t total_bytes;
@@ -82,7 +87,8 @@ struct policy {
 	struct expectation *expects;
 	size_t expect_count, expect_room;
 
-	uint32_t *slots;
+	struct index_slot *slots;
+	const char *text; /* of all sources, in an image; else NULL */
 	struct index index;
 	bool has_address_exceptions;
 
@@ -95,8 +101,21 @@ struct policy {
 	bool has_set_default;
 	enum policy_action set_default;
 	int64_t start;
+	struct command_line *command_lines;
+	size_t command_count, command_room;
+	struct command_rules *commands_read; /* every line, for what is wrong with it */
+	struct command_rules *commands;      /* those that count; NULL until all is read */
+
 	policy_trust_fn trust;
 	void *trust_arg;
+	const struct configured_environment *environment; /* borrowed while files are read */
+	bool is_text_only;       /* what tools are configured to use is not looked up */
+	char **configured_files; /* that said so; NULL-terminated; NULL: none */
+	size_t configured_file_count;
+	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
+					       none was asked */
+	policy_witness_fn witness;
+	void *witness_arg;
 	struct problems problems, notes;
 };
 
@@ -113,22 +132,6 @@ void rules_get_bare(const struct policy *policy, uint32_t index, struct rule *re
 uint32_t rules_next(const struct policy *policy, uint32_t index);
 /* The key of a rule or an exception. */
 const char *pattern_key(const struct policy *policy, const struct pattern *pattern);
-
-/* Where in a file something is wrong. @text may be NULL: no line to show. */
-struct spot {
-	const char *file; /* visible */
-	size_t number;    /* of the line, from 1; 0: the file as a whole */
-	const char *text;
-	size_t len;
-	size_t at; /* byte offset of the fault in @text */
-};
-/* Adds a problem in compiler form. @instead: what to write, or "" or NULL. */
-void problems_add(struct policy *policy, const struct spot *spot, const char *instead,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* The same, for what is right but must be known: it stops nothing. */
-void problems_note(struct policy *policy, const struct spot *spot, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "policies/policies_tools.h"
 #include "presets_text.h"
 
 const char *presets_find(const char *name, size_t len)
@@ -18,4 +19,14 @@ const char *presets_find(const char *name, size_t len)
 const char *presets_name(size_t index)
 {
 	return index < ARRAY_SIZE(presets_list) ? presets_list[index].name : NULL;
+}
+
+const char *policy_preset_name(size_t index)
+{
+	return presets_name(index);
+}
+
+const char *policy_preset_text(const char *name)
+{
+	return presets_find(name, strlen(name));
 }

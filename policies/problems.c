@@ -1,3 +1,5 @@
+#include "policies/problems_impl.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -97,10 +97,8 @@ static void reader_include(struct line *line)
 	struct flaw flaw = { 0 };
 
 	if (line->words.count >= 2 && words_is(word, "preset")) {
-		struct spot spot = reader_spot(line, word->at);
-
-		problems_add(line->reader->policy, &spot, "the rules themselves",
-			     "include preset is not supported yet by this version");
+		if (reader_has_words(line, 3, "include preset npm"))
+			load_preset(line, &line->words.list[2]);
 		return;
 	}
 	if (!reader_has_words(line, 2, advice))
@@ -147,10 +145,8 @@ static void reader_expect(struct line *line)
 	struct err why = { 0 };
 
 	if (line->words.count >= 3 && words_is(&line->words.list[2], "command")) {
-		struct spot spot = reader_spot(line, line->words.list[2].at);
-
-		problems_add(policy, &spot, advice,
-			     "expect ... command is not supported yet by this version");
+		if (reader_action(line, &line->words.list[1], &action))
+			command_line_read_expect(line, action);
 		return;
 	}
 	if (!reader_has_words(line, 3, advice) ||
@@ -166,19 +162,9 @@ static void reader_expect(struct line *line)
 		problems_add(policy, &spot,
 			     "one host, one port: https://example.org, tcp://example.org:22", "%s",
 			     why.text);
-	else
+	/* Those of a preset say what it does by itself: docs/decisions/0041. */
+	else if (!policy->sources[line->reader->source].is_preset)
 		reader_add_expectation(line, action, &dst);
-}
-
-/* The hook for `command` and `program`: the engine's own readers take the place of this one in the
- * table, and `expect ... command` that of the refusal in reader_expect(). */
-static void reader_command_hook(struct line *line)
-{
-	struct spot spot = reader_spot(line, line->words.list[0].at);
-
-	problems_add(line->reader->policy, &spot, "nothing yet: take the line out",
-		     "%.*s is not supported yet by this version", (int)line->words.list[0].len,
-		     line->words.list[0].text);
 }
 
 static const struct {
@@ -198,14 +184,20 @@ static const struct {
 	{ "write", settings_read_paths },
 	{ "hide", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
-	{ "command", reader_command_hook },
-	{ "program", reader_command_hook },
+	{ "command", command_line_read },
+	{ "program", command_line_read },
+	{ "secret", later_line_read },
+	{ "socket", later_line_read },
+	{ "read", later_line_read },
 };
 
 /* Part of the language, not of this version. Never skipped: a rule that is not enforced must not
  * look as if it were. */
 static const char *const reader_later[] = {
-	"secret", "read", "socket", "approver", "audit", "inspect", "no-inspect",
+	"approver",
+	"audit",
+	"inspect",
+	"no-inspect",
 };
 
 static void reader_unknown(struct line *line)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "policies/policy_impl.h"
 #include "policies/words_impl.h"
@@ -46,7 +47,20 @@ void settings_read_timeout(struct line *line);
 void settings_read_paths(struct line *line);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
+/* What is kept but not enforced: `secret`, `socket`, `read`; notes about them when all is read. */
+void later_line_read(struct line *line);
+void later_line_note(struct policy *policy);
+/* Are all words behind the first one path each? Said with @advice. */
+bool settings_check_paths(struct line *line, const char *advice);
+/* `command ...`, `program ...`; the tail of `expect ACTION command ...` */
+void command_line_read(struct line *line);
+void command_line_read_expect(struct line *line, enum policy_action action);
 
+/* Takes @text as one more source; returns its index. */
+uint32_t load_add_source(struct policy *policy, const char *name, char *text, size_t len,
+			 const struct stat *status, enum policy_layer layer);
 /* Opens, checks and reads the file of an `include` line. @name: relative; @word: where it stands.
  */
 void load_include(struct line *line, const char *name, const struct word *word);
+/* `include preset NAME`; @word: the name. */
+void load_preset(struct line *line, const struct word *word);

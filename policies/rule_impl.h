@@ -85,11 +85,12 @@ struct rule {
 	struct pattern pattern;
 	uint32_t exceptions; /* first of @exception_count in policy->exceptions */
 	uint16_t exception_count;
+	uint16_t clause_count;
+	uint16_t clause_kinds; /* BIT(kind) of each */
 	uint8_t action;
 	bool is_private;
 	bool is_broad;
-	uint16_t clause_count;
-	uint16_t clause_kinds;   /* BIT(kind) of each */
+	uint8_t spare[3];        /* instead of padding: whole rules are compared */
 	uint32_t clauses;        /* first of @clause_count in policy->clauses */
 	uint32_t source;         /* in policy->sources */
 	uint32_t number;         /* of the line, from 1 */
@@ -115,4 +116,5 @@ struct packed_rule {
 #define RULE_PRIVATE     (1U << 27)
 #define RULE_BROAD       (1U << 28)
 #define RULE_HAS_PORTS   (1U << 29)
+#define RULE_UNUSED      (1U << 30)
 #define RULE_WIDE        (1U << 31)

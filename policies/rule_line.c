@@ -125,7 +125,7 @@ static const struct {
 
 /* Part of the language, not of this version: a condition that is not enforced must not look as if
  * it were. */
-static const char *const rule_line_later[] = { "unconfined", "configured" };
+static const char *const rule_line_later[] = { "unconfined" };
 
 static bool rule_line_is_later(const struct word *word)
 {
@@ -157,9 +157,9 @@ static bool rule_line_loosens(const struct rule_line *rl)
 
 /* Could anything ever meet both the rule and its exception? Names and addresses meet only where a
  * name's address is looked at: under an allow, and under a deny by address. */
-static bool rule_line_may_meet(const struct rule_line *rl, const struct pattern *exception)
+static bool rule_line_pattern_meets(const struct rule_line *rl, const struct pattern *pattern,
+				    const struct pattern *exception)
 {
-	const struct pattern *pattern = &rl->rule.pattern;
 	bool is_named = pattern->kind != PATTERN_BLOCK && pattern->kind != PATTERN_ANY;
 
 	if (is_named && exception->kind == PATTERN_BLOCK)
@@ -170,17 +170,23 @@ static bool rule_line_may_meet(const struct rule_line *rl, const struct pattern 
 	return match_meets(rl->policy, pattern, exception);
 }
 
-static void rule_line_add_exception(struct rule_line *rl, const struct pattern *exception,
-				    size_t at)
+static bool rule_line_may_meet(const struct rule_line *rl, const struct pattern *exception)
+{
+	for (size_t i = 0; rl->patterns && i < rl->configured->count; i++) {
+		if (rule_line_pattern_meets(rl, &rl->patterns[i], exception))
+			return true;
+	}
+	/* A rule whose own destination is wrong has no host to compare with. */
+	return !rl->patterns && (rl->rule.pattern.port_count == 0 ||
+				 rule_line_pattern_meets(rl, &rl->rule.pattern, exception));
+}
+
+bool rule_line_except_pattern(struct rule_line *rl, const struct pattern *exception)
 {
 	struct policy *policy = rl->policy;
 
-	/* A rule whose own destination is wrong has no host to compare with. */
-	if (rl->rule.pattern.port_count > 0 && !rule_line_may_meet(rl, exception)) {
-		rule_line_problem(rl, at, "an exception within the rule's destination",
-				  "the exception can never meet its rule");
-		return;
-	}
+	if (!rule_line_may_meet(rl, exception))
+		return false;
 	if (exception->kind == PATTERN_BLOCK && rl->rule.pattern.kind != PATTERN_BLOCK &&
 	    rule_line_loosens(rl))
 		policy->has_address_exceptions = true;
@@ -189,6 +195,7 @@ static void rule_line_add_exception(struct rule_line *rl, const struct pattern *
 			      policy->exception_count + 1, sizeof(*policy->exceptions));
 	policy->exceptions[policy->exception_count++] = *exception;
 	rl->rule.exception_count++;
+	return true;
 }
 
 static bool rule_line_except(struct rule_line *rl)
@@ -200,13 +207,20 @@ static bool rule_line_except(struct rule_line *rl)
 				  "a second except");
 	rl->has_except = true;
 	rl->at++;
-	for (; rule_line_has_word(rl) && !rule_line_is_clause(rule_line_word(rl));
-	     rl->at++, taken++) {
+	for (; rule_line_has_word(rl) && !rule_line_is_clause(rule_line_word(rl)); taken++) {
 		const struct word *word = rule_line_word(rl);
 		struct pattern exception;
 
-		if (rule_line_pattern(rl, word, &exception) == 0)
-			rule_line_add_exception(rl, &exception, word->at);
+		if (words_is(word, "configured")) {
+			configured_line_except(rl);
+			continue;
+		}
+		rl->at++;
+		if (rule_line_pattern(rl, word, &exception) == 0 &&
+		    !rule_line_except_pattern(rl, &exception))
+			rule_line_problem(rl, word->at,
+					  "an exception within the rule's destination",
+					  "the exception can never meet its rule");
 	}
 	if (taken > 0)
 		return true;
@@ -291,9 +305,7 @@ static void rule_line_destination(struct rule_line *rl)
 	const struct word *word = rule_line_word(rl);
 
 	if (words_is(word, "configured")) {
-		rule_line_problem(rl, word->at, "the hosts themselves",
-				  "configured is not supported yet by this version");
-		rl->at += rl->at + 1 < rl->line->words.count ? 2 : 1;
+		configured_line_destination(rl);
 		return;
 	}
 	rl->at++;
@@ -330,6 +342,21 @@ void rule_line_place(struct rule_line *rl)
 	rl->rule.line_len = (uint32_t)(last - first);
 }
 
+/* What fits together, for every destination that the rule has. */
+static void rule_line_check(struct rule_line *rl)
+{
+	size_t problems_before = rl->policy->problems.count;
+
+	if (!rl->patterns)
+		clauses_check(rl);
+	for (size_t i = 0; rl->patterns && i < rl->configured->count; i++) {
+		rl->rule.pattern = rl->patterns[i];
+		clauses_check(rl);
+		if (rl->policy->problems.count > problems_before)
+			return; /* the rest would be the same */
+	}
+}
+
 void rule_line_read(struct line *line)
 {
 	struct policy *policy = line->reader->policy;
@@ -349,9 +376,16 @@ void rule_line_read(struct line *line)
 	rule_line_destination(&rl);
 	while (rule_line_has_word(&rl) && rule_line_clause(&rl))
 		;
-	clauses_check(&rl);
+	rule_line_check(&rl);
+	auto_free struct pattern *patterns = take(rl.patterns);
+
 	if (policy->problems.count > problems_before)
 		return;
+	if (rl.configured) {
+		if (patterns)
+			configured_line_add(&rl, rl.configured, patterns, rl.configured_at);
+		return;
+	}
 	rule_line_place(&rl);
 	if (rl.rule.action == RULE_ANSWER_ALLOW || rl.rule.action == RULE_ANSWER_DENY)
 		rule_line_by(&rl);

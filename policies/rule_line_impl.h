@@ -3,6 +3,7 @@
  * enforced, say so in clauses_not_enforced(). */
 #pragma once
 
+#include "policies/configured_line_impl.h"
 #include "policies/pattern_impl.h"
 #include "policies/reader_impl.h"
 
@@ -12,6 +13,10 @@ struct rule_line {
 	struct rule rule;
 	size_t at; /* the word to be read next */
 	bool has_because, has_except;
+	/* `configured TOOL` is the destination; NULL: it is one that is written */
+	const struct configured_list *configured;
+	struct pattern *patterns; /* of @configured; owned; NULL: none */
+	size_t configured_at;     /* that word; 0: none */
 };
 
 const struct word *rule_line_word(const struct rule_line *rl);
@@ -28,6 +33,9 @@ int rule_line_pattern(struct rule_line *rl, const struct word *word, struct patt
 void rule_line_place(struct rule_line *rl);
 /* `because "TEXT"` at the word behind @at. */
 bool rule_line_because(struct rule_line *rl);
+
+/* One exception more, unless it can never meet the rule. */
+bool rule_line_except_pattern(struct rule_line *rl, const struct pattern *exception);
 
 /* Each reads the clause at @at and steps past it. False: the rest of the line makes no sense. */
 bool clauses_from(struct rule_line *rl);

@@ -139,18 +139,22 @@ static void rules_drop_name(struct policy *policy, const struct pattern *pattern
 
 void rules_add(struct policy *policy, const struct rule *rule)
 {
+	struct rule plain = *rule;
 	struct packed_rule packed;
 
+	/* Where a list would begin says nothing about a rule that has none. */
+	plain.exceptions = plain.exception_count > 0 ? plain.exceptions : 0;
+	plain.clauses = plain.clause_count > 0 ? plain.clauses : 0;
 	policy->rules = rules_reserve(policy->rules, &policy->rule_room, policy->rule_count + 1,
 				      sizeof(*policy->rules));
-	if (rules_pack(policy, rule, &packed)) {
-		rules_drop_name(policy, &rule->pattern);
+	if (rules_pack(policy, &plain, &packed)) {
+		rules_drop_name(policy, &plain.pattern);
 	} else {
 		policy->wides = rules_reserve(policy->wides, &policy->wide_room,
 					      policy->wide_count + 1, sizeof(*policy->wides));
 		packed = (struct packed_rule){ 0, RULE_NONE, (uint32_t)policy->wide_count,
 					       RULE_WIDE };
-		policy->wides[policy->wide_count++] = *rule;
+		policy->wides[policy->wide_count++] = plain;
 	}
 	policy->rules[policy->rule_count++] = packed;
 }

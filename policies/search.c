@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
+#include "policies/request_impl.h"
 #include "policies/index_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
@@ -56,10 +57,10 @@ static bool search_is_excepted(const struct search *search, const struct rule *r
 	return false;
 }
 
-static bool search_names_address(const struct search *search, const struct rule *rule)
+bool search_says_private(const struct search *search, const struct rule *rule)
 {
-	return rule->pattern.kind == PATTERN_BLOCK &&
-	       match_is_explicit(search->policy, &rule->pattern);
+	return rule->is_private || (rule->pattern.kind == PATTERN_BLOCK &&
+				    match_is_explicit(search->policy, &rule->pattern));
 }
 
 /* How much an allow gives: the audit shows the rule that gave the most. */
@@ -67,8 +68,9 @@ static uint8_t search_weight(const struct search *search, const struct rule *rul
 {
 	if (!search_loosens(rule))
 		return 0;
-	return (uint8_t)((rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
-			 (rule->is_private || search_names_address(search, rule) ? 1 : 0));
+	return (uint8_t)((clauses_budgets(rule) ? 0 : 4) +
+			 (rule->pattern.protocol == POLICY_TCP ? 2 : 0) +
+			 (search_says_private(search, rule) ? 1 : 0));
 }
 
 static bool search_has_end(const struct rule *rule)
@@ -76,16 +78,25 @@ static bool search_has_end(const struct rule *rule)
 	return rule->clause_kinds & (BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL));
 }
 
+static bool search_is_bounded(const struct rule *rule)
+{
+	return rule->clause_kinds != 0 &&
+	       (search_loosens(rule) ? clauses_budgets(rule) || search_has_end(rule)
+				     : rule->action == RULE_ASK && clauses_budgets(rule));
+}
+
 static void search_note(struct search *search, const struct rule *rule, uint32_t number)
 {
-	uint32_t *best = &search->best[rule->action];
-	uint8_t weight = search_weight(search, rule), *best_weight = &search->weights[rule->action];
+	bool is_bounded = search_is_bounded(rule);
+	uint32_t *best = is_bounded ? &search->bounded[rule->action] : &search->best[rule->action];
+	uint8_t weight = search_weight(search, rule);
+	uint8_t *best_weight = is_bounded ? &search->bounded_weights[rule->action]
+					  : &search->weights[rule->action];
 
-	/* Private is granted by the hour, and the worker looks at addresses later. */
-	if (!search->is_time_old || !search_has_end(rule))
-		search->is_private[rule->action] |=
-			rule->is_private || search_names_address(search, rule);
-	search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	if (!is_bounded || rule->action == RULE_ASK) {
+		search->is_private[rule->action] |= search_says_private(search, rule);
+		search->is_tcp[rule->action] |= rule->pattern.protocol == POLICY_TCP;
+	}
 	if (*best && (weight < *best_weight || (weight == *best_weight && *best < number)))
 		return;
 	*best = number;
@@ -104,44 +115,50 @@ static bool search_is_over(const struct search *search, const struct rule *rule)
 	return search->now >= until;
 }
 
-/* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
- * also an ask: whoever answered would believe in it. */
-static bool search_is_enforced(const struct search *search, const struct rule *rule)
-{
-	if (clauses_bounds(rule))
-		return false;
-	if (!search_loosens(rule))
-		return true;
-	return !clauses_conditions(rule) && !asker_not_enforced(search->policy, rule);
-}
-
-/* Is it the rule that decided? Compared as it is shown: numbers change when files are read again.
- */
-static bool search_was_given(const struct search *search, const struct rule *rule)
+/* Met when the request was decided; by now it is not at hand. */
+static bool search_is_by(const struct search *search, const struct rule *rule)
 {
 	char shown[POLICY_TEXT_MAX];
 
-	if (!search->given)
+	if (!search->by)
 		return false;
 	search_show(search->policy, rule, shown);
-	return strcmp(shown, search->given->rule) == 0;
+	return strcmp(shown, search->by) == 0;
 }
 
 /* Not to know who asks never opens, and never takes a denial away. */
-static bool search_is_met(const struct search *search, const struct rule *rule)
+static bool search_is_asker_met(const struct search *search, const struct rule *rule)
 {
-	bool is_loosening = search_loosens(rule);
+	bool loosens = search_loosens(rule);
 
-	switch (asker_judge(search->policy, rule, search->asker, is_loosening)) {
+	switch (asker_judge(search->policy, rule, search->asker, loosens)) {
 	case ASKER_YES:
 		return true;
 	case ASKER_UNKNOWN:
-		return !is_loosening || asker_not_enforced(search->policy, rule) ||
-		       search_was_given(search, rule);
+		return !loosens || asker_not_enforced(search->policy, rule) ||
+		       search_is_by(search, rule);
 	case ASKER_NO:
 	default:
 		return false;
 	}
+}
+
+/* A condition that cannot be looked at holds for what tightens. A bound that cannot be kept spoils
+ * also an ask: whoever answered would believe in it. */
+static enum policy_match search_conditions(const struct search *search, const struct rule *rule)
+{
+	bool loosens = search_loosens(rule);
+	unsigned int others = clauses_conditions(rule) & ~REQUEST_CONDITIONS;
+	enum request_match match = request_meets(search->policy, rule, search->request, loosens);
+
+	others |= asker_not_enforced(search->policy, rule);
+	if (match == REQUEST_UNMET || !search_is_asker_met(search, rule))
+		return POLICY_MATCH_NO;
+	if (clauses_bounds(rule) || (loosens && others))
+		return POLICY_MATCH_NOT_ENFORCED;
+	if (match == REQUEST_MET || !loosens)
+		return POLICY_MATCHES;
+	return search_is_by(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
 enum policy_match search_judge(const struct search *search, const struct rule *rule)
@@ -169,9 +186,7 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 		return POLICY_MATCHES;
 	if (search_is_over(search, rule))
 		return POLICY_MATCH_EXPIRED;
-	if (!search_is_met(search, rule))
-		return POLICY_MATCH_NO;
-	return search_is_enforced(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
+	return search_conditions(search, rule);
 }
 
 static void search_consider(struct search *search, const struct rule *rule, uint32_t number)
@@ -246,12 +261,52 @@ void search_address(struct search *search)
 	search->is_tightening_only = was_tightening_only;
 }
 
+/* Printable ASCII but for the backslash: what text_visible() leaves as it is. */
+static bool search_is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < 0x20 || text[i] >= 0x7f || text[i] == '\\')
+			return false;
+	}
+	return true;
+}
+
+/* ":NUMBER: " behind the name; returns its length. */
+static size_t search_number(uint32_t number, char out[16])
+{
+	char digits[16];
+	size_t at = sizeof(digits), len;
+
+	digits[--at] = ' ';
+	digits[--at] = ':';
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	digits[--at] = ':';
+	len = sizeof(digits) - at;
+	memcpy(out, digits + at, len);
+	return len;
+}
+
+/* By hand: this is most of what a decision costs, and printf would double it. */
 void search_show(const struct policy *policy, const struct rule *rule, char out[POLICY_TEXT_MAX])
 {
 	const struct source *source = &policy->sources[rule->source];
-	int head = snprintf(out, POLICY_TEXT_MAX, "%s:%u: ", source->name, rule->number);
+	const char *line = source->text + rule->line;
+	size_t name_len = strlen(source->name);
+	char number[16];
+	size_t number_len = search_number(rule->number, number), head = name_len + number_len;
 
-	if (head > 0 && head < POLICY_TEXT_MAX)
-		(void)text_visible(out + head, POLICY_TEXT_MAX - (size_t)head,
-				   source->text + rule->line, rule->line_len);
+	if (head >= POLICY_TEXT_MAX) {
+		(void)snprintf(out, POLICY_TEXT_MAX, "%s:%u: ", source->name, rule->number);
+		return;
+	}
+	memcpy(out, source->name, name_len);
+	memcpy(out + name_len, number, number_len);
+	if (head + rule->line_len >= POLICY_TEXT_MAX || !search_is_plain(line, rule->line_len)) {
+		(void)text_visible(out + head, POLICY_TEXT_MAX - head, line, rule->line_len);
+		return;
+	}
+	memcpy(out + head, line, rule->line_len);
+	out[head + rule->line_len] = '\0';
 }

@@ -11,25 +11,36 @@
 struct search {
 	const struct policy *policy;
 	struct pattern_target target;
-	int64_t now;             /* seconds since 1970; 0: unknown */
+	const struct policy_request *request; /* NULL: not known */
+	const char
+		*by; /* the rule as shown that allowed the request: its conditions were met; NULL */
+	int64_t now; /* seconds since 1970; 0: unknown */
 	bool is_explicit_only;   /* loopback: what loosens or asks must name it, `*` does not */
 	bool is_tightening_only; /* an embedded address: it can be denied or asked about, never
 				    allowed */
 	const struct policy_asker *asker; /* NULL: not known */
-	/* What is looked at now that its address is known: the conditions of the rule shown there
-	 * are met. NULL: nothing was decided yet. */
-	const struct policy_verdict *given;
-	bool is_time_old; /* @now is of the start: what has an end may be over by now */
 	/* What was found, by enum rule_action. The rule shown is the one that says most, then the
 	 * first. */
 	uint32_t best[SEARCH_ACTIONS];   /* number of the rule, from 1; 0: none */
 	uint8_t weights[SEARCH_ACTIONS]; /* of the best */
 	bool is_private[SEARCH_ACTIONS]; /* a rule says `private` or names the address */
 	bool is_tcp[SEARCH_ACTIONS];     /* a rule says tcp:// */
+	/* Rules that allow within limits, or for a time; questions about what then has limits.
+	 * Looked at only where nothing without limits allows, and so kept apart: what such a rule
+	 * says of tcp and of private addresses holds within its own limits. */
+	uint32_t bounded[SEARCH_ACTIONS];
+	uint8_t bounded_weights[SEARCH_ACTIONS];
 	/* The first that would have matched, had this version enforced all its clauses. */
 	uint32_t not_enforced[SEARCH_ACTIONS];
 };
 
+/* Was a rule found, with or without limits? */
+static inline bool search_has(const struct search *search, enum rule_action action)
+{
+	return search->best[action] || search->bounded[action];
+}
+/* Does @rule itself say `private`, or name the address? */
+bool search_says_private(const struct search *search, const struct rule *rule);
 /* What @rule says of the request; its host is known to match. */
 enum policy_match search_judge(const struct search *search, const struct rule *rule);
 /* "FILE:LINE: the line" */

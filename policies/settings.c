@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/reader_impl.h"
+#include "policies/policies_tools.h"
 
 static void settings_problem(const struct line *line, size_t at, const char *instead,
 			     const char *words)
@@ -70,6 +71,25 @@ static const char *settings_path_refused(const char *text)
 	return strchr(text, '$') ? "variables are not expanded" : NULL;
 }
 
+/* The path in @word, into @text. False: said. */
+static bool settings_path(const struct line *line, const struct word *word, const char *advice,
+			  char text[POLICY_LINE_MAX])
+{
+	struct flaw flaw = { 0 };
+
+	if (word->is_quoted && words_unquote(word, text, POLICY_LINE_MAX, &flaw) < 0) {
+		settings_problem(line, flaw.at, flaw.instead, flaw.words);
+		return false;
+	}
+	if (!word->is_quoted)
+		(void)snprintf(text, POLICY_LINE_MAX, "%.*s", (int)word->len, word->text);
+	const char *refused = settings_path_refused(text);
+
+	if (refused)
+		settings_problem(line, word->at, advice, refused);
+	return !refused;
+}
+
 void settings_read_paths(struct line *line)
 {
 	bool is_hide = words_is(&line->words.list[0], "hide");
@@ -81,22 +101,21 @@ void settings_read_paths(struct line *line)
 		return;
 	}
 	for (size_t i = 1; i < line->words.count; i++) {
-		const struct word *word = &line->words.list[i];
-		struct flaw flaw = { 0 };
-
-		if (word->is_quoted && words_unquote(word, text, sizeof(text), &flaw) < 0) {
-			settings_problem(line, flaw.at, flaw.instead, flaw.words);
-			continue;
-		}
-		if (!word->is_quoted)
-			(void)snprintf(text, sizeof(text), "%.*s", (int)word->len, word->text);
-		const char *refused = settings_path_refused(text);
-
-		if (refused)
-			settings_problem(line, word->at, advice, refused);
-		else
+		if (settings_path(line, &line->words.list[i], advice, text))
 			settings_add(line, is_hide ? SETTING_HIDE : SETTING_WRITE, text, 0);
 	}
+}
+
+bool settings_check_paths(struct line *line, const char *advice)
+{
+	char text[POLICY_LINE_MAX];
+	bool is_good = true;
+
+	if (line->words.count < 2)
+		return reader_has_words(line, 2, advice);
+	for (size_t i = 1; i < line->words.count; i++)
+		is_good &= settings_path(line, &line->words.list[i], advice, text);
+	return is_good;
 }
 
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms)

@@ -9,6 +9,7 @@
 #include "proxy/dial.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/meter.h"
 #include "proxy/session.h"
 
 static int64_t now_ms(const struct session *session)
@@ -166,6 +167,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		session->front->on_allowed_proposal(session, verdict);
 		return;
 	}
+	meter_begin(session, verdict);
 	if (!can_keep(session, verdict->promise)) {
 		admit_refuse(session,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS
@@ -179,21 +181,22 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		admit_dial(session);
 }
 
-void admit_submit(struct session *session)
+void admit_submit(struct session *session, const struct policy_request *seen)
 {
+	struct policy_facts facts = session->request->facts;
+
+	facts.request = seen; /* not kept: it lies in the head that was read */
 	session_enter(session, SESSION_DECIDING);
 	session->is_half_closed = false;
 	session_set_deadline(session, LIMITS_WATCH_MS);
 	leg_want_read(&session->client, false);
-	session->ticket = gateway_submit(session->proxy->client, &session->request->facts,
-					 on_verdict, session);
+	session->ticket = gateway_submit(session->proxy->client, &facts, on_verdict, session);
 }
 
 /* The record first, while the request still has the verdict it was allowed by: what it moved was
  * under that. */
-void admit_on_cut(const struct policy_verdict *verdict, void *arg)
+static void cut(struct session *session, const struct policy_verdict *verdict, const char *cause)
 {
-	struct session *session = arg;
 	struct request *request = session->request;
 	bool is_dialling = session->state == SESSION_DIALLING;
 	bool can_say =
@@ -201,7 +204,7 @@ void admit_on_cut(const struct policy_verdict *verdict, void *arg)
 	struct refusal refusal = { .reason = verdict->reason, .verdict = verdict };
 
 	dial_withdraw(take(session->dial));
-	request_report(request, session->proxy->client, verdict->reason, is_dialling, NULL,
+	request_report(request, session->proxy->client, verdict->reason, is_dialling, cause,
 		       now_ms(session));
 	request_keep_verdict(request, verdict);
 	if (can_say) {
@@ -211,6 +214,27 @@ void admit_on_cut(const struct policy_verdict *verdict, void *arg)
 	refusal.dst = &request->facts.dst;
 	record(session, &refusal, false);
 	session_abort(session, verdict->reason);
+}
+
+void admit_on_cut(const struct policy_verdict *verdict, void *arg)
+{
+	cut(arg, verdict, NULL);
+}
+
+/* The gateway looks at names; by which address a name is reached, it does not know. */
+void admit_review(struct session *session, const struct policy *policy)
+{
+	const struct request *request = session->request;
+	struct policy_verdict verdict;
+
+	if (!request || !request->ticket || !session->up || request->reason == POLICY_INSIDE)
+		return;
+	request_get_verdict(request, &verdict);
+	policy_decide_address(policy, &request->facts.dst, &verdict, &session->up->addr, &verdict);
+	if (verdict.action == POLICY_ALLOW || verdict.reason != POLICY_RULE_DENY)
+		return;
+	verdict.reason = POLICY_DENIED_SINCE;
+	cut(session, &verdict, verdict.rule);
 }
 
 /* A held client is not read from: what it sends waits in the kernel. It is looked at when its

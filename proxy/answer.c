@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "proxy/admit.h"
 #include "proxy/exchange.h"
+#include "proxy/meter.h"
 #include "proxy/rewrite.h"
 #include "proxy/session.h"
 #include "proxy/tunnel.h"
@@ -205,9 +206,16 @@ void answer_on_upstream(struct session *session)
 		leg_stop_reading(up);
 		return;
 	}
-	got = leg_read(up, bytes, leg_read_size(up));
+	got = leg_read_room(up, bytes, leg_read_size(up),
+			    meter_room(session->request, GATEWAY_DOWN));
 	if (got == -EAGAIN)
 		return;
+	if (got == -EDQUOT) {
+		leg_want_read(up, false);
+		leg_stop_reading(up);
+		meter_need(session, GATEWAY_DOWN);
+		return;
+	}
 	if (got <= 0) {
 		upstream_ended(session, got == 0);
 		return;
@@ -215,6 +223,7 @@ void answer_on_upstream(struct session *session)
 	session_set_deadline(session, LIMITS_EXCHANGE_MS);
 	exchange->has_answer = true;
 	session->request->bytes_down += (uint64_t)got;
+	meter_moved(session);
 	if (exchange->has_head) {
 		send_body(session, &(struct buffer){ 0 }, bytes, (size_t)got);
 		return;

@@ -122,6 +122,31 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 	     strerror(-fd));
 }
 
+/* The host itself, by every address that the kernel takes for its loopback. */
+static bool is_host_loopback(const struct addr *addr)
+{
+	static const struct addr_block blocks[] = {
+		{ { AF_INET, { 127 } }, 8 },
+		{ { AF_INET, { 0 } }, 8 },
+		{ { AF_INET6, { 0 } }, 96 }, /* ::, ::1 and the old form of IPv4 in IPv6 */
+		{ { AF_INET6, { [10] = 0xff, [11] = 0xff, [12] = 127 } }, 104 },
+		{ { AF_INET6, { [10] = 0xff, [11] = 0xff } }, 104 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		if (addr_block_has(&blocks[i], addr))
+			return true;
+	}
+	return false;
+}
+
+/* No rule and no person can open the gate's own page to the command. */
+static bool is_own(const struct dial *dial, const struct addr *addr)
+{
+	return dial->dialer->own_port != 0 && dial->dst.port == dial->dialer->own_port &&
+	       is_host_loopback(addr);
+}
+
 /* Every address of the answer has to pass, not only the one that would be dialled: a name that is
  * public and private at once is either an attack on this very check (rebinding) or a mistake, and
  * which address is dialled is chance. */
@@ -136,6 +161,9 @@ static bool are_addrs_allowed(struct dial *dial, const struct addr *addrs, size_
 	for (size_t i = 0; i < count; i++) {
 		answer = (struct policy_verdict){ 0 };
 		policy_decide_address(dial->dialer->policy, &dial->dst, &asked, &addrs[i], &answer);
+		if (is_own(dial, &addrs[i]))
+			answer = (struct policy_verdict){ .action = POLICY_DENY,
+							  .reason = POLICY_OWN_LISTENER };
 		if (answer.action == POLICY_ALLOW)
 			continue;
 		if (refused && answer.reason != POLICY_METADATA_ADDRESS)

@@ -24,7 +24,11 @@ typedef void (*dial_fn)(struct dial_result *result, void *arg);
 /* Keeps all; returned owned. */
 struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
+/* On the host's loopback this port is the gate's own; 0: none is. */
+void dialer_set_own_port(struct dialer *dialer, uint16_t port);
 void dialer_free(struct dialer *dialer);
+/* For addresses that are looked at from now on. Kept. */
+void dialer_set_policy(struct dialer *dialer, const struct policy *policy);
 /* An exec's channel to its init (SOCK_SEQPACKET, taken): one byte (4 or 6) out, one message with
  * one socket back. */
 void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner);

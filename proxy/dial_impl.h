@@ -21,6 +21,7 @@ struct dialer {
 	struct loop *loop;
 	struct resolver *resolver;
 	const struct policy *policy;
+	uint16_t own_port;
 	LIST_HEAD(dial_list, dial) dials;
 	size_t dial_count;
 	LIST_HEAD(dial_inner_list, dial_inner) inners;

@@ -18,6 +18,16 @@ struct dialer *dialer_new(struct loop *loop, struct resolver *resolver, const st
 	return dialer;
 }
 
+void dialer_set_policy(struct dialer *dialer, const struct policy *policy)
+{
+	dialer->policy = policy;
+}
+
+void dialer_set_own_port(struct dialer *dialer, uint16_t port)
+{
+	dialer->own_port = port;
+}
+
 static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)
 {
 	struct dial_inner *entry;

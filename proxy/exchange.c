@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 #include "proxy/admit.h"
+#include "proxy/answer.h"
 #include "proxy/closing.h"
+#include "proxy/meter.h"
 #include "proxy/rewrite.h"
 #include "proxy/session.h"
 
@@ -40,29 +42,53 @@ void exchange_free(struct exchange *exchange)
 	if (!exchange)
 		return;
 	buffer_clear(&exchange->head);
+	buffer_clear(&exchange->held);
 	buffer_clear(&exchange->answer);
 	free(exchange);
 }
 
+/* Cuts @parts to what there is room for, and holds the rest. Returns how many bytes are to go. */
+static uint64_t fit(struct session *session, struct iovec *parts, int count)
+{
+	uint64_t room = meter_room(session->request, GATEWAY_UP), sent = 0;
+
+	for (int i = 0; i < count; i++) {
+		size_t len = parts[i].iov_len;
+
+		if (len > room - sent) {
+			parts[i].iov_len = (size_t)(room - sent);
+			/* Fits: a head and one read, and nothing is read while it waits. */
+			(void)buffer_append(&session->exchange->held,
+					    (char *)parts[i].iov_base + parts[i].iov_len,
+					    len - parts[i].iov_len, LIMITS_OUTPUT_BYTES);
+		}
+		sent += parts[i].iov_len;
+	}
+	return sent;
+}
+
 /* Towards the server. When it takes no more, its answer may still be on the way: the reading side
  * finds out. */
-static void send_up(struct session *session, const struct iovec *parts, int count)
+static void send_up(struct session *session, struct iovec *parts, int count)
 {
 	struct leg *up = &session->up->leg;
+	uint64_t sent = fit(session, parts, count);
 
-	for (int i = 0; i < count; i++)
-		session->request->bytes_up += parts[i].iov_len;
-	if (leg_write(up, parts, count) < 0)
+	session->request->bytes_up += sent;
+	if (sent && leg_write(up, parts, count) < 0)
 		session->exchange->is_upload_cut = true;
 	if (leg_is_blocked(up))
 		leg_slow_down(&session->client);
+	meter_moved(session);
+	if (session->exchange->held.len)
+		meter_need(session, GATEWAY_UP);
 }
 
 static bool wants_upload(const struct session *session)
 {
 	const struct exchange *exchange = session->exchange;
 
-	return !exchange->up.is_done && !exchange->is_upload_cut &&
+	return !exchange->up.is_done && !exchange->is_upload_cut && !exchange->held.len &&
 	       !leg_is_blocked(&session->up->leg);
 }
 
@@ -74,6 +100,7 @@ void exchange_begin(struct session *session)
 	int count = 0;
 
 	parts[0] = (struct iovec){ buffer_at(&exchange->head), exchange->head.len };
+	buffer_clear(&exchange->held); /* sent again, it is sent whole */
 	session_enter(session, SESSION_EXCHANGE);
 	session_set_deadline(session, LIMITS_EXCHANGE_MS);
 	if (session->in.len && body_feed(&exchange->up, buffer_at(&session->in), session->in.len,
@@ -96,6 +123,7 @@ void exchange_begin(struct session *session)
 void exchange_on_upload_cut(struct session *session)
 {
 	session->exchange->is_upload_cut = true;
+	buffer_clear(&session->exchange->held);
 	leg_drop_output(&session->up->leg);
 	leg_want_read(&session->client, false);
 }
@@ -156,6 +184,23 @@ void exchange_on_upstream_drained(struct session *session)
 	leg_want_read(&session->client, wants_upload(session));
 }
 
+/* At once, while it has room: what it does not use may be called back for another. */
+void exchange_on_lease(struct session *session, enum gateway_way way)
+{
+	struct buffer held = session->exchange->held;
+	struct iovec part = { buffer_at(&held), held.len };
+
+	if (way == GATEWAY_DOWN) {
+		leg_want_read(&session->up->leg, !leg_is_blocked(&session->client));
+		answer_on_upstream(session);
+		return;
+	}
+	session->exchange->held = (struct buffer){ 0 };
+	send_up(session, &part, 1);
+	buffer_clear(&held);
+	leg_want_read(&session->client, wants_upload(session));
+}
+
 void exchange_on_client_drained(struct session *session)
 {
 	session_set_deadline(session, LIMITS_EXCHANGE_MS);
@@ -168,7 +213,8 @@ void exchange_finish(struct session *session)
 	struct exchange *exchange = session->exchange;
 	bool keeps_client = exchange->keeps_client && exchange->up.is_done;
 	bool keeps_upstream = exchange->keeps_upstream && exchange->up.is_done &&
-			      !exchange->is_upload_cut && !leg_is_blocked(&session->up->leg);
+			      !exchange->is_upload_cut && !exchange->held.len &&
+			      !leg_is_blocked(&session->up->leg);
 	int64_t now = loop_now_ms(session->proxy->loop);
 
 	if (session->is_fixed && !keeps_upstream)

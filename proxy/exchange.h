@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "gateway/gateway.h"
 #include "policies/policies.h"
 #include "proxy/body.h"
 #include "proxy/buffer.h"
@@ -13,8 +14,9 @@ struct session;
 /* Made by the front from the request's head; lives until the answer is whole. */
 struct exchange {
 	struct buffer
-		head;   /* the request's, as we send it; kept while it may have to be sent again */
-	struct body up; /* the request's body */
+		head; /* the request's, as we send it; kept while it may have to be sent again */
+	struct buffer held;   /* of the request, as we send it: for what there is no room yet */
+	struct body up;       /* the request's body */
 	struct body down;     /* the answer's */
 	struct buffer answer; /* the beginning of the answer's head */
 	size_t scanned;       /* of it */
@@ -47,4 +49,6 @@ void exchange_on_client_drained(struct session *session);
 void exchange_on_upstream_drained(struct session *session);
 /* The server takes no more of the request; its answer may still come. */
 void exchange_on_upload_cut(struct session *session);
+/* There is room for what waits to go @way, or to be read from there. */
+void exchange_on_lease(struct session *session, enum gateway_way way);
 void exchange_on_deadline(struct session *session);

@@ -116,6 +116,21 @@ ssize_t leg_read(struct leg *leg, char *bytes, size_t max)
 	return got;
 }
 
+ssize_t leg_read_room(struct leg *leg, char *bytes, size_t max, uint64_t room)
+{
+	char byte;
+
+	if (room > 0)
+		return leg_read(leg, bytes, room < max ? (size_t)room : max);
+	ssize_t got = recv(leg->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (got > 0)
+		return -EDQUOT;
+	if (got < 0)
+		return errno == EINTR || errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	return leg_read(leg, bytes, 1); /* nothing comes behind an end */
+}
+
 void leg_slow_down(struct leg *leg)
 {
 	if (leg->read_size > LIMITS_READ_MIN)

@@ -57,6 +57,8 @@ void leg_want_read(struct leg *leg, bool wants);
 void leg_stop_reading(struct leg *leg);
 /* At most @max bytes into @bytes: their count, 0 at the end, -EAGAIN or -errno. */
 ssize_t leg_read(struct leg *leg, char *bytes, size_t max);
+/* As leg_read(), but no more than @room. Without any only an end is read: -EDQUOT: a byte waits. */
+ssize_t leg_read_room(struct leg *leg, char *bytes, size_t max, uint64_t room);
 /* How much to read from @leg now. */
 size_t leg_read_size(const struct leg *leg);
 /* 0 (what was not taken waits: leg_is_blocked()) or -errno. */

@@ -12,11 +12,13 @@
 #define LIMITS_WATCH_MS      1000    /* how often a held client is looked at */
 #define LIMITS_EXCHANGE_MS   300000  /* without a byte, while an HTTP exchange is under way */
 #define LIMITS_TUNNEL_MS     3600000 /* without a byte, in a tunnel */
+#define LIMITS_LEASE_MS      5000    /* for the gateway to say what may be moved */
 #define LIMITS_LINGER_MS     2000    /* for the client to take a last answer */
 #define LIMITS_DRAIN_MS      5000    /* for the body of a refused request */
 #define LIMITS_DRAIN_BYTES   65536
 
-#define LIMITS_INPUT_BYTES 65536 /* read ahead of a client: a head, a hello, pipelined requests */
+#define LIMITS_LEASE_AHEAD 1048576 /* less left of a lease: the next is asked for */
+#define LIMITS_INPUT_BYTES 65536   /* read ahead of a client: a head, a hello, pipelined requests */
 #define LIMITS_OUTPUT_BYTES                                                                        \
 	524288 /* not yet taken by one side: one read, its head, our own answers */
 #define LIMITS_READ_BYTES    262144      /* one read, at most */

@@ -5,8 +5,10 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "policies/policies_request.h"
 #include "proxy/admit.h"
 #include "proxy/dial.h"
+#include "proxy/meter.h"
 #include "proxy/pool.h"
 #include "proxy/resolve.h"
 #include "proxy/session.h"
@@ -24,14 +26,36 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->loop = loop;
 	proxy->client = client;
 	gateway_client_on_cut(client, admit_on_cut);
+	gateway_client_on_lease(client, meter_on_lease);
 	proxy->config = config;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
+	dialer_set_own_port(proxy->dialer, config->own_port);
 	proxy->pool = pool_new(loop, config);
+	proxy->seen_parts = policy_request_parts(config->policy);
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);
 	return proxy;
+}
+
+void proxy_policy_changed(struct proxy *proxy)
+{
+	const struct policy *policy = proxy->config->policy;
+	struct way *way;
+
+	dialer_set_policy(proxy->dialer, policy);
+	proxy->seen_parts = policy_request_parts(policy);
+	LIST_FOREACH (way, &proxy->ways, link) {
+		struct session *session = LIST_FIRST(&way->sessions);
+
+		while (session) {
+			struct session *next = LIST_NEXT(session, link);
+
+			admit_review(session, policy);
+			session = next;
+		}
+	}
 }
 
 void proxy_free(struct proxy *proxy)

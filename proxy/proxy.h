@@ -30,6 +30,8 @@ struct proxy_config {
 	 * file. */
 	struct addr dns_addr;
 	uint16_t dns_port;
+	/* Of the gate itself on the host's loopback: refused whatever the policy says. 0: none. */
+	uint16_t own_port;
 };
 
 /* Keeps all three. The client's callbacks are the caller's to wire to proxy_open() and
@@ -37,6 +39,9 @@ struct proxy_config {
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 			const struct proxy_config *config, struct err *why);
 void proxy_free(struct proxy *proxy);
+/* The config's policy, changed by its owner, is another: connections to addresses that it denies
+ * are cut. */
+void proxy_policy_changed(struct proxy *proxy);
 
 /* An exec's way out: @http and @socks are listening TCP sockets inside its namespace, @inner a
  * SOCK_SEQPACKET to its init that hands out sockets of that namespace (proxy/dial.c). All taken. 0

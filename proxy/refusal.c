@@ -18,7 +18,7 @@ static const char *status_of(const struct refusal *refusal)
 	/* A page that tells a verdict, whatever it is. */
 	if (verdict && verdict->reason == refusal->reason && verdict->action != POLICY_DENY)
 		return verdict->action == POLICY_ALLOW ? "allowed" : "asked";
-	return status == 403 || status == 503 ? "denied" : "failed";
+	return status == 403 || status == 429 || status == 503 ? "denied" : "failed";
 }
 
 /* Bytes that are not printable ASCII become visible escapes. */
@@ -204,19 +204,31 @@ int refusal_http_page(int status, const struct refusal_style *style, const char 
 	return r || style->is_head ? r : buffer_append(out, buffer_at(body), body->len, HTTP_MAX);
 }
 
+/* When the next is due, at the latest (RFC 9110 §10.2.3). */
+static void put_retry_after(const struct policy_limits *limits, char *fields, size_t size)
+{
+	size_t len = strlen(fields);
+
+	if (limits->rate_count)
+		(void)snprintf(fields + len, size - len, "retry-after: %u\r\n",
+			       (limits->rate_s - 1) / limits->rate_count + 1);
+}
+
 int refusal_http(const struct refusal *refusal, const struct refusal_style *style,
 		 struct buffer *out)
 {
 	struct buffer body = { 0 };
-	char field[96];
+	char fields[160];
 	int status = policy_reason_status(refusal->reason);
 	int r = style->wants_json ? refusal_json(refusal, &body) : refusal_text(refusal, &body);
 
-	(void)snprintf(field, sizeof(field), "x-sallyport-reason: %s\r\n",
+	(void)snprintf(fields, sizeof(fields), "x-sallyport-reason: %s\r\n",
 		       policy_reason_code(refusal->reason));
+	if (refusal->reason == POLICY_RATE_LIMITED && refusal->verdict)
+		put_retry_after(&refusal->verdict->limits, fields, sizeof(fields));
 	if (status < 400)
 		status = 403; /* a refusal never looks like a success, whatever its reason */
-	r = r ? r : refusal_http_page(status, style, field, &body, out);
+	r = r ? r : refusal_http_page(status, style, fields, &body, out);
 	buffer_clear(&body);
 	return r;
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "proxy/meter.h"
 
 struct request *request_new(const struct policy_facts *facts, int64_t now_ms)
 {
@@ -21,6 +22,7 @@ void request_free(struct request *request)
 		return;
 	gateway_withdraw(request->ticket);
 	free(request->plea);
+	meter_free(request->meter);
 	free(request->texts);
 	free(request);
 }
@@ -48,6 +50,8 @@ void request_keep_verdict(struct request *request, const struct policy_verdict *
 	request->reason = verdict->reason;
 	request->promise = verdict->promise;
 	request->may_private = verdict->may_private;
+	request->rate_count = verdict->limits.rate_count;
+	request->rate_s = verdict->limits.rate_s;
 	request->has_verdict = true;
 }
 
@@ -60,6 +64,8 @@ void request_get_verdict(const struct request *request, struct policy_verdict *r
 	ret->reason = request->reason;
 	ret->promise = request->promise;
 	ret->may_private = request->may_private;
+	ret->limits.rate_count = request->rate_count;
+	ret->limits.rate_s = request->rate_s;
 	if (!text)
 		return;
 	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", text);

@@ -9,6 +9,7 @@
 
 struct gateway_client;
 struct gateway_ticket;
+struct meter;
 
 /* A request lives as long as a tunnel does, so the verdict is kept packed: its texts back to back.
  */
@@ -20,6 +21,8 @@ struct request {
 	char *plea;                    /* a proposal's reason; NULL: it is to be dialled */
 	char *texts;                   /* rule, because, by: three strings, or NULL */
 	struct gateway_ticket *ticket; /* it was allowed under this; goes with the report */
+	struct meter *meter;           /* NULL: no limits */
+	uint32_t rate_count, rate_s;   /* of the limits */
 	enum policy_action action;
 	enum policy_reason reason;
 	enum policy_protocol promise;

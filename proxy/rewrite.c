@@ -63,7 +63,7 @@ static int put_framing(struct buffer *out, enum http1_body body, uint64_t length
 }
 
 /* Fields written by us, or by nobody. */
-static bool is_dropped_from_request(const struct http1_head *head, const struct http1_field *field)
+bool rewrite_drops(const struct http1_head *head, const struct http1_field *field)
 {
 	if (is_named(field, "host") || is_named(field, "content-length"))
 		return true;
@@ -77,16 +77,21 @@ static bool is_dropped_from_request(const struct http1_head *head, const struct 
 	return head->minor == 0 && is_named(field, "expect"); /* RFC 9110 §10.1.1 */
 }
 
-static int put_request_line(const struct http1_head *head, struct buffer *out)
+struct http1_span rewrite_target(const struct http1_head *head)
 {
+	static const struct http1_span root = { "/", 1 }, whole = { "*", 1 };
 	struct http1_span path = head->form == HTTP1_ABSOLUTE ? head->path : head->target;
 	bool is_options = head->method.len == 7 && !memcmp(head->method.at, "OPTIONS", 7);
+
+	return path.len ? path : is_options ? whole : root; /* RFC 9112 §3.2.4 */
+}
+
+static int put_request_line(const struct http1_head *head, struct buffer *out)
+{
 	int r = put_span(out, head->method);
 
 	r = r ? r : put_text(out, " ");
-	if (!r && !path.len)
-		r = put_text(out, is_options ? "*" : "/"); /* RFC 9112 §3.2.4 */
-	r = r ? r : put_span(out, path);
+	r = r ? r : put_span(out, rewrite_target(head));
 	return r ? r : put_text(out, " HTTP/1.1\r\nHost: ");
 }
 
@@ -107,7 +112,7 @@ int rewrite_request(const struct http1_head *head, const struct policy_destinati
 
 	r = r ? r : put_host(dst, out);
 	for (size_t i = 0; !r && i < head->field_count; i++) {
-		if (!is_dropped_from_request(head, &head->fields[i]))
+		if (!rewrite_drops(head, &head->fields[i]))
 			r = put_field(out, &head->fields[i]);
 	}
 	r = r ? r : put_framing(out, head->body, head->length);

@@ -19,6 +19,10 @@
  * HTTP/1.1. */
 bool rewrite_is_websocket(const struct http1_head *head);
 
+/* The request's target as it is sent: never empty. A field that is not sent on. */
+struct http1_span rewrite_target(const struct http1_head *head);
+bool rewrite_drops(const struct http1_head *head, const struct http1_field *field);
+
 /* Appends the head to @out; -E2BIG: it outgrew its limit. */
 int rewrite_request(const struct http1_head *head, const struct policy_destination *dst,
 		    struct buffer *out);

@@ -8,6 +8,7 @@
 #include "proxy/admit.h"
 #include "proxy/closing.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/meter.h"
 #include "proxy/parse/hello.h"
 #include "proxy/session.h"
 
@@ -36,24 +37,36 @@ void tunnel_begin(struct session *session)
 	}
 }
 
-void tunnel_carry(struct session *session)
+/* What was read before the tunnel stood, as far as there is room. 0 or -errno. */
+static int send_input(struct session *session)
 {
 	struct leg *up = &session->up->leg;
+	uint64_t room = meter_room(session->request, GATEWAY_UP);
+	size_t len = session->in.len < room ? session->in.len : (size_t)room;
 
+	if (len) {
+		session->request->bytes_up += len;
+		if (leg_write_bytes(up, buffer_at(&session->in), len) < 0)
+			return -EPIPE;
+		buffer_consume(&session->in, len);
+		meter_moved(session);
+	}
+	if (session->in.len)
+		meter_need(session, GATEWAY_UP);
+	else if (session->client.is_eof)
+		leg_shut(up);
+	leg_want_read(&session->client, !session->in.len && !leg_is_blocked(up));
+	return 0;
+}
+
+void tunnel_carry(struct session *session)
+{
 	session_enter(session, SESSION_TUNNEL);
 	session_set_deadline(session, LIMITS_TUNNEL_MS);
-	if (session->in.len) {
-		session->request->bytes_up += session->in.len;
-		if (leg_write_bytes(up, buffer_at(&session->in), session->in.len) < 0) {
-			session_abort(session, POLICY_RESET);
-			return;
-		}
-		buffer_clear(&session->in);
-	}
-	if (session->client.is_eof)
-		leg_shut(up);
-	leg_want_read(&session->client, !leg_is_blocked(up));
-	leg_want_read(up, !leg_is_blocked(&session->client));
+	if (send_input(session) < 0)
+		session_abort(session, POLICY_RESET);
+	else
+		leg_want_read(&session->up->leg, !leg_is_blocked(&session->client));
 }
 
 /* Is what the hello says what was approved? An address that was approved needs no name, and any
@@ -145,12 +158,14 @@ static bool is_over(const struct session *session)
 {
 	const struct leg *client = &session->client, *up = &session->up->leg;
 
-	return client->is_eof && up->is_eof && !leg_is_blocked(client) && !leg_is_blocked(up);
+	return client->is_eof && up->is_eof && !leg_is_blocked(client) && !leg_is_blocked(up) &&
+	       !session->in.len;
 }
 
 /* One read, one write: the buffer is as large as is worth it, and the others get their turn. */
-static void pump(struct session *session, struct leg *from, struct leg *to, uint64_t *count)
+static void pump(struct session *session, struct leg *from, struct leg *to, enum gateway_way way)
 {
+	struct request *request = session->request;
 	char *bytes = session->proxy->shared.bytes;
 	ssize_t got;
 
@@ -158,9 +173,15 @@ static void pump(struct session *session, struct leg *from, struct leg *to, uint
 		leg_stop_reading(from);
 		return;
 	}
-	got = leg_read(from, bytes, leg_read_size(from));
+	got = leg_read_room(from, bytes, leg_read_size(from), meter_room(request, way));
 	if (got == -EAGAIN)
 		return;
+	if (got == -EDQUOT) {
+		leg_want_read(from, false);
+		leg_stop_reading(from);
+		meter_need(session, way);
+		return;
+	}
 	if (got < 0) {
 		session_abort(session, POLICY_RESET);
 		return;
@@ -172,7 +193,8 @@ static void pump(struct session *session, struct leg *from, struct leg *to, uint
 			session_close(session, POLICY_DONE);
 		return;
 	}
-	*count += (uint64_t)got;
+	*(way == GATEWAY_UP ? &request->bytes_up : &request->bytes_down) += (uint64_t)got;
+	meter_moved(session);
 	if (leg_write_bytes(to, bytes, (size_t)got) < 0) {
 		session_abort(session, POLICY_RESET);
 		return;
@@ -185,12 +207,12 @@ static void pump(struct session *session, struct leg *from, struct leg *to, uint
 
 void tunnel_on_client(struct session *session)
 {
-	pump(session, &session->client, &session->up->leg, &session->request->bytes_up);
+	pump(session, &session->client, &session->up->leg, GATEWAY_UP);
 }
 
 void tunnel_on_upstream(struct session *session)
 {
-	pump(session, &session->up->leg, &session->client, &session->request->bytes_down);
+	pump(session, &session->up->leg, &session->client, GATEWAY_DOWN);
 }
 
 static void drained(struct session *session, struct leg *source)
@@ -199,7 +221,7 @@ static void drained(struct session *session, struct leg *source)
 	if (is_over(session))
 		session_close(session, POLICY_DONE);
 	else
-		leg_want_read(source, true);
+		leg_want_read(source, source != &session->client || !session->in.len);
 }
 
 void tunnel_on_client_drained(struct session *session)
@@ -210,4 +232,20 @@ void tunnel_on_client_drained(struct session *session)
 void tunnel_on_upstream_drained(struct session *session)
 {
 	drained(session, &session->client);
+}
+
+/* At once, while it has room: what it does not use may be called back for another. */
+void tunnel_on_lease(struct session *session, enum gateway_way way)
+{
+	struct leg *up = &session->up->leg;
+
+	if (way == GATEWAY_DOWN) {
+		leg_want_read(up, !leg_is_blocked(&session->client));
+		tunnel_on_upstream(session);
+	} else if (!session->in.len) {
+		leg_want_read(&session->client, !leg_is_blocked(up));
+		tunnel_on_client(session);
+	} else if (send_input(session) < 0) {
+		session_abort(session, POLICY_RESET);
+	}
 }

@@ -1,6 +1,8 @@
 /* tunnel: bytes both ways, held to what was promised about them. */
 #pragma once
 
+#include "gateway/gateway.h"
+
 struct session;
 
 /* The client knows that it is connected: what it sends now is held to the promise (TLS to the
@@ -8,6 +10,9 @@ struct session;
 void tunnel_begin(struct session *session);
 /* The promise is kept already: carry. What is in @session->in goes first. */
 void tunnel_carry(struct session *session);
+
+/* There is room for what waits to go @way, or to be read from there. */
+void tunnel_on_lease(struct session *session, enum gateway_way way);
 
 void tunnel_on_hello(struct session *session);
 void tunnel_on_hello_deadline(struct session *session);

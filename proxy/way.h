@@ -31,6 +31,7 @@ struct proxy {
 	struct way_list ways;
 	struct way_sessions closed; /* sessions the loop is about to free */
 	uint64_t session_count;     /* ever; numbers them in the log */
+	unsigned int seen_parts; /* of requests, that policy looks at: enum policy_request_part */
 	struct leg_shared shared;
 };
 

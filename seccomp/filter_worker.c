@@ -55,7 +55,9 @@ static const struct filter_rule rules[] = {
 	ALLOW(close, bytes),
 	ALLOW(shutdown, bytes),
 	ALLOW_IF(ioctl, bytes, FILTER_ARG(1, FILTER_IN, FIONREAD, FIONBIO)),
-	ALLOW_IF(fcntl, bytes, FILTER_ARG(1, FILTER_IN, F_GETFD, F_SETFD, F_GETFL, F_SETFL)),
+	ALLOW_IF(fcntl, bytes,
+		 FILTER_ARG(1, FILTER_IN, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GET_SEALS)),
+	ALLOW(lseek, "how long the image of a changed policy is"),
 	ALLOW(fstat, "stdio looks at a descriptor before its first write"),
 
 	ALLOW(accept4, calls),

@@ -17,7 +17,8 @@
 #define CONTROL_BACKOFF_MS  1000  /* out of descriptors: before accepting again */
 #define CONTROL_COMMAND_MAX 1024  /* bytes of one command in a message */
 
-#define CONTROL_WATCHERS_MAX 64 /* watcher files looked at, and given up on */
+#define CONTROL_LIST_MAX     1024 /* questions, grants or connections in one reply */
+#define CONTROL_WATCHERS_MAX 64   /* watcher files looked at, and given up on */
 
 /* Who holds a file in DIR/watchers, but has not connected. A watcher that was given up on, or that
  * left, does not count until it connects again. */
@@ -58,6 +59,30 @@ void control_client_free(struct control_client *client);
 void control_client_send(struct control_client *client, const json_t *message);
 /* From now on it is told of every event, and waits as long as it likes. */
 void control_client_watch(struct control_client *client);
+
+/* One request as it was read. Text is borrowed, NULL: not given; numbers are -1 then. */
+struct control_request {
+	struct control_client *client;
+	json_int_t id;
+	const char *op, *question, *scope;
+	const char *action, *host, *ports, *program, *duration, *words, *confirm;
+	json_int_t upload, download, connections, grant, live;
+};
+void control_request_ok(const struct control_request *request, json_t *more); /* takes @more */
+void control_request_refuse(const struct control_request *request, const char *code,
+			    const char *text);
+/* After -errno of the gateway. */
+void control_request_fail(const struct control_request *request, int r, const char *text);
+/* allow, deny, abort; preview. */
+void control_answer_serve(const struct control_request *request);
+void control_answer_preview(const struct control_request *request);
+/* grants, live, revoke, undo, cut. */
+void control_ledger_grants(const struct control_request *request);
+void control_ledger_live(const struct control_request *request);
+void control_ledger_revoke(const struct control_request *request);
+void control_ledger_undo(const struct control_request *request);
+void control_ledger_cut(const struct control_request *request);
+const char *control_answer_scope_name(enum gateway_scope scope);
 
 /* Answers one line. -EBADMSG: not JSON; the connection is to be closed. */
 int control_request_serve(struct control_client *client, const char *line, size_t len);

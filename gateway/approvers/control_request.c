@@ -1,18 +1,12 @@
 #include "gateway/approvers/control.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gateway/approvers/person.h"
-
-struct request {
-	struct control_client *client;
-	json_int_t id;
-	const char *op, *question, *scope; /* NULL: not given */
-};
 
 json_t *control_request_text(const char *text, size_t max_bytes)
 {
@@ -40,12 +34,35 @@ static json_t *request_commands(const struct approver_question *question)
 	return commands;
 }
 
+static json_t *request_text(const char *text)
+{
+	return control_request_text(text ? text : "", POLICY_TEXT_MAX);
+}
+
+static json_t *request_risks(unsigned int risk)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} names[] = {
+		{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
+		{ APPROVER_LITERAL, "literal" },       { APPROVER_RAW_TCP, "raw_tcp" },
+		{ APPROVER_LISTED, "listed" },
+	};
+	json_t *risks = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (risk & names[i].bit)
+			(void)json_array_append_new(risks, json_string(names[i].name)); /* OOM */
+	}
+	return risks;
+}
+
 json_t *control_request_question(const struct approver *server,
 				 const struct approver_question *question)
 {
 	const struct policy_destination *dst = &question->dst;
-
-	return json_pack(
+	json_t *shown = json_pack(
 		"{s:s, s:s, s:o, s:i, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:s}", "id",
 		question->id, "protocol", policy_protocol_name(dst->protocol), "host",
 		control_request_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
@@ -53,22 +70,38 @@ json_t *control_request_question(const struct approver *server,
 		"command_count", (json_int_t)question->command_count, "age_s",
 		(json_int_t)(question->age_ms / 1000), "left_s",
 		(json_int_t)((question->left_ms + 999) / 1000), "rule",
-		control_request_text(question->rule ? question->rule : "", POLICY_TEXT_MAX),
-		"because",
-		control_request_text(question->because ? question->because : "", POLICY_TEXT_MAX),
-		"private", question->is_private ? 1 : 0, "session",
-		control_request_text(server->session, POLICY_TEXT_MAX), "run", server->run);
+		request_text(question->rule), "because", request_text(question->because), "private",
+		question->is_private ? 1 : 0, "session", request_text(server->session), "run",
+		server->run);
+	json_t *more = json_pack(
+		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", request_risks(question->risk),
+		"warning", request_text(question->warning), "typed",
+		control_request_text(question->typed, sizeof(question->typed)), "times",
+		(json_int_t)question->times, "program", request_text(question->program), "chain",
+		request_text(question->chain), "plea", request_text(question->plea));
+
+	if (json_object_update(shown, more) < 0) { /* out of memory */
+		json_decref(shown);
+		shown = NULL;
+	}
+	json_decref(more);
+	return shown;
 }
 
 struct question_list {
 	const struct approver *server;
 	json_t *questions;
+	json_int_t more; /* left out */
 };
 
 static void request_collect(const struct approver_question *question, void *arg)
 {
 	struct question_list *list = arg;
 
+	if (json_array_size(list->questions) >= CONTROL_LIST_MAX) {
+		list->more++;
+		return;
+	}
 	/* NULL is refused by jansson; the list is then one short, and the gateway still denies at
 	 * the deadline. */
 	(void)json_array_append_new(list->questions,
@@ -81,7 +114,20 @@ static void request_send(struct control_client *client, json_t *message)
 	json_decref(message);
 }
 
-static void request_refuse(struct request *request, const char *code, const char *text)
+void control_request_ok(const struct control_request *request, json_t *more)
+{
+	json_t *reply = json_pack("{s:I, s:b}", "id", request->id, "ok", 1);
+
+	if (more && json_object_update(reply, more) < 0) { /* out of memory: hung up on */
+		json_decref(reply);
+		reply = NULL;
+	}
+	json_decref(more);
+	request_send(request->client, reply);
+}
+
+void control_request_refuse(const struct control_request *request, const char *code,
+			    const char *text)
 {
 	json_t *id = request->id < 0 ? json_null() : json_integer(request->id);
 
@@ -90,155 +136,174 @@ static void request_refuse(struct request *request, const char *code, const char
 			       control_request_text(text, ERR_MAX_BYTES), "code", code));
 }
 
-static void request_list(struct request *request)
+void control_request_fail(const struct control_request *request, int r, const char *text)
+{
+	if (r == -EINVAL)
+		return control_request_refuse(request, "refused",
+					      text[0] ? text : "that answer cannot be given");
+	control_request_refuse(request, "failed", text[0] ? text : strerror(-r));
+}
+
+static void request_list(const struct control_request *request)
 {
 	struct approver *server = request->client->server;
 	struct question_list list = { .server = server, .questions = json_array() };
 
 	gateway_each_question(server->gw, request_collect, &list);
-	request_send(request->client, json_pack("{s:I, s:b, s:o}", "id", request->id, "ok", 1,
-						"questions", list.questions));
+	json_t *reply = json_pack("{s:o}", "questions", list.questions);
+
+	if (list.more > 0)
+		(void)json_object_set_new(reply, "more", json_integer(list.more)); /* OOM only */
+	control_request_ok(request, reply);
 }
 
 /* The reply holds the questions open now; every later change arrives as an event. */
-static void request_watch(struct request *request)
+static void request_watch(const struct control_request *request)
 {
 	request_list(request);
 	if (!request->client->is_closed && !request->client->is_watcher)
 		control_client_watch(request->client);
 }
 
-static void request_settle(struct request *request, struct approver_answer *answer)
-{
-	char by[PERSON_TEXT_MAX];
-	struct err why = { 0 };
-	int r;
-
-	answer->by = person_text(request->client->peer.uid, "approve", by);
-	r = gateway_answer(request->client->server->gw, request->question, answer, &why);
-	if (r == 0)
-		return request_send(request->client,
-				    json_pack("{s:I, s:b}", "id", request->id, "ok", 1));
-	if (r == -ENOENT)
-		return request_refuse(request, "finished", "that question is not open (any more)");
-	if (r == -EINVAL)
-		return request_refuse(request, "refused",
-				      why.text[0] ? why.text : "that answer cannot be given");
-	request_refuse(request, "failed", why.text[0] ? why.text : strerror(-r));
-}
-
-static bool request_scope(const char *name, enum gateway_scope *ret_scope)
-{
-	static const char *const names[] = {
-		[GATEWAY_ONCE] = "once",
-		[GATEWAY_EXEC] = "exec",
-		[GATEWAY_SESSION] = "session",
-		[GATEWAY_ALWAYS] = "always",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], name) != 0)
-			continue;
-		*ret_scope = (enum gateway_scope)i;
-		return true;
-	}
-	return false;
-}
-
-static void request_answer(struct request *request)
-{
-	bool is_abort = strcmp(request->op, "abort") == 0;
-	struct approver_answer answer = { .action = POLICY_DENY, .scope = GATEWAY_ONCE };
-
-	if (strcmp(request->op, "allow") == 0)
-		answer.action = POLICY_ALLOW;
-	answer.is_abort = is_abort;
-	if (!request->question)
-		return request_refuse(request, "malformed", "\"question\" is missing");
-	if (is_abort && request->scope)
-		return request_refuse(request, "malformed", "abort has no scope");
-	if (request->scope && !request_scope(request->scope, &answer.scope))
-		return request_refuse(request, "malformed",
-				      "\"scope\" is once, exec, session or always");
-	request_settle(request, &answer);
-}
+/* Which members an op takes, besides its id. */
+enum {
+	TAKES_QUESTION = 1 << 0,
+	TAKES_SCOPE = 1 << 1,
+	TAKES_WORDS = 1 << 2,
+	TAKES_WIDTH = 1 << 3,
+	TAKES_ACTION = 1 << 4,
+	TAKES_GRANT = 1 << 5,
+	TAKES_LIVE = 1 << 6,
+	TAKES_CONFIRM = 1 << 7,
+};
 
 static const struct {
 	const char *name;
-	void (*serve)(struct request *request);
-	bool takes_question;
+	void (*serve)(const struct control_request *request);
+	unsigned int takes;
 } request_ops[] = {
-	{ "list", request_list, false },   { "watch", request_watch, false },
-	{ "allow", request_answer, true }, { "deny", request_answer, true },
-	{ "abort", request_answer, true },
+	{ "list", request_list, 0 },
+	{ "watch", request_watch, 0 },
+	{ "allow", control_answer_serve,
+	  TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH | TAKES_CONFIRM },
+	{ "deny", control_answer_serve, TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH },
+	{ "abort", control_answer_serve, TAKES_QUESTION | TAKES_WORDS },
+	{ "preview", control_answer_preview,
+	  TAKES_QUESTION | TAKES_ACTION | TAKES_SCOPE | TAKES_WIDTH },
+	{ "grants", control_ledger_grants, 0 },
+	{ "live", control_ledger_live, 0 },
+	{ "revoke", control_ledger_revoke, TAKES_GRANT },
+	{ "undo", control_ledger_undo, 0 },
+	{ "cut", control_ledger_cut, TAKES_LIVE },
 };
 
-static void request_dispatch(struct request *request)
+static const struct {
+	const char *name;
+	size_t offset;
+	bool is_number;
+	unsigned int kind;
+} request_members[] = {
+	{ "question", offsetof(struct control_request, question), false, TAKES_QUESTION },
+	{ "scope", offsetof(struct control_request, scope), false, TAKES_SCOPE },
+	{ "words", offsetof(struct control_request, words), false, TAKES_WORDS },
+	{ "confirm", offsetof(struct control_request, confirm), false, TAKES_CONFIRM },
+	{ "action", offsetof(struct control_request, action), false, TAKES_ACTION },
+	{ "host", offsetof(struct control_request, host), false, TAKES_WIDTH },
+	{ "ports", offsetof(struct control_request, ports), false, TAKES_WIDTH },
+	{ "program", offsetof(struct control_request, program), false, TAKES_WIDTH },
+	{ "for", offsetof(struct control_request, duration), false, TAKES_WIDTH },
+	{ "upload", offsetof(struct control_request, upload), true, TAKES_WIDTH },
+	{ "download", offsetof(struct control_request, download), true, TAKES_WIDTH },
+	{ "connections", offsetof(struct control_request, connections), true, TAKES_WIDTH },
+	{ "grant", offsetof(struct control_request, grant), true, TAKES_GRANT },
+	{ "live", offsetof(struct control_request, live), true, TAKES_LIVE },
+};
+
+static void request_dispatch(const struct control_request *request, unsigned int given)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request_ops); i++) {
 		if (strcmp(request_ops[i].name, request->op) != 0)
 			continue;
-		if (!request_ops[i].takes_question && (request->question || request->scope))
-			return request_refuse(request, "malformed",
-					      "that op takes no question and no scope");
+		if (given & ~request_ops[i].takes)
+			return control_request_refuse(request, "malformed",
+						      "that op does not take all of this");
 		return request_ops[i].serve(request);
 	}
-	request_refuse(request, "unknown_op", "\"op\" is list, watch, allow, deny or abort");
+	control_request_refuse(request, "unknown_op",
+			       "\"op\" is list, watch, allow, deny, abort, preview, grants, live, "
+			       "revoke, undo or cut");
 }
 
-static const char *request_read_id(json_t *object, struct request *request)
+/* What is wrong with it, or NULL. */
+static const char *request_take(struct control_request *request, const char *name,
+				const json_t *value, unsigned int *given)
 {
-	json_t *id = json_object_get(object, "id");
+	for (size_t i = 0; i < ARRAY_SIZE(request_members); i++) {
+		void *place = (char *)request + request_members[i].offset;
 
-	if (!json_is_integer(id) || json_integer_value(id) < 0)
-		return "\"id\" is missing, or not a whole number of 0 or more";
-	request->id = json_integer_value(id);
-	return NULL;
+		if (strcmp(request_members[i].name, name) != 0)
+			continue;
+		*given |= request_members[i].kind;
+		if (!request_members[i].is_number) {
+			*(const char **)place = json_string_value(value);
+			return json_is_string(value) ? NULL : "a member that has to be text is not";
+		}
+		*(json_int_t *)place = json_integer_value(value);
+		return json_is_integer(value) && json_integer_value(value) >= 0
+			       ? NULL
+			       : "a member that has to be a whole number is not";
+	}
+	return "a member that is not known";
 }
 
 /* A member this version does not know might have narrowed the request: it is refused, not ignored.
  * NULL: all known. */
-static const char *request_read(json_t *object, struct request *request)
+static const char *request_read(json_t *object, struct control_request *request,
+				unsigned int *ret_given)
 {
-	const char *wrong = request_read_id(object, request), *key;
+	const json_t *id = json_object_get(object, "id"), *op = json_object_get(object, "op");
+	const char *key;
 	json_t *value;
 
-	if (wrong)
-		return wrong;
+	if (!json_is_integer(id) || json_integer_value(id) < 0)
+		return "\"id\" is missing, or not a whole number of 0 or more";
+	request->id = json_integer_value(id);
+	if (!json_is_string(op))
+		return "\"op\" is missing, or no text";
+	request->op = json_string_value(op);
 	json_object_foreach(object, key, value)
 	{
-		const char *text = json_string_value(value); /* NULL: not a string */
+		const char *wrong = strcmp(key, "id") == 0 || strcmp(key, "op") == 0
+					    ? NULL
+					    : request_take(request, key, value, ret_given);
 
-		if (strcmp(key, "id") == 0)
-			continue;
-		if (!text)
-			return "\"op\", \"question\" and \"scope\" are text, and nothing else is "
-			       "known";
-		if (strcmp(key, "op") == 0)
-			request->op = text;
-		else if (strcmp(key, "question") == 0)
-			request->question = text;
-		else if (strcmp(key, "scope") == 0)
-			request->scope = text;
-		else
-			return "only id, op, question and scope are known";
+		if (wrong)
+			return wrong;
 	}
-	return request->op ? NULL : "\"op\" is missing";
+	return NULL;
 }
 
 int control_request_serve(struct control_client *client, const char *line, size_t len)
 {
-	struct request request = { .client = client, .id = -1 };
+	struct control_request request = { .client = client,
+					   .id = -1,
+					   .upload = -1,
+					   .download = -1,
+					   .connections = -1,
+					   .grant = -1,
+					   .live = -1 };
+	unsigned int given = 0;
 	json_t *object = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	const char *wrong;
 
 	if (!object)
 		return -EBADMSG;
-	wrong = json_is_object(object) ? request_read(object, &request) : "a request is an object";
+	wrong = json_is_object(object) ? request_read(object, &request, &given)
+				       : "a request is an object";
 	if (wrong)
-		request_refuse(&request, "malformed", wrong);
+		control_request_refuse(&request, "malformed", wrong);
 	else
-		request_dispatch(&request);
+		request_dispatch(&request, given);
 	json_decref(object);
 	return 0;
 }

@@ -41,3 +41,13 @@ void gateway_each_live(struct gateway *gw,
  * both. -ENOENT; another -errno: the file could not be changed, and nothing was. */
 int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
 		   struct err *why);
+/* The same for all that the last answer made; @ret_text: what it was. -ENOENT: nothing is
+ * remembered.
+ */
+int gateway_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
+		 struct approver_revoked *ret, struct err *why);
+/* What @to remembered for its session is forgotten, and cut; what @from remembers for its own takes
+ * its place: denials, too. Each counts for itself from then on. */
+void gateway_copy_grants(struct gateway *to, const struct gateway *from);
+/* Ends one live connection, and nothing else: the next one is decided as before. -ENOENT. */
+int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why);

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/buffer.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include "gateway/approvers/table.h"
 #include "gateway/approvers/tty.h"
 
-#define TTY_FENCE_TEXT "\x1b[5n" /* DSR, answered in order with everything asked before it */
 #define TTY_READ_BYTES 1024
 
 static const unsigned int tty_may_enter[] = {
@@ -24,32 +24,40 @@ static const unsigned int tty_may_enter[] = {
 	[TTY_GONE] = 0,
 };
 
-static void tty_next(void *arg);
-
-static void tty_enter(struct approver *self, enum tty_state next)
+void tty_enter(struct approver *self, enum tty_state next)
 {
 	assert(tty_may_enter[self->state] & BIT(next));
 	loop_timer_stop(&self->timer);
 	self->state = next;
 }
 
-static bool tty_is_held(const struct approver *self)
+bool tty_is_held(const struct approver *self)
 {
 	return self->state != TTY_IDLE && self->state != TTY_GONE;
 }
 
-static void tty_later(struct approver *self)
+void tty_later(struct approver *self)
 {
-	loop_defer(self->loop, &self->task, tty_next, self);
+	loop_defer(self->loop, &self->task, tty_turn_next, self);
 }
 
-static void tty_release(struct approver *self)
+/* Back to the terminal itself, and to the command that has it. */
+static void tty_let_go(struct approver *self)
+{
+	if (self->is_in_window)
+		tty_window_close(self);
+	else if (self->terminal->release)
+		self->terminal->release(self->terminal->arg);
+	self->has_no_window = false;
+}
+
+void tty_release(struct approver *self)
 {
 	event_del(self->read_event);
 	event_del(self->write_event);
+	event_del(self->resize_event);
 	tty_terminal_restore(self);
-	if (self->terminal->release)
-		self->terminal->release(self->terminal->arg);
+	tty_let_go(self);
 }
 
 static void tty_tell_gone(void *arg)
@@ -59,14 +67,30 @@ static void tty_tell_gone(void *arg)
 	gateway_approvers_changed(self->gw);
 }
 
+/* The window was closed by somebody, or with tmux: the question goes to the terminal behind it. */
+static void tty_window_lost(struct approver *self)
+{
+	tty_turn_hide(self);
+	if (self->state != TTY_BETWEEN)
+		tty_enter(self, TTY_BETWEEN);
+	tty_release(self);
+	tty_enter(self, TTY_IDLE);
+	(void)evbuffer_drain(self->out, evbuffer_get_length(self->out)); /* it was for the window */
+	self->has_no_window = true;
+	tty_later(self);
+}
+
 static void tty_gone(struct approver *self)
 {
 	if (self->state == TTY_GONE)
 		return;
+	if (self->is_in_window)
+		return tty_window_lost(self);
 	if (tty_is_held(self))
 		tty_release(self);
 	tty_enter(self, TTY_GONE);
 	self->question.id[0] = '\0';
+	self->view = TTY_VIEW_NONE;
 	loop_defer(self->loop, &self->task, tty_tell_gone, self);
 }
 
@@ -79,6 +103,7 @@ static void tty_guard(void *arg)
 {
 	struct approver *self = arg;
 
+	self->fences = 0; /* answered, or never to be */
 	tty_enter(self, TTY_GUARD);
 	self->guard_since_ms = loop_now_ms(self->loop);
 	loop_timer_start(self->loop, &self->timer, TTY_GUARD_MS, tty_open_keys, self);
@@ -96,7 +121,7 @@ static void tty_drained(struct approver *self)
 		tty_later(self);
 }
 
-static void tty_flush(struct approver *self)
+void tty_flush(struct approver *self)
 {
 	int r;
 
@@ -115,119 +140,28 @@ static void tty_flush(struct approver *self)
 }
 
 /* Holds the command and takes the terminal. False: not now. */
-static bool tty_seize(struct approver *self)
+bool tty_seize(struct approver *self)
 {
 	if (tty_is_held(self))
 		return true;
 	if (tty_terminal_is_elsewhere(self)) {
-		loop_timer_start(self->loop, &self->timer, TTY_RECHECK_MS, tty_next, self);
+		loop_timer_start(self->loop, &self->timer, TTY_RECHECK_MS, tty_turn_next, self);
 		return false;
 	}
-	if (self->terminal->hold)
+	if (!self->is_in_window && tty_window_open(self))
+		return false;
+	if (!self->is_in_window && self->terminal->hold)
 		self->terminal->hold(self->terminal->arg);
 	if (tty_terminal_seize(self) < 0) {
-		if (self->terminal->release)
-			self->terminal->release(self->terminal->arg);
+		tty_let_go(self);
 		tty_gone(self);
 		return false;
 	}
 	self->input = (struct tty_input){ 0 };
+	self->drawn = self->fences = 0;
 	event_add(self->read_event, NULL);
+	event_add(self->resize_event, NULL);
 	return true;
-}
-
-static void tty_keep(struct approver *self, const struct approver_question *question)
-{
-	self->question = *question;
-	self->question.command_count = 0;
-	self->question.rule = self->question.because = NULL;
-	memset(self->question.commands, 0, sizeof(self->question.commands));
-}
-
-/* Nothing typed until the question stood there can answer it: what the kernel holds is flushed,
- * what is on its way is behind the fence, and what a hand is about to type falls into the guard. */
-static void tty_show(struct approver *self, const struct approver_question *question)
-{
-	if (!tty_seize(self))
-		return;
-	tty_enter(self, TTY_DRAWING);
-	tty_keep(self, question);
-	self->look.width = tty_terminal_width(self);
-	self->letter = 0;
-	self->empty_count = 0;
-	self->count_lines = tty_prompt_draw(self->out, &self->look, question, self->others);
-	if (self->look.has_escapes)
-		(void)evbuffer_add(self->out, TTY_FENCE_TEXT, strlen(TTY_FENCE_TEXT));
-}
-
-struct tty_round {
-	struct approver *self;
-	unsigned int others;
-	bool is_shown;
-};
-
-static void tty_count_other(const struct approver_question *question, void *arg)
-{
-	struct tty_round *round = arg;
-
-	if (strcmp(round->self->question.id, question->id) != 0)
-		round->others++;
-}
-
-static void tty_show_first(const struct approver_question *question, void *arg)
-{
-	struct tty_round *round = arg;
-
-	if (round->is_shown)
-		return;
-	round->is_shown = true;
-	round->self->others = round->others - 1;
-	tty_show(round->self, question);
-}
-
-/* While output waits, the count goes stale instead of queueing up behind it. */
-static void tty_recount(struct approver *self, unsigned int others)
-{
-	if (self->others != others)
-		self->is_stale = true;
-	self->others = others;
-	if (!self->is_stale || evbuffer_get_length(self->out) > 0)
-		return;
-	self->is_stale = false;
-	tty_prompt_recount(self->out, &self->look, self->count_lines, self->letter != 0,
-			   &self->question, others);
-}
-
-/* The gateway is the only queue: whatever is open there comes to the screen one after another,
- * oldest first. */
-static void tty_next(void *arg)
-{
-	struct approver *self = arg;
-	struct tty_round round = { .self = self };
-
-	if (self->state == TTY_GONE)
-		return;
-	gateway_each_question(self->gw, tty_count_other, &round);
-	if (self->question.id[0] != '\0') {
-		tty_recount(self, round.others);
-	} else if (round.others > 0) {
-		gateway_each_question(self->gw, tty_show_first, &round);
-	} else if (self->state == TTY_BETWEEN && evbuffer_get_length(self->out) == 0) {
-		tty_release(self);
-		return tty_enter(self, TTY_IDLE);
-	}
-	tty_flush(self);
-}
-
-void tty_settled(struct approver *self, const char *line)
-{
-	self->question.id[0] = '\0';
-	if (!tty_is_held(self))
-		return;
-	tty_enter(self, TTY_BETWEEN);
-	self->is_stale = false;
-	(void)evbuffer_add_printf(self->out, "%s\r\n", line); /* only out of memory */
-	tty_flush(self);
 }
 
 /* A report in the guard may be the last of a flood that the command provoked, so silence is waited
@@ -247,12 +181,16 @@ static void tty_byte(struct approver *self, unsigned char byte)
 
 	if (event == TTY_NOTHING)
 		return;
-	if (self->state == TTY_FENCE && event == TTY_READY)
+	if (event == TTY_READY && self->fences > 0)
+		self->fences--;
+	if (self->state == TTY_FENCE && event == TTY_READY && self->fences == 0)
 		tty_guard(self);
 	else if (self->state == TTY_GUARD)
 		tty_guarded(self, event);
 	else if (self->state == TTY_OPEN && event == TTY_KEY)
 		tty_keys_press(self, byte);
+	else if (self->state == TTY_OPEN && (event == TTY_UP || event == TTY_DOWN))
+		tty_list_keys_move(self, event == TTY_UP ? -1 : 1);
 }
 
 static void tty_readable(evutil_socket_t fd, short what, void *arg)
@@ -265,7 +203,17 @@ static void tty_readable(evutil_socket_t fd, short what, void *arg)
 		return tty_gone(self);
 	for (ssize_t i = 0; i < got; i++)
 		tty_byte(self, bytes[i]);
+	tty_turn_refresh(self);
 	tty_flush(self);
+}
+
+/* Lines that have wrapped are more than we go up: a piece of the old page stays above then. */
+static void tty_resized(evutil_socket_t signal, short what, void *arg)
+{
+	struct approver *self = arg;
+
+	self->is_stale = self->view != TTY_VIEW_NONE && self->look.has_escapes;
+	tty_later(self);
 }
 
 static void tty_writable(evutil_socket_t fd, short what, void *arg)
@@ -273,24 +221,46 @@ static void tty_writable(evutil_socket_t fd, short what, void *arg)
 	tty_flush(arg);
 }
 
+void tty_watch(struct approver *self)
+{
+	struct event_base *base = loop_base(self->loop);
+
+	self->read_event = event_new(base, self->fd, EV_READ | EV_PERSIST, tty_readable, self);
+	self->write_event = event_new(base, self->fd, EV_WRITE, tty_writable, self);
+	if (!self->read_event || !self->write_event)
+		abort(); /* out of memory, as in base/mem */
+}
+
+void tty_unwatch(struct approver *self)
+{
+	if (self->read_event)
+		event_free(self->read_event);
+	if (self->write_event)
+		event_free(self->write_event);
+	self->read_event = self->write_event = NULL;
+}
+
 static void tty_close(struct approver *self)
 {
 	if (!self)
 		return;
 	if (tty_is_held(self)) {
-		if (self->question.id[0] != '\0')
+		if (self->view != TTY_VIEW_NONE)
 			(void)evbuffer_add(self->out, "\r\n", 2);
+		tty_draw_end(self);
 		(void)tty_terminal_flush(self); /* what does not fit now is lost */
 		tty_release(self);
 	}
 	loop_timer_stop(&self->timer);
 	loop_timer_stop(&self->task);
-	if (self->read_event)
-		event_free(self->read_event);
-	if (self->write_event)
-		event_free(self->write_event);
+	tty_window_close(self);
+	tty_popup_free(self->popup);
+	tty_unwatch(self);
+	if (self->resize_event)
+		event_free(self->resize_event);
 	if (self->out)
 		evbuffer_free(self->out);
+	tty_list_done(&self->list);
 	tty_terminal_close(self);
 	free(self);
 }
@@ -306,7 +276,7 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 	self->gw = gw;
 	self->loop = loop;
 	self->terminal = config->terminal;
-	self->fd = -1;
+	self->fd = self->keeper.socket = -1;
 	if (tty_terminal_open(self, config->terminal->fd, why) < 0) {
 		tty_close(self);
 		return NULL;
@@ -314,17 +284,19 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 	tty_prompt_look(&self->look);
 	self->look.may_always = config->answers_path != NULL;
 	self->out = evbuffer_new();
-	self->read_event =
-		event_new(loop_base(loop), self->fd, EV_READ | EV_PERSIST, tty_readable, self);
-	self->write_event = event_new(loop_base(loop), self->fd, EV_WRITE, tty_writable, self);
-	if (!self->out || !self->read_event || !self->write_event)
+	tty_watch(self);
+	self->popup = tty_popup_new(loop, config, self->fd, tty_window_came, self);
+	self->resize_event =
+		event_new(loop_base(loop), SIGWINCH, EV_SIGNAL | EV_PERSIST, tty_resized, self);
+	if (!self->out || !self->resize_event)
 		abort(); /* out of memory, as in base/mem */
 	return self;
 }
 
 static bool tty_is_attached(const struct approver *self)
 {
-	return self->state != TTY_GONE && !tty_terminal_is_hung_up(self) &&
+	/* A window that is closed leaves the terminal behind it to ask on. */
+	return self->state != TTY_GONE && (self->is_in_window || !tty_terminal_is_hung_up(self)) &&
 	       !tty_terminal_is_elsewhere(self);
 }
 
@@ -336,11 +308,9 @@ static void tty_ask(struct approver *self, const struct approver_question *quest
 
 static void tty_changed(struct approver *self, const struct approver_question *question)
 {
-	if (strcmp(self->question.id, question->id) != 0)
+	if (self->view != TTY_VIEW_LIST && strcmp(self->question.id, question->id) != 0)
 		return;
-	self->question.waiting = question->waiting;
-	self->question.left_ms = question->left_ms;
-	self->is_stale = true;
+	self->is_stale = self->is_stale || self->look.has_escapes;
 	tty_later(self);
 }
 
@@ -348,12 +318,13 @@ static void tty_retract(struct approver *self, const struct approver_end *end)
 {
 	if (self->state == TTY_GONE)
 		return;
-	if (strcmp(self->question.id, end->id) != 0)
+	tty_list_forget(&self->list, end->id);
+	if (self->question.id[0] == '\0' || strcmp(self->question.id, end->id) != 0)
 		return tty_later(self); /* one less waits */
 
 	auto_free char *shown = text_visible_dup(end->how ? end->how : "finished");
-	auto_free char *line = mem_printf("\r\n  %s", shown);
-	tty_settled(self, line);
+	auto_free char *line = mem_printf("  %s", shown);
+	tty_turn_settle(self, line);
 }
 
 const struct approver_ops tty_approver = {

@@ -1,11 +1,16 @@
-/* tty: one question at a time on the terminal of the run. Private to tty*.c. */
+/* tty: questions on the terminal of the run, one or a list of them. Private to tty*.c. */
 #pragma once
 
 #include <sys/types.h>
 #include <termios.h>
 
+#include "base/keeper.h"
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/tty_input.h"
+#include "gateway/approvers/tty_list.h"
+#include "gateway/approvers/tty_page.h"
+#include "gateway/approvers/tty_popup.h"
 
 #define TTY_FENCE_MS 1000 /* for the terminal to answer the status report */
 #define TTY_GUARD_MS 400  /* keys are ignored, from the fence on */
@@ -13,57 +18,7 @@
 	2000 /* somebody who goes on typing cannot push the guard further than this */
 #define TTY_RECHECK_MS      1000 /* a job in the background looks whether it came to the front */
 #define TTY_QUEUE_MAX_BYTES (64U << 10)
-#define TTY_HOST_TAIL                                                                              \
-	48 /* bytes of a long host that are always shown: the end says whose it is                 \
-	    */
-
-/* What a terminal sends is keys and reports, mixed; the parser follows ECMA-48 §5 far enough never
- * to take a byte of a report, or of a bracketed paste, for a key. Zeroed is the start. */
-enum tty_input_state {
-	TTY_GROUND,
-	TTY_ESCAPE,
-	TTY_CONTROL,
-	TTY_SHIFT,
-	TTY_STRING,
-	TTY_STRING_ESCAPE
-};
-struct tty_input {
-	enum tty_input_state state;
-	char sequence[16]; /* of a control sequence, with its final byte */
-	size_t len;
-	bool is_paste;
-};
-enum tty_event {
-	TTY_NOTHING,
-	TTY_KEY,    /* one byte was typed */
-	TTY_REPORT, /* a whole escape sequence went by */
-	TTY_READY,  /* it was the "ready" report that ends the fence */
-};
-enum tty_event tty_input_feed(struct tty_input *input, unsigned char byte);
-
-/* How the terminal may be written to. */
-struct tty_look {
-	unsigned int width;
-	bool has_escapes; /* TERM is not dumb */
-	bool has_colour;
-	bool may_always; /* there is a file to write it to */
-};
-struct evbuffer;
-/* What TERM and NO_COLOR say. */
-void tty_prompt_look(struct tty_look *look);
-/* Draws @question at the left edge, the cursor left behind the answer's label. Returns how many
- * lines above that the count stands. */
-unsigned int tty_prompt_draw(struct evbuffer *out, const struct tty_look *look,
-			     const struct approver_question *question, unsigned int others);
-/* The label alone, again. */
-void tty_prompt_label(struct evbuffer *out);
-/* Rewrites the count @lines up and comes back; @typed bytes stand behind the label. */
-void tty_prompt_recount(struct evbuffer *out, const struct tty_look *look, unsigned int lines,
-			unsigned int typed, const struct approver_question *question,
-			unsigned int others);
-/* The destination within @width columns: a long host loses its middle, never its end. */
-void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
-			    unsigned int width);
+#define TTY_NOTE_MAX        160
 
 enum tty_state {
 	TTY_IDLE,    /* the terminal is the command's */
@@ -75,32 +30,54 @@ enum tty_state {
 	TTY_GONE,    /* hung up */
 };
 
+enum tty_view { TTY_VIEW_NONE, TTY_VIEW_ONE, TTY_VIEW_LIST };
+
+/* The answer somebody is about to give. Zeroed for every question. */
+struct tty_draft {
+	char letter; /* typed and accepted, or 0 */
+	struct approver_width width;
+	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
+	bool has_program;
+	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
+	char typed[POLICY_HOST_MAX];
+	size_t typed_len;
+	unsigned int empty_count; /* Enter without a letter */
+	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
+};
+
 struct approver {
 	struct gateway *gw;
 	struct loop *loop;
 	const struct gateway_terminal *terminal;
 	struct tty_look look;
 	enum tty_state state;
+	enum tty_view view, wanted; /* shown; asked for by a key */
+	char wanted_id[APPROVER_ID_MAX];
 	int fd;
 	bool is_own_fd; /* opened again for ourselves, so that not blocking is nobody else's
 			   business */
-	struct event *read_event, *write_event;
+	struct tty_popup *popup; /* NULL: not inside tmux */
+	/* @fd is a window's, the terminal itself is @behind_fd; asked for; none to be had now. */
+	bool is_in_window, is_window_awaited, has_no_window, is_behind_own;
+	int behind_fd;
+	struct event *read_event, *write_event, *resize_event;
 	struct evbuffer *out;
 	struct loop_timer timer, task;
 	struct termios saved;
+	struct keeper keeper; /* where nobody else keeps the terminal for us */
 	struct tty_input input;
 	int64_t guard_since_ms;
+	unsigned int fences; /* status requests that the terminal has not answered */
 
 	struct approver_question
-		question;         /* shown now; id "" is none. Its text pointers are not kept */
-	unsigned int others;      /* further questions that wait */
-	unsigned int count_lines; /* from the label up to the count; 0: not drawn */
-	char letter;              /* typed and accepted, or 0 */
-	unsigned int empty_count; /* Enter without a letter */
-	bool is_stale;            /* the count on the screen is old */
+		question;       /* shown now; id "" is none. Its text pointers are not kept */
+	unsigned int others;    /* further questions that wait */
+	struct tty_draft draft; /* for it, or for what is ticked */
+	struct tty_list list;
+	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
+	bool is_stale;      /* what the screen shows is old */
 };
 
-/* The terminal itself. */
 /* Takes its own descriptor where it can. -errno with @why: it cannot be used. */
 int tty_terminal_open(struct approver *self, int fd, struct err *why);
 void tty_terminal_close(struct approver *self);
@@ -108,7 +85,7 @@ void tty_terminal_close(struct approver *self);
 bool tty_terminal_is_hung_up(const struct approver *self);
 /* Another job has it: writing there would stop us, and what is typed there is not for us. */
 bool tty_terminal_is_elsewhere(const struct approver *self);
-unsigned int tty_terminal_width(const struct approver *self);
+void tty_terminal_size(struct approver *self); /* into @look */
 /* Saves the attributes, and reads key by key without echo; or puts them back. */
 int tty_terminal_seize(struct approver *self);
 void tty_terminal_restore(struct approver *self);
@@ -117,9 +94,57 @@ int tty_terminal_flush(struct approver *self);
 /* At most @size bytes of what was typed; 0: nothing; -EIO: gone. */
 ssize_t tty_terminal_read(struct approver *self, void *bytes, size_t size);
 
-/* tty.c, for the keys */
+/* One question as lines, and the answer's label. Returns the lines above the label. */
+unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
+			      const struct approver_question *question,
+			      const struct tty_draft *draft, unsigned int others);
+/* What TERM and NO_COLOR say. */
+void tty_prompt_look(struct tty_look *look);
+/* The destination within @width columns: a long host loses its middle, never its end, which
+ * @domain (may be "") belongs to. */
+void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
+			    const char *domain, unsigned int width);
+/* The letters that answer, and nothing but those that can be taken. */
+void tty_prompt_choices(struct tty_page *page, const struct tty_look *look);
+
+/* Draws what is shown: for the first time, or in place of what stands there. */
+void tty_draw(struct approver *self);
+void tty_draw_end(struct approver *self); /* what the draft needed of the terminal is put back */
+
+/* tty.c, for the turns */
+void tty_enter(struct approver *self, enum tty_state next);
+bool tty_is_held(const struct approver *self);
+/* Holds the command and takes the terminal. False: not now. */
+bool tty_seize(struct approver *self);
+void tty_release(struct approver *self);
+void tty_flush(struct approver *self);
+void tty_later(struct approver *self); /* tty_turn_next(), from the loop */
+void tty_watch(struct approver *self); /* what is typed on @fd */
+void tty_unwatch(struct approver *self);
+
+/* A window of tmux's. True: it is on its way, and tty_turn_next() follows. */
+bool tty_window_open(struct approver *self);
+void tty_window_came(int fd, void *arg);
+void tty_window_close(struct approver *self);
+
+/* What the gateway has is what is shown: oldest first, or as a list when it is much. */
+void tty_turn_next(void *arg);
+/* Draws again if what is shown is stale. */
+void tty_turn_refresh(struct approver *self);
 /* Writes a line of our own, and lets the question go. The next one, or none, comes from the loop.
  */
-void tty_settled(struct approver *self, const char *line);
-/* As typed into the open question. */
+void tty_turn_settle(struct approver *self, const char *line);
+void tty_turn_hide(struct approver *self); /* nothing is shown any more */
+/* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
+void tty_turn_switch(struct approver *self, const char *id);
+/* Says it to whoever answers, with the next drawing. */
+void tty_turn_note(struct approver *self, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* As typed into the open question, or the list. */
 void tty_keys_press(struct approver *self, unsigned char key);
+/* As typed where @wanted has to be typed. Never right when @wanted is "". */
+enum tty_typing { TTY_TYPING_ON, TTY_TYPING_RIGHT, TTY_TYPING_BACK };
+enum tty_typing tty_keys_type(struct approver *self, unsigned char key, const char *wanted);
+void tty_list_keys_press(struct approver *self, unsigned char key);
+void tty_list_keys_move(struct approver *self, int by);

@@ -1,6 +1,6 @@
-#include <string.h>
+#include "gateway/approvers/tty_input.h"
 
-#include "gateway/approvers/tty.h"
+#include <string.h>
 
 static bool input_is_enter(unsigned char byte)
 {
@@ -84,6 +84,10 @@ static enum tty_event input_control(struct tty_input *input, unsigned char byte)
 	if (len == 2 && memcmp(input->sequence, "0n", 2) == 0) {
 		(void)input_end(input);
 		return TTY_READY;
+	}
+	if (len == 1 && (byte == 'A' || byte == 'B') && !input->is_paste) {
+		(void)input_end(input);
+		return byte == 'A' ? TTY_UP : TTY_DOWN;
 	}
 	if (len == 4 && memcmp(input->sequence, "200~", 4) == 0)
 		input->is_paste = true;

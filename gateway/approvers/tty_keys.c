@@ -1,120 +1,135 @@
 #include <errno.h>
-#include <event2/buffer.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "gateway/approvers/person.h"
 #include "gateway/approvers/tty.h"
+#include "gateway/approvers/tty_answer.h"
 
 #define KEY_CTRL_C    0x03
 #define KEY_BACKSPACE 0x08
+#define KEY_CTRL_U    0x15
 #define KEY_DELETE    0x7f
 
-static const struct key_answer {
-	char letter;
-	enum policy_action action;
-	enum gateway_scope scope;
-	bool is_abort;
-	const char *recorded;
-} key_answers[] = {
-	{ 'y', POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once, for those now waiting" },
-	{ 'e', POLICY_ALLOW, GATEWAY_EXEC, false, "allowed for this command" },
-	{ 's', POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
-	{ 'a', POLICY_ALLOW, GATEWAY_ALWAYS, false, "allowed always" },
-	{ 'n', POLICY_DENY, GATEWAY_ONCE, false, "denied once, for those now waiting" },
-	{ 'E', POLICY_DENY, GATEWAY_EXEC, false, "denied for this command" },
-	{ 'S', POLICY_DENY, GATEWAY_SESSION, false, "denied for this session" },
-	{ 'D', POLICY_DENY, GATEWAY_ALWAYS, false, "denied always" },
-	{ 'q', POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
-};
-
-static const struct key_answer *key_find(const struct approver *self, unsigned char letter)
+static bool key_is_enter(unsigned char key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(key_answers); i++) {
-		if ((unsigned char)key_answers[i].letter != letter)
-			continue;
-		if (key_answers[i].scope == GATEWAY_ALWAYS && !self->look.may_always)
-			return NULL;
-		return &key_answers[i];
+	return key == '\r' || key == '\n';
+}
+
+static bool key_is_erase(unsigned char key)
+{
+	return key == KEY_BACKSPACE || key == KEY_DELETE;
+}
+
+/* Back to the letters, with none chosen. */
+static void key_to_letters(struct approver *self)
+{
+	self->draft.letter = 0;
+	self->draft.is_typing = false;
+	self->draft.typed_len = 0;
+	self->draft.typed[0] = '\0';
+	(void)tty_answer_cover(self, NULL); /* nothing is chosen, so nothing can be refused */
+	self->is_stale = true;
+}
+
+/* Nothing that was typed denies; nothing but the very name allows. */
+static enum tty_typing key_typed_enter(struct approver *self, const char *wanted)
+{
+	struct tty_draft *draft = &self->draft;
+	bool is_right = wanted[0] != '\0' && strcmp(draft->typed, wanted) == 0;
+	bool is_empty = draft->typed_len == 0;
+
+	draft->typed_len = 0;
+	draft->typed[0] = '\0';
+	if (is_empty)
+		return TTY_TYPING_BACK;
+	if (is_right)
+		return TTY_TYPING_RIGHT;
+	tty_turn_note(self, "that is not it; type it letter by letter, or Enter alone to go back");
+	return TTY_TYPING_ON;
+}
+
+enum tty_typing tty_keys_type(struct approver *self, unsigned char key, const char *wanted)
+{
+	struct tty_draft *draft = &self->draft;
+
+	self->is_stale = true;
+	if (key_is_enter(key))
+		return key_typed_enter(self, wanted);
+	if (key_is_erase(key) && draft->typed_len == 0)
+		return TTY_TYPING_BACK;
+	if (key_is_erase(key))
+		draft->typed_len--;
+	else if (key == KEY_CTRL_U)
+		draft->typed_len = 0;
+	else if (key > 0x20 && key < 0x7f && draft->typed_len + 1 < sizeof(draft->typed))
+		draft->typed[draft->typed_len++] = (char)key;
+	draft->typed[draft->typed_len] = '\0';
+	return TTY_TYPING_ON;
+}
+
+static void key_type(struct approver *self, unsigned char key)
+{
+	switch (tty_keys_type(self, key, self->question.typed)) {
+	case TTY_TYPING_RIGHT:
+		return tty_answer_give(self,
+				       tty_answer_find(self, (unsigned char)self->draft.letter));
+	case TTY_TYPING_BACK:
+		key_to_letters(self);
+		self->draft.empty_count = key_is_enter(key);
+		return tty_turn_note(self, "nothing is allowed; Enter alone denies");
+	case TTY_TYPING_ON:
+	default:
+		return;
 	}
-	return NULL;
-}
-
-static void key_echo(struct approver *self, const char *text)
-{
-	(void)evbuffer_add(self->out, text, strlen(text)); /* only out of memory */
-}
-
-/* The whole key, uncut: what stands here is what was granted. */
-static void key_recorded(struct approver *self, const struct key_answer *key, int r,
-			 const struct err *why, const char *destination)
-{
-	auto_free char *line = NULL;
-	auto_free char *words = text_visible_dup(why->text[0] ? why->text : strerror(-r));
-
-	if (r == 0)
-		line = mem_printf("sallyport   %s %s", destination, key->recorded);
-	else if (r == -ENOENT)
-		line = mem_printf("sallyport   %s: the question was finished already", destination);
-	else
-		line = mem_printf("sallyport   %s: nothing was recorded: %s", destination, words);
-	tty_settled(self, line);
-}
-
-static void key_answer(struct approver *self, const struct key_answer *key)
-{
-	char by[PERSON_TEXT_MAX], id[APPROVER_ID_MAX];
-	char destination[POLICY_DESTINATION_TEXT_MAX * 4];
-	struct approver_answer answer = {
-		.action = key->action,
-		.scope = key->scope,
-		.is_abort = key->is_abort,
-		.by = person_text(getuid(), "tty", by),
-	};
-	struct err why = { 0 };
-
-	memcpy(id, self->question.id, sizeof(id));
-	tty_prompt_destination(destination, sizeof(destination), &self->question.dst,
-			       sizeof(destination));
-	self->question.id[0] = '\0'; /* whoever retracts it from here on means us */
-	key_recorded(self, key, gateway_answer(self->gw, id, &answer, &why), &why, destination);
 }
 
 static void key_enter(struct approver *self)
 {
-	if (self->letter != 0) {
-		key_echo(self, "\r\n");
-		return key_answer(self, key_find(self, (unsigned char)self->letter));
+	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
+
+	if (chosen && chosen->action == POLICY_ALLOW && self->question.risk != 0) {
+		self->draft.is_typing = true;
+		return tty_turn_note(self, "a letter is not enough for this one: type its name");
 	}
-	if (self->empty_count++ > 0) {
-		key_echo(self, "\r\n");
-		return key_answer(self, key_find(self, 'n'));
+	if (chosen)
+		return tty_answer_give(self, chosen);
+	if (self->draft.empty_count++ > 0)
+		return tty_answer_give(self, tty_answer_find(self, 'n'));
+	tty_turn_note(self, "a letter from the list, then Enter; Enter alone once more denies");
+}
+
+static void key_letter(struct approver *self, unsigned char key)
+{
+	struct err why = { 0 };
+	int r;
+
+	if (self->draft.letter != 0 || !tty_answer_find(self, key))
+		return;
+	self->draft.letter = (char)key;
+	self->draft.note[0] = '\0';
+	self->is_stale = true;
+	r = tty_answer_cover(self, &why);
+	if (r < 0 && r != -ENOENT) { /* finished: the answer will say so */
+		key_to_letters(self);
+		tty_turn_note(self, "not here: %s", why.text);
 	}
-	key_echo(self,
-		 "\r\n  a letter from the list, then Enter; Enter alone once more denies\r\n");
-	self->count_lines += 2;
-	tty_prompt_label(self->out);
 }
 
 void tty_keys_press(struct approver *self, unsigned char key)
 {
-	if (key == '\r' || key == '\n')
+	if (self->view == TTY_VIEW_LIST)
+		return tty_list_keys_press(self, key);
+	if (key == KEY_CTRL_C)
+		return tty_answer_give(self, tty_answer_find(self, 'q'));
+	if (self->draft.is_typing)
+		return key_type(self, key);
+	if (key_is_enter(key))
 		return key_enter(self);
-	if (key == KEY_CTRL_C) {
-		key_echo(self, "\r\n");
-		return key_answer(self, key_find(self, 'q'));
-	}
-	if ((key == KEY_BACKSPACE || key == KEY_DELETE) && self->letter != 0) {
-		self->letter = 0;
-		key_echo(self, "\b \b");
-		return;
-	}
-	if (self->letter != 0 || !key_find(self, key))
-		return;
-	self->letter = (char)key;
-	(void)evbuffer_add(self->out, &self->letter, 1); /* only out of memory */
+	if (key_is_erase(key) && self->draft.letter != 0)
+		return key_to_letters(self);
+	if (key == 'l' && self->others > 0)
+		return tty_turn_switch(self, NULL);
+	if (!tty_answer_scope(self, key))
+		key_letter(self, key);
 }

@@ -1,4 +1,5 @@
 #include <event2/buffer.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,20 +7,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/tty.h"
+#include "policies/policies_tools.h"
 
 #define PROMPT_COMMANDS_MAX 3 /* shown; the rest is counted */
-#define PROMPT_LINE_MAX     512
-#define PROMPT_LABEL        "  answer, then Enter: "
-
-/* What the command may have left behind that would hide or bend the question: a sequence begun and
- * not ended, colours and hidden text, another character set, margins, insert mode, no wrapping, no
- * cursor. Then everything below is erased, so that nothing prepared there can pass for a part of
- * the question. */
-#define PROMPT_RESET                                                                               \
-	"\x18\x1b\\\x1b[0m\x1b(B\x0f\x1b[?69l\x1b"                                                 \
-	"7\x1b[r\x1b"                                                                              \
-	"8"                                                                                        \
-	"\x1b[4l\x1b[?7h\x1b[?25h\r\n\x1b[J"
 
 void tty_prompt_look(struct tty_look *look)
 {
@@ -27,44 +17,6 @@ void tty_prompt_look(struct tty_look *look)
 
 	look->has_escapes = term && term[0] != '\0' && strcmp(term, "dumb") != 0;
 	look->has_colour = look->has_escapes && !(no_color && no_color[0] != '\0');
-}
-
-static void prompt_put(struct evbuffer *out, const char *text)
-{
-	(void)evbuffer_add(out, text, strlen(text)); /* only out of memory; then less is shown */
-}
-
-/* Text that is visible already is left as it is, so that nothing is escaped twice; all else is
- * escaped here. */
-static void prompt_shown(char *out, size_t size, const char *text)
-{
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] >= 0x20 && text[i] < 0x7f)
-			continue;
-		(void)text_visible(out, size, text, len); /* cut is marked */
-		return;
-	}
-	if (len < size) {
-		memcpy(out, text, len + 1);
-		return;
-	}
-	memcpy(out, text, size - 4);
-	memcpy(out + size - 4, "...", 4);
-}
-
-/* "  LABEL     TEXT", cut so that it cannot wrap. */
-static void prompt_line(struct evbuffer *out, const struct tty_look *look, const char *label,
-			const char *text)
-{
-	char line[PROMPT_LINE_MAX], shown[PROMPT_LINE_MAX];
-
-	prompt_shown(shown, sizeof(shown), text);
-	(void)snprintf(line, sizeof(line), "  %-9s %.*s", label, (int)sizeof(line) - 13, shown);
-	if (strlen(line) >= look->width)
-		memcpy(line + look->width - 4, "...", 4);
-	prompt_put(out, line);
 }
 
 static void prompt_left(char *out, size_t size, int64_t left_ms)
@@ -79,27 +31,29 @@ static void prompt_left(char *out, size_t size, int64_t left_ms)
 		(void)snprintf(out, size, "%llds", left_s);
 }
 
-static void prompt_count(struct evbuffer *out, const struct tty_look *look,
-			 const struct approver_question *question, unsigned int others)
+static void prompt_count(struct tty_page *page, const struct approver_question *question,
+			 unsigned int others)
 {
-	char text[128], left[32], more[48] = "";
+	char text[192], left[32], again[32] = "", more[64] = "";
 
 	prompt_left(left, sizeof(left), question->left_ms);
 	if (others > 0)
-		(void)snprintf(more, sizeof(more), ", %u more question%s", others,
+		(void)snprintf(more, sizeof(more), ", %u more question%s: [l] lists them", others,
 			       others == 1 ? " waits" : "s wait");
-	(void)snprintf(text, sizeof(text), "%u connection%s, %s left%s", question->waiting,
-		       question->waiting == 1 ? "" : "s", left, more);
-	prompt_line(out, look, "waiting", text);
+	if (question->times > 1)
+		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
+	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s", question->waiting,
+		       question->waiting == 1 ? "" : "s", again, left, more);
+	tty_page_field(page, TTY_HELP, "waiting", text);
 }
 
 void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
-			    unsigned int width)
+			    const char *domain, unsigned int width)
 {
 	char host[POLICY_HOST_MAX * 4], port[8];
 	const char *protocol = policy_protocol_name(dst->protocol);
 	bool has_colon = strchr(dst->host, ':') != NULL;
-	size_t len, tail = TTY_HOST_TAIL, room;
+	size_t len, tail = strlen(domain) + 1, room;
 
 	(void)text_visible(host, sizeof(host), dst->host, strnlen(dst->host, sizeof(dst->host)));
 	(void)snprintf(port, sizeof(port), "%u", (unsigned int)dst->port);
@@ -112,6 +66,8 @@ void tty_prompt_destination(char *out, size_t size, const struct policy_destinat
 			       has_colon ? "]" : "", port);
 		return;
 	}
+	if (tail < TTY_HOST_TAIL)
+		tail = TTY_HOST_TAIL;
 	if (tail + 3 > room)
 		tail = room > 3 ? room - 3 : 0;
 	/* A host name has no empty label, so the dots cannot be mistaken for a part of it. */
@@ -119,15 +75,14 @@ void tty_prompt_destination(char *out, size_t size, const struct policy_destinat
 		       (int)(room > tail + 3 ? room - tail - 3 : 0), host, host + len - tail, port);
 }
 
-static void prompt_commands(struct evbuffer *out, const struct tty_look *look,
-			    const struct approver_question *question)
+static void prompt_commands(struct tty_page *page, const struct approver_question *question)
 {
 	unsigned int shown = 0;
 
 	while (shown < question->command_count && shown < PROMPT_COMMANDS_MAX &&
 	       question->commands[shown]) {
-		prompt_line(out, look, shown == 0 ? "asked by" : "", question->commands[shown]);
-		prompt_put(out, "\r\n");
+		tty_page_field(page, shown == 0 ? TTY_HELP : TTY_DETAIL,
+			       shown == 0 ? "asked by" : "", question->commands[shown]);
 		shown++;
 	}
 	if (shown < question->command_count) {
@@ -136,13 +91,11 @@ static void prompt_commands(struct evbuffer *out, const struct tty_look *look,
 		(void)snprintf(more, sizeof(more), "%s%u more command%s", shown > 0 ? "and " : "",
 			       question->command_count - shown,
 			       question->command_count - shown == 1 ? "" : "s");
-		prompt_line(out, look, shown == 0 ? "asked by" : "", more);
-		prompt_put(out, "\r\n");
+		tty_page_field(page, TTY_HELP, shown == 0 ? "asked by" : "", more);
 	}
 }
 
-/* Returns the lines used. */
-static unsigned int prompt_choices(struct evbuffer *out, const struct tty_look *look)
+void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
 {
 	static const struct {
 		const char *text;
@@ -158,74 +111,99 @@ static unsigned int prompt_choices(struct evbuffer *out, const struct tty_look *
 		{ "[D] never", false, true },
 		{ "[q] abort", false, false },
 	};
-	unsigned int lines = 0, column = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
-		unsigned int len = (unsigned int)strlen(choices[i].text) + 2;
-
-		if (choices[i].is_always && !look->may_always)
-			continue;
-		if (column > 0 && (choices[i].is_first || column + len >= look->width)) {
-			prompt_put(out, "\r\n");
-			lines++;
-			column = 0;
-		}
-		prompt_put(out, "  ");
-		prompt_put(out, choices[i].text);
-		column += len;
+		if (!choices[i].is_always || look->may_always)
+			tty_page_choice(page, choices[i].text, choices[i].is_first);
 	}
-	prompt_put(out, "\r\n");
-	return lines + 1;
 }
 
-void tty_prompt_label(struct evbuffer *out)
+/* The scope, as it is now: each key changes its own part. */
+static void prompt_width(struct tty_page *page, const struct tty_draft *draft)
 {
-	prompt_put(out, PROMPT_LABEL);
+	const struct approver_width *width = &draft->width;
+	char text[48];
+
+	tty_page_choice(page, width->is_domain ? "[h] the whole domain" : "[h] this host", true);
+	tty_page_choice(page, width->is_every_port ? "[p] every port" : "[p] this port", false);
+	(void)snprintf(text, sizeof(text), "[t] for %" PRId64 "%s",
+		       width->for_s >= 86400 ? width->for_s / 86400 : width->for_s / 3600,
+		       width->for_s >= 86400 ? "d" : "h");
+	tty_page_choice(page, width->for_s == 0 ? "[t] no end" : text, false);
+	(void)snprintf(text, sizeof(text), "[b] at most %" PRIu64 "%s up",
+		       width->upload_max >= 1U << 20 ? width->upload_max >> 20
+						     : width->upload_max >> 10,
+		       width->upload_max >= 1U << 20 ? "m" : "k");
+	tty_page_choice(page, width->upload_max == 0 ? "[b] any amount" : text, false);
+	if (draft->has_program)
+		tty_page_choice(page, width->is_program ? "[o] this program" : "[o] any program",
+				false);
 }
 
-unsigned int tty_prompt_draw(struct evbuffer *out, const struct tty_look *look,
-			     const struct approver_question *question, unsigned int others)
+static bool prompt_has(const char *text)
+{
+	return text && text[0] != '\0';
+}
+
+/* Where it comes from, and why it is asked. */
+static void prompt_reasons(struct tty_page *page, const struct approver_question *question,
+			   unsigned int others)
+{
+	if (prompt_has(question->warning))
+		tty_page_whole(page, "warning", question->warning);
+	if (question->is_private)
+		tty_page_field(page, TTY_NEEDED, "private",
+			       "an address of your own network or machine");
+	prompt_commands(page, question);
+	if (prompt_has(question->plea))
+		tty_page_field(page, TTY_DETAIL, "it says", question->plea);
+	if (prompt_has(question->program))
+		tty_page_field(page, TTY_HELP, "program", question->program);
+	if (prompt_has(question->chain))
+		tty_page_field(page, TTY_DETAIL, "started by", question->chain);
+	prompt_count(page, question, others);
+	if (prompt_has(question->because))
+		tty_page_field(page, TTY_DETAIL, "because", question->because);
+	if (prompt_has(question->rule))
+		tty_page_field(page, TTY_DETAIL, "rule", question->rule);
+}
+
+/* What Enter would do, uncut: it is compared with nothing else. */
+static void prompt_covers(struct tty_page *page, const struct tty_look *look,
+			  const struct tty_draft *draft)
+{
+	const char *label = "would be";
+
+	if (draft->letter == 'q')
+		return tty_page_field(page, TTY_NEEDED, "aborts", "the commands that wait for it");
+	if (draft->letter != 0)
+		label = strchr("yesa", draft->letter) ? "grants" : "denies";
+	if (draft->covers[0] != '\0')
+		tty_page_whole(page, label, draft->covers);
+}
+
+unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
+			      const struct approver_question *question,
+			      const struct tty_draft *draft, unsigned int others)
 {
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
-	unsigned int lines = 1;
+	struct tty_page page = { .width = look->width };
+	unsigned int lines;
 
-	tty_prompt_destination(destination, sizeof(destination), &question->dst,
+	tty_prompt_destination(destination, sizeof(destination), &question->dst, question->typed,
 			       look->width > 12 ? look->width - 12 : 0);
-	prompt_put(out, look->has_escapes ? PROMPT_RESET : "\r\n");
-	prompt_put(out, look->has_colour ? "\x1b[1m" : "");
-	prompt_put(out, "sallyport   ");
-	prompt_put(out, destination);
-	prompt_put(out, look->has_colour ? "\x1b[0m\r\n" : "\r\n");
-	if (question->is_private) {
-		prompt_line(out, look, "private", "an address of your own network or machine");
-		prompt_put(out, "\r\n");
-	}
-	prompt_commands(out, look, question);
-	prompt_count(out, look, question, others);
-	prompt_put(out, "\r\n");
-	if (question->because && question->because[0] != '\0') {
-		prompt_line(out, look, "because", question->because);
-		prompt_put(out, "\r\n");
-		lines++;
-	}
-	if (question->rule && question->rule[0] != '\0') {
-		prompt_line(out, look, "rule", question->rule);
-		prompt_put(out, "\r\n");
-		lines++;
-	}
-	lines += prompt_choices(out, look);
-	tty_prompt_label(out);
+	auto_free char *title = mem_printf("sallyport   %s", destination);
+	tty_page_title(&page, title);
+	if (strstr(destination, "..."))
+		tty_page_whole(&page, "domain", question->typed);
+	prompt_reasons(&page, question, others);
+	tty_prompt_choices(&page, look);
+	prompt_width(&page, draft);
+	prompt_covers(&page, look, draft);
+	if (draft->is_typing)
+		tty_page_whole(&page, "type", question->typed);
+	tty_page_note(&page, draft->note);
+	lines = tty_page_write(&page, out, look);
+	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
 	return lines;
-}
-
-void tty_prompt_recount(struct evbuffer *out, const struct tty_look *look, unsigned int lines,
-			unsigned int typed, const struct approver_question *question,
-			unsigned int others)
-{
-	if (!look->has_escapes)
-		return;
-	(void)evbuffer_add_printf(out, "\x1b[%uA\r", lines);
-	prompt_count(out, look, question, others);
-	(void)evbuffer_add_printf(out, "\x1b[K\x1b[%uB\r\x1b[%uC", lines,
-				  (unsigned int)strlen(PROMPT_LABEL) + typed);
 }

@@ -18,6 +18,7 @@
 #define TERMINAL_WIDTH_LEAST   40
 #define TERMINAL_WIDTH_MOST    160
 #define TERMINAL_WIDTH_ASSUMED 80
+#define TERMINAL_ROWS_ASSUMED  24
 
 /* Another open file for the same terminal: then O_NONBLOCK is ours alone, and not the command's as
  * well. */
@@ -42,6 +43,7 @@ int tty_terminal_open(struct approver *self, int fd, struct err *why)
 
 void tty_terminal_close(struct approver *self)
 {
+	keeper_end(&self->keeper);
 	if (self->is_own_fd)
 		fd_close(self->fd);
 	self->fd = -1;
@@ -61,16 +63,17 @@ bool tty_terminal_is_elsewhere(const struct approver *self)
 	return front >= 0 && front != getpgrp();
 }
 
-unsigned int tty_terminal_width(const struct approver *self)
+void tty_terminal_size(struct approver *self)
 {
 	struct winsize size = { 0 };
+	unsigned int width;
 
 	(void)ioctl(self->fd, TIOCGWINSZ, &size); /* zero: not known */
-	if (size.ws_col == 0)
-		return TERMINAL_WIDTH_ASSUMED;
-	if (size.ws_col < TERMINAL_WIDTH_LEAST)
-		return TERMINAL_WIDTH_LEAST;
-	return size.ws_col > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : size.ws_col;
+	width = size.ws_col == 0 ? TERMINAL_WIDTH_ASSUMED : size.ws_col;
+	if (width < TERMINAL_WIDTH_LEAST)
+		width = TERMINAL_WIDTH_LEAST;
+	self->look.width = width > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : width;
+	self->look.rows = size.ws_row == 0 ? TERMINAL_ROWS_ASSUMED : size.ws_row;
 }
 
 /* From the background this would stop the process; with the signal blocked it is done instead. */
@@ -88,6 +91,17 @@ static int terminal_set(int fd, const struct termios *wanted)
 	return r;
 }
 
+/* One that is raw already is being relayed, and kept by whoever relays it; a window ends with us.
+ */
+static void terminal_keep(struct approver *self)
+{
+	if (!(self->saved.c_lflag & ICANON) || self->is_in_window)
+		return;
+	if (self->keeper.socket < 0 && keeper_start(&self->keeper, self->fd) < 0)
+		return; /* it would stay raw if we were killed: no reason not to ask */
+	keeper_owe(&self->keeper, &self->saved, "\x1b[?2004l\r\n");
+}
+
 int tty_terminal_seize(struct approver *self)
 {
 	struct termios raw;
@@ -100,11 +114,13 @@ int tty_terminal_seize(struct approver *self)
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL | ISIG | IEXTEN);
 	raw.c_cc[VMIN] = 0; /* a read never waits, not even where O_NONBLOCK could not be set */
 	raw.c_cc[VTIME] = 0;
+	terminal_keep(self);
 	return terminal_set(self->fd, &raw);
 }
 
 void tty_terminal_restore(struct approver *self)
 {
+	keeper_owe(&self->keeper, NULL, NULL);
 	(void)terminal_set(self->fd, &self->saved); /* fails only on a terminal that is gone */
 }
 

@@ -14,8 +14,13 @@
 #define RECORD_NAME_MAX    128
 
 static const char *const event_names[SINK_EVENT_COUNT] = {
-	[SINK_START] = "start",   [SINK_EXEC_START] = "exec_start", [SINK_DECISION] = "decision",
-	[SINK_CLOSED] = "closed", [SINK_EXEC_END] = "exec_end",     [SINK_END] = "end",
+	[SINK_START] = "start",
+	[SINK_EXEC_START] = "exec_start",
+	[SINK_DECISION] = "decision",
+	[SINK_CLOSED] = "closed",
+	[SINK_EXEC_END] = "exec_end",
+	[SINK_END] = "end",
+	[SINK_REVOKED] = "revoked",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
 };

@@ -50,8 +50,9 @@ static bool is_piece_safe(const struct command_pieces *pieces, size_t index)
 }
 
 /* Takes one more piece's judgement into the verdict. */
-static void add_judgement(const struct command_pieces *pieces, size_t index,
-			  const struct judgement *judgement, struct command_verdict *ret)
+static void add_judgement(const struct command_rules *rules, const struct command_pieces *pieces,
+			  size_t index, const struct judgement *judgement,
+			  struct command_verdict *ret)
 {
 	bool is_first = index == 0, is_stronger = judgement->action < ret->action;
 
@@ -72,6 +73,7 @@ static void add_judgement(const struct command_pieces *pieces, size_t index,
 	ret->action = judgement->action;
 	ret->piece = index;
 	show_piece(&pieces->list[index], ret->piece_text, sizeof(ret->piece_text));
+	ret->number = judgement->rule ? (size_t)(judgement->rule - rules->list) + 1 : 0;
 	show(ret->rule, sizeof(ret->rule), judgement->rule ? judgement->rule->shown : NULL);
 	show(ret->because, sizeof(ret->because), judgement->rule ? judgement->rule->because : NULL);
 	show(ret->why, sizeof(ret->why), judgement->why);
@@ -91,7 +93,7 @@ static void judge_all(const struct command_rules *rules, const struct command_wo
 
 		judge_piece(rules, world, pieces, i, &judgement);
 		has_rule |= judgement.rule != NULL;
-		add_judgement(pieces, i, &judgement, ret);
+		add_judgement(rules, pieces, i, &judgement, ret);
 	}
 	/* Nothing but launchers and harmless assignments: no rule allowed anything. */
 	if (!has_rule && ret->action == COMMAND_ALLOW)

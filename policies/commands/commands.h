@@ -104,6 +104,7 @@ struct command_verdict {
 	bool is_safe;       /* what no rule allows is known to read only */
 	size_t piece;       /* which decided: index into command_pieces_new() of the same argv */
 	char piece_text[COMMAND_TEXT_MAX];
+	size_t number; /* of the rule that decided, from 1 in the order they were added; 0: none */
 	char rule[COMMAND_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[COMMAND_TEXT_MAX];
 	char why[256];    /* not understood, or why no rule could allow; or "" */

@@ -66,6 +66,9 @@ static bool is_in_program(const struct command_program *program, const struct co
 	struct command_file file, listed;
 
 	if (!world->resolve) {
+		/* By the words alone a bare name is the program that it means. */
+		if (!strchr(argv0, '/'))
+			return true;
 		for (char *const *path = program->paths; *path; path++) {
 			if (strcmp(*path, argv0) == 0)
 				return true;

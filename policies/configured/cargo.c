@@ -3,22 +3,32 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/toml.h"
 #include "policies/configured/configured_impl.h"
 
 #define CARGO_SPARSE "sparse+"
 
 /* Only what names a host is kept, as "source.NAME.registry": a second file's value for the same key
  * loses. */
-static int cargo_string(const struct toml_string *string, void *arg)
+static int cargo_value(const struct toml_value *value, void *arg)
 {
 	struct reading *reading = arg;
-	const char *const *keys = string->keys;
-	bool is_source = string->depth == 3 && strcmp(keys[0], "source") == 0 &&
+	const char *keys[3];
+
+	/* A list where a text belongs is not cargo's, and neither is a number. */
+	if (!value->is_string || value->depth < 2 || value->depth > ARRAY_SIZE(keys))
+		return 0;
+	for (size_t i = 0; i < value->depth; i++) {
+		keys[i] = value->keys[i];
+		if (!keys[i])
+			return 0;
+	}
+	bool is_source = value->depth == 3 && strcmp(keys[0], "source") == 0 &&
 			 (strcmp(keys[2], "registry") == 0 || strcmp(keys[2], "git") == 0 ||
 			  strcmp(keys[2], "replace-with") == 0);
-	bool is_registry = string->depth == 3 && strcmp(keys[0], "registries") == 0 &&
+	bool is_registry = value->depth == 3 && strcmp(keys[0], "registries") == 0 &&
 			   strcmp(keys[2], "index") == 0;
-	bool is_old = string->depth == 2 && strcmp(keys[0], "registry") == 0 &&
+	bool is_old = value->depth == 2 && strcmp(keys[0], "registry") == 0 &&
 		      strcmp(keys[1], "index") == 0;
 
 	if (!is_source && !is_registry && !is_old)
@@ -26,15 +36,15 @@ static int cargo_string(const struct toml_string *string, void *arg)
 	auto_free char *key =
 		mem_printf("%s.%s%s%s", keys[0], keys[1], is_old ? "" : ".", is_old ? "" : keys[2]);
 
-	return reading_set(reading, key, string->text, string->len,
-			   reading_where(reading, string->line));
+	return reading_set(reading, key, value->text, value->len,
+			   reading_where(reading, value->line));
 }
 
 static int cargo_parse(struct reading *reading, const char *text, size_t len)
 {
 	struct err why = { 0 };
 	size_t line = 0;
-	int r = toml_read(text, len, cargo_string, reading, &line, &why);
+	int r = toml_read(text, len, cargo_value, reading, &line, &why);
 
 	if (r < 0 && why.text[0])
 		return reading_refuse(reading, reading_where(reading, line), "%s", why.text);

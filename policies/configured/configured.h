@@ -35,7 +35,7 @@ struct configured_environment {
 	const char
 		*cwd; /* of the command; NULL: none. What lies in it is the command's to write: */
 	bool is_project_trusted; /* false: files within @cwd, and the repository it is in, are not
-				    read */
+				    read, unless @is_trusted says so of one */
 	const char *root;        /* put before every path; NULL: "" */
 	const char *(*variable)(const char *name, void *arg); /* as getenv(3); NULL: none is set */
 	/* Runs @argv and gives the first CONFIGURED_ANSWER_MAX_BYTES of its output, returned owned.
@@ -46,6 +46,13 @@ struct configured_environment {
 	/* Instead of the disk: the text of @path, returned owned, or -errno. NULL: the disk. */
 	int (*read)(const char *path, char **ret_text, size_t *ret_len, void *arg, struct err *why);
 	void *arg;
+	/* Are these bytes of a file within @cwd trusted as they are? @path: where it really is.
+	 * NULL: none is. */
+	bool (*is_trusted)(const char *path, const void *bytes, size_t len, void *trust_arg);
+	/* Told of every file that was read and not judged by @is_trusted: where it really is. NULL:
+	 * nobody. */
+	void (*was_read)(const char *path, void *trust_arg);
+	void *trust_arg;
 };
 
 /* Who is told. Called after all was read without error, once for each destination. @destination: a

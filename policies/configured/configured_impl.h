@@ -84,6 +84,8 @@ int reading_ask(struct reading *reading, const char *const *argv, char **ret_out
 #define SOURCE_WITHIN 2
 int source_read(const struct configured_environment *env, const char *path, char **ret_text,
 		size_t *ret_len, struct err *why);
+/* By the names alone. */
+bool source_is_below(const char *path, const char *folder);
 int source_list(const struct configured_environment *env, const char *path, char ***ret_names,
 		struct err *why);
 

@@ -1,4 +1,4 @@
-/* formats: text that tools are configured with, read strictly: URLs, lines, TOML, XML. Know nothing
+/* formats: text that tools are configured with, read strictly: URLs, lines, XML. Know nothing
  * of tools. */
 #pragma once
 
@@ -42,21 +42,6 @@ bool lines_pair(const struct lines *lines, const char *separators, struct lines_
 void lines_trim(const char **text, size_t *len);
 /* Is @text exactly @word? */
 bool lines_is(const char *text, size_t len, const char *word);
-
-/* toml: the strings of a TOML document (1.0), each with the keys that lead to it; other values are
- * read over. */
-#define TOML_DEPTH_MAX 16
-#define TOML_KEY_MAX   128 /* bytes */
-struct toml_string {
-	const char *const *keys; /* elements of arrays have the array's keys */
-	size_t depth;
-	const char *text;
-	size_t len, line;
-};
-typedef int (*toml_string_fn)(const struct toml_string *string, void *arg);
-/* -EBADMSG with @why and the line, or what @each returned. */
-int toml_read(const char *text, size_t len, toml_string_fn each, void *arg, size_t *ret_line,
-	      struct err *why);
 
 /* xml: the elements of a document, each when it ends, with its own text. */
 #define XML_DEPTH_MAX 32

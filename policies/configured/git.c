@@ -145,9 +145,9 @@ static int git_read_repository(struct reading *reading, const char *folder)
 	return r > 0 ? git_read_elsewhere(reading, folder) : r;
 }
 
-static int git_find_repository(struct reading *reading)
+static int git_find_repository(struct reading *reading, const char *cwd)
 {
-	auto_free char *folder = mem_strdup(reading->env->cwd);
+	auto_free char *folder = mem_strdup(cwd);
 
 	for (unsigned int i = 0; i < GIT_PARENTS_MAX; i++) {
 		int r = git_read_repository(reading, folder);
@@ -175,17 +175,23 @@ static int git_read_shared(struct reading *reading)
 	return r >= 0 ? reading_file(reading, "/etc/gitconfig", git_parse_shared) : r;
 }
 
-/* A repository's configuration is the project's, and within the command's reach: a command could
- * add a remote, and the next run would let it out. */
+/* A repository's configuration is the project's, wherever it is above the working folder, and
+ * within the command's reach: a command could add a remote, and the next run would let it out. */
 static int git_read(struct reading *reading)
 {
-	if (!reading->env->is_project_trusted || !reading->env->cwd) {
+	const struct configured_environment *env = reading->env;
+	struct configured_environment all_within = *env;
+
+	if ((!env->is_project_trusted && !env->is_trusted) || !env->cwd) {
 		reading_note(reading, "the remotes of this repository are not read, because the "
 				      "command can write them; trust the project first");
 		return 0;
 	}
-	int r = git_find_repository(reading);
+	all_within.cwd = "/";
+	reading->env = &all_within;
+	int r = git_find_repository(reading, env->cwd);
 
+	reading->env = env;
 	if (r == 0)
 		reading_note(reading,
 			     "the working folder is in no git repository that can be read");

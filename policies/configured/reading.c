@@ -86,15 +86,18 @@ char *reading_place(struct reading *reading, const char *variable, const char *f
 static int reading_from_callback(const struct configured_environment *env, const char *path,
 				 char **ret_text, size_t *ret_len, struct err *why)
 {
-	size_t top = env->cwd ? strlen(env->cwd) : 0;
 	int r = env->read(path, ret_text, ret_len, env->arg, why);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (!env->is_project_trusted && env->cwd && strncmp(path, env->cwd, top) == 0 &&
-	    path[top] == '/')
-		return SOURCE_WITHIN;
-	return 1;
+	if (env->is_project_trusted || !env->cwd || !source_is_below(path, env->cwd)) {
+		if (env->was_read)
+			env->was_read(path, env->trust_arg);
+		return 1;
+	}
+	if (env->is_trusted && env->is_trusted(path, *ret_text, *ret_len, env->trust_arg))
+		return 1;
+	return SOURCE_WITHIN;
 }
 
 int reading_file(struct reading *reading, const char *path, reading_parse_fn parse)
@@ -110,7 +113,8 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 	if (r == SOURCE_WITHIN) {
 		reading_note(
 			reading,
-			"%s: not read, because the command can write it; trust the project first",
+			"%s: not read, because the command can write it, and nobody trusts it as "
+			"it is now",
 			reading->file);
 		return 0;
 	}

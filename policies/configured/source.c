@@ -30,25 +30,34 @@ static int source_check(int fd, struct err *why)
 	return 0;
 }
 
-/* By where the file is, not by how it was named: a link from home into the project is the
- * project's. What cannot be known counts as within. */
-static bool source_is_within(const struct configured_environment *env, int fd)
+/* Where the file is, not how it was named: a link from home into the project is the project's. ""
+ * when it cannot be known. */
+static void source_place(int fd, char ret[PATH_MAX])
 {
-	auto_free char *cwd = NULL, *real = NULL;
-	char link[48], path[PATH_MAX];
+	char link[48];
 
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, ret, PATH_MAX);
+
+	ret[len > 0 && len < PATH_MAX ? len : 0] = '\0';
+}
+
+bool source_is_below(const char *path, const char *folder)
+{
+	size_t top = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+	return strncmp(path, folder, top) == 0 && path[top] == '/';
+}
+
+/* What cannot be known counts as within. */
+static bool source_is_within(const struct configured_environment *env, const char *place)
+{
 	if (!env->cwd)
 		return false;
-	cwd = mem_printf("%s%s", env->root ? env->root : "", env->cwd);
-	real = realpath(cwd, NULL);
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t len = readlink(link, path, sizeof(path));
+	auto_free char *cwd = mem_printf("%s%s", env->root ? env->root : "", env->cwd);
+	auto_free char *real = realpath(cwd, NULL);
 
-	if (!real || len <= 0 || (size_t)len == sizeof(path))
-		return true;
-	size_t top = strcmp(real, "/") == 0 ? 0 : strlen(real);
-
-	return (size_t)len > top && memcmp(path, real, top) == 0 && path[top] == '/';
+	return !real || !place[0] || source_is_below(place, real);
 }
 
 int source_read(const struct configured_environment *env, const char *path, char **ret_text,
@@ -62,13 +71,28 @@ int source_read(const struct configured_environment *env, const char *path, char
 		return 0;
 	if (fd < 0)
 		return err_errno(why, errno, "cannot open");
-	if (!env->is_project_trusted && source_is_within(env, fd))
+	auto_free char *text = NULL;
+	char place[PATH_MAX];
+
+	source_place(fd, place);
+	bool is_ours = env->is_project_trusted || !source_is_within(env, place);
+
+	if (!is_ours && (!env->is_trusted || !place[0]))
 		return SOURCE_WITHIN;
 	int r = source_check(fd, why);
 
 	if (r == 0)
-		r = fd_read_all(fd, CONFIGURED_FILE_MAX_BYTES, ret_text, ret_len, why);
-	return r < 0 ? r : 1;
+		r = fd_read_all(fd, CONFIGURED_FILE_MAX_BYTES, &text, ret_len, why);
+	/* Nobody can have trusted it: the command must not break the policy with it either. */
+	if (r < 0)
+		return is_ours ? r : SOURCE_WITHIN;
+	/* By the bytes that were read: the file may be another by now. */
+	if (!is_ours && !env->is_trusted(place, text, *ret_len, env->trust_arg))
+		return SOURCE_WITHIN;
+	if (is_ours && env->was_read)
+		env->was_read(place, env->trust_arg);
+	*ret_text = take(text);
+	return 1;
 }
 
 static int source_compare(const void *left, const void *right)

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 
 /* [permissions.PROFILE.network] of a config.toml: domains = { "host" = "allow" | "deny" }, or the
  * older lists. A host stands for all its ports and any bytes; in the mode "limited" for three
@@ -136,3 +136,27 @@ int codex_config_import(struct exchange *exchange, const char *text, size_t len)
 	exchange_line(exchange, "default ask");
 	return toml_tables_read(exchange, text, len, codex_item, &codex);
 }
+
+static void codex_config_write(const struct export *export)
+{
+	exchange_line(export->exchange, "# Holds only where the network proxy is switched on.");
+	exchange_line(export->exchange, "default_permissions = \"sallyport\"");
+	exchange_line(export->exchange, "%s", "");
+	exchange_line(export->exchange, "[permissions.sallyport.network.domains]");
+	for (int is_deny = 0; is_deny < 2; is_deny++) {
+		const struct export_entry *entry;
+
+		for (size_t at = 0; (entry = export_next(export, is_deny, &at)) != NULL;)
+			exchange_line(export->exchange, "\"%s\" = \"%s\"", entry->host,
+				      is_deny ? "deny" : "allow");
+	}
+}
+
+const struct export_format codex_config_export = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW) | BIT(PATTERN_TREE) | BIT(PATTERN_ANY) |
+		 BIT(PATTERN_BLOCK),
+	.is_once = true,
+	.asks = true,
+	.carves = true,
+	.write = codex_config_write,
+};

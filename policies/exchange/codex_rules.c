@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 
 #define RULES_WORDS_MAX 64
 #define RULES_WORD_MAX  512
@@ -231,12 +231,9 @@ int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 {
 	auto_free struct flow *flow = mem_new(sizeof(*flow));
 
-	*flow = (struct flow){ .exchange = exchange,
-			       .text = text,
-			       .len = len,
-			       .line = 1,
-			       .equals = ':',
-			       .each = rules_argument };
+	*flow = (struct flow){
+		.exchange = exchange, .text = text, .len = len, .line = 1, .each = rules_argument
+	};
 	exchange_line(exchange,
 		      "# a host stood for all ports; here a denial beats an allow that came later");
 	for (flow_skip(flow); flow->at < flow->len; flow_skip(flow)) {
@@ -255,3 +252,54 @@ int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 	}
 	return 0;
 }
+
+/* Which protocol was written is not looked at there, so that every allow is judged as one of any
+ * bytes; they are written all the same, as the prompts do. */
+static void codex_rules_write_entry(const struct export *export, const struct export_entry *entry)
+{
+	static const struct {
+		const char *word;
+		enum policy_protocol protocol;
+	} protocols[] = {
+		{ "http", POLICY_HTTP },
+		{ "https", POLICY_HTTPS },
+		{ "socks5_tcp", POLICY_TCP },
+	};
+	enum policy_protocol said = (enum policy_protocol)entry->pattern.protocol;
+	struct rule rule;
+
+	rules_get(export->policy, (uint32_t)entry->rule, &rule);
+	auto_free char *because = exchange_quote(export->policy->names + rule.because);
+	bool has_because = rule.because != 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+		enum policy_protocol protocol = protocols[i].protocol;
+		bool is_narrow = !entry->is_deny && said != POLICY_TCP;
+
+		if (is_narrow &&
+		    (protocol == POLICY_TCP || (said != POLICY_NO_PROTOCOL && said != protocol)))
+			continue;
+		exchange_line(export->exchange,
+			      "network_rule(host=\"%s\", protocol=\"%s\", decision=\"%s\"%s%s)",
+			      entry->host, protocols[i].word,
+			      entry->is_deny ? "forbidden" : "allow",
+			      has_because ? ", justification=" : "", has_because ? because : "");
+	}
+}
+
+static void codex_rules_write(const struct export *export)
+{
+	for (int is_deny = 0; is_deny < 2; is_deny++) {
+		const struct export_entry *entry;
+
+		for (size_t at = 0; (entry = export_next(export, is_deny, &at)) != NULL;)
+			codex_rules_write_entry(export, entry);
+	}
+}
+
+/* A later rule for a host beats an earlier one: nothing is carved out of an allow. */
+const struct export_format codex_rules_export = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BLOCK),
+	.asks = true,
+	.write = codex_rules_write,
+};

@@ -40,13 +40,21 @@ void exchange_line(struct exchange *exchange, const char *format, ...)
 	exchange_add(&exchange->text, &exchange->text_len, &exchange->text_room, "\n");
 }
 
-static char *exchange_place(const struct exchange *exchange, uint32_t line, const char *words)
+static char *exchange_place(const char *name, uint32_t line, const char *words)
 {
 	auto_free char *shown = text_visible_dup(words);
 
 	if (line == 0)
-		return mem_printf("%s: %s", exchange->name, shown);
-	return mem_printf("%s:%u: %s", exchange->name, line, shown);
+		return mem_printf("%s: %s", name, shown);
+	return mem_printf("%s:%u: %s", name, line, shown);
+}
+
+void exchange_list(struct exchange *exchange, const char *name, uint32_t line, const char *words)
+{
+	auto_free char *said = exchange_place(name, line, words);
+
+	exchange_add(&exchange->losses, &exchange->losses_len, &exchange->losses_room, said);
+	exchange_add(&exchange->losses, &exchange->losses_len, &exchange->losses_room, "\n");
 }
 
 void exchange_lose(struct exchange *exchange, uint32_t line, const char *format, ...)
@@ -57,11 +65,10 @@ void exchange_lose(struct exchange *exchange, uint32_t line, const char *format,
 	auto_free char *words = exchange_words(format, args);
 
 	va_end(args);
-	auto_free char *said = exchange_place(exchange, line, words);
+	auto_free char *said = exchange_place(exchange->name, line, words);
 
 	exchange_line(exchange, "# not carried over: %s", said);
-	exchange_add(&exchange->losses, &exchange->losses_len, &exchange->losses_room, said);
-	exchange_add(&exchange->losses, &exchange->losses_len, &exchange->losses_room, "\n");
+	exchange_list(exchange, exchange->name, line, words);
 }
 
 int exchange_refuse(struct exchange *exchange, uint32_t line, const char *format, ...)
@@ -72,7 +79,7 @@ int exchange_refuse(struct exchange *exchange, uint32_t line, const char *format
 	auto_free char *words = exchange_words(format, args);
 
 	va_end(args);
-	auto_free char *said = exchange_place(exchange, line, words);
+	auto_free char *said = exchange_place(exchange->name, line, words);
 
 	return err_set(exchange->why, -EBADMSG, "%s", said);
 }

@@ -33,6 +33,8 @@ void exchange_line(struct exchange *exchange, const char *format, ...)
  * a line of the list. */
 void exchange_lose(struct exchange *exchange, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same, in the list alone. @name: of the file, visible. */
+void exchange_list(struct exchange *exchange, const char *name, uint32_t line, const char *words);
 /* -EBADMSG, with the words in exchange->why. */
 int exchange_refuse(struct exchange *exchange, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -66,14 +68,13 @@ int toml_tables_read(struct exchange *exchange, const char *text, size_t len, ex
 int yaml_read(struct exchange *exchange, const char *text, size_t len, exchange_item_fn each,
 	      void *arg);
 
-/* Values inside one line or one call: JSON's, and what TOML, YAML and Starlark write like it. */
+/* Values inside one line or one call: JSON's, and what YAML and Starlark write like it. */
 struct flow {
 	struct exchange *exchange;
 	const char *text;
 	size_t len, at;
 	uint32_t line;
 	unsigned int depth;
-	char equals;    /* between key and value: ':' or '=' */
 	bool is_strict; /* JSON: no comments, no single quotes, no comma at the end */
 	char path[EXCHANGE_PATH_MAX];
 	size_t path_len;
@@ -86,9 +87,12 @@ void flow_skip(struct flow *flow);
 int flow_push(struct flow *flow, const char *part);
 void flow_pop(struct flow *flow, size_t path_len);
 int flow_emit(struct flow *flow);
-/* A bare word or a string, into flow->value. */
-int flow_scalar(struct flow *flow);
 int flow_value(struct flow *flow);
+
+struct export_format;
+/* The way back, in exchange->text. */
+int export_run(struct exchange *exchange, const struct export_format *format,
+	       const struct policy *policy, bool may_widen);
 
 int codex_config_import(struct exchange *exchange, const char *text, size_t len);
 int codex_rules_import(struct exchange *exchange, const char *text, size_t len);

@@ -98,7 +98,7 @@ static int flow_escape(struct flow *flow, size_t *used)
 	return flow_refuse(flow, "an escape outside ASCII");
 }
 
-/* """text""" and '''text''' of TOML and Starlark: no value that we read is written so. */
+/* """text""" and '''text''' of Starlark: no value that we read is written so. */
 static int flow_long_string(struct flow *flow, int quote)
 {
 	for (flow->at += 3; flow->at + 2 < flow->len; flow->at++) {
@@ -132,14 +132,15 @@ static int flow_string(struct flow *flow, int quote)
 		flow->at++;
 		if (c == quote)
 			return 0;
-		/* TOML and YAML have no escapes in single quotes; Starlark does: refused above. */
+		/* YAML has no escapes in single quotes; Starlark does: refused above. */
 		r = c == '\\' && quote == '"' ? flow_escape(flow, &used)
 					      : flow_put(flow, &used, (unsigned int)c);
 	}
 	return r;
 }
 
-int flow_scalar(struct flow *flow)
+/* A bare word or a string, into flow->value. */
+static int flow_scalar(struct flow *flow)
 {
 	static const char bare[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-";
@@ -150,7 +151,7 @@ int flow_scalar(struct flow *flow)
 		return flow_string(flow, c);
 	flow->is_text = false;
 	flow->value[0] = '\0';
-	while (c > 0 && (strchr(bare, c) || (c == ':' && flow->equals == '='))) {
+	while (c > 0 && strchr(bare, c)) {
 		int r = flow_put(flow, &used, (unsigned int)c);
 
 		if (r < 0)
@@ -170,7 +171,7 @@ static int flow_member(struct flow *flow, bool is_table)
 	if (r == 0 && is_table) {
 		r = flow_push(flow, flow->value);
 		flow_skip(flow);
-		if (r == 0 && flow_peek(flow) != flow->equals)
+		if (r == 0 && flow_peek(flow) != ':')
 			r = flow_refuse(flow, "a key without a value");
 		flow->at++;
 	}
@@ -228,7 +229,6 @@ int flow_json(struct exchange *exchange, const char *text, size_t len, exchange_
 			       .text = text,
 			       .len = len,
 			       .line = 1,
-			       .equals = ':',
 			       .is_strict = true,
 			       .each = each,
 			       .arg = arg };

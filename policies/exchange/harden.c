@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 
 /* `allowed-endpoints` of a workflow, HOST:PORT with blanks between, or a file of nothing else. Any
  * bytes may go there. */
@@ -78,3 +78,22 @@ int harden_import(struct exchange *exchange, const char *text, size_t len)
 	}
 	return 0;
 }
+
+static void harden_write(const struct export *export)
+{
+	const struct export_entry *entry;
+
+	for (size_t at = 0; (entry = export_next(export, false, &at)) != NULL;) {
+		unsigned int port;
+
+		for (size_t i = 0; (port = export_port(export, entry, i)) != 0; i++)
+			exchange_line(export->exchange, "%s:%u", entry->host, port);
+	}
+}
+
+const struct export_format harden_export = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW),
+	.has_ports = true,
+	.needs_ports = true,
+	.write = harden_write,
+};

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 
 /* Settings of sandbox runtimes: {"network": {"allowedDomains": [...], "deniedDomains": [...]}},
  * alone or below "sandbox". A host stands for all its ports and any bytes, unless ":port" is
@@ -39,3 +39,78 @@ int runtime_import(struct exchange *exchange, const char *text, size_t len)
 	exchange_line(exchange, "default ask");
 	return flow_json(exchange, text, len, runtime_item, NULL);
 }
+
+/* One line late: the last one has no comma. */
+static void runtime_write_held(const struct export *export, char **held, char *line)
+{
+	if (*held)
+		exchange_line(export->exchange, "%s%s", *held, line ? "," : "");
+	free(*held);
+	*held = line;
+}
+
+static void runtime_write_list(const struct export *export, const char *key, bool is_deny,
+			       const char *indent, const char *comma)
+{
+	const struct export_entry *entry;
+	char *held = NULL;
+
+	exchange_line(export->exchange, "%s\"%s\": [", indent, key);
+	for (size_t at = 0; (entry = export_next(export, is_deny, &at)) != NULL;) {
+		unsigned int port;
+
+		if (entry->has_all_ports)
+			runtime_write_held(export, &held,
+					   mem_printf("%s  \"%s\"", indent, entry->host));
+		for (size_t i = 0; (port = export_port(export, entry, i)) != 0; i++)
+			runtime_write_held(export, &held,
+					   mem_printf("%s  \"%s:%u\"", indent, entry->host, port));
+	}
+	runtime_write_held(export, &held, NULL);
+	exchange_line(export->exchange, "%s]%s", indent, comma);
+}
+
+static void runtime_write_in(const struct export *export, const char *indent)
+{
+	exchange_line(export->exchange, "%s\"network\": {", indent);
+	auto_free char *further = mem_printf("%s  ", indent);
+
+	runtime_write_list(export, "allowedDomains", false, further, ",");
+	runtime_write_list(export, "deniedDomains", true, further, "");
+	exchange_line(export->exchange, "%s}", indent);
+}
+
+static void runtime_write(const struct export *export)
+{
+	exchange_line(export->exchange, "{");
+	runtime_write_in(export, "  ");
+	exchange_line(export->exchange, "}");
+}
+
+static void runtime_write_nested(const struct export *export)
+{
+	exchange_line(export->exchange, "{");
+	exchange_line(export->exchange, "  \"sandbox\": {");
+	runtime_write_in(export, "    ");
+	exchange_line(export->exchange, "  }");
+	exchange_line(export->exchange, "}");
+}
+
+/* An address is compared as text there, so that another spelling of it would get by. */
+const struct export_format runtime_export = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW),
+	.has_ports = true,
+	.needs_dot = true,
+	.asks = true,
+	.carves = true,
+	.write = runtime_write,
+};
+
+const struct export_format runtime_export_nested = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW),
+	.has_ports = true,
+	.needs_dot = true,
+	.asks = true,
+	.carves = true,
+	.write = runtime_write_nested,
+};

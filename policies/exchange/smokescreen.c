@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 
 /* An egress ACL in YAML: services with allowed_domains, a default, and global lists. A policy of
  * ours is for one run, not for many services: the default is taken, or else the only service there
@@ -67,3 +67,31 @@ int smokescreen_import(struct exchange *exchange, const char *text, size_t len)
 	exchange_line(exchange, "default deny");
 	return yaml_read(exchange, text, len, smokescreen_item, &acl);
 }
+
+/* No denial is written: a service's own allow beats the global list, and what is not listed is
+ * denied. */
+static void smokescreen_write(const struct export *export)
+{
+	const struct export_entry *entry;
+	size_t at = 0, count = 0;
+
+	exchange_line(export->exchange, "---");
+	exchange_line(export->exchange, "version: v1");
+	exchange_line(export->exchange, "services: []");
+	exchange_line(export->exchange, "default:");
+	exchange_line(export->exchange, "  project: sallyport");
+	exchange_line(export->exchange, "  action: enforce");
+	for (; (entry = export_next(export, false, &at)) != NULL; count++) {
+		if (count == 0)
+			exchange_line(export->exchange, "  allowed_domains:");
+		exchange_line(export->exchange, "    - \"%s\"", entry->host);
+	}
+	if (count == 0)
+		exchange_line(export->exchange, "  allowed_domains: []");
+}
+
+const struct export_format smokescreen_export = {
+	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW),
+	.is_once = true,
+	.write = smokescreen_write,
+};

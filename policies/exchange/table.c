@@ -4,16 +4,20 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policies/exchange/exchange_impl.h"
+#include "policies/exchange/export_impl.h"
 #include "policies/policies_tools.h"
 
 static const struct {
 	const char *name;
 	int (*import)(struct exchange *exchange, const char *text, size_t len);
+	const struct export_format *export;
 } formats[] = {
-	{ "codex-config", codex_config_import }, { "codex-rules", codex_rules_import },
-	{ "sandbox-runtime", runtime_import },   { "claude-settings", runtime_import },
-	{ "smokescreen", smokescreen_import },   { "harden-runner", harden_import },
+	{ "codex-config", codex_config_import, &codex_config_export },
+	{ "codex-rules", codex_rules_import, &codex_rules_export },
+	{ "sandbox-runtime", runtime_import, &runtime_export },
+	{ "claude-settings", runtime_import, &runtime_export_nested },
+	{ "smokescreen", smokescreen_import, &smokescreen_export },
+	{ "harden-runner", harden_import, &harden_export },
 };
 
 const char *policy_import_format(size_t number)
@@ -40,6 +44,27 @@ int policy_import(const char *format, const char *name, const char *text, size_t
 
 	if (r == 0) {
 		*ret_text = take(exchange.text);
+		*ret_losses = exchange.losses ? take(exchange.losses) : mem_strdup("");
+	}
+	free(exchange.text);
+	free(exchange.losses);
+	return r;
+}
+
+int policy_export(const char *format, const struct policy *policy, bool may_widen, char **ret_text,
+		  char **ret_losses, struct err *why)
+{
+	struct exchange exchange = { .name = format, .why = why };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(formats) && strcmp(formats[i].name, format) != 0)
+		i++;
+	if (i == ARRAY_SIZE(formats))
+		return err_set(why, -EINVAL, "no such format: %s", format);
+	int r = export_run(&exchange, formats[i].export, policy, may_widen);
+
+	if (r == 0) {
+		*ret_text = exchange.text ? take(exchange.text) : mem_strdup("");
 		*ret_losses = exchange.losses ? take(exchange.losses) : mem_strdup("");
 	}
 	free(exchange.text);

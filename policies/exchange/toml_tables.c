@@ -1,111 +1,70 @@
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/toml.h"
 #include "policies/exchange/exchange_impl.h"
 
-static int toml_refuse(const struct flow *flow, const char *words)
+/* Keys become a path, as of all formats that are read here. */
+struct tables {
+	struct exchange *exchange;
+	exchange_item_fn each;
+	void *arg;
+	bool is_said; /* a refusal has its words already */
+};
+
+/* A '/' in a key must not look like two keys, nor a key "#" like an element: both become a byte
+ * that no host has. */
+static bool tables_path(const struct toml_value *value, char out[EXCHANGE_PATH_MAX])
 {
-	return exchange_refuse(flow->exchange, flow->line, "%s", words);
-}
+	size_t used = 0;
 
-static int toml_peek(const struct flow *flow)
-{
-	return flow->at < flow->len ? (unsigned char)flow->text[flow->at] : -1;
-}
+	for (size_t i = 0; i < value->depth; i++) {
+		const char *key = value->keys[i] ? value->keys[i] : "#";
+		size_t len = strlen(key);
 
-static void toml_blanks(struct flow *flow)
-{
-	while (toml_peek(flow) == ' ' || toml_peek(flow) == '\t')
-		flow->at++;
-}
-
-/* a."b.c".d, up to @end. A bare part ends at its dot. */
-static int toml_key(struct flow *flow, char end)
-{
-	for (;;) {
-		toml_blanks(flow);
-		int r = 0;
-
-		if (toml_peek(flow) == '"' || toml_peek(flow) == '\'') {
-			r = flow_scalar(flow);
-		} else {
-			size_t start = flow->at, len;
-
-			while (toml_peek(flow) > ' ' && !strchr(".=]\"'#[", toml_peek(flow)))
-				flow->at++;
-			len = flow->at - start;
-			if (len == 0 || len >= sizeof(flow->value))
-				return toml_refuse(flow, "not a key");
-			memcpy(flow->value, flow->text + start, len);
-			flow->value[len] = '\0';
-		}
-		if (r == 0)
-			r = flow_push(flow, flow->value);
-		toml_blanks(flow);
-		if (r < 0 || toml_peek(flow) == end)
-			return r;
-		if (toml_peek(flow) != '.')
-			return toml_refuse(flow, "not a key");
-		flow->at++;
+		if (used + len + 2 > EXCHANGE_PATH_MAX)
+			return false;
+		if (i > 0)
+			out[used++] = '/';
+		for (size_t j = 0; j < len; j++)
+			out[used++] = key[j] == '/' || (key[j] == '#' && value->keys[i]) ? '\x01'
+											 : key[j];
 	}
+	out[used] = '\0';
+	return true;
 }
 
-/* [table] or [[table]]; what stands behind it is below. */
-static int toml_header(struct flow *flow)
+static int tables_value(const struct toml_value *value, void *arg)
 {
-	bool is_list = flow->at + 1 < flow->len && flow->text[flow->at + 1] == '[';
+	struct tables *tables = arg;
+	uint32_t line = (uint32_t)value->line;
+	char path[EXCHANGE_PATH_MAX];
 
-	flow->path_len = 0;
-	flow->path[0] = '\0';
-	flow->depth = 0;
-	flow->at += is_list ? 2 : 1;
-	int r = toml_key(flow, ']');
+	tables->is_said = true;
+	if (memchr(value->text, '\0', value->len))
+		return exchange_refuse(tables->exchange, line, "a NUL byte");
+	if (!tables_path(value, path))
+		return exchange_refuse(tables->exchange, line, "nested too deep");
+	auto_free char *text = mem_strndup(value->text, value->len);
+	const char *slash = strrchr(path, '/');
+	struct exchange_item item = { path, slash ? slash + 1 : path, text, value->is_string,
+				      line };
+	int r = tables->each(tables->exchange, &item, tables->arg);
 
-	flow->at += is_list ? 2 : 1;
-	if (r == 0 && (flow->at > flow->len || flow->text[flow->at - 1] != ']'))
-		r = toml_refuse(flow, "an unclosed bracket");
-	return r == 0 && is_list ? flow_push(flow, "#") : r;
-}
-
-static int toml_pair(struct flow *flow)
-{
-	size_t path_len = flow->path_len;
-	unsigned int depth = flow->depth;
-	int r = toml_key(flow, '=');
-
-	flow->at++;
-	if (r == 0)
-		r = flow_value(flow);
-	if (r < 0)
-		return r;
-	flow->path_len = path_len;
-	flow->path[path_len] = '\0';
-	flow->depth = depth;
-	return 0;
+	tables->is_said = r < 0;
+	return r;
 }
 
 int toml_tables_read(struct exchange *exchange, const char *text, size_t len, exchange_item_fn each,
 		     void *arg)
 {
-	auto_free struct flow *flow = mem_new(sizeof(*flow));
+	struct tables tables = { .exchange = exchange, .each = each, .arg = arg };
+	struct err why = { 0 };
+	size_t line = 0;
+	int r = toml_read(text, len, tables_value, &tables, &line, &why);
 
-	*flow = (struct flow){ .exchange = exchange,
-			       .text = text,
-			       .len = len,
-			       .line = 1,
-			       .equals = '=',
-			       .each = each,
-			       .arg = arg };
-	for (flow_skip(flow); flow->at < flow->len; flow_skip(flow)) {
-		uint32_t line;
-		int r = toml_peek(flow) == '[' ? toml_header(flow) : toml_pair(flow);
-
-		if (r < 0)
-			return r;
-		line = flow->line;
-		flow_skip(flow);
-		if (flow->at < flow->len && flow->line == line)
-			return toml_refuse(flow, "something behind the value");
-	}
-	return 0;
+	if (r < 0 && !tables.is_said)
+		return exchange_refuse(exchange, (uint32_t)line, "%s", why.text);
+	return r;
 }

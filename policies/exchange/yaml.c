@@ -179,7 +179,7 @@ int yaml_read(struct exchange *exchange, const char *text, size_t len, exchange_
 	auto_free struct yaml *yaml = mem_new(sizeof(*yaml));
 	uint32_t number = 0;
 
-	yaml->flow = (struct flow){ .exchange = exchange, .equals = ':', .each = each, .arg = arg };
+	yaml->flow = (struct flow){ .exchange = exchange, .each = each, .arg = arg };
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t line_len = end ? (size_t)(end - text) - at : len - at;

@@ -14,6 +14,7 @@
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/own.h"
+#include "proxy/seen.h"
 #include "proxy/session.h"
 #include "proxy/tunnel.h"
 
@@ -106,7 +107,7 @@ static void propose(struct session *session, struct own_page *page)
 	admit_begin(session, &facts);
 	request_keep_plea(session->request, page->reason);
 	if (own_quota_take(&session->way->quota, loop_now_ms(session->proxy->loop)))
-		admit_submit(session);
+		admit_submit(session, NULL);
 	else
 		refuse(session, POLICY_RATE_LIMITED, "a command may propose ten times a minute");
 }
@@ -167,6 +168,7 @@ static void take_absolute(struct session *session, const struct http1_head *head
 				      .way = POLICY_WAY_HTTP,
 				      .exec = session->way->exec };
 	struct err why = { 0 };
+	struct seen seen;
 
 	if (!text_equal_nocase(head->scheme.at, head->scheme.len, "http")) {
 		refuse(session, POLICY_UNSUPPORTED,
@@ -194,7 +196,7 @@ static void take_absolute(struct session *session, const struct http1_head *head
 		refuse(session, POLICY_HOST_MISMATCH,
 		       "the Host field names another host than the URL");
 	else
-		admit_submit(session);
+		admit_submit(session, seen_fill(&seen, head, session->proxy->seen_parts));
 }
 
 static void take_connect(struct session *session, const struct http1_head *head)
@@ -215,7 +217,7 @@ static void take_connect(struct session *session, const struct http1_head *head)
 	else if (way_is_own(session->way, &facts.dst) || !strcmp(facts.dst.host, OWN_HOST))
 		refuse(session, POLICY_OWN_LISTENER, NULL);
 	else
-		admit_submit(session);
+		admit_submit(session, NULL);
 }
 
 /* In a tunnel promised as http: one destination, approved already. */

@@ -27,6 +27,8 @@ static enum socks5_reply reply_of(enum policy_reason reason)
 		return SOCKS5_NETWORK_UNREACHABLE;
 	case POLICY_CONNECT_REFUSED:
 		return SOCKS5_REFUSED;
+	case POLICY_RATE_LIMITED:
+		return SOCKS5_NOT_ALLOWED;
 	default:
 		return policy_reason_status(reason) == 403 ? SOCKS5_NOT_ALLOWED : SOCKS5_FAILURE;
 	}
@@ -124,7 +126,7 @@ static void submit(struct session *session, const struct socks5_request *request
 	if (way_is_own(session->way, &facts.dst))
 		admit_refuse(session, POLICY_OWN_LISTENER, NULL);
 	else
-		admit_submit(session);
+		admit_submit(session, NULL);
 }
 
 static int take_request(struct session *session, const uint8_t *bytes)

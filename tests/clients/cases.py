@@ -179,3 +179,36 @@ ASTRAY = [
     Case("node https.get, no variables", "web.test",
          node_get("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
 ]
+
+
+@dataclass
+class Preset:
+    """A tool that works by its preset alone: the machine's configuration names the host, the policy does not."""
+    name: str
+    host: str        # where it is configured to go
+    variables: dict  # its configuration: of the caller, passed on to the command
+    script: str
+    prints: str
+    elsewhere: str   # the script's $MORE that sends it to web.test instead
+
+
+NPM_CI = """
+printf '{"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}}' > package.json
+cat > package-lock.json <<'END'
+{"name": "t", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+  "": {"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}},
+  "node_modules/hello": {"version": "1.0.0"}}}
+END
+export npm_config_update_notifier=false npm_config_cafile=$PWD/ca.pem npm_config_fetch_retries=0
+npm ci --no-audit --no-fund --loglevel=error --cache ./cache $MORE >&2 && node -p "require('hello')"
+"""
+PIP_PRESET = f"""
+{PYTHON} -m pip install -q --disable-pip-version-check --no-cache-dir --retries 0 --cert ca.pem --target out $MORE hello &&
+PYTHONPATH=out {PYTHON} -c 'import hello; print(hello.words)'
+"""
+PRESETS = [
+    Preset("npm", "npm.test", {"npm_config_registry": "https://npm.test/"}, NPM_CI, "hello from the registry",
+           "--registry https://web.test/"),
+    Preset("pip", "pip.test", {"PIP_INDEX_URL": "https://pip.test/simple"}, PIP_PRESET,
+           "hello from the index", "--index-url https://web.test/simple"),
+]

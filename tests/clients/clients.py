@@ -79,7 +79,7 @@ class Stage:
                 stdout=log, stderr=log)
         worlds.until(lambda: "started" in self.queries.read_text(), 10, "dnsmasq did not start")
 
-    def run(self, script, name):
+    def run(self, script, name, options=()):
         """One gate in an empty folder: (status, what it printed, what it said, its records)."""
         self.runs += 1
         self.world.work = self.world.top / f"work{self.runs}"
@@ -87,7 +87,7 @@ class Stage:
         shutil.copy(self.certificates / "ca.pem", self.world.work)
         self.world.audit = self.world.top / f"audit{self.runs}.jsonl"
         gate = worlds.Gate(self.world, ["--no-tty", "--dns", "127.0.0.1", "--report", "none", "--policy", str(self.policy),
-                                        "--audit", str(self.world.audit)], script, f"run{self.runs}")
+                                        "--audit", str(self.world.audit), *options], script, f"run{self.runs}")
         try:
             status = gate.wait(90)
         except AssertionError:
@@ -131,6 +131,31 @@ def check_astray(stage, case):
     return None
 
 
+def check_preset(stage, preset):
+    """`include preset NAME` and nothing else: its own host without a question, another host is one."""
+    policy = stage.world.top / "preset.policy"
+    policy.write_text(f"version 1\ninclude preset {preset.name}\n")
+    written, stage.policy = stage.policy, policy
+    stage.world.env |= preset.variables
+    passed_on = [word for name in preset.variables for word in ("--env", name)]
+    try:
+        status, out, err, records = stage.run(preset.script, preset.name, passed_on)
+        if status or preset.prints not in out:
+            return f"exit {status}, wanted {preset.prints!r}\n{out[-1500:]}\n{err[-3000:]}"
+        decided = [r for r in records if r.get("event") == "decision"]
+        if not decided or any(r["host"] != preset.host or not r.get("rule", "").startswith(f"preset {preset.name}:")
+                              for r in decided):
+            return f"not by the preset's rule: {records}"
+        status, _, _, records = stage.run(f"MORE='{preset.elsewhere}'\n{preset.script}", preset.name, passed_on)
+        if status == 0 or not any(r.get("host") == "web.test" and r.get("reason") == "no_approver" for r in records):
+            return f"exit {status}, and another host was no question: {records}"
+        return None
+    finally:
+        stage.policy = written
+        for name in preset.variables:
+            del stage.world.env[name]
+
+
 def main():
     sallyport, wanted = sys.argv[1], sys.argv[2:]
     worlds.enter_namespace()
@@ -147,6 +172,9 @@ def main():
             if not wanted or any(w in case.name for w in wanted):
                 report(f"{case.name}: allowed", check_allowed(stage, case))
                 report(f"{case.name}: denied", check_denied(stage, case))
+        for preset in cases.PRESETS:
+            if not wanted or any(w in f"preset {preset.name}" for w in wanted):
+                report(f"preset {preset.name}: its own host alone", check_preset(stage, preset))
         for case in cases.ASTRAY:
             if not wanted or any(w in case.name for w in wanted):
                 report(f"{case.name}: stays inside", check_astray(stage, case))

@@ -40,6 +40,7 @@ void contract_open(struct contract_place *place)
 		.answers_path = place->answers,
 		.control_dir = place->dir,
 		.helpers = &helpers,
+		.web = &place->web,
 		.prompt_timeout_ms = 60000,
 	};
 }

@@ -5,10 +5,12 @@
 #include <stddef.h>
 
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 
 /* A folder of the test's own, and a configuration that points every path into it. */
 struct contract_place {
 	char dir[64], audit[96], answers[96];
+	struct gateway_web web;
 	struct gateway_config config;
 };
 
@@ -17,6 +19,11 @@ void contract_open(struct contract_place *place);
 void contract_close(struct contract_place *place);
 /* Descriptors open in this process. */
 size_t contract_count_fds(void);
+
+/* The page, by bytes: a connection to it; and the fields of one that was entered. Returned owned.
+ */
+int contract_web_connect(const struct gateway_web *web);
+char *contract_web_enter(const struct gateway_web *web, void (*settle)(void));
 
 Suite *suite_approver_contract(void);
 Suite *suite_sink_contract(void);

@@ -101,9 +101,24 @@ START_TEST(list_shows_every_run)
 						   "  asked by  npm ci\n"
 						   "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
-	ck_assert_int_eq(stage_approve("allow 0b1c-1"), 0);
+	ck_assert_int_eq(stage_approve("allow 0b1c-1 --confirm b.test"), 0);
 	ck_assert_uint_eq(stage.runs[1].told, 1);
 	ck_assert_uint_eq(stage.runs[0].told, 0);
+	stage_end_watch(0);
+}
+END_TEST
+
+START_TEST(a_name_that_looks_like_another)
+{
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
+	stage_child_until(&stage.watcher, "careful   Cyrillic letters: looks like apple.test, is");
+	ck_assert_int_eq(stage_approve("list"), 0);
+	ck_assert_ptr_nonnull(strstr(stage.output,
+				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
+				     "  careful   Cyrillic letters: looks like apple.test, is "
+				     "xn--80ak6aa92e.test\n"));
 	stage_end_watch(0);
 }
 END_TEST
@@ -112,11 +127,15 @@ static const struct {
 	const char *words, *printed, *again;
 	enum policy_reason reason;
 } answers[] = {
-	{ "allow 7f3a-1", "allowed once", "ask", POLICY_GRANTED_ONCE },
-	{ "allow 7f3a-1 --scope once", "allowed once", "ask", POLICY_GRANTED_ONCE },
-	{ "allow --scope=exec 7f3a-1", "allowed for this command", "", POLICY_GRANTED_EXEC },
-	{ "allow 7f3a-1 --scope session", "allowed for this session", "", POLICY_GRANTED_SESSION },
-	{ "allow 7f3a-1 --scope always", "allowed always", "", POLICY_GRANTED_ALWAYS },
+	{ "allow 7f3a-1 --confirm example.org", "allowed once", "ask", POLICY_GRANTED_ONCE },
+	{ "allow 7f3a-1 --confirm example.org --scope once", "allowed once", "ask",
+	  POLICY_GRANTED_ONCE },
+	{ "allow --scope=exec 7f3a-1 --confirm=example.org", "allowed for this command", "",
+	  POLICY_GRANTED_EXEC },
+	{ "allow 7f3a-1 --confirm example.org --scope session", "allowed for this session", "",
+	  POLICY_GRANTED_SESSION },
+	{ "allow 7f3a-1 --confirm example.org --scope always", "allowed always", "",
+	  POLICY_GRANTED_ALWAYS },
 	{ "deny 7f3a-1", "denied once", "ask", POLICY_DENIED_ONCE },
 	{ "deny 7f3a-1 --scope exec", "denied for this command", "", POLICY_DENIED_EXEC },
 	{ "deny 7f3a-1 --scope session", "denied for this session", "", POLICY_DENIED_SESSION },
@@ -153,7 +172,7 @@ START_TEST(answer_that_cannot_be_kept)
 	stage_run_open(&stage.runs[0], "7f3a");
 	stage_watch("watch");
 	stage_ask(&stage.runs[0], "https://example.org:443");
-	ck_assert_int_eq(stage_approve("allow 7f3a-1 --scope always"), 3);
+	ck_assert_int_eq(stage_approve("allow 7f3a-1 --scope always --confirm example.org"), 3);
 	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-1 was not answered: "));
 	ck_assert_uint_eq(stage.runs[0].told, 0);
 	ck_assert_int_eq(stage_approve("deny 7f3a-1"), 0); /* it is open still */
@@ -174,13 +193,15 @@ START_TEST(watcher_before_the_run)
 	stage_ask(&stage.runs[0], "https://example.org:443");
 	ck_assert_uint_eq(stage.runs[0].told, 0);
 	stage_child_until(&stage.watcher, "{\"event\":\"asked\",\"question\":{\"id\":\"7f3a-1\",");
-	stage_child_say(&stage.watcher, "allow 7f3a-1 session\n");
+	stage_child_say(&stage.watcher, "allow 7f3a-1 session example.org\n");
 	stage_until_told(&stage.runs[0], 1);
 	ck_assert_int_eq(stage.runs[0].verdict.reason, POLICY_GRANTED_SESSION);
 	stage_child_until(&stage.watcher,
 			  "{\"event\":\"retracted\",\"question\":{\"id\":\"7f3a-1\"},\"how\":\"");
-	stage_child_until(&stage.watcher,
-			  "{\"ok\":true,\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
+	stage_child_until(
+		&stage.watcher,
+		"{\"ok\":true,\"text\":\"https://"
+		"example.org:443\",\"event\":\"answered\",\"question\":{\"id\":\"7f3a-1\"}");
 	stage_run_close(&stage.runs[0]);
 	stage_child_until(&stage.watcher, "{\"event\":\"run_ended\",\"run\":\"7f3a\"}");
 	stage_end_watch(0);
@@ -192,10 +213,10 @@ static const struct {
 	const char *typed;
 	enum policy_reason reason;
 } typed[] = {
-	{ "y 7f3a-1\n", POLICY_GRANTED_ONCE },
-	{ "e 7f3a-1\n", POLICY_GRANTED_EXEC },
-	{ "s 7f3a-1\n", POLICY_GRANTED_SESSION },
-	{ "a 7f3a-1\n", POLICY_GRANTED_ALWAYS },
+	{ "y 7f3a-1 example.org\n", POLICY_GRANTED_ONCE },
+	{ "e 7f3a-1 example.org\n", POLICY_GRANTED_EXEC },
+	{ "s 7f3a-1 example.org\n", POLICY_GRANTED_SESSION },
+	{ "a 7f3a-1 example.org\n", POLICY_GRANTED_ALWAYS },
 	{ "n 7f3a-1\n", POLICY_DENIED_ONCE },
 	{ "E 7f3a-1\n", POLICY_DENIED_EXEC },
 	{ "S 7f3a-1\n", POLICY_DENIED_SESSION },
@@ -344,6 +365,7 @@ int main(void)
 	tcase_add_loop_test(tcase, usage_is_checked, 0, (int)ARRAY_SIZE(usage_errors));
 	tcase_add_loop_test(tcase, help_is_given, 0, (int)ARRAY_SIZE(helps));
 	tcase_add_test(tcase, list_shows_every_run);
+	tcase_add_test(tcase, a_name_that_looks_like_another);
 	tcase_add_loop_test(tcase, every_answer, 0, (int)ARRAY_SIZE(answers));
 	tcase_add_test(tcase, answer_that_cannot_be_kept);
 	tcase_add_test(tcase, watcher_before_the_run);
@@ -354,6 +376,7 @@ int main(void)
 	tcase_add_test(tcase, directory_that_is_open_to_others);
 	tcase_add_test(tcase, socket_of_somebody_else);
 	suite_add_tcase(suite, tcase);
+	suite_add_tcase(suite, tcase_ledger());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

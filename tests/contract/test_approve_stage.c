@@ -15,10 +15,11 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 #include "policies/policies_tools.h"
 
 #define DEADLINE_MS   20000 /* for anything a test waits for */
-#define ARGUMENTS_MAX 8
+#define ARGUMENTS_MAX 16
 
 struct stage stage;
 

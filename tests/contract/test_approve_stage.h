@@ -65,3 +65,5 @@ int stage_approve(const char *words);
 /* Somebody who watches, so that questions are asked at all; once it has met the run 7f3a. */
 void stage_watch(const char *words);
 void stage_end_watch(int status);
+
+TCase *tcase_ledger(void);

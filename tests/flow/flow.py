@@ -8,6 +8,7 @@ same line or indented under it. "#" starts a comment. The grammar is described i
 import json
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ class Scenario:
         self.servers, self.gates, self.options = {}, [], []
         self.has_dns = True
         self.mark = 0
+        self.reloads = {}
 
     @property
     def gate(self):
@@ -62,7 +64,7 @@ class Scenario:
 
 # --- the stage -------------------------------------------------------------------------------------------------------
 
-@step(r"server (\w+) (http|https|echoes|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+@step(r"server (\w+) (http|https|echoes|counts|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
 def server(s, name, kind, ports, names):
     made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
     s.servers[name] = made
@@ -73,7 +75,7 @@ def server(s, name, kind, ports, names):
         elif kind == "http":
             made.serve_http(port)
         elif kind != "refuses":
-            {"echoes": made.echo, "closes": made.close_at_once, "holds": made.hold,
+            {"echoes": made.echo, "counts": made.count, "closes": made.close_at_once, "holds": made.hold,
              "never accepts": made.never_accept}[kind](port)
     s.mark = len(s.capture.read())  # the stage is not the play
 
@@ -96,6 +98,42 @@ def policy(s, line):
         line = line.replace("{" + name + "}", server.address)
     with open(file, "a") as out:
         out.write(line + "\n")
+
+
+@step(r"the (user's )?policy( in reach)? becomes( in place)?: (.+)")
+def policy_becomes(s, users, in_reach, in_place, text):
+    """All of it: lines are parted by "/". As editors do it, by a rename, unless in place."""
+    file = s.world.top / ("config/sallyport/policy" if users else "work/in-reach" if in_reach else "policy")
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    for name, server in s.servers.items():
+        text = text.replace("{" + name + "}", server.address)
+    lines = "version 1\n" + "".join(line.strip() + "\n" for line in text.split(" / "))
+    if in_place:
+        file.write_text(lines)
+        return
+    fresh = file.with_name("policy.new")
+    fresh.write_text(lines)
+    fresh.chmod(0o600)
+    fresh.rename(file)
+
+
+@step(r"the (user's )?policy is deleted")
+def policy_deleted(s, users):
+    (s.world.top / ("config/sallyport/policy" if users else "policy")).unlink()
+
+
+@step(r"the gate (takes|refuses) the policy")
+def reloads(s, what):
+    """Waits for one more such record than this gate was seen to write."""
+    event = "policy_reloaded" if what == "takes" else "policy_reload_failed"
+    seen = s.reloads.get(event, 0)
+    until(lambda: len([r for r in s.world.records() if r["event"] == event]) > seen, 20, f"no {event}")
+    s.reloads[event] = seen + 1
+
+
+@step(r"go on")
+def go_on(s):
+    (s.world.work / "go").touch()
 
 
 @step(r"option: (.+)")
@@ -251,7 +289,8 @@ def ever_asked(s, count):
 
 @step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?")
 def answer(s, action, scope):
-    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), check=True)
+    confirm = ["--confirm", s.asked["typed"]] if action == "allow" else []
+    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), *confirm, check=True)
 
 
 @step(r"answering again does nothing")
@@ -288,6 +327,11 @@ def ready(s):
 
 
 # --- what must hold --------------------------------------------------------------------------------------------------
+
+@step(r"it says so far: (.+)")
+def prints_so_far(s, text):
+    until(lambda: text in s.gate.text("out"), 20, f"it did not print {text!r}")
+
 
 @step(r"it ends with (\d+)")
 def ends_with(s, status):
@@ -351,6 +395,13 @@ def saw(s, name, count):
     assert s.servers[name].connections == int(count), f"it saw {s.servers[name].connections}"
 
 
+@step(r"(\w+) received (\d+) bytes")
+def received(s, name, count):
+    s.gate.wait()
+    until(lambda: not s.servers[name].open, 10, "connections stayed open")
+    assert s.servers[name].bytes == int(count), f"it received {s.servers[name].bytes}"
+
+
 @step(r"(\w+) never saw: (.+)")
 def never_saw(s, name, text):
     seen = [r for r in s.servers[name].requests if text.lower() in str(r).lower()]
@@ -372,6 +423,27 @@ def record(s, count, text):
     assert right, f"{len(found)} such records in:\n" + "\n".join(map(str, s.world.records()))
 
 
+@step(r"(\d+) bytes (up|down) are in the records of ([\w.-]+)")
+def bytes_recorded(s, count, way, host):
+    s.gate.wait()
+    found = [r.get(f"bytes_{way}", 0) for r in s.world.records() if r.get("host") == host]
+    assert sum(found) == int(count), f"{sum(found)}: {found}"
+
+
+@step(r"(\d+) requests? (?:is|are) allowed")
+def allowed(s, count):
+    def enough():
+        made = [r for r in s.world.records() if r["event"] == "decision" and r["action"] == "allow"]
+        return len(made) >= int(count)
+    until(enough, 20, f"not {count} allowed")
+
+
+@step(r"the records hold: (.+)")
+def records_hold(s, text):
+    s.gate.wait()
+    assert text in s.world.audit.read_text(), f"{text!r} is not in the records"
+
+
 @step(r"the records never hold: (.+)")
 def records_never(s, text):
     assert text not in s.world.audit.read_text(), f"{text!r} is in the records"
@@ -381,6 +453,14 @@ def records_never(s, text):
 def audit_is_whole(s):
     s.gate.wait()
     s.world.sally("audit", "verify", str(s.world.audit), check=True)
+
+
+@step(r"explaining (.+) ends with (\d+) and says: (.+)")
+def explain(s, words, status, text):
+    """`sallyport policy explain` with the scenario's policy."""
+    got = s.world.sally("policy", "explain", "--policy", str(s.world.top / "policy"), *shlex.split(words))
+    assert got.returncode == int(status), f"exit {got.returncode}\n{got.stdout}{got.stderr}"
+    assert text in got.stdout, f"{text!r} is not in:\n{got.stdout}{got.stderr}"
 
 
 @step(r"the user's policy holds: (.+)")

@@ -74,12 +74,20 @@ class Quiet(http.server.ThreadingHTTPServer):
         super().process_request(request, client)
 
 
+def read_or_nothing(connection):
+    try:
+        return connection.recv(65536)
+    except OSError:  # a reset is an end
+        return b""
+
+
 class Server:
     """One named server on an address of its own; @requests and @connections are what it saw."""
 
     def __init__(self, name, address):
         self.name, self.address = name, address
         self.requests, self.connections, self.kept = [], 0, []
+        self.bytes, self.open, self.lock = 0, 0, threading.Lock()
 
     def serve_http(self, port, context=None, handler=Page):
         server = Quiet((self.address, port), handler)
@@ -110,6 +118,19 @@ class Server:
             with connection:
                 while data := connection.recv(65536):
                     connection.sendall(data)
+        self.serve_each(port, handle)
+
+    def count(self, port):
+        """Reads to the end, however it comes, and counts in @bytes; @open connections are still being read."""
+        def handle(connection):
+            with self.lock:
+                self.open += 1
+            with connection:
+                while data := read_or_nothing(connection):
+                    with self.lock:
+                        self.bytes += len(data)
+            with self.lock:
+                self.open -= 1
         self.serve_each(port, handle)
 
     def close_at_once(self, port):

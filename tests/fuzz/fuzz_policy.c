@@ -1,6 +1,9 @@
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "policies/commands/commands.h"
+#include "policies/configured/configured.h"
 #include "policies/policies_tools.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -64,6 +67,41 @@ static void check_request(const struct policy *policy, const char *request, bool
 	fuzz_must(dialled.action != POLICY_ASK);
 }
 
+/* A machine where npm has a registry, and nothing else is configured. */
+static int read_file(const char *path, char **ret_text, size_t *ret_len, void *arg, struct err *why)
+{
+	if (strcmp(path, "/h/.npmrc") != 0)
+		return -ENOENT;
+	*ret_text = mem_strdup("registry=https://npm.test/\n@a:registry=http://10.0.0.1/\n");
+	*ret_len = strlen(*ret_text);
+	return 0;
+}
+
+static const struct configured_environment machine = { .home = "/h", .read = read_file };
+
+/* What is not understood is never allowed, and a file with errors allows nothing. */
+static void check_commands(const struct policy *policy)
+{
+	static const char *const argvs[][4] = {
+		{ "git", "status", NULL },
+		{ "rm", "-rf", "/", NULL },
+		{ "sh", "-c", "git status && $X", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(argvs); i++) {
+		struct command_verdict verdict;
+		enum policy_layer layer;
+		enum policy_action action =
+			policy_decide_command(policy, NULL, argvs[i], &verdict, &layer);
+
+		if (policy_error_count(policy) > 0)
+			fuzz_must(action == POLICY_DENY);
+		fuzz_must(action != POLICY_ALLOW || verdict.is_understood);
+		fuzz_must(memchr(verdict.rule, '\0', sizeof(verdict.rule)));
+		check_shown(verdict.rule, false);
+	}
+}
+
 /* Whatever stands in the file: it is read, or refused with words that can be shown; and what must
  * never be reached is not. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -73,7 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	if (len > 0)
 		memcpy(text, bytes, len);
+	policy_set_environment(policy, &machine);
 	int r = policy_load_text(policy, "<fuzz>", text);
+
+	policy_set_environment(policy, NULL);
 
 	fuzz_must((r == 0) == (policy_error_count(policy) == 0));
 	r = policy_finish(policy);
@@ -82,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	check_shown(policy_errors(policy), true);
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		check_request(policy, requests[i], i >= NEVER);
+	check_commands(policy);
 	policy_free(policy);
 	return 0;
 }

@@ -9,9 +9,11 @@ int main(void)
 	suite_add_tcase(suite, test_addr());
 	suite_add_tcase(suite, test_digest());
 	suite_add_tcase(suite, test_frame());
+	suite_add_tcase(suite, test_keeper());
 	suite_add_tcase(suite, test_loop());
 	suite_add_tcase(suite, test_text());
 	suite_add_tcase(suite, test_watch());
+	suite_add_tcase(suite, test_toml());
 
 	SRunner *runner = srunner_create(suite);
 

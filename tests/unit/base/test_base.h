@@ -6,6 +6,8 @@
 TCase *test_addr(void);
 TCase *test_digest(void);
 TCase *test_frame(void);
+TCase *test_keeper(void);
 TCase *test_loop(void);
 TCase *test_text(void);
 TCase *test_watch(void);
+TCase *test_toml(void);

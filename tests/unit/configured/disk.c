@@ -177,6 +177,88 @@ START_TEST(linked_from_home)
 }
 END_TEST
 
+/* What trust is asked about, and what it says. */
+struct trusting {
+	const char *bytes; /* that are trusted */
+	char asked[512], read[512];
+};
+
+static bool trust(const char *path, const void *bytes, size_t len, void *arg)
+{
+	struct trusting *trusting = arg;
+	size_t used = strlen(trusting->asked);
+
+	(void)snprintf(trusting->asked + used, sizeof(trusting->asked) - used, "%s\n",
+		       path + strlen(root));
+	return len == strlen(trusting->bytes) && memcmp(bytes, trusting->bytes, len) == 0;
+}
+
+static void hear_read(const char *path, void *arg)
+{
+	struct trusting *trusting = arg;
+	size_t used = strlen(trusting->read);
+
+	(void)snprintf(trusting->read + used, sizeof(trusting->read) - used, "%s\n",
+		       path + strlen(root));
+}
+
+static void read_trusting(enum configured_tool tool, const char *bytes, struct heard *heard,
+			  struct trusting *ret)
+{
+	struct configured_environment env = { .home = CASE_HOME,
+					      .cwd = CASE_CWD,
+					      .root = root,
+					      .is_trusted = trust,
+					      .was_read = hear_read,
+					      .trust_arg = ret };
+	struct configured_hearer hearer = { heard_found, heard_note, heard };
+	struct err why = { 0 };
+
+	*ret = (struct trusting){ .bytes = bytes };
+	memset(heard, 0, sizeof(*heard));
+	ck_assert_msg(configured_read(tool, &env, &hearer, &why) == 0, "%s", why.text);
+}
+
+START_TEST(trusted_by_its_bytes)
+{
+	static const char project[] = "@p:registry=https://p.test\n";
+	struct trusting trusting;
+	struct heard heard;
+
+	write_file(CASE_HOME "/.npmrc", "registry=https://a.test\n");
+	write_file(CASE_CWD "/.npmrc", project);
+	read_trusting(CONFIGURED_NPM, "other", &heard, &trusting);
+	ck_assert_str_eq(heard.found, "https://a.test:443 /home/ana/.npmrc:1\n");
+	ck_assert_ptr_nonnull(strstr(heard.notes, "/project/.npmrc: not read"));
+	ck_assert_str_eq(trusting.read, CASE_HOME "/.npmrc\n");
+	read_trusting(CONFIGURED_NPM, project, &heard, &trusting);
+	ck_assert_str_eq(heard.found, "https://p.test:443 /home/ana/project/.npmrc:1\n"
+				      "https://a.test:443 /home/ana/.npmrc:1\n");
+	ck_assert_str_eq(trusting.asked, CASE_CWD "/.npmrc\n");
+	ck_assert_str_eq(trusting.read, CASE_HOME "/.npmrc\n");
+}
+END_TEST
+
+/* Every file of a repository, also above the working folder; and what nobody can have trusted, as
+ * the folder .git itself, breaks nothing. */
+START_TEST(a_repository_by_its_bytes)
+{
+	static const char config[] = "[remote \"o\"]\nurl = https://git.test/x\n";
+	struct trusting trusting;
+	struct heard heard;
+
+	write_file(CASE_HOME "/.gitconfig", "");
+	write_file(CASE_HOME "/.git/config", config);
+	read_trusting(CONFIGURED_GIT, "other", &heard, &trusting);
+	ck_assert_str_eq(heard.found, "");
+	ck_assert_ptr_nonnull(strstr(heard.notes, CASE_HOME "/.git/config: not read"));
+	read_trusting(CONFIGURED_GIT, config, &heard, &trusting);
+	ck_assert_str_eq(heard.found, "https://git.test:443 /home/ana/.git/config:2\n");
+	ck_assert_str_eq(trusting.asked, CASE_HOME "/.git/config\n");
+	ck_assert_str_eq(trusting.read, CASE_HOME "/.gitconfig\n");
+}
+END_TEST
+
 static const struct {
 	const char *what;
 	int want;
@@ -245,6 +327,8 @@ TCase *disk_cases(void)
 	tcase_add_test(tcase, too_many_files);
 	tcase_add_test(tcase, too_many_destinations);
 	tcase_add_test(tcase, linked_from_home);
+	tcase_add_test(tcase, trusted_by_its_bytes);
+	tcase_add_test(tcase, a_repository_by_its_bytes);
 	tcase_add_loop_test(tcase, refused_files, 0, ARRAY_SIZE(refusals));
 	return tcase;
 }

@@ -29,67 +29,10 @@ static int show(struct shown *shown, const char *const *keys, size_t depth, cons
 	return 0;
 }
 
-static int show_string(const struct toml_string *s, void *arg)
-{
-	return show(arg, s->keys, s->depth, s->text, s->len, s->line);
-}
-
 static int show_element(const struct xml_element *e, void *arg)
 {
 	return e->len > 0 ? show(arg, e->names, e->depth, e->text, e->len, e->line) : 0;
 }
-
-static const struct {
-	const char *text;
-	const char *want; /* NULL: refused */
-	size_t line;      /* where */
-} tomls[] = {
-	{ "", "" },
-	{ "a = \"x\"\nb.c = 'y'", "a=x@1;b/c=y@2;" },
-	{ "[t.u]\na=\"x\"\r\n[v] # why\nb = \"#\"\n", "t/u/a=x@2;v/b=#@4;" },
-	{ "[[l]]\na='1'\n[[l]]\na='2'\n", "l/a=1@2;l/a=2@4;" },
-	{ "a = [ 'x', [\n'y', # z\n], ]\n", "a=x@1;a=y@2;" },
-	{ "a = { b = 'x', c.d = \"y\" }\n", "a/b=x@1;a/c/d=y@1;" },
-	{ "a = 1_000\nb = -1.5e3\nc = true\nd = 2020-01-01T00:00:00Z\ne='x'\n", "e=x@5;" },
-	{ "a = \"\"\"\nx\\\n   y\"\"\"\nb = '''p\nq'''\n", "a=xy@1;b=p\nq@4;" },
-	{ "a = \"\\u0041\\U0001F600\\t\"", "a=A\xf0\x9f\x98\x80\t@1;" },
-	{ "a = \"\\u0000\"", NULL, 1 }, /* NUL would end the text */
-	{ "a = \"\\ud800\"", NULL, 1 }, /* half a character */
-	{ "a = \"\\q\"", NULL, 1 },
-	{ "\na = \"x", NULL, 2 },
-	{ "a = \"x\ny\"", NULL, 1 },
-	{ "a = 'x' y", NULL, 1 },
-	{ "a = ", NULL, 1 },
-	{ "a", NULL, 1 },
-	{ "= 'x'", NULL, 1 },
-	{ "[a\nb='x'", NULL, 1 },
-	{ "[[a]\n", NULL, 1 },
-	{ "a = [ 'x' 'y' ]", NULL, 1 },
-	{ "a = { b = 'x'\n}", NULL, 1 },
-	{ "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p='x'", "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p=x@1;" },
-	{ "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q='x'", NULL, 1 },
-	{ "a=[[[[[[[[[[[[[[[['x']]]]]]]]]]]]]]]]", "a=x@1;" },
-	{ "a=[[[[[[[[[[[[[[[[['x']]]]]]]]]]]]]]]]]", NULL, 1 },
-	{ TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN " = 1", NULL, 1 },
-};
-
-START_TEST(toml_documents)
-{
-	struct shown shown = { 0 };
-	struct err why = { 0 };
-	size_t line = 0;
-	int r = toml_read(tomls[_i].text, strlen(tomls[_i].text), show_string, &shown, &line, &why);
-
-	if (tomls[_i].want) {
-		ck_assert_msg(r == 0, "%s: %s", tomls[_i].text, why.text);
-		ck_assert_str_eq(shown.text, tomls[_i].want);
-		return;
-	}
-	ck_assert_msg(r == -EBADMSG, "%s: taken", tomls[_i].text);
-	ck_assert_uint_eq(line, tomls[_i].line);
-	ck_assert(why.text[0]);
-}
-END_TEST
 
 static const struct {
 	const char *text;
@@ -225,7 +168,6 @@ TCase *formats_cases(void)
 {
 	TCase *tcase = tcase_create("formats");
 
-	tcase_add_loop_test(tcase, toml_documents, 0, ARRAY_SIZE(tomls));
 	tcase_add_loop_test(tcase, xml_documents, 0, ARRAY_SIZE(xmls));
 	tcase_add_loop_test(tcase, url_hosts, 0, ARRAY_SIZE(urls));
 	tcase_add_test(tcase, tool_names);

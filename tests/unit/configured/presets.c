@@ -1,5 +1,6 @@
 #include "policies/presets_impl.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,48 +9,50 @@
 
 #define PRESETS 13
 
-/* @text with `allow configured TOOL` taken out, each of them of a tool that is there. Returned
- * owned. */
-static char *without_configured(const char *text)
+static int read_nothing(const char *path, char **ret_text, size_t *ret_len, void *arg,
+			struct err *why)
 {
-	static const char words[] = "allow configured ";
-	struct lines lines = { .at = text, .left = strlen(text) };
-	auto_free char *out = mem_strdup("");
-
-	while (lines_next(&lines)) {
-		size_t skip = sizeof(words) - 1;
-		bool is_configured = lines.len > skip && memcmp(lines.text, words, skip) == 0;
-		enum configured_tool tool;
-
-		if (is_configured) {
-			const char *name = lines.text + skip;
-
-			ck_assert(configured_find(name, strcspn(name, " \n"), &tool));
-		}
-		char *longer =
-			mem_printf("%s%.*s\n", out, is_configured ? 0 : (int)lines.len, lines.text);
-
-		free(out);
-		out = longer;
-	}
-	return take(out);
+	return -ENOENT;
 }
 
-/* What is written in it loads, and does what its own `expect` lines say, on its own. */
+/* On a machine where no tool is configured. */
+static const struct configured_environment nothing = { .read = read_nothing };
+
+/* It loads, and does what its own `expect` lines say, on its own. */
 START_TEST(loads_and_keeps_its_word)
 {
 	const char *name = presets_name((size_t)_i), *preset = presets_find(name, strlen(name));
-	auto_free char *text = without_configured(preset);
 	struct policy *policy = policy_new();
-	int r = policy_load_text(policy, name, text);
+
+	policy_set_environment(policy, &nothing);
+	int r = policy_load_text(policy, name, preset);
 
 	if (r == 0)
 		r = policy_finish(policy);
 	ck_assert_msg(r == 0, "%s", policy_errors(policy));
 	ck_assert_msg(policy_rule_count(policy) > 0 || strstr(preset, "allow configured "),
 		      "%s: says nothing", name);
-	ck_assert_msg(strstr(text, "\nexpect "), "%s: expects nothing", name);
+	ck_assert_msg(policy_expect_count(policy) > 0, "%s: expects nothing", name);
 	policy_free(policy);
+}
+END_TEST
+
+/* Included, it adds its rules, and does not expect anything of the others. */
+START_TEST(is_included)
+{
+	const char *name = presets_name((size_t)_i);
+	auto_free char *text = mem_printf("include preset %s\ndeny *\n", name);
+	struct policy *alone = policy_new(), *policy = policy_new();
+
+	policy_set_environment(alone, &nothing);
+	policy_set_environment(policy, &nothing);
+	ck_assert_int_eq(policy_load_text(alone, name, presets_find(name, strlen(name))), 0);
+	ck_assert_int_eq(policy_load_text(policy, "p", text), 0);
+	ck_assert_msg(policy_finish(policy) == 0, "%s", policy_errors(policy));
+	ck_assert_uint_eq(policy_rule_count(policy), policy_rule_count(alone) + 1);
+	ck_assert_uint_eq(policy_expect_count(policy), 0);
+	policy_free(policy);
+	policy_free(alone);
 }
 END_TEST
 
@@ -100,6 +103,7 @@ TCase *presets_cases(void)
 {
 	TCase *tcase = tcase_create("presets");
 
+	tcase_add_loop_test(tcase, is_included, 0, PRESETS);
 	tcase_add_loop_test(tcase, loads_and_keeps_its_word, 0, PRESETS);
 	tcase_add_loop_test(tcase, every_host_has_its_reason, 0, PRESETS);
 	tcase_add_loop_test(tcase, presets_keep_to_their_kind, 0, PRESETS);

@@ -75,8 +75,10 @@ START_TEST(a_hold_leaves_a_full_screen_program_in_peace)
 	ck_assert(has_looked);
 	/* Out of its modes, back into them, and it was told to draw again. */
 	ck_assert_str_eq(person.text, "\x1b[?1049h\x1b[?1000h\x1b[?25ldrawn"
-				      "\x1b[?25h\x1b[?1000l\x1b[?1049l\x1b[0m"
-				      "\x1b[?25l\x1b[?1000h\x1b[?1049hagain");
+				      "\x1b"
+				      "7\x1b[?25h\x1b[?1000l\x1b[0m\x1b[H\x1b[2J"
+				      "\x1b[0m\x1b[2J\x1b"
+				      "8\x1b[?25l\x1b[?1000hagain");
 	person_stand_up(&person);
 }
 END_TEST

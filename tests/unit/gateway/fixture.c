@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 #include "policies/policies_tools.h"
 
 struct fixture fixture;

@@ -9,9 +9,9 @@
 
 #define K(n) ((uint64_t)(n) << 10)
 
-static const bool ahead[ACCOUNTS_WAYS] = { false, false };
-static const bool needs_up[ACCOUNTS_WAYS] = { true, false };
-static const bool needs_down[ACCOUNTS_WAYS] = { false, true };
+static const bool ahead[GATEWAY_WAYS] = { false, false };
+static const bool needs_up[GATEWAY_WAYS] = { true, false };
+static const bool needs_down[GATEWAY_WAYS] = { false, true };
 
 static struct policy_limits of(uint64_t upload, uint64_t download)
 {
@@ -25,23 +25,23 @@ static void open_ok(struct accounts *accounts, const struct policy_limits *limit
 }
 
 static int ask(struct accounts *accounts, struct lease *lease, uint64_t up, uint64_t down,
-	       const bool needs[ACCOUNTS_WAYS])
+	       const bool needs[GATEWAY_WAYS])
 {
-	const uint64_t spent[ACCOUNTS_WAYS] = { up, down };
+	const uint64_t spent[GATEWAY_WAYS] = { up, down };
 
 	return accounts_ask(accounts, lease, spent, needs);
 }
 
 static int give_back(struct accounts *accounts, struct lease *lease, uint64_t up, uint64_t down)
 {
-	const uint64_t spent[ACCOUNTS_WAYS] = { up, down };
+	const uint64_t spent[GATEWAY_WAYS] = { up, down };
 
 	return accounts_return(accounts, lease, spent);
 }
 
 static void close_with(struct accounts *accounts, struct lease *lease, uint64_t up, uint64_t down)
 {
-	const uint64_t spent[ACCOUNTS_WAYS] = { up, down };
+	const uint64_t spent[GATEWAY_WAYS] = { up, down };
 
 	accounts_close(accounts, lease, spent);
 }
@@ -65,13 +65,13 @@ START_TEST(one_gets_all_and_no_more)
 
 	accounts_init(&accounts);
 	open_ok(&accounts, &limits, &lease);
-	for (int i = 0; i < 16 && !lease.is_over[ACCOUNTS_UP]; i++) {
+	for (int i = 0; i < 16 && !lease.is_over[GATEWAY_UP]; i++) {
 		ck_assert_int_eq(ask(&accounts, &lease, spent, K(999), needs_up), 0);
 		expect_news(&accounts, &lease, false);
-		spent = lease.given[ACCOUNTS_UP];
+		spent = lease.given[GATEWAY_UP];
 		ck_assert_uint_le(spent, K(64));
 	}
-	ck_assert(lease.is_over[ACCOUNTS_UP] && !lease.is_over[ACCOUNTS_DOWN]);
+	ck_assert(lease.is_over[GATEWAY_UP] && !lease.is_over[GATEWAY_DOWN]);
 	ck_assert_uint_eq(spent, K(64));
 	ck_assert_int_eq(accounts_open(&accounts, &limits, 1000, &(struct lease){ 0 }),
 			 POLICY_BUDGET_SPENT);
@@ -95,25 +95,25 @@ START_TEST(what_lies_idle_is_called_back)
 	open_ok(&accounts, &limits, &needy);
 	ck_assert_int_eq(ask(&accounts, &idle, 0, 0, ahead), 0);
 	expect_news(&accounts, &idle, false);
-	ck_assert_uint_eq(idle.given[ACCOUNTS_UP], 100);
+	ck_assert_uint_eq(idle.given[GATEWAY_UP], 100);
 
 	ck_assert_int_eq(ask(&accounts, &needy, 0, 0, ahead), 0); /* need not wait */
 	expect_news(&accounts, &needy, false);
-	ck_assert_uint_eq(needy.given[ACCOUNTS_UP], 0);
-	ck_assert(!needy.is_over[ACCOUNTS_UP]);
+	ck_assert_uint_eq(needy.given[GATEWAY_UP], 0);
+	ck_assert(!needy.is_over[GATEWAY_UP]);
 	ck_assert_int_eq(ask(&accounts, &needy, 0, 0, needs_up), 0);
 	expect_news(&accounts, &idle, true);
 	expect_news(&accounts, NULL, false);
 	ck_assert_int_eq(give_back(&accounts, &idle, 30, 0), 0);
 	expect_news(&accounts, &needy, false);
-	ck_assert_uint_eq(needy.given[ACCOUNTS_UP], 70);
-	ck_assert_uint_eq(idle.given[ACCOUNTS_UP], 30);
+	ck_assert_uint_eq(needy.given[GATEWAY_UP], 70);
+	ck_assert_uint_eq(idle.given[GATEWAY_UP], 30);
 
 	ck_assert_int_eq(ask(&accounts, &idle, 30, 0, needs_up), 0);
 	expect_news(&accounts, &needy, true);
 	ck_assert_int_eq(give_back(&accounts, &needy, 70, 0), 0);
 	expect_news(&accounts, &idle, false);
-	ck_assert(idle.is_over[ACCOUNTS_UP]);
+	ck_assert(idle.is_over[GATEWAY_UP]);
 	close_with(&accounts, &idle, 30, 0);
 	close_with(&accounts, &needy, 70, 0);
 	accounts_done(&accounts);
@@ -136,7 +136,7 @@ START_TEST(an_end_gives_back)
 	expect_news(&accounts, &idle, true);
 	close_with(&accounts, &idle, K(9), 99);
 	expect_news(&accounts, &needy, false);
-	ck_assert_uint_eq(needy.given[ACCOUNTS_DOWN], 1);
+	ck_assert_uint_eq(needy.given[GATEWAY_DOWN], 1);
 	accounts_close(&accounts, &needy, NULL); /* nobody knows: it is all gone */
 	ck_assert_int_eq(accounts_open(&accounts, &limits, 1000, &needy), POLICY_BUDGET_SPENT);
 	accounts_done(&accounts);
@@ -163,11 +163,11 @@ START_TEST(a_recall_does_not_cross_a_lease)
 	expect_news(&accounts, NULL, false);
 	ck_assert_int_eq(give_back(&accounts, &first, 60, 0), 0);
 	expect_news(&accounts, &second, false);
-	ck_assert_uint_eq(second.given[ACCOUNTS_UP], 40);
+	ck_assert_uint_eq(second.given[GATEWAY_UP], 40);
 	expect_news(&accounts, &second, true); /* for the first, which asks */
 	close_with(&accounts, &second, 40, 0);
 	expect_news(&accounts, &first, false);
-	ck_assert(first.is_over[ACCOUNTS_UP]);
+	ck_assert(first.is_over[GATEWAY_UP]);
 	close_with(&accounts, &first, 60, 0);
 	accounts_done(&accounts);
 }
@@ -204,7 +204,7 @@ START_TEST(what_cannot_be_is_not_believed)
 			 said[_i].spent == 100 ? POLICY_BUDGET_SPENT : POLICY_NONE);
 	if (lease.account) {
 		ck_assert_int_eq(ask(&accounts, &lease, 0, 0, needs_up), 0);
-		ck_assert_uint_eq(lease.given[ACCOUNTS_UP], 60);
+		ck_assert_uint_eq(lease.given[GATEWAY_UP], 60);
 	}
 	accounts_close(&accounts, &lease, NULL);
 	accounts_done(&accounts);
@@ -301,7 +301,7 @@ END_TEST
 /* A holder as the worker is one: it may spend what it was told of, and the telling takes time. */
 struct holder {
 	struct lease lease;
-	uint64_t may[ACCOUNTS_WAYS], spent[ACCOUNTS_WAYS];
+	uint64_t may[GATEWAY_WAYS], spent[GATEWAY_WAYS];
 	bool is_open, is_asking;
 };
 
@@ -309,7 +309,7 @@ struct world {
 	struct accounts accounts;
 	struct policy_limits limits;
 	struct holder holders[HOLDERS];
-	uint64_t sum[ACCOUNTS_WAYS]; /* spent by all, ever */
+	uint64_t sum[GATEWAY_WAYS]; /* spent by all, ever */
 	unsigned int refused, overs;
 };
 
@@ -331,14 +331,14 @@ static void world_tell(struct world *world)
 	ck_assert(holder->is_asking);
 	holder->is_asking = false;
 	memcpy(holder->may, lease->given, sizeof(holder->may));
-	world->overs += lease->is_over[ACCOUNTS_UP];
+	world->overs += lease->is_over[GATEWAY_UP];
 }
 
 static void world_ask(struct world *world, struct holder *holder)
 {
-	bool needs[ACCOUNTS_WAYS];
+	bool needs[GATEWAY_WAYS];
 
-	for (int way = 0; way < ACCOUNTS_WAYS; way++)
+	for (int way = 0; way < GATEWAY_WAYS; way++)
 		needs[way] = holder->spent[way] == holder->may[way] && rand() % 2;
 	ck_assert_int_eq(accounts_ask(&world->accounts, &holder->lease, holder->spent, needs), 0);
 	holder->is_asking = true;
@@ -349,7 +349,7 @@ static void world_close(struct world *world, struct holder *holder)
 	bool is_known = rand() % 8 != 0;
 
 	/* Of what is not known it may have moved all. */
-	for (int way = 0; !is_known && way < ACCOUNTS_WAYS; way++)
+	for (int way = 0; !is_known && way < GATEWAY_WAYS; way++)
 		world->sum[way] += holder->lease.given[way] - holder->spent[way];
 	accounts_close(&world->accounts, &holder->lease, is_known ? holder->spent : NULL);
 	*holder = (struct holder){ 0 };
@@ -358,7 +358,7 @@ static void world_close(struct world *world, struct holder *holder)
 static void world_step(struct world *world)
 {
 	struct holder *holder = &world->holders[rand() % HOLDERS];
-	int way = rand() % ACCOUNTS_WAYS, what = rand() % 16;
+	int way = rand() % GATEWAY_WAYS, what = rand() % 16;
 
 	if (!holder->is_open) {
 		holder->is_open = accounts_open(&world->accounts, &world->limits, 0,
@@ -377,8 +377,8 @@ static void world_step(struct world *world)
 	} else if (rand() % 8 == 0) {
 		world_close(world, holder);
 	}
-	if (world->sum[ACCOUNTS_UP] > world->limits.upload ||
-	    world->sum[ACCOUNTS_DOWN] > world->limits.download)
+	if (world->sum[GATEWAY_UP] > world->limits.upload ||
+	    world->sum[GATEWAY_DOWN] > world->limits.download)
 		ck_abort_msg("more was spent than there is");
 }
 
@@ -396,10 +396,10 @@ START_TEST(a_budget_is_never_exceeded)
 	for (int i = 0; i < HOLDERS; i++) {
 		struct holder *holder = &world.holders[i];
 
-		if (holder->lease.is_over[ACCOUNTS_UP])
-			ck_assert_uint_eq(world.sum[ACCOUNTS_UP], world.limits.upload);
-		if (holder->lease.is_over[ACCOUNTS_DOWN])
-			ck_assert_uint_eq(world.sum[ACCOUNTS_DOWN], world.limits.download);
+		if (holder->lease.is_over[GATEWAY_UP])
+			ck_assert_uint_eq(world.sum[GATEWAY_UP], world.limits.upload);
+		if (holder->lease.is_over[GATEWAY_DOWN])
+			ck_assert_uint_eq(world.sum[GATEWAY_DOWN], world.limits.download);
 		if (holder->is_open)
 			accounts_close(&world.accounts, &holder->lease, holder->spent);
 	}

@@ -8,8 +8,8 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/table.h"
 
-#define FAKE_QUESTIONS_MAX 16
-#define FAKE_ANSWERS_MAX   16
+#define FAKE_QUESTIONS_MAX 300
+#define FAKE_ANSWERS_MAX   300
 
 struct gateway {
 	struct loop *loop;
@@ -45,6 +45,7 @@ void fake_end(struct gateway *gw, const struct approver_end *end); /* settled el
 void fake_retract(struct gateway *gw, const char *id, const char *how);
 
 Suite *suite_control(void);
+Suite *suite_control_ledger(void);
 Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
 Suite *suite_hints(void);
@@ -52,4 +53,6 @@ Suite *suite_reviewer(void);
 Suite *suite_reviewer_parts(void);
 Suite *suite_tty(void);
 Suite *suite_tty_fence(void);
+Suite *suite_tty_list(void);
 Suite *suite_tty_parts(void);
+Suite *suite_tty_scope(void);

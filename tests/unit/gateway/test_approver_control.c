@@ -13,7 +13,8 @@
 	"{\"id\":\"7f3a-1\",\"protocol\":\"https\",\"host\":\"a.test\",\"port\":443,"              \
 	"\"waiting\":1,\"commands\":[\"curl -sS https://example.org/\"],\"command_count\":1,"      \
 	"\"age_s\":0,\"left_s\":299,\"rule\":\"\",\"because\":\"\",\"private\":false,"             \
-	"\"session\":\"test\",\"run\":\"7f3a\"}"
+	"\"session\":\"test\",\"run\":\"7f3a\",\"risk\":[],\"warning\":\"\","                      \
+	"\"typed\":\"a.test\",\"times\":0,\"program\":\"\",\"chain\":\"\"}"
 
 static const struct {
 	const char *line, *want; /* NULL: closed */
@@ -21,7 +22,8 @@ static const struct {
 	{ "{\"id\":1,\"op\":\"list\"}\n", "{\"id\":1,\"ok\":true,\"questions\":[" QUESTION "]}" },
 	{ "{\"id\":0,\"op\":\"watch\"}\r\n",
 	  "{\"id\":0,\"ok\":true,\"questions\":[" QUESTION "]}" },
-	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-1\"}\n", "{\"id\":2,\"ok\":true}" },
+	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-1\"}\n",
+	  "{\"id\":2,\"ok\":true,\"text\":\"https://a.test:443\"}" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-2\"}\n", "finished" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"\"}\n", "finished" },
 	{ "{\"id\":2,\"op\":\"allow\"}\n", "malformed" },
@@ -105,7 +107,10 @@ START_TEST(every_answer)
 					  answers[_i].op, scope);
 
 	fake_ask(&wire.gw, "7f3a-1", "a.test");
-	ck_assert_str_eq(wire_ask(wire.client, line), "{\"id\":5,\"ok\":true}");
+	ck_assert_str_eq(wire_ask(wire.client, line),
+			 answers[_i].is_abort
+				 ? "{\"id\":5,\"ok\":true}"
+				 : "{\"id\":5,\"ok\":true,\"text\":\"https://a.test:443\"}");
 	ck_assert_uint_eq(wire.gw.answer_count, 1);
 	ck_assert_str_eq(wire.gw.answers[0].id, "7f3a-1");
 	ck_assert_int_eq(wire.gw.answers[0].answer.action, answers[_i].action);

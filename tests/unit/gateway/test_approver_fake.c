@@ -48,6 +48,29 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	return 0;
 }
 
+/* As the real one says it, for a name; what it refuses is what the tests have it refuse. */
+int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			char out[APPROVER_KEY_MAX], struct err *why)
+{
+	const struct approver_question *question = fake_find(gw, id);
+	const struct approver_width *width = &answer->width;
+
+	if (!question)
+		return err_set(why, -ENOENT, "finished");
+	if (width->upload_max != 0)
+		return err_set(why, -ENOTSUP, "no budgets here");
+	if (answer->scope == GATEWAY_ONCE && (width->is_domain || width->is_every_port))
+		return err_set(why, -EINVAL, "once has no width");
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s:%s%s%s",
+		       policy_protocol_name(question->dst.protocol), width->is_domain ? "**." : "",
+		       width->is_domain ? question->typed : question->dst.host,
+		       width->is_every_port ? "*" : "443", width->is_program ? " program P" : "",
+		       width->for_s == 0      ? ""
+		       : width->for_s == 3600 ? " for 1h"
+					      : " for 1d");
+	return 0;
+}
+
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),
 			   void *arg)
@@ -99,10 +122,14 @@ struct approver_question *fake_ask(struct gateway *gw, const char *id, const cha
 		.commands = { "curl -sS https://example.org/" },
 		.rule = "",
 		.because = "",
+		.warning = "",
+		.program = "",
+		.chain = "",
 		.left_ms = 299000,
 	};
 	(void)snprintf(question->id, sizeof(question->id), "%s", id);
 	(void)snprintf(question->dst.host, sizeof(question->dst.host), "%s", host);
+	(void)snprintf(question->typed, sizeof(question->typed), "%s", host);
 	gw->ops->ask(gw->approver, question);
 	fake_settle(gw);
 	return question;
@@ -137,6 +164,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite_control());
 	int failed;
 
+	srunner_add_suite(runner, suite_control_ledger());
 	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
 	srunner_add_suite(runner, suite_hints());
@@ -144,7 +172,9 @@ int main(void)
 	srunner_add_suite(runner, suite_reviewer_parts());
 	srunner_add_suite(runner, suite_tty());
 	srunner_add_suite(runner, suite_tty_fence());
+	srunner_add_suite(runner, suite_tty_list());
 	srunner_add_suite(runner, suite_tty_parts());
+	srunner_add_suite(runner, suite_tty_scope());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

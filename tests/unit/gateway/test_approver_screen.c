@@ -86,6 +86,7 @@ void screen_setup(void)
 
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");
+	unsetenv("TMUX");
 	ck_assert_int_eq(openpty(&screen.master, &screen.slave, NULL, NULL, &size), 0);
 	ck_assert_int_eq(fd_set_nonblocking(screen.master, true), 0);
 	screen.mark_fd = open(ttyname(screen.slave), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

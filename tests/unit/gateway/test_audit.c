@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
 
 #define EACH_RUN 500

@@ -84,23 +84,30 @@ START_TEST(one_more_than_may_wait_in_all_is_overload)
 }
 END_TEST
 
+/* From many commands, and for as many domains: no flood guard is in the way. */
 START_TEST(one_more_than_may_be_open_is_overload)
 {
-	struct fixture_request requests[GATEWAY_QUESTIONS_MAX + 2] = { 0 };
+	enum { EXECS = 64, FIRST = 100 };
+	auto_free struct fixture_request *requests =
+		mem_new_array(GATEWAY_QUESTIONS_MAX + 2, sizeof(*requests));
 
 	fixture_open(NULL);
+	for (uint64_t exec = 0; exec < EXECS; exec++)
+		gateway_exec_begin(fixture.gw, FIRST + exec, "npm ci");
 	for (int i = 0; i <= GATEWAY_QUESTIONS_MAX; i++) {
 		char destination[64];
 
 		(void)snprintf(destination, sizeof(destination), "https://h%d.test:443", i);
-		fixture_ask(&requests[i], destination, FIXTURE_EXEC);
+		fixture_submit(&requests[i], destination, FIRST + (uint64_t)i % EXECS);
 	}
+	fixture_settle();
 	fixture_expect(&requests[GATEWAY_QUESTIONS_MAX], POLICY_DENY, POLICY_OVERLOADED);
 	ck_assert_uint_eq(fixture.approver.asked, GATEWAY_QUESTIONS_MAX);
 	/* One that is open can still be joined. */
-	fixture_ask(&requests[GATEWAY_QUESTIONS_MAX + 1], "https://h7.test:443", FIXTURE_EXEC);
+	fixture_ask(&requests[GATEWAY_QUESTIONS_MAX + 1], "https://h7.test:443", FIRST);
 	ck_assert_uint_eq(requests[GATEWAY_QUESTIONS_MAX + 1].told, 0);
-	gateway_exec_end(fixture.gw, FIXTURE_EXEC, 0);
+	for (uint64_t exec = 0; exec < EXECS; exec++)
+		gateway_exec_end(fixture.gw, FIRST + exec, 0);
 	fixture_settle();
 	for (int i = 0; i < GATEWAY_QUESTIONS_MAX; i++)
 		fixture_expect(&requests[i], POLICY_DENY, POLICY_EXEC_ENDED);

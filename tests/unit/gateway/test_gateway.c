@@ -17,6 +17,13 @@ int main(void)
 	srunner_add_suite(runner, suite_accounts());
 	srunner_add_suite(runner, suite_reload());
 	srunner_add_suite(runner, suite_who());
+	srunner_add_suite(runner, suite_budgets());
+	srunner_add_suite(runner, suite_reload());
+	srunner_add_suite(runner, suite_widths());
+	srunner_add_suite(runner, suite_ledger());
+	srunner_add_suite(runner, suite_floods());
+	srunner_add_suite(runner, suite_reference());
+	srunner_add_suite(runner, suite_budgets());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "policies/policies_request.h"
+#include "gateway/gateway_tools.h"
 
 #define HOST "https://a.test:443"
 
@@ -127,6 +129,51 @@ START_TEST(a_withdrawal_crosses_the_link)
 	fixture_settle();
 	ck_assert_uint_eq(request.told, 0);
 	ck_assert_uint_eq(worker.gone + fixture.workers_gone, 0);
+	link_close();
+}
+END_TEST
+
+/* As much as there can be of it, and the least. */
+START_TEST(a_request_crosses_the_link)
+{
+	static const char rules[] =
+		"allow http://a.test method GET path /a/** query q=1 header \"k: v\"\n"
+		"deny http://a.test method PUT header \"k: w\"";
+	char path[POLICY_PATH_MAX], value[POLICY_FIELDS_BYTES_MAX - 8];
+	struct policy_field fields[] = { { "k", "v" }, { "l", value } };
+	struct policy_request requests[] = {
+		{ "GET", path, "q=1", fields, 2, false },
+		{ "GET", path, "q=1", fields, 1, true }, /* asks for another method */
+		{ "GET", path, "", fields, 2, false },
+		{ "PUT", NULL, NULL, NULL, 0, false }, /* a denial believes what it does not know */
+	};
+	static const enum policy_reason wants[] = { POLICY_RULE_ALLOW, POLICY_ASKED, POLICY_ASKED,
+						    POLICY_RULE_DENY };
+
+	memset(path, 'a', sizeof(path));
+	memcpy(path, "/a/", 3);
+	path[sizeof(path) - 1] = '\0';
+	memset(value, 'v', sizeof(value));
+	value[sizeof(value) - 1] = '\0';
+	link_open(rules);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct fixture_request request = { 0 };
+		struct policy_facts facts = fixture_facts("http://a.test:80", FIXTURE_EXEC);
+
+		facts.request = &requests[i];
+		request.ticket =
+			gateway_submit(worker.client, &facts, fixture_on_verdict, &request);
+		fixture_settle();
+		if (wants[i] == POLICY_ASKED) {
+			ck_assert_uint_eq(request.told, 0);
+			ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
+		}
+		ck_assert_uint_eq(request.told, 1);
+		if (wants[i] != POLICY_ASKED)
+			ck_assert_str_eq(policy_reason_code(request.verdict.reason),
+					 policy_reason_code(wants[i]));
+	}
+	ck_assert_uint_eq(fixture.workers_gone, 0);
 	link_close();
 }
 END_TEST
@@ -365,6 +412,7 @@ Suite *suite_link(void)
 	tcase_add_test(tcase, a_verdict_comes_back_whole);
 	tcase_add_test(tcase, one_question_for_both_clients);
 	tcase_add_test(tcase, a_withdrawal_crosses_the_link);
+	tcase_add_test(tcase, a_request_crosses_the_link);
 	tcase_add_test(tcase, a_report_crosses_the_link);
 	tcase_add_test(tcase, a_way_out_is_opened_and_closed);
 	tcase_add_test(tcase, an_execs_waiters_are_told_before_its_way_closes);

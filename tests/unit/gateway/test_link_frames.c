@@ -43,8 +43,12 @@ static void serve_stranger(bool says_hello)
 
 static void put_submit(struct frame *frame, uint64_t id)
 {
+	static const struct policy_field fields[] = { { "k", "v" }, { "l", "" } };
+	static const struct policy_request request = { "GET", "/a", "q", fields, 2, false };
 	struct policy_facts facts = fixture_facts("https://a.test:443", FIXTURE_EXEC);
 
+	if (id % 2 == 0)
+		facts.request = &request;
 	link_codec_put_submit(frame, id, &facts);
 }
 
@@ -94,6 +98,34 @@ static void put_host(struct frame *frame, const char *host, uint16_t port, uint8
 	frame_put_u8(frame, way);
 	frame_put_u16(frame, port);
 	frame_put_text(frame, host);
+}
+/* What is known of a request: bits that are none, more fields than there may be, a path too long.
+ */
+static void put_request(struct frame *frame, uint8_t bits)
+{
+	put_submit(frame, 1);
+	frame->len--; /* "nothing is known" */
+	frame_put_u8(frame, bits);
+}
+static void bad_request_bits(struct frame *frame)
+{
+	put_request(frame, 0x20);
+}
+static void bad_request_fields(struct frame *frame)
+{
+	put_request(frame, 0x08);
+	frame_put_u8(frame, 129);
+	for (int i = 0; i < 2 * 129; i++)
+		frame_put_text(frame, "x");
+}
+static void bad_request_path(struct frame *frame)
+{
+	char path[POLICY_PATH_MAX + 1];
+
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	put_request(frame, 0x02);
+	frame_put_text(frame, path);
 }
 /* What a person would read is what would be granted: only the canonical form passes. */
 static void bad_upper_case(struct frame *frame)
@@ -168,18 +200,44 @@ static void bad_cut(struct frame *frame)
 	link_codec_put_cut(frame, 1, &(struct policy_verdict){ .reason = POLICY_DENIED_SINCE });
 }
 
+/* Of a ticket that nobody has; and it is the gateway that gives. */
+static void bad_spent(struct frame *frame)
+{
+	link_codec_put_spent(frame, 7, &(struct gateway_spent){ 0 });
+}
+static void bad_lease(struct frame *frame)
+{
+	link_codec_put_lease(frame, 1, &(struct gateway_lease){ .may = { 1, 1 } });
+}
+
 static void (*const bad_frames[])(struct frame *) = {
-	bad_report_ticket,  bad_cut,
-	bad_empty,          bad_type,
-	bad_direction,      bad_second_hello,
-	bad_tail,           bad_id_zero,
-	bad_upper_case,     bad_dot,
-	bad_escape,         bad_number_host,
-	bad_no_host,        bad_port,
-	bad_protocol,       bad_way,
-	bad_long_host,      bad_report_action,
-	bad_report_reason,  bad_report_address,
-	bad_unasked_finish, bad_future_withdrawal,
+	bad_request_bits,
+	bad_request_fields,
+	bad_request_path,
+	bad_report_ticket,
+	bad_cut,
+	bad_spent,
+	bad_lease,
+	bad_empty,
+	bad_type,
+	bad_direction,
+	bad_second_hello,
+	bad_tail,
+	bad_id_zero,
+	bad_upper_case,
+	bad_dot,
+	bad_escape,
+	bad_number_host,
+	bad_no_host,
+	bad_port,
+	bad_protocol,
+	bad_way,
+	bad_long_host,
+	bad_report_action,
+	bad_report_reason,
+	bad_report_address,
+	bad_unasked_finish,
+	bad_future_withdrawal,
 };
 
 START_TEST(a_frame_that_is_none_cuts_the_link)
@@ -296,7 +354,9 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 	struct gateway_report report = { .cause = "cause" };
 	const struct policy_verdict verdict = { .action = POLICY_ALLOW, .rule = "r", .by = "b" };
 	const struct policy_verdict over = { .reason = POLICY_DENIED_SINCE, .rule = "r" };
-	uint32_t kind = random_next(state) % 7;
+	const struct gateway_spent spent = { .needs = { true, true } };
+	const struct gateway_lease lease = { .may = { 9, 9 } };
+	uint32_t kind = random_next(state) % 9;
 
 	if (kind == 0)
 		put_submit(frame, random_next(state) % 8);
@@ -308,11 +368,15 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 		link_codec_put_verdict(frame, random_next(state) % 8, &verdict);
 	else if (kind == 4)
 		link_codec_put_cut(frame, random_next(state) % 8, &over);
+	else if (kind == 5)
+		link_codec_put_spent(frame, random_next(state) % 8, &spent);
+	else if (kind == 6)
+		link_codec_put_lease(frame, random_next(state) % 8, &lease);
 	else
-		frame_begin(frame, (uint16_t)(random_next(state) % 11));
-	for (uint32_t i = random_next(state) % 4; kind < 5 && i > 0 && frame->len > 0; i--)
+		frame_begin(frame, (uint16_t)(random_next(state) % 13));
+	for (uint32_t i = random_next(state) % 4; kind < 7 && i > 0 && frame->len > 0; i--)
 		frame->bytes[random_next(state) % frame->len] = (uint8_t)random_next(state);
-	for (uint32_t i = random_next(state) % 40; kind >= 5 && i > 0; i--)
+	for (uint32_t i = random_next(state) % 40; kind >= 7 && i > 0; i--)
 		frame_put_u8(frame, (uint8_t)random_next(state));
 	if (random_next(state) % 4 == 0 && frame->len > 0)
 		frame->len = random_next(state) % frame->len;

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/live.h"
+#include "policies/policies_image.h"
 #include "tests/unit/gateway/fixture.h"
 
 #define HOST   "https://a.test:443"
@@ -63,6 +64,18 @@ static void play_end(void)
 	fixture_close();
 }
 
+static struct policy *received;
+
+static void on_image(int image, void *arg)
+{
+	struct err why = { 0 };
+
+	policy_free(received);
+	received = NULL;
+	ck_assert_msg(policy_image_open(image, &received, &why) == 0, "%s", why.text);
+	fd_close(image);
+}
+
 static void ask(struct fixture_request *request, const char *destination)
 {
 	struct policy_facts facts = fixture_facts(destination, FIXTURE_EXEC);
@@ -78,8 +91,14 @@ static void reload(const char *rules)
 
 	ck_assert_int_eq(policy_load_text(policy, "<new>", text), 0);
 	ck_assert_msg(policy_finish(policy) == 0, "%s", policy_errors(policy));
-	gateway_reload(fixture.gw, &(struct gateway_reload){
-					   .policy = policy, .digest = DIGEST, .files = "<new>" });
+	int image = policy_image_make(policy, NULL);
+
+	ck_assert_int_ge(image, 0);
+	gateway_reload(fixture.gw, &(struct gateway_reload){ .image = image,
+							     .policy = policy,
+							     .digest = DIGEST,
+							     .files = "<new>" });
+	fd_close(image);
 	policy_free(fixture.policy);
 	fixture.policy = policy;
 	fixture_settle();
@@ -203,6 +222,26 @@ START_TEST(of_one_question_some_may_stay)
 }
 END_TEST
 
+/* In front of the verdicts that go by it. */
+START_TEST(the_worker_gets_it)
+{
+	struct policy_verdict verdict;
+	struct policy_facts facts;
+
+	play(true, "allow a.test");
+	gateway_client_on_image(it.client, on_image, NULL);
+	reload("default ask\ndeny a.test");
+	ck_assert_ptr_nonnull(received);
+	facts = fixture_facts(HOST, FIXTURE_EXEC);
+	policy_decide(received, &facts, &verdict);
+	ck_assert_int_eq(verdict.reason, POLICY_RULE_DENY);
+	ck_assert_str_eq(verdict.rule, "<new>:3: deny a.test");
+	policy_free(received);
+	ck_assert_uint_eq(fixture.workers_gone, 0);
+	play_end();
+}
+END_TEST
+
 START_TEST(with_errors_the_last_policy_stays)
 {
 	struct fixture_request before = { 0 }, after = { 0 };
@@ -293,6 +332,7 @@ Suite *suite_reload(void)
 	tcase_add_test(tcase, a_denial_beats_what_a_person_granted);
 	tcase_add_test(tcase, who_waits_is_decided_again);
 	tcase_add_test(tcase, of_one_question_some_may_stay);
+	tcase_add_test(tcase, the_worker_gets_it);
 	tcase_add_test(tcase, with_errors_the_last_policy_stays);
 	tcase_add_test(tcase, a_worker_that_does_not_end_it_is_cut_off);
 	tcase_add_test(tcase, an_end_that_crosses_the_cut_is_the_end);

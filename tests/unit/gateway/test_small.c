@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/redact.h"
 #include "gateway/trips.h"
 #include "policies/policies_tools.h"

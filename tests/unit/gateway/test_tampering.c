@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/digest.h"
+#include "gateway/gateway_tools.h"
 
 #define RECORDS 10 /* start, two exec_starts, six decisions, end */
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/policy_layers.h"
 #include "policies/policies_tools.h"
+#include "tests/unit/layers/world.h"
 
 /* A folder with state/, managed/, repo/.git, repo/a/b and a user's file. */
 struct stage {
@@ -215,6 +216,7 @@ int main(void)
 	tcase_add_test(cases, the_projects_of_a_folder);
 	tcase_add_test(cases, two_projects);
 	suite_add_tcase(suite, cases);
+	suite_add_tcase(suite, world_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -191,34 +191,9 @@ START_TEST(shows_no_more_than_asked)
 }
 END_TEST
 
-START_TEST(what_it_does_not_know_is_refused)
-{
-	static const char *const texts[] = {
-		"allow a.test until 2030-01-01\n",
-		"allow a.test upload 1k\n",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct policy *plain = policy_new(), *other = policy_new();
-		struct err why = { 0 };
-		size_t count = 0;
-
-		ck_assert_int_eq(policy_load_text(plain, "<plain>", "allow a.test\n"), 0);
-		ck_assert_int_eq(policy_load_text(other, "<other>", texts[i]), 0);
-		ck_assert_int_eq(policy_diff(plain, other, 1, NULL, NULL, &count, &why), -ENOTSUP);
-		ck_assert_ptr_nonnull(strstr(why.text, "<other>:1"));
-		ck_assert_int_eq(policy_diff(other, plain, 1, NULL, NULL, &count, &why), -ENOTSUP);
-		policy_free(plain);
-		policy_free(other);
-	}
-}
-END_TEST
-
 TCase *diff_cases(void)
 {
 	TCase *tests = tcase_create("diff");
-
-	tcase_add_test(tests, what_it_does_not_know_is_refused);
 
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, no_sample_finds_more, 0, 3);

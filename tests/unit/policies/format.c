@@ -24,6 +24,9 @@ static const struct {
 	  "answer allow https://a.test:443   # by Ana\n" },
 	{ "include  \"Team.policy\"\n", "include \"Team.policy\"\n" },
 	{ "command allow Git.Sh\n", "command allow Git.Sh\n" },
+	{ "expect  ask command Git.Sh except A.Test\n",
+	  "expect ask command Git.Sh except A.Test\n" },
+	{ "allow configured  npm except A.Test\n", "allow configured npm except a.test\n" },
 };
 
 START_TEST(layout)
@@ -113,6 +116,10 @@ START_TEST(files)
 	ck_assert_int_eq(status.st_mode & 0777, 0640);
 	write_file(path, "alow   a.test\n"); /* nobody knows what it was to say */
 	ck_assert_int_lt(policy_format_file(path, false, &has_changed, NULL), 0);
+	/* What tools are configured to use is no matter of layout. */
+	write_file(path, "include preset npm\ndeny configured   pip except configured npm\n");
+	ck_assert_int_eq(policy_format_file(path, false, &has_changed, NULL), 0);
+	ck_assert(has_changed);
 	(void)unlink(link);
 	(void)unlink(path);
 	ck_assert_int_eq(rmdir(folder), 0); /* nothing else is left */

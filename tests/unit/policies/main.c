@@ -14,12 +14,20 @@ int main(void)
 	suite_add_tcase(suite, clauses_cases());
 	suite_add_tcase(suite, layers_cases());
 	suite_add_tcase(suite, layer_files_cases());
+	suite_add_tcase(suite, limits_cases());
 	suite_add_tcase(suite, decide_cases());
 	suite_add_tcase(suite, properties_cases());
 	suite_add_tcase(suite, files_cases());
 	suite_add_tcase(suite, answers_cases());
+	suite_add_tcase(suite, catalogue_cases());
 	suite_add_tcase(suite, diff_cases());
+	suite_add_tcase(suite, diff_clauses_cases());
 	suite_add_tcase(suite, format_cases());
+	suite_add_tcase(suite, image_cases());
+	suite_add_tcase(suite, commands_cases());
+	suite_add_tcase(suite, configured_cases());
+	suite_add_tcase(suite, request_cases());
+	suite_add_tcase(suite, homograph_cases());
 
 	SRunner *runner = srunner_create(suite);
 

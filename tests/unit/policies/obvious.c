@@ -31,6 +31,19 @@ static const struct {
 	{ "", POLICY_NO_PROTOCOL },   { "", POLICY_NO_PROTOCOL }, { "http://", POLICY_HTTP },
 	{ "https://", POLICY_HTTPS }, { "tcp://", POLICY_TCP },
 };
+/* The first is that of obvious_text(). */
+static const enum policy_layer layers[OBVIOUS_LAYERS] = { POLICY_COMMAND_LINE, POLICY_PROJECT,
+							  POLICY_MANAGED, POLICY_USER };
+static const struct {
+	const char *text;
+	int64_t at; /* 0: never */
+} ends[] = {
+	{ "", 0 },
+	{ "", 0 },
+	{ " for 1h", OBVIOUS_START + 3600 },
+	{ " until 2023-11-14", 1699920000 },
+	{ " until 2100-01-01", 4102444800 },
+};
 static const uint16_t asked_ports[] = { 22, 80, 443, 8000, 8100, 8101 };
 
 static void make_destination(struct policies_test_random *random, struct obvious_destination *ret)
@@ -64,15 +77,49 @@ static size_t put_destination(char *out, size_t size, const struct obvious_desti
 				hosts[destination->host], ports[destination->ports].text);
 }
 
-char *obvious_text(const struct obvious_policy *policy)
+void obvious_make_whole(struct policies_test_random *random, struct obvious_policy *ret)
+{
+	obvious_make(random, ret);
+	for (size_t i = 0; i < ret->count; i++) {
+		struct obvious_rule *rule = &ret->rules[i];
+
+		rule->layer = policies_test_below(random, ARRAY_SIZE(layers));
+		/* `for` on an answer counts from when it was given, which is not written here. */
+		if (rule->action < 3)
+			rule->end = policies_test_below(random, ARRAY_SIZE(ends));
+		/* A denial that ends while the program runs goes on holding for addresses. */
+		if (rule->action == 0 && ends[rule->end].at == OBVIOUS_START + 3600)
+			rule->end = 0;
+	}
+	if (policies_test_below(random, 3) == 0)
+		ret->only_count = 1 + policies_test_below(random, OBVIOUS_ONLY_MAX);
+	for (size_t i = 0; i < ret->only_count; i++)
+		make_destination(random, &ret->only[i]);
+}
+
+static void put_only(const struct obvious_policy *policy, char *out, size_t *len)
+{
+	*len += (size_t)snprintf(out + *len, OBVIOUS_TEXT_MAX - *len, "only");
+	for (size_t i = 0; i < policy->only_count; i++)
+		*len += put_destination(out + *len, OBVIOUS_TEXT_MAX - *len, &policy->only[i]);
+	*len += (size_t)snprintf(out + *len, OBVIOUS_TEXT_MAX - *len, "\n");
+}
+
+static char *layer_text(const struct obvious_policy *policy, unsigned int layer)
 {
 	char *out = mem_new(OBVIOUS_TEXT_MAX);
-	size_t len = (size_t)snprintf(out, OBVIOUS_TEXT_MAX, "default %s\n",
-				      policy_action_name(policy->fallback));
+	size_t len = 0;
 
+	if (layer == 0)
+		len = (size_t)snprintf(out, OBVIOUS_TEXT_MAX, "default %s\n",
+				       policy_action_name(policy->fallback));
+	if (layers[layer] == POLICY_MANAGED && policy->only_count > 0)
+		put_only(policy, out, &len);
 	for (size_t i = 0; i < policy->count; i++) {
 		const struct obvious_rule *rule = &policy->rules[i];
 
+		if (rule->layer != layer)
+			continue;
 		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "%s",
 					actions[rule->action]);
 		len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->destination);
@@ -80,9 +127,30 @@ char *obvious_text(const struct obvious_policy *policy)
 			len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, " except");
 			len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->exception);
 		}
-		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "\n");
+		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "%s\n",
+					ends[rule->end].text);
 	}
 	return out;
+}
+
+char *obvious_text(const struct obvious_policy *policy)
+{
+	return layer_text(policy, 0);
+}
+
+struct policy *obvious_load(const struct obvious_policy *policy)
+{
+	struct policy *loaded = policy_new();
+
+	policy_set_start(loaded, OBVIOUS_START);
+	for (unsigned int layer = 0; layer < ARRAY_SIZE(layers); layer++) {
+		auto_free char *text = layer_text(policy, layer);
+
+		(void)policy_load_text_layer(loaded, policy_layer_name(layers[layer]), text,
+					     layers[layer]);
+	}
+	ck_assert_msg(policy_finish(loaded) == 0, "%s", policy_errors(loaded));
+	return loaded;
 }
 
 void obvious_request(struct policies_test_random *random, struct policy_facts *ret)
@@ -174,6 +242,12 @@ static bool rule_matches(const struct obvious_rule *rule, const struct policy_fa
 	if (!host_matches(hosts[destination->host], &facts->dst) ||
 	    !port_matches(destination, facts->dst.port))
 		return false;
+	if (ends[rule->end].at != 0 && facts->now >= ends[rule->end].at)
+		return false;
+	/* What is not trusted may deny and ask. */
+	if (layers[rule->layer] == POLICY_PROJECT && strcmp(actions[rule->action], "deny") != 0 &&
+	    strcmp(actions[rule->action], "ask") != 0)
+		return false;
 	if (loosens ? !surely(destination, facts) : !maybe(destination, facts))
 		return false;
 	if (!rule->has_exception || !host_matches(hosts[exception->host], &facts->dst))
@@ -197,12 +271,24 @@ static bool any_matches(const struct obvious_policy *policy, const char *action,
 	return false;
 }
 
+static bool is_outside_only(const struct obvious_policy *policy, const struct policy_facts *facts)
+{
+	for (size_t i = 0; i < policy->only_count; i++) {
+		const struct obvious_destination *only = &policy->only[i];
+
+		if (host_matches(hosts[only->host], &facts->dst) &&
+		    port_matches(only, facts->dst.port) && surely(only, facts))
+			return false;
+	}
+	return policy->only_count > 0;
+}
+
 enum policy_action obvious_decide(const struct obvious_policy *policy,
 				  const struct policy_facts *facts)
 {
 	enum policy_action action = policy->fallback;
 
-	if (any_matches(policy, "deny", facts))
+	if (any_matches(policy, "deny", facts) || is_outside_only(policy, facts))
 		return POLICY_DENY;
 	if (any_matches(policy, "ask", facts))
 		action = POLICY_ASK;

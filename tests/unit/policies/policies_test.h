@@ -13,12 +13,20 @@ TCase *errors_cases(void);
 TCase *clauses_cases(void);
 TCase *layers_cases(void);
 TCase *layer_files_cases(void);
+TCase *limits_cases(void);
 TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
+TCase *catalogue_cases(void);
 TCase *diff_cases(void);
+TCase *diff_clauses_cases(void);
 TCase *format_cases(void);
+TCase *image_cases(void);
+TCase *commands_cases(void);
+TCase *configured_cases(void);
+TCase *request_cases(void);
+TCase *homograph_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
@@ -47,13 +55,24 @@ struct obvious_rule {
 	struct obvious_destination destination;
 	bool has_exception;
 	struct obvious_destination exception;
+	unsigned int layer; /* in the table of layers; 0 when they are not wanted */
+	unsigned int end;   /* in the table of ends; 0: none */
 };
+#define OBVIOUS_LAYERS   4
+#define OBVIOUS_ONLY_MAX 2
+#define OBVIOUS_START    1700000000 /* of policies by obvious_load() */
 struct obvious_policy {
 	struct obvious_rule rules[OBVIOUS_RULES_MAX];
 	size_t count;
 	enum policy_action fallback;
+	struct obvious_destination only[OBVIOUS_ONLY_MAX];
+	size_t only_count;
 };
 void obvious_make(struct policies_test_random *random, struct obvious_policy *ret);
+/* The same with layers, ends and `only`: for obvious_load(). Requests have a time then. */
+void obvious_make_whole(struct policies_test_random *random, struct obvious_policy *ret);
+/* Loads it layer by layer, and finishes it. Returned owned. */
+struct policy *obvious_load(const struct obvious_policy *policy);
 /* Returned owned. */
 char *obvious_text(const struct obvious_policy *policy);
 void obvious_request(struct policies_test_random *random, struct policy_facts *ret);

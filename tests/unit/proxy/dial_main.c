@@ -95,6 +95,7 @@ int main(void)
 	suite_add_tcase(suite, test_inner());
 	suite_add_tcase(suite, test_forbidden());
 	suite_add_tcase(suite, test_confine());
+	suite_add_tcase(suite, test_own_port());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -14,6 +14,7 @@ TCase *test_dial(void);
 TCase *test_inner(void);
 TCase *test_forbidden(void);
 TCase *test_confine(void);
+TCase *test_own_port(void);
 
 struct dial_test {
 	struct loop *loop;

@@ -29,6 +29,9 @@ struct gateway_ticket {
 	struct loop_timer task;
 	struct policy_verdict verdict;
 	bool is_live;
+	struct gateway_lease lease;
+	struct gateway_spent spent; /* as it said last */
+	bool is_asking;
 };
 
 void rig_cut(struct rig *rig)
@@ -62,6 +65,7 @@ static void on_answer(void *arg)
 
 static void end_live(struct gateway_ticket *ticket)
 {
+	loop_timer_stop(&ticket->task);
 	ticket->rig->live_count--;
 	if (ticket->rig->live == ticket)
 		ticket->rig->live = NULL;
@@ -73,6 +77,70 @@ void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
 	client->rig->on_cut = on_cut;
 }
 
+void gateway_client_on_lease(struct gateway_client *client, gateway_lease_fn on_lease)
+{
+	client->rig->on_lease = on_lease;
+}
+
+/* As the gateway's accounts do, for one at a time. */
+static void on_spent(void *arg)
+{
+	struct gateway_ticket *ticket = arg;
+	struct rig *rig = ticket->rig;
+
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
+		uint64_t share = rig->lease < rig->left[way] ? rig->lease : rig->left[way];
+
+		rig->left[way] -= share;
+		ticket->lease.may[way] += share;
+		ticket->lease.is_over[way] = ticket->spent.needs[way] &&
+					     ticket->lease.may[way] == ticket->spent.bytes[way];
+	}
+	ticket->is_asking = false;
+
+	struct gateway_lease lease = ticket->lease;
+
+	if (!rig->limits.upload)
+		lease.may[GATEWAY_UP] = UINT64_MAX;
+	if (!rig->limits.download)
+		lease.may[GATEWAY_DOWN] = UINT64_MAX;
+	rig->on_lease(&lease, ticket->arg);
+}
+
+int gateway_spend(struct gateway_ticket *ticket, const struct gateway_spent *spent)
+{
+	struct rig *rig = ticket->rig;
+
+	ck_assert(ticket->is_live);
+	for (int way = 0; way < GATEWAY_WAYS; way++) {
+		bool is_limited = way ? rig->limits.download : rig->limits.upload;
+
+		ck_assert(!is_limited || spent->bytes[way] <= ticket->lease.may[way]);
+		if (!is_limited || !spent->is_return)
+			continue;
+		rig->left[way] += ticket->lease.may[way] - spent->bytes[way];
+		ticket->lease.may[way] = spent->bytes[way];
+	}
+	rig->returns += spent->is_return;
+	if (spent->is_return)
+		return 0;
+	ck_assert(!ticket->is_asking); /* one question at a time */
+	rig->asks++;
+	ticket->is_asking = true;
+	ticket->spent = *spent;
+	if (!rig->keeps_leases)
+		loop_defer(rig->loop, &ticket->task, on_spent, ticket);
+	return 0;
+}
+
+void rig_recall(struct rig *rig)
+{
+	struct gateway_lease recall = { .is_recall = true };
+
+	ck_assert_ptr_nonnull(rig->live);
+	rig->on_lease(&recall, rig->live->arg);
+}
+
 static void answer(struct gateway_ticket *ticket, enum policy_action action,
 		   enum policy_reason reason)
 {
@@ -81,6 +149,8 @@ static void answer(struct gateway_ticket *ticket, enum policy_action action,
 	ticket->verdict.action = action;
 	ticket->verdict.reason = reason;
 	ticket->verdict.promise = rig->promise ? rig->promise : ticket->facts.carries;
+	if (action == POLICY_ALLOW)
+		ticket->verdict.limits = rig->limits;
 	loop_defer(rig->loop, &ticket->task, on_answer, ticket);
 }
 

@@ -16,9 +16,11 @@ TCase *test_exchange(void);
 TCase *test_fixed(void);
 TCase *test_held(void);
 TCase *test_own(void);
+TCase *test_limits(void);
 TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);
+TCase *test_seen(void);
 TCase *test_slow(void);
 TCase *test_socks5(void);
 TCase *test_tunnel(void);
@@ -51,7 +53,13 @@ struct rig {
 	struct gateway_ticket *live; /* the last that was allowed, unless reported */
 	size_t live_count;
 	gateway_cut_fn on_cut;
-	bool cuts_at_once;         /* whatever was allowed */
+	bool cuts_at_once;           /* whatever was allowed */
+	struct policy_limits limits; /* of every allow */
+	uint64_t left[GATEWAY_WAYS]; /* of the budgets of all */
+	uint64_t lease;              /* given at a time */
+	bool keeps_leases;           /* says nothing to whoever asks */
+	size_t asks, returns;
+	gateway_lease_fn on_lease;
 	struct policy_facts asked; /* the last */
 	struct gateway_report reports[RIG_REPORTS_MAX];
 	size_t report_count;
@@ -89,6 +97,8 @@ void rig_settle(struct rig *rig);
 
 /* Answers rig->held. */
 void rig_answer(struct rig *rig, enum policy_action action, enum policy_reason reason);
+/* Calls back what rig->live has not spent. */
+void rig_recall(struct rig *rig);
 /* Takes back what rig->live was allowed. */
 void rig_cut(struct rig *rig);
 /* The only report so far, or the last of @count. */

@@ -133,6 +133,42 @@ START_TEST(a_dial_is_given_up)
 }
 END_TEST
 
+/* The gateway cannot know it: the name is allowed as ever, its address is denied now. */
+START_TEST(an_address_that_is_denied_now_is_cut)
+{
+	struct rig rig;
+	struct policy *policy = policy_new();
+	int client, server;
+
+	rig_init(&rig);
+	rig.promise = POLICY_TCP;
+	client = rig_connect(&rig, RIG_HTTP);
+	rig_send(&rig, client, "CONNECT {a} HTTP/1.1\r\nHost: {a}\r\n\r\n");
+	server = rig_accept(&rig);
+	rig_expect(&rig, client, ESTABLISHED);
+	proxy_policy_changed(rig.proxy);
+	rig_expect_quiet(&rig, client);
+	ck_assert_int_eq(
+		policy_load_text(policy, "<new>", "version 1\nallow **.test\ndeny 127.0.0.0/8:*\n"),
+		0);
+	ck_assert_int_eq(policy_finish(policy), 0);
+	rig.config.policy = policy;
+	proxy_policy_changed(rig.proxy);
+	rig_expect_end(&rig, client, true);
+	rig_expect_end(&rig, server, true);
+	ck_assert_int_eq(rig_report(&rig, 1)->closed, POLICY_DENIED_SINCE);
+	ck_assert_str_eq(rig.reports[0].cause, "<new>:3: deny 127.0.0.0/8:*");
+	rig_close(&rig, client);
+	rig_close(&rig, server);
+	client = rig_connect(&rig, RIG_HTTP);
+	rig_send(&rig, client, "GET http://{a}/x HTTP/1.1\r\nHost: {a}\r\n\r\n");
+	free(rig_read(&rig, client, "rule_deny"));
+	rig_close(&rig, client);
+	rig_done(&rig);
+	policy_free(policy);
+}
+END_TEST
+
 /* The next request on a kept connection has a ticket of its own; the end of the first one's left
  * nothing to cut. */
 START_TEST(between_two_requests_there_is_nothing_to_cut)
@@ -165,6 +201,7 @@ TCase *test_cut(void)
 	tcase_add_test(tcase, a_request_without_an_answer_is_told);
 	tcase_add_test(tcase, half_an_answer_is_reset);
 	tcase_add_loop_test(tcase, a_dial_is_given_up, 0, 2);
+	tcase_add_test(tcase, an_address_that_is_denied_now_is_cut);
 	tcase_add_test(tcase, between_two_requests_there_is_nothing_to_cut);
 	return tcase;
 }

@@ -96,6 +96,32 @@ START_TEST(text_says_all_and_moves_no_cursor)
 }
 END_TEST
 
+static const struct {
+	uint32_t count, seconds;
+	const char *field; /* NULL: none */
+} rates[] = {
+	{ 2, 60, "retry-after: 30\r\n" }, { 1, 86400, "retry-after: 86400\r\n" },
+	{ 7, 60, "retry-after: 9\r\n" }, /* upwards: earlier is too early */
+	{ 100, 1, "retry-after: 1\r\n" }, { 0, 0, NULL },
+};
+
+START_TEST(a_rate_says_when)
+{
+	const struct policy_verdict verdict = { .limits = { .rate_count = rates[_i].count,
+							    .rate_s = rates[_i].seconds } };
+	const struct refusal refusal = { .reason = POLICY_RATE_LIMITED, .verdict = &verdict };
+	const struct refusal_style style = { 0 };
+	struct buffer out = { 0 };
+
+	ck_assert_int_eq(refusal_http(&refusal, &style, &out), 0);
+	auto_free char *text = text_of(&out);
+	ck_assert_int_eq(strncmp(text, "HTTP/1.1 429 Too Many Requests\r\n", 32), 0);
+	ck_assert_int_eq(strstr(text, "retry-after") != NULL, rates[_i].field != NULL);
+	if (rates[_i].field)
+		ck_assert_ptr_nonnull(strstr(text, rates[_i].field));
+}
+END_TEST
+
 START_TEST(every_reason_is_a_refusal)
 {
 	const struct refusal_style style = { .keeps_alive = true };
@@ -144,6 +170,7 @@ TCase *test_refusal(void)
 	tcase_add_loop_test(tcase, accept_prefers_json, 0, (int)ARRAY_SIZE(accepts));
 	tcase_add_test(tcase, json_says_all_and_escapes);
 	tcase_add_test(tcase, text_says_all_and_moves_no_cursor);
+	tcase_add_loop_test(tcase, a_rate_says_when, 0, ARRAY_SIZE(rates));
 	tcase_add_loop_test(tcase, every_reason_is_a_refusal, 0, POLICY_REASON_COUNT);
 	tcase_add_test(tcase, ring_keeps_the_last_fifty);
 	return tcase;

@@ -1,13 +1,15 @@
+#include "base/toml.h"
+
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policies/configured/configured_impl.h"
 
 /* Of TOML 1.0: tables, arrays of tables, dotted and quoted keys, every kind of string, arrays,
- * inline tables. Numbers, dates and booleans are read over without a look inside. Not kept: whether
- * a table was opened twice. */
+ * inline tables. Numbers, dates and booleans are taken as they stand, without a look inside. Not
+ * kept: whether a table was opened twice. */
 struct toml {
 	const char *at, *end;
 	size_t line;
@@ -15,7 +17,7 @@ struct toml {
 	size_t depth; /* of @keys */
 	unsigned int nesting;
 	char *text; /* as long as the whole document */
-	toml_string_fn each;
+	toml_value_fn each;
 	void *arg;
 	struct err *why;
 };
@@ -144,13 +146,14 @@ static int toml_text(struct toml *toml, char quote, bool is_long, size_t *ret_le
 	return toml_refuse(toml, "a text that is not closed");
 }
 
+/* @key NULL: an element of a list. */
 static int toml_push(struct toml *toml, const char *key, size_t len)
 {
 	if (toml->depth == TOML_DEPTH_MAX)
 		return toml_refuse(toml, "keys more than 16 deep");
 	if (len > TOML_KEY_MAX)
-		return toml_refuse(toml, "a key of more than 128 bytes");
-	toml->keys[toml->depth++] = mem_strndup(key, len);
+		return toml_refuse(toml, "a key of more than 256 bytes");
+	toml->keys[toml->depth++] = key ? mem_strndup(key, len) : NULL;
 	return 0;
 }
 
@@ -198,6 +201,17 @@ static int toml_key(struct toml *toml)
 
 static int toml_value(struct toml *toml);
 
+static int toml_element(struct toml *toml)
+{
+	int r = toml_push(toml, NULL, 0);
+
+	if (r == 0)
+		r = toml_value(toml);
+	if (r == 0)
+		toml_pop(toml, toml->depth - 1);
+	return r;
+}
+
 static int toml_pair(struct toml *toml)
 {
 	size_t depth = toml->depth;
@@ -227,28 +241,38 @@ static int toml_group(struct toml *toml, bool is_array)
 		toml_skip(toml, is_array);
 		if (is_array && toml_take(toml, close))
 			return 0;
-		r = is_array ? toml_value(toml) : toml_pair(toml);
+		r = is_array ? toml_element(toml) : toml_pair(toml);
 		if (r < 0)
 			return r;
 	}
 }
 
+static int toml_emit(const struct toml *toml, const char *text, size_t len, size_t line,
+		     bool is_string)
+{
+	const struct toml_value value = {
+		.keys = (const char *const *)toml->keys,
+		.depth = toml->depth,
+		.text = text,
+		.len = len,
+		.line = line,
+		.is_string = is_string,
+	};
+
+	return toml->each(&value, toml->arg);
+}
+
 static int toml_string(struct toml *toml, char quote)
 {
 	const char three[] = { quote, quote, quote, '\0' };
-	struct toml_string string = {
-		.keys = (const char *const *)toml->keys,
-		.depth = toml->depth,
-		.text = toml->text,
-		.line = toml->line,
-	};
+	size_t line = toml->line, len = 0;
 	bool is_long = toml_take(toml, three);
 
 	if (!is_long)
 		toml->at++;
-	int r = toml_text(toml, quote, is_long, &string.len);
+	int r = toml_text(toml, quote, is_long, &len);
 
-	return r < 0 ? r : toml->each(&string, toml->arg);
+	return r < 0 ? r : toml_emit(toml, toml->text, len, line, true);
 }
 
 static int toml_value(struct toml *toml)
@@ -275,7 +299,9 @@ static int toml_value(struct toml *toml)
 
 	while (toml->at < toml->end && *toml->at && strchr(plain, *toml->at))
 		toml->at++;
-	return toml->at == from ? toml_refuse(toml, "a value is missing") : 0;
+	if (toml->at == from)
+		return toml_refuse(toml, "a value is missing");
+	return toml_emit(toml, from, (size_t)(toml->at - from), toml->line, false);
 }
 
 static int toml_header(struct toml *toml)
@@ -289,7 +315,7 @@ static int toml_header(struct toml *toml)
 
 	if (r == 0 && !toml_take(toml, is_list ? "]]" : "]"))
 		r = toml_refuse(toml, "a table's name that is not closed");
-	return r;
+	return r == 0 && is_list ? toml_push(toml, NULL, 0) : r;
 }
 
 static int toml_document(struct toml *toml)
@@ -308,7 +334,7 @@ static int toml_document(struct toml *toml)
 	}
 }
 
-int toml_read(const char *text, size_t len, toml_string_fn each, void *arg, size_t *ret_line,
+int toml_read(const char *text, size_t len, toml_value_fn each, void *arg, size_t *ret_line,
 	      struct err *why)
 {
 	auto_free char *room = mem_new(len + 1);

@@ -1,0 +1,168 @@
+#include "cli/approve.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char help[] =
+	"usage: sallyport approve list [--json]\n"
+	"       sallyport approve watch [--json]\n"
+	"       sallyport approve allow ID [--scope once|exec|session|always] [WIDTH] [--confirm "
+	"DOMAIN]\n"
+	"       sallyport approve deny ID [--scope once|exec|session|always] [WIDTH]\n"
+	"       sallyport approve abort ID\n"
+	"       sallyport approve grants [--json]\n"
+	"       sallyport approve revoke GRANT\n"
+	"       sallyport approve undo [RUN]\n"
+	"       sallyport approve reviewer [--json]\n"
+	"\n"
+	"Lists and answers the questions that wait in this user's runs.\n"
+	"\n"
+	"list    the questions that wait now\n"
+	"watch   every question as it comes, until Ctrl-C; while it runs, somebody is there to "
+	"ask\n"
+	"allow   let through: once (those now waiting; the default), for the command that asks\n"
+	"        (exec), for the session, or always (one line in the user's policy file)\n"
+	"deny    refuse, with the same scopes\n"
+	"abort   refuse, and end the commands that wait for it\n"
+	"grants  the answers that are remembered\n"
+	"revoke  take one back; connections that live by it are cut\n"
+	"undo    take the last one back\n"
+	"reviewer  how the reviewer programs judged, compared with people\n"
+	"\n"
+	"`sallyport approve list --help` and so on say more; the manual is sallyport-approve(1).\n";
+
+static const char help_list[] =
+	"usage: sallyport approve list [--json]\n"
+	"\n"
+	"Prints the questions that wait now in all runs of this user, oldest run first to answer.\n"
+	"\n"
+	"  --json  one array of {id, protocol, host, port, waiting, commands, command_count, "
+	"age_s,\n"
+	"          left_s, rule, because, private, session, run, risk, warning, typed, times, "
+	"program,\n"
+	"          chain}\n"
+	"\n"
+	"Exit status: 0 done (also when none waits), 3 error.\n"
+	"\n"
+	"  sallyport approve list --json | jq -r '.[].host'\n";
+
+static const char help_watch[] =
+	"usage: sallyport approve watch [--json]\n"
+	"\n"
+	"Prints every question as it comes, in all runs of this user, also those that begin "
+	"later,\n"
+	"until Ctrl-C. Answers are typed, or piped in, one a line: a letter of the prompt and an "
+	"id\n"
+	"(y 7f3a-1), or allow, deny or abort, an id and a scope (allow 7f3a-1 session). To allow "
+	"what\n"
+	"a question warns of, its domain is typed behind that (y 7f3a-1 example.org).\n"
+	"\n"
+	"  --json  one event a line; answers may be "
+	"{\"op\":\"allow\",\"question\":ID,\"scope\":\"exec\"}\n"
+	"\n"
+	"Exit status: 0 ended by a signal, 3 error.\n"
+	"\n"
+	"  sallyport approve watch\n";
+
+static const char help_answer[] =
+	"\n"
+	"Answers the question ID, as `sallyport approve list` shows it, and prints what is\n"
+	"remembered, in the policy's language.\n"
+	"\n"
+	"  --scope once     those now waiting (the default)\n"
+	"  --scope exec     the command that asks, until it ends\n"
+	"  --scope session  the session\n"
+	"  --scope always   for good: one line in the user's policy file\n"
+	"\n"
+	"With any scope but once:\n"
+	"  --domain         the registrable domain and every name below it\n"
+	"  --all-ports      every port of the protocol\n"
+	"  --program        only for the program that asks\n"
+	"  --for 30m        until then\n";
+
+static const char help_allow[] =
+	"  --upload 64k, --download 1m, --connections 4\n"
+	"                   over all its connections\n"
+	"\n"
+	"  --confirm DOMAIN the domain of a question that warns: without it, it is not allowed\n"
+	"  --words TEXT     to whoever asked\n";
+
+static const char help_deny[] = "\n"
+				"  --words TEXT     to whoever asked\n";
+
+static const char help_end[] =
+	"\n"
+	"Exit status: 0 done, 1 no such question or finished already, 3 error.\n"
+	"\n"
+	"  sallyport approve %s 7f3a-1%s\n";
+
+static const char help_grants[] =
+	"usage: sallyport approve grants [--json]\n"
+	"\n"
+	"Prints the answers that are remembered in all runs of this user.\n"
+	"\n"
+	"  --json  one array of {id, run, action, scope, exec, text, by, since, until, bytes_up,\n"
+	"          bytes_down, connections, live}\n"
+	"\n"
+	"Exit status: 0 done (also when there is none), 3 error.\n"
+	"\n"
+	"  sallyport approve grants\n";
+
+static const char help_revoke[] =
+	"usage: sallyport approve revoke GRANT\n"
+	"\n"
+	"Takes a remembered answer back, as `sallyport approve grants` names it: it holds no "
+	"more,\n"
+	"connections that live by it are cut, and the line of one for always leaves the policy "
+	"file.\n"
+	"\n"
+	"Exit status: 0 done, 1 there is no such answer, 3 error.\n"
+	"\n"
+	"  sallyport approve revoke 7f3a-g2\n";
+
+static const char help_undo[] =
+	"usage: sallyport approve undo [RUN]\n"
+	"\n"
+	"Takes the last remembered answer of a run back, as revoke does. With more than one run,\n"
+	"say which: its name is in front of the dash of its ids.\n"
+	"\n"
+	"Exit status: 0 done, 1 nothing is remembered, 3 error.\n"
+	"\n"
+	"  sallyport approve undo\n";
+
+static void help_print_answer(const char *name)
+{
+	bool is_abort = strcmp(name, "abort") == 0, is_allow = strcmp(name, "allow") == 0;
+
+	(void)printf("usage: sallyport approve %s ID%s\n", name,
+		     is_abort ? " [--words TEXT]" : " [--scope SCOPE] [WIDTH] [--words TEXT]");
+	if (is_abort)
+		(void)fputs("\nAnswers the question ID: the connections are refused and their "
+			    "commands ended.\n",
+			    stdout);
+	else
+		(void)printf("%s%s", help_answer, is_allow ? help_allow : help_deny);
+	(void)printf(help_end, name, is_abort ? "" : " --scope session --domain --for 1h");
+}
+
+int approve_help(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} texts[] = {
+		{ "", help },
+		{ "list", help_list },
+		{ "watch", help_watch },
+		{ "grants", help_grants },
+		{ "revoke", help_revoke },
+		{ "undo", help_undo },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (strcmp(texts[i].name, name) == 0)
+			return fputs(texts[i].text, stdout) < 0 ? -1 : 0;
+	}
+	help_print_answer(name);
+	return 0;
+}

@@ -1,0 +1,205 @@
+/* `sallyport approve grants`, `revoke` and `undo`. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/approve.h"
+#include "cli/cli.h"
+
+#define LEDGER_MARK "-g" /* between a run and the number of its grant */
+
+/* A request to one run. -ENOENT: it is over. */
+static int ledger_ask(int dir_fd, const char *run, json_t *request, json_t **ret_reply,
+		      struct err *why)
+{
+	struct approve_link link;
+	int r = approve_link_open(dir_fd, run, &link, why);
+
+	if (r < 0) {
+		json_decref(request);
+		return r == -ECONNREFUSED ? -ENOENT : r;
+	}
+	r = approve_link_request(&link, request, ret_reply, why);
+	approve_link_done(&link);
+	return r;
+}
+
+static int grants_of_run(int dir_fd, const char *run, json_t *all, struct err *why)
+{
+	json_t *reply = NULL;
+	int r = ledger_ask(dir_fd, run, json_pack("{s:s}", "op", "grants"), &reply, why);
+	json_t *grants = json_object_get(reply, "grants"), *grant;
+	size_t i;
+
+	if (r == 0 && !json_is_array(grants))
+		r = err_set(why, -EPROTO, "the gate of run %s sent no list", run);
+	json_array_foreach(grants, i, grant)
+	{
+		auto_free char *id =
+			mem_printf("%s" LEDGER_MARK "%lld", run,
+				   (long long)json_integer_value(json_object_get(grant, "id")));
+
+		(void)json_object_set_new(grant, "id", json_string(id)); /* OOM only */
+		(void)json_object_set_new(grant, "run", json_string(run));
+		(void)json_array_append(all, grant);
+	}
+	json_decref(reply);
+	return r == -ENOENT ? 0 : r;
+}
+
+static long long grant_number(const json_t *grant, const char *name)
+{
+	return (long long)json_integer_value(json_object_get(grant, name));
+}
+
+static void grants_print(const json_t *grant)
+{
+	auto_free char *id = approve_text_shown(approve_text_member(grant, "id"));
+	auto_free char *text = approve_text_shown(approve_text_member(grant, "text"));
+	auto_free char *by = approve_text_shown(approve_text_member(grant, "by"));
+	auto_free char *scope = approve_text_shown(approve_text_member(grant, "scope"));
+	bool is_allow = strcmp(approve_text_member(grant, "action"), "allow") == 0;
+	long long until = grant_number(grant, "until"), now = (long long)time(NULL);
+	char up[32], down[32];
+
+	text_bytes(up, sizeof(up), (uint64_t)grant_number(grant, "bytes_up"));
+	text_bytes(down, sizeof(down), (uint64_t)grant_number(grant, "bytes_down"));
+	(void)printf("%s  %s %s\n  %-9s %s, by %s\n", id, is_allow ? "allow" : "deny", text,
+		     "scope", scope, by);
+	if (until > 0)
+		(void)printf("  %-9s %lld s left\n", "until", until > now ? until - now : 0);
+	(void)printf("  %-9s %lld connections, %lld open, %s up, %s down\n", "moved",
+		     grant_number(grant, "connections"), grant_number(grant, "live"), up, down);
+}
+
+int approve_ledger_grants(int argc, char **argv)
+{
+	struct approve_options options = { 0 };
+	auto_free_list char **runs = NULL;
+	struct err why = { 0 };
+	int status = approve_options_read(argc, argv, " help json ", "approve grants", &options);
+
+	if (status != 0)
+		return status;
+	if (options.is_help)
+		return approve_help("grants") < 0 ? CLI_ERROR : CLI_OK;
+	if (optind < argc)
+		return cli_usage_error("approve grants", CLI_ERROR, "grants takes no words");
+	auto_close int dir_fd = approve_dir_open(&why);
+	json_t *all = json_array();
+
+	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
+		status = cli_fail(CLI_ERROR, "%s", why.text);
+	for (char **run = runs; run && *run; run++) {
+		if (grants_of_run(dir_fd, *run, all, &why) < 0)
+			status = cli_fail(CLI_ERROR, "%s", why.text);
+	}
+	if (options.is_json) {
+		(void)json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+		(void)putchar('\n');
+	} else if (json_array_size(all) == 0 && status == CLI_OK) {
+		(void)puts("no answer is remembered");
+	}
+	for (size_t i = 0; !options.is_json && i < json_array_size(all); i++)
+		grants_print(json_array_get(all, i));
+	json_decref(all);
+	return fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the list") : status;
+}
+
+/* The exit status of one reply. @what: that was to be taken back. */
+static int ledger_report(const char *what, const json_t *reply)
+{
+	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+	auto_free char *text = approve_text_shown(approve_text_member(reply, "text"));
+	long long cut = grant_number(reply, "cut");
+
+	if (json_is_true(json_object_get(reply, "ok"))) {
+		(void)printf("%s  taken back%s%s, %lld connection%s cut\n", what,
+			     text[0] ? ": " : "", text, cut, cut == 1 ? "" : "s");
+		return CLI_OK;
+	}
+	if (strcmp(approve_text_member(reply, "code"), "unknown") == 0)
+		return cli_fail(CLI_DENIED, "%s: %s", what, error);
+	return cli_fail(CLI_ERROR, "%s was not taken back: %s", what, error);
+}
+
+static int ledger_take_back(int dir_fd, const char *run, json_t *request, const char *what)
+{
+	json_t *reply = NULL;
+	struct err why = { 0 };
+	int r = ledger_ask(dir_fd, run, request, &reply, &why);
+	int status;
+
+	if (r == -ENOENT)
+		status = cli_fail(CLI_DENIED, "%s: there is no such run", what);
+	else if (r < 0)
+		status = cli_fail(CLI_ERROR, "%s", why.text);
+	else
+		status = ledger_report(what, reply);
+	json_decref(reply);
+	return status;
+}
+
+int approve_ledger_revoke(int argc, char **argv)
+{
+	struct approve_options options = { 0 };
+	struct err why = { 0 };
+	uint64_t number;
+	int status = approve_options_read(argc, argv, " help ", "approve revoke", &options);
+
+	if (status != 0)
+		return status;
+	if (options.is_help)
+		return approve_help("revoke") < 0 ? CLI_ERROR : CLI_OK;
+	if (optind + 1 != argc)
+		return cli_usage_error("approve revoke", CLI_ERROR, "which answer?");
+	const char *mark = strstr(argv[optind], LEDGER_MARK);
+	auto_free char *run = mem_strndup(argv[optind], mark ? (size_t)(mark - argv[optind]) : 0);
+
+	if (!mark || !approve_input_is_run(run) ||
+	    text_to_u64(mark + strlen(LEDGER_MARK), strlen(mark + strlen(LEDGER_MARK)), INT64_MAX,
+			&number) < 0)
+		return cli_usage_error("approve revoke", CLI_ERROR,
+				       "that names no answer; one looks like 7f3a-g1");
+	auto_close int dir_fd = approve_dir_open(&why);
+
+	if (dir_fd < 0)
+		return cli_fail(CLI_ERROR, "%s", why.text);
+	return ledger_take_back(
+		dir_fd, run, json_pack("{s:s, s:I}", "op", "revoke", "grant", (json_int_t)number),
+		argv[optind]);
+}
+
+int approve_ledger_undo(int argc, char **argv)
+{
+	struct approve_options options = { 0 };
+	auto_free_list char **runs = NULL;
+	struct err why = { 0 };
+	int status = approve_options_read(argc, argv, " help ", "approve undo", &options);
+
+	if (status != 0)
+		return status;
+	if (options.is_help)
+		return approve_help("undo") < 0 ? CLI_ERROR : CLI_OK;
+	if (optind + 1 < argc || (optind < argc && !approve_input_is_run(argv[optind])))
+		return cli_usage_error("approve undo", CLI_ERROR, "undo takes one run, or none");
+	auto_close int dir_fd = approve_dir_open(&why);
+
+	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
+		return cli_fail(CLI_ERROR, "%s", why.text);
+	const char *run = optind < argc ? argv[optind] : runs[0];
+
+	if (!run)
+		return cli_fail(CLI_DENIED, "there is no sallyport run");
+	if (optind == argc && runs[1])
+		return cli_fail(CLI_ERROR,
+				"there is more than one run: say which, such as "
+				"sallyport approve undo %s",
+				run);
+	return ledger_take_back(dir_fd, run, json_pack("{s:s}", "op", "undo"), run);
+}

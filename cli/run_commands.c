@@ -1,0 +1,101 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/command_world.h"
+#include "cli/run_impl.h"
+#include "policies/policies_tools.h"
+
+#define SHOWN_MAX 512
+
+/* PATH as the command will have it. */
+static const char *search_path(const struct run_options *options)
+{
+	const char *path = getenv("PATH");
+
+	for (char *const *at = options->env_set; at && *at; at++) {
+		if (strncmp(*at, "PATH=", 5) == 0)
+			path = *at + 5;
+	}
+	return path;
+}
+
+static int refuse(const struct run_options *options, const char *why,
+		  const struct command_verdict *verdict, const struct command_proposal *proposal)
+{
+	auto_free char *command = text_command_line(options->command, SHOWN_MAX);
+	auto_free char *because = text_visible_dup(verdict->because);
+	auto_free char *obstacle = text_visible_dup(verdict->why);
+
+	(void)cli_fail(0, "%s: %s; nothing was run", command, why);
+	if (verdict->piece_text[0] && strcmp(verdict->piece_text, command) != 0)
+		(void)cli_fail(0, "it is about: %s", verdict->piece_text);
+	if (verdict->rule[0])
+		(void)cli_fail(0, "the rule: %s", verdict->rule);
+	if (because[0])
+		(void)cli_fail(0, "because: %s", because);
+	if (obstacle[0])
+		(void)cli_fail(0, "%s", obstacle);
+	for (size_t i = 0; i < proposal->count; i++) {
+		auto_free char *line = text_visible_dup(proposal->lines[i]);
+
+		(void)cli_fail(0, "what would allow it: %s", line);
+	}
+	return CLI_REFUSED;
+}
+
+/* Whoever types a command at a terminal is the person who would be asked about it, and has answered
+ * by typing it. docs/decisions/0061. */
+int run_commands_check(const struct run_options *options, const struct run_places *places,
+		       const struct policy *policy)
+{
+	auto_free_list char **writable = NULL;
+	const struct command_rules *rules = policy_commands(policy);
+	struct command_proposal proposal = { 0 };
+	struct command_verdict verdict;
+	struct command_world world;
+	enum policy_layer layer;
+
+	if (!rules || command_rules_count(rules) == 0)
+		return CLI_OK;
+	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+
+	if (status != CLI_OK)
+		return status;
+	size_t count = 0;
+
+	while (writable[count])
+		count++;
+	writable = mem_grow(writable, count + 2, sizeof(*writable));
+	writable[count] = mem_strdup(places->cwd);
+	writable[count + 1] = NULL;
+	struct command_world_places where = { places->cwd, search_path(options), writable };
+
+	command_world_init(&world, &where);
+	switch (policy_decide_command(policy, &world, options->command, &verdict, &layer)) {
+	case POLICY_ALLOW:
+		return CLI_OK;
+	case POLICY_ASK:
+		if (isatty(STDIN_FILENO))
+			return CLI_OK;
+		command_proposal(rules, &world, options->command, &proposal);
+		return refuse(options,
+			      "the policy asks about this command, and nobody is at a terminal",
+			      &verdict, &proposal);
+	case POLICY_DENY:
+	default:
+		if (verdict.action == COMMAND_UNMATCHED)
+			command_proposal(rules, &world, options->command, &proposal);
+		return refuse(options,
+			      verdict.action == COMMAND_DENY ? "the policy denies this command"
+			      : verdict.action == COMMAND_ASK
+				      ? "the policy asks about this command, and lets nobody answer"
+				      : "the policy has rules for commands, and none allows this "
+					"one",
+			      &verdict, &proposal);
+	}
+}

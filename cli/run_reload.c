@@ -1,0 +1,273 @@
+/* Changed files → a thread that reads them all → the gateway. At most one reading at a time; a
+ * change meanwhile leads to one more. What has errors is said once and changes nothing. */
+#include "cli/run_reload.h"
+#include "cli/run_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/watch.h"
+#include "policies/policies_tools.h"
+
+#define ERRORS_SHOWN_MAX 4096
+#define FILES_TEXT_MAX   480
+#define NO_THREAD_MS     1000
+
+struct run_reload {
+	struct run_reload_config config;
+	struct watch *watch;
+	struct run_loader *loader; /* NULL: nothing is being read */
+	bool has_changed;          /* since that began */
+	bool has_failed;           /* the last reading */
+	char failed[DIGEST_TEXT_MAX];
+	struct loop_timer again;
+};
+
+static void reload_begin(void *arg);
+
+/* All that says what the policy is: where its files are or would be, and what they include. */
+static void reload_watch(struct run_reload *reload, const struct run_loaded *loaded)
+{
+	auto_free_list char **paths = policy_layers_places(&reload->config.sources->layers);
+	const char *cwd = reload->config.sources->layers.cwd;
+	size_t count = 0;
+
+	while (paths[count]) {
+		if (paths[count][0] != '/') {
+			char *absolute = mem_printf("%s/%s", cwd, paths[count]);
+
+			free(paths[count]);
+			paths[count] = absolute;
+		}
+		count++;
+	}
+	paths = mem_grow(paths, count + loaded->file_count + 1, sizeof(*paths));
+	for (size_t i = 0; i < loaded->file_count; i++) {
+		if (loaded->files[i].path[0] == '/')
+			paths[count++] = mem_strdup(loaded->files[i].path);
+	}
+	paths[count] = NULL;
+	watch_set(reload->watch, paths, loaded->since_us);
+}
+
+static const struct run_file *find_file(const struct run_loaded *loaded,
+					const struct run_file *file)
+{
+	for (size_t i = 0; i < loaded->file_count; i++) {
+		if (strcmp(loaded->files[i].path, file->path) == 0)
+			return &loaded->files[i];
+	}
+	return NULL;
+}
+
+static void add_name(char out[FILES_TEXT_MAX], const char *what, const char *path)
+{
+	size_t len = strlen(out);
+
+	(void)snprintf(out + len, FILES_TEXT_MAX - len, "%s%s%s", len > 0 ? ", " : "", what, path);
+}
+
+/* What came, went or is another now. Returns @out. */
+static const char *compare(const struct run_loaded *before, const struct run_loaded *after,
+			   char out[FILES_TEXT_MAX])
+{
+	out[0] = '\0';
+	for (size_t i = 0; i < after->file_count; i++) {
+		const struct run_file *same = find_file(before, &after->files[i]);
+
+		if (!same)
+			add_name(out, "new ", after->files[i].path);
+		else if (strcmp(same->digest, after->files[i].digest) != 0)
+			add_name(out, "", after->files[i].path);
+	}
+	for (size_t i = 0; i < before->file_count; i++) {
+		if (!find_file(after, &before->files[i]))
+			add_name(out, "without ", before->files[i].path);
+	}
+	return out;
+}
+
+/* On a terminal that is the command's, where a line feed may be just that. */
+static void say(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n' && isatty(STDERR_FILENO))
+			(void)fputc('\r', stderr);
+		(void)fputc(text[i], stderr);
+	}
+	(void)fflush(stderr);
+}
+
+static void say_errors(const char *errors)
+{
+	static const char head[] =
+		"sallyport: the policy changed and has errors; the last good one stays in force\n";
+	size_t len = strlen(errors);
+
+	say(head, sizeof(head) - 1);
+	if (len <= ERRORS_SHOWN_MAX) {
+		say(errors, len);
+		return;
+	}
+	for (len = ERRORS_SHOWN_MAX; len > 0 && errors[len - 1] != '\n'; len--)
+		;
+	say(errors, len);
+	say("...\n", 4);
+}
+
+static void reload_fail(struct run_reload *reload, const struct run_loaded *loaded,
+			const char *errors)
+{
+	char digest[DIGEST_TEXT_MAX] = "", files[FILES_TEXT_MAX];
+
+	(void)digest_text(loaded->digest, strlen(loaded->digest), errors, strlen(errors), digest);
+	if (reload->has_failed && strcmp(digest, reload->failed) == 0)
+		return; /* said already */
+	reload->has_failed = true;
+	memcpy(reload->failed, digest, sizeof(digest));
+	say_errors(errors);
+	gateway_reload(reload->config.gateway,
+		       &(struct gateway_reload){
+			       .files = compare(reload->config.loaded, loaded, files),
+			       .digest = loaded->digest,
+			       .errors = errors,
+		       });
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+	auto_free char *real = realpath(folder, NULL);
+	size_t len = real ? strlen(real) : 0;
+
+	return real && strncmp(path, real, len) == 0 && (path[len] == '/' || len == 1);
+}
+
+/* What the command may have written does not widen what it may do: a project's file only narrows,
+ * or has the digest that is trusted; of any other that lies where the command may write, a change
+ * counts from the next run on. (The file itself is covered there, until it is replaced from
+ * outside.) Returned owned; NULL: there is none. */
+static char *find_doubtful(const struct run_reload *reload, const struct run_loaded *loaded)
+{
+	for (size_t i = 0; i < loaded->file_count; i++) {
+		const struct run_file *file = &loaded->files[i];
+		const struct run_file *same = find_file(reload->config.loaded, file);
+
+		if (file->layer == POLICY_PROJECT || file->layer == POLICY_TRUSTED ||
+		    (same && strcmp(same->digest, file->digest) == 0))
+			continue;
+		for (char *const *folder = reload->config.writable; *folder; folder++) {
+			if (is_within(file->path, *folder))
+				return mem_printf("%s: error: it lies where the command may write: "
+						  "a change counts from the next run on\n",
+						  file->path);
+		}
+	}
+	return NULL;
+}
+
+static void reload_object(struct run_reload *reload, const struct run_loaded *loaded,
+			  const char *objection)
+{
+	auto_free char *line = mem_printf("error: %s\n", objection);
+
+	reload_fail(reload, loaded, line);
+}
+
+/* Takes what is in @loaded. */
+static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
+{
+	struct policy *policy = take(loaded->policy);
+	char files[FILES_TEXT_MAX];
+	struct gateway_reload change = {
+		.policy = policy,
+		.files = compare(reload->config.loaded, loaded, files),
+		.digest = loaded->digest,
+		.image = loaded->image,
+	};
+
+	if (!reload->config.has_prompt_timeout)
+		(void)policy_get_prompt_timeout(policy, &change.prompt_timeout_ms);
+	gateway_reload(reload->config.gateway, &change);
+	policy_free(*reload->config.policy);
+	*reload->config.policy = policy;
+	run_sources_forget(reload->config.loaded);
+	*reload->config.loaded = *loaded;
+	*loaded = (struct run_loaded){ 0 };
+	reload->has_failed = false;
+}
+
+static void on_loaded(struct run_loaded *loaded, void *arg)
+{
+	struct run_reload *reload = arg;
+	bool is_same = !reload->has_failed && loaded->digest[0] != '\0' &&
+		       strcmp(loaded->digest, reload->config.loaded->digest) == 0;
+
+	auto_free char *doubt = find_doubtful(reload, loaded);
+	auto_free char *objection =
+		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable)
+				: NULL;
+
+	run_loader_free(take(reload->loader));
+	reload_watch(reload, loaded);
+	if (!loaded->is_good)
+		reload_fail(reload, loaded,
+			    loaded->failure ? loaded->failure : policy_errors(loaded->policy));
+	else if (doubt)
+		reload_fail(reload, loaded, doubt);
+	else if (objection)
+		reload_object(reload, loaded, objection);
+	else if (!is_same)
+		reload_replace(reload, loaded);
+	run_sources_forget(loaded);
+	free(loaded);
+	if (reload->has_changed)
+		reload_begin(reload);
+}
+
+static void reload_begin(void *arg)
+{
+	struct run_reload *reload = arg;
+
+	reload->has_changed = false;
+	reload->loader =
+		run_loader_start(reload->config.loop, reload->config.sources, on_loaded, reload);
+	if (reload->loader)
+		return;
+	/* Too many processes for now: the policy in force stays until there is room. */
+	log_warn("the policy changed and cannot be read again yet");
+	loop_timer_start(reload->config.loop, &reload->again, NO_THREAD_MS, reload_begin, reload);
+}
+
+static void on_change(void *arg)
+{
+	struct run_reload *reload = arg;
+
+	if (reload->loader || reload->again.is_armed)
+		reload->has_changed = true;
+	else
+		reload_begin(reload);
+}
+
+struct run_reload *run_reload_new(const struct run_reload_config *config)
+{
+	struct run_reload *reload = mem_new(sizeof(*reload));
+
+	reload->config = *config;
+	reload->watch = watch_new(config->loop, true, on_change, reload);
+	reload_watch(reload, config->loaded);
+	return reload;
+}
+
+void run_reload_free(struct run_reload *reload)
+{
+	if (!reload)
+		return;
+	loop_timer_stop(&reload->again);
+	run_loader_free(reload->loader);
+	watch_free(reload->watch);
+	free(reload);
+}

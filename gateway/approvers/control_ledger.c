@@ -1,0 +1,142 @@
+#include "gateway/approvers/control.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "gateway/approvers/ledger_impl.h"
+#include "gateway/approvers/person.h"
+
+struct ledger_list {
+	json_t *array;
+	json_int_t more; /* left out */
+};
+
+/* Takes @object; NULL (out of memory) is refused by jansson, and the list is one short. */
+static void ledger_add(struct ledger_list *list, json_t *object)
+{
+	if (json_array_size(list->array) < CONTROL_LIST_MAX) {
+		(void)json_array_append_new(list->array, object);
+		return;
+	}
+	list->more++;
+	json_decref(object);
+}
+
+static void ledger_reply(const struct control_request *request, const char *name,
+			 struct ledger_list *list)
+{
+	json_t *reply = json_pack("{s:o}", name, list->array);
+
+	if (list->more > 0)
+		(void)json_object_set_new(reply, "more", json_integer(list->more)); /* OOM only */
+	control_request_ok(request, reply);
+}
+
+static void ledger_add_grant(const struct approver_grant *grant, void *arg)
+{
+	ledger_add(arg,
+		   json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
+			     (json_int_t)grant->id, "action", policy_action_name(grant->action),
+			     "scope", control_answer_scope_name(grant->scope), "exec",
+			     (json_int_t)grant->exec, "text",
+			     control_request_text(grant->text, APPROVER_KEY_MAX), "by",
+			     control_request_text(grant->by, POLICY_TEXT_MAX), "since",
+			     (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
+			     "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
+			     (json_int_t)grant->bytes_down, "connections",
+			     (json_int_t)grant->connections, "live", (json_int_t)grant->live));
+}
+
+void control_ledger_grants(const struct control_request *request)
+{
+	struct ledger_list list = { .array = json_array() };
+
+	gateway_each_grant(request->client->server->gw, ledger_add_grant, &list);
+	ledger_reply(request, "grants", &list);
+}
+
+static void ledger_add_live(const struct approver_live *live, void *arg)
+{
+	const struct policy_destination *dst = &live->facts->dst;
+
+	ledger_add(arg, json_pack("{s:I, s:I, s:I, s:s, s:o, s:i, s:s, s:o, s:I}", "id",
+				  (json_int_t)live->id, "grant", (json_int_t)live->grant, "exec",
+				  (json_int_t)live->exec, "protocol",
+				  policy_protocol_name(dst->protocol), "host",
+				  control_request_text(dst->host, sizeof(dst->host)), "port",
+				  (int)dst->port, "way", policy_way_name(live->facts->way), "rule",
+				  control_request_text(live->rule, POLICY_TEXT_MAX), "age_s",
+				  (json_int_t)(live->age_ms / 1000)));
+}
+
+void control_ledger_live(const struct control_request *request)
+{
+	struct ledger_list list = { .array = json_array() };
+
+	gateway_each_live(request->client->server->gw, ledger_add_live, &list);
+	ledger_reply(request, "live", &list);
+}
+
+static void ledger_failed(const struct control_request *request, int r, const struct err *why)
+{
+	if (r == -ENOENT)
+		return control_request_refuse(request, "unknown", why->text);
+	control_request_fail(request, r, why->text);
+}
+
+static json_t *ledger_revoked(const struct approver_revoked *revoked)
+{
+	return json_pack("{s:I, s:I, s:I}", "cut", (json_int_t)revoked->cut, "bytes_up",
+			 (json_int_t)revoked->bytes_up, "bytes_down",
+			 (json_int_t)revoked->bytes_down);
+}
+
+void control_ledger_revoke(const struct control_request *request)
+{
+	struct approver_revoked revoked = { 0 };
+	char by[PERSON_TEXT_MAX];
+	struct err why = { 0 };
+
+	if (request->grant < 0)
+		return control_request_refuse(request, "malformed", "\"grant\" is missing");
+	int r = gateway_revoke(request->client->server->gw, (uint64_t)request->grant,
+			       person_text(request->client->peer.uid, "approve", by), &revoked,
+			       &why);
+
+	if (r < 0)
+		return ledger_failed(request, r, &why);
+	control_request_ok(request, ledger_revoked(&revoked));
+}
+
+void control_ledger_undo(const struct control_request *request)
+{
+	struct approver_revoked revoked = { 0 };
+	char by[PERSON_TEXT_MAX], text[APPROVER_KEY_MAX];
+	struct err why = { 0 };
+	int r = gateway_undo(request->client->server->gw,
+			     person_text(request->client->peer.uid, "approve", by), text, &revoked,
+			     &why);
+
+	if (r < 0)
+		return ledger_failed(request, r, &why);
+	json_t *reply = ledger_revoked(&revoked);
+
+	(void)json_object_set_new(reply, "text",
+				  control_request_text(text, APPROVER_KEY_MAX)); /* OOM only */
+	control_request_ok(request, reply);
+}
+
+void control_ledger_cut(const struct control_request *request)
+{
+	char by[PERSON_TEXT_MAX];
+	struct err why = { 0 };
+
+	if (request->live < 0)
+		return control_request_refuse(request, "malformed", "\"live\" is missing");
+	int r = gateway_cut(request->client->server->gw, (uint64_t)request->live,
+			    person_text(request->client->peer.uid, "approve", by), &why);
+
+	if (r < 0)
+		return ledger_failed(request, r, &why);
+	control_request_ok(request, NULL);
+}

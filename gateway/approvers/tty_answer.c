@@ -1,0 +1,207 @@
+#include "gateway/approvers/tty_answer.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/person.h"
+#include "gateway/approvers/tty.h"
+
+static const struct tty_answer answers[] = {
+	{ 'y', POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once, for those now waiting" },
+	{ 'e', POLICY_ALLOW, GATEWAY_EXEC, false, "allowed for this command" },
+	{ 's', POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
+	{ 'a', POLICY_ALLOW, GATEWAY_ALWAYS, false, "allowed always" },
+	{ 'n', POLICY_DENY, GATEWAY_ONCE, false, "denied once, for those now waiting" },
+	{ 'E', POLICY_DENY, GATEWAY_EXEC, false, "denied for this command" },
+	{ 'S', POLICY_DENY, GATEWAY_SESSION, false, "denied for this session" },
+	{ 'D', POLICY_DENY, GATEWAY_ALWAYS, false, "denied always" },
+	{ 'q', POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
+};
+
+/* The letter that is tried while none is chosen. */
+#define ANSWER_ASSUMED 's'
+
+static const int64_t answer_times_s[] = { 0, 3600, 86400 };
+static const uint64_t answer_budgets[] = { 0, 64U << 10, 1U << 20, 100U << 20 };
+
+const struct tty_answer *tty_answer_find(const struct approver *self, unsigned char letter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		if ((unsigned char)answers[i].letter != letter)
+			continue;
+		if (answers[i].scope == GATEWAY_ALWAYS && !self->look.may_always)
+			return NULL;
+		return &answers[i];
+	}
+	return NULL;
+}
+
+static bool width_is_plain(const struct approver_width *width)
+{
+	return !width->is_domain && !width->is_every_port && !width->is_program &&
+	       width->for_s == 0 && width->upload_max == 0;
+}
+
+/* An answer for once is about those who wait, and has no width: what was picked comes back with
+ * another letter. */
+static void answer_fill(const struct approver *self, const struct tty_answer *chosen,
+			struct approver_answer *ret)
+{
+	*ret = (struct approver_answer){
+		.action = chosen->action,
+		.scope = chosen->scope,
+		.is_abort = chosen->is_abort,
+	};
+	if (chosen->scope != GATEWAY_ONCE)
+		ret->width = self->draft.width;
+}
+
+int tty_answer_cover(struct approver *self, struct err *why)
+{
+	char letter = self->draft.letter != 0 ? self->draft.letter : ANSWER_ASSUMED;
+	struct approver_answer answer;
+
+	answer_fill(self, tty_answer_find(self, (unsigned char)letter), &answer);
+	return gateway_answer_text(self->gw, self->question.id, &answer, self->draft.covers, why);
+}
+
+static int64_t next_time(int64_t now_s)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(answer_times_s) && answer_times_s[i] != now_s)
+		i++;
+	return answer_times_s[(i + 1) % ARRAY_SIZE(answer_times_s)];
+}
+
+static uint64_t next_budget(uint64_t now)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(answer_budgets) && answer_budgets[i] != now)
+		i++;
+	return answer_budgets[(i + 1) % ARRAY_SIZE(answer_budgets)];
+}
+
+static bool width_press(struct tty_draft *draft, unsigned char key)
+{
+	struct approver_width *width = &draft->width;
+
+	switch (key) {
+	case 'h':
+		width->is_domain = !width->is_domain;
+		return true;
+	case 'p':
+		width->is_every_port = !width->is_every_port;
+		return true;
+	case 't':
+		width->for_s = next_time(width->for_s);
+		return true;
+	case 'b':
+		width->upload_max = next_budget(width->upload_max);
+		return true;
+	case 'o':
+		width->is_program = !width->is_program && draft->has_program;
+		return draft->has_program;
+	default:
+		return false;
+	}
+}
+
+bool tty_answer_scope(struct approver *self, unsigned char key)
+{
+	const struct approver_width before = self->draft.width;
+	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
+	struct err why = { 0 };
+
+	if (!width_press(&self->draft, key))
+		return false;
+	self->draft.note[0] = '\0';
+	if (tty_answer_cover(self, &why) < 0) {
+		tty_turn_note(self, "not here: %s", why.text);
+		self->draft.width = before;
+		(void)tty_answer_cover(self, NULL); /* it was fine before */
+	} else if (chosen && chosen->scope == GATEWAY_ONCE && !width_is_plain(&self->draft.width)) {
+		tty_turn_note(self,
+			      "once is about those who wait now; Backspace, and another letter");
+	}
+	return true;
+}
+
+/* The whole key, uncut: what stands here is what was granted. */
+static char *answer_line(const char *key, const struct tty_answer *chosen, int r,
+			 const struct err *why)
+{
+	auto_free char *words = text_visible_dup(why->text[0] ? why->text : strerror(-r));
+
+	if (r == 0)
+		return mem_printf("sallyport   %s %s", key, chosen->recorded);
+	if (r == -ENOENT)
+		return mem_printf("sallyport   %s: the question was finished already", key);
+	return mem_printf("sallyport   %s: nothing was recorded: %s", key, words);
+}
+
+/* What has its own text: else the destination, as the question shows it. */
+static char *answer_key(const struct tty_answer *chosen, const char *covers,
+			const struct policy_destination *dst)
+{
+	char destination[POLICY_DESTINATION_TEXT_MAX * 4];
+
+	if (chosen->scope != GATEWAY_ONCE && covers[0] != '\0')
+		return text_visible_dup(covers);
+	tty_prompt_destination(destination, sizeof(destination), dst, "", sizeof(destination));
+	return mem_strdup(destination);
+}
+
+void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
+{
+	char by[PERSON_TEXT_MAX], id[APPROVER_ID_MAX];
+	auto_free char *key = answer_key(chosen, self->draft.covers, &self->question.dst);
+	struct approver_answer answer;
+	struct err why = { 0 };
+	int r;
+
+	answer_fill(self, chosen, &answer);
+	answer.by = person_text(getuid(), "tty", by);
+	memcpy(id, self->question.id, sizeof(id));
+	self->question.id[0] = '\0'; /* whoever retracts it from here on means us */
+	r = gateway_answer(self->gw, id, &answer, &why);
+
+	auto_free char *line = answer_line(key, chosen, r, &why);
+	tty_turn_settle(self, line);
+	if (r < 0 && r != -ENOENT)
+		tty_turn_note(self, "nothing was recorded: %s", why.text);
+}
+
+/* Each by its own id and key: a list widens nothing. */
+void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chosen)
+{
+	size_t count = tty_list_ticked(&self->list), at = 0;
+	struct tty_row *ticked = mem_new_array(count + 1, sizeof(*ticked));
+	struct approver_answer answer;
+	char by[PERSON_TEXT_MAX];
+
+	for (size_t i = 0; i < self->list.count; i++) {
+		if (self->list.rows[i].is_ticked)
+			ticked[at++] = self->list.rows[i];
+	}
+	self->draft = (struct tty_draft){ 0 };
+	answer_fill(self, chosen, &answer);
+	answer.by = person_text(getuid(), "tty", by);
+	for (size_t i = 0; i < count; i++) {
+		struct err why = { 0 };
+		auto_free char *key = answer_key(chosen, "", &ticked[i].dst);
+
+		tty_list_forget(&self->list, ticked[i].id); /* one that stays open comes again */
+		auto_free char *line = answer_line(
+			key, chosen, gateway_answer(self->gw, ticked[i].id, &answer, &why), &why);
+		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
+	}
+	free(ticked);
+	tty_turn_settle(self, "");
+}

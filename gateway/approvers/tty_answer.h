@@ -1,0 +1,27 @@
+/* tty_answer: the answers that letters give, how wide they are, and giving them. Private to tty*.c.
+ */
+#pragma once
+
+#include "gateway/approvers/approver_impl.h"
+
+struct approver;
+struct err;
+
+struct tty_answer {
+	char letter;
+	enum policy_action action;
+	enum gateway_scope scope;
+	bool is_abort;
+	const char *recorded;
+};
+
+/* NULL: @letter is none, or cannot be taken here. */
+const struct tty_answer *tty_answer_find(const struct approver *self, unsigned char letter);
+/* Sets draft.covers to exactly what the letter (or, without one, an allow for the session) would
+ * store. -errno with @why: the gateway takes no such answer. */
+int tty_answer_cover(struct approver *self, struct err *why);
+/* A key of the scope, which widens, narrows, or is none: false. */
+bool tty_answer_scope(struct approver *self, unsigned char key);
+/* Answers the question that is shown, or each that is ticked; the view ends. */
+void tty_answer_give(struct approver *self, const struct tty_answer *chosen);
+void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chosen);

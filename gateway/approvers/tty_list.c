@@ -1,0 +1,260 @@
+#include "gateway/approvers/tty_list.h"
+
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/tty.h"
+
+#define LIST_MARK_WIDTH 14 /* "> 123 [x] " in front of a row, and " (!)" behind it */
+#define LIST_ROWS_LEAST 3
+
+static const struct {
+	enum approver_risk risk;
+	const char *words;
+} list_risks[] = {
+	{ APPROVER_LOOKALIKE, "looks like another" },
+	{ APPROVER_LISTED, "listed" },
+	{ APPROVER_LITERAL, "address" },
+	{ APPROVER_RAW_TCP, "raw tcp" },
+	{ APPROVER_FIRST_SEEN, "first seen" },
+};
+
+struct list_sync {
+	struct tty_list *list;
+	size_t total, old_count;
+};
+
+static void list_append(struct list_sync *sync, const struct approver_question *question)
+{
+	struct tty_list *list = sync->list;
+	struct tty_row *row;
+
+	if (list->count == TTY_LIST_MAX)
+		return;
+	list->rows = mem_grow(list->rows, list->count + 1, sizeof(*list->rows));
+	row = &list->rows[list->count++];
+	*row = (struct tty_row){
+		.dst = question->dst,
+		.waiting = question->waiting,
+		.risk = question->risk,
+		.is_open = true,
+	};
+	memcpy(row->id, question->id, sizeof(row->id));
+	memcpy(row->domain, question->typed, sizeof(row->domain));
+}
+
+static void list_see(const struct approver_question *question, void *arg)
+{
+	struct list_sync *sync = arg;
+
+	sync->total++;
+	for (size_t i = 0; i < sync->old_count; i++) {
+		struct tty_row *row = &sync->list->rows[i];
+
+		if (row->is_open || strcmp(row->id, question->id) != 0)
+			continue;
+		row->is_open = true;
+		row->waiting = question->waiting;
+		row->risk |= question->risk;
+		return;
+	}
+	list_append(sync, question);
+}
+
+static void list_remove(struct tty_list *list, size_t at)
+{
+	list->count--;
+	memmove(&list->rows[at], &list->rows[at + 1], (list->count - at) * sizeof(*list->rows));
+	if (list->at > at || (list->at == list->count && list->at > 0))
+		list->at--;
+}
+
+/* Those that came since, by domain, in the order in which the domains were first asked for. Rows
+ * that stand there already keep their place. */
+static void list_group(struct tty_list *list, size_t from)
+{
+	for (size_t i = from; i < list->count; i++) {
+		size_t to = i + 1;
+
+		for (size_t j = i + 1; j < list->count; j++) {
+			struct tty_row row = list->rows[j];
+
+			if (strcmp(row.domain, list->rows[i].domain) != 0)
+				continue;
+			memmove(&list->rows[to + 1], &list->rows[to], (j - to) * sizeof(row));
+			list->rows[to++] = row;
+		}
+		i = to - 1;
+	}
+	for (size_t i = from; i < list->count; i++)
+		list->rows[i].number = ++list->last_number;
+}
+
+void tty_list_sync(struct approver *self)
+{
+	struct tty_list *list = &self->list;
+	struct list_sync sync = { .list = list, .old_count = list->count };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		list->rows[i].is_open = false;
+	gateway_each_question(self->gw, list_see, &sync);
+	for (size_t i = 0; i < list->count;) {
+		bool is_old = i < sync.old_count;
+
+		if (!list->rows[i].is_open) {
+			list_remove(list, i);
+			sync.old_count--;
+			continue;
+		}
+		kept += is_old;
+		i++;
+	}
+	list_group(list, kept);
+	list->beyond = (unsigned int)(sync.total - list->count);
+	self->is_stale = self->is_stale || self->look.has_escapes;
+}
+
+void tty_list_forget(struct tty_list *list, const char *id)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->rows[i].id, id) == 0)
+			return list_remove(list, i);
+	}
+}
+
+void tty_list_done(struct tty_list *list)
+{
+	free(list->rows);
+	*list = (struct tty_list){ 0 };
+}
+
+struct tty_row *tty_list_row(struct tty_list *list, unsigned int number)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->rows[i].number == number)
+			return &list->rows[i];
+	}
+	return NULL;
+}
+
+size_t tty_list_ticked(const struct tty_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->rows[i].is_ticked;
+	return count;
+}
+
+static unsigned int list_room(const struct tty_look *look)
+{
+	return look->width > LIST_MARK_WIDTH ? look->width - LIST_MARK_WIDTH : 0;
+}
+
+static void list_destination(const struct tty_row *row, const struct tty_look *look,
+			     char out[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX])
+{
+	tty_prompt_destination(out, POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX, &row->dst,
+			       row->domain, list_room(look));
+}
+
+bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look)
+{
+	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
+
+	list_destination(row, look, destination);
+	return strstr(destination, "...") != NULL;
+}
+
+const struct tty_row *tty_list_unnamed(const struct tty_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct tty_row *row = &list->rows[i];
+
+		if (row->is_ticked && row->risk != 0 && !row->is_named)
+			return row;
+	}
+	return NULL;
+}
+
+static const char *list_risk(const struct tty_row *row)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(list_risks); i++) {
+		if (row->risk & list_risks[i].risk)
+			return list_risks[i].words;
+	}
+	return "too long for here";
+}
+
+static void list_row(struct tty_page *page, const struct tty_look *look,
+		     const struct tty_list *list, size_t i)
+{
+	const struct tty_row *row = &list->rows[i];
+	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX], more[64] = "";
+
+	list_destination(row, look, destination);
+	if (row->risk != 0 || tty_list_is_long(row, look))
+		(void)snprintf(more, sizeof(more), " (!)  %s", list_risk(row));
+	else if (row->waiting > 1)
+		(void)snprintf(more, sizeof(more), "  %u connections", row->waiting);
+	auto_free char *text = mem_printf("%c%4u [%c] %s%s", i == list->at ? '>' : ' ', row->number,
+					  row->is_ticked ? 'x' : ' ', destination, more);
+
+	tty_page_text(page, TTY_NEEDED, text);
+}
+
+/* As many rows as fit, the cursor's among them; a domain with several stands above its own. */
+static void list_rows(struct tty_page *page, const struct tty_look *look,
+		      const struct tty_list *list, unsigned int room)
+{
+	size_t most = room > LIST_ROWS_LEAST ? room : LIST_ROWS_LEAST;
+	size_t from = list->at >= most ? list->at - most + 1 : 0;
+	size_t to = from + most < list->count ? from + most : list->count;
+
+	for (size_t i = from; i < to; i++)
+		list_row(page, look, list, i);
+	if (to < list->count || from > 0) {
+		auto_free char *text =
+			mem_printf("        %zu above, %zu below", from, list->count - to);
+
+		tty_page_text(page, TTY_HELP, text);
+	}
+}
+
+unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
+			    const struct tty_list *list, const struct tty_draft *draft)
+{
+	struct tty_page page = { .width = look->width }, below = { .width = look->width };
+	auto_free char *title = mem_printf("sallyport   %zu questions wait", list->count);
+	auto_free char *beyond = mem_printf("        and %u more, after these", list->beyond);
+	auto_free char *ticked = mem_printf("%zu of %zu; (!) is allowed by typing its domain",
+					    tty_list_ticked(list), list->count);
+	const struct tty_row *unnamed = tty_list_unnamed(list);
+	unsigned int lines;
+
+	if (list->beyond > 0)
+		tty_page_text(&below, TTY_HELP, beyond);
+	tty_page_choice(&below, "[space] tick", true);
+	tty_page_choice(&below, "[number, space] tick that", false);
+	tty_page_choice(&below, "[g] its domain", false);
+	tty_page_choice(&below, "[*] all without (!)", false);
+	tty_page_choice(&below, "[v] view it", false);
+	tty_prompt_choices(&below, look);
+	tty_page_field(&below, TTY_NEEDED, "ticked", ticked);
+	if (draft->is_typing && unnamed)
+		tty_page_whole(&below, "type", unnamed->domain);
+	tty_page_note(&below, draft->note);
+	tty_page_title(&page, title);
+	unsigned int rows = tty_page_room(&page, look);
+
+	/* One line says what is above and below. */
+	list_rows(&page, look, list,
+		  rows > below.count + 1 ? rows - (unsigned int)below.count - 1 : 0);
+	lines = tty_page_write(&page, out, look) + tty_page_write(&below, out, look);
+	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
+	return lines;
+}

@@ -1,0 +1,204 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/tty.h"
+#include "gateway/approvers/tty_answer.h"
+
+#define KEY_CTRL_C    0x03
+#define KEY_BACKSPACE 0x08
+#define KEY_DELETE    0x7f
+
+void tty_list_keys_move(struct approver *self, int by)
+{
+	struct tty_list *list = &self->list;
+
+	if (self->view != TTY_VIEW_LIST || (by < 0 && list->at == 0) ||
+	    (by > 0 && list->at + 1 >= list->count))
+		return;
+	list->at = by < 0 ? list->at - 1 : list->at + 1;
+	self->is_stale = true;
+}
+
+/* The row whose number was typed, else the cursor's. NULL: there is none. */
+static struct tty_row *list_meant(struct approver *self)
+{
+	struct tty_list *list = &self->list;
+	uint64_t number = 0;
+	struct tty_row *row;
+
+	if (list->digits[0] == '\0')
+		return list->at < list->count ? &list->rows[list->at] : NULL;
+	(void)text_to_u64(list->digits, strlen(list->digits), 9999, &number); /* three digits */
+	row = tty_list_row(list, (unsigned int)number);
+	if (!row)
+		tty_turn_note(self, "there is no question %s", list->digits);
+	else
+		list->at = (size_t)(row - list->rows);
+	list->digits[0] = '\0';
+	return row;
+}
+
+/* Ticks them, or, when all are ticked, unticks them. What is risky is never ticked along with
+ * others. @domain NULL: all. */
+static void list_tick_many(struct approver *self, const char *domain)
+{
+	struct tty_list *list = &self->list;
+	bool is_any_unticked = false;
+
+	for (int is_doing = 0; is_doing < 2; is_doing++) {
+		for (size_t i = 0; i < list->count; i++) {
+			struct tty_row *row = &list->rows[i];
+
+			if ((domain && strcmp(row->domain, domain) != 0) || row->risk != 0 ||
+			    tty_list_is_long(row, &self->look))
+				continue;
+			if (is_doing)
+				row->is_ticked = is_any_unticked;
+			else
+				is_any_unticked = is_any_unticked || !row->is_ticked;
+		}
+	}
+}
+
+static const struct tty_row *list_ticked_long(const struct approver *self)
+{
+	for (size_t i = 0; i < self->list.count; i++) {
+		const struct tty_row *row = &self->list.rows[i];
+
+		if (row->is_ticked && tty_list_is_long(row, &self->look))
+			return row;
+	}
+	return NULL;
+}
+
+/* Typed for one answer, and for that only. */
+static void list_unname(struct approver *self)
+{
+	self->draft.is_typing = false;
+	for (size_t i = 0; i < self->list.count; i++)
+		self->list.rows[i].is_named = false;
+}
+
+static void list_enter(struct approver *self)
+{
+	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
+	const struct tty_row *row;
+
+	if (!chosen)
+		return tty_turn_note(self,
+				     "tick, then a letter, then Enter; nothing is answered yet");
+	if (tty_list_ticked(&self->list) == 0)
+		return tty_turn_note(self, "nothing is ticked");
+	row = chosen->action == POLICY_ALLOW ? list_ticked_long(self) : NULL;
+	if (row)
+		return tty_turn_note(self,
+				     "%u is too long to be shown here: untick it; [v] shows it",
+				     row->number);
+	row = chosen->action == POLICY_ALLOW ? tty_list_unnamed(&self->list) : NULL;
+	self->draft.is_typing = row != NULL;
+	if (row)
+		return tty_turn_note(self, "a letter is not enough for %u: type its domain",
+				     row->number);
+	tty_answer_give_ticked(self, chosen);
+}
+
+/* As at a single question: whatever waits here ends. */
+static void list_abort(struct approver *self)
+{
+	for (size_t i = 0; i < self->list.count; i++)
+		self->list.rows[i].is_ticked = true;
+	tty_answer_give_ticked(self, tty_answer_find(self, 'q'));
+}
+
+/* One domain after another, until all that is ticked has been named. */
+static void list_type(struct approver *self, unsigned char key)
+{
+	const struct tty_row *row = tty_list_unnamed(&self->list);
+
+	if (!row) { /* it was settled elsewhere */
+		list_unname(self);
+		return;
+	}
+	switch (tty_keys_type(self, key, row->domain)) {
+	case TTY_TYPING_RIGHT:
+		for (size_t i = 0; i < self->list.count; i++) {
+			struct tty_row *other = &self->list.rows[i];
+
+			if (strcmp(other->domain, row->domain) == 0)
+				other->is_named = other->is_ticked;
+		}
+		return list_enter(self);
+	case TTY_TYPING_BACK:
+		self->draft.letter = 0;
+		list_unname(self);
+		return tty_turn_note(self, "nothing is allowed");
+	case TTY_TYPING_ON:
+	default:
+		return;
+	}
+}
+
+static void list_digit(struct tty_list *list, char digit)
+{
+	size_t len = strlen(list->digits);
+
+	if (len + 1 >= sizeof(list->digits))
+		return;
+	list->digits[len] = digit;
+	list->digits[len + 1] = '\0';
+}
+
+static void list_erase(struct approver *self)
+{
+	size_t len = strlen(self->list.digits);
+
+	if (self->draft.letter != 0)
+		self->draft.letter = 0;
+	else if (len > 0)
+		self->list.digits[len - 1] = '\0';
+}
+
+/* Space, g and v: about one row. */
+static void list_about(struct approver *self, unsigned char key)
+{
+	struct tty_row *row = list_meant(self);
+	char id[APPROVER_ID_MAX];
+
+	if (!row)
+		return;
+	memcpy(id, row->id, sizeof(id)); /* the row ends with the list */
+	if (key == ' ')
+		row->is_ticked = !row->is_ticked;
+	else if (key == 'g')
+		list_tick_many(self, row->domain);
+	else
+		tty_turn_switch(self, id);
+}
+
+void tty_list_keys_press(struct approver *self, unsigned char key)
+{
+	self->is_stale = true;
+	if (key == KEY_CTRL_C)
+		return list_abort(self);
+	if (self->draft.is_typing)
+		return list_type(self, key);
+	if (key == '\r' || key == '\n')
+		return list_enter(self);
+	self->draft.note[0] = '\0';
+	if (key == KEY_BACKSPACE || key == KEY_DELETE)
+		list_erase(self);
+	else if (self->draft.letter != 0)
+		return; /* what is echoed counts */
+	else if (key >= '0' && key <= '9')
+		list_digit(&self->list, (char)key);
+	else if (key == 'j' || key == 'k')
+		tty_list_keys_move(self, key == 'j' ? 1 : -1);
+	else if (key == ' ' || key == 'g' || key == 'v')
+		list_about(self, key);
+	else if (key == '*')
+		list_tick_many(self, NULL);
+	else if (tty_answer_find(self, key))
+		self->draft.letter = (char)key;
+}

@@ -1,0 +1,158 @@
+#include "gateway/approvers/tty_page.h"
+
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#define PAGE_INDENT     12 /* columns in front of a field's text */
+#define PAGE_ROWS_LEAST 6  /* fewer are not believed */
+#define PAGE_ROWS_APART 2  /* the answer's own, and the empty one in front of the page */
+
+/* Text that is visible already is left as it is, so that nothing is escaped twice; all else is
+ * escaped here. Returned owned. */
+static char *page_shown(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at < 0x20 || *at > 0x7e)
+			return text_visible_dup(text);
+	}
+	return mem_strdup(text);
+}
+
+/* Takes @text. */
+static void page_add(struct tty_page *page, enum tty_weight weight, char *text)
+{
+	page->column = 0;
+	if (page->count == TTY_PAGE_LINES_MAX) { /* more than any page needs */
+		free(text);
+		return;
+	}
+	page->lines[page->count++] = (struct tty_page_line){ .text = text, .weight = weight };
+}
+
+/* The last column stays free: what stands there wraps on some terminals. */
+static void page_cut(const struct tty_page *page, char *line)
+{
+	if (strlen(line) >= page->width)
+		memcpy(line + page->width - 4, "...", 4);
+}
+
+void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *label,
+		    const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	char *line = mem_printf("  %-9s %s", label, shown);
+
+	page_cut(page, line);
+	page_add(page, weight, line);
+}
+
+void tty_page_whole(struct tty_page *page, const char *label, const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	size_t left = strlen(shown), room = page->width - PAGE_INDENT - 1;
+	const char *at = shown;
+
+	do {
+		size_t len = left < room ? left : room;
+
+		page_add(page, TTY_NEEDED,
+			 mem_printf("  %-9s %.*s", at == shown ? label : "", (int)len, at));
+		at += len;
+		left -= len;
+	} while (left > 0);
+}
+
+void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text)
+{
+	char *line = page_shown(text);
+
+	page_cut(page, line);
+	page_add(page, weight, line);
+}
+
+void tty_page_note(struct tty_page *page, const char *note)
+{
+	auto_free char *text = mem_printf("  %s", note);
+
+	if (note[0] != '\0')
+		tty_page_text(page, TTY_NEEDED, text);
+}
+
+void tty_page_title(struct tty_page *page, const char *text)
+{
+	tty_page_text(page, TTY_NEEDED, text);
+	page->lines[page->count - 1].is_bold = true;
+}
+
+void tty_page_choice(struct tty_page *page, const char *text, bool is_first)
+{
+	unsigned int len = (unsigned int)strlen(text) + 2;
+
+	if (page->column > 0 && !is_first && page->column + len < page->width) {
+		struct tty_page_line *line = &page->lines[page->count - 1];
+		char *longer = mem_printf("%s  %s", line->text, text);
+
+		free(line->text);
+		line->text = longer;
+		page->column += len;
+		return;
+	}
+	page_add(page, TTY_HELP, mem_printf("  %s", text));
+	page->column = len;
+}
+
+static unsigned int page_rows(const struct tty_look *look)
+{
+	unsigned int rows = look->rows < PAGE_ROWS_LEAST ? PAGE_ROWS_LEAST : look->rows;
+
+	return rows - PAGE_ROWS_APART;
+}
+
+unsigned int tty_page_room(const struct tty_page *page, const struct tty_look *look)
+{
+	unsigned int rows = page_rows(look);
+
+	return page->count < rows ? rows - (unsigned int)page->count : 0;
+}
+
+/* The last of the lightest; false: all are needed. */
+static bool page_drop(struct tty_page *page)
+{
+	size_t lightest = page->count;
+
+	for (size_t i = page->count; i-- > 0;) {
+		if (lightest == page->count || page->lines[i].weight < page->lines[lightest].weight)
+			lightest = i;
+	}
+	if (lightest == page->count || page->lines[lightest].weight == TTY_NEEDED)
+		return false;
+	free(page->lines[lightest].text);
+	page->count--;
+	memmove(&page->lines[lightest], &page->lines[lightest + 1],
+		(page->count - lightest) * sizeof(page->lines[0]));
+	return true;
+}
+
+unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
+			    const struct tty_look *look)
+{
+	unsigned int count;
+
+	while (page->count > page_rows(look) && page_drop(page))
+		;
+	count = (unsigned int)page->count;
+	for (size_t i = 0; i < count; i++) {
+		bool is_bold = page->lines[i].is_bold && look->has_colour;
+
+		/* Only out of memory; then less is shown. */
+		(void)evbuffer_add_printf(out, "%s%s%s\r\n", is_bold ? "\x1b[1m" : "",
+					  page->lines[i].text, is_bold ? "\x1b[0m" : "");
+		free(page->lines[i].text);
+	}
+	page->count = 0;
+	return count;
+}

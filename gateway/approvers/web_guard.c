@@ -1,0 +1,127 @@
+/* Who may ask what of the page. Each check stands for one attack: the name for a site whose address
+ * turns to loopback, the origin and the site for pages of others, the content type for their forms,
+ * the cookie and the key for everybody who was not shown the address. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/web.h"
+
+static int guard_draw_one(char out[WEB_SECRET_MAX])
+{
+	uint8_t bytes[WEB_SECRET_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	explicit_bzero(bytes, sizeof(bytes));
+	return 0;
+}
+
+int web_guard_draw(struct approver *self, struct err *why)
+{
+	if (guard_draw_one(self->capability) < 0 || guard_draw_one(self->cookie) < 0 ||
+	    guard_draw_one(self->key) < 0)
+		return err_set(why, -EIO, "no random numbers for the page");
+	return 0;
+}
+
+/* Takes as long for a good guess as for a bad one. */
+static bool guard_equal(const char *secret, const char *given, size_t len)
+{
+	unsigned char differs = 0;
+
+	if (len != strlen(secret))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		differs |= (unsigned char)secret[i] ^ (unsigned char)given[i];
+	return differs == 0;
+}
+
+bool web_guard_is_capability(const struct approver *self, const char *given, size_t len)
+{
+	return guard_equal(self->capability, given, len);
+}
+
+static bool guard_is_host(const struct approver *self, const struct web_span *host)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost" };
+	char text[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)snprintf(text, sizeof(text), "%s:%u", names[i], self->port);
+		if (web_head_is(host, text))
+			return true;
+	}
+	return false;
+}
+
+/* "http://" and the very host that was asked for. */
+static bool guard_is_origin(const struct web_head *head)
+{
+	static const char scheme[] = "http://";
+	const struct web_span *origin = &head->origin;
+	size_t len = sizeof(scheme) - 1;
+
+	return origin->len == len + head->host.len && memcmp(origin->at, scheme, len) == 0 &&
+	       memcmp(origin->at + len, head->host.at, head->host.len) == 0;
+}
+
+static bool guard_is_json(const struct web_span *type)
+{
+	static const char json[] = "application/json";
+	size_t len = sizeof(json) - 1;
+
+	return type->at && type->len >= len && text_equal_nocase(type->at, len, json) &&
+	       (type->len == len || type->at[len] == ';');
+}
+
+/* A browser says who sent a request; other programs do not, and need not. A file of the page may be
+ * opened by hand ("none"), its data may not. */
+static bool guard_is_site(const struct web_head *head, bool is_api)
+{
+	return !head->fetch_site.at || web_head_is(&head->fetch_site, "same-origin") ||
+	       (!is_api && web_head_is(&head->fetch_site, "none"));
+}
+
+static bool guard_is_known(const struct approver *self, const struct web_head *head)
+{
+	struct web_span cookie = web_head_cookie(head, self->cookie_name);
+	bool has_cookie = cookie.at && guard_equal(self->cookie, cookie.at, cookie.len);
+	bool has_key = head->key.at && guard_equal(self->key, head->key.at, head->key.len);
+
+	return has_cookie && has_key;
+}
+
+int web_guard_check(const struct approver *self, const struct web_head *head, bool is_entry,
+		    const char **ret_why)
+{
+	bool is_api = head->path.len > 5 && memcmp(head->path.at, "/api/", 5) == 0;
+	/* Following a link to the page from elsewhere is fine: it shows nothing by itself. */
+	bool is_page = web_head_is(&head->path, "/") && head->method == WEB_GET;
+
+	if (!guard_is_host(self, &head->host)) {
+		*ret_why = "this page has another name; open the address that was printed";
+		return 421;
+	}
+	if ((head->origin.at && !guard_is_origin(head)) ||
+	    (!head->origin.at && head->method != WEB_GET) ||
+	    (!is_page && !guard_is_site(head, is_api))) {
+		*ret_why = "only the page itself may ask that";
+		return 403;
+	}
+	if (head->method == WEB_POST && !guard_is_json(&head->content_type)) {
+		*ret_why = "a request is application/json";
+		return 415;
+	}
+	if (is_api && !is_entry && !guard_is_known(self, head)) {
+		*ret_why = "open the address that was printed when the run began";
+		return 401;
+	}
+	return 0;
+}

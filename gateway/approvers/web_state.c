@@ -1,0 +1,255 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/ledger_impl.h"
+#include "gateway/approvers/web.h"
+#include "gateway/gateway_tools.h"
+
+#define STATE_COMMAND_MAX 512
+
+json_t *web_state_text(const char *text, size_t max_bytes)
+{
+	const char *from = text ? text : "";
+	size_t len = strnlen(from, max_bytes);
+	json_t *value = json_stringn(from, len);
+
+	if (value)
+		return value;
+
+	auto_free char *cut = mem_strndup(from, len);
+	auto_free char *shown = text_visible_dup(cut);
+	return json_string(shown);
+}
+
+/* One event of the stream. Seven-bit text without line breaks: nothing in it can begin another. */
+char *web_state_event(const char *name, json_t *value)
+{
+	auto_free char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+
+	json_decref(value);
+	return text ? mem_printf("event: %s\ndata: %s\n\n", name, text) : NULL;
+}
+
+static json_int_t state_number(uint64_t number)
+{
+	return number > INT64_MAX ? INT64_MAX : (json_int_t)number;
+}
+
+static json_int_t state_now_ms(const struct approver *self)
+{
+	return (json_int_t)(loop_wall_us(self->loop) / 1000);
+}
+
+/* Up to WEB_SHOWN_MAX of them; the page says how many more there are. */
+struct state_list {
+	struct approver *server;
+	json_t *list;
+	size_t count;
+};
+
+/* Takes @value; NULL is refused by jansson, and the list is then one short. */
+static void state_append(struct state_list *list, json_t *value)
+{
+	if (list->count++ < WEB_SHOWN_MAX)
+		(void)json_array_append_new(list->list, value);
+	else
+		json_decref(value);
+}
+
+static json_t *state_close(struct state_list *list)
+{
+	return json_pack("{s:o, s:I}", "list", list->list, "count", (json_int_t)list->count);
+}
+
+static json_t *state_commands(const struct approver_question *question)
+{
+	json_t *commands = json_array();
+
+	for (size_t i = 0; i < APPROVER_COMMANDS_MAX && i < question->command_count; i++) {
+		if (question->commands[i])
+			(void)json_array_append_new(
+				commands, /* only out of memory */
+				web_state_text(question->commands[i], STATE_COMMAND_MAX));
+	}
+	return commands;
+}
+
+/* The names of the risks are the page's classes; their words come from the gateway. */
+static json_t *state_risks(unsigned int risk)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} risks[] = {
+		{ APPROVER_FIRST_SEEN, "first seen" }, { APPROVER_LOOKALIKE, "lookalike" },
+		{ APPROVER_LITERAL, "address" },       { APPROVER_RAW_TCP, "any bytes" },
+		{ APPROVER_LISTED, "listed host" },
+	};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(risks); i++) {
+		if (risk & risks[i].bit)
+			(void)json_array_append_new(list, json_string(risks[i].name)); /* memory */
+	}
+	return list;
+}
+
+static void state_add_question(const struct approver_question *question, void *arg)
+{
+	struct state_list *list = arg;
+	const struct policy_destination *dst = &question->dst;
+	char to[POLICY_DESTINATION_TEXT_MAX];
+
+	if (list->count >= WEB_SHOWN_MAX) {
+		list->count++;
+		return;
+	}
+	state_append(list,
+		     json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
+			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+			       "id", question->id, "to",
+			       web_state_text(policy_destination_text(dst, to), sizeof(to)),
+			       "protocol", policy_protocol_name(dst->protocol), "host",
+			       web_state_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
+			       "times", (json_int_t)question->times, "waiting",
+			       (json_int_t)question->waiting, "commands", state_commands(question),
+			       "command_count", (json_int_t)question->command_count, "age_ms",
+			       (json_int_t)question->age_ms, "left_ms",
+			       (json_int_t)question->left_ms, "rule",
+			       web_state_text(question->rule, POLICY_TEXT_MAX), "because",
+			       web_state_text(question->because, POLICY_TEXT_MAX), "private",
+			       question->is_private ? 1 : 0, "risks", state_risks(question->risk),
+			       "needs_typing", question->risk != 0 ? 1 : 0, "warning",
+			       web_state_text(question->warning, POLICY_TEXT_MAX), "domain",
+			       web_state_text(question->typed, sizeof(question->typed)), "program",
+			       web_state_text(question->program, POLICY_TEXT_MAX), "chain",
+			       web_state_text(question->chain, POLICY_TEXT_MAX), "plea",
+			       web_state_text(question->plea, POLICY_TEXT_MAX)));
+}
+
+static void state_add_grant(const struct approver_grant *grant, void *arg)
+{
+	static const char *const scopes[] = { "once", "exec", "session", "always" };
+	struct state_list *list = arg;
+
+	if (list->count >= WEB_SHOWN_MAX) {
+		list->count++;
+		return;
+	}
+	state_append(list,
+		     json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
+			       state_number(grant->id), "action", policy_action_name(grant->action),
+			       "scope", scopes[grant->scope], "exec", state_number(grant->exec),
+			       "text", web_state_text(grant->text, APPROVER_KEY_MAX), "by",
+			       web_state_text(grant->by, POLICY_TEXT_MAX), "since_s",
+			       (json_int_t)grant->since_s, "until_s", (json_int_t)grant->until_s,
+			       "up", state_number(grant->bytes_up), "down",
+			       state_number(grant->bytes_down), "connections",
+			       (json_int_t)grant->connections, "live", (json_int_t)grant->live));
+}
+
+static void state_add_live(const struct approver_live *live, void *arg)
+{
+	struct state_list *list = arg;
+	char to[POLICY_DESTINATION_TEXT_MAX];
+
+	if (list->count >= WEB_SHOWN_MAX) {
+		list->count++;
+		return;
+	}
+	state_append(list,
+		     json_pack("{s:I, s:I, s:I, s:o, s:s, s:o, s:I}", "id", state_number(live->id),
+			       "grant", state_number(live->grant), "exec", state_number(live->exec),
+			       "to",
+			       web_state_text(policy_destination_text(&live->facts->dst, to),
+					      sizeof(to)),
+			       "way", policy_way_name(live->facts->way), "rule",
+			       web_state_text(live->rule, POLICY_TEXT_MAX), "since_s",
+			       (state_now_ms(list->server) - (json_int_t)live->age_ms) / 1000));
+}
+
+static json_t *state_trip(const struct gateway_trip *trip)
+{
+	char to[POLICY_DESTINATION_TEXT_MAX] = "";
+
+	return json_pack(
+		"{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "to",
+		trip->dst.host[0] == '\0'
+			? json_null()
+			: web_state_text(policy_destination_text(&trip->dst, to), sizeof(to)),
+		"allowed", state_number(trip->allowed), "denied", state_number(trip->denied),
+		"unanswered", state_number(trip->unanswered), "connections",
+		state_number(trip->connections), "up", state_number(trip->bytes_up), "down",
+		state_number(trip->bytes_down));
+}
+
+/* The newest destinations: they are counted in the order in which they were met. */
+static json_t *state_totals(struct approver *self)
+{
+	size_t count, first;
+	const struct gateway_trip *trips = gateway_trips(self->gw, &count);
+	const struct gateway_trip *others = gateway_trips_others(self->gw);
+	struct state_list list = { self, json_array(), 0 };
+
+	first = count > WEB_SHOWN_MAX ? count - WEB_SHOWN_MAX : 0;
+	for (size_t i = first; i < count; i++)
+		state_append(&list, state_trip(&trips[i]));
+	list.count = count;
+	return json_pack("{s:o, s:I, s:o}", "list", list.list, "count", (json_int_t)list.count,
+			 "others", state_trip(others));
+}
+
+static char *state_render_topic(struct approver *self, enum web_topic topic)
+{
+	struct state_list list = { self, NULL, 0 };
+
+	switch (topic) {
+	case WEB_HELLO:
+		return web_state_event(
+			"hello",
+			json_pack("{s:s, s:o, s:b, s:I}", "run", self->run, "session",
+				  web_state_text(self->session, POLICY_TEXT_MAX), "may_always",
+				  self->may_always ? 1 : 0, "now_ms", state_now_ms(self)));
+	case WEB_QUESTIONS:
+		list.list = json_array();
+		gateway_each_question(self->gw, state_add_question, &list);
+		self->is_crowded = list.count > WEB_SHOWN_MAX;
+		return web_state_event("questions", state_close(&list));
+	case WEB_GRANTS:
+		list.list = json_array();
+		gateway_each_grant(self->gw, state_add_grant, &list);
+		return web_state_event("grants", state_close(&list));
+	case WEB_LIVE:
+		list.list = json_array();
+		gateway_each_live(self->gw, state_add_live, &list);
+		return web_state_event("live", state_close(&list));
+	case WEB_TOTALS:
+		return web_state_event("totals", state_totals(self));
+	case WEB_TOPICS:
+	default:
+		return NULL;
+	}
+}
+
+void web_state_render(struct approver *self)
+{
+	for (size_t i = 0; i < WEB_TOPICS; i++) {
+		struct web_shown *shown = &self->shown[i];
+
+		if (!shown->is_stale)
+			continue;
+		auto_free char *text = state_render_topic(self, (enum web_topic)i);
+
+		/* Out of memory it stays as it was, and stale. */
+		if (!text)
+			continue;
+		shown->is_stale = false;
+		if (shown->text && strcmp(shown->text, text) == 0)
+			continue;
+		free(shown->text);
+		shown->text = take(text);
+		shown->version++;
+	}
+}

@@ -1,0 +1,94 @@
+import { byId, say } from "/dom.js";
+import { connect, enter, isCapability, Refused } from "/stream.js";
+import { Questions } from "/question.js";
+import { Ledger } from "/ledger.js";
+
+const questions = new Questions();
+const ledger = new Ledger();
+
+let since = Infinity; // when this page came, by the gate's clock
+
+function close(title, text) {
+  byId("main").hidden = true;
+  byId("closed").hidden = false;
+  say(byId("closed-title"), title);
+  say(byId("closed-text"), text);
+  say(byId("link"), "Not connected");
+  byId("link").dataset.state = "closed";
+  document.title = "Sallyport";
+}
+
+function linkIs(state, error) {
+  const words = { open: "Connected", wait: "Connecting", over: "The run is over" };
+  if (state === "closed")
+    return close("This page was not let in", error.message);
+  if (state === "over") {
+    questions.over();
+    ledger.over();
+  }
+  byId("main").hidden = false;
+  byId("main").inert = state === "wait";
+  byId("main").classList.toggle("over", state === "over");
+  byId("link").dataset.state = state;
+  say(byId("link"), words[state]);
+}
+
+const events = {
+  hello(data) {
+    since = data.now_ms;
+    say(byId("run"), data.run);
+    say(byId("session"), data.session === data.run ? "" : data.session);
+    questions.hello(data);
+    ledger.hello(data);
+  },
+  questions: (data) => questions.take(data),
+  grants: (data) => ledger.take("grants", data),
+  live: (data) => ledger.take("live", data),
+  totals: (data) => ledger.take("totals", data),
+  denials: (data) => ledger.takeDenials(data),
+  events(data) {
+    for (const event of data.filter(({ event: kind }) => kind === "settled")) {
+      event.to = questions.nameOf(event.id);
+      if (event.at >= since)
+        questions.settled(event);
+    }
+    ledger.takeEvents(data);
+  },
+};
+
+// A key is a shortcut only where nothing is typed, and never with a modifier: those are the browser's.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat || document.querySelector("dialog[open]"))
+    return;
+  if (event.target.closest("input, select, textarea") && event.target.type !== "radio" && event.target.type !== "checkbox")
+    return;
+  if (event.key === "?")
+    byId("help").showModal();
+  else if (!questions.press(event.key))
+    return;
+  event.preventDefault();
+});
+byId("keys").addEventListener("click", () => byId("help").showModal());
+byId("help-close").addEventListener("click", () => byId("help").close());
+
+// The address is opened again in the page that is open: enter anew.
+addEventListener("hashchange", () => {
+  if (isCapability(location.hash.slice(1)))
+    location.reload();
+});
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("questions").focus();
+});
+
+try {
+  if (await enter())
+    await connect(events, linkIs);
+  else
+    close("Open the address that was printed", "When the run began, it printed an address that ends in a long code. This page opens with that code only.");
+} catch (error) {
+  if (error instanceof Refused)
+    close("This page was not let in", error.message);
+  else
+    close("The gate cannot be reached", "Is the run still there?");
+}

@@ -1,0 +1,79 @@
+// Elements and words. Whatever came from elsewhere becomes text, never markup.
+
+// What moves or hides text is shown by its number: controls, soft hyphens, zero widths, directions.
+const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff]|\udb40[\udc00-\udfff]/g;
+
+export function visible(text) {
+  return String(text ?? "").replace(hidden, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
+}
+
+// el("p", {class: "x", onclick: f, hidden: true}, "text", child, …)
+export function el(name, attributes, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (key.startsWith("on"))
+      node.addEventListener(key.slice(2), value);
+    else if (typeof value === "boolean")
+      node.toggleAttribute(key, value);
+    else if (value !== null && value !== undefined)
+      node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return node;
+}
+
+// Writes only what differs: a selection, and a screen reader, are left alone.
+export function say(node, text) {
+  const shown = visible(text);
+  if (node.textContent !== shown)
+    node.textContent = shown;
+}
+
+export function plural(count, one, many) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+export function bytes(count) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (count >= 1024 && unit < units.length - 1) {
+    count /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? count : count.toFixed(count < 10 ? 1 : 0)} ${units[unit]}`;
+}
+
+export function duration(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60)
+    return `${seconds} s`;
+  if (seconds < 3600)
+    return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+  if (seconds < 86400)
+    return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
+  return `${Math.floor(seconds / 86400)} d ${Math.floor(seconds / 3600) % 24} h`;
+}
+
+export function countdown(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+export function clock(ms) {
+  return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+let quiet;
+// Says what happened, at the foot of the page and to a screen reader.
+export function tell(text, kind = "plain") {
+  const place = byId("said");
+  place.dataset.kind = kind;
+  say(place, text);
+  place.classList.add("shown");
+  clearTimeout(quiet);
+  quiet = setTimeout(() => place.classList.remove("shown"), 6000);
+}

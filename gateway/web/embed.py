@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Prints the files of the page as a C table, for gateway/approvers/web_files.c. index.html is the page itself.
+
+usage: embed.py FILE…"""
+import pathlib
+import sys
+
+TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+
+def rows(data):
+    """Bytes as numbers, and not as text: a string of C may not be as long as a file is."""
+    for at in range(0, len(data), 24):
+        yield "\t" + "".join(f"{byte}," for byte in data[at:at + 24])
+
+
+def main():
+    files = sorted(map(pathlib.Path, sys.argv[1:]), key=lambda path: path.name)
+    print("/* Made from gateway/web/ while building. */\n#include <stddef.h>")
+    for number, path in enumerate(files):
+        print(f"static const unsigned char web_file_{number}[] = {{")
+        print("\n".join(rows(path.read_bytes())))
+        print("};")
+    print("static const struct {\n\tconst char *path, *type;\n\tconst unsigned char *bytes;\n\tsize_t len;\n} web_files_list[] = {")
+    for number, path in enumerate(files):
+        address = "/" if path.name == "index.html" else f"/{path.name}"
+        print(f'\t{{ "{address}", "{TYPES[path.suffix]}", web_file_{number}, sizeof(web_file_{number}) }},')
+    print("};")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+// What happens and has happened: connections, grants, denials, totals, a timeline.
+import { byId, bytes, clock, duration, el, plural, say, tell, visible } from "/dom.js";
+import { post } from "/stream.js";
+
+const kept = 300; // rows of the timeline and of the denials
+const names = { live: "Live", grants: "Grants", denials: "Denials", totals: "Totals", timeline: "Timeline" };
+const empty = {
+  live: "No connection is open.",
+  grants: "Nothing has been granted. An answer for longer than once stands here, and can be taken back.",
+  denials: "Nothing was denied.",
+  totals: "No destination has been asked for yet.",
+  timeline: "Nothing has happened yet.",
+};
+
+export class Ledger {
+  constructor() {
+    this.rows = { live: new Map(), grants: new Map(), totals: new Map() };
+    this.denials = new Map();
+    this.panels = {};
+    this.tabs = {};
+    this.skew = 0;
+    for (const [key, label] of Object.entries(names)) {
+      const count = el("span", { class: "count" });
+      this.tabs[key] = el("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}`, tabindex: "-1",
+        onclick: () => this.show(key, true) }, label, count);
+      this.tabs[key].countNode = count;
+      this.panels[key] = el("div", { role: "tabpanel", id: `panel-${key}`, "aria-labelledby": `tab-${key}`, tabindex: "0", hidden: true },
+        el("p", { class: "empty" }, empty[key]), key === "totals" ? this.table() : el("ul", { class: `rows ${key}` }), el("p", { class: "more", hidden: true }));
+      if (key === "grants")
+        this.panels[key].append(this.undo());
+      document.querySelector("[role=tablist]").append(this.tabs[key]);
+      byId("panels").append(this.panels[key]);
+    }
+    document.querySelector("[role=tablist]").addEventListener("keydown", (event) => this.move(event));
+    setInterval(() => this.count(), 1000);
+    this.show("live");
+  }
+
+  hello(data) {
+    this.skew = Date.now() - data.now_ms;
+  }
+
+  now() {
+    return Date.now() - this.skew;
+  }
+
+  // Nothing lives any more; what there was is worth a look.
+  over() {
+    this.take("live", { list: [], count: 0 });
+    if (!this.panels.live.hidden)
+      this.show("timeline");
+  }
+
+  show(key, isAsked = false) {
+    for (const name of Object.keys(names)) {
+      const isShown = name === key;
+      this.tabs[name].setAttribute("aria-selected", String(isShown));
+      this.tabs[name].tabIndex = isShown ? 0 : -1;
+      this.panels[name].hidden = !isShown;
+    }
+    if (isAsked)
+      this.tabs[key].scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  move(event) {
+    const keys = Object.keys(names);
+    const at = keys.indexOf(event.target.id.slice(4));
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: keys.length - 1 }[event.key];
+    if (to === undefined)
+      return;
+    event.preventDefault();
+    const key = keys[(to + keys.length) % keys.length];
+    this.show(key, true);
+    this.tabs[key].focus();
+  }
+
+  counted(key, count) {
+    say(this.tabs[key].countNode, count > 0 ? count : "");
+    this.panels[key].querySelector(".empty").hidden = count > 0;
+  }
+
+  // Rows by key: what stays keeps its place, its focus and its selection.
+  rowsAre(key, list, keyOf, make, update) {
+    const rows = this.rows[key], place = this.panels[key].querySelector("ul, tbody");
+    const wanted = new Set(list.map(keyOf));
+    for (const [id, row] of rows) {
+      if (wanted.has(id))
+        continue;
+      row.remove();
+      rows.delete(id);
+    }
+    for (const value of list) {
+      const id = keyOf(value);
+      if (!rows.has(id)) {
+        const row = make(value);
+        rows.set(id, row);
+        place.append(row);
+      }
+      update(rows.get(id), value);
+    }
+  }
+
+  take(key, data) {
+    if (key === "live")
+      this.rowsAre(key, data.list, (live) => live.id, (live) => this.makeLive(live), () => {});
+    else if (key === "grants")
+      this.rowsAre(key, data.list, (grant) => grant.id, (grant) => this.makeGrant(grant), (row, grant) => row.update(grant));
+    else
+      this.takeTotals(data);
+    this.counted(key, data.count);
+    if (key === "grants")
+      this.panels.grants.querySelector(".undo-line").hidden = data.count === 0;
+    const more = this.panels[key].querySelector(".more"), hidden = data.count - data.list.length;
+    more.hidden = hidden <= 0;
+    say(more, `and ${hidden} more`);
+    this.count();
+  }
+
+  makeLive(live) {
+    const age = el("span", { class: "age mono" });
+    const cut = el("button", { type: "button", class: "quiet", "aria-label": `Cut ${visible(live.to)}`,
+      onclick: () => this.takeBack(cut, "/api/cut", { live: live.id }, () => `Cut: ${live.to}`) }, "Cut");
+    const words = [live.grant ? "by an answer" : live.rule && `by ${visible(live.rule)}`, live.way !== "none" && live.way];
+    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, visible(live.to)), age, cut),
+      el("p", { class: "second" }, words.filter(Boolean).join(" · ")));
+    row.count = () => say(age, duration(this.now() - live.since_s * 1000));
+    return row;
+  }
+
+  makeGrant(grant) {
+    const numbers = el("p", { class: "second" }), until = el("span", { class: "age mono" });
+    const revoke = el("button", { type: "button", class: "quiet", "aria-label": `${grant.action === "allow" ? "Revoke" : "Forget the denial of"} ${visible(grant.text)}`,
+      onclick: () => this.takeBack(revoke, "/api/revoke", { grant: grant.id }, (done) => this.moved("Revoked", grant.text, done)) }, grant.action === "allow" ? "Revoke" : "Forget");
+    const row = el("li", {}, el("div", { class: "first" },
+      el("span", { class: `badge ${grant.action}` }, grant.action === "allow" ? "allow" : "deny"), el("code", { class: "to", dir: "ltr" }, visible(grant.text)), until, revoke), numbers);
+    const scope = { exec: "for the command", session: "for the session", always: "always" }[grant.scope] ?? grant.scope;
+    row.update = (now) => {
+      grant = now;
+      say(numbers, [scope, now.by && `by ${now.by}`, `since ${clock(now.since_s * 1000)}`,
+        now.action === "allow" && `${plural(now.connections, "connection", "connections")}, ${now.live} open`,
+        now.action === "allow" && `${bytes(now.up)} up, ${bytes(now.down)} down`].filter(Boolean).join(" · "));
+    };
+    row.count = () => say(until, grant.until_s > 0 ? `${duration(grant.until_s * 1000 - this.now())} left` : "");
+    return row;
+  }
+
+  moved(what, text, { cut, up, down }) {
+    return `${what}: ${text}${cut > 0 ? `; ${plural(cut, "connection", "connections")} cut, ${bytes(up)} up and ${bytes(down)} down had moved` : ""}`;
+  }
+
+  async takeBack(button, path, body, words) {
+    button.disabled = true;
+    try {
+      tell(words(await post(path, body)), "good");
+    } catch (error) {
+      tell(error.message, "bad");
+    }
+    button.disabled = false;
+  }
+
+  undo() {
+    const button = el("button", { type: "button", class: "undo",
+      onclick: () => this.takeBack(button, "/api/undo", {}, (done) => this.moved("Undone", done.text, done)) }, "Undo the last answer");
+    return el("p", { class: "undo-line", hidden: true }, button);
+  }
+
+  table() {
+    const heads = ["Destination", "Allowed", "Denied", "Up", "Down"];
+    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), el("tbody", {})));
+  }
+
+  takeTotals(data) {
+    const list = [...data.list];
+    if (data.others.allowed + data.others.denied + data.others.unanswered > 0)
+      list.push({ ...data.others, to: "all others" });
+    list.sort((a, b) => b.up + b.down - a.up - a.down || b.allowed - a.allowed);
+    this.rowsAre("totals", list, (trip) => trip.to, (trip) => el("tr", {}, el("th", { scope: "row", class: "to", dir: "ltr" }, visible(trip.to)),
+      ...[0, 1, 2, 3].map(() => el("td", { class: "number mono" }))), (row, trip) => {
+      const denied = trip.denied + trip.unanswered;
+      [trip.allowed, denied, bytes(trip.up), bytes(trip.down)].forEach((value, at) => say(row.children[at + 1], value === 0 ? "–" : value));
+      row.children[2].classList.toggle("has-denied", denied > 0);
+    });
+    const body = this.panels.totals.querySelector("tbody"), rows = this.rows.totals;
+    list.forEach((trip, at) => {
+      if (body.children[at] !== rows.get(trip.to))
+        body.insertBefore(rows.get(trip.to), body.children[at]);
+    });
+  }
+
+  // Equal denials are one row that counts.
+  takeDenials(list) {
+    const place = this.panels.denials.querySelector("ul");
+    for (const event of list) {
+      const key = `${event.to}\n${event.reason}\n${event.by ?? ""}`;
+      let row = this.denials.get(key);
+      if (!row) {
+        row = this.makeDenial(event);
+        this.denials.set(key, row);
+      }
+      row.add(event);
+      place.prepend(row);
+    }
+    while (place.children.length > kept) {
+      const last = place.lastElementChild;
+      this.denials.forEach((row, key) => row === last && this.denials.delete(key));
+      last.remove();
+    }
+    this.counted("denials", place.children.length);
+  }
+
+  makeDenial(event) {
+    const times = el("span", { class: "age mono" }), count = el("span", { class: "badge" });
+    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, visible(event.to ?? "no destination")), count, times),
+      el("p", { class: "second" }, `${visible(event.sentence ?? event.reason ?? "")}${event.by ? ` By ${visible(event.by)}.` : ""}`, event.cause ? ` ${visible(event.cause)}.` : ""),
+      event.rule ? el("p", { class: "second mono" }, visible(event.rule)) : null, event.next ? el("p", { class: "second hint" }, visible(event.next)) : null);
+    let number = 0;
+    row.add = (now) => {
+      number++;
+      count.hidden = number === 1;
+      say(count, `× ${number}`);
+      say(times, clock(now.at));
+    };
+    return row;
+  }
+
+  takeEvents(list) {
+    const place = this.panels.timeline.querySelector("ul");
+    for (const event of list)
+      place.prepend(this.makeEvent(event));
+    while (place.children.length > kept)
+      place.lastElementChild.remove();
+    this.counted("timeline", place.children.length);
+    say(this.tabs.timeline.countNode, "");
+  }
+
+  makeEvent(event) {
+    const [kind, text] = this.eventText(event);
+    return el("li", { class: `event ${kind}` }, el("time", { class: "mono" }, clock(event.at)), el("span", { class: "mark", "aria-hidden": "true" }), el("span", { class: "what" }, text));
+  }
+
+  eventText(event) {
+    const to = visible(event.to ?? ""), by = event.by ? ` by ${visible(event.by)}` : "";
+    switch (event.event) {
+    case "start": return ["note", "The gate opened"];
+    case "exec_start": return ["note", `Began: ${visible(event.command ?? "")}`];
+    case "exec_end": return ["note", `The command ended with status ${event.status ?? 0}`];
+    case "end": return ["note", "The gate closed"];
+    case "settled": return [event.action === "allow" ? "good" : "bad", `Answered: ${to} ${visible(event.how ?? "")}`];
+    case "closed": return ["plain", `Closed: ${to} · ${bytes(event.up)} up, ${bytes(event.down)} down, ${duration(event.ms)}`];
+    case "decision": return event.action === "allow"
+      ? ["good", `Allowed: ${to}${by}`]
+      : ["bad", `Denied: ${to}${by} · ${visible(event.sentence ?? event.reason ?? "")}`];
+    default: return ["plain", `${visible(event.event)} ${to}${by}`];
+    }
+  }
+
+  count() {
+    for (const rows of [this.rows.live, this.rows.grants])
+      rows.forEach((row) => row.count());
+  }
+}

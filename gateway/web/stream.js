@@ -1,0 +1,99 @@
+// The way to the gate: entering, requests, and the events that come back.
+
+const kept = "sallyport-key";
+const waits = [250, 500, 1000, 2000, 4000];
+const silence = 40000; // the gate speaks every 15 s
+
+export class Refused extends Error {
+  constructor(status, code, text) {
+    super(text);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function read(response) {
+  const value = await response.json().catch(() => ({}));
+  if (!response.ok)
+    throw new Refused(response.status, value.code ?? "failed", value.error ?? `the gate said ${response.status}`);
+  return value;
+}
+
+// The key is this page's part of the proof; the cookie, which no script sees, is the other.
+function fields() {
+  return { "Content-Type": "application/json", "Sallyport-Key": sessionStorage.getItem(kept) ?? "" };
+}
+
+export async function post(path, body) {
+  return read(await fetch(path, {
+    method: "POST", headers: fields(), body: JSON.stringify(body), credentials: "same-origin", cache: "no-store",
+    redirect: "error", signal: AbortSignal.timeout(10000),
+  }));
+}
+
+export function isCapability(text) {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
+// Turns the capability in the address into cookie and key. It leaves the address bar, and with it the history, first.
+export async function enter() {
+  const capability = location.hash.slice(1);
+  if (!isCapability(capability))
+    return sessionStorage.getItem(kept) !== null;
+  history.replaceState(null, "", "/");
+  const { key } = await post("/api/enter", { capability });
+  sessionStorage.setItem(kept, key);
+  return true;
+}
+
+// Calls on[event](data) for every event of the text/event-stream in @body, until it ends. True: the run is over.
+async function follow(body, on) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "", event = "", last = performance.now();
+  const watchdog = setInterval(() => {
+    if (performance.now() - last > silence)
+      reader.cancel().catch(() => {});
+  }, 5000);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done)
+        return false;
+      last = performance.now();
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+      rest = lines.pop();
+      for (const line of lines) {
+        if (line.startsWith("event: "))
+          event = line.slice(7);
+        else if (line.startsWith("data: ") && event === "over")
+          return true;
+        else if (line.startsWith("data: "))
+          on[event]?.(JSON.parse(line.slice(6)));
+      }
+    }
+  } finally {
+    clearInterval(watchdog);
+  }
+}
+
+// Stays connected; @state is told "open", "wait", "over", or "closed" with why.
+export async function connect(on, state) {
+  for (let tries = 0; tries < waits.length; tries++) {
+    try {
+      const response = await fetch("/api/events", { headers: fields(), credentials: "same-origin", cache: "no-store", redirect: "error" });
+      if (!response.ok)
+        await read(response);
+      state("open");
+      tries = -1; // it was there
+      if (await follow(response.body, on))
+        return state("over");
+    } catch (error) {
+      if (error instanceof Refused && error.status !== 503)
+        return state("closed", error);
+    }
+    state("wait");
+    await new Promise((done) => setTimeout(done, waits[Math.max(tries, 0)]));
+  }
+  state("over");
+}

@@ -1,0 +1,54 @@
+/* policies_gate: for whoever holds a request until it is decided: who asks, what a person should
+ * know of a host, and the answers that are kept. docs/decisions/0052 says why it is a header of its
+ * own. */
+#pragma once
+
+#include "policies/policies.h"
+
+/* What a person should know of a host whose letters are not what they look like: only of names with
+ * an A-label, since all others are plain ASCII. */
+struct policy_host_warning {
+	bool is_punycode;                  /* has an A-label (xn--) */
+	bool is_mixed;                     /* a label mixes scripts that nobody writes together */
+	char scripts[96];                  /* "Cyrillic and Latin": of the labels not in ASCII */
+	char unicode[POLICY_HOST_MAX * 4]; /* as browsers may show it, UTF-8: not for a terminal;
+					      "": it cannot be decoded */
+	char looks_like[POLICY_HOST_MAX];  /* the ASCII host it can be taken for, or "" */
+	char text[2 * POLICY_HOST_MAX + 160]; /* all of that in one line of ASCII */
+};
+/* @host: canonical, as in struct policy_destination. True: there is something to say. */
+bool policy_host_warning(const char *host, struct policy_host_warning *ret);
+/* The registrable domain of a canonical name (one label more than its public suffix), within it;
+ * NULL: it has none. */
+const char *policy_host_domain(const char *host);
+/* Does the baseline preset deny canonical @host, as a place for pastes, tunnels, request bins or
+ * DoH; does another shipped preset allow it by name? For prompts, whatever the policy includes. */
+bool policy_host_is_listed(const char *host);
+bool policy_host_is_known(const char *host);
+
+/* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
+ * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
+int policy_answer_append(const char *path, enum policy_action action,
+			 const struct policy_destination *dst, const char *provenance,
+			 struct err *why);
+/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
+ * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
+int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
+			      const char *provenance, struct err *why);
+/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
+int policy_answer_remove(const char *path, enum policy_action action, const char *text,
+			 struct err *why);
+/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
+ * there is none. */
+int policy_answer_undo(const char *path, char **ret_line, struct err *why);
+
+/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
+ * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
+struct policy_asker *policy_asker_new(const char *const *argv);
+void policy_asker_free(struct policy_asker *asker);
+void policy_asker_set_program(struct policy_asker *asker, const char *path);
+/* Does a rule have `by`, so that it is worth finding out which program asks? */
+bool policy_wants_program(const struct policy *policy);
+/* Both hold from now on: the lesser of each. The account is that of @more where it has one; a
+ * budget of @limits is then kept there as well, with whatever else is on it. */
+void policy_limits_narrow(struct policy_limits *limits, const struct policy_limits *more);

@@ -1,0 +1,39 @@
+/* policies_load: for whoever reads a policy's files: what it needs before, and what is in them that
+ * is no rule. docs/decisions/0052 says why it is a header of its own. */
+#pragma once
+
+#include "policies/policies.h"
+
+/* Where `configured TOOL` looks while files are read; keeps @environment until NULL is set, which
+ * is how a policy begins: the statement is then an error. Its is_trusted and was_read are not used:
+ * the policy asks policy_set_trust(). */
+struct configured_environment;
+void policy_set_environment(struct policy *policy,
+			    const struct configured_environment *environment);
+/* A file that said what a tool is configured to use, and where it really is; NULL behind the last.
+ * Whoever may write one may widen the policy. Borrowed. */
+const char *policy_configured_file(const struct policy *policy, size_t index);
+/* The presets' names, in order; NULL behind the last. Static. */
+const char *policy_preset_name(size_t index);
+const char *policy_preset_text(const char *name); /* NULL: there is none */
+
+/* `command` and `program` lines that count. Borrowed; NULL until policy_finish() was content. */
+struct command_rules;
+struct command_world;
+struct command_verdict;
+const struct command_rules *policy_commands(const struct policy *policy);
+/* May @argv run: by those rules, else by the default. @ret: what the rules said; @ret_layer: whose
+ * the rule in it is, if there is one. Borrows all; @world may be NULL. */
+enum policy_action policy_decide_command(const struct policy *policy,
+					 const struct command_world *world, const char *const *argv,
+					 struct command_verdict *ret, enum policy_layer *ret_layer);
+/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
+ * it counts, and its bytes. For those who watch files, and compare them. */
+typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
+				  size_t len, void *arg);
+void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
+
+/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as
+ * written, or NULL. */
+bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
+const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);

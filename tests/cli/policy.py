@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""Every step of `sallyport policy` as a person types it: exit status, what goes to stdout and to stderr, JSON, unknown options.
+Each case has a home, a state folder and a folder of its own; nothing outside of them is read or written.
+
+usage: policy.py SALLYPORT [NAME...]"""
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+STEPS = ("check", "explain", "list", "test", "trust", "undo", "diff", "fmt", "import", "export")
+TIMEOUT_S = 60
+
+GOOD = """version 1
+default deny
+allow https://a.test because "ours"
+deny *.b.test
+expect allow https://a.test
+expect deny https://x.b.test
+"""
+FAILING = "default deny\nexpect allow https://a.test\nexpect deny https://a.test\n"
+BROKEN = "allow a.test\nalow b.test\nallow *.c*.test\n"
+ANSWERS = """# mine
+answer allow https://a.test:443   # by ana on tty, 2026-11-20T20:13Z, run 1, asked by: npm ci
+answer deny https://b.test:443   # by ana on tty, 2026-11-20T20:14Z, run 1, asked by: npm ci
+"""
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def json(self):
+        return json.loads(self.out)
+
+
+class Stage:
+    def __init__(self, sallyport):
+        self.sallyport = sallyport
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="sallyport-cli-"))
+        self.here = self.top / "here"
+        self.here.mkdir()
+        (self.top / "managed").mkdir()
+        self.env = {"HOME": str(self.top / "home"), "PATH": os.environ["PATH"], "TERM": "xterm",
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""), "LANG": "C.UTF-8"}
+
+    def close(self):
+        shutil.rmtree(self.top)
+
+    def write(self, name, text):
+        path = self.here / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
+    def user(self, text):
+        folder = self.top / "home/.config/sallyport"
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / "policy").write_text(text)
+        (folder / "policy").chmod(0o600)
+        return folder / "policy"
+
+    def run(self, *args, **env):
+        done = subprocess.run([self.sallyport, "policy", *args], cwd=self.here, env=self.env | env, timeout=TIMEOUT_S,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def explain(self, *args):
+        return self.run("explain", "--managed", str(self.top / "managed"), *args)
+
+    def on_terminal(self, *args, **env):
+        """What a terminal would be sent."""
+        main, side = pty.openpty()
+        child = subprocess.Popen([self.sallyport, "policy", *args], cwd=self.here, env=self.env | env, stdin=side,
+                                 stdout=side, stderr=side)
+        os.close(side)
+        text = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:  # EIO: the other side is closed
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(main)
+        child.wait(TIMEOUT_S)
+        return text.decode()
+
+
+def expect(result, status, out=None, err=None):
+    """@out, @err: patterns to be found; "" means empty; None: whatever."""
+    shown = f"status {result.status}\nstdout: {result.out}\nstderr: {result.err}"
+    assert result.status == status, f"want {status}: {shown}"
+    for want, text, name in ((out, result.out, "stdout"), (err, result.err, "stderr")):
+        if want == "":
+            assert text == "", f"{name} is not empty: {shown}"
+        elif want is not None:
+            assert re.search(want, text, re.M), f"{name} lacks {want!r}: {shown}"
+
+
+def help_of_every_step(stage):
+    expect(stage.run("--help"), 0, "^usage: sallyport policy check", "")
+    for step in STEPS:
+        expect(stage.run(step, "--help"), 0, f"^usage: sallyport policy {step}", "")
+        expect(stage.run(step, "-h"), 0, f"^usage: sallyport policy {step}", "")
+
+
+def what_makes_no_sense(stage):
+    expect(stage.run(), 3, "", "Try `sallyport policy --help`")
+    expect(stage.run("chekc"), 3, "", "no step `chekc`")
+    for step in STEPS:
+        expect(stage.run(step, "--no-such-option"), 3, "", r"--no-such-option[^\n]*\n.*--help`")
+    for step in ("check", "explain", "test", "trust", "diff", "fmt", "import", "export"):
+        expect(stage.run(step), 3, "", f"sallyport policy {step}: .*\nTry `sallyport policy {step} --help`")
+    for step in ("list", "undo"):
+        expect(stage.run(step, "left", "over"), 3, "", "left over")
+
+
+def check(stage):
+    stage.write("good", GOOD)
+    stage.write("broken", BROKEN)
+    stage.write("failing", FAILING)
+    expect(stage.run("check", "good"), 0, r"^good: ok \(2 rules\)$", "")
+    expect(stage.run("check", "good", "broken"), 3, "^good: ok", r"^broken:2:1: .*\n.*alow b.test\n +\^")
+    expect(stage.run("check", "broken"), 3, "", r"broken:3:")
+    expect(stage.run("check", "failing"), 3, "", "^failing:2:.*expected allow, but it is deny")
+    expect(stage.run("check", "missing"), 3, "", "missing: ")
+    stage.write("only", "only a.test\n")
+    expect(stage.run("check", "only"), 3, "", "only:1:")
+    expect(stage.run("check", "--managed", "only"), 0, "only: ok", "")
+
+
+def check_refuses_what_others_may_write(stage):
+    stage.write("open", GOOD).chmod(0o666)
+    expect(stage.run("check", "open"), 3, "", "open")
+    stage.write("real", GOOD)
+    (stage.here / "linked").symlink_to(stage.write("folder/inner", GOOD))
+    stage.write("include", 'include "linked"\n')
+    expect(stage.run("check", "include"), 3, "", "linked")
+    stage.write("up", 'include "../good"\n')
+    expect(stage.run("check", "up"), 3, "", "up:1:")
+    for name, text in (("bom", "\ufeffallow a.test\n"), ("nul", "allow a.test\0\n"), ("cr", "allow a.test\r\n"),
+                       ("twice", "default deny\ndefault ask\n"), ("unknown", "alow a.test\n"),
+                       ("bidi", "allow a.test because \"\u202egpj\"\n")):
+        stage.write(name, text)
+        expect(stage.run("check", name), 3, "", f"{name}:")
+
+
+def explain(stage):
+    stage.write("good", GOOD)
+    allowed = stage.explain("--policy", "good", "https://a.test")
+    expect(allowed, 0, r"^allow https://a.test:443 \(rule_allow\)$", "")
+    for row in (r"rule +good:3: allow https://a.test", "because +ours", "layer +command line", "promise +https",
+                "change +`deny https://a.test:443`", "private +no"):
+        expect(allowed, 0, "^  " + row)
+    denied = stage.explain("--policy", "good", "x.b.test")
+    expect(denied, 1, r"^deny https://x.b.test:443 \(rule_deny\)$", "")
+    expect(denied, 1, r"change +good:4 without the rule, or with `except x.b.test` on it$")
+    expect(denied, 1, r"file +last changed \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, owned by uid \d+$")
+    stage.write("more", "deny x.b.test\nallow x.b.test\ndeny **.b.test\n")
+    found = stage.explain("--policy", "good", "--policy", "more", "x.b.test")
+    expect(found, 1, r"^ +more:2: allow x.b.test \(command line\)")
+    expect(found, 1, r"change .*\(and 2 more rules that say the same\)$")
+    expect(stage.explain("--policy", "good", "tcp://c.test:22"), 1, r"\(default_deny\)")
+    expect(stage.explain("c.test"), 2, r"^ask https://c.test:443")
+    expect(stage.explain("--default", "allow", "c.test"), 0, r"\(default_allow\)")
+    expect(stage.explain("169.254.169.254"), 1, r"\(metadata_address\)")
+    expect(stage.explain("--default", "maybe", "c.test"), 3, "", "ask, deny or allow")
+    expect(stage.explain("a@b.test"), 3, "", "cannot be a host")
+    expect(stage.explain("a.test", "b.test"), 3, "", "one destination")
+    expect(stage.explain("--policy"), 3, "", "needs a value")
+    stage.write("broken", BROKEN)
+    expect(stage.explain("--policy", "broken", "a.test"), 3, "", "broken:2:")
+
+
+def explain_says_who_and_when(stage):
+    stage.user(ANSWERS)
+    found = stage.explain("a.test")
+    expect(found, 0, "by +ana on tty", "")
+    expect(found, 0, "layer +user")
+    expect(found, 0, "added +2026-11-20T20:13Z")
+    expect(found, 0, "change +.* without the answer")
+    expect(stage.explain("--no-user", "a.test"), 2, r"\(asked\)|\(ask")
+
+
+def explain_json(stage):
+    stage.write("good", GOOD + "allow tcp://a.test:443 for 1h\n")
+    found = stage.explain("--json", "--policy", "good", "https://a.test")
+    expect(found, 0, None, None)
+    told = found.json()
+    assert told["action"] == "allow" and told["host"] == "a.test" and told["port"] == 443, told
+    assert told["layer"] == "command line" and "good:" in told["rule"], told
+    assert [match["counts"] for match in told["matches"]] == [True, True], told
+    assert told["file_owner"].startswith("uid ") and told["file_changed_at"].endswith("Z"), told
+    assert "change" in told and "added_by" in told and "added_at" in told, told
+    expect(stage.explain("--json", "--policy", "good", "x.b.test"), 1)
+    expect(stage.explain("--json", "c.test"), 2)
+
+
+def lists(stage):
+    stage.user(ANSWERS + "allow c.test\n")
+    stage.write("good", GOOD)
+    arguments = ("list", "--managed", str(stage.top / "managed"))
+    every = stage.run(*arguments, "--policy", "good")
+    expect(every, 0, r"^user +.*policy:4: allow c.test$", "")
+    expect(every, 0, "^command line +good:3: ")
+    answers = stage.run(*arguments, "--answers")
+    expect(answers, 0, "answer allow https://a.test:443", "")
+    assert "c.test" not in answers.out, answers.out
+    told = stage.run(*arguments, "--answers", "--json").json()
+    assert [rule["statement"] for rule in told] == ["answer allow", "answer deny"], told
+    assert stage.run(*arguments, "--no-user", "--json").json() == []
+
+
+def tests(stage):
+    stage.write("good", GOOD)
+    stage.write("failing", FAILING)
+    stage.write("broken", BROKEN)
+    expect(stage.run("test", "good"), 0, "^good: 2 of 2 hold\n1 file, 2 expectations: 0 failed", "")
+    expect(stage.run("test", "good", "failing"), 1, "^failing: 1 of 2 hold\n2 files, 4 expectations: 1 failed",
+           "failing:2:")
+    expect(stage.run("test", "good", "broken", "failing"), 3, "^broken: cannot be read\n(.*\n)*3 files", "broken:2:")
+    told = stage.run("test", "--json", "good", "broken", "failing")
+    expect(told, 3, None, "")
+    told = told.json()
+    assert (told["expectations"], told["failed"], told["broken"]) == (4, 1, 1), told
+    assert [file["read"] for file in told["files"]] == [True, False, True], told
+    assert "failing:2:" in told["files"][2]["errors"], told
+    stage.write("only", "default ask\nonly a.test\nexpect deny b.test\n")
+    expect(stage.run("test", "only"), 3)
+    expect(stage.run("test", "--managed", "only"), 0, "^only: 1 of 1 hold", "")
+
+
+def trust(stage):
+    stage.write(".git/config", "")
+    project = stage.write(".sallyport/policy", "allow p.test\n")
+    before = stage.explain("p.test")
+    expect(before, 2, "does not count: the project's file is not trusted")
+    expect(stage.run("trust", str(project)), 0, "trusted as it is now", "")
+    expect(stage.explain("p.test"), 0, "layer +project, trusted")
+    project.write_text("allow p.test\nallow *.p.test\n")
+    expect(stage.explain("p.test"), 2, None, "changed since it was trusted")
+    expect(stage.run("trust", "missing"), 3, "", "missing")
+    stage.write("broken", BROKEN)
+    expect(stage.run("trust", "broken"), 3, "", "broken:2:")
+
+
+def a_project_only_narrows(stage):
+    """A18: what a repository brings cannot loosen, and what the managed layer says stands."""
+    stage.write(".git/config", "")
+    stage.write(".sallyport/policy", "default allow\nallow tcp://*:*\nanswer allow b.test\ndeny a.test\n")
+    (stage.top / "managed/a.policy").write_text("allow a.test\ndeny c.test\n")
+    (stage.top / "managed/a.policy").chmod(0o600)
+    stage.user("allow c.test\n")
+    expect(stage.explain("a.test"), 1, "layer +project, not trusted")
+    expect(stage.explain("b.test"), 2)
+    expect(stage.explain("c.test"), 1, "layer +managed")
+    expect(stage.explain("--default", "allow", "169.254.169.254"), 1)
+
+
+def undo(stage):
+    expect(stage.run("undo"), 1, "", "sallyport: ")
+    path = stage.user(ANSWERS)
+    expect(stage.run("undo"), 0, "^removed: answer deny https://b.test:443", "")
+    assert path.read_text() == "".join(ANSWERS.splitlines(True)[:2]), path.read_text()
+    expect(stage.run("undo"), 0, "^removed: answer allow", "")
+    expect(stage.run("undo"), 1, "", None)
+    assert path.read_text() == "# mine\n"
+    expect(stage.run("undo", HOME="", XDG_CONFIG_HOME=""), 3, "", "HOME")
+
+
+def diff(stage):
+    stage.write("a", "default deny\nallow https://a.test\n")
+    stage.write("b", "default deny\nallow https://a.test\nallow tcp://b.test:22\n")
+    expect(stage.run("diff", "a", "a"), 0, "", "")
+    expect(stage.run("diff", "a", "b"), 1, "^newly allowed: tcp://b.test:22\n    deny -> allow, for example", "")
+    expect(stage.run("diff", "b", "a"), 1, "^newly denied: tcp://b.test:22", "")
+    told = stage.run("diff", "--json", "a", "b").json()
+    assert told["same"] is False and told["count"] == 1, told
+    assert told["changes"][0]["example"] == "tcp://b.test:22" and told["changes"][0]["from"] == "", told
+    assert stage.run("diff", "--json", "a", "a").json() == {"same": True, "count": 0, "changes": []}
+    stage.write("c", "allow tcp://b.test:22\n")
+    expect(stage.run("diff", "--a", "a", "--a", "c", "--b", "b"), 0, "", "")
+    stage.write("broken", BROKEN)
+    expect(stage.run("diff", "a", "broken"), 3, "", "broken:2:")
+    expect(stage.run("diff", "a"), 3, "", "two files")
+    expect(stage.run("diff", "--a", "a"), 3, "", "two files")
+    expect(stage.run("diff", "a", "missing"), 3, "", "missing")
+
+
+def diff_of_layers_and_ends(stage):
+    stage.write("only", "default ask\nonly a.test\n")
+    stage.write("any", "default ask\n")
+    expect(stage.run("diff", "only", "any"), 3, "", "only:2:")
+    expect(stage.run("diff", "--layer", "managed", "only", "any"), 1, "newly asked", "")
+    expect(stage.run("diff", "--layer", "nobody", "any", "any"), 3, "", "no such layer")
+    stage.write("allow", "default ask\nallow a.test\n")
+    expect(stage.run("diff", "--layer", "project", "any", "allow"), 0, "", "1 line of this project's file")
+    stage.write("ends", "default ask\nallow https://a.test until 2999-01-01\n")
+    stage.write("stays", "default ask\nallow https://a.test\n")
+    expect(stage.run("diff", "ends", "stays"), 1, "^newly allowed: https://a.test:443, from 2999-01-01T00:00:00Z$", "")
+
+
+def fmt(stage):
+    path = stage.write("a", "default   deny\nallow  A.test # mine\n")
+    expect(stage.run("fmt", "--check", "a"), 1, "a: would change", "")
+    expect(stage.run("fmt", "a"), 0, "a: laid out", "")
+    assert path.read_text() == "default deny\nallow a.test   # mine\n", path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    expect(stage.run("fmt", "--check", "a"), 0, "", "")
+    stage.write("broken", BROKEN)
+    expect(stage.run("fmt", "broken"), 3, "", "it has errors")
+    assert (stage.here / "broken").read_text() == BROKEN
+    (stage.here / "link").symlink_to(path)
+    expect(stage.run("fmt", "link"), 3, "", "link")
+
+
+def import_and_export(stage):
+    stage.write("endpoints", "a.test:443 b.test:80\n")
+    imported = stage.run("import", "harden-runner", "endpoints")
+    expect(imported, 0, "^default deny\nallow tcp://a.test:443\nallow tcp://b.test:80$", "")
+    stage.write("policy", imported.out)
+    expect(stage.run("check", "policy"), 0)
+    expect(stage.run("export", "harden-runner", "policy"), 0, "^a.test:443\nb.test:80$", "")
+    expect(stage.run("import", "ini", "endpoints"), 3, "", "no such format")
+    expect(stage.run("import", "harden-runner", "missing"), 3, "", "missing")
+    stage.write("settings", '{"network": {"deniedDomains": ["a*b.test"]}}')
+    expect(stage.run("import", "sandbox-runtime", "settings"), 3, "", "settings:1: .*would be missing")
+
+
+def exports(stage):
+    stage.write("policy", "default ask\nallow a.test\nallow tcp://b.test:*\ndeny 8.8.8.0/24\n")
+    expect(stage.run("export", "sandbox-runtime", "policy"), 3, "", "policy:4: deny 8.8.8.0/24 cannot be said")
+    lossy = stage.run("export", "--lossy", "sandbox-runtime", "policy")
+    expect(lossy, 0, '"a.test:443"', "^policy:2: wider: a.test")
+    assert lossy.json()["network"]["allowedDomains"] == ["a.test:80", "a.test:443", "b.test"], lossy.out
+    expect(stage.run("export", "ini", "policy"), 3, "", "no such format")
+    expect(stage.run("export", "harden-runner"), 3, "", "a format and files")
+    stage.write("broken", BROKEN)
+    expect(stage.run("export", "harden-runner", "broken"), 3, "", "broken:2:")
+    stage.write("more", "default deny\nallow tcp://c.test:443\n")
+    stage.write("most", "deny c.test\n")
+    expect(stage.run("export", "harden-runner", "more", "most"), 0, "", "more:2: c.test left out")
+
+
+def no_colour_where_none_is_wanted(stage):
+    stage.write("good", GOOD)
+    stage.write("failing", FAILING)
+    for arguments in (("check", "failing"), ("explain", "--policy", "good", "a.test"), ("test", "failing"),
+                      ("list", "--policy", "good")):
+        piped = stage.run(*arguments)
+        assert "\x1b" not in piped.out + piped.err, arguments
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            shown = stage.on_terminal(*arguments, **env)
+            assert shown and "\x1b" not in shown, (arguments, shown)
+
+
+CASES = [help_of_every_step, what_makes_no_sense, check, check_refuses_what_others_may_write, explain,
+         explain_says_who_and_when, explain_json, lists, tests, trust, a_project_only_narrows, undo, diff,
+         diff_of_layers_and_ends, fmt, import_and_export, exports, no_colour_where_none_is_wanted]
+
+
+def main():
+    wanted = sys.argv[2:]
+    passed = failed = 0
+    for case in CASES:
+        if wanted and case.__name__ not in wanted:
+            continue
+        stage = Stage(os.path.abspath(sys.argv[1]))
+        try:
+            case(stage)
+            passed += 1
+        except Exception:  # whatever it is, it is this case's failure
+            print(f"{case.__name__}:\n{traceback.format_exc()}")
+            failed += 1
+        finally:
+            stage.close()
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+"""browser_page: the page in a browser, as a person uses it: with the mouse, by keyboard alone, on a phone, in the dark.
+
+usage: browser_page.py PAGE_STAGE [CASE…]
+With SHOTS=FOLDER in the environment a picture of every scene is left there."""
+import os
+import pathlib
+import sys
+import time
+import traceback
+
+from browser import Browser, Failed, is_possible, must, wait_for
+from stage import Stage
+
+SKIP = 77  # meson's word for a skipped test
+GUARD = 0.5  # longer than the page ignores answers after something moved
+HOSTILE = "\nProgram\n\u202egpj.exe <img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \x1b[2J \u200b\u2066"
+
+
+class Case:
+    """A stage and the one browser, opened on its page."""
+
+    def __init__(self, program, browser):
+        self.stage, self.browser = Stage(program), browser
+        browser.look()
+        browser.console()
+
+    def open(self):
+        self.browser.open(self.stage.url)
+        must(self.stage.said() == "came", "the page did not come")
+        return self
+
+    def ask(self, number=1, host="files.example.test", **scene):
+        scene.setdefault("domain", "example.test")
+        self.stage.ask(number, host, **scene)
+        wait_for(lambda: host in self.browser.text(".question"), f"the question about {host}")
+        time.sleep(GUARD)
+
+    def picture(self, name):
+        if folder := os.environ.get("SHOTS"):
+            self.browser.picture(pathlib.Path(folder) / f"{name}.png")
+
+    def allow_is_on(self):
+        return self.browser.run("const b = document.querySelector('.open .allow'); return Boolean(b) && !b.disabled")
+
+    def end(self):
+        self.browser.open("about:blank")
+        self.stage.close()
+
+
+def enters_and_forgets(case):
+    """The capability leaves the address bar and the history; a second load needs it no more; nothing is complained of."""
+    page = case.open().browser
+    capability = case.stage.url.split("#")[1]
+    must("#" not in page.address() and capability not in page.address(), page.address())
+    must(capability not in page.run("return document.documentElement.outerHTML + JSON.stringify(sessionStorage) + document.cookie"), "kept")
+    must(page.run("return document.cookie") == "", "a script can read the cookie")
+    page.reload()
+    must(case.stage.said() in ("left", "came"), "the page was not loaded again")
+    wait_for(lambda: page.text("#link") == "Connected", "the second load")
+    must(page.console() == [], page.console())
+    case.picture("empty")
+
+
+def needs_the_capability(case):
+    page = case.browser
+    page.open(case.stage.url.split("#")[0])
+    wait_for(lambda: "address that was printed" in page.text("#closed-title"), "the refusal")
+    page.open(case.stage.url[:-4] + "0000")
+    wait_for(lambda: "not let in" in page.text("#closed-title"), "the refusal of a wrong one")
+    must(case.stage.is_silent(), "somebody came")
+
+
+def allows_with_the_mouse(case):
+    case.open().ask(command="npm ci", waiting=12, rule="team.policy:2: default ask")
+    page = case.browser
+    wait_for(case.allow_is_on, "an allow that can be clicked")
+    must("https://a.test:443" in page.text(".open .exact"), page.text(".open"))
+    must("npm ci" in page.text(".open .facts") and "12 connections" in page.text(".open .facts"), page.text(".open"))
+    case.picture("one")
+    page.click(".open input[value=session]")
+    wait_for(case.allow_is_on, "the new text")
+    page.click(".open .buttons .allow")
+    must(case.stage.said().startswith("answer allow session"), "not the answer")
+    wait_for(lambda: not page.find(".question"), "the question to go")
+    must("allowed" in page.text("#said"), page.text("#said"))
+
+
+def denies_by_keyboard(case):
+    case.open().ask()
+    case.browser.press(["d"])
+    must(case.stage.said().startswith("answer deny once"), "not the answer")
+    case.ask(2, "other.example.test")
+    case.browser.press(["3", "d"])
+    must(case.stage.said().startswith("answer deny session"), "not the answer")
+
+
+def allows_by_keyboard(case):
+    case.open().ask()
+    wait_for(case.allow_is_on, "an allow")
+    case.browser.press(["a"])
+    must(case.stage.said().startswith("answer allow once"), "not the answer")
+
+
+def enter_never_allows(case):
+    case.open().ask()
+    wait_for(case.allow_is_on, "an allow")
+    case.browser.press(["Enter"])
+    case.browser.press(["j", "Enter"])
+    must(case.stage.is_silent(), "Enter answered")
+
+
+def too_early_is_nothing(case):
+    """For a while after something moved: the key and the click were meant for what stood there before."""
+    case.open().ask()
+    wait_for(case.allow_is_on, "an allow")
+    case.stage.ask(2, "second.example.test", domain="example.test")
+    wait_for(lambda: len(case.browser.find(".question")) == 2, "the second")
+    case.stage.do("retract", id="7f3a-1", how="denied by ana on tty")
+    case.browser.run_async("""
+        const done = arguments[0], list = document.querySelector('#list');
+        const wait = () => {
+          if (list.children.length !== 1)
+            return setTimeout(wait, 5);
+          if (!list.querySelector('.open'))
+            list.querySelector('.opener').click();
+          list.querySelector('.deny').click();
+          done();
+        };
+        wait();
+    """)
+    must(case.stage.is_silent(), "an answer was taken while the page moved")
+    case.browser.click(".open .deny")
+    must(case.stage.said().startswith("answer deny once"), "and afterwards none")
+
+
+def risk_needs_the_domain(case):
+    case.open().ask(host="xn--exmple-cua.test", domain="xn--exmple-cua.test", protocol="tcp", port=22, risk=11,
+                    warning="never allowed before; looks like another name")
+    page = case.browser
+    must("looks like another name" in page.text(".open .warning"), page.text(".open"))
+    must(not case.allow_is_on(), "it can be allowed at once")
+    page.press(["a"])
+    must(case.stage.is_silent(), "the key allowed")
+    page.type(".open .typed input", "xn--exmple-cua.tes")
+    must(not case.allow_is_on(), "half of it is enough")
+    page.press(["Enter"])
+    must(case.stage.is_silent(), "Enter allowed")
+    page.type(".open .typed input", "t")
+    wait_for(case.allow_is_on, "an allow")
+    case.picture("risk")
+    page.click(".open .buttons .allow")
+    must(case.stage.said().startswith("answer allow once"), "not the answer")
+
+
+def widths_are_sent(case):
+    case.open().ask(program="/usr/bin/node")
+    page = case.browser
+    page.click(".open .widths summary")
+    must(not page.is_enabled(".open [data-width=domain]"), "once has a width")
+    page.press(["3"])
+    wait_for(lambda: page.is_enabled(".open [data-width=domain]"), "widths")
+    for width in ("domain", "every_port", "program"):
+        page.click(f".open [data-width={width}]")
+    page.run("const s = document.querySelector('.open [data-width=for_s]'); s.value = '3600'; s.dispatchEvent(new Event('change'))")
+    page.click(".open .more-words summary")
+    page.type(".open .more-words input", "only for today")
+    wait_for(case.allow_is_on, "an allow")
+    case.picture("widths")
+    time.sleep(GUARD)
+    page.click(".open .buttons .allow")
+    said = case.stage.said()
+    must(said == "answer allow session domain every_port program for=3600 words=only for today", said)
+
+
+def several_at_once(case):
+    case.open()
+    for number in range(30):
+        case.stage.ask(number, f"r{number}.example.test", domain="example.test", risk=1 if number == 3 else 0, command="npm install")
+    page = case.browser
+    wait_for(lambda: len(page.find(".question")) == 30, "thirty")
+    case.picture("thirty")
+    page.click("#pick")
+    time.sleep(GUARD)
+    page.click("#pick-all")
+    must(page.text("#picked") == "29 selected", page.text("#picked"))
+    page.click("#several-allow")
+    wait_for(lambda: len(page.find("#confirm[open] li")) == 29, "what would be granted")
+    case.picture("several")
+    must(case.stage.is_silent(0.2), "it was not waited for the confirmation")
+    time.sleep(GUARD)
+    page.click("#confirm-yes")
+    for _ in range(29):
+        must(case.stage.said().startswith("answer allow once"), "not the answer")
+    wait_for(lambda: len(page.find(".question")) == 1, "the rest")
+    must("r3" in page.text(".question"), page.text(".question"))
+
+
+def hostile_text_is_text(case):
+    page = case.open().browser
+    case.stage.do("text", text=HOSTILE)
+    case.stage.do("ledger", live=2, grants=2, trips=3, because=HOSTILE)
+    case.stage.do("hear", host="denied.test", action="deny", by=HOSTILE, rule=HOSTILE)
+    case.ask(1, "a-very-long-label-0123456789." * 8 + "example.test", command=HOSTILE + "x" * 500, because=HOSTILE, rule=HOSTILE,
+             program=HOSTILE, chain=HOSTILE, warning=HOSTILE, risk=31)
+    case.stage.do("retract", id="7f3a-9", how=HOSTILE)
+    time.sleep(1.2)
+    must("owned" not in page.run("return document.title"), "a script ran")
+    must(page.run("return document.querySelectorAll('main img, main script, main b').length") == 0, "markup became elements")
+    shown = page.run("return document.body.textContent")
+    for hidden in ("\u202e", "\x1b", "\u200b", "\u2066"):
+        must(hidden not in shown, f"U+{ord(hidden):04X} is on the page")
+    must(page.run("return document.querySelectorAll('.open .facts dt').length") == 6, page.text(".open .facts"))
+    must("\\u{202e}" in shown and "\\u{1b}" in shown, "it was dropped, not shown")
+    must(page.run("return document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window")
+    page.look(390, 844, dark=True)
+    must(page.run("return document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the phone")
+    case.picture("hostile-phone")
+    must(page.console() == [], page.console())
+
+
+def markup_cannot_be_made(case):
+    """Even a script of ours that tried: the policy is the browser's to keep."""
+    page = case.open().browser
+    refused = page.run("try { document.body.innerHTML = '<p>x</p>'; return false } catch (error) { return true }")
+    must(refused, "innerHTML works")
+    page.run("try { const s = document.createElement('script'); s.append('window.owned = 1'); document.body.append(s) } catch {}")
+    must(page.run("return window.owned === undefined"), "a script that stands in the page runs")
+    got = page.run_async("const done = arguments[0]; fetch('http://127.0.0.1:1/').then(() => done('let'), () => done('refused'))")
+    must(got == "refused", got)
+    framed = page.run_async("""
+        const done = arguments[0], frame = document.createElement('iframe');
+        frame.src = '/'; frame.onload = () => { try { done(frame.contentDocument.title) } catch { done('refused') } };
+        frame.onerror = () => done('refused'); document.body.append(frame); setTimeout(() => done('refused'), 1500);
+    """)
+    must(framed != "Sallyport", framed)
+    page.console()
+
+
+def ledger_is_shown(case):
+    page = case.open().browser
+    case.stage.do("ledger", live=3, grants=4, trips=8, because="ana on tty")
+    case.stage.do("hear", host="denied.test", action="deny", rule="team.policy:7: deny denied.test")
+    case.stage.do("hear", host="denied.test", action="deny", rule="team.policy:7: deny denied.test")
+    case.stage.do("hear", host="allowed.test", action="allow")
+    wait_for(lambda: page.text("#tab-grants") == "Grants4", "the grants")
+    must(len(page.find("#panel-live li")) == 3, "connections")
+    page.click("#panel-live li button")
+    must(case.stage.said() == "cut 1", "not cut")
+    page.click("#tab-grants")
+    page.click("#panel-grants li button")
+    must(case.stage.said() == "revoke 1", "not revoked")
+    wait_for(lambda: "Revoked" in page.text("#said"), "the word")
+    case.picture("grants")
+    page.press(["Right"])
+    must(page.run("return document.querySelector('[role=tabpanel]:not([hidden])').id") in ("panel-denials", "panel-grants"), "tabs")
+    page.click("#tab-denials")
+    must(len(page.find("#panel-denials li")) == 1 and "× 2" in page.text("#panel-denials"), page.text("#panel-denials"))
+    page.click("#tab-totals")
+    must(len(page.find("#panel-totals tbody tr")) == 8, "destinations")
+    case.picture("totals")
+    page.click("#tab-timeline")
+    must("Allowed: https://allowed.test:443" in page.text("#panel-timeline"), page.text("#panel-timeline"))
+    case.picture("timeline")
+
+
+def keyboard_alone(case):
+    """Tab comes to everything, and what has the focus can be seen."""
+    case.open().ask(2, "second.example.test")
+    case.ask(1)
+    page = case.browser
+    page.click("h1")
+    seen = set()
+    for _ in range(60):
+        page.press(["Tab"])
+        seen.add(page.run("""
+            const at = document.activeElement, style = getComputedStyle(at);
+            const face = at.matches('.scopes input') ? getComputedStyle(at.nextElementSibling) : style;
+            return `${at.id || at.className || at.tagName} ${at.matches('body') || face.outlineStyle !== 'none' ? 'seen' : 'unseen'}`"""))
+    must(not [name for name in seen if name.endswith("unseen")], seen)
+    for part in ("opener", "deny", "allow", "keys", "pick", "tab-live"):
+        must(any(part in name for name in seen), f"Tab does not come to {part}:", seen)
+
+
+def has_names(case):
+    """Each control has a name, each list a label, and colours differ enough (WCAG 2.2, 1.4.3), in both themes."""
+    case.open().ask(risk=1, warning="never allowed before", program="/usr/bin/node", waiting=3)
+    case.stage.do("ledger", live=2, grants=2, trips=3, because="ana on tty")
+    page = case.browser
+    wait_for(lambda: page.text("#tab-grants") == "Grants2", "the ledger")
+    for details in range(2):
+        page.run("document.querySelectorAll('details')[arguments[0]].open = true", details)
+    nameless = page.run("""
+        return [...document.querySelectorAll('button, input, select, [role=tabpanel], dialog')].filter((node) => {
+          const by = node.getAttribute('aria-labelledby');
+          return !(node.getAttribute('aria-label') || (by && document.getElementById(by)) || node.labels?.length || node.textContent.trim());
+        }).map((node) => node.outerHTML)""")
+    must(nameless == [], nameless)
+    must(page.run("return document.querySelectorAll('[aria-live], [role=status], [role=alert]').length") >= 4, "nothing is announced")
+    for dark in (False, True):
+        page.look(dark=dark)
+        time.sleep(0.3)
+        poor = page.run(CONTRAST)
+        must(poor == [], "dark" if dark else "light", poor)
+
+
+CONTRAST = """
+    const parts = (colour) => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = colour; c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data]; };
+    const over = (top, under) => top.slice(0, 3).map((v, i) => v * top[3] / 255 + under[i] * (1 - top[3] / 255));
+    const ground = (node) => { let chain = []; for (; node; node = node.parentElement) chain.push(parts(getComputedStyle(node).backgroundColor));
+      return chain.reverse().reduce((under, top) => over(top, under), [255, 255, 255]); };
+    const light = (rgb) => { const [r, g, b] = rgb.map((v) => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+    const poor = [];
+    for (const node of document.querySelectorAll('main *, header *')) {
+      if (!node.checkVisibility({visibilityProperty: true, opacityProperty: true}) || ![...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim()) || node.matches(':disabled, :disabled *, .is-once *'))
+        continue;
+      const style = getComputedStyle(node), under = ground(node), ink = over(parts(style.color), under);
+      const [a, b] = [light(ink), light(under)].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
+      if (ratio < 4.5) poor.push(`${node.className || node.tagName}: ${ratio.toFixed(2)} ${node.textContent.slice(0, 20)}`);
+    }
+    return poor;
+"""
+
+
+def phone(case):
+    """390 px: nothing is wider than the window, and what is touched is large enough."""
+    case.browser.look(390, 844)
+    case.open().ask(command="npm ci --prefer-offline --no-audit", waiting=12, risk=1, warning="never allowed before")
+    case.stage.do("ledger", live=2, grants=2, trips=3, because="ana on tty")
+    page = case.browser
+    for dark in (False, True):
+        page.look(390, 1000, dark=dark)
+        for tab in ("live", "grants", "denials", "totals", "timeline"):
+            page.click(f"#tab-{tab}")
+            must(page.run("return document.documentElement.scrollWidth <= innerWidth"), tab, "is wider than the phone")
+        page.click("#tab-live")
+        case.picture("phone-dark" if dark else "phone-light")
+    small = page.run("""return [...document.querySelectorAll('.open .buttons button, .scopes label, .tabs button')].filter((node) => {
+        const box = node.getBoundingClientRect(); return box.height < 32 || box.width < 44; }).map((node) => node.textContent)""")
+    must(small == [], "too small to touch:", small)
+
+
+def still(case):
+    """Who asked for less motion gets none."""
+    case.browser.look(still=True)
+    case.open().ask()
+    moving = case.browser.run("""return [...document.querySelectorAll('*')].filter((node) => {
+        const style = getComputedStyle(node); return style.animationName !== 'none' || (style.transitionDuration !== '0s' && style.transitionProperty !== 'none'); }).length""")
+    must(moving == 0, f"{moving} things move")
+
+
+def two_pages(case):
+    """What one answers goes from the other."""
+    case.open().ask()
+    page = case.browser
+    first = page.do("GET", "/window")
+    second = page.do("POST", "/window/new", {"type": "window"})["handle"]
+    try:
+        page.do("POST", "/window", {"handle": second})
+        page.open(case.stage.url)
+        wait_for(lambda: page.find(".question"), "the question on the second page")
+        page.click("h1")  # it comes to the front
+        time.sleep(GUARD)
+        page.press(["d"])
+        must(case.stage.said().startswith("answer deny once"), "not the answer")
+    finally:
+        page.do("DELETE", "/window")
+        page.do("POST", "/window", {"handle": first})
+    wait_for(lambda: not page.find(".question"), "the first page to be told")
+
+
+def end_of_the_run(case):
+    case.open().ask()
+    case.stage.do("hear", host="last.test", action="deny")
+    wait_for(lambda: "last.test" in case.browser.text("#panel-denials"), "the denial")
+    case.stage.close()
+    page = case.browser
+    wait_for(lambda: page.text("#link") == "The run is over", "the end")
+    must(not page.find(".question"), "a question is open still")
+    must("last.test" in page.text("#panel-denials"), "what happened is gone")
+    case.picture("over")
+
+
+CASES = [enters_and_forgets, needs_the_capability, allows_with_the_mouse, denies_by_keyboard, allows_by_keyboard, enter_never_allows,
+         too_early_is_nothing, risk_needs_the_domain, widths_are_sent, several_at_once, hostile_text_is_text, markup_cannot_be_made,
+         ledger_is_shown, keyboard_alone, has_names, phone, still, two_pages, end_of_the_run]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} PAGE_STAGE [CASE…]")
+    if why := is_possible():
+        print(f"skipped: {why}\n0 passed, 0 failed, 1 skipped")
+        return SKIP
+    program, only = sys.argv[1], sys.argv[2:]
+    passed = failed = 0
+    with Browser() as browser:
+        for function in CASES:
+            name = function.__name__.replace("_", "-")
+            if only and name not in only:
+                continue
+            case = Case(program, browser)
+            try:
+                function(case)
+                case.end()
+                passed += 1
+                print(f"passed {name}", flush=True)
+            except Exception as reason:  # a broken test is a failed one
+                failed += 1
+                print(f"failed {name}: {reason if isinstance(reason, Failed) else traceback.format_exc()}", flush=True)
+                case.stage.process.kill()
+                case.stage.process.wait()
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
