@@ -97,9 +97,11 @@ START_TEST(list_shows_every_run)
 	json_decref(list);
 
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-1  https://example.org:443\n"
-						   "  asked by  npm ci\n"
-						   "  waiting   2 connections, "));
+	ck_assert_ptr_nonnull(strstr(stage.output,
+				     "7f3a-1  https://example.org:443\n"
+				     "  careful   never allowed before on this machine\n"
+				     "  asked by  npm ci\n"
+				     "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
 	ck_assert_int_eq(stage_approve("allow 0b1c-1 --confirm b.test"), 0);
 	ck_assert_uint_eq(stage.runs[1].told, 1);
@@ -115,10 +117,10 @@ START_TEST(a_name_that_looks_like_another)
 	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
 	stage_child_until(&stage.watcher, "careful   Cyrillic letters: looks like apple.test, is");
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output,
-				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
-				     "  careful   Cyrillic letters: looks like apple.test, is "
-				     "xn--80ak6aa92e.test\n"));
+	ck_assert_ptr_nonnull(strstr(
+		stage.output, "7f3a-1  https://xn--80ak6aa92e.test:443\n"
+			      "  careful   Cyrillic letters: looks like apple.test, is "
+			      "xn--80ak6aa92e.test; never allowed before on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST
