@@ -149,6 +149,27 @@ int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, st
 	return r;
 }
 
+int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
+			 struct err *why)
+{
+	size_t count = 0;
+
+	while (paths && paths[count])
+		count++;
+	*ret = mem_new_array(count + 1, sizeof(**ret));
+	for (*ret_count = 0; *ret_count < count; (*ret_count)++) {
+		const char *path = paths[*ret_count];
+		struct bundle_reply *reply = &(*ret)[*ret_count];
+		int r = bundle_files_read(path, BUNDLE_ANSWERS_MAX_BYTES, &reply->text, &reply->len,
+					  why);
+
+		if (r < 0)
+			return r;
+		reply->path = text_visible_dup(path);
+	}
+	return 0;
+}
+
 static int add_replies(struct bundle_answers *answers, const struct policy *policy,
 		       const struct bundle_reply *replies, size_t count, int64_t now_s,
 		       struct err *why)

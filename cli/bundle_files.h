@@ -33,6 +33,11 @@ struct bundle_reply {
 	char *path, *text;
 	size_t len;
 };
+/* Those of @paths (NULL-terminated; NULL: none): returned owned, also what was read before a
+ * failure.
+ */
+int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
+			 struct err *why);
 /* Lines of policy from all of them that count by what @policy says so far; those that do not are
  * left out and the last of them is named in @why, with its -errno. *@ret_lacking: destinations that
  * too few approvers allow. */
