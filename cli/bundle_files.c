@@ -18,7 +18,7 @@
 #define KEY_NAME  "bundle.key"
 #define KEY_TRIES 8
 
-int bundle_place_open(const char *path, struct bundle_place *ret, struct err *why)
+int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -34,7 +34,7 @@ int bundle_place_open(const char *path, struct bundle_place *ret, struct err *wh
 	return 0;
 }
 
-void bundle_place_close(struct bundle_place *place)
+void bundle_files_close(struct bundle_place *place)
 {
 	fd_close(place->folder);
 	free(place->name);
@@ -52,7 +52,7 @@ static int write_new(const struct bundle_place *place, const char *name, const c
 	return r;
 }
 
-int bundle_place_write(const struct bundle_place *place, const char *text, struct err *why)
+int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why)
 {
 	auto_free char *name = mem_printf(".%s.%d.new", place->name, (int)getpid());
 	int r;
