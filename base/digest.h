@@ -8,3 +8,6 @@
 /* SHA-256 over @first, then @second, as text. 0, or -EIO: @ret is untouched. */
 int digest_text(const void *first, size_t first_len, const void *second, size_t second_len,
 		char ret[DIGEST_TEXT_MAX]);
+/* HMAC (RFC 2104) with it, of @text under @key. As above. */
+int digest_hmac(const char *key, size_t key_len, const char *text, size_t text_len,
+		char ret[DIGEST_TEXT_MAX]);

@@ -105,5 +105,7 @@ int approve_ledger_undo(int argc, char **argv);
 /* `sallyport approve watch`; returns the exit status. */
 int approve_watch(int dir_fd, bool is_json);
 
+/* `sallyport approve reviewer`; returns the exit status. */
+int approve_reviewer(int argc, char **argv);
 /* `sallyport approve popup SOCKET`, which tmux runs for a gate; returns the exit status. */
 int approve_popup(int argc, char **argv);

@@ -2,14 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +15,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "cli/trusted.h"
 #include "policies/configured/configured.h"
 
 static int64_t now_ms(void)
@@ -26,57 +24,6 @@ static int64_t now_ms(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* By where @path really is. What cannot be known is within. */
-static bool is_within(const char *path, const char *cwd)
-{
-	auto_free char *real = realpath(path, NULL), *top = cwd ? realpath(cwd, NULL) : NULL;
-
-	if (!cwd)
-		return false;
-	if (!real || !top)
-		return true;
-	size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
-
-	return strncmp(real, top, len) == 0 && (real[len] == '/' || real[len] == '\0');
-}
-
-/* PATH without what the command could have put there: the interpreter of a script is looked up in
- * it too. Returned owned. */
-static char *trusted_path(const char *cwd)
-{
-	const char *path = getenv("PATH");
-	auto_free char *list = mem_strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
-	auto_free char *out = mem_strdup("");
-	char *rest = list;
-
-	for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
-		if (folder[0] != '/' || is_within(folder, cwd))
-			continue;
-		char *longer = mem_printf("%s%s%s", out, out[0] ? ":" : "", folder);
-
-		free(out);
-		out = longer;
-	}
-	return take(out);
-}
-
-/* Returned owned; NULL: not installed. A link that leads into the project is not taken. */
-static char *find_program(const char *path, const char *name, const char *cwd)
-{
-	auto_free char *list = mem_strdup(path);
-	char *rest = list;
-
-	for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
-		auto_free char *program = mem_printf("%s/%s", folder, name);
-		struct stat status;
-
-		if (folder[0] && stat(program, &status) == 0 && S_ISREG(status.st_mode) &&
-		    access(program, X_OK) == 0 && !is_within(program, cwd))
-			return take(program);
-	}
-	return NULL;
 }
 
 /* Ours, with another PATH. The array is returned owned, the texts are borrowed. */
@@ -194,7 +141,7 @@ int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *
 {
 	const struct ask_tool *self = arg;
 	auto_free char *path = trusted_path(self->cwd);
-	auto_free char *program = find_program(path, argv[0], self->cwd);
+	auto_free char *program = trusted_find(path, argv[0], self->cwd);
 	auto_free char *setting = mem_printf("PATH=%s", path);
 	auto_free char **environment = environment_with(setting);
 	auto_free char *output = NULL;

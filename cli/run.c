@@ -42,6 +42,7 @@ struct run {
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
+	struct run_helpers *helpers;
 	struct gateway_web web;
 	struct loop *loop;
 	struct gateway *gateway;
@@ -107,6 +108,17 @@ static bool is_patient(const struct run_options *options)
 		(options->has_default && options->default_action == POLICY_ASK));
 }
 
+static int find_helpers(struct run *run)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
+				      &writable);
+
+	return status == CLI_OK ? run_helpers_make(&run->options.helpers, &run->places, writable,
+						   &run->helpers)
+				: status;
+}
+
 static int open_gateway(struct run *run)
 {
 	struct err why = { 0 };
@@ -128,6 +140,7 @@ static int open_gateway(struct run *run)
 		.seen_path = run->places.seen_path,
 		.control_dir = run->places.control_dir,
 		.terminal = terminal,
+		.helpers = run_helpers_get(run->helpers),
 		.web = run->options.has_web ? &run->web : NULL,
 		.prompt_timeout_ms = run->options.prompt_timeout_ms,
 		.bundle = run_bundle_get(run->bundle),
@@ -236,14 +249,18 @@ static char **read_only_paths(const struct run *run)
 /* What it may not see. As run_policy_paths(). */
 static int hidden_paths(const struct run *run, char ***ret_paths)
 {
-	char *own[4] = { NULL };
+	char *own[5] = { NULL };
 	size_t count = 0;
+	const char *given = run->options.helpers.webhook_key;
+	auto_free char *key = given ? run_places_absolute(&run->places, given) : NULL;
 
 	own[count++] = run->places.control_dir;
 	if (run->places.config_dir)
 		own[count++] = run->places.config_dir;
 	if (run->places.state_dir)
 		own[count++] = run->places.state_dir;
+	if (key)
+		own[count++] = key; /* who has it can make questions up */
 	return run_policy_paths(run->policy, &run->places, true, own, ret_paths);
 }
 
@@ -340,6 +357,7 @@ static void run_done(struct run *run)
 		event_del(&run->signals[i]);
 	run_reload_free(run->reload);
 	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
+	run_helpers_free(run->helpers);
 	exec_free(run->exec);
 	reap_worker(run);
 	loop_free(run->loop);
@@ -442,8 +460,10 @@ static int perform(struct run *run)
 		if (!run->bundle)
 			return CLI_NO_SANDBOX;
 	}
-	int status = open_gateway(run);
+	int status = find_helpers(run);
 
+	if (status == CLI_OK)
+		status = open_gateway(run);
 	if (status != CLI_OK)
 		return status;
 	run->started_ms = loop_now_ms(run->loop);

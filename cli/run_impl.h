@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run_helpers.h"
 #include "cli/run_reload.h"
 #include "exec/exec.h"
 #include "gateway/gateway.h"
@@ -28,6 +29,7 @@ struct run_options {
 	bool may_use_tty;
 	bool must_fail_on_ask;
 	const char *bundle;             /* NULL: none is written */
+	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page, */
 	uint16_t web_port;              /* there; 0: on any free port */
 	struct proxy_mapping *resolves; /* owned, with their names */

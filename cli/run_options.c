@@ -28,6 +28,13 @@ static const char help[] =
 	"  --prompt-timeout TIME    how long a question waits, e.g. 30s, 5m (default 5m)\n"
 	"  --no-tty                 never prompt on this terminal\n"
 	"  --web[=PORT]             a page for answers on 127.0.0.1; its address is printed once\n"
+	"  --reviewer COMMAND       a program that is asked, too; see sallyport-reviewer(7)\n"
+	"  --reviewer-mode shadow|answer  compare it with people only (the default), or let it "
+	"answer\n"
+	"  --reviewer-timeout TIME  how long it may think about a question (default 10s)\n"
+	"  --notify                 say on the desktop that a question waits\n"
+	"  --webhook URL            tell a server of every question, signed with --webhook-key\n"
+	"  --webhook-key FILE       the key, a line that only you can read\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
@@ -59,6 +66,12 @@ enum run_option {
 	OPT_PROMPT_TIMEOUT,
 	OPT_NO_TTY,
 	OPT_WEB,
+	OPT_REVIEWER,
+	OPT_REVIEWER_MODE,
+	OPT_REVIEWER_TIMEOUT,
+	OPT_NOTIFY,
+	OPT_WEBHOOK,
+	OPT_WEBHOOK_KEY,
 	OPT_RESOLVE,
 	OPT_DNS,
 	OPT_JSON,
@@ -81,6 +94,12 @@ static const struct option long_options[] = {
 	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
 	{ "web", optional_argument, NULL, OPT_WEB },
+	{ "reviewer", required_argument, NULL, OPT_REVIEWER },
+	{ "reviewer-mode", required_argument, NULL, OPT_REVIEWER_MODE },
+	{ "reviewer-timeout", required_argument, NULL, OPT_REVIEWER_TIMEOUT },
+	{ "notify", no_argument, NULL, OPT_NOTIFY },
+	{ "webhook", required_argument, NULL, OPT_WEBHOOK },
+	{ "webhook-key", required_argument, NULL, OPT_WEBHOOK_KEY },
 	{ "resolve", required_argument, NULL, OPT_RESOLVE },
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
@@ -230,6 +249,22 @@ static int set_timeout(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_reviewer_mode(struct run_options *options, const char *value)
+{
+	options->helpers.may_answer = strcmp(value, "answer") == 0;
+	if (!options->helpers.may_answer && strcmp(value, "shadow") != 0)
+		return wrong("--reviewer-mode", value, "shadow or answer");
+	return 0;
+}
+
+static int set_reviewer_timeout(struct run_options *options, const char *value)
+{
+	if (text_to_duration_ms(value, &options->helpers.reviewer_timeout_ms) < 0 ||
+	    options->helpers.reviewer_timeout_ms == 0)
+		return wrong("--reviewer-timeout", value, "a time such as 10s");
+	return 0;
+}
+
 static int set_session(struct run_options *options, const char *value)
 {
 	size_t len = strlen(value);
@@ -275,6 +310,22 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return 0;
 	case OPT_WEB:
 		return set_web(options, value);
+	case OPT_REVIEWER:
+		options->helpers.reviewer = value;
+		return 0;
+	case OPT_REVIEWER_MODE:
+		return set_reviewer_mode(options, value);
+	case OPT_REVIEWER_TIMEOUT:
+		return set_reviewer_timeout(options, value);
+	case OPT_NOTIFY:
+		options->helpers.has_notify = true;
+		return 0;
+	case OPT_WEBHOOK:
+		options->helpers.webhook = value;
+		return 0;
+	case OPT_WEBHOOK_KEY:
+		options->helpers.webhook_key = value;
+		return 0;
 	case OPT_RESOLVE:
 		return add_resolve(options, value);
 	case OPT_DNS:

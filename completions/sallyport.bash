@@ -78,6 +78,7 @@ _sallyport() {
         ;;
     --default) words='ask deny allow' ;;
     --report) words='text json none' ;;
+    --reviewer-mode) words='shadow answer' ;;
     --scope) words='once exec session always' ;;
     --env)
         mapfile -t COMPREPLY < <(compgen -v -- "$word")
@@ -86,9 +87,9 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:approve) words='list watch allow deny abort grants revoke undo bundle --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
             words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in

@@ -22,6 +22,12 @@ complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback
 complete -c sallyport -n $in_run -l fail-on-ask -d 'exit 78 when nobody answered'
 complete -c sallyport -n $in_run -l bundle -rF -d 'write what nobody answered there'
 complete -c sallyport -n $in_run -l answers -rF -d 'take signed answers from there'
+complete -c sallyport -n $in_run -l reviewer -x -d 'a program that is asked, too'
+complete -c sallyport -n $in_run -l reviewer-mode -x -a 'shadow answer' -d 'compare it, or let it answer'
+complete -c sallyport -n $in_run -l reviewer-timeout -x -d 'how long it may think'
+complete -c sallyport -n $in_run -l notify -d 'say on the desktop that a question waits'
+complete -c sallyport -n $in_run -l webhook -x -d 'tell a server of every question'
+complete -c sallyport -n $in_run -l webhook-key -r -d 'key of its signatures'
 complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
@@ -79,7 +85,7 @@ complete -c sallyport -n '__sallyport_policy_step import' -a 'codex-config codex
 complete -c sallyport -n '__sallyport_policy_step export' -l lossy -d 'hosts for all ports, denials may be missing'
 complete -c sallyport -n '__sallyport_policy_step export' -F
 complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo bundle'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo bundle reviewer'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json

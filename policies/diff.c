@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "policies/clauses_impl.h"
 #include "policies/diff_impl.h"
+#include "policies/request_impl.h"
 
 uint64_t *diff_set_slot(struct diff_set *set, uint64_t number)
 {
@@ -105,7 +106,8 @@ static int diff_knows(const struct policy *policy, struct err *why)
 		struct rule rule;
 
 		rules_get_bare(policy, (uint32_t)i, &rule);
-		known |= clauses_conditions(&rule) | clauses_bounds(&rule);
+		known |= clauses_conditions(&rule) & ~REQUEST_CONDITIONS;
+		known |= clauses_bounds(&rule);
 		if ((rule.clause_kinds & ~known) == 0)
 			continue;
 		clauses_text(rule.clause_kinds & ~known, text);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -97,9 +98,11 @@ START_TEST(list_shows_every_run)
 	json_decref(list);
 
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-1  https://example.org:443\n"
-						   "  asked by  npm ci\n"
-						   "  waiting   2 connections, "));
+	ck_assert_ptr_nonnull(strstr(stage.output,
+				     "7f3a-1  https://example.org:443\n"
+				     "  careful   never allowed before on this machine\n"
+				     "  asked by  npm ci\n"
+				     "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
 	ck_assert_int_eq(stage_approve("allow 0b1c-1 --confirm b.test"), 0);
 	ck_assert_uint_eq(stage.runs[1].told, 1);
@@ -115,10 +118,10 @@ START_TEST(a_name_that_looks_like_another)
 	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
 	stage_child_until(&stage.watcher, "careful   Cyrillic letters: looks like apple.test, is");
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output,
-				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
-				     "  careful   Cyrillic letters: looks like apple.test, is "
-				     "xn--80ak6aa92e.test\n"));
+	ck_assert_ptr_nonnull(strstr(
+		stage.output, "7f3a-1  https://xn--80ak6aa92e.test:443\n"
+			      "  careful   Cyrillic letters: looks like apple.test, is "
+			      "xn--80ak6aa92e.test; never allowed before on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST
@@ -180,6 +183,14 @@ START_TEST(answer_that_cannot_be_kept)
 }
 END_TEST
 
+/* Its file is there a moment before its lock, and counts from then on. */
+static bool is_held(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
 /* The watcher is older than the run, and the first question older than their acquaintance: it is
  * not denied. */
 START_TEST(watcher_before_the_run)
@@ -187,7 +198,7 @@ START_TEST(watcher_before_the_run)
 	stage_child_start(&stage.watcher, "watch --json");
 	auto_free char *file =
 		mem_printf("%s/watchers/%d", stage.control_dir, (int)stage.watcher.pid);
-	while (access(file, F_OK) < 0)
+	while (!is_held(file))
 		ck_assert(!stage_child_turn(&stage.watcher));
 	stage_run_open(&stage.runs[0], "7f3a");
 	stage_ask(&stage.runs[0], "https://example.org:443");

@@ -5,6 +5,7 @@ usage: flow.py [--keep] SALLYPORT FILE.flow
 
 A line is a sentence of the table below; what follows "run:" or "start:" is a shell script that runs in the gate, on the
 same line or indented under it. "#" starts a comment. The grammar is described in docs/HACKING.md."""
+import json
 import pathlib
 import re
 import shlex
@@ -147,6 +148,47 @@ def patient(s):
     s.options += ["--default", "ask"]
 
 
+@step(r"the reviewer allows ([\w.-]+) and denies ([\w.-]+)")
+def reviewer(s, allowed, denied):
+    example = pathlib.Path(__file__).resolve().parents[2] / "docs/examples/reviewer.py"
+    s.options += ["--reviewer", f'"{example}" --allow {allowed} --deny {denied}']
+
+
+@step(r"the reviewer never answers")
+def silent_reviewer(s):
+    s.options += ["--reviewer", "sleep 4711"]
+
+
+def reviewer_sheets(s):
+    return list((s.world.top / "state/sallyport/reviewers").glob("*.json"))
+
+
+@step(r"people agree with the reviewer (\d+) times")
+def reviewer_agreed(s, count):
+    (sheet,) = reviewer_sheets(s)
+    counts = json.loads(sheet.read_text())
+    counts["agree_allow"] = counts["agree_deny"] = int(count)
+    sheet.write_text(json.dumps(counts))
+
+
+@step(r"a webhook at (\w+) is told")
+def webhook(s, server):
+    key = s.world.top / "key"
+    key.write_text("0123456789abcdef" * 2 + "\n")
+    key.chmod(0o600)
+    s.options += ["--webhook", f"http://{s.address(server)}/hook", "--webhook-key", str(key)]
+
+
+@step(r"(\w+) was told of (\d+) questions?, signed")
+def was_told(s, server, count):
+    def told():
+        return [r for r in s.servers[server].requests if r[1] == "/hook"]
+    until(lambda: len(told()) >= int(count), 20, "the webhook was not told")
+    for method, _, _, headers in told():
+        assert method == "POST" and headers["x-sallyport-signature"].startswith("sha256="), str(headers)
+    assert len(told()) == int(count), str(told())
+
+
 @step(r"without DNS")
 def without_dns(s):
     s.has_dns = False
@@ -217,6 +259,20 @@ def question(s, protocol, host, port, waiting):
 @step(r"no question")
 def no_question(s):
     assert not s.world.questions(), f"open: {s.world.questions()}"
+
+
+@step(r"the reviewer was right (\d+) times?")
+def reviewer_was_right(s, count):
+    (sheet,) = json.loads(s.world.sally("approve", "reviewer", "--json", check=True).stdout)
+    right, wrong = sheet["agree_allow"], sheet["reviewer_allowed_person_denied"]
+    assert (right, wrong, sheet["may_answer"]) == (int(count), 0, False), str(sheet)
+
+
+@step(r"the reviewer is running")
+def reviewer_runs(s):
+    def there():
+        return "sleep" in worlds.descendants(s.gate.process.pid).values()
+    until(there, 20, "no reviewer")
 
 
 @step(r"the question goes away")

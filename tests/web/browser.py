@@ -45,12 +45,9 @@ class Browser:
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="sallyport-browser-")
-        self.driver = subprocess.Popen(["chromedriver", "--port=0", "--log-level=SEVERE"], stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                       env={**os.environ, "HOME": self.profile})
-        self.session = None
+        self.session = self.driver = None
         try:
-            self.port = self.read_port()
+            self.start()
             wait_for(self.is_ready, "chromedriver")
             # Tests run in containers and as root, where Chromium cannot build a sandbox of its own; it sees our page only.
             arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
@@ -62,11 +59,21 @@ class Browser:
             self.close()
             raise
 
-    def read_port(self):
-        for line in self.driver.stdout:
-            if "started successfully on port" in line:
-                return int(line.rsplit(" ", 1)[1].strip().rstrip("."))
-        raise Failed("chromedriver did not start")
+    def start(self):
+        """It draws one port for two families, and gives up when one of them is taken: it may try again."""
+        for _ in range(5):
+            self.driver = subprocess.Popen(["chromedriver", "--port=0", "--log-level=SEVERE"], stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                           env={**os.environ, "HOME": self.profile})
+            said = ""
+            for line in self.driver.stdout:
+                said += line
+                if "started successfully on port" in line:
+                    self.port = int(line.rsplit(" ", 1)[1].strip().rstrip("."))
+                    return
+            self.driver.wait()
+            self.driver.stdout.close()
+        raise Failed(f"chromedriver did not start: {said}")
 
     def ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -150,13 +157,14 @@ class Browser:
                 self.do("DELETE", "")
             except (OSError, Failed):
                 pass
-        self.driver.terminate()
-        try:
-            self.driver.wait(10)
-        except subprocess.TimeoutExpired:
-            self.driver.kill()
-            self.driver.wait()
-        self.driver.stdout.close()
+        if self.driver and self.driver.poll() is None:
+            self.driver.terminate()
+            try:
+                self.driver.wait(10)
+            except subprocess.TimeoutExpired:
+                self.driver.kill()
+                self.driver.wait()
+            self.driver.stdout.close()
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def __enter__(self):

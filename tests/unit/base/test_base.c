@@ -7,6 +7,7 @@ int main(void)
 	Suite *suite = suite_create("base");
 
 	suite_add_tcase(suite, test_addr());
+	suite_add_tcase(suite, test_digest());
 	suite_add_tcase(suite, test_frame());
 	suite_add_tcase(suite, test_keeper());
 	suite_add_tcase(suite, test_loop());

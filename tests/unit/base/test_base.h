@@ -4,6 +4,7 @@
 #include <check.h>
 
 TCase *test_addr(void);
+TCase *test_digest(void);
 TCase *test_frame(void);
 TCase *test_keeper(void);
 TCase *test_loop(void);

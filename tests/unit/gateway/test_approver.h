@@ -41,12 +41,16 @@ void fake_settle(struct gateway *gw);
 /* Opens a question "RUN-N" and asks it. */
 struct approver_question *fake_ask(struct gateway *gw, const char *id, const char *host);
 void fake_changed(struct gateway *gw, const char *id, unsigned int waiting);
+void fake_end(struct gateway *gw, const struct approver_end *end); /* settled elsewhere */
 void fake_retract(struct gateway *gw, const char *id, const char *how);
 
 Suite *suite_control(void);
 Suite *suite_control_ledger(void);
 Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
+Suite *suite_hints(void);
+Suite *suite_reviewer(void);
+Suite *suite_reviewer_parts(void);
 Suite *suite_tty(void);
 Suite *suite_tty_fence(void);
 Suite *suite_tty_list(void);

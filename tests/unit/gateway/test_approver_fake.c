@@ -144,14 +144,19 @@ void fake_changed(struct gateway *gw, const char *id, unsigned int waiting)
 	fake_settle(gw);
 }
 
-void fake_retract(struct gateway *gw, const char *id, const char *how)
+void fake_end(struct gateway *gw, const struct approver_end *end)
 {
-	struct approver_question *question = fake_find(gw, id);
+	struct approver_question *question = fake_find(gw, end->id);
 
 	if (question)
 		fake_forget(gw, question);
-	gw->ops->retract(gw->approver, &(struct approver_end){ .id = id, .how = how });
+	gw->ops->retract(gw->approver, end);
 	fake_settle(gw);
+}
+
+void fake_retract(struct gateway *gw, const char *id, const char *how)
+{
+	fake_end(gw, &(struct approver_end){ .id = id, .how = how });
 }
 
 int main(void)
@@ -162,6 +167,9 @@ int main(void)
 	srunner_add_suite(runner, suite_control_ledger());
 	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
+	srunner_add_suite(runner, suite_hints());
+	srunner_add_suite(runner, suite_reviewer());
+	srunner_add_suite(runner, suite_reviewer_parts());
 	srunner_add_suite(runner, suite_tty());
 	srunner_add_suite(runner, suite_tty_fence());
 	srunner_add_suite(runner, suite_tty_list());

@@ -20,6 +20,7 @@ int main(void)
 	suite_add_tcase(suite, properties_cases());
 	suite_add_tcase(suite, files_cases());
 	suite_add_tcase(suite, answers_cases());
+	suite_add_tcase(suite, answers_text_cases());
 	suite_add_tcase(suite, catalogue_cases());
 	suite_add_tcase(suite, diff_cases());
 	suite_add_tcase(suite, diff_clauses_cases());

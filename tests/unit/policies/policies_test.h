@@ -19,6 +19,7 @@ TCase *decide_cases(void);
 TCase *properties_cases(void);
 TCase *files_cases(void);
 TCase *answers_cases(void);
+TCase *answers_text_cases(void);
 TCase *catalogue_cases(void);
 TCase *diff_cases(void);
 TCase *diff_clauses_cases(void);

@@ -1,0 +1,366 @@
+#include "cli/run_helpers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/run_impl.h"
+#include "cli/trusted.h"
+
+#define WORDS_MAX         64
+#define FILE_MAX_BYTES    (1 << 20) /* larger ones are known by their names */
+#define COMMAND_TEXT_MAX  200
+#define URL_MAX_BYTES     2048
+#define KEY_MIN_BYTES     32
+#define KEY_MAX_BYTES     4096
+#define DIGEST_TEXT_BYTES (DIGEST_TEXT_MAX - 1)
+
+/* What a helper is given of our environment. */
+static const char *const passed[] = {
+	"HOME",
+	"USER",
+	"LOGNAME",
+	"LANG",
+	"LC_ALL",
+	"TZ",
+	"TMPDIR",
+	"XDG_RUNTIME_DIR",
+	"DISPLAY",
+	"WAYLAND_DISPLAY",
+	"DBUS_SESSION_BUS_ADDRESS",
+};
+
+struct run_helpers {
+	struct gateway_helpers helpers;
+	struct gateway_reviewer reviewer;
+	char *path;         /* of the folders that are trusted */
+	char **environment; /* owned lists of owned strings */
+	char **reviewer_words;
+	char *reviewer_program, *reviewer_command, *trust_dir;
+	char reviewer_digest[DIGEST_TEXT_MAX];
+	struct gateway_program notify;
+	char *notify_program;
+	struct gateway_webhook webhook;
+	char *curl_program, *webhook_key;
+};
+
+static char **make_environment(const char *path)
+{
+	char **list = mem_new_array(ARRAY_SIZE(passed) + 2, sizeof(*list));
+	size_t count = 0;
+
+	list[count++] = mem_printf("PATH=%s", path);
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
+		const char *value = getenv(passed[i]);
+
+		if (value)
+			list[count++] = mem_printf("%s=%s", passed[i], value);
+	}
+	return list;
+}
+
+/* One word at @at, which moves behind it: plain, or in "…", where \" and \\ stand for themselves.
+ * Returned owned; NULL: a quote that does not end, or that hangs on a word. */
+static char *take_word(const char **at)
+{
+	bool is_quoted = **at == '"';
+	const char *from = *at + is_quoted;
+	auto_free char *word = mem_new(strlen(from) + 1);
+	size_t len = 0;
+
+	while (*from != '\0' && (is_quoted ? *from != '"' : *from != ' ' && *from != '\t')) {
+		if (!is_quoted && *from == '"')
+			return NULL;
+		if (is_quoted && *from == '\\' && (from[1] == '"' || from[1] == '\\'))
+			from++;
+		word[len++] = *from++;
+	}
+	if (is_quoted && *from++ != '"')
+		return NULL;
+	if (*from != '\0' && *from != ' ' && *from != '\t')
+		return NULL;
+	*at = from;
+	return take(word);
+}
+
+/* A line into words, as in a policy file. Returned owned; NULL: it has none, too many, or a quote
+ * is wrong. */
+static char **split_words(const char *line)
+{
+	auto_free_list char **words = mem_new_array(WORDS_MAX + 1, sizeof(*words));
+	size_t count = 0;
+
+	for (const char *at = line + strspn(line, " \t"); *at != '\0'; at += strspn(at, " \t")) {
+		char *word = count < WORDS_MAX ? take_word(&at) : NULL;
+
+		if (!word)
+			return NULL;
+		words[count++] = word;
+	}
+	return count > 0 ? take(words) : NULL;
+}
+
+static bool is_writable(const char *path, const struct run_places *places, char *const *writable)
+{
+	if (trusted_is_within(path, places->cwd))
+		return true;
+	for (size_t i = 0; writable && writable[i]; i++) {
+		if (trusted_is_within(path, writable[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whatever file the reviewer's command names is its own judge's word: the command must not write
+ * it. */
+static int check_words(char *const *words, const struct run_places *places, char *const *writable)
+{
+	for (size_t i = 1; words[i]; i++) {
+		auto_free char *shown = text_visible_dup(words[i]);
+
+		if (words[i][0] == '/' && access(words[i], F_OK) == 0 &&
+		    is_writable(words[i], places, writable))
+			return cli_fail(CLI_USAGE, "--reviewer: the command could write %s", shown);
+		if (words[i][0] != '/' && words[i][0] != '-' && access(words[i], F_OK) == 0)
+			return cli_fail(CLI_USAGE,
+					"--reviewer: write the whole path of the file %s", shown);
+	}
+	return CLI_OK;
+}
+
+static int find_reviewer(struct run_helpers *self, const struct run_places *places,
+			 char *const *writable)
+{
+	const char *name = self->reviewer_words[0];
+	auto_free char *shown = text_visible_dup(name);
+	struct stat status;
+
+	self->reviewer_program = strchr(name, '/') ? run_places_absolute(places, name)
+						   : trusted_find(self->path, name, places->cwd);
+	if (!self->reviewer_program || stat(self->reviewer_program, &status) < 0 ||
+	    !S_ISREG(status.st_mode) || access(self->reviewer_program, X_OK) < 0)
+		return cli_fail(CLI_USAGE, "--reviewer: there is no program %s", shown);
+	if (is_writable(self->reviewer_program, places, writable))
+		return cli_fail(CLI_USAGE, "--reviewer: the command could write %s", shown);
+	return check_words(self->reviewer_words, places, writable);
+}
+
+/* Adds what the file holds, so that another script under the same name is another reviewer. */
+static int digest_file(const char *path, char digest[DIGEST_TEXT_MAX])
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	auto_free char *text = NULL;
+	struct stat status;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size > FILE_MAX_BYTES)
+		return 0;
+	int r = fd_read_all(fd, FILE_MAX_BYTES, &text, &len, NULL);
+
+	return r < 0 ? r : digest_text(digest, DIGEST_TEXT_BYTES, text, len, digest);
+}
+
+static int digest_reviewer(struct run_helpers *self)
+{
+	char *digest = self->reviewer_digest;
+	int r = digest_text(self->reviewer_program, strlen(self->reviewer_program), "", 0, digest);
+
+	for (size_t i = 0; r == 0 && self->reviewer_words[i]; i++)
+		r = digest_text(digest, DIGEST_TEXT_BYTES, self->reviewer_words[i],
+				strlen(self->reviewer_words[i]), digest);
+	if (r == 0)
+		r = digest_file(self->reviewer_program, digest);
+	for (size_t i = 1; r == 0 && self->reviewer_words[i]; i++) {
+		if (self->reviewer_words[i][0] == '/')
+			r = digest_file(self->reviewer_words[i], digest);
+	}
+	return r;
+}
+
+/* Who may answer has shown how it judges. */
+static int check_trust(const struct run_helpers *self)
+{
+	struct gateway_trust trust;
+	struct err why = { 0 };
+
+	if (!self->trust_dir)
+		return cli_fail(CLI_USAGE, "--reviewer-mode answer: there is no state folder to "
+					   "know the reviewer by; set HOME");
+	if (gateway_trust_read(self->trust_dir, self->reviewer_digest, &trust, &why) < 0)
+		return cli_fail(CLI_USAGE, "%s", why.text);
+	if (gateway_trust_is_enough(&trust))
+		return CLI_OK;
+	return cli_fail(CLI_USAGE,
+			"--reviewer-mode answer: this reviewer has not shown yet how it judges; it "
+			"needs %d comparisons with people, %d of them denials, and none where it "
+			"allowed what a person denied (see `sallyport approve reviewer`)",
+			GATEWAY_TRUST_COMPARED, GATEWAY_TRUST_DENIED);
+}
+
+static int make_reviewer(struct run_helpers *self, const struct run_helper_options *options,
+			 const struct run_places *places, char *const *writable)
+{
+	self->reviewer_words = split_words(options->reviewer);
+	if (!self->reviewer_words)
+		return cli_fail(CLI_USAGE,
+				"--reviewer: a program and its words, the quotes closed");
+	int status = find_reviewer(self, places, writable);
+
+	if (status != CLI_OK)
+		return status;
+	if (digest_reviewer(self) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "the reviewer cannot be read");
+	self->reviewer_command =
+		text_command_line((const char *const *)self->reviewer_words, COMMAND_TEXT_MAX);
+	if (places->state_dir && cli_make_dirs(places->state_dir) == 0)
+		self->trust_dir = mem_printf("%s/reviewers", places->state_dir);
+	self->reviewer = (struct gateway_reviewer){
+		.program = { self->reviewer_program, (const char *const *)self->reviewer_words,
+			     (const char *const *)self->environment },
+		.may_answer = options->may_answer,
+		.timeout_ms = options->reviewer_timeout_ms,
+		.digest = self->reviewer_digest,
+		.command = self->reviewer_command,
+		.trust_dir = self->trust_dir,
+	};
+	self->helpers.reviewer = &self->reviewer;
+	return options->may_answer ? check_trust(self) : CLI_OK;
+}
+
+/* A hint is worth a warning, not the run. */
+static void make_notify(struct run_helpers *self, const struct run_places *places)
+{
+	static const char *const argv[] = { "notify-send", "--app-name=sallyport", "--", NULL };
+
+	self->notify_program = trusted_find(self->path, argv[0], places->cwd);
+	if (!self->notify_program) {
+		log_warn("--notify: there is no notify-send, so nothing is said on the desktop");
+		return;
+	}
+	self->notify = (struct gateway_program){ self->notify_program, argv,
+						 (const char *const *)self->environment };
+	self->helpers.notify = &self->notify;
+}
+
+static bool is_url(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(text, "https://", 8) != 0 && strncmp(text, "http://", 7) != 0)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < 0x21 || text[i] > 0x7e)
+			return false;
+	}
+	return len <= URL_MAX_BYTES;
+}
+
+/* Whoever reads the key can make questions up. */
+static int read_key(struct run_helpers *self, const char *path, const struct run_places *places,
+		    char *const *writable)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct err why = { 0 };
+	struct stat status;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: cannot open %s: %s", path,
+				strerror(errno));
+	if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s must be closed to others (0600)",
+				path);
+	if (is_writable(path, places, writable))
+		return cli_fail(CLI_USAGE, "--webhook-key: the command could write %s", path);
+	if (fd_read_all(fd, KEY_MAX_BYTES, &self->webhook_key, &len, &why) < 0)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s: %s", path, why.text);
+	self->webhook_key[strcspn(self->webhook_key, "\r\n")] = '\0';
+	if (strlen(self->webhook_key) < KEY_MIN_BYTES)
+		return cli_fail(CLI_USAGE, "--webhook-key: %s: a line of at least %d bytes", path,
+				KEY_MIN_BYTES);
+	return CLI_OK;
+}
+
+static int make_webhook(struct run_helpers *self, const struct run_helper_options *options,
+			const struct run_places *places, char *const *writable)
+{
+	if (!options->webhook || !options->webhook_key)
+		return cli_usage_error("run", CLI_USAGE,
+				       "--webhook and --webhook-key belong together");
+	if (!is_url(options->webhook))
+		return cli_fail(CLI_USAGE, "--webhook: an http:// or https:// URL");
+	self->curl_program = trusted_find(self->path, "curl", places->cwd);
+	if (!self->curl_program)
+		return cli_fail(CLI_USAGE, "--webhook: there is no curl");
+	int status = read_key(self, options->webhook_key, places, writable);
+
+	self->webhook = (struct gateway_webhook){
+		.curl = { self->curl_program, NULL, (const char *const *)self->environment },
+		.url = options->webhook,
+		.key = self->webhook_key,
+	};
+	self->helpers.webhook = &self->webhook;
+	return status;
+}
+
+int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
+		     char *const *writable, struct run_helpers **ret)
+{
+	bool has_webhook = options->webhook || options->webhook_key;
+	int status = CLI_OK;
+
+	if (options->may_answer && !options->reviewer)
+		return cli_usage_error("run", CLI_USAGE, "which reviewer? (--reviewer)");
+	if (!options->reviewer && !options->has_notify && !has_webhook)
+		return CLI_OK;
+	struct run_helpers *self = mem_new(sizeof(*self));
+
+	self->path = trusted_path(places->cwd);
+	self->environment = make_environment(self->path);
+	if (options->reviewer)
+		status = make_reviewer(self, options, places, writable);
+	if (status == CLI_OK && has_webhook)
+		status = make_webhook(self, options, places, writable);
+	if (status == CLI_OK && options->has_notify)
+		make_notify(self, places);
+	if (status == CLI_OK)
+		*ret = self;
+	else
+		run_helpers_free(self);
+	return status;
+}
+
+const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers)
+{
+	return helpers ? &helpers->helpers : NULL;
+}
+
+void run_helpers_free(struct run_helpers *helpers)
+{
+	if (!helpers)
+		return;
+	free(helpers->path);
+	mem_free_list(helpers->environment);
+	mem_free_list(helpers->reviewer_words);
+	free(helpers->reviewer_program);
+	free(helpers->reviewer_command);
+	free(helpers->trust_dir);
+	free(helpers->notify_program);
+	free(helpers->curl_program);
+	if (helpers->webhook_key)
+		explicit_bzero(helpers->webhook_key, strlen(helpers->webhook_key));
+	free(helpers->webhook_key);
+	free(helpers);
+}

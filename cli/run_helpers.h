@@ -1,0 +1,27 @@
+/* run_helpers: the programs that help the gate of a run to ask: found, checked, and kept from what
+ * the command may write. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gateway/gateway_tools.h"
+
+struct run_places;
+struct run_helpers;
+
+/* As given; strings point into argv. */
+struct run_helper_options {
+	const char *reviewer; /* a program and its words, on one line */
+	bool may_answer;
+	int64_t reviewer_timeout_ms; /* 0: the default */
+	bool has_notify;
+	const char *webhook, *webhook_key;
+};
+
+/* What was asked for, all of it: *@ret is returned owned, and NULL when nothing was. @writable:
+ * what the command may write besides its folder. An exit status; says what is wrong. */
+int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
+		     char *const *writable, struct run_helpers **ret);
+const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers); /* NULL of NULL */
+void run_helpers_free(struct run_helpers *helpers);

@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+"""A reviewer for sallyport, as sallyport-reviewer(7) describes it: one JSON object a line in, one out.
+
+It denies the domains given with --deny, allows the hosts given with --allow to commands that only read, and leaves
+everything else to people. Begin with one like this in shadow mode, and look at what `sallyport approve reviewer` says.
+
+    sallyport run --reviewer '/usr/local/lib/reviewer.py --allow docs.example.org --deny paste.example.org' -- COMMAND
+"""
+import argparse
+import json
+import sys
+
+SENDS = ("--data", "--upload-file", "--form", "--request", " -d", " -T", " -F", " -X", "@")
+
+
+def is_under(host, domain):
+    return host == domain or host.endswith("." + domain)
+
+
+def judge(question, allowed, denied):
+    host = question["host"]
+    if any(is_under(host, domain) for domain in denied):
+        return {"answer": "deny", "reason": "a place where data is left", "negative_ttl_s": 600}
+    # command_count may be more than what is listed: what is not seen is not judged.
+    lines = question["commands"]
+    is_reading = len(lines) == question["command_count"] and not any(word in line for line in lines for word in SENDS)
+    if host in allowed and question["protocol"] == "https" and not question["risk"] and is_reading:
+        return {"answer": "allow", "reason": "documentation, only read", "ttl_s": 60}
+    return {"answer": "abstain", "reason": "not known: for a person"}
+
+
+def main():
+    options = argparse.ArgumentParser(description="A reviewer for sallyport.")
+    options.add_argument("--allow", metavar="HOST", action="append", default=[])
+    options.add_argument("--deny", metavar="DOMAIN", action="append", default=[])
+    given = options.parse_args()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        print(json.dumps({"id": asked["id"], **judge(asked, given.allow, given.deny)}), flush=True)
+
+
+main()

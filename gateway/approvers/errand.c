@@ -1,0 +1,121 @@
+#include "gateway/approvers/errand.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+bool errand_is_running(const struct errand *errand)
+{
+	return errand->child.pid > 0;
+}
+
+static void errand_event_free(struct event **event)
+{
+	if (*event)
+		event_free(*event);
+	*event = NULL;
+}
+
+void errand_stop(struct errand *errand)
+{
+	errand_event_free(&errand->read_event);
+	errand_event_free(&errand->write_event);
+	loop_timer_stop(&errand->deadline);
+	child_end(&errand->child);
+	free(take(errand->input));
+}
+
+/* The owner may run it again. */
+static void errand_end(struct errand *errand)
+{
+	errand->said[errand->said_len] = '\0';
+	errand_stop(errand);
+	errand->done(errand->arg);
+}
+
+static void errand_late(void *arg)
+{
+	errand_end(arg);
+}
+
+static void errand_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct errand *errand = arg;
+	char bytes[256];
+	ssize_t got = read(fd, bytes, sizeof(bytes));
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0)
+		return errand_end(errand);
+	size_t room = sizeof(errand->said) - 1 - errand->said_len;
+	size_t len = (size_t)got < room ? (size_t)got : room;
+
+	memcpy(errand->said + errand->said_len, bytes, len);
+	errand->said_len += len;
+}
+
+/* Whoever does not read ends, and that is noticed above, or is killed in time. */
+static void errand_tell(struct errand *errand)
+{
+	size_t left = strlen(errand->input) - errand->told;
+
+	while (left > 0) {
+		ssize_t sent = send(errand->child.input, errand->input + errand->told, left,
+				    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && errno == EAGAIN) {
+			(void)event_add(errand->write_event, NULL);
+			return;
+		}
+		if (sent < 0)
+			break;
+		errand->told += (size_t)sent;
+		left -= (size_t)sent;
+	}
+	errand_event_free(&errand->write_event); /* before its descriptor */
+	child_close_input(&errand->child);
+}
+
+static void errand_writable(evutil_socket_t fd, short what, void *arg)
+{
+	errand_tell(arg);
+}
+
+int errand_run(struct errand *errand, struct loop *loop, const struct gateway_program *program,
+	       const char *const *argv, const char *input, loop_fn done, void *arg)
+{
+	struct err why = { 0 };
+	int r = child_start(program->path, argv, program->environment, &errand->child, &why);
+
+	if (r < 0) {
+		log_warn("%s", why.text);
+		return r;
+	}
+	errand->input = mem_strdup(input);
+	errand->told = errand->said_len = 0;
+	errand->done = done;
+	errand->arg = arg;
+	errand->read_event = event_new(loop_base(loop), errand->child.output, EV_READ | EV_PERSIST,
+				       errand_readable, errand);
+	errand->write_event =
+		event_new(loop_base(loop), errand->child.input, EV_WRITE, errand_writable, errand);
+	if (!errand->read_event || !errand->write_event)
+		abort(); /* out of memory, as in base/mem */
+	if (event_add(errand->read_event, NULL) < 0) {
+		errand_stop(errand);
+		return -EIO;
+	}
+	loop_timer_start(loop, &errand->deadline, ERRAND_MS, errand_late, errand);
+	errand_tell(errand);
+	return 0;
+}
