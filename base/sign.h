@@ -9,9 +9,8 @@ struct err;
 
 #define SIGN_KEY_BYTES 32
 #define SIGN_BYTES     64
-#define SIGN_SSH_MAX   1024 /* bytes of an SSH signature with an Ed25519 key: 200 and the namespace \
-			     */
-#define SIGN_PEM_MAX 4096
+#define SIGN_SSH_MAX   1024 /* bytes; of an Ed25519 key it has 200 and the namespace */
+#define SIGN_PEM_MAX   4096
 
 /* Plain value; sign_key_forget() when done. */
 struct sign_key {

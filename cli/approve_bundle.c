@@ -215,11 +215,11 @@ static int write_file(const char *path, const char *text)
 {
 	struct bundle_place place = { .folder = -1 };
 	struct err why = { 0 };
-	int r = bundle_place_open(path, &place, &why);
+	int r = bundle_files_open(path, &place, &why);
 
 	if (r == 0)
-		r = bundle_place_write(&place, text, &why);
-	bundle_place_close(&place);
+		r = bundle_files_write(&place, text, &why);
+	bundle_files_close(&place);
 	return r < 0 ? cli_fail(CLI_ERROR, "%s", why.text) : CLI_OK;
 }
 
@@ -274,7 +274,7 @@ static int show(const struct options *options, const struct opened *opened, cons
 		return CLI_OK;
 	}
 	for (size_t i = 0; i < count; i++)
-		approve_bundle_show(bundle_look(opened->bundle, i), i + 1, count);
+		approve_bundle_ask_show(bundle_look(opened->bundle, i), i + 1, count);
 	if (bundle_others(opened->bundle) > 0)
 		(void)printf("and %" PRIu64 " requests to destinations that had no room\n",
 			     bundle_others(opened->bundle));
@@ -337,11 +337,11 @@ static int sign_and_write(const struct options *options, const struct opened *op
 	}
 	if (used == 0)
 		return cli_fail(CLI_DENIED, "nothing was answered, and nothing written");
-	if (approve_key_open(options->key, &key, &why) < 0)
+	if (approve_bundle_sign_open(options->key, &key, &why) < 0)
 		return cli_fail(CLI_ERROR, "--key: %s", why.text);
 	auto_free char *text = bundle_answers_text(answers, used, opened->digest, now_s,
 						   now_s + options->for_s, key.public);
-	int r = approve_key_sign(&key, text, &file, &why);
+	int r = approve_bundle_sign_make(&key, text, &file, &why);
 
 	sign_key_forget(&key.pem);
 	if (r < 0)

@@ -13,10 +13,8 @@ struct err;
 /* The answer to each request of a bundle, in its order. */
 enum approve_choice { APPROVE_SKIP, APPROVE_ALLOW, APPROVE_DENY };
 
-/* What an allow needs to be typed for, when a key is not enough: owned; NULL: nothing. */
-char *approve_bundle_risk(const struct bundle_request *request, const char **ret_words);
 /* One request as text, with everything that is known of it. */
-void approve_bundle_show(const struct bundle_request *request, size_t number, size_t count);
+void approve_bundle_ask_show(const struct bundle_request *request, size_t number, size_t count);
 /* Asks on the terminal, one by one; @choices: as they are given beforehand. False: the person left,
  * and nothing is to be written. */
 bool approve_bundle_ask(const struct bundle *bundle, enum approve_choice *choices);
@@ -28,7 +26,7 @@ struct approve_key {
 	struct sign_key pem;
 	uint8_t public[SIGN_KEY_BYTES];
 };
-int approve_key_open(const char *path, struct approve_key *ret, struct err *why);
+int approve_bundle_sign_open(const char *path, struct approve_key *ret, struct err *why);
 /* The whole file of answers, signed and checked. Returned owned. */
-int approve_key_sign(const struct approve_key *key, const char *text, char **ret_file,
-		     struct err *why);
+int approve_bundle_sign_make(const struct approve_key *key, const char *text, char **ret_file,
+			     struct err *why);

@@ -12,7 +12,8 @@
 #define LINE_MAX_BYTES 512
 #define DATE_MAX       32
 
-char *approve_bundle_risk(const struct bundle_request *request, const char **ret_words)
+/* What an allow needs to be typed for, when a key is not enough: owned; NULL: nothing. */
+static char *risk_of(const struct bundle_request *request, const char **ret_words)
 {
 	const struct policy_destination *dst = &request->dst;
 	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
@@ -47,7 +48,7 @@ static void show_text(const char *name, const char *text)
 }
 
 /* All text of a bundle is visible ASCII: bundle_read() takes no other. */
-void approve_bundle_show(const struct bundle_request *request, size_t number, size_t count)
+void approve_bundle_ask_show(const struct bundle_request *request, size_t number, size_t count)
 {
 	char text[POLICY_DESTINATION_TEXT_MAX], first[DATE_MAX], last[DATE_MAX];
 	struct policy_host_warning warning;
@@ -84,7 +85,7 @@ static bool read_typed(const char *prompt, char line[LINE_MAX_BYTES])
 static bool confirm_risk(const struct bundle_request *request, bool *ret_is_typed)
 {
 	const char *words;
-	auto_free char *typed = approve_bundle_risk(request, &words);
+	auto_free char *typed = risk_of(request, &words);
 	char line[LINE_MAX_BYTES];
 
 	*ret_is_typed = true;
@@ -132,7 +133,7 @@ bool approve_bundle_ask(const struct bundle *bundle, enum approve_choice *choice
 
 	for (size_t i = 0; i < count; i++) {
 		if (choices[i] == APPROVE_SKIP) {
-			approve_bundle_show(bundle_look(bundle, i), i + 1, count);
+			approve_bundle_ask_show(bundle_look(bundle, i), i + 1, count);
 			if (!ask_one(bundle_look(bundle, i), &choices[i]))
 				return false;
 		}

@@ -34,7 +34,7 @@ static int open_ssh(const char *path, const char *text, struct approve_key *ret,
 	return r;
 }
 
-int approve_key_open(const char *path, struct approve_key *ret, struct err *why)
+int approve_bundle_sign_open(const char *path, struct approve_key *ret, struct err *why)
 {
 	auto_free char *text = NULL;
 	size_t len = 0;
@@ -154,8 +154,8 @@ static int sign_by_ssh(const struct approve_key *key, const char *text, char **r
 	return 0;
 }
 
-int approve_key_sign(const struct approve_key *key, const char *text, char **ret_file,
-		     struct err *why)
+int approve_bundle_sign_make(const struct approve_key *key, const char *text, char **ret_file,
+			     struct err *why)
 {
 	uint8_t signature[SIGN_BYTES];
 	size_t len;

@@ -18,7 +18,7 @@
 #define KEY_NAME  "bundle.key"
 #define KEY_TRIES 8
 
-int bundle_place_open(const char *path, struct bundle_place *ret, struct err *why)
+int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -34,7 +34,7 @@ int bundle_place_open(const char *path, struct bundle_place *ret, struct err *wh
 	return 0;
 }
 
-void bundle_place_close(struct bundle_place *place)
+void bundle_files_close(struct bundle_place *place)
 {
 	fd_close(place->folder);
 	free(place->name);
@@ -52,7 +52,7 @@ static int write_new(const struct bundle_place *place, const char *name, const c
 	return r;
 }
 
-int bundle_place_write(const struct bundle_place *place, const char *text, struct err *why)
+int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why)
 {
 	auto_free char *name = mem_printf(".%s.%d.new", place->name, (int)getpid());
 	int r;
@@ -147,6 +147,27 @@ int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, st
 			return r;
 	}
 	return r;
+}
+
+int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
+			 struct err *why)
+{
+	size_t count = 0;
+
+	while (paths && paths[count])
+		count++;
+	*ret = mem_new_array(count + 1, sizeof(**ret));
+	for (*ret_count = 0; *ret_count < count; (*ret_count)++) {
+		const char *path = paths[*ret_count];
+		struct bundle_reply *reply = &(*ret)[*ret_count];
+		int r = bundle_files_read(path, BUNDLE_ANSWERS_MAX_BYTES, &reply->text, &reply->len,
+					  why);
+
+		if (r < 0)
+			return r;
+		reply->path = text_visible_dup(path);
+	}
+	return 0;
 }
 
 static int add_replies(struct bundle_answers *answers, const struct policy *policy,

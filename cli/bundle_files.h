@@ -12,13 +12,13 @@ struct policy;
 
 /* Where a file is to be put later, whatever happens to its path meanwhile. */
 struct bundle_place {
-	int folder; /* -1: none; closed by bundle_place_close() */
+	int folder; /* -1: none; closed by bundle_files_close() */
 	char *name;
 };
-int bundle_place_open(const char *path, struct bundle_place *ret, struct err *why);
-void bundle_place_close(struct bundle_place *place);
+int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why);
+void bundle_files_close(struct bundle_place *place);
 /* Replaces what is there: old or new, never half, for nobody but us to read. */
-int bundle_place_write(const struct bundle_place *place, const char *text, struct err *why);
+int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why);
 
 /* A whole regular file, at most @max bytes, NUL-terminated, returned owned. */
 int bundle_files_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
@@ -33,6 +33,11 @@ struct bundle_reply {
 	char *path, *text;
 	size_t len;
 };
+/* Those of @paths (NULL-terminated; NULL: none): returned owned, also what was read before a
+ * failure.
+ */
+int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
+			 struct err *why);
 /* Lines of policy from all of them that count by what @policy says so far; those that do not are
  * left out and the last of them is named in @why, with its -errno. *@ret_lacking: destinations that
  * too few approvers allow. */

@@ -29,7 +29,7 @@ struct run_bundle *run_bundle_open(const struct run_options *options,
 	if (options->bundle)
 		r = bundle_files_key(places->state_dir, true, &ours->key, &why);
 	if (r == 0 && options->bundle)
-		r = bundle_place_open(options->bundle, &ours->place, &why);
+		r = bundle_files_open(options->bundle, &ours->place, &why);
 	if (r == 0)
 		return ours;
 	(void)cli_fail(CLI_NO_SANDBOX, "--bundle: %s", why.text);
@@ -60,7 +60,7 @@ int run_bundle_write(struct run_bundle *ours, const char *run, const char *sessi
 	int r = bundle_write(ours->bundle, &ours->key, &text, &why);
 
 	if (r == 0)
-		r = bundle_place_write(&ours->place, text, &why);
+		r = bundle_files_write(&ours->place, text, &why);
 	return r < 0 ? cli_fail(CLI_NO_SANDBOX, "--bundle: %s", why.text) : CLI_OK;
 }
 
@@ -69,7 +69,7 @@ void run_bundle_free(struct run_bundle *ours)
 	if (!ours)
 		return;
 	bundle_free(ours->bundle);
-	bundle_place_close(&ours->place);
+	bundle_files_close(&ours->place);
 	sign_key_forget(&ours->key);
 	free(ours);
 }

@@ -9,7 +9,7 @@
 #include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
-#include "gateway/bundle/bundle.h"
+#include "policies/policies_approvers.h"
 #include "policies/policies_tools.h"
 
 /* What says so may not be passed over: docs/decisions/0064. */
@@ -69,22 +69,12 @@ static int check_objection(const struct run_options *options, const struct run_p
 /* As they are now: they count in all of the run, or nothing is run. */
 static int read_replies(const struct run_options *options, struct run_sources *sources)
 {
-	size_t count = 0;
+	struct err why = { 0 };
 
-	while (options->answers && options->answers[count])
-		count++;
-	sources->replies = mem_grow(sources->replies, count + 1, sizeof(*sources->replies));
-	for (size_t i = 0; i < count; i++) {
-		struct bundle_reply *reply = &sources->replies[i];
-		struct err why = { 0 };
-
-		*reply = (struct bundle_reply){ 0 };
-		if (bundle_files_read(options->answers[i], BUNDLE_ANSWERS_MAX_BYTES, &reply->text,
-				      &reply->len, &why) < 0)
-			return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run", why.text);
-		reply->path = text_visible_dup(options->answers[i]);
-		sources->reply_count = i + 1;
-	}
+	free(take(sources->replies)); /* of run_sources_copy(), empty */
+	if (bundle_files_replies(options->answers, &sources->replies, &sources->reply_count, &why) <
+	    0)
+		return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run", why.text);
 	return CLI_OK;
 }
 

@@ -57,6 +57,7 @@ complete -c sallyport -n $in_policy -a export -d 'write another format'
 complete -c sallyport -n '__sallyport_policy_step check' -l managed -d 'as files of the managed layer'
 complete -c sallyport -n '__sallyport_policy_step check' -F
 complete -c sallyport -n '__sallyport_policy_step explain' -l policy -rF -d 'read a policy file'
+complete -c sallyport -n '__sallyport_policy_step explain' -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n '__sallyport_policy_step explain' -l default -xa 'ask deny allow' -d 'what no rule matches'
 complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'without the user file'
 complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'

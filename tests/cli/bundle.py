@@ -209,6 +209,11 @@ def whose_answers_count(stage):
     stage.write("policy", text + "deny a.test\n")
     expect(stage.run("--fail-on-ask", "--answers", answers), 0, "rule_deny")
     stage.write("policy", text)
+    # explain says so, too
+    explain = ("policy", "explain", "--policy", "policy", "--answers")
+    expect(stage.call(*explain, answers, "http://a.test"), 0, "ana by bundle")
+    expect(stage.call(*explain, answers, "http://b.test"), 2)
+    expect(stage.call(*explain, "eve", "http://a.test"), ERROR, "", "no `approver` line")
     # one byte
     whole = (stage.here / answers).read_text()
     stage.write("changed", whole.replace("allow http://a.test", "allow http://b.test"))
@@ -219,6 +224,35 @@ def whose_answers_count(stage):
     expect(stage.approve("asked.json", "--key", key, "--allow", "http://a.test", "--for", "1s", "-o", "short"), 0)
     time.sleep(2.1)  # the clock is the machine's
     expect(stage.run("--answers", "short", script="echo ran"), NO_SANDBOX, "", "it has expired")
+
+
+def an_approver_who_is_one_no_longer(stage):
+    """While a run goes on; the files that name approvers are not the command's to change."""
+    expect(stage.run("--fail-on-ask=asked.json"), ASKED)
+    key, public = stage.pem_key("ana")
+    expect(stage.approve("asked.json", "--key", key, "--allow", "http://a.test", "-o", "answers"), 0)
+    folder = stage.top / "home/.config/sallyport"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (folder / "policy").write_text(f"approver ana {public}\n")
+    (folder / "policy").chmod(0o600)
+    script = ("curl -s http://a.test/; touch ready; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; "
+              "curl -s http://a.test/; exit 0")
+    command = [stage.sallyport, "run", "--no-tty", "--report", "none", "--policy", "policy", "--resolve",
+               f"a.test:{SERVER}", "--answers", "answers", "--fail-on-ask", "--", "sh", "-c", script]
+    run = subprocess.Popen(command, cwd=stage.here, env=stage.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+    world.until(lambda: (stage.here / "ready").exists(), 30, "the first request")
+    before = len(stage.records())
+    new = folder / "new"
+    new.write_text("# nobody\n")
+    new.chmod(0o600)
+    new.rename(folder / "policy")
+    world.until(lambda: any(record["event"] == "policy_reloaded" for record in stage.records()[before:]), 30,
+                "the policy is read again")
+    (stage.here / "go").touch()
+    out, err = run.communicate(timeout=TIMEOUT_S)
+    assert run.returncode == ASKED and out.startswith("yes") and "no_approver" in out, (run.returncode, out, err)
+    assert "answers no longer count" in err, err
 
 
 def a_project_names_nobody(stage):
@@ -354,7 +388,8 @@ def on_a_terminal(stage):
 
 
 CASES = [the_status_of_a_run, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
-         a_command_cannot_send_it_elsewhere, many_jobs_are_one_line, whose_answers_count, a_project_names_nobody,
+         a_command_cannot_send_it_elsewhere, many_jobs_are_one_line, whose_answers_count,
+         an_approver_who_is_one_no_longer, a_project_names_nobody,
          two_of_three, what_was_changed_is_refused, words_that_make_no_sense, on_a_terminal]
 
 
