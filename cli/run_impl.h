@@ -28,7 +28,7 @@ struct run_options {
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
 	bool must_fail_on_ask;
-	const char *bundle;             /* NULL: none is written */
+	const char *bundle; /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page, */
 	uint16_t web_port;              /* there; 0: on any free port */
