@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -11,8 +12,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define PEM_BEGIN "-----BEGIN PRIVATE KEY-----"
-#define PEM_END   "-----END PRIVATE KEY-----"
+#define RAW_PREFIX "ed25519:"
+#define PEM_BEGIN  "-----BEGIN PRIVATE KEY-----"
+#define PEM_END    "-----END PRIVATE KEY-----"
 
 /* OneAsymmetricKey of version 0 with the algorithm 1.3.101.112, up to the seed (RFC 8410 §7). All
  * of them are the same 16 bytes, so there is nothing to parse. */
@@ -148,4 +150,27 @@ int sign_check(const uint8_t public[SIGN_KEY_BYTES], const void *bytes, size_t l
 	EVP_MD_CTX_free(context);
 	EVP_PKEY_free(key);
 	return is_good ? 0 : -EBADMSG;
+}
+
+int sign_public_parse(const char *text, uint8_t ret[SIGN_KEY_BYTES])
+{
+	uint8_t bytes[SIGN_KEY_BYTES];
+	size_t len = 0;
+
+	if (strncmp(text, RAW_PREFIX, strlen(RAW_PREFIX)) != 0)
+		return sign_ssh_public(text, ret);
+	text += strlen(RAW_PREFIX);
+	if (base64_decode(text, strlen(text), bytes, sizeof(bytes), &len) < 0 ||
+	    len != sizeof(bytes))
+		return -EBADMSG;
+	memcpy(ret, bytes, sizeof(bytes));
+	return 0;
+}
+
+const char *sign_public_text(const uint8_t public[SIGN_KEY_BYTES], char out[SIGN_PUBLIC_TEXT_MAX])
+{
+	auto_free char *text = base64_encode(public, SIGN_KEY_BYTES);
+
+	(void)snprintf(out, SIGN_PUBLIC_TEXT_MAX, RAW_PREFIX "%s", text);
+	return out;
 }

@@ -33,9 +33,11 @@ int sign_check(const uint8_t public[SIGN_KEY_BYTES], const void *bytes, size_t l
 	       const uint8_t signature[SIGN_BYTES]);
 /* @signature: the SSHSIG structure of @signature_len bytes (OpenSSH PROTOCOL.sshsig), made with
  * `-n NAMESPACE`. 0 or -EBADMSG. */
-int sign_check_ssh(const uint8_t public[SIGN_KEY_BYTES], const char *name_space, const void *bytes,
+int sign_ssh_check(const uint8_t public[SIGN_KEY_BYTES], const char *name_space, const void *bytes,
 		   size_t len, const void *signature, size_t signature_len);
 
+/* "ssh-ed25519 AAAA... comment" → the key, or -EBADMSG. */
+int sign_ssh_public(const char *text, uint8_t ret[SIGN_KEY_BYTES]);
 /* "ssh-ed25519 AAAA... comment" or "ed25519:BASE64" → the key; -EBADMSG: neither. */
 int sign_public_parse(const char *text, uint8_t ret[SIGN_KEY_BYTES]);
 /* "ed25519:BASE64" */

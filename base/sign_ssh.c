@@ -4,17 +4,14 @@
 #include <errno.h>
 #include <openssl/sha.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/mem.h"
 #include "base/sign.h"
 
 #define SSH_TYPE    "ssh-ed25519"
 #define SSH_MAGIC   "SSHSIG" /* without a NUL */
-#define RAW_PREFIX  "ed25519:"
-#define SSH_KEY_MAX 64 /* bytes of a public key: 51 */
+#define SSH_KEY_MAX 64       /* bytes of a public key: 51 */
 
 /* What is left to be read. */
 struct piece {
@@ -117,7 +114,7 @@ static bool ssh_digest(const struct piece *name, const void *bytes, size_t len,
 	       SHA256_Update(&narrow, bytes, len) && SHA256_Final(ret, &narrow);
 }
 
-int sign_check_ssh(const uint8_t public[SIGN_KEY_BYTES], const char *name_space, const void *bytes,
+int sign_ssh_check(const uint8_t public[SIGN_KEY_BYTES], const char *name_space, const void *bytes,
 		   size_t len, const void *signature, size_t signature_len)
 {
 	struct ssh_signature read;
@@ -140,20 +137,12 @@ int sign_check_ssh(const uint8_t public[SIGN_KEY_BYTES], const char *name_space,
 	return sign_check(public, message.bytes, message.len, read.signature.at);
 }
 
-int sign_public_parse(const char *text, uint8_t ret[SIGN_KEY_BYTES])
+int sign_ssh_public(const char *text, uint8_t ret[SIGN_KEY_BYTES])
 {
 	uint8_t bytes[SSH_KEY_MAX];
 	size_t len = 0;
 	struct piece key;
 
-	if (strncmp(text, RAW_PREFIX, strlen(RAW_PREFIX)) == 0) {
-		text += strlen(RAW_PREFIX);
-		if (base64_decode(text, strlen(text), bytes, SIGN_KEY_BYTES, &len) < 0 ||
-		    len != SIGN_KEY_BYTES)
-			return -EBADMSG;
-		memcpy(ret, bytes, SIGN_KEY_BYTES);
-		return 0;
-	}
 	if (strncmp(text, SSH_TYPE " ", strlen(SSH_TYPE) + 1) != 0)
 		return -EBADMSG;
 	text += strlen(SSH_TYPE) + 1;
@@ -162,12 +151,4 @@ int sign_public_parse(const char *text, uint8_t ret[SIGN_KEY_BYTES])
 		return -EBADMSG;
 	memcpy(ret, key.at, SIGN_KEY_BYTES);
 	return 0;
-}
-
-const char *sign_public_text(const uint8_t public[SIGN_KEY_BYTES], char out[SIGN_PUBLIC_TEXT_MAX])
-{
-	auto_free char *text = base64_encode(public, SIGN_KEY_BYTES);
-
-	(void)snprintf(out, SIGN_PUBLIC_TEXT_MAX, RAW_PREFIX "%s", text);
-	return out;
 }

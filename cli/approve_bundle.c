@@ -202,7 +202,7 @@ static int open_bundle(const struct options *options, const char *path, struct o
 
 	if (r < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
-	r = bundle_read(text, len, &ret->bundle, ret->signer, ret->digest, &why);
+	r = bundle_file_read(text, len, &ret->bundle, ret->signer, ret->digest, &why);
 	if (r < 0)
 		return cli_fail(CLI_ERROR, "%s: %s", path, why.text);
 	/* Those that are merged name their keys in the result. */
@@ -247,7 +247,7 @@ static int merge(const struct options *options, char **paths)
 	int status = merge_all(options, paths, all);
 
 	if (status == CLI_OK && (bundle_files_key(state, true, &key, &why) < 0 ||
-				 bundle_write(all, &key, &text, &why) < 0))
+				 bundle_file_write(all, &key, &text, &why) < 0))
 		status = cli_fail(CLI_ERROR, "%s", why.text);
 	if (status == CLI_OK)
 		status = write_file(options->output, text);

@@ -47,7 +47,7 @@ static void show_text(const char *name, const char *text)
 		(void)printf("  %-9s %s\n", name, text);
 }
 
-/* All text of a bundle is visible ASCII: bundle_read() takes no other. */
+/* All text of a bundle is visible ASCII: bundle_file_read() takes no other. */
 void approve_bundle_ask_show(const struct bundle_request *request, size_t number, size_t count)
 {
 	char text[POLICY_DESTINATION_TEXT_MAX], first[DATE_MAX], last[DATE_MAX];

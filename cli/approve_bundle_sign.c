@@ -148,7 +148,7 @@ static int sign_by_ssh(const struct approve_key *key, const char *text, char **r
 		return r;
 	/* Whoever takes the answers will look as closely. */
 	if (open_armor(armor, signature, &len) < 0 ||
-	    sign_check_ssh(key->public, BUNDLE_NAMESPACE, text, strlen(text), signature, len) < 0)
+	    sign_ssh_check(key->public, BUNDLE_NAMESPACE, text, strlen(text), signature, len) < 0)
 		return err_set(why, -EBADMSG, "what ssh-keygen made is no signature by that key");
 	*ret_file = bundle_answers_file(text, signature, len, true);
 	return 0;

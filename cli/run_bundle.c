@@ -57,7 +57,7 @@ int run_bundle_write(struct run_bundle *ours, const char *run, const char *sessi
 		return CLI_OK;
 	memcpy(source.key, ours->key.public, sizeof(source.key));
 	bundle_add_source(ours->bundle, &source);
-	int r = bundle_write(ours->bundle, &ours->key, &text, &why);
+	int r = bundle_file_write(ours->bundle, &ours->key, &text, &why);
 
 	if (r == 0)
 		r = bundle_files_write(&ours->place, text, &why);

@@ -55,12 +55,12 @@ void bundle_merge(struct bundle *into, const struct bundle *from);
 
 /* The file, signed by @key: one line, returned owned. What would be too large goes without its
  * texts, then without its sources. */
-int bundle_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
-		 struct err *why);
+int bundle_file_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
+		      struct err *why);
 /* @ret_digest: of what was signed; @ret_signer: by whom. -EBADMSG: not a bundle, or changed since
  * it was signed. */
-int bundle_read(const char *text, size_t len, struct bundle **ret,
-		uint8_t ret_signer[SIGN_KEY_BYTES], char ret_digest[65], struct err *why);
+int bundle_file_read(const char *text, size_t len, struct bundle **ret,
+		     uint8_t ret_signer[SIGN_KEY_BYTES], char ret_digest[65], struct err *why);
 
 /* One line of an answer: exactly this destination. */
 struct bundle_answer {

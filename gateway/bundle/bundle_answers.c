@@ -129,7 +129,7 @@ static int check_signature(json_t *object, struct answers_head *ret_head)
 	auto_free char *message = bundle_answers_message(text, &message_len);
 
 	if (is_ssh)
-		return sign_check_ssh(ret_head->key, BUNDLE_NAMESPACE, text, strlen(text),
+		return sign_ssh_check(ret_head->key, BUNDLE_NAMESPACE, text, strlen(text),
 				      signature, len);
 	return len == SIGN_BYTES ? sign_check(ret_head->key, message, message_len, signature)
 				 : -EINVAL;

@@ -86,8 +86,8 @@ static int write_as(const struct bundle *bundle, const struct sign_key *key, enu
 	return r;
 }
 
-int bundle_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
-		 struct err *why)
+int bundle_file_write(const struct bundle *bundle, const struct sign_key *key, char **ret_text,
+		      struct err *why)
 {
 	for (enum brevity brevity = FILE_WHOLE; brevity < FILE_BREVITIES; brevity++) {
 		auto_free char *text = NULL;
@@ -220,8 +220,8 @@ static int read_signed(json_t *object, uint8_t ret_signer[SIGN_KEY_BYTES], char 
 	return digest_text(text, strlen(text), NULL, 0, ret_digest);
 }
 
-int bundle_read(const char *text, size_t len, struct bundle **ret,
-		uint8_t ret_signer[SIGN_KEY_BYTES], char ret_digest[65], struct err *why)
+int bundle_file_read(const char *text, size_t len, struct bundle **ret,
+		     uint8_t ret_signer[SIGN_KEY_BYTES], char ret_digest[65], struct err *why)
 {
 	struct bundle *bundle = bundle_new();
 	json_t *object = len <= BUNDLE_MAX_BYTES

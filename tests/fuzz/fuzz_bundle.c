@@ -19,7 +19,7 @@ static void check_file(const char *text, size_t len)
 	uint8_t signer[SIGN_KEY_BYTES];
 	char digest[65];
 
-	if (bundle_read(text, len, &bundle, signer, digest, NULL) < 0) {
+	if (bundle_file_read(text, len, &bundle, signer, digest, NULL) < 0) {
 		fuzz_must(!bundle);
 		return;
 	}

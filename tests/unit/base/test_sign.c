@@ -164,16 +164,16 @@ START_TEST(what_ssh_keygen_signs_is_checked)
 	ck_assert_int_eq(sign_public_parse(ssh_public, key), 0);
 	ck_assert_int_eq(
 		base64_decode(ssh_signature, strlen(ssh_signature), bytes, sizeof(bytes), &len), 0);
-	ck_assert_int_eq(sign_check_ssh(key, "sallyport-answer", "hello", 5, bytes, len), 0);
-	ck_assert_int_eq(sign_check_ssh(key, "sallyport-answer", "hellp", 5, bytes, len), -EBADMSG);
-	ck_assert_int_eq(sign_check_ssh(key, "file", "hello", 5, bytes, len), -EBADMSG);
-	ck_assert_int_eq(sign_check_ssh(public, "sallyport-answer", "hello", 5, bytes, len),
+	ck_assert_int_eq(sign_ssh_check(key, "sallyport-answer", "hello", 5, bytes, len), 0);
+	ck_assert_int_eq(sign_ssh_check(key, "sallyport-answer", "hellp", 5, bytes, len), -EBADMSG);
+	ck_assert_int_eq(sign_ssh_check(key, "file", "hello", 5, bytes, len), -EBADMSG);
+	ck_assert_int_eq(sign_ssh_check(public, "sallyport-answer", "hello", 5, bytes, len),
 			 -EBADMSG);
 	for (size_t i = 0; i < len; i++) {
-		ck_assert_int_eq(sign_check_ssh(key, "sallyport-answer", "hello", 5, bytes, i),
+		ck_assert_int_eq(sign_ssh_check(key, "sallyport-answer", "hello", 5, bytes, i),
 				 -EBADMSG);
 		bytes[i] ^= 1;
-		ck_assert_int_eq(sign_check_ssh(key, "sallyport-answer", "hello", 5, bytes, len),
+		ck_assert_int_eq(sign_ssh_check(key, "sallyport-answer", "hello", 5, bytes, len),
 				 -EBADMSG);
 		bytes[i] ^= 1;
 	}

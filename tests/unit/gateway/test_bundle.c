@@ -37,7 +37,7 @@ static char *file_of(const struct bundle *bundle, const struct sign_key *key)
 {
 	char *text = NULL;
 
-	ck_assert_int_eq(bundle_write(bundle, key, &text, NULL), 0);
+	ck_assert_int_eq(bundle_file_write(bundle, key, &text, NULL), 0);
 	return text;
 }
 
@@ -48,8 +48,8 @@ static struct bundle *read_back(const char *text)
 	char digest[65];
 	struct err why = { 0 };
 
-	ck_assert_msg(bundle_read(text, strlen(text), &bundle, signer, digest, &why) == 0, "%s",
-		      why.text);
+	ck_assert_msg(bundle_file_read(text, strlen(text), &bundle, signer, digest, &why) == 0,
+		      "%s", why.text);
 	return bundle;
 }
 
@@ -186,9 +186,10 @@ START_TEST(no_byte_of_a_bundle_can_be_changed)
 
 	for (size_t i = 0; i < len; i++) {
 		text[i] ^= 1;
-		ck_assert_int_eq(bundle_read(text, len, &again, signer, digest, NULL), -EBADMSG);
+		ck_assert_int_eq(bundle_file_read(text, len, &again, signer, digest, NULL),
+				 -EBADMSG);
 		text[i] ^= 1;
-		ck_assert_int_eq(bundle_read(text, i, &again, signer, digest, NULL), -EBADMSG);
+		ck_assert_int_eq(bundle_file_read(text, i, &again, signer, digest, NULL), -EBADMSG);
 	}
 	bundle_free(bundle);
 }
