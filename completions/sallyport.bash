@@ -68,7 +68,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | verify)
+    --policy | --audit | --webhook-key | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
