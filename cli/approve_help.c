@@ -14,6 +14,7 @@ static const char help[] =
 	"       sallyport approve grants [--json]\n"
 	"       sallyport approve revoke GRANT\n"
 	"       sallyport approve undo [RUN]\n"
+	"       sallyport approve bundle FILE [--key KEYFILE]\n"
 	"       sallyport approve reviewer [--json]\n"
 	"\n"
 	"Lists and answers the questions that wait in this user's runs.\n"
@@ -28,6 +29,7 @@ static const char help[] =
 	"grants  the answers that are remembered\n"
 	"revoke  take one back; connections that live by it are cut\n"
 	"undo    take the last one back\n"
+	"bundle  show and answer, from a file, what was asked where nobody was\n"
 	"reviewer  how the reviewer programs judged, compared with people\n"
 	"\n"
 	"`sallyport approve list --help` and so on say more; the manual is sallyport-approve(1).\n";

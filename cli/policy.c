@@ -2,11 +2,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/bundle_files.h"
 #include "cli/cli.h"
 #include "cli/policy_command.h"
 #include "cli/policy_keep.h"
@@ -52,6 +54,7 @@ static const char help_explain[] =
 	"\n"
 	"  --policy FILE            read FILE too; may be repeated\n"
 	"  --default ask|deny|allow what no rule matches (default: what the files say, else ask)\n"
+	"  --answers FILE           and these signed answers, as in `run`; may be repeated\n"
 	"  --no-user                leave the user's policy file out\n"
 	"  --managed DIR            the managed layer is DIR\n"
 	"  --json                   one JSON object on stdout\n"
@@ -62,7 +65,7 @@ static const char help_explain[] =
 	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n"
 	"  sallyport policy explain command git push --force\n";
 
-enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP, OPT_MANAGED };
+enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP, OPT_MANAGED, OPT_ANSWERS };
 
 struct explain {
 	struct policy *policy;
@@ -75,6 +78,8 @@ struct explain {
 	const char *const *command; /* what is asked about, instead of @dst; NULL: nothing */
 	char **policies;            /* owned list of borrowed strings, NULL-terminated */
 	size_t policy_count;
+	char **answers; /* as @policies */
+	size_t answer_count;
 };
 
 /* Without a default in any file the question is asked, as in `run`. */
@@ -105,6 +110,9 @@ static int explain_option(struct explain *explain, int option, const char *word)
 	switch (option) {
 	case OPT_POLICY:
 		explain->policies[explain->policy_count++] = optarg;
+		return 0;
+	case OPT_ANSWERS:
+		explain->answers[explain->answer_count++] = optarg;
 		return 0;
 	case OPT_MANAGED:
 		explain->managed = optarg;
@@ -157,6 +165,7 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "policy", required_argument, NULL, OPT_POLICY },
+		{ "answers", required_argument, NULL, OPT_ANSWERS },
 		{ "default", required_argument, NULL, OPT_DEFAULT },
 		{ "no-user", no_argument, NULL, OPT_NO_USER },
 		{ "managed", required_argument, NULL, OPT_MANAGED },
@@ -188,6 +197,21 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 	return explain_take_destination(explain, text);
 }
 
+/* One that does not count is an error, as in `run`. */
+static int explain_answers(struct explain *explain)
+{
+	struct bundle_reply *replies;
+	struct err why = { 0 };
+	size_t count, lacking;
+	int r = bundle_files_replies(explain->answers, &replies, &count, &why);
+
+	if (r == 0 && count > 0)
+		r = bundle_files_answer(explain->policy, replies, count, time(NULL), &lacking,
+					&why);
+	bundle_files_forget(replies, count);
+	return r < 0 ? cli_fail(CLI_ERROR, "--answers: %s", why.text) : 0;
+}
+
 static int explain_policy(struct explain *explain)
 {
 	auto_free char *folder = cli_config_dir(), *state = cli_state_dir(), *cwd = getcwd(NULL, 0);
@@ -201,6 +225,8 @@ static int explain_policy(struct explain *explain)
 	};
 	bool is_good = policy_layers_load(explain->policy, &layers);
 
+	if (is_good && explain_answers(explain) != 0)
+		return CLI_ERROR;
 	if (explain->has_default)
 		policy_set_default(explain->policy, explain->default_action);
 	else
@@ -323,7 +349,10 @@ static int explain_run(struct explain *explain, int argc, char **argv)
 static int run_explain(int argc, char **argv)
 {
 	auto_free char **policies = mem_new_array((size_t)argc + 1, sizeof(*policies));
-	struct explain explain = { .policy = policy_new(), .policies = policies };
+	auto_free char **answers = mem_new_array((size_t)argc + 1, sizeof(*answers));
+	struct explain explain = { .policy = policy_new(),
+				   .policies = policies,
+				   .answers = answers };
 	int status = explain_run(&explain, argc, argv);
 
 	policy_free(explain.policy);

@@ -23,6 +23,7 @@
 #define COMMAND_MAX  512
 #define FINISH_MS    2000 /* for the worker to report what was open */
 #define EXIT_ABORTED 130
+#define EXIT_ASKED   78 /* EX_CONFIG of sysexits.h */
 #define RUN_ID_BYTES 3
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -45,6 +46,7 @@ struct run {
 	struct gateway_web web;
 	struct loop *loop;
 	struct gateway *gateway;
+	struct run_bundle *bundle;
 	struct exec *exec;
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
@@ -98,6 +100,14 @@ static void on_worker_gone(void *arg)
 		exec_kill(run->exec, "the proxy worker died, so the way out is closed");
 }
 
+/* Is there to be somebody soon? */
+static bool is_patient(const struct run_options *options)
+{
+	return !options->must_fail_on_ask &&
+	       (options->has_prompt_timeout ||
+		(options->has_default && options->default_action == POLICY_ASK));
+}
+
 static int find_helpers(struct run *run)
 {
 	auto_free_list char **writable = NULL;
@@ -133,9 +143,8 @@ static int open_gateway(struct run *run)
 		.helpers = run_helpers_get(run->helpers),
 		.web = run->options.has_web ? &run->web : NULL,
 		.prompt_timeout_ms = run->options.prompt_timeout_ms,
-		.is_patient =
-			run->options.has_prompt_timeout ||
-			(run->options.has_default && run->options.default_action == POLICY_ASK),
+		.bundle = run_bundle_get(run->bundle),
+		.is_patient = is_patient(&run->options),
 		.on_abort = on_abort,
 		.on_worker_gone = on_worker_gone,
 		.arg = run,
@@ -354,6 +363,7 @@ static void run_done(struct run *run)
 	loop_free(run->loop);
 	fd_close(run->worker_socket);
 	fd_close(run->tty);
+	run_bundle_free(run->bundle);
 	policy_free(run->policy);
 	run_sources_forget(&run->loaded);
 	mem_free_list(run->writable);
@@ -378,17 +388,33 @@ static int exit_status(const struct run *run)
 	}
 }
 
+/* Of the run: the command's, unless it went without what somebody should have been asked about.
+ * What the gate itself did to the command is said first. */
+static int whole_status(const struct run *run, int command_status)
+{
+	bool is_of_command = run->result.end == EXEC_EXITED || run->result.end == EXEC_SIGNALLED;
+
+	return is_of_command && run->options.must_fail_on_ask && run_bundle_has_any(run->bundle)
+		       ? EXIT_ASKED
+		       : command_status;
+}
+
 static int conclude(struct run *run)
 {
+	int command_status = exit_status(run);
 	struct run_summary summary = {
 		.run = run->id,
 		.session = run->options.session ? run->options.session : run->id,
 		.gateway = run->gateway,
 		.result = run->result,
-		.exit_status = exit_status(run),
+		.exit_status = whole_status(run, command_status),
+		.command_status = command_status,
 		.duration_ms = loop_now_ms(run->loop) - run->started_ms,
 	};
+	int status = run_bundle_write(run->bundle, run->id, summary.session);
 
+	if (status != CLI_OK)
+		summary.exit_status = status;
 	if (run->result.why[0])
 		(void)cli_fail(0, "%s", run->result.why);
 	run_report_print(&summary, run->options.report);
@@ -428,6 +454,12 @@ static int dry_run(struct run *run)
 /* From the moment there is something to end until nothing is left. */
 static int perform(struct run *run)
 {
+	/* Now, while no path is the command's yet. */
+	if (run->options.must_fail_on_ask || run->options.bundle) {
+		run->bundle = run_bundle_open(&run->options, &run->places);
+		if (!run->bundle)
+			return CLI_NO_SANDBOX;
+	}
 	int status = find_helpers(run);
 
 	if (status == CLI_OK)

@@ -17,8 +17,8 @@ enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_
 
 /* As given on the command line. Strings point into argv unless said otherwise. */
 struct run_options {
-	char **policies, **writable,
-		**env_set; /* owned lists of borrowed strings, NULL-terminated */
+	char **policies, **writable, **env_set,
+		**answers; /* owned lists of borrowed strings, NULL-terminated */
 	bool has_default;
 	enum policy_action default_action;
 	const char *audit;
@@ -27,6 +27,8 @@ struct run_options {
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
+	bool must_fail_on_ask;
+	const char *bundle;             /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page, */
 	uint16_t web_port;              /* there; 0: on any free port */
@@ -78,12 +80,23 @@ int run_commands_check(const struct run_options *options, const struct run_place
  * the command reads cannot be; -1: there is none, and it goes to stderr. */
 void run_web_announce(int tty, const char *url);
 
+/* The questions that nobody answered, as a file. Returned owned; NULL: said why. */
+struct run_bundle;
+struct run_bundle *run_bundle_open(const struct run_options *options,
+				   const struct run_places *places);
+struct bundle *run_bundle_get(struct run_bundle *ours); /* NULL of NULL */
+bool run_bundle_has_any(const struct run_bundle *ours);
+/* An exit status; says why not. Does nothing when no file is wanted. */
+int run_bundle_write(struct run_bundle *ours, const char *run, const char *session);
+void run_bundle_free(struct run_bundle *ours);
+
 /* What the end of a run says. */
 struct run_summary {
 	const char *run, *session;
 	const struct gateway *gateway;
 	struct exec_result result;
 	int exit_status;
+	int command_status; /* the same, unless --fail-on-ask took its place */
 	int64_t duration_ms;
 };
 /* The trip report on stderr, in @form (text or json). */

@@ -39,6 +39,12 @@ static const char help[] =
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
 	"  --json[=FD]              the result as one JSON line on stderr, or on FD\n"
+	"  --fail-on-ask[=FILE]     deny at once what nobody is there to answer, and exit 78 if "
+	"there was\n"
+	"                           any; FILE: as --bundle\n"
+	"  --bundle FILE            write what nobody answered to FILE, for `sallyport approve "
+	"bundle`\n"
+	"  --answers FILE           take answers from FILE, signed by an approver (repeatable)\n"
 	"  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
@@ -47,7 +53,8 @@ static const char help[] =
 	"  --verbose                say more on stderr; twice: everything\n"
 	"\n"
 	"The exit status is COMMAND's; 128+N when signal N ended it; 127 not found, 126 not\n"
-	"executable, 125 no sandbox could be made (nothing ran), 2 usage, 3 bad policy.\n";
+	"executable, 125 no sandbox could be made (nothing ran), 2 usage, 3 bad policy, 78 see\n"
+	"--fail-on-ask.\n";
 
 enum run_option {
 	OPT_HELP = 256,
@@ -72,6 +79,9 @@ enum run_option {
 	OPT_ENV,
 	OPT_DRY_RUN,
 	OPT_VERBOSE,
+	OPT_FAIL_ON_ASK,
+	OPT_BUNDLE,
+	OPT_ANSWERS,
 };
 
 static const struct option long_options[] = {
@@ -97,6 +107,9 @@ static const struct option long_options[] = {
 	{ "env", required_argument, NULL, OPT_ENV },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
+	{ "fail-on-ask", optional_argument, NULL, OPT_FAIL_ON_ASK },
+	{ "bundle", required_argument, NULL, OPT_BUNDLE },
+	{ "answers", required_argument, NULL, OPT_ANSWERS },
 	{ 0 },
 };
 
@@ -266,6 +279,14 @@ static int set_session(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_bundle(struct run_options *options, const char *value)
+{
+	if (value[0] == '\0')
+		return wrong("--bundle", value, "a file");
+	options->bundle = value;
+	return 0;
+}
+
 /* 0, or -EINVAL after the error was printed. */
 static int set_option(struct run_options *options, enum run_option option, char *value)
 {
@@ -322,6 +343,14 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_VERBOSE:
 		log_set_level(log_get_level() < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG);
 		return 0;
+	case OPT_FAIL_ON_ASK:
+		options->must_fail_on_ask = true;
+		return value ? set_bundle(options, value) : 0;
+	case OPT_BUNDLE:
+		return set_bundle(options, value);
+	case OPT_ANSWERS:
+		list_append(&options->answers, value);
+		return 0;
 	case OPT_HELP:
 	default:
 		return -EINVAL;
@@ -366,5 +395,6 @@ void run_options_free(struct run_options *options)
 	free(options->policies);
 	free(options->writable);
 	free(options->env_set);
+	free(options->answers);
 	*options = (struct run_options){ .json_fd = -1 };
 }

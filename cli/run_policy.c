@@ -9,6 +9,7 @@
 #include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "policies/policies_approvers.h"
 #include "policies/policies_tools.h"
 
 /* What says so may not be passed over: docs/decisions/0064. */
@@ -65,6 +66,30 @@ static int check_objection(const struct run_options *options, const struct run_p
 	return status;
 }
 
+/* As they are now: they count in all of the run, or nothing is run. */
+static int read_replies(const struct run_options *options, struct run_sources *sources)
+{
+	struct err why = { 0 };
+
+	free(take(sources->replies)); /* of run_sources_copy(), empty */
+	if (bundle_files_replies(options->answers, &sources->replies, &sources->reply_count, &why) <
+	    0)
+		return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run", why.text);
+	return CLI_OK;
+}
+
+static int check_replies(const struct run_loaded *loaded)
+{
+	if (loaded->left_out.text[0] != '\0')
+		return cli_fail(CLI_NO_SANDBOX, "--answers: %s; nothing was run",
+				loaded->left_out.text);
+	if (loaded->lacking > 0)
+		(void)cli_fail(0, "%zu destination%s allowed by fewer than the %u approvers needed",
+			       loaded->lacking, loaded->lacking == 1 ? " is" : "s are",
+			       policy_get_approvers_needed(loaded->policy));
+	return CLI_OK;
+}
+
 int run_policy_load(struct run_options *options, const struct run_places *places,
 		    struct run_sources *ret_sources, struct run_loaded *ret_loaded)
 {
@@ -85,12 +110,19 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	int64_t timeout_ms;
 
 	run_sources_copy(ret_sources, &sources);
+	int status = read_replies(options, ret_sources);
+
+	if (status != CLI_OK)
+		return status;
 	run_sources_read(ret_loaded, ret_sources);
 	if (!ret_loaded->is_good) {
 		(void)fputs(policy_errors(ret_loaded->policy), stderr);
 		return cli_fail(CLI_ERROR, "the policy has errors; nothing was run");
 	}
 	(void)fputs(policy_notes(ret_loaded->policy), stderr);
+	status = check_replies(ret_loaded);
+	if (status != CLI_OK)
+		return status;
 	if (!options->has_prompt_timeout &&
 	    policy_get_prompt_timeout(ret_loaded->policy, &timeout_ms))
 		options->prompt_timeout_ms = timeout_ms;

@@ -119,6 +119,13 @@ static void say_errors(const char *errors)
 	say("...\n", 4);
 }
 
+static void say_left_out(const struct err *why)
+{
+	auto_free char *line = mem_printf("sallyport: answers no longer count: %s\n", why->text);
+
+	say(line, strlen(line));
+}
+
 static void reload_fail(struct run_reload *reload, const struct run_loaded *loaded,
 			const char *errors)
 {
@@ -191,6 +198,8 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 
 	if (!reload->config.has_prompt_timeout)
 		(void)policy_get_prompt_timeout(policy, &change.prompt_timeout_ms);
+	if (loaded->left_out.text[0] != '\0')
+		say_left_out(&loaded->left_out);
 	gateway_reload(reload->config.gateway, &change);
 	policy_free(*reload->config.policy);
 	*reload->config.policy = policy;
@@ -222,6 +231,7 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 		reload_object(reload, loaded, objection);
 	else if (!is_same)
 		reload_replace(reload, loaded);
+
 	run_sources_forget(loaded);
 	free(loaded);
 	if (reload->has_changed)

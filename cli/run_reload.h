@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "base/digest.h"
+#include "base/err.h"
 #include "base/loop.h"
+#include "cli/bundle_files.h"
 #include "cli/policy_layers.h"
 #include "gateway/gateway.h"
 
@@ -16,6 +18,8 @@ struct run_sources {
 	struct policy_layers layers;
 	bool has_default;
 	enum policy_action default_action;
+	struct bundle_reply *replies; /* every --answers, as it was at the start */
+	size_t reply_count;
 };
 void run_sources_copy(struct run_sources *ours, const struct run_sources *sources);
 void run_sources_done(struct run_sources *ours);
@@ -29,6 +33,8 @@ struct run_file {
 struct run_loaded {
 	struct policy *policy; /* also when it is wrong */
 	bool is_good;
+	size_t lacking;      /* answers of too few approvers */
+	struct err left_out; /* why not all answers given to the run count, or "" */
 	bool has_image;
 	int image;     /* of it, when it was read to replace another */
 	char *failure; /* why there is no image, or NULL */

@@ -106,6 +106,9 @@ static json_t *summary_json(const struct run_summary *summary)
 			   "destinations", list);
 	if (!object)
 		return NULL;
+	if (summary->exit_status != summary->command_status)
+		json_object_set_new(object, "command_status",
+				    json_integer(summary->command_status));
 	if (summary->result.end == EXEC_SIGNALLED)
 		json_object_set_new(object, "signal", json_integer(summary->result.status));
 	if (summary->result.why[0]) {

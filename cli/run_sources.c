@@ -35,6 +35,16 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 	ours->layers.state = own(layers->state);
 	ours->layers.arguments = own_list(layers->arguments);
 	ours->layers.projects = own_list(layers->projects);
+	ours->replies = mem_new_array(sources->reply_count + 1, sizeof(*ours->replies));
+	for (size_t i = 0; i < sources->reply_count; i++) {
+		const struct bundle_reply *reply = &sources->replies[i];
+
+		ours->replies[i] = (struct bundle_reply){
+			.path = own(reply->path),
+			.text = mem_strndup(reply->text, reply->len),
+		};
+		ours->replies[i].len = strlen(ours->replies[i].text); /* a NUL is no JSON */
+	}
 }
 
 /* run_sources_copy() made them. */
@@ -47,6 +57,7 @@ void run_sources_done(struct run_sources *ours)
 		free((char *)(uintptr_t)texts[i]);
 	mem_free_list((char **)(uintptr_t)ours->layers.arguments);
 	mem_free_list((char **)(uintptr_t)ours->layers.projects);
+	bundle_files_forget(ours->replies, ours->reply_count);
 	*ours = (struct run_sources){ 0 };
 }
 
@@ -95,6 +106,10 @@ void run_sources_read(struct run_loaded *ret, const struct run_sources *sources)
 	policy_set_witness(policy, on_file, ret);
 	ret->is_good = policy_layers_load(policy, &sources->layers);
 	policy_set_witness(policy, NULL, NULL);
+	/* Held to who is named by now, each time. */
+	if (ret->is_good && sources->reply_count > 0)
+		(void)bundle_files_answer(policy, sources->replies, sources->reply_count,
+					  time(NULL), &ret->lacking, &ret->left_out);
 	/* "ask with somebody to ask": where nobody is, the gateway denies at once and says so. */
 	if (sources->has_default || !policy_get_default(policy, &ignored))
 		policy_set_default(policy,

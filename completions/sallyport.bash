@@ -20,7 +20,7 @@ _sallyport_policy() {
     fi
     case $step in
     check) options='--managed --help' takes=files ;;
-    explain) options='--policy --default --no-user --managed --json --help' ;;
+    explain) options='--policy --answers --default --no-user --managed --json --help' ;;
     list) options='--answers --presets --policy --managed --no-user --json --help' ;;
     test) options='--managed --json --help' takes=files ;;
     trust) options='--configuration --help' takes=files ;;
@@ -32,7 +32,7 @@ _sallyport_policy() {
         ;;
     esac
     case $step:$before in
-    *:--policy | *:--a | *:--b) _sallyport_files "$word" ;;
+    *:--policy | *:--a | *:--b | explain:--answers) _sallyport_files "$word" ;;
     explain:--managed | list:--managed) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     *:--default) _sallyport_words "$word" 'ask deny allow' ;;
     *:--layer) _sallyport_words "$word" 'managed user command-line project' ;;
@@ -68,7 +68,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --webhook-key | verify)
+    --policy | --audit | --bundle | --webhook-key | --answers | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -87,12 +87,18 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:approve) words='list watch allow deny abort grants revoke undo reviewer --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
             words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
-            case ${COMP_WORDS[2]-} in allow | deny | abort) words="$words $(_sallyport_ids)" ;; esac
+            case ${COMP_WORDS[2]-} in
+            allow | deny | abort) words="$words $(_sallyport_ids)" ;;
+            bundle)
+                words='--key --output --for --allow --deny --from --merge --json --help'
+                case $word in -*) ;; *) _sallyport_files "$word" && return ;; esac
+                ;;
+            esac
             ;;
         esac
         ;;

@@ -19,6 +19,9 @@ complete -c sallyport -n $in_run -l session -x -d 'name of the session'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
 complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
+complete -c sallyport -n $in_run -l fail-on-ask -d 'exit 78 when nobody answered'
+complete -c sallyport -n $in_run -l bundle -rF -d 'write what nobody answered there'
+complete -c sallyport -n $in_run -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n $in_run -l reviewer -x -d 'a program that is asked, too'
 complete -c sallyport -n $in_run -l reviewer-mode -x -a 'shadow answer' -d 'compare it, or let it answer'
 complete -c sallyport -n $in_run -l reviewer-timeout -x -d 'how long it may think'
@@ -54,6 +57,7 @@ complete -c sallyport -n $in_policy -a export -d 'write another format'
 complete -c sallyport -n '__sallyport_policy_step check' -l managed -d 'as files of the managed layer'
 complete -c sallyport -n '__sallyport_policy_step check' -F
 complete -c sallyport -n '__sallyport_policy_step explain' -l policy -rF -d 'read a policy file'
+complete -c sallyport -n '__sallyport_policy_step explain' -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n '__sallyport_policy_step explain' -l default -xa 'ask deny allow' -d 'what no rule matches'
 complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'without the user file'
 complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
@@ -81,7 +85,7 @@ complete -c sallyport -n '__sallyport_policy_step import' -a 'codex-config codex
 complete -c sallyport -n '__sallyport_policy_step export' -l lossy -d 'hosts for all ports, denials may be missing'
 complete -c sallyport -n '__sallyport_policy_step export' -F
 complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo reviewer'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo bundle reviewer'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
@@ -94,5 +98,13 @@ complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl download
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl connections
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl words
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -xl confirm
+set -l in_bundle '__fish_seen_subcommand_from approve; and __fish_seen_subcommand_from bundle'
+complete -c sallyport -n $in_bundle -l key -rF -d 'sign with'
+complete -c sallyport -n $in_bundle -s o -l output -rF -d 'write there'
+complete -c sallyport -n $in_bundle -l allow -x -d 'allow it'
+complete -c sallyport -n $in_bundle -l deny -x -d 'deny it'
+complete -c sallyport -n $in_bundle -l from -x -d 'signed by'
+complete -c sallyport -n $in_bundle -l merge -d 'make one of many'
+complete -c sallyport -n $in_bundle -F
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F

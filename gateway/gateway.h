@@ -7,6 +7,7 @@
 
 #include "policies/policies.h"
 
+struct bundle;
 struct err;
 struct loop;
 struct gateway;
@@ -95,8 +96,9 @@ struct gateway_config {
 	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
-	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
-	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
+	struct bundle *bundle; /* where questions that nobody answered are noted; NULL: nowhere */
+	const struct gateway_helpers *helpers; /* gateway_tools.h; NULL: none. Kept. */
+	struct gateway_web *web;               /* NULL: no page. Kept, and written to. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */

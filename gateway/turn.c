@@ -15,6 +15,7 @@
 #include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
 static void turn_run(void *arg);
@@ -64,6 +65,21 @@ static void verdict_grant(struct policy_verdict *verdict, const struct grant *gr
 {
 	verdict_answer(verdict, grant->action, grant->reason, grant->by);
 	verdict_words(verdict, grant->words);
+}
+
+/* Also of those who waited for the answer: its limits are theirs. A rule that asks within limits
+ * has them for all its answers together, so the account is the rule's where it has one; the line of
+ * a kept answer (@is_kept) is the grant itself once more. */
+static void verdict_limits(struct policy_verdict *verdict, const struct grant *grant, bool is_kept)
+{
+	struct policy_limits limits = grant->limits;
+
+	if (is_kept) {
+		policy_limits_narrow(&verdict->limits, &limits);
+		return;
+	}
+	policy_limits_narrow(&limits, &verdict->limits);
+	verdict->limits = limits;
 }
 
 /* Policy has the last word when a question is settled, too: what it denies by now stays denied, and
@@ -126,15 +142,15 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	if (is_own_page(gw, waiter, verdict))
 		verdict_refuse(verdict, POLICY_OWN_LISTENER);
 	const struct grant *grant = decide_grant(gw, waiter, verdict);
+	bool is_kept = verdict->reason == POLICY_ANSWER_ALLOW;
 
 	if (decision)
 		decide_answered(decision, grant, verdict);
 	else if (grant)
 		verdict_grant(verdict, grant);
 	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
-	/* Also of those who waited for the answer: its limits are theirs. */
 	if (waiter->grant != 0)
-		policy_limits_narrow(&verdict->limits, &grant->limits);
+		verdict_limits(verdict, grant, is_kept);
 	if (verdict->action != POLICY_ASK)
 		return true;
 	const char *words = "";
@@ -221,6 +237,7 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	    !execs_find(gw, waiter->facts.exec))
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);
 	else

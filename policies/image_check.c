@@ -180,7 +180,8 @@ static bool image_parts(const struct image_view *view)
 			return false;
 	}
 	for (uint64_t i = 0; i < view->counts[IMAGE_SETTINGS]; i++) {
-		if (settings[i].text >= view->counts[IMAGE_NAMES] ||
+		if (settings[i].kind >= SETTING_COUNT ||
+		    settings[i].text >= view->counts[IMAGE_NAMES] ||
 		    settings[i].source >= view->counts[IMAGE_SOURCES])
 			return false;
 	}

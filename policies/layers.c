@@ -134,10 +134,10 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		count +=
-			setting->source == source && !layers_may_set(policy, source) &&
-			(setting->kind == SETTING_WRITE ||
-			 setting->kind == SETTING_PROMPT_TIMEOUT || setting->kind == SETTING_LATER);
+		count += setting->source == source && !layers_may_set(policy, source) &&
+			 (setting->kind == SETTING_WRITE ||
+			  setting->kind == SETTING_PROMPT_TIMEOUT ||
+			  setting->kind == SETTING_APPROVER || setting->kind == SETTING_LATER);
 	}
 	return count;
 }
@@ -157,7 +157,7 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write, prompt-timeout, unconfined, secret, "
+				      : ": write, prompt-timeout, unconfined, approver, secret, "
 					"socket and read are not a project's to say");
 }
 

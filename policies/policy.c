@@ -90,6 +90,7 @@ int policy_finish(struct policy *policy)
 	}
 	layers_note(policy);
 	later_line_note(policy);
+	approver_line_note(policy);
 	return policy->problems.count > 0 ? -EINVAL : 0;
 }
 

@@ -49,11 +49,14 @@ enum setting_kind {
 	SETTING_PROMPT_TIMEOUT,
 	SETTING_WRITE,
 	SETTING_HIDE,
-	SETTING_LATER
+	SETTING_LATER,
+	SETTING_APPROVER,
+	SETTING_APPROVERS_NEEDED,
+	SETTING_COUNT
 };
 
 struct setting {
-	int64_t value; /* milliseconds; approvals: 1 is never */
+	int64_t value; /* milliseconds; approvals: 1 is never; how many are needed */
 	uint32_t text; /* in policy->names; 0: none */
 	uint32_t source, number;
 	uint8_t kind;

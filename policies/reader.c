@@ -184,6 +184,8 @@ static const struct {
 	{ "write", settings_read_paths },
 	{ "hide", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
+	{ "approver", approver_line_read },
+	{ "approvers-needed", approver_line_read_needed },
 	{ "command", command_line_read },
 	{ "program", command_line_read },
 	{ "secret", later_line_read },
@@ -194,7 +196,6 @@ static const struct {
 /* Part of the language, not of this version. Never skipped: a rule that is not enforced must not
  * look as if it were. */
 static const char *const reader_later[] = {
-	"approver",
 	"audit",
 	"inspect",
 	"no-inspect",

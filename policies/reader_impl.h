@@ -50,6 +50,10 @@ void rule_line_read(struct line *line);
 /* What is kept but not enforced: `secret`, `socket`, `read`; notes about them when all is read. */
 void later_line_read(struct line *line);
 void later_line_note(struct policy *policy);
+/* `approver NAME KEY`, `approvers-needed N`; a note when too few are named. */
+void approver_line_read(struct line *line);
+void approver_line_read_needed(struct line *line);
+void approver_line_note(struct policy *policy);
 /* Are all words behind the first one path each? Said with @advice. */
 bool settings_check_paths(struct line *line, const char *advice);
 /* `command ...`, `program ...`; the tail of `expect ACTION command ...` */

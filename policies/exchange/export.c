@@ -270,11 +270,14 @@ static void export_statements(const struct export *export)
 /* What is no rule. */
 static void export_settings(const struct export *export)
 {
-	static const char *const words[] = {
+	static const char *const words[SETTING_COUNT] = {
 		[SETTING_APPROVALS] = "approvals",
 		[SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
 		[SETTING_WRITE] = "write",
 		[SETTING_HIDE] = "hide",
+		[SETTING_LATER] = "secret, socket or read",
+		[SETTING_APPROVER] = "approver",
+		[SETTING_APPROVERS_NEEDED] = "approvers-needed",
 	};
 	const struct policy *policy = export->policy;
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -182,6 +183,14 @@ START_TEST(answer_that_cannot_be_kept)
 }
 END_TEST
 
+/* Its file is there a moment before its lock, and counts from then on. */
+static bool is_held(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
 /* The watcher is older than the run, and the first question older than their acquaintance: it is
  * not denied. */
 START_TEST(watcher_before_the_run)
@@ -189,7 +198,7 @@ START_TEST(watcher_before_the_run)
 	stage_child_start(&stage.watcher, "watch --json");
 	auto_free char *file =
 		mem_printf("%s/watchers/%d", stage.control_dir, (int)stage.watcher.pid);
-	while (access(file, F_OK) < 0)
+	while (!is_held(file))
 		ck_assert(!stage_child_turn(&stage.watcher));
 	stage_run_open(&stage.runs[0], "7f3a");
 	stage_ask(&stage.runs[0], "https://example.org:443");

@@ -8,6 +8,7 @@ TCase *test_digest(void);
 TCase *test_frame(void);
 TCase *test_keeper(void);
 TCase *test_loop(void);
+TCase *test_sign(void);
 TCase *test_text(void);
 TCase *test_watch(void);
 TCase *test_toml(void);

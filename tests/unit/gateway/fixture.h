@@ -92,6 +92,8 @@ Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
 Suite *suite_who(void);
+Suite *suite_bundle(void);
+Suite *suite_unattended(void);
 Suite *suite_budgets(void);
 Suite *suite_reload(void);
 Suite *suite_widths(void);

@@ -14,7 +14,7 @@
 	"\"waiting\":1,\"commands\":[\"curl -sS https://example.org/\"],\"command_count\":1,"      \
 	"\"age_s\":0,\"left_s\":299,\"rule\":\"\",\"because\":\"\",\"private\":false,"             \
 	"\"session\":\"test\",\"run\":\"7f3a\",\"risk\":[],\"warning\":\"\","                      \
-	"\"typed\":\"a.test\",\"times\":0,\"program\":\"\",\"chain\":\"\"}"
+	"\"typed\":\"a.test\",\"times\":0,\"program\":\"\",\"chain\":\"\",\"plea\":\"\"}"
 
 static const struct {
 	const char *line, *want; /* NULL: closed */

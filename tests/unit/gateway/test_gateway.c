@@ -17,6 +17,8 @@ int main(void)
 	srunner_add_suite(runner, suite_accounts());
 	srunner_add_suite(runner, suite_reload());
 	srunner_add_suite(runner, suite_who());
+	srunner_add_suite(runner, suite_bundle());
+	srunner_add_suite(runner, suite_unattended());
 	srunner_add_suite(runner, suite_budgets());
 	srunner_add_suite(runner, suite_reload());
 	srunner_add_suite(runner, suite_widths());

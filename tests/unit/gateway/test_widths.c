@@ -367,6 +367,25 @@ START_TEST(an_answer_may_be_limited)
 }
 END_TEST
 
+/* What a rule asks about within limits is answered within them, once for all its answers. */
+START_TEST(answers_to_one_rule_share_its_limits)
+{
+	const struct approver_width width = { .upload_max = 1024 };
+	struct fixture_request first = { 0 }, second = { 0 };
+
+	fixture_open("ask **.example.org upload 4k\n");
+	fixture_ask(&first, "https://a.example.org:443", FIXTURE_EXEC);
+	ck_assert_int_eq(answer_wide(POLICY_ALLOW, GATEWAY_SESSION, width), 0);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_ask(&second, "https://b.example.org:443", FIXTURE_EXEC);
+	ck_assert_int_eq(answer_wide(POLICY_ALLOW, GATEWAY_SESSION, width), 0);
+	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(first.verdict.limits.upload, 1024);
+	ck_assert_uint_eq(first.verdict.limits.account, second.verdict.limits.account);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(always_keeps_the_very_text)
 {
 	struct fixture_request first = { 0 };
@@ -504,6 +523,7 @@ Suite *suite_widths(void)
 	tcase_add_test(tcase, a_wide_answer_for_a_command_leaves_the_others);
 	tcase_add_loop_test(tcase, some_widths_are_no_answers, 0, sizeof(none) / sizeof(none[0]));
 	tcase_add_loop_test(tcase, an_answer_may_be_limited, 0, 2);
+	tcase_add_test(tcase, answers_to_one_rule_share_its_limits);
 	tcase_add_test(tcase, always_keeps_the_very_text);
 	tcase_add_loop_test(tcase, an_answer_is_over_when_its_time_is, 0, 2);
 	tcase_add_test(tcase, a_denial_meets_an_allow_on_its_way);

@@ -169,7 +169,8 @@ START_TEST(what_does_not_count_is_said)
 		      "%s", policy_notes(policy));
 	ck_assert_msg(strstr(policy_notes(policy), "<trusted>: warning: 1 line of this project's "
 						   "file does not count: write, prompt-timeout, "
-						   "unconfined, secret, socket and read are not"),
+						   "unconfined, approver, secret, socket and "
+						   "read are not"),
 		      "%s", policy_notes(policy));
 	ck_assert_uint_eq(policy_command_count(policy), 4);
 	policy_command_look(policy, 2, &look);

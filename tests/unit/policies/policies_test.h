@@ -5,6 +5,7 @@
 
 #include "policies/policies_tools.h"
 
+TCase *approvers_cases(void);
 TCase *askers_cases(void);
 TCase *hosts_cases(void);
 TCase *addresses_cases(void);

@@ -1,0 +1,154 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/approve_bundle.h"
+#include "policies/policies_tools.h"
+
+#define LINE_MAX_BYTES 512
+#define DATE_MAX       32
+
+/* What an allow needs to be typed for, when a key is not enough: owned; NULL: nothing. */
+static char *risk_of(const struct bundle_request *request, const char **ret_words)
+{
+	const struct policy_destination *dst = &request->dst;
+	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
+	struct policy_host_warning warning;
+
+	*ret_words = NULL;
+	if (dst->addr.family != 0)
+		*ret_words = "an address, not a name";
+	else if (policy_host_is_listed(dst->host))
+		*ret_words = "a place to drop or tunnel data, by the baseline preset";
+	else if (policy_host_warning(dst->host, &warning))
+		*ret_words = "its letters may not be what they look like";
+	else if (dst->protocol == POLICY_TCP)
+		*ret_words = "any bytes: nothing holds them to a protocol";
+	return *ret_words ? mem_strdup(domain ? domain : dst->host) : NULL;
+}
+
+static const char *date(int64_t at_s, char out[DATE_MAX])
+{
+	time_t at = (time_t)at_s;
+	struct tm parts;
+
+	if (!gmtime_r(&at, &parts) || strftime(out, DATE_MAX, "%Y-%m-%dT%H:%MZ", &parts) == 0)
+		out[0] = '\0';
+	return out;
+}
+
+static void show_text(const char *name, const char *text)
+{
+	if (text[0] != '\0')
+		(void)printf("  %-9s %s\n", name, text);
+}
+
+/* All text of a bundle is visible ASCII: bundle_read() takes no other. */
+void approve_bundle_ask_show(const struct bundle_request *request, size_t number, size_t count)
+{
+	char text[POLICY_DESTINATION_TEXT_MAX], first[DATE_MAX], last[DATE_MAX];
+	struct policy_host_warning warning;
+
+	(void)printf("[%zu/%zu] %s\n", number, count, policy_destination_text(&request->dst, text));
+	(void)printf("  %-9s %" PRIu64 " time%s in %" PRIu64 " run%s, %s to %s\n", "asked",
+		     request->count, request->count == 1 ? "" : "s", request->runs,
+		     request->runs == 1 ? "" : "s", date(request->first_s, first),
+		     date(request->last_s, last));
+	for (size_t i = 0; i < BUNDLE_COMMANDS_MAX && request->commands[i]; i++)
+		show_text(i == 0 ? "by" : "", request->commands[i]);
+	show_text("program", request->program);
+	show_text("started", request->chain);
+	show_text("rule", request->rule);
+	show_text("because", request->because);
+	show_text("it says", request->plea);
+	if (request->dst.addr.family == 0 && policy_host_warning(request->dst.host, &warning))
+		show_text("careful", warning.text);
+}
+
+/* A line without its end; false: there is none. What was typed before is not an answer. */
+static bool read_typed(const char *prompt, char line[LINE_MAX_BYTES])
+{
+	(void)tcflush(STDIN_FILENO, TCIFLUSH); /* not a terminal: nothing to drop */
+	(void)fputs(prompt, stdout);
+	(void)fflush(stdout);
+	if (!fgets(line, LINE_MAX_BYTES, stdin))
+		return false;
+	line[strcspn(line, "\r\n")] = '\0';
+	return true;
+}
+
+/* What is risky takes more than a letter. */
+static bool confirm_risk(const struct bundle_request *request, bool *ret_is_typed)
+{
+	const char *words;
+	auto_free char *typed = risk_of(request, &words);
+	char line[LINE_MAX_BYTES];
+
+	*ret_is_typed = true;
+	if (!typed)
+		return true;
+	auto_free char *prompt = mem_printf("  %s: type %s to allow it: ", words, typed);
+
+	if (!read_typed(prompt, line))
+		return false;
+	*ret_is_typed = strcmp(line, typed) == 0;
+	if (!*ret_is_typed)
+		(void)puts("  that is not it");
+	return true;
+}
+
+static bool ask_one(const struct bundle_request *request, enum approve_choice *ret)
+{
+	char line[LINE_MAX_BYTES];
+
+	while (read_typed("  allow, deny, skip or quit? [a/d/s/q] ", line)) {
+		bool is_typed = false;
+
+		if (strcmp(line, "q") == 0)
+			return false;
+		if (strcmp(line, "d") == 0 || strcmp(line, "s") == 0) {
+			*ret = line[0] == 'd' ? APPROVE_DENY : APPROVE_SKIP;
+			return true;
+		}
+		if (strcmp(line, "a") != 0)
+			continue;
+		if (!confirm_risk(request, &is_typed))
+			return false;
+		if (is_typed) {
+			*ret = APPROVE_ALLOW;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool approve_bundle_ask(const struct bundle *bundle, enum approve_choice *choices)
+{
+	size_t count = bundle_count(bundle), allowed = 0, denied = 0;
+	char line[LINE_MAX_BYTES];
+
+	for (size_t i = 0; i < count; i++) {
+		if (choices[i] == APPROVE_SKIP) {
+			approve_bundle_ask_show(bundle_look(bundle, i), i + 1, count);
+			if (!ask_one(bundle_look(bundle, i), &choices[i]))
+				return false;
+		}
+		allowed += choices[i] == APPROVE_ALLOW;
+		denied += choices[i] == APPROVE_DENY;
+	}
+	if (allowed + denied == 0)
+		return true;
+	(void)puts("This is what will be signed:");
+	for (size_t i = 0; i < count; i++) {
+		char text[POLICY_DESTINATION_TEXT_MAX];
+
+		if (choices[i] != APPROVE_SKIP)
+			(void)printf("  %s %s\n", choices[i] == APPROVE_ALLOW ? "allow" : "deny",
+				     policy_destination_text(&bundle_look(bundle, i)->dst, text));
+	}
+	return read_typed("Sign it? [yes/no] ", line) && strcmp(line, "yes") == 0;
+}

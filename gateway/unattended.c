@@ -1,0 +1,54 @@
+#include "gateway/unattended.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "gateway/bundle/bundle.h"
+#include "gateway/execs.h"
+#include "gateway/redact.h"
+#include "gateway/who.h"
+
+#define PROGRAMS_MAX 256 /* destinations whose first program is looked for */
+
+/* Somebody who was there and said nothing is as good as nobody. */
+static bool unattended_is(const struct policy_verdict *verdict)
+{
+	return verdict->action == POLICY_DENY &&
+	       (verdict->reason == POLICY_NO_APPROVER || verdict->reason == POLICY_APPROVER_GONE ||
+		verdict->reason == POLICY_PROMPT_TIMEOUT);
+}
+
+void unattended_note(struct gateway *gw, const struct waiter *waiter,
+		     const struct policy_verdict *verdict)
+{
+	const struct policy_facts *facts = &waiter->facts;
+	const struct gateway_exec *exec = execs_find(gw, facts->exec);
+	struct who_found found = { 0 };
+
+	if (!gw->config.bundle || !unattended_is(verdict))
+		return;
+	bool is_known = bundle_has(gw->config.bundle, &facts->dst);
+	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
+	auto_free char *command = exec ? redact_command(exec->command) : NULL;
+
+	/* It is not free: once for each destination, and not for all that a program may think of.
+	 */
+	if (!is_known && bundle_count(gw->config.bundle) < PROGRAMS_MAX &&
+	    !execs_find_program(gw, facts, &found))
+		found = (struct who_found){ 0 };
+	const struct bundle_request request = {
+		.dst = facts->dst,
+		.count = 1,
+		.runs = is_known ? 0 : 1,
+		.first_s = now_s,
+		.last_s = now_s,
+		.rule = verdict->rule,
+		.because = verdict->because,
+		.program = found.program,
+		.chain = found.chain,
+		.plea = facts->plea,
+		.commands = { command },
+	};
+
+	bundle_note(gw->config.bundle, &request);
+}
