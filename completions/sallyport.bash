@@ -68,7 +68,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --bundle | --answers | --key | --output | -o | verify)
+    --policy | --audit | --bundle | --webhook-key | --answers | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;

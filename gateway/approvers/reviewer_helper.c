@@ -104,8 +104,8 @@ static void helper_log(evutil_socket_t fd, short what, void *arg)
 		(void)evbuffer_drain(helper->log, evbuffer_get_length(helper->log));
 }
 
-/* 0, or -errno: it does not read any more, and its end will be noticed where it is read. */
-static int helper_flush(struct reviewer_helper *helper)
+/* Whoever does not read any more ends, and that is noticed where it is read; or is late. */
+static void helper_flush(struct reviewer_helper *helper)
 {
 	struct evbuffer_iovec chunk;
 
@@ -116,17 +116,16 @@ static int helper_flush(struct reviewer_helper *helper)
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0 && errno == EAGAIN)
-			return event_add(helper->write_event, NULL) < 0 ? -EIO : 0;
+			(void)event_add(helper->write_event, NULL);
 		if (sent < 0)
-			return -errno;
+			return;
 		(void)evbuffer_drain(helper->out, (size_t)sent);
 	}
-	return 0;
 }
 
 static void helper_writable(evutil_socket_t fd, short what, void *arg)
 {
-	(void)helper_flush(arg); /* its end is noticed where it is read */
+	helper_flush(arg);
 }
 
 static int helper_start(struct reviewer_helper *helper)
@@ -173,5 +172,6 @@ int reviewer_helper_say(struct reviewer_helper *helper, const char *line)
 		return -ENOBUFS;
 	if (evbuffer_add(helper->out, line, strlen(line)) < 0)
 		return -ENOMEM;
-	return helper_flush(helper);
+	helper_flush(helper);
+	return 0;
 }

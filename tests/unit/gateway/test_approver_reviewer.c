@@ -139,8 +139,8 @@ static void let_it_hear(void)
 
 static void answer_line(const char *line)
 {
+	/* At once: half a line is readable, too. */
 	ck_assert_int_eq(fd_write_all(stage.answers, line, strlen(line)), 0);
-	ck_assert_int_eq(fd_write_all(stage.answers, "\n", 1), 0);
 	let_it_hear();
 }
 
@@ -148,7 +148,7 @@ static void answer(const char *id, const char *rest)
 {
 	char line[512];
 
-	(void)snprintf(line, sizeof(line), "{\"id\":\"%s\",%s}", id, rest);
+	(void)snprintf(line, sizeof(line), "{\"id\":\"%s\",%s}\n", id, rest);
 	answer_line(line);
 }
 
@@ -554,7 +554,8 @@ START_TEST(a_useless_program_is_given_up)
 		ck_assert(reviewer_approver.is_attached(reviewer()));
 		(void)snprintf(id, sizeof(id), "7f3a-%d", i + 1);
 		fake_ask(&stage.gw, id, "a.test");
-		let_it_hear();
+		while (reviewer()->asked_count > 0) /* it may be over by now */
+			let_it_hear();
 	}
 	ck_assert(!reviewer_approver.is_attached(reviewer()));
 	ck_assert_uint_eq(stage.gw.answer_count, 0);
