@@ -101,6 +101,8 @@ static const struct {
 	  "a.test:443\n", "p:2: command deny rm -rf\n" },
 	{ "harden-runner", "default deny\nsocket $SSH_AUTH_SOCK\nallow tcp://a.test:443\n", false,
 	  "a.test:443\n", "p:2: socket $SSH_AUTH_SOCK\n" },
+	{ "harden-runner", "default deny\napprovers-needed 2\nallow tcp://a.test:443\n", false,
+	  "a.test:443\n", "p:2: approvers-needed\n" },
 	{ "ini", "", false, NULL, "no such format" },
 };
 
