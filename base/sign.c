@@ -1,8 +1,7 @@
 #include "base/sign.h"
 
 #include <errno.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,27 +20,28 @@
 static const uint8_t pem_head[] = { 0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06,
 				    0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20 };
 
-/* Configuration can make OpenSSL load whatever the environment says. Idempotent. */
-static void sign_begin(void)
-{
-	(void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-}
+_Static_assert(crypto_sign_SEEDBYTES == SIGN_KEY_BYTES, "the seed is the key");
+_Static_assert(crypto_sign_PUBLICKEYBYTES == SIGN_KEY_BYTES && crypto_sign_BYTES == SIGN_BYTES,
+	       "RFC 8032");
 
-static EVP_PKEY *sign_private(const struct sign_key *key)
+/* As the library keeps it: the seed, and the public key behind it. To be wiped. -EIO: the library
+ * cannot begin. */
+static int sign_private(const struct sign_key *key, uint8_t ret_public[SIGN_KEY_BYTES],
+			uint8_t ret[crypto_sign_SECRETKEYBYTES], struct err *why)
 {
-	sign_begin();
-	return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed, sizeof(key->seed));
+	if (sodium_init() < 0 || crypto_sign_seed_keypair(ret_public, ret, key->seed) != 0)
+		return err_set(why, -EIO, "libsodium cannot begin");
+	return 0;
 }
 
 /* From the seed to the whole key. */
 static int sign_key_complete(struct sign_key *key, struct err *why)
 {
-	EVP_PKEY *private = sign_private(key);
-	size_t len = sizeof(key->public);
-	int is_good = private && EVP_PKEY_get_raw_public_key(private, key->public, &len);
+	uint8_t private[crypto_sign_SECRETKEYBYTES];
+	int r = sign_private(key, key->public, private, why);
 
-	EVP_PKEY_free(private);
-	return is_good ? 0 : err_set(why, -EIO, "OpenSSL has no Ed25519");
+	explicit_bzero(private, sizeof(private));
+	return r;
 }
 
 int sign_key_make(struct sign_key *ret, struct err *why)
@@ -124,31 +124,21 @@ char *sign_key_to_pem(const struct sign_key *key)
 int sign_bytes(const struct sign_key *key, const void *bytes, size_t len,
 	       uint8_t ret_signature[SIGN_BYTES], struct err *why)
 {
-	EVP_PKEY *private = sign_private(key);
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	size_t signature_len = SIGN_BYTES;
-	bool is_good = private && context &&
-		       EVP_DigestSignInit(context, NULL, NULL, NULL, private) == 1 &&
-		       EVP_DigestSign(context, ret_signature, &signature_len, bytes, len) == 1 &&
-		       signature_len == SIGN_BYTES;
+	uint8_t private[crypto_sign_SECRETKEYBYTES], public[SIGN_KEY_BYTES];
+	int r = sign_private(key, public, private, why);
 
-	EVP_MD_CTX_free(context);
-	EVP_PKEY_free(private);
-	return is_good ? 0 : err_set(why, -EIO, "OpenSSL could not sign");
+	if (r == 0 && crypto_sign_detached(ret_signature, NULL, bytes, len, private) != 0)
+		r = err_set(why, -EIO, "libsodium could not sign");
+	explicit_bzero(private, sizeof(private));
+	return r;
 }
 
 int sign_check(const uint8_t public[SIGN_KEY_BYTES], const void *bytes, size_t len,
 	       const uint8_t signature[SIGN_BYTES])
 {
-	sign_begin();
-	EVP_PKEY *key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, public, SIGN_KEY_BYTES);
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	bool is_good = key && context &&
-		       EVP_DigestVerifyInit(context, NULL, NULL, NULL, key) == 1 &&
-		       EVP_DigestVerify(context, signature, SIGN_BYTES, bytes, len) == 1;
+	bool is_good = sodium_init() >= 0 &&
+		       crypto_sign_verify_detached(signature, bytes, len, public) == 0;
 
-	EVP_MD_CTX_free(context);
-	EVP_PKEY_free(key);
 	return is_good ? 0 : -EBADMSG;
 }
 

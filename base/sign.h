@@ -1,5 +1,5 @@
-/* sign: Ed25519 signatures (RFC 8032) by OpenSSL, and those that `ssh-keygen -Y sign` makes.
- * Nothing of OpenSSL runs before the first signature. */
+/* sign: Ed25519 signatures (RFC 8032) by libsodium, and those that `ssh-keygen -Y sign` makes. Not
+ * by OpenSSL: docs/decisions/0095 says what that costs every start. */
 #pragma once
 
 #include <stddef.h>
