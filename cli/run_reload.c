@@ -16,6 +16,10 @@
 #define ERRORS_SHOWN_MAX 4096
 #define FILES_TEXT_MAX   480
 #define NO_THREAD_MS     1000
+/* To close an inotify descriptor the kernel waits for everybody who may be looking at it: 13 ms, as
+ * long as four short runs. They are over before it is opened; what changed meanwhile is looked back
+ * on. */
+#define BEGIN_MS 500
 
 struct run_reload {
 	struct run_reload_config config;
@@ -24,7 +28,7 @@ struct run_reload {
 	bool has_changed;          /* since that began */
 	bool has_failed;           /* the last reading */
 	char failed[DIGEST_TEXT_MAX];
-	struct loop_timer again;
+	struct loop_timer again, begin;
 };
 
 static void reload_begin(void *arg);
@@ -262,13 +266,20 @@ static void on_change(void *arg)
 		reload_begin(reload);
 }
 
+static void on_begin(void *arg)
+{
+	struct run_reload *reload = arg;
+
+	reload->watch = watch_new(reload->config.loop, true, on_change, reload);
+	reload_watch(reload, reload->config.loaded);
+}
+
 struct run_reload *run_reload_new(const struct run_reload_config *config)
 {
 	struct run_reload *reload = mem_new(sizeof(*reload));
 
 	reload->config = *config;
-	reload->watch = watch_new(config->loop, true, on_change, reload);
-	reload_watch(reload, config->loaded);
+	loop_timer_start(config->loop, &reload->begin, BEGIN_MS, on_begin, reload);
 	return reload;
 }
 
@@ -276,6 +287,7 @@ void run_reload_free(struct run_reload *reload)
 {
 	if (!reload)
 		return;
+	loop_timer_stop(&reload->begin);
 	loop_timer_stop(&reload->again);
 	run_loader_free(reload->loader);
 	watch_free(reload->watch);
