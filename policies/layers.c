@@ -76,6 +76,17 @@ bool policy_get_default(const struct policy *policy, enum policy_action *ret_act
 	return layers_default(policy, false, ret_action);
 }
 
+enum policy_action layers_otherwise(const struct policy *policy)
+{
+	enum policy_action action = POLICY_DENY, managed = POLICY_ALLOW;
+
+	(void)layers_default(policy, false, &action);
+	(void)layers_default(policy, true, &managed);
+	if (policy->has_set_default)
+		action = policy->set_default;
+	return action < managed ? action : managed;
+}
+
 static int layers_is_policy(const struct dirent *entry)
 {
 	size_t len = strlen(entry->d_name), suffix = strlen(LAYERS_SUFFIX);
