@@ -164,7 +164,7 @@ static int format_locked(int folder, const char *name, const char *path, bool is
 {
 	auto_free char *text = NULL, *laid_out = NULL;
 	struct stat status;
-	size_t len, new_len;
+	size_t len = 0, new_len;
 	auto_close int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
