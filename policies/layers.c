@@ -52,7 +52,8 @@ bool layers_may_set(const struct policy *policy, uint32_t source)
 	return policy->sources[source].layer >= POLICY_COMMAND_LINE;
 }
 
-bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret)
+/* The strictest default of the files; @is_managed: of the managed layer alone. */
+static bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret)
 {
 	bool has_any = false;
 
