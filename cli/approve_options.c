@@ -53,7 +53,8 @@ static bool option_bytes(const char *text, json_int_t *ret)
 	if (text_to_u64(text, unit ? len - 1 : len, OPTION_BYTES_MAX >> shift, &value) < 0 ||
 	    value == 0)
 		return false;
-	*ret = (json_int_t)(value << shift);
+	value <<= shift;
+	*ret = (json_int_t)value;
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "cli/policy_layers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -135,6 +136,7 @@ int policy_layers_trust(const char *state, const char *path, struct err *why)
 	if (folder < 0 || flock(folder, LOCK_EX) < 0)
 		return err_errno(why, errno, "cannot open the folder %s", state);
 	r = read_store(folder, &store, why);
+	assert(r < 0 || store);
 	return r < 0 ? r : write_store(folder, store, absolute, text, why);
 }
 

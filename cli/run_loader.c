@@ -9,6 +9,8 @@
 #include "cli/run_reload.h"
 #include "policies/policies_image.h"
 
+#define LOADER_BYTES sizeof(struct run_loaded *) /* the pointer itself goes through the pipe */
+
 struct run_loader {
 	struct loop *loop;
 	int from; /* a pointer comes out of here, and is ours then */
@@ -47,7 +49,7 @@ static void *loader_run(void *arg)
 
 	run_sources_read(loaded, &job->sources);
 	loader_make_image(loaded);
-	if (write(job->to, &loaded, sizeof(loaded)) != (ssize_t)sizeof(loaded)) {
+	if (write(job->to, &loaded, LOADER_BYTES) != (ssize_t)LOADER_BYTES) {
 		run_sources_forget(loaded);
 		free(loaded);
 	}
@@ -82,7 +84,7 @@ static void loader_readable(evutil_socket_t fd, short what, void *arg)
 	struct run_loaded *loaded = NULL;
 
 	/* The thread lives until it has written. */
-	if (read(fd, &loaded, sizeof(loaded)) != (ssize_t)sizeof(loaded))
+	if (read(fd, &loaded, LOADER_BYTES) != (ssize_t)LOADER_BYTES)
 		return;
 	event_del(&loader->readable);
 	loader->done(loaded, loader->arg);
@@ -126,7 +128,7 @@ void run_loader_free(struct run_loader *loader)
 		return;
 	event_del(&loader->readable);
 	/* What is in the pipe already is ours. */
-	if (read(loader->from, &loaded, sizeof(loaded)) == (ssize_t)sizeof(loaded)) {
+	if (read(loader->from, &loaded, LOADER_BYTES) == (ssize_t)LOADER_BYTES) {
 		run_sources_forget(loaded);
 		free(loaded);
 	}

@@ -156,9 +156,11 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 		const char *path = policy_get_path(policy, is_hide, i);
 
 		paths[given_count + i] = expand(places, path);
-		if (!paths[given_count + i])
-			return cli_fail(CLI_ERROR, "HOME is not set, and the policy says %s %s",
-					is_hide ? "hide" : "write", path);
+		if (!paths[given_count + i]) {
+			(void)cli_fail(CLI_ERROR, "HOME is not set, and the policy says %s %s",
+				       is_hide ? "hide" : "write", path);
+			return CLI_ERROR;
+		}
 	}
 	*ret_paths = take(paths);
 	return CLI_OK;

@@ -121,7 +121,7 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 int launch_init(int plan_fd, struct launch *ret, struct err *why)
 {
 	auto_close int image = memfd_sealed("sallyport-init", MEMFD_PROGRAM, image_start,
-					    (size_t)(image_end - image_start), why);
+					    (uintptr_t)image_end - (uintptr_t)image_start, why);
 	int pair[2];
 
 	if (image < 0)

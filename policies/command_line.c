@@ -184,18 +184,6 @@ const struct command_rules *policy_commands(const struct policy *policy)
 	return policy->commands;
 }
 
-/* As for a destination: no file can loosen the managed layer's. */
-static enum policy_action command_default(const struct policy *policy)
-{
-	enum policy_action action = POLICY_DENY, managed = POLICY_ALLOW;
-
-	(void)policy_get_default(policy, &action);
-	(void)layers_default(policy, true, &managed);
-	if (policy->has_set_default)
-		action = policy->set_default;
-	return action < managed ? action : managed;
-}
-
 static enum policy_action command_action_with(enum command_action action,
 					      enum policy_action otherwise)
 {
@@ -229,7 +217,7 @@ enum policy_action policy_decide_command(const struct policy *policy,
 		if (command->rule == ret->number)
 			*ret_layer = (enum policy_layer)policy->sources[command->source].layer;
 	}
-	enum policy_action action = command_action_with(ret->action, command_default(policy));
+	enum policy_action action = command_action_with(ret->action, layers_otherwise(policy));
 
 	/* Nobody may be asked. */
 	return action == POLICY_ASK && settings_is_never(policy, &never) ? POLICY_DENY : action;
@@ -295,7 +283,7 @@ void command_line_check(struct policy *policy, const struct expectation *expect)
 	const char *text = source->text + expect->line;
 	struct spot spot = { source->name, expect->number, text, expect->line_len, expect->column };
 	auto_free struct words *words = mem_new(sizeof(*words));
-	enum policy_action otherwise = command_default(policy), action;
+	enum policy_action otherwise = layers_otherwise(policy), action;
 	struct command_verdict verdict;
 
 	auto_free_list char **argv = words_split(text, expect->line_len, words, NULL) < 0

@@ -151,17 +151,6 @@ static void decide_ask(const struct search *search, bool may_use_answers,
 	ret->may_private = is_private || search->is_explicit_only || search->target.addr;
 }
 
-static enum policy_action decide_default(const struct policy *policy)
-{
-	enum policy_action action = POLICY_DENY, managed = POLICY_ALLOW;
-
-	(void)policy_get_default(policy, &action);
-	(void)layers_default(policy, true, &managed);
-	if (policy->has_set_default)
-		action = policy->set_default;
-	return action < managed ? action : managed;
-}
-
 static void decide_by_default(const struct search *search, enum policy_action action,
 			      struct policy_verdict *ret)
 {
@@ -313,7 +302,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,
 		     struct policy_verdict *ret)
 {
-	enum policy_action otherwise = decide_default(policy);
+	enum policy_action otherwise = layers_otherwise(policy);
 
 	/* What the file says about itself does not hang on the command line. */
 	(void)policy_get_default(policy, &otherwise);
@@ -327,7 +316,7 @@ void policy_decide(const struct policy *policy, const struct policy_facts *facts
 		decide_clear(POLICY_DEFAULT_DENY, ret);
 		return;
 	}
-	decide(policy, facts, decide_default(policy), true, ret);
+	decide(policy, facts, layers_otherwise(policy), true, ret);
 }
 
 static void decide_refuse(enum policy_reason reason, struct policy_verdict *ret)

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -177,6 +178,7 @@ static int format_locked(int folder, const char *name, const char *path, bool is
 		r = format_check(path, text, len, why);
 	if (r < 0)
 		return r;
+	assert(text);
 	laid_out = policy_format(text, len, &new_len);
 	*ret_changed = new_len != len || memcmp(laid_out, text, len) != 0;
 	if (is_check_only || !*ret_changed)

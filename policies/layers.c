@@ -52,7 +52,8 @@ bool layers_may_set(const struct policy *policy, uint32_t source)
 	return policy->sources[source].layer >= POLICY_COMMAND_LINE;
 }
 
-bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret)
+/* The strictest default of the files; @is_managed: of the managed layer alone. */
+static bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret)
 {
 	bool has_any = false;
 
@@ -74,6 +75,17 @@ bool layers_default(const struct policy *policy, bool is_managed, enum policy_ac
 bool policy_get_default(const struct policy *policy, enum policy_action *ret_action)
 {
 	return layers_default(policy, false, ret_action);
+}
+
+enum policy_action layers_otherwise(const struct policy *policy)
+{
+	enum policy_action action = POLICY_DENY, managed = POLICY_ALLOW;
+
+	(void)layers_default(policy, false, &action);
+	(void)layers_default(policy, true, &managed);
+	if (policy->has_set_default)
+		action = policy->set_default;
+	return action < managed ? action : managed;
 }
 
 static int layers_is_policy(const struct dirent *entry)

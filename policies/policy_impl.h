@@ -139,8 +139,9 @@ const char *pattern_key(const struct policy *policy, const struct pattern *patte
 /* What counts of a file, by its layer. */
 bool layers_may_loosen(const struct policy *policy, uint32_t source);
 bool layers_may_set(const struct policy *policy, uint32_t source);
-/* The strictest default of the files; @is_managed: of the managed layer alone. */
-bool layers_default(const struct policy *policy, bool is_managed, enum policy_action *ret);
+/* What holds where no rule does: for a destination and a command alike, no file and no option
+ * loosens the managed layer's. */
+enum policy_action layers_otherwise(const struct policy *policy);
 /* Notes about files and rules, once all is read. */
 void layers_note(struct policy *policy);
 bool settings_is_never(const struct policy *policy, const struct setting **ret);

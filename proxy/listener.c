@@ -34,7 +34,7 @@ static uint16_t port_of(const struct sockaddr_in *peer, socklen_t len)
 
 static void listener_accept(struct listener *listener)
 {
-	struct sockaddr_in peer;
+	struct sockaddr_in peer = { 0 };
 
 	for (int i = 0; i < LIMITS_ACCEPT_BATCH && listener->is_open; i++) {
 		socklen_t len = sizeof(peer);

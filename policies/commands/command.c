@@ -57,7 +57,7 @@ static void add_judgement(const struct command_rules *rules, const struct comman
 	bool is_first = index == 0, is_stronger = judgement->action < ret->action;
 
 	if (!judgement->is_neutral && judgement->action == COMMAND_ALLOW &&
-	    !judgement->rule->is_unconfined)
+	    !(judgement->rule && judgement->rule->is_unconfined))
 		ret->is_unconfined = false;
 	if (judgement->action == COMMAND_UNMATCHED) {
 		const char *danger = danger_find(pieces, index);

@@ -24,14 +24,14 @@ static int harden_endpoint(struct exchange *exchange, uint32_t line, const char 
 
 static int harden_endpoints(struct exchange *exchange, uint32_t line, const char *text, size_t len)
 {
-	static const char blanks[] = " \t\r,";
+	static const char blanks[] = { ' ', '\t', '\r', ',' };
 	size_t at = 0;
 	int r = 0;
 
 	while (at < len && r == 0) {
 		size_t start = at;
 
-		while (at < len && !memchr(blanks, text[at], 4))
+		while (at < len && !memchr(blanks, text[at], sizeof(blanks)))
 			at++;
 		if (at > start)
 			r = harden_endpoint(exchange, line, text + start, at - start);
