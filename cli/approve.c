@@ -240,6 +240,8 @@ static const struct {
 	{ "grants", approve_ledger_grants },
 	{ "revoke", approve_ledger_revoke },
 	{ "undo", approve_ledger_undo },
+	{ "live", approve_ledger_live },
+	{ "cut", approve_ledger_cut },
 	{ "bundle", cli_approve_bundle },
 	{ "reviewer", approve_reviewer },
 	{ "popup", approve_popup }, /* for gates, not for people */
@@ -250,7 +252,7 @@ int cli_approve(int argc, char **argv)
 	if (argc < 2)
 		return cli_usage_error("approve", CLI_ERROR,
 				       "list, watch, allow, deny, abort, grants, revoke, undo, "
-				       "bundle or reviewer?");
+				       "live, cut, bundle or reviewer?");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return approve_help("") < 0 ? CLI_ERROR : CLI_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {

@@ -97,10 +97,12 @@ int approve_options_read(int argc, char **argv, const char *takes, const char *n
 /* Prints the help of a subcommand, "": of all. 0 or -1. */
 int approve_help(const char *name);
 
-/* `sallyport approve grants`, `revoke` and `undo`; return the exit status. */
+/* `sallyport approve grants`, `revoke`, `undo`, `live` and `cut`; return the exit status. */
 int approve_ledger_grants(int argc, char **argv);
 int approve_ledger_revoke(int argc, char **argv);
 int approve_ledger_undo(int argc, char **argv);
+int approve_ledger_live(int argc, char **argv);
+int approve_ledger_cut(int argc, char **argv);
 
 /* `sallyport approve watch`; returns the exit status. */
 int approve_watch(int dir_fd, bool is_json);

@@ -14,6 +14,8 @@ static const char help[] =
 	"       sallyport approve grants [--json]\n"
 	"       sallyport approve revoke GRANT\n"
 	"       sallyport approve undo [RUN]\n"
+	"       sallyport approve live [--json]\n"
+	"       sallyport approve cut CONNECTION\n"
 	"       sallyport approve bundle FILE [--key KEYFILE]\n"
 	"       sallyport approve reviewer [--json]\n"
 	"\n"
@@ -29,6 +31,8 @@ static const char help[] =
 	"grants  the answers that are remembered\n"
 	"revoke  take one back; connections that live by it are cut\n"
 	"undo    take the last one back\n"
+	"live    the connections that are open\n"
+	"cut     end one of them; what allowed it stays\n"
 	"bundle  show and answer, from a file, what was asked where nobody was\n"
 	"reviewer  how the reviewer programs judged, compared with people\n"
 	"\n"
@@ -133,6 +137,27 @@ static const char help_undo[] =
 	"\n"
 	"  sallyport approve undo\n";
 
+static const char help_live[] =
+	"usage: sallyport approve live [--json]\n"
+	"\n"
+	"Prints the connections that are open in all runs of this user, and what allowed them.\n"
+	"\n"
+	"  --json  one array of {id, run, grant, exec, protocol, host, port, way, rule, age_s}\n"
+	"\n"
+	"Exit status: 0 done (also when there is none), 3 error.\n"
+	"\n"
+	"  sallyport approve live\n";
+
+static const char help_cut[] =
+	"usage: sallyport approve cut CONNECTION\n"
+	"\n"
+	"Ends a connection, as `sallyport approve live` names it. What allowed it stays: to take\n"
+	"that back, see `sallyport approve revoke --help`.\n"
+	"\n"
+	"Exit status: 0 done, 1 there is no such connection, 3 error.\n"
+	"\n"
+	"  sallyport approve cut 7f3a-c17\n";
+
 static void help_print_answer(const char *name)
 {
 	bool is_abort = strcmp(name, "abort") == 0, is_allow = strcmp(name, "allow") == 0;
@@ -159,6 +184,8 @@ int approve_help(const char *name)
 		{ "grants", help_grants },
 		{ "revoke", help_revoke },
 		{ "undo", help_undo },
+		{ "live", help_live },
+		{ "cut", help_cut },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -1,4 +1,4 @@
-/* `sallyport approve grants`, `revoke` and `undo`. */
+/* `sallyport approve grants`, `revoke`, `undo`, `live` and `cut`. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,8 @@
 #include "cli/approve.h"
 #include "cli/cli.h"
 
-#define LEDGER_MARK "-g" /* between a run and the number of its grant */
+#define LEDGER_MARK      "-g" /* between a run and the number of its grant */
+#define LEDGER_LIVE_MARK "-c" /* and of its connection */
 
 /* A request to one run. -ENOENT: it is over. */
 static int ledger_ask(int dir_fd, const char *run, json_t *request, json_t **ret_reply,
@@ -77,38 +78,109 @@ static void grants_print(const json_t *grant)
 		     grant_number(grant, "connections"), grant_number(grant, "live"), up, down);
 }
 
-int approve_ledger_grants(int argc, char **argv)
+/* One of the lists. */
+struct ledger_kind {
+	const char *name, *usage, *none;
+	int (*of_run)(int dir_fd, const char *run, json_t *all, struct err *why);
+	void (*print)(const json_t *entry);
+};
+
+static int ledger_list(int argc, char **argv, const struct ledger_kind *kind)
 {
 	struct approve_options options = { 0 };
 	auto_free_list char **runs = NULL;
 	struct err why = { 0 };
-	int status = approve_options_read(argc, argv, " help json ", "approve grants", &options);
+	auto_free char *name = mem_printf("approve %s", kind->name);
+	int status = approve_options_read(argc, argv, " help json ", name, &options);
 
 	if (status != 0)
 		return status;
 	if (options.is_help)
-		return approve_help("grants") < 0 ? CLI_ERROR : CLI_OK;
+		return approve_help(kind->name) < 0 ? CLI_ERROR : CLI_OK;
 	if (optind < argc)
-		return cli_usage_error("approve grants", CLI_ERROR, "grants takes no words");
+		return cli_usage_error(name, CLI_ERROR, "%s", kind->usage);
 	auto_close int dir_fd = approve_dir_open(&why);
 	json_t *all = json_array();
 
 	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
 		status = cli_fail(CLI_ERROR, "%s", why.text);
 	for (char **run = runs; run && *run; run++) {
-		if (grants_of_run(dir_fd, *run, all, &why) < 0)
+		if (kind->of_run(dir_fd, *run, all, &why) < 0)
 			status = cli_fail(CLI_ERROR, "%s", why.text);
 	}
 	if (options.is_json) {
 		(void)json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 		(void)putchar('\n');
 	} else if (json_array_size(all) == 0 && status == CLI_OK) {
-		(void)puts("no answer is remembered");
+		(void)puts(kind->none);
 	}
 	for (size_t i = 0; !options.is_json && i < json_array_size(all); i++)
-		grants_print(json_array_get(all, i));
+		kind->print(json_array_get(all, i));
 	json_decref(all);
 	return fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the list") : status;
+}
+
+int approve_ledger_grants(int argc, char **argv)
+{
+	return ledger_list(argc, argv,
+			   &(const struct ledger_kind){
+				   .name = "grants",
+				   .usage = "grants takes no words",
+				   .none = "no answer is remembered",
+				   .of_run = grants_of_run,
+				   .print = grants_print,
+			   });
+}
+
+static int live_of_run(int dir_fd, const char *run, json_t *all, struct err *why)
+{
+	json_t *reply = NULL;
+	int r = ledger_ask(dir_fd, run, json_pack("{s:s}", "op", "live"), &reply, why);
+	json_t *list = json_object_get(reply, "live"), *live;
+	size_t i;
+
+	if (r == 0 && !json_is_array(list))
+		r = err_set(why, -EPROTO, "the gate of run %s sent no list", run);
+	json_array_foreach(list, i, live)
+	{
+		auto_free char *id =
+			mem_printf("%s" LEDGER_LIVE_MARK "%lld", run, grant_number(live, "id"));
+		long long grant = grant_number(live, "grant");
+		auto_free char *by = mem_printf("%s" LEDGER_MARK "%lld", run, grant);
+
+		(void)json_object_set_new(live, "id", json_string(id)); /* OOM only */
+		(void)json_object_set_new(live, "run", json_string(run));
+		(void)json_object_set_new(live, "grant", grant > 0 ? json_string(by) : json_null());
+		(void)json_array_append(all, live);
+	}
+	json_decref(reply);
+	return r == -ENOENT ? 0 : r;
+}
+
+static void live_print(const json_t *live)
+{
+	auto_free char *id = approve_text_shown(approve_text_member(live, "id"));
+	auto_free char *to = approve_text_destination(live);
+	auto_free char *grant = approve_text_shown(approve_text_member(live, "grant"));
+	auto_free char *rule = approve_text_shown(approve_text_member(live, "rule"));
+
+	(void)printf("%s  %s\n  %-9s %s\n  %-9s command %lld, open for %lld s\n", id, to, "by",
+		     grant[0]  ? grant
+		     : rule[0] ? rule
+			       : "an answer for once",
+		     "of", grant_number(live, "exec"), grant_number(live, "age_s"));
+}
+
+int approve_ledger_live(int argc, char **argv)
+{
+	return ledger_list(argc, argv,
+			   &(const struct ledger_kind){
+				   .name = "live",
+				   .usage = "live takes no words",
+				   .none = "no connection is open",
+				   .of_run = live_of_run,
+				   .print = live_print,
+			   });
 }
 
 /* The exit status of one reply. @what: that was to be taken back. */
@@ -202,4 +274,49 @@ int approve_ledger_undo(int argc, char **argv)
 				"sallyport approve undo %s",
 				run);
 	return ledger_take_back(dir_fd, run, json_pack("{s:s}", "op", "undo"), run);
+}
+
+int approve_ledger_cut(int argc, char **argv)
+{
+	struct approve_options options = { 0 };
+	struct err why = { 0 };
+	json_t *reply = NULL;
+	uint64_t number;
+	int status = approve_options_read(argc, argv, " help ", "approve cut", &options);
+
+	if (status != 0)
+		return status;
+	if (options.is_help)
+		return approve_help("cut") < 0 ? CLI_ERROR : CLI_OK;
+	if (optind + 1 != argc)
+		return cli_usage_error("approve cut", CLI_ERROR, "which connection?");
+	const char *id = argv[optind], *mark = strstr(id, LEDGER_LIVE_MARK);
+	const char *digits = mark ? mark + strlen(LEDGER_LIVE_MARK) : "";
+	auto_free char *run = mem_strndup(id, mark ? (size_t)(mark - id) : 0);
+
+	if (!approve_input_is_run(run) ||
+	    text_to_u64(digits, strlen(digits), INT64_MAX, &number) < 0)
+		return cli_usage_error("approve cut", CLI_ERROR,
+				       "that names no connection; one looks like 7f3a-c1");
+	auto_close int dir_fd = approve_dir_open(&why);
+
+	if (dir_fd < 0)
+		return cli_fail(CLI_ERROR, "%s", why.text);
+	int r = ledger_ask(dir_fd, run,
+			   json_pack("{s:s, s:I}", "op", "cut", "live", (json_int_t)number), &reply,
+			   &why);
+	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+
+	if (r == -ENOENT)
+		status = cli_fail(CLI_DENIED, "%s: there is no such run", id);
+	else if (r < 0)
+		status = cli_fail(CLI_ERROR, "%s", why.text);
+	else if (json_is_true(json_object_get(reply, "ok")))
+		(void)printf("%s  cut\n", id);
+	else if (strcmp(approve_text_member(reply, "code"), "unknown") == 0)
+		status = cli_fail(CLI_DENIED, "%s: %s", id, error);
+	else
+		status = cli_fail(CLI_ERROR, "%s was not cut: %s", id, error);
+	json_decref(reply);
+	return status;
 }

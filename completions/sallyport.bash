@@ -87,7 +87,7 @@ _sallyport() {
     *)
         case $COMP_CWORD:$command in
         1:*) words='run policy approve audit --version --help' ;;
-        2:approve) words='list watch allow deny abort grants revoke undo bundle reviewer --help' ;;
+        2:approve) words='list watch allow deny abort grants revoke undo live cut bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
         *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)

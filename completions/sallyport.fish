@@ -85,7 +85,7 @@ complete -c sallyport -n '__sallyport_policy_step import' -a 'codex-config codex
 complete -c sallyport -n '__sallyport_policy_step export' -l lossy -d 'hosts for all ports, denials may be missing'
 complete -c sallyport -n '__sallyport_policy_step export' -F
 complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
-complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo bundle reviewer'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo live cut bundle reviewer'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json

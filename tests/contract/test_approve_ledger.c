@@ -1,4 +1,5 @@
 /* `sallyport approve`: widths, risks, and what is remembered. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -103,6 +104,46 @@ START_TEST(undo_wants_to_know_the_run)
 }
 END_TEST
 
+START_TEST(no_connection_is_open)
+{
+	open_and_ask();
+	ck_assert_int_eq(stage_approve("live"), 0);
+	ck_assert_str_eq(stage.output, "no connection is open\n");
+	ck_assert_int_eq(stage_approve("live --json"), 0);
+	ck_assert_str_eq(stage.output, "[]\n");
+	ck_assert_int_eq(stage_approve("live here"), 3);
+	ck_assert_int_eq(stage_approve("cut"), 3);
+	ck_assert_int_eq(stage_approve("cut 7f3a-g1"), 3);
+	ck_assert_int_eq(stage_approve("cut ../x-c1"), 3);
+	ck_assert_int_eq(stage_approve("cut 7f3a-c9"), 1);
+	ck_assert_int_eq(stage_approve("cut 0b1c-c1"), 1);
+	stage_end_watch(0);
+}
+END_TEST
+
+START_TEST(connection_is_listed_and_cut)
+{
+	char words[APPROVE_ID_MAX + 8];
+
+	open_and_ask();
+	ck_assert_int_eq(stage_approve("allow 7f3a-1 --scope session --confirm example.org"), 0);
+	ck_assert_int_eq(stage_approve("live"), 0);
+	ck_assert_ptr_nonnull(strstr(stage.output, "  https://a.example.org:443\n"));
+	ck_assert_ptr_nonnull(strstr(stage.output, "7f3a-g1\n"));
+	ck_assert_int_eq(stage_approve("live --json"), 0);
+	json_t *all = json_loads(stage.output, 0, NULL), *live = json_array_get(all, 0);
+
+	ck_assert_uint_eq(json_array_size(all), 1);
+	ck_assert_str_eq(approve_text_member(live, "run"), "7f3a");
+	ck_assert_str_eq(approve_text_member(live, "grant"), "7f3a-g1");
+	(void)snprintf(words, sizeof(words), "cut %s", approve_text_member(live, "id"));
+	json_decref(all);
+	ck_assert_int_eq(stage_approve(words), 0);
+	ck_assert_ptr_nonnull(strstr(stage.output, "  cut\n"));
+	stage_end_watch(0);
+}
+END_TEST
+
 TCase *tcase_ledger(void)
 {
 	TCase *tcase = tcase_create("ledger");
@@ -112,6 +153,8 @@ TCase *tcase_ledger(void)
 	tcase_add_loop_test(tcase, width_is_printed_as_it_is_granted, 0, (int)ARRAY_SIZE(widths));
 	tcase_add_test(tcase, a_risk_is_shown);
 	tcase_add_loop_test(tcase, grants_are_listed_and_taken_back, 0, 2);
+	tcase_add_test(tcase, connection_is_listed_and_cut);
+	tcase_add_test(tcase, no_connection_is_open);
 	tcase_add_test(tcase, undo_wants_to_know_the_run);
 	return tcase;
 }
