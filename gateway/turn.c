@@ -111,6 +111,13 @@ static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
 	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
 }
 
+/* A question, and every answer to it, is about the key: plain HTTP to port 443 is not what somebody
+ * reads who is asked about https. A rule may allow it. */
+static bool is_within_key(const struct policy_facts *facts)
+{
+	return facts->dst.protocol == POLICY_TCP || facts->dst.protocol == facts->carries;
+}
+
 /* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
  * that is remembered here beats it, and where it is remembered here, it is counted here. */
 static const struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
@@ -141,6 +148,10 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
 	if (is_own_page(gw, waiter, verdict))
 		verdict_refuse(verdict, POLICY_OWN_LISTENER);
+	if (verdict->action == POLICY_ASK && !is_within_key(&waiter->facts))
+		verdict_refuse(verdict, waiter->facts.dst.protocol == POLICY_HTTPS
+						? POLICY_NOT_TLS
+						: POLICY_NOT_HTTP);
 	const struct grant *grant = decide_grant(gw, waiter, verdict);
 	bool is_kept = verdict->reason == POLICY_ANSWER_ALLOW;
 

@@ -115,8 +115,7 @@ struct policy {
 	bool is_text_only;       /* what tools are configured to use is not looked up */
 	char **configured_files; /* that said so; NULL-terminated; NULL: none */
 	size_t configured_file_count;
-	struct configured_list *configured; /* what each tool said, CONFIGURED_TOOLS of them; NULL:
-					       none was asked */
+	struct configured_list *configured; /* CONFIGURED_TOOLS of them; NULL: none was asked */
 	policy_witness_fn witness;
 	void *witness_arg;
 	struct problems problems, notes;

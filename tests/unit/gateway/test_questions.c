@@ -5,6 +5,28 @@
 
 #define HOST "https://a.test:443"
 
+/* What is shown is the key: other bytes to it are neither asked about nor covered by its answer. */
+START_TEST(other_bytes_than_the_key_says_are_not_asked_about)
+{
+	struct fixture_request right = { 0 }, plain = { 0 }, later = { 0 };
+	struct policy_facts facts = fixture_facts("https://a.test:443", FIXTURE_EXEC);
+
+	fixture_open(NULL);
+	facts.carries = POLICY_HTTP;
+	plain.ticket = gateway_submit(fixture.client, &facts, fixture_on_verdict, &plain);
+	fixture_settle();
+	fixture_expect(&plain, POLICY_DENY, POLICY_NOT_TLS);
+	ck_assert_uint_eq(fixture.approver.asked, 0);
+	fixture_ask(&right, "https://a.test:443", FIXTURE_EXEC);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_SESSION), 0);
+	fixture_expect(&right, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	later.ticket = gateway_submit(fixture.client, &facts, fixture_on_verdict, &later);
+	fixture_settle();
+	fixture_expect(&later, POLICY_DENY, POLICY_NOT_TLS);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(policy_answers_without_a_question)
 {
 	struct fixture_request yes = { 0 }, no = { 0 };
@@ -225,6 +247,7 @@ Suite *suite_questions(void)
 	Suite *suite = suite_create("questions");
 	TCase *one = tcase_create("one question");
 
+	tcase_add_test(one, other_bytes_than_the_key_says_are_not_asked_about);
 	tcase_add_test(one, policy_answers_without_a_question);
 	tcase_add_test(one, same_key_is_one_question_from_all_ways_and_execs);
 	tcase_add_loop_test(one, other_keys_are_other_questions, 0,

@@ -207,13 +207,13 @@ START_TEST(of_one_question_some_may_stay)
 	struct fixture_request https = { 0 }, tcp = { 0 };
 
 	play(false, NULL);
-	ask(&https, HOST);
-	facts = fixture_facts(HOST, FIXTURE_EXEC);
-	facts.carries = POLICY_TCP;
-	tcp.ticket = gateway_submit(it.client, &facts, fixture_on_verdict, &tcp);
+	ask(&tcp, "tcp://a.test:8443");
+	facts = fixture_facts("tcp://a.test:8443", FIXTURE_EXEC);
+	facts.carries = POLICY_HTTPS;
+	https.ticket = gateway_submit(it.client, &facts, fixture_on_verdict, &https);
 	fixture_settle();
 	ck_assert_uint_eq(fixture.approver.last.waiting, 2);
-	reload("default ask\nallow https://a.test");
+	reload("default ask\nallow https://a.test:8443");
 	fixture_expect(&https, POLICY_ALLOW, POLICY_RULE_ALLOW);
 	ck_assert_uint_eq(tcp.told, 0);
 	ck_assert_uint_eq(fixture.approver.last.waiting, 1);
