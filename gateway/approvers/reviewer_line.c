@@ -121,13 +121,14 @@ int reviewer_line_parse(const char *line, size_t len, struct reviewer_reply *ret
 /* What is no UTF-8 is shown as \xNN. */
 static json_t *say(const char *text)
 {
-	size_t len = text ? strnlen(text, TEXT_MAX_BYTES) : 0;
-	json_t *value = json_stringn(text ? text : "", len);
+	const char *from = text ? text : "";
+	size_t whole = strlen(from), len = whole < TEXT_MAX_BYTES ? whole : TEXT_MAX_BYTES;
+	json_t *value = json_stringn(from, len);
 
 	if (value)
 		return value;
 
-	auto_free char *cut = mem_strndup(text, len);
+	auto_free char *cut = mem_strndup(from, len);
 	auto_free char *shown = text_visible_dup(cut);
 	return json_string(shown);
 }
