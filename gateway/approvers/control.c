@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approvers/table.h"
+#include "gateway/approvers/wire.h"
 
 #define CONTROL_BACKLOG    64
 #define CONTROL_ACCEPT_MAX 16 /* connections accepted in one turn of the loop */
@@ -76,7 +77,7 @@ static void control_greet(struct approver *self, struct control_client *client)
 {
 	json_t *greeting =
 		json_pack("{s:i, s:s, s:o}", "sallyport", CONTROL_VERSION, "run", self->run,
-			  "session", control_request_text(self->session, POLICY_TEXT_MAX));
+			  "session", wire_text(self->session, POLICY_TEXT_MAX));
 
 	control_client_send(client, greeting);
 	json_decref(greeting);
@@ -275,8 +276,7 @@ static void control_retract(struct approver *self, const struct approver_end *en
 
 	control_tell(self,
 		     json_pack("{s:s, s:{s:s}, s:o}", "event", "retracted", "question", "id",
-			       end->id, "how",
-			       control_request_text(end->how ? end->how : "", ERR_MAX_BYTES)));
+			       end->id, "how", wire_text(end->how ? end->how : "", ERR_MAX_BYTES)));
 }
 
 const struct approver_ops control_approver = {

@@ -86,9 +86,7 @@ const char *control_answer_scope_name(enum gateway_scope scope);
 
 /* Answers one line. -EBADMSG: not JSON; the connection is to be closed. */
 int control_request_serve(struct control_client *client, const char *line, size_t len);
-/* All returned owned, or NULL out of memory. Text may hold any byte: what is no UTF-8 is shown as
- * \xNN. */
-json_t *control_request_text(const char *text, size_t max_bytes);
+/* All returned owned, or NULL out of memory. */
 json_t *control_request_question(const struct approver *server,
 				 const struct approver_question *question);
 

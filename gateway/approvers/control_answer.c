@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/person.h"
+#include "gateway/approvers/wire.h"
 
 static const char *const answer_scopes[] = {
 	[GATEWAY_ONCE] = "once",
@@ -110,8 +111,7 @@ static void answer_failed(const struct control_request *request, int r, const st
 
 static void answer_reply(const struct control_request *request, const char *text)
 {
-	control_request_ok(
-		request, json_pack("{s:o}", "text", control_request_text(text, APPROVER_KEY_MAX)));
+	control_request_ok(request, json_pack("{s:o}", "text", wire_text(text, APPROVER_KEY_MAX)));
 }
 
 /* What has to be typed before an allow of @id. */

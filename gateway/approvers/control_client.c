@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/approvers/wire.h"
 
 #define CLIENT_READ_BYTES 16384
 
@@ -36,23 +37,14 @@ static void client_rest(struct control_client *client)
 
 static void client_flush(struct control_client *client)
 {
-	while (!client->is_closed && evbuffer_get_length(client->out) > 0) {
-		struct evbuffer_iovec chunk;
+	if (client->is_closed)
+		return;
+	int r = wire_send(client->fd, client->out);
 
-		if (evbuffer_peek(client->out, -1, NULL, &chunk, 1) < 1)
-			return client_close(client);
-		ssize_t sent = send(client->fd, chunk.iov_base, chunk.iov_len,
-				    MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0 && errno == EAGAIN) {
-			event_add(client->write_event, NULL);
-			return;
-		}
-		if (sent < 0)
-			return client_close(client);
-		evbuffer_drain(client->out, (size_t)sent);
-	}
+	if (r == -EAGAIN)
+		event_add(client->write_event, NULL);
+	else if (r < 0)
+		client_close(client);
 }
 
 void control_client_send(struct control_client *client, const json_t *message)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/person.h"
+#include "gateway/approvers/wire.h"
 
 struct ledger_list {
 	json_t *array;
@@ -39,8 +40,8 @@ static void ledger_add_grant(const struct approver_grant *grant, void *arg)
 			     (json_int_t)grant->id, "action", policy_action_name(grant->action),
 			     "scope", control_answer_scope_name(grant->scope), "exec",
 			     (json_int_t)grant->exec, "text",
-			     control_request_text(grant->text, APPROVER_KEY_MAX), "by",
-			     control_request_text(grant->by, POLICY_TEXT_MAX), "since",
+			     wire_text(grant->text, APPROVER_KEY_MAX), "by",
+			     wire_text(grant->by, POLICY_TEXT_MAX), "since",
 			     (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
 			     "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
 			     (json_int_t)grant->bytes_down, "connections",
@@ -63,9 +64,9 @@ static void ledger_add_live(const struct approver_live *live, void *arg)
 				  (json_int_t)live->id, "grant", (json_int_t)live->grant, "exec",
 				  (json_int_t)live->exec, "protocol",
 				  policy_protocol_name(dst->protocol), "host",
-				  control_request_text(dst->host, sizeof(dst->host)), "port",
-				  (int)dst->port, "way", policy_way_name(live->facts->way), "rule",
-				  control_request_text(live->rule, POLICY_TEXT_MAX), "age_s",
+				  wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
+				  "way", policy_way_name(live->facts->way), "rule",
+				  wire_text(live->rule, POLICY_TEXT_MAX), "age_s",
 				  (json_int_t)(live->age_ms / 1000)));
 }
 
@@ -121,8 +122,7 @@ void control_ledger_undo(const struct control_request *request)
 		return ledger_failed(request, r, &why);
 	json_t *reply = ledger_revoked(&revoked);
 
-	(void)json_object_set_new(reply, "text",
-				  control_request_text(text, APPROVER_KEY_MAX)); /* OOM only */
+	(void)json_object_set_new(reply, "text", wire_text(text, APPROVER_KEY_MAX)); /* OOM only */
 	control_request_ok(request, reply);
 }
 

@@ -7,19 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-json_t *control_request_text(const char *text, size_t max_bytes)
-{
-	size_t len = strnlen(text, max_bytes);
-	json_t *value = json_stringn(text, len);
-
-	if (value)
-		return value;
-
-	auto_free char *cut = mem_strndup(text, len);
-	auto_free char *shown = text_visible_dup(cut);
-	return json_string(shown);
-}
+#include "gateway/approvers/wire.h"
 
 static json_t *request_commands(const struct approver_question *question)
 {
@@ -29,14 +17,14 @@ static json_t *request_commands(const struct approver_question *question)
 		if (question->commands[i])
 			(void)json_array_append_new(
 				commands, /* only out of memory */
-				control_request_text(question->commands[i], CONTROL_COMMAND_MAX));
+				wire_text(question->commands[i], CONTROL_COMMAND_MAX));
 	}
 	return commands;
 }
 
 static json_t *request_text(const char *text)
 {
-	return control_request_text(text ? text : "", POLICY_TEXT_MAX);
+	return wire_text(text ? text : "", POLICY_TEXT_MAX);
 }
 
 static json_t *request_risks(unsigned int risk)
@@ -65,8 +53,8 @@ json_t *control_request_question(const struct approver *server,
 	json_t *shown = json_pack(
 		"{s:s, s:s, s:o, s:i, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:s}", "id",
 		question->id, "protocol", policy_protocol_name(dst->protocol), "host",
-		control_request_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
-		"waiting", (json_int_t)question->waiting, "commands", request_commands(question),
+		wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "waiting",
+		(json_int_t)question->waiting, "commands", request_commands(question),
 		"command_count", (json_int_t)question->command_count, "age_s",
 		(json_int_t)(question->age_ms / 1000), "left_s",
 		(json_int_t)((question->left_ms + 999) / 1000), "rule",
@@ -76,7 +64,7 @@ json_t *control_request_question(const struct approver *server,
 	json_t *more = json_pack(
 		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", request_risks(question->risk),
 		"warning", request_text(question->warning), "typed",
-		control_request_text(question->typed, sizeof(question->typed)), "times",
+		wire_text(question->typed, sizeof(question->typed)), "times",
 		(json_int_t)question->times, "program", request_text(question->program), "chain",
 		request_text(question->chain), "plea", request_text(question->plea));
 
@@ -131,9 +119,8 @@ void control_request_refuse(const struct control_request *request, const char *c
 {
 	json_t *id = request->id < 0 ? json_null() : json_integer(request->id);
 
-	request_send(request->client,
-		     json_pack("{s:o, s:b, s:o, s:s}", "id", id, "ok", 0, "error",
-			       control_request_text(text, ERR_MAX_BYTES), "code", code));
+	request_send(request->client, json_pack("{s:o, s:b, s:o, s:s}", "id", id, "ok", 0, "error",
+						wire_text(text, ERR_MAX_BYTES), "code", code));
 }
 
 void control_request_fail(const struct control_request *request, int r, const char *text)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "gateway/approvers/wire.h"
 #include "gateway/redact.h"
 
 #define TEXT_MAX_BYTES 2048 /* of any one text in a question */
@@ -118,19 +119,9 @@ int reviewer_line_parse(const char *line, size_t len, struct reviewer_reply *ret
 	return r;
 }
 
-/* What is no UTF-8 is shown as \xNN. */
 static json_t *say(const char *text)
 {
-	const char *from = text ? text : "";
-	size_t whole = strlen(from), len = whole < TEXT_MAX_BYTES ? whole : TEXT_MAX_BYTES;
-	json_t *value = json_stringn(from, len);
-
-	if (value)
-		return value;
-
-	auto_free char *cut = mem_strndup(from, len);
-	auto_free char *shown = text_visible_dup(cut);
-	return json_string(shown);
+	return wire_text(text, TEXT_MAX_BYTES);
 }
 
 /* The claim of a command may hold what it has read somewhere. */

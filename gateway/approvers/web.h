@@ -98,9 +98,7 @@ void web_ledger_cut(struct web_client *client, const json_t *object);
 
 /* Looks again at what is stale; a topic that changed has a new version. */
 void web_state_render(struct approver *self);
-/* All returned owned, or NULL out of memory. Text may hold any byte: what is no UTF-8 is shown as
- * \xNN. */
-json_t *web_state_text(const char *text, size_t max_bytes);
+/* All returned owned, or NULL out of memory. */
 char *web_state_event(const char *name, json_t *value); /* takes @value */
 
 /* The files of the page. Borrowed; NULL: no such path. */

@@ -11,6 +11,7 @@
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/person.h"
 #include "gateway/approvers/web.h"
+#include "gateway/approvers/wire.h"
 
 #define ANSWER_WORDS_MAX 400
 #define ANSWER_DAYS_MAX  3660 /* of a duration */
@@ -157,7 +158,7 @@ void web_answer_text(struct web_client *client, const json_t *object)
 				    &why);
 	if (r < 0)
 		return answer_refuse(client, r, &why);
-	json_t *reply = json_pack("{s:o}", "text", web_state_text(text, sizeof(text)));
+	json_t *reply = json_pack("{s:o}", "text", wire_text(text, sizeof(text)));
 
 	web_client_reply_json(client, 200, "", reply);
 	json_decref(reply);

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approvers/web.h"
+#include "gateway/approvers/wire.h"
 
 #define CLIENT_SEND_BYTES 65536 /* kept by the kernel for a stream that does not read */
 
@@ -52,24 +53,15 @@ static void client_drained(struct web_client *client)
 
 static void client_flush(struct web_client *client)
 {
-	while (client->state != WEB_CLOSED && evbuffer_get_length(client->out) > 0) {
-		struct evbuffer_iovec chunk;
+	if (client->state == WEB_CLOSED)
+		return;
+	int r = wire_send(client->fd, client->out);
 
-		if (evbuffer_peek(client->out, -1, NULL, &chunk, 1) < 1)
-			return client_close(client);
-		ssize_t sent = send(client->fd, chunk.iov_base, chunk.iov_len,
-				    MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0 && errno == EAGAIN) {
-			event_add(client->write_event, NULL);
-			return;
-		}
-		if (sent < 0)
-			return client_close(client);
-		evbuffer_drain(client->out, (size_t)sent);
-	}
-	if (client->state != WEB_CLOSED)
+	if (r == -EAGAIN)
+		event_add(client->write_event, NULL);
+	else if (r < 0)
+		client_close(client);
+	else
 		client_drained(client);
 }
 
@@ -162,8 +154,8 @@ void web_client_reply_json(struct web_client *client, int status, const char *fi
 
 void web_client_refuse(struct web_client *client, int status, const char *code, const char *text)
 {
-	json_t *value = json_pack("{s:s, s:o}", "code", code, "error",
-				  web_state_text(text, POLICY_TEXT_MAX));
+	json_t *value =
+		json_pack("{s:s, s:o}", "code", code, "error", wire_text(text, POLICY_TEXT_MAX));
 
 	web_client_reply_json(client, status, "", value);
 	json_decref(value);

@@ -8,6 +8,7 @@
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/person.h"
 #include "gateway/approvers/web.h"
+#include "gateway/approvers/wire.h"
 
 /* The one member of @object, an id; 0: it is something else. */
 static uint64_t ledger_read_id(const json_t *object, const char *name)
@@ -44,9 +45,9 @@ static void ledger_reply(struct web_client *client, const char *text,
 			 const struct approver_revoked *revoked)
 {
 	json_t *reply =
-		json_pack("{s:o, s:I, s:I, s:I}", "text", web_state_text(text, APPROVER_KEY_MAX),
-			  "cut", (json_int_t)revoked->cut, "up", (json_int_t)revoked->bytes_up,
-			  "down", (json_int_t)revoked->bytes_down);
+		json_pack("{s:o, s:I, s:I, s:I}", "text", wire_text(text, APPROVER_KEY_MAX), "cut",
+			  (json_int_t)revoked->cut, "up", (json_int_t)revoked->bytes_up, "down",
+			  (json_int_t)revoked->bytes_down);
 
 	web_client_reply_json(client, 200, "", reply);
 	json_decref(reply);

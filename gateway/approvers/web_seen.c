@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "gateway/approvers/web.h"
+#include "gateway/approvers/wire.h"
 #include "gateway/sinks/sink_impl.h"
 
 struct web_event {
@@ -115,7 +116,7 @@ static json_int_t seen_number(uint64_t number)
 static void seen_text(json_t *object, const char *name, const char *text)
 {
 	if (text[0] != '\0')
-		(void)json_object_set_new(object, name, web_state_text(text, POLICY_TEXT_MAX));
+		(void)json_object_set_new(object, name, wire_text(text, POLICY_TEXT_MAX));
 }
 
 static json_t *seen_json(const struct web_event *event, uint64_t number)

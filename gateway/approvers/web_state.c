@@ -5,23 +5,10 @@
 #include "base/text.h"
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/approvers/web.h"
+#include "gateway/approvers/wire.h"
 #include "gateway/gateway_tools.h"
 
 #define STATE_COMMAND_MAX 512
-
-json_t *web_state_text(const char *text, size_t max_bytes)
-{
-	const char *from = text ? text : "";
-	size_t len = strnlen(from, max_bytes);
-	json_t *value = json_stringn(from, len);
-
-	if (value)
-		return value;
-
-	auto_free char *cut = mem_strndup(from, len);
-	auto_free char *shown = text_visible_dup(cut);
-	return json_string(shown);
-}
 
 /* One event of the stream. Seven-bit text without line breaks: nothing in it can begin another. */
 char *web_state_event(const char *name, json_t *value)
@@ -71,7 +58,7 @@ static json_t *state_commands(const struct approver_question *question)
 		if (question->commands[i])
 			(void)json_array_append_new(
 				commands, /* only out of memory */
-				web_state_text(question->commands[i], STATE_COMMAND_MAX));
+				wire_text(question->commands[i], STATE_COMMAND_MAX));
 	}
 	return commands;
 }
@@ -110,23 +97,23 @@ static void state_add_question(const struct approver_question *question, void *a
 		     json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
 			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
 			       "id", question->id, "to",
-			       web_state_text(policy_destination_text(dst, to), sizeof(to)),
-			       "protocol", policy_protocol_name(dst->protocol), "host",
-			       web_state_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
+			       wire_text(policy_destination_text(dst, to), sizeof(to)), "protocol",
+			       policy_protocol_name(dst->protocol), "host",
+			       wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
 			       "times", (json_int_t)question->times, "waiting",
 			       (json_int_t)question->waiting, "commands", state_commands(question),
 			       "command_count", (json_int_t)question->command_count, "age_ms",
 			       (json_int_t)question->age_ms, "left_ms",
 			       (json_int_t)question->left_ms, "rule",
-			       web_state_text(question->rule, POLICY_TEXT_MAX), "because",
-			       web_state_text(question->because, POLICY_TEXT_MAX), "private",
+			       wire_text(question->rule, POLICY_TEXT_MAX), "because",
+			       wire_text(question->because, POLICY_TEXT_MAX), "private",
 			       question->is_private ? 1 : 0, "risks", state_risks(question->risk),
 			       "needs_typing", question->risk != 0 ? 1 : 0, "warning",
-			       web_state_text(question->warning, POLICY_TEXT_MAX), "domain",
-			       web_state_text(question->typed, sizeof(question->typed)), "program",
-			       web_state_text(question->program, POLICY_TEXT_MAX), "chain",
-			       web_state_text(question->chain, POLICY_TEXT_MAX), "plea",
-			       web_state_text(question->plea, POLICY_TEXT_MAX)));
+			       wire_text(question->warning, POLICY_TEXT_MAX), "domain",
+			       wire_text(question->typed, sizeof(question->typed)), "program",
+			       wire_text(question->program, POLICY_TEXT_MAX), "chain",
+			       wire_text(question->chain, POLICY_TEXT_MAX), "plea",
+			       wire_text(question->plea, POLICY_TEXT_MAX)));
 }
 
 static void state_add_grant(const struct approver_grant *grant, void *arg)
@@ -142,8 +129,8 @@ static void state_add_grant(const struct approver_grant *grant, void *arg)
 		     json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
 			       state_number(grant->id), "action", policy_action_name(grant->action),
 			       "scope", scopes[grant->scope], "exec", state_number(grant->exec),
-			       "text", web_state_text(grant->text, APPROVER_KEY_MAX), "by",
-			       web_state_text(grant->by, POLICY_TEXT_MAX), "since_s",
+			       "text", wire_text(grant->text, APPROVER_KEY_MAX), "by",
+			       wire_text(grant->by, POLICY_TEXT_MAX), "since_s",
 			       (json_int_t)grant->since_s, "until_s", (json_int_t)grant->until_s,
 			       "up", state_number(grant->bytes_up), "down",
 			       state_number(grant->bytes_down), "connections",
@@ -159,30 +146,29 @@ static void state_add_live(const struct approver_live *live, void *arg)
 		list->count++;
 		return;
 	}
-	state_append(list,
-		     json_pack("{s:I, s:I, s:I, s:o, s:s, s:o, s:I}", "id", state_number(live->id),
-			       "grant", state_number(live->grant), "exec", state_number(live->exec),
-			       "to",
-			       web_state_text(policy_destination_text(&live->facts->dst, to),
-					      sizeof(to)),
-			       "way", policy_way_name(live->facts->way), "rule",
-			       web_state_text(live->rule, POLICY_TEXT_MAX), "since_s",
-			       (state_now_ms(list->server) - (json_int_t)live->age_ms) / 1000));
+	state_append(
+		list,
+		json_pack("{s:I, s:I, s:I, s:o, s:s, s:o, s:I}", "id", state_number(live->id),
+			  "grant", state_number(live->grant), "exec", state_number(live->exec),
+			  "to",
+			  wire_text(policy_destination_text(&live->facts->dst, to), sizeof(to)),
+			  "way", policy_way_name(live->facts->way), "rule",
+			  wire_text(live->rule, POLICY_TEXT_MAX), "since_s",
+			  (state_now_ms(list->server) - (json_int_t)live->age_ms) / 1000));
 }
 
 static json_t *state_trip(const struct gateway_trip *trip)
 {
 	char to[POLICY_DESTINATION_TEXT_MAX] = "";
 
-	return json_pack(
-		"{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "to",
-		trip->dst.host[0] == '\0'
-			? json_null()
-			: web_state_text(policy_destination_text(&trip->dst, to), sizeof(to)),
-		"allowed", state_number(trip->allowed), "denied", state_number(trip->denied),
-		"unanswered", state_number(trip->unanswered), "connections",
-		state_number(trip->connections), "up", state_number(trip->bytes_up), "down",
-		state_number(trip->bytes_down));
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "to",
+			 trip->dst.host[0] == '\0'
+				 ? json_null()
+				 : wire_text(policy_destination_text(&trip->dst, to), sizeof(to)),
+			 "allowed", state_number(trip->allowed), "denied",
+			 state_number(trip->denied), "unanswered", state_number(trip->unanswered),
+			 "connections", state_number(trip->connections), "up",
+			 state_number(trip->bytes_up), "down", state_number(trip->bytes_down));
 }
 
 /* The newest destinations: they are counted in the order in which they were met. */
@@ -208,10 +194,9 @@ static char *state_render_topic(struct approver *self, enum web_topic topic)
 	switch (topic) {
 	case WEB_HELLO:
 		return web_state_event(
-			"hello",
-			json_pack("{s:s, s:o, s:b, s:I}", "run", self->run, "session",
-				  web_state_text(self->session, POLICY_TEXT_MAX), "may_always",
-				  self->may_always ? 1 : 0, "now_ms", state_now_ms(self)));
+			"hello", json_pack("{s:s, s:o, s:b, s:I}", "run", self->run, "session",
+					   wire_text(self->session, POLICY_TEXT_MAX), "may_always",
+					   self->may_always ? 1 : 0, "now_ms", state_now_ms(self)));
 	case WEB_QUESTIONS:
 		list.list = json_array();
 		gateway_each_question(self->gw, state_add_question, &list);

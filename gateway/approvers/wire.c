@@ -1,0 +1,41 @@
+#include "gateway/approvers/wire.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+json_t *wire_text(const char *text, size_t max_bytes)
+{
+	const char *from = text ? text : "";
+	size_t len = strnlen(from, max_bytes);
+	json_t *value = json_stringn(from, len);
+
+	if (value)
+		return value;
+
+	auto_free char *cut = mem_strndup(from, len);
+	auto_free char *shown = text_visible_dup(cut);
+	return json_string(shown);
+}
+
+int wire_send(int fd, struct evbuffer *out)
+{
+	while (evbuffer_get_length(out) > 0) {
+		struct evbuffer_iovec chunk;
+
+		if (evbuffer_peek(out, -1, NULL, &chunk, 1) < 1)
+			return -EIO;
+		ssize_t sent = send(fd, chunk.iov_base, chunk.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno == EAGAIN ? -EAGAIN : -EIO;
+		evbuffer_drain(out, (size_t)sent);
+	}
+	return 0;
+}
