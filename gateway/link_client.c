@@ -112,6 +112,14 @@ static void on_closed(void *arg)
 	remote_gone(arg);
 }
 
+/* NULL: unknown, or over. */
+static struct remote_ticket *find_ticket(const struct remote *remote, uint64_t id)
+{
+	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+
+	return node ? container_of(node, struct remote_ticket, node) : NULL;
+}
+
 static bool handle_verdict(struct remote *remote, struct frame *frame)
 {
 	struct policy_verdict verdict;
@@ -119,17 +127,15 @@ static bool handle_verdict(struct remote *remote, struct frame *frame)
 
 	if (link_codec_get_verdict(frame, &id, &verdict) < 0)
 		return false;
-	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+	struct remote_ticket *own = find_ticket(remote, id);
 
-	if (!node)
+	if (!own)
 		return true; /* withdrawn meanwhile */
-	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
-
-	if (ticket->is_live)
+	if (own->ticket.is_live)
 		return false; /* it has its verdict */
 	if (verdict.action != POLICY_ALLOW)
-		keys_remove(&remote->tickets, node);
-	client_settle(ticket, &verdict);
+		keys_remove(&remote->tickets, &own->node);
+	client_settle(&own->ticket, &verdict);
 	return true;
 }
 
@@ -140,15 +146,13 @@ static bool handle_cut(struct remote *remote, struct frame *frame)
 
 	if (link_codec_get_cut(frame, &id, &verdict) < 0)
 		return false;
-	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+	struct remote_ticket *own = find_ticket(remote, id);
 
-	if (!node)
+	if (!own)
 		return true; /* it has ended meanwhile */
-	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
-
-	if (!ticket->is_live)
+	if (!own->ticket.is_live)
 		return false;
-	client_cut(ticket, &verdict);
+	client_cut(&own->ticket, &verdict);
 	return true;
 }
 
@@ -159,15 +163,13 @@ static bool handle_lease(struct remote *remote, struct frame *frame)
 
 	if (link_codec_get_lease(frame, &id, &lease) < 0)
 		return false;
-	struct key_node *node = keys_find(&remote->tickets, id, NULL);
+	struct remote_ticket *own = find_ticket(remote, id);
 
-	if (!node)
+	if (!own)
 		return true; /* it has ended meanwhile */
-	struct gateway_ticket *ticket = &container_of(node, struct remote_ticket, node)->ticket;
-
-	if (!ticket->is_live)
+	if (!own->ticket.is_live)
 		return false;
-	client_lease(ticket, &lease);
+	client_lease(&own->ticket, &lease);
 	return true;
 }
 
