@@ -85,6 +85,7 @@ struct gateway {
 	struct slot batch[GATEWAY_BATCH];
 	size_t batch_count;
 	bool must_count_approvers, has_aborted;
+	bool wants_program; /* some rule asks which program it is */
 	LIST_HEAD(local_client_list, local_client) clients;
 	LIST_HEAD(worker_list, worker) workers;
 	uint64_t *ended; /* execs whose way out closes once their waiters are told */

@@ -131,7 +131,7 @@ void execs_ask_who(struct waiter *waiter)
 	waiter->facts.asker = NULL;
 	if (!exec || !exec->asker)
 		return;
-	if (gw->grants.wants_program || policy_wants_program(gw->config.policy))
+	if (gw->grants.wants_program || gw->wants_program)
 		execs_look_up(exec, waiter);
 	policy_asker_set_program(exec->asker, waiter->program);
 	waiter->facts.asker = exec->asker;

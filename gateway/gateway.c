@@ -18,6 +18,7 @@
 #include "gateway/local.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
+#include "policies/policies_gate.h"
 
 static char *own(const char *text)
 {
@@ -80,6 +81,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 
 	gw->loop = loop;
 	config_copy(&gw->config, config);
+	gw->wants_program = policy_wants_program(gw->config.policy);
 	keys_init(&gw->execs);
 	keys_init(&gw->parties);
 	keys_init(&gw->approvals);

@@ -6,6 +6,7 @@
 #include "gateway/live.h"
 #include "gateway/review.h"
 #include "gateway/turn.h"
+#include "policies/policies_gate.h"
 
 /* What is open keeps to the limits it began with: under others it has to begin again. */
 static bool reload_narrows(const struct policy_limits *before, const struct policy_limits *now)
@@ -65,6 +66,7 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
+	gw->wants_program = policy_wants_program(reload->policy);
 	link_server_policy(gw, reload->image); /* in front of every verdict by it */
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;
