@@ -91,7 +91,7 @@ _sallyport() {
         2:audit) words='verify --help' ;;
         *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
-            words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
+            words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in
             allow | deny | abort) words="$words $(_sallyport_ids)" ;;
             bundle)

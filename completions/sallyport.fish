@@ -90,6 +90,7 @@ complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch al
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l plain -d 'watch line by line'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program

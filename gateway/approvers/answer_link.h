@@ -14,3 +14,9 @@ int answer_link_make(const char *key, const char *id, int64_t until_s, char ret[
 /* Which question @link is for. -EBADMSG: not made under @key; -ETIME: it is over. */
 int answer_link_read(const char *key, const char *link, int64_t now_s, char ret_id[APPROVER_ID_MAX],
 		     int64_t *ret_until_s);
+
+/* A link that was used, and would still be good. */
+struct answer_link_used {
+	char id[APPROVER_ID_MAX];
+	int64_t until_s;
+};

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/answer_link.h"
 #include "gateway/approvers/web_head.h"
 #include "gateway/approvers/web_seen.h"
 #include "gateway/gateway_tools.h"
@@ -30,7 +30,6 @@
 #define WEB_SECRET_MAX      (2 * WEB_SECRET_BYTES + 1)
 #define WEB_COOKIE_MAX      32
 #define WEB_USED_MAX        64 /* answer links that were used, and would still be good */
-#define WEB_ORIGIN_MAX      300
 
 /* What a page is shown, each as one text that replaces the one before. */
 enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
@@ -114,11 +113,6 @@ char *web_state_event(const char *name, json_t *value); /* takes @value */
 /* The files of the page. Borrowed; NULL: no such path. */
 const char *web_files_find(const struct web_span *path, const char **ret_type, size_t *ret_len);
 
-struct web_used {
-	char id[APPROVER_ID_MAX];
-	int64_t until_s;
-};
-
 struct approver {
 	struct gateway *gw;
 	struct loop *loop;
@@ -132,9 +126,9 @@ struct approver {
 	char cookie[WEB_SECRET_MAX];     /* proves the browser, */
 	char key[WEB_SECRET_MAX];        /* and this the page in it: cookies are not kept by port */
 	char cookie_name[WEB_COOKIE_MAX];
-	const char *link_key;             /* of answer links; kept by gateway_web, and "": none */
-	char link_origin[WEB_ORIGIN_MAX]; /* where they lead, as a browser says it; or "" */
-	struct web_used used[WEB_USED_MAX];
+	const char *link_key; /* of answer links; kept by gateway_web, and "": none */
+	char link_origin[POLICY_HOST_MAX + 16]; /* where they lead, as a browser says it; or "" */
+	struct answer_link_used used[WEB_USED_MAX];
 	size_t used_count;
 	struct web_client *clients[WEB_CONNECTIONS_MAX];
 	size_t client_count, stream_count;

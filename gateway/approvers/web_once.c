@@ -27,7 +27,7 @@ static bool once_was_used(struct approver *self, const char *id, int64_t now_s)
 
 static void once_use(struct approver *self, const char *id, int64_t until_s)
 {
-	struct web_used *used = &self->used[self->used_count++];
+	struct answer_link_used *used = &self->used[self->used_count++];
 
 	(void)snprintf(used->id, sizeof(used->id), "%s", id);
 	used->until_s = until_s;
