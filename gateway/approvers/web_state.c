@@ -63,26 +63,6 @@ static json_t *state_commands(const struct approver_question *question)
 	return commands;
 }
 
-/* The names of the risks are the page's classes; their words come from the gateway. */
-static json_t *state_risks(unsigned int risk)
-{
-	static const struct {
-		unsigned int bit;
-		const char *name;
-	} risks[] = {
-		{ APPROVER_FIRST_SEEN, "first seen" }, { APPROVER_LOOKALIKE, "lookalike" },
-		{ APPROVER_LITERAL, "address" },       { APPROVER_RAW_TCP, "any bytes" },
-		{ APPROVER_LISTED, "listed host" },
-	};
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(risks); i++) {
-		if (risk & risks[i].bit)
-			(void)json_array_append_new(list, json_string(risks[i].name)); /* memory */
-	}
-	return list;
-}
-
 json_t *web_state_question(const struct approver_question *question)
 {
 	const struct policy_destination *dst = &question->dst;
@@ -99,7 +79,7 @@ json_t *web_state_question(const struct approver_question *question)
 		"age_ms", (json_int_t)question->age_ms, "left_ms", (json_int_t)question->left_ms,
 		"rule", wire_text(question->rule, POLICY_TEXT_MAX), "because",
 		wire_text(question->because, POLICY_TEXT_MAX), "private",
-		question->is_private ? 1 : 0, "risks", state_risks(question->risk), "needs_typing",
+		question->is_private ? 1 : 0, "risks", wire_risks(question->risk), "needs_typing",
 		question->risk != 0 ? 1 : 0, "warning",
 		wire_text(question->warning, POLICY_TEXT_MAX), "domain",
 		wire_text(question->typed, sizeof(question->typed)), "program",
