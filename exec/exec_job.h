@@ -1,6 +1,7 @@
 /* exec_job: one attempt at a command, run to its end with its streams: for who runs hundreds at
  * once in one loop, and for sessions somebody types into. Everything is told from the loop, never
- * inside the call that asked, and nothing ever waits in a call but exec_job_free(). */
+ * inside the call that asked, and nothing ever waits in a call but exec_job_free(). The process
+ * ignores SIGPIPE. */
 #pragma once
 
 #include <stdbool.h>
@@ -101,8 +102,8 @@ int exec_job_signal(struct exec_job *job, int signal); /* any other; as exec_job
  * (CLOCK_MONOTONIC). */
 void exec_job_pause_clock(struct exec_job *job);
 void exec_job_resume_clock(struct exec_job *job);
-/* exec_program_answer() of a job; -ENOENT also when it has ended. */
-int exec_job_answer(struct exec_job *job, uint64_t id, bool is_allowed);
+/* For exec_program_answer(); borrowed for this turn of the loop. NULL: nothing runs. */
+struct exec *exec_job_exec(const struct exec_job *job);
 
 /* How many bytes were taken (there is a copy), at least 1 of @len ≥ 1; -EAGAIN: no room, see
  * on_room; -EPIPE: nobody reads, or input is closed. */
