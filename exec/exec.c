@@ -1,8 +1,11 @@
 #include "exec/exec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -18,7 +21,9 @@
 
 struct exec {
 	struct supervise *supervise;
-	struct pty *pty; /* NULL: none of 0–2 is a terminal */
+	struct pty *pty; /* NULL: none of 0–2 is a terminal of ours */
+	struct exec_size size;
+	exec_pty_fn on_pty; /* NULL: no pty for the caller */
 	struct exec_result result;
 	exec_egress_fn egress;
 	exec_done_fn done;
@@ -35,8 +40,14 @@ static int on_ready(int *fds, void *arg)
 static void on_pty(int master, void *arg)
 {
 	struct exec *exec = arg;
+	const struct winsize size = { .ws_row = exec->size.rows, .ws_col = exec->size.columns };
 
-	pty_start(exec->pty, master);
+	if (exec->pty) {
+		pty_start(exec->pty, master);
+		return;
+	}
+	(void)ioctl(master, TIOCSWINSZ, &size); /* fails on no pty */
+	exec->on_pty(master, exec->arg);
 }
 
 /* As a shell's child: the whole job stops, and goes on when the shell says so. Where nobody could
@@ -79,6 +90,18 @@ static const struct supervise_events events = {
 	.on_end = on_end,
 };
 
+/* The command's 0–2 become a pty later, inside: until then it has nothing there, ours least of all.
+ */
+static int launch_with_pty(int sealed, struct launch *launch, struct err *why)
+{
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int stdio[3] = { null, null, null };
+
+	if (null < 0)
+		return err_errno(why, errno, "/dev/null");
+	return launch_init(sealed, stdio, launch, why);
+}
+
 static int start(struct exec *exec, struct loop *loop, const struct exec_plan_config *config,
 		 struct err *why)
 {
@@ -96,12 +119,18 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 	plan_free(plan);
 	if (sealed < 0)
 		return sealed;
-	if (terminals) {
+	if (config->pty && !config->on_pty)
+		return err_set(why, -EINVAL, "a pty, and nobody to take it");
+	if (config->pty) {
+		exec->size = *config->pty;
+		exec->on_pty = config->on_pty;
+	} else if (terminals) {
 		exec->pty = pty_new(loop, terminals, why);
 		if (!exec->pty)
 			return -ENOTTY;
 	}
-	r = launch_init(sealed, &launch, why);
+	r = config->pty ? launch_with_pty(sealed, &launch, why)
+			: launch_init(sealed, config->stdio, &launch, why);
 	if (r < 0)
 		return r;
 	exec->supervise =

@@ -23,47 +23,74 @@ static const char *const stdio_names[] = { "stdin", "stdout", "stderr" };
 
 /* A socket's other end may be anywhere; one of the Unix kind was made by whoever started us, as a
  * pipe would be. */
-static int check_socket(int fd, struct err *why)
+static int check_socket(int fd, const char *what, struct err *why)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
-		return err_errno(why, errno, "%s", stdio_names[fd]);
+		return err_errno(why, errno, "%s", what);
 	if (name.ss_family != AF_UNIX)
 		return err_set(
 			why, -EPERM,
 			"%s is a network socket, a way out past the gate; put a pipe there (| cat)",
-			stdio_names[fd]);
+			what);
 	return 0;
 }
 
-static int check_stdio(struct plan *plan, int fd, struct err *why)
+/* Ours becomes a pty that we relay; a terminal that somebody hands us would be relayed by nobody.
+ */
+static int check_terminal(struct plan *plan, int at, bool is_ours, struct err *why)
+{
+	if (!is_ours)
+		return err_set(why, -EINVAL, "%s is a terminal: ask for a pty instead",
+			       stdio_names[at]);
+	plan->flags |= (uint32_t)WIRE_TERMINAL_0 << at;
+	return 0;
+}
+
+/* @fd: what the command gets as its @at. */
+static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, struct err *why)
 {
 	struct stat what;
 
 	if (fstat(fd, &what) < 0)
-		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[fd]);
+		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[at]);
 	switch (what.st_mode & S_IFMT) {
 	case S_IFREG:
 		plan->flags |= WIRE_HAS_FILES;
-		return view_check_open_file(plan, fd, stdio_names[fd], why);
+		return view_check_open_file(plan, fd, stdio_names[at], why);
 	case S_IFCHR:
-		plan->flags |= isatty(fd) ? (uint32_t)WIRE_TERMINAL_0 << fd : 0;
-		return 0;
+		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	case S_IFIFO:
 		return 0;
 	case S_IFSOCK:
-		return check_socket(fd, why);
+		return check_socket(fd, stdio_names[at], why);
 	case S_IFDIR:
 		return err_set(why, -EISDIR,
 			       "%s is a directory: through it the command would see files outside "
 			       "its view",
-			       stdio_names[fd]);
+			       stdio_names[at]);
 	default:
 		return err_set(why, -EPERM, "%s is no file, pipe, terminal or Unix socket",
-			       stdio_names[fd]);
+			       stdio_names[at]);
 	}
+}
+
+static int check_stdio(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+{
+	int r = 0;
+
+	if (config->pty && config->stdio)
+		return err_set(why, -EINVAL, "a pty and descriptors: one of them");
+	if (config->pty) {
+		plan->flags |= WIRE_TERMINALS;
+		return 0;
+	}
+	for (int at = 0; at < 3 && r == 0; at++)
+		r = check_descriptor(plan, at, config->stdio ? config->stdio[at] : at,
+				     !config->stdio, why);
+	return r;
 }
 
 static char **copy_list(const char *const *list)
@@ -88,8 +115,8 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 	plan->gid = getegid();
 	if (r == 0)
 		r = view_plan(plan, config, why);
-	for (int fd = 0; fd < 3 && r == 0; fd++)
-		r = check_stdio(plan, fd, why);
+	if (r == 0)
+		r = check_stdio(plan, config, why);
 	if (r < 0) {
 		plan_free(plan);
 		*ret_errno = r;

@@ -18,7 +18,7 @@ struct plan {
 };
 
 /* Returned owned; NULL with @why and *@ret_errno (negative): what was asked cannot be done safely.
- * Looks at our own 0–2 and at the file system; changes nothing. */
+ * Looks at what will be 0–2 and at the file system; changes nothing. */
 struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, struct err *why);
 void plan_free(struct plan *plan);
 

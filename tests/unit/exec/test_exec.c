@@ -7,11 +7,16 @@ int main(void)
 	Suite *suite = suite_create("exec");
 
 	suite_add_tcase(suite, test_ansi());
+	suite_add_tcase(suite, test_clock());
 	suite_add_tcase(suite, test_egress());
 	suite_add_tcase(suite, test_env());
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
+	suite_add_tcase(suite, test_job());
+	suite_add_tcase(suite, test_job_session());
+	suite_add_tcase(suite, test_job_stop());
 	suite_add_tcase(suite, test_lifetime());
+	suite_add_tcase(suite, test_output());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());
 	suite_add_tcase(suite, test_pty());

@@ -4,11 +4,16 @@
 #include <check.h>
 
 TCase *test_ansi(void);
+TCase *test_clock(void);
 TCase *test_egress(void);
 TCase *test_env(void);
 TCase *test_files(void);
 TCase *test_hold(void);
+TCase *test_job(void);
+TCase *test_job_session(void);
+TCase *test_job_stop(void);
 TCase *test_lifetime(void);
+TCase *test_output(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
 TCase *test_pty(void);
