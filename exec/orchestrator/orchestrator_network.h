@@ -56,15 +56,16 @@ struct orchestrator_network_outcome {
 
 /* A denial of @attempt. What a person said stands until a person says otherwise; else the first
  * that was recorded stands. 0; -ENOENT: no such attempt, or it was forgotten; -ESTALE: it is
- * settled, and nothing changes. */
+ * settled, and nothing changes; -EINVAL: it says nothing. */
 int orchestrator_network_record(struct orchestrator *orchestrator, uint64_t attempt,
 				const struct orchestrator_block *block);
 /* A question on the way out of @attempt opened or closed: its clock stands still while any is open.
- * -ENOENT; -ESTALE: closed more often than opened. */
+ * -ENOENT; -ESTALE: closed more often than opened, or it is over. */
 int orchestrator_network_question(struct orchestrator *orchestrator, uint64_t attempt,
 				  bool is_open);
 /* A deferred attempt has ended. From now on its outcome is this, for whoever looks, how often ever.
- * Other attempts are settled before their result is told. -ENOENT. */
+ * Other attempts are settled before their result is told. -ENOENT; -EBUSY: it
+ * still runs for its call. */
 int orchestrator_network_settle(struct orchestrator *orchestrator, uint64_t attempt,
 				struct orchestrator_network_outcome *ret);
 /* As it is now. -ENOENT. */
