@@ -11,6 +11,7 @@ int main(void)
 	suite_add_tcase(suite, test_env());
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
+	suite_add_tcase(suite, test_intercept());
 	suite_add_tcase(suite, test_lifetime());
 	suite_add_tcase(suite, test_notify());
 	suite_add_tcase(suite, test_paths());

@@ -8,6 +8,7 @@ TCase *test_egress(void);
 TCase *test_env(void);
 TCase *test_files(void);
 TCase *test_hold(void);
+TCase *test_intercept(void);
 TCase *test_lifetime(void);
 TCase *test_notify(void);
 TCase *test_paths(void);
