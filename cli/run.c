@@ -48,6 +48,7 @@ struct run {
 	struct gateway *gateway;
 	struct run_bundle *bundle;
 	struct exec *exec;
+	struct run_programs *programs;
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
@@ -186,6 +187,15 @@ static int on_egress(int *fds, size_t count, void *arg)
 	return gateway_open_way(run->gateway, THE_EXEC, fds, count);
 }
 
+static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
+		       const char *cwd, void *arg)
+{
+	struct run *run = arg;
+	bool is_allowed = run_programs_judge(run->programs, run->policy, program, argv, cwd);
+
+	(void)exec_program_answer(run->exec, id, is_allowed); /* it is asked just now */
+}
+
 static void on_finished(void *arg)
 {
 	struct run *run = arg;
@@ -284,6 +294,12 @@ static int start_exec(struct run *run, char **ret_plan)
 		.read_only = (const char *const *)read_only,
 		.has_terminal = has_terminal(),
 	};
+	if (run->options.must_judge_programs) {
+		run->programs =
+			run_programs_new(run->options.command, run_commands_path(&run->options),
+					 run->writable, run->places.cwd);
+		config.on_program = on_program;
+	}
 	if (ret_plan) {
 		*ret_plan = exec_plan_text(&config);
 		return CLI_OK;
@@ -359,6 +375,7 @@ static void run_done(struct run *run)
 	gateway_free(run->gateway); /* while the kernel takes the sandbox down */
 	run_helpers_free(run->helpers);
 	exec_free(run->exec);
+	run_programs_free(run->programs);
 	reap_worker(run);
 	loop_free(run->loop);
 	fd_close(run->worker_socket);
@@ -406,6 +423,7 @@ static int conclude(struct run *run)
 		.run = run->id,
 		.session = run->options.session ? run->options.session : run->id,
 		.gateway = run->gateway,
+		.programs = run->programs,
 		.result = run->result,
 		.exit_status = whole_status(run, command_status),
 		.command_status = command_status,
