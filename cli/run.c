@@ -24,6 +24,7 @@ struct run {
 	struct run_options options;
 	struct gate gate;
 	struct exec *exec;
+	struct run_programs *programs;
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
@@ -70,6 +71,15 @@ static int on_egress(int *fds, size_t count, void *arg)
 	struct run *run = arg;
 
 	return gateway_open_way(run->gate.gateway, THE_EXEC, fds, count);
+}
+
+static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
+		       const char *cwd, void *arg)
+{
+	struct run *run = arg;
+	bool is_allowed = run_programs_judge(run->programs, run->gate.policy, program, argv, cwd);
+
+	(void)exec_program_answer(run->exec, id, is_allowed); /* it is asked just now */
 }
 
 static void on_finished(void *arg)
@@ -122,6 +132,12 @@ static int start_exec(struct run *run, char **ret_plan)
 	};
 
 	gate_plan_apply(&plan, &run->gate, &config);
+	if (run->options.must_judge_programs) {
+		run->programs = run_programs_new(run->options.command,
+						 run_commands_path(&run->options),
+						 run->gate.writable, run->gate.places.cwd);
+		config.on_program = on_program;
+	}
 	if (ret_plan) {
 		*ret_plan = exec_plan_text(&config);
 		return CLI_OK;
@@ -153,6 +169,7 @@ static void run_done(struct run *run)
 		event_del(&run->signals[i]);
 	gate_close(&run->gate);
 	exec_free(run->exec);
+	run_programs_free(run->programs);
 	gate_free(&run->gate);
 	run_options_free(&run->options);
 }
@@ -192,6 +209,7 @@ static int conclude(struct run *run)
 		.run = run->gate.id,
 		.session = gate_session(&run->gate),
 		.gateway = run->gate.gateway,
+		.programs = run->programs,
 		.result = run->result,
 		.exit_status = whole_status(run, command_status),
 		.command_status = command_status,

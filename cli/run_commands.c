@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@
 
 #define SHOWN_MAX 512
 
-/* PATH as the command will have it. */
-static const char *search_path(const struct run_options *options)
+const char *run_commands_path(const struct run_options *options)
 {
 	const char *path = getenv("PATH");
 
@@ -61,7 +61,11 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	enum policy_layer layer;
 
 	if (!rules || command_rules_count(rules) == 0)
-		return CLI_OK;
+		return options->must_judge_programs
+			       ? cli_usage_error("run", CLI_USAGE,
+						 "--intercept-exec: the policy has no rules for "
+						 "commands to judge by; see sallyport-commands(7)")
+			       : CLI_OK;
 	int status = run_policy_paths(policy, places, false, options->writable, &writable);
 
 	if (status != CLI_OK)
@@ -73,7 +77,7 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	writable = mem_grow(writable, count + 2, sizeof(*writable));
 	writable[count] = mem_strdup(places->cwd);
 	writable[count + 1] = NULL;
-	struct command_world_places where = { places->cwd, search_path(options), writable };
+	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
 
 	command_world_init(&world, &where);
 	switch (policy_decide_command(policy, &world, options->command, &verdict, &layer)) {

@@ -38,6 +38,7 @@ struct run_options {
 	uint16_t dns_port;
 	int json_fd; /* -1: none */
 	bool is_dry_run;
+	bool must_judge_programs;   /* --intercept-exec */
 	const char *const *command; /* argv after the options */
 };
 
@@ -76,6 +77,19 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 /* May the command run, by the policy's rules for commands? An exit status; says why not. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
 		       const struct policy *policy);
+/* PATH as the command will have it; borrowed, may be NULL. */
+const char *run_commands_path(const struct run_options *options);
+/* --intercept-exec: the programs the command starts. @command (which has been judged) and @path are
+ * borrowed, the rest is copied. Returned owned. */
+struct run_programs *run_programs_new(const char *const *command, const char *path,
+				      char *const *writable, const char *cwd);
+void run_programs_free(struct run_programs *programs);
+bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
+			const struct exec_program *program, const char *const *argv,
+			const char *cwd);
+/* What was refused, as lines made visible; NULL behind the last. @programs may be NULL. */
+const char *run_programs_refused(const struct run_programs *programs, size_t index);
+size_t run_programs_more(const struct run_programs *programs); /* refused, and not kept */
 /* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
  * the command reads cannot be; -1: there is none, and it goes to stderr. */
 void run_web_announce(int tty, const char *url);
@@ -94,6 +108,7 @@ void run_bundle_free(struct run_bundle *ours);
 struct run_summary {
 	const char *run, *session;
 	const struct gateway *gateway;
+	const struct run_programs *programs; /* NULL: not judged */
 	struct exec_result result;
 	int exit_status;
 	int command_status; /* the same, unless --fail-on-ask took its place */

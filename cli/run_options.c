@@ -49,6 +49,8 @@ static const char help[] =
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
 	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
+	"  --intercept-exec         judge every program COMMAND starts by the policy's rules for "
+	"commands\n"
 	"  --dry-run                print the plan of the sandbox, run nothing\n"
 	"  --verbose                say more on stderr; twice: everything\n"
 	"\n"
@@ -77,6 +79,7 @@ enum run_option {
 	OPT_JSON,
 	OPT_WRITE,
 	OPT_ENV,
+	OPT_INTERCEPT_EXEC,
 	OPT_DRY_RUN,
 	OPT_VERBOSE,
 	OPT_FAIL_ON_ASK,
@@ -105,6 +108,7 @@ static const struct option long_options[] = {
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "write", required_argument, NULL, OPT_WRITE },
 	{ "env", required_argument, NULL, OPT_ENV },
+	{ "intercept-exec", no_argument, NULL, OPT_INTERCEPT_EXEC },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "fail-on-ask", optional_argument, NULL, OPT_FAIL_ON_ASK },
@@ -337,6 +341,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return 0;
 	case OPT_ENV:
 		return set_env(options, value);
+	case OPT_INTERCEPT_EXEC:
+		options->must_judge_programs = true;
+		return 0;
 	case OPT_DRY_RUN:
 		options->is_dry_run = true;
 		return 0;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "exec/launch.h"
+#include "exec/notify.h"
 #include "exec/plan.h"
 #include "exec/pty.h"
 #include "exec/supervise.h"
@@ -24,6 +25,7 @@ struct exec {
 	struct pty *pty; /* NULL: none of 0–2 is a terminal of ours */
 	struct exec_size size;
 	exec_pty_fn on_pty; /* NULL: no pty for the caller */
+	struct notify *notify; /* NULL: nobody is told of calls */
 	struct exec_result result;
 	exec_egress_fn egress;
 	exec_done_fn done;
@@ -48,6 +50,16 @@ static void on_pty(int master, void *arg)
 	}
 	(void)ioctl(master, TIOCSWINSZ, &size); /* fails on no pty */
 	exec->on_pty(master, exec->arg);
+}
+
+static int on_listener(int listener, void *arg)
+{
+	struct exec *exec = arg;
+
+	if (!exec->notify)
+		return -EPROTO;
+	notify_start(exec->notify, listener);
+	return 0;
 }
 
 /* As a shell's child: the whole job stops, and goes on when the shell says so. Where nobody could
@@ -77,6 +89,7 @@ static void on_end(const struct exec_result *result, void *arg)
 	struct exec *exec = arg;
 
 	exec->result = *result;
+	exec->result.refused = exec->notify ? notify_count(exec->notify) : 0;
 	if (exec->pty)
 		pty_end(exec->pty, on_drained, exec);
 	else
@@ -86,6 +99,7 @@ static void on_end(const struct exec_result *result, void *arg)
 static const struct supervise_events events = {
 	.on_ready = on_ready,
 	.on_pty = on_pty,
+	.on_listener = on_listener,
 	.on_stopped = on_stopped,
 	.on_end = on_end,
 };
@@ -113,10 +127,14 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 		return r;
 	if (log_get_level() >= LOG_LEVEL_DEBUG)
 		plan->flags |= WIRE_TIMES;
+	plan->flags |= notify_wishes(config);
 	auto_close int sealed = plan_seal(plan, why);
 	uint32_t terminals = plan->flags & WIRE_TERMINALS;
 
-	plan_free(plan);
+	if ((plan->flags & WIRE_TELLS) != 0)
+		exec->notify = notify_new(loop, plan, config, exec->arg);
+	else
+		plan_free(plan);
 	if (sealed < 0)
 		return sealed;
 	if (config->pty && !config->on_pty)
@@ -167,9 +185,17 @@ void exec_free(struct exec *exec)
 {
 	if (!exec)
 		return;
+	if (exec->notify && exec->supervise)
+		supervise_kill(exec->supervise, 0, "it is not wanted any more");
+	notify_free(exec->notify); /* what is traced has to be buried by us */
 	supervise_free(exec->supervise);
 	pty_free(exec->pty);
 	free(exec);
+}
+
+int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed)
+{
+	return exec->notify ? notify_answer(exec->notify, id, is_allowed) : -ENOENT;
 }
 
 void exec_hold_terminal(struct exec *exec)

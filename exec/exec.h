@@ -29,6 +29,7 @@ enum exec_egress_fd {
 struct exec_program {
 	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
 	uint64_t device, inode;
+	const char *interpreter; /* on_program: what a #! script names; else NULL */
 };
 struct exec_size {
 	uint16_t rows, columns;
@@ -49,7 +50,8 @@ struct exec_evidence {
 	const char *call; /* "openat" */
 	const char *path; /* absolute, or "" */
 };
-/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told. */
+/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told; what was
+ * refused is counted on in exec_result. What the host would refuse without a sandbox is none. */
 #define EXEC_EVIDENCE_MAX 256
 typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
 /* Something inside is about to execute @program, a file that is held open until the answer, with
@@ -83,8 +85,9 @@ struct exec_plan_config {
 	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
 	exec_pty_fn on_pty;
-	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing */
-	exec_program_fn on_program;  /* for every execve inside */
+	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing, */
+	bool tells_reads; /* and for all that is opened: where some paths may not be read */
+	exec_program_fn on_program; /* for every execve inside */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
@@ -93,7 +96,8 @@ struct exec_result {
 	enum exec_end end;
 	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or
 		       125 (no sandbox) */
-	char why[512]; /* NOT_STARTED, KILLED: words for people */
+	char why[512];    /* NOT_STARTED, KILLED: words for people */
+	uint64_t refused; /* on_refused: how often something was, those not told included */
 };
 
 /* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the

@@ -133,6 +133,18 @@ static void on_pty(struct supervise *s, int *fds, size_t count)
 	maybe_go(s);
 }
 
+/* The command's program may now have to wait for a judgement, as long as that takes. */
+static void on_listener(struct supervise *s, int *fds, size_t count)
+{
+	if (!s->has_gone || count != 1 || s->events->on_listener(fds[0], s->arg) != 0) {
+		for (size_t i = 0; i < count; i++)
+			fd_close(fds[i]);
+		fail(s, "the sandbox's first process broke its protocol");
+		return;
+	}
+	loop_timer_stop(&s->deadline);
+}
+
 static void finish(void *arg)
 {
 	struct supervise *s = arg;
@@ -172,6 +184,10 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 	}
 	if (message->type == WIRE_PTY) {
 		on_pty(s, fds, count);
+		return;
+	}
+	if (message->type == WIRE_LISTENER) {
+		on_listener(s, fds, count);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)

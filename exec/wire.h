@@ -39,7 +39,11 @@ enum wire_flag {
 	WIRE_HAS_FILES = 8, /* one of 0–2 is a regular file: without Landlock it could be opened
 			       again for writing */
 	WIRE_TIMES = 16,    /* report when each stage ended */
-	WIRE_FLAGS = 31
+	WIRE_TELL_REFUSED = 32,   /* the gate is told of calls that are or may be refused, */
+	WIRE_TELL_READS = 64,     /* of what is opened to be read, too, */
+	WIRE_TELL_PROGRAMS = 128, /* of programs before they are executed */
+	WIRE_TELLS = 224,
+	WIRE_FLAGS = 255
 };
 
 /* Head of the plan. Then the cwd and the lists: NUL-terminated strings, one after another, nothing
@@ -62,6 +66,8 @@ enum wire_type {
 	WIRE_EXEC_FAILED, /* the command's program could not be executed: errno @value */
 	WIRE_STATUS,      /* the command's raw wait status in @value */
 	WIRE_STOPPED,     /* the command was stopped by signal @value */
+	WIRE_LISTENER,    /* with the descriptor that tells of calls (WIRE_TELLS), before the
+			     command's program is executed */
 	WIRE_TIME,        /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */

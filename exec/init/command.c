@@ -122,7 +122,7 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 		init_fail(init, WIRE_FAILED, r);
 	reset_signals();
 	init->step = WIRE_STEP_SECCOMP;
-	r = filter_load();
+	r = filter_load(init);
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
 	init->step = WIRE_STEP_EXEC;

@@ -25,4 +25,5 @@ int caps_drop(void);
 
 /* In the command's process, last things before its program. @init: for the writable roots. */
 int landlock_restrict(struct init *init);
-int filter_load(void);
+/* The filter; a descriptor that tells of calls goes to the gate, when the plan wants one. */
+int filter_load(const struct init *init);

@@ -12,10 +12,12 @@ int main(void)
 	suite_add_tcase(suite, test_env());
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
+	suite_add_tcase(suite, test_intercept());
 	suite_add_tcase(suite, test_job());
 	suite_add_tcase(suite, test_job_session());
 	suite_add_tcase(suite, test_job_stop());
 	suite_add_tcase(suite, test_lifetime());
+	suite_add_tcase(suite, test_notify());
 	suite_add_tcase(suite, test_output());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());
