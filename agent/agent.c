@@ -6,7 +6,7 @@
 #include "agent/channel.h"
 #include "agent/core.h"
 #include "agent/reach.h"
-#include "agent/session.h"
+#include "agent/talk.h"
 #include "agent/submission.h"
 #include "agent/task.h"
 #include "agent/tell.h"
@@ -27,10 +27,8 @@ static void on_room(void *arg)
 	struct session *session;
 	struct task *task;
 
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-	{
-		TAILQ_FOREACH(task, &session->tasks, entry)
-		{
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
+		TAILQ_FOREACH (task, &session->tasks, entry) {
 			for (size_t i = 0; i < task->trial_count; i++)
 				trial_consume(task->trials[i]);
 		}
@@ -41,8 +39,7 @@ static bool is_finishing(const struct agent *agent)
 {
 	const struct session *session;
 
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-	{
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
 		if (!session->is_closing)
 			return false;
 	}
@@ -70,7 +67,7 @@ static void on_end(const char *why, void *arg)
 	if (!is_finishing(agent) || channel_is_lost(agent->channel))
 		return agent_end(agent, why);
 	deny_gateway(agent);
-	TAILQ_FOREACH(session, &agent->sessions, entry)
+	TAILQ_FOREACH (session, &agent->sessions, entry)
 		(void)orchestrator_client_gone(session->orchestrator, session->number);
 	agent->is_deaf = true;
 	agent_look(agent);
@@ -97,8 +94,8 @@ struct agent *agent_new(const struct agent_config *config, struct err *why)
 	TAILQ_INIT(&agent->sessions);
 	TAILQ_INIT(&agent->asked);
 	reach_init(agent);
-	agent->channel = channel_new(agent->loop, config->in, config->out, &channel_events, agent,
-				     why);
+	agent->channel =
+		channel_new(agent->loop, config->in, config->out, &channel_events, agent, why);
 	if (!agent->channel) {
 		free(agent);
 		return NULL;
@@ -123,7 +120,7 @@ void agent_set_rules(struct agent *agent, const struct command_rules *rules)
 	struct session *session;
 
 	agent->rules = rules;
-	TAILQ_FOREACH(session, &agent->sessions, entry)
+	TAILQ_FOREACH (session, &agent->sessions, entry)
 		orchestrator_set_rules(session->orchestrator, rules);
 }
 
@@ -153,7 +150,7 @@ static void look_now(void *arg)
 
 	for (session = TAILQ_FIRST(&agent->sessions); session; session = next) {
 		next = TAILQ_NEXT(session, entry);
-		(void)session_sweep(session); /* true or not: it is out of the list, or stays */
+		(void)talk_sweep(session); /* true or not: it is out of the list, or stays */
 	}
 	if (TAILQ_EMPTY(&agent->sessions) && (agent->is_gone || agent->is_deaf))
 		finish(agent);
@@ -189,8 +186,8 @@ void agent_end(struct agent *agent, const char *why)
 	channel_finish(agent->channel);
 	if (agent->gateway)
 		deny_gateway(agent);
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-		session_end(session, "the client is gone");
+	TAILQ_FOREACH (session, &agent->sessions, entry)
+		talk_end(session, "the client is gone");
 	loop_timer_start(agent->loop, &agent->deadline, AGENT_END_MS, on_late, agent);
 	agent_look(agent);
 }
@@ -205,7 +202,7 @@ void agent_free(struct agent *agent)
 	loop_timer_stop(&agent->deadline);
 	while ((session = TAILQ_FIRST(&agent->sessions))) {
 		TAILQ_REMOVE(&agent->sessions, session, entry);
-		session_free(session);
+		talk_free(session);
 	}
 	while (!TAILQ_EMPTY(&agent->asked))
 		asking_forget(agent, TAILQ_FIRST(&agent->asked));

@@ -33,16 +33,16 @@ struct agent_host {
 };
 
 struct agent_config {
-	struct loop *loop; /* kept, as all here */
-	int in, out;       /* lines from and to the client; nonblocking */
-	const char *id;    /* of the run, in records */
-	const char *cwd;   /* where sessions begin that do not say */
+	struct loop *loop;            /* kept, as all here */
+	int in, out;                  /* lines from and to the client; nonblocking */
+	const char *id;               /* of the run, in records */
+	const char *cwd;              /* where sessions begin that do not say */
 	const char *const *writable;  /* by option and policy, beside a session's own */
 	const char *const *hidden;    /* what no command sees, */
 	const char *const *read_only; /* or changes */
 	const char *const *env_set;   /* as in struct exec_plan_config; may be NULL */
-	const char *spill_dir; /* where long outputs go, ours alone; NULL: they are cut */
-	bool may_unconfine;    /* what the client asks for may be without a sandbox */
+	const char *spill_dir;        /* where long outputs go, ours alone; NULL: they are cut */
+	bool may_unconfine;           /* what the client asks for may be without a sandbox */
 	const struct agent_host *host;
 	void *arg; /* of the host */
 };

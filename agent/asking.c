@@ -36,9 +36,9 @@ const char *const asking_choice_words[] = {
 	NULL,
 };
 static const char *const class_names[ORCHESTRATOR_CLASSES] = {
-	[ORCHESTRATOR_WRITE_PATH] = "write",         [ORCHESTRATOR_READ_PATH] = "read",
-	[ORCHESTRATOR_SOCKET] = "socket",            [ORCHESTRATOR_DESTINATION] = "destination",
-	[ORCHESTRATOR_PROGRAM] = "program",          [ORCHESTRATOR_SYSTEM_CALL] = "call",
+	[ORCHESTRATOR_WRITE_PATH] = "write", [ORCHESTRATOR_READ_PATH] = "read",
+	[ORCHESTRATOR_SOCKET] = "socket",    [ORCHESTRATOR_DESTINATION] = "destination",
+	[ORCHESTRATOR_PROGRAM] = "program",  [ORCHESTRATOR_SYSTEM_CALL] = "call",
 };
 
 const char *asking_kind_name(enum agent_question_kind kind)
@@ -61,8 +61,7 @@ struct asked *asking_find(const struct agent *agent, const char *id)
 {
 	struct asked *asked;
 
-	TAILQ_FOREACH(asked, &agent->asked, entry)
-	{
+	TAILQ_FOREACH (asked, &agent->asked, entry) {
 		if (strcmp(asked->id, id) == 0)
 			return asked;
 	}
@@ -125,15 +124,14 @@ static void add_tasks(json_t *event, const struct session *session,
 	json_t *execs = json_array(), *ids = json_array();
 	const struct task *task;
 
-	TAILQ_FOREACH(task, &session->tasks, entry)
-	{
+	TAILQ_FOREACH (task, &session->tasks, entry) {
 		for (size_t i = 0; i < question->call_count; i++) {
 			if (question->calls[i] != task->asked_as)
 				continue;
 			(void)json_array_append_new(ids, tell_text(task->id));
 			if (task->kind != TASK_QUESTION)
-				(void)json_array_append_new(
-					execs, json_integer((json_int_t)task->number));
+				(void)json_array_append_new(execs,
+							    json_integer((json_int_t)task->number));
 		}
 	}
 	tell_add(event, "execs", execs);

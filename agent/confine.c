@@ -80,7 +80,8 @@ static int add_entries(struct exec_entry *entries, size_t *count, char *const *p
 static int check_leave(const struct agent *agent, const struct exec_sandbox_config *config,
 		       struct err *why)
 {
-	bool is_open = config->mode == EXEC_MODE_FULL_ACCESS || config->mode == EXEC_MODE_EXTERNAL ||
+	bool is_open = config->mode == EXEC_MODE_FULL_ACCESS ||
+		       config->mode == EXEC_MODE_EXTERNAL ||
 		       config->network == EXEC_NETWORK_ENABLED;
 
 	if (!is_open || agent->config.may_unconfine)

@@ -32,8 +32,7 @@ static const struct fields_entry revoke_fields[] = {
 
 static const char *state_of(const struct task *task)
 {
-	const struct trial *trial =
-		task->trial_count ? task->trials[task->trial_count - 1] : NULL;
+	const struct trial *trial = task->trial_count ? task->trials[task->trial_count - 1] : NULL;
 
 	if (!trial || trial->has_settled)
 		return trial && trial->is_deferred ? "background" : "asked";
@@ -44,8 +43,7 @@ static void list_execs(const struct session *session, json_t *items)
 {
 	const struct task *task;
 
-	TAILQ_FOREACH(task, &session->tasks, entry)
-	{
+	TAILQ_FOREACH (task, &session->tasks, entry) {
 		if (task->kind != TASK_EXEC)
 			continue;
 		json_t *item = json_pack(
@@ -62,14 +60,12 @@ static void list_questions(const struct session *session, json_t *items)
 {
 	const struct asked *asked;
 
-	TAILQ_FOREACH(asked, &session->agent->asked, entry)
-	{
+	TAILQ_FOREACH (asked, &session->agent->asked, entry) {
 		if (asked->session && asked->session != session)
 			continue;
-		(void)json_array_append_new(items,
-					    json_pack("{s:o, s:s}", "approval",
-						      tell_text(asked->id), "kind",
-						      asking_kind_name(asked->kind)));
+		(void)json_array_append_new(items, json_pack("{s:o, s:s}", "approval",
+							     tell_text(asked->id), "kind",
+							     asking_kind_name(asked->kind)));
 	}
 }
 

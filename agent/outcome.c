@@ -118,9 +118,9 @@ static json_t *stream_json(const struct trial *trial, enum exec_stream stream)
 	tell_add(object, "omitted", json_integer((json_int_t)kept.omitted));
 	tell_add(object, "truncated", json_boolean(kept.omitted > 0));
 	if (kept.spill >= 0 && stream != EXEC_MERGED) {
-		auto_free char *path = mem_printf("%s/%llu.%s",
-						  trial->task->session->agent->config.spill_dir,
-						  (unsigned long long)trial->exec, names[stream]);
+		auto_free char *path =
+			mem_printf("%s/%llu.%s", trial->task->session->agent->config.spill_dir,
+				   (unsigned long long)trial->exec, names[stream]);
 
 		tell_add(object, "spill_file", tell_text(path));
 		tell_add(object, "spill_whole", json_boolean(kept.spill_error == 0));
@@ -130,17 +130,15 @@ static json_t *stream_json(const struct trial *trial, enum exec_stream stream)
 
 static json_t *trial_json(const struct trial *trial, const char *status)
 {
-	json_t *object = json_pack("{s:I, s:b, s:s, s:o, s:O}", "attempt",
-				   (json_int_t)trial->exec, "retry", trial->is_retry ? 1 : 0,
-				   "status", status, "confinement", confinement_json(trial),
-				   "evidence", trial->evidence);
+	json_t *object =
+		json_pack("{s:I, s:b, s:s, s:o, s:O}", "attempt", (json_int_t)trial->exec, "retry",
+			  trial->is_retry ? 1 : 0, "status", status, "confinement",
+			  confinement_json(trial), "evidence", trial->evidence);
 
 	if (trial->has_result) {
 		tell_add(object, "exit_code", json_integer(trial->result.code));
-		tell_add(object, "duration_ms",
-			 json_integer((json_int_t)trial->result.total_ms));
-		tell_add(object, "running_ms",
-			 json_integer((json_int_t)trial->result.running_ms));
+		tell_add(object, "duration_ms", json_integer((json_int_t)trial->result.total_ms));
+		tell_add(object, "running_ms", json_integer((json_int_t)trial->result.running_ms));
 	}
 	return object;
 }
@@ -190,9 +188,8 @@ json_t *outcome_exec_end(const struct task *task, const struct orchestrator_resu
 		tell_add(event, "exit_code", json_null());
 	tell_add(event, "attempts", attempts);
 	tell_add(event, "network",
-		 result->attempt_count
-			 ? network_json(&result->networks[result->attempt_count - 1])
-			 : network_json(&(struct orchestrator_network_outcome){ 0 }));
+		 result->attempt_count ? network_json(&result->networks[result->attempt_count - 1])
+				       : network_json(&(struct orchestrator_network_outcome){ 0 }));
 	return event;
 }
 

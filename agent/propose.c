@@ -67,7 +67,7 @@ int propose_serve(struct agent *agent, const struct submission *submission, stru
 		r = find_exec(session, wanted.exec, &exec, why);
 	if (r < 0)
 		return r;
-	TAILQ_FOREACH(other, &session->proposals, entry)
+	TAILQ_FOREACH (other, &session->proposals, entry)
 		count++;
 	if (count >= PROPOSALS_MAX)
 		return err_set(why, -EBUSY, "%d proposals are open already", PROPOSALS_MAX);

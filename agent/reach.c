@@ -70,8 +70,8 @@ static void add_who(json_t *event, const struct agent *agent,
 			question->execs[i] ? task_find_trial(agent, question->execs[i]) : NULL;
 
 		if (trial) {
-			(void)json_array_append_new(
-				execs, json_integer((json_int_t)trial->task->number));
+			(void)json_array_append_new(execs,
+						    json_integer((json_int_t)trial->task->number));
 			(void)json_array_append_new(ids, tell_text(trial->task->id));
 		}
 		if (i < question->command_count && question->commands[i])

@@ -81,11 +81,11 @@ void refusal_add_evidence(struct trial *trial, const struct exec_evidence *evide
 			    .name = is_call ? evidence->call : evidence->path },
 		.why = evidence->call ? evidence->call : "",
 	};
-	json_t *shown = json_pack("{s:o, s:o, s:s, s:i}", "path", tell_text(evidence->path), "call",
-				  tell_text(evidence->call), "error", strerrorname_np(evidence->error)
-									      ? strerrorname_np(evidence->error)
-									      : "",
-				  "pid", evidence->pid);
+	json_t *shown =
+		json_pack("{s:o, s:o, s:s, s:i}", "path", tell_text(evidence->path), "call",
+			  tell_text(evidence->call), "error",
+			  strerrorname_np(evidence->error) ? strerrorname_np(evidence->error) : "",
+			  "pid", evidence->pid);
 
 	show(trial, classes[evidence->what].word, shown);
 	if (refusal.access.name && refusal.access.name[0])

@@ -10,7 +10,7 @@
 #include "agent/listing.h"
 #include "agent/propose.h"
 #include "agent/reply.h"
-#include "agent/session.h"
+#include "agent/talk.h"
 #include "agent/tell.h"
 #include "agent/tool.h"
 #include "agent/wish.h"
@@ -25,8 +25,8 @@ static const struct {
 	int (*serve)(struct agent *agent, const struct submission *submission, struct err *why);
 	bool needs_session;
 } kinds[] = {
-	{ "configure_session", session_configure, false },
-	{ "end_session", session_serve_end, true },
+	{ "configure_session", talk_configure, false },
+	{ "end_session", talk_serve_end, true },
 	{ "exec", wish_exec, true },
 	{ "request_patch_approval", wish_patch, true },
 	{ "request_permissions", wish_permissions, true },
@@ -100,7 +100,7 @@ static void dispatch(struct agent *agent, const struct envelope *envelope, const
 		if (strcmp(kinds[i].type, envelope->type) != 0)
 			continue;
 		submission.type = kinds[i].type;
-		submission.session = session_find(agent, envelope->session);
+		submission.session = talk_find(agent, envelope->session);
 		if (kinds[i].needs_session && !submission.session)
 			return tell_error(agent, envelope->id, "unknown",
 					  envelope->session ? "there is no such session"

@@ -6,7 +6,7 @@
 
 #include "agent/core.h"
 #include "agent/outcome.h"
-#include "agent/program.h"
+#include "agent/judge.h"
 #include "agent/tell.h"
 #include "agent/trial.h"
 #include "base/err.h"
@@ -37,8 +37,7 @@ static void finish_question(struct task *task, const struct orchestrator_result 
 	json_t *more = json_object();
 
 	outcome_add_words(more, result);
-	task_complete(task,
-		      result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
+	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
 		      more);
 }
 
@@ -55,7 +54,7 @@ static void on_done(const struct orchestrator_result *result, void *arg)
 
 	task->is_started = false;
 	if (task->kind == TASK_PROGRAM)
-		return program_done(task, result);
+		return judge_done(task, result);
 	if (task->kind == TASK_QUESTION)
 		return finish_question(task, result);
 	if (!is_deferred(result))
@@ -147,8 +146,7 @@ struct task *task_find(const struct session *session, uint64_t number)
 {
 	struct task *task;
 
-	TAILQ_FOREACH(task, &session->tasks, entry)
-	{
+	TAILQ_FOREACH (task, &session->tasks, entry) {
 		if (task->kind == TASK_EXEC && task->number == number)
 			return task;
 	}
@@ -160,10 +158,8 @@ struct trial *task_find_trial(const struct agent *agent, uint64_t exec)
 	const struct session *session;
 	const struct task *task;
 
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-	{
-		TAILQ_FOREACH(task, &session->tasks, entry)
-		{
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
+		TAILQ_FOREACH (task, &session->tasks, entry) {
 			for (size_t i = 0; i < task->trial_count; i++) {
 				if (task->trials[i]->exec == exec)
 					return task->trials[i];

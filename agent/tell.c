@@ -137,9 +137,9 @@ void tell_warning(struct agent *agent, const char *id, const char *text)
 
 void tell_accepted(struct agent *agent, const struct submission *submission, json_t *more)
 {
-	json_t *event = submission->session
-				? tell_of_session(TELL_ACCEPTED, submission->id, submission->session)
-				: tell_new(TELL_ACCEPTED, submission->id);
+	json_t *event = submission->session ? tell_of_session(TELL_ACCEPTED, submission->id,
+							      submission->session)
+					    : tell_new(TELL_ACCEPTED, submission->id);
 
 	tell_add(event, "of", json_string(submission->type));
 	if (more)

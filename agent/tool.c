@@ -66,8 +66,7 @@ static int read_and_find(const struct submission *submission, const struct field
 /* What runs of it now. */
 static struct exec_job *job_of(const struct task *task)
 {
-	const struct trial *trial =
-		task->trial_count ? task->trials[task->trial_count - 1] : NULL;
+	const struct trial *trial = task->trial_count ? task->trials[task->trial_count - 1] : NULL;
 
 	return trial && !trial->has_result ? trial->job : NULL;
 }
@@ -129,8 +128,8 @@ int tool_resize(struct agent *agent, const struct submission *submission, struct
 	int r = find_job(submission, size_fields, &wanted, &job, why);
 
 	if (r == 0)
-		r = exec_job_resize(job, (struct exec_size){ (uint16_t)wanted.rows,
-							     (uint16_t)wanted.columns });
+		r = exec_job_resize(
+			job, (struct exec_size){ (uint16_t)wanted.rows, (uint16_t)wanted.columns });
 	if (r == -ENOTTY)
 		return err_set(why, -EINVAL, "it has no terminal");
 	if (r == 0)
@@ -160,8 +159,9 @@ int tool_poll(struct agent *agent, const struct submission *submission, struct e
 	if (r < 0)
 		return r;
 	if (task->is_streamed)
-		return err_set(why, -EINVAL, "its output comes by itself: it was not started as "
-					     "\"polled\"");
+		return err_set(why, -EINVAL,
+			       "its output comes by itself: it was not started as "
+			       "\"polled\"");
 	if (task->trial_count == 0)
 		return err_set(why, -EAGAIN, "it does not run yet");
 	r = exec_job_poll(task->trials[task->trial_count - 1]->job, wanted.wait_ms,

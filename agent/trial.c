@@ -7,7 +7,7 @@
 #include "agent/channel.h"
 #include "agent/confine.h"
 #include "agent/core.h"
-#include "agent/program.h"
+#include "agent/judge.h"
 #include "agent/refusal.h"
 #include "agent/task.h"
 #include "agent/tell.h"
@@ -72,7 +72,7 @@ static void on_end(struct exec_job *job, const struct exec_job_result *result, v
 	trial->result = *result;
 	trial->has_result = true;
 	loop_timer_stop(&trial->yield);
-	program_trial_ended(trial);
+	judge_trial_ended(trial);
 	/* What the network did to it is told before that it ended: trial_settle() follows. */
 	gateway_exec_end(agent_of(trial)->gateway, trial->exec, result->code);
 }
@@ -91,7 +91,7 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
 		       const char *cwd, void *arg)
 {
-	program_ask(arg, id, program, argv);
+	judge_ask(arg, id, program, argv);
 }
 
 static void settle_attempt(struct trial *trial, const struct orchestrator_outcome *outcome)
@@ -210,7 +210,8 @@ static int grant(struct trial *trial, const struct orchestrator_attempt *attempt
 		auto_free char *text =
 			mem_printf("%s://%s%s%s:%u", access->protocol, is_v6 ? "[" : "",
 				   access->name, is_v6 ? "]" : "", (unsigned int)access->port);
-		struct gateway_exec_grant permit = { .destination = text, .by = "the agent's client" };
+		struct gateway_exec_grant permit = { .destination = text,
+						     .by = "the agent's client" };
 		int r = gateway_grant_exec(agent_of(trial)->gateway, trial->exec, &permit, NULL,
 					   why);
 
@@ -260,8 +261,8 @@ static void start_job(struct trial *trial, const struct orchestrator_attempt *at
 		.sandbox = trial->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = trial->is_confined ? on_refused : NULL,
-		.on_program = task->session->must_intercept && trial->is_confined ? on_program
-										  : NULL,
+		.on_program =
+			task->session->must_intercept && trial->is_confined ? on_program : NULL,
 	};
 
 	exec_job_start(trial->job, &plan);
@@ -283,8 +284,8 @@ static void tell_begin(const struct trial *trial)
 static struct exec_sandbox *sandbox_for(const struct session *session,
 					const struct orchestrator_attempt *attempt, struct err *why)
 {
-	return attempt->is_confined ? exec_sandbox_copy(attempt->sandbox)
-				    : exec_sandbox_unconfined(session->sandbox, why);
+	return attempt->sandbox ? exec_sandbox_copy(attempt->sandbox)
+				: exec_sandbox_unconfined(session->sandbox, why);
 }
 
 static struct trial *make(struct task *task, const struct orchestrator_attempt *attempt,
@@ -346,8 +347,7 @@ struct trial *trial_find(const struct session *session, uint64_t number)
 {
 	const struct task *task;
 
-	TAILQ_FOREACH(task, &session->tasks, entry)
-	{
+	TAILQ_FOREACH (task, &session->tasks, entry) {
 		for (size_t i = 0; i < task->trial_count; i++) {
 			if (task->trials[i]->number == number)
 				return task->trials[i];
@@ -359,7 +359,7 @@ struct trial *trial_find(const struct session *session, uint64_t number)
 void trial_free(struct trial *trial)
 {
 	loop_timer_stop(&trial->yield);
-	program_trial_ended(trial);
+	judge_trial_ended(trial);
 	exec_job_free(trial->job);
 	exec_sandbox_free(trial->sandbox);
 	refusal_forget(trial);

@@ -88,8 +88,9 @@ static int set_argv(struct task *task, const struct wanted *wanted, struct err *
 	bool has_argv = wanted->argv && wanted->argv[0];
 
 	if (has_argv == (wanted->script != NULL))
-		return err_set(why, -EINVAL, "either \"argv\", with a word at least, or "
-					     "\"script\"");
+		return err_set(why, -EINVAL,
+			       "either \"argv\", with a word at least, or "
+			       "\"script\"");
 	task->argv = copy_list(has_argv ? wanted->argv : script);
 	if (task->argv[0][0] == '\0')
 		return err_set(why, -EINVAL, "the program has no name");

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +70,8 @@ static int open_gateway(struct gate *gate)
 	struct err why = { 0 };
 	const struct gateway_terminal *terminal = NULL;
 
-	gate->loop = loop_new();
+	if (!gate->loop)
+		gate->loop = loop_new();
 	if (gate->options->may_use_tty)
 		gate->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (gate->tty >= 0) {
@@ -97,6 +99,7 @@ static int open_gateway(struct gate *gate)
 		.is_patient = is_patient(gate->options),
 		.on_abort = gate->calls.on_abort,
 		.on_worker_gone = gate->calls.on_worker_gone,
+		.embedded = gate->calls.embedded,
 		.arg = gate->calls.arg,
 	};
 	gate->web.port = gate->options->web_port;
@@ -159,9 +162,43 @@ void gate_watch(struct gate *gate)
 		.loaded = &gate->loaded,
 		.writable = gate->writable,
 		.has_prompt_timeout = gate->options->has_prompt_timeout,
+		.on_policy = gate->calls.on_policy,
+		.arg = gate->calls.arg,
 	};
 
 	gate->reload = run_reload_new(&config);
+}
+
+static bool has_path(char *const *list, const char *path)
+{
+	for (; *list; list++) {
+		if (strcmp(*list, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+int gate_widen(struct gate *gate, char *const *paths, struct err *why)
+{
+	auto_free char *objection = run_policy_objection(gate->policy, paths);
+	size_t count = 0, more = 0;
+
+	if (objection)
+		return err_set(why, -EPERM, "%s", objection);
+	while (gate->writable[count])
+		count++;
+	while (paths[more])
+		more++;
+	gate->writable = mem_grow(gate->writable, count + more + 1, sizeof(*gate->writable));
+	for (size_t i = 0; i < more; i++) {
+		if (has_path(gate->writable, paths[i]))
+			continue;
+		gate->writable[count++] = mem_strdup(paths[i]);
+		gate->writable[count] = NULL;
+	}
+	if (gate->reload)
+		run_reload_set_writable(gate->reload, gate->writable);
+	return 0;
 }
 
 void gate_ignore_signals(void)

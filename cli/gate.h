@@ -11,6 +11,7 @@
 #include "cli/run_reload.h"
 #include "exec/exec.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/gateway_tools.h"
 
 #define GATE_ID_BYTES 3
@@ -21,7 +22,10 @@ struct gate_calls {
 	void (*release)(void *arg);
 	void (*on_abort)(uint64_t exec, void *arg);
 	void (*on_worker_gone)(void *arg); /* the way out is closed */
+	/* Another policy is in force; the one before is about to be freed. */
+	void (*on_policy)(const struct policy *policy, void *arg);
 	void *arg;
+	const struct gateway_embedded *embedded; /* of the gateway; kept */
 };
 
 /* gate_prepare() fills what is above the line, gate_open() the rest; gate_close() and gate_free()
@@ -50,7 +54,7 @@ struct gate {
 
 /* An id, the places, the policy. An exit status; says what is wrong, as all here. */
 int gate_prepare(struct gate *gate, struct run_options *options);
-/* The loop, the programs that help, the gateway. */
+/* The loop, unless there is one, the programs that help, the gateway. */
 int gate_open(struct gate *gate, const struct gate_calls *calls);
 /* Nothing can reach listeners before the gateway has handed them on: also after exec_start(). */
 int gate_start_worker(struct gate *gate);
@@ -59,6 +63,8 @@ int gate_start_worker(struct gate *gate);
 void gate_watch(struct gate *gate);
 /* A full file or a reader that left is an error of the write, not the end of the gate. */
 void gate_ignore_signals(void);
+/* Commands may write below @paths, too. Not 0 with @why: what says the policy lies there. */
+int gate_widen(struct gate *gate, char *const *paths, struct err *why);
 const char *gate_session(const struct gate *gate); /* its name in records */
 
 /* What no command may change, see, or may write: lists, owned. @gate's `writable` is filled. */

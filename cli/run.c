@@ -133,9 +133,9 @@ static int start_exec(struct run *run, char **ret_plan)
 
 	gate_plan_apply(&plan, &run->gate, &config);
 	if (run->options.must_judge_programs) {
-		run->programs = run_programs_new(run->options.command,
-						 run_commands_path(&run->options),
-						 run->gate.writable, run->gate.places.cwd);
+		run->programs =
+			run_programs_new(run->options.command, run_commands_path(&run->options),
+					 run->gate.writable, run->gate.places.cwd);
 		config.on_program = on_program;
 	}
 	if (ret_plan) {
@@ -254,7 +254,13 @@ static int dry_run(struct run *run)
 /* From the moment there is something to end until nothing is left. */
 static int perform(struct run *run)
 {
-	const struct gate_calls calls = { on_hold, on_release, on_abort, on_worker_gone, run };
+	const struct gate_calls calls = {
+		.hold = on_hold,
+		.release = on_release,
+		.on_abort = on_abort,
+		.on_worker_gone = on_worker_gone,
+		.arg = run,
+	};
 	int status = gate_open(&run->gate, &calls);
 
 	if (status != CLI_OK)

@@ -1,4 +1,4 @@
-#include "agent/session.h"
+#include "agent/talk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,12 +76,11 @@ static const struct fields_entry wanted_fields[] = {
 	{ 0 },
 };
 
-struct session *session_find(struct agent *agent, const char *name)
+struct session *talk_find(struct agent *agent, const char *name)
 {
 	struct session *session;
 
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-	{
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
 		if (!session->is_closing && (!name || strcmp(session->name, name) == 0))
 			return session;
 	}
@@ -92,8 +91,7 @@ static bool has_name(const struct agent *agent, const char *name)
 {
 	const struct session *session;
 
-	TAILQ_FOREACH(session, &agent->sessions, entry)
-	{
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
 		if (strcmp(session->name, name) == 0)
 			return true;
 	}
@@ -114,11 +112,10 @@ static char *approval_text(const struct wanted *wanted, struct err *why)
 	}
 	if (fields_read(wanted->granular, granular_fields, true, &flags, why) < 0)
 		return NULL;
-	auto_free char *text = mem_printf("granular:%s%s%s%s%s", flags.sandbox ? "sandbox," : "",
-					  flags.rules ? "rules," : "",
-					  flags.permissions ? "permissions," : "",
-					  flags.elicitation ? "elicitation," : "",
-					  flags.network ? "network," : "");
+	auto_free char *text = mem_printf(
+		"granular:%s%s%s%s%s", flags.sandbox ? "sandbox," : "", flags.rules ? "rules," : "",
+		flags.permissions ? "permissions," : "", flags.elicitation ? "elicitation," : "",
+		flags.network ? "network," : "");
 	size_t len = strlen(text);
 
 	if (text[len - 1] == ',')
@@ -209,14 +206,14 @@ static int name_it(struct session *session, const char *name, struct err *why)
 	session->number = ++agent->last_session;
 	if (name && (name[0] == '\0' || has_name(agent, name)))
 		return err_set(why, -EBUSY, "there is a session of this name already");
-	session->name = name ? mem_strdup(name)
-			     : mem_printf("s%llu", (unsigned long long)session->number);
+	session->name =
+		name ? mem_strdup(name) : mem_printf("s%llu", (unsigned long long)session->number);
 	if (!name && has_name(agent, session->name))
 		return err_set(why, -EBUSY, "give the session a name");
 	return 0;
 }
 
-int session_configure(struct agent *agent, const struct submission *submission, struct err *why)
+int talk_configure(struct agent *agent, const struct submission *submission, struct err *why)
 {
 	struct wanted wanted = { .on_denial = ORCHESTRATOR_REPORT };
 	int r = fields_read(submission->body, wanted_fields, false, &wanted, why);
@@ -234,7 +231,7 @@ int session_configure(struct agent *agent, const struct submission *submission, 
 	if (r == 0)
 		r = fill(session, &wanted, why);
 	if (r < 0) {
-		session_free(session);
+		talk_free(session);
 		return r;
 	}
 	TAILQ_INSERT_TAIL(&agent->sessions, session, entry);
@@ -251,7 +248,7 @@ static const struct fields_entry ending_fields[] = {
 	{ 0 },
 };
 
-int session_serve_end(struct agent *agent, const struct submission *submission, struct err *why)
+int talk_serve_end(struct agent *agent, const struct submission *submission, struct err *why)
 {
 	struct ending ending = { 0 };
 	int r = fields_read(submission->body, ending_fields, false, &ending, why);
@@ -261,26 +258,26 @@ int session_serve_end(struct agent *agent, const struct submission *submission, 
 	tell_accepted(agent, submission, NULL);
 	submission->session->is_closing = true;
 	if (!ending.must_wait)
-		session_end(submission->session, "the session was ended");
+		talk_end(submission->session, "the session was ended");
 	agent_look(agent);
 	return 0;
 }
 
-void session_end(struct session *session, const char *why)
+void talk_end(struct session *session, const char *why)
 {
 	struct task *task;
 	struct proposal *proposal;
 
 	session->is_closing = true;
 	(void)orchestrator_client_gone(session->orchestrator, session->number);
-	TAILQ_FOREACH(task, &session->tasks, entry)
+	TAILQ_FOREACH (task, &session->tasks, entry)
 		task_cancel(task, why);
 	while ((proposal = TAILQ_FIRST(&session->proposals)))
 		task_drop_proposal(proposal);
 	agent_look(session->agent);
 }
 
-bool session_sweep(struct session *session)
+bool talk_sweep(struct session *session)
 {
 	struct agent *agent = session->agent;
 
@@ -290,11 +287,11 @@ bool session_sweep(struct session *session)
 	TAILQ_REMOVE(&agent->sessions, session, entry);
 	agent->session_count--;
 	tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
-	session_free(session);
+	talk_free(session);
 	return true;
 }
 
-void session_free(struct session *session)
+void talk_free(struct session *session)
 {
 	struct task *task;
 	struct proposal *proposal;

@@ -1,4 +1,4 @@
-#include "agent/program.h"
+#include "agent/judge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static void put(struct trial *trial, uint64_t id, const struct exec_program *pro
 	answer(trial, id, false);
 }
 
-void program_ask(struct trial *trial, uint64_t id, const struct exec_program *program,
-		 const char *const *argv)
+void judge_ask(struct trial *trial, uint64_t id, const struct exec_program *program,
+	       const char *const *argv)
 {
 	struct command_verdict verdict;
 
@@ -91,7 +91,7 @@ void program_ask(struct trial *trial, uint64_t id, const struct exec_program *pr
 		answer(trial, id, verdict.action != COMMAND_DENY);
 }
 
-void program_done(struct task *task, const struct orchestrator_result *result)
+void judge_done(struct task *task, const struct orchestrator_result *result)
 {
 	struct agent *agent = task->session->agent;
 
@@ -101,12 +101,11 @@ void program_done(struct task *task, const struct orchestrator_result *result)
 	agent_look(agent);
 }
 
-void program_trial_ended(struct trial *trial)
+void judge_trial_ended(struct trial *trial)
 {
 	struct task *task;
 
-	TAILQ_FOREACH(task, &trial->task->session->tasks, entry)
-	{
+	TAILQ_FOREACH (task, &trial->task->session->tasks, entry) {
 		if (task->kind != TASK_PROGRAM || task->of != trial)
 			continue;
 		task->of = NULL;
