@@ -85,7 +85,8 @@ struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *c
 /* Once. Borrows @plan, whose stdio, pty and on_pty are the job's; on_refused and on_program get
  * exec_job_new()'s @arg. What fails comes as NOT_STARTED. */
 void exec_job_start(struct exec_job *job, const struct exec_plan_config *plan);
-/* Kills what is left and waits for it. No callback any more. NULL is fine. */
+/* Kills what is left and waits for it, unless on_end() was told. No callback any more; from inside
+ * one, what has to go goes when it returns, or in the next turn of the loop. NULL is fine. */
 void exec_job_free(struct exec_job *job);
 
 /* The end by degrees: SIGTERM to the process group, the grace, and then nothing is left. @end:
@@ -93,7 +94,8 @@ void exec_job_free(struct exec_job *job);
  * or -ESRCH: it has ended, nothing changes. */
 int exec_job_stop(struct exec_job *job, enum exec_job_end end, const char *why);
 int exec_job_kill(struct exec_job *job, enum exec_job_end end, const char *why); /* no grace */
-/* SIGINT to the process group (in a PTY: the one in front). -EAGAIN: not started yet; -ESRCH. */
+/* SIGINT to the process group (in a PTY: the one in front), as soon as there is one. -EAGAIN:
+ * before exec_job_start(); -ESRCH. */
 int exec_job_interrupt(struct exec_job *job);
 int exec_job_signal(struct exec_job *job, int signal); /* any other; as exec_job_interrupt() */
 
@@ -111,7 +113,8 @@ ssize_t exec_job_write(struct exec_job *job, const void *bytes, size_t len);
 /* End of file, after what was written. In a PTY: its end-of-file key, which means that only where
  * the command reads lines. */
 void exec_job_close_input(struct exec_job *job);
-int exec_job_resize(struct exec_job *job, struct exec_size size); /* -ENOTTY: no PTY */
+/* -ENOTTY: no PTY; -ESRCH. */
+int exec_job_resize(struct exec_job *job, struct exec_size size);
 /* The consumer of on_output is done with @bytes of it. See window. */
 void exec_job_consumed(struct exec_job *job, size_t bytes);
 

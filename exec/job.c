@@ -17,6 +17,7 @@
 #define INPUT_MAX 65536
 #define ROWS      24
 #define COLUMNS   80
+#define GONE_MS   1000
 
 enum { CODE_TIMED_OUT = 124, CODE_NO_SANDBOX = 125, CODE_SIGNAL = 128 };
 
@@ -58,7 +59,7 @@ static enum exec_job_end end_of(const struct exec_job *job)
 	return EXEC_JOB_KILLED;
 }
 
-static void make_result(struct exec_job *job, bool is_cut)
+static void make_result(struct exec_job *job)
 {
 	enum exec_job_end end = end_of(job);
 
@@ -67,7 +68,7 @@ static void make_result(struct exec_job *job, bool is_cut)
 		.code = code_of(end, &job->raw),
 		.raw = job->raw,
 		.was_interrupted = job->was_interrupted,
-		.is_cut = is_cut,
+		.is_cut = job->is_cut,
 		.running_ms = clock_running_ms(&job->clock),
 		.total_ms = clock_total_ms(&job->clock),
 	};
@@ -89,19 +90,65 @@ static void on_unread(void *arg)
 	job_poll_check(arg);
 }
 
+static void destroy(void *arg)
+{
+	struct exec_job *job = arg;
+
+	exec_free(job->exec);
+	job_input_done(&job->input);
+	output_done(&job->output);
+	free((char *)(uintptr_t)job->config.spill_dir);
+	free((char *)(uintptr_t)job->config.spill_name);
+	free(job);
+}
+
+void job_bury(struct exec_job *job)
+{
+	if (!job->is_freed)
+		return;
+	loop_timer_stop(&job->task);
+	destroy(job);
+}
+
+static void finish(void *arg)
+{
+	struct exec_job *job = arg;
+
+	make_result(job);
+	job->state = JOB_ENDED;
+	if (job->exec && !exec_when_gone(job->exec, NULL)) {
+		exec_free(job->exec); /* waits for nothing */
+		job->exec = NULL;
+	}
+	job_poll_answer(job);
+	if (!job->is_freed && job->events->on_end) {
+		job->depth++;
+		job->events->on_end(job, &job->result, job->arg);
+		job->depth--;
+	}
+	job_bury(job);
+}
+
+static void on_gone(void *arg)
+{
+	struct exec_job *job = arg;
+
+	if (job->state == JOB_DRAINING && !job->is_freed)
+		loop_defer(job->loop, &job->task, finish, job); /* exec is still on the stack */
+}
+
+/* The rest of the sandbox is waited for in the loop, as exec_free() would not. A kernel that does
+ * not give it back has the result wait no longer than that. */
 static void on_drained(bool is_cut, void *arg)
 {
 	struct exec_job *job = arg;
 
-	make_result(job, is_cut);
-	job->state = JOB_ENDED;
+	job->is_cut = is_cut;
 	output_close(&job->output);
-	job_poll_answer(job);
-	if (job->is_freed || !job->events->on_end)
-		return;
-	job->depth++;
-	job->events->on_end(job, &job->result, job->arg);
-	job->depth--;
+	if (job->exec && exec_when_gone(job->exec, on_gone))
+		loop_timer_start(job->loop, &job->task, GONE_MS, finish, job);
+	else
+		finish(job);
 }
 
 static const struct output_events output_events = {
@@ -152,11 +199,7 @@ static int on_egress(int *fds, size_t count, void *arg)
 	int r = job->events->on_egress(fds, count, job->arg);
 
 	job->depth--;
-	if (r == 0 && (job->is_freed || job->is_stopping))
-		r = -ECANCELED;
-	if (r == 0)
-		job->state = JOB_RUNNING;
-	return r;
+	return r == 0 && (job->is_freed || job->is_stopping) ? -ECANCELED : r;
 }
 
 static void on_done(const struct exec_result *result, void *arg)
@@ -281,7 +324,7 @@ void exec_job_start(struct exec_job *job, const struct exec_plan_config *plan)
 
 	if (job->state != JOB_NEW)
 		return; /* stopped before */
-	job->state = JOB_SETTING_UP;
+	job->state = JOB_RUNNING;
 	clock_begin(&job->clock, job->loop);
 	if (start(job, plan, &why) < 0) {
 		(void)snprintf(failed.why, sizeof(failed.why), "%.*s", (int)sizeof(failed.why) - 1,
@@ -319,23 +362,12 @@ struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *c
 static void silence(struct exec_job *job)
 {
 	job->is_freed = true;
+	loop_timer_stop(&job->task);
 	exec_job_poll_withdraw(job);
 	loop_timer_stop(&job->limit);
 	loop_timer_stop(&job->grace);
 	job_input_close(&job->input);
 	output_close(&job->output);
-}
-
-static void destroy(void *arg)
-{
-	struct exec_job *job = arg;
-
-	exec_free(job->exec);
-	job_input_done(&job->input);
-	output_done(&job->output);
-	free((char *)(uintptr_t)job->config.spill_dir);
-	free((char *)(uintptr_t)job->config.spill_name);
-	free(job);
 }
 
 void exec_job_free(struct exec_job *job)
@@ -367,9 +399,7 @@ void exec_job_resume_clock(struct exec_job *job)
 
 struct exec *exec_job_exec(const struct exec_job *job)
 {
-	bool is_alive = job->state == JOB_SETTING_UP || job->state == JOB_RUNNING;
-
-	return is_alive ? job->exec : NULL;
+	return job->state == JOB_RUNNING ? job->exec : NULL;
 }
 
 ssize_t exec_job_write(struct exec_job *job, const void *bytes, size_t len)
@@ -389,6 +419,8 @@ int exec_job_resize(struct exec_job *job, struct exec_size size)
 
 	if (job->config.io != EXEC_JOB_PTY)
 		return -ENOTTY;
+	if (job->state == JOB_DRAINING || job->state == JOB_ENDED)
+		return -ESRCH;
 	job->config.size = size; /* where it does not exist yet */
 	return terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &to) < 0 ? -errno : 0;
 }
