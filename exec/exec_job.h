@@ -1,7 +1,6 @@
 /* exec_job: one attempt at a command, run to its end with its streams: for who runs hundreds at
- * once in one loop, and for sessions somebody types into. Everything is told from the loop, never
- * inside the call that asked, and nothing ever waits in a call but exec_job_free(). The process
- * ignores SIGPIPE. */
+ * once in one loop, and for sessions. Everything is told from the loop, never inside the call that
+ * asked; nothing waits in a call but exec_job_free(). Who uses it ignores SIGPIPE. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,13 +31,13 @@ struct exec_job_config {
 	unsigned int events_max;   /* on_output calls [10000] */
 	uint64_t event_bytes_max;  /* and their bytes [1 MiB] */
 	size_t unread_max;         /* for exec_job_poll() [0: not polled] */
-	size_t window;             /* back-pressure: nothing is read from the command while so
-				      many bytes are neither consumed nor polled [0: none] */
-	const char *spill_dir;     /* a directory of ours that only we may enter; copied */
-	const char *spill_name;    /* files are NAME.stdout, … [no name]; copied */
-	unsigned int spill;        /* BIT(EXEC_STDOUT)…: these go whole into a file once they
-				      are more than is kept */
-	uint64_t spill_max;        /* bytes a file [64 MiB] */
+	size_t window; /* back-pressure: nothing is read from the command while so many bytes are
+			  neither consumed nor polled; more are never held [0: none] */
+	const char *spill_dir;  /* ours, mode 0700, and hidden from the command; copied */
+	const char *spill_name; /* files are NAME.stdout, … [no name]; copied */
+	unsigned int spill;     /* BIT(EXEC_STDOUT)…: these go whole into a file once they
+				   are more than is kept */
+	uint64_t spill_max;     /* bytes a file [64 MiB] */
 };
 
 enum exec_job_end {

@@ -211,6 +211,8 @@ static bool read_messages(struct supervise *s)
 
 		if (n == -EAGAIN)
 			return true;
+		if (n == -EMSGSIZE)
+			fail(s, "no descriptors were left for the way out: see ulimit -n");
 		if (n != (ssize_t)sizeof(message)) {
 			for (size_t i = 0; i < count; i++)
 				fd_close(fds[i]);
