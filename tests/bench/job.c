@@ -1,11 +1,10 @@
-/* What a job costs beside the exec in it: COUNT runs of `true`, each way in turns, one after
- * another, and then COUNT jobs at once. usage: bench-job [COUNT] */
+/* What a job costs beside the exec in it: COUNT runs of true(1) each way, taking turns, and then
+ * COUNT jobs at once. usage: bench-job [COUNT] */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/fd.h"
@@ -13,15 +12,26 @@
 #include "base/mem.h"
 #include "exec/exec_job.h"
 
-static const char *const argv_true[] = { "/bin/true", NULL };
-static struct exec_plan_config plan = { .argv = argv_true, .cwd = "/var/tmp" };
+struct bench {
+	struct loop *loop;
+	size_t jobs_left;
+};
+
+static const char *const command[] = { "true", NULL };
+static const struct exec_plan_config plan = { .argv = command, .cwd = "/var/tmp" };
 
 static double now_ms(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void fail(const char *why)
+{
+	(void)fprintf(stderr, "bench-job: %s\n", why);
+	exit(1);
 }
 
 static int on_egress(int *fds, size_t count, void *arg)
@@ -33,49 +43,48 @@ static int on_egress(int *fds, size_t count, void *arg)
 
 static void on_done(const struct exec_result *result, void *arg)
 {
+	struct bench *bench = arg;
+
 	if (result->end != EXEC_EXITED || result->status != 0)
-		exit(1);
-	loop_stop(arg);
+		fail(result->why);
+	loop_stop(bench->loop);
 }
 
-static double free_ms;
-
-static void run_exec(struct loop *loop)
+static double time_exec(struct bench *bench)
 {
 	struct err why = { 0 };
-	struct exec *exec = exec_start(loop, &plan, on_egress, on_done, loop, &why);
+	double start = now_ms();
+	struct exec *exec = exec_start(bench->loop, &plan, on_egress, on_done, bench, &why);
 
-	if (!exec) {
-		(void)fprintf(stderr, "%s\n", why.text);
-		exit(1);
-	}
-	loop_run(loop);
-	double before = now_ms();
+	if (!exec)
+		fail(why.text);
+	loop_run(bench->loop);
 	exec_free(exec);
-	free_ms += now_ms() - before;
+	return now_ms() - start;
 }
-
-static int jobs_left;
 
 static void on_end(struct exec_job *job, const struct exec_job_result *result, void *arg)
 {
+	struct bench *bench = arg;
+
 	if (result->code != 0)
-		exit(1);
-	double before = now_ms();
+		fail(result->why);
 	exec_job_free(job);
-	free_ms += now_ms() - before;
-	if (--jobs_left == 0)
-		loop_stop(arg);
+	if (--bench->jobs_left == 0)
+		loop_stop(bench->loop);
 }
 
-static const struct exec_job_events events = { .on_egress = on_egress, .on_end = on_end };
-
-static void start_job(struct loop *loop)
+static double time_jobs(struct bench *bench, size_t count)
 {
+	static const struct exec_job_events events = { .on_egress = on_egress, .on_end = on_end };
 	static const struct exec_job_config config;
+	double start = now_ms();
 
-	jobs_left++;
-	exec_job_start(exec_job_new(loop, &config, &events, loop), &plan);
+	bench->jobs_left = count;
+	for (size_t i = 0; i < count; i++)
+		exec_job_start(exec_job_new(bench->loop, &config, &events, bench), &plan);
+	loop_run(bench->loop);
+	return now_ms() - start;
 }
 
 static int compare(const void *left, const void *right)
@@ -94,34 +103,24 @@ static double median(double *ms, size_t count)
 int main(int argc, char **argv)
 {
 	size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : 300;
+	struct bench bench = { .loop = loop_new() };
+	auto_free double *by_exec = mem_new_array(count + 1, sizeof(double));
+	auto_free double *by_job = mem_new_array(count + 1, sizeof(double));
 	struct rlimit files;
-	struct loop *loop = loop_new();
-	double *by_exec = mem_new_array(count, sizeof(double));
-	double *by_job = mem_new_array(count, sizeof(double));
 
-	getrlimit(RLIMIT_NOFILE, &files);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)getrlimit(RLIMIT_NOFILE, &files); /* five descriptors a job */
 	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 	for (size_t i = 0; i < count; i++) {
-		double start = now_ms();
-
-		run_exec(loop);
-		by_exec[i] = now_ms() - start;
-		start = now_ms();
-		start_job(loop);
-		loop_run(loop);
-		loop_step(loop);
-		by_job[i] = now_ms() - start;
+		by_exec[i] = time_exec(&bench);
+		by_job[i] = time_jobs(&bench, 1);
 	}
-	printf("exec_start: median %.2f ms\n", median(by_exec, count));
-	printf("exec_job:   median %.2f ms, ratio %.3f\n", median(by_job, count),
-	       median(by_job, count) / median(by_exec, count));
-	printf("free: %.3f ms each\n", free_ms / 2 / count);
-	double start = now_ms();
+	double one = median(by_exec, count), job = median(by_job, count);
 
-	for (size_t i = 0; i < count; i++)
-		start_job(loop);
-	loop_run(loop);
-	printf("%zu jobs at once: %.2f ms each\n", count, (now_ms() - start) / (double)count);
+	printf("exec   median %6.2f ms\n", one);
+	printf("job    median %6.2f ms   job / exec: %.2f\n", job, job / one);
+	printf("%zu jobs at once: %.2f ms each\n", count, time_jobs(&bench, count) / (double)count);
+	loop_free(bench.loop);
 	return 0;
 }

@@ -8,11 +8,13 @@ int main(void)
 
 	suite_add_tcase(suite, test_ansi());
 	suite_add_tcase(suite, test_clock());
+	suite_add_tcase(suite, test_drain());
 	suite_add_tcase(suite, test_egress());
 	suite_add_tcase(suite, test_env());
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
 	suite_add_tcase(suite, test_job());
+	suite_add_tcase(suite, test_job_free());
 	suite_add_tcase(suite, test_job_session());
 	suite_add_tcase(suite, test_job_stop());
 	suite_add_tcase(suite, test_lifetime());

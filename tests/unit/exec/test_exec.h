@@ -5,11 +5,13 @@
 
 TCase *test_ansi(void);
 TCase *test_clock(void);
+TCase *test_drain(void);
 TCase *test_egress(void);
 TCase *test_env(void);
 TCase *test_files(void);
 TCase *test_hold(void);
 TCase *test_job(void);
+TCase *test_job_free(void);
 TCase *test_job_session(void);
 TCase *test_job_stop(void);
 TCase *test_lifetime(void);
