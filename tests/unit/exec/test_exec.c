@@ -26,6 +26,7 @@ int main(void)
 	suite_add_tcase(suite, test_refusal());
 	suite_add_tcase(suite, test_result());
 	suite_add_tcase(suite, test_sockets());
+	suite_add_tcase(suite, test_stdio());
 	suite_add_tcase(suite, test_view());
 
 	SRunner *runner = srunner_create(suite);

@@ -23,4 +23,5 @@ TCase *test_read(void);
 TCase *test_refusal(void);
 TCase *test_result(void);
 TCase *test_sockets(void);
+TCase *test_stdio(void);
 TCase *test_view(void);
