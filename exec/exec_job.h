@@ -89,8 +89,8 @@ void exec_job_start(struct exec_job *job, const struct exec_plan_config *plan);
 void exec_job_free(struct exec_job *job);
 
 /* The end by degrees: SIGTERM to the process group, the grace, and then nothing is left. @end:
- * CANCELLED or DENIED, with words. Before the start: it never starts. The first reason counts. 0,
- * or -ESRCH: it has ended, nothing changes. */
+ * CANCELLED, DENIED or TIMED_OUT, with words. Before the start: it never starts. The first reason
+ * counts. 0, or -ESRCH: it has ended, nothing changes. */
 int exec_job_stop(struct exec_job *job, enum exec_job_end end, const char *why);
 int exec_job_kill(struct exec_job *job, enum exec_job_end end, const char *why); /* no grace */
 /* SIGINT to the process group (in a PTY: the one in front), as soon as there is one. -EAGAIN:

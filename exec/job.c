@@ -2,16 +2,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
-#include "base/err.h"
-#include "base/fd.h"
 #include "base/mem.h"
 
 #define INPUT_MAX 65536

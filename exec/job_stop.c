@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -42,6 +43,9 @@ static void never_start(struct exec_job *job)
 static void stop(struct exec_job *job, enum exec_job_end end, const char *why, bool has_grace)
 {
 	bool is_first = !job->is_stopping;
+
+	/* The other ends are a command's own, and would say what did not happen. */
+	assert(end == EXEC_JOB_CANCELLED || end == EXEC_JOB_DENIED || end == EXEC_JOB_TIMED_OUT);
 
 	remember(job, end, why);
 	if (job->state == JOB_NEW) {
