@@ -29,6 +29,7 @@ struct exec {
 	struct exec_result result;
 	exec_egress_fn egress;
 	exec_done_fn done;
+	void (*gone)(void *arg); /* NULL: nobody wants to know */
 	void *arg;
 };
 
@@ -96,12 +97,21 @@ static void on_end(const struct exec_result *result, void *arg)
 		exec->done(&exec->result, exec->arg);
 }
 
+static void on_gone(void *arg)
+{
+	struct exec *exec = arg;
+
+	if (exec->gone)
+		exec->gone(exec->arg);
+}
+
 static const struct supervise_events events = {
 	.on_ready = on_ready,
 	.on_pty = on_pty,
 	.on_listener = on_listener,
 	.on_stopped = on_stopped,
 	.on_end = on_end,
+	.on_gone = on_gone,
 };
 
 /* The command's 0–2 become a pty later, inside: until then it has nothing there, ours least of all.
@@ -196,6 +206,14 @@ void exec_free(struct exec *exec)
 int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed)
 {
 	return exec->notify ? notify_answer(exec->notify, id, is_allowed) : -ENOENT;
+}
+
+bool exec_when_gone(struct exec *exec, void (*gone)(void *arg))
+{
+	bool is_left = !supervise_is_gone(exec->supervise);
+
+	exec->gone = is_left ? gone : NULL;
+	return is_left;
 }
 
 void exec_hold_terminal(struct exec *exec)

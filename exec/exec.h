@@ -117,6 +117,9 @@ void exec_kill(struct exec *exec, const char *why);
 /* To the command's process group (SIGINT, SIGTERM, SIGHUP… that reached us). */
 void exec_signal(struct exec *exec, int signal);
 void exec_free(struct exec *exec); /* kills what is left, waits for it */
+/* After @done the kernel may still be taking the sandbox down, and exec_free() would wait for that:
+ * @gone runs once, from the loop, when it would not. False: it would not now. */
+bool exec_when_gone(struct exec *exec, void (*gone)(void *arg));
 /* -ENOENT: no such question any more. @is_allowed: what was asked about runs, or nothing does. */
 int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed);
 

@@ -1,7 +1,6 @@
 /* exec_job: one attempt at a command, run to its end with its streams: for who runs hundreds at
- * once in one loop, and for sessions somebody types into. Everything is told from the loop, never
- * inside the call that asked, and nothing ever waits in a call but exec_job_free(). The process
- * ignores SIGPIPE. */
+ * once in one loop, and for sessions. Everything is told from the loop, never inside the call that
+ * asked; nothing waits in a call but exec_job_free(). Who uses it ignores SIGPIPE. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,13 +31,13 @@ struct exec_job_config {
 	unsigned int events_max;   /* on_output calls [10000] */
 	uint64_t event_bytes_max;  /* and their bytes [1 MiB] */
 	size_t unread_max;         /* for exec_job_poll() [0: not polled] */
-	size_t window;             /* back-pressure: nothing is read from the command while so
-				      many bytes are neither consumed nor polled [0: none] */
-	const char *spill_dir;     /* a directory of ours that only we may enter; copied */
-	const char *spill_name;    /* files are NAME.stdout, … [no name]; copied */
-	unsigned int spill;        /* BIT(EXEC_STDOUT)…: these go whole into a file once they
-				      are more than is kept */
-	uint64_t spill_max;        /* bytes a file [64 MiB] */
+	size_t window; /* back-pressure: nothing is read from the command while so many bytes are
+			  neither consumed nor polled; more are never held [0: none] */
+	const char *spill_dir;  /* ours, mode 0700, and hidden from the command; copied */
+	const char *spill_name; /* files are NAME.stdout, … [no name]; copied */
+	unsigned int spill;     /* BIT(EXEC_STDOUT)…: these go whole into a file once they
+				   are more than is kept */
+	uint64_t spill_max;     /* bytes a file [64 MiB] */
 };
 
 enum exec_job_end {
@@ -85,15 +84,17 @@ struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *c
 /* Once. Borrows @plan, whose stdio, pty and on_pty are the job's; on_refused and on_program get
  * exec_job_new()'s @arg. What fails comes as NOT_STARTED. */
 void exec_job_start(struct exec_job *job, const struct exec_plan_config *plan);
-/* Kills what is left and waits for it. No callback any more. NULL is fine. */
+/* Kills what is left and waits for it, unless on_end() was told. No callback any more; from inside
+ * one, what has to go goes when it returns, or in the next turn of the loop. NULL is fine. */
 void exec_job_free(struct exec_job *job);
 
 /* The end by degrees: SIGTERM to the process group, the grace, and then nothing is left. @end:
- * CANCELLED or DENIED, with words. Before the start: it never starts. The first reason counts. 0,
- * or -ESRCH: it has ended, nothing changes. */
+ * CANCELLED, DENIED or TIMED_OUT, with words. Before the start: it never starts. The first reason
+ * counts. 0, or -ESRCH: it has ended, nothing changes. */
 int exec_job_stop(struct exec_job *job, enum exec_job_end end, const char *why);
 int exec_job_kill(struct exec_job *job, enum exec_job_end end, const char *why); /* no grace */
-/* SIGINT to the process group (in a PTY: the one in front). -EAGAIN: not started yet; -ESRCH. */
+/* SIGINT to the process group (in a PTY: the one in front), as soon as there is one. -EAGAIN:
+ * before exec_job_start(); -ESRCH. */
 int exec_job_interrupt(struct exec_job *job);
 int exec_job_signal(struct exec_job *job, int signal); /* any other; as exec_job_interrupt() */
 
@@ -111,7 +112,8 @@ ssize_t exec_job_write(struct exec_job *job, const void *bytes, size_t len);
 /* End of file, after what was written. In a PTY: its end-of-file key, which means that only where
  * the command reads lines. */
 void exec_job_close_input(struct exec_job *job);
-int exec_job_resize(struct exec_job *job, struct exec_size size); /* -ENOTTY: no PTY */
+/* -ENOTTY: no PTY; -ESRCH. */
+int exec_job_resize(struct exec_job *job, struct exec_size size);
 /* The consumer of on_output is done with @bytes of it. See window. */
 void exec_job_consumed(struct exec_job *job, size_t bytes);
 

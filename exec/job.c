@@ -2,23 +2,20 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
-#include "base/err.h"
-#include "base/fd.h"
 #include "base/mem.h"
 
 #define INPUT_MAX 65536
 #define ROWS      24
 #define COLUMNS   80
+#define GONE_MS   1000
 
-enum { CODE_TIMED_OUT = 124, CODE_NO_SANDBOX = 125, CODE_SIGNAL = 128 };
+enum { CODE_TIMED_OUT = 124, CODE_SIGNAL = 128 };
 
 static int code_of(enum exec_job_end end, const struct exec_result *raw)
 {
@@ -58,7 +55,7 @@ static enum exec_job_end end_of(const struct exec_job *job)
 	return EXEC_JOB_KILLED;
 }
 
-static void make_result(struct exec_job *job, bool is_cut)
+static void make_result(struct exec_job *job)
 {
 	enum exec_job_end end = end_of(job);
 
@@ -67,7 +64,7 @@ static void make_result(struct exec_job *job, bool is_cut)
 		.code = code_of(end, &job->raw),
 		.raw = job->raw,
 		.was_interrupted = job->was_interrupted,
-		.is_cut = is_cut,
+		.is_cut = job->is_cut,
 		.running_ms = clock_running_ms(&job->clock),
 		.total_ms = clock_total_ms(&job->clock),
 	};
@@ -89,19 +86,65 @@ static void on_unread(void *arg)
 	job_poll_check(arg);
 }
 
+static void destroy(void *arg)
+{
+	struct exec_job *job = arg;
+
+	exec_free(job->exec);
+	job_input_done(&job->input);
+	output_done(&job->output);
+	free((char *)(uintptr_t)job->config.spill_dir);
+	free((char *)(uintptr_t)job->config.spill_name);
+	free(job);
+}
+
+void job_bury(struct exec_job *job)
+{
+	if (!job->is_freed)
+		return;
+	loop_timer_stop(&job->task);
+	destroy(job);
+}
+
+static void finish(void *arg)
+{
+	struct exec_job *job = arg;
+
+	make_result(job);
+	job->state = JOB_ENDED;
+	if (job->exec && !exec_when_gone(job->exec, NULL)) {
+		exec_free(job->exec); /* waits for nothing */
+		job->exec = NULL;
+	}
+	job_poll_answer(job);
+	if (!job->is_freed && job->events->on_end) {
+		job->depth++;
+		job->events->on_end(job, &job->result, job->arg);
+		job->depth--;
+	}
+	job_bury(job);
+}
+
+static void on_gone(void *arg)
+{
+	struct exec_job *job = arg;
+
+	if (job->state == JOB_DRAINING && !job->is_freed)
+		loop_defer(job->loop, &job->task, finish, job); /* exec is still on the stack */
+}
+
+/* The rest of the sandbox is waited for in the loop, as exec_free() would not. A kernel that does
+ * not give it back has the result wait no longer than that. */
 static void on_drained(bool is_cut, void *arg)
 {
 	struct exec_job *job = arg;
 
-	make_result(job, is_cut);
-	job->state = JOB_ENDED;
+	job->is_cut = is_cut;
 	output_close(&job->output);
-	job_poll_answer(job);
-	if (job->is_freed || !job->events->on_end)
-		return;
-	job->depth++;
-	job->events->on_end(job, &job->result, job->arg);
-	job->depth--;
+	if (job->exec && exec_when_gone(job->exec, on_gone))
+		loop_timer_start(job->loop, &job->task, GONE_MS, finish, job);
+	else
+		finish(job);
 }
 
 static const struct output_events output_events = {
@@ -132,166 +175,6 @@ void job_end(struct exec_job *job, const struct exec_result *raw)
 	output_drain(&job->output);
 }
 
-/* What exec tells. */
-
-static void drop_egress(const int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
-}
-
-static int on_egress(int *fds, size_t count, void *arg)
-{
-	struct exec_job *job = arg;
-
-	if (job->is_freed || job->is_stopping) {
-		drop_egress(fds, count);
-		return -ECANCELED;
-	}
-	job->depth++;
-	int r = job->events->on_egress(fds, count, job->arg);
-
-	job->depth--;
-	if (r == 0 && (job->is_freed || job->is_stopping))
-		r = -ECANCELED;
-	if (r == 0)
-		job->state = JOB_RUNNING;
-	return r;
-}
-
-static void on_done(const struct exec_result *result, void *arg)
-{
-	struct exec_job *job = arg;
-
-	if (!job->is_freed)
-		job_end(job, result);
-}
-
-static void on_pty(int master, void *arg)
-{
-	struct exec_job *job = arg;
-
-	if (job->is_freed) {
-		fd_close(master);
-		return;
-	}
-	output_read(&job->output, EXEC_STDOUT, master, true);
-	job_input_start(&job->input, master, true);
-	(void)exec_job_resize(job, job->config.size); /* it may have changed since the start */
-}
-
-static void on_refused(const struct exec_evidence *evidence, void *arg)
-{
-	struct exec_job *job = arg;
-
-	if (job->is_freed)
-		return;
-	job->depth++;
-	job->on_refused(evidence, job->arg);
-	job->depth--;
-}
-
-static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
-		       const char *cwd, void *arg)
-{
-	struct exec_job *job = arg;
-
-	if (job->is_freed)
-		return;
-	job->depth++;
-	job->on_program(id, program, argv, cwd, job->arg);
-	job->depth--;
-}
-
-/* The ends of the pipes that are the command's, and no longer than its start takes. */
-struct ends {
-	int fds[3];
-};
-
-static void close_ends(struct ends *ends)
-{
-	for (int i = 0; i < 3; i++)
-		fd_close(ends->fds[i]);
-}
-
-static int open_output(struct exec_job *job, struct ends *ends, int at, struct err *why)
-{
-	int pair[2];
-
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_errno(why, errno, "cannot make a pipe");
-	ends->fds[at] = pair[1];
-	output_read(&job->output, at == 1 ? EXEC_STDOUT : EXEC_STDERR, pair[0], false);
-	return 0;
-}
-
-static int open_input(struct exec_job *job, struct ends *ends, struct err *why)
-{
-	int pair[2];
-
-	if (!job->config.has_input) {
-		ends->fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return ends->fds[0] < 0 ? err_errno(why, errno, "/dev/null") : 0;
-	}
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_errno(why, errno, "cannot make a pipe");
-	ends->fds[0] = pair[0];
-	job_input_start(&job->input, pair[1], false);
-	return 0;
-}
-
-static int open_ends(struct exec_job *job, struct ends *ends, struct err *why)
-{
-	int r = open_input(job, ends, why);
-
-	if (r == 0)
-		r = open_output(job, ends, 1, why);
-	if (r < 0 || job->config.io == EXEC_JOB_PIPES)
-		return r < 0 ? r : open_output(job, ends, 2, why);
-	ends->fds[2] = fcntl(ends->fds[1], F_DUPFD_CLOEXEC, 0);
-	return ends->fds[2] < 0 ? err_errno(why, errno, "cannot copy a descriptor") : 0;
-}
-
-static int start(struct exec_job *job, const struct exec_plan_config *plan, struct err *why)
-{
-	struct exec_plan_config config = *plan;
-	struct ends ends = { .fds = { -1, -1, -1 } };
-	bool has_pty = job->config.io == EXEC_JOB_PTY;
-	int r = has_pty ? 0 : open_ends(job, &ends, why);
-
-	job->on_refused = plan->on_refused;
-	job->on_program = plan->on_program;
-	config.stdio = has_pty ? NULL : ends.fds;
-	config.pty = has_pty ? &job->config.size : NULL;
-	config.on_pty = has_pty ? on_pty : NULL;
-	config.on_refused = plan->on_refused ? on_refused : NULL;
-	config.on_program = plan->on_program ? on_program : NULL;
-	if (r == 0) {
-		job->exec = exec_start(job->loop, &config, on_egress, on_done, job, why);
-		r = job->exec ? 0 : -ECANCELED;
-	}
-	close_ends(&ends);
-	return r;
-}
-
-void exec_job_start(struct exec_job *job, const struct exec_plan_config *plan)
-{
-	struct exec_result failed = { .end = EXEC_NOT_STARTED, .status = CODE_NO_SANDBOX };
-	struct err why = { 0 };
-
-	if (job->state != JOB_NEW)
-		return; /* stopped before */
-	job->state = JOB_SETTING_UP;
-	clock_begin(&job->clock, job->loop);
-	if (start(job, plan, &why) < 0) {
-		(void)snprintf(failed.why, sizeof(failed.why), "%.*s", (int)sizeof(failed.why) - 1,
-			       why.text);
-		job_end(job, &failed);
-		return;
-	}
-	job_stop_arm(job);
-}
-
 struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *config,
 			      const struct exec_job_events *events, void *arg)
 {
@@ -319,23 +202,12 @@ struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *c
 static void silence(struct exec_job *job)
 {
 	job->is_freed = true;
+	loop_timer_stop(&job->task);
 	exec_job_poll_withdraw(job);
 	loop_timer_stop(&job->limit);
 	loop_timer_stop(&job->grace);
 	job_input_close(&job->input);
 	output_close(&job->output);
-}
-
-static void destroy(void *arg)
-{
-	struct exec_job *job = arg;
-
-	exec_free(job->exec);
-	job_input_done(&job->input);
-	output_done(&job->output);
-	free((char *)(uintptr_t)job->config.spill_dir);
-	free((char *)(uintptr_t)job->config.spill_name);
-	free(job);
 }
 
 void exec_job_free(struct exec_job *job)
@@ -367,9 +239,7 @@ void exec_job_resume_clock(struct exec_job *job)
 
 struct exec *exec_job_exec(const struct exec_job *job)
 {
-	bool is_alive = job->state == JOB_SETTING_UP || job->state == JOB_RUNNING;
-
-	return is_alive ? job->exec : NULL;
+	return job->state == JOB_RUNNING ? job->exec : NULL;
 }
 
 ssize_t exec_job_write(struct exec_job *job, const void *bytes, size_t len)
@@ -389,6 +259,8 @@ int exec_job_resize(struct exec_job *job, struct exec_size size)
 
 	if (job->config.io != EXEC_JOB_PTY)
 		return -ENOTTY;
+	if (job->state == JOB_DRAINING || job->state == JOB_ENDED)
+		return -ESRCH;
 	job->config.size = size; /* where it does not exist yet */
 	return terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &to) < 0 ? -errno : 0;
 }

@@ -13,8 +13,7 @@
 
 enum job_state {
 	JOB_NEW,
-	JOB_SETTING_UP, /* nothing of the command can run yet */
-	JOB_RUNNING,
+	JOB_RUNNING,  /* or being set up */
 	JOB_DRAINING, /* the command is gone, and .raw says how */
 	JOB_ENDED
 };
@@ -41,6 +40,7 @@ struct exec_job {
 	struct job_input input;
 	struct clock clock;
 	struct loop_timer limit, grace, task;
+	bool is_cut;
 	struct job_poll poll;
 	bool is_stopping; /* for .stop_end, .stop_why: the first reason */
 	enum exec_job_end stop_end;
@@ -54,6 +54,8 @@ struct exec_job {
 	bool is_freed;
 };
 
+/* Frees it if a callback wanted that and nothing further up needs it. */
+void job_bury(struct exec_job *job);
 /* The command is gone: no timer, and the rest of its output. @raw may be the job's own. */
 void job_end(struct exec_job *job, const struct exec_result *raw);
 

@@ -33,10 +33,12 @@ static void on_time(void *arg)
 {
 	struct exec_job *job = arg;
 
-	if (is_ready(job))
-		job_poll_answer(job);
-	else
+	if (!is_ready(job)) {
 		job_poll_arm(job); /* paused, or the timer was a little early */
+		return;
+	}
+	job_poll_answer(job);
+	job_bury(job);
 }
 
 void job_poll_arm(struct exec_job *job)

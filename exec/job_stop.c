@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -37,15 +38,19 @@ static void never_start(struct exec_job *job)
 	job_end(job, &raw);
 }
 
-/* The grace is the command's: while nothing of it runs there is none. */
+/* While it is set up the signal waits, and the way out, once it is there, is not opened: so nothing
+ * runs. */
 static void stop(struct exec_job *job, enum exec_job_end end, const char *why, bool has_grace)
 {
 	bool is_first = !job->is_stopping;
 
+	/* The other ends are a command's own, and would say what did not happen. */
+	assert(end == EXEC_JOB_CANCELLED || end == EXEC_JOB_DENIED || end == EXEC_JOB_TIMED_OUT);
+
 	remember(job, end, why);
 	if (job->state == JOB_NEW) {
 		never_start(job);
-	} else if (job->state == JOB_SETTING_UP || !has_grace) {
+	} else if (!has_grace) {
 		exec_kill(job->exec, job->stop_why);
 	} else if (is_first) {
 		exec_signal(job->exec, SIGTERM);
@@ -111,8 +116,7 @@ static void on_limit(void *arg)
 void job_stop_arm(struct exec_job *job)
 {
 	int64_t left = job->config.limit_ms - clock_running_ms(&job->clock);
-	bool is_on = job->config.limit_ms > 0 && !job->is_stopping &&
-		     (job->state == JOB_SETTING_UP || job->state == JOB_RUNNING) &&
+	bool is_on = job->config.limit_ms > 0 && !job->is_stopping && job->state == JOB_RUNNING &&
 		     !clock_is_paused(&job->clock);
 
 	loop_timer_stop(&job->limit);

@@ -95,10 +95,9 @@ static void maybe_go(struct supervise *s)
 {
 	if (s->waits_for_ready || s->waits_for_pty)
 		return;
-	if (send_message(s, WIRE_GO, 0) < 0) {
-		fail(s, "the sandbox's first process died early");
+	/* It has died: then its end is told, and what it said of it may still be unread. */
+	if (send_message(s, WIRE_GO, 0) < 0)
 		return;
-	}
 	s->has_gone = true;
 	for (int i = 0; i < 64; i++)
 		if (s->early_signals & (1ULL << i))
@@ -228,6 +227,8 @@ static bool read_messages(struct supervise *s)
 
 		if (n == -EAGAIN)
 			return true;
+		if (n == -EMSGSIZE)
+			fail(s, "no descriptors were left for the way out: see ulimit -n");
 		if (n != (ssize_t)sizeof(message)) {
 			for (size_t i = 0; i < count; i++)
 				fd_close(fds[i]);
@@ -259,8 +260,10 @@ static void on_init_ended(evutil_socket_t fd, short what, void *arg)
 	struct supervise *s = arg;
 
 	reap(s);
-	if (s->has_ended)
+	if (s->has_ended) {
+		s->events->on_gone(s->arg);
 		return;
+	}
 	(void)read_messages(s); /* what init said last */
 	if (!s->has_started)
 		decide(s, EXEC_NOT_STARTED, NO_SANDBOX, "the sandbox's first process died early");
@@ -316,6 +319,11 @@ void supervise_free(struct supervise *s)
 	fd_close(s->control);
 	free(s->program);
 	free(s);
+}
+
+bool supervise_is_gone(const struct supervise *s)
+{
+	return s->is_reaped;
 }
 
 void supervise_kill(struct supervise *s, int status, const char *why)

@@ -1,9 +1,11 @@
 #include "tests/unit/exec/job_rig.h"
 
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "base/loop.h"
@@ -88,6 +90,9 @@ void job_rig_done(struct job_rig *rig)
 {
 	exec_job_free(rig->job);
 	loop_step(rig->rig.loop); /* one that a callback freed */
+	/* Nothing of any job is left, not even to be buried. */
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
 	for (int i = 0; i < EXEC_STREAMS; i++)
 		free(rig->live[i].bytes);
 	free(rig->polled.bytes);

@@ -8,12 +8,14 @@ int main(void)
 
 	suite_add_tcase(suite, test_ansi());
 	suite_add_tcase(suite, test_clock());
+	suite_add_tcase(suite, test_drain());
 	suite_add_tcase(suite, test_egress());
 	suite_add_tcase(suite, test_env());
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
 	suite_add_tcase(suite, test_intercept());
 	suite_add_tcase(suite, test_job());
+	suite_add_tcase(suite, test_job_free());
 	suite_add_tcase(suite, test_job_session());
 	suite_add_tcase(suite, test_job_stop());
 	suite_add_tcase(suite, test_lifetime());
@@ -26,6 +28,7 @@ int main(void)
 	suite_add_tcase(suite, test_refusal());
 	suite_add_tcase(suite, test_result());
 	suite_add_tcase(suite, test_sockets());
+	suite_add_tcase(suite, test_stdio());
 	suite_add_tcase(suite, test_view());
 
 	SRunner *runner = srunner_create(suite);

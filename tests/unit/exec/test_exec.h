@@ -5,12 +5,14 @@
 
 TCase *test_ansi(void);
 TCase *test_clock(void);
+TCase *test_drain(void);
 TCase *test_egress(void);
 TCase *test_env(void);
 TCase *test_files(void);
 TCase *test_hold(void);
 TCase *test_intercept(void);
 TCase *test_job(void);
+TCase *test_job_free(void);
 TCase *test_job_session(void);
 TCase *test_job_stop(void);
 TCase *test_lifetime(void);
@@ -23,4 +25,5 @@ TCase *test_read(void);
 TCase *test_refusal(void);
 TCase *test_result(void);
 TCase *test_sockets(void);
+TCase *test_stdio(void);
 TCase *test_view(void);

@@ -104,12 +104,15 @@ END_TEST
 /* In a job of a shell's: what is in the background dies with it. */
 START_TEST(nothing_in_the_background_outlives_it)
 {
+	static const char *const scripts[] = {
+		"sleep 1000 & (trap '' HUP TERM; setsid sleep 1000) & echo up; exit 2",
+		"yes & setsid yes & sleep 0.05; exit 2", /* pipes and buffers are full */
+	};
 	struct job_rig rig;
 
-	job_rig_init(&rig, _i);
-	rig.config.io = _i / RIG_USERS ? EXEC_JOB_PTY : EXEC_JOB_PIPES;
-	job_rig_start(&rig, "sleep 1000 & (trap '' HUP TERM; setsid sleep 1000) & echo up; exit 2");
-	job_rig_wait(&rig);
+	job_rig_init(&rig, _i % RIG_USERS);
+	rig.config.io = _i / RIG_USERS % 2 ? EXEC_JOB_PTY : EXEC_JOB_PIPES;
+	job_rig_run(&rig, scripts[_i / RIG_USERS / 2]);
 	ck_assert_int_eq(rig.result.code, 2);
 	ck_assert(!rig.result.is_cut);
 	job_rig_done(&rig);
@@ -345,7 +348,7 @@ TCase *test_job_session(void)
 	tcase_add_loop_test(tcase, keys_reach_the_command, 0, (int)ARRAY_SIZE(keys) * RIG_USERS);
 	tcase_add_loop_test(tcase, a_new_size_reaches_the_command, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, a_pipe_has_no_size, 0, 1);
-	tcase_add_loop_test(tcase, nothing_in_the_background_outlives_it, 0, 2 * RIG_USERS);
+	tcase_add_loop_test(tcase, nothing_in_the_background_outlives_it, 0, 4 * RIG_USERS);
 	tcase_add_loop_test(tcase, input_ends_with_its_end, 0, 6 * RIG_USERS);
 	tcase_add_loop_test(tcase, input_has_a_limit, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, room_for_input_is_told, 0, RIG_USERS);
