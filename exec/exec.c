@@ -91,7 +91,7 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 	if (log_get_level() >= LOG_LEVEL_DEBUG)
 		plan->flags |= WIRE_TIMES;
 	auto_close int sealed = plan_seal(plan, why);
-	uint32_t terminals = plan->flags & WIRE_TERMINALS;
+	uint32_t flags = plan->flags, terminals = flags & WIRE_TERMINALS;
 
 	plan_free(plan);
 	if (sealed < 0)
@@ -101,7 +101,7 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 		if (!exec->pty)
 			return -ENOTTY;
 	}
-	r = launch_init(sealed, &launch, why);
+	r = launch_init(sealed, flags, &launch, why);
 	if (r < 0)
 		return r;
 	exec->supervise =

@@ -34,6 +34,7 @@
 
 struct handover {
 	int image, control, plan;
+	int namespaces; /* CLONE_NEW*; 0: none, and so no capabilities for init */
 	int error;
 	const char *step;
 };
@@ -66,7 +67,7 @@ __attribute__((no_sanitize("address", "undefined"))) static int run_init(void *a
 	struct handover *handover = arg;
 
 	handover->step = "capabilities";
-	if (keep_capabilities() == 0) {
+	if (handover->namespaces == 0 || keep_capabilities() == 0) {
 		handover->step = "descriptors";
 		if (dup3(handover->control, WIRE_CONTROL_FD, 0) >= 0 &&
 		    dup3(handover->plan, WIRE_PLAN_FD, 0) >= 0) {
@@ -98,8 +99,8 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid_t pid = clone(run_init, stack + sizeof(stack),
-			  NAMESPACES | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD, handover,
-			  &pidfd);
+			  handover->namespaces | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  handover, &pidfd);
 	int error = errno;
 
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -118,7 +119,7 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 	return refusal_of_launch(why, handover->step, handover->error);
 }
 
-int launch_init(int plan_fd, struct launch *ret, struct err *why)
+int launch_init(int plan_fd, uint32_t flags, struct launch *ret, struct err *why)
 {
 	auto_close int image = memfd_sealed("sallyport-init", MEMFD_PROGRAM, image_start,
 					    (uintptr_t)image_end - (uintptr_t)image_start, why);
@@ -139,6 +140,11 @@ int launch_init(int plan_fd, struct launch *ret, struct err *why)
 		return err_errno(why, -r, "cannot copy a descriptor");
 
 	struct handover handover = { .image = image, .control = theirs, .plan = plan };
+
+	ret->is_alone = (flags & WIRE_UNCONFINED) != 0;
+	ret->has_egress = (flags & (WIRE_UNCONFINED | WIRE_HOST_NETWORK)) == 0;
+	if (!ret->is_alone)
+		handover.namespaces = NAMESPACES & ~(ret->has_egress ? 0 : CLONE_NEWNET);
 
 	r = clone_init(&handover, ret, why);
 	if (r < 0)
