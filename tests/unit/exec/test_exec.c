@@ -18,6 +18,7 @@ int main(void)
 	suite_add_tcase(suite, test_read());
 	suite_add_tcase(suite, test_refusal());
 	suite_add_tcase(suite, test_result());
+	suite_add_tcase(suite, test_sandbox());
 	suite_add_tcase(suite, test_sockets());
 	suite_add_tcase(suite, test_view());
 

@@ -15,5 +15,6 @@ TCase *test_pty(void);
 TCase *test_read(void);
 TCase *test_refusal(void);
 TCase *test_result(void);
+TCase *test_sandbox(void);
 TCase *test_sockets(void);
 TCase *test_view(void);
