@@ -110,10 +110,9 @@ static void maybe_go(struct supervise *s)
 {
 	if (s->waits_for_ready || s->waits_for_pty)
 		return;
-	if (send_message(s, WIRE_GO, 0) < 0) {
-		fail(s, "the sandbox's first process died early");
+	/* Its last words say why, and come next. */
+	if (send_message(s, WIRE_GO, 0) < 0)
 		return;
-	}
 	s->has_gone = true;
 	for (int i = 0; i < 64; i++)
 		if (s->early_signals & (1ULL << i))

@@ -120,12 +120,16 @@ void view_pin_parents(struct plan *plan, const char *path)
 	}
 }
 
-/* Nothing writable may lie in what is protected: it would be attached on top. */
-static int check_conflict(const struct plan *plan, const char *path, struct err *why)
-{
-	const struct paths *const shown[] = { &plan->writable, &plan->readable };
+enum protection { HIDE, KEEP_READ_ONLY };
 
-	for (size_t list = 0; list < ARRAY_SIZE(shown); list++)
+/* Nothing writable may lie in what is protected, and nothing at all in what is hidden: it would be
+ * attached on top. */
+static int check_conflict(const struct plan *plan, const char *path, enum protection how,
+			  struct err *why)
+{
+	const struct paths *const shown[] = { &plan->writable, &plan->readable, &plan->read_only };
+
+	for (size_t list = 0; list < (how == HIDE ? ARRAY_SIZE(shown) : 2); list++)
 		for (size_t i = 0; i < shown[list]->count; i++)
 			if (paths_is_within(shown[list]->list[i], path))
 				return err_set(why, -EINVAL,
@@ -138,8 +142,6 @@ static int check_conflict(const struct plan *plan, const char *path, struct err 
 			       plan->cwd);
 	return 0;
 }
-
-enum protection { HIDE, KEEP_READ_ONLY };
 
 static int protect(struct plan *plan, const char *given, enum protection how, struct err *why)
 {
@@ -161,7 +163,7 @@ static int protect(struct plan *plan, const char *given, enum protection how, st
 	if (r == -ENOENT || (access == EXEC_DENY && !mounts_has_way(plan, path)))
 		return 0;
 	if (how == HIDE || is_writable || access == EXEC_DENY) {
-		r = check_conflict(plan, path, why);
+		r = check_conflict(plan, path, how, why);
 		if (r < 0)
 			return r;
 	}

@@ -124,9 +124,8 @@ static int make(struct init *init, char what, const char *path, int tree)
 		init->step = WIRE_STEP_FRESH;
 		return make_fresh(path, what == WIRE_FRESH ? "mode=0755" : "mode=1777");
 	case WIRE_HIDE_AROUND:
-		/* Whoever knows the name of what is inside gets there; nobody can list it. */
 		return (int)sys(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-				"mode=0111");
+				"mode=0700");
 	case WIRE_HIDE:
 	case WIRE_PIN:
 		return cover(what, path);
@@ -135,8 +134,9 @@ static int make(struct init *init, char what, const char *path, int tree)
 	}
 }
 
-/* Its owner is the command: only a read-only mount keeps it from being opened up. Last, since the
- * places for what is inside are made in it. */
+/* Whoever knows the name of what is inside gets there, and nobody can list it. The owner is the
+ * command: only a read-only mount keeps it from being opened up. Last, since the places for what is
+ * inside are made in it. */
 static int seal(struct init *init)
 {
 	int r = 0;
@@ -148,7 +148,9 @@ static int seal(struct init *init)
 		init->detail = *at + 1;
 		int fd = path_open(*at + 1);
 
-		r = fd < 0 ? fd : path_set_top(fd, MOUNT_ATTR_RDONLY, 0);
+		r = fd < 0 ? fd : (int)sys(fchmodat, AT_FDCWD, *at + 1, 0111);
+		if (r == 0)
+			r = path_set_top(fd, MOUNT_ATTR_RDONLY, 0);
 		if (fd >= 0)
 			(void)sys(close, fd);
 	}

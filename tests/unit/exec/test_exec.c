@@ -12,6 +12,7 @@ int main(void)
 	suite_add_tcase(suite, test_files());
 	suite_add_tcase(suite, test_hold());
 	suite_add_tcase(suite, test_lifetime());
+	suite_add_tcase(suite, test_modes());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());
 	suite_add_tcase(suite, test_pty());

@@ -9,6 +9,7 @@ TCase *test_env(void);
 TCase *test_files(void);
 TCase *test_hold(void);
 TCase *test_lifetime(void);
+TCase *test_modes(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
 TCase *test_pty(void);

@@ -8,48 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
+#include "tests/unit/exec/words.h"
 
-/* A sandbox in words: "MODE[+net] [-tmp] [-tmpdir] [deny|read|write PATH]…"; the working directory
- * is /w, $TMPDIR is /t. */
-struct words {
-	struct exec_sandbox_config config;
-	struct exec_entry entries[16];
-	char text[512];
-};
-
-static void read_entry(struct words *words, char **rest, const char *word)
-{
-	struct exec_entry *entry = &words->entries[words->config.entry_count++];
-
-	entry->access = strcmp(word, "deny") == 0   ? EXEC_DENY
-			: strcmp(word, "read") == 0 ? EXEC_READ
-						    : EXEC_WRITE;
-	entry->path = strsep(rest, " ");
-	ck_assert_ptr_nonnull(entry->path);
-}
-
+/* The working directory is /w, $TMPDIR is /t. */
 static struct exec_sandbox *make(const char *text, struct err *why)
 {
-	struct words words = { .config = { .cwd = "/w", .tmpdir = "/t" } };
-	char *rest = words.text, *word;
-
-	(void)snprintf(words.text, sizeof(words.text), "%s", text);
-	char *mode = strsep(&rest, " ");
-	char *plus = strchr(mode, '+');
-
-	words.config.network = plus ? EXEC_NETWORK_ENABLED : EXEC_NETWORK_RESTRICTED;
-	if (plus)
-		*plus = '\0';
-	ck_assert(exec_mode_parse(mode, &words.config.mode));
-	while (rest && (word = strsep(&rest, " ")) != NULL)
-		if (strcmp(word, "-tmp") == 0)
-			words.config.has_no_tmp = true;
-		else if (strcmp(word, "-tmpdir") == 0)
-			words.config.has_no_tmpdir = true;
-		else
-			read_entry(&words, &rest, word);
-	words.config.entries = words.entries;
-	return exec_sandbox_new(&words.config, why);
+	return words_sandbox(text, "/w", "/t", why);
 }
 
 static struct exec_sandbox *must_make(const char *text)
