@@ -18,6 +18,7 @@
 #include "cli/run_impl.h"
 #include "cli/run_worker.h"
 #include "gateway/gateway_tools.h"
+#include "policies/commands/commands.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512
@@ -38,7 +39,8 @@ struct run {
 	struct run_loaded loaded;
 	struct policy *policy;
 	struct run_reload *reload;
-	char **writable; /* the working directory, and what was given */
+	struct run_view view;
+	struct command_file program; /* path "": the command's name is looked up inside */
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
@@ -221,69 +223,32 @@ static bool has_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
-/* What the command may not change where it may write. A list, returned owned. */
-static char **read_only_paths(const struct run *run)
-{
-	char **paths = policy_layers_projects(run->places.cwd);
-	char *const *policies = run->options.policies;
-	size_t count = 0, policy_count = 0;
-
-	while (paths[count])
-		count++;
-	while (policies && policies[policy_count])
-		policy_count++;
-	paths = mem_grow(paths, count + policy_count + run->loaded.file_count + 3, sizeof(*paths));
-	for (size_t i = 0; i < policy_count; i++)
-		paths[count++] = run_places_absolute(&run->places, policies[i]);
-	/* With what they include. */
-	for (size_t i = 0; i < run->loaded.file_count; i++) {
-		if (run->loaded.files[i].path[0] == '/')
-			paths[count++] = mem_strdup(run->loaded.files[i].path);
-	}
-	paths[count++] = mem_strdup(run->places.audit_path);
-	paths[count++] = mem_strdup(run->places.audit_head);
-	paths[count] = NULL;
-	return paths;
-}
-
-/* What it may not see. As run_policy_paths(). */
-static int hidden_paths(const struct run *run, char ***ret_paths)
-{
-	char *own[5] = { NULL };
-	size_t count = 0;
-	const char *given = run->options.helpers.webhook_key;
-	auto_free char *key = given ? run_places_absolute(&run->places, given) : NULL;
-
-	own[count++] = run->places.control_dir;
-	if (run->places.config_dir)
-		own[count++] = run->places.config_dir;
-	if (run->places.state_dir)
-		own[count++] = run->places.state_dir;
-	if (key)
-		own[count++] = key; /* who has it can make questions up */
-	return run_policy_paths(run->policy, &run->places, true, own, ret_paths);
-}
-
 static int start_exec(struct run *run, char **ret_plan)
 {
-	auto_free_list char **hidden = NULL, **read_only = read_only_paths(run);
 	struct err why = { 0 };
-	int status = run_policy_paths(run->policy, &run->places, false, run->options.writable,
-				      &run->writable);
+	const struct run_view_config view_config = {
+		.options = &run->options,
+		.places = &run->places,
+		.policy = run->policy,
+		.loaded = &run->loaded,
+	};
+	int status = run_view_make(&run->view, &view_config);
 
-	if (status == CLI_OK)
-		status = hidden_paths(run, &hidden);
 	if (status != CLI_OK)
 		return status;
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
 		.cwd = run->places.cwd,
-		.writable = (const char *const *)run->writable,
-		.hidden = (const char *const *)hidden,
-		.read_only = (const char *const *)read_only,
+		.writable = (const char *const *)run->view.writable,
+		.hidden = (const char *const *)run->view.hidden,
+		.read_only = (const char *const *)run->view.read_only,
 		.has_terminal = has_terminal(),
+		.sandbox = run->view.sandbox,
 	};
+	if (run->program.path[0])
+		config.program = (struct exec_program){ run->program.path, run->program.device,
+							run->program.inode };
 	if (ret_plan) {
 		*ret_plan = exec_plan_text(&config);
 		return CLI_OK;
@@ -301,13 +266,7 @@ static int start_exec(struct run *run, char **ret_plan)
 /* After the fork, too: the worker has no use for it. */
 static void watch_policy(struct run *run)
 {
-	size_t count = 0;
-
-	while (run->writable[count])
-		count++;
-	run->writable = mem_grow(run->writable, count + 2, sizeof(*run->writable));
-	run->writable[count] = mem_strdup(run->places.cwd);
-	run->writable[count + 1] = NULL;
+	run_view_add_cwd(&run->view, &run->places);
 
 	struct run_reload_config config = {
 		.loop = run->loop,
@@ -315,7 +274,7 @@ static void watch_policy(struct run *run)
 		.sources = &run->sources,
 		.policy = &run->policy,
 		.loaded = &run->loaded,
-		.writable = run->writable,
+		.writable = run->view.writable,
 		.has_prompt_timeout = run->options.has_prompt_timeout,
 	};
 
@@ -366,7 +325,7 @@ static void run_done(struct run *run)
 	run_bundle_free(run->bundle);
 	policy_free(run->policy);
 	run_sources_forget(&run->loaded);
-	mem_free_list(run->writable);
+	run_view_done(&run->view);
 	run_sources_done(&run->sources);
 	run_places_free(&run->places);
 	run_options_free(&run->options);
@@ -437,7 +396,8 @@ static int prepare(struct run *run)
 		status = run_policy_load(&run->options, &run->places, &run->sources, &run->loaded);
 	run->policy = take(run->loaded.policy);
 	if (status == CLI_OK)
-		status = run_commands_check(&run->options, &run->places, run->policy);
+		status =
+			run_commands_check(&run->options, &run->places, run->policy, &run->program);
 	return status;
 }
 
@@ -449,6 +409,11 @@ static int dry_run(struct run *run)
 	if (status == CLI_OK)
 		(void)fputs(plan, stdout);
 	return status;
+}
+
+static bool has_host_network(const struct run *run)
+{
+	return run->view.sandbox && exec_sandbox_network(run->view.sandbox) == EXEC_NETWORK_ENABLED;
 }
 
 /* From the moment there is something to end until nothing is left. */
@@ -468,7 +433,8 @@ static int perform(struct run *run)
 		return status;
 	run->started_ms = loop_now_ms(run->loop);
 	status = start_exec(run, NULL);
-	if (status == CLI_OK)
+	/* On the host's network nothing would come to it. */
+	if (status == CLI_OK && !has_host_network(run))
 		status = start_worker(run);
 	if (status != CLI_OK)
 		return status;

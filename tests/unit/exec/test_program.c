@@ -37,7 +37,7 @@ static const struct {
 } programs[] = {
 	{ "/usr/bin/printf", "printf", "a b" },
 	{ "/usr/bin/printf", "anything", "a b" }, /* argv[0] is only a name then */
-	{ "/bin/sh", "sh", "sh: 0: " },           /* by a link, perhaps */
+	{ "/bin/sh", "sh", "sh: " },              /* by a link, perhaps */
 	{ "%/script", "script", "ran %/script a b\n" },
 	{ "%/script", "%/script", "ran %/script a b\n" },
 	{ "%/link", "link", "ran %/link a b\n" },
