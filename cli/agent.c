@@ -26,7 +26,6 @@ static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
 /* One client: gate → agent, and back. */
 struct serving {
 	struct gate gate;
-	struct gate_plan plan;
 	struct agent_host host;
 	struct agent *agent;
 	struct event signals[ARRAY_SIZE(endings)];
@@ -132,13 +131,13 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	struct err why = { 0 };
 
 	gate->loop = loop_new();
-	int status = gate_plan_find(&serving->plan, gate);
+	int status = gate_view(gate);
 
 	if (status != CLI_OK)
 		return status;
-	serving->hidden = copy_list(serving->plan.hidden, hidden);
+	serving->hidden = copy_list(gate->view.hidden, hidden);
 	/* As it is now: what sessions add to the gate's own list is not every session's. */
-	serving->writable = copy_list(gate->writable, NULL);
+	serving->writable = copy_list(gate->view.writable, NULL);
 	make_spill_dir(serving);
 	serving->host = agent_host_of_gate;
 	serving->host.on_end = on_end;
@@ -150,7 +149,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.cwd = gate->places.cwd,
 		.writable = (const char *const *)serving->writable,
 		.hidden = (const char *const *)serving->hidden,
-		.read_only = (const char *const *)serving->plan.read_only,
+		.read_only = (const char *const *)gate->view.read_only,
 		.env_set = (const char *const *)options->run.env_set,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,
@@ -196,7 +195,6 @@ static void serving_done(struct serving *serving)
 	free(serving->spill_dir);
 	mem_free_list(serving->hidden);
 	mem_free_list(serving->writable);
-	gate_plan_free(&serving->plan);
 	gate_free(&serving->gate);
 }
 

@@ -13,7 +13,8 @@ enum cli_exit {
 	CLI_USAGE = 2,
 	CLI_ERROR = 3,
 	CLI_NO_SANDBOX = 125,
-	CLI_REFUSED = 126 /* the policy refuses the command itself */
+	CLI_REFUSED = 126, /* the policy refuses the command itself */
+	CLI_NOT_FOUND = 127
 };
 
 /* @argv[0] is the subcommand's name. Each returns the exit status. */

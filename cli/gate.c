@@ -144,15 +144,30 @@ int gate_start_worker(struct gate *gate)
 	return CLI_OK;
 }
 
+int gate_view(struct gate *gate)
+{
+	const struct run_view_config config = {
+		.options = gate->options,
+		.places = &gate->places,
+		.policy = gate->policy,
+		.loaded = &gate->loaded,
+	};
+
+	return gate->view.hidden ? CLI_OK : run_view_make(&gate->view, &config);
+}
+
+void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
+{
+	ret->cwd = gate->places.cwd;
+	ret->writable = (const char *const *)gate->view.writable;
+	ret->hidden = (const char *const *)gate->view.hidden;
+	ret->read_only = (const char *const *)gate->view.read_only;
+	ret->sandbox = gate->view.sandbox;
+}
+
 void gate_watch(struct gate *gate)
 {
-	size_t count = 0;
-
-	while (gate->writable[count])
-		count++;
-	gate->writable = mem_grow(gate->writable, count + 2, sizeof(*gate->writable));
-	gate->writable[count] = mem_strdup(gate->places.cwd);
-	gate->writable[count + 1] = NULL;
+	run_view_add_cwd(&gate->view, &gate->places);
 
 	struct run_reload_config config = {
 		.loop = gate->loop,
@@ -160,7 +175,7 @@ void gate_watch(struct gate *gate)
 		.sources = &gate->sources,
 		.policy = &gate->policy,
 		.loaded = &gate->loaded,
-		.writable = gate->writable,
+		.writable = gate->view.writable,
 		.has_prompt_timeout = gate->options->has_prompt_timeout,
 		.on_policy = gate->calls.on_policy,
 		.arg = gate->calls.arg,
@@ -185,19 +200,20 @@ int gate_widen(struct gate *gate, char *const *paths, struct err *why)
 
 	if (objection)
 		return err_set(why, -EPERM, "%s", objection);
-	while (gate->writable[count])
+	while (gate->view.writable[count])
 		count++;
 	while (paths[more])
 		more++;
-	gate->writable = mem_grow(gate->writable, count + more + 1, sizeof(*gate->writable));
+	gate->view.writable =
+		mem_grow(gate->view.writable, count + more + 1, sizeof(*gate->view.writable));
 	for (size_t i = 0; i < more; i++) {
-		if (has_path(gate->writable, paths[i]))
+		if (has_path(gate->view.writable, paths[i]))
 			continue;
-		gate->writable[count++] = mem_strdup(paths[i]);
-		gate->writable[count] = NULL;
+		gate->view.writable[count++] = mem_strdup(paths[i]);
+		gate->view.writable[count] = NULL;
 	}
 	if (gate->reload)
-		run_reload_set_writable(gate->reload, gate->writable);
+		run_reload_set_writable(gate->reload, gate->view.writable);
 	return 0;
 }
 
@@ -239,7 +255,7 @@ void gate_free(struct gate *gate)
 	run_bundle_free(gate->bundle);
 	policy_free(gate->policy);
 	run_sources_forget(&gate->loaded);
-	mem_free_list(gate->writable);
+	run_view_done(&gate->view);
 	run_sources_done(&gate->sources);
 	run_places_free(&gate->places);
 	*gate = GATE_NONE;

@@ -40,7 +40,7 @@ struct gate {
 	/* */
 	struct gate_calls calls;
 	struct run_reload *reload;
-	char **writable; /* what a command may write: see gate_watch() */
+	struct run_view view; /* of gate_view(): what commands may see and change */
 	pid_t worker;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
@@ -58,7 +58,7 @@ int gate_prepare(struct gate *gate, struct run_options *options);
 int gate_open(struct gate *gate, const struct gate_calls *calls);
 /* Nothing can reach listeners before the gateway has handed them on: also after exec_start(). */
 int gate_start_worker(struct gate *gate);
-/* Reads the policy again when its files change, as what is `writable` now allows. After the fork
+/* Reads the policy again when its files change, as what commands may write allows. After the fork
  * of the worker, which has no use for it. */
 void gate_watch(struct gate *gate);
 /* A full file or a reader that left is an error of the write, not the end of the gate. */
@@ -67,15 +67,10 @@ void gate_ignore_signals(void);
 int gate_widen(struct gate *gate, char *const *paths, struct err *why);
 const char *gate_session(const struct gate *gate); /* its name in records */
 
-/* What no command may change, see, or may write: lists, owned. @gate's `writable` is filled. */
-struct gate_plan {
-	char **hidden, **read_only;
-};
-int gate_plan_find(struct gate_plan *plan, struct gate *gate);
-/* Fills what every command of @gate has in common; borrows @plan and @gate. */
-void gate_plan_apply(const struct gate_plan *plan, const struct gate *gate,
-		     struct exec_plan_config *ret);
-void gate_plan_free(struct gate_plan *plan);
+/* Finds what commands may see and change, once. An exit status. */
+int gate_view(struct gate *gate);
+/* Fills what every command of @gate has in common; borrows @gate. */
+void gate_apply(const struct gate *gate, struct exec_plan_config *ret);
 
 /* Ends the worker and the gateway, which denies who waits; what the kernel takes down meanwhile may
  * be freed between these two. */

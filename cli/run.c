@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/gate.h"
 #include "cli/run_impl.h"
+#include "policies/commands/commands.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512
@@ -23,6 +24,7 @@ static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 struct run {
 	struct run_options options;
 	struct gate gate;
+	struct command_file program; /* path "": the command's name is looked up inside */
 	struct exec *exec;
 	struct run_programs *programs;
 	struct event signals[ARRAY_SIZE(forwarded)];
@@ -119,9 +121,8 @@ static bool has_terminal(void)
 
 static int start_exec(struct run *run, char **ret_plan)
 {
-	__attribute__((cleanup(gate_plan_free))) struct gate_plan plan = { 0 };
 	struct err why = { 0 };
-	int status = gate_plan_find(&plan, &run->gate);
+	int status = gate_view(&run->gate);
 
 	if (status != CLI_OK)
 		return status;
@@ -131,13 +132,16 @@ static int start_exec(struct run *run, char **ret_plan)
 		.has_terminal = has_terminal(),
 	};
 
-	gate_plan_apply(&plan, &run->gate, &config);
+	gate_apply(&run->gate, &config);
 	if (run->options.must_judge_programs) {
 		run->programs =
 			run_programs_new(run->options.command, run_commands_path(&run->options),
-					 run->gate.writable, run->gate.places.cwd);
+					 run->gate.view.writable, run->gate.places.cwd);
 		config.on_program = on_program;
 	}
+	if (run->program.path[0])
+		config.program = (struct exec_program){ run->program.path, run->program.device,
+							run->program.inode };
 	if (ret_plan) {
 		*ret_plan = exec_plan_text(&config);
 		return CLI_OK;
@@ -237,7 +241,8 @@ static int prepare(struct run *run)
 	int status = gate_prepare(&run->gate, &run->options);
 
 	if (status == CLI_OK)
-		status = run_commands_check(&run->options, &run->gate.places, run->gate.policy);
+		status = run_commands_check(&run->options, &run->gate.places, run->gate.policy,
+					    &run->program);
 	return status;
 }
 
@@ -249,6 +254,12 @@ static int dry_run(struct run *run)
 	if (status == CLI_OK)
 		(void)fputs(plan, stdout);
 	return status;
+}
+
+static bool has_host_network(const struct run *run)
+{
+	return run->gate.view.sandbox &&
+	       exec_sandbox_network(run->gate.view.sandbox) == EXEC_NETWORK_ENABLED;
 }
 
 /* From the moment there is something to end until nothing is left. */
@@ -267,7 +278,8 @@ static int perform(struct run *run)
 		return status;
 	run->started_ms = loop_now_ms(run->gate.loop);
 	status = start_exec(run, NULL);
-	if (status == CLI_OK)
+	/* On the host's network nothing would come to it. */
+	if (status == CLI_OK && !has_host_network(run))
 		status = gate_start_worker(&run->gate);
 	if (status != CLI_OK)
 		return status;

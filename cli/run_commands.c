@@ -48,10 +48,35 @@ static int refuse(const struct run_options *options, const char *why,
 	return CLI_REFUSED;
 }
 
+/* What was decided on is all that may be executed: a name that stood for nothing then, or for what
+ * the working directory may put there, runs nothing. */
+static int find_program(const struct run_options *options, const struct command_world *world,
+			const struct command_verdict *verdict, struct command_file *ret)
+{
+	auto_free char *name = text_visible_dup(options->command[0]);
+
+	*ret = verdict->program;
+	if (ret->path[0])
+		return CLI_OK;
+	switch (world->resolve(options->command[0], ret, world->arg)) {
+	case 0:
+		return CLI_OK;
+	case -EPERM:
+		return cli_fail(CLI_REFUSED,
+				"%s: PATH has a relative folder before it is found, and so any "
+				"file may have its name; nothing was run",
+				name);
+	case -EACCES:
+		return cli_fail(CLI_REFUSED, "%s: not executable; nothing was run", name);
+	default:
+		return cli_fail(CLI_NOT_FOUND, "%s: not found; nothing was run", name);
+	}
+}
+
 /* Whoever types a command at a terminal is the person who would be asked about it, and has answered
  * by typing it. docs/decisions/0061. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
-		       const struct policy *policy)
+		       const struct policy *policy, struct command_file *ret)
 {
 	auto_free_list char **writable = NULL;
 	const struct command_rules *rules = policy_commands(policy);
@@ -60,6 +85,7 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	struct command_world world;
 	enum policy_layer layer;
 
+	*ret = (struct command_file){ 0 };
 	if (!rules || command_rules_count(rules) == 0)
 		return options->must_judge_programs
 			       ? cli_usage_error("run", CLI_USAGE,
@@ -82,10 +108,10 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	command_world_init(&world, &where);
 	switch (policy_decide_command(policy, &world, options->command, &verdict, &layer)) {
 	case POLICY_ALLOW:
-		return CLI_OK;
+		return find_program(options, &world, &verdict, ret);
 	case POLICY_ASK:
 		if (isatty(STDIN_FILENO))
-			return CLI_OK;
+			return find_program(options, &world, &verdict, ret);
 		command_proposal(rules, &world, options->command, &proposal);
 		return refuse(options,
 			      "the policy asks about this command, and nobody is at a terminal",

@@ -24,7 +24,7 @@ struct exec {
 	struct supervise *supervise;
 	struct pty *pty; /* NULL: none of 0–2 is a terminal of ours */
 	struct exec_size size;
-	exec_pty_fn on_pty; /* NULL: no pty for the caller */
+	exec_pty_fn on_pty;    /* NULL: no pty for the caller */
 	struct notify *notify; /* NULL: nobody is told of calls */
 	struct exec_result result;
 	exec_egress_fn egress;
@@ -116,14 +116,14 @@ static const struct supervise_events events = {
 
 /* The command's 0–2 become a pty later, inside: until then it has nothing there, ours least of all.
  */
-static int launch_with_pty(int sealed, struct launch *launch, struct err *why)
+static int launch_with_pty(int sealed, uint32_t flags, struct launch *launch, struct err *why)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int stdio[3] = { null, null, null };
 
 	if (null < 0)
 		return err_errno(why, errno, "/dev/null");
-	return launch_init(sealed, stdio, launch, why);
+	return launch_init(sealed, flags, stdio, launch, why);
 }
 
 static int start(struct exec *exec, struct loop *loop, const struct exec_plan_config *config,
@@ -137,9 +137,15 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 		return r;
 	if (log_get_level() >= LOG_LEVEL_DEBUG)
 		plan->flags |= WIRE_TIMES;
-	plan->flags |= notify_wishes(config);
+	if (!(plan->flags & WIRE_UNCONFINED)) {
+		plan->flags |= notify_wishes(config);
+	} else if (config->on_program) {
+		plan_free(plan);
+		return err_set(why, -ENOTSUP,
+			       "programs cannot be judged where nothing confines them");
+	}
 	auto_close int sealed = plan_seal(plan, why);
-	uint32_t terminals = plan->flags & WIRE_TERMINALS;
+	uint32_t flags = plan->flags, terminals = flags & WIRE_TERMINALS;
 
 	if ((plan->flags & WIRE_TELLS) != 0)
 		exec->notify = notify_new(loop, plan, config, exec->arg);
@@ -157,8 +163,8 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 		if (!exec->pty)
 			return -ENOTTY;
 	}
-	r = config->pty ? launch_with_pty(sealed, &launch, why)
-			: launch_init(sealed, config->stdio, &launch, why);
+	r = config->pty ? launch_with_pty(sealed, flags, &launch, why)
+			: launch_init(sealed, flags, config->stdio, &launch, why);
 	if (r < 0)
 		return r;
 	exec->supervise =

@@ -25,7 +25,8 @@ enum exec_egress_fd {
 	EXEC_EGRESS_FDS
 };
 
-/* A program by what it is, not by its name: another file in its place is not executed. */
+/* A program by what it is, not by its name: another file in its place is not executed, but
+ * EXEC_NOT_STARTED with 126. docs/decisions/0142. */
 struct exec_program {
 	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
 	uint64_t device, inode;
@@ -79,8 +80,10 @@ struct exec_plan_config {
 			      command's own, whatever is said here */
 
 	/* What follows may all be zero. */
-	const struct exec_sandbox *sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
-					       be written */
+	const struct exec_sandbox
+		*sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
+			     be written. Else @writable is not looked at, and
+			     @hidden and @read_only hold unless it is unconfined */
 	struct exec_program program;
 	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
@@ -101,7 +104,8 @@ struct exec_result {
 };
 
 /* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the
- * command is not started. */
+ * command is not started. With a sandbox on the host's network it never runs: there is no way out
+ * of ours. */
 typedef int (*exec_egress_fn)(int *fds, size_t count, void *arg);
 /* Runs once, from the loop, when nothing of the command is left. */
 typedef void (*exec_done_fn)(const struct exec_result *result, void *arg);

@@ -153,6 +153,10 @@ static int add_workspace(struct exec_sandbox *s, const struct exec_sandbox_confi
 	int r = config->cwd ? add(s, config->cwd, EXEC_WRITE, why)
 			    : err_set(why, -EINVAL, "workspace-write needs a working directory");
 
+	if (r == 0 && access_of(s, "/") == EXEC_WRITE)
+		return err_set(why, -EINVAL,
+			       "the whole file system is no workspace: work in a directory");
+
 	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
 		r = add(s, *dir, EXEC_WRITE, why);
 	if (r == 0 && !config->has_no_tmp)
@@ -217,8 +221,8 @@ struct exec_sandbox *exec_sandbox_new(const struct exec_sandbox_config *config, 
 		r = add(s, "/", EXEC_READ, why);
 		break;
 	case EXEC_MODE_WORKSPACE_WRITE:
-		r = add(s, "/", EXEC_READ, why);
-		r = r < 0 ? r : add_workspace(s, config, why);
+		r = add_workspace(s, config, why);
+		r = r < 0 ? r : add(s, "/", EXEC_READ, why);
 		break;
 	case EXEC_MODE_EXTERNAL:
 		s->files = EXEC_FILES_EXTERNAL;

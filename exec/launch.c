@@ -34,7 +34,8 @@
 
 struct handover {
 	int image, control, plan;
-	int stdio[3]; /* -1: the child keeps ours */
+	int stdio[3];   /* -1: the child keeps ours */
+	int namespaces; /* CLONE_NEW*; 0: none, and so no capabilities for init */
 	int error;
 	const char *step;
 };
@@ -80,7 +81,7 @@ __attribute__((no_sanitize("address", "undefined"))) static int run_init(void *a
 	struct handover *handover = arg;
 
 	handover->step = "capabilities";
-	if (keep_capabilities() == 0) {
+	if (handover->namespaces == 0 || keep_capabilities() == 0) {
 		handover->step = "descriptors";
 		if (put_descriptors(handover) == 0) {
 			handover->step = "execveat";
@@ -111,8 +112,8 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid_t pid = clone(run_init, stack + sizeof(stack),
-			  NAMESPACES | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD, handover,
-			  &pidfd);
+			  handover->namespaces | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  handover, &pidfd);
 	int error = errno;
 
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -142,7 +143,7 @@ static int copy_stdio(const int *stdio, int copies[3])
 	return 0;
 }
 
-int launch_init(int plan_fd, const int *stdio, struct launch *ret, struct err *why)
+int launch_init(int plan_fd, uint32_t flags, const int *stdio, struct launch *ret, struct err *why)
 {
 	auto_close int image = memfd_sealed("sallyport-init", MEMFD_PROGRAM, image_start,
 					    (uintptr_t)image_end - (uintptr_t)image_start, why);
@@ -164,6 +165,10 @@ int launch_init(int plan_fd, const int *stdio, struct launch *ret, struct err *w
 	if (r == 0)
 		r = copy_stdio(stdio, handover.stdio);
 	handover.image = image;
+	ret->is_alone = (flags & WIRE_UNCONFINED) != 0;
+	ret->has_egress = (flags & (WIRE_UNCONFINED | WIRE_HOST_NETWORK)) == 0;
+	if (!ret->is_alone)
+		handover.namespaces = NAMESPACES & ~(ret->has_egress ? 0 : CLONE_NEWNET);
 	r = r < 0 ? err_errno(why, -r, "cannot copy a descriptor")
 		  : clone_init(&handover, ret, why);
 	for (int fd = 0; fd < 3; fd++)

@@ -16,6 +16,7 @@
 #include "exec/exec.h"
 #include "exec/files.h"
 #include "exec/memfd.h"
+#include "exec/mounts.h"
 #include "exec/view.h"
 #include "exec/wire.h"
 
@@ -106,6 +107,25 @@ static char **copy_list(const char *const *list)
 	return copy;
 }
 
+enum env_kind plan_env_kind(const struct plan *plan)
+{
+	return plan->flags & WIRE_UNCONFINED     ? ENV_UNCONFINED
+	       : plan->flags & WIRE_HOST_NETWORK ? ENV_HOST_NETWORK
+						 : ENV_GATE;
+}
+
+static int set_program(struct plan *plan, const struct exec_program *program, struct err *why)
+{
+	if (program->path[0] != '/')
+		return err_set(why, -EINVAL, "%s: the program's path must be absolute",
+			       program->path);
+	plan->flags |= WIRE_HAS_PROGRAM;
+	plan->program = mem_strdup(program->path);
+	plan->device = program->device;
+	plan->inode = program->inode;
+	return 0;
+}
+
 struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, struct err *why)
 {
 	struct plan *plan = mem_new(sizeof(*plan));
@@ -117,13 +137,16 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 		r = view_plan(plan, config, why);
 	if (r == 0)
 		r = check_stdio(plan, config, why);
+	if (r == 0 && config->program.path)
+		r = set_program(plan, &config->program, why);
 	if (r < 0) {
 		plan_free(plan);
 		*ret_errno = r;
 		return NULL;
 	}
 	plan->argv = copy_list(config->argv);
-	plan->env = env_build((const char *const *)environ, config->env_set);
+	plan->env = env_build((const char *const *)environ, config->env_set, plan_env_kind(plan),
+			      plan->tmpdir);
 	files_plan(plan);
 	return plan;
 }
@@ -138,10 +161,16 @@ void plan_free(struct plan *plan)
 	free(plan->cwd);
 	paths_done(&plan->fresh);
 	paths_done(&plan->writable);
+	paths_done(&plan->readable);
 	paths_done(&plan->pins);
 	paths_done(&plan->hidden);
 	paths_done(&plan->read_only);
 	paths_done(&plan->sockets);
+	paths_done(&plan->missing);
+	paths_done(&plan->open_sockets);
+	paths_done(&plan->links);
+	free(plan->program);
+	free(plan->tmpdir);
 	free(plan);
 }
 
@@ -175,15 +204,15 @@ static int append_list(struct image *image, char *const *list, uint32_t *ret_cou
 
 int plan_seal(const struct plan *plan, struct err *why)
 {
+	char *const program[] = { plan->program, NULL };
+	auto_free_list char **mounts = mounts_list(plan);
 	char *const *const lists[WIRE_LISTS] = {
 		[WIRE_ARGV] = plan->argv,
 		[WIRE_ENV] = plan->env,
 		[WIRE_FILES] = plan->files,
-		[WIRE_FRESH] = plan->fresh.list,
-		[WIRE_WRITABLE] = plan->writable.list,
-		[WIRE_PINS] = plan->pins.list,
-		[WIRE_HIDDEN] = plan->hidden.list,
-		[WIRE_READ_ONLY] = plan->read_only.list,
+		[WIRE_PROGRAM] = program,
+		[WIRE_MOUNTS] = mounts,
+		[WIRE_LINKS] = plan->links.list,
 		[WIRE_SOCKETS] = plan->sockets.list,
 	};
 	struct wire_plan head = {
@@ -191,6 +220,8 @@ int plan_seal(const struct plan *plan, struct err *why)
 		.uid = plan->uid,
 		.gid = plan->gid,
 		.flags = plan->flags,
+		.device = plan->device,
+		.inode = plan->inode,
 	};
 	struct image image = { 0 };
 	int r = append(&image, &head, sizeof(head));

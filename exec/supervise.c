@@ -30,7 +30,7 @@ struct supervise {
 	struct loop *loop;
 	int pidfd, control;
 	char *program;
-	bool waits_for_ready, waits_for_pty, has_gone, has_started, has_ended, is_reaped;
+	bool is_alone, waits_for_ready, waits_for_pty, has_gone, has_started, has_ended, is_reaped;
 	uint64_t early_signals; /* bit N-1: signal N came before the command was let go */
 	bool has_result;        /* @result is decided; what comes later does not change it */
 	struct exec_result result;
@@ -54,8 +54,11 @@ static void decide(struct supervise *s, enum exec_end end, int status, const cha
 static void kill_all(struct supervise *s)
 {
 	/* Gone already is fine: then the descriptor is readable. The kernel kills the whole pid
-	 * namespace with its init. */
-	if (s->pidfd >= 0)
+	 * namespace with its init. Where there is none, init ends what descends from it when it
+	 * sees us gone. */
+	if (s->is_alone)
+		(void)shutdown(s->control, SHUT_RDWR);
+	else if (s->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 }
 
@@ -70,6 +73,18 @@ static int send_message(struct supervise *s, enum wire_type type, int32_t value)
 	const struct wire_message message = { .type = type, .value = value };
 
 	return fd_send(s->control, &message, sizeof(message), NULL, 0);
+}
+
+static void on_exec_other(struct supervise *s)
+{
+	auto_free char *program = text_visible_dup(s->program);
+	struct err why = { 0 };
+
+	(void)err_set(
+		&why, 0,
+		"%.200s: is another file than the one that was decided on; it was not executed",
+		program);
+	decide(s, EXEC_NOT_STARTED, 126, why.text);
 }
 
 static void on_exec_failed(struct supervise *s, int error)
@@ -202,6 +217,9 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 	case WIRE_EXEC_FAILED:
 		on_exec_failed(s, message->value);
 		break;
+	case WIRE_EXEC_OTHER:
+		on_exec_other(s);
+		break;
 	case WIRE_STATUS:
 		on_status(s, message->value);
 		break;
@@ -286,7 +304,8 @@ struct supervise *supervise_new(struct loop *loop, const struct launch *launch, 
 	s->pidfd = launch->pidfd;
 	s->control = launch->control;
 	s->program = mem_strdup(program);
-	s->waits_for_ready = true;
+	s->is_alone = launch->is_alone;
+	s->waits_for_ready = launch->has_egress;
 	s->waits_for_pty = has_pty;
 	s->events = events;
 	s->arg = arg;
@@ -297,6 +316,7 @@ struct supervise *supervise_new(struct loop *loop, const struct launch *launch, 
 		     on_control_readable, s);
 	event_add(&s->readable, NULL);
 	loop_timer_start(loop, &s->deadline, SET_UP_MS, on_deadline, s);
+	maybe_go(s); /* at once where nothing is waited for: init reads it when it is ready */
 	return s;
 }
 

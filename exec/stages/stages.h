@@ -14,9 +14,8 @@ int namespaces_close(struct init *init);
 
 /* The command's view of the file system, in this order (see view.c for why). */
 int view_build(struct init *init);
-/* What the gate puts into fresh directories, before others are attached. */
+/* What the gate puts into fresh directories. */
 int files_write(struct init *init);
-int cover_all(struct init *init);
 /* New session; the pty, when one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 
