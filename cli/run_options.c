@@ -51,7 +51,17 @@ static const char help[] =
 	"  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
+	"  --deny-read PATH         PATH can be neither read nor written (repeatable)\n"
+	"  --sandbox MODE           what may be touched: read-only; workspace-write, which also "
+	"has "
+	"the\n"
+	"                           host's /tmp and $TMPDIR; external, all files, since somebody "
+	"else\n"
+	"                           confines them (external:network: the network too); "
+	"danger-full-access\n"
 	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
+	"  --intercept-exec         judge every program COMMAND starts by the policy's rules for "
+	"commands\n"
 	"  --dry-run                print the plan of the sandbox, run nothing\n"
 	"  --verbose                say more on stderr; twice: everything\n"
 	"\n"
@@ -80,7 +90,10 @@ enum run_option {
 	OPT_DNS,
 	OPT_JSON,
 	OPT_WRITE,
+	OPT_DENY_READ,
+	OPT_SANDBOX,
 	OPT_ENV,
+	OPT_INTERCEPT_EXEC,
 	OPT_DRY_RUN,
 	OPT_VERBOSE,
 	OPT_FAIL_ON_ASK,
@@ -109,7 +122,10 @@ static const struct option long_options[] = {
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "deny-read", required_argument, NULL, OPT_DENY_READ },
+	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
 	{ "env", required_argument, NULL, OPT_ENV },
+	{ "intercept-exec", no_argument, NULL, OPT_INTERCEPT_EXEC },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "fail-on-ask", optional_argument, NULL, OPT_FAIL_ON_ASK },
@@ -237,6 +253,21 @@ static int set_web(struct run_options *options, const char *value)
 	return 0;
 }
 
+/* MODE; only of `external` the network is a question of its own. */
+static int set_sandbox(struct run_options *options, const char *value)
+{
+	bool is_network = strcmp(value, "external:network") == 0;
+
+	options->has_sandbox = true;
+	options->network = is_network ? EXEC_NETWORK_ENABLED : EXEC_NETWORK_RESTRICTED;
+	if (!exec_mode_parse(is_network ? "external" : value, &options->sandbox) ||
+	    options->sandbox == EXEC_MODE_SPLIT)
+		return wrong("--sandbox", value,
+			     "read-only, workspace-write, external, external:network or "
+			     "danger-full-access");
+	return 0;
+}
+
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
@@ -343,8 +374,16 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_WRITE:
 		list_append(&options->writable, value);
 		return 0;
+	case OPT_DENY_READ:
+		list_append(&options->denied, value);
+		return 0;
+	case OPT_SANDBOX:
+		return set_sandbox(options, value);
 	case OPT_ENV:
 		return set_env(options, value);
+	case OPT_INTERCEPT_EXEC:
+		options->must_judge_programs = true;
+		return 0;
 	case OPT_DRY_RUN:
 		options->is_dry_run = true;
 		return 0;
@@ -396,6 +435,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return cli_usage_error("run", CLI_USAGE,
 				       "--webhook-answer needs --web: its links lead to the page") +
 		       1;
+	if (run_sandbox_settle(options) < 0)
+		return CLI_USAGE + 1;
 	return 0;
 }
 
@@ -406,6 +447,7 @@ void run_options_free(struct run_options *options)
 	free(options->resolves);
 	free(options->policies);
 	free(options->writable);
+	free(options->denied);
 	free(options->env_set);
 	free(options->answers);
 	*options = (struct run_options){ .json_fd = -1 };

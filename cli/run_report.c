@@ -39,6 +39,27 @@ static void print_trip(const struct gateway_trip *trip, bool may_colour)
 	(void)fputc('\n', stderr);
 }
 
+static void print_programs(const struct run_programs *programs)
+{
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		(void)fprintf(stderr, "sallyport: refused: %s\n", line);
+	if (run_programs_more(programs) > 0)
+		(void)fprintf(stderr, "sallyport: refused: %zu more programs\n",
+			      run_programs_more(programs));
+}
+
+static json_t *programs_json(const struct run_programs *programs)
+{
+	json_t *list = json_array();
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		json_array_append_new(list, json_string(line));
+	return list;
+}
+
 static void print_text(const struct run_summary *summary, const struct gateway_trip *trips,
 		       size_t count)
 {
@@ -109,6 +130,11 @@ static json_t *summary_json(const struct run_summary *summary)
 	if (summary->exit_status != summary->command_status)
 		json_object_set_new(object, "command_status",
 				    json_integer(summary->command_status));
+	if (summary->programs) {
+		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
+		json_object_set_new(object, "programs_more",
+				    json_integer((json_int_t)run_programs_more(summary->programs)));
+	}
 	if (summary->result.end == EXEC_SIGNALLED)
 		json_object_set_new(object, "signal", json_integer(summary->result.status));
 	if (summary->result.why[0]) {
@@ -139,6 +165,8 @@ void run_report_print(const struct run_summary *summary, enum run_report form)
 	size_t count;
 	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
 
+	if (form == RUN_REPORT_TEXT || form == RUN_REPORT_AUTO)
+		print_programs(summary->programs); /* nobody else says so */
 	if (form == RUN_REPORT_AUTO)
 		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
 	if (form == RUN_REPORT_TEXT)

@@ -68,7 +68,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --bundle | --webhook-key | --answers | --key | --output | -o | verify)
+    --policy | --audit | --bundle | --webhook-key | --answers | --deny-read | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -78,6 +78,7 @@ _sallyport() {
         ;;
     --default) words='ask deny allow' ;;
     --report) words='text json none' ;;
+    --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
     --scope) words='once exec session always' ;;
     --env)
@@ -89,7 +90,7 @@ _sallyport() {
         1:*) words='run policy approve audit --version --help' ;;
         2:approve) words='list watch allow deny abort grants revoke undo live cut bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --dry-run --verbose --help --' ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in

@@ -16,6 +16,7 @@
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
+#include "gateway/proposals.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "policies/policies_gate.h"
@@ -92,6 +93,8 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	gw->seen = seen_new(loop, gw->config.seen_path);
 	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
+	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
+	LIST_INIT(&gw->proposals.open);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
@@ -127,6 +130,7 @@ void gateway_free(struct gateway *gw)
 {
 	if (!gw)
 		return;
+	proposals_done(gw);
 	approval_deny_all(gw, POLICY_GATE_CLOSING);
 	local_cut_all(gw);
 	link_server_free_all(gw);
@@ -137,6 +141,7 @@ void gateway_free(struct gateway *gw)
 	loop_timer_stop(&gw->live.timer);
 	loop_timer_stop(&gw->expiry);
 	loop_timer_stop(&gw->finish.timer);
+	outcomes_done(&gw->outcomes);
 	execs_free_all(gw);
 	journal_free(gw->journal);
 	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
@@ -221,6 +226,41 @@ void gateway_each_question(struct gateway *gw,
 	struct question_teller teller = { each, arg };
 
 	approval_walk(gw, tell_question, &teller);
+}
+
+struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops)
+{
+	for (size_t i = 0; i < gw->approver_count; i++) {
+		if (gw->approvers[i].ops == ops)
+			return gw->approvers[i].self;
+	}
+	return NULL;
+}
+
+int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret)
+{
+	const struct approval *approval = approval_find(gw, id);
+
+	if (!approval)
+		return -ENOENT;
+	approval_describe(approval, ret);
+	return 0;
+}
+
+int gateway_embedded_waiting(struct gateway *gw, const char *id,
+			     void (*each)(uint64_t exec, unsigned int connections, void *arg),
+			     void *arg)
+{
+	const struct approval *approval = approval_find(gw, id);
+	const struct party *party;
+
+	if (!approval)
+		return -ENOENT;
+	TAILQ_FOREACH (party, &approval->parties, entry) {
+		if (party->exec)
+			each(party->exec->node.number, party->count, arg);
+	}
+	return 0;
 }
 
 void gateway_each_grant(struct gateway *gw,

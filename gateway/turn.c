@@ -241,12 +241,14 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 {
 	struct waiter *waiter = take(slot->waiter);
 	struct policy_verdict *verdict = &slot->verdict;
+	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
 
 	waiter->slot = NULL;
 	/* Whoever was told before may have ended it. */
-	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 &&
-	    !execs_find(gw, waiter->facts.exec))
+	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 && !exec)
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+	if (exec)
+		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)

@@ -39,6 +39,10 @@ void policy_rule_look(const struct policy *policy, size_t number, const struct p
 size_t policy_command_count(const struct policy *policy);
 void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
 
+/* Setting @index, from 0, in the order of the files: its line as it was written, and whether it
+ * counts; false behind the last. */
+bool policy_setting_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
+
 /* Statement @index of those that nothing enforces yet; false behind the last. @ret: @match says
  * whether it counts; if so, nothing may be run by this policy. */
 bool policy_later_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);

@@ -9,6 +9,7 @@
 
 #include "base/addr.h"
 #include "policies/index_data_impl.h"
+#include "policies/policies_agent.h"
 #include "policies/problems_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
@@ -52,11 +53,13 @@ enum setting_kind {
 	SETTING_LATER,
 	SETTING_APPROVER,
 	SETTING_APPROVERS_NEEDED,
+	SETTING_ON_DENIAL,
+	SETTING_HELPER,
 	SETTING_COUNT
 };
 
 struct setting {
-	int64_t value; /* milliseconds; approvals: 1 is never; how many are needed */
+	int64_t value; /* milliseconds; how many are needed; of agent_line.c: its own */
 	uint32_t text; /* in policy->names; 0: none */
 	uint32_t source, number;
 	uint8_t kind;
@@ -143,7 +146,13 @@ bool layers_may_set(const struct policy *policy, uint32_t source);
 enum policy_action layers_otherwise(const struct policy *policy);
 /* Notes about files and rules, once all is read. */
 void layers_note(struct policy *policy);
-bool settings_is_never(const struct policy *policy, const struct setting **ret);
+/* Who says that people are not asked about that; false: they may be. */
+
+bool agent_line_may_not_ask(const struct policy *policy, enum policy_approvals_about about,
+			    const struct setting **ret);
+/* "approvals": what a setting's line begins with. Does the line count, where it stands? */
+const char *settings_word(const struct setting *setting);
+bool settings_counts(const struct policy *policy, const struct setting *setting);
 
 /* The verdict on rules alone, without kept answers: for `expect`. */
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,

@@ -215,6 +215,12 @@ def lists(stage):
     answers = stage.run(*arguments, "--answers")
     expect(answers, 0, "answer allow https://a.test:443", "")
     assert "c.test" not in answers.out, answers.out
+    stage.write("settings", "approvals granular rules\non-denial stop\nhook /bin/true for patch\n")
+    expect(stage.run(*arguments, "--policy", "settings"), 0,
+           "^command line +settings:1: approvals granular rules\ncommand line +settings:2: on-denial stop\n"
+           "command line +settings:3: hook /bin/true for patch$", "")
+    expect(stage.explain("--policy", "settings", "z.test"), 1,
+           "settings:1: approvals granular rules")
     told = stage.run(*arguments, "--answers", "--json").json()
     assert [rule["statement"] for rule in told] == ["answer allow", "answer deny"], told
     assert stage.run(*arguments, "--no-user", "--json").json() == []

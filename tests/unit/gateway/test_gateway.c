@@ -6,6 +6,9 @@ int main(void)
 	int failed;
 
 	srunner_add_suite(runner, suite_endings());
+	srunner_add_suite(runner, suite_embedded());
+	srunner_add_suite(runner, suite_outcomes());
+	srunner_add_suite(runner, suite_permits());
 	srunner_add_suite(runner, suite_answers());
 	srunner_add_suite(runner, suite_crowd());
 	srunner_add_suite(runner, suite_link());

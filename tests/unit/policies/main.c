@@ -6,6 +6,7 @@ int main(void)
 {
 	Suite *suite = suite_create("policies");
 
+	suite_add_tcase(suite, agent_cases());
 	suite_add_tcase(suite, approvers_cases());
 	suite_add_tcase(suite, askers_cases());
 	suite_add_tcase(suite, hosts_cases());

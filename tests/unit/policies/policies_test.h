@@ -5,6 +5,7 @@
 
 #include "policies/policies_tools.h"
 
+TCase *agent_cases(void);
 TCase *approvers_cases(void);
 TCase *askers_cases(void);
 TCase *hosts_cases(void);

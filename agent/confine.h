@@ -1,0 +1,21 @@
+/* confine: what the client says of files and the network, as the value that confines. */
+#pragma once
+
+#include <jansson.h>
+
+struct agent;
+struct command_world;
+struct err;
+struct exec_sandbox;
+
+/* @wanted: the member "sandbox", NULL: workspace-write. Returned owned; @ret_writable: what may be
+ * written, a list, owned. NULL with @why. */
+struct exec_sandbox *confine_new(const struct agent *agent, const json_t *wanted, const char *cwd,
+				 char ***ret_writable, struct err *why);
+/* What may be written there: a list, owned. For whoever watches what commands may have changed. */
+char **confine_writable(const struct exec_sandbox *sandbox);
+/* {"NAME": "VALUE", "OTHER": null} as a list of NAME=VALUE and NAME, behind @before (may be NULL).
+ * Returned owned; NULL with @why. */
+char **confine_env(const json_t *wanted, const char *const *before, struct err *why);
+/* Absolute and without "..": as given, or below @cwd. Owned; NULL with @why. */
+char *confine_path(const char *cwd, const char *path, struct err *why);
