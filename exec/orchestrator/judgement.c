@@ -139,7 +139,7 @@ static void judge_run(const struct call *call, struct judgement *ret)
 	ret->is_confined = requirement_is_confined(&run);
 	ret->is_wider = requirement_is_wider(&run);
 	if (ret->is_wider) {
-		be_stricter(ret, requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_SANDBOX));
+		be_stricter(ret, requirement_ask(&asking, requirement_leaving(&run.sandbox)));
 		say(ret, "it is to run with nothing around it");
 	}
 	if (ret->is_confined && ret->wish == ORCHESTRATOR_WITH_ACCESS) {

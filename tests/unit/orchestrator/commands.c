@@ -63,6 +63,8 @@ static const struct {
 	/* ..._rejects_unmatched_sandbox_escalation_when_granular_sandbox_is_disabled */
 	{ "", "cargo build", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
 	{ "", "cargo build", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	/* Leaving the sandbox is leaving the gate. */
+	{ "", "cargo build", GRANULAR, NO_NETWORK, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
 	/* unmatched_on_request_uses_permission_profile_file_system_policy_for_escalation_prompts */
 	{ "", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
 	{ "", "cargo build", REQUEST, ALL, FULL, NULL, ESCALATED, "open", NULL, "" },
