@@ -85,7 +85,7 @@ int run_commands_check(const struct run_options *options, const struct run_place
 		       const struct policy *policy, struct command_file *ret);
 
 /* Once all options are there. 0, or -EINVAL after the error was printed. */
-int run_sandbox_settle(struct run_options *options);
+int run_view_settle(struct run_options *options);
 
 /* What the command may see and change. All owned. */
 struct run_view {
