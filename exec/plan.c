@@ -24,14 +24,14 @@ static const char *const stdio_names[] = { "stdin", "stdout", "stderr" };
 
 /* A socket's other end may be anywhere; one of the Unix kind was made by whoever started us, as a
  * pipe would be. */
-static int check_socket(int fd, struct err *why)
+static int check_socket(const struct plan *plan, int fd, struct err *why)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
 		return err_errno(why, errno, "%s", stdio_names[fd]);
-	if (name.ss_family != AF_UNIX)
+	if (name.ss_family != AF_UNIX && !(plan->flags & WIRE_HOST_NETWORK))
 		return err_set(
 			why, -EPERM,
 			"%s is a network socket, a way out past the gate; put a pipe there (| cat)",
@@ -45,6 +45,10 @@ static int check_stdio(struct plan *plan, int fd, struct err *why)
 
 	if (fstat(fd, &what) < 0)
 		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[fd]);
+	if (plan->flags & WIRE_UNCONFINED) { /* it could open them itself */
+		plan->flags |= isatty(fd) ? (uint32_t)WIRE_TERMINAL_0 << fd : 0;
+		return 0;
+	}
 	switch (what.st_mode & S_IFMT) {
 	case S_IFREG:
 		plan->flags |= WIRE_HAS_FILES;
@@ -55,7 +59,7 @@ static int check_stdio(struct plan *plan, int fd, struct err *why)
 	case S_IFIFO:
 		return 0;
 	case S_IFSOCK:
-		return check_socket(fd, why);
+		return check_socket(plan, fd, why);
 	case S_IFDIR:
 		return err_set(why, -EISDIR,
 			       "%s is a directory: through it the command would see files outside "
