@@ -423,7 +423,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	options->command = (const char *const *)argv + optind;
 	if (!options->command[0])
 		return cli_usage_error("run", CLI_USAGE, "no command was given") + 1;
-	if (run_sandbox_settle(options) < 0)
+	if (run_view_settle(options) < 0)
 		return CLI_USAGE + 1;
 	return 0;
 }
