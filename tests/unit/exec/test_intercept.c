@@ -66,7 +66,7 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 		len += (size_t)snprintf(t.asked + len, sizeof(t.asked) - len, " %s", *argv);
 	if (len < sizeof(t.asked) && program->interpreter)
 		len += (size_t)snprintf(t.asked + len, sizeof(t.asked) - len, " by %s",
-					program->interpreter);
+					program->interpreter->path);
 	if (len < sizeof(t.asked))
 		(void)snprintf(t.asked + len, sizeof(t.asked) - len, "\n");
 	if (!t.is_slow) {
@@ -129,8 +129,8 @@ static const struct {
 	{ "sh -c 'sh -c \"/bin/echo ok\"'", "/echo /bin/echo ok\n" },
 	{ "ln -s /bin/echo link; ./link ok", "/echo ./link ok\n" },
 	{ "cd /usr; ./bin/echo ok", "/echo ./bin/echo ok\n" },
-	{ "./script ok", "/script ./script ok by /bin/sh\n" },
-	{ "./outer ok", "/outer ./outer ok by /bin/sh\n" },
+	{ "./script ok", "/script ./script ok by /usr/bin/dash\n" },
+	{ "./outer ok", "/outer ./outer ok by /usr/bin/dash\n" },
 	{ "./argued ok", NULL },
 	{ "printf 'ok' | xargs /bin/echo", "/echo /bin/echo ok\n" },
 	{ "/bin/echo ok & wait", "/echo /bin/echo ok\n" },
