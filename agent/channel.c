@@ -23,7 +23,7 @@ struct channel {
 	const struct channel_events *events;
 	void *arg;
 	const char *why; /* on_end() is to be told; static */
-	bool is_started, is_skipping, is_held, was_full, is_over, has_ended, is_finished;
+	bool is_started, is_at_end, is_skipping, is_held, was_full, is_over, has_ended, is_finished;
 };
 
 static void channel_read(void *arg);
@@ -87,7 +87,7 @@ static void hold_input(struct channel *channel, bool is_held)
 	channel->is_held = is_held;
 	if (is_held && !channel->is_in_file)
 		event_del(&channel->readable);
-	else if (!is_held && !channel->is_in_file)
+	else if (!is_held && !channel->is_in_file && !channel->is_at_end)
 		event_add(&channel->readable, NULL);
 	if (!is_held)
 		loop_defer(channel->loop, &channel->again, channel_read, channel);
@@ -210,29 +210,36 @@ static void channel_serve(struct channel *channel)
 	loop_defer(channel->loop, &channel->again, channel_read, channel);
 }
 
+/* False: out of memory. */
+static bool channel_take(struct channel *channel)
+{
+	struct evbuffer_iovec room;
+
+	if (evbuffer_reserve_space(channel->input, READ_BYTES, &room, 1) < 1)
+		return false;
+	ssize_t got = read(channel->in, room.iov_base, READ_BYTES);
+
+	channel->is_at_end = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+	room.iov_len = got > 0 ? (size_t)got : 0;
+	if (channel->is_at_end && !channel->is_in_file)
+		event_del(&channel->readable); /* it would be told for ever */
+	return evbuffer_commit_space(channel->input, &room, 1) == 0;
+}
+
 static void channel_read(void *arg)
 {
 	struct channel *channel = arg;
 
-	if (evbuffer_get_length(channel->input) <= CHANNEL_LINE_MAX) {
-		struct evbuffer_iovec room;
-
-		if (evbuffer_reserve_space(channel->input, READ_BYTES, &room, 1) < 1)
-			return channel_end(channel, "out of memory");
-		ssize_t got = read(channel->in, room.iov_base, READ_BYTES);
-
-		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-			channel_serve(channel); /* what came before its end */
-			if (!channel->again.is_armed && !channel->is_held)
-				channel_end(channel, "the client is gone");
-			return;
-		}
-		room.iov_len = got > 0 ? (size_t)got : 0;
-		if (evbuffer_commit_space(channel->input, &room, 1) < 0)
-			return channel_end(channel, "out of memory");
-	}
+	if (!channel->is_at_end && evbuffer_get_length(channel->input) <= CHANNEL_LINE_MAX &&
+	    !channel_take(channel))
+		return channel_end(channel, "out of memory");
 	channel_serve(channel);
-	if (channel->is_in_file && !channel->has_ended && !channel->is_held)
+	if (channel->has_ended || channel->is_held || channel->again.is_armed)
+		return;
+	/* What came before its end was served. */
+	if (channel->is_at_end)
+		channel_end(channel, "the client is gone");
+	else if (channel->is_in_file)
 		loop_defer(channel->loop, &channel->again, channel_read, channel);
 }
 

@@ -68,12 +68,11 @@ static int add_paths(char **paths, const char *cwd, const char *const *list, str
 	return 0;
 }
 
-static int add_entries(struct exec_entry *entries, size_t *count, char *const *paths,
-		       enum exec_access access)
+static void add_entries(struct exec_entry *entries, size_t *count, char *const *paths,
+			enum exec_access access)
 {
 	for (size_t i = 0; paths[i]; i++)
 		entries[(*count)++] = (struct exec_entry){ paths[i], access };
-	return 0;
 }
 
 /* Without a sandbox, or with somebody else's, is what the gate's own user has to have allowed. */
@@ -102,8 +101,8 @@ static void free_lists(struct lists *lists)
 	mem_free_list(lists->deny);
 }
 
-static struct exec_sandbox *make(const struct agent *agent, const struct wanted *wanted,
-				 const char *cwd, const struct lists *lists, struct err *why)
+static int make(const struct agent *agent, const struct wanted *wanted, const char *cwd,
+		const struct lists *lists, struct exec_sandbox **ret, struct err *why)
 {
 	size_t room = count_of((const char *const *)lists->writable) +
 		      count_of((const char *const *)lists->read) +
@@ -118,25 +117,26 @@ static struct exec_sandbox *make(const struct agent *agent, const struct wanted 
 		.entries = entries,
 	};
 
-	if (!exec_mode_parse(wanted->mode, &config.mode)) {
-		(void)err_set(why, -EINVAL,
-			      "\"mode\" is read-only, workspace-write, external, "
-			      "danger-full-access or split");
-		return NULL;
-	}
+	if (!exec_mode_parse(wanted->mode, &config.mode))
+		return err_set(why, -EINVAL,
+			       "\"mode\" is read-only, workspace-write, external, "
+			       "danger-full-access or split");
 	if (config.mode == EXEC_MODE_FULL_ACCESS)
 		config.network = EXEC_NETWORK_ENABLED;
 	if (config.tmpdir && config.tmpdir[0] != '/')
 		config.tmpdir = NULL;
-	if (check_leave(agent, &config, why) < 0)
-		return NULL;
+	int r = check_leave(agent, &config, why);
+
+	if (r < 0)
+		return r;
 	if (config.mode == EXEC_MODE_SPLIT)
 		add_entries(entries, &config.entry_count, lists->writable, EXEC_WRITE);
 	else
 		config.writable = (const char *const *)lists->writable;
 	add_entries(entries, &config.entry_count, lists->read, EXEC_READ);
 	add_entries(entries, &config.entry_count, lists->deny, EXEC_DENY);
-	return exec_sandbox_new(&config, why);
+	*ret = exec_sandbox_new(&config, why);
+	return *ret ? 0 : -EINVAL;
 }
 
 /* What the policy and the options let commands write beside the working directory holds where the
@@ -175,23 +175,22 @@ char **confine_writable(const struct exec_sandbox *sandbox)
 	return list;
 }
 
-struct exec_sandbox *confine_new(const struct agent *agent, const json_t *wanted_json,
-				 const char *cwd, char ***ret_writable, struct err *why)
+int confine_new(const struct agent *agent, const json_t *wanted_json, const char *cwd,
+		struct exec_sandbox **ret, char ***ret_writable, struct err *why)
 {
 	struct wanted wanted = { .mode = "workspace-write" };
-	struct exec_sandbox *sandbox = NULL;
 	struct lists lists = { 0 };
 	int r = wanted_json ? fields_read(wanted_json, wanted_fields, true, &wanted, why) : 0;
 
 	if (r == 0)
 		r = find_lists(agent, &wanted, cwd, &lists, why);
 	if (r == 0)
-		sandbox = make(agent, &wanted, cwd, &lists, why);
-	if (sandbox)
-		*ret_writable = confine_writable(sandbox);
+		r = make(agent, &wanted, cwd, &lists, ret, why);
+	if (r == 0)
+		*ret_writable = confine_writable(*ret);
 	free_lists(&lists);
 	fields_forget(wanted_fields, &wanted);
-	return sandbox;
+	return r;
 }
 
 char **confine_env(const json_t *wanted, const char *const *before, struct err *why)

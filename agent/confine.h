@@ -8,10 +8,10 @@ struct command_world;
 struct err;
 struct exec_sandbox;
 
-/* @wanted: the member "sandbox", NULL: workspace-write. Returned owned; @ret_writable: what may be
- * written, a list, owned. NULL with @why. */
-struct exec_sandbox *confine_new(const struct agent *agent, const json_t *wanted, const char *cwd,
-				 char ***ret_writable, struct err *why);
+/* @wanted: the member "sandbox", NULL: workspace-write. *@ret is returned owned; @ret_writable:
+ * what may be written, a list, owned. 0, -EINVAL or -EPERM with @why. */
+int confine_new(const struct agent *agent, const json_t *wanted, const char *cwd,
+		struct exec_sandbox **ret, char ***ret_writable, struct err *why);
 /* What may be written there: a list, owned. For whoever watches what commands may have changed. */
 char **confine_writable(const struct exec_sandbox *sandbox);
 /* {"NAME": "VALUE", "OTHER": null} as a list of NAME=VALUE and NAME, behind @before (may be NULL).

@@ -87,6 +87,9 @@ struct task {
 	size_t trial_count;
 	int64_t started_ms;
 	char *poll_id; /* of the submission that waits for output; NULL: none */
+	/* TASK_QUESTION: what is approved is the client's to do: its attempt is over at once. */
+	uint64_t attempt;
+	struct loop_timer granted;
 	/* TASK_PROGRAM: of this attempt, and what is to be answered. */
 	struct trial *of;
 	uint64_t program;

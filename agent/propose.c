@@ -65,6 +65,8 @@ int propose_serve(struct agent *agent, const struct submission *submission, stru
 
 	if (r == 0)
 		r = find_exec(session, wanted.exec, &exec, why);
+	if (r == 0 && !agent->gateway)
+		r = err_set(why, -EAGAIN, "the gate is not open yet");
 	if (r < 0)
 		return r;
 	TAILQ_FOREACH (other, &session->proposals, entry)

@@ -175,10 +175,9 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	session->env = confine_env(wanted->env, agent->config.env_set, why);
 	if (!session->env)
 		return -EINVAL;
-	session->sandbox = confine_new(agent, wanted->sandbox, session->cwd, &writable, why);
-	if (!session->sandbox)
-		return -EPERM;
-	r = agent->config.host->widen(writable, why, agent->config.arg);
+	r = confine_new(agent, wanted->sandbox, session->cwd, &session->sandbox, &writable, why);
+	if (r == 0)
+		r = agent->config.host->widen(writable, why, agent->config.arg);
 	return r == 0 ? make_orchestrator(session, wanted, &limits, why) : r;
 }
 

@@ -128,6 +128,7 @@ void task_free(struct task *task)
 		TAILQ_REMOVE(&session->tasks, task, entry);
 		session->task_count--;
 	}
+	loop_timer_stop(&task->granted);
 	for (size_t i = 0; i < task->trial_count; i++)
 		trial_free(task->trials[i]);
 	if (task->world)

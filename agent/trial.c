@@ -303,9 +303,9 @@ static struct trial *make(struct task *task, const struct orchestrator_attempt *
 	return trial;
 }
 
-int trial_start(const struct orchestrator_attempt *attempt, struct err *why)
+static int start_exec(struct task *task, const struct orchestrator_attempt *attempt,
+		      struct err *why)
 {
-	struct task *task = attempt->request->arg;
 	struct agent *agent = task->session->agent;
 	auto_free char *command = text_command_line((const char *const *)task->argv, COMMAND_MAX);
 
@@ -343,6 +343,27 @@ int trial_start(const struct orchestrator_attempt *attempt, struct err *why)
 	return 0;
 }
 
+/* A patch that was approved: whoever asked applies it. */
+static void on_granted(void *arg)
+{
+	struct task *task = arg;
+	const struct orchestrator_outcome outcome = { .end = ORCHESTRATOR_EXITED };
+
+	/* -ENOENT: it was cancelled meanwhile. */
+	(void)orchestrator_attempt_ended(task->session->orchestrator, task->attempt, &outcome);
+}
+
+int trial_start(const struct orchestrator_attempt *attempt, struct err *why)
+{
+	struct task *task = attempt->request->arg;
+	struct agent *agent = task->session->agent;
+
+	if (task->kind == TASK_EXEC)
+		return start_exec(task, attempt, why);
+	task->attempt = attempt->number;
+	loop_defer(agent->loop, &task->granted, on_granted, task);
+	return 0;
+}
 struct trial *trial_find(const struct session *session, uint64_t number)
 {
 	const struct task *task;

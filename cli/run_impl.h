@@ -99,7 +99,7 @@ const char *run_programs_refused(const struct run_programs *programs, size_t ind
 size_t run_programs_more(const struct run_programs *programs); /* refused, and not kept */
 
 /* Once all options are there. 0, or -EINVAL after the error was printed. */
-int run_sandbox_settle(struct run_options *options);
+int run_view_settle(struct run_options *options);
 
 /* What the command may see and change. All owned. */
 struct run_view {

@@ -435,7 +435,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return cli_usage_error("run", CLI_USAGE,
 				       "--webhook-answer needs --web: its links lead to the page") +
 		       1;
-	if (run_sandbox_settle(options) < 0)
+	if (run_view_settle(options) < 0)
 		return CLI_USAGE + 1;
 	return 0;
 }

@@ -196,6 +196,21 @@ static void note(struct run_programs *programs, const char *const *argv,
 		programs->refused[programs->refused_count++] = take(line);
 }
 
+/* A script says by its first line which program reads it: one that is denied reads no script. */
+static void judge_interpreter(const struct policy *policy, struct world *world,
+			      struct judged *judged)
+{
+	const struct exec_program *script = world->program;
+	const char *const words[] = { script->interpreter->path, script->path, NULL };
+	struct judged by = { 0 };
+
+	world->program = script->interpreter;
+	judge(policy, world, words, &by);
+	world->program = script;
+	if (by.verdict.action == COMMAND_DENY)
+		*judged = by;
+}
+
 bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
 			const struct exec_program *program, const char *const *argv,
 			const char *cwd)
@@ -212,6 +227,8 @@ bool run_programs_judge(struct run_programs *programs, const struct policy *poli
 	}
 	command_world_init(&world.world, &world.places);
 	judge(policy, &world, argv, &judged);
+	if (program->interpreter)
+		judge_interpreter(policy, &world, &judged);
 	if (!judged.is_allowed)
 		note(programs, argv, program, &judged);
 	return judged.is_allowed;

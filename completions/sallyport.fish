@@ -5,6 +5,7 @@ end
 
 complete -c sallyport -f
 complete -c sallyport -n __fish_use_subcommand -a run -d 'run a command in the gate'
+complete -c sallyport -n __fish_use_subcommand -a agent -d 'serve an agent\'s harness'
 complete -c sallyport -n __fish_use_subcommand -a policy -d 'check and explain policies'
 complete -c sallyport -n __fish_use_subcommand -a approve -d 'answer questions'
 complete -c sallyport -n __fish_use_subcommand -a audit -d 'verify records'
@@ -39,6 +40,28 @@ complete -c sallyport -n $in_run -l env -x -d 'variable to set or pass'
 complete -c sallyport -n $in_run -l dry-run -d 'print the plan'
 complete -c sallyport -n $in_run -l verbose -d 'say more'
 complete -c sallyport -n $in_run -a '(__fish_complete_subcommand)'
+
+set -l in_agent '__fish_seen_subcommand_from agent'
+complete -c sallyport -n $in_agent -l socket -rF -d 'serve clients that connect there'
+complete -c sallyport -n $in_agent -l allow-unconfined -d 'sandboxes may be left out'
+complete -c sallyport -n $in_agent -l policy -rF -d 'read a policy file'
+complete -c sallyport -n $in_agent -l default -xa 'ask deny allow' -d 'what no rule matches'
+complete -c sallyport -n $in_agent -l prompt-timeout -x -d 'how long a question waits'
+complete -c sallyport -n $in_agent -l web -d 'serve a page for answers on loopback'
+complete -c sallyport -n $in_agent -l reviewer -x -d 'a program that is asked, too'
+complete -c sallyport -n $in_agent -l reviewer-mode -x -a 'shadow answer' -d 'compare it, or let it answer'
+complete -c sallyport -n $in_agent -l reviewer-timeout -x -d 'how long it may think'
+complete -c sallyport -n $in_agent -l notify -d 'say on the desktop that a question waits'
+complete -c sallyport -n $in_agent -l webhook -x -d 'tell a server of every question'
+complete -c sallyport -n $in_agent -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_agent -l session -x -d 'name in records'
+complete -c sallyport -n $in_agent -l audit -rF -d 'append the records there'
+complete -c sallyport -n $in_agent -l answers -rF -d 'take signed answers from there'
+complete -c sallyport -n $in_agent -l resolve -x -d 'NAME:ADDRESS'
+complete -c sallyport -n $in_agent -l dns -x -d 'name server'
+complete -c sallyport -n $in_agent -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_agent -l env -x -d 'variable to set or pass'
+complete -c sallyport -n $in_agent -l verbose -d 'say more'
 
 # Is the step of `policy` on the line the one given?
 function __sallyport_policy_step

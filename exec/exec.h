@@ -35,7 +35,7 @@ enum exec_egress_fd {
 struct exec_program {
 	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
 	uint64_t device, inode;
-	const char *interpreter; /* on_program: what a #! script names; else NULL */
+	const struct exec_program *interpreter; /* on_program: of a #! script; else NULL */
 };
 struct exec_size {
 	uint16_t rows, columns;

@@ -89,7 +89,7 @@ static void refuse(struct intercept *intercept, struct entry *entry)
 
 static void kill_task(struct intercept *intercept, struct entry *entry, const char *why)
 {
-	log_warn("exec: killed a process of the command: %s", why);
+	log_info("exec: killed a process of the command: %s", why);
 	tell(intercept, entry);
 	(void)kill(entry->program.process, SIGKILL);
 }
@@ -113,6 +113,18 @@ static void let_go_on(struct intercept *intercept, struct entry *entry)
 	(void)ptrace(PTRACE_INTERRUPT, entry->task, NULL, NULL);
 }
 
+/* One thread of a process at a time: the first to get a new program ends the others, waits until
+ * their tracer has buried them, and meanwhile keeps everybody waiting who wants to trace another of
+ * them. That would be us. */
+static bool is_busy(const struct intercept *intercept, pid_t process)
+{
+	for (size_t i = 0; i < ASKED_MAX; i++)
+		if (intercept->entries[i].state == TRACED &&
+		    intercept->entries[i].program.process == process)
+			return true;
+	return false;
+}
+
 static void settle(void *arg)
 {
 	struct intercept *intercept = arg;
@@ -124,10 +136,10 @@ static void settle(void *arg)
 			continue;
 		if (!listener_is_waiting(entry->listener, entry->request))
 			release(entry);
-		else if (entry->is_allowed)
-			let_go_on(intercept, entry);
-		else
+		else if (!entry->is_allowed)
 			refuse(intercept, entry);
+		else if (!is_busy(intercept, entry->program.process))
+			let_go_on(intercept, entry);
 	}
 }
 
@@ -196,7 +208,7 @@ void intercept_ask(struct intercept *intercept, int listener, const struct secco
 		.path = program->path,
 		.device = program->device,
 		.inode = program->inode,
-		.interpreter = program->interpreter_path,
+		.interpreter = program->by.path ? &program->by : NULL,
 	};
 
 	entry->state = ASKED;
@@ -235,7 +247,7 @@ static void on_exec(struct intercept *intercept, pid_t process)
 	struct entry *entry = find_traced(intercept, (pid_t)former);
 
 	if (!entry) {
-		log_warn("exec: process %d executed a program that nobody judged: killed",
+		log_info("exec: process %d executed a program that nobody judged: killed",
 			 (int)process);
 		(void)kill(process, SIGKILL);
 		return;
@@ -294,10 +306,19 @@ static void look_at_all(struct intercept *intercept)
 	}
 }
 
+/* Others of the process may have waited for it. */
+static void look_around(struct intercept *intercept)
+{
+	look_at_all(intercept);
+	for (size_t i = 0; i < ASKED_MAX; i++)
+		if (intercept->entries[i].state == ANSWERED)
+			loop_defer(intercept->config.loop, &intercept->settling, settle, intercept);
+}
+
 /* Of all our children: each is asked for by its number, so that nobody's end is taken away. */
 static void on_child(evutil_socket_t signal, short what, void *arg)
 {
-	look_at_all(arg);
+	look_around(arg);
 }
 
 static void on_deadline(void *arg)
@@ -305,7 +326,7 @@ static void on_deadline(void *arg)
 	struct intercept *intercept = arg;
 	int64_t now_ms = loop_now_ms(intercept->config.loop), next_ms = INT64_MAX;
 
-	look_at_all(intercept);
+	look_around(intercept);
 	for (size_t i = 0; i < ASKED_MAX; i++) {
 		struct entry *entry = &intercept->entries[i];
 

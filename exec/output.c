@@ -56,13 +56,14 @@ static void keep(struct output *output, enum exec_stream stream, const char *byt
 	struct output_spill *spill = &output->spills[stream];
 
 	/* The file begins with the beginning: all of it is still here when the first byte has to
-	 * go. */
-	if (spill->dir && kept->omitted == 0 && output_keep_overflows(kept, len)) {
-		output_spill_add(spill, kept->head, kept->head_len);
-		output_spill_add(spill, ring_peek(&kept->tail), kept->tail.len);
-	}
-	if (spill->dir && (kept->omitted > 0 || output_keep_overflows(kept, len)))
+	 * go. From then on each does. */
+	if (spill->dir && output_keep_overflows(kept, len)) {
+		if (kept->omitted == 0) {
+			output_spill_add(spill, kept->head, kept->head_len);
+			output_spill_add(spill, ring_peek(&kept->tail), kept->tail.len);
+		}
 		output_spill_add(spill, bytes, len);
+	}
 	output_keep_add(kept, bytes, len);
 }
 

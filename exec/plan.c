@@ -24,14 +24,14 @@ static const char *const stdio_names[] = { "stdin", "stdout", "stderr" };
 
 /* A socket's other end may be anywhere; one of the Unix kind was made by whoever started us, as a
  * pipe would be. */
-static int check_socket(int fd, const char *what, struct err *why)
+static int check_socket(const struct plan *plan, int fd, const char *what, struct err *why)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
 		return err_errno(why, errno, "%s", what);
-	if (name.ss_family != AF_UNIX)
+	if (name.ss_family != AF_UNIX && !(plan->flags & WIRE_HOST_NETWORK))
 		return err_set(
 			why, -EPERM,
 			"%s is a network socket, a way out past the gate; put a pipe there (| cat)",
@@ -57,6 +57,8 @@ static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, str
 
 	if (fstat(fd, &what) < 0)
 		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[at]);
+	if (plan->flags & WIRE_UNCONFINED) /* it could open them itself */
+		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	switch (what.st_mode & S_IFMT) {
 	case S_IFREG:
 		plan->flags |= WIRE_HAS_FILES;
@@ -66,7 +68,7 @@ static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, str
 	case S_IFIFO:
 		return 0;
 	case S_IFSOCK:
-		return check_socket(fd, stdio_names[at], why);
+		return check_socket(plan, fd, stdio_names[at], why);
 	case S_IFDIR:
 		return err_set(why, -EISDIR,
 			       "%s is a directory: through it the command would see files outside "

@@ -212,6 +212,26 @@ static void expect_line(struct program *program, char *const *head, size_t count
 		append_line(program, program->argv[i]);
 }
 
+static int describe(const struct inside *inside, struct program *program)
+{
+	char path[PATH_MAX];
+	struct stat what;
+
+	if (fstat(program->interpreter, &what) < 0)
+		return -errno;
+	if (!S_ISREG(what.st_mode) || what.st_nlink == 0)
+		return -EACCES;
+	int r = inside_name(inside, program->interpreter, path);
+
+	if (r < 0)
+		return r;
+	program->by_path = mem_strdup(path);
+	program->by = (struct exec_program){ .path = program->by_path,
+					     .device = what.st_dev,
+					     .inode = what.st_ino };
+	return 0;
+}
+
 /* Follows the #! lines. 0 or -errno. */
 static int find_interpreter(const struct inside *inside, const struct seccomp_notif *request,
 			    struct program *ret)
@@ -252,7 +272,7 @@ static int find_interpreter(const struct inside *inside, const struct seccomp_no
 	}
 	if (r == 0) {
 		expect_line(ret, head, count);
-		ret->interpreter_path = count > 0 ? mem_strdup(head[0]) : NULL;
+		r = count > 0 ? describe(inside, ret) : 0;
 	}
 	for (size_t i = 0; i < count; i++)
 		free(head[i]);
@@ -322,7 +342,7 @@ void program_done(struct program *program)
 	free(program->words);
 	free(program->path);
 	free(program->named);
-	free(program->interpreter_path);
+	free(program->by_path);
 	free(program->cwd);
 	free(program->line);
 	*program = (struct program){ .fd = -1, .interpreter = -1 };

@@ -22,7 +22,8 @@ struct program {
 	int interpreter;        /* the last #! line's, O_PATH; -1: no script */
 	char *path;             /* the file's own name inside */
 	char *named;            /* as the kernel hands it to an interpreter */
-	char *interpreter_path; /* or NULL */
+	char *by_path;          /* the interpreter's own name inside, or NULL */
+	struct exec_program by; /* the same, for those who judge */
 	char *cwd;
 	char **argv, *words; /* pointers into @words */
 	size_t argc;

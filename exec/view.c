@@ -244,7 +244,10 @@ int view_check_open_file(const struct plan *plan, int fd, const char *what, stru
 		return err_errno(why, errno, "cannot tell which file %s is", what);
 	path[n] = '\0';
 	if (paths_holder(&plan->hidden, path) || paths_holder(&plan->read_only, path))
-		return err_set(why, -EPERM, "%s is %s, which the gate protects from the command",
-			       what, path);
+		return err_set(
+			why, -EPERM,
+			"%s is %s, which the gate protects from the command; if it may be read, "
+			"put a pipe there (cat |)",
+			what, path);
 	return 0;
 }

@@ -73,6 +73,10 @@ struct gateway {
 		struct gateway_client *client; /* NULL: nothing was proposed yet */
 		LIST_HEAD(proposal_list, gateway_proposal) open;
 	} proposals;
+	struct inquiries {
+		size_t count;
+		LIST_HEAD(review_list, gateway_review) open;
+	} inquiries;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;
 	struct approval *telling; /* whose news go out now; NULL when it died meanwhile */

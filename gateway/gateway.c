@@ -11,6 +11,7 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "gateway/execs.h"
+#include "gateway/inquiries.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
 #include "gateway/link_server.h"
@@ -95,6 +96,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	trips_init(&gw->trips);
 	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
 	LIST_INIT(&gw->proposals.open);
+	LIST_INIT(&gw->inquiries.open);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
@@ -131,6 +133,7 @@ void gateway_free(struct gateway *gw)
 	if (!gw)
 		return;
 	proposals_done(gw);
+	inquiries_done(gw);
 	approval_deny_all(gw, POLICY_GATE_CLOSING);
 	local_cut_all(gw);
 	link_server_free_all(gw);
@@ -295,6 +298,12 @@ void gateway_copy_grants(struct gateway *to, const struct gateway *from)
 int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
 {
 	return ledger_cut(gw, live, by, why);
+}
+
+void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,
+		      const char *by, const char *reason)
+{
+	inquiries_heard(review, outcome, by, reason);
 }
 
 void gateway_approvers_changed(struct gateway *gw)

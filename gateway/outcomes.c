@@ -191,12 +191,13 @@ static struct outcome_note *outcome_same(const struct outcome *outcome,
 	return NULL;
 }
 
-/* Copies @event. A command that floods the queue cannot push a person's denial out of it. */
+/* Copies @event. A command that floods the queue cannot push a person's denial, or a
+ * reviewer's, out of it. */
 static void outcome_note(struct outcomes *outcomes, struct outcome *outcome,
 			 const struct gateway_exec_event *event)
 {
-	unsigned int room = event->whose == GATEWAY_BY_PERSON ? 2 * GATEWAY_EXEC_EVENTS_MAX
-							      : GATEWAY_EXEC_EVENTS_MAX;
+	bool is_word = event->whose == GATEWAY_BY_PERSON || event->whose == GATEWAY_BY_REVIEW;
+	unsigned int room = is_word ? 2 * GATEWAY_EXEC_EVENTS_MAX : GATEWAY_EXEC_EVENTS_MAX;
 	struct outcome_note *note = outcome_same(outcome, event);
 
 	if (note) {
@@ -233,6 +234,7 @@ static const enum gateway_whose whose[POLICY_REASON_COUNT] = {
 	[POLICY_DENIED_SESSION] = GATEWAY_BY_PERSON,
 	[POLICY_DENIED_ALWAYS] = GATEWAY_BY_PERSON,
 	[POLICY_ABORTED] = GATEWAY_BY_PERSON,
+	[POLICY_DENIED_REVIEW] = GATEWAY_BY_REVIEW,
 	[POLICY_REVOKED] = GATEWAY_BY_PERSON,
 	[POLICY_RULE_DENY] = GATEWAY_BY_POLICY,
 	[POLICY_DEFAULT_DENY] = GATEWAY_BY_POLICY,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "policies/policies_agent.h"
 #include "policies/reader_impl.h"
+#include "policies/settings_impl.h"
 
 /* The value of a setting: what may be asked, and the mode above it. */
 #define AGENT_MODE_SHIFT 8
@@ -230,6 +231,12 @@ void agent_line_read_helper(struct line *line)
 	if (!agent_bits(line, last, helper_kinds, ARRAY_SIZE(helper_kinds), &kinds,
 			"not something that is asked"))
 		return;
+	/* Destinations are asked about by the thousand: that is work for one that stays. */
+	if (!is_reviewer && (kinds & POLICY_HELPS_NETWORK)) {
+		agent_problem(line, line->words.list[last].at, "reviewer in the place of hook",
+			      "a hook is not asked about the network");
+		return;
+	}
 	for (size_t i = 1; i < last - 1; i++) {
 		if (!agent_add_word(line, i, &text))
 			return;
@@ -314,11 +321,6 @@ enum policy_on_denial policy_get_on_denial(const struct policy *policy)
 			most = setting->value;
 	}
 	return most >= POLICY_DENIAL_STOP ? POLICY_DENIAL_STOP : (enum policy_on_denial)most;
-}
-
-const char *policy_on_denial_name(enum policy_on_denial what)
-{
-	return denial_names[what];
 }
 
 static char **agent_split(const char *text)

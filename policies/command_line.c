@@ -1,4 +1,3 @@
-#include "policies/policies_agent.h"
 #include "policies/command_line_impl.h"
 
 #include <errno.h>
@@ -10,6 +9,7 @@
 #include "policies/commands/commands.h"
 #include "policies/policies_tools.h"
 #include "policies/reader_impl.h"
+#include "policies/settings_impl.h"
 
 /* Where the words of `expect ACTION command WORD...` begin. */
 #define COMMAND_EXPECT_FIRST 3

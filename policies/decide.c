@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "base/mem.h"
-#include "policies/policies_agent.h"
 #include "policies/asker_impl.h"
 #include "policies/clauses_impl.h"
 #include "policies/host_impl.h"
@@ -12,6 +11,7 @@
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 /* A denial. The texts are made empty, not cleared: they are most of a verdict, and of the time that
  * it takes to make one. */

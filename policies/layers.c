@@ -13,6 +13,7 @@
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/request_impl.h"
+#include "policies/settings_impl.h"
 
 #define LAYERS_SUFFIX ".policy"
 

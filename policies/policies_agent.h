@@ -41,7 +41,6 @@ enum policy_on_denial {
 	POLICY_DENIAL_STOP,   /* it is ended */
 };
 enum policy_on_denial policy_get_on_denial(const struct policy *policy);
-const char *policy_on_denial_name(enum policy_on_denial what); /* "report" */
 
 /* What a program is asked about. Bits. */
 enum policy_helper_kind {

@@ -9,7 +9,6 @@
 
 #include "base/addr.h"
 #include "policies/index_data_impl.h"
-#include "policies/policies_agent.h"
 #include "policies/problems_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
@@ -18,7 +17,6 @@
 #define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
 #define POLICY_LINE_MAX    4096U
 #define POLICY_BECAUSE_MAX 400U
-
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
 	char *name; /* visible */
@@ -146,13 +144,6 @@ bool layers_may_set(const struct policy *policy, uint32_t source);
 enum policy_action layers_otherwise(const struct policy *policy);
 /* Notes about files and rules, once all is read. */
 void layers_note(struct policy *policy);
-/* Who says that people are not asked about that; false: they may be. */
-
-bool agent_line_may_not_ask(const struct policy *policy, enum policy_approvals_about about,
-			    const struct setting **ret);
-/* "approvals": what a setting's line begins with. Does the line count, where it stands? */
-const char *settings_word(const struct setting *setting);
-bool settings_counts(const struct policy *policy, const struct setting *setting);
 
 /* The verdict on rules alone, without kept answers: for `expect`. */
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,

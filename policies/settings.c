@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policies/reader_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 static void settings_problem(const struct line *line, size_t at, const char *instead,
 			     const char *words)

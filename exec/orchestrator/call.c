@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/orchestrator/attempt.h"
+#include "exec/orchestrator/confine.h"
 #include "exec/orchestrator/judgement.h"
 #include "exec/orchestrator/question.h"
 #include "exec/orchestrator/request.h"
@@ -225,45 +226,6 @@ static void start_attempt(struct call *call)
 								   .why = why.text });
 }
 
-/* What runs, and in what: by the judgement. False: it cannot be, and the call is over. */
-static bool prepare(struct call *call)
-{
-	const struct orchestrator_request *request = &call->request;
-	const struct judgement *judgement = &call->judgement;
-	struct err why = { 0 };
-
-	call->is_confined = judgement->is_confined;
-	if (judgement->is_confined && judgement->wish == ORCHESTRATOR_WITH_ACCESS) {
-		for (size_t i = 0; i < request->access_count; i++)
-			(void)access_add(&call->granted, &request->accesses[i]);
-	}
-	call->sandbox = verdict_sandbox(request->sandbox, call->is_confined, &call->granted, &why);
-	if (!call->sandbox)
-		finish(call, ORCHESTRATOR_REJECTED_BY_RULE, why.text);
-	return call->sandbox != NULL;
-}
-
-/* What has no attempt: does the sandbox that it is of let it be granted? */
-static bool may_be_granted(struct call *call)
-{
-	const struct orchestrator_request *request = &call->request;
-	struct access_list wanted = { 0 };
-	struct err why = { 0 };
-
-	if (!request->sandbox)
-		return true;
-	for (size_t i = 0; i < request->access_count; i++)
-		(void)access_add(&wanted, &request->accesses[i]);
-	struct exec_sandbox *wider = access_widen(request->sandbox, &wanted, &why);
-	bool may = wider != NULL;
-
-	exec_sandbox_free(wider);
-	access_done(&wanted);
-	if (!may)
-		finish(call, ORCHESTRATOR_REJECTED_BY_RULE, why.text);
-	return may;
-}
-
 static void allowed(struct call *call)
 {
 	if (request_has_attempt(&call->request))
@@ -282,13 +244,15 @@ static void begin(struct call *call)
 {
 	struct orchestrator *orchestrator = call->orchestrator;
 	struct judgement *judgement = &call->judgement;
-	bool is_run = request_has_attempt(&call->request);
+	struct err why = { 0 };
 
 	judgement_make(call, judgement);
 	if (judgement->wish != call->request.wish && call->request.wish == ORCHESTRATOR_ESCALATED)
 		add_note(call, "confined as usual: there are files that nothing may read");
-	if (is_run ? !prepare(call) : !may_be_granted(call))
+	if (!confine_first(call, &why)) {
+		finish(call, ORCHESTRATOR_REJECTED_BY_RULE, why.text);
 		return;
+	}
 	key_make(&call->keys, &call->request,
 		 &(struct key_run){ call->sandbox, judgement->is_wider, judgement->program });
 	enum approvals_says said =
@@ -307,43 +271,10 @@ static void begin(struct call *call)
 		ask_first(call, false);
 }
 
-/* The rules may have changed while it was asked. */
-static bool is_denied_now(const struct call *call)
-{
-	struct command_verdict verdict;
-
-	if (call->request.kind != ORCHESTRATOR_EXEC)
-		return false;
-	command_rules_decide(orchestrator_rules(call->orchestrator), call->request.world,
-			     call->request.argv, &verdict);
-	return verdict.action == COMMAND_DENY;
-}
-
-/* The retry runs as its answer says, and with nothing more. */
-static bool prepare_retry(struct call *call)
-{
-	bool is_unconfined = call->ruling.choice == ORCHESTRATOR_UNCONFINED;
-	struct err why = { 0 };
-
-	/* There is room: no more was offered. */
-	for (size_t i = 0; !is_unconfined && i < call->offered.count; i++)
-		(void)access_add(&call->granted, &call->offered.list[i]);
-	struct exec_sandbox *sandbox =
-		verdict_sandbox(call->request.sandbox, !is_unconfined, &call->granted, &why);
-
-	if (!sandbox) {
-		finish(call, ORCHESTRATOR_DENIED, why.text);
-		return false;
-	}
-	exec_sandbox_free(call->sandbox);
-	call->sandbox = sandbox;
-	call->is_confined = !is_unconfined;
-	return true;
-}
-
 static void ruled(struct call *call)
 {
 	const struct ruling *ruling = &call->ruling;
+	struct err why = { 0 };
 
 	add_note(call, ruling->note);
 	call->is_for_session = ruling->is_for_session;
@@ -360,9 +291,11 @@ static void ruled(struct call *call)
 	case ORCHESTRATOR_UNCONFINED:
 		break;
 	}
-	if (is_denied_now(call))
+	if (judgement_is_denied_now(call))
 		finish(call, ORCHESTRATOR_REJECTED_BY_RULE, "denied by a rule meanwhile");
-	else if (!call->is_retry || prepare_retry(call))
+	else if (call->is_retry && !confine_retry(call, &why))
+		finish(call, ORCHESTRATOR_DENIED, why.text);
+	else
 		allowed(call);
 }
 

@@ -34,6 +34,19 @@ static struct requirement_asking asking_of(const struct call *call)
 	return (struct requirement_asking){ config->mode, config->categories };
 }
 
+/* What came with the request; whoever supplied it has not asked whether @needed may be asked. */
+static void add_supplied(const struct call *call, unsigned int needed, struct judgement *ret)
+{
+	const struct orchestrator_request *request = &call->request;
+	struct requirement_asking asking = asking_of(call);
+
+	if (!request->has_requirement)
+		return;
+	if (request->requirement != ORCHESTRATOR_SKIP)
+		be_stricter(ret, requirement_ask(&asking, needed));
+	be_stricter(ret, request->requirement);
+}
+
 static bool has_destination(const struct orchestrator_request *request)
 {
 	for (size_t i = 0; i < request->access_count; i++) {
@@ -105,8 +118,7 @@ static void judge_command(const struct call *call, const struct requirement_sand
 	ret->program = verdict.program;
 	run->is_rule_unconfined = verdict.is_unconfined;
 	explain_command(&verdict, is_by_rule, ret);
-	if (call->request.has_requirement)
-		be_stricter(ret, call->request.requirement);
+	add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);
 }
 
 /* A run: how it is confined, and what of that has to be asked. */
@@ -120,14 +132,14 @@ static void judge_run(const struct call *call, struct judgement *ret)
 	ret->wish = run.wish = effective_wish(request, &run.sandbox);
 	if (request->kind == ORCHESTRATOR_EXEC)
 		judge_command(call, &run.sandbox, &run, ret);
+	else if (request->has_requirement)
+		add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);
 	else
-		ret->requirement = request->has_requirement
-					   ? request->requirement
-					   : requirement_usual(&asking, run.sandbox.files);
+		ret->requirement = requirement_usual(&asking, run.sandbox.files);
 	ret->is_confined = requirement_is_confined(&run);
 	ret->is_wider = requirement_is_wider(&run);
 	if (ret->is_wider) {
-		be_stricter(ret, requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_SANDBOX));
+		be_stricter(ret, requirement_ask(&asking, requirement_leaving(&run.sandbox)));
 		say(ret, "it is to run with nothing around it");
 	}
 	if (ret->is_confined && ret->wish == ORCHESTRATOR_WITH_ACCESS) {
@@ -169,7 +181,7 @@ void judgement_make(const struct call *call, struct judgement *ret)
 	struct requirement_asking asking = asking_of(call);
 	const struct orchestrator_request *request = &call->request;
 
-	*ret = (struct judgement){ .is_confined = true };
+	*ret = (struct judgement){ .is_confined = true, .requirement = ORCHESTRATOR_SKIP };
 	switch (request->kind) {
 	case ORCHESTRATOR_EXEC:
 	case ORCHESTRATOR_PATCH:
@@ -185,10 +197,21 @@ void judgement_make(const struct call *call, struct judgement *ret)
 		ret->requirement = requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_ELICITATION);
 		break;
 	case ORCHESTRATOR_KINDS:
+		ret->requirement = ORCHESTRATOR_FORBIDDEN;
 		break;
 	}
-	if (request->has_requirement)
-		be_stricter(ret, request->requirement);
+	add_supplied(call, 0, ret);
+}
+
+bool judgement_is_denied_now(const struct call *call)
+{
+	struct command_verdict verdict;
+
+	if (call->request.kind != ORCHESTRATOR_EXEC)
+		return false;
+	command_rules_decide(orchestrator_rules(call->orchestrator), call->request.world,
+			     call->request.argv, &verdict);
+	return verdict.action == COMMAND_DENY;
 }
 
 static char **command_lines(const struct call *call)

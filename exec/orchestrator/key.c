@@ -95,19 +95,26 @@ static void mix_accesses(struct mixer *mixer, const struct orchestrator_request 
 	}
 }
 
-/* All that two requests have in common whose answers are the same, but what they are about. */
+static void mix_sandbox(struct mixer *mixer, const struct exec_sandbox *sandbox)
+{
+	auto_free char *text = sandbox ? exec_sandbox_key(sandbox) : NULL;
+
+	mix_number(mixer, sandbox != NULL);
+	mix(mixer, text ? text : "");
+}
+
+/* All that two requests have in common whose answers are the same, but what they are about. That
+ * one leaves its sandbox says nothing of another that would leave another one. */
 static void mix_run(struct mixer *mixer, const struct orchestrator_request *request,
 		    const struct key_run *run)
 {
-	auto_free char *confinement = run->sandbox ? exec_sandbox_key(run->sandbox) : NULL;
-
 	mix_number(mixer, request->kind);
 	mix(mixer, request->environment);
 	mix(mixer, request->cwd);
 	mix_number(mixer, request->has_tty);
-	mix_number(mixer, run->sandbox != NULL);
+	mix_sandbox(mixer, request->sandbox);
+	mix_sandbox(mixer, run->sandbox);
 	mix_number(mixer, run->is_wider);
-	mix(mixer, confinement ? confinement : "");
 	mix_accesses(mixer, request);
 }
 

@@ -68,7 +68,8 @@ struct orchestrator_decider {
 struct orchestrator_ops {
 	/* To whoever answers for question->client. Not 0: nobody is there; it is denied. */
 	int (*ask)(const struct orchestrator_question *question, void *arg);
-	void (*changed)(const struct orchestrator_question *question, void *arg); /* who waits */
+	/* More or fewer wait for what was put to a person or a program. */
+	void (*changed)(const struct orchestrator_question *question, void *arg);
 	/* It is over without an answer of this one: @why for people. */
 	void (*retract)(const char *id, const char *why, void *arg);
 	/* To config->deciders[@decider]; answer with orchestrator_decide(). Not 0: it is denied. */

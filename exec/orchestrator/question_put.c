@@ -112,7 +112,7 @@ void question_put_changed(const struct question *question)
 	const struct orchestrator_config *config = &question->orchestrator->config;
 	size_t count;
 
-	if (!question_put_is_with_person(question))
+	if (question->state != QUESTION_PUT)
 		return;
 	auto_free uint64_t *calls = collect_calls(question, &count);
 	struct orchestrator_question shown = show(question, calls, count);

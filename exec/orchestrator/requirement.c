@@ -105,6 +105,12 @@ enum orchestrator_requirement requirement_command(const struct requirement_comma
 	return ORCHESTRATOR_FORBIDDEN;
 }
 
+unsigned int requirement_leaving(const struct requirement_sandbox *sandbox)
+{
+	return ORCHESTRATOR_MAY_ASK_SANDBOX |
+	       (sandbox->is_network_restricted ? ORCHESTRATOR_MAY_ASK_NETWORK : 0);
+}
+
 bool requirement_is_confined(const struct requirement_run *run)
 {
 	if (run->sandbox.has_denials)
@@ -140,11 +146,10 @@ struct requirement_offer requirement_retry(const struct requirement_retry *retry
 	if (requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_SANDBOX) != ORCHESTRATOR_ASKED)
 		return offer;
 	offer.others = retry->has_others;
-	/* It opens the network too. */
-	offer.unconfined =
-		retry->may_unconfine && !retry->sandbox.has_denials &&
-		(retry->is_other_than_net || retry->has_destinations) &&
-		requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_NETWORK) == ORCHESTRATOR_ASKED;
+	offer.unconfined = retry->may_unconfine && !retry->sandbox.has_denials &&
+			   (retry->is_other_than_net || retry->has_destinations) &&
+			   requirement_ask(&asking, requirement_leaving(&retry->sandbox)) ==
+				   ORCHESTRATOR_ASKED;
 	return offer;
 }
 

@@ -46,6 +46,9 @@ struct requirement_command {
 enum orchestrator_requirement requirement_command(const struct requirement_command *command,
 						  bool *ret_by_rule);
 
+/* What has to be askable for a run to leave @sandbox: it leaves the gate too. */
+unsigned int requirement_leaving(const struct requirement_sandbox *sandbox);
+
 struct requirement_run {
 	struct requirement_sandbox sandbox;
 	enum orchestrator_wish wish;

@@ -9,17 +9,6 @@
 #include "base/text.h"
 #include "exec/orchestrator/attempt.h"
 
-struct exec_sandbox *verdict_sandbox(const struct exec_sandbox *sandbox, bool is_confined,
-				     const struct access_list *granted, struct err *why)
-{
-	const struct requirement_sandbox confines = requirement_sandbox(sandbox);
-
-	if (is_confined)
-		return access_widen(sandbox, granted, why);
-	return requirement_is_open(&confines) ? exec_sandbox_copy(sandbox)
-					      : exec_sandbox_unconfined(sandbox, why);
-}
-
 const char *verdict_forbidden(struct call *call)
 {
 	const struct judgement *judgement = &call->judgement;

@@ -14,9 +14,5 @@ struct verdict {
 /* @call has just ended @attempt (NULL: nobody knows it any more). */
 void verdict_make(struct call *call, struct attempt *attempt, struct verdict *ret);
 
-/* What a run runs in: @sandbox with @granted where it is confined, else what confines nothing.
- * Returned owned; NULL with @why: it cannot be. */
-struct exec_sandbox *verdict_sandbox(const struct exec_sandbox *sandbox, bool is_confined,
-				     const struct access_list *granted, struct err *why);
 /* Why @call is forbidden, in words, owned by it. */
 const char *verdict_forbidden(struct call *call);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/landlock.h>
+#include <stdbool.h>
 
 /* The mounts keep the command from writing by path. A descriptor it inherited carries the host's
  * writable mount, and /proc/self/fd/0 opens it again with any mode: the open mode is no protection,
@@ -80,19 +81,40 @@ static int allow_mounts(struct init *init, long rules, uint64_t access)
 	return r;
 }
 
+static int allow_all(struct init *init, long rules, uint64_t handled)
+{
+	int r = allow_mounts(init, rules, handled);
+
+	init->detail = "/dev";
+	if (r == 0)
+		r = allow(rules, "/dev", handled);
+	/* Its dangerous parts are read-only mounts; a debugger writes /proc/PID/mem. */
+	init->detail = "/proc";
+	if (r == 0)
+		r = allow(rules, "/proc", write_file & handled);
+	if (r == 0)
+		init->detail = "";
+	return r;
+}
+
 int landlock_restrict(struct init *init)
 {
 	uint32_t flags = init->plan.head->flags;
 
-	/* Where all may be written nothing is gained: what is protected there is refused on 0–2. */
-	if (flags & WIRE_OPEN)
+	bool is_open = (flags & WIRE_OPEN) != 0;
+
+	/* Where all may be written only the scope is left: what is protected there is refused on
+	 * 0–2. */
+	if (is_open && !(flags & WIRE_HOST_NETWORK))
 		return 0;
 	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
-		return flags & WIRE_HAS_FILES ? (int)abi : 0;
+		return (flags & WIRE_HAS_FILES) && !is_open ? (int)abi : 0;
+	if (is_open && abi < ABI_SCOPES)
+		return 0;
 
-	uint64_t handled = handled_by(abi);
+	uint64_t handled = is_open ? 0 : handled_by(abi);
 	struct rules_head head = { .files = handled };
 	size_t size = sizeof(head.files);
 
@@ -105,16 +127,8 @@ int landlock_restrict(struct init *init)
 
 	if (rules < 0)
 		return (int)rules;
-	int r = allow_mounts(init, rules, handled);
+	int r = is_open ? 0 : allow_all(init, rules, handled);
 
-	init->detail = "/dev";
-	if (r == 0)
-		r = allow(rules, "/dev", handled);
-	/* Its dangerous parts are read-only mounts; a debugger writes /proc/PID/mem. */
-	init->detail = "/proc";
-	if (r == 0)
-		r = allow(rules, "/proc", write_file & handled);
-	init->detail = "";
 	if (r == 0)
 		r = (int)sys(landlock_restrict_self, rules, 0);
 	(void)sys(close, rules);

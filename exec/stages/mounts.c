@@ -112,7 +112,35 @@ static int cover(char what, const char *path)
 	return r;
 }
 
-static int make(struct init *init, char what, const char *path, int tree)
+/* An empty directory over @path, which *@ret_tree holds until it is closed to its owner. By
+ * descriptor, since a link may have taken the place of @path. */
+static int hide_around(const char *path, int *ret_tree)
+{
+	long fs = sys(fsopen, "tmpfs", FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return (int)fs;
+	long r = sys(fsconfig, fs, FSCONFIG_SET_STRING, "mode", "0700", 0);
+
+	if (r == 0)
+		r = sys(fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+	if (r == 0)
+		r = sys(fsmount, fs, FSMOUNT_CLOEXEC,
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	(void)sys(close, fs);
+	if (r < 0)
+		return (int)r;
+	*ret_tree = (int)r;
+	int at = path_open(path);
+
+	if (at < 0)
+		return at;
+	r = path_attach(*ret_tree, at);
+	(void)sys(close, at);
+	return (int)r;
+}
+
+static int make(struct init *init, char what, const char *path, int *ret_tree)
 {
 	bool is_attached = what == WIRE_WRITE || what == WIRE_WRITE_NEW;
 
@@ -124,45 +152,47 @@ static int make(struct init *init, char what, const char *path, int tree)
 		init->step = WIRE_STEP_FRESH;
 		return make_fresh(path, what == WIRE_FRESH ? "mode=0755" : "mode=1777");
 	case WIRE_HIDE_AROUND:
-		return (int)sys(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-				"mode=0700");
+		return hide_around(path, ret_tree);
 	case WIRE_HIDE:
 	case WIRE_PIN:
 		return cover(what, path);
 	default:
-		return attach(what, path, tree);
+		return attach(what, path, *ret_tree);
 	}
 }
 
 /* Whoever knows the name of what is inside gets there, and nobody can list it. The owner is the
  * command: only a read-only mount keeps it from being opened up. Last, since the places for what is
  * inside are made in it. */
-static int seal(struct init *init)
+static int seal(struct init *init, const struct mounts *mounts)
 {
-	int r = 0;
+	char **list = init->plan.lists[WIRE_MOUNTS];
 
 	init->step = WIRE_STEP_PROTECT;
-	for (char **at = init->plan.lists[WIRE_MOUNTS]; *at && r == 0; at++) {
-		if ((*at)[0] != WIRE_HIDE_AROUND)
+	for (int i = 0; list[i]; i++) {
+		if (list[i][0] != WIRE_HIDE_AROUND)
 			continue;
-		init->detail = *at + 1;
-		int fd = path_open(*at + 1);
+		init->detail = list[i] + 1;
+		long fd = sys(openat, mounts->trees[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		long r = fd < 0 ? fd : sys(fchmod, fd, 0111);
 
-		r = fd < 0 ? fd : (int)sys(fchmodat, AT_FDCWD, *at + 1, 0111);
-		if (r == 0)
-			r = path_set_top(fd, MOUNT_ATTR_RDONLY, 0);
 		if (fd >= 0)
 			(void)sys(close, fd);
+		if (r == 0)
+			r = path_set_top(mounts->trees[i], MOUNT_ATTR_RDONLY, 0);
+		if (r < 0)
+			return (int)r;
+		(void)sys(close, mounts->trees[i]);
 	}
-	return r;
+	return 0;
 }
 
-int mounts_make(struct init *init, const struct mounts *mounts)
+int mounts_make(struct init *init, struct mounts *mounts)
 {
 	char **list = init->plan.lists[WIRE_MOUNTS];
 	int r = 0;
 
 	for (int i = 0; list[i] && r == 0; i++)
-		r = make(init, list[i][0], list[i] + 1, mounts->trees[i]);
-	return r < 0 ? r : seal(init);
+		r = make(init, list[i][0], list[i] + 1, &mounts->trees[i]);
+	return r < 0 ? r : seal(init, mounts);
 }

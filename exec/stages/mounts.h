@@ -13,4 +13,4 @@ struct mounts {
 /* 0 or -errno; the descriptors are the process's, which ends when this fails. */
 int mounts_copy(struct init *init, struct mounts *ret);
 /* Makes them all, and closes what was taken. */
-int mounts_make(struct init *init, const struct mounts *mounts);
+int mounts_make(struct init *init, struct mounts *mounts);

@@ -8,11 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gateway/gateway_approver.h"
+#include "gateway/gateway_agent.h"
 
 struct approver;
 
 struct sink_record;
+
+/* Something else than a destination that a program may be asked about: gateway_review(). The
+ * gateway's own; lives until gateway_reviewed() or forget(). */
+struct approver_review {
+	enum policy_helper_kind kind;
+	const char *object; /* what it is: one JSON object, on one line */
+	int64_t timeout_ms; /* 0: the approver's own */
+	void *job;          /* the approver's */
+};
 
 struct approver_ops {
 	const char *name;
@@ -31,6 +40,11 @@ struct approver_ops {
 	/* Every record as it is written, for those who show what happens; NULL: not wanted. From
 	 * inside a turn: it must not call back. */
 	void (*heard)(struct approver *self, const struct sink_record *record);
+	/* Puts @review to the program, and tells what it said by gateway_reviewed(), once, from the
+	 * loop. Not 0: it is not asked about that, or not now. NULL, with forget: it reviews
+	 * nothing. */
+	int (*review)(struct approver *self, struct approver_review *review);
+	void (*forget)(struct approver *self, struct approver_review *review);
 	void (*close)(struct approver *self);
 };
 
@@ -58,5 +72,7 @@ void gateway_each_question(struct gateway *gw,
 int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);
 /* The approver of @ops that was opened for @gw; NULL: it was not wanted. */
 struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops);
+void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,
+		      const char *by, const char *reason);
 /* An approver came, or went: with nobody left to ask, open questions are denied. From the loop. */
 void gateway_approvers_changed(struct gateway *gw);

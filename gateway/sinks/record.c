@@ -21,6 +21,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_EXEC_END] = "exec_end",
 	[SINK_END] = "end",
 	[SINK_GRANTED] = "granted",
+	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",

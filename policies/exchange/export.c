@@ -8,6 +8,7 @@
 #include "policies/clauses_impl.h"
 #include "policies/exchange/export_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 void export_lose(const struct export *export, size_t rule, const char *format, ...)
 {

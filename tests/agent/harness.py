@@ -6,6 +6,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -15,8 +16,9 @@ sys.path.insert(0, str(TOP / "tests" / "flow"))
 
 import jsonschema  # noqa: E402
 from servers import Server  # noqa: E402
-from world import World, enter_namespace  # noqa: E402
+from world import NETWORK, World, enter_namespace  # noqa: E402
 
+tempfile.tempdir = "/var/tmp"  # /tmp is a command's own where its sandbox does not name it
 SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (TOP / "docs/schema/agent").glob("*.json")}
 CHECKS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 SEEN = set()  # the schemas that something was held to
@@ -135,9 +137,15 @@ class Client:
 class Stage(World):
     """A world with web servers under names, for one case."""
 
+    used = 9  # a case's servers stay until the end: the next has others
+
     def __init__(self, sallyport):
         super().__init__(sallyport)
         self.options, self.made = [], []
+
+    def new_address(self):
+        Stage.used += 1
+        return f"{NETWORK}.{Stage.used}"
 
     def web(self, host, port=80):
         server = Server("web", self.new_address())

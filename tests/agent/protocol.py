@@ -32,12 +32,12 @@ def events_in_order(stage):
 
 def output_is_whole(stage):
     client = stage.client()
-    client.configure()
-    id = client.send("exec", script="seq 1 20000")
+    client.configure(limits={"event_bytes": 64 << 20})
+    id = client.send("exec", script="seq 1 200000")
     end = client.next("exec_end", id=id)
     pieces = [event for event in client.events if event["type"] == "exec_output"]
     text = "".join(event["text"] for event in pieces)
-    assert text == "".join(f"{n}\n" for n in range(1, 20001)), len(text)
+    assert text == "".join(f"{n}\n" for n in range(1, 200001)), len(text)
     assert [event["offset"] for event in pieces][0] == 0 and len(pieces) > 1
     assert end["stdout"]["truncated"] and os.path.getsize(end["stdout"]["spill_file"]) == len(text), end["stdout"]
 

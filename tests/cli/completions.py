@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shells' completions know every step of `policy` and the options that its --help names, and no others.
+"""The shells' completions know every step of `policy` and `agent`, and the options that --help names, and no others.
 
 usage: completions.py SALLYPORT"""
 import pathlib
@@ -29,6 +29,11 @@ def said(sallyport, *step):
     """Options of the step's own help."""
     text = subprocess.run([sallyport, "policy", *step, "--help"], check=True, capture_output=True, text=True,
                           timeout=60).stdout
+    return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
+
+
+def agent_options(sallyport):
+    text = subprocess.run([sallyport, "agent", "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
     return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
 
 
@@ -69,6 +74,12 @@ def main():
         results.append(check(f"bash, {step}", bash("policy", step, "--"), wanted))
         results.append(check(f"fish, {step}", fish_options(step), wanted))
         results.append(check(f"zsh, {step}", zsh_options(step), wanted))
+    wanted = agent_options(sallyport)
+    results.append(check("bash, agent", bash("agent", "--"), wanted))
+    results.append(check("fish, agent", {f"--{name}" for name in re.findall(r"\$in_agent -l ([a-z-]+)", fish)} | {"--help"},
+                         wanted))
+    results.append(check("zsh, agent", set(re.findall(r"(--[a-z-]+)\[", re.search(
+        r"^    agent\)\n(.*?);;$", zsh, re.M | re.S)[1])), wanted))
     formats = {"codex-config", "codex-rules", "sandbox-runtime", "claude-settings", "smokescreen", "harden-runner"}
     results.append(check("bash, formats", bash("policy", "export", "--lossy", ""), formats))
     results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),

@@ -136,6 +136,28 @@ START_TEST(what_is_in_the_pipe_is_read_however_late)
 }
 END_TEST
 
+/* Who does not consume does not delay the end either. */
+START_TEST(a_window_does_not_delay_the_end)
+{
+	struct drain drain;
+
+	drain_init(&drain);
+	drain.output.window = 2;
+	drain.output.is_told = true;
+	say(&drain);
+	fd_close(fd_take(&drain.theirs));
+	loop_step(drain.loop);
+	loop_step(drain.loop);
+	ck_assert_uint_eq(drain.output.keeps[EXEC_STDOUT].head_len, 2);
+	output_drain(&drain.output);
+	for (int i = 0; i < 4; i++)
+		loop_step(drain.loop); /* no time passes */
+	ck_assert_uint_eq(drain.drained, 1);
+	ck_assert_uint_eq(drain.output.keeps[EXEC_STDOUT].head_len, 5);
+	drain_done(&drain);
+}
+END_TEST
+
 START_TEST(nothing_is_told_after_closing)
 {
 	struct drain drain;
@@ -159,6 +181,7 @@ TCase *test_drain(void)
 	tcase_add_test(tcase, a_quiet_stranger_is_not_awaited);
 	tcase_add_test(tcase, a_busy_stranger_is_not_awaited_for_long);
 	tcase_add_test(tcase, what_is_in_the_pipe_is_read_however_late);
+	tcase_add_test(tcase, a_window_does_not_delay_the_end);
 	tcase_add_test(tcase, nothing_is_told_after_closing);
 	return tcase;
 }

@@ -21,18 +21,15 @@ int main(void)
 	suite_add_tcase(suite, test_lifetime());
 	suite_add_tcase(suite, test_notify());
 	suite_add_tcase(suite, test_output());
-	suite_add_tcase(suite, test_modes());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());
-	suite_add_tcase(suite, test_program());
+	suite_add_tcase(suite, test_program_file());
 	suite_add_tcase(suite, test_pty());
 	suite_add_tcase(suite, test_read());
 	suite_add_tcase(suite, test_refusal());
 	suite_add_tcase(suite, test_result());
-	suite_add_tcase(suite, test_sandbox());
 	suite_add_tcase(suite, test_sockets());
 	suite_add_tcase(suite, test_stdio());
-	suite_add_tcase(suite, test_unconfined());
 	suite_add_tcase(suite, test_view());
 
 	SRunner *runner = srunner_create(suite);

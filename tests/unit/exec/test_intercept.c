@@ -66,7 +66,7 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 		len += (size_t)snprintf(t.asked + len, sizeof(t.asked) - len, " %s", *argv);
 	if (len < sizeof(t.asked) && program->interpreter)
 		len += (size_t)snprintf(t.asked + len, sizeof(t.asked) - len, " by %s",
-					program->interpreter);
+					program->interpreter->path);
 	if (len < sizeof(t.asked))
 		(void)snprintf(t.asked + len, sizeof(t.asked) - len, "\n");
 	if (!t.is_slow) {
@@ -129,8 +129,8 @@ static const struct {
 	{ "sh -c 'sh -c \"/bin/echo ok\"'", "/echo /bin/echo ok\n" },
 	{ "ln -s /bin/echo link; ./link ok", "/echo ./link ok\n" },
 	{ "cd /usr; ./bin/echo ok", "/echo ./bin/echo ok\n" },
-	{ "./script ok", "/script ./script ok by /bin/sh\n" },
-	{ "./outer ok", "/outer ./outer ok by /bin/sh\n" },
+	{ "./script ok", "/script ./script ok by /usr/bin/dash\n" },
+	{ "./outer ok", "/outer ./outer ok by /usr/bin/dash\n" },
 	{ "./argued ok", NULL },
 	{ "printf 'ok' | xargs /bin/echo", "/echo /bin/echo ok\n" },
 	{ "/bin/echo ok & wait", "/echo /bin/echo ok\n" },
@@ -230,6 +230,49 @@ START_TEST(the_first_program_is_judged)
 }
 END_TEST
 
+/* A script of the host's, which the command cannot change, by ways that it can or cannot turn
+ * before the interpreter opens it by its name. */
+static const struct {
+	const char *script;
+	bool is_steady;
+} turns[] = {
+	{ "$OUT/script ran", true },
+	{ "$OUT/link ran", true },
+	{ "cd $OUT; $PWD/script ran", true },
+	{ "$OUT/../${OUT##*/}/script ran", true },
+	{ "ln -s $OUT/script mine; ./mine ran", false },
+	{ "ln -s $OUT/script mine; $PWD/mine ran", false },
+	{ "ln -s $OUT mine; $PWD/mine/script ran", false },
+	{ "ln -s $OUT/script /tmp/mine; /tmp/mine ran", false },
+	{ "cd $OUT; ./script ran", false },
+	{ "exec 7<$OUT/script; /proc/self/fd/7 ran", false },
+};
+
+START_TEST(a_script_is_read_from_where_it_was_judged)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+
+	init(_i % RIG_USERS);
+	auto_free char *path = mem_printf("%s/script", t.rig.outside);
+	auto_free char *link = mem_printf("%s/link", t.rig.outside);
+	auto_free char *script =
+		mem_printf("OUT=%s; %s || exit 1", t.rig.outside, turns[row].script);
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	ck_assert_int_eq(fd_write_all(fd, "#!/bin/sh\necho $1\n", 18), 0);
+	ck_assert_int_eq(fchmod(fd, 0755), 0);
+	ck_assert_int_eq(symlink("script", link), 0);
+	close(fd_take(&fd));
+	const char *text = rig_sh(&t.rig, script);
+
+	ck_assert_msg((strcmp(text, "ran\n") == 0) == turns[row].is_steady, "%s: %s%s", script,
+		      text, t.asked);
+	ck_assert_msg((t.refused == 0) == turns[row].is_steady, "%s: %u refused", script,
+		      t.refused);
+	done();
+}
+END_TEST
+
 TCase *test_intercept(void)
 {
 	TCase *tcase = tcase_create("intercept");
@@ -238,6 +281,8 @@ TCase *test_intercept(void)
 	tcase_add_loop_test(tcase, allowed_programs_run, 0, (int)ARRAY_SIZE(ways) * RIG_USERS * 2);
 	tcase_add_loop_test(tcase, denied_programs_do_not_run, 0,
 			    (int)ARRAY_SIZE(denied_ways) * RIG_USERS * 2);
+	tcase_add_loop_test(tcase, a_script_is_read_from_where_it_was_judged, 0,
+			    (int)ARRAY_SIZE(turns) * RIG_USERS);
 	tcase_add_loop_test(tcase, the_first_program_is_judged, 0, RIG_USERS);
 	return tcase;
 }

@@ -153,8 +153,10 @@ START_TEST(a_stop_at_any_moment)
 	ck_assert_int_eq(rig.result.end, EXEC_JOB_CANCELLED);
 	ck_assert_int_eq(rig.result.code, 137);
 	ck_assert_str_eq(rig.result.why, "enough");
-	if (moment != RUNNING)
+	if (moment != RUNNING) { /* not for a moment */
+		ck_assert_int_eq(rig.result.raw.end, EXEC_NOT_STARTED);
 		ck_assert_ptr_null(rig.live[EXEC_STDOUT].bytes);
+	}
 	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "late"), -ESRCH);
 	ck_assert_int_eq(exec_job_kill(rig.job, EXEC_JOB_CANCELLED, "late"), -ESRCH);
 	ck_assert_int_eq(exec_job_interrupt(rig.job), -ESRCH);

@@ -347,7 +347,8 @@ END_TEST
 /* The kernel has no other wall around them in the host's network. */
 START_TEST(abstract_sockets_are_out_of_reach)
 {
-	static const char *const modes[] = { "read-only", "read-only+net" };
+	static const char *const modes[] = { "read-only", "read-only+net",
+					     "external+net deny %/secret" };
 	auto_free char *name = mem_printf("@sallyport-test-%d", getpid());
 	auto_close int fd = listen_at(name);
 	auto_free char *script = mem_printf("name='%s'; exec perl -MSocket -e '"
@@ -449,7 +450,7 @@ TCase *test_modes(void)
 	tcase_add_loop_test(tcase, has_the_network_it_was_given, 0,
 			    (int)ARRAY_SIZE(networks) * RIG_USERS);
 	tcase_add_loop_test(tcase, a_socket_is_reached_when_it_was_opened, 0, 6 * RIG_USERS);
-	tcase_add_loop_test(tcase, abstract_sockets_are_out_of_reach, 0, 2 * RIG_USERS);
+	tcase_add_loop_test(tcase, abstract_sockets_are_out_of_reach, 0, 3 * RIG_USERS);
 	tcase_add_loop_test(tcase, the_hosts_tmp_is_in_or_out, 0, RIG_USERS);
 	tcase_add_test(tcase, the_plan_says_it);
 	return tcase;

@@ -2,11 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -164,6 +168,171 @@ START_TEST(nothing_is_made_up)
 }
 END_TEST
 
+/* Calls that the filter refuses, to whom, with what; made by python, which names no path. */
+static const struct {
+	long number;
+	const char *args, *name;
+	int error;
+} denied_calls[] = {
+	{ SYS_mount, "0, 0, 0, 0, 0", "mount", EPERM },
+	{ SYS_chroot, "0", "chroot", EPERM },
+	{ SYS_bpf, "0, 0, 0", "bpf", EPERM },
+	{ SYS_unshare, "0x10000000", "unshare", EPERM },
+	{ SYS_socket, "40, 1, 0", "socket", EAFNOSUPPORT },
+	{ SYS_socket, "16, 3, 12", "socket", EPROTONOSUPPORT },
+	{ SYS_ioctl, "-1, 0x5412, 0", "ioctl", EPERM },
+};
+
+START_TEST(refused_call_is_told)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+	struct rig rig;
+
+	init(&rig, _i % RIG_USERS);
+	auto_free char *script = mem_printf("/usr/bin/python3 -c 'import ctypes, sys\n"
+					    "libc = ctypes.CDLL(None, use_errno=True)\n"
+					    "r = libc.syscall(%ld, %s)\n"
+					    "print(r, ctypes.get_errno())'",
+					    denied_calls[row].number, denied_calls[row].args);
+	auto_free char *want = mem_printf("-1 %d\n", denied_calls[row].error);
+	const char *text = rig_ok(&rig, script);
+
+	ck_assert_str_eq(text, want);
+	ck_assert_msg(told_count == 1, "%s", all_told());
+	ck_assert_int_eq(told[0].what, EXEC_REFUSED_CALL);
+	ck_assert_int_eq(told[0].error, denied_calls[row].error);
+	ck_assert_str_eq(told[0].call, denied_calls[row].name);
+	ck_assert_str_eq(told[0].path, "");
+	rig_done(&rig);
+}
+END_TEST
+
+/* What asks whether the kernel can do something is no evidence, though it cannot. */
+START_TEST(probes_are_not_told)
+{
+	struct rig rig;
+
+	init(&rig, _i);
+	ck_assert_str_eq(rig_ok(&rig, "/usr/bin/python3 -c 'import ctypes\n"
+				      "libc = ctypes.CDLL(None, use_errno=True)\n"
+				      "for call in 425, 426, 427, 435:\n"
+				      "    libc.syscall(call, 0, 0, 0, 0)\n"
+				      "    print(ctypes.get_errno())'"),
+			 "38\n38\n38\n38\n");
+	ck_assert_msg(told_count == 0, "%s", all_told());
+	rig_done(&rig);
+}
+END_TEST
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	ck_assert_int_eq(listen(fd, 5), 0);
+	return fd;
+}
+
+static const char *const callers[] = {
+	"c.connect(P)",
+	"d.sendto(b\"x\", P)",
+	"os.chdir(os.path.dirname(P)); c.connect(\"there.socket\")",
+};
+
+/* A socket of the host: in the command's own directory (covered), and in /tmp (not there). */
+START_TEST(host_socket_is_told)
+{
+	const char *caller = callers[_i / RIG_USERS / 2];
+	bool is_in_tmp = _i / RIG_USERS % 2;
+	char folder[] = "/tmp/sallyport-test-XXXXXX";
+	struct rig rig;
+
+	init(&rig, _i % RIG_USERS);
+	if (is_in_tmp)
+		ck_assert_ptr_nonnull(mkdtemp(folder));
+	/* To go there it has to be there inside, too. */
+	auto_free char *path = mem_printf("%s/there.socket", is_in_tmp ? folder : rig.dir);
+	auto_close int fd = listen_at(path);
+	auto_free char *folder_inside = mem_printf("mkdir -p %s; ", is_in_tmp ? folder : rig.dir);
+	auto_free char *script = mem_printf("%s/usr/bin/python3 -c 'import socket, os\n"
+					    "c = socket.socket(socket.AF_UNIX)\n"
+					    "d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+					    "P = \"%s\"\ntry: %s\n"
+					    "except OSError as e: print(e.errno)'",
+					    folder_inside, path, caller);
+	const char *text = rig_ok(&rig, script);
+
+	(void)unlink(path);
+	if (is_in_tmp)
+		(void)rmdir(folder);
+	ck_assert_msg(told_count == 1, "%s: %s", script, all_told());
+	ck_assert_int_eq(told[0].what, EXEC_REFUSED_SOCKET);
+	ck_assert_str_eq(told[0].path, path);
+	ck_assert_int_eq(told[0].error, atoi(text));
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(own_sockets_are_not_told)
+{
+	struct rig rig;
+
+	init(&rig, _i);
+	(void)rig_ok(&rig, "/usr/bin/python3 -c 'import socket\n"
+			   "for path in \"mine\", \"/tmp/mine\", \"\\0mine\":\n"
+			   "    s = socket.socket(socket.AF_UNIX); s.bind(path); s.listen()\n"
+			   "    c = socket.socket(socket.AF_UNIX); c.connect(path)\n"
+			   "c = socket.socket(socket.AF_UNIX)\n"
+			   "print(c.connect_ex(\"/nowhere\"), c.connect_ex(\"/run/nowhere\"))'");
+	ck_assert_msg(told_count == 0, "%s", all_told());
+	rig_done(&rig);
+}
+END_TEST
+
+/* More than are told are counted, and one that comes again is told once. */
+START_TEST(evidence_has_an_end)
+{
+	struct rig rig;
+
+	init(&rig, 0);
+	auto_free char *subshells =
+		mem_printf("i=0; while [ $i -lt %d ]; do (: >%s/$i); (: >%s/same); i=$((i+1)); "
+			   "done 2>/dev/null; exit 0",
+			   EXEC_EVIDENCE_MAX + 10, rig.outside, rig.outside);
+	(void)rig_ok(&rig, subshells);
+	ck_assert_uint_eq(told_count, EXEC_EVIDENCE_MAX);
+	ck_assert_uint_eq(rig.result.refused, 2 * (EXEC_EVIDENCE_MAX + 10));
+	rig_done(&rig);
+}
+END_TEST
+
+/* The kernel lets one supervisor listen. */
+START_TEST(a_second_listener_is_refused_with_words)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = 1, .filter = &allow };
+	struct rig rig;
+
+	init(&rig, 1); /* an ordinary user: nobody else may be needed to load a filter */
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_ge(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				 SECCOMP_FILTER_FLAG_NEW_LISTENER, &program),
+			 0);
+	(void)rig_sh(&rig, "echo ran");
+	ck_assert_str_eq(rig.text, "");
+	ck_assert_int_eq(rig.result.end, EXEC_NOT_STARTED);
+	ck_assert_int_eq(rig.result.status, 125);
+	ck_assert_msg(strstr(rig.result.why, "is told of system calls already") != NULL, "%s",
+		      rig.result.why);
+	rig.config.on_refused = NULL;
+	ck_assert_str_eq(rig_ok(&rig, "echo ran"), "ran\n");
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *test_notify(void)
 {
 	TCase *tcase = tcase_create("notify");
@@ -171,5 +340,13 @@ TCase *test_notify(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, refusal_is_told, 0, (int)ARRAY_SIZE(refusals) * RIG_USERS);
 	tcase_add_loop_test(tcase, nothing_is_made_up, 0, (int)ARRAY_SIZE(innocent) * RIG_USERS);
+	tcase_add_loop_test(tcase, refused_call_is_told, 0,
+			    (int)ARRAY_SIZE(denied_calls) * RIG_USERS);
+	tcase_add_loop_test(tcase, probes_are_not_told, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, host_socket_is_told, 0,
+			    (int)ARRAY_SIZE(callers) * RIG_USERS * 2);
+	tcase_add_loop_test(tcase, own_sockets_are_not_told, 0, RIG_USERS);
+	tcase_add_test(tcase, evidence_has_an_end);
+	tcase_add_test(tcase, a_second_listener_is_refused_with_words);
 	return tcase;
 }

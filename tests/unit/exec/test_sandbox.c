@@ -226,6 +226,10 @@ START_TEST(is_widened_by_one_path)
 
 		ck_assert_str_eq(key, want_key);
 		ck_assert(exec_sandbox_equal(wide, want));
+		/* A name that would no longer be true is not kept. */
+		ck_assert_int_eq(exec_sandbox_mode(wide), strcmp(before, key) == 0
+								  ? exec_sandbox_mode(sandbox)
+								  : EXEC_MODE_SPLIT);
 		exec_sandbox_free(want);
 	} else {
 		ck_assert(why.text[0] != '\0');

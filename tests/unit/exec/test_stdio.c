@@ -57,6 +57,38 @@ START_TEST(given_descriptors_are_the_commands)
 }
 END_TEST
 
+/* As in a daemon: the numbers are free for whatever is opened next, and that is not written over.
+ */
+START_TEST(our_own_may_be_closed)
+{
+	static const char *const argv[] = { "sh", "-c", "echo out; echo err >&2", NULL };
+	int pair[2], null;
+	char text[64];
+	struct rig rig;
+
+	rig_init(&rig, _i);
+	ck_assert_int_eq(pipe2(pair, O_CLOEXEC), 0);
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int stdio[3] = { null, pair[1], pair[1] };
+
+	rig.config.stdio = stdio;
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	bool has_started = rig_start(&rig, argv);
+
+	rig_wait(&rig);
+	for (int fd = 0; fd < 3; fd++)
+		ck_assert_int_eq(dup2(rig.saved[fd], fd), fd);
+	ck_assert(has_started);
+	read_text(pair[0], text, sizeof(text));
+	ck_assert_str_eq(text, "out\nerr\n");
+	close(pair[0]);
+	close(pair[1]);
+	close(null);
+	rig_done(&rig);
+}
+END_TEST
+
 static int far_end; /* stays open: a terminal that is hung up is none */
 
 static int open_terminal(void)
@@ -138,6 +170,7 @@ TCase *test_stdio(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, given_descriptors_are_the_commands, 0, 6 * RIG_USERS);
+	tcase_add_loop_test(tcase, our_own_may_be_closed, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, a_given_descriptor_is_no_way_out, 0,
 			    3 * (int)ARRAY_SIZE(refused));
 	tcase_add_test(tcase, a_pty_is_for_somebody_and_alone);

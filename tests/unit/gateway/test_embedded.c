@@ -54,7 +54,7 @@ static void on_retract(const struct approver_end *end, void *arg)
 	note("over %s %s: %s\n", end->id, policy_reason_code(end->reason), end->how);
 }
 
-static const char *const whose[] = { "nobody", "policy", "person", "network" };
+static const char *const whose[] = { "nobody", "policy", "person", "review", "network" };
 
 static void on_exec_event(uint64_t exec, const struct gateway_exec_event *event, void *arg)
 {

@@ -153,7 +153,7 @@ START_TEST(programs_are_read_word_by_word)
 {
 	struct policy *policy = load_layers(
 		"reviewer /usr/bin/judge --strict for exec patch",
-		"hook ~/bin/check \"a b\" for \"for\" \"\\\"\" for network elicitation permissions",
+		"hook ~/bin/check \"a b\" for \"for\" \"\\\"\" for patch elicitation permissions",
 		"hook /bin/evil for exec\nreviewer /bin/evil for exec");
 	struct policy_helper helper;
 
@@ -168,8 +168,8 @@ START_TEST(programs_are_read_word_by_word)
 	policy_helper_done(&helper);
 	ck_assert(policy_get_helper(policy, 1, &helper));
 	ck_assert(!helper.is_reviewer);
-	ck_assert_uint_eq(helper.kinds, POLICY_HELPS_NETWORK | POLICY_HELPS_ELICITATION |
-						POLICY_HELPS_PERMISSIONS);
+	ck_assert_uint_eq(helper.kinds,
+			  POLICY_HELPS_PATCH | POLICY_HELPS_ELICITATION | POLICY_HELPS_PERMISSIONS);
 	ck_assert_str_eq(helper.argv[0], "~/bin/check");
 	ck_assert_str_eq(helper.argv[1], "a b");
 	ck_assert_str_eq(helper.argv[2], "for");
@@ -218,6 +218,7 @@ static const struct {
 	{ "hook ~ana/a for exec", 6, "a program is one path" },
 	{ "hook /bin/a for everything", 17, "not something that is asked" },
 	{ "hook /bin/a for exec exec", 22, "said twice" },
+	{ "hook /bin/a for exec network", 17, "a hook is not asked about the network" },
 	{ "reviewer /bin/a for sandbox", 21, "not something that is asked" },
 	{ "reviewer \"/bin/\\a\" for exec", 16, "an unknown escape" },
 };

@@ -27,7 +27,7 @@ static const char *own_tmpdir(void)
 	return path && path[0] == '/' ? path : NULL;
 }
 
-int run_sandbox_settle(struct run_options *options)
+int run_view_settle(struct run_options *options)
 {
 	static char all[] = "/", tmp[] = "/tmp";
 	const char *tmpdir = own_tmpdir();

@@ -1,0 +1,7 @@
+/* test_agent: the parts of the agent's protocol that need no command. */
+#pragma once
+
+#include <check.h>
+
+TCase *test_channel(void);
+TCase *test_fields(void);
