@@ -172,13 +172,19 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	return status == CLI_OK ? gate_start_worker(gate) : status;
 }
 
-static int perform(struct serving *serving)
+static int perform(struct serving *serving, const struct agent_front *front)
 {
 	struct gate *gate = &serving->gate;
 
 	gate_watch(gate);
 	watch_signals(serving); /* after the fork of the worker */
 	agent_start(serving->agent, gate->gateway, policy_commands(gate->policy));
+	if (front) {
+		int status = front->open(gate->loop, front->arg);
+
+		if (status != CLI_OK)
+			return status;
+	}
 	if (loop_run(gate->loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
 	return serving->is_failed ? CLI_NO_SANDBOX : CLI_OK;
@@ -208,7 +214,9 @@ int agent_serve(struct agent_options *options, int in, int out, const char *hidd
 	if (status == CLI_OK)
 		status = open_all(&serving, options, in, out, hidden);
 	if (status == CLI_OK)
-		status = perform(&serving);
+		status = perform(&serving, options->front);
+	if (options->front)
+		options->front->close(options->front->arg);
 	serving_done(&serving);
 	return status;
 }
@@ -233,17 +241,30 @@ static int own_end(int fd, int flags, int *ret_owned)
 	return r < 0 ? r : fd;
 }
 
+int agent_own_ends(int *ret_in, int *ret_out)
+{
+	int own_in = -1, own_out = -1;
+
+	*ret_in = own_end(STDIN_FILENO, O_RDONLY, &own_in);
+	*ret_out = own_end(STDOUT_FILENO, O_WRONLY, &own_out);
+	return *ret_in < 0 || *ret_out < 0
+		       ? cli_fail(CLI_NO_SANDBOX, "stdin and stdout have to be open: the client "
+						  "is there")
+		       : CLI_OK;
+}
+
 static int serve_here(struct agent_options *options)
 {
-	auto_close int own_in = -1;
-	auto_close int own_out = -1;
-	int in = own_end(STDIN_FILENO, O_RDONLY, &own_in);
-	int out = own_end(STDOUT_FILENO, O_WRONLY, &own_out);
+	int in = -1, out = -1;
+	int status = agent_own_ends(&in, &out);
 
-	if (in < 0 || out < 0)
-		return cli_fail(CLI_NO_SANDBOX, "stdin and stdout have to be open: the client is "
-						"there");
-	return agent_serve(options, in, out, NULL);
+	if (status == CLI_OK)
+		status = agent_serve(options, in, out, NULL);
+	if (in > STDERR_FILENO)
+		fd_close(in);
+	if (out > STDERR_FILENO)
+		fd_close(out);
+	return status;
 }
 
 int cli_agent(int argc, char **argv)

@@ -28,7 +28,24 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 the client has gone, 2 usage, 3 bad policy, 125 no gate could be made.\n";
 
-enum { OPT_HELP = 256, OPT_SOCKET, OPT_UNCONFINED, OPT_RUN };
+static const char help_mcp[] =
+	"usage: sallyport mcp [options]\n"
+	"\n"
+	"Speaks the Model Context Protocol on stdin and stdout: one tool, `run`, which runs a\n"
+	"command in a sandbox; questions are put to the person by elicitation. sallyport-mcp(1)\n"
+	"\n"
+	"  --approval MODE          when a person is asked: untrusted, on-request (the default),\n"
+	"                           on-failure, never, or granular:WORD,WORD...\n"
+	"  --sandbox MODE           read-only, workspace-write (the default), danger-full-access\n"
+	"  --allow-unconfined       the sandbox may be none, and commands may ask for that\n"
+	"\n"
+	"All other options are those of `sallyport agent`, but --socket.\n"
+	"\n"
+	"  {\"mcpServers\": {\"sallyport\": {\"command\": \"sallyport\", \"args\": [\"mcp\"]}}}\n"
+	"\n"
+	"Exit status: 0 the client has gone, 2 usage, 3 bad policy, 125 no gate could be made.\n";
+
+enum { OPT_HELP = 256, OPT_SOCKET, OPT_UNCONFINED, OPT_APPROVAL, OPT_SANDBOX, OPT_RUN };
 
 /* Those behind OPT_RUN are handed on as they are. */
 static const struct option long_options[] = {
@@ -56,6 +73,25 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
+static const struct option mcp_options[] = {
+	{ "approval", required_argument, NULL, OPT_APPROVAL },
+	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
+};
+#define SOCKET_INDEX 1 /* of long_options: what only an agent has */
+
+/* Those of `mcp` or of `agent`, for getopt_long(). */
+static void choose_options(bool is_mcp, struct option out[ARRAY_SIZE(long_options) + 2])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; is_mcp && i < ARRAY_SIZE(mcp_options); i++)
+		out[count++] = mcp_options[i];
+	for (size_t i = 0; i < ARRAY_SIZE(long_options); i++) {
+		if (!is_mcp || i != SOCKET_INDEX)
+			out[count++] = long_options[i];
+	}
+}
+
 static void add_word(struct agent_options *options, const char *word)
 {
 	size_t count = 0;
@@ -79,11 +115,14 @@ static void pass_on(struct agent_options *options, const struct option *option)
 /* 0, or an exit status + 1 as run_options_parse(). */
 static int take_options(struct agent_options *options, int argc, char **argv)
 {
+	struct option known[ARRAY_SIZE(long_options) + ARRAY_SIZE(mcp_options)];
+	bool is_mcp = strcmp(argv[0], "mcp") == 0;
 	int option, index = -1;
 
+	choose_options(is_mcp, known);
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "+h", long_options, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "+h", known, &index)) != -1) {
 		switch (option) {
 		case OPT_SOCKET:
 			options->socket = optarg;
@@ -91,22 +130,28 @@ static int take_options(struct agent_options *options, int argc, char **argv)
 		case OPT_UNCONFINED:
 			options->may_unconfine = true;
 			break;
+		case OPT_APPROVAL:
+			options->approval = optarg;
+			break;
+		case OPT_SANDBOX:
+			options->sandbox = optarg;
+			break;
 		case OPT_RUN:
-			pass_on(options, &long_options[index]);
+			pass_on(options, &known[index]);
 			break;
 		case OPT_HELP:
 		case 'h':
-			(void)fputs(help, stdout);
+			(void)fputs(is_mcp ? help_mcp : help, stdout);
 			return CLI_OK + 1;
 		default:
-			return cli_usage_error("agent", CLI_USAGE,
+			return cli_usage_error(argv[0], CLI_USAGE,
 					       "no such option, or its value is missing: %s",
 					       argv[optind - 1]) +
 			       1;
 		}
 	}
 	if (argv[optind])
-		return cli_usage_error("agent", CLI_USAGE,
+		return cli_usage_error(argv[0], CLI_USAGE,
 				       "what is run is said by the client, not here: %s",
 				       argv[optind]) +
 		       1;
