@@ -198,6 +198,7 @@ void agent_free(struct agent *agent)
 
 	if (!agent)
 		return;
+	agent->gateway = NULL;
 	loop_timer_stop(&agent->ending);
 	loop_timer_stop(&agent->deadline);
 	while ((session = TAILQ_FIRST(&agent->sessions))) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/core.h"
 #include "agent/fields.h"
@@ -44,6 +45,21 @@ char *confine_path(const char *cwd, const char *path, struct err *why)
 		return NULL;
 	}
 	return take(full);
+}
+
+char *confine_openable(const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+	struct stat status;
+
+	while (lstat(at, &status) < 0 && errno == ENOENT) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash || slash == at)
+			return mem_strdup(path); /* never the root */
+		*slash = '\0';
+	}
+	return take(at);
 }
 
 static size_t count_of(const char *const *list)

@@ -19,3 +19,6 @@ char **confine_writable(const struct exec_sandbox *sandbox);
 char **confine_env(const json_t *wanted, const char *const *before, struct err *why);
 /* Absolute and without "..": as given, or below @cwd. Owned; NULL with @why. */
 char *confine_path(const char *cwd, const char *path, struct err *why);
+/* What has to be opened for @path (absolute) to be written: nothing can be mounted on what is not
+ * there, so the folder it would be in, which is then what is asked about; never the root. Owned. */
+char *confine_openable(const char *path);

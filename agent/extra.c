@@ -48,6 +48,11 @@ static int add_paths(struct extra *extra, const char *const *paths, enum orchest
 
 		if (!path)
 			return -EINVAL;
+		if (what == ORCHESTRATOR_WRITE_PATH) {
+			auto_free char *given = path;
+
+			path = confine_openable(given);
+		}
 		add(extra, path)->what = what;
 	}
 	return 0;

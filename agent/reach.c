@@ -21,6 +21,16 @@ static const struct {
 	{ APPROVER_LISTED, "listed" },
 };
 
+/* Who says no where nobody is asked: no person. */
+static const char nobody[] = "the session's approval policy";
+
+static enum gateway_whose whose_is(const struct gateway_exec_event *event)
+{
+	return event->whose == GATEWAY_BY_PERSON && strcmp(event->by, nobody) == 0
+		       ? GATEWAY_BY_POLICY
+		       : event->whose;
+}
+
 /* May people be asked about destinations there? */
 static bool may_ask(const struct session *session)
 {
@@ -122,7 +132,7 @@ static void refuse(struct agent *agent, const char *id)
 	const struct approver_answer answer = {
 		.action = POLICY_DENY,
 		.scope = GATEWAY_ONCE,
-		.by = "the session's approval policy",
+		.by = nobody,
 		.words = "nobody is asked in this session",
 	};
 	struct err why = { 0 };
@@ -212,7 +222,7 @@ static void tell_denied(const struct trial *trial, const struct gateway_exec_eve
 	if (event->dst)
 		tell_add(told, "destination", tell_destination(event->dst));
 	tell_add(told, "reason", json_string(policy_reason_code(event->reason)));
-	tell_add(told, "by", json_string(whose[event->whose]));
+	tell_add(told, "by", json_string(whose[whose_is(event)]));
 	add_text(told, "who", event->by);
 	add_text(told, "rule", event->rule);
 	add_text(told, "because", event->because);
@@ -230,7 +240,7 @@ static void note_denied(struct trial *trial, const struct gateway_exec_event *ev
 		[GATEWAY_BY_NETWORK] = ORCHESTRATOR_NETWORK_NOTHING,
 	};
 	struct orchestrator_block block = {
-		.kind = network_kinds[event->whose],
+		.kind = network_kinds[whose_is(event)],
 		.reason = reason_of(event->reason),
 		.host = event->dst ? event->dst->host : "",
 		.protocol = event->dst ? policy_protocol_name(event->dst->protocol) : "",

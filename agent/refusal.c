@@ -1,10 +1,9 @@
 #include "agent/refusal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "agent/confine.h"
 #include "agent/core.h"
 #include "agent/tell.h"
 #include "base/mem.h"
@@ -75,28 +74,11 @@ static void show(struct trial *trial, const char *what, json_t *more)
 	}
 }
 
-/* What would have to be opened for @path to be made: nothing can be mounted on what is not there,
- * so the folder it would be in, which is then what is asked about. Owned. */
-static char *what_to_open(const char *path)
-{
-	auto_free char *at = mem_strdup(path);
-	struct stat status;
-
-	while (lstat(at, &status) < 0 && errno == ENOENT) {
-		char *slash = strrchr(at, '/');
-
-		if (!slash || slash == at)
-			return mem_strdup(path); /* never the root */
-		*slash = '\0';
-	}
-	return take(at);
-}
-
 void refusal_add_evidence(struct trial *trial, const struct exec_evidence *evidence)
 {
 	bool is_call = evidence->what == EXEC_REFUSED_CALL;
 	auto_free char *opened = evidence->what == EXEC_REFUSED_WRITE
-					 ? what_to_open(evidence->path)
+					 ? confine_openable(evidence->path)
 					 : mem_strdup(is_call ? evidence->call : evidence->path);
 	const struct orchestrator_refusal refusal = {
 		.access = { .what = classes[evidence->what].what, .name = opened },

@@ -172,7 +172,9 @@ struct trial *task_find_trial(const struct agent *agent, uint64_t exec)
 
 void task_drop_proposal(struct proposal *proposal)
 {
-	gateway_proposal_withdraw(proposal->proposal);
+	/* It is dead when the gateway is. */
+	if (proposal->session->agent->gateway)
+		gateway_proposal_withdraw(proposal->proposal);
 	TAILQ_REMOVE(&proposal->session->proposals, proposal, entry);
 	free(proposal->id);
 	free(proposal);

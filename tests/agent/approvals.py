@@ -115,9 +115,10 @@ def more_permissions(stage):
     client = stage.client()
     client.configure("on-request")
     id = client.send("exec", script=f"echo x > {file}", sandbox_permissions="with_additional_permissions",
-                     additional_permissions={"write": [str(file.parent)]}, justification="the log goes there")
+                     additional_permissions={"write": [str(file)]}, justification="the log goes there")
     question = client.next("approval_request")
-    assert [access["what"] for access in question["accesses"]] == ["write"], question
+    # The file is not there yet: what has to be opened, and so is shown, is its folder.
+    assert [(access["what"], access["name"]) for access in question["accesses"]] == [("write", str(file.parent))], question
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
     assert end["exit_code"] == 0 and file.read_text() == "x\n", end

@@ -91,7 +91,8 @@ def never_mode_asks_nobody(stage):
     client = stage.client()
     client.configure("never")
     end = client.run(GET + "http://a.test/")
-    assert end["stdout"]["text"] == "403" and end["network"]["blocked"] >= 1, end
+    assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "policy", end
+    assert client.next("network_denied")["by"] == "policy"
     client.never("approval_request")
 
 
