@@ -20,7 +20,8 @@ static void symbols_plain(struct diff_symbols *symbols)
 				    "TUVWXYZ~!$&'()*+,:;@[]^`{|}<>\"# ";
 	bool is_done[256] = { [0] = true }, has_other = false;
 
-	for (size_t i = 0; i < sizeof(order) - 1 + 255; i++) {
+	/* Only a path has to begin with the slash. */
+	for (size_t i = symbols->grammar != DIFF_PATHS; i < sizeof(order) - 1 + 255; i++) {
 		uint8_t byte = i < sizeof(order) - 1 ? (uint8_t)order[i]
 						     : (uint8_t)(i - sizeof(order) + 2);
 		bool is_alone = symbols->is_named[byte] || strchr(special[symbols->grammar], byte);
