@@ -136,8 +136,8 @@ void diff_decide_dial(const struct diff *diff, size_t side, const struct policy_
 }
 
 /* A literal that can never be dialled is denied, also where a person would be asked first. */
-void diff_decide(struct diff *diff, size_t side, const struct policy_facts *facts,
-		 struct diff_outcome *ret)
+static void decide_side(struct diff *diff, size_t side, const struct policy_facts *facts,
+			struct diff_outcome *ret)
 {
 	struct policy_verdict verdict;
 
@@ -166,16 +166,16 @@ static bool decide_ends_alike(struct diff *diff, const struct policy_facts *fact
 	if (left == right)
 		return true;
 	then.now = left == 0 || (right != 0 && right < left) ? right : left;
-	diff_decide(diff, 0, &then, &one);
-	diff_decide(diff, 1, &then, &two);
+	decide_side(diff, 0, &then, &one);
+	decide_side(diff, 1, &then, &two);
 	return diff_decide_code(diff, &one, &two, point) != 0;
 }
 
 uint64_t diff_decide_both(struct diff *diff, const struct policy_facts *facts, size_t point,
 			  struct diff_outcome *before, struct diff_outcome *after)
 {
-	diff_decide(diff, 0, facts, before);
-	diff_decide(diff, 1, facts, after);
+	decide_side(diff, 0, facts, before);
+	decide_side(diff, 1, facts, after);
 	uint64_t code = diff_decide_code(diff, before, after, point);
 
 	if (code != 0 || before->action == POLICY_DENY)

@@ -84,8 +84,6 @@ static inline enum policy_action diff_code_action(uint64_t code, bool is_after)
 /* At @point, in case @number of the cell's space. */
 void diff_decide_facts(const struct diff *diff, const struct diff_cell *cell, size_t number,
 		       size_t point, struct policy_facts *ret);
-void diff_decide(struct diff *diff, size_t side, const struct policy_facts *facts,
-		 struct diff_outcome *ret);
 /* The same at both sides, with all that can differ: when what is allowed is cut, and what is
  * counted together. */
 uint64_t diff_decide_both(struct diff *diff, const struct policy_facts *facts, size_t point,

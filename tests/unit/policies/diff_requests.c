@@ -6,12 +6,16 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "policies/asker_impl.h"
+#include "policies/diff_space_impl.h"
 #include "policies/policies_request.h"
 #include "policies/policies_tools.h"
+#include "policies/request_impl.h"
+#include "policies/search_impl.h"
 #include "tests/unit/policies/policies_test.h"
 
 #define ROUNDS   24
-#define REQUESTS 1000
+#define REQUESTS 800
 #define SEEN_MAX 400
 
 struct seen {
@@ -317,9 +321,16 @@ static void make_pair(struct policies_test_random *random, char *ret[2])
 	for (uint32_t i = 0; i <= count; i++) {
 		auto_free char *rule = make_rule(random), *other = make_rule(random);
 		auto_free char *left = ret[0], *right = ret[1];
+		bool is_twice = i == changed && policies_test_below(random, 4) == 0;
 
 		ret[0] = mem_printf("%s%s", left, i == changed && is_kept ? "" : rule);
 		ret[1] = mem_printf("%s%s", right, i == changed && !is_kept ? other : rule);
+		if (is_twice) { /* nothing has changed */
+			free(ret[0]);
+			free(ret[1]);
+			ret[0] = mem_printf("%s%s", left, rule);
+			ret[1] = mem_printf("%s%s%s", right, rule, rule);
+		}
 	}
 }
 
@@ -460,6 +471,64 @@ START_TEST(no_sample_finds_more)
 }
 END_TEST
 
+/* What each rule of @policy says of a request and of who asks: one letter for each of both. */
+static void spell(const struct policy *policy, const struct policy_facts *facts, char *out)
+{
+	for (uint32_t i = 0; i < policy->rule_count; i++) {
+		struct rule rule;
+
+		rules_get_bare(policy, i, &rule);
+		bool loosens = search_loosens(&rule);
+
+		*out++ = (char)('0' + request_meets(policy, &rule, facts->request, loosens));
+		*out++ = (char)('0' + asker_judge(policy, &rule, facts->asker, loosens));
+	}
+	*out = '\0';
+}
+
+/* Whatever a request says to all conditions together, one of the cases says. */
+START_TEST(no_sample_says_more)
+{
+	struct policies_test_random random = { .state = 4242 + 17 * (uint32_t)_i };
+	auto_free char *text = mem_strdup("");
+	struct diff_space *spaces = NULL;
+	const struct diff_space *space;
+	char said[64], wanted[64];
+
+	for (int i = 0; i < 3; i++) {
+		auto_free char *before = text, *one = make_condition(&random);
+
+		text = mem_printf("%sallow http://a.test%s\ndeny http://a.test%s\n", before, one,
+				  one);
+	}
+	struct policy *policy = load(text);
+	const struct policy *const sides[2] = { policy, policy };
+	uint64_t *rules = mem_new_array(policy->rule_count, sizeof(*rules));
+
+	for (size_t i = 0; i < policy->rule_count; i++)
+		rules[i] = i;
+	ck_assert_int_eq(diff_space_get(&spaces, sides, rules, policy->rule_count, &space), 0);
+	for (int i = 0; i < REQUESTS; i++) {
+		struct policy_facts facts = { .now = 0 };
+		struct sample sample;
+		bool is_found = false;
+
+		make_sample(&random, &sample);
+		spell(policy, &sample.facts, wanted);
+		for (size_t j = 0; !is_found && j < diff_space_cases(space); j++) {
+			diff_space_fill(space, j, &facts);
+			spell(policy, &facts, said);
+			is_found = strcmp(said, wanted) == 0;
+		}
+		ck_assert_msg(is_found, "%s%s: %s %s?%s", text, wanted, sample.request.method,
+			      sample.request.path, sample.request.query);
+		free_sample(&sample);
+	}
+	diff_space_free(spaces);
+	policy_free(policy);
+}
+END_TEST
+
 TCase *diff_requests_cases(void)
 {
 	TCase *tests = tcase_create("diff-requests");
@@ -468,5 +537,6 @@ TCase *diff_requests_cases(void)
 	tcase_add_loop_test(tests, says_what_changed, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tests, refuses_what_it_cannot_compare);
 	tcase_add_loop_test(tests, no_sample_finds_more, 0, 5);
+	tcase_add_loop_test(tests, no_sample_says_more, 0, 30);
 	return tests;
 }
