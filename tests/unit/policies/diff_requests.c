@@ -14,8 +14,8 @@
 #include "policies/search_impl.h"
 #include "tests/unit/policies/policies_test.h"
 
-#define ROUNDS   24
-#define REQUESTS 800
+#define ROUNDS   12
+#define REQUESTS 400
 #define SEEN_MAX 400
 
 struct seen {
@@ -536,7 +536,7 @@ TCase *diff_requests_cases(void)
 	tcase_set_timeout(tests, 180);
 	tcase_add_loop_test(tests, says_what_changed, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tests, refuses_what_it_cannot_compare);
-	tcase_add_loop_test(tests, no_sample_finds_more, 0, 5);
-	tcase_add_loop_test(tests, no_sample_says_more, 0, 30);
+	tcase_add_loop_test(tests, no_sample_finds_more, 0, 4);
+	tcase_add_loop_test(tests, no_sample_says_more, 0, 20);
 	return tests;
 }
