@@ -20,7 +20,10 @@ _sallyport_policy() {
     fi
     case $step in
     check) options='--managed --help' takes=files ;;
-    explain) options='--policy --answers --default --no-user --managed --json --help' ;;
+    explain)
+        options='--policy --answers --default --no-user --managed --json --help'
+        options+=' --method --path --query --header --from --by'
+        ;;
     list) options='--answers --presets --policy --managed --no-user --json --help' ;;
     test) options='--managed --json --help' takes=files ;;
     trust) options='--configuration --help' takes=files ;;
@@ -32,7 +35,7 @@ _sallyport_policy() {
         ;;
     esac
     case $step:$before in
-    *:--policy | *:--a | *:--b | explain:--answers) _sallyport_files "$word" ;;
+    *:--policy | *:--a | *:--b | explain:--answers | explain:--by) _sallyport_files "$word" ;;
     explain:--managed | list:--managed) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     *:--default) _sallyport_words "$word" 'ask deny allow' ;;
     *:--layer) _sallyport_words "$word" 'managed user command-line project' ;;

@@ -24,6 +24,7 @@ TCase *answers_text_cases(void);
 TCase *catalogue_cases(void);
 TCase *diff_cases(void);
 TCase *diff_clauses_cases(void);
+TCase *diff_requests_cases(void);
 TCase *format_cases(void);
 TCase *image_cases(void);
 TCase *commands_cases(void);
