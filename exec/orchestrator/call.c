@@ -105,7 +105,7 @@ void call_free(struct call *call)
 	call->orchestrator->call_count--;
 	for (size_t i = 0; i < call->result.attempt_count; i++)
 		request_outcome_free(&call->result.outcomes[i]);
-	request_free(&call->request);
+	request_drop(&call->request);
 	key_free(&call->keys);
 	access_done(&call->granted);
 	access_done(&call->offered);

@@ -58,7 +58,7 @@ struct call {
 	uint64_t number;
 	enum call_state state;
 	bool is_cancelled;
-	struct orchestrator_request request; /* a deep copy: request_free() */
+	struct orchestrator_request request; /* a deep copy: request_drop() */
 	struct judgement judgement;
 	struct key_list keys;
 	struct loop_timer task;

@@ -18,7 +18,7 @@ void question_free(struct question *question)
 	TAILQ_REMOVE(&question->orchestrator->questions, question, entry);
 	loop_timer_stop(&question->task);
 	loop_timer_stop(&question->deadline);
-	request_free(&question->request);
+	request_drop(&question->request);
 	access_done(&question->accesses);
 	exec_sandbox_free(question->sandbox);
 	mem_free_list(question->proposal);

@@ -136,7 +136,7 @@ struct orchestrator_request request_copy(const struct orchestrator_request *requ
 	return copy;
 }
 
-void request_free(struct orchestrator_request *request)
+void request_drop(struct orchestrator_request *request)
 {
 	for (size_t i = 0; i < request->access_count; i++)
 		free_access(&request->accesses[i]);

@@ -10,7 +10,7 @@
 int request_check(const struct orchestrator_request *request, struct err *why);
 /* A deep copy of what is right, all strings never NULL but reason and justification. */
 struct orchestrator_request request_copy(const struct orchestrator_request *request);
-void request_free(struct orchestrator_request *request);
+void request_drop(struct orchestrator_request *request);
 bool request_has_attempt(const struct orchestrator_request *request);
 
 /* At most so many refusals are kept. */
