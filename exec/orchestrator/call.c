@@ -149,7 +149,7 @@ static void finish(struct call *call, enum orchestrator_result_kind kind, const 
 		struct attempt *attempt = attempt_find(orchestrator, result->attempts[i]);
 
 		if (attempt)
-			result->networks[i] = network_look(&attempt->network);
+			result->networks[i] = outcome_look(&attempt->network);
 	}
 	call->request.done(result, call->request.arg);
 	for (size_t i = 0; i < result->attempt_count; i++) {
@@ -316,7 +316,7 @@ static void ended(struct call *call)
 	struct verdict verdict;
 
 	if (attempt && !attempt->is_deferred) {
-		network_settle(&attempt->network);
+		outcome_settle(&attempt->network);
 		cancel_questions_of(call);
 	}
 	verdict_make(call, attempt, &verdict);

@@ -39,8 +39,8 @@ int orchestrator_network_settle(struct orchestrator *orchestrator, uint64_t numb
 		return -ENOENT;
 	if (attempt->is_running)
 		return -EBUSY;
-	network_settle(&attempt->network);
-	*ret = network_look(&attempt->network);
+	outcome_settle(&attempt->network);
+	*ret = outcome_look(&attempt->network);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int orchestrator_network_look(const struct orchestrator *orchestrator, uint64_t 
 
 	if (!attempt)
 		return -ENOENT;
-	*ret = network_look(&attempt->network);
+	*ret = outcome_look(&attempt->network);
 	return 0;
 }
 

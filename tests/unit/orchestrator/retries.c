@@ -1,6 +1,7 @@
 /* After a denial: what is offered, what it costs, and that it is asked every time. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/orchestrator/rig.h"
@@ -345,14 +346,12 @@ END_TEST
 /* More was refused than one question can hold. */
 START_TEST(offers_no_more_than_fits)
 {
-	char refused[RIG_TEXT * 2] = "write /etc/00";
+	char refused[RIG_TEXT * 2] = "";
+	size_t len = 0;
 
-	for (int i = 1; i < 2 * ORCHESTRATOR_ACCESSES_MAX; i++) {
-		char one[32];
-
-		(void)snprintf(one, sizeof(one), "|write /etc/%02d", i);
-		strcat(refused, one);
-	}
+	for (int i = 0; i < 2 * ORCHESTRATOR_ACCESSES_MAX; i++)
+		len += (size_t)snprintf(refused + len, sizeof(refused) - len, "%swrite /etc/%02d",
+					i > 0 ? "|" : "", i);
 	start(ORCHESTRATOR_ON_FAILURE, true);
 	rig_exec(&rig, "cargo build");
 	rig_refuse(&rig, 0, refused);

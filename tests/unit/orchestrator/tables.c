@@ -1,4 +1,5 @@
 /* The tables of decisions, row by row. */
+#include <stdio.h>
 #include <string.h>
 
 #include "exec/orchestrator/requirement.h"
@@ -262,14 +263,10 @@ START_TEST(escalation)
 		.is_other_than_net = has_other,
 	};
 	struct requirement_offer may = requirement_retry(&retry);
-	char got[4] = "";
+	char got[4];
 
-	if (may.destinations)
-		strcat(got, "d");
-	if (may.others)
-		strcat(got, "o");
-	if (may.unconfined)
-		strcat(got, "u");
+	(void)snprintf(got, sizeof(got), "%s%s%s", may.destinations ? "d" : "",
+		       may.others ? "o" : "", may.unconfined ? "u" : "");
 	ck_assert_str_eq(got, gate[_i].want);
 }
 END_TEST
