@@ -138,8 +138,8 @@ static bool look_at_place(const struct plan *plan, const struct inside *inside,
 	if (inside_read_string(task, request->data.args[place->path], name,
 			       is_nameless ? sizeof(name) - 2 : sizeof(name)) <= 0)
 		return false;
-	if (is_nameless)
-		strcat(name, "/#"); /* any name that is not there */
+	if (is_nameless) /* in a directory: any name that is not there */
+		memcpy(name + strlen(name), "/#", sizeof("/#"));
 	if (inside_absolute(inside, task, directory, name, path) < 0)
 		return false;
 	if (!refused_by_view(plan, inside, path, follows, use, ret))
