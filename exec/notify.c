@@ -80,7 +80,7 @@ static void on_files(struct notify *notify, const struct seccomp_notif *request,
 		     const struct seccomp_call *call)
 {
 	struct refused refused[REFUSED_PATHS_MAX];
-	size_t count = refused_by_call(notify->plan, &notify->inside, request, call, refused);
+	size_t count = refused_calls_find(notify->plan, &notify->inside, request, call, refused);
 
 	if (listener_pass(notify->listener, request->id) < 0)
 		return;

@@ -168,9 +168,9 @@ static bool look_at_socket(const struct plan *plan, const struct inside *inside,
 	return refused_by_view(plan, inside, path, true, REFUSED_CONNECT, ret);
 }
 
-size_t refused_by_call(const struct plan *plan, const struct inside *inside,
-		       const struct seccomp_notif *request, const struct seccomp_call *call,
-		       struct refused *ret)
+size_t refused_calls_find(const struct plan *plan, const struct inside *inside,
+			  const struct seccomp_notif *request, const struct seccomp_call *call,
+			  struct refused *ret)
 {
 	size_t count = 0;
 
