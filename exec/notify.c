@@ -146,6 +146,7 @@ void notify_start(struct notify *notify, int listener)
 	};
 
 	notify->listener = listener;
+	listener_prefer_sync(listener);
 	if (notify->on_program)
 		notify->intercept = intercept_new(&config);
 	event_assign(&notify->readable, loop_base(notify->loop), listener, EV_READ | EV_PERSIST,
