@@ -15,7 +15,7 @@
 #include "exec/env.h"
 #include "exec/exec.h"
 #include "exec/files.h"
-#include "exec/memfd.h"
+#include "base/memfd.h"
 #include "exec/view.h"
 #include "exec/wire.h"
 
