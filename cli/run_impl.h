@@ -8,7 +8,7 @@
 #include "cli/run_helpers.h"
 #include "cli/run_reload.h"
 #include "exec/exec.h"
-#include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 #include "proxy/proxy.h"
 
 struct err;
@@ -17,12 +17,14 @@ enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_
 
 /* As given on the command line. Strings point into argv unless said otherwise. */
 struct run_options {
+	const char *name; /* of the subcommand, for what is said */
 	char **policies, **writable, **env_set,
 		**answers; /* owned lists of borrowed strings, NULL-terminated */
 	bool has_default;
 	enum policy_action default_action;
 	const char *audit;
 	const char *session;
+	const char *join; /* the session to be joined; NULL: none */
 	enum run_report report;
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
@@ -93,7 +95,9 @@ void run_bundle_free(struct run_bundle *ours);
 /* What the end of a run says. */
 struct run_summary {
 	const char *run, *session;
-	const struct gateway *gateway;
+	/* What went where; borrowed. */
+	const struct gateway_trip *trips, *others;
+	size_t trip_count;
 	struct exec_result result;
 	int exit_status;
 	int command_status; /* the same, unless --fail-on-ask took its place */

@@ -283,6 +283,11 @@ struct run_reload *run_reload_new(const struct run_reload_config *config)
 	return reload;
 }
 
+void run_reload_set_writable(struct run_reload *reload, char *const *writable)
+{
+	reload->config.writable = writable;
+}
+
 void run_reload_free(struct run_reload *reload)
 {
 	if (!reload)

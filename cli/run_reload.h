@@ -67,4 +67,6 @@ struct run_reload_config {
 };
 /* Returned owned. */
 struct run_reload *run_reload_new(const struct run_reload_config *config);
+/* What commands may write is more by now; kept, as the list before it was. */
+void run_reload_set_writable(struct run_reload *reload, char *const *writable);
 void run_reload_free(struct run_reload *reload);

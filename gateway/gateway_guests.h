@@ -1,5 +1,5 @@
-/* gateway_guests: a gateway that serves the runs of other processes, each with one exec and a worker
- * of its own (docs/decisions/0120). */
+/* gateway_guests: a gateway that serves the runs of other processes, each with one exec and a
+ * worker of its own (docs/decisions/0120). */
 #pragma once
 
 #include <stddef.h>
