@@ -274,7 +274,8 @@ static void on_join_kill(const char *why, bool is_by_person, void *arg)
 static int open_gate(struct run *run)
 {
 	const struct gate_calls calls = { on_hold, on_release, on_abort, on_worker_gone, run };
-	const struct run_join_calls joined = { on_join_kill, on_finished, run };
+	const struct run_join_calls joined = { on_join_kill, on_hold, on_release, on_finished,
+					       run };
 
 	return run->join ? run_join_open(run->join, &run->gate, &joined)
 			 : gate_open(&run->gate, &calls);

@@ -1,6 +1,7 @@
 #include "cli/run_join.h"
 
 #include <errno.h>
+#include <event2/buffer.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/approve.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "cli/trusted.h"
+#include "gateway/gateway_far.h"
 #include "policies/policies_tools.h"
 
 #define COMMAND_MAX 512
@@ -29,6 +32,7 @@ struct run_join {
 	struct frame_link *link;
 	struct loop *loop;
 	struct run_join_calls calls;
+	struct gateway_far *far; /* asks here; NULL: nobody is asked here */
 	struct gateway_trip *trips, others;
 	size_t trip_count;
 	struct loop_timer late;
@@ -332,6 +336,65 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 		on_closed(join);
 }
 
+/* Begins to watch the session's questions. Takes nothing when it fails; *@ret_heard: what was said
+ * from there on. */
+static int watch_questions(const struct run_join *join, struct approve_link *ret, char **ret_heard,
+			   struct err *why)
+{
+	auto_close int dir_fd = approve_dir_open(why);
+	json_t *reply = NULL;
+
+	if (dir_fd < 0)
+		return dir_fd;
+	int r = approve_link_open(dir_fd, join->terms.facts[SESSION_ID], ret, why);
+
+	if (r < 0)
+		return r;
+	r = approve_link_request(ret, json_pack("{s:s}", "op", "watch"), &reply, why);
+	if (r < 0) {
+		approve_link_done(ret);
+		return r;
+	}
+	auto_free char *text = json_dumps(reply, JSON_COMPACT | JSON_ENSURE_ASCII);
+	size_t len = evbuffer_get_length(ret->in);
+
+	json_decref(reply);
+	*ret_heard = mem_printf("%s\n%.*s", text ? text : "", (int)len,
+				len > 0 ? (const char *)evbuffer_pullup(ret->in, -1) : "");
+	return 0;
+}
+
+/* A terminal on which nothing can be asked is worth a word, not the run. */
+static void attach_terminal(struct run_join *join, struct gate *gate)
+{
+	struct approve_link link = { .fd = -1 };
+	auto_free char *heard = NULL;
+	auto_free char *run = mem_printf("%s_%llu", gate->id, (unsigned long long)join->terms.exec);
+	struct err why = { 0 };
+
+	gate->terminal = (struct gateway_terminal){ gate->tty, join->calls.hold,
+						    join->calls.release, join->calls.arg };
+	if (watch_questions(join, &link, &heard, &why) == 0) {
+		const struct gateway_far_config config = {
+			.socket = fd_take(&link.fd),
+			.heard = heard,
+			.heard_len = strlen(heard),
+			.terminal = &gate->terminal,
+			.may_always = join->terms.facts[SESSION_USER][0] != '\0',
+			.control_dir = gate->places.control_dir,
+			.run = run,
+		};
+
+		join->far = gateway_far_new(join->loop, &config, &why);
+		approve_link_done(&link);
+	}
+	if (!join->far)
+		(void)cli_fail(0,
+			       "nothing is asked on this terminal: %s; answer with `sallyport "
+			       "approve`",
+			       why.text);
+}
+
 int run_join_open(struct run_join *join, struct gate *gate, const struct run_join_calls *calls)
 {
 	join->calls = *calls;
@@ -339,6 +402,9 @@ int run_join_open(struct run_join *join, struct gate *gate, const struct run_joi
 	if (gate->options->may_use_tty)
 		gate->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	join->link = frame_link_new(join->loop, fd_take(&join->socket), on_frame, on_closed, join);
+	/* Before there is anything that may be asked: who is not there yet is nobody. */
+	if (gate->tty >= 0)
+		attach_terminal(join, gate);
 	return CLI_OK;
 }
 
@@ -414,6 +480,7 @@ void run_join_free(struct run_join *join)
 {
 	if (!join)
 		return;
+	gateway_far_free(join->far);
 	loop_timer_stop(&join->late);
 	frame_link_free(join->link);
 	fd_close(join->socket);

@@ -9,6 +9,8 @@ struct run_summary;
 
 struct run_join_calls {
 	void (*on_kill)(const char *why, bool is_by_person, void *arg); /* the command is to end */
+	void (*hold)(void *arg); /* as of struct gateway_terminal */
+	void (*release)(void *arg);
 	void (*on_over)(void *arg); /* after run_join_end(), once */
 	void *arg;
 };

@@ -7,6 +7,7 @@
 #include "base/keeper.h"
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/tty_answer.h"
 #include "gateway/approvers/tty_input.h"
 #include "gateway/approvers/tty_list.h"
 #include "gateway/approvers/tty_page.h"
@@ -45,8 +46,23 @@ struct tty_draft {
 	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
 };
 
+/* Whose questions they are: those of the gateway here, or of one in another process (far.c). */
+struct tty_source {
+	void (*each)(void *of, void (*each)(const struct approver_question *question, void *arg),
+		     void *arg);
+	/* As gateway_answer_text() and gateway_answer(). -EINPROGRESS of @give: tty_answer_came()
+	 * says what became of it. */
+	int (*text)(void *of, const char *id, const struct approver_answer *answer,
+		    char out[APPROVER_KEY_MAX], struct err *why);
+	int (*give)(void *of, const char *id, const struct approver_answer *answer,
+		    struct err *why);
+	/* Nobody is here any more. */
+	void (*gone)(void *of);
+};
+
 struct approver {
-	struct gateway *gw;
+	const struct tty_source *source;
+	void *of;
 	struct loop *loop;
 	const struct gateway_terminal *terminal;
 	struct tty_look look;
@@ -74,9 +90,15 @@ struct approver {
 	unsigned int others;    /* further questions that wait */
 	struct tty_draft draft; /* for it, or for what is ticked */
 	struct tty_list list;
+	struct tty_given_list given; /* on their way; until they came nothing else is shown */
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
 };
+
+/* On @config's terminal, for the questions of @source. Returned owned: tty_approver.close() frees.
+ */
+struct approver *tty_new(const struct tty_source *source, void *of, struct loop *loop,
+			 const struct gateway_config *config, struct err *why);
 
 /* Takes its own descriptor where it can. -errno with @why: it cannot be used. */
 int tty_terminal_open(struct approver *self, int fd, struct err *why);
@@ -134,6 +156,7 @@ void tty_turn_refresh(struct approver *self);
 /* Writes a line of our own, and lets the question go. The next one, or none, comes from the loop.
  */
 void tty_turn_settle(struct approver *self, const char *line);
+void tty_turn_wait(struct approver *self); /* nothing is shown until the answers came */
 void tty_turn_hide(struct approver *self); /* nothing is shown any more */
 /* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
 void tty_turn_switch(struct approver *self, const char *id);

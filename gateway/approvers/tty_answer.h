@@ -2,6 +2,8 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "gateway/approvers/approver_impl.h"
 
 struct approver;
@@ -14,6 +16,18 @@ struct tty_answer {
 	bool is_abort;
 	const char *recorded;
 };
+
+/* An answer that is on its way to a gateway elsewhere. */
+struct tty_given {
+	char id[APPROVER_ID_MAX];
+	char *key;
+	const struct tty_answer *chosen;
+	STAILQ_ENTRY(tty_given) entry;
+};
+STAILQ_HEAD(tty_given_list, tty_given);
+/* What became of the answer to @id: 0, or -errno with @why. Unknown is fine. */
+void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why);
+void tty_answer_forget_given(struct approver *self);
 
 /* NULL: @letter is none, or cannot be taken here. */
 const struct tty_answer *tty_answer_find(const struct approver *self, unsigned char letter);

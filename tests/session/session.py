@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sessions: what runs share, how long a session lives, and what is left when a part of it dies.
 
-usage: session.py SALLYPORT share|lifetime|deaths|refusals|inside"""
+usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|inside"""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "flow"))
 
 import world as worlds  # noqa: E402
-from world import Gate, World, descendants, processes, reap, until  # noqa: E402
+from world import Gate, TerminalGate, World, descendants, processes, reap, until  # noqa: E402
 
 QUICK = 30
 BODY = b"let out\n"
@@ -55,9 +55,9 @@ class Sessions(World):
         out = self.session("start", "--audit", str(self.audit), *options, name).stdout
         assert out == f"{name}\n", out
 
-    def join(self, name, script, *options):
+    def join(self, name, script, *options, kind=Gate):
         self.gates += 1
-        return Gate(self, ["--join", name, *options], script, f"gate{self.gates}")
+        return kind(self, ["--join", name, *options], script, f"gate{self.gates}")
 
     def curl(self, out):
         return f"curl -sS -m 25 http://{self.destination.address}/ -o {out}; echo $? > {out}.status"
@@ -366,7 +366,55 @@ def inside(world):
     assert world.join("work", "true").wait(QUICK) == 0, "the first is still the one"
 
 
-CASES = {"share": share, "lifetime": lifetime, "deaths": deaths, "refusals": refusals, "inside": inside}
+def keys(gate, press, shown):
+    """Types once the guard is over, which nothing on the screen says: until it shows."""
+    def typed():
+        gate.press(press)
+        try:
+            return until(lambda: shown in gate.text("out"), 2, "shown")
+        except AssertionError:
+            return False
+    until(typed, QUICK, f"{shown!r} on the terminal: {gate.text('out')!r}")
+
+
+def terminal(world):
+    """Whoever joins from a terminal is asked there; an answer on one takes the question from the other."""
+    world.start("work")  # nobody waits for the deadline: without an approver it is denied at once
+    alone = world.join("work", world.curl("alone"))
+    assert alone.wait(QUICK) == 0 and world.events("decision")[-1]["reason"] == "no_approver"
+    script = "stty -a > {0}.before; " + world.curl("{0}") + "; stty -a > {0}.after"
+    first = world.join("work", script.format("first"), kind=TerminalGate)
+    until(lambda: "50.0.0.10" in first.text("out"), QUICK, "the question is on the terminal")
+    second = world.join("work", script.format("second"), kind=TerminalGate)
+    until(lambda: "50.0.0.10" in second.text("out"), QUICK, "and on the other")
+    beside = world.join("work", world.curl("beside"))
+    world.question(waiting=3)
+    keys(first, "s\r", "  type ")
+    keys(first, f"{world.destination.address}\r", "allowed for this session")
+    assert first.wait(QUICK) == 0 and second.wait(QUICK) == 0 and beside.wait(QUICK) == 0
+    assert "allowed for session by" in second.text("out"), second.text("out")
+    assert world.destination.came == 3
+    for name in ("first", "second"):
+        assert world.text(f"{name}.before") == world.text(f"{name}.after"), "the terminal was left as it was not"
+    far = Destination(world.new_address())
+    script = f"curl -sS -m 25 http://{far.address}/ -o {{0}}; echo done > {{0}}.done"
+    third = world.join("work", script.format("third"), kind=TerminalGate)
+    keys(third, "n\r", "denied once")
+    assert third.wait(QUICK) == 0 and far.came == 0
+    fourth = world.join("work", script.format("fourth"), kind=TerminalGate)  # the terminal goes, and with it whom to ask
+    waits = world.join("work", script.format("waits"))
+    world.question(waiting=2)
+    os.kill(fourth.process.pid, signal.SIGKILL)
+    assert waits.wait(QUICK) == 0 and far.came == 0
+    assert world.events("decision")[-1]["reason"] == "approver_gone", world.events("decision")[-1]
+    fifth = world.join("work", script.format("fifth"), kind=TerminalGate)  # the session dies under the question
+    until(lambda: far.address in fifth.text("out"), QUICK, "the question is on the terminal")
+    os.kill(world.holder("work"), signal.SIGKILL)
+    assert fifth.wait(QUICK) == 125 and "gate died" in fifth.text("out"), fifth.text("out")
+    assert far.came == 0
+
+
+CASES = {"terminal": terminal, "share": share, "lifetime": lifetime, "deaths": deaths, "refusals": refusals, "inside": inside}
 
 
 def main():
