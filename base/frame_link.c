@@ -77,7 +77,7 @@ static size_t frame_to_wire(const struct frame *frame, struct frame_wire *wire)
 	return FRAME_HEAD_BYTES + frame->len;
 }
 
-int frame_send(int socket, const struct frame *frame, const int *fds, size_t count)
+int frame_link_send_on(int socket, const struct frame *frame, const int *fds, size_t count)
 {
 	struct frame_wire wire;
 	size_t len = frame_to_wire(frame, &wire);
@@ -85,7 +85,7 @@ int frame_send(int socket, const struct frame *frame, const int *fds, size_t cou
 	return fd_send(socket, &wire, len, fds, count);
 }
 
-int frame_receive(int socket, struct frame *ret, int *ret_fds, size_t *ret_count)
+int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *ret_count)
 {
 	struct frame_wire wire;
 	ssize_t n = fd_recv(socket, &wire, sizeof(wire), ret_fds, ret_count);
@@ -112,7 +112,7 @@ static void frame_link_readable(evutil_socket_t fd, short what, void *arg)
 	for (int i = 0; i < FRAMES_PER_TURN && !link->is_closed; i++) {
 		int fds[FD_PASS_MAX];
 		size_t count = 0;
-		int r = frame_receive(link->socket, &link->frame, fds, &count);
+		int r = frame_link_receive_on(link->socket, &link->frame, fds, &count);
 
 		if (r == -EAGAIN)
 			break;

@@ -54,7 +54,8 @@ int gate_prepare(struct gate *gate, struct run_options *options);
 int gate_open(struct gate *gate, const struct gate_calls *calls);
 /* Forks the worker; the link to it is left in `worker_socket`. */
 int gate_fork_worker(struct gate *gate);
-/* The same, and the gateway serves it. Nothing can reach listeners before the gateway has handed them on: also after exec_start(). */
+/* The same, and the gateway serves it. Nothing can reach listeners before the gateway has handed
+ * them on: also after exec_start(). */
 int gate_start_worker(struct gate *gate);
 /* Reads the policy again when its files change, as what is `writable` now allows. After the fork
  * of the worker, which has no use for it. */

@@ -133,7 +133,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	if (status != CLI_OK)
 		return status;
 	if (run->join)
-		run_join_plan(run->join, &plan);
+		run_join_prepare_plan(run->join, &plan);
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,

@@ -15,11 +15,13 @@ struct run_join_calls {
 	void *arg;
 };
 
+/* Options that are the session's to have: as run_options_parse(). */
+int run_join_prepare_options(const struct run_options *options);
 /* In place of gate_prepare(): joins options->join, and loads what that session goes by; it has to
  * be what the session has. An exit status; says what is wrong, as all here. */
 int run_join_prepare(struct gate *gate, struct run_options *options, struct run_join **ret);
 /* Adds what no command of the session may change or see, once gate_plan_find() has been. */
-void run_join_plan(const struct run_join *join, struct gate_plan *plan);
+void run_join_prepare_plan(const struct run_join *join, struct gate_plan *plan);
 /* In place of gate_open(). Keeps @join's @calls. */
 int run_join_open(struct run_join *join, struct gate *gate, const struct run_join_calls *calls);
 /* In place of gateway_exec_begin() and gateway_exec_set_argv(). */

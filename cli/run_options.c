@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run_impl.h"
+#include "cli/run_join.h"
 #include "cli/session.h"
 
 #define PROMPT_TIMEOUT_DEFAULT_MS (5 * 60 * 1000)
@@ -288,7 +289,7 @@ static int set_session(struct run_options *options, const char *value)
 
 static int set_join(struct run_options *options, const char *value)
 {
-	if (!session_name_is_valid(value))
+	if (!session_place_is_name(value))
 		return wrong(options, "--join", value,
 			     "a session's name: letters, digits, _, . and -");
 	options->join = value;
@@ -375,38 +376,6 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	}
 }
 
-/* What a session has decided already is not passed over in silence. As run_options_parse(). */
-static int check_join(const struct run_options *options)
-{
-	const struct {
-		bool is_given;
-		const char *name;
-	} of_session[] = {
-		{ options->policies, "--policy" },
-		{ options->has_default, "--default" },
-		{ options->has_prompt_timeout, "--prompt-timeout" },
-		{ options->audit, "--audit" },
-		{ options->session, "--session" },
-		{ options->has_web, "--web" },
-		{ options->helpers.reviewer || options->helpers.may_answer, "--reviewer" },
-		{ options->helpers.has_notify, "--notify" },
-		{ options->helpers.webhook || options->helpers.webhook_key, "--webhook" },
-		{ options->answers, "--answers" },
-		{ options->must_fail_on_ask, "--fail-on-ask" },
-		{ options->bundle, "--bundle" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(of_session); i++) {
-		if (of_session[i].is_given)
-			return cli_usage_error(options->name, CLI_USAGE,
-					       "--join and %s: that is the session's to have; see "
-					       "`sallyport session start --help`",
-					       of_session[i].name) +
-			       1;
-	}
-	return 0;
-}
-
 int run_options_parse(struct run_options *options, int argc, char **argv)
 {
 	int option;
@@ -435,7 +404,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	options->command = (const char *const *)argv + optind;
 	if (!options->command[0])
 		return cli_usage_error(options->name, CLI_USAGE, "no command was given") + 1;
-	return options->join ? check_join(options) : 0;
+	return options->join ? run_join_prepare_options(options) : 0;
 }
 
 void run_options_free(struct run_options *options)

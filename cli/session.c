@@ -299,7 +299,7 @@ static int end_at(const struct session_place *place)
 	if (session_wire_say(fd, SESSION_STOP) < 0)
 		return cli_fail(CLI_ERROR, "session %s hung up", place->name);
 	/* It says nothing more, and is over when the lock is free. */
-	(void)frame_receive(fd, &frame, fds, &count);
+	(void)frame_link_receive_on(fd, &frame, fds, &count);
 	for (int64_t waited = 0; waited < SESSION_WAIT_MS; waited += RETRY_MS) {
 		if (session_place_holder(place) == 0)
 			return CLI_OK;
@@ -314,7 +314,7 @@ static int command_end(int argc, char **argv)
 	struct session_place place;
 	struct err why = { 0 };
 
-	if (argc != 2 || !session_name_is_valid(argv[1]))
+	if (argc != 2 || !session_place_is_name(argv[1]))
 		return cli_usage_error("session", CLI_USAGE, "end which session?");
 	int status = session_place_open(argv[1], &place, &why) < 0
 			     ? cli_fail(CLI_ERROR, "%s", why.text)

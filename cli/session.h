@@ -19,7 +19,7 @@ struct err;
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */
 
 /* Names a socket, so: letters, digits, _ . and -, and none of the last two in front. */
-bool session_name_is_valid(const char *name);
+bool session_place_is_name(const char *name);
 
 /* The folder of control sockets, which no sandbox sees: session_place_open() fills it, and done()
  * closes. Texts are owned. */
@@ -127,5 +127,5 @@ int session_wire_get_state(struct frame *frame, struct session_state *ret);
  * The descriptors are returned owned in @ret_fds[FD_PASS_MAX]. */
 int session_wire_expect(int socket, enum session_frame type, struct frame *ret, int *ret_fds,
 			size_t *ret_count, struct err *why);
-/* As frame_send() of a frame without contents. */
+/* As frame_link_send_on() of a frame without contents. */
 int session_wire_say(int socket, enum session_frame type);

@@ -121,7 +121,7 @@ static int take_name(struct session_start *start, int argc, char **argv)
 		start->name = argv[optind++];
 	if (optind < argc)
 		return usage("one name");
-	if (start->name && !session_name_is_valid(start->name))
+	if (start->name && !session_place_is_name(start->name))
 		return usage("a name has letters, digits, _, . and -, 32 at most, and begins with "
 			     "none of the last two");
 	return 0;

@@ -23,7 +23,7 @@
 #define PLACE_ENDING    ".session"
 #define GIVEN_FD        3 /* sd_listen_fds(3) */
 
-bool session_name_is_valid(const char *name)
+bool session_place_is_name(const char *name)
 {
 	static const char safe[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -65,7 +65,7 @@ static char *name_of(const char *file)
 		return NULL;
 	auto_free char *name = mem_strndup(file, len - ending);
 
-	return session_name_is_valid(name) ? take(name) : NULL;
+	return session_place_is_name(name) ? take(name) : NULL;
 }
 
 static int by_name(const void *left, const void *right)
@@ -218,7 +218,7 @@ static int greet(int fd, struct err *why)
 	size_t count = 0;
 
 	session_wire_hello(&frame);
-	if (frame_send(fd, &frame, NULL, 0) < 0)
+	if (frame_link_send_on(fd, &frame, NULL, 0) < 0)
 		return err_set(why, -EPIPE, "the session hung up");
 	int r = session_wire_expect(fd, SESSION_HELLO, &frame, fds, &count, why);
 

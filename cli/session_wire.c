@@ -238,7 +238,7 @@ static int read_refusal(struct frame *frame, struct err *why)
 int session_wire_expect(int socket, enum session_frame type, struct frame *ret, int *ret_fds,
 			size_t *ret_count, struct err *why)
 {
-	int r = frame_receive(socket, ret, ret_fds, ret_count);
+	int r = frame_link_receive_on(socket, ret, ret_fds, ret_count);
 
 	if (r == -EAGAIN)
 		return err_set(why, -ETIMEDOUT, "the session does not answer");
@@ -259,5 +259,5 @@ int session_wire_say(int socket, enum session_frame type)
 	struct frame frame;
 
 	frame_begin(&frame, type);
-	return frame_send(socket, &frame, NULL, 0);
+	return frame_link_send_on(socket, &frame, NULL, 0);
 }

@@ -12,6 +12,7 @@
 #include "gateway/approvers/tty_list.h"
 #include "gateway/approvers/tty_page.h"
 #include "gateway/approvers/tty_popup.h"
+#include "gateway/approvers/tty_source.h"
 
 #define TTY_FENCE_MS 1000 /* for the terminal to answer the status report */
 #define TTY_GUARD_MS 400  /* keys are ignored, from the fence on */
@@ -19,7 +20,6 @@
 	2000 /* somebody who goes on typing cannot push the guard further than this */
 #define TTY_RECHECK_MS      1000 /* a job in the background looks whether it came to the front */
 #define TTY_QUEUE_MAX_BYTES (64U << 10)
-#define TTY_NOTE_MAX        160
 
 enum tty_state {
 	TTY_IDLE,    /* the terminal is the command's */
@@ -32,33 +32,6 @@ enum tty_state {
 };
 
 enum tty_view { TTY_VIEW_NONE, TTY_VIEW_ONE, TTY_VIEW_LIST };
-
-/* The answer somebody is about to give. Zeroed for every question. */
-struct tty_draft {
-	char letter; /* typed and accepted, or 0 */
-	struct approver_width width;
-	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
-	bool has_program;
-	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
-	char typed[POLICY_HOST_MAX];
-	size_t typed_len;
-	unsigned int empty_count; /* Enter without a letter */
-	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
-};
-
-/* Whose questions they are: those of the gateway here, or of one in another process (far.c). */
-struct tty_source {
-	void (*each)(void *of, void (*each)(const struct approver_question *question, void *arg),
-		     void *arg);
-	/* As gateway_answer_text() and gateway_answer(). -EINPROGRESS of @give: tty_answer_came()
-	 * says what became of it. */
-	int (*text)(void *of, const char *id, const struct approver_answer *answer,
-		    char out[APPROVER_KEY_MAX], struct err *why);
-	int (*give)(void *of, const char *id, const struct approver_answer *answer,
-		    struct err *why);
-	/* Nobody is here any more. */
-	void (*gone)(void *of);
-};
 
 struct approver {
 	const struct tty_source *source;
@@ -94,11 +67,6 @@ struct approver {
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
 };
-
-/* On @config's terminal, for the questions of @source. Returned owned: tty_approver.close() frees.
- */
-struct approver *tty_new(const struct tty_source *source, void *of, struct loop *loop,
-			 const struct gateway_config *config, struct err *why);
 
 /* Takes its own descriptor where it can. -errno with @why: it cannot be used. */
 int tty_terminal_open(struct approver *self, int fd, struct err *why);

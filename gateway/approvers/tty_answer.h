@@ -9,6 +9,21 @@
 struct approver;
 struct err;
 
+#define TTY_NOTE_MAX 160
+
+/* The answer somebody is about to give. Zeroed for every question. */
+struct tty_draft {
+	char letter; /* typed and accepted, or 0 */
+	struct approver_width width;
+	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
+	bool has_program;
+	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
+	char typed[POLICY_HOST_MAX];
+	size_t typed_len;
+	unsigned int empty_count; /* Enter without a letter */
+	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
+};
+
 struct tty_answer {
 	char letter;
 	enum policy_action action;
