@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "flow"))
 
@@ -19,6 +20,7 @@ import world as worlds  # noqa: E402
 from world import Gate, TerminalGate, World, descendants, processes, reap, until  # noqa: E402
 
 QUICK = 30
+JOIN, BEGIN, TERMS = 2, 3, 9  # enum session_frame
 BODY = b"let out\n"
 
 
@@ -134,7 +136,7 @@ def lifetime(world):
     assert world.session("list").stdout == "there is no session\n"
     name = world.session("start").stdout.strip()  # a name is made up
     world.session("end", name)
-    starters = [subprocess.Popen([world.sallyport, "session", "start", "--if-needed", "--idle", "2s", "crowd"],
+    starters = [subprocess.Popen([world.sallyport, "session", "start", "--if-needed", "crowd"],
                                  env=world.env, cwd=world.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True) for _ in range(50)]
     said = [starter.communicate(timeout=120) for starter in starters]
@@ -143,9 +145,14 @@ def lifetime(world):
     ids = {record["run"] for record in default_records(world) if record["session"] == "crowd"}
     assert len(ids) == 1, f"one session, and as many gates: {ids}"
     world.session("start", "crowd", status=1)
-    run = world.join("crowd", "sleep 4; echo still > here")  # a run keeps it, however long
+    world.session("end", "crowd")
+    world.start("brief", "--idle", "3s")
+    run = world.join("brief", "while [ ! -e go ]; do sleep 0.05; done; echo still > here")
+    until(lambda: world.state("brief")["runs"] == 1, QUICK, "it has begun")
+    time.sleep(4)  # longer than its limit: a run keeps it, however long
+    (world.work / "go").touch()
     assert run.wait(QUICK) == 0 and world.text("here") == "still", run.text("err")
-    until(lambda: world.holder("crowd") is None, QUICK, "a session without runs ended")
+    until(lambda: world.holder("brief") is None, QUICK, "a session without runs ended")
     reap()
     assert not list(world.dir.glob("*.session")) and not list(world.dir.glob("*.sock")), list(world.dir.iterdir())
     world.start("work")
@@ -287,6 +294,15 @@ def refusals(world):
     assert run.wait(QUICK) == 0 and world.text("denied.status") == "0", run.text("err")
     assert world.destination.came == 0 and world.events("decision")[-1]["reason"] == "rule_deny", \
         world.events("decision")[-1]
+    here = world.work / "here"  # a file that the commands of a session may write widens nothing while it lives
+    here.write_text(f"version 1\ndeny {world.destination.address}\n")
+    world.start("near", "--policy", str(here))
+    assert world.join("near", world.curl("near")).wait(QUICK) == 0 and world.destination.came == 0
+    here.write_text(f"version 1\nallow {world.destination.address}\n")
+    until(lambda: [record for record in world.events("policy_reload_failed") if record["session"] == "near"], QUICK,
+          "the change was seen, and refused")
+    run = world.join("near", world.curl("near"))
+    assert run.wait(QUICK) == 125 and world.destination.came == 0, run.text("err")
     wrong = subprocess.run([world.sallyport, "session", "start", "--policy", "missing", "x"], env=world.env,
                            cwd=world.work, capture_output=True, text=True, timeout=QUICK)
     assert wrong.returncode == 3 and wrong.stdout == "" and "missing" in wrong.stderr, wrong
@@ -338,6 +354,46 @@ def talk(path):
         return 0
 
 
+def begin(path, fds):
+    """Joins, and begins with two lists that are none: is it still talked to?"""
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.settimeout(QUICK)
+    one.connect(str(path))
+    one.send(hello())
+    one.recv(100)
+    one.send(struct.pack("=H", JOIN))
+    frame, handed, _, _ = socket.recv_fds(one, 65536, 8)
+    assert struct.unpack("=H", frame[:2])[0] == TERMS and len(handed) == 6, (frame, handed)
+    socket.send_fds(one, [struct.pack("=HI", BEGIN, 2) + b"ls"], fds)
+    for fd in [*handed, *fds]:
+        os.close(fd)
+    try:
+        return one.recv(100)
+    except ConnectionResetError:
+        return b""
+
+
+def pipes(world):
+    """Whoever reads them to the end waits for ever."""
+    return list(os.pipe())
+
+
+def plain_files(world):
+    """They change under whoever reads them."""
+    (world.top / "list").write_text("ls")
+    return [os.open(world.top / "list", os.O_RDONLY) for _ in range(2)]
+
+
+def endless(world):
+    """The last text has no end."""
+    found = [os.memfd_create("list", os.MFD_ALLOW_SEALING) for _ in range(2)]
+    for fd in found:
+        os.write(fd, b"ls")
+        import fcntl
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+    return found
+
+
 def inside(world):
     """No command of it sees the session, and nobody from other namespaces may join."""
     world.start("work", "--prompt-timeout", "60s")
@@ -359,6 +415,8 @@ def inside(world):
     one.recv(100)
     one.send(struct.pack("=H", 3) + b"\0" * 8)
     assert not one.recv(100)
+    for lists in (pipes, plain_files, endless):
+        assert not begin(path, lists(world)), "it took a list that is none"
     assert world.join("work", "true").wait(QUICK) == 0
     rival = subprocess.run([world.sallyport, "session", "start", "--foreground", "work"], env=world.env, cwd=world.work,
                            capture_output=True, text=True, timeout=QUICK)
