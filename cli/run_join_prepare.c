@@ -30,7 +30,9 @@ int run_join_prepare_options(const struct run_options *options)
 		{ options->has_web, "--web" },
 		{ options->helpers.reviewer || options->helpers.may_answer, "--reviewer" },
 		{ options->helpers.has_notify, "--notify" },
-		{ options->helpers.webhook || options->helpers.webhook_key, "--webhook" },
+		{ options->helpers.webhook || options->helpers.webhook_key ||
+			  options->helpers.webhook_answer,
+		  "--webhook" },
 		{ options->answers, "--answers" },
 		{ options->must_fail_on_ask, "--fail-on-ask" },
 		{ options->bundle, "--bundle" },

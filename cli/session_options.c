@@ -34,6 +34,7 @@ static const char help[] =
 	"  --notify                 say on the desktop that a question waits\n"
 	"  --webhook URL            tell a server of every question, signed with --webhook-key\n"
 	"  --webhook-key FILE       the key, a line that only you can read\n"
+	"  --webhook-answer URL     put a link into it that answers that question, once\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --verbose                say more; twice: everything\n"
 	"\n"
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
 	{ "notify", no_argument, NULL, OPT_OF_RUN },
 	{ "webhook", required_argument, NULL, OPT_OF_RUN },
 	{ "webhook-key", required_argument, NULL, OPT_OF_RUN },
+	{ "webhook-answer", required_argument, NULL, OPT_OF_RUN },
 	{ "audit", required_argument, NULL, OPT_OF_RUN },
 	{ "verbose", no_argument, NULL, OPT_OF_RUN },
 	{ 0 },

@@ -97,14 +97,14 @@ _sallyport() {
         2:session) words='start list end --help' ;;
         *:session)
             case ${COMP_WORDS[2]-} in
-            start) words='--if-needed --idle --foreground --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --audit --verbose --help' ;;
+            start) words='--if-needed --idle --foreground --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --audit --verbose --help' ;;
             list) words='--json --help' ;;
             end) words=$(_sallyport_sessions) ;;
             esac
             ;;
-        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
         *:approve)
-            words='--json --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
+            words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in
             allow | deny | abort) words="$words $(_sallyport_ids)" ;;
             bundle)

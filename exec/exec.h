@@ -8,6 +8,7 @@
 
 struct err;
 struct exec;
+struct exec_sandbox;
 struct loop;
 
 /* Where the injected variables point, inside the namespace. Above the ephemeral range
@@ -23,6 +24,40 @@ enum exec_egress_fd {
 	EXEC_SOCKETS, /* tells whose a socket inside is: NETLINK_SOCK_DIAG, see sock_diag(7) */
 	EXEC_EGRESS_FDS
 };
+
+/* A program by what it is, not by its name: another file in its place is not executed. */
+struct exec_program {
+	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
+	uint64_t device, inode;
+};
+struct exec_size {
+	uint16_t rows, columns;
+};
+
+/* What was refused to the command, from what refused it: never from words in its output. */
+enum exec_refused {
+	EXEC_REFUSED_WRITE,  /* a path that it may not change */
+	EXEC_REFUSED_READ,   /* a path that it may not see */
+	EXEC_REFUSED_SOCKET, /* a Unix socket of the host */
+	EXEC_REFUSED_CALL,   /* a system call */
+	EXEC_REFUSED_PROGRAM /* a program, by on_program */
+};
+struct exec_evidence {
+	enum exec_refused what;
+	int pid;          /* inside */
+	int error;        /* what the command got: errno */
+	const char *call; /* "openat" */
+	const char *path; /* absolute, or "" */
+};
+/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told. */
+#define EXEC_EVIDENCE_MAX 256
+typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
+/* Something inside is about to execute @program, a file that is held open until the answer, with
+ * @argv. Answer with exec_program_answer(), once, at once or later; nothing goes on meanwhile. */
+typedef void (*exec_program_fn)(uint64_t id, const struct exec_program *program,
+				const char *const *argv, const char *cwd, void *arg);
+/* @master, taken: the other end of the command's pty. */
+typedef void (*exec_pty_fn)(int master, void *arg);
 
 /* Paths are absolute. What is hidden or read-only must exist wherever the command could make it,
  * must not lie behind a symbolic link the command could turn, and must not hold a writable
@@ -40,6 +75,16 @@ struct exec_plan_config {
 					 audit files) */
 	bool has_terminal; /* one of 0–2 is a terminal. Those that are become a pty of the
 			      command's own, whatever is said here */
+
+	/* What follows may all be zero. */
+	const struct exec_sandbox *sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
+					       be written */
+	struct exec_program program;
+	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
+	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
+	exec_pty_fn on_pty;
+	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing */
+	exec_program_fn on_program;  /* for every execve inside */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
@@ -68,6 +113,8 @@ void exec_kill(struct exec *exec, const char *why);
 /* To the command's process group (SIGINT, SIGTERM, SIGHUP… that reached us). */
 void exec_signal(struct exec *exec, int signal);
 void exec_free(struct exec *exec); /* kills what is left, waits for it */
+/* -ENOENT: no such question any more. @is_allowed: what was asked about runs, or nothing does. */
+int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed);
 
 /* The terminal while a question is open: stop relaying output and input, and go on. Nothing is
  * lost. No pty: no effect. */

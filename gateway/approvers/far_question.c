@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/approvers/wire.h"
 
 #define SECONDS_MAX (INT64_C(1) << 32)
 
@@ -43,33 +44,6 @@ static bool read_destination(const json_t *object, struct policy_destination *re
 	return ret->protocol != POLICY_NO_PROTOCOL;
 }
 
-/* One that we do not know is one all the same. */
-static unsigned int read_risk(const json_t *object)
-{
-	static const struct {
-		const char *name;
-		unsigned int bit;
-	} names[] = {
-		{ "first_seen", APPROVER_FIRST_SEEN }, { "lookalike", APPROVER_LOOKALIKE },
-		{ "literal", APPROVER_LITERAL },       { "raw_tcp", APPROVER_RAW_TCP },
-		{ "listed", APPROVER_LISTED },
-	};
-	const json_t *risks = json_object_get(object, "risk");
-	unsigned int risk = 0;
-
-	for (size_t i = 0; i < json_array_size(risks); i++) {
-		const char *name = json_string_value(json_array_get(risks, i));
-		unsigned int bit = APPROVER_LISTED;
-
-		for (size_t j = 0; name && j < ARRAY_SIZE(names); j++) {
-			if (strcmp(names[j].name, name) == 0)
-				bit = names[j].bit;
-		}
-		risk |= bit;
-	}
-	return risk;
-}
-
 static void read_commands(const json_t *object, struct approver_question *ret)
 {
 	const json_t *commands = json_object_get(object, "commands");
@@ -95,7 +69,7 @@ static bool read_question(const json_t *object, struct approver_question *ret)
 		.age_ms = number_of(object, "age_s", SECONDS_MAX) * 1000,
 		.left_ms = number_of(object, "left_s", SECONDS_MAX) * 1000,
 		.is_private = json_is_true(json_object_get(object, "private")),
-		.risk = read_risk(object),
+		.risk = wire_risks_read(json_object_get(object, "risk")),
 		.times = (unsigned int)number_of(object, "times", UINT32_MAX),
 		.warning = text_of(object, "warning"),
 		.plea = text_of(object, "plea"),
