@@ -231,6 +231,8 @@ static int conclude(struct run *run)
 		summary.exit_status = status;
 	if (run->result.why[0])
 		(void)cli_fail(0, "%s", run->result.why);
+	else if (run->join && run_join_failure(run->join))
+		summary.exit_status = cli_fail(CLI_NO_SANDBOX, "%s", run_join_failure(run->join));
 	run_report_print(&summary, run->options.report);
 	if (run->options.json_fd >= 0) {
 		int r = run_report_json(&summary, run->options.json_fd);

@@ -77,6 +77,7 @@ static bool handle_over(struct run_join *join, struct frame *frame)
 {
 	if (session_wire_get_trip(frame, &join->others) < 0)
 		return false;
+	join->was_told = true;
 	tell_over(join);
 	return true;
 }
@@ -233,6 +234,14 @@ void run_join_end(struct run_join *join, int status, int64_t ms)
 const char *run_join_id(const struct run_join *join)
 {
 	return join->id;
+}
+
+const char *run_join_failure(const struct run_join *join)
+{
+	if (join->was_told)
+		return NULL;
+	return join->is_gone ? "the session's gate died before the end of the run was recorded"
+			     : "the session does not say that the end of the run was recorded";
 }
 
 void run_join_report(const struct run_join *join, struct run_summary *ret)

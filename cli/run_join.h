@@ -34,6 +34,8 @@ int run_join_open_way(struct run_join *join, int *fds, size_t count);
 void run_join_end(struct run_join *join, int status, int64_t ms);
 /* "7f3a21.3": the session's run and the exec in it, as records have them. Owned by @join. */
 const char *run_join_id(const struct run_join *join);
+/* NULL: the session has written the run's end. Else why nobody knows. Borrowed. */
+const char *run_join_failure(const struct run_join *join);
 /* What went where. */
 void run_join_report(const struct run_join *join, struct run_summary *ret);
 void run_join_free(struct run_join *join);

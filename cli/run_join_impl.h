@@ -22,6 +22,7 @@ struct run_join {
 	struct loop_timer late;
 	bool is_gone; /* the session */
 	bool is_ending, is_over;
+	bool was_told; /* that its end is recorded */
 };
 
 /* "--join NAME: WORDS; nothing was run"; an exit status. */

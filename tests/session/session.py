@@ -225,22 +225,23 @@ def deaths(world):
     os.kill(doomed.process.pid, signal.SIGKILL)  # a run: its waiters are gone, the session goes on
     doomed.wait(QUICK)
     until(lambda: world.state("work")["runs"] == 1, QUICK, "the dead run is gone")
+    until(lambda: [record["exec"] for record in world.events("exec_end")] == [1], QUICK, "its command is recorded as over")
     asked = world.question()
     assert asked["waiting"] == 1 and asked["command_count"] == 1, asked
     world.sally("approve", "allow", "--confirm", asked["typed"], asked["id"], check=True)
     assert other.wait(QUICK) == 0 and world.text("other.status") == "0" and world.destination.came == 1
-    orphan = world.join("work", world.curl("orphan"))  # its worker: the run ends, and says why
+    orphan = world.join("work", world.curl("orphan") + "; sleep 60")  # its worker: the run ends, and says why
     world.question()
     os.kill(orphan.worker(), signal.SIGKILL)
     assert orphan.wait(QUICK) == 125 and "worker died" in orphan.text("err"), orphan.text("err")
     until(lambda: world.state("work")["runs"] == 0, QUICK, "it is gone")
-    aborted = world.join("work", world.curl("aborted"))  # a person ends one command, and not the other
+    aborted = world.join("work", world.curl("aborted") + "; sleep 60")  # a person ends one command, and not the other
     beside = world.join("work", "while [ ! -e go ]; do sleep 0.05; done; echo fine > beside")
     world.sally("approve", "abort", world.question()["id"], check=True)
     assert aborted.wait(QUICK) == 130, aborted.text("err")
     (world.work / "go").touch()
     assert beside.wait(QUICK) == 0 and world.text("beside") == "fine", "another was aborted"
-    waiting = world.join("work", world.curl("waiting"))  # the session is ended under a question
+    waiting = world.join("work", world.curl("waiting") + "; sleep 60")  # the session is ended under a question
     world.question()
     world.session("end", "work")
     assert waiting.wait(QUICK) == 125 and "session was ended" in waiting.text("err"), waiting.text("err")
@@ -248,7 +249,7 @@ def deaths(world):
     assert world.records()[-1]["event"] == "end"
     assert world.sally("audit", "verify", str(world.audit)).returncode == 0
     world.start("work", "--prompt-timeout", "120s")
-    gates = [world.join("work", world.curl(f"late{i}")) for i in range(2)]  # the holder is killed
+    gates = [world.join("work", world.curl(f"late{i}") + "; sleep 60" * i) for i in range(2)]  # the holder is killed
     world.question(waiting=2)
     os.kill(world.holder("work"), signal.SIGKILL)
     for gate in gates:
@@ -400,6 +401,11 @@ def inside(world):
     (world.work / "inside.py").write_text(INSIDE)
     run = world.join("work", f"{sys.executable} inside.py {world.dir}")
     assert run.wait(QUICK) == 0 and run.text("out") == "inside: []\n", run.text("out") + run.text("err")
+    state = world.top / "state" / "sallyport"  # the session's own, hidden also from who has another
+    run = subprocess.run([world.sallyport, "run", "--join", "work", "--", "sh", "-c", f"ls {state}; exit 7"],
+                         env={**world.env, "XDG_STATE_HOME": str(world.top / "elsewhere")}, cwd=world.work,
+                         capture_output=True, text=True, timeout=QUICK)
+    assert run.returncode == 7 and run.stdout == "", run
     path = world.dir / "work.session"
     assert talk(path) > 0, "one of ours"
     rogue = f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import session; " \
