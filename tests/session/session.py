@@ -397,11 +397,16 @@ def endless(world):
 
 def inside(world):
     """No command of it sees the session, and nobody from other namespaces may join."""
+    for variable, name in (("XDG_RUNTIME_DIR", "runtime"), ("XDG_STATE_HOME", "state")):
+        (world.work / name).mkdir(mode=0o700)  # where a command could see it: /tmp is fresh inside
+        world.env[variable] = str(world.work / name)
+    world.dir = world.work / "runtime" / "sallyport"
     world.start("work", "--prompt-timeout", "60s")
     (world.work / "inside.py").write_text(INSIDE)
     run = world.join("work", f"{sys.executable} inside.py {world.dir}")
     assert run.wait(QUICK) == 0 and run.text("out") == "inside: []\n", run.text("out") + run.text("err")
-    state = world.top / "state" / "sallyport"  # the session's own, hidden also from who has another
+    assert (world.dir / "work.session").is_socket(), "it was there to be seen"
+    state = world.work / "state" / "sallyport"  # the session's own, hidden also from who has another
     run = subprocess.run([world.sallyport, "run", "--join", "work", "--", "sh", "-c", f"ls {state}; exit 7"],
                          env={**world.env, "XDG_STATE_HOME": str(world.top / "elsewhere")}, cwd=world.work,
                          capture_output=True, text=True, timeout=QUICK)
