@@ -39,8 +39,13 @@ enum wire_flag {
 	WIRE_HAS_FILES = 8, /* one of 0–2 is a regular file: without Landlock it could be opened
 			       again for writing */
 	WIRE_TIMES = 16,    /* report when each stage ended */
-	WIRE_FLAGS = 31
+	WIRE_DOOR = 32,     /* /run is fresh: the socket of the door is made there */
+	WIRE_FLAGS = 63
 };
+
+/* First on the inner channel, with the listener of the door, if there is one: a byte that is no
+ * answer. */
+#define WIRE_INNER_DOOR 'd'
 
 /* Head of the plan. Then the cwd and the lists: NUL-terminated strings, one after another, nothing
  * behind them. */
@@ -79,6 +84,7 @@ enum wire_step {
 	WIRE_STEP_VIEW,
 	WIRE_STEP_FRESH,
 	WIRE_STEP_FILES,
+	WIRE_STEP_DOOR,
 	WIRE_STEP_DEVICES,
 	WIRE_STEP_WRITABLE,
 	WIRE_STEP_PROC,
