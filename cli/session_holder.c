@@ -245,8 +245,8 @@ static void leave_terminal(const struct session_holder *holder)
 		file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (null < 0)
 		return;
-	/* No file system is kept busy. */
-	(void)chdir("/");               /* where we are is as good */
+	if (chdir("/") < 0) /* so that no file system is kept busy */
+		log_warn("the session keeps the folder that it was started in busy");
 	(void)dup2(null, STDIN_FILENO); /* fails only for no descriptor */
 	(void)dup2(null, STDOUT_FILENO);
 	(void)dup2(file >= 0 ? file : null, STDERR_FILENO);
