@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "proxy/dial.h"
 #include "proxy/dial_impl.h"
 #include "proxy/inner.h"
 
