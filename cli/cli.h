@@ -32,6 +32,7 @@ int cli_approve_bundle(int argc, char **argv); /* a step of `approve` */
 int cli_agent(int argc, char **argv);
 int cli_mcp(int argc, char **argv);
 int cli_audit(int argc, char **argv);
+int cli_session(int argc, char **argv);
 
 /* "sallyport SUBCOMMAND: TEXT\nTry `sallyport SUBCOMMAND --help`." on stderr; returns CLI_USAGE…
  * the caller's @status. */

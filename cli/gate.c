@@ -126,7 +126,7 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 	return status == CLI_OK ? open_gateway(gate) : status;
 }
 
-int gate_start_worker(struct gate *gate)
+int gate_fork_worker(struct gate *gate)
 {
 	struct proxy_config config = {
 		.policy = gate->policy,
@@ -134,12 +134,21 @@ int gate_start_worker(struct gate *gate)
 		.resolve_count = gate->options->resolve_count,
 		.dns_addr = gate->options->dns_addr,
 		.dns_port = gate->options->dns_port,
-		.own_port = gate->options->has_web ? gate->web.port : 0,
+		.own_port = gate->web.port, /* 0: no page */
 	};
 	struct err why = { 0 };
 
 	if (run_worker_start(&config, &gate->worker, &gate->worker_socket, &why) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+int gate_start_worker(struct gate *gate)
+{
+	int status = gate_fork_worker(gate);
+
+	if (status != CLI_OK)
+		return status;
 	if (gateway_serve(gate->gateway, fd_take(&gate->worker_socket)) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the proxy worker cannot be reached");
 	return CLI_OK;

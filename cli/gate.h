@@ -56,7 +56,10 @@ struct gate {
 int gate_prepare(struct gate *gate, struct run_options *options);
 /* The loop, unless there is one, the programs that help, the gateway. */
 int gate_open(struct gate *gate, const struct gate_calls *calls);
-/* Nothing can reach listeners before the gateway has handed them on: also after exec_start(). */
+/* Forks the worker; the link to it is left in `worker_socket`. */
+int gate_fork_worker(struct gate *gate);
+/* The same, and the gateway serves it. Nothing can reach listeners before the gateway has handed
+ * them on: also after exec_start(). */
 int gate_start_worker(struct gate *gate);
 /* Reads the policy again when its files change, as what commands may write allows. After the fork
  * of the worker, which has no use for it. */

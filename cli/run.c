@@ -9,12 +9,14 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/gate.h"
+#include "cli/run_join.h"
 #include "cli/run_impl.h"
 #include "policies/commands/commands.h"
 
 #define THE_EXEC     1 /* `run` has one */
 #define COMMAND_MAX  512
 #define FINISH_MS    2000 /* for the worker to report what was open */
+#define JOIN_MS      1000 /* for a session to say that it did */
 #define EXIT_ABORTED 130
 #define EXIT_ASKED   78 /* EX_CONFIG of sysexits.h */
 
@@ -25,6 +27,7 @@ struct run {
 	struct run_options options;
 	struct gate gate;
 	struct command_file program; /* path "": the command's name is looked up inside */
+	struct run_join *join;       /* has the gateway, in a session's process; NULL: it is ours */
 	struct exec *exec;
 	struct run_programs *programs;
 	struct event signals[ARRAY_SIZE(forwarded)];
@@ -72,7 +75,8 @@ static int on_egress(int *fds, size_t count, void *arg)
 {
 	struct run *run = arg;
 
-	return gateway_open_way(run->gate.gateway, THE_EXEC, fds, count);
+	return run->join ? run_join_open_way(run->join, fds, count)
+			 : gateway_open_way(run->gate.gateway, THE_EXEC, fds, count);
 }
 
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
@@ -97,6 +101,8 @@ static void on_done(const struct exec_result *result, void *arg)
 
 	run->result = *result;
 	run->has_result = true;
+	if (run->join)
+		return run_join_end(run->join, result->status, FINISH_MS + JOIN_MS);
 	gateway_exec_end(run->gate.gateway, THE_EXEC, result->status);
 	gateway_finish(run->gate.gateway, FINISH_MS, on_finished, run);
 }
@@ -119,6 +125,17 @@ static bool has_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
+static int begin_exec(struct run *run)
+{
+	if (run->join)
+		return run_join_begin(run->join, &run->gate);
+	auto_free char *command = text_command_line(run->options.command, COMMAND_MAX);
+
+	gateway_exec_begin(run->gate.gateway, THE_EXEC, command);
+	gateway_exec_set_argv(run->gate.gateway, THE_EXEC, run->options.command);
+	return CLI_OK;
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -126,6 +143,8 @@ static int start_exec(struct run *run, char **ret_plan)
 
 	if (status != CLI_OK)
 		return status;
+	if (run->join)
+		run_join_prepare_view(run->join, &run->gate.view);
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
@@ -146,10 +165,9 @@ static int start_exec(struct run *run, char **ret_plan)
 		*ret_plan = exec_plan_text(&config);
 		return CLI_OK;
 	}
-	auto_free char *command = text_command_line(run->options.command, COMMAND_MAX);
-
-	gateway_exec_begin(run->gate.gateway, THE_EXEC, command);
-	gateway_exec_set_argv(run->gate.gateway, THE_EXEC, run->options.command);
+	status = begin_exec(run);
+	if (status != CLI_OK)
+		return status;
 	run->exec = exec_start(run->gate.loop, &config, on_egress, on_done, run, &why);
 	if (!run->exec)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
@@ -171,6 +189,7 @@ static void run_done(struct run *run)
 {
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
+	run_join_free(run->join);
 	gate_close(&run->gate);
 	exec_free(run->exec);
 	run_programs_free(run->programs);
@@ -206,25 +225,36 @@ static int whole_status(const struct run *run, int command_status)
 		       : command_status;
 }
 
+static void report_own(const struct run *run, struct run_summary *ret)
+{
+	ret->trips = gateway_trips(run->gate.gateway, &ret->trip_count);
+	ret->others = gateway_trips_others(run->gate.gateway);
+}
+
 static int conclude(struct run *run)
 {
 	int command_status = exit_status(run);
 	struct run_summary summary = {
-		.run = run->gate.id,
+		.run = run->join ? run_join_id(run->join) : run->gate.id,
 		.session = gate_session(&run->gate),
-		.gateway = run->gate.gateway,
 		.programs = run->programs,
 		.result = run->result,
 		.exit_status = whole_status(run, command_status),
 		.command_status = command_status,
 		.duration_ms = loop_now_ms(run->gate.loop) - run->started_ms,
 	};
+	if (run->join)
+		run_join_report(run->join, &summary);
+	else
+		report_own(run, &summary);
 	int status = run_bundle_write(run->gate.bundle, run->gate.id, summary.session);
 
 	if (status != CLI_OK)
 		summary.exit_status = status;
 	if (run->result.why[0])
 		(void)cli_fail(0, "%s", run->result.why);
+	else if (run->join && run_join_failure(run->join))
+		summary.exit_status = cli_fail(CLI_NO_SANDBOX, "%s", run_join_failure(run->join));
 	run_report_print(&summary, run->options.report);
 	if (run->options.json_fd >= 0) {
 		int r = run_report_json(&summary, run->options.json_fd);
@@ -238,7 +268,8 @@ static int conclude(struct run *run)
 
 static int prepare(struct run *run)
 {
-	int status = gate_prepare(&run->gate, &run->options);
+	int status = run->options.join ? run_join_prepare(&run->gate, &run->options, &run->join)
+				       : gate_prepare(&run->gate, &run->options);
 
 	if (status == CLI_OK)
 		status = run_commands_check(&run->options, &run->gate.places, run->gate.policy,
@@ -262,8 +293,16 @@ static bool has_host_network(const struct run *run)
 	       exec_sandbox_network(run->gate.view.sandbox) == EXEC_NETWORK_ENABLED;
 }
 
-/* From the moment there is something to end until nothing is left. */
-static int perform(struct run *run)
+static void on_join_kill(const char *why, bool is_by_person, void *arg)
+{
+	struct run *run = arg;
+
+	run->is_aborted = run->is_aborted || is_by_person;
+	if (run->exec && !run->has_result)
+		exec_kill(run->exec, why);
+}
+
+static int open_gate(struct run *run)
 {
 	const struct gate_calls calls = {
 		.hold = on_hold,
@@ -272,7 +311,23 @@ static int perform(struct run *run)
 		.on_worker_gone = on_worker_gone,
 		.arg = run,
 	};
-	int status = gate_open(&run->gate, &calls);
+	const struct run_join_calls joined = { on_join_kill, on_hold, on_release, on_finished,
+					       run };
+
+	return run->join ? run_join_open(run->join, &run->gate, &joined)
+			 : gate_open(&run->gate, &calls);
+}
+
+static int start_worker(struct run *run)
+{
+	return run->join ? run_join_start_worker(run->join, &run->gate)
+			 : gate_start_worker(&run->gate);
+}
+
+/* From the moment there is something to end until nothing is left. */
+static int perform(struct run *run)
+{
+	int status = open_gate(run);
 
 	if (status != CLI_OK)
 		return status;
@@ -280,10 +335,11 @@ static int perform(struct run *run)
 	status = start_exec(run, NULL);
 	/* On the host's network nothing would come to it. */
 	if (status == CLI_OK && !has_host_network(run))
-		status = gate_start_worker(&run->gate);
+		status = start_worker(run);
 	if (status != CLI_OK)
 		return status;
-	gate_watch(&run->gate);
+	if (!run->join) /* a session watches its own */
+		gate_watch(&run->gate);
 	watch_signals(run); /* after the fork: the worker must not inherit handlers that write to
 			       our pipe */
 	if (loop_run(run->gate.loop) < 0 || !run->has_result)

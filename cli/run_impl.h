@@ -9,7 +9,7 @@
 #include "cli/run_reload.h"
 #include "exec/exec.h"
 #include "exec/exec_sandbox.h"
-#include "gateway/gateway.h"
+#include "gateway/gateway_tools.h"
 #include "proxy/proxy.h"
 
 struct command_file;
@@ -19,6 +19,7 @@ enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_
 
 /* As given on the command line. Strings point into argv unless said otherwise. */
 struct run_options {
+	const char *name; /* of the subcommand, for what is said */
 	/* Owned lists of borrowed strings, NULL-terminated. With a sandbox @writable is all that
 	 * may be written besides the working directory. */
 	char **policies, **writable, **denied, **env_set, **answers;
@@ -29,6 +30,7 @@ struct run_options {
 	enum policy_action default_action;
 	const char *audit;
 	const char *session;
+	const char *join; /* the session to be joined; NULL: none */
 	enum run_report report;
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
@@ -134,8 +136,10 @@ void run_bundle_free(struct run_bundle *ours);
 /* What the end of a run says. */
 struct run_summary {
 	const char *run, *session;
-	const struct gateway *gateway;
 	const struct run_programs *programs; /* NULL: not judged */
+	/* What went where; borrowed. */
+	const struct gateway_trip *trips, *others;
+	size_t trip_count;
 	struct exec_result result;
 	int exit_status;
 	int command_status; /* the same, unless --fail-on-ask took its place */

@@ -60,10 +60,11 @@ static json_t *programs_json(const struct run_programs *programs)
 	return list;
 }
 
-static void print_text(const struct run_summary *summary, const struct gateway_trip *trips,
-		       size_t count)
+static void print_text(const struct run_summary *summary)
 {
-	const struct gateway_trip *others = gateway_trips_others(summary->gateway);
+	const struct gateway_trip *trips = summary->trips;
+	size_t count = summary->trip_count;
+	const struct gateway_trip *others = summary->others;
 	struct totals sum = {
 		.denied = others->denied,
 		.unanswered = others->unanswered,
@@ -114,13 +115,11 @@ static json_t *trip_json(const struct gateway_trip *trip)
 static json_t *summary_json(const struct run_summary *summary)
 {
 	static const char *const ends[] = { "exited", "signalled", "not_started", "killed" };
-	size_t count;
-	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
 	json_t *list = json_array();
 	json_t *object;
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, trip_json(&trips[i]));
+	for (size_t i = 0; i < summary->trip_count; i++)
+		json_array_append_new(list, trip_json(&summary->trips[i]));
 	object = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o}", "run", summary->run, "session",
 			   summary->session, "end", ends[summary->result.end], "exit_status",
 			   summary->exit_status, "duration_ms", (json_int_t)summary->duration_ms,
@@ -162,15 +161,12 @@ int run_report_json(const struct run_summary *summary, int fd)
 
 void run_report_print(const struct run_summary *summary, enum run_report form)
 {
-	size_t count;
-	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
-
 	if (form != RUN_REPORT_JSON)
 		print_programs(summary->programs); /* no part of the trip: nobody else says so */
 	if (form == RUN_REPORT_AUTO)
 		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
 	if (form == RUN_REPORT_TEXT)
-		print_text(summary, trips, count);
+		print_text(summary);
 	else if (form == RUN_REPORT_JSON)
 		(void)run_report_json(summary, STDERR_FILENO); /* stderr is gone: nobody reads it */
 }

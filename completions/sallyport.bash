@@ -3,6 +3,10 @@ _sallyport_ids() {
     sallyport approve list --json 2>/dev/null | grep -o '"id": *"[^"]*"' | cut -d'"' -f4
 }
 
+_sallyport_sessions() {
+    sallyport session list --json 2>/dev/null | grep -o '"session": *"[^"]*"' | cut -d'"' -f4
+}
+
 _sallyport_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
@@ -83,6 +87,7 @@ _sallyport() {
     --report) words='text json none' ;;
     --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
+    --join) words=$(_sallyport_sessions) ;;
     --scope) words='once exec session always' ;;
     --env)
         mapfile -t COMPREPLY < <(compgen -v -- "$word")
@@ -90,10 +95,18 @@ _sallyport() {
         ;;
     *)
         case $COMP_CWORD:$command in
-        1:*) words='run agent policy approve audit --version --help' ;;
+        1:*) words='run agent policy approve session audit --version --help' ;;
         2:approve) words='list watch allow deny abort grants revoke undo live cut bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
+        2:session) words='start list end --help' ;;
+        *:session)
+            case ${COMP_WORDS[2]-} in
+            start) words='--if-needed --idle --foreground --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --audit --verbose --help' ;;
+            list) words='--json --help' ;;
+            end) words=$(_sallyport_sessions) ;;
+            esac
+            ;;
+        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
         *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'

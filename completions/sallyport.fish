@@ -3,11 +3,16 @@ function __sallyport_ids
     sallyport approve list --json 2>/dev/null | string match -ra '"id": *"[^"]*"' | string replace -r '.*"([^"]*)"$' '$1'
 end
 
+function __sallyport_sessions
+    sallyport session list --json 2>/dev/null | string match -ra '"session": *"[^"]*"' | string replace -r '.*"([^"]*)"$' '$1'
+end
+
 complete -c sallyport -f
 complete -c sallyport -n __fish_use_subcommand -a run -d 'run a command in the gate'
 complete -c sallyport -n __fish_use_subcommand -a agent -d 'serve an agent\'s harness'
 complete -c sallyport -n __fish_use_subcommand -a policy -d 'check and explain policies'
 complete -c sallyport -n __fish_use_subcommand -a approve -d 'answer questions'
+complete -c sallyport -n __fish_use_subcommand -a session -d 'share one gate between runs'
 complete -c sallyport -n __fish_use_subcommand -a audit -d 'verify records'
 complete -c sallyport -n __fish_use_subcommand -l version -d 'print the version'
 
@@ -17,6 +22,7 @@ complete -c sallyport -n $in_run -l default -xa 'ask deny allow' -d 'what no rul
 complete -c sallyport -n $in_run -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at the end'
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
+complete -c sallyport -n $in_run -l join -xa '(__sallyport_sessions)' -d 'session to be part of'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
 complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
@@ -142,3 +148,25 @@ complete -c sallyport -n $in_bundle -l merge -d 'make one of many'
 complete -c sallyport -n $in_bundle -F
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F
+
+set -l in_session '__fish_seen_subcommand_from session'
+set -l in_start '__fish_seen_subcommand_from session; and __fish_seen_subcommand_from start'
+complete -c sallyport -n "$in_session; and not __fish_seen_subcommand_from start list end" -a 'start list end'
+complete -c sallyport -n "$in_session; and __fish_seen_subcommand_from end" -a '(__sallyport_sessions)'
+complete -c sallyport -n "$in_session; and __fish_seen_subcommand_from list" -l json
+complete -c sallyport -n $in_start -l if-needed -d 'be content with one that is there'
+complete -c sallyport -n $in_start -l idle -x -d 'end without a run'
+complete -c sallyport -n $in_start -l foreground -d 'stay here'
+complete -c sallyport -n $in_start -l policy -rF -d 'read a policy file'
+complete -c sallyport -n $in_start -l default -xa 'ask deny allow'
+complete -c sallyport -n $in_start -l prompt-timeout -x
+complete -c sallyport -n $in_start -l web
+complete -c sallyport -n $in_start -l reviewer -x
+complete -c sallyport -n $in_start -l reviewer-mode -xa 'shadow answer'
+complete -c sallyport -n $in_start -l reviewer-timeout -x
+complete -c sallyport -n $in_start -l notify
+complete -c sallyport -n $in_start -l webhook -x
+complete -c sallyport -n $in_start -l webhook-key -r
+complete -c sallyport -n $in_start -l webhook-answer -x
+complete -c sallyport -n $in_start -l audit -rF
+complete -c sallyport -n $in_start -l verbose

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "exec/image.h"
-#include "exec/memfd.h"
+#include "base/memfd.h"
 #include "exec/refusal.h"
 #include "exec/wire.h"
 

@@ -164,6 +164,22 @@ static int answer_check_text(const struct giving *giving, struct err *why)
 	return policy ? 0 : -EINVAL;
 }
 
+int answer_words(const struct policy_destination *dst, const char *program,
+		 const struct approver_answer *answer, int64_t since_s, char out[APPROVER_KEY_MAX],
+		 struct err *why)
+{
+	int r = answer_check(answer, why);
+
+	if (r == 0)
+		r = width_text(dst, program, &answer->width, out, why);
+	if (r < 0)
+		return r;
+	struct policy *policy = width_policy(dst, program, answer->action, out, since_s, why);
+
+	policy_free(policy);
+	return policy ? 0 : -EINVAL;
+}
+
 static int answer_remember(const struct giving *giving, struct err *why)
 {
 	struct gateway *gw = giving->approval->gw;

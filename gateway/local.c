@@ -93,6 +93,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	if (exec)
 		outcomes_report(&gw->outcomes, exec->outcome, report);
 	trips_count_report(&gw->trips, report);
+	trips_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)

@@ -210,6 +210,7 @@ void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum po
 	turn_record(gw, waiter, &verdict);
 	(void)journal_commit(gw->journal); /* nobody is told this verdict; later ones are denied */
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
+	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
 }
 
 /* Decides until the batch is full or the queue empty. Returns how many it looked at. */
@@ -250,6 +251,7 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	if (exec)
 		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);

@@ -85,6 +85,15 @@ def main():
     results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),
                          {"managed", "user", "command-line", "project"}))
     results.append(check("bash, a word begun", bash("policy", "ex"), {"explain", "export"}))
+    started = subprocess.run([sallyport, "session", "start", "--help"], check=True, capture_output=True, text=True,
+                             timeout=60).stdout
+    wanted = set(re.findall(r"^  (--[a-z-]+)", started, re.M)) | {"--help"}
+    results.append(check("bash, session start", bash("session", "start", "--"), wanted))
+    results.append(check("fish, session start", {f"--{name}" for name in re.findall(r"\$in_start -l ([a-z-]+)", fish)}
+                         | {"--help"}, wanted))
+    part = re.search(r"^        start\) (_arguments.*?);;$", zsh, re.M | re.S)
+    results.append(check("zsh, session start", set(re.findall(r"(--[a-z-]+)\[", part[1])), wanted))
+    results.append(check("bash, session", bash("session", ""), {"start", "list", "end", "--help"}))
     for shell, file in (("bash", "sallyport.bash"), ("zsh", "_sallyport"), ("fish", "sallyport.fish")):
         if shutil.which(shell):
             results.append(subprocess.run([shell, "-n", str(FOLDER / file)], check=False, timeout=60).returncode != 0)

@@ -89,6 +89,7 @@ Suite *suite_reviews(void);
 Suite *suite_answers(void);
 Suite *suite_crowd(void);
 Suite *suite_link(void);
+Suite *suite_guests(void);
 Suite *suite_link_frames(void);
 Suite *suite_audit(void);
 Suite *suite_tampering(void);

@@ -174,6 +174,7 @@ int main(void)
 	srunner_add_suite(runner, suite_control_ledger());
 	srunner_add_suite(runner, suite_control_socket());
 	srunner_add_suite(runner, suite_control_watchers());
+	srunner_add_suite(runner, suite_far());
 	srunner_add_suite(runner, suite_hints());
 	srunner_add_suite(runner, suite_reviewer());
 	srunner_add_suite(runner, suite_reviewer_parts());

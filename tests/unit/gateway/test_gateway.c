@@ -14,6 +14,7 @@ int main(void)
 	srunner_add_suite(runner, suite_answers());
 	srunner_add_suite(runner, suite_crowd());
 	srunner_add_suite(runner, suite_link());
+	srunner_add_suite(runner, suite_guests());
 	srunner_add_suite(runner, suite_link_frames());
 	srunner_add_suite(runner, suite_audit());
 	srunner_add_suite(runner, suite_tampering());
