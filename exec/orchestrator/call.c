@@ -98,6 +98,16 @@ void call_cancel(struct call *call)
 	wake(call);
 }
 
+void call_cancel_questions(struct orchestrator *orchestrator, uint64_t attempt)
+{
+	struct call *call;
+
+	TAILQ_FOREACH (call, &orchestrator->calls, entry) {
+		if (call->request.attempt == attempt)
+			call_cancel(call);
+	}
+}
+
 void call_free(struct call *call)
 {
 	loop_timer_stop(&call->task);
@@ -299,17 +309,6 @@ static void ruled(struct call *call)
 		allowed(call);
 }
 
-/* What waits on a question of an attempt that is over has nobody to go on for. */
-static void cancel_questions_of(const struct call *call)
-{
-	struct call *other;
-
-	TAILQ_FOREACH (other, &call->orchestrator->calls, entry) {
-		if (other->request.attempt == call->attempt)
-			call_cancel(other);
-	}
-}
-
 static void ended(struct call *call)
 {
 	struct attempt *attempt = attempt_find(call->orchestrator, call->attempt);
@@ -317,7 +316,7 @@ static void ended(struct call *call)
 
 	if (attempt && !attempt->is_deferred) {
 		outcome_settle(&attempt->network);
-		cancel_questions_of(call);
+		call_cancel_questions(call->orchestrator, attempt->number);
 	}
 	verdict_make(call, attempt, &verdict);
 	if (!verdict.may_retry) {

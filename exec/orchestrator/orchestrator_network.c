@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "exec/orchestrator/attempt.h"
+#include "exec/orchestrator/call.h"
 
 int orchestrator_network_record(struct orchestrator *orchestrator, uint64_t number,
 				const struct orchestrator_block *block)
@@ -40,6 +41,7 @@ int orchestrator_network_settle(struct orchestrator *orchestrator, uint64_t numb
 	if (attempt->is_running)
 		return -EBUSY;
 	outcome_settle(&attempt->network);
+	call_cancel_questions(orchestrator, number);
 	*ret = outcome_look(&attempt->network);
 	return 0;
 }
@@ -59,6 +61,8 @@ void orchestrator_network_forget(struct orchestrator *orchestrator, uint64_t num
 {
 	struct attempt *attempt = attempt_find(orchestrator, number);
 
-	if (attempt && attempt->is_deferred)
-		attempt_free(attempt);
+	if (!attempt || !attempt->is_deferred)
+		return;
+	attempt_free(attempt);
+	call_cancel_questions(orchestrator, number);
 }

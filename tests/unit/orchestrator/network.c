@@ -233,7 +233,10 @@ START_TEST(deferred)
 	ck_assert(rig.attempts[0].is_stopped);
 	ck_assert_int_eq(orchestrator_network_look(rig.orchestrator, number, &first), 0);
 	ck_assert_int_eq(first.kind, PERSON);
+	rig_network(&rig, "c.test", 443, number);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &first), 0);
+	loop_step(rig.loop);
+	ck_assert_int_eq(rig_ended(&rig)->kind, ORCHESTRATOR_CANCELLED);
 	ck_assert_int_eq(rig_block(&rig, 0, POLICY, "b.test"), -ESTALE);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &second), 0);
 	ck_assert_int_eq(second.kind, first.kind);

@@ -361,6 +361,28 @@ START_TEST(offers_no_more_than_fits)
 }
 END_TEST
 
+/* Evidence that says too little is evidence, and opens nothing. */
+START_TEST(evidence_of_nothing)
+{
+	static const struct orchestrator_refusal vague[] = {
+		{ .access = { .what = ORCHESTRATOR_DESTINATION, .protocol = "https", .port = 1 } },
+		{ .access = { .what = ORCHESTRATOR_WRITE_PATH } },
+		{ .access = { .what = (enum orchestrator_class)99, .name = "/etc/x" } },
+	};
+
+	start(ORCHESTRATOR_ON_FAILURE, false);
+	rig_exec(&rig, "cargo build");
+	rig_end(&rig, 0,
+		&(struct orchestrator_outcome){ .end = ORCHESTRATOR_EXITED,
+						.status = 1,
+						.refusals = &vague[_i],
+						.refusal_count = 1 });
+	ck_assert_uint_eq(rig.question_count, 0);
+	ck_assert_int_eq(rig_ended(&rig)->kind, ORCHESTRATOR_DENIED);
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *retries_cases(void)
 {
 	TCase *cases = tcase_create("retries");
@@ -377,5 +399,6 @@ TCase *retries_cases(void)
 	tcase_add_loop_test(cases, rules_that_change_meanwhile, 0, 2);
 	tcase_add_test(cases, retry_without_an_answer);
 	tcase_add_test(cases, offers_no_more_than_fits);
+	tcase_add_loop_test(cases, evidence_of_nothing, 0, 3);
 	return cases;
 }

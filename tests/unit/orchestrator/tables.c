@@ -324,10 +324,11 @@ START_TEST(offered_choices)
 	};
 	unsigned int got = requirement_choices(&of);
 	char text[8] = "";
+	size_t len = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(letters); i++) {
 		if (got & BIT(letters[i].choice))
-			strncat(text, &letters[i].letter, 1);
+			text[len++] = letters[i].letter;
 	}
 	ck_assert_str_eq(text, choices[_i].want);
 }
