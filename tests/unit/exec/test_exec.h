@@ -13,7 +13,7 @@ TCase *test_lifetime(void);
 TCase *test_notify(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
-TCase *test_program(void);
+TCase *test_script(void);
 TCase *test_pty(void);
 TCase *test_read(void);
 TCase *test_refusal(void);
