@@ -151,6 +151,7 @@ static int open_gateway(struct run *run)
 		.arg = run,
 	};
 	run->web.port = run->options.web_port;
+	run->web.answer_origin = run->options.helpers.webhook_answer;
 	run->gateway = gateway_new(run->loop, &config, &why);
 	if (!run->gateway)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);

@@ -97,6 +97,10 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 	}
 	plan->argv = copy_list(config->argv);
 	plan->env = env_build((const char *const *)environ, config->env_set);
+	if (paths_has(&plan->fresh, "/run")) {
+		plan->flags |= WIRE_DOOR;
+		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);
+	}
 	files_plan(plan);
 	return plan;
 }

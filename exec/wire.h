@@ -39,12 +39,17 @@ enum wire_flag {
 	WIRE_HAS_FILES = 8, /* one of 0–2 is a regular file: without Landlock it could be opened
 			       again for writing */
 	WIRE_TIMES = 16,    /* report when each stage ended */
-	WIRE_TELL_REFUSED = 32,   /* the gate is told of calls that are or may be refused, */
-	WIRE_TELL_READS = 64,     /* of what is opened to be read, too, */
-	WIRE_TELL_PROGRAMS = 128, /* of programs before they are executed */
-	WIRE_TELLS = 224,
-	WIRE_FLAGS = 255
+	WIRE_DOOR = 32,     /* /run is fresh: the socket of the door is made there */
+	WIRE_TELL_REFUSED = 64,   /* the gate is told of calls that are or may be refused, */
+	WIRE_TELL_READS = 128,    /* of what is opened to be read, too, */
+	WIRE_TELL_PROGRAMS = 256, /* of programs before they are executed */
+	WIRE_TELLS = 448,
+	WIRE_FLAGS = 511
 };
+
+/* First on the inner channel, with the listener of the door, if there is one: a byte that is no
+ * answer. */
+#define WIRE_INNER_DOOR 'd'
 
 /* Head of the plan. Then the cwd and the lists: NUL-terminated strings, one after another, nothing
  * behind them. */
@@ -85,6 +90,7 @@ enum wire_step {
 	WIRE_STEP_VIEW,
 	WIRE_STEP_FRESH,
 	WIRE_STEP_FILES,
+	WIRE_STEP_DOOR,
 	WIRE_STEP_DEVICES,
 	WIRE_STEP_WRITABLE,
 	WIRE_STEP_PROC,

@@ -168,6 +168,8 @@ int view_build(struct init *init)
 	if (r == 0)
 		r = files_write(init);
 	if (r == 0)
+		r = door_open(init);
+	if (r == 0)
 		r = attach_all(init, trees);
 	if (r == 0)
 		r = make_proc(init);
