@@ -65,9 +65,9 @@ START_TEST(a_cut_name_is_none)
 }
 END_TEST
 
-TCase *test_program_file(void)
+TCase *test_script(void)
 {
-	TCase *tcase = tcase_create("program_file");
+	TCase *tcase = tcase_create("script");
 
 	tcase_add_loop_test(tcase, first_lines, 0, ARRAY_SIZE(lines));
 	tcase_add_test(tcase, a_cut_name_is_none);
