@@ -61,11 +61,11 @@ struct approver_answer {
 	enum policy_action action; /* allow or deny */
 	enum gateway_scope scope;
 	bool is_abort;  /* deny, and end the commands that wait */
-	bool is_review; /* a program's word, not a person's: for once, of no width */
 	const char *by; /* "ana on tty"; borrowed */
 	const char
 		*words; /* to whoever asked, in denials and records; NULL or "": none. Borrowed */
 	struct approver_width width;
+	bool is_review; /* a program's word, not a person's: for once, of no width */
 };
 
 /* How a question ended, for whoever had it on the screen. Borrowed for the call. */

@@ -5,7 +5,6 @@
 #include "policies/policy_impl.h"
 
 /* Who says that people are not asked about that; false: they may be. */
-
 bool agent_line_may_not_ask(const struct policy *policy, enum policy_approvals_about about,
 			    const struct setting **ret);
 /* "approvals": what a setting's line begins with. Does the line count, where it stands? */
