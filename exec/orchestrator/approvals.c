@@ -82,7 +82,7 @@ enum approvals_says approvals_look_all(struct approvals *approvals, const struct
 	return all;
 }
 
-void approvals_forget_ended(struct approvals *approvals, int64_t now_ms)
+static void forget_ended(struct approvals *approvals, int64_t now_ms)
 {
 	struct approvals_entry *entry = TAILQ_FIRST(&approvals->list), *next;
 
@@ -101,7 +101,7 @@ bool approvals_add(struct approvals *approvals, const struct approvals_new *add,
 	if (old)
 		drop(approvals, old);
 	if (approvals->count >= ORCHESTRATOR_APPROVALS_MAX)
-		approvals_forget_ended(approvals, now_ms);
+		forget_ended(approvals, now_ms);
 	if (approvals->count >= ORCHESTRATOR_APPROVALS_MAX || approvals_new_id(id) < 0)
 		return false;
 	struct approvals_entry *entry = mem_new(sizeof(*entry));

@@ -36,7 +36,6 @@ struct approvals_new {
 /* In place of what was said of this key before. False: there are too many, or no random numbers;
  * what was said before is forgotten all the same. */
 bool approvals_add(struct approvals *approvals, const struct approvals_new *add, int64_t now_ms);
-void approvals_forget_ended(struct approvals *approvals, int64_t now_ms);
 int approvals_revoke(struct approvals *approvals, const char *id); /* -ENOENT */
 
 /* An id that nobody can guess. -EIO: no random numbers. */

@@ -63,7 +63,7 @@ void attempt_free(struct attempt *attempt)
 	TAILQ_REMOVE(&orchestrator->attempts, attempt, entry);
 	orchestrator->attempt_count--;
 	loop_timer_stop(&attempt->task);
-	network_done(&attempt->network);
+	outcome_done(&attempt->network);
 	free(attempt->environment);
 	free(attempt);
 }
@@ -97,7 +97,7 @@ void attempt_stop(struct attempt *attempt, const char *why)
 
 int attempt_block(struct attempt *attempt, const struct orchestrator_block *block)
 {
-	int r = network_add(&attempt->network, block);
+	int r = outcome_add(&attempt->network, block);
 
 	if (r == 0 && attempt->on_denial == ORCHESTRATOR_STOP)
 		attempt_stop(attempt, attempt->network.text);

@@ -98,6 +98,16 @@ void call_cancel(struct call *call)
 	wake(call);
 }
 
+void call_cancel_questions(struct orchestrator *orchestrator, uint64_t attempt)
+{
+	struct call *call;
+
+	TAILQ_FOREACH (call, &orchestrator->calls, entry) {
+		if (call->request.attempt == attempt)
+			call_cancel(call);
+	}
+}
+
 void call_free(struct call *call)
 {
 	loop_timer_stop(&call->task);
@@ -149,7 +159,7 @@ static void finish(struct call *call, enum orchestrator_result_kind kind, const 
 		struct attempt *attempt = attempt_find(orchestrator, result->attempts[i]);
 
 		if (attempt)
-			result->networks[i] = network_look(&attempt->network);
+			result->networks[i] = outcome_look(&attempt->network);
 	}
 	call->request.done(result, call->request.arg);
 	for (size_t i = 0; i < result->attempt_count; i++) {
@@ -299,25 +309,14 @@ static void ruled(struct call *call)
 		allowed(call);
 }
 
-/* What waits on a question of an attempt that is over has nobody to go on for. */
-static void cancel_questions_of(const struct call *call)
-{
-	struct call *other;
-
-	TAILQ_FOREACH (other, &call->orchestrator->calls, entry) {
-		if (other->request.attempt == call->attempt)
-			call_cancel(other);
-	}
-}
-
 static void ended(struct call *call)
 {
 	struct attempt *attempt = attempt_find(call->orchestrator, call->attempt);
 	struct verdict verdict;
 
 	if (attempt && !attempt->is_deferred) {
-		network_settle(&attempt->network);
-		cancel_questions_of(call);
+		outcome_settle(&attempt->network);
+		call_cancel_questions(call->orchestrator, attempt->number);
 	}
 	verdict_make(call, attempt, &verdict);
 	if (!verdict.may_retry) {

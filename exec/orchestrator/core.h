@@ -12,7 +12,7 @@
 #include "exec/orchestrator/approvals.h"
 #include "exec/orchestrator/breaker.h"
 #include "exec/orchestrator/key.h"
-#include "exec/orchestrator/network.h"
+#include "exec/orchestrator/outcome.h"
 #include "exec/orchestrator/orchestrator.h"
 #include "exec/orchestrator/requirement.h"
 
@@ -26,7 +26,7 @@ struct attempt {
 	char *environment;
 	enum orchestrator_on_denial on_denial;
 	bool is_running, is_deferred;
-	struct network_record network;
+	struct outcome_record network;
 	unsigned int pauses, told_questions; /* questions of it that are open; of those, the
 						gateway's */
 	bool is_told_paused, wants_stop, is_told_stop;

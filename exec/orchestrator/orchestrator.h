@@ -58,7 +58,7 @@ struct orchestrator_config {
 /* Returned owned. Keeps @loop. NULL with @why: the configuration cannot be. */
 struct orchestrator *orchestrator_new(struct loop *loop, const struct orchestrator_config *config,
 				      struct err *why);
-/* Nothing is called any more: no operation, no done. NULL is fine. */
+/* Nothing is called any more: no operation, no done. Not from inside one. NULL is fine. */
 void orchestrator_free(struct orchestrator *orchestrator);
 /* Other rules from now on: @rules is kept instead. What has not started yet is judged again. */
 void orchestrator_set_rules(struct orchestrator *orchestrator, const struct command_rules *rules);

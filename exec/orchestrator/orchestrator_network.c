@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "exec/orchestrator/attempt.h"
+#include "exec/orchestrator/call.h"
 
 int orchestrator_network_record(struct orchestrator *orchestrator, uint64_t number,
 				const struct orchestrator_block *block)
@@ -39,8 +40,9 @@ int orchestrator_network_settle(struct orchestrator *orchestrator, uint64_t numb
 		return -ENOENT;
 	if (attempt->is_running)
 		return -EBUSY;
-	network_settle(&attempt->network);
-	*ret = network_look(&attempt->network);
+	outcome_settle(&attempt->network);
+	call_cancel_questions(orchestrator, number);
+	*ret = outcome_look(&attempt->network);
 	return 0;
 }
 
@@ -51,7 +53,7 @@ int orchestrator_network_look(const struct orchestrator *orchestrator, uint64_t 
 
 	if (!attempt)
 		return -ENOENT;
-	*ret = network_look(&attempt->network);
+	*ret = outcome_look(&attempt->network);
 	return 0;
 }
 
@@ -59,6 +61,8 @@ void orchestrator_network_forget(struct orchestrator *orchestrator, uint64_t num
 {
 	struct attempt *attempt = attempt_find(orchestrator, number);
 
-	if (attempt && attempt->is_deferred)
-		attempt_free(attempt);
+	if (!attempt || !attempt->is_deferred)
+		return;
+	attempt_free(attempt);
+	call_cancel_questions(orchestrator, number);
 }

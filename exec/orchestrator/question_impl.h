@@ -1,5 +1,5 @@
-/* question_impl: a question from inside, for those who put it (question_put) and those who make
- * something of its answer (question_answer). */
+/* question: the inside of one, for those who put it (question_put) and those who take its answer
+ * (question_answer). */
 #pragma once
 
 #include "exec/orchestrator/question.h"

@@ -163,6 +163,11 @@ struct orchestrator_outcome request_outcome_copy(const struct orchestrator_outco
 	for (size_t i = 0; i < count; i++) {
 		refusals[i] = outcome->refusals[i];
 		copy_access(&refusals[i].access, &outcome->refusals[i].access);
+		/* What nobody knows the kind of cannot be granted. */
+		if ((unsigned int)refusals[i].access.what >= ORCHESTRATOR_CLASSES)
+			refusals[i].access.what = ORCHESTRATOR_SYSTEM_CALL;
+		if (!refusals[i].access.name)
+			refusals[i].access.name = mem_strdup("");
 		refusals[i].why = copy_text(outcome->refusals[i].why);
 	}
 	copy.refusals = refusals;

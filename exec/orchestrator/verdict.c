@@ -88,7 +88,7 @@ static bool can_be_opened(struct call *call, const struct attempt *attempt,
 		return false;
 	if (access->what != ORCHESTRATOR_DESTINATION)
 		return true;
-	if ((attempt && network_has_denied(&attempt->network, access)) ||
+	if ((attempt && outcome_has_denied(&attempt->network, access)) ||
 	    key_of_destination(&key, call->request.environment, access) < 0)
 		return false;
 	bool is_denied_here = approvals_look(approvals, &key, now_ms) == APPROVALS_DENIED;

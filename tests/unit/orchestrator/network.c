@@ -1,5 +1,5 @@
 /* What the network did to an attempt, and questions about it while it runs. */
-#include "exec/orchestrator/network.h"
+#include "exec/orchestrator/outcome.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const struct {
 };
 START_TEST(precedence)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	size_t count = 0;
 
 	for (const char *at = orders[_i].order; *at; at += strspn(at, " ")) {
@@ -60,93 +60,93 @@ START_TEST(precedence)
 									  : PERSON,
 							   words);
 
-		ck_assert_int_eq(network_add(record, &block), 0);
+		ck_assert_int_eq(outcome_add(record, &block), 0);
 		at += 2;
 		count++;
 	}
-	struct orchestrator_network_outcome outcome = network_look(record);
+	struct orchestrator_network_outcome outcome = outcome_look(record);
 
 	ck_assert_int_eq(outcome.kind, orders[_i].kind);
 	ck_assert_str_eq(outcome.text, orders[_i].text);
 	ck_assert_uint_eq(outcome.blocked, count);
-	network_done(record);
+	outcome_done(record);
 }
 END_TEST
 
 /* Settled: whatever comes changes nothing, and says so. */
 START_TEST(settled_is_settled)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	struct orchestrator_block block = block_of(PERSON, NULL);
 
-	network_settle(record);
-	network_settle(record);
-	ck_assert_int_eq(network_add(record, &block), -ESTALE);
-	ck_assert_int_eq(network_look(record).kind, ORCHESTRATOR_NETWORK_NOTHING);
-	ck_assert_uint_eq(network_look(record).blocked, 0);
-	network_done(record);
+	outcome_settle(record);
+	outcome_settle(record);
+	ck_assert_int_eq(outcome_add(record, &block), -ESTALE);
+	ck_assert_int_eq(outcome_look(record).kind, ORCHESTRATOR_NETWORK_NOTHING);
+	ck_assert_uint_eq(outcome_look(record).blocked, 0);
+	outcome_done(record);
 }
 END_TEST
 
 START_TEST(nothing_is_no_block)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	struct orchestrator_block block = block_of(ORCHESTRATOR_NETWORK_NOTHING, NULL);
 
-	ck_assert_int_eq(network_add(record, &block), -EINVAL);
+	ck_assert_int_eq(outcome_add(record, &block), -EINVAL);
 	block.kind = 99;
-	ck_assert_int_eq(network_add(record, &block), -EINVAL);
+	ck_assert_int_eq(outcome_add(record, &block), -EINVAL);
 	block.kind = POLICY;
 	block.reason = ORCHESTRATOR_NETWORK_REASONS;
-	ck_assert_int_eq(network_add(record, &block), -EINVAL);
+	ck_assert_int_eq(outcome_add(record, &block), -EINVAL);
 }
 END_TEST
 
 /* Every class of reason has words; a blank host is fine; a long or wild text is bounded. */
 START_TEST(words_of_reasons)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	struct orchestrator_block block = block_of(POLICY, NULL);
 
 	block.reason = (enum orchestrator_network_reason)_i;
 	block.host = _i % 2 ? "" : NULL;
-	network_add(record, &block);
+	outcome_add(record, &block);
 	ck_assert_uint_gt(strlen(record->text), 5);
 	ck_assert(!strchr(record->text, ':'));
-	network_done(record);
+	outcome_done(record);
 }
 END_TEST
 START_TEST(texts_are_bounded)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	auto_free char *words = mem_new(40001);
 	struct orchestrator_block block = block_of(PERSON, words);
 
 	memset(words, '\033', 40000);
-	network_add(record, &block);
+	outcome_add(record, &block);
 	ck_assert_uint_lt(strlen(record->text), ORCHESTRATOR_NETWORK_TEXT_MAX);
 	ck_assert(!strchr(record->text, '\033'));
 	ck_assert_str_eq(record->text + strlen(record->text) - 3, "...");
-	network_done(record);
+	outcome_done(record);
 }
 END_TEST
 START_TEST(blocks_are_bounded)
 {
-	auto_free struct network_record *record = mem_new(sizeof(*record));
+	auto_free struct outcome_record *record = mem_new(sizeof(*record));
 	const struct orchestrator_access other = { ORCHESTRATOR_DESTINATION, "b.test", "https",
 						   443 };
 	struct orchestrator_block block = block_of(POLICY, NULL);
 
 	for (size_t i = 0; i < ORCHESTRATOR_BLOCKS_MAX; i++)
-		network_add(record, &block);
-	ck_assert(!network_has_denied(record, &other));
+		outcome_add(record, &block);
+	ck_assert(!outcome_has_denied(record, &other));
 	block.kind = PERSON;
-	network_add(record, &block);
+	outcome_add(record, &block);
 	ck_assert_uint_eq(record->block_count, ORCHESTRATOR_BLOCKS_MAX);
 	ck_assert_uint_eq(record->blocked, ORCHESTRATOR_BLOCKS_MAX + 1);
 	/* Which host a person denied is not known any more: any. */
-	ck_assert(network_has_denied(record, &other));
-	network_done(record);
+	ck_assert(outcome_has_denied(record, &other));
+	outcome_done(record);
 }
 END_TEST
 
@@ -233,7 +233,10 @@ START_TEST(deferred)
 	ck_assert(rig.attempts[0].is_stopped);
 	ck_assert_int_eq(orchestrator_network_look(rig.orchestrator, number, &first), 0);
 	ck_assert_int_eq(first.kind, PERSON);
+	rig_network(&rig, "c.test", 443, number);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &first), 0);
+	loop_step(rig.loop);
+	ck_assert_int_eq(rig_ended(&rig)->kind, ORCHESTRATOR_CANCELLED);
 	ck_assert_int_eq(rig_block(&rig, 0, POLICY, "b.test"), -ESTALE);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &second), 0);
 	ck_assert_int_eq(second.kind, first.kind);

@@ -1,6 +1,7 @@
 /* After a denial: what is offered, what it costs, and that it is asked every time. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/orchestrator/rig.h"
@@ -345,19 +346,39 @@ END_TEST
 /* More was refused than one question can hold. */
 START_TEST(offers_no_more_than_fits)
 {
-	char refused[RIG_TEXT * 2] = "write /etc/00";
+	char refused[RIG_TEXT * 2] = "";
+	size_t len = 0;
 
-	for (int i = 1; i < 2 * ORCHESTRATOR_ACCESSES_MAX; i++) {
-		char one[32];
-
-		(void)snprintf(one, sizeof(one), "|write /etc/%02d", i);
-		strcat(refused, one);
-	}
+	for (int i = 0; i < 2 * ORCHESTRATOR_ACCESSES_MAX; i++)
+		len += (size_t)snprintf(refused + len, sizeof(refused) - len, "%swrite /etc/%02d",
+					i > 0 ? "|" : "", i);
 	start(ORCHESTRATOR_ON_FAILURE, true);
 	rig_exec(&rig, "cargo build");
 	rig_refuse(&rig, 0, refused);
 	ck_assert(strstr(rig_asked(&rig)->accesses, "/etc/15"));
 	ck_assert(!strstr(rig_asked(&rig)->accesses, "/etc/16"));
+	rig_done(&rig);
+}
+END_TEST
+
+/* Evidence that says too little is evidence, and opens nothing. */
+START_TEST(evidence_of_nothing)
+{
+	static const struct orchestrator_refusal vague[] = {
+		{ .access = { .what = ORCHESTRATOR_DESTINATION, .protocol = "https", .port = 1 } },
+		{ .access = { .what = ORCHESTRATOR_WRITE_PATH } },
+		{ .access = { .what = (enum orchestrator_class)99, .name = "/etc/x" } },
+	};
+
+	start(ORCHESTRATOR_ON_FAILURE, false);
+	rig_exec(&rig, "cargo build");
+	rig_end(&rig, 0,
+		&(struct orchestrator_outcome){ .end = ORCHESTRATOR_EXITED,
+						.status = 1,
+						.refusals = &vague[_i],
+						.refusal_count = 1 });
+	ck_assert_uint_eq(rig.question_count, 0);
+	ck_assert_int_eq(rig_ended(&rig)->kind, ORCHESTRATOR_DENIED);
 	rig_done(&rig);
 }
 END_TEST
@@ -378,5 +399,6 @@ TCase *retries_cases(void)
 	tcase_add_loop_test(cases, rules_that_change_meanwhile, 0, 2);
 	tcase_add_test(cases, retry_without_an_answer);
 	tcase_add_test(cases, offers_no_more_than_fits);
+	tcase_add_loop_test(cases, evidence_of_nothing, 0, 3);
 	return cases;
 }

@@ -1,4 +1,5 @@
 /* The tables of decisions, row by row. */
+#include <stdio.h>
 #include <string.h>
 
 #include "exec/orchestrator/requirement.h"
@@ -262,14 +263,10 @@ START_TEST(escalation)
 		.is_other_than_net = has_other,
 	};
 	struct requirement_offer may = requirement_retry(&retry);
-	char got[4] = "";
+	char got[4];
 
-	if (may.destinations)
-		strcat(got, "d");
-	if (may.others)
-		strcat(got, "o");
-	if (may.unconfined)
-		strcat(got, "u");
+	(void)snprintf(got, sizeof(got), "%s%s%s", may.destinations ? "d" : "",
+		       may.others ? "o" : "", may.unconfined ? "u" : "");
 	ck_assert_str_eq(got, gate[_i].want);
 }
 END_TEST
@@ -327,10 +324,11 @@ START_TEST(offered_choices)
 	};
 	unsigned int got = requirement_choices(&of);
 	char text[8] = "";
+	size_t len = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(letters); i++) {
 		if (got & BIT(letters[i].choice))
-			strncat(text, &letters[i].letter, 1);
+			text[len++] = letters[i].letter;
 	}
 	ck_assert_str_eq(text, choices[_i].want);
 }

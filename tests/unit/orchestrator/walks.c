@@ -8,7 +8,7 @@
 #include "exec/orchestrator/access.h"
 #include "tests/unit/orchestrator/rig.h"
 
-#define WALKS     4000
+#define WALKS     2400
 #define STEPS     60
 #define CALLS_MAX 64
 #define ASKS_MAX  256

@@ -1,4 +1,4 @@
-#include "exec/orchestrator/network.h"
+#include "exec/orchestrator/outcome.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *words_of(const struct orchestrator_block *block)
 	return reason_words[block->reason];
 }
 
-static void describe(struct network_record *record, const struct orchestrator_block *block)
+static void describe(struct outcome_record *record, const struct orchestrator_block *block)
 {
 	bool has_host = block->host && *block->host;
 	auto_free char *text = has_host ? mem_printf("%s: %s", block->host, words_of(block))
@@ -38,7 +38,7 @@ static void describe(struct network_record *record, const struct orchestrator_bl
 	(void)text_visible(record->text, sizeof(record->text), text, strlen(text));
 }
 
-static void keep(struct network_record *record, const struct orchestrator_block *block)
+static void keep(struct outcome_record *record, const struct orchestrator_block *block)
 {
 	if (record->block_count == ORCHESTRATOR_BLOCKS_MAX)
 		return;
@@ -50,7 +50,7 @@ static void keep(struct network_record *record, const struct orchestrator_block 
 	kept->words = block->words ? mem_strndup(block->words, ORCHESTRATOR_TEXT_MAX) : NULL;
 }
 
-int network_add(struct network_record *record, const struct orchestrator_block *block)
+int outcome_add(struct outcome_record *record, const struct orchestrator_block *block)
 {
 	if (block->kind <= ORCHESTRATOR_NETWORK_NOTHING ||
 	    block->kind > ORCHESTRATOR_NETWORK_BY_PERSON ||
@@ -66,12 +66,12 @@ int network_add(struct network_record *record, const struct orchestrator_block *
 	return 0;
 }
 
-void network_settle(struct network_record *record)
+void outcome_settle(struct outcome_record *record)
 {
 	record->is_settled = true;
 }
 
-struct orchestrator_network_outcome network_look(const struct network_record *record)
+struct orchestrator_network_outcome outcome_look(const struct outcome_record *record)
 {
 	return (struct orchestrator_network_outcome){
 		.kind = record->kind,
@@ -83,7 +83,7 @@ struct orchestrator_network_outcome network_look(const struct network_record *re
 	};
 }
 
-bool network_has_denied(const struct network_record *record,
+bool outcome_has_denied(const struct outcome_record *record,
 			const struct orchestrator_access *access)
 {
 	for (uint64_t i = 0; i < record->block_count; i++) {
@@ -98,7 +98,7 @@ bool network_has_denied(const struct network_record *record,
 	       record->blocked > record->block_count;
 }
 
-void network_done(struct network_record *record)
+void outcome_done(struct outcome_record *record)
 {
 	for (uint64_t i = 0; i < record->block_count; i++) {
 		free((char *)record->blocks[i].host);

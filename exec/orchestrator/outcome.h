@@ -1,10 +1,10 @@
-/* network: the record of what the network refused one attempt, and which of it counts. */
+/* outcome: the record of what the network refused one attempt, and which of it counts. */
 #pragma once
 
 #include "exec/orchestrator/orchestrator_network.h"
 #include "exec/orchestrator/orchestrator_request.h"
 
-struct network_record {
+struct outcome_record {
 	enum orchestrator_network_kind kind;
 	enum orchestrator_network_reason reason;
 	char text[ORCHESTRATOR_NETWORK_TEXT_MAX];
@@ -15,10 +15,10 @@ struct network_record {
 };
 
 /* 0; -EINVAL: it says nothing; -ESTALE: settled. Neither changes anything. */
-int network_add(struct network_record *record, const struct orchestrator_block *block);
-void network_settle(struct network_record *record); /* again is fine */
-struct orchestrator_network_outcome network_look(const struct network_record *record);
+int outcome_add(struct outcome_record *record, const struct orchestrator_block *block);
+void outcome_settle(struct outcome_record *record); /* again is fine */
+struct orchestrator_network_outcome outcome_look(const struct outcome_record *record);
 /* Did a person deny this destination? */
-bool network_has_denied(const struct network_record *record,
+bool outcome_has_denied(const struct outcome_record *record,
 			const struct orchestrator_access *access);
-void network_done(struct network_record *record);
+void outcome_done(struct outcome_record *record);
