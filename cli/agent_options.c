@@ -21,7 +21,8 @@ static const char help[] =
 	"  --default ask|deny|allow what no rule matches (default: ask)\n"
 	"  --prompt-timeout TIME    how long a question about a destination waits (default 5m)\n"
 	"  --web[=PORT], --reviewer COMMAND, --reviewer-mode MODE, --reviewer-timeout TIME,\n"
-	"  --notify, --webhook URL, --webhook-key FILE, --session NAME, --audit FILE,\n"
+	"  --notify, --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME, "
+	"--audit FILE,\n"
 	"  --answers FILE, --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR,\n"
 	"  --env NAME[=VALUE], --verbose\n"
 	"                           as for `sallyport run`\n"
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
 	{ "notify", no_argument, NULL, OPT_RUN },
 	{ "webhook", required_argument, NULL, OPT_RUN },
 	{ "webhook-key", required_argument, NULL, OPT_RUN },
+	{ "webhook-answer", required_argument, NULL, OPT_RUN },
 	{ "session", required_argument, NULL, OPT_RUN },
 	{ "audit", required_argument, NULL, OPT_RUN },
 	{ "answers", required_argument, NULL, OPT_RUN },

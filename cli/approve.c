@@ -213,7 +213,8 @@ static int command_watch(int argc, char **argv)
 {
 	struct err why = { 0 };
 	struct approve_options options = { 0 };
-	int status = approve_options_read(argc, argv, " help json ", "approve watch", &options);
+	int status =
+		approve_options_read(argc, argv, " help json plain ", "approve watch", &options);
 
 	if (status != 0)
 		return status;
@@ -225,7 +226,7 @@ static int command_watch(int argc, char **argv)
 	auto_close int dir_fd = approve_dir_open(&why);
 	if (dir_fd < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
-	return approve_watch(dir_fd, options.is_json);
+	return approve_watch(dir_fd, options.is_json, options.is_plain);
 }
 
 static const struct {

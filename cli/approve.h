@@ -86,7 +86,7 @@ int approve_lock_take(int dir_fd, struct err *why);
 void approve_lock_drop(int dir_fd, int lock_fd);
 
 struct approve_options {
-	bool is_help, is_json;
+	bool is_help, is_json, is_plain;
 	const char *scope, *words, *confirm; /* NULL: not given */
 	struct approve_width width;
 };
@@ -105,7 +105,7 @@ int approve_ledger_live(int argc, char **argv);
 int approve_ledger_cut(int argc, char **argv);
 
 /* `sallyport approve watch`; returns the exit status. */
-int approve_watch(int dir_fd, bool is_json);
+int approve_watch(int dir_fd, bool is_json, bool is_plain);
 
 /* `sallyport approve reviewer`; returns the exit status. */
 int approve_reviewer(int argc, char **argv);

@@ -6,7 +6,7 @@
 
 static const char help[] =
 	"usage: sallyport approve list [--json]\n"
-	"       sallyport approve watch [--json]\n"
+	"       sallyport approve watch [--json | --plain]\n"
 	"       sallyport approve allow ID [--scope once|exec|session|always] [WIDTH] [--confirm "
 	"DOMAIN]\n"
 	"       sallyport approve deny ID [--scope once|exec|session|always] [WIDTH]\n"
@@ -54,16 +54,19 @@ static const char help_list[] =
 	"  sallyport approve list --json | jq -r '.[].host'\n";
 
 static const char help_watch[] =
-	"usage: sallyport approve watch [--json]\n"
+	"usage: sallyport approve watch [--json | --plain]\n"
 	"\n"
 	"Prints every question as it comes, in all runs of this user, also those that begin "
 	"later,\n"
-	"until Ctrl-C. Answers are typed, or piped in, one a line: a letter of the prompt and an "
+	"until Ctrl-C. On a terminal it is a screen, and each answer is a key of it; `?` says "
+	"which.\n"
+	"With --plain, and elsewhere, answers are typed, or piped in, one a line: a letter and an "
 	"id\n"
 	"(y 7f3a-1), or allow, deny or abort, an id and a scope (allow 7f3a-1 session). To allow "
 	"what\n"
 	"a question warns of, its domain is typed behind that (y 7f3a-1 example.org).\n"
 	"\n"
+	"  --plain line by line, on a terminal too\n"
 	"  --json  one event a line; answers may be "
 	"{\"op\":\"allow\",\"question\":ID,\"scope\":\"exec\"}\n"
 	"\n"

@@ -13,6 +13,7 @@
 enum {
 	OPT_HELP = 'h',
 	OPT_JSON = 256,
+	OPT_PLAIN,
 	OPT_SCOPE,
 	OPT_DOMAIN,
 	OPT_ALL_PORTS,
@@ -28,6 +29,7 @@ enum {
 static const struct option options_all[] = {
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "scope", required_argument, NULL, OPT_SCOPE },
 	{ "domain", no_argument, NULL, OPT_DOMAIN },
 	{ "all-ports", no_argument, NULL, OPT_ALL_PORTS },
@@ -86,6 +88,9 @@ static const char *option_take(int option, struct approve_options *ret)
 		return NULL;
 	case OPT_JSON:
 		ret->is_json = true;
+		return NULL;
+	case OPT_PLAIN:
+		ret->is_plain = true;
 		return NULL;
 	case OPT_SCOPE:
 		ret->scope = approve_input_scope(optarg);

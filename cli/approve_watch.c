@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "cli/approve_screen.h"
 #include "cli/cli.h"
 
 #define WATCH_INPUT_MAX    65536
@@ -62,10 +63,19 @@ static void watch_print_text(struct watch_link *link, const json_t *event)
 void approve_watch_event(struct watch_link *link, json_t *message)
 {
 	(void)json_object_set_new(message, "run", json_string(link->run)); /* OOM only */
-	if (link->watch->is_json)
+	if (link->watch->screen)
+		approve_screen_event(link->watch->screen, link, message);
+	else if (link->watch->is_json)
 		watch_print_json(message);
 	else
 		watch_print_text(link, message);
+}
+
+void approve_watch_previewed(struct watch_link *link, const struct approve_answer *answer,
+			     unsigned int tag, const json_t *reply)
+{
+	if (link->watch->screen)
+		approve_screen_previewed(link->watch->screen, answer, tag, reply);
 }
 
 void approve_watch_replied(struct watch_link *link, const struct approve_answer *answer,
@@ -74,6 +84,8 @@ void approve_watch_replied(struct watch_link *link, const struct approve_answer 
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
 	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
 
+	if (link->watch->screen)
+		return approve_screen_replied(link->watch->screen, answer, reply);
 	if (link->watch->is_json) {
 		(void)json_object_del(reply, "id"); /* ours, not the reader's */
 		(void)json_object_set_new(reply, "event", json_string("answered"));
@@ -142,8 +154,13 @@ void approve_watch_lost(struct watch_link *link, const char *why)
 	struct watch *watch = link->watch;
 	json_t *event = json_pack("{s:s}", "event", "run_ended");
 
-	if (why[0] != '\0')
+	if (why[0] != '\0' && watch->screen) {
+		auto_free char *text = mem_printf("run %s: %s", link->run, why);
+
+		approve_screen_say(watch->screen, text);
+	} else if (why[0] != '\0') {
 		(void)cli_fail(0, "run %s: %s", link->run, why);
+	}
 	if (link->is_greeted) {
 		approve_watch_event(link, event);
 		watch_scan_later(watch);
@@ -153,6 +170,8 @@ void approve_watch_lost(struct watch_link *link, const char *why)
 		if (watch->links[i] == link)
 			watch->links[i] = watch->links[--watch->link_count];
 	}
+	if (watch->screen)
+		approve_screen_lost(watch->screen, link);
 	approve_watch_link_free(link);
 }
 
@@ -189,8 +208,14 @@ static void watch_typed(struct watch *watch, const char *line)
 static void watch_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct watch *watch = arg;
-	int got = evbuffer_read(watch->input, fd, WATCH_INPUT_MAX);
 	char *line;
+
+	if (watch->screen) {
+		if (!approve_screen_keys_read(watch->screen))
+			loop_stop(watch->loop);
+		return;
+	}
+	int got = evbuffer_read(watch->input, fd, WATCH_INPUT_MAX);
 
 	/* The end of the answers is not the end of the questions: somebody else may answer those.
 	 */
@@ -259,7 +284,10 @@ static int watch_open(struct watch *watch, struct err *why)
 	if (watch_can_wait(STDIN_FILENO) &&
 	    watch_add(watch, &watch->input_event, STDIN_FILENO, EV_READ, watch_input) < 0)
 		return err_set(why, -EIO, "cannot read answers from standard input");
-	return 0;
+	if (!watch->is_prompting || watch->is_plain || approve_screen_check() < 0)
+		return 0;
+	watch->screen = approve_screen_new(watch, why);
+	return watch->screen ? 0 : -ENOTTY;
 }
 
 static void watch_done(struct watch *watch)
@@ -267,6 +295,7 @@ static void watch_done(struct watch *watch)
 	struct event *events[] = { watch->notify_event, watch->input_event, watch->signal_events[0],
 				   watch->signal_events[1] };
 
+	approve_screen_free(watch->screen);
 	for (size_t i = 0; i < watch->link_count; i++)
 		approve_watch_link_free(watch->links[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
@@ -281,10 +310,14 @@ static void watch_done(struct watch *watch)
 	loop_free(watch->loop);
 }
 
-int approve_watch(int dir_fd, bool is_json)
+int approve_watch(int dir_fd, bool is_json, bool is_plain)
 {
 	struct watch watch = {
-		.dir_fd = dir_fd, .lock_fd = -1, .notify_fd = -1, .is_json = is_json
+		.dir_fd = dir_fd,
+		.lock_fd = -1,
+		.notify_fd = -1,
+		.is_json = is_json,
+		.is_plain = is_plain,
 	};
 	struct err why = { 0 };
 	int status = CLI_OK;
@@ -295,7 +328,7 @@ int approve_watch(int dir_fd, bool is_json)
 		status = cli_fail(CLI_ERROR, "%s", why.text);
 	} else {
 		watch_scan(&watch);
-		if (watch.is_prompting && watch.link_count == 0)
+		if (watch.is_prompting && !watch.screen && watch.link_count == 0)
 			(void)printf("no sallyport run yet; waiting for one\n");
 		(void)fflush(stdout);
 		if (loop_run(watch.loop) < 0)

@@ -21,6 +21,8 @@ struct watch_link {
 	json_int_t last_id; /* 1 is the watch itself */
 	struct {
 		json_int_t id; /* 0: free */
+		bool is_preview;
+		unsigned int tag;
 		struct approve_answer answer;
 	} answers[WATCH_ANSWERS_MAX];
 };
@@ -30,11 +32,15 @@ void approve_watch_link_free(struct watch_link *link);
 /* 0, or -errno with @why; the reply comes as an event. */
 int approve_watch_link_answer(struct watch_link *link, const struct approve_answer *answer,
 			      struct err *why);
+/* What that answer would grant; the reply comes as approve_watch_previewed() with @tag. */
+int approve_watch_link_preview(struct watch_link *link, const struct approve_answer *answer,
+			       unsigned int tag, struct err *why);
 
 struct watch {
 	struct loop *loop;
 	int dir_fd, lock_fd, notify_fd;
-	bool is_json, is_prompting; /* is_prompting: a person types */
+	bool is_json, is_plain, is_prompting; /* is_prompting: a person types */
+	struct approve_screen *screen;        /* NULL: line by line */
 	struct event *notify_event, *input_event, *signal_events[2];
 	struct evbuffer *input;
 	struct loop_timer rescan;
@@ -45,5 +51,7 @@ struct watch {
 void approve_watch_event(struct watch_link *link, json_t *message);
 void approve_watch_replied(struct watch_link *link, const struct approve_answer *answer,
 			   json_t *reply);
+void approve_watch_previewed(struct watch_link *link, const struct approve_answer *answer,
+			     unsigned int tag, const json_t *reply);
 /* Frees @link. */
 void approve_watch_lost(struct watch_link *link, const char *why);

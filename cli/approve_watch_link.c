@@ -34,6 +34,9 @@ static void link_replied(struct watch_link *link, json_t *reply, json_int_t id)
 		if (link->answers[i].id != id)
 			continue;
 		link->answers[i].id = 0;
+		if (link->answers[i].is_preview)
+			return approve_watch_previewed(link, &link->answers[i].answer,
+						       link->answers[i].tag, reply);
 		return approve_watch_replied(link, &link->answers[i].answer, reply);
 	}
 }
@@ -143,18 +146,38 @@ void approve_watch_link_free(struct watch_link *link)
 	free(link);
 }
 
-int approve_watch_link_answer(struct watch_link *link, const struct approve_answer *answer,
-			      struct err *why)
+/* Takes @request. */
+static int link_ask(struct watch_link *link, const struct approve_answer *answer, bool is_preview,
+		    unsigned int tag, json_t *request, struct err *why)
 {
 	for (size_t i = 0; i < WATCH_ANSWERS_MAX; i++) {
 		if (link->answers[i].id != 0)
 			continue;
 		link->answers[i].id = ++link->last_id;
 		link->answers[i].answer = *answer;
-		if (link_send(link, approve_input_request(answer), link->last_id) == 0)
+		link->answers[i].is_preview = is_preview;
+		link->answers[i].tag = tag;
+		if (link_send(link, request, link->last_id) == 0)
 			return 0;
 		link->answers[i].id = 0;
 		return err_set(why, -EPIPE, "the gate of run %s does not take it", link->run);
 	}
+	json_decref(request);
 	return err_set(why, -EBUSY, "too many answers wait for the gate of run %s", link->run);
+}
+
+int approve_watch_link_answer(struct watch_link *link, const struct approve_answer *answer,
+			      struct err *why)
+{
+	return link_ask(link, answer, false, 0, approve_input_request(answer), why);
+}
+
+int approve_watch_link_preview(struct watch_link *link, const struct approve_answer *answer,
+			       unsigned int tag, struct err *why)
+{
+	json_t *request = approve_input_request(answer);
+
+	(void)json_object_set_new(request, "action", json_string(answer->op)); /* OOM only */
+	(void)json_object_set_new(request, "op", json_string("preview"));
+	return link_ask(link, answer, true, tag, request, why);
 }

@@ -103,6 +103,7 @@ static int open_gateway(struct gate *gate)
 		.arg = gate->calls.arg,
 	};
 	gate->web.port = gate->options->web_port;
+	gate->web.answer_origin = gate->options->helpers.webhook_answer;
 	gate->gateway = gateway_new(gate->loop, &config, &why);
 	if (!gate->gateway)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);

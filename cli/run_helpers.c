@@ -22,6 +22,8 @@
 #define FILE_MAX_BYTES    (1 << 20) /* larger ones are known by their names */
 #define COMMAND_TEXT_MAX  200
 #define URL_MAX_BYTES     2048
+#define ORIGIN_MAX_BYTES  256
+#define ORIGIN_UPPER      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define KEY_MIN_BYTES     32
 #define KEY_MAX_BYTES     4096
 #define DIGEST_TEXT_BYTES (DIGEST_TEXT_MAX - 1)
@@ -293,12 +295,25 @@ static int read_key(struct run_helpers *self, const char *path, const struct run
 	return CLI_OK;
 }
 
+/* As a browser says it: the page is at its top, and nothing but its name is in the host's field. */
+static bool is_origin(const char *text)
+{
+	const char *authority = strstr(text, "://");
+
+	return is_url(text) && strlen(text) < ORIGIN_MAX_BYTES && authority[3] != '\0' &&
+	       strpbrk(authority + 3, "/?#@") == NULL && !strpbrk(text, ORIGIN_UPPER);
+}
+
 static int make_webhook(struct run_helpers *self, const struct run_helper_options *options,
 			const struct run_places *places, char *const *writable)
 {
 	if (!options->webhook || !options->webhook_key)
 		return cli_usage_error("run", CLI_USAGE,
 				       "--webhook and --webhook-key belong together");
+	if (options->webhook_answer && !is_origin(options->webhook_answer))
+		return cli_fail(CLI_USAGE,
+				"--webhook-answer: http:// or https:// and a host in lower case, "
+				"with its port, and nothing behind it");
 	if (!is_url(options->webhook))
 		return cli_fail(CLI_USAGE, "--webhook: an http:// or https:// URL");
 	self->curl_program = trusted_find(self->path, "curl", places->cwd);
@@ -318,7 +333,7 @@ static int make_webhook(struct run_helpers *self, const struct run_helper_option
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, struct run_helpers **ret)
 {
-	bool has_webhook = options->webhook || options->webhook_key;
+	bool has_webhook = options->webhook || options->webhook_key || options->webhook_answer;
 	int status = CLI_OK;
 
 	if (options->may_answer && !options->reviewer)

@@ -17,6 +17,7 @@ struct run_helper_options {
 	int64_t reviewer_timeout_ms; /* 0: the default */
 	bool has_notify;
 	const char *webhook, *webhook_key;
+	const char *webhook_answer; /* where its links lead: an origin */
 };
 
 /* What was asked for, all of it: *@ret is returned owned, and NULL when nothing was. @writable:

@@ -35,6 +35,9 @@ static const char help[] =
 	"  --notify                 say on the desktop that a question waits\n"
 	"  --webhook URL            tell a server of every question, signed with --webhook-key\n"
 	"  --webhook-key FILE       the key, a line that only you can read\n"
+	"  --webhook-answer URL     put a link into it that answers that question, once, on the "
+	"page\n"
+	"                           of --web as it is reached from elsewhere\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
@@ -82,6 +85,7 @@ enum run_option {
 	OPT_NOTIFY,
 	OPT_WEBHOOK,
 	OPT_WEBHOOK_KEY,
+	OPT_WEBHOOK_ANSWER,
 	OPT_RESOLVE,
 	OPT_DNS,
 	OPT_JSON,
@@ -113,6 +117,7 @@ static const struct option long_options[] = {
 	{ "notify", no_argument, NULL, OPT_NOTIFY },
 	{ "webhook", required_argument, NULL, OPT_WEBHOOK },
 	{ "webhook-key", required_argument, NULL, OPT_WEBHOOK_KEY },
+	{ "webhook-answer", required_argument, NULL, OPT_WEBHOOK_ANSWER },
 	{ "resolve", required_argument, NULL, OPT_RESOLVE },
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
@@ -357,6 +362,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_WEBHOOK_KEY:
 		options->helpers.webhook_key = value;
 		return 0;
+	case OPT_WEBHOOK_ANSWER:
+		options->helpers.webhook_answer = value;
+		return 0;
 	case OPT_RESOLVE:
 		return add_resolve(options, value);
 	case OPT_DNS:
@@ -423,6 +431,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	options->command = (const char *const *)argv + optind;
 	if (!options->command[0])
 		return cli_usage_error("run", CLI_USAGE, "no command was given") + 1;
+	if (options->helpers.webhook_answer && !options->has_web)
+		return cli_usage_error("run", CLI_USAGE,
+				       "--webhook-answer needs --web: its links lead to the page") +
+		       1;
 	if (run_view_settle(options) < 0)
 		return CLI_USAGE + 1;
 	return 0;

@@ -29,6 +29,7 @@ complete -c sallyport -n $in_run -l reviewer-timeout -x -d 'how long it may thin
 complete -c sallyport -n $in_run -l notify -d 'say on the desktop that a question waits'
 complete -c sallyport -n $in_run -l webhook -x -d 'tell a server of every question'
 complete -c sallyport -n $in_run -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_run -l webhook-answer -x -d 'where its answer links lead'
 complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
@@ -53,6 +54,7 @@ complete -c sallyport -n $in_agent -l reviewer-timeout -x -d 'how long it may th
 complete -c sallyport -n $in_agent -l notify -d 'say on the desktop that a question waits'
 complete -c sallyport -n $in_agent -l webhook -x -d 'tell a server of every question'
 complete -c sallyport -n $in_agent -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_agent -l webhook-answer -x -d 'where its links lead'
 complete -c sallyport -n $in_agent -l session -x -d 'name in records'
 complete -c sallyport -n $in_agent -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_agent -l answers -rF -d 'take signed answers from there'
@@ -114,6 +116,7 @@ complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch al
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l plain -d 'watch line by line'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l domain
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l all-ports
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l program

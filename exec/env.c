@@ -243,6 +243,23 @@ char **env_append(char **env, const char *name, const char *value)
 	return env;
 }
 
+char **env_set(char **env, const char *name, const char *value)
+{
+	char *entry = mem_printf("%s=%s", name, value);
+	size_t n = 0;
+
+	for (; env[n]; n++)
+		if (has_name(env[n], name, strlen(name))) {
+			free(env[n]);
+			env[n] = entry;
+			return env;
+		}
+	env = mem_grow(env, n + 2, sizeof(*env));
+	env[n] = entry;
+	env[n + 1] = NULL;
+	return env;
+}
+
 char *env_injected(size_t index, enum env_kind kind, const char *tmpdir)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)

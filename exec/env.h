@@ -20,6 +20,9 @@ char **env_build(const char *const *host, const char *const *set, enum env_kind 
  * its value. */
 char **env_append(char **env, const char *name, const char *value);
 
+/* The same, in place of what it holds. */
+char **env_set(char **env, const char *name, const char *value);
+
 /* What is injected: "NAME=VALUE" of variable @index as it is without a value on the host, returned
  * owned; NULL: past the last. */
 char *env_injected(size_t index, enum env_kind kind, const char *tmpdir);

@@ -16,6 +16,11 @@ struct loop;
 #define EXEC_HTTP_PORT  61128
 #define EXEC_SOCKS_PORT 61080
 
+/* The same way out as by EXEC_HTTP_PORT, for programs that would rather have a path:
+ * $SALLYPORT_SOCKET, inside. */
+#define EXEC_DOOR_DIR "/run/sallyport"
+#define EXEC_DOOR     EXEC_DOOR_DIR "/socket"
+
 /* Descriptors an exec hands out, in this order. */
 enum exec_egress_fd {
 	EXEC_HTTP_LISTENER,

@@ -116,6 +116,14 @@ enum env_kind plan_env_kind(const struct plan *plan)
 						 : ENV_GATE;
 }
 
+/* In a directory of the command's own, and never in one of the host's that is attached there. */
+static bool has_door(const struct plan *plan)
+{
+	return !(plan->flags & WIRE_HOST_NETWORK) && paths_has(&plan->fresh, "/run") &&
+	       !paths_holder(&plan->writable, EXEC_DOOR) &&
+	       !paths_holder(&plan->readable, EXEC_DOOR);
+}
+
 static int set_program(struct plan *plan, const struct exec_program *program, struct err *why)
 {
 	if (program->path[0] != '/')
@@ -149,6 +157,10 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 	plan->argv = copy_list(config->argv);
 	plan->env = env_build((const char *const *)environ, config->env_set, plan_env_kind(plan),
 			      plan->tmpdir);
+	if (has_door(plan)) {
+		plan->flags |= WIRE_DOOR;
+		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);
+	}
 	files_plan(plan);
 	return plan;
 }

@@ -177,6 +177,7 @@ static const char *const steps[WIRE_STEPS] = {
 	[WIRE_STEP_VIEW] = "making the file system read-only",
 	[WIRE_STEP_ROOT] = "making an empty root",
 	[WIRE_STEP_FRESH] = "mounting a fresh directory",
+	[WIRE_STEP_DOOR] = "making the command's socket to the gate",
 	[WIRE_STEP_FILES] = "writing a file for the command",
 	[WIRE_STEP_DEVICES] = "making /dev",
 	[WIRE_STEP_WRITABLE] = "attaching a writable directory",

@@ -10,10 +10,15 @@
 
 /* The page for answers on loopback, 127.0.0.1. */
 #define GATEWAY_WEB_URL_MAX 128
+#define GATEWAY_WEB_KEY_MAX 65
 struct gateway_web {
 	uint16_t port; /* 0: any free one. gateway_new() writes the one that it got, */
 	char url[GATEWAY_WEB_URL_MAX]; /* and this: whoever has it may answer, so show it to the
 					  person only */
+	/* "https://gate.example.org": where people elsewhere reach the page, and what the webhook's
+	   answer links begin with; borrowed. NULL: there are none */
+	const char *answer_origin;
+	char link_key[GATEWAY_WEB_KEY_MAX]; /* written by gateway_new(): what signs them */
 };
 
 /* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "gateway/approvers/ledger_impl.h"
+#include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/live.h"
 #include "gateway/turn.h"
@@ -202,9 +203,10 @@ void ledger_each_grant(struct gateway *gw,
 void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_live *live, void *arg),
 		      void *arg)
 {
-	const struct waiter *waiter;
+	struct waiter *waiter;
 
 	TAILQ_FOREACH (waiter, &gw->live.open, entry) {
+		execs_ask_who(waiter);
 		struct policy_facts facts = waiter->facts;
 		struct policy_verdict verdict;
 

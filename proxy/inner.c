@@ -12,7 +12,8 @@
 
 #define DEADLINE_MS  2000
 #define REQUESTS_MAX 256
-#define REPLY_MAX    16 /* one byte is enough */
+#define REPLY_MAX    16  /* one byte is enough */
+#define DOOR         'd' /* as exec/wire.h has it: the first message, and no answer */
 
 /* Answers carry no number: the n-th belongs to the n-th question. So a question that was sent stays
  * in the queue, with nobody behind it, until its answer has come. */
@@ -33,6 +34,9 @@ struct inner {
 	struct event event;
 	TAILQ_HEAD(inner_request_list, inner_request) requests;
 	size_t count;
+	bool was_heard; /* something has come */
+	inner_door_fn on_door;
+	void *arg;
 };
 
 static void request_free(struct inner_request *request)
@@ -99,6 +103,20 @@ static bool is_usable(int socket, int family)
 	       has_option(socket, SO_ACCEPTCONN, 0) && fd_set_nonblocking(socket, true) == 0;
 }
 
+static void on_door(struct inner *inner, const int *fds, size_t count)
+{
+	auto_close int listener = count == 1 ? fds[0] : -1;
+
+	for (size_t i = 0; count != 1 && i < count; i++)
+		fd_close(fds[i]);
+	if (listener < 0 || !has_option(listener, SO_DOMAIN, AF_UNIX) ||
+	    !has_option(listener, SO_TYPE, SOCK_STREAM) ||
+	    !has_option(listener, SO_ACCEPTCONN, 1) || fd_set_nonblocking(listener, true) < 0)
+		close_channel(inner);
+	else if (inner->on_door)
+		inner->on_door(fd_take(&listener), inner->arg);
+}
+
 static void on_answer(struct inner *inner, const int *fds, size_t count)
 {
 	struct inner_request *request = TAILQ_FIRST(&inner->requests);
@@ -130,10 +148,21 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	size_t count = 0;
 	ssize_t n = fd_recv(fd, reply, sizeof(reply), fds, &count);
 
-	if (n > 0)
+	bool is_first = !inner->was_heard;
+
+	inner->was_heard |= n > 0;
+	if (n > 0 && is_first && reply[0] == DOOR)
+		on_door(inner, fds, count);
+	else if (n > 0)
 		on_answer(inner, fds, count);
 	else if (n != -EAGAIN)
 		close_channel(inner);
+}
+
+void inner_on_door(struct inner *inner, inner_door_fn fn, void *arg)
+{
+	inner->on_door = fn;
+	inner->arg = arg;
 }
 
 struct inner *inner_new(struct loop *loop, int channel)

@@ -64,8 +64,10 @@ int listener_open(struct listener *listener, struct loop *loop, int fd, listener
 	int on = 1;
 	int r = fd_set_nonblocking(fd, true);
 
-	/* Linux: an accepted socket inherits it, which saves a call for each. */
-	if (r == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0)
+	/* Linux: an accepted socket inherits it, which saves a call for each. One of the Unix kind
+	 * has no such thing. */
+	if (r == 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 &&
+	    errno != EOPNOTSUPP)
 		r = -errno;
 	if (r < 0) {
 		fd_close(fd);

@@ -3,8 +3,8 @@
 
 #include "base/loop.h"
 
-/* @fd: connected, nonblocking, close-on-exec, TCP_NODELAY; taken. @peer_port: the client's, on its
- * loopback; 0: not known. */
+/* @fd: connected, nonblocking, close-on-exec, TCP_NODELAY where there is that; taken. @peer_port:
+ * the client's, on its loopback; 0: not known. */
 typedef void (*listener_fn)(int fd, uint16_t peer_port, void *arg);
 
 /* Embedded in its owner. Zeroed: @is_open false. */
@@ -18,6 +18,6 @@ struct listener {
 	struct loop_timer pause;
 };
 
-/* Takes @fd, a listening TCP socket; keeps the rest. 0 or -errno (@fd is closed). */
+/* Takes @fd, a listening socket, TCP or Unix; keeps the rest. 0 or -errno (@fd is closed). */
 int listener_open(struct listener *listener, struct loop *loop, int fd, listener_fn fn, void *arg);
 void listener_close(struct listener *listener);

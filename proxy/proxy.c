@@ -8,6 +8,8 @@
 #include "policies/policies_request.h"
 #include "proxy/admit.h"
 #include "proxy/dial.h"
+#include "proxy/dial_impl.h"
+#include "proxy/inner.h"
 #include "proxy/meter.h"
 #include "proxy/pool.h"
 #include "proxy/resolve.h"
@@ -94,11 +96,13 @@ int proxy_open(struct proxy *proxy, uint64_t exec, int http, int socks, int inne
 	} else {
 		r = way_new(proxy, exec, http, socks, &way);
 	}
-	if (r < 0)
+	if (r < 0) {
 		fd_close(inner);
-	else
-		dialer_set_inner(proxy->dialer, exec, inner);
-	return r;
+		return r;
+	}
+	dialer_set_inner(proxy->dialer, exec, inner);
+	inner_on_door(dialer_inner(proxy->dialer, exec), way_open_door, way);
+	return 0;
 }
 
 void proxy_close(struct proxy *proxy, uint64_t exec)

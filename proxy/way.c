@@ -4,6 +4,7 @@
 
 #include "base/addr.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "proxy/fronts/front_impl.h"
@@ -15,6 +16,7 @@
 static const enum front_kind front_of[WAY_LISTENERS] = {
 	[WAY_HTTP] = FRONT_HTTP1,
 	[WAY_SOCKS] = FRONT_SOCKS5,
+	[WAY_DOOR] = FRONT_HTTP1,
 };
 
 /* Said to each client; written down once a second, for a flood must not become one of records. */
@@ -57,6 +59,20 @@ static void on_http(int fd, uint16_t peer_port, void *arg)
 static void on_socks(int fd, uint16_t peer_port, void *arg)
 {
 	way_accept(arg, WAY_SOCKS, fd, peer_port);
+}
+
+static void on_door(int fd, uint16_t peer_port, void *arg)
+{
+	way_accept(arg, WAY_DOOR, fd, peer_port);
+}
+
+void way_open_door(int listener, void *arg)
+{
+	struct way *way = arg;
+
+	/* Without it the other ways are open as before. */
+	if (listener_open(&way->listeners[WAY_DOOR], way->proxy->loop, listener, on_door, way) < 0)
+		log_warn("the door of exec %llu cannot be opened", (unsigned long long)way->exec);
 }
 
 static uint16_t port_of(int fd)

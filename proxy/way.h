@@ -35,7 +35,7 @@ struct proxy {
 	struct leg_shared shared;
 };
 
-enum way_listener { WAY_HTTP, WAY_SOCKS, WAY_LISTENERS };
+enum way_listener { WAY_HTTP, WAY_SOCKS, WAY_DOOR, WAY_LISTENERS };
 
 /* One exec's way out. */
 struct way {
@@ -53,6 +53,8 @@ struct way {
 
 /* Takes both listening sockets (also on failure). Returned owned in @ret_way. 0 or -errno. */
 int way_new(struct proxy *proxy, uint64_t exec, int http, int socks, struct way **ret_way);
+/* Takes one more listener, of the Unix kind: the same as WAY_HTTP. @arg: the way. */
+void way_open_door(int listener, void *arg);
 /* Closes everything, with a report each. */
 void way_free(struct way *way);
 /* Is @dst the gate itself, as the exec sees it? */

@@ -16,6 +16,8 @@ int namespaces_close(struct init *init);
 int view_build(struct init *init);
 /* What the gate puts into fresh directories. */
 int files_write(struct init *init);
+/* The socket of the door in /run, whose listener goes to the worker by the inner channel. */
+int door_open(struct init *init);
 /* New session; the pty, when one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 

@@ -169,6 +169,8 @@ int view_build(struct init *init)
 	if (r == 0)
 		r = files_write(init);
 	if (r == 0)
+		r = door_open(init);
+	if (r == 0)
 		r = cover_sockets(init);
 	if (r == 0)
 		r = cover_end(init);

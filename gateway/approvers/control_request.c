@@ -27,25 +27,6 @@ static json_t *request_text(const char *text)
 	return wire_text(text ? text : "", POLICY_TEXT_MAX);
 }
 
-static json_t *request_risks(unsigned int risk)
-{
-	static const struct {
-		unsigned int bit;
-		const char *name;
-	} names[] = {
-		{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
-		{ APPROVER_LITERAL, "literal" },       { APPROVER_RAW_TCP, "raw_tcp" },
-		{ APPROVER_LISTED, "listed" },
-	};
-	json_t *risks = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (risk & names[i].bit)
-			(void)json_array_append_new(risks, json_string(names[i].name)); /* OOM */
-	}
-	return risks;
-}
-
 json_t *control_request_question(const struct approver *server,
 				 const struct approver_question *question)
 {
@@ -62,7 +43,7 @@ json_t *control_request_question(const struct approver *server,
 		question->is_private ? 1 : 0, "session", request_text(server->session), "run",
 		server->run);
 	json_t *more = json_pack(
-		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", request_risks(question->risk),
+		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", wire_risks(question->risk),
 		"warning", request_text(question->warning), "typed",
 		wire_text(question->typed, sizeof(question->typed)), "times",
 		(json_int_t)question->times, "program", request_text(question->program), "chain",

@@ -17,15 +17,6 @@ static const char *const answers[] = {
 	[REVIEWER_DENY] = "deny",
 };
 
-static const struct {
-	enum approver_risk risk;
-	const char *name;
-} risks[] = {
-	{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
-	{ APPROVER_LITERAL, "address" },       { APPROVER_RAW_TCP, "raw_tcp" },
-	{ APPROVER_LISTED, "listed" },
-};
-
 static int parse_answer(const json_t *value, enum reviewer_say *ret)
 {
 	const char *text = json_string_value(value);
@@ -144,17 +135,6 @@ static json_t *say_commands(const struct approver_question *question)
 	return commands;
 }
 
-static json_t *say_risks(unsigned int risk)
-{
-	json_t *names = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(risks); i++) {
-		if (risk & risks[i].risk)
-			(void)json_array_append_new(names, json_string(risks[i].name));
-	}
-	return names;
-}
-
 json_t *reviewer_line_describe(const struct approver_question *question)
 {
 	char destination[POLICY_DESTINATION_TEXT_MAX];
@@ -167,8 +147,8 @@ json_t *reviewer_line_describe(const struct approver_question *question)
 			 say_commands(question), "command_count",
 			 (json_int_t)question->command_count, "program", say(question->program),
 			 "chain", say_redacted(question->chain), "plea",
-			 say_redacted(question->plea), "risk", say_risks(question->risk), "warning",
-			 say(question->warning), "rule", say(question->rule), "because",
+			 say_redacted(question->plea), "risk", wire_risks(question->risk),
+			 "warning", say(question->warning), "rule", say(question->rule), "because",
 			 say(question->because), "private", question->is_private ? 1 : 0);
 }
 

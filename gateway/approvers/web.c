@@ -214,7 +214,8 @@ static struct approver *web_open(struct gateway *gw, struct loop *loop,
 	self->session = mem_strdup(config->session ? config->session : "");
 	self->may_always = config->answers_path != NULL;
 	web_seen_init(&self->seen);
-	if (web_guard_draw(self, why) < 0 || web_listen(self, config->web->port, why) < 0)
+	if (web_guard_draw(self, config->web, why) < 0 ||
+	    web_listen(self, config->web->port, why) < 0)
 		return NULL;
 	self->accept_event =
 		event_new(loop_base(loop), self->listen_fd, EV_READ | EV_PERSIST, web_accept, self);

@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/answer_link.h"
 #include "gateway/approvers/web_head.h"
 #include "gateway/approvers/web_seen.h"
+#include "gateway/gateway_tools.h"
 
 #define WEB_CONNECTIONS_MAX 48
 #define WEB_STREAMS_MAX     16
@@ -28,6 +29,7 @@
 #define WEB_SECRET_BYTES    32
 #define WEB_SECRET_MAX      (2 * WEB_SECRET_BYTES + 1)
 #define WEB_COOKIE_MAX      32
+#define WEB_USED_MAX        64 /* answer links that were used, and would still be good */
 
 /* What a page is shown, each as one text that replaces the one before. */
 enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
@@ -81,7 +83,8 @@ void web_client_ping(struct web_client *client);
 /* May this request be looked at? 0, or the status that refuses it, with *@ret_why. */
 int web_guard_check(const struct approver *self, const struct web_head *head, bool is_entry,
 		    const char **ret_why);
-int web_guard_draw(struct approver *self, struct err *why); /* the secrets of this start */
+/* The secrets of this start, those for answer links into @config. */
+int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why);
 bool web_guard_is_capability(const struct approver *self, const char *given, size_t len);
 
 /* Is the other end of this connection held by our own user, or root? What cannot be known is no. */
@@ -92,6 +95,11 @@ void web_api_serve(struct web_client *client, const struct web_head *head, const
 /* What POST /api/… does, each with its one object. */
 void web_answer_text(struct web_client *client, const json_t *object);
 void web_answer_give(struct web_client *client, const json_t *object);
+/* The same for an answer by @by. True: it was taken. */
+bool web_answer_take(struct web_client *client, const json_t *object, const char *by);
+/* By an answer link, which takes the place of cookie and key. */
+void web_once_look(struct web_client *client, const json_t *object);
+void web_once_answer(struct web_client *client, const json_t *object);
 void web_ledger_revoke(struct web_client *client, const json_t *object);
 void web_ledger_undo(struct web_client *client, const json_t *object);
 void web_ledger_cut(struct web_client *client, const json_t *object);
@@ -99,6 +107,7 @@ void web_ledger_cut(struct web_client *client, const json_t *object);
 /* Looks again at what is stale; a topic that changed has a new version. */
 void web_state_render(struct approver *self);
 /* All returned owned, or NULL out of memory. */
+json_t *web_state_question(const struct approver_question *question);
 char *web_state_event(const char *name, json_t *value); /* takes @value */
 
 /* The files of the page. Borrowed; NULL: no such path. */
@@ -117,6 +126,10 @@ struct approver {
 	char cookie[WEB_SECRET_MAX];     /* proves the browser, */
 	char key[WEB_SECRET_MAX];        /* and this the page in it: cookies are not kept by port */
 	char cookie_name[WEB_COOKIE_MAX];
+	const char *link_key; /* of answer links; kept by gateway_web, and "": none */
+	char link_origin[POLICY_HOST_MAX + 16]; /* where they lead, as a browser says it; or "" */
+	struct answer_link_used used[WEB_USED_MAX];
+	size_t used_count;
 	struct web_client *clients[WEB_CONNECTIONS_MAX];
 	size_t client_count, stream_count;
 	unsigned int ticks;

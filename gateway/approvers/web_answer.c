@@ -208,23 +208,34 @@ static bool answer_is_meant(struct web_client *client, const struct answer_reque
 	return false;
 }
 
-void web_answer_give(struct web_client *client, const json_t *object)
+bool web_answer_take(struct web_client *client, const json_t *object, const char *by)
 {
 	struct answer_request request;
-	char by[PERSON_TEXT_MAX];
 	struct err why = { 0 };
 
-	if (!answer_read(object, &request))
-		return answer_malformed(client);
+	if (!answer_read(object, &request)) {
+		answer_malformed(client);
+		return false;
+	}
 	if (request.answer.action == POLICY_ALLOW && !answer_is_meant(client, &request))
-		return;
-	request.answer.by = person_text(geteuid(), "web", by);
+		return false;
+	request.answer.by = by;
 	int r = gateway_answer(client->server->gw, request.question, &request.answer, &why);
 
-	if (r < 0)
-		return answer_refuse(client, r, &why);
+	if (r < 0) {
+		answer_refuse(client, r, &why);
+		return false;
+	}
 	json_t *reply = json_object();
 
 	web_client_reply_json(client, 200, "", reply);
 	json_decref(reply);
+	return true;
+}
+
+void web_answer_give(struct web_client *client, const json_t *object)
+{
+	char by[PERSON_TEXT_MAX];
+
+	(void)web_answer_take(client, object, person_text(geteuid(), "web", by));
 }

@@ -92,6 +92,7 @@ static const char *client_status_text(int status)
 		{ 405, "Method Not Allowed" },
 		{ 409, "Conflict" },
 		{ 413, "Content Too Large" },
+		{ 410, "Gone" },
 		{ 415, "Unsupported Media Type" },
 		{ 421, "Misdirected Request" },
 		{ 431, "Request Header Fields Too Large" },

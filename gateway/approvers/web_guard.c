@@ -23,11 +23,17 @@ static int guard_draw_one(char out[WEB_SECRET_MAX])
 	return 0;
 }
 
-int web_guard_draw(struct approver *self, struct err *why)
+int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why)
 {
+	_Static_assert(sizeof(config->link_key) == WEB_SECRET_MAX, "one kind of secret");
+
 	if (guard_draw_one(self->capability) < 0 || guard_draw_one(self->cookie) < 0 ||
-	    guard_draw_one(self->key) < 0)
+	    guard_draw_one(self->key) < 0 || guard_draw_one(config->link_key) < 0)
 		return err_set(why, -EIO, "no random numbers for the page");
+	self->link_key = config->link_key;
+	if (config->answer_origin)
+		(void)snprintf(self->link_origin, sizeof(self->link_origin), "%s",
+			       config->answer_origin);
 	return 0;
 }
 
@@ -72,6 +78,26 @@ static bool guard_is_origin(const struct web_head *head)
 	       memcmp(origin->at + len, head->host.at, head->host.len) == 0;
 }
 
+/* Where answer links lead, from elsewhere: the page for them, and what it needs. */
+static bool guard_is_for_links(const struct web_head *head)
+{
+	static const char *const paths[] = { "/once.html", "/once.js",       "/dom.js",
+					     "/app.css",   "/api/once/look", "/api/once/answer" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (web_head_is(&head->path, paths[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool guard_is_link_host(const struct approver *self, const struct web_span *host)
+{
+	const char *authority = strstr(self->link_origin, "://");
+
+	return authority && web_head_is(host, authority + 3);
+}
+
 static bool guard_is_json(const struct web_span *type)
 {
 	static const char json[] = "application/json";
@@ -103,13 +129,17 @@ int web_guard_check(const struct approver *self, const struct web_head *head, bo
 {
 	bool is_api = head->path.len > 5 && memcmp(head->path.at, "/api/", 5) == 0;
 	/* Following a link to the page from elsewhere is fine: it shows nothing by itself. */
-	bool is_page = web_head_is(&head->path, "/") && head->method == WEB_GET;
+	bool is_page = (web_head_is(&head->path, "/") || web_head_is(&head->path, "/once.html")) &&
+		       head->method == WEB_GET;
+	bool is_for_links = self->link_origin[0] != '\0' && guard_is_for_links(head);
+	bool is_from_link = is_for_links && web_head_is(&head->origin, self->link_origin);
 
-	if (!guard_is_host(self, &head->host)) {
+	if (!guard_is_host(self, &head->host) &&
+	    !(is_for_links && guard_is_link_host(self, &head->host))) {
 		*ret_why = "this page has another name; open the address that was printed";
 		return 421;
 	}
-	if ((head->origin.at && !guard_is_origin(head)) ||
+	if ((head->origin.at && !guard_is_origin(head) && !is_from_link) ||
 	    (!head->origin.at && head->method != WEB_GET) ||
 	    (!is_page && !guard_is_site(head, is_api))) {
 		*ret_why = "only the page itself may ask that";
@@ -119,7 +149,7 @@ int web_guard_check(const struct approver *self, const struct web_head *head, bo
 		*ret_why = "a request is application/json";
 		return 415;
 	}
-	if (is_api && !is_entry && !guard_is_known(self, head)) {
+	if (is_api && !is_entry && !is_for_links && !guard_is_known(self, head)) {
 		*ret_why = "open the address that was printed when the run began";
 		return 401;
 	}

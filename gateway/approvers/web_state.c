@@ -63,57 +63,39 @@ static json_t *state_commands(const struct approver_question *question)
 	return commands;
 }
 
-/* The names of the risks are the page's classes; their words come from the gateway. */
-static json_t *state_risks(unsigned int risk)
+json_t *web_state_question(const struct approver_question *question)
 {
-	static const struct {
-		unsigned int bit;
-		const char *name;
-	} risks[] = {
-		{ APPROVER_FIRST_SEEN, "first seen" }, { APPROVER_LOOKALIKE, "lookalike" },
-		{ APPROVER_LITERAL, "address" },       { APPROVER_RAW_TCP, "any bytes" },
-		{ APPROVER_LISTED, "listed host" },
-	};
-	json_t *list = json_array();
+	const struct policy_destination *dst = &question->dst;
+	char to[POLICY_DESTINATION_TEXT_MAX];
 
-	for (size_t i = 0; i < ARRAY_SIZE(risks); i++) {
-		if (risk & risks[i].bit)
-			(void)json_array_append_new(list, json_string(risks[i].name)); /* memory */
-	}
-	return list;
+	return json_pack(
+		"{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
+		"s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+		"id", question->id, "to", wire_text(policy_destination_text(dst, to), sizeof(to)),
+		"protocol", policy_protocol_name(dst->protocol), "host",
+		wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "times",
+		(json_int_t)question->times, "waiting", (json_int_t)question->waiting, "commands",
+		state_commands(question), "command_count", (json_int_t)question->command_count,
+		"age_ms", (json_int_t)question->age_ms, "left_ms", (json_int_t)question->left_ms,
+		"rule", wire_text(question->rule, POLICY_TEXT_MAX), "because",
+		wire_text(question->because, POLICY_TEXT_MAX), "private",
+		question->is_private ? 1 : 0, "risks", wire_risks(question->risk), "needs_typing",
+		question->risk != 0 ? 1 : 0, "warning",
+		wire_text(question->warning, POLICY_TEXT_MAX), "domain",
+		wire_text(question->typed, sizeof(question->typed)), "program",
+		wire_text(question->program, POLICY_TEXT_MAX), "chain",
+		wire_text(question->chain, POLICY_TEXT_MAX), "plea",
+		wire_text(question->plea, POLICY_TEXT_MAX));
 }
 
 static void state_add_question(const struct approver_question *question, void *arg)
 {
 	struct state_list *list = arg;
-	const struct policy_destination *dst = &question->dst;
-	char to[POLICY_DESTINATION_TEXT_MAX];
 
-	if (list->count >= WEB_SHOWN_MAX) {
+	if (list->count >= WEB_SHOWN_MAX)
 		list->count++;
-		return;
-	}
-	state_append(list,
-		     json_pack("{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
-			       "s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
-			       "id", question->id, "to",
-			       wire_text(policy_destination_text(dst, to), sizeof(to)), "protocol",
-			       policy_protocol_name(dst->protocol), "host",
-			       wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port,
-			       "times", (json_int_t)question->times, "waiting",
-			       (json_int_t)question->waiting, "commands", state_commands(question),
-			       "command_count", (json_int_t)question->command_count, "age_ms",
-			       (json_int_t)question->age_ms, "left_ms",
-			       (json_int_t)question->left_ms, "rule",
-			       wire_text(question->rule, POLICY_TEXT_MAX), "because",
-			       wire_text(question->because, POLICY_TEXT_MAX), "private",
-			       question->is_private ? 1 : 0, "risks", state_risks(question->risk),
-			       "needs_typing", question->risk != 0 ? 1 : 0, "warning",
-			       wire_text(question->warning, POLICY_TEXT_MAX), "domain",
-			       wire_text(question->typed, sizeof(question->typed)), "program",
-			       wire_text(question->program, POLICY_TEXT_MAX), "chain",
-			       wire_text(question->chain, POLICY_TEXT_MAX), "plea",
-			       wire_text(question->plea, POLICY_TEXT_MAX)));
+	else
+		state_append(list, web_state_question(question));
 }
 
 static void state_add_grant(const struct approver_grant *grant, void *arg)

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +7,11 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/approvers/answer_link.h"
 #include "gateway/approvers/errand.h"
 #include "gateway/approvers/reviewer_line.h"
 #include "gateway/approvers/table.h"
+#include "gateway/gateway_tools.h"
 
 #define WEBHOOK_QUEUE_MAX 32 /* questions that wait to be told; past it they are not */
 
@@ -18,12 +21,13 @@ struct webhook_news {
 };
 TAILQ_HEAD(webhook_queue, webhook_news);
 
-/* Tells a server of every question, one at a time. Nothing it says comes back: there is no answer
- * by this way. */
+/* Tells a server of every question, one at a time. Nothing it says comes back; where the page can
+ * be reached from elsewhere, a link in it leads there, and answers that question only. */
 struct approver {
 	struct loop *loop;
 	const struct gateway_webhook *config;
-	const char *run; /* the gateway's */
+	const char *run;               /* the gateway's */
+	const struct gateway_web *web; /* NULL: nobody can answer by a link */
 	struct webhook_queue queue;
 	unsigned int queued;
 	struct errand errand;
@@ -120,6 +124,21 @@ static void webhook_next(void *arg)
 	}
 }
 
+/* Behind the #, so that no server on the way, and nobody's log, sees more than the page's name. */
+static int webhook_add_link(const struct approver *self, const struct approver_question *question,
+			    json_t *what)
+{
+	int64_t until_s = loop_wall_us(self->loop) / 1000000 + (question->left_ms + 999) / 1000;
+	char link[ANSWER_LINK_MAX];
+
+	if (!self->web)
+		return 0;
+	if (answer_link_make(self->web->link_key, question->id, until_s, link) < 0)
+		return -EIO;
+	return json_object_set_new(what, "answer_url",
+				   json_sprintf("%s/once.html#%s", self->web->answer_origin, link));
+}
+
 static char *webhook_body(const struct approver *self, const struct approver_question *question)
 {
 	json_t *what = reviewer_line_describe(question);
@@ -128,7 +147,8 @@ static char *webhook_body(const struct approver *self, const struct approver_que
 	if (what && json_object_set_new(what, "event", json_string("asked")) == 0 &&
 	    json_object_set_new(what, "run", json_string(self->run)) == 0 &&
 	    json_object_set_new(what, "id", json_string(question->id)) == 0 &&
-	    json_object_set_new(what, "deadline_ms", json_integer(question->left_ms)) == 0)
+	    json_object_set_new(what, "deadline_ms", json_integer(question->left_ms)) == 0 &&
+	    webhook_add_link(self, question, what) == 0)
 		body = json_dumps(what, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(what);
 	return body;
@@ -162,8 +182,7 @@ static void webhook_retract(struct approver *self, const struct approver_end *en
 
 static bool webhook_is_attached(const struct approver *self)
 {
-	(void)self;
-	return false; /* it answers nothing */
+	return self->web != NULL; /* somebody will open a link */
 }
 
 static void webhook_close(struct approver *self)
@@ -192,6 +211,7 @@ static struct approver *webhook_open(struct gateway *gw, struct loop *loop,
 	self->loop = loop;
 	self->config = config->helpers->webhook;
 	self->run = config->run;
+	self->web = config->web && config->web->answer_origin ? config->web : NULL;
 	self->errand = ERRAND_NONE;
 	TAILQ_INIT(&self->queue);
 	return self;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "gateway/approvers/approver_impl.h"
 
 json_t *wire_text(const char *text, size_t max_bytes)
 {
@@ -20,6 +21,25 @@ json_t *wire_text(const char *text, size_t max_bytes)
 	auto_free char *cut = mem_strndup(from, len);
 	auto_free char *shown = text_visible_dup(cut);
 	return json_string(shown);
+}
+
+json_t *wire_risks(unsigned int risk)
+{
+	static const struct {
+		enum approver_risk bit;
+		const char *name;
+	} names[] = {
+		{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
+		{ APPROVER_LITERAL, "literal" },       { APPROVER_RAW_TCP, "raw_tcp" },
+		{ APPROVER_LISTED, "listed" },
+	};
+	json_t *risks = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (risk & names[i].bit)
+			(void)json_array_append_new(risks, json_string(names[i].name)); /* OOM */
+	}
+	return risks;
 }
 
 int wire_send(int fd, struct evbuffer *out)

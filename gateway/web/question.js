@@ -16,6 +16,8 @@ const limits = {
   connections: ["Connections", [["any number", 0], ["1", 1], ["10", 10], ["100", 100]]],
 };
 
+const risks = { first_seen: "first seen", lookalike: "lookalike", literal: "address", raw_tcp: "any bytes", listed: "listed host" };
+
 let ready = 0; // when answers count again
 function moved() {
   ready = performance.now() + guard;
@@ -102,7 +104,7 @@ class Card {
     const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.fetchText() }), el("span", {}, label));
     const question = this.question;
     const parts = [box("every_port", `every port of ${question.protocol}`)];
-    if (question.domain !== "" && !question.risks.includes("address"))
+    if (question.domain !== "" && !question.risks.includes("literal"))
       parts.unshift(box("domain", `${visible(question.domain)} and every name below it`));
     if (question.program !== "")
       parts.push(box("program", `only ${visible(question.program)}`));
@@ -145,7 +147,7 @@ class Card {
       question.waiting > 1 ? el("span", { class: "badge" }, plural(question.waiting, "connection", "connections")) : null,
       question.times > 1 ? el("span", { class: "badge" }, `asked ${question.times} times`) : null,
       question.private ? el("span", { class: "badge risk" }, "private address") : null,
-      ...question.risks.map((risk) => el("span", { class: "badge risk" }, visible(risk))),
+      ...question.risks.map((risk) => el("span", { class: "badge risk" }, risks[risk] ?? visible(risk))),
     ].filter(Boolean));
     if (this.isOpen) {
       const parts = [

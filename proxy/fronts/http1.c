@@ -162,6 +162,23 @@ static bool keep_exchange(struct session *session, const struct http1_head *head
 	return exchange_new(head, dst, &session->exchange) == 0;
 }
 
+/* Asked as of a server of that name, which is what a program does that was given a socket's path.
+ */
+static bool take_own(struct session *session, const struct http1_head *head)
+{
+	struct policy_destination own;
+
+	if (head->form != HTTP1_ORIGIN || !head->host_field.len ||
+	    policy_destination_set(&own, OWN_HOST, sizeof(OWN_HOST) - 1, 80, NULL) < 0 ||
+	    !host_field_names(head, &own))
+		return false;
+	if (keep_exchange(session, head, &own))
+		serve_own(session, head);
+	else
+		refuse(session, POLICY_HEAD_TOO_LARGE, NULL);
+	return true;
+}
+
 static void take_absolute(struct session *session, const struct http1_head *head)
 {
 	struct policy_facts facts = { .carries = POLICY_HTTP,
@@ -255,7 +272,7 @@ static void take_head(struct session *session, const struct http1_head *head)
 		take_absolute(session, head);
 	else if (head->form == HTTP1_AUTHORITY)
 		take_connect(session, head);
-	else
+	else if (!take_own(session, head))
 		refuse(session, POLICY_MALFORMED,
 		       "this is a proxy: it takes whole URLs (http_proxy) and CONNECT; what it "
 		       "denied is "

@@ -405,10 +405,10 @@ CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_ter
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 
 
-def main():
-    enter_namespace()
+def play(all_cases):
+    """Those that the command line names, or all. The exit status."""
     wanted, failed = sys.argv[2:], 0
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
+    cases = [case for case in all_cases if not wanted or case.__name__ in wanted]
     for case in cases:
         world = World(sys.argv[1])
         started = time.monotonic()
@@ -425,4 +425,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    enter_namespace()
+    sys.exit(play(CASES))

@@ -14,6 +14,7 @@ from stage import Stage
 
 SKIP = 77  # meson's word for a skipped test
 GUARD = 0.5  # longer than the page ignores answers after something moved
+HOSTILE_HOST = "files.paste.test"
 HOSTILE = "\nProgram\n\u202egpj.exe <img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \x1b[2J \u200b\u2066"
 
 
@@ -381,9 +382,53 @@ def end_of_the_run(case):
     case.picture("over")
 
 
+def link_for(case, number):
+    case.stage.do("link", id=f"7f3a-{number}")
+    said = case.stage.said()
+    must(said.startswith("link "), said)
+    return case.stage.url.split("#")[0] + "once.html#" + said.split()[1]
+
+
+def by_a_link(case):
+    """One question, by somebody who never saw the capability; the link leaves the address bar and works once."""
+    page = case.browser
+    case.stage.ask(1, "files.example.test", domain="example.test", command="npm ci")
+    case.stage.ask(2, "other.example.test", domain="example.test")
+    link = link_for(case, 1)
+    page.open(link)
+    wait_for(lambda: "files.example.test" in page.text("#to"), "the question")
+    must("other" not in page.text("main") and "npm ci" in page.text("#who"), page.text("main"))
+    must("#" not in page.address(), page.address())
+    wait_for(lambda: page.is_enabled("#allow"), "an allow that can be clicked")
+    case.picture("link")
+    page.click("#allow")
+    must(case.stage.said().startswith("answer allow once"), "not the answer")
+    wait_for(lambda: "Allowed once" in page.text("#closed-title"), "the end of it")
+    page.open("about:blank")
+    page.open(link)
+    wait_for(lambda: "opens nothing" in page.text("#closed-title"), "the refusal of a used link")
+    must(page.run("return document.cookie + JSON.stringify(sessionStorage)") == "{}", "something is kept")
+
+
+def a_link_to_a_risk(case):
+    page = case.browser
+    case.stage.ask(1, HOSTILE_HOST, domain="paste.test", risk=1, warning=HOSTILE, command=HOSTILE)
+    page.look(390, 844)
+    page.open(link_for(case, 1))
+    wait_for(lambda: "paste.test" in page.text("#to"), "the question")
+    time.sleep(GUARD)
+    must(not page.is_enabled("#allow"), "a risk can be allowed by a click")
+    page.type("#typed", "paste.test")
+    wait_for(lambda: page.is_enabled("#allow"), "an allow for what was typed")
+    must(page.run("return document.title") != "owned", "markup came through")
+    case.picture("link-risk")
+    page.click("#deny")
+    must(case.stage.said().startswith("answer deny once"), "not the answer")
+
+
 CASES = [enters_and_forgets, needs_the_capability, allows_with_the_mouse, denies_by_keyboard, allows_by_keyboard, enter_never_allows,
          too_early_is_nothing, risk_needs_the_domain, widths_are_sent, several_at_once, hostile_text_is_text, markup_cannot_be_made,
-         ledger_is_shown, keyboard_alone, has_names, phone, still, two_pages, end_of_the_run]
+         ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, two_pages, end_of_the_run]
 
 
 def main():

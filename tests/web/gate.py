@@ -164,6 +164,57 @@ def granted_and_revoked(world, user):
         (user.work / name).unlink()
 
 
+class Hook(Site):
+    """A server that is told of questions by the webhook."""
+
+    def __enter__(self):
+        told = self.told = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.url = f"http://127.0.0.1:{self.port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+
+def answered_by_a_link(world, user):
+    """The webhook's link answers its question from elsewhere, without the page's secrets, and once."""
+    key = user.file(user.base / "hook.key", "0123456789abcdef" * 2 + "\n")
+    os.chmod(key, 0o600)
+    options = ("--webhook-key", key, "--webhook-answer", "https://gate.example.org")
+    with Site() as site, Hook() as hook, Run(world, user, fetch(site), *resolve(site), "--webhook", hook.url, *options) as run:
+        must(wait_for(lambda: hook.told, 20), "the webhook was not told")
+        address, _, link = hook.told[0]["answer_url"].partition("#")
+        must(address == "https://gate.example.org/once.html", address)
+
+        def ask(path, body, **other):
+            return run.page.post(path, {"link": link, **body}, Host="gate.example.org", Origin="https://gate.example.org", Cookie=None,
+                                 Sallyport_Key=None, **other)
+        look = ask("/api/once/look", {})
+        must(look.status == 200 and look.json()["question"]["host"] == "site.test", look.status, look.body)
+        body = {"action": "allow", "text": look.json()["text"]}
+        must(ask("/api/once/answer", body).status == 409, "a risk was allowed without its domain")
+        body["typed"] = look.json()["question"]["domain"]
+        must(ask("/api/once/answer", {**body, "scope": "always"}).status == 400, "a link answered for longer")
+        must(ask("/api/answer", {"question": hook.told[0]["id"], "action": "allow"}).status == 421, "the page can be reached by a link")
+        must(ask("/api/once/answer", body).status == 200, "not answered")
+        must(ask("/api/once/answer", body).status in (409, 410), "answered twice")
+        status, out, err = run.end()
+        must(status == 0 and out == WORDS + b"\n200", status, out, err)
+        decision = next(r for r in run.records() if r["event"] == "decision")
+        must(decision["by"] == "an answer link", decision)
+        must(link not in run.audit.read_text(), "the link is on record")
+    os.unlink(key)
+
+
 def waits_for_the_page(world, user):
     """Nobody is there yet: a question is held; everybody has gone: it is denied."""
     with Site() as site, Run(world, user, fetch(site), *resolve(site)) as run:
@@ -393,7 +444,7 @@ def nothing_tells_the_capability(world, user):
 
 
 CASES = [(function.__name__.replace("_", "-"), function) for function in (
-    allowed, denied, granted_and_revoked, waits_for_the_page, guarded, other_runs_secrets, slow_clients, fixed_port,
+    allowed, denied, granted_and_revoked, answered_by_a_link, waits_for_the_page, guarded, other_runs_secrets, slow_clients, fixed_port,
     unreachable_from_inside, nothing_tells_the_capability)]
 if os.geteuid() == 0:  # who else could be another user?
     CASES.append(("another-user", another_user))

@@ -1,6 +1,7 @@
 /* The page's server with a gateway that does what it is told, for tests in a browser: scenes come
  * in as lines of JSON, what a person did goes out as lines of text.
  *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"retract","id":…,"how":…}
+ *   {"op":"link","id":…}
  *   {"op":"ledger","live":2,"grants":3,"trips":4}  {"op":"hear","host":…,"action":…,"by":…}  */
 #include <errno.h>
 #include <jansson.h>
@@ -12,6 +13,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/approvers/answer_link.h"
 #include "gateway/approvers/table.h"
 #include "gateway/sinks/sink_impl.h"
 #include "tests/unit/gateway/test_web_fake.h"
@@ -110,6 +112,17 @@ static void op_hear(const json_t *object)
 	web_approver.heard(stage.approver, &record);
 }
 
+static void op_link(const json_t *object)
+{
+	char link[ANSWER_LINK_MAX];
+	int64_t until_s = loop_wall_us(stage.loop) / 1000000 + number_of(object, "seconds", 60);
+
+	if (answer_link_make(stage.web.link_key, text_of(object, "id", ""), until_s, link) < 0)
+		exit(1);
+	(void)printf("link %s\n", link);
+	(void)fflush(stdout);
+}
+
 static void serve(const char *line)
 {
 	json_t *object = json_loads(line, 0, NULL);
@@ -124,6 +137,8 @@ static void serve(const char *line)
 		op_ledger(object);
 	else if (strcmp(op, "hear") == 0)
 		op_hear(object);
+	else if (strcmp(op, "link") == 0)
+		op_link(object);
 	else if (strcmp(op, "text") == 0)
 		stage.text = text_of(object, "text", "");
 	else

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "exec/wire.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "tests/unit/exec/rig.h"
@@ -107,17 +108,22 @@ START_TEST(carries_what_is_said_inside)
 }
 END_TEST
 
-static int ask(int inner, uint8_t byte, uint8_t *ret_answer)
+static int hear(int inner, uint8_t *ret_answer)
 {
 	struct pollfd answer = { .fd = inner, .events = POLLIN };
 	int fds[FD_PASS_MAX];
 	size_t count = 0;
 
-	ck_assert_int_eq(send(inner, &byte, 1, MSG_NOSIGNAL), 1);
 	ck_assert_int_eq(poll(&answer, 1, 10000), 1);
 	ck_assert_int_eq(fd_recv(inner, ret_answer, 1, fds, &count), 1);
 	ck_assert_uint_le(count, 1);
 	return count == 1 ? fds[0] : -1;
+}
+
+static int ask(int inner, uint8_t byte, uint8_t *ret_answer)
+{
+	ck_assert_int_eq(send(inner, &byte, 1, MSG_NOSIGNAL), 1);
+	return hear(inner, ret_answer);
 }
 
 static int option(int fd, int name)
@@ -138,7 +144,13 @@ static void ask_for_sockets(void *arg)
 	} questions[] = { { 4, AF_INET }, { 6, AF_INET6 }, { 0, 0 },
 			  { 5, 0 },       { 255, 0 },      { 4, AF_INET } };
 	struct rig *rig = arg;
+	uint8_t door = 0;
+	auto_close int listener = hear(rig->fds[EXEC_INNER], &door);
 
+	/* The first message is the door's. */
+	ck_assert_int_eq(door, WIRE_INNER_DOOR);
+	ck_assert_int_eq(option(listener, SO_DOMAIN), AF_UNIX);
+	ck_assert_int_eq(option(listener, SO_ACCEPTCONN), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
 		uint8_t said = 99;
 		auto_close int fd = ask(rig->fds[EXEC_INNER], questions[i].byte, &said);

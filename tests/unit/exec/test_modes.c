@@ -163,6 +163,31 @@ START_TEST(is_held_to_its_sandbox)
 }
 END_TEST
 
+/* The way out by a path: where there is one, and never in a directory of the host's. */
+static const struct {
+	const char *sandbox;
+	bool has_door;
+} doors[] = {
+	{ "read-only", true }, { "split " SYSTEM " write %", true }, { "read-only+net", false },
+	{ "external", false }, { "split read / write /run", false },
+};
+
+START_TEST(has_a_door_of_its_own)
+{
+	struct rig rig;
+
+	make_world(&rig, 0);
+	struct exec_sandbox *sandbox = set_sandbox(&rig, doors[_i].sandbox);
+	bool was_there = access(EXEC_DOOR, F_OK) == 0;
+
+	rig_ok(&rig,
+	       doors[_i].has_door ? "test -S $SALLYPORT_SOCKET" : "test -z \"$SALLYPORT_SOCKET\"");
+	ck_assert_int_eq(access(EXEC_DOOR, F_OK) == 0, was_there);
+	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
 static const struct {
 	const char *sandbox, *hidden, *why;
 } refusals[] = {
@@ -444,6 +469,7 @@ TCase *test_modes(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, is_held_to_its_sandbox, 0, (int)ARRAY_SIZE(runs) * RIG_USERS);
+	tcase_add_loop_test(tcase, has_a_door_of_its_own, 0, ARRAY_SIZE(doors));
 	tcase_add_loop_test(tcase, refuses_what_it_cannot_hold, 0, ARRAY_SIZE(refusals));
 	tcase_add_loop_test(tcase, the_gates_own_is_out_of_reach, 0,
 			    (int)ARRAY_SIZE(confined) * RIG_USERS);

@@ -1,5 +1,6 @@
 #include "test_approver.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/approvers/answer_link.h"
 #include "gateway/approvers/errand.h"
 
 #define WAIT_MS 20000
@@ -54,7 +56,7 @@ static void stage_open(const struct approver_ops *ops, const char *script)
 		stage.helpers.webhook = &stage.webhook;
 	stage.gw.config.helpers = &stage.helpers;
 	fake_open(&stage.gw, ops);
-	ck_assert(!ops->is_attached(stage.gw.approver));
+	ck_assert_int_eq(ops->is_attached(stage.gw.approver), stage.gw.config.web != NULL);
 }
 
 static void stage_close(void)
@@ -210,6 +212,36 @@ START_TEST(a_webhook_is_told_and_signed)
 }
 END_TEST
 
+/* The link in it is the page's own, and ends when the question does. */
+START_TEST(a_webhook_carries_an_answer_link)
+{
+	struct gateway_web web = { .answer_origin = "https://gate.example.org",
+				   .link_key = "0123456789abcdef" };
+	char id[APPROVER_ID_MAX], link[ANSWER_LINK_MAX];
+	int64_t until_s = 0;
+
+	stage.gw.config.web = &web;
+	stage_open(&webhook_approver, "cat >>told; printf 204");
+	ck_assert(webhook_approver.is_attached(stage.gw.approver)); /* so it is waited for */
+	fake_ask(&stage.gw, "7f3a-1", "a.test");
+	int64_t left_ms = stage.gw.questions[0].left_ms,
+		now_s = loop_wall_us(stage.gw.loop) / 1000000;
+
+	let_it_end();
+	auto_free char *text = told();
+	const char *at = strstr(text, "https://gate.example.org/once.html#");
+
+	ck_assert_ptr_nonnull(at);
+	at = strchr(at, '#') + 1;
+	(void)snprintf(link, sizeof(link), "%.*s", (int)strcspn(at, "\\\""), at);
+	ck_assert_int_eq(answer_link_read(web.link_key, link, now_s, id, &until_s), 0);
+	ck_assert_str_eq(id, "7f3a-1");
+	ck_assert_int_eq(until_s, now_s + (left_ms + 999) / 1000);
+	ck_assert_int_eq(answer_link_read("another key", link, now_s, id, &until_s), -EBADMSG);
+	stage_close();
+}
+END_TEST
+
 /* Whatever becomes of it, the next is told, and nothing is ever answered. */
 static const char *const bad_hooks[] = {
 	"cat >>told; printf 500",
@@ -253,6 +285,7 @@ Suite *suite_hints(void)
 	tcase_add_test(tcase, many_are_one_notice);
 	tcase_add_test(tcase, a_notice_is_plain_text);
 	tcase_add_test(tcase, a_webhook_is_told_and_signed);
+	tcase_add_test(tcase, a_webhook_carries_an_answer_link);
 	tcase_add_loop_test(tcase, a_webhook_that_fails_changes_nothing, 0, ARRAY_SIZE(bad_hooks));
 	tcase_add_test(tcase, what_hangs_is_killed);
 	suite_add_tcase(suite, tcase);

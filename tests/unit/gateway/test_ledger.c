@@ -16,7 +16,7 @@ static struct {
 	unsigned int grants, lives;
 	struct approver_grant grant;
 	struct approver_live live;
-	char text[APPROVER_KEY_MAX];
+	char text[APPROVER_KEY_MAX], rule[POLICY_TEXT_MAX];
 } it;
 
 static void report(struct fixture_request *request, enum policy_reason closed, uint64_t up)
@@ -52,6 +52,8 @@ static void on_live(const struct approver_live *live, void *arg)
 {
 	it.lives++;
 	it.live = *live;
+	(void)snprintf(it.rule, sizeof(it.rule), "%s", live->rule);
+	it.live.rule = it.rule;
 }
 
 static void look(void)
@@ -109,6 +111,24 @@ START_TEST(grants_and_connections_are_listed)
 	ck_assert_uint_eq(it.grant.bytes_up, 10);
 	ck_assert_uint_eq(it.grant.bytes_down, 20);
 	ck_assert_uint_eq(it.lives, 1);
+	fixture_close();
+}
+END_TEST
+
+/* Its rule is found again by who asked, too. */
+START_TEST(a_rule_for_one_command_is_shown)
+{
+	static const char *const argv[] = { "npm", "ci", NULL };
+	struct fixture_request first = { 0 };
+
+	memset(&it, 0, sizeof(it));
+	fixture_open("allow a.example.org from \"npm ci\"\n");
+	gateway_exec_set_argv(fixture.gw, FIXTURE_EXEC, argv);
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	look();
+	ck_assert_uint_eq(it.lives, 1);
+	ck_assert_ptr_nonnull(strstr(it.live.rule, "from \"npm ci\""));
 	fixture_close();
 }
 END_TEST
@@ -389,6 +409,7 @@ Suite *suite_ledger(void)
 	TCase *tcase = tcase_create("ledger");
 
 	tcase_add_test(tcase, grants_and_connections_are_listed);
+	tcase_add_test(tcase, a_rule_for_one_command_is_shown);
 	tcase_add_test(tcase, once_leaves_nothing);
 	tcase_add_loop_test(tcase, revoking_cuts_and_asks_again, 0, 2);
 	tcase_add_loop_test(tcase, revoking_always_takes_the_line_out, 0, 2);

@@ -44,3 +44,4 @@ Suite *suite_web_answers(void);
 Suite *suite_web_peer(void);
 Suite *suite_web_requests(void);
 Suite *suite_web_head(void);
+Suite *suite_web_once(void);

@@ -147,6 +147,7 @@ int stage_begin(struct loop *loop, struct err *why)
 	stage.config.session = "test";
 	stage.config.answers_path = "/nowhere";
 	stage.config.web = &stage.web;
+	stage.web.answer_origin = "https://gate.example.org";
 	stage.approver = web_approver.open(&stage, loop, &stage.config, why);
 	return stage.approver ? 0 : -EIO;
 }

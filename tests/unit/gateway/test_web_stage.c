@@ -138,6 +138,7 @@ int main(void)
 	srunner_add_suite(runner, suite_web_peer());
 	srunner_add_suite(runner, suite_web_requests());
 	srunner_add_suite(runner, suite_web_head());
+	srunner_add_suite(runner, suite_web_once());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

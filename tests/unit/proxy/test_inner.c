@@ -8,6 +8,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "proxy/dial.h"
+#include "proxy/dial_impl.h"
+#include "proxy/inner.h"
 
 #define EXEC 7
 
@@ -322,6 +324,109 @@ START_TEST(nonsense_closes_the_channel)
 }
 END_TEST
 
+struct doors {
+	int count, last;
+};
+
+static void on_door(int listener, void *arg)
+{
+	struct doors *doors = arg;
+
+	doors->count++;
+	fd_close(doors->last);
+	doors->last = listener;
+}
+
+static int listener_of(int domain, int type, bool listens)
+{
+	int fd = socket(domain, type | SOCK_CLOEXEC, 0); /* blocking, as above */
+
+	ck_assert_int_ge(fd, 0);
+	/* Unix sockets get a name by themselves, TCP ones a port. */
+	if (listens && domain == AF_UNIX)
+		ck_assert_int_eq(
+			bind(fd, &(struct sockaddr){ .sa_family = AF_UNIX }, sizeof(sa_family_t)),
+			0);
+	if (listens)
+		ck_assert_int_eq(listen(fd, 5), 0);
+	return fd;
+}
+
+static void hand_door(struct fixture *fixture, int fd)
+{
+	ck_assert_int_eq(fd_send(fixture->init, "d", 1, &fd, fd < 0 ? 0 : 1), 0);
+	fd_close(fd);
+	dial_test_settle(fixture->base.loop);
+}
+
+/* The first message may be the door's listener, and answers follow it. */
+START_TEST(door_comes_first)
+{
+	struct fixture fixture;
+	struct doors doors = { .last = -1 };
+
+	begin(&fixture);
+	inner_on_door(dialer_inner(fixture.dialer, EXEC), on_door, &doors);
+	start(&fixture, "127.0.0.1", 80); /* asked already */
+	hand_door(&fixture, listener_of(AF_UNIX, SOCK_STREAM, true));
+	ck_assert_int_eq(doors.count, 1);
+	ck_assert_int_eq(fcntl(doors.last, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	ck_assert_int_eq(fixture.outcome.runs, 0); /* it was no answer */
+	ck_assert_int_eq(take_question(&fixture), 4);
+	hand_out(&fixture, tcp(AF_INET));
+	dial_test_until(fixture.base.loop, &fixture.outcome.runs, 1);
+	fd_close(doors.last);
+	done(&fixture);
+}
+END_TEST
+
+static const struct {
+	int domain, type;
+	bool listens;
+} bad_doors[] = {
+	{ AF_UNIX, SOCK_STREAM, false },
+	{ AF_UNIX, SOCK_SEQPACKET, true },
+	{ AF_INET, SOCK_STREAM, true },
+	{ AF_UNIX, SOCK_DGRAM, false },
+	{ -1, 0, false },
+};
+
+START_TEST(bad_door_closes_the_channel)
+{
+	struct fixture fixture;
+	struct doors doors = { .last = -1 };
+	bool has_one = bad_doors[_i].domain >= 0;
+
+	begin(&fixture);
+	inner_on_door(dialer_inner(fixture.dialer, EXEC), on_door, &doors);
+	hand_door(&fixture, has_one ? listener_of(bad_doors[_i].domain, bad_doors[_i].type,
+						  bad_doors[_i].listens)
+				    : -1);
+	ck_assert_int_eq(doors.count, 0);
+	start(&fixture, "127.0.0.1", 80);
+	assert_denied(&fixture, POLICY_EXEC_ENDED);
+	done(&fixture);
+}
+END_TEST
+
+/* Later, the same message is an answer, and to no question. */
+START_TEST(second_door_closes_the_channel)
+{
+	struct fixture fixture;
+	struct doors doors = { .last = -1 };
+
+	begin(&fixture);
+	inner_on_door(dialer_inner(fixture.dialer, EXEC), on_door, &doors);
+	hand_door(&fixture, listener_of(AF_UNIX, SOCK_STREAM, true));
+	hand_door(&fixture, listener_of(AF_UNIX, SOCK_STREAM, true));
+	ck_assert_int_eq(doors.count, 1);
+	start(&fixture, "127.0.0.1", 80);
+	assert_denied(&fixture, POLICY_EXEC_ENDED);
+	fd_close(doors.last);
+	done(&fixture);
+}
+END_TEST
+
 START_TEST(withdrawing_is_safe)
 {
 	struct fixture fixture;
@@ -356,6 +461,9 @@ TCase *test_inner(void)
 
 	tcase_add_loop_test(tcase, loopback_is_dialled_inside, 0, 2);
 	tcase_add_test(tcase, localhost_tries_the_other_family);
+	tcase_add_test(tcase, door_comes_first);
+	tcase_add_loop_test(tcase, bad_door_closes_the_channel, 0, ARRAY_SIZE(bad_doors));
+	tcase_add_test(tcase, second_door_closes_the_channel);
 	tcase_add_loop_test(tcase, nobody_listens_inside, 0, 2);
 	tcase_add_loop_test(tcase, other_descriptors_are_refused, 0, ARRAY_SIZE(bad));
 	tcase_add_test(tcase, only_loopback_is_inside);

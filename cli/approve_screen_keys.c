@@ -1,0 +1,199 @@
+/* What is typed on the screen. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/approve_screen_impl.h"
+#include "cli/approve_watch.h"
+
+static const struct {
+	char key;
+	const char *op;
+	enum screen_scope scope;
+} key_answers[] = {
+	{ 'y', "allow", SCREEN_ONCE },    { 'e', "allow", SCREEN_EXEC },
+	{ 's', "allow", SCREEN_SESSION }, { 'a', "allow", SCREEN_ALWAYS },
+	{ 'n', "deny", SCREEN_ONCE },     { 'E', "deny", SCREEN_EXEC },
+	{ 'S', "deny", SCREEN_SESSION },  { 'D', "deny", SCREEN_ALWAYS },
+	{ 'q', "abort", SCREEN_ONCE },
+};
+
+static bool keys_may_answer(const struct approve_screen *screen)
+{
+	return screen->chosen && !screen->chosen->is_answered &&
+	       loop_now_ms(screen->watch->loop) >= screen->ready_ms;
+}
+
+static void keys_answer(struct approve_screen *screen, const char *op, enum screen_scope scope)
+{
+	struct approve_answer answer = { .op = op, .is_person = true };
+	bool is_allow = strcmp(op, "allow") == 0;
+
+	if (!keys_may_answer(screen))
+		return;
+	if (is_allow && !screen->can_be[scope])
+		return approve_screen_say(screen,
+					  screen->previews[scope]
+						  ? screen->previews[scope]
+						  : "the gate has not said yet what that grants");
+	(void)snprintf(answer.id, sizeof(answer.id), "%s", screen->chosen->id);
+	if (strcmp(op, "abort") != 0)
+		answer.scope = approve_screen_scope(scope);
+	if (scope != SCREEN_ONCE)
+		answer.width = screen->width;
+	if (!is_allow || approve_screen_typed(screen->chosen)[0] == '\0')
+		return approve_screen_send(screen, &answer);
+	screen->pending = answer;
+	screen->typed[0] = '\0';
+	screen->is_typing = true;
+	approve_screen_touch(screen);
+}
+
+static void keys_move(struct approve_screen *screen, bool is_down)
+{
+	struct screen_question *to = screen->chosen;
+
+	if (to)
+		to = is_down ? TAILQ_NEXT(to, entry) : TAILQ_PREV(to, screen_questions, entry);
+	if (to)
+		approve_screen_choose(screen, to);
+}
+
+static void keys_type(struct approve_screen *screen, unsigned char key)
+{
+	size_t len = strlen(screen->typed);
+
+	if (key == '\r' || key == '\n') {
+		screen->is_typing = false;
+		(void)snprintf(screen->pending.confirm, sizeof(screen->pending.confirm), "%s",
+			       screen->typed);
+		if (strcmp(screen->typed, approve_screen_typed(screen->chosen)) == 0)
+			approve_screen_send(screen, &screen->pending);
+		else
+			approve_screen_say(screen, "that is not its domain; nothing was answered");
+	} else if (key == 0x1b) {
+		screen->is_typing = false;
+	} else if (key == 0x7f || key == 0x08) {
+		if (len > 0)
+			screen->typed[len - 1] = '\0';
+	} else if (key > 0x20 && key < 0x7f && len + 1 < sizeof(screen->typed)) {
+		screen->typed[len] = (char)key;
+		screen->typed[len + 1] = '\0';
+	}
+	approve_screen_touch(screen);
+}
+
+static void keys_widen(struct approve_screen *screen, bool *which)
+{
+	*which = !*which;
+	approve_screen_preview(screen);
+}
+
+static void keys_press(struct approve_screen *screen, unsigned char key)
+{
+	if (screen->is_typing)
+		return keys_type(screen, key);
+	if (screen->is_help) {
+		screen->is_help = false;
+		return approve_screen_touch(screen);
+	}
+	for (size_t i = 0; i < sizeof(key_answers) / sizeof(key_answers[0]); i++) {
+		if (key_answers[i].key == (char)key)
+			return keys_answer(screen, key_answers[i].op, key_answers[i].scope);
+	}
+	switch (key) {
+	case 'j':
+	case 'k':
+		return keys_move(screen, key == 'j');
+	case 'w':
+		return keys_widen(screen, &screen->width.is_domain);
+	case 'p':
+		return keys_widen(screen, &screen->width.is_every_port);
+	case 'g':
+		return keys_widen(screen, &screen->width.is_program);
+	case '?':
+		screen->is_help = true;
+		return approve_screen_touch(screen);
+	case 'x':
+		return loop_stop(screen->watch->loop);
+	default:
+		return; /* Enter, too, means nothing */
+	}
+}
+
+/* How long the sequence at @keys is (ECMA-48 5.4); 0: it has not all come. */
+static size_t keys_sequence(const unsigned char *keys, size_t count)
+{
+	size_t at = 2;
+
+	if (count < 2)
+		return 0;
+	if (keys[1] == 'O')
+		return count < 3 ? 0 : 3;
+	if (keys[1] != '[')
+		return 1; /* Esc by itself */
+	while (at < count && keys[at] >= 0x20 && keys[at] < 0x40)
+		at++;
+	return at < count ? at + 1 : 0;
+}
+
+static bool keys_is(const unsigned char *keys, size_t len, const char *sequence)
+{
+	return len == strlen(sequence) && memcmp(keys, sequence, len) == 0;
+}
+
+static void keys_serve_sequence(struct approve_screen *screen, const unsigned char *keys,
+				size_t len)
+{
+	if (keys_is(keys, len, "\033[200~"))
+		screen->is_pasting = true;
+	else if (keys_is(keys, len, "\033[201~"))
+		screen->is_pasting = false;
+	else if (screen->is_pasting || screen->is_typing)
+		return;
+	else if (keys_is(keys, len, "\033[A") || keys_is(keys, len, "\033OA"))
+		keys_move(screen, false);
+	else if (keys_is(keys, len, "\033[B") || keys_is(keys, len, "\033OB"))
+		keys_move(screen, true);
+}
+
+/* Returns how many are used up. */
+static size_t keys_serve(struct approve_screen *screen, const unsigned char *keys, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count) {
+		size_t len = keys[at] == 0x1b ? keys_sequence(keys + at, count - at) : 1;
+
+		if (len == 0 && count - at == 1)
+			len = 1; /* nothing follows it: the key */
+		if (len == 0)
+			break;
+		if (len > 1)
+			keys_serve_sequence(screen, keys + at, len);
+		else if (!screen->is_pasting)
+			keys_press(screen, keys[at]);
+		at += len;
+	}
+	return at;
+}
+
+bool approve_screen_keys_read(struct approve_screen *screen)
+{
+	ssize_t got = read(STDIN_FILENO, screen->keys + screen->key_count,
+			   sizeof(screen->keys) - screen->key_count);
+	size_t used;
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (got == 0)
+		return false; /* the terminal is gone */
+	screen->key_count += (size_t)got;
+	used = keys_serve(screen, screen->keys, screen->key_count);
+	screen->key_count -= used;
+	memmove(screen->keys, screen->keys + used, screen->key_count);
+	if (screen->key_count == sizeof(screen->keys))
+		screen->key_count = 0; /* no key sends as much */
+	return true;
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""watch: `sallyport approve watch` on a whole terminal, with real runs that ask. What stands on it is what is so, a key
+answers what is looked at and nothing else, and the terminal comes back as it was.
+
+usage: watch.py SALLYPORT [CASE...]"""
+import os
+import pathlib
+import shlex
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
+
+from screen import COLUMNS, ROWS, Screen, until  # noqa: E402
+import screens  # noqa: E402
+from world import Gate, descendants, enter_namespace  # noqa: E402
+
+GUARD = 0.8  # longer than keys are not taken for answers after something moved
+
+
+class Watch(Screen):
+    """A shell's terminal with the watch in it; the shell goes on behind it."""
+
+    count = 0
+
+    def __init__(self, world, options=(), env=None, rows=ROWS):
+        Watch.count += 1
+        self.world, self.name = world, f"watch{Watch.count}"
+        self.socket, self.ended = world.top / f"{self.name}.tmux", world.top / f"{self.name}.ended"
+        command = shlex.join([world.sallyport, "approve", "watch", *options])
+        line = f"echo before the watch; {command}; echo $? >{shlex.quote(str(self.ended))}; exec sleep 1000"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(rows), "-c", str(world.work),
+                  line, ";", "set-option", "-g", "status", "off", env={**world.env, "TERM": "xterm", **(env or {})})
+        self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
+
+    def key(self, *keys):
+        time.sleep(GUARD)
+        self.press(*keys)
+
+
+def run(world, name, script, options=()):
+    audit = world.top / f"{name}.jsonl"
+    gate = Gate(world, ["--audit", str(audit), "--report", "none", "--default", "ask", "--prompt-timeout", "60s", "--no-tty",
+                        *options], script, name)
+    gate.audit = audit
+    return gate
+
+
+def decisions(gate):
+    import json
+    if not gate.audit.exists():
+        return []
+    records = map(json.loads, gate.audit.read_text().splitlines())
+    return [r for r in records if r["event"] == "decision" and r["reason"] != "dns_failed"]  # there is no resolver
+
+
+def answered(gate, reason):
+    until(lambda: [r for r in decisions(gate) if r["reason"] == reason], 20, lambda: f"no {reason}: {decisions(gate)}")
+
+
+def curl(host):
+    return f"curl -sS -o /dev/null http://{host}/"
+
+
+def shows_and_allows(world):
+    """One question: who asks and what each key grants; what is risky wants its domain typed."""
+    watch = Watch(world)
+    watch.shows("Nothing waits")
+    gate = run(world, "one", curl("files.a.test"))
+    watch.shows("http://files.a.test:80")
+    watch.shows("1 question in 1 run")
+    watch.shows("curl -sS -o /dev/null http://files.a.test/")
+    watch.shows("  y once     http://files.a.test:80")
+    assert watch.line("> ").rstrip().endswith("! http://files.a.test:80"), watch.text()
+    watch.key("y")
+    watch.shows("To allow ")
+    assert not decisions(gate), "a letter allowed a risk"
+    watch.press("wrong.test", ("Enter",))
+    watch.shows("that is not its domain")
+    watch.key("y")
+    watch.shows("To allow ")
+    watch.press("a.test", ("Enter",))
+    answered(gate, "granted_once")
+    watch.shows("Nothing waits")
+    watch.shows("http://files.a.test:80  allowed")
+    gate.wait()
+    watch.close()
+
+
+def widths_are_what_is_granted(world):
+    watch = Watch(world)
+    gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
+    watch.shows("  s session  http://files.a.test:80")
+    watch.key("w")
+    watch.shows("  s session  http://**.a.test:80")
+    watch.shows("[w] whole domain")
+    assert "  y once     http://files.a.test:80" in watch.text(), watch.text()
+    watch.key("s")
+    watch.press("a.test", ("Enter",))
+    gate.wait()
+    assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
+        [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
+    watch.close()
+
+
+def many_of_two_runs(world):
+    """The one that is looked at stays the one that is looked at while others come and go."""
+    one = run(world, "one", " & ".join(curl(f"h{i}.one.test") for i in range(3)) + " & wait")
+    two = run(world, "two", curl("two.test"))
+    watch = Watch(world)
+    watch.shows("4 questions in 2 runs")
+    for _ in range(4):
+        watch.press(("Down",))
+    time.sleep(0.2)
+    chosen = watch.line("> ").split()
+    watch.press("k")
+    until(lambda: watch.line("> ").split()[1] != chosen[1], 10, "k does not move")
+    chosen = watch.line("> ").split()
+    other = next(line.split()[0] for line in watch.text().splitlines() if "waiting" in line and line.startswith("  ") and "-" in line.split()[0])
+    world.sally("approve", "deny", other, check=True)
+    watch.shows("3 questions in")
+    assert watch.line("> ").split()[1] == chosen[1], watch.text()
+    for left in (2, 1, 0):
+        watch.key("n")
+        watch.shows(f"{left} question" if left else "Nothing waits")
+    for gate in (one, two):
+        gate.wait()
+        assert all(r["reason"] == "denied_once" for r in decisions(gate)), decisions(gate)
+    watch.close()
+
+
+def too_early_is_nothing(world):
+    """What was typed before the question came, Enter, and what is pasted answer nothing."""
+    watch = Watch(world)
+    watch.shows("Nothing waits")
+    watch.press("nnnnnnDDDD")
+    gate = run(world, "early", curl("a.test"))
+    until(lambda: "http://a.test:80" in watch.text(), 20, watch.text)
+    watch.press("n")  # it has just come
+    watch.key(("Enter",), (" ",))
+    watch.tmux("set-buffer", "nD")
+    watch.tmux("paste-buffer", "-p")
+    time.sleep(1)
+    assert not decisions(gate), decisions(gate)
+    assert "http://a.test:80" in watch.text(), watch.text()
+    watch.key("D")
+    answered(gate, "denied_always")
+    gate.wait()
+    watch.close()
+
+
+def hostile_text(world):
+    """What a command calls itself moves nothing on the screen."""
+    watch = Watch(world)
+    name = "x\x1b[2J\x1b[H\x1b]0;owned\x07\u202e"
+    gate = run(world, "hostile", f": {shlex.quote(name)}; " + curl("a.test"))
+    watch.shows("http://a.test:80")
+    watch.shows("\\x1b[2J")
+    assert watch.text().startswith(" sallyport"), watch.text()
+    watch.key("q")
+    gate.wait()
+    watch.close()
+
+
+def comes_and_goes(world):
+    """It stops and goes on as a program of the terminal does, follows its size, and leaves nothing behind."""
+    watch = Watch(world)
+    watch.shows("Nothing waits")
+    before = watch.attributes()
+    gate = run(world, "size", curl("a.test"), ["--prompt-timeout", "15s"])
+    watch.shows("http://a.test:80")
+    watch.tmux("resize-window", "-x", "60", "-y", "16")
+    until(lambda: watch.text().splitlines()[0].startswith(" sallyport"), 10, watch.text)
+    watch.shows("x leave")
+    assert all(len(line) <= 60 for line in watch.text().splitlines()), watch.text()
+    watch.press("?")
+    watch.shows("another question")
+    watch.press("j")
+    watch.shows_no_more("another question")
+    watch.press("x")
+    assert watch.ends() == 0
+    watch.shows("before the watch")
+    assert watch.state()["alternate_on"] == "0" and watch.state()["cursor_flag"] == "1", watch.state()
+    assert "-icanon" in before and " icanon" in watch.attributes(), watch.attributes()
+    gate.wait()  # nobody is there any more
+    assert all(r["action"] == "deny" for r in decisions(gate)), decisions(gate)
+    watch.close()
+
+
+def ended_by_a_signal(world):
+    for name in ("TERM", "INT"):
+        watch = Watch(world)
+        watch.shows("Nothing waits")
+        (pid,) = [pid for pid, program in descendants(int(watch.pane)).items() if program == "sallyport"]
+        os.kill(pid, getattr(signal, f"SIG{name}"))
+        assert watch.ends() == 0, name
+        assert watch.state()["alternate_on"] == "0" and " icanon" in watch.attributes(), watch.attributes()
+        watch.close()
+
+
+def line_by_line(world):
+    """Where it is asked for, and where the terminal cannot be moved about on."""
+    for options, env in ((["--plain"], {}), ([], {"TERM": "dumb"})):
+        watch = Watch(world, options, env)
+        watch.shows("no sallyport run yet")
+        gate = run(world, f"plain{len(options)}", curl("a.test"))
+        watch.shows("y once, e this command")
+        assert watch.state()["alternate_on"] == "0"
+        gate.process.terminate()
+        gate.wait()
+        watch.close()
+
+
+CASES = [shows_and_allows, widths_are_what_is_granted, many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes,
+         ended_by_a_signal, line_by_line]
+
+if __name__ == "__main__":
+    enter_namespace()
+    sys.exit(screens.play(CASES))
