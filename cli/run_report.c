@@ -165,8 +165,8 @@ void run_report_print(const struct run_summary *summary, enum run_report form)
 	size_t count;
 	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
 
-	if (form == RUN_REPORT_TEXT || form == RUN_REPORT_AUTO)
-		print_programs(summary->programs); /* nobody else says so */
+	if (form != RUN_REPORT_JSON)
+		print_programs(summary->programs); /* no part of the trip: nobody else says so */
 	if (form == RUN_REPORT_AUTO)
 		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
 	if (form == RUN_REPORT_TEXT)

@@ -21,6 +21,7 @@ complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question wa
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
 complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
 complete -c sallyport -n $in_run -l fail-on-ask -d 'exit 78 when nobody answered'
+complete -c sallyport -n $in_run -l intercept-exec -d 'judge every program the command starts'
 complete -c sallyport -n $in_run -l bundle -rF -d 'write what nobody answered there'
 complete -c sallyport -n $in_run -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n $in_run -l reviewer -x -d 'a program that is asked, too'

@@ -8,6 +8,17 @@
 /* The kernel's structs may be longer than ours one day; it then writes more. */
 #define ROOM 512
 
+/* Of Linux 6.6. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
+#endif
+
+void listener_prefer_sync(int listener)
+{
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
 int listener_read(int listener, struct seccomp_notif *ret)
 {
 	union {

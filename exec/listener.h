@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The caller and we are never busy at once: the kernel may keep both on one processor. Linux 6.6;
+ * elsewhere nothing. */
+void listener_prefer_sync(int listener);
 /* The next call, without waiting: 1, 0 (none now), or -errno (nobody is left to tell of). */
 int listener_read(int listener, struct seccomp_notif *ret);
 /* Is whoever made it still waiting, so that what was read of its memory was its? */

@@ -80,7 +80,7 @@ static void on_files(struct notify *notify, const struct seccomp_notif *request,
 		     const struct seccomp_call *call)
 {
 	struct refused refused[REFUSED_PATHS_MAX];
-	size_t count = refused_by_call(notify->plan, &notify->inside, request, call, refused);
+	size_t count = refused_calls_find(notify->plan, &notify->inside, request, call, refused);
 
 	if (listener_pass(notify->listener, request->id) < 0)
 		return;
@@ -146,6 +146,7 @@ void notify_start(struct notify *notify, int listener)
 	};
 
 	notify->listener = listener;
+	listener_prefer_sync(listener);
 	if (notify->on_program)
 		notify->intercept = intercept_new(&config);
 	event_assign(&notify->readable, loop_base(notify->loop), listener, EV_READ | EV_PERSIST,

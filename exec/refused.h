@@ -35,6 +35,6 @@ bool refused_by_view(const struct plan *plan, const struct inside *inside, const
 /* The paths call @call of @request is about that the view refuses, in @ret[REFUSED_PATHS_MAX]:
  * their count. Reads the caller's memory: what it says holds only if the request is still alive
  * afterwards. */
-size_t refused_by_call(const struct plan *plan, const struct inside *inside,
-		       const struct seccomp_notif *request, const struct seccomp_call *call,
-		       struct refused *ret);
+size_t refused_calls_find(const struct plan *plan, const struct inside *inside,
+			  const struct seccomp_notif *request, const struct seccomp_call *call,
+			  struct refused *ret);

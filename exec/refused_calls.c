@@ -138,8 +138,8 @@ static bool look_at_place(const struct plan *plan, const struct inside *inside,
 	if (inside_read_string(task, request->data.args[place->path], name,
 			       is_nameless ? sizeof(name) - 2 : sizeof(name)) <= 0)
 		return false;
-	if (is_nameless)
-		strcat(name, "/#"); /* any name that is not there */
+	if (is_nameless) /* in a directory: any name that is not there */
+		memcpy(name + strlen(name), "/#", sizeof("/#"));
 	if (inside_absolute(inside, task, directory, name, path) < 0)
 		return false;
 	if (!refused_by_view(plan, inside, path, follows, use, ret))
@@ -168,9 +168,9 @@ static bool look_at_socket(const struct plan *plan, const struct inside *inside,
 	return refused_by_view(plan, inside, path, true, REFUSED_CONNECT, ret);
 }
 
-size_t refused_by_call(const struct plan *plan, const struct inside *inside,
-		       const struct seccomp_notif *request, const struct seccomp_call *call,
-		       struct refused *ret)
+size_t refused_calls_find(const struct plan *plan, const struct inside *inside,
+			  const struct seccomp_notif *request, const struct seccomp_call *call,
+			  struct refused *ret)
 {
 	size_t count = 0;
 

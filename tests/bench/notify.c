@@ -98,6 +98,7 @@ int main(int argc, char **argv)
 	static const char *const names[TOLDS] = { "nobody", "refused", "refused, reads",
 						  "programs" };
 
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc != 2 || chdir(argv[1]) < 0 ||
 	    system("rm -rf seed && mkdir seed && cd seed && i=0 && while [ $i -lt 50 ]; do mkdir "
 		   "$i; j=0; while [ $j -lt 100 ]; do echo $i $j >$i/$j; j=$((j+1)); done; "

@@ -143,7 +143,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 300);
 	const char *only = getenv("RACER_ONLY"); /* one row, for whoever looks into it */
-	int first = only ? atoi(only) : 0;
+	int first = only ? (int)strtol(only, NULL, 10) : 0;
 
 	tcase_add_loop_test(tcase, nothing_else_runs, first,
 			    only ? first + 1 : (int)ARRAY_SIZE(cases) * RIG_USERS);

@@ -23,7 +23,7 @@ int main(void)
 	suite_add_tcase(suite, test_output());
 	suite_add_tcase(suite, test_paths());
 	suite_add_tcase(suite, test_plan());
-	suite_add_tcase(suite, test_program_file());
+	suite_add_tcase(suite, test_script());
 	suite_add_tcase(suite, test_pty());
 	suite_add_tcase(suite, test_read());
 	suite_add_tcase(suite, test_refusal());

@@ -22,7 +22,7 @@ TCase *test_modes(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
 TCase *test_program(void);
-TCase *test_program_file(void);
+TCase *test_script(void);
 TCase *test_pty(void);
 TCase *test_read(void);
 TCase *test_refusal(void);

@@ -271,7 +271,7 @@ START_TEST(host_socket_is_told)
 	ck_assert_msg(told_count == 1, "%s: %s", script, all_told());
 	ck_assert_int_eq(told[0].what, EXEC_REFUSED_SOCKET);
 	ck_assert_str_eq(told[0].path, path);
-	ck_assert_int_eq(told[0].error, atoi(text));
+	ck_assert_int_eq(told[0].error, (int)strtol(text, NULL, 10));
 	rig_done(&rig);
 }
 END_TEST

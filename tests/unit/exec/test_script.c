@@ -196,9 +196,9 @@ START_TEST(a_program_is_absolute)
 }
 END_TEST
 
-TCase *test_program(void)
+TCase *test_script(void)
 {
-	TCase *tcase = tcase_create("program");
+	TCase *tcase = tcase_create("script");
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, runs_what_was_decided_on, 0,
