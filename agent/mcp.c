@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -147,7 +146,7 @@ static void mcp_end(struct mcp *mcp)
 	/* What the agent still owes is denied, and what runs ends. */
 	channel_finish(mcp->front);
 	channel_finish(mcp->back);
-	(void)shutdown(mcp->config.agent, SHUT_WR);
+	mcp->config.hang_up(mcp->config.arg);
 }
 
 static void on_client_line(const char *line, size_t len, void *arg)

@@ -55,11 +55,6 @@ static const struct fields_entry envelope_fields[] = {
 	{ 0 },
 };
 
-const char *submission_type(size_t index)
-{
-	return index < ARRAY_SIZE(kinds) ? kinds[index].type : NULL;
-}
-
 /* The codes are few: what a program can do about it. */
 static const char *code_of(int r)
 {

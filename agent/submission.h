@@ -17,5 +17,3 @@ struct submission {
 
 /* Serves one line. What is wrong is answered, and counted where it is no submission at all. */
 void submission_serve(struct agent *agent, const char *line, size_t len);
-/* The @index-th type there is, or NULL. Static. */
-const char *submission_type(size_t index);

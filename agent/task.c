@@ -23,13 +23,30 @@ struct task *task_new(struct session *session, enum task_kind kind, const char *
 	return task;
 }
 
+/* The last word, and it is freed. @more is taken, may be NULL. */
+static void complete(struct task *task, const char *outcome, json_t *more)
+{
+	struct agent *agent = task->session->agent;
+	json_t *event = tell_of_task(TELL_TASK_COMPLETE, task);
+
+	tell_add(event, "outcome", json_string(outcome));
+	tell_add(event, "duration_ms",
+		 json_integer((json_int_t)(loop_now_ms(agent->loop) - task->started_ms)));
+	if (more)
+		(void)json_object_update(event, more); /* out of memory only */
+	json_decref(more);
+	tell_send(agent, event);
+	task_free(task);
+	agent_look(agent);
+}
+
 static void finish_exec(struct task *task, const struct orchestrator_result *result)
 {
 	json_t *more = json_object();
 
 	tell_send(task->session->agent, outcome_exec_end(task, result));
 	outcome_add_words(more, result);
-	task_complete(task, outcome_status(result), more);
+	complete(task, outcome_status(result), more);
 }
 
 static void finish_question(struct task *task, const struct orchestrator_result *result)
@@ -37,8 +54,8 @@ static void finish_question(struct task *task, const struct orchestrator_result 
 	json_t *more = json_object();
 
 	outcome_add_words(more, result);
-	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
-		      more);
+	complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
+		 more);
 }
 
 static bool is_deferred(const struct orchestrator_result *result)
@@ -90,23 +107,7 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 void task_end_deferred(struct task *task, struct trial *trial)
 {
 	tell_send(task->session->agent, outcome_deferred_end(task, trial));
-	task_complete(task, outcome_deferred_status(trial), NULL);
-}
-
-void task_complete(struct task *task, const char *outcome, json_t *more)
-{
-	struct agent *agent = task->session->agent;
-	json_t *event = tell_of_task(TELL_TASK_COMPLETE, task);
-
-	tell_add(event, "outcome", json_string(outcome));
-	tell_add(event, "duration_ms",
-		 json_integer((json_int_t)(loop_now_ms(agent->loop) - task->started_ms)));
-	if (more)
-		(void)json_object_update(event, more); /* out of memory only */
-	json_decref(more);
-	tell_send(agent, event);
-	task_free(task);
-	agent_look(agent);
+	complete(task, outcome_deferred_status(trial), NULL);
 }
 
 void task_cancel(struct task *task, const char *why)

@@ -21,8 +21,6 @@ struct task *task_new(struct session *session, enum task_kind kind, const char *
 int task_begin(struct task *task, struct orchestrator_request *request, struct err *why);
 /* A command that lives on behind its result has ended. */
 void task_end_deferred(struct task *task, struct trial *trial);
-/* task_complete, and it is freed. @more is taken, may be NULL. */
-void task_complete(struct task *task, const char *outcome, json_t *more);
 /* Ends it, its words for whoever reads the result. */
 void task_cancel(struct task *task, const char *why);
 void task_free(struct task *task);

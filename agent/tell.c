@@ -31,11 +31,6 @@ static const char *const names[TELL_EVENTS] = {
 	[TELL_TASK_COMPLETE] = "task_complete",
 };
 
-const char *tell_name(enum tell_event event)
-{
-	return names[event];
-}
-
 void tell_add(json_t *object, const char *name, json_t *value)
 {
 	if (value)

@@ -32,7 +32,6 @@ enum tell_event {
 	TELL_TASK_COMPLETE,
 	TELL_EVENTS
 };
-const char *tell_name(enum tell_event event); /* "exec_begin"; static */
 
 /* A new event; @id, the submission's that it answers, may be NULL. Returned owned. */
 json_t *tell_new(enum tell_event event, const char *id);

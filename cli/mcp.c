@@ -15,6 +15,13 @@ struct front {
 	struct mcp *mcp;
 };
 
+static void front_hang_up(void *arg)
+{
+	const struct front *front = arg;
+
+	(void)shutdown(front->config.agent, SHUT_WR); /* it is a socket, and connected */
+}
+
 static int front_open(struct loop *loop, void *arg)
 {
 	struct front *front = arg;
@@ -49,6 +56,8 @@ static int serve(struct agent_options *options, int in, int out)
 				       .sandbox = options->sandbox,
 				       .may_wait = options->run.has_web ||
 						   options->run.has_prompt_timeout,
+				       .hang_up = front_hang_up,
+				       .arg = &front,
 			       } };
 	const struct agent_front calls = { front_open, front_close, &front };
 

@@ -61,6 +61,7 @@ complete -c sallyport -n $in_agent -l reviewer-timeout -x -d 'how long it may th
 complete -c sallyport -n $in_agent -l notify -d 'say on the desktop that a question waits'
 complete -c sallyport -n $in_agent -l webhook -x -d 'tell a server of every question'
 complete -c sallyport -n $in_agent -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_agent -l webhook-answer -x -d 'where its links lead'
 complete -c sallyport -n $in_agent -l session -x -d 'name in records'
 complete -c sallyport -n $in_agent -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_agent -l answers -rF -d 'take signed answers from there'

@@ -50,16 +50,16 @@ enum wire_flag {
 	WIRE_HAS_FILES = 8, /* one of 0–2 is a regular file: without Landlock it could be opened
 			       again for writing */
 	WIRE_TIMES = 16,    /* report when each stage ended */
-	WIRE_OPEN = 32,     /* the host's tree stays writable */
-	WIRE_EMPTY = 64,    /* the root is empty but for what is attached */
-	WIRE_HOST_NETWORK = 128,   /* no network namespace, so no egress descriptors */
-	WIRE_UNCONFINED = 256,     /* no namespace at all: only supervised */
-	WIRE_HAS_PROGRAM = 512,    /* exactly this file is executed */
-	WIRE_TELL_REFUSED = 1024,  /* the gate is told of calls that are or may be refused, */
-	WIRE_TELL_READS = 2048,    /* of what is opened to be read, too, */
-	WIRE_TELL_PROGRAMS = 4096, /* of programs before they are executed */
-	WIRE_TELLS = 7168,
-	WIRE_DOOR = 8192, /* /run is fresh: the socket of the door is made there */
+	WIRE_DOOR = 32,     /* /run is fresh: the socket of the door is made there */
+	WIRE_OPEN = 64,     /* the host's tree stays writable */
+	WIRE_EMPTY = 128,   /* the root is empty but for what is attached */
+	WIRE_HOST_NETWORK = 256,   /* no network namespace, so no egress descriptors */
+	WIRE_UNCONFINED = 512,     /* no namespace at all: only supervised */
+	WIRE_HAS_PROGRAM = 1024,   /* exactly this file is executed */
+	WIRE_TELL_REFUSED = 2048,  /* the gate is told of calls that are or may be refused, */
+	WIRE_TELL_READS = 4096,    /* of what is opened to be read, too, */
+	WIRE_TELL_PROGRAMS = 8192, /* of programs before they are executed */
+	WIRE_TELLS = 14336,
 	WIRE_FLAGS = 16383
 };
 
