@@ -102,7 +102,6 @@ size_t run_programs_more(const struct run_programs *programs); /* refused, and n
 
 /* Once all options are there. 0, or -EINVAL after the error was printed. */
 int run_view_settle(struct run_options *options);
-
 /* What the command may see and change. All owned. */
 struct run_view {
 	char **writable; /* besides the working directory */
