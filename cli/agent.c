@@ -16,7 +16,6 @@
 #include "cli/agent_impl.h"
 #include "cli/cli.h"
 #include "cli/gate.h"
-#include "policies/policies_load.h"
 
 #define FINISH_MS 2000  /* for the worker to report what was open */
 #define FILES_MAX 16384 /* descriptors: hundreds of commands have a dozen each */
@@ -52,7 +51,7 @@ static void on_policy(const struct policy *policy, void *arg)
 {
 	struct serving *serving = arg;
 
-	agent_set_rules(serving->agent, policy_commands(policy));
+	agent_set_policy(serving->agent, policy);
 }
 
 static void on_finished(void *arg)
@@ -178,7 +177,7 @@ static int perform(struct serving *serving)
 
 	gate_watch(gate);
 	watch_signals(serving); /* after the fork of the worker */
-	agent_start(serving->agent, gate->gateway, policy_commands(gate->policy));
+	agent_start(serving->agent, gate->gateway, gate->policy);
 	if (loop_run(gate->loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
 	return serving->is_failed ? CLI_NO_SANDBOX : CLI_OK;
