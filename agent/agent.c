@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "policies/policies_load.h"
 
 static void on_line(const char *line, size_t len, void *arg)
 {
@@ -108,20 +109,22 @@ const struct gateway_embedded *agent_embedded(struct agent *agent)
 	return &agent->embedded;
 }
 
-void agent_start(struct agent *agent, struct gateway *gateway, const struct command_rules *rules)
+void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy)
 {
 	agent->gateway = gateway;
-	agent->rules = rules;
+	agent->policy = policy;
+	agent->rules = policy_commands(policy);
 	channel_start(agent->channel);
 }
 
-void agent_set_rules(struct agent *agent, const struct command_rules *rules)
+void agent_set_policy(struct agent *agent, const struct policy *policy)
 {
 	struct session *session;
 
-	agent->rules = rules;
+	agent->policy = policy;
+	agent->rules = policy_commands(policy);
 	TAILQ_FOREACH (session, &agent->sessions, entry)
-		orchestrator_set_rules(session->orchestrator, rules);
+		orchestrator_set_rules(session->orchestrator, agent->rules);
 }
 
 void agent_abort(struct agent *agent, unsigned long long exec)

@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 struct agent;
-struct command_rules;
 struct command_world;
 struct err;
 struct gateway;
 struct gateway_embedded;
 struct loop;
+struct policy;
 
 #define AGENT_VERSION 1
 
@@ -51,10 +51,10 @@ struct agent_config {
 struct agent *agent_new(const struct agent_config *config, struct err *why);
 /* What the gateway tells it: for struct gateway_config. As long as the agent lives. */
 const struct gateway_embedded *agent_embedded(struct agent *agent);
-/* @rules: of the policy in force, may be NULL. Both are kept. */
-void agent_start(struct agent *agent, struct gateway *gateway, const struct command_rules *rules);
-/* Other rules decide from now on. */
-void agent_set_rules(struct agent *agent, const struct command_rules *rules);
+/* Both are kept. */
+void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy);
+/* Another decides from now on, and is kept instead. */
+void agent_set_policy(struct agent *agent, const struct policy *policy);
 /* A person aborted the command with this number at the gateway. */
 void agent_abort(struct agent *agent, unsigned long long exec);
 /* As if the client had gone: denies what it owes, ends what runs; host->on_end() follows. */

@@ -128,7 +128,8 @@ struct agent {
 	struct agent_config config;
 	struct loop *loop;
 	struct gateway *gateway;
-	const struct command_rules *rules;
+	const struct policy *policy;       /* in force; NULL before agent_start() */
+	const struct command_rules *rules; /* its own; may be NULL */
 	struct channel *channel;
 	struct gateway_embedded embedded;
 	TAILQ_HEAD(session_queue, session) sessions;

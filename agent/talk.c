@@ -8,6 +8,7 @@
 #include "agent/confine.h"
 #include "agent/core.h"
 #include "agent/fields.h"
+#include "agent/floor.h"
 #include "agent/asking.h"
 #include "agent/submission.h"
 #include "agent/tell.h"
@@ -127,8 +128,11 @@ static int read_mode(struct session *session, const struct wanted *wanted, struc
 {
 	auto_free char *text = approval_text(wanted, why);
 
-	return text ? orchestrator_mode_parse(text, &session->mode, &session->categories, why)
-		    : -EINVAL;
+	int r = text ? orchestrator_mode_parse(text, &session->mode, &session->categories, why)
+		     : -EINVAL;
+
+	return r == 0 ? floor_approvals(session->agent, &session->mode, &session->categories, why)
+		      : r;
 }
 
 static int make_orchestrator(struct session *session, const struct wanted *wanted,
@@ -181,6 +185,12 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	return r == 0 ? make_orchestrator(session, wanted, &limits, why) : r;
 }
 
+static const char *const modes[] = {
+	[ORCHESTRATOR_NEVER] = "never",           [ORCHESTRATOR_UNTRUSTED] = "untrusted",
+	[ORCHESTRATOR_ON_REQUEST] = "on-request", [ORCHESTRATOR_ON_FAILURE] = "on-failure",
+	[ORCHESTRATOR_GRANULAR] = "granular",
+};
+
 static void tell_configured(const struct session *session, const char *id)
 {
 	json_t *event = tell_of_session(TELL_SESSION_CONFIGURED, id, session);
@@ -188,6 +198,7 @@ static void tell_configured(const struct session *session, const char *id)
 
 	tell_add(event, "cwd", tell_text(session->cwd));
 	tell_add(event, "run", tell_text(session->agent->config.id));
+	tell_add(event, "approval", json_string(modes[session->mode]));
 	tell_add(event, "mode", json_string(exec_mode_name(exec_sandbox_mode(session->sandbox))));
 	tell_add(event, "network",
 		 json_string(exec_sandbox_network(session->sandbox) == EXEC_NETWORK_ENABLED

@@ -8,6 +8,7 @@
 #include "agent/core.h"
 #include "agent/extra.h"
 #include "agent/fields.h"
+#include "agent/floor.h"
 #include "agent/submission.h"
 #include "agent/task.h"
 #include "agent/tell.h"
@@ -185,7 +186,8 @@ static int begin_exec(struct task *task, const struct wanted *wanted, struct ext
 		.access_count = extra->count,
 		.may_retry = !wanted->must_not_retry,
 		.justification = task->justification,
-		.on_denial = (enum orchestrator_on_denial)wanted->on_denial,
+		.on_denial = floor_on_denial(task->session->agent,
+					     (enum orchestrator_on_denial)wanted->on_denial),
 	};
 
 	task->number = ++task->session->agent->last_call;

@@ -16,7 +16,6 @@
 #include "cli/agent_impl.h"
 #include "cli/cli.h"
 #include "cli/gate.h"
-#include "policies/policies_load.h"
 
 #define FINISH_MS 2000  /* for the worker to report what was open */
 #define FILES_MAX 16384 /* descriptors: hundreds of commands have a dozen each */
@@ -52,7 +51,7 @@ static void on_policy(const struct policy *policy, void *arg)
 {
 	struct serving *serving = arg;
 
-	agent_set_rules(serving->agent, policy_commands(policy));
+	agent_set_policy(serving->agent, policy);
 }
 
 static void on_finished(void *arg)
@@ -178,7 +177,7 @@ static int perform(struct serving *serving, const struct agent_front *front)
 
 	gate_watch(gate);
 	watch_signals(serving); /* after the fork of the worker */
-	agent_start(serving->agent, gate->gateway, policy_commands(gate->policy));
+	agent_start(serving->agent, gate->gateway, gate->policy);
 	if (front) {
 		int status = front->open(gate->loop, front->arg);
 

@@ -2,6 +2,7 @@
 """Who is asked what, in each approval mode, and what an answer is worth. usage: approvals.py SALLYPORT [CASE...]"""
 
 import harness
+from world import until  # found by harness
 
 RULES = """command allow echo
 command ask cat
@@ -305,7 +306,54 @@ def an_exact_program(stage):
     assert not (stage.work / "fake").exists() and (stage.work / "x").exists()
 
 
-CASES = [never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+def the_policy_is_the_floor(stage):
+    """A client may be stricter than the policy says, never laxer; what cannot be held is refused."""
+    stage.policy("approvals untrusted\non-denial fail\n")
+    client = stage.client()
+    assert client.configure("on-request")["approval"] == "untrusted"
+    assert client.configure("never")["approval"] == "never"
+    client.error(client.send("configure_session", approval="granular", granular={"rules": True}), "refused")
+    id = client.send("exec", argv=["touch", "x"])
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id)
+
+
+def the_policy_lets_nobody_be_asked(stage):
+    stage.policy("approvals never\ncommand ask cat\n")
+    client = stage.client()
+    assert client.configure("untrusted")["approval"] == "never"
+    assert client.run(["cat", "/dev/null"])["status"] == "rejected"
+    client.never("approval_request")
+
+
+def the_policy_lets_some_be_asked(stage):
+    stage.policy("approvals granular rules\ncommand ask cat\n")
+    client = stage.client()
+    assert client.configure("on-request")["approval"] == "granular"
+    client.error(client.send("configure_session", approval="untrusted"), "refused")
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "approved")
+    client.next("exec_end", id=id, exit_code=0)
+    id = client.send("request_permissions", additional_permissions={"write": ["/srv"]})
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+    client.never("approval_request")
+
+
+def the_policy_changes(stage):
+    stage.policy("command allow echo\n")
+    client = stage.client()
+    client.configure("on-request")
+    assert client.run(["echo", "x"])["exit_code"] == 0
+    (stage.top / "policy").write_text("version 1\ncommand deny echo because \"not any more\"\n")
+
+    def is_denied():
+        end = client.run(["echo", "x"])
+        return end if end["status"] == "rejected" else None
+
+    assert "not any more" in until(is_denied, 20, "the change does not count")["why"]
+
+
+CASES = [the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,

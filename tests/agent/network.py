@@ -76,6 +76,16 @@ def denied_and_failed(stage):
     assert end["status"] == "denied" and "went on" in end["stdout"]["text"], end
 
 
+def the_policy_says_what_a_denial_does(stage):
+    stage_web(stage, "a.test")
+    stage.policy("on-denial fail\n")
+    client = stage.client()
+    client.configure("on-request", on_denial="report")
+    id = client.send("exec", script=GET + "http://a.test/; true", on_denial="report")
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("exec_end", id=id)["status"] == "denied"
+
+
 def denied_and_stopped(stage):
     stage_web(stage, "a.test")
     client = stage.client()
@@ -220,6 +230,7 @@ def somebody_else_answers(stage):
 
 
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
+         the_policy_says_what_a_denial_does,
          denied_and_stopped, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
          granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
          hangs_up_while_it_waits, somebody_else_answers]
