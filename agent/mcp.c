@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/mem.h"
 
 /* The newest, which is the first, is offered to who asks for another. */
@@ -164,7 +164,7 @@ static void mcp_end(struct mcp *mcp)
 	 * to read what it says last. */
 	channel_finish(mcp->front);
 	channel_finish(mcp->back);
-	(void)shutdown(mcp->config.agent, SHUT_RDWR);
+	fd_hang_up(mcp->config.agent);
 }
 
 static void on_client_line(const char *line, size_t len, void *arg)

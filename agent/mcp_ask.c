@@ -297,7 +297,9 @@ void mcp_ask_resolved(struct mcp *mcp, const json_t *event)
 static bool ask_offers(const struct mcp_ask *ask, const char *decision)
 {
 	for (size_t i = 0; decision && i < json_array_size(ask->decisions); i++) {
-		if (strcmp(json_string_value(json_array_get(ask->decisions, i)), decision) == 0)
+		const char *offered = json_string_value(json_array_get(ask->decisions, i));
+
+		if (offered && strcmp(offered, decision) == 0)
 			return true;
 	}
 	return false;
