@@ -102,7 +102,8 @@ const cases = {
         assert.equal(done.structuredContent.stdout, 'gr\ufffdn \u00fc \u{1f600}\n');
         done = await run("printf 'a\\000b'; exit 3");
         assert.ok(done.content[0].text.startsWith('a\0b'));
-        done = await run("head -c 300000 /dev/zero | tr '\\000' '\\001'");
+        // Three times 64 KiB, six times as long in JSON: more than a line of the client's may have.
+        done = await run("head -c 300000 /dev/zero | tr '\\000' '\\001' | tee /dev/stderr");
         assert.equal(done.structuredContent.exit_code, 0);
         assert.ok(done.structuredContent.stdout.startsWith('\x01'.repeat(1000)));
         assert.ok(done.structuredContent.stdout.length < 70000, `${done.structuredContent.stdout.length}`);

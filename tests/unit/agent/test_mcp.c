@@ -86,7 +86,7 @@ static void end(struct rig *rig)
 
 static void has(const char *heard, const char *wanted)
 {
-	ck_assert_msg(strstr(heard, wanted) != NULL, "no %s in %s", wanted, heard);
+	ck_assert_msg(strstr(heard, wanted) != NULL, "no %s in %.1000s", wanted, heard);
 }
 
 static const char question[] =
