@@ -19,9 +19,6 @@ struct mcp_config {
 	/* Questions about destinations may be answered elsewhere (the page, `sallyport approve`):
 	 * where the client cannot ask anybody they wait for that. */
 	bool may_wait;
-	/* Nothing more is said to the agent: so that it ends. Once; from the loop. */
-	void (*hang_up)(void *arg);
-	void *arg;
 };
 
 /* Returned owned. NULL with @why. Ends by itself when either end closes, and closes the other. */

@@ -16,6 +16,7 @@
 struct channel {
 	struct loop *loop;
 	int in, out;
+	size_t line_max;
 	bool is_in_file, is_out_file; /* the kernel has nothing to wait for in a plain file */
 	struct event readable, writable;
 	struct loop_timer again, stall, tell, room;
@@ -190,10 +191,10 @@ static bool serve_line(struct channel *channel)
 	auto_free char *line = evbuffer_readln(channel->input, &len, EVBUFFER_EOL_LF);
 
 	if (!line) {
-		channel->is_skipping = evbuffer_get_length(channel->input) > CHANNEL_LINE_MAX;
+		channel->is_skipping = evbuffer_get_length(channel->input) > channel->line_max;
 		return channel->is_skipping;
 	}
-	if (len > CHANNEL_LINE_MAX)
+	if (len > channel->line_max)
 		channel->events->on_line(NULL, 0, channel->arg);
 	else
 		channel->events->on_line(line, len, channel->arg);
@@ -230,7 +231,7 @@ static void channel_read(void *arg)
 {
 	struct channel *channel = arg;
 
-	if (!channel->is_at_end && evbuffer_get_length(channel->input) <= CHANNEL_LINE_MAX &&
+	if (!channel->is_at_end && evbuffer_get_length(channel->input) <= channel->line_max &&
 	    !channel_take(channel))
 		return channel_end(channel, "out of memory");
 	channel_serve(channel);
@@ -263,6 +264,7 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
 	channel->loop = loop;
 	channel->in = in;
 	channel->out = out;
+	channel->line_max = CHANNEL_LINE_MAX;
 	channel->is_in_file = is_plain_file(in);
 	channel->is_out_file = is_plain_file(out);
 	channel->events = events;
@@ -275,6 +277,11 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
 		     channel);
 	event_assign(&channel->writable, loop_base(loop), out, EV_WRITE, on_writable, channel);
 	return channel;
+}
+
+void channel_set_line_max(struct channel *channel, size_t bytes)
+{
+	channel->line_max = bytes;
 }
 
 void channel_start(struct channel *channel)

@@ -27,6 +27,8 @@ struct channel_events {
 /* Keeps all but @why; the descriptors stay the caller's, and nonblocking. Returned owned. */
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_events *events,
 			    void *arg, struct err *why);
+/* Before it is started, where what comes is ours: @bytes instead of CHANNEL_LINE_MAX. */
+void channel_set_line_max(struct channel *channel, size_t bytes);
 void channel_start(struct channel *channel);
 /* One line, without its end. */
 void channel_send(struct channel *channel, const char *line, size_t len);

@@ -102,8 +102,8 @@ static int check_leave(const struct agent *agent, const struct exec_sandbox_conf
 	if (!is_open || agent->config.may_unconfine)
 		return 0;
 	return err_set(why, -EPERM,
-		       "a session without a sandbox, or on the host's network, needs `sallyport "
-		       "agent --allow-unconfined`");
+		       "a session without a sandbox, or on the host's network, needs "
+		       "`--allow-unconfined`");
 }
 
 struct lists {

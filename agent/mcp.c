@@ -6,38 +6,42 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/mem.h"
 
-/* The newest of them is offered to who asks for another. */
-static const char *const versions[] = { "2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05" };
+/* The newest, which is the first, is offered to who asks for another. */
+static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
 
 static const char instructions[] =
 	"Runs commands in a sandbox whose only way out is a gate. What policy does not answer is "
-	"put "
-	"to a person; while a question is open the command's clock stands still. A denied "
+	"put to a person; while a question is open the command's clock stands still. A denied "
 	"destination stands in the result under network; it is no reason to try another way.";
 
-static void mcp_send(struct channel *channel, json_t *message)
+/* False: it is too long for the other end, and was not sent. */
+static bool mcp_send(struct channel *channel, json_t *message, size_t max)
 {
 	auto_free char *line = json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII);
+	size_t len = line ? strlen(line) : 0;
 
 	json_decref(message);
-	if (line)
-		channel_send(channel, line, strlen(line));
+	if (!line || len > max)
+		return false;
+	channel_send(channel, line, len);
+	return true;
 }
 
 void mcp_tell_client(struct mcp *mcp, json_t *message)
 {
 	(void)json_object_set_new(message, "jsonrpc", json_string("2.0")); /* memory only */
-	mcp_send(mcp->front, message);
+	(void)mcp_send(mcp->front, message, SIZE_MAX); /* its queue has a limit of its own */
 }
 
-void mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message)
+bool mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message)
 {
 	(void)json_object_set_new(message, "version", json_integer(1)); /* memory only, as below */
 	(void)json_object_set_new(message, "type", json_string(type));
 	(void)json_object_set_new(message, "id", json_string(id));
-	mcp_send(mcp->back, message);
+	return mcp_send(mcp->back, message, CHANNEL_LINE_MAX);
 }
 
 void mcp_reply(struct mcp *mcp, const json_t *request, json_t *result)
@@ -67,8 +71,14 @@ static void mcp_configure(struct mcp *mcp)
 
 	if (mcp->approval)
 		(void)json_object_set_new(message, "approval", json_string(mcp->approval));
-	mcp->is_configured = true;
-	mcp_tell_agent(mcp, "configure_session", MCP_SESSION, message);
+	(void)mcp_tell_agent(mcp, "configure_session", MCP_SESSION, message); /* it is short */
+}
+
+/* Forms are what a client has that names no kind of elicitation. */
+static bool mcp_has_forms(const json_t *elicitation)
+{
+	return json_is_object(elicitation) &&
+	       (json_object_get(elicitation, "form") || !json_object_get(elicitation, "url"));
 }
 
 static void mcp_initialize(struct mcp *mcp, const json_t *request, const json_t *params)
@@ -77,14 +87,15 @@ static void mcp_initialize(struct mcp *mcp, const json_t *request, const json_t 
 	const json_t *can = json_object_get(params, "capabilities");
 	const char *version = versions[0];
 
+	if (mcp->is_initialized)
+		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST, "initialize comes once");
 	for (size_t i = 0; wanted && i < ARRAY_SIZE(versions); i++) {
 		if (strcmp(wanted, versions[i]) == 0)
 			version = versions[i];
 	}
-	mcp->can_elicit = json_is_object(json_object_get(can, "elicitation"));
+	mcp->can_elicit = mcp_has_forms(json_object_get(can, "elicitation"));
 	mcp->is_initialized = true;
-	if (!mcp->is_configured)
-		mcp_configure(mcp);
+	mcp_configure(mcp);
 	mcp_reply(mcp, request,
 		  json_pack("{s:s, s:{s:{s:b}}, s:{s:s, s:s, s:s}, s:s}", "protocolVersion",
 			    version, "capabilities", "tools", "listChanged", 0, "serverInfo",
@@ -95,8 +106,10 @@ static void mcp_initialize(struct mcp *mcp, const json_t *request, const json_t 
 static void mcp_request(struct mcp *mcp, const char *method, const json_t *request,
 			const json_t *params)
 {
-	if (!json_is_string(request) && !json_is_integer(request))
-		return mcp_refuse(mcp, NULL, MCP_INVALID_REQUEST, "an id is a text or a number");
+	if (!json_is_integer(request) &&
+	    (!json_is_string(request) || json_string_length(request) > MCP_REQUEST_MAX))
+		return mcp_refuse(mcp, NULL, MCP_INVALID_REQUEST,
+				  "an id is a short text or a whole number");
 	if (strcmp(method, "ping") == 0)
 		return mcp_reply(mcp, request, json_object());
 	if (strcmp(method, "initialize") == 0)
@@ -131,8 +144,11 @@ static bool mcp_serve(struct mcp *mcp, const json_t *message)
 	else if (method)
 		mcp_notified(mcp, method, params);
 	else if (json_object_get(message, "result") || json_object_get(message, "error"))
+		/* Of none of our requests: a late one. Both at once is no answer, so it denies. */
 		(void)mcp_ask_answered(mcp, json_string_value(id),
-				       json_object_get(message, "result")); /* else: a late one */
+				       json_object_get(message, "error")
+					       ? NULL
+					       : json_object_get(message, "result"));
 	else
 		return false;
 	return true;
@@ -142,11 +158,13 @@ static void mcp_end(struct mcp *mcp)
 {
 	if (mcp->is_over)
 		return;
+	mcp_call_give_up(mcp, mcp->closing ? mcp->closing : "the gate has ended");
 	mcp->is_over = true;
-	/* What the agent still owes is denied, and what runs ends. */
+	/* What the agent asked is denied, and what runs ends. Both ways: it would wait for somebody
+	 * to read what it says last. */
 	channel_finish(mcp->front);
 	channel_finish(mcp->back);
-	mcp->config.hang_up(mcp->config.arg);
+	fd_hang_up(mcp->config.agent);
 }
 
 static void on_client_line(const char *line, size_t len, void *arg)
@@ -167,10 +185,19 @@ static void on_client_line(const char *line, size_t len, void *arg)
 		mcp_end(mcp);
 }
 
+static void mcp_keep(char **words, const json_t *error)
+{
+	const char *message = json_string_value(json_object_get(error, "message"));
+
+	free(*words);
+	*words = mem_strdup(message ? message : "the agent gave no reason");
+}
+
 static void on_agent_line(const char *line, size_t len, void *arg)
 {
 	struct mcp *mcp = arg;
-	json_t *event = line ? json_loadb(line, len, 0, NULL) : NULL;
+	/* NUL: outputs have what commands write. */
+	json_t *event = line ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
 	const char *type = json_string_value(json_object_get(event, "type"));
 	const char *id = json_string_value(json_object_get(event, "id"));
 
@@ -180,9 +207,8 @@ static void on_agent_line(const char *line, size_t len, void *arg)
 		mcp_ask_begin(mcp, event);
 	} else if (strcmp(type, "approval_resolved") == 0) {
 		mcp_ask_resolved(mcp, event);
-	} else if (id && strcmp(type, "error") == 0 && strcmp(id, MCP_SESSION) == 0) {
-		free(mcp->refused);
-		mcp->refused = mem_strdup(json_string_value(json_object_get(event, "message")));
+	} else if (strcmp(type, "error") == 0 && (!id || strcmp(id, MCP_SESSION) == 0)) {
+		mcp_keep(id ? &mcp->refused : &mcp->closing, event);
 	} else if (id && strcmp(type, "error") == 0 && mcp_ask_refused(mcp, id)) {
 		/* it is denied instead */
 	} else if (id) {
@@ -236,6 +262,7 @@ struct mcp *mcp_new(const struct mcp_config *config, struct err *why)
 		mcp_free(mcp);
 		return NULL;
 	}
+	channel_set_line_max(mcp->back, MCP_EVENT_MAX);
 	channel_start(mcp->front);
 	channel_start(mcp->back);
 	return mcp;
@@ -245,6 +272,8 @@ void mcp_free(struct mcp *mcp)
 {
 	if (!mcp)
 		return;
+	if (mcp->front && !mcp->is_over) /* the agent was ended, and not by its client */
+		mcp_call_give_up(mcp, mcp->closing ? mcp->closing : "the gate has ended");
 	mcp_call_free_all(mcp);
 	mcp_ask_free_all(mcp);
 	channel_free(mcp->front);
@@ -253,5 +282,6 @@ void mcp_free(struct mcp *mcp)
 	free(mcp->approval);
 	free(mcp->sandbox);
 	free(mcp->refused);
+	free(mcp->closing);
 	free(mcp);
 }

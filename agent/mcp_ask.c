@@ -7,6 +7,7 @@
 
 #include "agent/mcp_impl.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 static void ask_free(struct mcp *mcp, struct mcp_ask *ask)
 {
@@ -35,7 +36,8 @@ static struct mcp_ask *ask_find(struct mcp *mcp, const char *id)
 	return NULL;
 }
 
-static void ask_decide(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+/* False: what a person said with it is too long for an answer, and nothing was decided. */
+static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, const char *kind,
 		       const char *decision, const json_t *content)
 {
 	json_t *message = json_pack("{s:s, s:s, s:s}", "approval", approval, "kind", kind,
@@ -47,12 +49,23 @@ static void ask_decide(struct mcp *mcp, const char *id, const char *approval, co
 		(void)json_object_set_new(message, "typed", json_string(typed)); /* memory only */
 	if (words && words[0] != '\0')
 		(void)json_object_set_new(message, "words", json_string(words));
-	mcp_tell_agent(mcp, "approve", id, message);
+	return mcp_tell_agent(mcp, "approve", id, message);
+}
+
+static void ask_deny(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+		     const char *words)
+{
+	json_t *content = words ? json_pack("{s:s}", "words", words) : NULL;
+
+	/* It is short. */
+	(void)ask_decide(mcp, id, approval, kind, "denied", content);
+	json_decref(content);
 }
 
 struct ask_text {
 	char out[MCP_MESSAGE_MAX];
 	size_t len;
+	bool is_cut;
 };
 
 static void ask_say(struct ask_text *text, const char *format, ...)
@@ -66,84 +79,161 @@ static void ask_say(struct ask_text *text, const char *format, ...)
 	va_start(args, format);
 	len = vsnprintf(text->out + text->len, room, format, args);
 	va_end(args);
+	if (len < 0 || (size_t)len >= room)
+		text->is_cut = true;
 	if (len > 0)
-		text->len += (size_t)len < room ? (size_t)len : room - 1; /* cut, and it is seen */
+		text->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+/* Nothing that is shown can begin a line of its own, or look like one of ours. */
+static void ask_say_text(struct ask_text *text, const char *label, const char *value)
+{
+	if (!value || value[0] == '\0')
+		return;
+	auto_free char *shown = text_visible_dup(value);
+
+	ask_say(text, "\n%s%s", label, shown);
 }
 
 static void ask_say_member(struct ask_text *text, const json_t *event, const char *name,
 			   const char *label)
 {
-	const char *value = json_string_value(json_object_get(event, name));
-
-	if (value && value[0] != '\0')
-		ask_say(text, "\n%s%s", label, value);
+	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
 }
 
 static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
-			 const char *label, const char *member)
+			 const char *label)
 {
-	const json_t *list = json_object_get(event, name), *item;
-	size_t i;
+	const json_t *list = json_object_get(event, name);
 
-	for (i = 0; i < json_array_size(list); i++) {
-		item = json_array_get(list, i);
-		const char *what = json_string_value(json_object_get(item, "what"));
-		const char *value =
-			json_string_value(member ? json_object_get(item, member) : item);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		ask_say_text(text, label, json_string_value(json_array_get(list, i)));
+}
 
-		if (value)
-			ask_say(text, "%s%s%s%s",
-				i == 0   ? label
-				: member ? "\n  "
-					 : " ",
-				what ? what : "", what ? " " : "", value);
+static void ask_say_command(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "argv");
+	size_t count = json_array_size(list);
+
+	if (count == 0)
+		return;
+	auto_free const char **argv = mem_new_array(count + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		argv[i] = word ? word : "";
+	}
+	/* Longer than what there is room for: then it is seen to be cut. */
+	auto_free char *line = text_command_line(argv, 2 * sizeof(text->out));
+
+	ask_say(text, "\n  %s", line);
+}
+
+static void ask_say_accesses(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "accesses");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *access = json_array_get(list, i);
+		const char *what = json_string_value(json_object_get(access, "what"));
+		const char *name = json_string_value(json_object_get(access, "name"));
+		const char *protocol = json_string_value(json_object_get(access, "protocol"));
+		auto_free char *shown = text_visible_dup(name ? name : "");
+
+		if (protocol)
+			ask_say(text, "\n  and it may reach %s://%s:%lld", protocol, shown,
+				(long long)json_integer_value(json_object_get(access, "port")));
+		else
+			ask_say(text, "\n  and it may use: %s %s", what ? what : "", shown);
 	}
 }
 
-/* What will be granted stands first, and is all that an allow grants. */
-static void ask_describe(const json_t *event, const char *kind, struct ask_text *text)
+static const struct {
+	const char *decision, *words;
+} meanings[] = {
+	{ "approved", "this time, for all that wait for this answer" },
+	{ "approved_for_session", "and whenever the same is asked until this server ends" },
+	{ "always", "and it is added to your policy" },
+	{ "denied", "not this time" },
+	{ "denied_always", "and the denial is added to your policy" },
+	{ "abort", "no, and what asked is ended" },
+	{ "approved_unconfined", "run it WITHOUT a sandbox" },
+};
+
+static void ask_say_decisions(struct ask_text *text, const json_t *decisions)
+{
+	for (size_t i = 0; i < json_array_size(decisions); i++) {
+		const char *decision = json_string_value(json_array_get(decisions, i));
+
+		for (size_t j = 0; decision && j < ARRAY_SIZE(meanings); j++) {
+			if (strcmp(meanings[j].decision, decision) == 0)
+				ask_say(text, "\n%s: %s", decision, meanings[j].words);
+		}
+	}
+}
+
+/* All that an allow grants. */
+static void ask_say_grant(struct ask_text *text, const json_t *event, const char *kind)
 {
 	const json_t *to = json_object_get(event, "destination");
 	const char *host = json_string_value(json_object_get(to, "host"));
 	const char *protocol = json_string_value(json_object_get(to, "protocol"));
+	bool is_open = json_is_false(json_object_get(event, "confined"));
+	bool is_retry = json_is_true(json_object_get(event, "retry"));
+	auto_free char *shown = text_visible_dup(host ? host : "");
 
-	text->len = 0;
 	if (host)
-		ask_say(text, "May it reach %s://%s:%lld ?", protocol ? protocol : "tcp", host,
+		ask_say(text, "May it reach %s://%s:%lld ?", protocol ? protocol : "tcp", shown,
 			(long long)json_integer_value(json_object_get(to, "port")));
 	else if (strcmp(kind, "exec") == 0)
-		ask_say(text, "%s",
-			json_is_false(json_object_get(event, "confined"))
-				? "Run this WITHOUT a sandbox?"
-				: "Run this in its sandbox?");
+		ask_say(text, "Run this %s%s?", is_retry ? "again, " : "",
+			is_open ? "WITHOUT a sandbox" : "in its sandbox");
 	else
 		ask_say(text, "Allow this (%s)?", kind);
-	ask_say_list(text, event, "argv", "\n  ", NULL);
-	ask_say_list(text, event, "items", "\n  ", NULL);
-	ask_say_list(text, event, "accesses", "\nwith:\n  ", "name");
-	ask_say_list(text, event, "commands", "\nasked by: ", NULL);
-	ask_say_member(text, event, "program", "program: ");
-	ask_say_member(text, event, "cwd", "in: ");
+	if (json_is_true(json_object_get(event, "private")))
+		ask_say(text, "\ncareful: it is an address of a private network");
 	ask_say_member(text, event, "warning", "careful: ");
+	ask_say_command(text, event);
+	ask_say_accesses(text, event);
+	ask_say_list(text, event, "items", "  ");
+	ask_say_member(text, event, "cwd", "in: ");
+	ask_say_member(text, event, "program", "program: ");
+	ask_say_member(text, event, "sandbox", "sandbox: ");
+	ask_say_list(text, event, "proposal", "added by `always`: ");
+	ask_say_decisions(text, json_object_get(event, "decisions"));
+}
+
+/* False: what would be granted is too long to be shown. */
+static bool ask_describe(const json_t *event, const char *kind, struct ask_text *text)
+{
+	text->len = 0;
+	text->is_cut = false;
+	ask_say_grant(text, event, kind);
+	if (text->is_cut)
+		return false;
+	ask_say_list(text, event, "commands", "asked by: ");
+	ask_say_member(text, event, "chain", "run by: ");
 	ask_say_member(text, event, "reason", "why it is asked: ");
 	ask_say_member(text, event, "rule", "rule: ");
 	ask_say_member(text, event, "justification", "the agent says: ");
 	ask_say_member(text, event, "plea", "the command says: ");
-	ask_say_list(text, event, "proposal", "\nalways would add: ", NULL);
-	if (text->len >= sizeof(text->out) - 1)
+	if (text->is_cut)
 		(void)memcpy(text->out + sizeof(text->out) - 4, "...", 4);
+	return true;
 }
 
 static json_t *ask_schema(const json_t *event, const json_t *decisions)
 {
 	const char *typed = json_string_value(json_object_get(event, "typed"));
-	json_t *properties =
-		json_pack("{s:{s:s, s:s, s:O}, s:{s:s, s:s, s:i}}", "decision", "type", "string",
-			  "title", "Decision", "enum", decisions, "words", "type", "string",
-			  "title", "Words to whoever asked (may be left empty)", "maxLength", 400);
+	json_t *properties = json_pack(
+		"{s:{s:s, s:s, s:O}, s:{s:s, s:s, s:i}}", "decision", "type", "string", "title",
+		"Decision", "enum", decisions, "words", "type", "string", "title",
+		"Words to whoever asked (may be left empty)", "maxLength", MCP_WORDS_MAX);
 
 	if (typed && typed[0] != '\0') {
-		auto_free char *title = mem_printf("To allow it, type %s", typed);
+		auto_free char *shown = text_visible_dup(typed);
+		auto_free char *title = mem_printf("To allow it, type %s", shown);
 
 		(void)json_object_set_new(
 			properties, "typed",
@@ -166,9 +256,12 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 	mcp_make_id(mcp, 'q', id);
 	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
 		if (!mcp->config.may_wait || strcmp(kind, "network") != 0)
-			ask_decide(mcp, id, approval, kind, "denied", NULL);
+			ask_deny(mcp, id, approval, kind, "there is nobody here who can be asked");
 		return;
 	}
+	if (!ask_describe(event, kind, &text))
+		return ask_deny(mcp, id, approval, kind,
+				"what it would grant is too long to be shown to a person");
 	struct mcp_ask *ask = mem_new(sizeof(*ask));
 
 	memcpy(ask->id, id, sizeof(id));
@@ -177,7 +270,6 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 	ask->decisions = json_incref(decisions);
 	LIST_INSERT_HEAD(&mcp->asks, ask, entry);
 	mcp->ask_count++;
-	ask_describe(event, kind, &text);
 	mcp_tell_client(mcp, json_pack("{s:s, s:s, s:{s:s, s:o}}", "id", id, "method",
 				       "elicitation/create", "params", "message", text.out,
 				       "requestedSchema", ask_schema(event, decisions)));
@@ -205,7 +297,9 @@ void mcp_ask_resolved(struct mcp *mcp, const json_t *event)
 static bool ask_offers(const struct mcp_ask *ask, const char *decision)
 {
 	for (size_t i = 0; decision && i < json_array_size(ask->decisions); i++) {
-		if (strcmp(json_string_value(json_array_get(ask->decisions, i)), decision) == 0)
+		const char *offered = json_string_value(json_array_get(ask->decisions, i));
+
+		if (offered && strcmp(offered, decision) == 0)
 			return true;
 	}
 	return false;
@@ -222,11 +316,11 @@ bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result)
 	if (!ask || ask->was_answered)
 		return false;
 	ask->was_answered = true;
-	if (!is_meant || !ask_offers(ask, decision)) {
-		decision = "denied";
-		ask->was_denied = true;
-	}
-	ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, is_meant ? content : NULL);
+	if (is_meant && ask_offers(ask, decision) &&
+	    ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, content))
+		return true;
+	ask->was_denied = true;
+	ask_deny(mcp, ask->id, ask->approval, ask->kind, NULL);
 	return true;
 }
 
@@ -238,7 +332,7 @@ bool mcp_ask_refused(struct mcp *mcp, const char *id)
 	if (!ask)
 		return false;
 	if (!ask->was_denied)
-		ask_decide(mcp, ask->id, ask->approval, ask->kind, "denied", NULL);
+		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the answer could not be taken");
 	ask->was_denied = true;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/mcp_impl.h"
+#include "base/base64.h"
 #include "base/mem.h"
 
 #define TOOL "run"
@@ -19,11 +20,39 @@ static const struct {
 	  "Running time in ms, without what questions take; ten minutes unless said otherwise" },
 	{ "justification", "justification", "string", "Why, in a sentence, for whoever is asked" },
 	{ "sandbox_permissions", "sandbox_permissions", "string",
-	  "use_default, with_additional_permissions, or require_escalated: without the sandbox" },
+	  "require_escalated: without the sandbox; a person is asked" },
 	{ "additional_permissions", "additional_permissions", "object",
-	  "Lists read, write, socket of absolute paths and network of destinations, such as "
-	  "https://example.org" },
+	  "With sandbox_permissions with_additional_permissions: what else the command needs" },
 };
+
+static json_t *call_list_schema(const char *words)
+{
+	return json_pack("{s:s, s:s, s:{s:s}}", "type", "array", "description", words, "items",
+			 "type", "string");
+}
+
+static void call_narrow(json_t *property, const char *name)
+{
+	const char *const paths = "Absolute paths";
+	json_t *more = NULL;
+
+	if (strcmp(name, "argv") == 0)
+		more = json_pack("{s:{s:s}}", "items", "type", "string");
+	else if (strcmp(name, "timeout_ms") == 0)
+		more = json_pack("{s:i}", "minimum", 0);
+	else if (strcmp(name, "sandbox_permissions") == 0)
+		more = json_pack("{s:[s,s,s]}", "enum", "use_default",
+				 "with_additional_permissions", "require_escalated");
+	else if (strcmp(name, "additional_permissions") == 0)
+		more = json_pack("{s:{s:o, s:o, s:o, s:o}, s:b}", "properties", "read",
+				 call_list_schema(paths), "write", call_list_schema(paths),
+				 "socket", call_list_schema(paths), "network",
+				 call_list_schema("Destinations, such as https://example.org:443"),
+				 "additionalProperties", 0);
+	if (more)
+		(void)json_object_update(property, more); /* memory only */
+	json_decref(more);
+}
 
 static json_t *call_schema(void)
 {
@@ -33,9 +62,7 @@ static json_t *call_schema(void)
 		json_t *property = json_pack("{s:s, s:s}", "type", arguments[i].type, "description",
 					     arguments[i].words);
 
-		if (strcmp(arguments[i].type, "array") == 0)
-			(void)json_object_set_new(property, "items",
-						  json_pack("{s:s}", "type", "string"));
+		call_narrow(property, arguments[i].name);
 		(void)json_object_set_new(properties, arguments[i].name,
 					  property); /* memory only */
 	}
@@ -117,6 +144,17 @@ static json_t *call_submission(const json_t *given, const char **ret_why)
 	return NULL;
 }
 
+static struct mcp_call *call_of(const struct mcp *mcp, const json_t *request)
+{
+	struct mcp_call *call;
+
+	LIST_FOREACH (call, &mcp->calls, entry) {
+		if (call->request && json_equal(call->request, request))
+			return call;
+	}
+	return NULL;
+}
+
 void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
@@ -127,6 +165,9 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "there is no such tool");
 	if (!json_is_object(given))
 		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "arguments is an object");
+	if (call_of(mcp, request))
+		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST,
+				  "a request with this id is open");
 	if (mcp->refused)
 		return call_fail(mcp, request, mcp->refused);
 	if (mcp->call_count >= MCP_CALLS_MAX)
@@ -141,7 +182,10 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 	call->request = json_incref((json_t *)(uintptr_t)request);
 	LIST_INSERT_HEAD(&mcp->calls, call, entry);
 	mcp->call_count++;
-	mcp_tell_agent(mcp, "exec", call->id, submission);
+	if (mcp_tell_agent(mcp, "exec", call->id, submission))
+		return;
+	call_fail(mcp, request, "the command is too long");
+	call_free(mcp, call);
 }
 
 /* Before it has begun: as soon as it has. */
@@ -150,33 +194,93 @@ static void call_stop(struct mcp *mcp, const struct mcp_call *call)
 	char id[MCP_ID_MAX];
 
 	mcp_make_id(mcp, 'x', id);
-	mcp_tell_agent(
+	/* It is short. */
+	(void)mcp_tell_agent(
 		mcp, "cancel", id,
 		json_pack("{s:s, s:I}", "session", MCP_SESSION, "exec", (json_int_t)call->exec));
 }
 
 void mcp_call_cancel(struct mcp *mcp, const json_t *request)
 {
-	struct mcp_call *call;
+	struct mcp_call *call = call_of(mcp, request);
 
-	LIST_FOREACH (call, &mcp->calls, entry) {
-		if (!call->request || !json_equal(call->request, request))
-			continue;
-		json_decref(call->request);
-		call->request = NULL;
-		if (call->exec)
-			call_stop(mcp, call);
+	if (!call)
 		return;
+	json_decref(call->request);
+	call->request = NULL;
+	if (call->exec)
+		call_stop(mcp, call);
+}
+
+void mcp_call_give_up(struct mcp *mcp, const char *words)
+{
+	while (!LIST_EMPTY(&mcp->calls)) {
+		struct mcp_call *call = LIST_FIRST(&mcp->calls);
+
+		if (call->request)
+			call_fail(mcp, call->request, words);
+		call_free(mcp, call);
 	}
 }
 
-/* What is no text is not put before a model. */
-static const char *call_text(const json_t *end, const char *member)
+/* Bytes of the character that begins @bytes; 0: it is none. */
+static size_t character_len(const char *bytes, size_t len)
+{
+	for (size_t n = 1; n <= 4 && n <= len; n++) {
+		json_t *text = json_stringn(bytes, n);
+
+		json_decref(text);
+		if (text)
+			return n;
+	}
+	return 0;
+}
+
+/* What is no character is seen as one that stands for that. */
+static json_t *text_of_bytes(const char *bytes, size_t len)
+{
+	static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
+	auto_free char *text = mem_new(3 * len + 1);
+	size_t used = 0;
+
+	for (size_t at = 0; at < len;) {
+		size_t n = character_len(bytes + at, len - at);
+
+		memcpy(text + used, n ? bytes + at : unknown, n ? n : 3);
+		used += n ? n : 3;
+		at += n ? n : 1;
+	}
+	return json_stringn(text, used);
+}
+
+/* Of a stream's end: owned. It may have NUL. */
+static json_t *call_text(const json_t *end, const char *member)
 {
 	const json_t *output = json_object_get(end, member);
-	const char *text = json_string_value(json_object_get(output, "text"));
+	json_t *text = json_object_get(output, "text");
+	const char *encoded = json_string_value(json_object_get(output, "base64"));
+	size_t len = encoded ? strlen(encoded) : 0;
 
-	return text ? text : json_object_get(output, "base64") ? "(this output is no text)" : "";
+	if (!encoded)
+		return text ? json_incref(text) : json_string("");
+	auto_free char *bytes = mem_new(len + 1);
+
+	if (base64_decode(encoded, len, bytes, len, &len) < 0)
+		return json_string("(this output is no text)");
+	return text_of_bytes(bytes, len);
+}
+
+/* Takes @text. */
+static json_t *call_add_line(json_t *text, const char *line)
+{
+	size_t len = json_string_length(text), more = strlen(line);
+	auto_free char *both = mem_new(len + more + 2);
+
+	memcpy(both, json_string_value(text), len);
+	both[len] = '\n';
+	memcpy(both + len + 1, line, more);
+	json_decref(text);
+	return json_stringn(both, len + 1 + more);
 }
 
 static void call_copy(json_t *to, const json_t *from, const char *name)
@@ -193,22 +297,22 @@ static json_t *call_result(const json_t *end)
 	const char *why = json_string_value(json_object_get(end, "why"));
 	json_int_t code = json_integer_value(json_object_get(end, "exit_code"));
 	bool is_good = status && strcmp(status, "exited") == 0 && code == 0;
-	auto_free char *said =
-		mem_printf("%s%s%s%s", call_text(end, "output"), why && !is_good ? "\n" : "",
-			   why && !is_good ? why : "", "");
 	auto_free char *how = status && strcmp(status, "exited") == 0
 				      ? mem_printf("exit status %lld", (long long)code)
 				      : mem_strdup(status ? status : "failed");
+	json_t *said = call_text(end, "output");
 	json_t *structured =
-		json_pack("{s:s, s:s, s:s}", "status", status ? status : "failed", "stdout",
+		json_pack("{s:s, s:o, s:o}", "status", status ? status : "failed", "stdout",
 			  call_text(end, "stdout"), "stderr", call_text(end, "stderr"));
 
+	if (why && !is_good)
+		said = call_add_line(said, why);
 	call_copy(structured, end, "exit_code");
 	call_copy(structured, end, "duration_ms");
 	call_copy(structured, end, "why");
 	call_copy(structured, end, "network");
 	call_copy(structured, end, "evidence");
-	return json_pack("{s:[{s:s, s:s}, {s:s, s:s}], s:o, s:b}", "content", "type", "text",
+	return json_pack("{s:[{s:s, s:o}, {s:s, s:s}], s:o, s:b}", "content", "type", "text",
 			 "text", said, "type", "text", "text", how, "structuredContent", structured,
 			 "isError", is_good ? 0 : 1);
 }

@@ -13,10 +13,13 @@
 
 #define MCP_CALLS_MAX   256
 #define MCP_ASKS_MAX    256
-#define MCP_MESSAGE_MAX 2000  /* bytes of a question as a person reads it */
-#define MCP_KEPT_BYTES  32768 /* of head and of tail of an output, in a result */
-#define MCP_BAD_MAX     32    /* messages that are none, and the client is hung up on */
-#define MCP_ID_MAX      24    /* "c1" */
+#define MCP_MESSAGE_MAX 8192       /* bytes of a question as a person reads it */
+#define MCP_WORDS_MAX   400        /* of a person's, to whoever asked */
+#define MCP_KEPT_BYTES  32768      /* of head and of tail of an output, in a result */
+#define MCP_EVENT_MAX   (8U << 20) /* bytes of an agent's line: three outputs, all escaped */
+#define MCP_REQUEST_MAX 256        /* bytes of an id of the client's */
+#define MCP_BAD_MAX     32         /* messages that are none, and the client is hung up on */
+#define MCP_ID_MAX      24         /* "c1" */
 #define MCP_SESSION     "mcp"
 
 /* JSON-RPC 2.0, section 5.1. */
@@ -43,7 +46,7 @@ struct mcp_ask {
 	char id[MCP_ID_MAX]; /* of our request, and of our answer to the agent */
 	char *approval, *kind;
 	json_t *decisions; /* offered */
-	bool needs_typing, was_answered, was_denied;
+	bool was_answered, was_denied;
 	LIST_ENTRY(mcp_ask) entry;
 };
 
@@ -51,8 +54,9 @@ struct mcp {
 	struct mcp_config config;
 	char *version, *approval, *sandbox;
 	struct channel *front, *back;
-	bool is_initialized, can_elicit, is_configured, is_over;
+	bool is_initialized, can_elicit, is_over;
 	char *refused; /* why no session could be made */
+	char *closing; /* why the agent ends */
 	uint64_t last_id;
 	unsigned int bad;
 	LIST_HEAD(mcp_call_list, mcp_call) calls;
@@ -62,7 +66,8 @@ struct mcp {
 
 /* Each takes @message, and adds what every message has. */
 void mcp_tell_client(struct mcp *mcp, json_t *message);
-void mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message);
+/* False: it is longer than what an agent reads, and nothing was sent. */
+bool mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message);
 /* A reply to @request; takes @result. */
 void mcp_reply(struct mcp *mcp, const json_t *request, json_t *result);
 void mcp_refuse(struct mcp *mcp, const json_t *request, enum mcp_error code, const char *words);
@@ -73,6 +78,8 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 void mcp_call_cancel(struct mcp *mcp, const json_t *request);
 /* An event of the agent's with an id. False: it is of none of ours. */
 bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *event);
+/* Every call that is open fails with @words. */
+void mcp_call_give_up(struct mcp *mcp, const char *words);
 void mcp_call_free_all(struct mcp *mcp);
 
 void mcp_ask_begin(struct mcp *mcp, const json_t *event);

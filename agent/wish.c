@@ -160,8 +160,7 @@ static int check_wish(const struct session *session, const struct wanted *wanted
 {
 	if (wanted->wish == ORCHESTRATOR_ESCALATED && !session->agent->config.may_unconfine)
 		return err_set(why, -EPERM,
-			       "to run without the sandbox needs `sallyport agent "
-			       "--allow-unconfined`");
+			       "to run without the sandbox needs `--allow-unconfined`");
 	if ((wanted->wish == ORCHESTRATOR_WITH_ACCESS) != (wanted->extra != NULL))
 		return err_set(why, -EINVAL,
 			       "\"additional_permissions\" and sandbox_permissions "

@@ -7,6 +7,8 @@
 #include "base/fd.h"
 #include "cli/agent_impl.h"
 #include "cli/cli.h"
+#include "exec/exec_sandbox.h"
+#include "exec/orchestrator/orchestrator.h"
 
 /* The front of an agent in the same process, over a socket pair: the protocol between them is the
  * one that every other client speaks. */
@@ -14,13 +16,6 @@ struct front {
 	struct mcp_config config;
 	struct mcp *mcp;
 };
-
-static void front_hang_up(void *arg)
-{
-	const struct front *front = arg;
-
-	(void)shutdown(front->config.agent, SHUT_WR); /* it is a socket, and connected */
-}
 
 static int front_open(struct loop *loop, void *arg)
 {
@@ -39,6 +34,36 @@ static void front_close(void *arg)
 	mcp_free(front->mcp);
 }
 
+/* What no session could be made with is said at once, where a person reads it. */
+static int check_options(const struct agent_options *options)
+{
+	enum orchestrator_mode approval;
+	enum exec_mode sandbox = EXEC_MODE_WORKSPACE_WRITE;
+	unsigned int categories;
+	struct err why = { 0 };
+
+	if (options->approval &&
+	    orchestrator_mode_parse(options->approval, &approval, &categories, &why) < 0)
+		return cli_usage_error("mcp", CLI_USAGE, "--approval: %s", why.text);
+	if (options->sandbox && (!exec_mode_parse(options->sandbox, &sandbox) ||
+				 sandbox == EXEC_MODE_SPLIT || sandbox == EXEC_MODE_EXTERNAL))
+		return cli_usage_error("mcp", CLI_USAGE,
+				       "--sandbox is read-only, workspace-write or "
+				       "danger-full-access, not %s",
+				       options->sandbox);
+	if (sandbox == EXEC_MODE_FULL_ACCESS && !options->may_unconfine)
+		return cli_usage_error("mcp", CLI_USAGE,
+				       "--sandbox danger-full-access needs --allow-unconfined");
+	return CLI_OK;
+}
+
+/* Somebody else may answer a question about a destination. */
+static bool may_wait(const struct run_options *run)
+{
+	return run->has_web || run->has_prompt_timeout || (run->answers && run->answers[0]) ||
+	       run->helpers.reviewer || run->helpers.has_notify || run->helpers.webhook;
+}
+
 static int serve(struct agent_options *options, int in, int out)
 {
 	int pair[2];
@@ -54,10 +79,7 @@ static int serve(struct agent_options *options, int in, int out)
 				       .version = SALLYPORT_VERSION,
 				       .approval = options->approval,
 				       .sandbox = options->sandbox,
-				       .may_wait = options->run.has_web ||
-						   options->run.has_prompt_timeout,
-				       .hang_up = front_hang_up,
-				       .arg = &front,
+				       .may_wait = may_wait(&options->run),
 			       } };
 	const struct agent_front calls = { front_open, front_close, &front };
 
@@ -65,22 +87,29 @@ static int serve(struct agent_options *options, int in, int out)
 	return agent_serve(options, theirs, theirs, NULL);
 }
 
-int cli_mcp(int argc, char **argv)
+static int serve_here(struct agent_options *options)
 {
-	struct agent_options options;
 	int in = -1, out = -1;
-	int status = agent_options_parse(&options, argc, argv);
+	int status = check_options(options);
 
-	if (status > 0)
-		status--;
-	else
+	if (status == CLI_OK)
 		status = agent_own_ends(&in, &out);
-	if (status == CLI_OK && in >= 0)
-		status = serve(&options, in, out);
+	if (status == CLI_OK)
+		status = serve(options, in, out);
 	if (in > STDERR_FILENO)
 		fd_close(in);
 	if (out > STDERR_FILENO)
 		fd_close(out);
+	return status;
+}
+
+int cli_mcp(int argc, char **argv)
+{
+	struct agent_options options;
+	int status = agent_options_parse(&options, argc, argv);
+
+	/* As run_options_parse() has it: one more than the status to end with at once. */
+	status = status > 0 ? status - 1 : serve_here(&options);
 	agent_options_free(&options);
 	return status;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shells' completions know every step of `policy` and `agent`, and the options that --help names, and no others.
+"""The shells' completions know every step of `policy`, `agent` and `mcp`, and the options that --help names, and no others.
 
 usage: completions.py SALLYPORT"""
 import pathlib
@@ -32,8 +32,8 @@ def said(sallyport, *step):
     return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
 
 
-def agent_options(sallyport):
-    text = subprocess.run([sallyport, "agent", "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
+def server_options(sallyport, name):
+    text = subprocess.run([sallyport, name, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
     return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
 
 
@@ -74,12 +74,13 @@ def main():
         results.append(check(f"bash, {step}", bash("policy", step, "--"), wanted))
         results.append(check(f"fish, {step}", fish_options(step), wanted))
         results.append(check(f"zsh, {step}", zsh_options(step), wanted))
-    wanted = agent_options(sallyport)
-    results.append(check("bash, agent", bash("agent", "--"), wanted))
-    results.append(check("fish, agent", {f"--{name}" for name in re.findall(r"\$in_agent -l ([a-z-]+)", fish)} | {"--help"},
-                         wanted))
-    results.append(check("zsh, agent", set(re.findall(r"(--[a-z-]+)\[", re.search(
-        r"^    agent\)\n(.*?);;$", zsh, re.M | re.S)[1])), wanted))
+    for name in ("agent", "mcp"):
+        wanted = server_options(sallyport, name)
+        results.append(check(f"bash, {name}", bash(name, "--"), wanted))
+        results.append(check(f"fish, {name}",
+                             {f"--{option}" for option in re.findall(rf"\$in_{name} -l ([a-z-]+)", fish)} | {"--help"}, wanted))
+        results.append(check(f"zsh, {name}", set(re.findall(r"(--[a-z-]+)\[", re.search(
+            rf"^    {name}\)\n(.*?);;$", zsh, re.M | re.S)[1])), wanted))
     formats = {"codex-config", "codex-rules", "sandbox-runtime", "claude-settings", "smokescreen", "harden-runner"}
     results.append(check("bash, formats", bash("policy", "export", "--lossy", ""), formats))
     results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),

@@ -8,6 +8,7 @@ int main(void)
 
 	suite_add_tcase(suite, test_channel());
 	suite_add_tcase(suite, test_fields());
+	suite_add_tcase(suite, test_mcp());
 	SRunner *runner = srunner_create(suite);
 
 	srunner_run_all(runner, CK_NORMAL);

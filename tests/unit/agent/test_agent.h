@@ -5,3 +5,4 @@
 
 TCase *test_channel(void);
 TCase *test_fields(void);
+TCase *test_mcp(void);

@@ -134,6 +134,25 @@ START_TEST(a_long_line_is_told_once_and_the_next_counts)
 }
 END_TEST
 
+START_TEST(a_line_may_be_as_long_as_was_said)
+{
+	auto_free char *line = mem_new(2 * CHANNEL_LINE_MAX + 2);
+	struct rig rig;
+
+	memset(line, 'x', 2 * CHANNEL_LINE_MAX + 1);
+	begin(&rig);
+	channel_set_line_max(rig.channel, 2 * CHANNEL_LINE_MAX);
+	say(&rig, line, 2 * CHANNEL_LINE_MAX);
+	say(&rig, "\n", 1);
+	ck_assert_uint_eq(strlen(rig.lines), sizeof(rig.lines) - 1); /* what there is room for */
+	rig.lines[0] = '\0';
+	say(&rig, line, 2 * CHANNEL_LINE_MAX + 1);
+	say(&rig, "\nnext\n", 6);
+	ck_assert_str_eq(rig.lines, "!\nnext\n");
+	end(&rig);
+}
+END_TEST
+
 START_TEST(the_end_comes_after_the_last_line)
 {
 	struct rig rig;
@@ -231,6 +250,7 @@ TCase *test_channel(void)
 
 	tcase_add_test(tcase, lines_are_told_whole);
 	tcase_add_test(tcase, a_long_line_is_told_once_and_the_next_counts);
+	tcase_add_test(tcase, a_line_may_be_as_long_as_was_said);
 	tcase_add_test(tcase, the_end_comes_after_the_last_line);
 	tcase_add_test(tcase, who_does_not_read_is_not_listened_to);
 	tcase_add_test(tcase, who_never_reads_is_given_up_on);
