@@ -77,6 +77,11 @@ int fd_write_all(int fd, const void *bytes, size_t len)
 	return 0;
 }
 
+void fd_hang_up(int socket)
+{
+	(void)shutdown(socket, SHUT_RDWR); /* gone already is as good */
+}
+
 union fd_control {
 	char bytes[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
 	struct cmsghdr align;

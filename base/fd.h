@@ -35,6 +35,9 @@ int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, stru
 /* Writes all of it or returns -errno; repeats on EINTR. For files and blocking descriptors. */
 int fd_write_all(int fd, const void *bytes, size_t len);
 
+/* Ends a connected socket both ways, whoever else holds it. */
+void fd_hang_up(int socket);
+
 #define FD_PASS_MAX 8
 
 /* One message of @len ≥ 1 bytes with @count descriptors (borrowed) over a Unix socket. 0 or -errno.

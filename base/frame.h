@@ -42,6 +42,13 @@ void frame_get_text(struct frame *frame, char *out, size_t size);
 /* True when all that was written has been read, and nothing was bad. */
 bool frame_is_whole(const struct frame *frame);
 
+/* One frame over a SOCK_SEQPACKET socket, at once, without a link. @fds: @count descriptors,
+ * borrowed. 0 or -errno. */
+int frame_link_send_on(int socket, const struct frame *frame, const int *fds, size_t count);
+/* One frame: 0, or -errno (-EAGAIN: none now; -EPIPE: the other end is gone; -EBADMSG: not a
+ * frame). The descriptors are returned owned in @ret_fds[FD_PASS_MAX]. */
+int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *ret_count);
+
 struct frame_link;
 /* @frame: borrowed. @fds: @count descriptors, taken. Both callbacks run from the loop only. */
 typedef void (*frame_link_frame_fn)(struct frame *frame, int *fds, size_t count, void *arg);

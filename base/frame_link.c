@@ -69,26 +69,38 @@ static void frame_link_fail(struct frame_link *link)
 	loop_defer(link->loop, &link->closing, frame_link_report_closed, link);
 }
 
-/* One datagram into link->frame: 1, 0 (none now) or -errno. The descriptors are then the caller's.
- */
-static int frame_link_receive(struct frame_link *link, int *fds, size_t *ret_count)
+static size_t frame_to_wire(const struct frame *frame, struct frame_wire *wire)
+{
+	assert(!frame->is_bad);
+	wire->type = frame->type;
+	memcpy(wire->bytes, frame->bytes, frame->len);
+	return FRAME_HEAD_BYTES + frame->len;
+}
+
+int frame_link_send_on(int socket, const struct frame *frame, const int *fds, size_t count)
 {
 	struct frame_wire wire;
-	ssize_t n = fd_recv(link->socket, &wire, sizeof(wire), fds, ret_count);
+	size_t len = frame_to_wire(frame, &wire);
 
-	if (n == -EAGAIN)
-		return 0;
+	return fd_send(socket, &wire, len, fds, count);
+}
+
+int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *ret_count)
+{
+	struct frame_wire wire;
+	ssize_t n = fd_recv(socket, &wire, sizeof(wire), ret_fds, ret_count);
+
 	if (n < 0)
 		return (int)n;
 	if (n < (ssize_t)FRAME_HEAD_BYTES) {
 		for (size_t i = 0; i < *ret_count; i++)
-			fd_close(fds[i]);
+			fd_close(ret_fds[i]);
 		return n == 0 ? -EPIPE : -EBADMSG;
 	}
-	frame_begin(&link->frame, wire.type);
-	link->frame.len = (uint32_t)n - FRAME_HEAD_BYTES;
-	memcpy(link->frame.bytes, wire.bytes, link->frame.len);
-	return 1;
+	frame_begin(ret, wire.type);
+	ret->len = (uint32_t)n - FRAME_HEAD_BYTES;
+	memcpy(ret->bytes, wire.bytes, ret->len);
+	return 0;
 }
 
 static void frame_link_readable(evutil_socket_t fd, short what, void *arg)
@@ -100,9 +112,9 @@ static void frame_link_readable(evutil_socket_t fd, short what, void *arg)
 	for (int i = 0; i < FRAMES_PER_TURN && !link->is_closed; i++) {
 		int fds[FD_PASS_MAX];
 		size_t count = 0;
-		int r = frame_link_receive(link, fds, &count);
+		int r = frame_link_receive_on(link->socket, &link->frame, fds, &count);
 
-		if (r == 0)
+		if (r == -EAGAIN)
 			break;
 		if (r < 0) {
 			frame_link_fail(link);
@@ -199,12 +211,10 @@ int frame_link_send(struct frame_link *link, const struct frame *frame, const in
 		    size_t count)
 {
 	struct frame_wire wire;
-	size_t len = FRAME_HEAD_BYTES + frame->len;
+	size_t len = frame_to_wire(frame, &wire);
 	int r = link->is_closed ? -EPIPE : -EAGAIN;
 
-	assert(!frame->is_bad && count <= FD_PASS_MAX);
-	wire.type = frame->type;
-	memcpy(wire.bytes, frame->bytes, frame->len);
+	assert(count <= FD_PASS_MAX);
 	if (r == -EAGAIN && STAILQ_EMPTY(&link->waiting))
 		r = fd_send(link->socket, &wire, len, fds, count);
 	if (r == -EAGAIN) {

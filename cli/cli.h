@@ -13,7 +13,8 @@ enum cli_exit {
 	CLI_USAGE = 2,
 	CLI_ERROR = 3,
 	CLI_NO_SANDBOX = 125,
-	CLI_REFUSED = 126 /* the policy refuses the command itself */
+	CLI_REFUSED = 126, /* the policy refuses the command itself */
+	CLI_NOT_FOUND = 127
 };
 
 /* @argv[0] is the subcommand's name. Each returns the exit status. */
@@ -28,7 +29,10 @@ int cli_policy_export(int argc, char **argv);
 int cli_policy_test(int argc, char **argv);
 int cli_approve(int argc, char **argv);
 int cli_approve_bundle(int argc, char **argv); /* a step of `approve` */
+int cli_agent(int argc, char **argv);
+int cli_mcp(int argc, char **argv);
 int cli_audit(int argc, char **argv);
+int cli_session(int argc, char **argv);
 
 /* "sallyport SUBCOMMAND: TEXT\nTry `sallyport SUBCOMMAND --help`." on stderr; returns CLI_USAGE…
  * the caller's @status. */
@@ -47,3 +51,5 @@ char *cli_state_dir(void);
 char *cli_config_dir(void);
 /* mkdir -p, 0700, for our own state. 0 or -errno. */
 int cli_make_dirs(const char *path);
+/* A folder of our own with its files, as far as that goes. */
+void cli_remove_dir(const char *path);

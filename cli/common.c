@@ -1,6 +1,8 @@
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,4 +77,18 @@ int cli_make_dirs(const char *path)
 		*at = '/';
 	}
 	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+void cli_remove_dir(const char *path)
+{
+	DIR *folder = opendir(path);
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		/* "." and ".." are refused by the kernel; what stays, stays. */
+		if (entry->d_name[0] != '.')
+			(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	if (folder)
+		(void)closedir(folder);
+	(void)rmdir(path);
 }

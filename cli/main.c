@@ -12,6 +12,9 @@ static const struct {
 	const char *about;
 } subcommands[] = {
 	{ "run", cli_run, "run a command whose only way out is the gate" },
+	{ "agent", cli_agent, "serve an agent's harness: sessions, commands, questions" },
+	{ "mcp", cli_mcp, "the same as a tool of the Model Context Protocol" },
+	{ "session", cli_session, "share one gate between runs" },
 	{ "approve", cli_approve, "list, watch and answer the questions that wait" },
 	{ "policy", cli_policy, "check policy files, explain a verdict" },
 	{ "audit", cli_audit, "verify an audit log" },

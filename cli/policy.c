@@ -14,6 +14,7 @@
 #include "cli/policy_keep.h"
 #include "cli/policy_layers.h"
 #include "cli/policy_matches.h"
+#include "cli/policy_request.h"
 #include "policies/policies_tools.h"
 
 static const char help[] =
@@ -58,14 +59,34 @@ static const char help_explain[] =
 	"  --no-user                leave the user's policy file out\n"
 	"  --managed DIR            the managed layer is DIR\n"
 	"  --json                   one JSON object on stdout\n"
+	"  --method METHOD, --path PATH, --query QUERY, --header \"NAME: VALUE\"\n"
+	"                           of a request that is seen: else GET / without query; of https\n"
+	"                           as if it were inspected. Without any, nothing is seen of it\n"
+	"  --from \"COMMAND\", --by PROGRAM\n"
+	"                           who asks; without, it is not known\n"
 	"\n"
 	"Exit status: 0 allow, 1 deny, 2 ask, 3 error.\n"
 	"\n"
 	"  sallyport policy explain https://example.org\n"
 	"  sallyport policy explain --policy ci.policy tcp://db.example.org:5432\n"
+	"  sallyport policy explain --method POST --path /v1/keys http://api.example.org\n"
 	"  sallyport policy explain command git push --force\n";
 
-enum { OPT_POLICY = 1, OPT_DEFAULT, OPT_NO_USER, OPT_JSON, OPT_HELP, OPT_MANAGED, OPT_ANSWERS };
+enum {
+	OPT_POLICY = 1,
+	OPT_DEFAULT,
+	OPT_NO_USER,
+	OPT_JSON,
+	OPT_HELP,
+	OPT_MANAGED,
+	OPT_ANSWERS,
+	OPT_METHOD,
+	OPT_PATH,
+	OPT_QUERY,
+	OPT_HEADER,
+	OPT_FROM,
+	OPT_BY
+};
 
 struct explain {
 	struct policy *policy;
@@ -80,6 +101,7 @@ struct explain {
 	size_t policy_count;
 	char **answers; /* as @policies */
 	size_t answer_count;
+	struct policy_request_words words;
 };
 
 /* Without a default in any file the question is asked, as in `run`. */
@@ -102,6 +124,28 @@ static bool parse_action(const char *text, enum policy_action *ret)
 		return true;
 	}
 	return false;
+}
+
+/* 0, or an exit status: the request and who asks. */
+static int explain_request_option(struct explain *explain, int option)
+{
+	struct policy_request_words *words = &explain->words;
+	struct err why = { 0 };
+	int r = 0;
+
+	if (option == OPT_METHOD)
+		r = policy_request_method(words, optarg, &why);
+	else if (option == OPT_PATH)
+		r = policy_request_path(words, optarg, &why);
+	else if (option == OPT_QUERY)
+		r = policy_request_query(words, optarg, &why);
+	else if (option == OPT_HEADER)
+		r = policy_request_header(words, optarg, &why);
+	else if (option == OPT_BY)
+		r = policy_request_by(words, optarg, &why);
+	else
+		words->from = optarg;
+	return r < 0 ? cli_usage_error("policy explain", CLI_ERROR, "%s", why.text) : 0;
 }
 
 /* 0, or an exit status when the words make no sense. */
@@ -133,6 +177,13 @@ static int explain_option(struct explain *explain, int option, const char *word)
 	case 'h':
 		explain->is_help = true;
 		return 0;
+	case OPT_METHOD:
+	case OPT_PATH:
+	case OPT_QUERY:
+	case OPT_HEADER:
+	case OPT_FROM:
+	case OPT_BY:
+		return explain_request_option(explain, option);
 	case ':':
 		return cli_usage_error("policy explain", CLI_ERROR, "%s needs a value", word);
 	default:
@@ -171,6 +222,12 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 		{ "managed", required_argument, NULL, OPT_MANAGED },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "help", no_argument, NULL, OPT_HELP },
+		{ "method", required_argument, NULL, OPT_METHOD },
+		{ "path", required_argument, NULL, OPT_PATH },
+		{ "query", required_argument, NULL, OPT_QUERY },
+		{ "header", required_argument, NULL, OPT_HEADER },
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "by", required_argument, NULL, OPT_BY },
 		{ 0 },
 	};
 	const char *text = NULL;
@@ -240,12 +297,17 @@ static int explain_policy(struct explain *explain)
 }
 
 /* The request that says the most about itself: what DESTINATION says. */
-static void explain_decide(struct explain *explain)
+static int explain_decide(struct explain *explain)
 {
+	struct err why = { 0 };
+
 	explain->facts =
 		(struct policy_facts){ .dst = explain->dst, .carries = explain->dst.protocol };
 	explain->facts.dst.protocol = policy_protocol_of_port(explain->facts.dst.port);
+	if (policy_request_fill(&explain->words, &explain->facts, &why) < 0)
+		return cli_usage_error("policy explain", CLI_ERROR, "%s", why.text);
 	policy_decide(explain->policy, &explain->facts, &explain->verdict);
+	return CLI_OK;
 }
 
 static const char *explain_promise(enum policy_protocol promise)
@@ -338,7 +400,9 @@ static int explain_run(struct explain *explain, int argc, char **argv)
 		return status;
 	if (explain->command)
 		return policy_command_explain(explain->policy, explain->command, explain->is_json);
-	explain_decide(explain);
+	status = explain_decide(explain);
+	if (status != 0)
+		return status;
 	if (!explain->is_json)
 		print_text(explain);
 	else if (print_json(explain) != CLI_OK)
@@ -355,6 +419,7 @@ static int run_explain(int argc, char **argv)
 				   .answers = answers };
 	int status = explain_run(&explain, argc, argv);
 
+	policy_request_done(&explain.words);
 	policy_free(explain.policy);
 	return status;
 }

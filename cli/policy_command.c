@@ -87,7 +87,7 @@ static void print_text(const struct explanation *explanation)
 	print_row("because", verdict->because);
 	print_row("program", verdict->program.path);
 	if (verdict->is_unconfined)
-		print_plain("runs", "outside of the sandbox");
+		print_plain("runs", "in the sandbox all the same, under `sallyport run`");
 	if (explanation->is_dangerous)
 		print_row("danger", explanation->danger);
 	else if (explanation->is_safe)

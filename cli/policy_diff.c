@@ -16,8 +16,10 @@ static const char help[] =
 	"       sallyport policy diff [--json] [--layer LAYER] --a FILE... --b FILE...\n"
 	"\n"
 	"What the policy B decides differently from A: newly allowed, newly denied, newly asked,\n"
-	"each with one request as the example. Every kind of destination that the two files tell\n"
-	"apart is compared, from now on and whenever a rule ends, so that silence means: the same\n"
+	"wider or narrower limits, each with one request as the example. Every kind of request "
+	"that\n"
+	"the two files tell apart (by destination, method, path, query, header, who asks) is\n"
+	"compared, from now on and whenever a rule ends, so that silence means: the same\n"
 	"everywhere. At most 200 lines. Commands and folders are not compared.\n"
 	"\n"
 	"  --a FILE, --b FILE  a policy of several files; may be repeated\n"
@@ -135,28 +137,47 @@ static bool diff_finish(struct policy *policy)
 	return false;
 }
 
+static void print_json_change(const struct policy_change *change, struct diff *diff)
+{
+	(void)json_array_append_new(
+		diff->changes,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change",
+			  change->what, "before", policy_action_name(change->before), "after",
+			  policy_action_name(change->after), "destination", change->destination,
+			  "condition", change->condition, "resolved", change->resolved, "example",
+			  change->example, "example_request", change->example_request,
+			  "example_address", change->example_address, "from", change->from,
+			  "limits_before", change->limits[0], "limits_after", change->limits[1]));
+}
+
+/* "allow within upload 1024" */
+static void print_side(enum policy_action action, const char *limits)
+{
+	(void)printf("%s%s%s", policy_action_name(action), limits[0] ? " within " : "", limits);
+}
+
 static void print_change(const struct policy_change *change, void *arg)
 {
 	struct diff *diff = arg;
 
 	if (diff->is_json) {
-		(void)json_array_append_new(
-			diff->changes,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change",
-				  change->what, "before", policy_action_name(change->before),
-				  "after", policy_action_name(change->after), "destination",
-				  change->destination, "resolved", change->resolved, "example",
-				  change->example, "example_address", change->example_address,
-				  "from", change->from));
+		print_json_change(change, diff);
 		return;
 	}
 	(void)printf("%s: %s", change->what, change->destination);
+	if (change->condition[0])
+		(void)printf(" %s", change->condition);
 	if (change->resolved[0])
 		(void)printf(" resolving to %s", change->resolved);
 	if (change->from[0])
 		(void)printf(", from %s", change->from);
-	(void)printf("\n    %s -> %s, for example %s", policy_action_name(change->before),
-		     policy_action_name(change->after), change->example);
+	(void)printf("\n    ");
+	print_side(change->before, change->limits[0]);
+	(void)printf(" -> ");
+	print_side(change->after, change->limits[1]);
+	(void)printf(", for example %s", change->example);
+	if (change->example_request[0])
+		(void)printf(", %s", change->example_request);
 	if (change->resolved[0])
 		(void)printf(" at %s", change->example_address);
 	(void)putchar('\n');

@@ -151,6 +151,8 @@ static int list_print(const struct list *list, const struct policy *policy)
 	}
 	struct policy_rule_look look;
 
+	for (size_t i = 0; !list->is_answers && policy_setting_look(policy, i, &look); i++)
+		r |= list_one(list, &look, array);
 	for (size_t i = 0; !list->is_answers && policy_later_look(policy, i, &look); i++)
 		r |= list_one(list, &look, array);
 	if (list->is_json)

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@
 
 #define SHOWN_MAX 512
 
-/* PATH as the command will have it. */
-static const char *search_path(const struct run_options *options)
+const char *run_commands_path(const struct run_options *options)
 {
 	const char *path = getenv("PATH");
 
@@ -48,10 +48,35 @@ static int refuse(const struct run_options *options, const char *why,
 	return CLI_REFUSED;
 }
 
+/* What was decided on is all that may be executed: a name that stood for nothing then, or for what
+ * the working directory may put there, runs nothing. */
+static int find_program(const struct run_options *options, const struct command_world *world,
+			const struct command_verdict *verdict, struct command_file *ret)
+{
+	auto_free char *name = text_visible_dup(options->command[0]);
+
+	*ret = verdict->program;
+	if (ret->path[0])
+		return CLI_OK;
+	switch (world->resolve(options->command[0], ret, world->arg)) {
+	case 0:
+		return CLI_OK;
+	case -EPERM:
+		return cli_fail(CLI_REFUSED,
+				"%s: PATH has a relative folder before it is found, and so any "
+				"file may have its name; nothing was run",
+				name);
+	case -EACCES:
+		return cli_fail(CLI_REFUSED, "%s: not executable; nothing was run", name);
+	default:
+		return cli_fail(CLI_NOT_FOUND, "%s: not found; nothing was run", name);
+	}
+}
+
 /* Whoever types a command at a terminal is the person who would be asked about it, and has answered
  * by typing it. docs/decisions/0061. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
-		       const struct policy *policy)
+		       const struct policy *policy, struct command_file *ret)
 {
 	auto_free_list char **writable = NULL;
 	const struct command_rules *rules = policy_commands(policy);
@@ -60,8 +85,13 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	struct command_world world;
 	enum policy_layer layer;
 
+	*ret = (struct command_file){ 0 };
 	if (!rules || command_rules_count(rules) == 0)
-		return CLI_OK;
+		return options->must_judge_programs
+			       ? cli_usage_error("run", CLI_USAGE,
+						 "--intercept-exec: the policy has no rules for "
+						 "commands to judge by; see sallyport-commands(7)")
+			       : CLI_OK;
 	int status = run_policy_paths(policy, places, false, options->writable, &writable);
 
 	if (status != CLI_OK)
@@ -73,15 +103,15 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	writable = mem_grow(writable, count + 2, sizeof(*writable));
 	writable[count] = mem_strdup(places->cwd);
 	writable[count + 1] = NULL;
-	struct command_world_places where = { places->cwd, search_path(options), writable };
+	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
 
 	command_world_init(&world, &where);
 	switch (policy_decide_command(policy, &world, options->command, &verdict, &layer)) {
 	case POLICY_ALLOW:
-		return CLI_OK;
+		return find_program(options, &world, &verdict, ret);
 	case POLICY_ASK:
 		if (isatty(STDIN_FILENO))
-			return CLI_OK;
+			return find_program(options, &world, &verdict, ret);
 		command_proposal(rules, &world, options->command, &proposal);
 		return refuse(options,
 			      "the policy asks about this command, and nobody is at a terminal",

@@ -308,8 +308,7 @@ static int make_webhook(struct run_helpers *self, const struct run_helper_option
 			const struct run_places *places, char *const *writable)
 {
 	if (!options->webhook || !options->webhook_key)
-		return cli_usage_error("run", CLI_USAGE,
-				       "--webhook and --webhook-key belong together");
+		return cli_fail(CLI_USAGE, "--webhook and --webhook-key belong together");
 	if (options->webhook_answer && !is_origin(options->webhook_answer))
 		return cli_fail(CLI_USAGE,
 				"--webhook-answer: http:// or https:// and a host in lower case, "
@@ -337,7 +336,7 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 	int status = CLI_OK;
 
 	if (options->may_answer && !options->reviewer)
-		return cli_usage_error("run", CLI_USAGE, "which reviewer? (--reviewer)");
+		return cli_fail(CLI_USAGE, "--reviewer-mode: which reviewer? (--reviewer)");
 	if (!options->reviewer && !options->has_notify && !has_webhook)
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
@@ -355,6 +354,28 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 	else
 		run_helpers_free(self);
 	return status;
+}
+
+char **run_helpers_programs(const struct run_helpers *helpers)
+{
+	const char *const named[] = {
+		helpers ? helpers->reviewer_program : NULL,
+		helpers ? helpers->notify_program : NULL,
+		helpers ? helpers->curl_program : NULL,
+	};
+	char *const *words = helpers ? helpers->reviewer_words : NULL;
+	char **list = mem_new_array(ARRAY_SIZE(named) + WORDS_MAX + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
+		if (named[i])
+			list[count++] = mem_strdup(named[i]);
+	}
+	for (size_t i = 1; words && words[0] && words[i]; i++) {
+		if (words[i][0] == '/')
+			list[count++] = mem_strdup(words[i]);
+	}
+	return list;
 }
 
 const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers)

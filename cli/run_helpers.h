@@ -24,5 +24,7 @@ struct run_helper_options {
  * what the command may write besides its folder. An exit status; says what is wrong. */
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, struct run_helpers **ret);
+/* The files that they are made of. Returned owned; NULL is none. */
+char **run_helpers_programs(const struct run_helpers *helpers);
 const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers); /* NULL of NULL */
 void run_helpers_free(struct run_helpers *helpers);

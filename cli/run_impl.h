@@ -8,21 +8,29 @@
 #include "cli/run_helpers.h"
 #include "cli/run_reload.h"
 #include "exec/exec.h"
-#include "gateway/gateway.h"
+#include "exec/exec_sandbox.h"
+#include "gateway/gateway_tools.h"
 #include "proxy/proxy.h"
 
+struct command_file;
 struct err;
 
 enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_NONE };
 
 /* As given on the command line. Strings point into argv unless said otherwise. */
 struct run_options {
-	char **policies, **writable, **env_set,
-		**answers; /* owned lists of borrowed strings, NULL-terminated */
+	const char *name; /* of the subcommand, for what is said */
+	/* Owned lists of borrowed strings, NULL-terminated. With a sandbox @writable is all that
+	 * may be written besides the working directory. */
+	char **policies, **writable, **denied, **env_set, **answers;
+	bool has_sandbox;
+	enum exec_mode sandbox;
+	enum exec_network network;
 	bool has_default;
 	enum policy_action default_action;
 	const char *audit;
 	const char *session;
+	const char *join; /* the session to be joined; NULL: none */
 	enum run_report report;
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
@@ -38,6 +46,7 @@ struct run_options {
 	uint16_t dns_port;
 	int json_fd; /* -1: none */
 	bool is_dry_run;
+	bool must_judge_programs;   /* --intercept-exec */
 	const char *const *command; /* argv after the options */
 };
 
@@ -73,9 +82,42 @@ char *run_policy_objection(const struct policy *policy, char *const *writable);
 int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
 		     char *const *given, char ***ret_paths);
 
-/* May the command run, by the policy's rules for commands? An exit status; says why not. */
+/* May the command run, by the policy's rules for commands? An exit status; says why not. *@ret is
+ * the file that was decided on; its path is "" where there are no such rules. */
 int run_commands_check(const struct run_options *options, const struct run_places *places,
-		       const struct policy *policy);
+		       const struct policy *policy, struct command_file *ret);
+/* PATH as the command will have it; borrowed, may be NULL. */
+const char *run_commands_path(const struct run_options *options);
+/* --intercept-exec: the programs the command starts. @command (which has been judged) and @path are
+ * borrowed, the rest is copied. Returned owned. */
+struct run_programs *run_programs_new(const char *const *command, const char *path,
+				      char *const *writable, const char *cwd);
+void run_programs_free(struct run_programs *programs);
+bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
+			const struct exec_program *program, const char *const *argv,
+			const char *cwd);
+/* What was refused, as lines made visible; NULL behind the last. @programs may be NULL. */
+const char *run_programs_refused(const struct run_programs *programs, size_t index);
+size_t run_programs_more(const struct run_programs *programs); /* refused, and not kept */
+
+/* Once all options are there. 0, or -EINVAL after the error was printed. */
+int run_view_settle(struct run_options *options);
+/* What the command may see and change. All owned. */
+struct run_view {
+	char **writable; /* besides the working directory */
+	char **hidden, **read_only;
+	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
+};
+struct run_view_config { /* all borrowed */
+	const struct run_options *options;
+	const struct run_places *places;
+	const struct policy *policy;
+	const struct run_loaded *loaded;
+};
+/* An exit status; says what contradicts itself. Done in every case. */
+int run_view_make(struct run_view *view, const struct run_view_config *config);
+void run_view_add_cwd(struct run_view *view, const struct run_places *places); /* to @writable */
+void run_view_done(struct run_view *view);
 /* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
  * the command reads cannot be; -1: there is none, and it goes to stderr. */
 void run_web_announce(int tty, const char *url);
@@ -93,7 +135,10 @@ void run_bundle_free(struct run_bundle *ours);
 /* What the end of a run says. */
 struct run_summary {
 	const char *run, *session;
-	const struct gateway *gateway;
+	const struct run_programs *programs; /* NULL: not judged */
+	/* What went where; borrowed. */
+	const struct gateway_trip *trips, *others;
+	size_t trip_count;
 	struct exec_result result;
 	int exit_status;
 	int command_status; /* the same, unless --fail-on-ask took its place */

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run_impl.h"
+#include "cli/run_join.h"
+#include "cli/session.h"
 
 #define PROMPT_TIMEOUT_DEFAULT_MS (5 * 60 * 1000)
 #define RESOLVES_MAX              4096
@@ -39,6 +41,7 @@ static const char help[] =
 	"page\n"
 	"                           of --web as it is reached from elsewhere\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
+	"  --join NAME              be part of that session; see `sallyport session --help`\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
 	"  --json[=FD]              the result as one JSON line on stderr, or on FD\n"
@@ -51,7 +54,17 @@ static const char help[] =
 	"  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
+	"  --deny-read PATH         PATH can be neither read nor written (repeatable)\n"
+	"  --sandbox MODE           what may be touched: read-only; workspace-write, which also "
+	"has "
+	"the\n"
+	"                           host's /tmp and $TMPDIR; external, all files, since somebody "
+	"else\n"
+	"                           confines them (external:network: the network too); "
+	"danger-full-access\n"
 	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
+	"  --intercept-exec         judge every program COMMAND starts by the policy's rules for "
+	"commands\n"
 	"  --dry-run                print the plan of the sandbox, run nothing\n"
 	"  --verbose                say more on stderr; twice: everything\n"
 	"\n"
@@ -66,6 +79,7 @@ enum run_option {
 	OPT_AUDIT,
 	OPT_REPORT,
 	OPT_SESSION,
+	OPT_JOIN,
 	OPT_PROMPT_TIMEOUT,
 	OPT_NO_TTY,
 	OPT_WEB,
@@ -80,7 +94,10 @@ enum run_option {
 	OPT_DNS,
 	OPT_JSON,
 	OPT_WRITE,
+	OPT_DENY_READ,
+	OPT_SANDBOX,
 	OPT_ENV,
+	OPT_INTERCEPT_EXEC,
 	OPT_DRY_RUN,
 	OPT_VERBOSE,
 	OPT_FAIL_ON_ASK,
@@ -95,6 +112,7 @@ static const struct option long_options[] = {
 	{ "audit", required_argument, NULL, OPT_AUDIT },
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "session", required_argument, NULL, OPT_SESSION },
+	{ "join", required_argument, NULL, OPT_JOIN },
 	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
 	{ "web", optional_argument, NULL, OPT_WEB },
@@ -109,7 +127,10 @@ static const struct option long_options[] = {
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "deny-read", required_argument, NULL, OPT_DENY_READ },
+	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
 	{ "env", required_argument, NULL, OPT_ENV },
+	{ "intercept-exec", no_argument, NULL, OPT_INTERCEPT_EXEC },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "fail-on-ask", optional_argument, NULL, OPT_FAIL_ON_ASK },
@@ -118,11 +139,12 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-static int wrong(const char *option, const char *value, const char *want)
+static int wrong(const struct run_options *options, const char *option, const char *value,
+		 const char *want)
 {
 	auto_free char *shown = text_visible_dup(value);
 
-	return cli_usage_error("run", -EINVAL, "%s: `%s` is not %s", option, shown, want);
+	return cli_usage_error(options->name, -EINVAL, "%s: `%s` is not %s", option, shown, want);
 }
 
 static void list_append(char ***list, char *item)
@@ -147,7 +169,7 @@ static int set_default(struct run_options *options, const char *value)
 		options->default_action = actions[i];
 		return 0;
 	}
-	return wrong("--default", value, "ask, deny or allow");
+	return wrong(options, "--default", value, "ask, deny or allow");
 }
 
 static int set_report(struct run_options *options, const char *value)
@@ -164,7 +186,7 @@ static int set_report(struct run_options *options, const char *value)
 			return 0;
 		}
 	}
-	return wrong("--report", value, "text, json or none");
+	return wrong(options, "--report", value, "text, json or none");
 }
 
 /* An address with or without brackets. */
@@ -184,13 +206,14 @@ static int add_resolve(struct run_options *options, const char *value)
 	struct err why = { 0 };
 
 	if (!colon || parse_address(colon + 1, strlen(colon + 1), &mapping.addr) < 0)
-		return wrong("--resolve", value, "NAME:ADDRESS");
+		return wrong(options, "--resolve", value, "NAME:ADDRESS");
 	if (policy_destination_set(&dst, value, (size_t)(colon - value), 443, &why) < 0)
-		return cli_usage_error("run", -EINVAL, "--resolve: %s", why.text);
+		return cli_usage_error(options->name, -EINVAL, "--resolve: %s", why.text);
 	if (dst.addr.family)
-		return wrong("--resolve", value, "NAME:ADDRESS: the name is an address itself");
+		return wrong(options, "--resolve", value,
+			     "NAME:ADDRESS: the name is an address itself");
 	if (options->resolve_count == RESOLVES_MAX)
-		return wrong("--resolve", value, "possible: there are too many of them");
+		return wrong(options, "--resolve", value, "possible: there are too many of them");
 	mapping.name = mem_strdup(dst.host);
 	options->resolves =
 		mem_grow(options->resolves, options->resolve_count + 1, sizeof(*options->resolves));
@@ -211,7 +234,7 @@ static int set_dns(struct run_options *options, const char *value)
 	len = colon ? (size_t)(colon - value) : strlen(value);
 	if (parse_address(value, len, &options->dns_addr) < 0 ||
 	    (colon && (text_to_u64(colon + 1, strlen(colon + 1), 65535, &port) < 0 || port == 0)))
-		return wrong("--dns", value, "ADDRESS[:PORT]");
+		return wrong(options, "--dns", value, "ADDRESS[:PORT]");
 	options->dns_port = (uint16_t)port;
 	return 0;
 }
@@ -221,7 +244,7 @@ static int set_json(struct run_options *options, const char *value)
 	uint64_t fd = STDERR_FILENO;
 
 	if (value && text_to_u64(value, strlen(value), 1 << 20, &fd) < 0)
-		return wrong("--json", value, "a descriptor number");
+		return wrong(options, "--json", value, "a descriptor number");
 	options->json_fd = (int)fd;
 	return 0;
 }
@@ -231,16 +254,31 @@ static int set_web(struct run_options *options, const char *value)
 	uint64_t port = 0;
 
 	if (value && (text_to_u64(value, strlen(value), 65535, &port) < 0 || port == 0))
-		return wrong("--web", value, "a port");
+		return wrong(options, "--web", value, "a port");
 	options->has_web = true;
 	options->web_port = (uint16_t)port;
+	return 0;
+}
+
+/* MODE; only of `external` the network is a question of its own. */
+static int set_sandbox(struct run_options *options, const char *value)
+{
+	bool is_network = strcmp(value, "external:network") == 0;
+
+	options->has_sandbox = true;
+	options->network = is_network ? EXEC_NETWORK_ENABLED : EXEC_NETWORK_RESTRICTED;
+	if (!exec_mode_parse(is_network ? "external" : value, &options->sandbox) ||
+	    options->sandbox == EXEC_MODE_SPLIT)
+		return wrong(options, "--sandbox", value,
+			     "read-only, workspace-write, external, external:network or "
+			     "danger-full-access");
 	return 0;
 }
 
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
-		return wrong("--env", value, "NAME or NAME=VALUE");
+		return wrong(options, "--env", value, "NAME or NAME=VALUE");
 	list_append(&options->env_set, value);
 	return 0;
 }
@@ -249,7 +287,7 @@ static int set_timeout(struct run_options *options, const char *value)
 {
 	if (text_to_duration_ms(value, &options->prompt_timeout_ms) < 0 ||
 	    options->prompt_timeout_ms == 0)
-		return wrong("--prompt-timeout", value, "a time such as 30s or 5m");
+		return wrong(options, "--prompt-timeout", value, "a time such as 30s or 5m");
 	options->has_prompt_timeout = true;
 	return 0;
 }
@@ -258,7 +296,7 @@ static int set_reviewer_mode(struct run_options *options, const char *value)
 {
 	options->helpers.may_answer = strcmp(value, "answer") == 0;
 	if (!options->helpers.may_answer && strcmp(value, "shadow") != 0)
-		return wrong("--reviewer-mode", value, "shadow or answer");
+		return wrong(options, "--reviewer-mode", value, "shadow or answer");
 	return 0;
 }
 
@@ -266,7 +304,7 @@ static int set_reviewer_timeout(struct run_options *options, const char *value)
 {
 	if (text_to_duration_ms(value, &options->helpers.reviewer_timeout_ms) < 0 ||
 	    options->helpers.reviewer_timeout_ms == 0)
-		return wrong("--reviewer-timeout", value, "a time such as 10s");
+		return wrong(options, "--reviewer-timeout", value, "a time such as 10s");
 	return 0;
 }
 
@@ -275,19 +313,29 @@ static int set_session(struct run_options *options, const char *value)
 	size_t len = strlen(value);
 
 	if (len == 0 || len > 64)
-		return wrong("--session", value, "a name of 1 to 64 bytes");
+		return wrong(options, "--session", value, "a name of 1 to 64 bytes");
 	for (size_t i = 0; i < len; i++) {
 		if (value[i] < 0x21 || value[i] > 0x7e)
-			return wrong("--session", value, "a name of visible ASCII without spaces");
+			return wrong(options, "--session", value,
+				     "a name of visible ASCII without spaces");
 	}
 	options->session = value;
+	return 0;
+}
+
+static int set_join(struct run_options *options, const char *value)
+{
+	if (!session_place_is_name(value))
+		return wrong(options, "--join", value,
+			     "a session's name: letters, digits, _, . and -");
+	options->join = value;
 	return 0;
 }
 
 static int set_bundle(struct run_options *options, const char *value)
 {
 	if (value[0] == '\0')
-		return wrong("--bundle", value, "a file");
+		return wrong(options, "--bundle", value, "a file");
 	options->bundle = value;
 	return 0;
 }
@@ -308,6 +356,8 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return set_report(options, value);
 	case OPT_SESSION:
 		return set_session(options, value);
+	case OPT_JOIN:
+		return set_join(options, value);
 	case OPT_PROMPT_TIMEOUT:
 		return set_timeout(options, value);
 	case OPT_NO_TTY:
@@ -343,8 +393,16 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_WRITE:
 		list_append(&options->writable, value);
 		return 0;
+	case OPT_DENY_READ:
+		list_append(&options->denied, value);
+		return 0;
+	case OPT_SANDBOX:
+		return set_sandbox(options, value);
 	case OPT_ENV:
 		return set_env(options, value);
+	case OPT_INTERCEPT_EXEC:
+		options->must_judge_programs = true;
+		return 0;
 	case OPT_DRY_RUN:
 		options->is_dry_run = true;
 		return 0;
@@ -370,6 +428,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	int option;
 
 	*options = (struct run_options){
+		.name = argv[0],
 		.prompt_timeout_ms = PROMPT_TIMEOUT_DEFAULT_MS,
 		.may_use_tty = true,
 		.json_fd = -1,
@@ -382,7 +441,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 			return CLI_OK + 1;
 		}
 		if (option == '?')
-			return cli_usage_error("run", CLI_USAGE,
+			return cli_usage_error(options->name, CLI_USAGE,
 					       "no such option, or its value is missing: %s",
 					       argv[optind - 1]) +
 			       1;
@@ -391,12 +450,14 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	}
 	options->command = (const char *const *)argv + optind;
 	if (!options->command[0])
-		return cli_usage_error("run", CLI_USAGE, "no command was given") + 1;
+		return cli_usage_error(options->name, CLI_USAGE, "no command was given") + 1;
 	if (options->helpers.webhook_answer && !options->has_web)
-		return cli_usage_error("run", CLI_USAGE,
+		return cli_usage_error(options->name, CLI_USAGE,
 				       "--webhook-answer needs --web: its links lead to the page") +
 		       1;
-	return 0;
+	if (run_view_settle(options) < 0)
+		return CLI_USAGE + 1;
+	return options->join ? run_join_prepare_options(options) : 0;
 }
 
 void run_options_free(struct run_options *options)
@@ -406,6 +467,7 @@ void run_options_free(struct run_options *options)
 	free(options->resolves);
 	free(options->policies);
 	free(options->writable);
+	free(options->denied);
 	free(options->env_set);
 	free(options->answers);
 	*options = (struct run_options){ .json_fd = -1 };

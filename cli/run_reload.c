@@ -205,6 +205,8 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 	if (loaded->left_out.text[0] != '\0')
 		say_left_out(&loaded->left_out);
 	gateway_reload(reload->config.gateway, &change);
+	if (reload->config.on_policy)
+		reload->config.on_policy(policy, reload->config.arg);
 	policy_free(*reload->config.policy);
 	*reload->config.policy = policy;
 	run_sources_forget(reload->config.loaded);
@@ -281,6 +283,11 @@ struct run_reload *run_reload_new(const struct run_reload_config *config)
 	reload->config = *config;
 	loop_timer_start(config->loop, &reload->begin, BEGIN_MS, on_begin, reload);
 	return reload;
+}
+
+void run_reload_set_writable(struct run_reload *reload, char *const *writable)
+{
+	reload->config.writable = writable;
 }
 
 void run_reload_free(struct run_reload *reload)

@@ -64,7 +64,12 @@ struct run_reload_config {
 	struct run_loaded *loaded; /* how that one was read; its policy was taken */
 	char *const *writable;     /* what the command may write; NULL-terminated */
 	bool has_prompt_timeout;   /* by option: the file's does not count */
+	/* Another policy is in force, the one before about to be freed; may be NULL. */
+	void (*on_policy)(const struct policy *policy, void *arg);
+	void *arg;
 };
 /* Returned owned. */
 struct run_reload *run_reload_new(const struct run_reload_config *config);
+/* They may write more now: @writable is kept instead. */
+void run_reload_set_writable(struct run_reload *reload, char *const *writable);
 void run_reload_free(struct run_reload *reload);

@@ -39,10 +39,32 @@ static void print_trip(const struct gateway_trip *trip, bool may_colour)
 	(void)fputc('\n', stderr);
 }
 
-static void print_text(const struct run_summary *summary, const struct gateway_trip *trips,
-		       size_t count)
+static void print_programs(const struct run_programs *programs)
 {
-	const struct gateway_trip *others = gateway_trips_others(summary->gateway);
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		(void)fprintf(stderr, "sallyport: refused: %s\n", line);
+	if (run_programs_more(programs) > 0)
+		(void)fprintf(stderr, "sallyport: refused: %zu more programs\n",
+			      run_programs_more(programs));
+}
+
+static json_t *programs_json(const struct run_programs *programs)
+{
+	json_t *list = json_array();
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		json_array_append_new(list, json_string(line));
+	return list;
+}
+
+static void print_text(const struct run_summary *summary)
+{
+	const struct gateway_trip *trips = summary->trips;
+	size_t count = summary->trip_count;
+	const struct gateway_trip *others = summary->others;
 	struct totals sum = {
 		.denied = others->denied,
 		.unanswered = others->unanswered,
@@ -93,13 +115,11 @@ static json_t *trip_json(const struct gateway_trip *trip)
 static json_t *summary_json(const struct run_summary *summary)
 {
 	static const char *const ends[] = { "exited", "signalled", "not_started", "killed" };
-	size_t count;
-	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
 	json_t *list = json_array();
 	json_t *object;
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, trip_json(&trips[i]));
+	for (size_t i = 0; i < summary->trip_count; i++)
+		json_array_append_new(list, trip_json(&summary->trips[i]));
 	object = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o}", "run", summary->run, "session",
 			   summary->session, "end", ends[summary->result.end], "exit_status",
 			   summary->exit_status, "duration_ms", (json_int_t)summary->duration_ms,
@@ -109,6 +129,11 @@ static json_t *summary_json(const struct run_summary *summary)
 	if (summary->exit_status != summary->command_status)
 		json_object_set_new(object, "command_status",
 				    json_integer(summary->command_status));
+	if (summary->programs) {
+		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
+		json_object_set_new(object, "programs_more",
+				    json_integer((json_int_t)run_programs_more(summary->programs)));
+	}
 	if (summary->result.end == EXEC_SIGNALLED)
 		json_object_set_new(object, "signal", json_integer(summary->result.status));
 	if (summary->result.why[0]) {
@@ -136,13 +161,12 @@ int run_report_json(const struct run_summary *summary, int fd)
 
 void run_report_print(const struct run_summary *summary, enum run_report form)
 {
-	size_t count;
-	const struct gateway_trip *trips = gateway_trips(summary->gateway, &count);
-
+	if (form != RUN_REPORT_JSON)
+		print_programs(summary->programs); /* no part of the trip: nobody else says so */
 	if (form == RUN_REPORT_AUTO)
 		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
 	if (form == RUN_REPORT_TEXT)
-		print_text(summary, trips, count);
+		print_text(summary);
 	else if (form == RUN_REPORT_JSON)
 		(void)run_report_json(summary, STDERR_FILENO); /* stderr is gone: nobody reads it */
 }

@@ -3,6 +3,10 @@ _sallyport_ids() {
     sallyport approve list --json 2>/dev/null | grep -o '"id": *"[^"]*"' | cut -d'"' -f4
 }
 
+_sallyport_sessions() {
+    sallyport session list --json 2>/dev/null | grep -o '"session": *"[^"]*"' | cut -d'"' -f4
+}
+
 _sallyport_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
@@ -20,7 +24,10 @@ _sallyport_policy() {
     fi
     case $step in
     check) options='--managed --help' takes=files ;;
-    explain) options='--policy --answers --default --no-user --managed --json --help' ;;
+    explain)
+        options='--policy --answers --default --no-user --managed --json --help'
+        options+=' --method --path --query --header --from --by'
+        ;;
     list) options='--answers --presets --policy --managed --no-user --json --help' ;;
     test) options='--managed --json --help' takes=files ;;
     trust) options='--configuration --help' takes=files ;;
@@ -32,7 +39,7 @@ _sallyport_policy() {
         ;;
     esac
     case $step:$before in
-    *:--policy | *:--a | *:--b | explain:--answers) _sallyport_files "$word" ;;
+    *:--policy | *:--a | *:--b | explain:--answers | explain:--by) _sallyport_files "$word" ;;
     explain:--managed | list:--managed) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     *:--default) _sallyport_words "$word" 'ask deny allow' ;;
     *:--layer) _sallyport_words "$word" 'managed user command-line project' ;;
@@ -68,7 +75,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --bundle | --webhook-key | --answers | --key | --output | -o | verify)
+    --policy | --audit | --socket | --bundle | --webhook-key | --answers | --deny-read | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -78,7 +85,9 @@ _sallyport() {
         ;;
     --default) words='ask deny allow' ;;
     --report) words='text json none' ;;
+    --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
+    --join) words=$(_sallyport_sessions) ;;
     --scope) words='once exec session always' ;;
     --env)
         mapfile -t COMPREPLY < <(compgen -v -- "$word")
@@ -86,10 +95,20 @@ _sallyport() {
         ;;
     *)
         case $COMP_CWORD:$command in
-        1:*) words='run policy approve audit --version --help' ;;
+        1:*) words='run agent mcp policy approve session audit --version --help' ;;
         2:approve) words='list watch allow deny abort grants revoke undo live cut bundle reviewer --help' ;;
         2:audit) words='verify --help' ;;
-        *:run) words='--policy --default --audit --report --session --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --env --dry-run --verbose --help --' ;;
+        2:session) words='start list end --help' ;;
+        *:session)
+            case ${COMP_WORDS[2]-} in
+            start) words='--if-needed --idle --foreground --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --audit --verbose --help' ;;
+            list) words='--json --help' ;;
+            end) words=$(_sallyport_sessions) ;;
+            esac
+            ;;
+        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
+        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
+        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in

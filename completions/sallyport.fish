@@ -3,10 +3,17 @@ function __sallyport_ids
     sallyport approve list --json 2>/dev/null | string match -ra '"id": *"[^"]*"' | string replace -r '.*"([^"]*)"$' '$1'
 end
 
+function __sallyport_sessions
+    sallyport session list --json 2>/dev/null | string match -ra '"session": *"[^"]*"' | string replace -r '.*"([^"]*)"$' '$1'
+end
+
 complete -c sallyport -f
 complete -c sallyport -n __fish_use_subcommand -a run -d 'run a command in the gate'
+complete -c sallyport -n __fish_use_subcommand -a agent -d 'serve an agent\'s harness'
+complete -c sallyport -n __fish_use_subcommand -a mcp -d 'serve a client of the Model Context Protocol'
 complete -c sallyport -n __fish_use_subcommand -a policy -d 'check and explain policies'
 complete -c sallyport -n __fish_use_subcommand -a approve -d 'answer questions'
+complete -c sallyport -n __fish_use_subcommand -a session -d 'share one gate between runs'
 complete -c sallyport -n __fish_use_subcommand -a audit -d 'verify records'
 complete -c sallyport -n __fish_use_subcommand -l version -d 'print the version'
 
@@ -16,10 +23,12 @@ complete -c sallyport -n $in_run -l default -xa 'ask deny allow' -d 'what no rul
 complete -c sallyport -n $in_run -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at the end'
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
+complete -c sallyport -n $in_run -l join -xa '(__sallyport_sessions)' -d 'session to be part of'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
 complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
 complete -c sallyport -n $in_run -l fail-on-ask -d 'exit 78 when nobody answered'
+complete -c sallyport -n $in_run -l intercept-exec -d 'judge every program the command starts'
 complete -c sallyport -n $in_run -l bundle -rF -d 'write what nobody answered there'
 complete -c sallyport -n $in_run -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n $in_run -l reviewer -x -d 'a program that is asked, too'
@@ -33,10 +42,58 @@ complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
 complete -c sallyport -n $in_run -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_run -l deny-read -r -d 'out of reach'
+complete -c sallyport -n $in_run -l sandbox -x -a 'read-only workspace-write external external:network danger-full-access' -d 'what may be touched'
 complete -c sallyport -n $in_run -l env -x -d 'variable to set or pass'
 complete -c sallyport -n $in_run -l dry-run -d 'print the plan'
 complete -c sallyport -n $in_run -l verbose -d 'say more'
 complete -c sallyport -n $in_run -a '(__fish_complete_subcommand)'
+
+set -l in_agent '__fish_seen_subcommand_from agent'
+complete -c sallyport -n $in_agent -l socket -rF -d 'serve clients that connect there'
+complete -c sallyport -n $in_agent -l allow-unconfined -d 'sandboxes may be left out'
+complete -c sallyport -n $in_agent -l policy -rF -d 'read a policy file'
+complete -c sallyport -n $in_agent -l default -xa 'ask deny allow' -d 'what no rule matches'
+complete -c sallyport -n $in_agent -l prompt-timeout -x -d 'how long a question waits'
+complete -c sallyport -n $in_agent -l web -d 'serve a page for answers on loopback'
+complete -c sallyport -n $in_agent -l reviewer -x -d 'a program that is asked, too'
+complete -c sallyport -n $in_agent -l reviewer-mode -x -a 'shadow answer' -d 'compare it, or let it answer'
+complete -c sallyport -n $in_agent -l reviewer-timeout -x -d 'how long it may think'
+complete -c sallyport -n $in_agent -l notify -d 'say on the desktop that a question waits'
+complete -c sallyport -n $in_agent -l webhook -x -d 'tell a server of every question'
+complete -c sallyport -n $in_agent -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_agent -l webhook-answer -x -d 'where its links lead'
+complete -c sallyport -n $in_agent -l session -x -d 'name in records'
+complete -c sallyport -n $in_agent -l audit -rF -d 'append the records there'
+complete -c sallyport -n $in_agent -l answers -rF -d 'take signed answers from there'
+complete -c sallyport -n $in_agent -l resolve -x -d 'NAME:ADDRESS'
+complete -c sallyport -n $in_agent -l dns -x -d 'name server'
+complete -c sallyport -n $in_agent -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_agent -l env -x -d 'variable to set or pass'
+complete -c sallyport -n $in_agent -l verbose -d 'say more'
+
+set -l in_mcp '__fish_seen_subcommand_from mcp'
+complete -c sallyport -n $in_mcp -l approval -xa 'untrusted on-request on-failure never' -d 'when a person is asked'
+complete -c sallyport -n $in_mcp -l sandbox -xa 'read-only workspace-write danger-full-access' -d 'what may be touched'
+complete -c sallyport -n $in_mcp -l allow-unconfined -d 'sandboxes may be left out'
+complete -c sallyport -n $in_mcp -l policy -rF -d 'read a policy file'
+complete -c sallyport -n $in_mcp -l default -xa 'ask deny allow' -d 'what no rule matches'
+complete -c sallyport -n $in_mcp -l prompt-timeout -x -d 'how long a question waits'
+complete -c sallyport -n $in_mcp -l web -d 'serve a page for answers on loopback'
+complete -c sallyport -n $in_mcp -l reviewer -x -d 'a program that is asked, too'
+complete -c sallyport -n $in_mcp -l reviewer-mode -x -a 'shadow answer' -d 'compare it, or let it answer'
+complete -c sallyport -n $in_mcp -l reviewer-timeout -x -d 'how long it may think'
+complete -c sallyport -n $in_mcp -l notify -d 'say on the desktop that a question waits'
+complete -c sallyport -n $in_mcp -l webhook -x -d 'tell a server of every question'
+complete -c sallyport -n $in_mcp -l webhook-key -r -d 'key of its signatures'
+complete -c sallyport -n $in_mcp -l session -x -d 'name in records'
+complete -c sallyport -n $in_mcp -l audit -rF -d 'append the records there'
+complete -c sallyport -n $in_mcp -l answers -rF -d 'take signed answers from there'
+complete -c sallyport -n $in_mcp -l resolve -x -d 'NAME:ADDRESS'
+complete -c sallyport -n $in_mcp -l dns -x -d 'name server'
+complete -c sallyport -n $in_mcp -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_mcp -l env -x -d 'variable to set or pass'
+complete -c sallyport -n $in_mcp -l verbose -d 'say more'
 
 # Is the step of `policy` on the line the one given?
 function __sallyport_policy_step
@@ -63,6 +120,12 @@ complete -c sallyport -n '__sallyport_policy_step explain' -l default -xa 'ask d
 complete -c sallyport -n '__sallyport_policy_step explain' -l no-user -d 'without the user file'
 complete -c sallyport -n '__sallyport_policy_step explain' -l managed -xa '(__fish_complete_directories)' -d 'the managed layer'
 complete -c sallyport -n '__sallyport_policy_step explain' -l json -d 'for programs'
+complete -c sallyport -n '__sallyport_policy_step explain' -l method -xa 'GET HEAD POST PUT DELETE' -d 'of the request'
+complete -c sallyport -n '__sallyport_policy_step explain' -l path -x -d 'of the request'
+complete -c sallyport -n '__sallyport_policy_step explain' -l query -x -d 'of the request'
+complete -c sallyport -n '__sallyport_policy_step explain' -l header -x -d 'of the request'
+complete -c sallyport -n '__sallyport_policy_step explain' -l from -x -d 'the command that asks'
+complete -c sallyport -n '__sallyport_policy_step explain' -l by -rF -d 'the program that asks'
 complete -c sallyport -n '__sallyport_policy_step list' -l answers -d 'kept answers only'
 complete -c sallyport -n '__sallyport_policy_step list' -l presets -d 'policies of the program'
 complete -c sallyport -n '__sallyport_policy_step list' -l policy -rF -d 'read a policy file'
@@ -110,3 +173,25 @@ complete -c sallyport -n $in_bundle -l merge -d 'make one of many'
 complete -c sallyport -n $in_bundle -F
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F
+
+set -l in_session '__fish_seen_subcommand_from session'
+set -l in_start '__fish_seen_subcommand_from session; and __fish_seen_subcommand_from start'
+complete -c sallyport -n "$in_session; and not __fish_seen_subcommand_from start list end" -a 'start list end'
+complete -c sallyport -n "$in_session; and __fish_seen_subcommand_from end" -a '(__sallyport_sessions)'
+complete -c sallyport -n "$in_session; and __fish_seen_subcommand_from list" -l json
+complete -c sallyport -n $in_start -l if-needed -d 'be content with one that is there'
+complete -c sallyport -n $in_start -l idle -x -d 'end without a run'
+complete -c sallyport -n $in_start -l foreground -d 'stay here'
+complete -c sallyport -n $in_start -l policy -rF -d 'read a policy file'
+complete -c sallyport -n $in_start -l default -xa 'ask deny allow'
+complete -c sallyport -n $in_start -l prompt-timeout -x
+complete -c sallyport -n $in_start -l web
+complete -c sallyport -n $in_start -l reviewer -x
+complete -c sallyport -n $in_start -l reviewer-mode -xa 'shadow answer'
+complete -c sallyport -n $in_start -l reviewer-timeout -x
+complete -c sallyport -n $in_start -l notify
+complete -c sallyport -n $in_start -l webhook -x
+complete -c sallyport -n $in_start -l webhook-key -r
+complete -c sallyport -n $in_start -l webhook-answer -x
+complete -c sallyport -n $in_start -l audit -rF
+complete -c sallyport -n $in_start -l verbose

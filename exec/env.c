@@ -27,6 +27,7 @@
 struct variable {
 	const char *name, *value;
 	bool is_appended; /* to what the host has: options, the last of which counts */
+	bool is_general;  /* is not about the way out */
 };
 
 /* Go, Deno, gRPC, AWS and the docker command line read the first block. NO_PROXY and its relatives
@@ -78,8 +79,8 @@ static const struct variable variables[] = {
 	{ .name = "GRADLE_OPTS", .value = JVM_ENDPOINT, .is_appended = true },
 	{ .name = "SBT_OPTS", .value = JVM_ENDPOINT, .is_appended = true },
 
-	{ .name = "TMPDIR", .value = "/tmp" },
-	{ .name = "SALLYPORT_ACTIVE", .value = "1" },
+	{ .name = "TMPDIR", .value = "/tmp", .is_general = true },
+	{ .name = "SALLYPORT_ACTIVE", .value = "1", .is_general = true },
 };
 
 /* Ways to somebody outside: agents, buses, multiplexers, displays, service managers; and what would
@@ -110,6 +111,8 @@ static const char *const dropped[] = {
 	"TEMPDIR",
 };
 
+static const char own_prefix[] = "SALLYPORT_";
+
 static size_t name_length(const char *entry)
 {
 	return strcspn(entry, "=");
@@ -131,8 +134,10 @@ static bool is_proxy(const char *entry)
 	       strncasecmp(entry + len - (sizeof(suffix) - 1), suffix, sizeof(suffix) - 1) == 0;
 }
 
-static bool is_dropped(const char *entry)
+static bool is_dropped(const char *entry, enum env_kind kind)
 {
+	if (kind == ENV_UNCONFINED)
+		return strncmp(entry, own_prefix, sizeof(own_prefix) - 1) == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++) {
 		size_t len = strlen(dropped[i]);
 
@@ -140,7 +145,7 @@ static bool is_dropped(const char *entry)
 					       : has_name(entry, dropped[i], len))
 			return true;
 	}
-	return is_proxy(entry);
+	return kind == ENV_GATE && is_proxy(entry);
 }
 
 static const char *find(const char *const *list, const char *name, size_t len)
@@ -170,8 +175,16 @@ static void put(struct env *env, char *entry)
 	env->list[env->count++] = entry;
 }
 
-static char *value_of(const struct variable *variable, const char *const *host)
+static bool is_injected(const struct variable *variable, enum env_kind kind)
 {
+	return kind == ENV_GATE || (kind == ENV_HOST_NETWORK && variable->is_general);
+}
+
+static char *value_of(const struct variable *variable, const char *const *host, const char *tmpdir)
+{
+	if (tmpdir && strcmp(variable->name, "TMPDIR") == 0)
+		return mem_printf("TMPDIR=%s", tmpdir);
+
 	const char *there = find(host, variable->name, strlen(variable->name));
 
 	if (variable->is_appended && there)
@@ -188,17 +201,19 @@ static size_t count_of(const char *const *list)
 	return n;
 }
 
-char **env_build(const char *const *host, const char *const *set)
+char **env_build(const char *const *host, const char *const *set, enum env_kind kind,
+		 const char *tmpdir)
 {
 	size_t room = count_of(host) + ARRAY_SIZE(variables) + count_of(set) + 1;
 	struct env env = { .list = mem_new_array(room, sizeof(char *)) };
 
 	/* What is not set twice needs no search: an environment can be large. */
 	for (const char *const *at = host; at && *at; at++)
-		if ((*at)[name_length(*at)] == '=' && !is_dropped(*at))
+		if ((*at)[name_length(*at)] == '=' && !is_dropped(*at, kind))
 			env.list[env.count++] = mem_strdup(*at);
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-		put(&env, value_of(&variables[i], host));
+		if (is_injected(&variables[i], kind))
+			put(&env, value_of(&variables[i], host, tmpdir));
 	for (const char *const *at = set; at && *at; at++) {
 		size_t len = name_length(*at);
 		const char *entry = (*at)[len] == '=' ? *at : find(host, *at, len);
@@ -245,7 +260,10 @@ char **env_set(char **env, const char *name, const char *value)
 	return env;
 }
 
-char *env_injected(size_t index)
+char *env_injected(size_t index, enum env_kind kind, const char *tmpdir)
 {
-	return index < ARRAY_SIZE(variables) ? value_of(&variables[index], NULL) : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		if (is_injected(&variables[i], kind) && index-- == 0)
+			return value_of(&variables[i], NULL, tmpdir);
+	return NULL;
 }

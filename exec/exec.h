@@ -30,10 +30,12 @@ enum exec_egress_fd {
 	EXEC_EGRESS_FDS
 };
 
-/* A program by what it is, not by its name: another file in its place is not executed. */
+/* A program by what it is, not by its name: another file in its place is not executed, but
+ * EXEC_NOT_STARTED with 126. docs/decisions/0142. */
 struct exec_program {
 	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
 	uint64_t device, inode;
+	const struct exec_program *interpreter; /* on_program: of a #! script; else NULL */
 };
 struct exec_size {
 	uint16_t rows, columns;
@@ -54,7 +56,8 @@ struct exec_evidence {
 	const char *call; /* "openat" */
 	const char *path; /* absolute, or "" */
 };
-/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told. */
+/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told; what was
+ * refused is counted on in exec_result. What the host would refuse without a sandbox is none. */
 #define EXEC_EVIDENCE_MAX 256
 typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
 /* Something inside is about to execute @program, a file that is held open until the answer, with
@@ -82,14 +85,17 @@ struct exec_plan_config {
 			      command's own, whatever is said here */
 
 	/* What follows may all be zero. */
-	const struct exec_sandbox *sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
-					       be written */
+	const struct exec_sandbox
+		*sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
+			     be written. Else @writable is not looked at, and
+			     @hidden and @read_only hold unless it is unconfined */
 	struct exec_program program;
 	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
 	exec_pty_fn on_pty;
-	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing */
-	exec_program_fn on_program;  /* for every execve inside */
+	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing, */
+	bool tells_reads; /* and for all that is opened: where some paths may not be read */
+	exec_program_fn on_program; /* for every execve inside */
 };
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
@@ -98,11 +104,13 @@ struct exec_result {
 	enum exec_end end;
 	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or
 		       125 (no sandbox) */
-	char why[512]; /* NOT_STARTED, KILLED: words for people */
+	char why[512];    /* NOT_STARTED, KILLED: words for people */
+	uint64_t refused; /* on_refused: how often something was, those not told included */
 };
 
 /* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the
- * command is not started. */
+ * command is not started. With a sandbox on the host's network it never runs: there is no way out
+ * of ours. */
 typedef int (*exec_egress_fn)(int *fds, size_t count, void *arg);
 /* Runs once, from the loop, when nothing of the command is left. */
 typedef void (*exec_done_fn)(const struct exec_result *result, void *arg);
@@ -118,6 +126,9 @@ void exec_kill(struct exec *exec, const char *why);
 /* To the command's process group (SIGINT, SIGTERM, SIGHUP… that reached us). */
 void exec_signal(struct exec *exec, int signal);
 void exec_free(struct exec *exec); /* kills what is left, waits for it */
+/* After @done the kernel may still be taking the sandbox down, and exec_free() would wait for that:
+ * @gone runs once, from the loop, when it would not. False: it would not now. */
+bool exec_when_gone(struct exec *exec, void (*gone)(void *arg));
 /* -ENOENT: no such question any more. @is_allowed: what was asked about runs, or nothing does. */
 int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed);
 

@@ -22,10 +22,15 @@ enum exec_network {
 	EXEC_NETWORK_ENABLED     /* the host's */
 };
 
+/* Of files alone: what a sandbox's own, private places hold is nobody's but the command's. Those
+ * are /tmp, /run and /var/run, empty at first and gone afterwards, unless an entry names them or
+ * all around them may be written: what is said of reading "/" does not reach into them. */
 struct exec_entry {
-	const char *path; /* absolute */
+	const char *path; /* absolute, without "..". A directory means all in it */
 	enum exec_access access;
 };
+
+#define EXEC_ENTRIES_MAX 128
 
 /* The modes people name, and the split form. */
 enum exec_mode {
@@ -41,11 +46,12 @@ struct exec_sandbox_config {
 	const char *cwd;           /* WORKSPACE_WRITE: writable. Absolute */
 	const char *const
 		*writable; /* WORKSPACE_WRITE: more of them, NULL-terminated; may be NULL */
-	bool has_no_tmp, has_no_tmpdir; /* WORKSPACE_WRITE: /tmp, $TMPDIR stay out of it: what the
-					   command sees there is its own, empty, and goes away */
+	bool has_no_tmp, has_no_tmpdir; /* WORKSPACE_WRITE: the host's /tmp, its $TMPDIR, stay out
+					   of it */
 	const char *tmpdir;             /* $TMPDIR, absolute; NULL: not set */
-	const struct exec_entry
-		*entries; /* SPLIT; other modes: more, of which only denials count */
+	/* SPLIT; other modes: more, which only take away: denials, and EXEC_READ where it could be
+	 * written. Of two for one path the lower access counts, here and among the mode's own. */
+	const struct exec_entry *entries;
 	size_t entry_count;
 };
 
@@ -63,11 +69,16 @@ const struct exec_entry *exec_sandbox_entries(const struct exec_sandbox *sandbox
 bool exec_sandbox_has_denials(const struct exec_sandbox *sandbox);
 /* May all of the disk be written? Then only the network can be confined. */
 bool exec_sandbox_writes_all(const struct exec_sandbox *sandbox);
-/* What the entries say of @path (absolute). */
+/* No namespace, no filter: nothing but an own process group that ends with the command. */
+bool exec_sandbox_is_unconfined(const struct exec_sandbox *sandbox);
+/* What may be done with the host's @path (absolute). */
 enum exec_access exec_sandbox_access(const struct exec_sandbox *sandbox, const char *path);
+/* By an entry, which no widening opens, and not only because none names it. */
+bool exec_sandbox_is_denied(const struct exec_sandbox *sandbox, const char *path);
 
-/* The same with @path, and nothing else, opened as far as @access: returned owned. NULL with @why:
- * an entry denies it, which nothing opens. */
+/* The same with @path, and nothing else, opened as far as @access (what is said of paths inside it
+ * stays): returned owned, its mode SPLIT when it is wider. NULL with @why: an entry denies it,
+ * which nothing opens. */
 struct exec_sandbox *exec_sandbox_widen(const struct exec_sandbox *sandbox, const char *path,
 					enum exec_access access, struct err *why);
 /* The same with the host's socket @path, which is covered otherwise. As exec_sandbox_widen(). */
@@ -77,8 +88,9 @@ const char *const *exec_sandbox_sockets(const struct exec_sandbox *sandbox); /* 
 /* Nothing confines it: the last choice, and never of one that has denials: NULL with @why. */
 struct exec_sandbox *exec_sandbox_unconfined(const struct exec_sandbox *sandbox, struct err *why);
 
+/* In what they allow: the mode's name does not count. */
 bool exec_sandbox_equal(const struct exec_sandbox *a, const struct exec_sandbox *b);
-/* Does @wide allow all that @narrow allows? */
+/* Does @wide allow all of the host that @narrow allows? */
 bool exec_sandbox_covers(const struct exec_sandbox *wide, const struct exec_sandbox *narrow);
 /* For people, one line an entry; and one line that is the same for equal ones only, for keys. Both
  * returned owned. */

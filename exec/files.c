@@ -25,7 +25,9 @@ _Static_assert(ARRAY_SIZE(files) <= WIRE_FILES_MAX, "init takes no more");
  * A variable that names a file which is not there would keep programs from starting. */
 static bool has_place(const struct plan *plan, const struct file *file)
 {
-	return paths_holder(&plan->fresh, file->path) && !paths_holder(&plan->writable, file->path);
+	return paths_holder(&plan->fresh, file->path) &&
+	       !paths_holder(&plan->writable, file->path) &&
+	       !paths_holder(&plan->readable, file->path) && !(plan->flags & WIRE_HOST_NETWORK);
 }
 
 void files_plan(struct plan *plan)

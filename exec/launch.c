@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "exec/image.h"
-#include "exec/memfd.h"
+#include "base/memfd.h"
 #include "exec/refusal.h"
 #include "exec/wire.h"
 
@@ -34,6 +34,8 @@
 
 struct handover {
 	int image, control, plan;
+	int stdio[3];   /* -1: the child keeps ours */
+	int namespaces; /* CLONE_NEW*; 0: none, and so no capabilities for init */
 	int error;
 	const char *step;
 };
@@ -59,6 +61,19 @@ __attribute__((no_sanitize("address", "undefined"))) static int keep_capabilitie
 	return 0;
 }
 
+/* All of them are above SAFE_FD, so none is written over before it is copied. */
+__attribute__((no_sanitize("address", "undefined"))) static int put_descriptors(
+	const struct handover *handover)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (handover->stdio[fd] >= 0 && dup3(handover->stdio[fd], fd, 0) < 0)
+			return -1;
+	if (dup3(handover->control, WIRE_CONTROL_FD, 0) < 0 ||
+	    dup3(handover->plan, WIRE_PLAN_FD, 0) < 0)
+		return -1;
+	return 0;
+}
+
 __attribute__((no_sanitize("address", "undefined"))) static int run_init(void *arg)
 {
 	static char *const argv[] = { (char *)(uintptr_t) "sallyport-init", NULL };
@@ -66,10 +81,9 @@ __attribute__((no_sanitize("address", "undefined"))) static int run_init(void *a
 	struct handover *handover = arg;
 
 	handover->step = "capabilities";
-	if (keep_capabilities() == 0) {
+	if (handover->namespaces == 0 || keep_capabilities() == 0) {
 		handover->step = "descriptors";
-		if (dup3(handover->control, WIRE_CONTROL_FD, 0) >= 0 &&
-		    dup3(handover->plan, WIRE_PLAN_FD, 0) >= 0) {
+		if (put_descriptors(handover) == 0) {
 			handover->step = "execveat";
 			(void)syscall(SYS_execveat, handover->image, "", argv, none, AT_EMPTY_PATH);
 		}
@@ -98,8 +112,8 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid_t pid = clone(run_init, stack + sizeof(stack),
-			  NAMESPACES | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD, handover,
-			  &pidfd);
+			  handover->namespaces | CLONE_PIDFD | CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  handover, &pidfd);
 	int error = errno;
 
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -118,7 +132,18 @@ static int clone_init(struct handover *handover, struct launch *ret, struct err 
 	return refusal_of_launch(why, handover->step, handover->error);
 }
 
-int launch_init(int plan_fd, struct launch *ret, struct err *why)
+/* High copies of @stdio; what the child keeps is -1. The caller closes them, also on failure. */
+static int copy_stdio(const int *stdio, int copies[3])
+{
+	for (int fd = 0; fd < 3 && stdio; fd++) {
+		copies[fd] = fcntl(stdio[fd], F_DUPFD_CLOEXEC, SAFE_FD);
+		if (copies[fd] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int launch_init(int plan_fd, uint32_t flags, const int *stdio, struct launch *ret, struct err *why)
 {
 	auto_close int image = memfd_sealed("sallyport-init", MEMFD_PROGRAM, image_start,
 					    (uintptr_t)image_end - (uintptr_t)image_start, why);
@@ -133,14 +158,21 @@ int launch_init(int plan_fd, struct launch *ret, struct err *why)
 	auto_close int plan = fcntl(plan_fd, F_DUPFD_CLOEXEC, SAFE_FD);
 	int r = plan < 0 ? -errno : move_up(&theirs);
 
+	struct handover handover = { .control = theirs, .plan = plan, .stdio = { -1, -1, -1 } };
+
 	if (r == 0)
 		r = move_up(&image);
-	if (r < 0)
-		return err_errno(why, -r, "cannot copy a descriptor");
-
-	struct handover handover = { .image = image, .control = theirs, .plan = plan };
-
-	r = clone_init(&handover, ret, why);
+	if (r == 0)
+		r = copy_stdio(stdio, handover.stdio);
+	handover.image = image;
+	ret->is_alone = (flags & WIRE_UNCONFINED) != 0;
+	ret->has_egress = (flags & (WIRE_UNCONFINED | WIRE_HOST_NETWORK)) == 0;
+	if (!ret->is_alone)
+		handover.namespaces = NAMESPACES & ~(ret->has_egress ? 0 : CLONE_NEWNET);
+	r = r < 0 ? err_errno(why, -r, "cannot copy a descriptor")
+		  : clone_init(&handover, ret, why);
+	for (int fd = 0; fd < 3; fd++)
+		fd_close(handover.stdio[fd]);
 	if (r < 0)
 		return r;
 	ret->control = fd_take(&ours);

@@ -20,6 +20,19 @@ void paths_add(struct paths *paths, const char *path)
 	paths->list[paths->count] = NULL;
 }
 
+void paths_remove(struct paths *paths, const char *path)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		if (strcmp(paths->list[i], path) != 0)
+			continue;
+		free(paths->list[i]);
+		memmove(paths->list + i, paths->list + i + 1,
+			(paths->count - i) * sizeof(*paths->list)); /* with the NULL */
+		paths->count--;
+		return;
+	}
+}
+
 void paths_done(struct paths *paths)
 {
 	mem_free_list(paths->list);
@@ -63,6 +76,15 @@ const char *paths_holder(const struct paths *paths, const char *path)
 		    (!best || strlen(paths->list[i]) > strlen(best)))
 			best = paths->list[i];
 	return best;
+}
+
+bool paths_is_around(const struct paths *paths, const char *directory)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (strcmp(paths->list[i], directory) != 0 &&
+		    paths_is_within(paths->list[i], directory))
+			return true;
+	return false;
 }
 
 /* A walk: @done is canonical and exists (unless @is_missing), @rest is still to be read. */

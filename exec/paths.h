@@ -13,6 +13,7 @@ struct paths {
 };
 
 void paths_add(struct paths *paths, const char *path);
+void paths_remove(struct paths *paths, const char *path); /* not there: no effect */
 void paths_done(struct paths *paths);
 bool paths_has(const struct paths *paths, const char *path);
 /* Sorts: a directory comes before what it holds. */
@@ -22,6 +23,9 @@ void paths_sort(struct paths *paths);
 bool paths_is_within(const char *path, const char *directory);
 /* The entry of @paths that is or holds @path; the innermost of several; NULL: none. */
 const char *paths_holder(const struct paths *paths, const char *path);
+
+/* Is one of @paths inside of @directory, and not it? */
+bool paths_is_around(const struct paths *paths, const char *directory);
 
 /* Canonical form of @path (absolute), every link followed, returned owned in *@ret. A link that
  * itself lies in one of

@@ -12,10 +12,11 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/memfd.h"
 #include "exec/env.h"
 #include "exec/exec.h"
 #include "exec/files.h"
-#include "exec/memfd.h"
+#include "exec/mounts.h"
 #include "exec/view.h"
 #include "exec/wire.h"
 
@@ -23,47 +24,76 @@ static const char *const stdio_names[] = { "stdin", "stdout", "stderr" };
 
 /* A socket's other end may be anywhere; one of the Unix kind was made by whoever started us, as a
  * pipe would be. */
-static int check_socket(int fd, struct err *why)
+static int check_socket(const struct plan *plan, int fd, const char *what, struct err *why)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
-		return err_errno(why, errno, "%s", stdio_names[fd]);
-	if (name.ss_family != AF_UNIX)
+		return err_errno(why, errno, "%s", what);
+	if (name.ss_family != AF_UNIX && !(plan->flags & WIRE_HOST_NETWORK))
 		return err_set(
 			why, -EPERM,
 			"%s is a network socket, a way out past the gate; put a pipe there (| cat)",
-			stdio_names[fd]);
+			what);
 	return 0;
 }
 
-static int check_stdio(struct plan *plan, int fd, struct err *why)
+/* Ours becomes a pty that we relay; a terminal that somebody hands us would be relayed by nobody.
+ */
+static int check_terminal(struct plan *plan, int at, bool is_ours, struct err *why)
+{
+	if (!is_ours)
+		return err_set(why, -EINVAL, "%s is a terminal: ask for a pty instead",
+			       stdio_names[at]);
+	plan->flags |= (uint32_t)WIRE_TERMINAL_0 << at;
+	return 0;
+}
+
+/* @fd: what the command gets as its @at. */
+static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, struct err *why)
 {
 	struct stat what;
 
 	if (fstat(fd, &what) < 0)
-		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[fd]);
+		return err_errno(why, errno, "%s is not open; use /dev/null", stdio_names[at]);
+	if (plan->flags & WIRE_UNCONFINED) /* it could open them itself */
+		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	switch (what.st_mode & S_IFMT) {
 	case S_IFREG:
 		plan->flags |= WIRE_HAS_FILES;
-		return view_check_open_file(plan, fd, stdio_names[fd], why);
+		return view_check_open_file(plan, fd, stdio_names[at], why);
 	case S_IFCHR:
-		plan->flags |= isatty(fd) ? (uint32_t)WIRE_TERMINAL_0 << fd : 0;
-		return 0;
+		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	case S_IFIFO:
 		return 0;
 	case S_IFSOCK:
-		return check_socket(fd, why);
+		return check_socket(plan, fd, stdio_names[at], why);
 	case S_IFDIR:
 		return err_set(why, -EISDIR,
 			       "%s is a directory: through it the command would see files outside "
 			       "its view",
-			       stdio_names[fd]);
+			       stdio_names[at]);
 	default:
 		return err_set(why, -EPERM, "%s is no file, pipe, terminal or Unix socket",
-			       stdio_names[fd]);
+			       stdio_names[at]);
 	}
+}
+
+static int check_stdio(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+{
+	int r = 0;
+
+	if (config->pty && config->stdio)
+		return err_set(why, -EINVAL, "a pty and descriptors: one of them");
+	if (config->pty) {
+		plan->flags |= WIRE_TERMINALS;
+		return 0;
+	}
+	for (int at = 0; at < 3 && r == 0; at++)
+		r = check_descriptor(plan, at, config->stdio ? config->stdio[at] : at,
+				     !config->stdio, why);
+	return r;
 }
 
 static char **copy_list(const char *const *list)
@@ -79,6 +109,33 @@ static char **copy_list(const char *const *list)
 	return copy;
 }
 
+enum env_kind plan_env_kind(const struct plan *plan)
+{
+	return plan->flags & WIRE_UNCONFINED     ? ENV_UNCONFINED
+	       : plan->flags & WIRE_HOST_NETWORK ? ENV_HOST_NETWORK
+						 : ENV_GATE;
+}
+
+/* In a directory of the command's own, and never in one of the host's that is attached there. */
+static bool has_door(const struct plan *plan)
+{
+	return !(plan->flags & WIRE_HOST_NETWORK) && paths_has(&plan->fresh, "/run") &&
+	       !paths_holder(&plan->writable, EXEC_DOOR) &&
+	       !paths_holder(&plan->readable, EXEC_DOOR);
+}
+
+static int set_program(struct plan *plan, const struct exec_program *program, struct err *why)
+{
+	if (program->path[0] != '/')
+		return err_set(why, -EINVAL, "%s: the program's path must be absolute",
+			       program->path);
+	plan->flags |= WIRE_HAS_PROGRAM;
+	plan->program = mem_strdup(program->path);
+	plan->device = program->device;
+	plan->inode = program->inode;
+	return 0;
+}
+
 struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, struct err *why)
 {
 	struct plan *plan = mem_new(sizeof(*plan));
@@ -88,16 +145,19 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 	plan->gid = getegid();
 	if (r == 0)
 		r = view_plan(plan, config, why);
-	for (int fd = 0; fd < 3 && r == 0; fd++)
-		r = check_stdio(plan, fd, why);
+	if (r == 0)
+		r = check_stdio(plan, config, why);
+	if (r == 0 && config->program.path)
+		r = set_program(plan, &config->program, why);
 	if (r < 0) {
 		plan_free(plan);
 		*ret_errno = r;
 		return NULL;
 	}
 	plan->argv = copy_list(config->argv);
-	plan->env = env_build((const char *const *)environ, config->env_set);
-	if (paths_has(&plan->fresh, "/run")) {
+	plan->env = env_build((const char *const *)environ, config->env_set, plan_env_kind(plan),
+			      plan->tmpdir);
+	if (has_door(plan)) {
 		plan->flags |= WIRE_DOOR;
 		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);
 	}
@@ -115,10 +175,16 @@ void plan_free(struct plan *plan)
 	free(plan->cwd);
 	paths_done(&plan->fresh);
 	paths_done(&plan->writable);
+	paths_done(&plan->readable);
 	paths_done(&plan->pins);
 	paths_done(&plan->hidden);
 	paths_done(&plan->read_only);
 	paths_done(&plan->sockets);
+	paths_done(&plan->missing);
+	paths_done(&plan->open_sockets);
+	paths_done(&plan->links);
+	free(plan->program);
+	free(plan->tmpdir);
 	free(plan);
 }
 
@@ -152,15 +218,15 @@ static int append_list(struct image *image, char *const *list, uint32_t *ret_cou
 
 int plan_seal(const struct plan *plan, struct err *why)
 {
+	char *const program[] = { plan->program, NULL };
+	auto_free_list char **mounts = mounts_list(plan);
 	char *const *const lists[WIRE_LISTS] = {
 		[WIRE_ARGV] = plan->argv,
 		[WIRE_ENV] = plan->env,
 		[WIRE_FILES] = plan->files,
-		[WIRE_FRESH] = plan->fresh.list,
-		[WIRE_WRITABLE] = plan->writable.list,
-		[WIRE_PINS] = plan->pins.list,
-		[WIRE_HIDDEN] = plan->hidden.list,
-		[WIRE_READ_ONLY] = plan->read_only.list,
+		[WIRE_PROGRAM] = program,
+		[WIRE_MOUNTS] = mounts,
+		[WIRE_LINKS] = plan->links.list,
 		[WIRE_SOCKETS] = plan->sockets.list,
 	};
 	struct wire_plan head = {
@@ -168,6 +234,8 @@ int plan_seal(const struct plan *plan, struct err *why)
 		.uid = plan->uid,
 		.gid = plan->gid,
 		.flags = plan->flags,
+		.device = plan->device,
+		.inode = plan->inode,
 	};
 	struct image image = { 0 };
 	int r = append(&image, &head, sizeof(head));

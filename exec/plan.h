@@ -2,8 +2,10 @@
  * printable, and sent to init as it stands. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "exec/env.h"
 #include "exec/paths.h"
 
 struct err;
@@ -13,14 +15,24 @@ struct plan {
 	char **argv, **env;       /* owned */
 	char **files;             /* pairs of path and text, owned */
 	char *cwd;                /* canonical, owned */
+	char *tmpdir;             /* $TMPDIR, when it is the host's; owned; NULL: /tmp */
 	uint32_t uid, gid, flags; /* enum wire_flag */
-	struct paths fresh, writable, pins, hidden, read_only, sockets;
+	bool has_fresh_tmp;       /* the first of @fresh is /tmp */
+	/* Readable is what is shown in something hidden,
+	 * fresh or empty; missing what was named and is not there. */
+	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
+	struct paths open_sockets; /* not to be covered */
+	struct paths links;        /* of an empty root: pairs of path and target */
+	char *program;             /* owned; NULL: argv[0] is looked up */
+	uint64_t device, inode;
 };
 
 /* Returned owned; NULL with @why and *@ret_errno (negative): what was asked cannot be done safely.
- * Looks at our own 0–2 and at the file system; changes nothing. */
+ * Looks at what will be 0–2 and at the file system; changes nothing. */
 struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, struct err *why);
 void plan_free(struct plan *plan);
+
+enum env_kind plan_env_kind(const struct plan *plan);
 
 /* The wire form in a sealed memfd, returned owned; -errno with @why. */
 int plan_seal(const struct plan *plan, struct err *why);

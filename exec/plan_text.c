@@ -1,4 +1,6 @@
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,6 +9,7 @@
 #include "base/text.h"
 #include "exec/env.h"
 #include "exec/exec.h"
+#include "exec/exec_sandbox.h"
 #include "exec/files.h"
 #include "exec/plan.h"
 #include "exec/wire.h"
@@ -27,38 +30,89 @@ static void put_paths(FILE *out, const char *what, const struct paths *paths)
 		put(out, what, paths->list[i]);
 }
 
-static void put_plan(FILE *out, const struct plan *plan)
+/* Onto what all the rest is mounted. */
+static void put_root(FILE *out, const struct plan *plan)
 {
-	static const char *const terminals[] = { "stdin", "stdout", "stderr" };
+	if (plan->flags & WIRE_EMPTY)
+		put(out, "empty", "/");
+	else if (!(plan->flags & WIRE_OPEN)) /* else it is in the list */
+		put(out, "read-only", "/");
+}
 
-	put(out, "working-in", plan->cwd);
-	put(out, "namespaces", "user net mount pid ipc uts cgroup");
-	(void)fprintf(out, "ids        uid %u gid %u, onto themselves\n", plan->uid, plan->gid);
-	(void)fprintf(out, "way-out    http 127.0.0.1:%d\nway-out    socks5h 127.0.0.1:%d\n",
-		      EXEC_HTTP_PORT, EXEC_SOCKS_PORT);
-	put(out, "read-only", "/");
+static void put_view(FILE *out, const struct plan *plan)
+{
+	put_root(out, plan);
+	for (size_t i = 0; i < plan->links.count; i += 2) {
+		auto_free char *link =
+			mem_printf("%s -> %s", plan->links.list[i], plan->links.list[i + 1]);
+
+		put(out, "link", link);
+	}
 	put_paths(out, "fresh", &plan->fresh);
 	for (char **file = plan->files; *file; file += 2)
 		put(out, "file", *file);
 	put(out, "fresh", "/dev");
 	put(out, "fresh", "/proc");
 	put_paths(out, "writable", &plan->writable);
+	put_paths(out, "readable", &plan->readable);
 	put_paths(out, "pinned", &plan->pins);
 	put_paths(out, "hidden", &plan->hidden);
 	put_paths(out, "read-only", &plan->read_only);
+	put_paths(out, "missing", &plan->missing);
 	put_paths(out, "socket", &plan->sockets);
+	put_paths(out, "reachable", &plan->open_sockets);
+}
+
+static void put_network(FILE *out, const struct plan *plan)
+{
+	if (plan->flags & WIRE_HOST_NETWORK)
+		put(out, "way-out", "the host's network, past the gate");
+	else
+		(void)fprintf(out,
+			      "way-out    http 127.0.0.1:%d\nway-out    socks5h 127.0.0.1:%d\n",
+			      EXEC_HTTP_PORT, EXEC_SOCKS_PORT);
+}
+
+static void put_plan(FILE *out, const struct plan *plan)
+{
+	static const char *const terminals[] = { "stdin", "stdout", "stderr" };
+	bool is_confined = !(plan->flags & WIRE_UNCONFINED);
+
+	put(out, "working-in", plan->cwd);
+	put(out, "namespaces",
+	    !is_confined                      ? "none: nothing confines it"
+	    : plan->flags & WIRE_HOST_NETWORK ? "user mount pid ipc uts cgroup"
+					      : "user net mount pid ipc uts cgroup");
+	if (is_confined)
+		(void)fprintf(out, "ids        uid %u gid %u, onto themselves\n", plan->uid,
+			      plan->gid);
+	put_network(out, plan);
+	if (is_confined)
+		put_view(out, plan);
 	for (unsigned int fd = 0; fd < ARRAY_SIZE(terminals); fd++)
 		if (plan->flags & ((uint32_t)WIRE_TERMINAL_0 << fd))
 			put(out, "pty", terminals[fd]);
-	put(out, "drops", "capabilities, new privileges, descriptors from 3 on");
-	put(out, "filters", "Landlock, seccomp");
+	put(out, "drops",
+	    is_confined ? "capabilities, new privileges, descriptors from 3 on"
+			: "descriptors from 3 on");
+	if (is_confined)
+		put(out, "filters", plan->flags & WIRE_OPEN ? "seccomp" : "Landlock, seccomp");
+}
+
+static void put_program(FILE *out, const struct plan *plan)
+{
+	auto_free char *shown = text_visible_dup(plan->program);
+
+	(void)fprintf(out, "%-11s%s, device %" PRIu64 " inode %" PRIu64 "\n", "program", shown,
+		      plan->device, plan->inode);
 }
 
 static void put_environment(FILE *out, const struct plan *plan)
 {
 	char *entry;
 
-	for (size_t i = 0; (entry = env_injected(i)) != NULL; i++) {
+	for (size_t i = 0; (entry = env_injected(i, plan_env_kind(plan), plan->tmpdir)) != NULL;
+	     i++) {
 		put(out, "env", entry);
 		free(entry);
 	}
@@ -84,6 +138,13 @@ char *exec_plan_text(const struct exec_plan_config *config)
 		auto_free char *command = text_command_line(config->argv, COMMAND_MAX);
 
 		(void)fprintf(out, "%-11s%s\n", "command", command);
+		if (plan->program)
+			put_program(out, plan);
+		if (config->sandbox) {
+			auto_free char *sandbox = exec_sandbox_text(config->sandbox);
+
+			(void)fputs(sandbox, out); /* to memory */
+		}
 		put_plan(out, plan);
 		put_environment(out, plan);
 	} else {

@@ -175,6 +175,7 @@ static const char *const steps[WIRE_STEPS] = {
 	[WIRE_STEP_LISTENERS] = "opening the gate's ports",
 	[WIRE_STEP_NAMESPACES] = "closing its namespaces",
 	[WIRE_STEP_VIEW] = "making the file system read-only",
+	[WIRE_STEP_ROOT] = "making an empty root",
 	[WIRE_STEP_FRESH] = "mounting a fresh directory",
 	[WIRE_STEP_DOOR] = "making the command's socket to the gate",
 	[WIRE_STEP_FILES] = "writing a file for the command",
@@ -194,6 +195,14 @@ static const char *const steps[WIRE_STEPS] = {
 
 static const char *advice_for(enum wire_step step, int error, char *out, size_t size)
 {
+	if (step == WIRE_STEP_SECCOMP && error == EINVAL)
+		return "; this kernel cannot tell us of system calls, which judging programs and "
+		       "saying what was refused need: it takes Linux 5.0";
+	if (step == WIRE_STEP_SECCOMP && error == EBUSY)
+		return "; somebody outside (a container's manager) is told of system calls "
+		       "already, "
+		       "and the kernel allows one: programs cannot be judged here, nor can it be "
+		       "said what was refused";
 	if (step == WIRE_STEP_LANDLOCK && (error == ENOSYS || error == EOPNOTSUPP))
 		return "; this kernel has no Landlock, and without it a regular file on stdin, "
 		       "stdout or stderr could be "

@@ -9,7 +9,10 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/exec_sandbox.h"
+#include "exec/mounts.h"
 #include "exec/paths.h"
+#include "exec/plan.h"
 
 #define TEXT_MAX  (8U << 20)
 #define COUNT_MAX 1024 /* covers cost about 20 µs each */
@@ -27,7 +30,7 @@ static const char *path_of(const char *line)
 	return *line == '/' ? line : NULL;
 }
 
-static bool is_visible(const char *path, const struct paths *fresh, const struct paths *writable)
+static bool is_visible(const struct plan *plan, const char *path)
 {
 	struct stat what;
 
@@ -35,13 +38,12 @@ static bool is_visible(const char *path, const struct paths *fresh, const struct
 	 */
 	if (lstat(path, &what) < 0 || !S_ISSOCK(what.st_mode))
 		return false;
-	return paths_holder(writable, path) ||
-	       !(paths_holder(fresh, path) || paths_is_within(path, "/dev") ||
-		 paths_is_within(path, "/proc"));
+	if (paths_is_within(path, "/dev") || paths_is_within(path, "/proc"))
+		return paths_holder(&plan->writable, path) || paths_holder(&plan->readable, path);
+	return mounts_access(plan, path) != EXEC_DENY;
 }
 
-int sockets_parse(char *text, const struct paths *fresh, const struct paths *writable,
-		  struct paths *ret, struct err *why)
+int sockets_parse(char *text, const struct plan *plan, struct paths *ret, struct err *why)
 {
 	char *rest = text;
 	char *line;
@@ -55,7 +57,7 @@ int sockets_parse(char *text, const struct paths *fresh, const struct paths *wri
 			free(path);
 			continue;
 		}
-		if (is_visible(path, fresh, writable) && !paths_has(ret, path))
+		if (is_visible(plan, path) && !paths_has(ret, path))
 			paths_add(ret, path);
 		free(path);
 		if (ret->count > COUNT_MAX)
@@ -68,8 +70,7 @@ int sockets_parse(char *text, const struct paths *fresh, const struct paths *wri
 	return 0;
 }
 
-int sockets_find(const struct paths *fresh, const struct paths *writable, struct paths *ret,
-		 struct err *why)
+int sockets_find(const struct plan *plan, struct paths *ret, struct err *why)
 {
 	auto_close int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
 	auto_free char *text = NULL;
@@ -78,6 +79,5 @@ int sockets_find(const struct paths *fresh, const struct paths *writable, struct
 		return err_errno(why, errno, "cannot list the host's Unix sockets: /proc/net/unix");
 	int r = fd_read_all(fd, TEXT_MAX, &text, NULL, why);
 
-	return r < 0 ? err_prefix(why, r, "/proc/net/unix")
-		     : sockets_parse(text, fresh, writable, ret, why);
+	return r < 0 ? err_prefix(why, r, "/proc/net/unix") : sockets_parse(text, plan, ret, why);
 }

@@ -4,12 +4,11 @@
 
 struct err;
 struct paths;
+struct plan;
 
-/* Adds every socket of /proc/net/unix that lies in @writable, or elsewhere but in @fresh and below
- * /dev and /proc. Sockets made later by daemons outside, in directories the command can see, are
- * not covered. -errno: they could not be listed. */
-int sockets_find(const struct paths *fresh, const struct paths *writable, struct paths *ret,
-		 struct err *why);
+/* Adds every socket of /proc/net/unix that the view of @plan (its lists of paths) shows. Sockets
+ * made later by daemons outside, in directories the command can see, are not covered. -errno: they
+ * could not be listed. */
+int sockets_find(const struct plan *plan, struct paths *ret, struct err *why);
 /* The same for @text in the format of /proc/net/unix. */
-int sockets_parse(char *text, const struct paths *fresh, const struct paths *writable,
-		  struct paths *ret, struct err *why);
+int sockets_parse(char *text, const struct plan *plan, struct paths *ret, struct err *why);

@@ -30,7 +30,7 @@ struct supervise {
 	struct loop *loop;
 	int pidfd, control;
 	char *program;
-	bool waits_for_ready, waits_for_pty, has_gone, has_started, has_ended, is_reaped;
+	bool is_alone, waits_for_ready, waits_for_pty, has_gone, has_started, has_ended, is_reaped;
 	uint64_t early_signals; /* bit N-1: signal N came before the command was let go */
 	bool has_result;        /* @result is decided; what comes later does not change it */
 	struct exec_result result;
@@ -54,8 +54,11 @@ static void decide(struct supervise *s, enum exec_end end, int status, const cha
 static void kill_all(struct supervise *s)
 {
 	/* Gone already is fine: then the descriptor is readable. The kernel kills the whole pid
-	 * namespace with its init. */
-	if (s->pidfd >= 0)
+	 * namespace with its init. Where there is none, init ends what descends from it when it
+	 * sees us gone. */
+	if (s->is_alone)
+		(void)shutdown(s->control, SHUT_RDWR);
+	else if (s->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 }
 
@@ -70,6 +73,18 @@ static int send_message(struct supervise *s, enum wire_type type, int32_t value)
 	const struct wire_message message = { .type = type, .value = value };
 
 	return fd_send(s->control, &message, sizeof(message), NULL, 0);
+}
+
+static void on_exec_other(struct supervise *s)
+{
+	auto_free char *program = text_visible_dup(s->program);
+	struct err why = { 0 };
+
+	(void)err_set(
+		&why, 0,
+		"%.200s: is another file than the one that was decided on; it was not executed",
+		program);
+	decide(s, EXEC_NOT_STARTED, 126, why.text);
 }
 
 static void on_exec_failed(struct supervise *s, int error)
@@ -95,10 +110,9 @@ static void maybe_go(struct supervise *s)
 {
 	if (s->waits_for_ready || s->waits_for_pty)
 		return;
-	if (send_message(s, WIRE_GO, 0) < 0) {
-		fail(s, "the sandbox's first process died early");
+	/* It has died: then its end is told, and what it said of it may still be unread. */
+	if (send_message(s, WIRE_GO, 0) < 0)
 		return;
-	}
 	s->has_gone = true;
 	for (int i = 0; i < 64; i++)
 		if (s->early_signals & (1ULL << i))
@@ -131,6 +145,18 @@ static void on_pty(struct supervise *s, int *fds, size_t count)
 	s->waits_for_pty = false;
 	s->events->on_pty(fds[0], s->arg);
 	maybe_go(s);
+}
+
+/* The command's program may now have to wait for a judgement, as long as that takes. */
+static void on_listener(struct supervise *s, int *fds, size_t count)
+{
+	if (!s->has_gone || count != 1 || s->events->on_listener(fds[0], s->arg) != 0) {
+		for (size_t i = 0; i < count; i++)
+			fd_close(fds[i]);
+		fail(s, "the sandbox's first process broke its protocol");
+		return;
+	}
+	loop_timer_stop(&s->deadline);
 }
 
 static void finish(void *arg)
@@ -174,6 +200,10 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 		on_pty(s, fds, count);
 		return;
 	}
+	if (message->type == WIRE_LISTENER) {
+		on_listener(s, fds, count);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
 	switch (message->type) {
@@ -186,6 +216,9 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 		break;
 	case WIRE_EXEC_FAILED:
 		on_exec_failed(s, message->value);
+		break;
+	case WIRE_EXEC_OTHER:
+		on_exec_other(s);
 		break;
 	case WIRE_STATUS:
 		on_status(s, message->value);
@@ -212,6 +245,8 @@ static bool read_messages(struct supervise *s)
 
 		if (n == -EAGAIN)
 			return true;
+		if (n == -EMSGSIZE)
+			fail(s, "no descriptors were left for the way out: see ulimit -n");
 		if (n != (ssize_t)sizeof(message)) {
 			for (size_t i = 0; i < count; i++)
 				fd_close(fds[i]);
@@ -243,8 +278,10 @@ static void on_init_ended(evutil_socket_t fd, short what, void *arg)
 	struct supervise *s = arg;
 
 	reap(s);
-	if (s->has_ended)
+	if (s->has_ended) {
+		s->events->on_gone(s->arg);
 		return;
+	}
 	(void)read_messages(s); /* what init said last */
 	if (!s->has_started)
 		decide(s, EXEC_NOT_STARTED, NO_SANDBOX, "the sandbox's first process died early");
@@ -267,7 +304,8 @@ struct supervise *supervise_new(struct loop *loop, const struct launch *launch, 
 	s->pidfd = launch->pidfd;
 	s->control = launch->control;
 	s->program = mem_strdup(program);
-	s->waits_for_ready = true;
+	s->is_alone = launch->is_alone;
+	s->waits_for_ready = launch->has_egress;
 	s->waits_for_pty = has_pty;
 	s->events = events;
 	s->arg = arg;
@@ -278,6 +316,7 @@ struct supervise *supervise_new(struct loop *loop, const struct launch *launch, 
 		     on_control_readable, s);
 	event_add(&s->readable, NULL);
 	loop_timer_start(loop, &s->deadline, SET_UP_MS, on_deadline, s);
+	maybe_go(s); /* at once where nothing is waited for: init reads it when it is ready */
 	return s;
 }
 
@@ -300,6 +339,11 @@ void supervise_free(struct supervise *s)
 	fd_close(s->control);
 	free(s->program);
 	free(s);
+}
+
+bool supervise_is_gone(const struct supervise *s)
+{
+	return s->is_reaped;
 }
 
 void supervise_kill(struct supervise *s, int status, const char *why)

@@ -2,6 +2,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "exec/exec.h"
 #include "exec/launch.h"
 #include "exec/wire.h"
@@ -15,9 +17,13 @@ struct supervise_events {
 	int (*on_ready)(int *fds, void *arg);
 	/* The master of the command's pty, taken. */
 	void (*on_pty)(int master, void *arg);
+	/* What tells of the command's calls, taken. Not 0: nobody asked for it. */
+	int (*on_listener)(int listener, void *arg);
 	void (*on_stopped)(void *arg);
 	/* Nothing of the command is left. At most once, and nothing after it. */
 	void (*on_end)(const struct exec_result *result, void *arg);
+	/* Nor of the sandbox: not told where on_end() came only then. */
+	void (*on_gone)(void *arg);
 };
 
 /* Takes @launch's descriptors, keeps the rest; @has_pty: the command waits for on_pty() as well as
@@ -26,6 +32,8 @@ struct supervise *supervise_new(struct loop *loop, const struct launch *launch, 
 				bool has_pty, const struct supervise_events *events, void *arg);
 /* Kills what is left, and waits for it. */
 void supervise_free(struct supervise *supervise);
+/* Is nothing left to wait for? */
+bool supervise_is_gone(const struct supervise *supervise);
 
 /* EXEC_KILLED with @why, or, with @status not 0, EXEC_NOT_STARTED with it. The first call counts.
  */

@@ -12,9 +12,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/exec.h"
+#include "exec/exec_sandbox.h"
+#include "exec/mounts.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
 #include "exec/sockets.h"
+#include "exec/wire.h"
 
 #define WRITABLE_MAX 64 /* as init's */
 
@@ -36,12 +39,12 @@ static int add_fresh(struct plan *plan, struct err *why)
 			return err_prefix(why, r, "cannot give the command a fresh directory");
 		if (!paths_holder(&plan->fresh, path))
 			paths_add(&plan->fresh, path);
+		plan->has_fresh_tmp = true;
 	}
 	return 0;
 }
 
-/* NULL, or why @path cannot be writable. */
-static const char *unfit(const struct plan *plan, const char *path)
+const char *view_unfit(const struct plan *plan, const char *path)
 {
 	if (strcmp(path, "/") == 0)
 		return "it is the whole file system";
@@ -73,8 +76,9 @@ static int add_writable(struct plan *plan, const char *given, struct err *why)
 	if (stat(path, &what) < 0 || !S_ISDIR(what.st_mode))
 		return err_set(why, -ENOTDIR, "%s cannot be writable: it is not a directory",
 			       given);
-	if (unfit(plan, path))
-		return err_set(why, -EINVAL, "%s cannot be writable: %s", given, unfit(plan, path));
+	if (view_unfit(plan, path))
+		return err_set(why, -EINVAL, "%s cannot be writable: %s", given,
+			       view_unfit(plan, path));
 	if (!paths_has(&plan->writable, path))
 		paths_add(&plan->writable, path);
 	if (plan->writable.count > WRITABLE_MAX)
@@ -97,7 +101,7 @@ static const char *outermost(const struct plan *plan, const char *path)
 
 /* Every directory between the writable root and @path is mounted on itself: otherwise `mv project
  * away; mkdir -p project/protected` puts the command's own in its place. */
-static void pin_parents(struct plan *plan, const char *path)
+void view_pin_parents(struct plan *plan, const char *path)
 {
 	const char *root = outermost(plan, path);
 	char part[PATH_MAX];
@@ -109,28 +113,35 @@ static void pin_parents(struct plan *plan, const char *path)
 		*slash = '\0';
 		if (strlen(part) <= strlen(root))
 			return;
-		if (!paths_has(&plan->pins, part) && !paths_has(&plan->writable, part))
+		/* What is read-only or covered cannot be moved, and its own parents are pinned. */
+		if (mounts_access(plan, part) == EXEC_WRITE && !paths_has(&plan->pins, part) &&
+		    !paths_has(&plan->writable, part))
 			paths_add(&plan->pins, part);
 	}
 }
 
-/* Nothing writable may lie in what is protected: it would be attached on top. */
-static int check_conflict(const struct plan *plan, const char *path, struct err *why)
+enum protection { HIDE, KEEP_READ_ONLY };
+
+/* Nothing writable may lie in what is protected, and nothing at all in what is hidden: it would be
+ * attached on top. */
+static int check_conflict(const struct plan *plan, const char *path, enum protection how,
+			  struct err *why)
 {
-	for (size_t i = 0; i < plan->writable.count; i++)
-		if (paths_is_within(plan->writable.list[i], path))
-			return err_set(why, -EINVAL,
-				       "the command may not work in %s: the gate keeps its own "
-				       "files in %s",
-				       plan->writable.list[i], path);
+	const struct paths *const shown[] = { &plan->writable, &plan->readable, &plan->read_only };
+
+	for (size_t list = 0; list < (how == HIDE ? ARRAY_SIZE(shown) : 2); list++)
+		for (size_t i = 0; i < shown[list]->count; i++)
+			if (paths_is_within(shown[list]->list[i], path))
+				return err_set(why, -EINVAL,
+					       "the command may not work in %s: the gate keeps its "
+					       "own files in %s",
+					       shown[list]->list[i], path);
 	if (paths_is_within(plan->cwd, path))
 		return err_set(why, -EINVAL,
 			       "the command may not work in %s: the gate keeps its own files there",
 			       plan->cwd);
 	return 0;
 }
-
-enum protection { HIDE, KEEP_READ_ONLY };
 
 static int protect(struct plan *plan, const char *given, enum protection how, struct err *why)
 {
@@ -140,26 +151,26 @@ static int protect(struct plan *plan, const char *given, enum protection how, st
 
 	if (r < 0 && r != -ENOENT)
 		return err_prefix(why, r, "cannot protect a path");
-	bool is_writable = outermost(plan, path) != NULL;
+	int access = mounts_access(plan, path);
+	bool is_writable = access == EXEC_WRITE;
 
 	if (r == -ENOENT && is_writable)
 		return err_set(why, r,
 			       "%s does not exist, and the command could make it, since it may "
 			       "write there; make it first",
 			       given);
-	/* Not there, or in a directory that is fresh and thus empty: nothing to protect. */
-	if (r == -ENOENT || (!is_writable && paths_holder(&plan->fresh, path)))
+	/* Not there, or behind what is empty or hidden: nothing to protect. */
+	if (r == -ENOENT || (access == EXEC_DENY && !mounts_has_way(plan, path)))
 		return 0;
-	if (how == HIDE || is_writable) {
-		r = check_conflict(plan, path, why);
+	if (how == HIDE || is_writable || access == EXEC_DENY) {
+		r = check_conflict(plan, path, how, why);
 		if (r < 0)
 			return r;
 	}
-	if ((how == KEEP_READ_ONLY && !is_writable) || paths_holder(&plan->hidden, path) ||
-	    paths_holder(list, path))
+	if (how == KEEP_READ_ONLY && !is_writable)
 		return 0;
 	paths_add(list, path);
-	pin_parents(plan, path);
+	view_pin_parents(plan, path);
 	return 0;
 }
 
@@ -173,16 +184,27 @@ static int protect_all(struct plan *plan, const char *const *paths, enum protect
 	return r;
 }
 
-/* Sockets in what is hidden are hidden already. */
 static int add_sockets(struct plan *plan, struct err *why)
 {
 	struct paths found = { 0 };
-	int r = sockets_find(&plan->fresh, &plan->writable, &found, why);
+	int r = sockets_find(plan, &found, why);
 
 	for (size_t i = 0; i < found.count && r == 0; i++)
-		if (!paths_holder(&plan->hidden, found.list[i]))
+		if (!paths_has(&plan->open_sockets, found.list[i]))
 			paths_add(&plan->sockets, found.list[i]);
 	paths_done(&found);
+	return r;
+}
+
+static int plan_default(struct plan *plan, const struct exec_plan_config *config, struct err *why)
+{
+	int r = add_fresh(plan, why);
+
+	if (r == 0 && !view_unfit(plan, plan->cwd))
+		r = add_writable(plan, plan->cwd, why);
+	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
+		r = add_writable(plan, *dir, why);
+	paths_sort(&plan->writable);
 	return r;
 }
 
@@ -192,12 +214,12 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 
 	if (r < 0)
 		return err_prefix(why, r, "working directory");
-	r = add_fresh(plan, why);
-	if (r == 0 && !unfit(plan, plan->cwd))
-		r = add_writable(plan, plan->cwd, why);
-	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
-		r = add_writable(plan, *dir, why);
-	paths_sort(&plan->writable);
+	if (config->sandbox && exec_sandbox_is_unconfined(config->sandbox)) {
+		plan->flags |= WIRE_UNCONFINED | WIRE_HOST_NETWORK;
+		return 0;
+	}
+	r = config->sandbox ? view_entries(plan, config->sandbox, why)
+			    : plan_default(plan, config, why);
 	if (r == 0)
 		r = protect_all(plan, config->hidden, HIDE, why);
 	if (r == 0)
@@ -205,9 +227,10 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);
-	return r < 0 ? r : add_sockets(plan, why);
+	if (r == 0)
+		r = add_sockets(plan, why);
+	return r == 0 ? mounts_check(plan, why) : r;
 }
-
 /* An open descriptor brings the host's writable mount along, and Landlock allows what lies in a
  * writable directory: so a protected file must not be among 0–2. */
 int view_check_open_file(const struct plan *plan, int fd, const char *what, struct err *why)
@@ -221,7 +244,10 @@ int view_check_open_file(const struct plan *plan, int fd, const char *what, stru
 		return err_errno(why, errno, "cannot tell which file %s is", what);
 	path[n] = '\0';
 	if (paths_holder(&plan->hidden, path) || paths_holder(&plan->read_only, path))
-		return err_set(why, -EPERM, "%s is %s, which the gate protects from the command",
-			       what, path);
+		return err_set(
+			why, -EPERM,
+			"%s is %s, which the gate protects from the command; if it may be read, "
+			"put a pipe there (cat |)",
+			what, path);
 	return 0;
 }

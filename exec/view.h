@@ -4,11 +4,19 @@
 
 struct err;
 struct exec_plan_config;
+struct exec_sandbox;
 struct plan;
 
 /* Fills @plan's cwd and path lists. 0, or -errno with @why: what was asked contradicts itself or
  * would leave a hole. */
 int view_plan(struct plan *plan, const struct exec_plan_config *config, struct err *why);
+
+/* Its parts. NULL, or why @path (canonical) cannot be writable. */
+const char *view_unfit(const struct plan *plan, const char *path);
+/* What is protected at @path must not be moved. */
+void view_pin_parents(struct plan *plan, const char *path);
+/* As view_plan(), by what @sandbox says; @plan's cwd is there. */
+int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why);
 
 /* Is @path, seen from outside, something that @plan hides or keeps read-only? */
 int view_check_open_file(const struct plan *plan, int fd, const char *what, struct err *why);

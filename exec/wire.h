@@ -13,22 +13,33 @@
 #define WIRE_PLAN_MAX   (8U << 20)  /* execve takes less than 6 MiB of argv and environment */
 #define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
 #define WIRE_FILES_MAX  16
+#define WIRE_MOUNTS_MAX 512
 #define WIRE_DETAIL_MAX 496
 
-/* Lists of strings in the plan, in this order behind it. From WIRE_FRESH on all hold canonical
- * absolute paths. */
+/* Lists of strings in the plan, in this order behind it. */
 enum wire_list {
 	WIRE_ARGV,
 	WIRE_ENV,
-	WIRE_FILES, /* pairs: canonical path inside a fresh directory, text of a new file there */
-	WIRE_FRESH, /* directories that get an empty tmpfs; the first is /tmp (mode 1777) */
-	WIRE_WRITABLE, /* attached back, writable; outer before inner */
-	WIRE_PINS,   /* directories mounted on themselves so that no rename moves what they hold */
-	WIRE_HIDDEN, /* covered by something empty that nobody may open */
-	WIRE_READ_ONLY, /* covered by a read-only copy of themselves */
-	WIRE_SOCKETS, /* the host's sockets: covered by an empty file; one that is gone by now is no
-			 error */
+	WIRE_FILES,   /* pairs: canonical path inside a fresh directory, text of a new file there */
+	WIRE_PROGRAM, /* none, or the path of what is executed: see WIRE_HAS_PROGRAM */
+	WIRE_MOUNTS,  /* an enum wire_mount, then a canonical path; outer before inner */
+	WIRE_LINKS,   /* pairs of canonical paths: a symbolic link of an empty root, its target */
+	WIRE_SOCKETS, /* canonical paths, the host's sockets: covered by an empty file; one that is
+			 gone by now is no error */
 	WIRE_LISTS
+};
+
+/* What happens at one path. Capitals make the place first, since what is around it is empty. */
+enum wire_mount {
+	WIRE_FRESH_TMP = 't',   /* an empty directory of its own, for everybody (1777) */
+	WIRE_FRESH = 'f',       /* (0755) */
+	WIRE_HIDE = 'd',        /* covered by something empty that nobody may open */
+	WIRE_HIDE_AROUND = 'x', /* the same, with a way through to what is attached inside */
+	WIRE_PIN = 'p',         /* mounted on itself so that no rename moves what it holds */
+	WIRE_READ = 'r',        /* what the host has there, read-only */
+	WIRE_READ_NEW = 'R',
+	WIRE_WRITE = 'w', /* writable */
+	WIRE_WRITE_NEW = 'W'
 };
 
 enum wire_flag {
@@ -40,7 +51,16 @@ enum wire_flag {
 			       again for writing */
 	WIRE_TIMES = 16,    /* report when each stage ended */
 	WIRE_DOOR = 32,     /* /run is fresh: the socket of the door is made there */
-	WIRE_FLAGS = 63
+	WIRE_OPEN = 64,     /* the host's tree stays writable */
+	WIRE_EMPTY = 128,   /* the root is empty but for what is attached */
+	WIRE_HOST_NETWORK = 256,   /* no network namespace, so no egress descriptors */
+	WIRE_UNCONFINED = 512,     /* no namespace at all: only supervised */
+	WIRE_HAS_PROGRAM = 1024,   /* exactly this file is executed */
+	WIRE_TELL_REFUSED = 2048,  /* the gate is told of calls that are or may be refused, */
+	WIRE_TELL_READS = 4096,    /* of what is opened to be read, too, */
+	WIRE_TELL_PROGRAMS = 8192, /* of programs before they are executed */
+	WIRE_TELLS = 14336,
+	WIRE_FLAGS = 16383
 };
 
 /* First on the inner channel, with the listener of the door, if there is one: a byte that is no
@@ -55,6 +75,7 @@ struct wire_plan {
 	uint32_t uid, gid;
 	uint32_t flags;
 	uint32_t counts[WIRE_LISTS];
+	uint64_t device, inode; /* of the program */
 };
 
 enum wire_type {
@@ -65,8 +86,11 @@ enum wire_type {
 	WIRE_STARTED,     /* the command's process exists */
 	WIRE_FAILED,      /* @step failed with errno @value at @detail; init is gone */
 	WIRE_EXEC_FAILED, /* the command's program could not be executed: errno @value */
+	WIRE_EXEC_OTHER,  /* what is there now is another file than the plan's program */
 	WIRE_STATUS,      /* the command's raw wait status in @value */
 	WIRE_STOPPED,     /* the command was stopped by signal @value */
+	WIRE_LISTENER,    /* with the descriptor that tells of calls (WIRE_TELLS), before the
+			     command's program is executed */
 	WIRE_TIME,        /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */
@@ -82,6 +106,7 @@ enum wire_step {
 	WIRE_STEP_LISTENERS,
 	WIRE_STEP_NAMESPACES,
 	WIRE_STEP_VIEW,
+	WIRE_STEP_ROOT,
 	WIRE_STEP_FRESH,
 	WIRE_STEP_FILES,
 	WIRE_STEP_DOOR,

@@ -48,6 +48,8 @@ static int answer_check(const struct approver_answer *answer, struct err *why)
 		return err_set(why, -EINVAL, "no such scope");
 	if (answer->is_abort && answer->action != POLICY_DENY)
 		return err_set(why, -EINVAL, "abort is a denial");
+	if (answer->is_review && (answer->is_abort || answer->scope != GATEWAY_ONCE))
+		return err_set(why, -EINVAL, "a reviewer answers for once");
 	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
 		return err_set(why, -EINVAL,
 			       "an answer for once is about those who wait, and has no width");
@@ -62,6 +64,9 @@ static enum policy_reason answer_reason(const struct approver_answer *answer)
 {
 	if (answer->is_abort)
 		return POLICY_ABORTED;
+	if (answer->is_review)
+		return answer->action == POLICY_ALLOW ? POLICY_GRANTED_REVIEW
+						      : POLICY_DENIED_REVIEW;
 	return answer->action == POLICY_ALLOW ? scopes[answer->scope].allowed
 					      : scopes[answer->scope].denied;
 }
@@ -154,6 +159,22 @@ static int answer_check_text(const struct giving *giving, struct err *why)
 	struct policy *policy =
 		width_policy(&giving->approval->dst, giving->approval->program,
 			     giving->answer->action, giving->text, giving->since_s, why);
+
+	policy_free(policy);
+	return policy ? 0 : -EINVAL;
+}
+
+int answer_words(const struct policy_destination *dst, const char *program,
+		 const struct approver_answer *answer, int64_t since_s, char out[APPROVER_KEY_MAX],
+		 struct err *why)
+{
+	int r = answer_check(answer, why);
+
+	if (r == 0)
+		r = width_text(dst, program, &answer->width, out, why);
+	if (r < 0)
+		return r;
+	struct policy *policy = width_policy(dst, program, answer->action, out, since_s, why);
 
 	policy_free(policy);
 	return policy ? 0 : -EINVAL;
@@ -263,7 +284,8 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		return r;
 	if (answer->is_abort)
 		answer_abort(giving.approval);
-	if (answer->action == POLICY_ALLOW)
+	/* Warnings are about what no person has allowed before. */
+	if (answer->action == POLICY_ALLOW && !answer->is_review)
 		seen_add(gw->seen, &giving.approval->dst);
 	/* What others ask for is not answered with it: whoever it covers is found by it. */
 	if (answer->width.is_program) {

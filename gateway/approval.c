@@ -149,6 +149,7 @@ static struct party *party_find_or_new(struct approval *approval, struct gateway
 	if (exec) {
 		LIST_INSERT_HEAD(&exec->parties, party, exec_entry);
 		approval->party_count++;
+		outcomes_wait(&gw->outcomes, exec->outcome, 1);
 	}
 	return party;
 }
@@ -164,6 +165,7 @@ static void party_free(struct party *party)
 	if (party->exec) {
 		LIST_REMOVE(party, exec_entry);
 		approval->party_count--;
+		outcomes_wait(&approval->gw->outcomes, party->exec->outcome, -1);
 	}
 	free(party);
 }
@@ -396,8 +398,10 @@ void approval_describe(const struct approval *approval, struct approver_question
 	approval_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));
 	TAILQ_FOREACH (party, &approval->parties, entry) {
-		if (party->exec && count < APPROVER_COMMANDS_MAX)
+		if (party->exec && count < APPROVER_COMMANDS_MAX) {
+			ret->execs[count] = party->exec->node.number;
 			ret->commands[count++] = party->exec->command;
+		}
 		if (count == APPROVER_COMMANDS_MAX)
 			break;
 	}

@@ -9,6 +9,8 @@
 #include "base/loop.h"
 #include "gateway/gateway.h"
 
+struct trips;
+
 /* The first member of what a client allocates per request, so that free(ticket) frees the whole. */
 struct gateway_ticket {
 	struct gateway_client *client;
@@ -45,6 +47,7 @@ struct gateway_client {
 	gateway_image_fn on_image;       /* may be NULL */
 	void *image_arg;
 	gateway_lease_fn on_lease; /* may be NULL */
+	struct trips *trips;       /* counted here as well; NULL: nowhere */
 	bool is_gone; /* the gateway: submit and withdraw of the ops are not called any more */
 	bool was_told;
 	size_t orphans; /* tickets that waited when it went, and wait still */

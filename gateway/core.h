@@ -16,6 +16,7 @@
 #include "gateway/grace.h"
 #include "gateway/grants.h"
 #include "gateway/keys.h"
+#include "gateway/outcomes.h"
 #include "gateway/question.h"
 #include "gateway/trips.h"
 
@@ -44,6 +45,7 @@ struct gateway_exec {
 	struct who *who;            /* NULL: not known who asks */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
+	struct outcome *outcome; /* NULL: nobody wants to hear of it */
 };
 
 struct approver_seat {
@@ -66,6 +68,15 @@ struct gateway {
 	struct seen *seen;
 	struct accounts accounts;
 	struct trips trips;
+	struct outcomes outcomes;
+	struct proposals {
+		struct gateway_client *client; /* NULL: nothing was proposed yet */
+		LIST_HEAD(proposal_list, gateway_proposal) open;
+	} proposals;
+	struct inquiries {
+		size_t count;
+		LIST_HEAD(review_list, gateway_review) open;
+	} inquiries;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;
 	struct approval *telling; /* whose news go out now; NULL when it died meanwhile */

@@ -35,6 +35,7 @@ void execs_begin(struct gateway *gw, uint64_t id, const char *command)
 	exec->command = redact_command(command);
 	LIST_INIT(&exec->parties);
 	LIST_INIT(&exec->grants);
+	exec->outcome = outcomes_begin(&gw->outcomes, id);
 	keys_add(&gw->execs, &exec->node, id, NULL);
 	journal_note_exec(gw->journal, id, exec->command);
 }
@@ -163,6 +164,7 @@ void execs_end(struct gateway *gw, uint64_t id, int exit_status)
 		return;
 	keys_remove(&gw->execs, &exec->node);
 	approval_exec_ended(gw, exec);
+	outcomes_end(&gw->outcomes, take(exec->outcome));
 	execs_free(gw, exec);
 	journal_stamp(gw->journal, &record);
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */

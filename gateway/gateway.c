@@ -11,11 +11,13 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "gateway/execs.h"
+#include "gateway/inquiries.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
+#include "gateway/proposals.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "policies/policies_gate.h"
@@ -92,6 +94,9 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	gw->seen = seen_new(loop, gw->config.seen_path);
 	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
+	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
+	LIST_INIT(&gw->proposals.open);
+	LIST_INIT(&gw->inquiries.open);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
@@ -127,6 +132,8 @@ void gateway_free(struct gateway *gw)
 {
 	if (!gw)
 		return;
+	proposals_done(gw);
+	inquiries_done(gw);
 	approval_deny_all(gw, POLICY_GATE_CLOSING);
 	local_cut_all(gw);
 	link_server_free_all(gw);
@@ -137,6 +144,7 @@ void gateway_free(struct gateway *gw)
 	loop_timer_stop(&gw->live.timer);
 	loop_timer_stop(&gw->expiry);
 	loop_timer_stop(&gw->finish.timer);
+	outcomes_done(&gw->outcomes);
 	execs_free_all(gw);
 	journal_free(gw->journal);
 	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
@@ -223,6 +231,41 @@ void gateway_each_question(struct gateway *gw,
 	approval_walk(gw, tell_question, &teller);
 }
 
+struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops)
+{
+	for (size_t i = 0; i < gw->approver_count; i++) {
+		if (gw->approvers[i].ops == ops)
+			return gw->approvers[i].self;
+	}
+	return NULL;
+}
+
+int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret)
+{
+	const struct approval *approval = approval_find(gw, id);
+
+	if (!approval)
+		return -ENOENT;
+	approval_describe(approval, ret);
+	return 0;
+}
+
+int gateway_embedded_waiting(struct gateway *gw, const char *id,
+			     void (*each)(uint64_t exec, unsigned int connections, void *arg),
+			     void *arg)
+{
+	const struct approval *approval = approval_find(gw, id);
+	const struct party *party;
+
+	if (!approval)
+		return -ENOENT;
+	TAILQ_FOREACH (party, &approval->parties, entry) {
+		if (party->exec)
+			each(party->exec->node.number, party->count, arg);
+	}
+	return 0;
+}
+
 void gateway_each_grant(struct gateway *gw,
 			void (*each)(const struct approver_grant *grant, void *arg), void *arg)
 {
@@ -255,6 +298,12 @@ void gateway_copy_grants(struct gateway *to, const struct gateway *from)
 int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
 {
 	return ledger_cut(gw, live, by, why);
+}
+
+void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,
+		      const char *by, const char *reason)
+{
+	inquiries_heard(review, outcome, by, reason);
 }
 
 void gateway_approvers_changed(struct gateway *gw)

@@ -12,6 +12,7 @@ struct err;
 struct loop;
 struct gateway;
 struct gateway_client;
+struct gateway_embedded; /* gateway_agent.h */
 struct gateway_helpers;
 struct gateway_ticket;
 struct gateway_web; /* gateway_tools.h */
@@ -97,8 +98,9 @@ struct gateway_config {
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* where questions that nobody answered are noted; NULL: nowhere */
-	const struct gateway_helpers *helpers; /* gateway_tools.h; NULL: none. Kept. */
-	struct gateway_web *web;               /* NULL: no page. Kept, and written to. */
+	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
+	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
+	const struct gateway_embedded *embedded; /* NULL: none. Kept. */
 	int64_t prompt_timeout_ms;
 	bool is_patient; /* hold questions for the deadline even while no approver is attached */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "gateway/gateway.h"
+#include "policies/policies_agent.h"
 
 /* The page for answers on loopback, 127.0.0.1. */
 #define GATEWAY_WEB_URL_MAX 128
@@ -58,6 +59,7 @@ struct gateway_reviewer {
 	const char *digest;    /* of the command: names the sheet */
 	const char *command;   /* in words, visible text */
 	const char *trust_dir; /* where the sheets are; NULL: nothing is kept */
+	unsigned int kinds;    /* enum policy_helper_kind: what it is asked; 0: the network */
 };
 
 /* The address and the key go to curl by its input, never by a command line. */
@@ -67,11 +69,20 @@ struct gateway_webhook {
 	const char *key; /* of the signature: the bytes of its text */
 };
 
+/* sallyport-reviewer(7), HOOKS. */
+struct gateway_hook {
+	struct gateway_program program;
+	unsigned int kinds; /* enum policy_helper_kind, not network */
+	int64_t timeout_ms; /* 0: the default */
+};
+
 /* Each NULL: not wanted. Kept. */
 struct gateway_helpers {
 	const struct gateway_reviewer *reviewer;
 	const struct gateway_program *notify; /* takes a title and a text as two more words */
 	const struct gateway_webhook *webhook;
+	const struct gateway_hook *hooks;
+	size_t hook_count;
 };
 
 /* What a reviewer said of questions that people answered, too. */

@@ -1,3 +1,4 @@
+#include "gateway/gateway_guests.h"
 #include "gateway/link_server.h"
 
 #include <errno.h>
@@ -25,11 +26,16 @@ struct worker {
 	struct gateway_client *client;
 	struct key_table asked;
 	uint64_t last_id;
-	bool has_said_hello;
+	bool has_said_hello, must_finish, was_told_to_finish;
+	uint64_t exec; /* serves this one only; 0: all */
+	struct trips trips;
+	gateway_guest_gone_fn on_gone; /* of one exec's; NULL: its owner wants to hear no more */
+	void *arg;
 	LIST_ENTRY(worker) entry;
 };
 
-static void worker_free(struct worker *worker)
+/* Everything but what was counted, and the worker itself. */
+static void worker_close(struct worker *worker)
 {
 	struct key_node *node;
 
@@ -44,6 +50,12 @@ static void worker_free(struct worker *worker)
 	keys_done(&worker->asked);
 	gateway_client_free(worker->client);
 	frame_link_free(worker->link);
+}
+
+static void worker_free(struct worker *worker)
+{
+	worker_close(worker);
+	trips_done(&worker->trips);
 	free(worker);
 }
 
@@ -60,9 +72,22 @@ static void finish_if_alone(struct gateway *gw)
 		loop_defer(gw->loop, &gw->finish.timer, finish_over, gw);
 }
 
+/* Of one exec: its owner is told what it counted. */
+static void worker_guest_gone(struct worker *worker)
+{
+	worker_close(worker);
+	if (worker->on_gone)
+		worker->on_gone(worker->trips.list, worker->trips.count, &worker->trips.others,
+				worker->arg);
+	trips_done(&worker->trips);
+	free(worker);
+}
+
 /* The way out is closed. The owner hears of it last: it may end the run from here. */
 static void worker_gone(struct worker *worker)
 {
+	if (worker->exec != 0)
+		return worker_guest_gone(worker);
 	struct gateway *gw = worker->gw;
 	void (*on_gone)(void *) = gw->config.on_worker_gone;
 	void *arg = gw->config.arg;
@@ -121,6 +146,12 @@ static void on_lease(const struct gateway_lease *lease, void *arg)
 			      0); /* a dead link reports itself */
 }
 
+/* One that serves a single exec does not speak for another. */
+static bool worker_may_name(const struct worker *worker, uint64_t exec)
+{
+	return worker->exec == 0 || worker->exec == exec;
+}
+
 static int handle_submit(struct worker *worker, struct frame *frame)
 {
 	static const struct policy_verdict overloaded = {
@@ -132,7 +163,7 @@ static int handle_submit(struct worker *worker, struct frame *frame)
 	uint64_t id;
 	int r = link_codec_get_submit(frame, &id, &facts, &room);
 
-	if (r < 0 || id <= worker->last_id)
+	if (r < 0 || id <= worker->last_id || !worker_may_name(worker, facts.exec))
 		return -EBADMSG;
 	worker->last_id = id;
 	if (worker->asked.count >= LINK_TICKETS_MAX) {
@@ -174,7 +205,8 @@ static int handle_report(struct worker *worker, struct frame *frame)
 	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
 
 	/* A ticket is reported once, and only when it was allowed. */
-	if (r < 0 || (id != 0 && !asked) || (asked && !asked->is_allowed))
+	if (r < 0 || (id != 0 && !asked) || (asked && !asked->is_allowed) ||
+	    !worker_may_name(worker, report.facts.exec))
 		return -EBADMSG;
 	if (asked) {
 		keys_remove(&worker->asked, node);
@@ -204,7 +236,8 @@ static int handle_finish(struct worker *worker, struct frame *frame)
 {
 	uint64_t number;
 
-	if (link_codec_get_number(frame, &number) < 0 || !worker->gw->finish.was_sent)
+	if (link_codec_get_number(frame, &number) < 0 ||
+	    !(worker->was_told_to_finish || worker->gw->finish.was_sent))
 		return -EBADMSG;
 	worker_gone(worker);
 	return 0;
@@ -249,13 +282,15 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 	worker_gone(worker);
 }
 
-int gateway_serve(struct gateway *gw, int socket)
+/* Takes @socket. *@ret: borrowed. */
+static int worker_new(struct gateway *gw, int socket, struct worker **ret)
 {
 	struct worker *worker = mem_new(sizeof(*worker));
 	struct frame frame;
 
 	worker->gw = gw;
 	keys_init(&worker->asked);
+	trips_init(&worker->trips);
 	worker->client = gateway_client_new(gw);
 	gateway_client_on_cut(worker->client, on_cut);
 	gateway_client_on_lease(worker->client, on_lease);
@@ -266,7 +301,74 @@ int gateway_serve(struct gateway *gw, int socket)
 
 	if (r < 0)
 		worker_free(worker);
+	else
+		*ret = worker;
 	return r;
+}
+
+int gateway_serve(struct gateway *gw, int socket)
+{
+	struct worker *worker;
+
+	return worker_new(gw, socket, &worker);
+}
+
+static struct worker *worker_of_exec(const struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (worker->exec == exec)
+			return worker;
+	}
+	return NULL;
+}
+
+/* Without it the worker would judge addresses by another: a frame that it cannot read ends it. */
+static void send_policy(struct worker *worker, int image)
+{
+	int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_POLICY, 0);
+	(void)frame_link_send(worker->link, &frame, &own,
+			      own < 0 ? 0 : 1); /* a dead link reports itself */
+}
+
+int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, int socket)
+{
+	struct worker *worker;
+	bool is_first = execs_find(gw, guest->exec) && !worker_of_exec(gw, guest->exec);
+	int r = is_first ? worker_new(gw, socket, &worker) : -EINVAL;
+
+	if (!is_first)
+		fd_close(socket);
+	if (r < 0)
+		return r;
+	worker->exec = guest->exec;
+	worker->client->trips = &worker->trips;
+	worker->on_gone = guest->on_gone;
+	worker->arg = guest->arg;
+	send_policy(worker, guest->image);
+	return 0;
+}
+
+void gateway_guest_finish(struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker = worker_of_exec(gw, exec);
+
+	if (!worker || worker->must_finish)
+		return;
+	worker->must_finish = true;
+	turn_schedule(gw);
+}
+
+void gateway_guest_drop(struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker = worker_of_exec(gw, exec);
+
+	if (worker)
+		worker_free(worker);
 }
 
 static void close_all(const int *fds, size_t count)
@@ -279,7 +381,8 @@ static void close_all(const int *fds, size_t count)
  * it. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 {
-	struct worker *worker = LIST_FIRST(&gw->workers);
+	struct worker *own = worker_of_exec(gw, exec);
+	struct worker *worker = own ? own : worker_of_exec(gw, 0);
 	struct frame frame;
 
 	count = execs_watch(gw, exec, fds, count);
@@ -298,6 +401,8 @@ static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number
 
 	link_codec_put_number(&frame, type, number);
 	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (type == LINK_CLOSE && !worker_may_name(worker, number))
+			continue;
 		(void)frame_link_send(worker->link, &frame, NULL,
 				      0); /* a dead link reports itself */
 	}
@@ -306,17 +411,9 @@ static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number
 void link_server_policy(struct gateway *gw, int image)
 {
 	struct worker *worker;
-	struct frame frame;
 
-	link_codec_put_number(&frame, LINK_POLICY, 0);
-	LIST_FOREACH (worker, &gw->workers, entry) {
-		int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
-
-		/* Without it the worker would judge addresses by what was: a frame that it cannot
-		 * read ends it. */
-		(void)frame_link_send(worker->link, &frame, &own,
-				      own < 0 ? 0 : 1); /* a dead link reports itself */
-	}
+	LIST_FOREACH (worker, &gw->workers, entry)
+		send_policy(worker, image);
 }
 
 void link_server_close_way(struct gateway *gw, uint64_t exec)
@@ -335,11 +432,28 @@ void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg)
 	turn_schedule(gw);
 }
 
+/* Behind the end of their execs. */
+static void send_finish_to_guests(struct gateway *gw)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_FINISH, 0);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (!worker->must_finish || worker->was_told_to_finish)
+			continue;
+		worker->was_told_to_finish = true;
+		(void)frame_link_send(worker->link, &frame, NULL,
+				      0); /* a dead link reports itself */
+	}
+}
+
 void link_server_turn(struct gateway *gw)
 {
 	for (size_t i = 0; i < gw->ended_count; i++)
 		send_to_all(gw, LINK_CLOSE, gw->ended[i]);
 	gw->ended_count = 0;
+	send_finish_to_guests(gw);
 	if (!gw->finish.is_wanted || gw->finish.was_sent)
 		return;
 	gw->finish.was_sent = true;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "gateway/approval.h"
+#include "gateway/execs.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
 #include "gateway/leases.h"
@@ -87,7 +88,12 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		.has_traffic = was_allowed,
 	};
 
+	const struct gateway_exec *exec = execs_find(gw, report->facts.exec);
+
+	if (exec)
+		outcomes_report(&gw->outcomes, exec->outcome, report);
 	trips_count_report(&gw->trips, report);
+	trips_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)

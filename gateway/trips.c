@@ -80,6 +80,8 @@ static bool trips_was_allowed(enum policy_reason reason)
 void trips_count_verdict(struct trips *trips, const struct policy_destination *dst,
 			 const struct policy_verdict *verdict)
 {
+	if (!trips)
+		return;
 	struct gateway_trip *trip = trips_at(trips, dst);
 
 	if (verdict->action == POLICY_ALLOW) {
@@ -91,7 +93,7 @@ void trips_count_verdict(struct trips *trips, const struct policy_destination *d
 
 void trips_count_report(struct trips *trips, const struct gateway_report *report)
 {
-	if (report->facts.dst.host[0] == '\0')
+	if (!trips || report->facts.dst.host[0] == '\0')
 		return; /* refused before it named a destination */
 	struct gateway_trip *trip = trips_at(trips, &report->facts.dst);
 

@@ -21,5 +21,5 @@ void trips_done(struct trips *trips);
 /* A verdict that was handed out. */
 void trips_count_verdict(struct trips *trips, const struct policy_destination *dst,
 			 const struct policy_verdict *verdict);
-/* What became of it. */
+/* What became of it. Both: NULL counts nothing. */
 void trips_count_report(struct trips *trips, const struct gateway_report *report);

@@ -210,6 +210,7 @@ void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum po
 	turn_record(gw, waiter, &verdict);
 	(void)journal_commit(gw->journal); /* nobody is told this verdict; later ones are denied */
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
+	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
 }
 
 /* Decides until the batch is full or the queue empty. Returns how many it looked at. */
@@ -241,13 +242,16 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 {
 	struct waiter *waiter = take(slot->waiter);
 	struct policy_verdict *verdict = &slot->verdict;
+	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
 
 	waiter->slot = NULL;
 	/* Whoever was told before may have ended it. */
-	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 &&
-	    !execs_find(gw, waiter->facts.exec))
+	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 && !exec)
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
+	if (exec)
+		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
+	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);
 	if (verdict->action == POLICY_ALLOW)
 		live_begin(waiter, verdict);

@@ -379,6 +379,62 @@ int policy_answer_append_text(const char *path, enum policy_action action, const
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
 }
 
+static bool answers_has_line(const struct answers *answers, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (const char *at = answers->text; *at != '\0';) {
+		size_t this_len = strcspn(at, "\n");
+
+		if (this_len == len && memcmp(at, line, len) == 0)
+			return true;
+		at += this_len + (at[this_len] == '\n');
+	}
+	return false;
+}
+
+static int answers_append_lines_locked(struct answers *answers, const char *const *lines,
+				       struct err *why)
+{
+	auto_free char *text = mem_strdup("");
+	int r = answers_lock(answers->folder, why);
+
+	if (r == 0)
+		r = answers_read(answers, why);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; lines[i]; i++) {
+		if (answers_has_line(answers, lines[i]))
+			continue;
+		char *longer = mem_printf("%s%s\n", text, lines[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text[0] ? answers_replace(answers, text, why) : 0;
+}
+
+int policy_lines_append(const char *path, const char *const *lines, struct err *why)
+{
+	struct answers answers = { .folder = -1 };
+	int r = 0;
+
+	for (size_t i = 0; lines[i] && r == 0; i++) {
+		if (strlen(lines[i]) >= ANSWERS_LINE_MAX)
+			return err_set(why, -E2BIG, "the line is too long");
+		r = answers_check_line(lines[i], lines[i], why);
+	}
+	if (r == 0)
+		r = answers_make_folders(path, why);
+	if (r == 0)
+		r = answers_open(&answers, path, why);
+	if (r == 0)
+		r = answers_append_lines_locked(&answers, lines, why);
+	fd_close(answers.folder);
+	free(answers.text);
+	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
+}
+
 int policy_answer_append(const char *path, enum policy_action action,
 			 const struct policy_destination *dst, const char *provenance,
 			 struct err *why)

@@ -103,6 +103,12 @@ static enum asker_says asker_from(const struct command_pieces *pieces, const cha
 	return is_understood ? ASKER_NO : ASKER_UNKNOWN;
 }
 
+enum asker_says asker_judge_from(const struct policy_asker *asker, const char *prefix,
+				 bool is_loosening)
+{
+	return asker ? asker_from(asker->pieces, prefix, is_loosening) : ASKER_UNKNOWN;
+}
+
 static enum asker_says asker_clause(const struct policy *policy, const struct clause *clause,
 				    const struct policy_asker *asker, bool is_loosening)
 {

@@ -9,6 +9,7 @@
 #include "policies/commands/commands.h"
 #include "policies/policies_tools.h"
 #include "policies/reader_impl.h"
+#include "policies/settings_impl.h"
 
 /* Where the words of `expect ACTION command WORD...` begin. */
 #define COMMAND_EXPECT_FIRST 3
@@ -204,7 +205,7 @@ enum policy_action policy_decide_command(const struct policy *policy,
 					 const struct command_world *world, const char *const *argv,
 					 struct command_verdict *ret, enum policy_layer *ret_layer)
 {
-	const struct setting *never;
+	const struct setting *setting;
 
 	*ret = (struct command_verdict){ .action = COMMAND_DENY };
 	*ret_layer = POLICY_PROJECT;
@@ -219,8 +220,12 @@ enum policy_action policy_decide_command(const struct policy *policy,
 	}
 	enum policy_action action = command_action_with(ret->action, layers_otherwise(policy));
 
+	enum policy_approvals_about about =
+		ret->number > 0 ? POLICY_ABOUT_RULES : POLICY_ABOUT_SANDBOX;
+
 	/* Nobody may be asked. */
-	return action == POLICY_ASK && settings_is_never(policy, &never) ? POLICY_DENY : action;
+	return action == POLICY_ASK && agent_line_may_not_ask(policy, about, &setting) ? POLICY_DENY
+										       : action;
 }
 
 /* The words of the command, without quotes and escapes: a list, returned owned. NULL: one cannot be

@@ -11,6 +11,7 @@
 #include "policies/search_impl.h"
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 /* A denial. The texts are made empty, not cleared: they are most of a verdict, and of the time that
  * it takes to make one. */
@@ -250,20 +251,21 @@ static void decide_promise(const struct search *search, struct policy_verdict *r
 		ret->promise = search->target.carries;
 }
 
-/* `approvals never`: what would be asked is a denial. */
+/* `approvals never`, or not about the network: what would be asked is a denial. */
 static void decide_approvals(const struct policy *policy, struct policy_verdict *ret)
 {
 	const struct setting *setting;
 
-	if (!settings_is_never(policy, &setting))
+	if (!agent_line_may_not_ask(policy, POLICY_ABOUT_NETWORK, &setting))
 		return;
 	ret->action = POLICY_DENY;
 	ret->reason = POLICY_NO_APPROVER;
 	ret->promise = POLICY_NO_PROTOCOL;
 	ret->may_private = false;
 	ret->limits = (struct policy_limits){ 0 };
-	(void)snprintf(ret->because, sizeof(ret->because), "%s:%u: approvals never",
-		       policy->sources[setting->source].name, setting->number);
+	(void)snprintf(ret->because, sizeof(ret->because), "%s:%u: approvals %s",
+		       policy->sources[setting->source].name, setting->number,
+		       policy->names + setting->text);
 }
 
 static void decide(const struct policy *policy, const struct policy_facts *facts,

@@ -3,9 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policies/clauses_impl.h"
 #include "policies/diff_impl.h"
-#include "policies/request_impl.h"
 
 uint64_t *diff_set_slot(struct diff_set *set, uint64_t number)
 {
@@ -29,15 +27,19 @@ uint64_t *diff_set_slot(struct diff_set *set, uint64_t number)
 
 static void diff_host(struct diff *diff, const struct diff_cell *cell)
 {
+	size_t points = diff_points(diff), count = points * diff_space_cases(cell->space);
 	bool has_change = false;
 
-	for (size_t i = 0; i < diff->marks.port_count * DIFF_CARRIES; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct policy_facts facts;
 
-		diff_decide_facts(diff, cell, i, &facts);
-		for (size_t side = 0; side < 2; side++)
-			diff_decide(diff->sides[side], &facts, &diff->outcomes[side][i]);
-		diff->codes[i] = diff_decide_code(&diff->outcomes[0][i], &diff->outcomes[1][i], i);
+		diff->codes[i] = 0;
+		diff->outcomes[0][i] = diff->outcomes[1][i] = (struct diff_outcome){ 0 };
+		if (!diff_decide_applies(cell->space, i / points, i % points))
+			continue;
+		diff_decide_facts(diff, cell, i / points, i % points, &facts);
+		diff->codes[i] = diff_decide_both(diff, &facts, i % points, &diff->outcomes[0][i],
+						  &diff->outcomes[1][i]);
 		has_change |= diff->codes[i] != 0;
 	}
 	if (has_change && cell->addr.family != 0)
@@ -46,43 +48,71 @@ static void diff_host(struct diff *diff, const struct diff_cell *cell)
 		diff_report_codes(diff, cell, NULL);
 }
 
+/* Of @cells: how many requests there are, and the most of one host. */
+static uint64_t diff_requests(const struct diff *diff, const struct diff_cells *cells, size_t *most)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < cells->count; i++) {
+		size_t cases = diff_space_cases(cells->list[i].space);
+
+		all += (uint64_t)cases * diff_points(diff);
+		*most = cases > *most ? cases : *most;
+	}
+	return all;
+}
+
+static void diff_reserve(struct diff *diff, size_t count)
+{
+	size_t atoms = 1;
+
+	for (const struct diff_space *space = diff->spaces; space; space = space->next)
+		atoms = space->atom_count > atoms ? space->atom_count : atoms;
+	for (size_t side = 0; side < 2; side++)
+		diff->outcomes[side] = mem_new_array(count, sizeof(*diff->outcomes[side]));
+	diff->codes = mem_new_array(count, sizeof(*diff->codes));
+	diff->told_codes = mem_new_array(count, sizeof(*diff->told_codes));
+	diff->is_told = mem_new_array(count, sizeof(*diff->is_told));
+	diff->line = mem_new_array(diff_points(diff), sizeof(*diff->line));
+	diff->masks = mem_new(atoms);
+}
+
 static int diff_prepare(struct diff *diff, struct err *why)
 {
+	static const char too_many[] = "too many hosts, blocks, ports, times and conditions to "
+				       "compare them all";
+	size_t most = 0;
+
 	diff_times(diff);
 	int r = diff_cells_names(&diff->names, &diff->marks);
 
 	if (r == 0)
 		r = diff_cells_addresses(&diff->addresses, &diff->marks);
-	size_t hosts = diff->names.count + diff->addresses.count;
-	size_t points = diff->marks.port_count * DIFF_CARRIES;
-
-	uint64_t limit = DIFF_DECISIONS_MAX / diff->time_count;
-
-	if (r == 0 && (uint64_t)hosts * points > limit)
-		r = -E2BIG;
-	if (r == 0 && diff->marks.is_crossed &&
-	    (uint64_t)diff->names.count * points * diff->addresses.count > limit)
-		r = -E2BIG;
 	if (r < 0)
-		return err_set(why, r,
-			       "too many hosts, blocks, ports and times to compare them all");
-	for (size_t side = 0; side < 2; side++)
-		diff->outcomes[side] = mem_new_array(points, sizeof(*diff->outcomes[side]));
-	diff->codes = mem_new_array(points, sizeof(*diff->codes));
-	diff->told_codes = mem_new_array(points, sizeof(*diff->told_codes));
+		return err_set(why, r, "%s", too_many);
+	r = diff_cases_find(diff, why);
+	if (r < 0)
+		return r;
+	uint64_t limit = DIFF_DECISIONS_MAX / diff->time_count;
+	uint64_t names = diff_requests(diff, &diff->names, &most);
+	uint64_t addresses = diff_requests(diff, &diff->addresses, &most);
+
+	if (names + addresses > limit || most * diff_points(diff) > DIFF_TABLE_MAX ||
+	    (diff->marks.is_crossed && names > limit / diff->addresses.count))
+		return err_set(why, -E2BIG, "%s", too_many);
+	diff_reserve(diff, most * diff_points(diff));
 	return 0;
 }
 
 static void diff_run_at(struct diff *diff)
 {
-	auto_free bool *open = mem_new_array(diff->marks.port_count * DIFF_CARRIES, sizeof(*open));
+	size_t most = 0;
+
+	(void)diff_requests(diff, &diff->names, &most);
+	auto_free bool *open = mem_new_array(most * diff_points(diff), sizeof(*open));
 
 	for (size_t i = 0; i < diff->names.count; i++) {
 		diff_host(diff, &diff->names.list[i]);
-		/* Told apart again: what was reported is no longer in the codes. */
-		for (size_t j = 0; j < diff->marks.port_count * DIFF_CARRIES; j++)
-			diff->codes[j] =
-				diff_decide_code(&diff->outcomes[0][j], &diff->outcomes[1][j], j);
 		diff_resolve(diff, &diff->names.list[i], open);
 	}
 	diff->told = NULL;
@@ -96,25 +126,23 @@ static void diff_run(struct diff *diff)
 		diff_run_at(diff);
 }
 
-/* What a rule says by clauses that are enforced, and of which there is no request of every kind
- * here. Those that are not enforced deny, or hold always: the verdict says so by itself. */
-static int diff_knows(const struct policy *policy, struct err *why)
+static void diff_done(struct diff *diff)
 {
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		unsigned int known = BIT(CLAUSE_FOR) | BIT(CLAUSE_UNTIL) | BIT(CLAUSE_NO_INSPECT);
-		char text[CLAUSES_TEXT_MAX];
-		struct rule rule;
-
-		rules_get_bare(policy, (uint32_t)i, &rule);
-		known |= clauses_conditions(&rule) & ~REQUEST_CONDITIONS;
-		known |= clauses_bounds(&rule);
-		if ((rule.clause_kinds & ~known) == 0)
-			continue;
-		clauses_text(rule.clause_kinds & ~known, text);
-		return err_set(why, -ENOTSUP, "%s:%u: rules with %s cannot be compared yet",
-			       policy->sources[rule.source].name, rule.number, text);
-	}
-	return 0;
+	diff_marks_done(&diff->marks);
+	diff_limits_done(&diff->limits);
+	diff_space_free(diff->spaces);
+	free(diff->names.list);
+	free(diff->addresses.list);
+	free(diff->outcomes[0]);
+	free(diff->outcomes[1]);
+	free(diff->codes);
+	free(diff->told_codes);
+	free(diff->is_told);
+	free(diff->line);
+	free(diff->masks);
+	free(diff->agreed.slots);
+	free(diff->lines.slots);
+	free(diff->times);
 }
 
 int policy_diff(const struct policy *before, const struct policy *after, size_t max,
@@ -124,29 +152,15 @@ int policy_diff(const struct policy *before, const struct policy *after, size_t 
 
 	if (before->problems.count > 0 || after->problems.count > 0)
 		return err_set(why, -EINVAL, "a policy with errors cannot be compared");
-	int r = diff_knows(before, why);
-
-	if (r == 0)
-		r = diff_knows(after, why);
-	if (r < 0)
-		return r;
 	diff_marks_init(&diff.marks, before, after);
-	r = diff_prepare(&diff, why);
+	diff_limits_init(&diff.limits);
+	int r = diff_prepare(&diff, why);
 
 	if (r == 0) {
 		diff_run(&diff);
 		*ret_count = diff.count;
 		r = diff.count > 0;
 	}
-	diff_marks_done(&diff.marks);
-	free(diff.names.list);
-	free(diff.addresses.list);
-	free(diff.outcomes[0]);
-	free(diff.outcomes[1]);
-	free(diff.codes);
-	free(diff.told_codes);
-	free(diff.agreed.slots);
-	free(diff.lines.slots);
-	free(diff.times);
+	diff_done(&diff);
 	return r;
 }

@@ -3,21 +3,80 @@
 
 #include "base/mem.h"
 #include "policies/diff_impl.h"
+#include "policies/search_impl.h"
 
 /* What a request can promise; all else is refused before any rule is looked at. */
 static const enum policy_protocol diff_carries[DIFF_CARRIES] = { POLICY_TCP, POLICY_HTTP,
 								 POLICY_HTTPS };
 
-uint32_t diff_decide_code(const struct diff_outcome *before, const struct diff_outcome *after,
-			  size_t carries)
-{
-	if (before->action == after->action && before->promise == after->promise)
-		return 0;
-	if (before->action != after->action)
-		return 1U | (uint32_t)before->action << 4 | (uint32_t)after->action << 8;
-	bool is_wider = after->promise != diff_carries[carries % DIFF_CARRIES];
+/* How two outcomes differ, in the lowest bits of a code. */
+enum decide_kind {
+	DECIDE_ACTION = 1,
+	DECIDE_MORE_BYTES,
+	DECIDE_FEWER_BYTES,
+	DECIDE_WIDER,
+	DECIDE_NARROWER,
+	DECIDE_LIMITS,
+	DECIDE_COUNTED,
+};
 
-	return (is_wider ? 3U : 5U) | (uint32_t)before->action << 4 | (uint32_t)after->action << 8;
+static uint64_t decide_code(struct diff *diff, enum decide_kind kind,
+			    const struct diff_outcome *before, const struct diff_outcome *after,
+			    bool has_end)
+{
+	uint64_t pair = diff_limits_pair(&diff->limits, before->limits, after->limits, has_end);
+
+	return (uint64_t)kind | (uint64_t)before->action << 4 | (uint64_t)after->action << 8 |
+	       pair << 12;
+}
+
+static uint64_t decide_code_of_limits(struct diff *diff, const struct diff_outcome *before,
+				      const struct diff_outcome *after)
+{
+	static const enum decide_kind kinds[] = { [DIFF_WIDER] = DECIDE_WIDER,
+						  [DIFF_NARROWER] = DECIDE_NARROWER,
+						  [DIFF_OTHER] = DECIDE_LIMITS };
+	enum diff_width width = diff_limits_compare(&diff->limits, before->limits, after->limits);
+
+	return width == DIFF_ALIKE ? 0 : decide_code(diff, kinds[width], before, after, false);
+}
+
+uint64_t diff_decide_code(struct diff *diff, const struct diff_outcome *before,
+			  const struct diff_outcome *after, size_t point)
+{
+	if (before->action != after->action)
+		return decide_code(diff, DECIDE_ACTION, before, after, false);
+	if (before->promise == after->promise)
+		return before->limits == after->limits ? 0
+						       : decide_code_of_limits(diff, before, after);
+	bool is_wider = after->promise != diff_decide_carries(point);
+
+	return decide_code(diff, is_wider ? DECIDE_MORE_BYTES : DECIDE_FEWER_BYTES, before, after,
+			   false);
+}
+
+const char *diff_decide_what(uint64_t code)
+{
+	enum policy_action after = diff_code_action(code, true);
+
+	switch ((enum decide_kind)(code & 15)) {
+	case DECIDE_ACTION:
+		return after == POLICY_ALLOW ? "newly allowed"
+		       : after == POLICY_ASK ? "newly asked"
+					     : "newly denied";
+	case DECIDE_WIDER:
+		return "wider limits";
+	case DECIDE_NARROWER:
+		return "narrower limits";
+	case DECIDE_LIMITS:
+		return "other limits";
+	case DECIDE_COUNTED:
+		return "limits counted otherwise";
+	case DECIDE_MORE_BYTES:
+	case DECIDE_FEWER_BYTES:
+	default:
+		return "other bytes";
+	}
 }
 
 enum policy_protocol diff_decide_carries(size_t number)
@@ -25,8 +84,13 @@ enum policy_protocol diff_decide_carries(size_t number)
 	return diff_carries[number % DIFF_CARRIES];
 }
 
-void diff_decide_facts(const struct diff *diff, const struct diff_cell *cell, size_t point,
-		       struct policy_facts *ret)
+bool diff_decide_applies(const struct diff_space *space, size_t number, size_t point)
+{
+	return diff_decide_carries(point) != POLICY_TCP || diff_space_is_unseen(space, number);
+}
+
+void diff_decide_facts(const struct diff *diff, const struct diff_cell *cell, size_t number,
+		       size_t point, struct policy_facts *ret)
 {
 	uint16_t port = diff->marks.ports[point / DIFF_CARRIES];
 
@@ -42,36 +106,83 @@ void diff_decide_facts(const struct diff *diff, const struct diff_cell *cell, si
 	}
 	ret->dst.port = port;
 	ret->dst.protocol = policy_protocol_of_port(port);
-	ret->carries = diff_carries[point % DIFF_CARRIES];
+	ret->carries = diff_decide_carries(point);
 	ret->now = diff->times[diff->time];
+	diff_space_fill(cell->space, number, ret);
 }
 
-void diff_decide_dial(const struct policy *policy, const struct policy_facts *facts,
+void diff_decide_dial(const struct diff *diff, size_t side, const struct policy_facts *facts,
 		      const struct diff_outcome *given, const struct addr *addr,
 		      struct diff_outcome *ret)
 {
+	const struct policy *policy = diff->sides[side];
+	struct diff_outcome dialled = *given; /* @ret may be @given */
 	struct policy_verdict verdict = { .action = POLICY_ALLOW,
 					  .reason = (enum policy_reason)given->reason,
 					  .promise = (enum policy_protocol)given->promise,
-					  .may_private = given->may_private },
-			      dialled;
-	uint8_t action = given->action, promise = given->promise; /* @ret may be @given */
+					  .may_private = given->may_private };
 
-	policy_decide_address(policy, &facts->dst, &verdict, addr, &dialled);
+	/* By its text a rule is known again whose conditions were met. */
+	if (given->rule > 0 && policy->has_address_exceptions) {
+		struct rule rule;
+
+		rules_get(policy, given->rule - 1, &rule);
+		search_show(policy, &rule, verdict.rule);
+	}
+	policy_decide_address(policy, &facts->dst, &verdict, addr, &verdict);
 	*ret = (struct diff_outcome){ .action = POLICY_DENY };
-	if (dialled.action == POLICY_ALLOW)
-		*ret = (struct diff_outcome){ .action = action, .promise = promise };
+	if (verdict.action == POLICY_ALLOW)
+		*ret = dialled;
 }
 
 /* A literal that can never be dialled is denied, also where a person would be asked first. */
-void diff_decide(const struct policy *policy, const struct policy_facts *facts,
-		 struct diff_outcome *ret)
+static void decide_side(struct diff *diff, size_t side, const struct policy_facts *facts,
+			struct diff_outcome *ret)
 {
 	struct policy_verdict verdict;
 
-	policy_decide(policy, facts, &verdict);
-	*ret = (struct diff_outcome){ (uint8_t)verdict.action, (uint8_t)verdict.promise,
-				      (uint8_t)verdict.reason, verdict.may_private };
+	policy_decide(diff->sides[side], facts, &verdict);
+	*ret = (struct diff_outcome){ .action = (uint8_t)verdict.action,
+				      .promise = (uint8_t)verdict.promise,
+				      .reason = (uint8_t)verdict.reason,
+				      .may_private = verdict.may_private,
+				      .rule = verdict.number,
+				      .limits =
+					      diff_limits_number(&diff->limits, &verdict.limits) };
 	if (verdict.action == POLICY_ASK && facts->dst.addr.family != 0)
-		diff_decide_dial(policy, facts, ret, &facts->dst.addr, ret);
+		diff_decide_dial(diff, side, facts, ret, &facts->dst.addr, ret);
+}
+
+/* What is open when a rule ends is cut, also where another rule allows it again. Where the two
+ * differ from the earlier end on, that is told then. */
+static bool decide_ends_alike(struct diff *diff, const struct policy_facts *facts, size_t point,
+			      const struct diff_outcome *before, const struct diff_outcome *after)
+{
+	int64_t left = diff_limits_until(&diff->limits, before->limits);
+	int64_t right = diff_limits_until(&diff->limits, after->limits);
+	struct policy_facts then = *facts;
+	struct diff_outcome one, two;
+
+	if (left == right)
+		return true;
+	then.now = left == 0 || (right != 0 && right < left) ? right : left;
+	decide_side(diff, 0, &then, &one);
+	decide_side(diff, 1, &then, &two);
+	return diff_decide_code(diff, &one, &two, point) != 0;
+}
+
+uint64_t diff_decide_both(struct diff *diff, const struct policy_facts *facts, size_t point,
+			  struct diff_outcome *before, struct diff_outcome *after)
+{
+	decide_side(diff, 0, facts, before);
+	decide_side(diff, 1, facts, after);
+	uint64_t code = diff_decide_code(diff, before, after, point);
+
+	if (code != 0 || before->action == POLICY_DENY)
+		return code;
+	if (!decide_ends_alike(diff, facts, point, before, after))
+		return decide_code(diff, DECIDE_LIMITS, before, after, true);
+	if (!diff_limits_share(&diff->limits, before->limits, after->limits))
+		return decide_code(diff, DECIDE_COUNTED, before, after, false);
+	return 0;
 }

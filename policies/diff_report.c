@@ -3,22 +3,17 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "policies/diff_impl.h"
-
-static const char *report_what(enum policy_action before, enum policy_action after)
-{
-	if (before == after)
-		return "other bytes";
-	return after == POLICY_ALLOW ? "newly allowed"
-	       : after == POLICY_ASK ? "newly asked"
-				     : "newly denied";
-}
+#include "policies/diff_cover_impl.h"
 
 /* What is so from the beginning is not told again for every time at which something else ends. */
 static bool report_is_new(struct diff *diff, const struct policy_change *change)
 {
-	const char *const parts[] = { change->what, policy_action_name(change->before),
-				      change->destination, change->resolved };
+	const char *const parts[] = {
+		change->what,        policy_action_name(change->before),
+		change->destination, change->condition,
+		change->resolved,    change->limits[0],
+		change->limits[1],
+	};
 	uint64_t digest = 14695981039346656037ULL; /* FNV-1a */
 
 	if (diff->time_count == 1)
@@ -49,76 +44,146 @@ static void report_from(const struct diff *diff, char out[32])
 		(void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-static void report_line(struct diff *diff, const struct diff_cell *cell,
-			const struct diff_cell *resolved, size_t port, size_t carries)
+/* What is meant by a line: a host, for a name what it resolves to, a case and a point as the
+ * example; diff->line and diff->masks say where and when else it holds. */
+struct report_line {
+	const struct diff_cell *cell, *resolved; /* NULL: whatever it resolves to */
+	size_t number, point;
+	uint64_t code;
+};
+
+/* The texts of a line. */
+struct report_texts {
+	char destination[DIFF_TEXT_MAX], condition[DIFF_TEXT_MAX], block[DIFF_TEXT_MAX];
+	char example[POLICY_DESTINATION_TEXT_MAX], request[DIFF_TEXT_MAX], address[ADDR_TEXT_MAX];
+	char from[32], limits[2][DIFF_LIMITS_TEXT_MAX];
+};
+
+static void report_fill(const struct diff *diff, const struct report_line *line,
+			struct policy_facts *facts, struct report_texts *texts)
 {
-	char text[DIFF_TEXT_MAX], block[DIFF_TEXT_MAX] = "", example[POLICY_DESTINATION_TEXT_MAX],
-				  address[ADDR_TEXT_MAX] = "", from[32] = "";
-	uint32_t code = diff->codes[port * DIFF_CARRIES + carries];
+	size_t carries = line->point % DIFF_CARRIES;
+	uint32_t pair = (uint32_t)(line->code >> 12);
+
+	diff_text_destination(&diff->marks, line->cell, &diff->line[carries], line->code,
+			      policy_protocol_name(diff_decide_carries(carries)),
+			      texts->destination, sizeof(texts->destination));
+	diff_cover_text(diff, line->cell->space, texts->condition, sizeof(texts->condition));
+	diff_decide_facts(diff, line->cell, line->number, line->point, facts);
+	struct policy_destination dst = facts->dst;
+
+	dst.protocol = facts->carries;
+	(void)policy_destination_text(&dst, texts->example);
+	diff_cover_example(line->cell->space, line->number, texts->request, sizeof(texts->request));
+	texts->block[0] = texts->address[0] = texts->from[0] = '\0';
+	if (line->resolved) {
+		diff_text(&diff->marks, line->resolved, texts->block, sizeof(texts->block));
+		(void)addr_text(&line->resolved->addr, texts->address);
+	}
+	report_from(diff, texts->from);
+	diff_limits_text(&diff->limits, pair, false, texts->limits[0]);
+	diff_limits_text(&diff->limits, pair, true, texts->limits[1]);
+}
+
+static void report_tell(struct diff *diff, const struct report_line *line)
+{
+	struct report_texts texts;
 	struct policy_facts facts;
-	struct policy_change change = { .before = (enum policy_action)(code >> 4 & 15),
-					.after = (enum policy_action)(code >> 8 & 15),
-					.destination = text,
-					.resolved = block,
-					.example = example,
-					.example_address = address,
-					.from = from };
 
-	change.what = report_what(change.before, change.after);
-	diff_text_destination(&diff->marks, cell, &diff->codes[carries], code,
-			      policy_protocol_name(diff_decide_carries(carries)), text,
-			      sizeof(text));
-	diff_decide_facts(diff, cell, port * DIFF_CARRIES + carries, &facts);
-	facts.dst.protocol = facts.carries;
-	(void)policy_destination_text(&facts.dst, example);
-	if (resolved) {
-		diff_text(&diff->marks, resolved, block, sizeof(block));
-		(void)addr_text(&resolved->addr, address);
-	}
-	if (!report_is_new(diff, &change) || diff->count++ >= diff->max)
-		return;
-	report_from(diff, from);
-	diff->report(&change, diff->arg);
+	report_fill(diff, line, &facts, &texts);
+	const struct policy_change change = {
+		.before = diff_code_action(line->code, false),
+		.after = diff_code_action(line->code, true),
+		.what = diff_decide_what(line->code),
+		.destination = texts.destination,
+		.condition = texts.condition,
+		.resolved = texts.block,
+		.example = texts.example,
+		.example_request = texts.request,
+		.example_address = texts.address,
+		.from = texts.from,
+		.limits = { texts.limits[0], texts.limits[1] },
+		.facts = &facts,
+	};
+
+	if (report_is_new(diff, &change) && diff->count++ < diff->max)
+		diff->report(&change, diff->arg);
 }
 
-static void report_clear(struct diff *diff, size_t port, size_t carries)
+/* Into diff->line: at which ports do all cases that are meant differ by @line->code, for what
+ * promises as @carries does? */
+static void report_find_ports(struct diff *diff, const struct report_line *line, size_t carries)
 {
-	uint32_t code = diff->codes[port * DIFF_CARRIES + carries];
+	const struct diff_space *space = line->cell->space;
+	size_t points = diff_points(diff), cases = diff_space_cases(space);
 
-	for (size_t i = port; i < diff->marks.port_count; i++) {
-		if (diff->codes[i * DIFF_CARRIES + carries] == code)
-			diff->codes[i * DIFF_CARRIES + carries] = 0;
+	for (size_t i = carries; i < points; i += DIFF_CARRIES)
+		diff->line[i] = line->code;
+	for (size_t number = 0; number < cases; number++) {
+		if (!diff_decide_applies(space, number, carries) ||
+		    !diff_cover_has(diff, space, number))
+			continue;
+		for (size_t i = carries; i < points; i += DIFF_CARRIES) {
+			if (diff->codes[number * points + i] != line->code)
+				diff->line[i] = 0;
+		}
 	}
 }
 
-/* Is the change at @port the same for what promises http or https, at every port it has? Then the
- * line for tcp, which covers them, says all. */
-static bool report_covers_all(const struct diff *diff, size_t carries, uint32_t code)
+/* What diff->line says for @carries is told. */
+static void report_mark(struct diff *diff, const struct report_line *line, size_t carries)
 {
-	for (size_t i = 0; i < diff->marks.port_count; i++) {
-		const uint32_t *codes = &diff->codes[i * DIFF_CARRIES];
+	const struct diff_space *space = line->cell->space;
+	size_t points = diff_points(diff), cases = diff_space_cases(space);
 
-		if ((codes[0] == code) != (codes[carries] == code))
+	for (size_t number = 0; number < cases; number++) {
+		if (!diff_cover_has(diff, space, number))
+			continue;
+		for (size_t i = carries; i < points; i += DIFF_CARRIES)
+			diff->is_told[number * points + i] |= diff->line[i] != 0;
+	}
+}
+
+/* Is the change the same for what promises http or https, at every port it has? Then the line for
+ * tcp, which covers them, says all. */
+static bool report_covers_all(const struct diff *diff, size_t carries)
+{
+	for (size_t i = 0; i < diff_points(diff); i += DIFF_CARRIES) {
+		if (diff->line[i] != diff->line[i + carries])
 			return false;
 	}
 	return true;
 }
 
+static void report_line(struct diff *diff, const struct report_line *line)
+{
+	size_t carries = line->point % DIFF_CARRIES;
+
+	diff_cover(diff, line->cell->space, line->number, line->point);
+	report_find_ports(diff, line, carries);
+	report_tell(diff, line);
+	report_mark(diff, line, carries);
+	for (size_t i = 1; carries == 0 && i < DIFF_CARRIES; i++) {
+		report_find_ports(diff, line, i);
+		if (report_covers_all(diff, i))
+			report_mark(diff, line, i);
+	}
+}
+
 void diff_report_codes(struct diff *diff, const struct diff_cell *cell,
 		       const struct diff_cell *resolved)
 {
-	for (size_t port = 0; port < diff->marks.port_count; port++) {
-		for (size_t carries = 0; carries < DIFF_CARRIES; carries++) {
-			uint32_t code = diff->codes[port * DIFF_CARRIES + carries];
+	size_t points = diff_points(diff), cases = diff_space_cases(cell->space);
 
-			if (code == 0)
-				continue;
-			report_line(diff, cell, resolved, port, carries);
-			for (size_t i = 1; carries == 0 && i < DIFF_CARRIES; i++) {
-				if (report_covers_all(diff, i, code))
-					report_clear(diff, port, i);
-			}
-			report_clear(diff, port, carries);
+	memset(diff->is_told, 0, points * cases * sizeof(*diff->is_told));
+	for (size_t point = 0; point < points; point++) {
+		for (size_t number = 0; number < cases; number++) {
+			size_t at = number * points + point;
+			const struct report_line line = { cell, resolved, number, point,
+							  diff->codes[at] };
+
+			if (line.code != 0 && !diff->is_told[at])
+				report_line(diff, &line);
 		}
 	}
 }
@@ -126,14 +191,14 @@ void diff_report_codes(struct diff *diff, const struct diff_cell *cell,
 void diff_report_addresses(struct diff *diff, const struct diff_cell *host,
 			   const struct diff_cell *cell)
 {
-	size_t bytes = diff->marks.port_count * DIFF_CARRIES * sizeof(*diff->codes);
-	const struct diff_cell *told = diff->told;
+	const struct diff_cell *of = host ? host : cell, *told = diff->told;
+	size_t bytes = diff_points(diff) * diff_space_cases(of->space) * sizeof(*diff->codes);
 
 	if (told && !cell->is_carrier && !told->is_carrier && told->mark == cell->mark &&
-	    told->addr.family == cell->addr.family &&
+	    told->addr.family == cell->addr.family && (host || told->space == cell->space) &&
 	    memcmp(diff->told_codes, diff->codes, bytes) == 0)
 		return;
 	diff->told = cell;
 	memcpy(diff->told_codes, diff->codes, bytes);
-	diff_report_codes(diff, host ? host : cell, host ? cell : NULL);
+	diff_report_codes(diff, of, host ? cell : NULL);
 }

@@ -3,13 +3,13 @@
 #include "base/mem.h"
 #include "policies/diff_impl.h"
 
-/* Of the outcomes of both sides at a port and protocol, one number; never 0. */
-static uint64_t resolve_pair(const struct diff *diff, size_t i, bool is_loopback)
+/* Of the outcomes of both sides at a point, one number; never 0. */
+static uint64_t resolve_pair(const struct diff *diff, size_t at, size_t point, bool is_loopback)
 {
-	uint64_t pair = (uint64_t)i << 2 | (is_loopback ? 2 : 0) | 1;
+	uint64_t pair = (uint64_t)point << 2 | (is_loopback ? 2 : 0) | 1;
 
 	for (size_t side = 0; side < 2; side++) {
-		const struct diff_outcome *outcome = &diff->outcomes[side][i];
+		const struct diff_outcome *outcome = &diff->outcomes[side][at];
 
 		pair = pair << 16 | (uint64_t)outcome->reason << 8 | outcome->action << 6 |
 		       outcome->promise << 1 | outcome->may_private;
@@ -17,55 +17,88 @@ static uint64_t resolve_pair(const struct diff *diff, size_t i, bool is_loopback
 	return pair;
 }
 
-static uint32_t resolve_code(const struct diff *diff, const struct policy_facts *facts, size_t i,
-			     const struct addr *addr)
+static uint64_t resolve_code(struct diff *diff, const struct policy_facts *facts, size_t at,
+			     size_t point, const struct addr *addr)
 {
 	struct diff_outcome dialled[2];
 
 	for (size_t side = 0; side < 2; side++)
-		diff_decide_dial(diff->sides[side], facts, &diff->outcomes[side][i], addr,
+		diff_decide_dial(diff, side, facts, &diff->outcomes[side][at], addr,
 				 &dialled[side]);
-	return diff_decide_code(&dialled[0], &dialled[1], i);
+	/* Bytes and limits that differ were told of the name. */
+	if (dialled[0].action != POLICY_DENY && dialled[1].action != POLICY_DENY)
+		return 0;
+	return diff_decide_code(diff, &dialled[0], &dialled[1], point);
+}
+
+/* Would the case before say the same of the address? */
+static bool resolve_is_same(const struct diff *diff, const bool *open, size_t at)
+{
+	size_t points = diff_points(diff);
+
+	if (at < points || !open[at - points])
+		return false;
+	for (size_t side = 0; side < 2; side++) {
+		const struct diff_outcome *one = &diff->outcomes[side][at - points];
+		const struct diff_outcome *two = &diff->outcomes[side][at];
+
+		if (memcmp(one, two, sizeof(*one)) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Which of @open still differ when the name resolves to the address. True: some. */
 static bool resolve_at(struct diff *diff, const struct diff_cell *cell,
 		       const struct diff_cell *resolved, const bool *open)
 {
+	size_t points = diff_points(diff), count = points * diff_space_cases(cell->space);
 	bool has_change = false;
 
-	for (size_t i = 0; i < diff->marks.port_count * DIFF_CARRIES; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct policy_facts facts;
 
 		diff->codes[i] = 0;
 		if (!open[i])
 			continue;
-		diff_decide_facts(diff, cell, i, &facts);
-		diff->codes[i] = resolve_code(diff, &facts, i, &resolved->addr);
+		if (resolve_is_same(diff, open, i)) {
+			diff->codes[i] = diff->codes[i - points];
+			continue;
+		}
+		diff_decide_facts(diff, cell, i / points, i % points, &facts);
+		diff->codes[i] = resolve_code(diff, &facts, i, i % points, &resolved->addr);
 		has_change |= diff->codes[i] != 0;
 	}
 	return has_change;
 }
 
-void diff_resolve(struct diff *diff, const struct diff_cell *cell, bool *open)
+/* What nobody has looked at yet, where both would dial. */
+static size_t resolve_open(struct diff *diff, size_t count, bool is_loopback, bool *open)
 {
-	size_t count = diff->marks.port_count * DIFF_CARRIES, open_count = 0;
-	const struct policy_destination dst = { .addr = { 0 } };
-	struct policy_destination named = dst;
-	bool has_change = false;
-
-	memcpy(named.host, cell->host, sizeof(named.host));
-	bool is_loopback = policy_destination_is_loopback(&named);
+	size_t points = diff_points(diff), open_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		bool is_dialled = diff->outcomes[0][i].action != POLICY_DENY &&
-				  diff->outcomes[1][i].action != POLICY_DENY && diff->codes[i] == 0;
-		uint64_t pair = resolve_pair(diff, i, is_loopback);
+		uint8_t action = diff->outcomes[0][i].action;
+		bool is_dialled = action != POLICY_DENY && action == diff->outcomes[1][i].action;
+		uint64_t pair = resolve_pair(diff, i, i % points, is_loopback);
 
 		open[i] = is_dialled &&
 			  (diff->marks.is_crossed || *diff_set_slot(&diff->agreed, pair) == 0);
 		open_count += open[i];
 	}
+	return open_count;
+}
+
+void diff_resolve(struct diff *diff, const struct diff_cell *cell, bool *open)
+{
+	size_t points = diff_points(diff), count = points * diff_space_cases(cell->space);
+	struct policy_destination named = { .addr = { 0 } };
+	bool has_change = false;
+
+	memcpy(named.host, cell->host, sizeof(named.host));
+	bool is_loopback = policy_destination_is_loopback(&named);
+	size_t open_count = resolve_open(diff, count, is_loopback, open);
+
 	diff->told = NULL;
 	for (size_t i = 0; open_count > 0 && i < diff->addresses.count; i++) {
 		if (!resolve_at(diff, cell, &diff->addresses.list[i], open))
@@ -74,7 +107,7 @@ void diff_resolve(struct diff *diff, const struct diff_cell *cell, bool *open)
 		has_change = true;
 	}
 	for (size_t i = 0; !has_change && i < count; i++) {
-		uint64_t pair = resolve_pair(diff, i, is_loopback);
+		uint64_t pair = resolve_pair(diff, i, i % points, is_loopback);
 		uint64_t *slot = diff_set_slot(&diff->agreed, pair);
 
 		if (!open[i] || *slot != 0)

@@ -135,7 +135,7 @@ void diff_text(const struct diff_marks *marks, const struct diff_cell *cell, cha
 }
 
 /* ":1-79,443" for the ports at which @code stands. */
-static void text_ports(const struct diff_marks *marks, const uint32_t *codes, uint32_t code,
+static void text_ports(const struct diff_marks *marks, const uint64_t *codes, uint64_t code,
 		       char *out, size_t size)
 {
 	size_t ranges = 0, used = 0;
@@ -166,7 +166,7 @@ static void text_ports(const struct diff_marks *marks, const uint32_t *codes, ui
 }
 
 void diff_text_destination(const struct diff_marks *marks, const struct diff_cell *cell,
-			   const uint32_t *codes, uint32_t code, const char *protocol, char *out,
+			   const uint64_t *codes, uint64_t code, const char *protocol, char *out,
 			   size_t size)
 {
 	char host[DIFF_TEXT_MAX / 2], ports[TEXT_PORTS_MAX * 12 + 48];

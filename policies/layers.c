@@ -13,6 +13,7 @@
 #include "policies/clauses_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/request_impl.h"
+#include "policies/settings_impl.h"
 
 #define LAYERS_SUFFIX ".policy"
 
@@ -146,10 +147,7 @@ static size_t layers_count_ignored(const struct policy *policy, uint32_t source)
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		count += setting->source == source && !layers_may_set(policy, source) &&
-			 (setting->kind == SETTING_WRITE ||
-			  setting->kind == SETTING_PROMPT_TIMEOUT ||
-			  setting->kind == SETTING_APPROVER || setting->kind == SETTING_LATER);
+		count += setting->source == source && !settings_counts(policy, setting);
 	}
 	return count;
 }
@@ -169,8 +167,9 @@ static void layers_note_source(struct policy *policy, uint32_t index)
 			      ignored, ignored == 1 ? "" : "s", ignored == 1 ? "does" : "do",
 			      source->layer == POLICY_PROJECT
 				      ? " until it is trusted: `sallyport policy trust`"
-				      : ": write, prompt-timeout, unconfined, approver, secret, "
-					"socket and read are not a project's to say");
+				      : ": write, prompt-timeout, unconfined, approver, hook, "
+					"reviewer, approvals on-failure, secret, socket and read "
+					"are not a project's to say");
 }
 
 /* Can it be about bytes that are no plain http? */

@@ -35,6 +35,9 @@ int policy_answer_append(const char *path, enum policy_action action,
  * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
 int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
 			      const char *provenance, struct err *why);
+/* The same of whole lines, such as `command allow npm run build`: each is one that can be read, and
+ * is not added when it stands there word for word. */
+int policy_lines_append(const char *path, const char *const *lines, struct err *why);
 /* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
 int policy_answer_remove(const char *path, enum policy_action action, const char *text,
 			 struct err *why);

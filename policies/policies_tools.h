@@ -39,6 +39,10 @@ void policy_rule_look(const struct policy *policy, size_t number, const struct p
 size_t policy_command_count(const struct policy *policy);
 void policy_command_look(const struct policy *policy, size_t number, struct policy_rule_look *ret);
 
+/* Setting @index, from 0, in the order of the files: its line as it was written, and whether it
+ * counts; false behind the last. */
+bool policy_setting_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
+
 /* Statement @index of those that nothing enforces yet; false behind the last. @ret: @match says
  * whether it counts; if so, nothing may be run by this policy. */
 bool policy_later_look(const struct policy *policy, size_t index, struct policy_rule_look *ret);
@@ -47,19 +51,25 @@ bool policy_later_look(const struct policy *policy, size_t index, struct policy_
  * both treats alike, with one request as the example. Text is borrowed for the call. */
 struct policy_change {
 	enum policy_action before, after;
-	const char *what;        /* "newly allowed", "newly denied", "newly asked", "other bytes" */
+	/* "newly allowed", "newly denied", "newly asked"; with the same action "other bytes",
+	 * "wider limits", "narrower limits", "other limits", or "limits counted otherwise": the
+	 * same, but together with other requests. */
+	const char *what;
 	const char *destination; /* in the policy's language */
+	const char *condition;   /* "method POST path not /v1": only for these requests, or "" */
 	const char *resolved;    /* only when it resolves to this block, else "" */
 	const char *example;
+	const char *example_request; /* with conditions: "POST /v1/, from "npm ci"", else "" */
 	const char *example_address; /* with @resolved, else "" */
 	const char *from;            /* "2030-01-01T00:00:00Z", when a rule ends; "": at once */
+	const char *limits[2];       /* before and after: "upload 1024, rate 10/60s", or "" */
+	const struct policy_facts *facts; /* the example: both decide it as is said */
 };
 typedef void (*policy_change_fn)(const struct policy_change *change, void *arg);
-/* Compares on one request of every kind there is, from the start on: a proof, docs/decisions/0050.
- * Returns 0: the same everywhere, 1: not; -E2BIG: too much to prove; -ENOTSUP: a clause that it
- * cannot compare, with FILE:LINE. Both policies are finished, and of one start. Calls @report at
- * once, for at most @max changes;
- * *@ret_count: how many there are. */
+/* Compares on one request of every kind there is, from the start on: a proof, docs/decisions/0050
+ * and 0100. Returns 0: the same everywhere, 1: not; -E2BIG: too much to prove; -ENOTSUP: a `from`
+ * that it cannot give an example of. Both policies are finished, and of one start. Calls @report at
+ * once, for at most @max changes; *@ret_count: how many there are. */
 int policy_diff(const struct policy *before, const struct policy *after, size_t max,
 		policy_change_fn report, void *arg, size_t *ret_count, struct err *why);
 

@@ -17,7 +17,6 @@
 #define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
 #define POLICY_LINE_MAX    4096U
 #define POLICY_BECAUSE_MAX 400U
-
 /* One file. The text is kept: rules are shown as they were written. */
 struct source {
 	char *name; /* visible */
@@ -52,11 +51,13 @@ enum setting_kind {
 	SETTING_LATER,
 	SETTING_APPROVER,
 	SETTING_APPROVERS_NEEDED,
+	SETTING_ON_DENIAL,
+	SETTING_HELPER,
 	SETTING_COUNT
 };
 
 struct setting {
-	int64_t value; /* milliseconds; approvals: 1 is never; how many are needed */
+	int64_t value; /* milliseconds; how many are needed; of agent_line.c: its own */
 	uint32_t text; /* in policy->names; 0: none */
 	uint32_t source, number;
 	uint8_t kind;
@@ -143,7 +144,6 @@ bool layers_may_set(const struct policy *policy, uint32_t source);
 enum policy_action layers_otherwise(const struct policy *policy);
 /* Notes about files and rules, once all is read. */
 void layers_note(struct policy *policy);
-bool settings_is_never(const struct policy *policy, const struct setting **ret);
 
 /* The verdict on rules alone, without kept answers: for `expect`. */
 void decide_by_rules(const struct policy *policy, const struct policy_facts *facts,

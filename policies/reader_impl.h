@@ -42,9 +42,14 @@ bool reader_has_words(const struct line *line, size_t count, const char *instead
 
 /* `only ...`, and the settings */
 void only_line_read(struct line *line);
-void settings_read_approvals(struct line *line);
 void settings_read_timeout(struct line *line);
 void settings_read_paths(struct line *line);
+/* `approvals`, `on-denial`, `hook`, `reviewer` */
+void agent_line_read_approvals(struct line *line);
+void agent_line_read_on_denial(struct line *line);
+void agent_line_read_helper(struct line *line);
+bool agent_line_is_reviewer(const struct setting *helper);
+bool agent_line_counts(const struct policy *policy, const struct setting *approvals);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
 /* What is kept but not enforced: `secret`, `socket`, `read`; notes about them when all is read. */

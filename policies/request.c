@@ -17,8 +17,7 @@ static int request_hex(char digit)
 	return digit != '\0' && at ? (int)(at - digits) : -1;
 }
 
-/* The byte that %XX at @at stands for, or -1. */
-static int request_escape(const char *at)
+int request_escape(const char *at)
 {
 	int high = at[0] == '%' ? request_hex(at[1]) : -1;
 	int low = high < 0 ? -1 : request_hex(at[2]);

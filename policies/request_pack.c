@@ -26,15 +26,22 @@ void policy_request_set_target(struct policy_request *ret, const char *target, s
 	}
 }
 
-bool policy_request_is_override(const char *name, size_t len)
+const char *policy_request_override(size_t number)
 {
 	static const char *const names[] = {
 		"x-http-method-override", "x-http-method", "x-method-override", "x-original-url",
 		"x-original-uri",         "x-rewrite-url", "x-original-method", "x-forwarded-uri",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (text_equal_nocase(name, len, names[i]))
+	return number < ARRAY_SIZE(names) ? names[number] : NULL;
+}
+
+bool policy_request_is_override(const char *name, size_t len)
+{
+	const char *other;
+
+	for (size_t i = 0; (other = policy_request_override(i)) != NULL; i++) {
+		if (text_equal_nocase(name, len, other))
 			return true;
 	}
 	return false;

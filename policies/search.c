@@ -12,7 +12,7 @@
 #include "policies/special_impl.h"
 #include "policies/policies_tools.h"
 
-static bool search_loosens(const struct rule *rule)
+bool search_loosens(const struct rule *rule)
 {
 	return rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW ||
 	       rule->action == RULE_ONLY;

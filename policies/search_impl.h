@@ -39,6 +39,8 @@ static inline bool search_has(const struct search *search, enum rule_action acti
 {
 	return search->best[action] || search->bounded[action];
 }
+/* Does @rule allow, or is it `only`? */
+bool search_loosens(const struct rule *rule);
 /* Does @rule itself say `private`, or name the address? */
 bool search_says_private(const struct search *search, const struct rule *rule);
 /* What @rule says of the request; its host is known to match. */

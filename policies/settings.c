@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policies/reader_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 static void settings_problem(const struct line *line, size_t at, const char *instead,
 			     const char *words)
@@ -28,19 +29,6 @@ static void settings_add(const struct line *line, enum setting_kind kind, const 
 		.source = line->reader->source,
 		.number = line->number,
 	};
-}
-
-void settings_read_approvals(struct line *line)
-{
-	static const char advice[] = "approvals on-request, or approvals never";
-	const struct word *word = &line->words.list[1];
-
-	if (!reader_has_words(line, 2, advice))
-		return;
-	if (words_is(word, "on-request") || words_is(word, "never"))
-		settings_add(line, SETTING_APPROVALS, NULL, words_is(word, "never"));
-	else
-		settings_problem(line, word->at, advice, "not a way to approve");
 }
 
 void settings_read_timeout(struct line *line)
@@ -148,13 +136,81 @@ const char *policy_get_path(const struct policy *policy, bool is_hide, size_t in
 	return NULL;
 }
 
-/* `never` of any file holds: it only narrows. */
-bool settings_is_never(const struct policy *policy, const struct setting **ret)
+const char *settings_word(const struct setting *setting)
+{
+	static const char *const words[SETTING_COUNT] = {
+		[SETTING_APPROVALS] = "approvals",
+		[SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
+		[SETTING_WRITE] = "write",
+		[SETTING_HIDE] = "hide",
+		[SETTING_LATER] = "",
+		[SETTING_APPROVER] = "approver",
+		[SETTING_APPROVERS_NEEDED] = "approvers-needed",
+		[SETTING_ON_DENIAL] = "on-denial",
+	};
+
+	if (setting->kind == SETTING_HELPER)
+		return agent_line_is_reviewer(setting) ? "reviewer" : "hook";
+	return words[setting->kind];
+}
+
+/* What only narrows counts in any file. */
+bool settings_counts(const struct policy *policy, const struct setting *setting)
+{
+	switch ((enum setting_kind)setting->kind) {
+	case SETTING_APPROVALS:
+		return agent_line_counts(policy, setting);
+	case SETTING_HIDE:
+	case SETTING_APPROVERS_NEEDED:
+	case SETTING_ON_DENIAL:
+		return true;
+	case SETTING_PROMPT_TIMEOUT:
+	case SETTING_WRITE:
+	case SETTING_LATER:
+	case SETTING_APPROVER:
+	case SETTING_HELPER:
+	case SETTING_COUNT:
+	default:
+		return layers_may_set(policy, setting->source);
+	}
+}
+
+/* The @number-th line of @source, without the blanks in front; its length in *@ret_len. */
+static const char *settings_line(const struct source *source, uint32_t number, size_t *ret_len)
+{
+	const char *at = source->text, *end = source->text + source->len, *next;
+
+	for (uint32_t i = 1; i < number && (next = memchr(at, '\n', (size_t)(end - at))); i++)
+		at = next + 1;
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	next = memchr(at, '\n', (size_t)(end - at));
+	*ret_len = (size_t)((next ? next : end) - at);
+	return at;
+}
+
+bool policy_setting_look(const struct policy *policy, size_t index, struct policy_rule_look *ret)
 {
 	for (size_t i = 0; i < policy->setting_count; i++) {
-		if (policy->settings[i].kind != SETTING_APPROVALS || !policy->settings[i].value)
+		const struct setting *setting = &policy->settings[i];
+		const struct source *source = &policy->sources[setting->source];
+		size_t len;
+
+		if (setting->kind == SETTING_LATER || index-- > 0)
 			continue;
-		*ret = &policy->settings[i];
+		const char *line = settings_line(source, setting->number, &len);
+
+		*ret = (struct policy_rule_look){
+			.word = settings_word(setting),
+			.layer = (enum policy_layer)source->layer,
+			.match = settings_counts(policy, setting) ? POLICY_MATCHES
+								  : POLICY_MATCH_UNTRUSTED,
+		};
+		len = len < sizeof(ret->rule) ? len : sizeof(ret->rule);
+		auto_free char *text = mem_strndup(line, len), *shown = text_visible_dup(text);
+
+		(void)snprintf(ret->rule, sizeof(ret->rule), "%s:%u: %s", source->name,
+			       setting->number, shown); /* cut is fine */
 		return true;
 	}
 	return false;

@@ -1,9 +1,11 @@
-/* filter: the two syscall filters as tables, for the generator only. The programs embed what it
- * prints (see meson.build). */
+/* filter: the syscall filters as tables. The programs embed what the generator prints of them (see
+ * meson.build); told.c looks up in them what a call that was told of is. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "seccomp/seccomp_calls.h"
 
 #define FILTER_VALUES_MAX 16
 #define FILTER_ARGS_MAX   2
@@ -34,6 +36,8 @@ struct filter_rule {
 	const char *why;
 	int number;        /* for a name libseccomp is too old to know; 0: it knows it */
 	int sanitize_only; /* needed by the sanitizers' run-time only */
+	enum seccomp_told
+		told; /* what the supervisor is told of it, where it is told of anything */
 };
 
 struct filter {
@@ -41,10 +45,13 @@ struct filter {
 	int default_error; /* what no rule matches: 0 passes, else fails with that errno */
 	const struct filter_rule *rules;
 	size_t count;
+	int tells; /* rules that say what is told of them tell it */
 };
 
 extern const struct filter filter_command;
 extern const struct filter filter_worker;
+/* Calls that are let through, and told of first: only together with filter_command, before it. */
+extern const struct filter filter_told;
 
 #define FILTER_VALUES(...)                                                                         \
 	.values = { __VA_ARGS__ }, .count = sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)

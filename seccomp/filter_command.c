@@ -18,11 +18,12 @@
 
 #define DENY(call, reason)                                                                         \
 	{                                                                                          \
-		.name = #call, .error = EPERM, .why = (reason)                                     \
+		.name = #call, .error = EPERM, .why = (reason), .told = SECCOMP_TOLD_DENIAL        \
 	}
 #define DENY_NUMBER(call, nr, reason)                                                              \
 	{                                                                                          \
-		.name = #call, .number = (nr), .error = EPERM, .why = (reason)                     \
+		.name = #call, .number = (nr), .error = EPERM, .why = (reason),                    \
+		.told = SECCOMP_TOLD_DENIAL                                                        \
 	}
 #define ABSENT(call, reason)                                                                       \
 	{                                                                                          \
@@ -42,12 +43,14 @@ static const struct filter_rule rules[] = {
 	{ .name = "socket",
 	  .error = EAFNOSUPPORT,
 	  .args = { FILTER_ARG(0, FILTER_NOT_IN, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK) },
-	  .why = "AF_VSOCK is not namespaced: a guest could talk to its hypervisor" },
+	  .why = "AF_VSOCK is not namespaced: a guest could talk to its hypervisor",
+	  .told = SECCOMP_TOLD_DENIAL },
 	{ .name = "socket",
 	  .error = EPROTONOSUPPORT,
 	  .args = { FILTER_ARG(0, FILTER_IN, AF_NETLINK),
 		    FILTER_ARG(2, FILTER_NOT_IN, NETLINK_ROUTE) },
-	  .why = "getaddrinfo needs route netlink; the rest is surface" },
+	  .why = "getaddrinfo needs route netlink; the rest is surface",
+	  .told = SECCOMP_TOLD_DENIAL },
 
 	DENY(bpf, surface),
 	DENY(perf_event_open, surface),
@@ -103,11 +106,18 @@ static const struct filter_rule rules[] = {
 	{ .name = "clone",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(0, FILTER_HAS, NAMESPACE_FLAGS) },
-	  .why = nested },
+	  .why = nested,
+	  .told = SECCOMP_TOLD_DENIAL },
+	{ .name = "clone",
+	  .error = EPERM,
+	  .args = { FILTER_ARG(0, FILTER_HAS, CLONE_PTRACE) },
+	  .why = "gives a child to its parent's tracer, which may be the gate and did not ask",
+	  .told = SECCOMP_TOLD_DENIAL },
 	{ .name = "unshare",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(0, FILTER_HAS, NAMESPACE_FLAGS) },
-	  .why = nested },
+	  .why = nested,
+	  .told = SECCOMP_TOLD_DENIAL },
 
 	ABSENT(clone3, "its flags are behind a pointer; every libc falls back to clone"),
 	ABSENT(io_uring_setup, ring),
@@ -117,12 +127,14 @@ static const struct filter_rule rules[] = {
 	{ .name = "ioctl",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(1, FILTER_IN, TIOCSTI, TIOCLINUX, TIOCSETD) },
-	  .why = "types into the user's terminal, or loads its line disciplines" },
+	  .why = "types into the user's terminal, or loads its line disciplines",
+	  .told = SECCOMP_TOLD_DENIAL },
 	/* PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the query. */
 	{ .name = "personality",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(0, FILTER_NOT_IN, 0, 8, 0x20000, 0x40000, 0xffffffff) },
-	  .why = "old personalities weaken the address space" },
+	  .why = "old personalities weaken the address space",
+	  .told = SECCOMP_TOLD_DENIAL },
 	/* ptrace stays: the command's own pid and user namespace bound it, and leak checkers and
 	   debuggers need it. */
 };

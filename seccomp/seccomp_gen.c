@@ -2,8 +2,10 @@
  * libseccomp or spends its start on compiling rules. libseccomp makes the dispatch (ABI check, a
  * binary tree over the numbers). It has no way to say "none of these", which unrolled into masks
  * trebles the filter and the time to load it, so calls with argument rules are sent to small blocks
- * of ours behind its program: a RET that marks the call becomes a jump to its block. usage:
- * seccomp_gen command|worker plain|sanitize > HEADER */
+ * of ours behind its program: a RET that marks the call becomes a jump to its block. `told` is the
+ * command's filter for a supervisor that is told of calls (see seccomp_calls.h), `numbers` what the
+ * calls of both tables are on this machine. usage: seccomp_gen command|worker|told|numbers
+ * plain|sanitize > HEADER */
 #include "seccomp/filter.h"
 
 #include <errno.h>
@@ -38,6 +40,14 @@ static void emit(struct program *program, uint16_t code, uint8_t yes, uint8_t no
 static uint32_t return_of(int error)
 {
 	return error == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error;
+}
+
+static uint32_t answer_of(const struct filter *filter, const struct filter_rule *rule)
+{
+	if (!filter->tells || rule->told == SECCOMP_TOLD_NOTHING)
+		return return_of(rule->error);
+	return SECCOMP_RET_USER_NOTIF | (uint32_t)rule->told << SECCOMP_TOLD_SHIFT |
+	       (uint32_t)rule->error;
 }
 
 /* Instructions of one argument's test, its load included. */
@@ -78,7 +88,8 @@ static void emit_arg(struct program *program, const struct filter_arg *arg, size
 		emit(program, BPF_JMP | BPF_JSET | BPF_K, (uint8_t)next, 0, arg->values[0]);
 }
 
-static void emit_rule(struct program *program, const struct filter_rule *rule)
+static void emit_rule(struct program *program, const struct filter *filter,
+		      const struct filter_rule *rule)
 {
 	size_t rest = 1; /* the RET */
 
@@ -88,7 +99,7 @@ static void emit_rule(struct program *program, const struct filter_rule *rule)
 		rest -= arg_size(&rule->args[i]);
 		emit_arg(program, &rule->args[i], rest);
 	}
-	emit(program, BPF_RET | BPF_K, 0, 0, return_of(rule->error));
+	emit(program, BPF_RET | BPF_K, 0, 0, answer_of(filter, rule));
 }
 
 static bool is_left_out(const struct filter_rule *rule, bool is_sanitized)
@@ -102,18 +113,23 @@ static uint32_t mark_of(size_t index)
 	return SECCOMP_RET_TRACE | (uint32_t)index;
 }
 
+static int number_of(const struct filter_rule *rule)
+{
+	int call = seccomp_syscall_resolve_name(rule->name);
+
+	return call == __NR_SCMP_ERROR && rule->number != 0 ? rule->number : call;
+}
+
 static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, size_t index)
 {
 	const struct filter_rule *rule = &filter->rules[index];
-	int call = seccomp_syscall_resolve_name(rule->name);
+	int call = number_of(rule);
 	uint32_t action = return_of(rule->error);
 
 	if (index > 0 && strcmp(rule->name, filter->rules[index - 1].name) == 0)
 		return 0; /* in the block of the first */
-	if (rule->args[0].test != FILTER_ANY)
+	if (rule->args[0].test != FILTER_ANY || answer_of(filter, rule) != action)
 		action = mark_of(index);
-	if (call == __NR_SCMP_ERROR)
-		call = rule->number != 0 ? rule->number : __NR_SCMP_ERROR;
 	/* A misspelt name must not become a hole. (A call this machine lacks has a pseudo number of
 	 * its own.) */
 	int r = call == __NR_SCMP_ERROR ? -ENOSYS : seccomp_rule_add(dispatch, action, call, 0);
@@ -171,7 +187,7 @@ static int link_blocks(struct program *program, const struct filter *filter)
 		for (size_t same = i; same < filter->count; same++) {
 			if (strcmp(filter->rules[same].name, rule->name) != 0)
 				break;
-			emit_rule(program, &filter->rules[same]);
+			emit_rule(program, filter, &filter->rules[same]);
 		}
 		emit(program, BPF_RET | BPF_K, 0, 0, return_of(filter->default_error));
 	}
@@ -214,21 +230,62 @@ static int generate(const struct filter *filter, bool is_sanitized)
 	return r;
 }
 
+/* The denials first: a call that both name stays denied. */
+static int generate_told(bool is_sanitized)
+{
+	size_t count = filter_command.count + filter_told.count;
+	struct filter_rule *rules = calloc(count, sizeof(*rules));
+
+	if (rules == NULL)
+		return -ENOMEM;
+	memcpy(rules, filter_command.rules, filter_command.count * sizeof(*rules));
+	memcpy(rules + filter_command.count, filter_told.rules, filter_told.count * sizeof(*rules));
+
+	const struct filter both = {
+		.name = filter_told.name, .rules = rules, .count = count, .tells = 1
+	};
+	int r = generate(&both, is_sanitized);
+	free(rules);
+	return r;
+}
+
+static int print_numbers(const struct filter *filter)
+{
+	printf("static const int seccomp_numbers_%s[] = {\n", filter->name);
+	for (size_t i = 0; i < filter->count; i++) {
+		int call = number_of(&filter->rules[i]);
+
+		if (call == __NR_SCMP_ERROR)
+			return -ENOSYS;
+		printf("\t%d, /* %s */\n", call, filter->rules[i].name);
+	}
+	printf("};\n");
+	return fflush(stdout) == 0 ? 0 : -EIO;
+}
+
+static int generate_numbers(void)
+{
+	printf("/* Generated by seccomp_gen. */\n#pragma once\n\n");
+	int r = print_numbers(&filter_command);
+	return r == 0 ? print_numbers(&filter_told) : r;
+}
+
 int main(int argc, char **argv)
 {
-	const struct filter *filter = NULL;
+	bool is_sanitized = argc == 3 && strcmp(argv[2], "sanitize") == 0;
+	int r = -EINVAL;
 
 	if (argc == 3 && strcmp(argv[1], filter_command.name) == 0)
-		filter = &filter_command;
-	if (argc == 3 && strcmp(argv[1], filter_worker.name) == 0)
-		filter = &filter_worker;
-	if (filter == NULL) {
-		fprintf(stderr, "usage: seccomp_gen command|worker plain|sanitize\n");
-		return EXIT_FAILURE;
-	}
-
-	int r = generate(filter, strcmp(argv[2], "sanitize") == 0);
+		r = generate(&filter_command, is_sanitized);
+	else if (argc == 3 && strcmp(argv[1], filter_worker.name) == 0)
+		r = generate(&filter_worker, is_sanitized);
+	else if (argc == 3 && strcmp(argv[1], filter_told.name) == 0)
+		r = generate_told(is_sanitized);
+	else if (argc == 3 && strcmp(argv[1], "numbers") == 0)
+		r = generate_numbers();
+	else
+		fprintf(stderr, "usage: seccomp_gen command|worker|told|numbers plain|sanitize\n");
 	if (r < 0)
-		fprintf(stderr, "seccomp_gen: %s: %s\n", filter->name, strerror(-r));
+		fprintf(stderr, "seccomp_gen: %s\n", strerror(-r));
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/limits.h>
+#include <linux/prctl.h>
 #include <linux/sched.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #define SIGNALS 64
 
@@ -71,6 +73,29 @@ static bool join(char out[PATH_MAX], const char *directory, size_t len, const ch
 	return true;
 }
 
+/* The file that was decided on, whatever has its name by now. A script's interpreter opens it by
+ * name, so a script is executed by name too, at once after the look at it: $0 and what lies beside
+ * it stay what they are. docs/decisions/0142 says what that leaves. */
+static int execute_program(struct init *init)
+{
+	char **argv = init->plan.lists[WIRE_ARGV], **env = init->plan.lists[WIRE_ENV];
+	const char *path = init->plan.lists[WIRE_PROGRAM][0];
+	long fd = sys(openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+	struct stat what;
+
+	if (fd < 0)
+		return (int)fd;
+	long r = sys(fstat, fd, &what);
+
+	if (r < 0)
+		return (int)r;
+	if (what.st_dev != init->plan.head->device || what.st_ino != init->plan.head->inode)
+		init_fail(init, WIRE_EXEC_OTHER, 0);
+	r = sys(execveat, fd, "", argv, env, AT_EMPTY_PATH);
+	/* What the kernel says of a script behind a descriptor that ends with the execution. */
+	return r == -ENOENT ? (int)sys(execve, path, argv, env) : (int)r;
+}
+
 /* As execvp(3), but that a file without "#!" is not handed to a shell: that is ENOEXEC. Returns
  * what to report. */
 static int execute(const struct init *init)
@@ -107,8 +132,13 @@ static int execute(const struct init *init)
  * since it forbids what the others need. */
 static __attribute__((noinline)) _Noreturn void run(struct init *init)
 {
+	bool is_unconfined = (init->plan.head->flags & WIRE_UNCONFINED) != 0;
 	int r = (int)sys(setpgid, 0, 0);
 
+	/* Its own keeper can be killed by it, or by anybody of its user: then this much is certain.
+	 */
+	if (r == 0 && is_unconfined)
+		r = (int)sys(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	init->step = WIRE_STEP_PTY;
 	if (r == 0 && init->pty >= 0)
 		r = take_terminal(init);
@@ -116,18 +146,24 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 		r = (int)sys(close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
-	init->step = WIRE_STEP_LANDLOCK;
-	r = landlock_restrict(init);
+	if (!is_unconfined) {
+		init->step = WIRE_STEP_LANDLOCK;
+		r = landlock_restrict(init);
+	}
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
 	reset_signals();
-	init->step = WIRE_STEP_SECCOMP;
-	r = filter_load();
+	if (!is_unconfined) {
+		init->step = WIRE_STEP_SECCOMP;
+		r = filter_load(init);
+	}
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
 	init->step = WIRE_STEP_EXEC;
 	init->detail = "";
-	init_fail(init, WIRE_EXEC_FAILED, execute(init));
+	init_fail(init, WIRE_EXEC_FAILED,
+		  init->plan.head->flags & WIRE_HAS_PROGRAM ? execute_program(init)
+							    : execute(init));
 }
 
 /* As vfork(2): the child has our memory and our stack until it executes its program, so nothing is

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "exec/init/command.h"
+#include "exec/init/kin.h"
 #include "exec/init/serve.h"
 #include "exec/init/sys.h"
 #include "exec/stages/stages.h"
@@ -151,14 +152,26 @@ static int enter_cwd(struct init *init)
 	return r;
 }
 
+/* No wall of any kind: only its life is watched. */
+static void set_up_unconfined(struct init *init)
+{
+	init->step = WIRE_STEP_PARENT;
+	check(init, kin_adopt(init));
+	check(init, enter_cwd(init));
+	check(init, terminal_open(init));
+	check(init, wait_for_go(init));
+}
+
 static void set_up(struct init *init)
 {
 	init->step = WIRE_STEP_IDS;
 	check(init, ids_map(init));
 	check(init, watch_parent(init));
-	init->step = WIRE_STEP_LOOPBACK;
-	check(init, egress_open(init));
-	check(init, hand_out(init));
+	if ((init->plan.head->flags & WIRE_HOST_NETWORK) == 0) {
+		init->step = WIRE_STEP_LOOPBACK;
+		check(init, egress_open(init));
+		check(init, hand_out(init));
+	}
 	init->step = WIRE_STEP_NAMESPACES;
 	check(init, namespaces_close(init));
 	check(init, view_build(init));
@@ -194,10 +207,11 @@ _Noreturn void init_main(void)
 	if (r < 0)
 		init_fail(&init, WIRE_FAILED, r);
 	mark(&init);
-	set_up(&init);
+	if (init.plan.head->flags & WIRE_UNCONFINED)
+		set_up_unconfined(&init);
+	else
+		set_up(&init);
 	check(&init, command_start(&init));
-	r = init_send(&started, NULL, 0);
-	if (r < 0)
-		sys_exit(1); /* the gate is gone */
+	(void)init_send(&started, NULL, 0); /* a gate that is gone is noticed by what follows */
 	serve_run(&init);
 }

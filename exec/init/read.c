@@ -56,23 +56,62 @@ size_t read_pointers(const void *bytes, size_t len)
 	return pointers;
 }
 
-/* Pairs of a canonical path and a text. */
-static bool is_files(char *const *list, uint32_t count)
+/* Canonical paths, or with @step 2 pairs of one and a text. */
+static bool is_paths(char *const *list, uint32_t count, uint32_t step)
 {
-	if (count % 2 != 0 || count / 2 > WIRE_FILES_MAX)
+	if (count % step != 0)
 		return false;
-	for (uint32_t i = 0; i < count; i += 2)
+	for (uint32_t i = 0; i < count; i += step)
 		if (!is_canonical(list[i]))
 			return false;
 	return true;
 }
 
-static int read_list(struct reader *reader, bool is_paths, uint32_t count, char **list)
+static bool is_mounts(char *const *list, uint32_t count)
+{
+	static const char known[] = { WIRE_FRESH_TMP,   WIRE_FRESH, WIRE_HIDE,
+				      WIRE_HIDE_AROUND, WIRE_PIN,   WIRE_READ,
+				      WIRE_READ_NEW,    WIRE_WRITE, WIRE_WRITE_NEW };
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < sizeof(known); k++)
+			is_known |= list[i][0] == known[k];
+		if (!is_known || !is_canonical(list[i] + 1))
+			return false;
+	}
+	return count <= WIRE_MOUNTS_MAX;
+}
+
+static bool is_right(enum wire_list which, char *const *list, uint32_t count)
+{
+	switch (which) {
+	case WIRE_ARGV:
+		return count > 0;
+	case WIRE_FILES:
+		return is_paths(list, count, 2) && count / 2 <= WIRE_FILES_MAX;
+	case WIRE_PROGRAM:
+		return count == 0 || (count == 1 && list[0][0] == '/');
+	case WIRE_MOUNTS:
+		return is_mounts(list, count);
+	case WIRE_LINKS:
+		return is_paths(list, count, 1) && count % 2 == 0;
+	case WIRE_SOCKETS:
+		return is_paths(list, count, 1);
+	case WIRE_ENV:
+	case WIRE_LISTS:
+	default:
+		return true;
+	}
+}
+
+static int read_list(struct reader *reader, uint32_t count, char **list)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const char *text = read_string(reader);
 
-		if (!text || (is_paths && !is_canonical(text)))
+		if (!text)
 			return -EBADMSG;
 		/* execve(2) wants them this way; nobody writes through it */
 		list[i] = (char *)(uintptr_t)text;
@@ -86,7 +125,7 @@ int read_plan(const void *bytes, size_t len, char **pointers, struct read_plan *
 	const struct wire_plan *head = bytes;
 
 	if (read_pointers(bytes, len) == 0 || head->counts[WIRE_ARGV] == 0 ||
-	    head->counts[WIRE_FRESH] == 0)
+	    ((head->flags & WIRE_HAS_PROGRAM) != 0) != (head->counts[WIRE_PROGRAM] != 0))
 		return -EBADMSG;
 
 	struct reader reader = {
@@ -99,9 +138,8 @@ int read_plan(const void *bytes, size_t len, char **pointers, struct read_plan *
 		return -EBADMSG;
 	for (int i = 0; i < WIRE_LISTS; i++) {
 		ret->lists[i] = pointers;
-		if (read_list(&reader, i >= WIRE_FRESH, head->counts[i], pointers) < 0)
-			return -EBADMSG;
-		if (i == WIRE_FILES && !is_files(pointers, head->counts[i]))
+		if (read_list(&reader, head->counts[i], pointers) < 0 ||
+		    !is_right((enum wire_list)i, pointers, head->counts[i]))
 			return -EBADMSG;
 		pointers += head->counts[i] + 1;
 	}

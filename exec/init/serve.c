@@ -1,6 +1,7 @@
 #include "exec/init/serve.h"
 
 #include "exec/init/init.h"
+#include "exec/init/kin.h"
 #include "exec/init/sys.h"
 
 #include <errno.h>
@@ -39,17 +40,22 @@ static void on_stop(const struct init *init, long pid, int status)
 /* The command's end is everybody's: whatever it left behind dies before the end is reported, so
  * that nothing runs on behind the report's back. Every process here is init's child once its parent
  * is gone, so no child left means nobody left. */
-static _Noreturn void end_all(const struct wire_message *message)
+static _Noreturn void end_all(const struct init *init, const struct wire_message *message)
 {
 	int status;
 	long pid = sys(wait4, -1, &status, WNOHANG | __WALL, NULL);
 
+	if (init->plan.head->flags & WIRE_UNCONFINED) {
+		kin_end();
+		pid = -ECHILD;
+	}
 	while (pid >= 0 || pid == -EINTR) {
 		(void)sys(kill, -1, SIGKILL);
 		pid = sys(wait4, -1, &status, __WALL, NULL);
 	}
-	(void)init_send(message, NULL, 0);
-	sys_exit(0);
+	if (message)
+		(void)init_send(message, NULL, 0);
+	sys_exit(message ? 0 : 1);
 }
 
 static void bury(const struct init *init)
@@ -63,7 +69,7 @@ static void bury(const struct init *init)
 			on_stop(init, pid, status);
 		} else if (pid == init->command) {
 			message.value = status;
-			end_all(&message);
+			end_all(init, &message);
 		}
 	}
 }
@@ -77,7 +83,7 @@ static void on_control(const struct init *init)
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n != (long)sizeof(message) || message.type != WIRE_SIGNAL)
-		sys_exit(1); /* the gate is gone, or it is not the gate */
+		end_all(init, NULL); /* the gate is gone, or it is not the gate */
 	if (message.value > 0 && message.value <= 64)
 		(void)sys(kill, -init->command, message.value);
 }
@@ -177,7 +183,7 @@ _Noreturn void serve_run(struct init *init)
 	uint8_t drained[128];
 
 	if (children < 0 || close_rest(init, &children) < 0)
-		sys_exit(1); /* no descriptors left: the gate sees the end */
+		end_all(init, NULL); /* no descriptors left: the gate sees the end */
 
 	struct serve serve = {
 		.init = init,
@@ -190,7 +196,7 @@ _Noreturn void serve_run(struct init *init)
 		long n = sys(ppoll, serve.polls, POLLS, NULL, NULL, SYS_SIGSET_BYTES);
 
 		if (n < 0 && n != -EINTR)
-			sys_exit(1);
+			end_all(init, NULL);
 		if (serve.polls[POLL_CHILDREN].revents) {
 			while (sys(read, children, drained, sizeof(drained)) > 0)
 				;

@@ -1,12 +1,10 @@
+#include "exec/stages/cover.h"
+
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
 #include "exec/stages/path.h"
-#include "exec/stages/stages.h"
 
-#include <errno.h>
 #include <linux/mount.h>
-#include <linux/stat.h>
-#include <stdbool.h>
 
 /* Covers are copies of one empty directory and one empty file that nobody may open, read-only so
  * that their owner (the command has our ids) cannot chmod them. */
@@ -29,14 +27,6 @@ static int make_empty(void)
 	return 0;
 }
 
-static int is_directory(int at)
-{
-	struct statx what;
-	long r = sys(statx, at, "", AT_EMPTY_PATH, STATX_TYPE, &what);
-
-	return r < 0 ? (int)r : (what.stx_mode & S_IFMT) == S_IFDIR;
-}
-
 static int attach_copy(int source, int at, uint64_t flags)
 {
 	int tree = path_clone(source);
@@ -51,10 +41,9 @@ static int attach_copy(int source, int at, uint64_t flags)
 	return r;
 }
 
-/* Mounts the empty file or directory over what @at names. */
-static int hide(int at)
+int cover_hide(int at)
 {
-	int r = is_directory(at);
+	int r = path_is_directory(at);
 
 	if (r < 0)
 		return r;
@@ -67,32 +56,30 @@ static int hide(int at)
 	return r;
 }
 
-static int cover(enum wire_list list, int at)
+int cover_begin(struct init *init)
 {
-	switch ((int)list) {
-	case WIRE_PINS: /* a mount point cannot be renamed; its own content stays as it is */
-		return attach_copy(at, at, 0);
-	case WIRE_READ_ONLY:
-		return attach_copy(at, at,
-				   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	default:
-		return hide(at);
-	}
+	init->step = WIRE_STEP_PROTECT;
+	init->detail = empty_directory;
+	return make_empty();
 }
 
-static int cover_list(struct init *init, enum wire_list list)
+int cover_pin(int at)
 {
-	for (char **path = init->plan.lists[list]; *path; path++) {
+	return attach_copy(at, at, 0);
+}
+
+int cover_sockets(struct init *init)
+{
+	init->step = WIRE_STEP_PROTECT;
+	for (char **path = init->plan.lists[WIRE_SOCKETS]; *path; path++) {
 		init->detail = *path;
 		int at = path_open(*path);
 
 		/* A daemon that ended took its socket along; where we may not go, neither may the
 		 * command. */
-		if (at < 0 && list == WIRE_SOCKETS)
-			continue;
 		if (at < 0)
-			return at;
-		int r = cover(list, at);
+			continue;
+		int r = cover_hide(at);
 
 		(void)sys(close, at);
 		if (r < 0)
@@ -101,23 +88,12 @@ static int cover_list(struct init *init, enum wire_list list)
 	return 0;
 }
 
-int cover_all(struct init *init)
+int cover_end(struct init *init)
 {
-	char ***lists = init->plan.lists;
-	bool has_hidden = *lists[WIRE_HIDDEN] || *lists[WIRE_SOCKETS];
-
+	/* Their names go, the mounts hold what they need. */
 	init->step = WIRE_STEP_PROTECT;
 	init->detail = empty_directory;
-	int r = has_hidden ? make_empty() : 0;
+	int r = (int)sys(unlinkat, AT_FDCWD, empty_directory, AT_REMOVEDIR);
 
-	for (int i = WIRE_PINS; i <= WIRE_SOCKETS && r == 0; i++)
-		r = cover_list(init, (enum wire_list)i);
-	if (r == 0 && has_hidden) {
-		/* Their names go, the mounts hold what they need. */
-		init->detail = empty_directory;
-		r = (int)sys(unlinkat, AT_FDCWD, empty_directory, AT_REMOVEDIR);
-		if (r == 0)
-			r = (int)sys(unlinkat, AT_FDCWD, empty_file, 0);
-	}
-	return r;
+	return r < 0 ? r : (int)sys(unlinkat, AT_FDCWD, empty_file, 0);
 }

@@ -5,22 +5,6 @@
 
 #include <errno.h>
 
-/* mkdir -p of what holds @path. */
-static int make_parent(const char *path)
-{
-	char parent[WIRE_DETAIL_MAX];
-	size_t len = sys_length(path);
-
-	while (len > 1 && path[len - 1] != '/')
-		len--;
-	if (len < 2 || len > sizeof(parent))
-		return -EINVAL;
-	for (size_t i = 0; i < len - 1; i++)
-		parent[i] = path[i];
-	parent[len - 1] = '\0';
-	return path_make(parent);
-}
-
 static int write_file(const char *path, const char *text)
 {
 	size_t len = sys_length(text);
@@ -45,7 +29,7 @@ int files_write(struct init *init)
 	init->step = WIRE_STEP_FILES;
 	for (; pair[0] && r == 0; pair += 2) {
 		init->detail = pair[0];
-		r = make_parent(pair[0]);
+		r = path_make_parent(pair[0]);
 		if (r == 0)
 			r = write_file(pair[0], pair[1]);
 	}

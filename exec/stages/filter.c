@@ -1,13 +1,21 @@
+#include "exec/init/init.h"
 #include "exec/init/sys.h"
 #include "exec/stages/stages.h"
 
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
 
+#include "seccomp/seccomp_calls.h"
 #include "seccomp_command.h"
+#include "seccomp_told.h"
 
-int filter_load(void)
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+static int load_plain(void)
 {
 	struct sock_fprog program = {
 		.len = (unsigned short)seccomp_command_len,
@@ -15,4 +23,63 @@ int filter_load(void)
 	};
 
 	return (int)sys(seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+/* One filter for all wishes: what nobody is to be told of becomes what it is in the other filter, a
+ * refusal or nothing. */
+static uint32_t answer_of(uint32_t answer, uint32_t flags)
+{
+	static const uint32_t wish[] = {
+		[SECCOMP_TOLD_DENIAL] = WIRE_TELL_REFUSED,
+		[SECCOMP_TOLD_CHANGE] = WIRE_TELL_REFUSED,
+		[SECCOMP_TOLD_READ] = WIRE_TELL_READS,
+		[SECCOMP_TOLD_PROGRAM] = WIRE_TELL_PROGRAMS,
+	};
+	uint32_t told = (answer & SECCOMP_RET_DATA) >> SECCOMP_TOLD_SHIFT;
+	uint32_t error = answer & SECCOMP_TOLD_ERRNO;
+
+	if ((answer & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_USER_NOTIF ||
+	    (flags & wish[told]) != 0)
+		return answer;
+	return error == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | error;
+}
+
+static long load_told(uint32_t flags)
+{
+	struct sock_filter code[seccomp_told_len];
+	struct sock_fprog program = { .len = (unsigned short)seccomp_told_len, .filter = code };
+
+	for (size_t i = 0; i < seccomp_told_len; i++) {
+		code[i] = seccomp_told[i];
+		if (code[i].code == (BPF_RET | BPF_K))
+			code[i].k = answer_of(code[i].k, flags);
+	}
+	/* Once the gate has read of a call, only death interrupts it: a signal would have it made
+	 * and told again. Linux 5.19; before, that is what happens. */
+	long fd = sys(seccomp, SECCOMP_SET_MODE_FILTER,
+		      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		      &program);
+
+	if (fd == -EINVAL)
+		fd = sys(seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			 &program);
+	return fd;
+}
+
+int filter_load(const struct init *init)
+{
+	const struct wire_message message = { .type = WIRE_LISTENER };
+	uint32_t flags = init->plan.head->flags;
+
+	if ((flags & WIRE_TELLS) == 0)
+		return load_plain();
+	int fd = (int)load_told(flags);
+
+	if (fd < 0)
+		return fd;
+	/* Sending is a call that nobody is told of. */
+	int r = init_send(&message, &fd, 1);
+
+	(void)sys(close, fd);
+	return r;
 }

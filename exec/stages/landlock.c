@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/landlock.h>
+#include <stdbool.h>
 
 /* The mounts keep the command from writing by path. A descriptor it inherited carries the host's
  * writable mount, and /proc/self/fd/0 opens it again with any mode: the open mode is no protection,
@@ -18,6 +19,14 @@
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
+
+/* The kernel's landlock_ruleset_attr, which older headers have only the beginning of. */
+struct rules_head {
+	uint64_t files, network, scoped;
+};
+/* In the host's network namespace its abstract sockets have no other wall. */
+#define SCOPE_ABSTRACT 1U
+#define ABI_SCOPES     6 /* Linux 6.12; before it they are open there */
 
 static const uint64_t write_file = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
 static const uint64_t write_tree = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
@@ -46,40 +55,36 @@ static int allow(long rules, const char *path, uint64_t access)
 	if (fd < 0)
 		return fd;
 	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
-	long r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	long r = path_is_directory(fd);
 
+	if (r == 0)
+		rule.allowed_access &= write_file; /* the rest is for what holds others */
+	if (r >= 0)
+		r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 	(void)sys(close, fd);
 	return (int)r;
 }
 
-static int allow_list(struct init *init, long rules, char **paths, uint64_t access)
+static int allow_mounts(struct init *init, long rules, uint64_t access)
 {
 	int r = 0;
 
-	for (; *paths && r == 0; paths++) {
-		init->detail = *paths;
-		r = allow(rules, *paths, access);
+	for (char **at = init->plan.lists[WIRE_MOUNTS]; *at && r == 0; at++) {
+		char what = (*at)[0];
+
+		if (what != WIRE_WRITE && what != WIRE_WRITE_NEW && what != WIRE_FRESH &&
+		    what != WIRE_FRESH_TMP)
+			continue;
+		init->detail = *at + 1;
+		r = allow(rules, *at + 1, access);
 	}
 	return r;
 }
 
-int landlock_restrict(struct init *init)
+static int allow_all(struct init *init, long rules, uint64_t handled)
 {
-	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int r = allow_mounts(init, rules, handled);
 
-	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
-		return init->plan.head->flags & WIRE_HAS_FILES ? (int)abi : 0;
-
-	/* The size says which fields we know; more recent ones are not ours to handle. */
-	uint64_t handled = handled_by(abi);
-	long rules = sys(landlock_create_ruleset, &handled, sizeof(handled), 0);
-
-	if (rules < 0)
-		return (int)rules;
-	int r = allow_list(init, rules, init->plan.lists[WIRE_WRITABLE], handled);
-
-	if (r == 0)
-		r = allow_list(init, rules, init->plan.lists[WIRE_FRESH], handled);
 	init->detail = "/dev";
 	if (r == 0)
 		r = allow(rules, "/dev", handled);
@@ -87,7 +92,43 @@ int landlock_restrict(struct init *init)
 	init->detail = "/proc";
 	if (r == 0)
 		r = allow(rules, "/proc", write_file & handled);
-	init->detail = "";
+	if (r == 0)
+		init->detail = "";
+	return r;
+}
+
+int landlock_restrict(struct init *init)
+{
+	uint32_t flags = init->plan.head->flags;
+
+	bool is_open = (flags & WIRE_OPEN) != 0;
+
+	/* Where all may be written only the scope is left: what is protected there is refused on
+	 * 0–2. */
+	if (is_open && !(flags & WIRE_HOST_NETWORK))
+		return 0;
+	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
+		return (flags & WIRE_HAS_FILES) && !is_open ? (int)abi : 0;
+	if (is_open && abi < ABI_SCOPES)
+		return 0;
+
+	uint64_t handled = is_open ? 0 : handled_by(abi);
+	struct rules_head head = { .files = handled };
+	size_t size = sizeof(head.files);
+
+	/* The size says which fields we know; more recent ones are not ours to handle. */
+	if ((flags & WIRE_HOST_NETWORK) && abi >= ABI_SCOPES) {
+		head.scoped = SCOPE_ABSTRACT;
+		size = sizeof(head);
+	}
+	long rules = sys(landlock_create_ruleset, &head, size, 0);
+
+	if (rules < 0)
+		return (int)rules;
+	int r = is_open ? 0 : allow_all(init, rules, handled);
+
 	if (r == 0)
 		r = (int)sys(landlock_restrict_self, rules, 0);
 	(void)sys(close, rules);

@@ -6,6 +6,7 @@
 #include <linux/limits.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <linux/stat.h>
 
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
@@ -39,6 +40,31 @@ int path_make(const char *path)
 		part[i] = path[i];
 	}
 	return 0;
+}
+
+int path_make_parent(const char *path)
+{
+	char parent[PATH_MAX];
+	size_t len = sys_length(path);
+
+	while (len > 1 && path[len - 1] != '/')
+		len--;
+	if (len > sizeof(parent))
+		return -ENAMETOOLONG;
+	if (len < 2)
+		return 0;
+	for (size_t i = 0; i < len - 1; i++)
+		parent[i] = path[i];
+	parent[len - 1] = '\0';
+	return path_make(parent);
+}
+
+int path_is_directory(int at)
+{
+	struct statx what;
+	long r = sys(statx, at, "", AT_EMPTY_PATH, STATX_TYPE, &what);
+
+	return r < 0 ? (int)r : (what.stx_mode & S_IFMT) == S_IFDIR;
 }
 
 int path_clone(int at)

@@ -7,8 +7,11 @@
 
 /* O_PATH descriptor of what is at @path now, through all mounts made so far. */
 int path_open(const char *path);
+/* 1, 0, or -errno. */
+int path_is_directory(int at);
 /* mkdir -p, 0755. */
 int path_make(const char *path);
+int path_make_parent(const char *path); /* of what holds @path */
 /* A copy of the tree at @at, mounted nowhere yet. */
 int path_clone(int at);
 /* Changes every mount of the detached tree @tree. @add and @clear: MOUNT_ATTR_*. */

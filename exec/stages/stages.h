@@ -14,11 +14,10 @@ int namespaces_close(struct init *init);
 
 /* The command's view of the file system, in this order (see view.c for why). */
 int view_build(struct init *init);
-/* What the gate puts into fresh directories, before others are attached. */
+/* What the gate puts into fresh directories. */
 int files_write(struct init *init);
 /* The socket of the door in /run, whose listener goes to the worker by the inner channel. */
 int door_open(struct init *init);
-int cover_all(struct init *init);
 /* New session; the pty, when one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 
@@ -27,4 +26,5 @@ int caps_drop(void);
 
 /* In the command's process, last things before its program. @init: for the writable roots. */
 int landlock_restrict(struct init *init);
-int filter_load(void);
+/* The filter; a descriptor that tells of calls goes to the gate, when the plan wants one. */
+int filter_load(const struct init *init);

@@ -1,111 +1,101 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/stages/cover.h"
 #include "exec/stages/devices.h"
+#include "exec/stages/mounts.h"
 #include "exec/stages/path.h"
 #include "exec/stages/stages.h"
 
 #include <errno.h>
 #include <linux/mount.h>
-#include <sys/vfs.h>
+#include <stdbool.h>
 
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
+#ifndef MNT_DETACH /* <sys/mount.h> does not go with <linux/mount.h> */
+#define MNT_DETACH 2
+#endif
 
-/* The command's view: the host's tree read-only, a few directories fresh, the writable ones
- * attached back. What is to be writable is copied before the tree becomes read-only, because
- * afterwards there is nothing writable left to copy. Nothing here can be undone inside: that takes
- * CAP_SYS_ADMIN, and nobody has it when the command starts. */
-
-#define WRITABLE_MAX 64
-#define ST_READ_ONLY 1 /* of statfs: MS_RDONLY */
+/* The command's view: the host's tree read-only, a few directories fresh, others attached back; or
+ * all of that tree writable; or nothing but what is attached. What is to be attached is copied
+ * before, because afterwards it may be read-only or out of reach. Nothing here can be undone
+ * inside: that takes CAP_SYS_ADMIN, and nobody has it when the command starts. */
 
 static const uint64_t closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-/* A file system mounted inside a writable directory stays read-only unless it is named itself: it
- * may be another /proc, a container's root, a disk somebody else uses. */
-static int copy_writable(const char *path)
-{
-	struct statfs what;
-	int at = path_open(path);
-
-	if (at < 0)
-		return at;
-	long r = sys(fstatfs, at, &what);
-	int tree = r < 0 ? (int)r : path_clone(at);
-
-	(void)sys(close, at);
-	if (tree < 0)
-		return tree;
-	r = path_set(tree, closed, 0);
-	if (r == 0 && (what.f_flags & ST_READ_ONLY) == 0)
-		r = path_set_top(tree, 0, MOUNT_ATTR_RDONLY);
-	return r < 0 ? (int)r : tree;
-}
-
-static int copy_all(struct init *init, int trees[WRITABLE_MAX])
-{
-	char **paths = init->plan.lists[WIRE_WRITABLE];
-
-	init->step = WIRE_STEP_WRITABLE;
-	for (int i = 0; paths[i]; i++) {
-		init->detail = paths[i];
-		trees[i] = i < WRITABLE_MAX ? copy_writable(paths[i]) : -E2BIG;
-		if (trees[i] < 0)
-			return trees[i];
-	}
-	return 0;
-}
-
 static int close_tree(struct init *init)
 {
-	struct mount_attr attr = { .attr_set = closed, .propagation = MS_PRIVATE };
+	bool is_open = (init->plan.head->flags & WIRE_OPEN) != 0;
+	struct mount_attr attr = {
+		.attr_set = is_open ? MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV : closed,
+		.propagation = MS_PRIVATE,
+	};
 
 	init->step = WIRE_STEP_VIEW;
 	init->detail = "/";
 	return (int)sys(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
 }
 
-/* Fresh /tmp, /run… */
-static int make_fresh(struct init *init)
+/* An empty root in place of the host's, which stays mounted on top of it, where no path leads, but
+ * for the descriptor *@ret_host: a new /proc is given to those only who have one already. */
+static int enter_empty(struct init *init, int *ret_host)
 {
-	char **paths = init->plan.lists[WIRE_FRESH];
+	static const char place[] = "/tmp"; /* any directory */
+
+	init->step = WIRE_STEP_ROOT;
+	init->detail = place;
+	long r = sys(openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (r < 0)
+		return (int)r;
+	*ret_host = (int)r;
+	r = sys(mount, "tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+	if (r == 0)
+		r = sys(chdir, place);
+	if (r == 0)
+		r = sys(pivot_root, ".", ".");
+	if (r == 0)
+		r = sys(chdir, "/");
+	if (r == 0)
+		r = path_make("/dev");
+	return r < 0 ? (int)r : path_make("/proc");
+}
+
+static int make_links(struct init *init)
+{
 	int r = 0;
 
-	init->step = WIRE_STEP_FRESH;
-	for (int i = 0; paths[i] && r == 0; i++) {
-		init->detail = paths[i];
-		r = (int)sys(mount, "tmpfs", paths[i], "tmpfs", MS_NOSUID | MS_NODEV,
-			     i == 0 ? "mode=1777" : "mode=0755");
+	init->step = WIRE_STEP_ROOT;
+	for (char **pair = init->plan.lists[WIRE_LINKS]; *pair && r == 0; pair += 2) {
+		init->detail = pair[0];
+		r = path_make_parent(pair[0]);
+		if (r == 0)
+			r = (int)sys(symlinkat, pair[1], AT_FDCWD, pair[0]);
 	}
 	return r;
 }
 
-static int attach_all(struct init *init, const int trees[WRITABLE_MAX])
+/* Lets the host's tree go, and closes ours. */
+static int leave_host(struct init *init, int host)
 {
-	char **paths = init->plan.lists[WIRE_WRITABLE];
+	init->step = WIRE_STEP_ROOT;
+	init->detail = "/";
+	long r = sys(fchdir, host);
 
-	init->step = WIRE_STEP_WRITABLE;
-	for (int i = 0; paths[i]; i++) {
-		init->detail = paths[i];
-		int at = path_open(paths[i]);
+	if (r == 0)
+		r = sys(umount2, ".", MNT_DETACH);
+	if (r == 0)
+		r = sys(chdir, "/");
+	(void)sys(close, host);
+	r = r < 0 ? r : path_open("/");
+	if (r < 0)
+		return (int)r;
+	int root = (int)r;
 
-		/* Only inside a fresh directory can it have gone. */
-		if (at == -ENOENT) {
-			int r = path_make(paths[i]);
-
-			at = r < 0 ? r : path_open(paths[i]);
-		}
-		if (at < 0)
-			return at;
-		int r = path_attach(trees[i], at);
-
-		(void)sys(close, at);
-		(void)sys(close, trees[i]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	r = path_set_top(root, MOUNT_ATTR_RDONLY, 0);
+	(void)sys(close, root);
+	return (int)r;
 }
 
 /* Parts of /proc that change the machine and not a process. As root outside, the command's uid owns
@@ -154,26 +144,35 @@ static int make_proc(struct init *init)
 
 int view_build(struct init *init)
 {
+	bool is_empty = (init->plan.head->flags & WIRE_EMPTY) != 0;
 	struct devices devices;
-	int trees[WRITABLE_MAX] = { 0 };
-	int r = copy_all(init, trees);
+	struct mounts mounts;
+	int host = -1;
+	int r = mounts_copy(init, &mounts);
+
 	if (r == 0)
 		r = devices_copy(init, &devices);
 	if (r == 0)
 		r = close_tree(init);
+	if (r == 0 && is_empty)
+		r = enter_empty(init, &host);
 	if (r == 0)
 		r = devices_make(init, &devices);
 	if (r == 0)
-		r = make_fresh(init);
+		r = make_proc(init);
+	if (r == 0 && is_empty)
+		r = make_links(init);
+	if (r == 0)
+		r = cover_begin(init);
+	if (r == 0)
+		r = mounts_make(init, &mounts);
 	if (r == 0)
 		r = files_write(init);
 	if (r == 0)
 		r = door_open(init);
 	if (r == 0)
-		r = attach_all(init, trees);
+		r = cover_sockets(init);
 	if (r == 0)
-		r = make_proc(init);
-	if (r == 0)
-		r = cover_all(init);
-	return r;
+		r = cover_end(init);
+	return r == 0 && is_empty ? leave_host(init, host) : r;
 }

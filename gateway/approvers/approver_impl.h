@@ -8,78 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gateway/gateway.h"
+#include "gateway/gateway_agent.h"
 
 struct approver;
 
 struct sink_record;
 
-#define APPROVER_ID_MAX       24 /* "7f3a-12" */
-#define APPROVER_COMMANDS_MAX 8
-#define APPROVER_KEY_MAX      640 /* of gateway_answer_text() */
-
-/* Why a plain key is not enough for an allow: the domain has to be typed (@typed of the question).
- * Bits. */
-enum approver_risk {
-	APPROVER_FIRST_SEEN = 1 << 0, /* the registrable domain was never asked for before */
-	APPROVER_LOOKALIKE = 1 << 1,  /* punycode or mixed scripts */
-	APPROVER_LITERAL = 1 << 2,    /* an address, not a name */
-	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: nothing holds them to a protocol */
-	APPROVER_LISTED = 1 << 4,     /* a host for pastes, tunnels, request bins or DoH */
-};
-
-/* Borrowed for the call. What is shown is exactly what is granted: @dst is the key. */
-struct approver_question {
-	char id[APPROVER_ID_MAX];
-	struct policy_destination dst;
-	unsigned int waiting;                        /* connections */
-	unsigned int command_count;                  /* may exceed what @commands holds */
-	const char *commands[APPROVER_COMMANDS_MAX]; /* visible text */
-	const char *rule;                            /* why it is asked: "FILE:LINE: …" or "" */
-	const char *because;
-	int64_t age_ms, left_ms; /* since it was asked; until the deadline */
-	bool is_private;         /* the host is a private address literal */
-	unsigned int risk;       /* enum approver_risk; 0: one key is enough */
-	unsigned int times;  /* it was asked lately, with this: 1, or more when nobody answered */
-	const char *warning; /* the risks in words, visible text, or "" */
-	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the
-	 * address. Never "". Questions with the same one may share a screen. */
-	char typed[POLICY_HOST_MAX];
-	/* What the command itself says it is for, visible text, or "". A claim: it may lie. */
-	const char *plea;
-	const char *program; /* of the first that asked: path, visible text, or "": not known */
-	const char *chain;   /* its parents: "npm ci > node > sh", visible text, or "" */
-};
-
-/* What an answer covers when that is not exactly the question's destination. Zero: exactly that.
- * It has no place in an answer for once, which is about those who wait. */
-struct approver_width {
-	bool is_domain;      /* the registrable domain and every name below it */
-	bool is_every_port;  /* of the protocol */
-	bool is_program;     /* only for the program that asked first */
-	int64_t for_s;       /* 0: as long as the scope */
-	uint64_t upload_max; /* bytes over all its connections; 0: no limit */
-	uint64_t download_max;
-	uint32_t connections_max;
-};
-
-struct approver_answer {
-	enum policy_action action; /* allow or deny */
-	enum gateway_scope scope;
-	bool is_abort;  /* deny, and end the commands that wait */
-	const char *by; /* "ana on tty"; borrowed */
-	const char
-		*words; /* to whoever asked, in denials and records; NULL or "": none. Borrowed */
-	struct approver_width width;
-};
-
-/* How a question ended, for whoever had it on the screen. Borrowed for the call. */
-struct approver_end {
-	const char *id;
-	enum policy_action action;
-	enum policy_reason reason;
-	const char *by;  /* "" when nobody answered */
-	const char *how; /* "allowed for session by ana on tty" */
+/* Something else than a destination that a program may be asked about: gateway_review(). The
+ * gateway's own; lives until gateway_reviewed() or forget(). */
+struct approver_review {
+	enum policy_helper_kind kind;
+	const char *object; /* what it is: one JSON object, on one line */
+	int64_t timeout_ms; /* 0: the approver's own */
+	void *job;          /* the approver's */
 };
 
 struct approver_ops {
@@ -99,6 +40,11 @@ struct approver_ops {
 	/* Every record as it is written, for those who show what happens; NULL: not wanted. From
 	 * inside a turn: it must not call back. */
 	void (*heard)(struct approver *self, const struct sink_record *record);
+	/* Puts @review to the program, and tells what it said by gateway_reviewed(), once, from the
+	 * loop. Not 0: it is not asked about that, or not now. NULL, with forget: it reviews
+	 * nothing. */
+	int (*review)(struct approver *self, struct approver_review *review);
+	void (*forget)(struct approver *self, struct approver_review *review);
 	void (*close)(struct approver *self);
 };
 
@@ -121,5 +67,12 @@ int gateway_answer_text(struct gateway *gw, const char *id, const struct approve
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),
 			   void *arg);
+/* What an approver is shown of an open question; text is borrowed until the loop goes on. -ENOENT.
+ */
+int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);
+/* The approver of @ops that was opened for @gw; NULL: it was not wanted. */
+struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops);
+void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,
+		      const char *by, const char *reason);
 /* An approver came, or went: with nobody left to ask, open questions are denied. From the loop. */
 void gateway_approvers_changed(struct gateway *gw);

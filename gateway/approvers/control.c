@@ -85,9 +85,9 @@ static void control_greet(struct approver *self, struct control_client *client)
 
 static void control_admit(struct approver *self, int fd)
 {
-	struct control_peer peer;
+	struct peer peer;
 
-	if (self->client_count == CONTROL_CLIENTS_MAX || control_peer_check(fd, &peer) < 0)
+	if (self->client_count == CONTROL_CLIENTS_MAX || peer_check(fd, &peer) < 0)
 		return fd_close(fd);
 
 	struct control_client *client = control_client_new(self, fd, &peer);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/loop.h"
+#include "base/peer.h"
 #include "gateway/approvers/approver_impl.h"
 
 #define CONTROL_VERSION        1
@@ -32,19 +33,11 @@ void control_watchers_give_up(struct control_watchers *watchers);
 void control_watchers_leave(struct control_watchers *watchers, pid_t pid);
 void control_watchers_join(struct control_watchers *watchers, pid_t pid);
 
-struct control_peer {
-	pid_t pid;
-	uid_t uid;
-};
-/* Who connected: 0, or -EACCES for another user, and for anybody in another user, pid or network
- * namespace: a payload has our uid, but not our namespaces. What cannot be read is refused. */
-int control_peer_check(int socket, struct control_peer *ret);
-
 /* One connection. Closing marks it and asks the server to sweep; nothing is freed under a caller.
  */
 struct control_client {
 	struct approver *server;
-	struct control_peer peer;
+	struct peer peer;
 	int fd;
 	struct event *read_event, *write_event;
 	struct loop_timer idle;
@@ -52,8 +45,7 @@ struct control_client {
 	bool is_watcher, is_closed;
 };
 /* Takes @fd. Returned owned. */
-struct control_client *control_client_new(struct approver *server, int fd,
-					  const struct control_peer *peer);
+struct control_client *control_client_new(struct approver *server, int fd, const struct peer *peer);
 void control_client_free(struct control_client *client);
 /* Borrows @message; NULL (it could not be built) closes. */
 void control_client_send(struct control_client *client, const json_t *message);

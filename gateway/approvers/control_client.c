@@ -104,8 +104,7 @@ void control_client_watch(struct control_client *client)
 	control_watched(client->server, client);
 }
 
-struct control_client *control_client_new(struct approver *server, int fd,
-					  const struct control_peer *peer)
+struct control_client *control_client_new(struct approver *server, int fd, const struct peer *peer)
 {
 	struct event_base *base = loop_base(server->loop);
 	struct control_client *client = mem_new(sizeof(*client));

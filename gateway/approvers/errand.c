@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -27,6 +30,9 @@ void errand_stop(struct errand *errand)
 {
 	errand_event_free(&errand->read_event);
 	errand_event_free(&errand->write_event);
+	errand_event_free(&errand->exit_event);
+	fd_close(errand->pidfd);
+	errand->pidfd = -1;
 	loop_timer_stop(&errand->deadline);
 	child_end(&errand->child);
 	free(take(errand->input));
@@ -42,7 +48,38 @@ static void errand_end(struct errand *errand)
 
 static void errand_late(void *arg)
 {
-	errand_end(arg);
+	struct errand *errand = arg;
+
+	errand->was_late = true;
+	errand_end(errand);
+}
+
+static void errand_exited(evutil_socket_t fd, short what, void *arg)
+{
+	struct errand *errand = arg;
+	siginfo_t info = { 0 };
+
+	/* It stays to be waited for: child_end() does. */
+	if (waitid(P_PID, (id_t)errand->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid == errand->child.pid && info.si_code == CLD_EXITED)
+		errand->status = info.si_status;
+	errand_end(errand);
+}
+
+/* It has closed its output: how it ends is part of what it says. */
+static void errand_await(struct errand *errand)
+{
+	struct event_base *base = event_get_base(errand->read_event);
+
+	errand_event_free(&errand->read_event);
+	errand->pidfd = (int)syscall(SYS_pidfd_open, errand->child.pid, 0);
+	if (errand->pidfd < 0)
+		return errand_end(errand); /* and that is no good end */
+	errand->exit_event = event_new(base, errand->pidfd, EV_READ, errand_exited, errand);
+	if (!errand->exit_event)
+		abort(); /* out of memory, as in base/mem */
+	if (event_add(errand->exit_event, NULL) < 0)
+		errand_end(errand);
 }
 
 static void errand_readable(evutil_socket_t fd, short what, void *arg)
@@ -54,7 +91,7 @@ static void errand_readable(evutil_socket_t fd, short what, void *arg)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0)
-		return errand_end(errand);
+		return errand->waits_for_exit ? errand_await(errand) : errand_end(errand);
 	size_t room = sizeof(errand->said) - 1 - errand->said_len;
 	size_t len = (size_t)got < room ? (size_t)got : room;
 
@@ -103,6 +140,8 @@ int errand_run(struct errand *errand, struct loop *loop, const struct gateway_pr
 	}
 	errand->input = mem_strdup(input);
 	errand->told = errand->said_len = 0;
+	errand->was_late = false;
+	errand->status = errand->pidfd = -1;
 	errand->done = done;
 	errand->arg = arg;
 	errand->read_event = event_new(loop_base(loop), errand->child.output, EV_READ | EV_PERSIST,
@@ -115,7 +154,9 @@ int errand_run(struct errand *errand, struct loop *loop, const struct gateway_pr
 		errand_stop(errand);
 		return -EIO;
 	}
-	loop_timer_start(loop, &errand->deadline, ERRAND_MS, errand_late, errand);
+	loop_timer_start(loop, &errand->deadline,
+			 errand->timeout_ms > 0 ? errand->timeout_ms : ERRAND_MS, errand_late,
+			 errand);
 	errand_tell(errand);
 	return 0;
 }

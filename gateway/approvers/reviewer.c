@@ -24,13 +24,13 @@ static struct reviewer_question *reviewer_find(struct approver *self, const char
 	struct reviewer_question *question;
 
 	TAILQ_FOREACH (question, &self->questions, entry) {
-		if (!question->is_over && strcmp(question->id, id) == 0)
+		if (!question->is_over && !question->review && strcmp(question->id, id) == 0)
 			return question;
 	}
 	return NULL;
 }
 
-static void question_free(struct reviewer_question *question)
+void reviewer_question_free(struct reviewer_question *question)
 {
 	struct approver *self = question->owner;
 
@@ -95,6 +95,15 @@ static void question_again(struct reviewer_question *question, json_t *what)
 
 static void reviewer_is_open(struct approver *self);
 
+static void reviewer_used(struct approver *self, bool is_denial)
+{
+	if (!reviewer_breaker_used(&self->breaker, is_denial))
+		return;
+	log_warn("the reviewer denied %d times in a row: people are asked for a while",
+		 REVIEWER_DENIALS_MAX);
+	reviewer_is_open(self);
+}
+
 /* Its word becomes the answer. @question may be gone afterwards. */
 static void question_settle(struct reviewer_question *question, const char *reason)
 {
@@ -103,6 +112,7 @@ static void question_settle(struct reviewer_question *question, const char *reas
 	bool is_denial = question->said == REVIEWER_DENY;
 	struct approver_answer answer = { .action = is_denial ? POLICY_DENY : POLICY_ALLOW,
 					  .scope = GATEWAY_ONCE,
+					  .is_review = true,
 					  .by = by,
 					  .words = reason };
 	struct err why = { 0 };
@@ -123,11 +133,19 @@ static void question_settle(struct reviewer_question *question, const char *reas
 			 why.text[0] ? why.text : strerror(-r));
 		return;
 	}
-	if (reviewer_breaker_used(&self->breaker, is_denial)) {
-		log_warn("the reviewer denied %d times in a row: people are asked for a while",
-			 REVIEWER_DENIALS_MAX);
-		reviewer_is_open(self);
-	}
+	reviewer_used(self, is_denial);
+}
+
+/* The same of what is no destination. */
+static void question_reviewed(struct reviewer_question *question, const char *reason)
+{
+	struct approver *self = question->owner;
+	enum reviewer_say said = question->said;
+
+	gateway_reviewed(question->review, reviewer_review_outcome(question), by, reason);
+	reviewer_question_free(question);
+	if (said != REVIEWER_ABSTAIN)
+		reviewer_used(self, said == REVIEWER_DENY);
 }
 
 /* The reviewer has said its word, or never will. @question may be gone afterwards. */
@@ -147,10 +165,12 @@ static void question_said(struct reviewer_question *question, enum reviewer_say 
 					 : "abstain",
 		  reason);
 	reviewer_pump_soon(self);
-	if (question->is_over) {
+	if (question->review) {
+		question_reviewed(question, reason);
+	} else if (question->is_over) {
 		if (question->by_person != POLICY_ASK)
 			reviewer_trust_compare(self, question);
-		question_free(question);
+		reviewer_question_free(question);
 	} else if (self->may_answer && say != REVIEWER_ABSTAIN) {
 		question_settle(question, reason);
 	}
@@ -164,6 +184,8 @@ static void reviewer_give_up(struct approver *self, enum reviewer_state least)
 	while (question) {
 		struct reviewer_question *next = TAILQ_NEXT(question, entry);
 
+		if (question->state == REVIEWER_ASKED)
+			question->failure = GATEWAY_REVIEW_FAILED;
 		if (question->state != REVIEWER_SAID && question->state >= least)
 			question_said(question, REVIEWER_ABSTAIN, "");
 		question = next;
@@ -235,11 +257,12 @@ void reviewer_heard(struct approver *self, const char *line, size_t len)
 	int r = reviewer_line_parse(line, len, &reply);
 	struct reviewer_question *question = reviewer_find_sent(self, reply.id);
 
-	if (r < 0) {
-		if (question)
-			question_said(question, REVIEWER_ABSTAIN, "");
-		return reviewer_failed(self, "sent a malformed line");
+	if (r < 0 && question) {
+		question->failure = GATEWAY_REVIEW_FAILED;
+		question_said(question, REVIEWER_ABSTAIN, "");
 	}
+	if (r < 0)
+		return reviewer_failed(self, "sent a malformed line");
 	if (!question)
 		return reviewer_ignore(self);
 	reviewer_breaker_answered(&self->breaker);
@@ -252,6 +275,7 @@ static void reviewer_late(void *arg)
 	struct reviewer_question *question = arg;
 	struct approver *self = question->owner;
 
+	question->failure = GATEWAY_REVIEW_LATE;
 	question_said(question, REVIEWER_ABSTAIN, "");
 	reviewer_failed(self, "did not answer in time");
 }
@@ -283,6 +307,7 @@ static void question_send(struct reviewer_question *question)
 	self->asked_count++;
 	loop_timer_start(self->loop, &question->timer, timeout_ms, reviewer_late, question);
 	if (reviewer_helper_say(&self->helper, line) < 0) {
+		question->failure = GATEWAY_REVIEW_FAILED;
 		question_said(question, REVIEWER_ABSTAIN, "");
 		reviewer_failed(self, "cannot be spoken to");
 	}
@@ -336,22 +361,29 @@ static void reviewer_pump(void *arg)
 		loop_timer_stop(&self->pump); /* until one of them is said */
 }
 
-static void reviewer_ask(struct approver *self, const struct approver_question *shown)
+struct reviewer_question *reviewer_question_new(struct approver *self, const char *id)
 {
-	if (self->question_count >= REVIEWER_QUESTIONS_MAX || reviewer_find(self, shown->id))
-		return;
 	struct reviewer_question *question = mem_new(sizeof(*question));
 
 	question->owner = self;
 	question->by_person = POLICY_ASK;
-	question->due_ms = loop_now_ms(self->loop) + shown->left_ms;
-	memcpy(question->id, shown->id, sizeof(question->id));
+	(void)snprintf(question->id, sizeof(question->id), "%s", id);
 	TAILQ_INSERT_TAIL(&self->questions, question, entry);
 	self->question_count++;
+	reviewer_pump_soon(self);
+	return question;
+}
+
+static void reviewer_ask(struct approver *self, const struct approver_question *shown)
+{
+	if (!reviewer_review_is_asked(self, POLICY_HELPS_NETWORK) ||
+	    self->question_count >= REVIEWER_QUESTIONS_MAX || reviewer_find(self, shown->id))
+		return;
+	struct reviewer_question *question = reviewer_question_new(self, shown->id);
+
+	question->due_ms = loop_now_ms(self->loop) + shown->left_ms;
 	if (question_describe(question, shown) < 0)
-		question_free(question);
-	else
-		reviewer_pump_soon(self);
+		reviewer_question_free(question);
 }
 
 /* What was sent already is looked at again when the answer comes. */
@@ -361,7 +393,7 @@ static void reviewer_changed(struct approver *self, const struct approver_questi
 
 	if (question && question->state == REVIEWER_QUEUED &&
 	    question_describe(question, shown) < 0)
-		question_free(question);
+		reviewer_question_free(question);
 }
 
 static bool is_by_person(enum policy_reason reason)
@@ -392,12 +424,13 @@ static void reviewer_retract(struct approver *self, const struct approver_end *e
 		return; /* its word still counts, for the comparison */
 	if (question->state == REVIEWER_SAID && question->by_person != POLICY_ASK)
 		reviewer_trust_compare(self, question);
-	question_free(question);
+	reviewer_question_free(question);
 }
 
 static bool reviewer_is_attached(const struct approver *self)
 {
-	return self->may_answer && self->breaker.fitness != REVIEWER_UNFIT;
+	return reviewer_review_is_asked(self, POLICY_HELPS_NETWORK) && self->may_answer &&
+	       self->breaker.fitness != REVIEWER_UNFIT;
 }
 
 static void reviewer_close(struct approver *self)
@@ -411,7 +444,7 @@ static void reviewer_close(struct approver *self)
 	loop_timer_stop(&self->open);
 	reviewer_helper_stop(&self->helper);
 	while (!TAILQ_EMPTY(&self->questions))
-		question_free(TAILQ_FIRST(&self->questions));
+		reviewer_question_free(TAILQ_FIRST(&self->questions));
 	free(self);
 }
 
@@ -438,5 +471,7 @@ const struct approver_ops reviewer_approver = {
 	.ask = reviewer_ask,
 	.changed = reviewer_changed,
 	.retract = reviewer_retract,
+	.review = reviewer_review,
+	.forget = reviewer_review_forget,
 	.close = reviewer_close,
 };

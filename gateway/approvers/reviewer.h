@@ -55,9 +55,11 @@ struct reviewer_question {
 	enum reviewer_state state;
 	enum reviewer_say said;
 	unsigned int tries;
-	bool is_over;                 /* settled, and only the reviewer's word is missing */
-	bool is_ours;                 /* being settled by the reviewer's word */
-	enum policy_action by_person; /* ASK: nobody */
+	bool is_over;                        /* settled, and only the reviewer's word is missing */
+	bool is_ours;                        /* being settled by the reviewer's word */
+	enum policy_action by_person;        /* ASK: nobody */
+	struct approver_review *review;      /* NULL: a destination */
+	enum gateway_review_outcome failure; /* why it said nothing */
 	struct loop_timer timer;
 	TAILQ_ENTRY(reviewer_question) entry;
 };
@@ -77,6 +79,15 @@ struct approver {
 	struct gateway_trust unsaved;
 	struct loop_timer pump, open, save;
 };
+
+/* A new one, to be asked soon; the owner fills in what. */
+struct reviewer_question *reviewer_question_new(struct approver *self, const char *id);
+void reviewer_question_free(struct reviewer_question *question);
+/* reviewer_review.c */
+bool reviewer_review_is_asked(const struct approver *self, enum policy_helper_kind kind);
+int reviewer_review(struct approver *self, struct approver_review *review);
+void reviewer_review_forget(struct approver *self, struct approver_review *review);
+enum gateway_review_outcome reviewer_review_outcome(const struct reviewer_question *question);
 
 /* From the helper. It may be stopped, and started again, in them. */
 void reviewer_heard(struct approver *self, const char *line, size_t len);

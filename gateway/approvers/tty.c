@@ -64,7 +64,7 @@ static void tty_tell_gone(void *arg)
 {
 	struct approver *self = arg;
 
-	gateway_approvers_changed(self->gw);
+	self->source->gone(self->of);
 }
 
 /* The window was closed by somebody, or with tmux: the question goes to the terminal behind it. */
@@ -261,19 +261,19 @@ static void tty_close(struct approver *self)
 	if (self->out)
 		evbuffer_free(self->out);
 	tty_list_done(&self->list);
+	tty_answer_forget_given(self);
 	tty_terminal_close(self);
 	free(self);
 }
 
-static struct approver *tty_open(struct gateway *gw, struct loop *loop,
-				 const struct gateway_config *config, struct err *why)
+struct approver *tty_new(const struct tty_source *source, void *of, struct loop *loop,
+			 const struct gateway_config *config, struct err *why)
 {
-	struct approver *self;
+	struct approver *self = mem_new(sizeof(*self));
 
-	if (!config->terminal)
-		return NULL;
-	self = mem_new(sizeof(*self));
-	self->gw = gw;
+	self->source = source;
+	self->of = of;
+	STAILQ_INIT(&self->given);
 	self->loop = loop;
 	self->terminal = config->terminal;
 	self->fd = self->keeper.socket = -1;
@@ -291,6 +291,36 @@ static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 	if (!self->out || !self->resize_event)
 		abort(); /* out of memory, as in base/mem */
 	return self;
+}
+
+static void own_each(void *of, void (*each)(const struct approver_question *question, void *arg),
+		     void *arg)
+{
+	gateway_each_question(of, each, arg);
+}
+
+static int own_text(void *of, const char *id, const struct approver_answer *answer,
+		    char out[APPROVER_KEY_MAX], struct err *why)
+{
+	return gateway_answer_text(of, id, answer, out, why);
+}
+
+static int own_give(void *of, const char *id, const struct approver_answer *answer, struct err *why)
+{
+	return gateway_answer(of, id, answer, why);
+}
+
+static void own_gone(void *of)
+{
+	gateway_approvers_changed(of);
+}
+
+static const struct tty_source own_source = { own_each, own_text, own_give, own_gone };
+
+static struct approver *tty_open(struct gateway *gw, struct loop *loop,
+				 const struct gateway_config *config, struct err *why)
+{
+	return config->terminal ? tty_new(&own_source, gw, loop, config, why) : NULL;
 }
 
 static bool tty_is_attached(const struct approver *self)

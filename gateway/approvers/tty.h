@@ -7,10 +7,12 @@
 #include "base/keeper.h"
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/tty_answer.h"
 #include "gateway/approvers/tty_input.h"
 #include "gateway/approvers/tty_list.h"
 #include "gateway/approvers/tty_page.h"
 #include "gateway/approvers/tty_popup.h"
+#include "gateway/approvers/tty_source.h"
 
 #define TTY_FENCE_MS 1000 /* for the terminal to answer the status report */
 #define TTY_GUARD_MS 400  /* keys are ignored, from the fence on */
@@ -18,7 +20,6 @@
 	2000 /* somebody who goes on typing cannot push the guard further than this */
 #define TTY_RECHECK_MS      1000 /* a job in the background looks whether it came to the front */
 #define TTY_QUEUE_MAX_BYTES (64U << 10)
-#define TTY_NOTE_MAX        160
 
 enum tty_state {
 	TTY_IDLE,    /* the terminal is the command's */
@@ -32,21 +33,9 @@ enum tty_state {
 
 enum tty_view { TTY_VIEW_NONE, TTY_VIEW_ONE, TTY_VIEW_LIST };
 
-/* The answer somebody is about to give. Zeroed for every question. */
-struct tty_draft {
-	char letter; /* typed and accepted, or 0 */
-	struct approver_width width;
-	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
-	bool has_program;
-	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
-	char typed[POLICY_HOST_MAX];
-	size_t typed_len;
-	unsigned int empty_count; /* Enter without a letter */
-	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
-};
-
 struct approver {
-	struct gateway *gw;
+	const struct tty_source *source;
+	void *of;
 	struct loop *loop;
 	const struct gateway_terminal *terminal;
 	struct tty_look look;
@@ -74,6 +63,7 @@ struct approver {
 	unsigned int others;    /* further questions that wait */
 	struct tty_draft draft; /* for it, or for what is ticked */
 	struct tty_list list;
+	struct tty_given_list given; /* on their way; until they came nothing else is shown */
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
 };
@@ -134,6 +124,7 @@ void tty_turn_refresh(struct approver *self);
 /* Writes a line of our own, and lets the question go. The next one, or none, comes from the loop.
  */
 void tty_turn_settle(struct approver *self, const char *line);
+void tty_turn_wait(struct approver *self); /* nothing is shown until the answers came */
 void tty_turn_hide(struct approver *self); /* nothing is shown any more */
 /* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
 void tty_turn_switch(struct approver *self, const char *id);

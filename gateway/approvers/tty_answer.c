@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ int tty_answer_cover(struct approver *self, struct err *why)
 	struct approver_answer answer;
 
 	answer_fill(self, tty_answer_find(self, (unsigned char)letter), &answer);
-	return gateway_answer_text(self->gw, self->question.id, &answer, self->draft.covers, why);
+	return self->source->text(self->of, self->question.id, &answer, self->draft.covers, why);
 }
 
 static int64_t next_time(int64_t now_s)
@@ -158,6 +159,23 @@ static char *answer_key(const struct tty_answer *chosen, const char *covers,
 	return mem_strdup(destination);
 }
 
+static void answer_sent(struct approver *self, const char *id, const char *key,
+			const struct tty_answer *chosen)
+{
+	struct tty_given *given = mem_new(sizeof(*given));
+
+	(void)snprintf(given->id, sizeof(given->id), "%s", id); /* fits: as long as ids are */
+	given->key = mem_strdup(key);
+	given->chosen = chosen;
+	STAILQ_INSERT_TAIL(&self->given, given, entry);
+}
+
+static void answer_given_free(struct tty_given *given)
+{
+	free(given->key);
+	free(given);
+}
+
 void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 {
 	char by[PERSON_TEXT_MAX], id[APPROVER_ID_MAX];
@@ -170,8 +188,11 @@ void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 	answer.by = person_text(getuid(), "tty", by);
 	memcpy(id, self->question.id, sizeof(id));
 	self->question.id[0] = '\0'; /* whoever retracts it from here on means us */
-	r = gateway_answer(self->gw, id, &answer, &why);
-
+	r = self->source->give(self->of, id, &answer, &why);
+	if (r == -EINPROGRESS) {
+		answer_sent(self, id, key, chosen);
+		return tty_turn_wait(self);
+	}
 	auto_free char *line = answer_line(key, chosen, r, &why);
 	tty_turn_settle(self, line);
 	if (r < 0 && r != -ENOENT)
@@ -198,10 +219,52 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 		auto_free char *key = answer_key(chosen, "", &ticked[i].dst);
 
 		tty_list_forget(&self->list, ticked[i].id); /* one that stays open comes again */
-		auto_free char *line = answer_line(
-			key, chosen, gateway_answer(self->gw, ticked[i].id, &answer, &why), &why);
+		int r = self->source->give(self->of, ticked[i].id, &answer, &why);
+
+		if (r == -EINPROGRESS) {
+			answer_sent(self, ticked[i].id, key, chosen);
+			continue;
+		}
+		auto_free char *line = answer_line(key, chosen, r, &why);
 		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
 	}
 	free(ticked);
-	tty_turn_settle(self, "");
+	if (STAILQ_EMPTY(&self->given))
+		tty_turn_settle(self, "");
+	else
+		tty_turn_wait(self);
+}
+
+/* Said by the gateway, and not before: what stands on the screen is what was granted. */
+void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why)
+{
+	struct tty_given *given;
+
+	STAILQ_FOREACH (given, &self->given, entry) {
+		if (strcmp(given->id, id) == 0)
+			break;
+	}
+	if (!given)
+		return;
+	STAILQ_REMOVE(&self->given, given, tty_given, entry);
+	auto_free char *line = answer_line(given->key, given->chosen, r, why);
+
+	answer_given_free(given);
+	if (!STAILQ_EMPTY(&self->given) && tty_is_held(self))
+		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
+	if (!STAILQ_EMPTY(&self->given))
+		return;
+	tty_turn_settle(self, line);
+	if (r < 0 && r != -ENOENT)
+		tty_turn_note(self, "nothing was recorded: %s", why->text);
+}
+
+void tty_answer_forget_given(struct approver *self)
+{
+	struct tty_given *given;
+
+	while ((given = STAILQ_FIRST(&self->given))) {
+		STAILQ_REMOVE_HEAD(&self->given, entry);
+		answer_given_free(given);
+	}
 }

@@ -2,10 +2,27 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "gateway/approvers/approver_impl.h"
 
 struct approver;
 struct err;
+
+#define TTY_NOTE_MAX 160
+
+/* The answer somebody is about to give. Zeroed for every question. */
+struct tty_draft {
+	char letter; /* typed and accepted, or 0 */
+	struct approver_width width;
+	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
+	bool has_program;
+	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
+	char typed[POLICY_HOST_MAX];
+	size_t typed_len;
+	unsigned int empty_count; /* Enter without a letter */
+	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
+};
 
 struct tty_answer {
 	char letter;
@@ -14,6 +31,18 @@ struct tty_answer {
 	bool is_abort;
 	const char *recorded;
 };
+
+/* An answer that is on its way to a gateway elsewhere. */
+struct tty_given {
+	char id[APPROVER_ID_MAX];
+	char *key;
+	const struct tty_answer *chosen;
+	STAILQ_ENTRY(tty_given) entry;
+};
+STAILQ_HEAD(tty_given_list, tty_given);
+/* What became of the answer to @id: 0, or -errno with @why. Unknown is fine. */
+void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why);
+void tty_answer_forget_given(struct approver *self);
 
 /* NULL: @letter is none, or cannot be taken here. */
 const struct tty_answer *tty_answer_find(const struct approver *self, unsigned char letter);

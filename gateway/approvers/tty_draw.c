@@ -63,7 +63,7 @@ void tty_draw(struct approver *self)
 	if (self->view == TTY_VIEW_LIST)
 		self->drawn = tty_list_write(self->out, &self->look, &self->list, &self->draft);
 	else
-		gateway_each_question(self->gw, draw_one, &drawing);
+		self->source->each(self->of, draw_one, &drawing);
 	draw_typed(self);
 	self->is_stale = false;
 }

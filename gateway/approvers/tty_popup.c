@@ -136,10 +136,10 @@ static void popup_received(evutil_socket_t fd, short what, void *arg)
 static void popup_accept(evutil_socket_t listener, short what, void *arg)
 {
 	struct tty_popup *popup = arg;
-	struct control_peer peer;
+	struct peer peer;
 
 	auto_close int fd = accept4((int)listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0 || popup->link_fd >= 0 || control_peer_check(fd, &peer) < 0)
+	if (fd < 0 || popup->link_fd >= 0 || peer_check(fd, &peer) < 0)
 		return;
 	popup->link_fd = fd_take(&fd);
 	popup->link_event =

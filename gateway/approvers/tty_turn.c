@@ -108,9 +108,9 @@ void tty_turn_next(void *arg)
 	struct approver *self = arg;
 	struct turn_round round = { .shown = self->question.id, .wanted = self->wanted_id };
 
-	if (self->state == TTY_GONE)
+	if (self->state == TTY_GONE || !STAILQ_EMPTY(&self->given))
 		return;
-	gateway_each_question(self->gw, turn_count, &round);
+	self->source->each(self->of, turn_count, &round);
 	if (self->view != TTY_VIEW_NONE) {
 		turn_next_shown(self, &round);
 	} else if (round.total > 0) {
@@ -138,6 +138,15 @@ void tty_turn_hide(struct approver *self)
 	self->view = self->wanted = TTY_VIEW_NONE;
 	self->is_stale = false;
 	tty_list_done(&self->list);
+}
+
+void tty_turn_wait(struct approver *self)
+{
+	tty_turn_hide(self);
+	self->draft = (struct tty_draft){ 0 };
+	if (tty_is_held(self) && self->state != TTY_BETWEEN)
+		tty_enter(self, TTY_BETWEEN);
+	tty_flush(self);
 }
 
 void tty_turn_settle(struct approver *self, const char *line)

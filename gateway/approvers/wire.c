@@ -23,23 +23,43 @@ json_t *wire_text(const char *text, size_t max_bytes)
 	return json_string(shown);
 }
 
+static const struct {
+	enum approver_risk bit;
+	const char *name;
+} risk_names[] = {
+	{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
+	{ APPROVER_LITERAL, "literal" },       { APPROVER_RAW_TCP, "raw_tcp" },
+	{ APPROVER_LISTED, "listed" },
+};
+
 json_t *wire_risks(unsigned int risk)
 {
-	static const struct {
-		enum approver_risk bit;
-		const char *name;
-	} names[] = {
-		{ APPROVER_FIRST_SEEN, "first_seen" }, { APPROVER_LOOKALIKE, "lookalike" },
-		{ APPROVER_LITERAL, "literal" },       { APPROVER_RAW_TCP, "raw_tcp" },
-		{ APPROVER_LISTED, "listed" },
-	};
 	json_t *risks = json_array();
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (risk & names[i].bit)
-			(void)json_array_append_new(risks, json_string(names[i].name)); /* OOM */
+	for (size_t i = 0; i < ARRAY_SIZE(risk_names); i++) {
+		if (risk & risk_names[i].bit)
+			(void)json_array_append_new(risks,
+						    json_string(risk_names[i].name)); /* OOM */
 	}
 	return risks;
+}
+
+static unsigned int risk_of_name(const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_SIZE(risk_names); i++) {
+		if (strcmp(risk_names[i].name, name) == 0)
+			return risk_names[i].bit;
+	}
+	return APPROVER_LISTED;
+}
+
+unsigned int wire_risks_read(const json_t *risks)
+{
+	unsigned int risk = 0;
+
+	for (size_t i = 0; i < json_array_size(risks); i++)
+		risk |= risk_of_name(json_string_value(json_array_get(risks, i)));
+	return risk;
 }
 
 int wire_send(int fd, struct evbuffer *out)

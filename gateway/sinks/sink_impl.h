@@ -16,7 +16,9 @@ enum sink_event {
 	SINK_EXEC_START,
 	SINK_DECISION,
 	SINK_CLOSED,
-	SINK_REVOKED, /* a remembered answer holds no more; its text is the cause */
+	SINK_GRANTED,  /* one exec may reach something besides; that text is the cause */
+	SINK_REVIEWED, /* a program said something of a command, a patch and so on: the cause */
+	SINK_REVOKED,  /* a remembered answer holds no more; its text is the cause */
 	SINK_POLICY_RELOADED,
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,

@@ -8,6 +8,7 @@
 #include "policies/clauses_impl.h"
 #include "policies/exchange/export_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/settings_impl.h"
 
 void export_lose(const struct export *export, size_t rule, const char *format, ...)
 {
@@ -270,19 +271,14 @@ static void export_statements(const struct export *export)
 /* What is no rule. */
 static void export_settings(const struct export *export)
 {
-	static const char *const words[SETTING_COUNT] = {
-		[SETTING_APPROVALS] = "approvals", [SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
-		[SETTING_WRITE] = "write",         [SETTING_HIDE] = "hide",
-		[SETTING_APPROVER] = "approver",   [SETTING_APPROVERS_NEEDED] = "approvers-needed",
-	};
 	const struct policy *policy = export->policy;
 
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		if (words[setting->kind]) /* else listed as a statement */
+		if (setting->kind != SETTING_LATER) /* listed as a statement */
 			exchange_list(export->exchange, policy->sources[setting->source].name,
-				      setting->number, words[setting->kind]);
+				      setting->number, settings_word(setting));
 	}
 	for (size_t i = 0; i < policy->source_count; i++) {
 		const struct source *source = &policy->sources[i];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shells' completions know every step of `policy` and the options that its --help names, and no others.
+"""The shells' completions know every step of `policy`, `agent` and `mcp`, and the options that --help names, and no others.
 
 usage: completions.py SALLYPORT"""
 import pathlib
@@ -29,6 +29,11 @@ def said(sallyport, *step):
     """Options of the step's own help."""
     text = subprocess.run([sallyport, "policy", *step, "--help"], check=True, capture_output=True, text=True,
                           timeout=60).stdout
+    return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
+
+
+def server_options(sallyport, name):
+    text = subprocess.run([sallyport, name, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
     return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
 
 
@@ -69,11 +74,27 @@ def main():
         results.append(check(f"bash, {step}", bash("policy", step, "--"), wanted))
         results.append(check(f"fish, {step}", fish_options(step), wanted))
         results.append(check(f"zsh, {step}", zsh_options(step), wanted))
+    for name in ("agent", "mcp"):
+        wanted = server_options(sallyport, name)
+        results.append(check(f"bash, {name}", bash(name, "--"), wanted))
+        results.append(check(f"fish, {name}",
+                             {f"--{option}" for option in re.findall(rf"\$in_{name} -l ([a-z-]+)", fish)} | {"--help"}, wanted))
+        results.append(check(f"zsh, {name}", set(re.findall(r"(--[a-z-]+)\[", re.search(
+            rf"^    {name}\)\n(.*?);;$", zsh, re.M | re.S)[1])), wanted))
     formats = {"codex-config", "codex-rules", "sandbox-runtime", "claude-settings", "smokescreen", "harden-runner"}
     results.append(check("bash, formats", bash("policy", "export", "--lossy", ""), formats))
     results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),
                          {"managed", "user", "command-line", "project"}))
     results.append(check("bash, a word begun", bash("policy", "ex"), {"explain", "export"}))
+    started = subprocess.run([sallyport, "session", "start", "--help"], check=True, capture_output=True, text=True,
+                             timeout=60).stdout
+    wanted = set(re.findall(r"^  (--[a-z-]+)", started, re.M)) | {"--help"}
+    results.append(check("bash, session start", bash("session", "start", "--"), wanted))
+    results.append(check("fish, session start", {f"--{name}" for name in re.findall(r"\$in_start -l ([a-z-]+)", fish)}
+                         | {"--help"}, wanted))
+    part = re.search(r"^        start\) (_arguments.*?);;$", zsh, re.M | re.S)
+    results.append(check("zsh, session start", set(re.findall(r"(--[a-z-]+)\[", part[1])), wanted))
+    results.append(check("bash, session", bash("session", ""), {"start", "list", "end", "--help"}))
     for shell, file in (("bash", "sallyport.bash"), ("zsh", "_sallyport"), ("fish", "sallyport.fish")):
         if shutil.which(shell):
             results.append(subprocess.run([shell, "-n", str(FOLDER / file)], check=False, timeout=60).returncode != 0)

@@ -215,6 +215,12 @@ def lists(stage):
     answers = stage.run(*arguments, "--answers")
     expect(answers, 0, "answer allow https://a.test:443", "")
     assert "c.test" not in answers.out, answers.out
+    stage.write("settings", "approvals granular rules\non-denial stop\nhook /bin/true for patch\n")
+    expect(stage.run(*arguments, "--policy", "settings"), 0,
+           "^command line +settings:1: approvals granular rules\ncommand line +settings:2: on-denial stop\n"
+           "command line +settings:3: hook /bin/true for patch$", "")
+    expect(stage.explain("--policy", "settings", "z.test"), 1,
+           "settings:1: approvals granular rules")
     told = stage.run(*arguments, "--answers", "--json").json()
     assert [rule["statement"] for rule in told] == ["answer allow", "answer deny"], told
     assert stage.run(*arguments, "--no-user", "--json").json() == []
@@ -277,6 +283,24 @@ def undo(stage):
     expect(stage.run("undo", HOME="", XDG_CONFIG_HOME=""), 3, "", "HOME")
 
 
+def explain_of_a_request(stage):
+    stage.write("p", "default deny\nallow http://a.test method GET path /v1/** query page header accept\n"
+                "allow tcp://b.test:22 from \"npm ci\" by /usr/bin/node\n")
+    on = ("explain", "--no-user", "--policy", "p")
+    good = ("--path", "/v1/x", "--query", "page=2", "--header", "Accept: text/html")
+    expect(stage.run(*on, *good, "http://a.test"), 0, "^allow http://a.test:80", "")
+    expect(stage.run(*on, "--method", "POST", *good, "http://a.test"), 1, "default_deny", "")
+    expect(stage.run(*on, *good, "--header", "X-HTTP-Method-Override: PUT", "http://a.test"), 1, "default_deny", "")
+    expect(stage.run(*on, "--path", "/v2", *good[2:], "http://a.test"), 1, "default_deny", "")
+    expect(stage.run(*on, "http://a.test"), 1, "not_enforced", "")
+    expect(stage.run(*on, "--from", "npm ci --x", "--by", "/usr/bin/node", "tcp://b.test:22"), 0, "^allow", "")
+    expect(stage.run(*on, "--from", "npm ci --x", "tcp://b.test:22"), 1, "^deny", "")
+    expect(stage.run(*on, "--from", "npm", "--by", "/usr/bin/node", "tcp://b.test:22"), 1, "^deny", "")
+    for words in (("--path", "v1"), ("--path", "/a?b"), ("--header", "x"), ("--by", "node"), ("--method", "")):
+        expect(stage.run(*on, *words, "http://a.test"), 3, "", words[0][2:] if words[1] != "/a?b" else "--query")
+    expect(stage.run(*on, "--path", "/", "tcp://a.test:22"), 3, "", "http:// or https://")
+
+
 def diff(stage):
     stage.write("a", "default deny\nallow https://a.test\n")
     stage.write("b", "default deny\nallow https://a.test\nallow tcp://b.test:22\n")
@@ -294,6 +318,30 @@ def diff(stage):
     expect(stage.run("diff", "a"), 3, "", "two files")
     expect(stage.run("diff", "--a", "a"), 3, "", "two files")
     expect(stage.run("diff", "a", "missing"), 3, "", "missing")
+
+
+def diff_of_conditions_and_budgets(stage):
+    stage.write("any", "default deny\nallow http://a.test\nallow tcp://b.test:22\n")
+    stage.write("some", "default deny\nallow http://a.test path /v1/**\n"
+                "deny http://a.test method POST path /v1/keys/*\nallow tcp://b.test:22 from \"npm ci\"\n")
+    told = stage.run("diff", "any", "some")
+    expect(told, 1, "^newly denied: http://a.test:80 path not /v1/\\*\\* or not known\n"
+           "    allow -> deny, for example http://a.test:80, POST /$", "")
+    expect(told, 1, "^newly denied: http://a.test:80 method POST or not known, path /v1/keys/\\*", "")
+    expect(told, 1, '^newly denied: tcp://b.test:22 from not "npm ci" or not known\n'
+           '    allow -> deny, for example tcp://b.test:22, from "npm"$', "")
+    change = stage.run("diff", "--json", "any", "some").json()["changes"][0]
+    assert change["condition"] == "path not /v1/** or not known", change
+    assert change["example"] == "http://a.test:80" and change["example_request"] == "POST /", change
+    expect(stage.run("diff", "some", "some"), 0, "", "")
+    stage.write("less", "default deny\nallow tcp://b.test:22 upload 1k rate 10/m\n")
+    stage.write("more", "default deny\nallow tcp://b.test:22 upload 2k rate 10/m\n")
+    expect(stage.run("diff", "less", "more"), 1, "^wider limits: tcp://b.test:22\n"
+           "    allow within upload 1024, rate 10/60s -> allow within upload 2048, rate 10/60s,", "")
+    change = stage.run("diff", "--json", "more", "less").json()["changes"][0]
+    assert change["change"] == "narrower limits" and change["limits_after"] == "upload 1024, rate 10/60s", change
+    stage.write("shell", "default deny\nallow tcp://b.test:22 from \"sh -c true\"\n")
+    expect(stage.run("diff", "any", "shell"), 3, "", "launcher or a shell")
 
 
 def diff_of_layers_and_ends(stage):
@@ -364,8 +412,8 @@ def no_colour_where_none_is_wanted(stage):
 
 
 CASES = [help_of_every_step, what_makes_no_sense, check, check_refuses_what_others_may_write, explain,
-         explain_says_who_and_when, explain_json, lists, tests, trust, a_project_only_narrows, undo, diff,
-         diff_of_layers_and_ends, fmt, import_and_export, exports, no_colour_where_none_is_wanted]
+         explain_says_who_and_when, explain_json, explain_of_a_request, lists, tests, trust, a_project_only_narrows, undo, diff,
+         diff_of_conditions_and_budgets, diff_of_layers_and_ends, fmt, import_and_export, exports, no_colour_where_none_is_wanted]
 
 
 def main():

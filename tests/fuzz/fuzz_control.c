@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/peer.h"
 #include "gateway/approvers/control.h"
 #include "gateway/core.h"
 #include "gateway/gateway.h"
@@ -70,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	fuzz_must(action == POLICY_ASK);
 
 	struct approver server = { .gw = gw, .loop = loop, .dir_fd = -1, .listen_fd = -1 };
-	const struct control_peer peer = { .pid = getpid(), .uid = geteuid() };
+	const struct peer peer = { .pid = getpid(), .uid = geteuid() };
 
 	server.run = mem_strdup("7f3a");
 	server.session = mem_strdup("fuzz");

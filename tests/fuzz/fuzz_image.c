@@ -9,7 +9,9 @@
 #include "tests/fuzz/fuzz.h"
 
 static const char text[] = "default ask\n"
-			   "approvals never\n"
+			   "approvals granular rules\n"
+			   "on-denial stop\n"
+			   "hook /bin/true x for exec\n"
 			   "hide /etc/secret\n"
 			   "only **.test 8.8.0.0/16\n"
 			   "allow a.test\n"

@@ -14,10 +14,8 @@
 /* The copy has exactly the size of the input, so that a sanitizer sees a read one byte past it. */
 static void replay_bytes(const char *text, size_t len)
 {
-	auto_free uint8_t *exact = malloc(len > 0 ? len : 1);
+	auto_free uint8_t *exact = mem_new(len > 0 ? len : 1);
 
-	if (exact == NULL)
-		abort();
 	if (len > 0)
 		memcpy(exact, text, len);
 	LLVMFuzzerTestOneInput(exact, len);

@@ -178,6 +178,78 @@ static void hidden(char **args)
 	}
 }
 
+static void try_read(const char *what, int folder, const char *path)
+{
+	int fd = openat(folder, path, O_RDONLY);
+	char byte;
+
+	if (fd >= 0 && read(fd, &byte, 1) > 0)
+		hostile_escaped("%s can be read by way of %s", path, what);
+	if (fd >= 0)
+		close(fd);
+	hostile_held();
+}
+
+/* By another name: through links, descriptors and /proc. */
+static void try_other_names(const char *path)
+{
+	char folder[PATH_MAX], name[PATH_MAX], by_proc[PATH_MAX + 64];
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	snprintf(name, sizeof(name), "%s", basename(folder));
+	snprintf(folder, sizeof(folder), "%s", path);
+
+	int above = open(dirname(folder), O_PATH | O_DIRECTORY);
+	int at = open(path, O_PATH);
+
+	try_read("its folder's descriptor", above, name);
+	if (symlink(path, "by-link") == 0)
+		try_read("a symbolic link", AT_FDCWD, "by-link");
+	snprintf(by_proc, sizeof(by_proc), "/proc/self/root%s", path);
+	try_read("/proc/self/root", AT_FDCWD, by_proc);
+	snprintf(by_proc, sizeof(by_proc), "/proc/self/fd/%d/%s", above, name);
+	try_read("a descriptor in /proc", AT_FDCWD, by_proc);
+	snprintf(by_proc, sizeof(by_proc), "/proc/self/fd/%d", at);
+	try_read("its own descriptor in /proc", AT_FDCWD, by_proc);
+	hostile_try("a hard link", link(path, "by-hard-link"));
+	hostile_try("a hard link by descriptor",
+		    linkat(at, "", AT_FDCWD, "by-hard-link", AT_EMPTY_PATH));
+	hostile_try("a hard link by /proc",
+		    linkat(AT_FDCWD, by_proc, AT_FDCWD, "by-hard-link", AT_SYMLINK_FOLLOW));
+	if (at >= 0)
+		close(at);
+	if (above >= 0)
+		close(above);
+	(void)unlink("by-link");
+}
+
+/* @args: denied paths, where the folder they are in may be writable. */
+static void denied(char **args)
+{
+	for (; args[0] != NULL; args++) {
+		char other[] = "put-in-its-place";
+		int fd = open(other, O_CREAT | O_WRONLY, MODE);
+
+		try_read("its name", AT_FDCWD, args[0]);
+		try_other_names(args[0]);
+		hostile_try("writing", open(args[0], O_WRONLY));
+		hostile_try("truncating", truncate(args[0], 0));
+		hostile_try("opening it up", chmod(args[0], 0777));
+		hostile_try("removing it", unlink(args[0]));
+		hostile_try("removing it as a folder", rmdir(args[0]));
+		hostile_try("moving it", rename(args[0], "moved"));
+		if (fd >= 0) { /* this folder may be written */
+			hostile_try("moving a file over it", rename(other, args[0]));
+			try_move(other, args[0], 2, "exchanging it with a file");
+			close(fd);
+		}
+		hostile_try("a link in its place", symlink(other, args[0]));
+		hostile_try("a folder in its place", mkdir(args[0], 0755));
+		hostile_try("something inside of it", open(args[0], O_TMPFILE | O_WRONLY, MODE));
+		(void)unlink(other);
+	}
+}
+
 /* Files of the host in directories that are fresh inside. @args: their paths. */
 static void absent(char **args)
 {
@@ -316,6 +388,7 @@ const struct hostile_case hostile_files[] = {
 	{ "change", change },
 	{ "parent-rename", parent_rename },
 	{ "hidden", hidden },
+	{ "denied", denied },
 	{ "absent", absent },
 	{ "kernel-files", kernel_files },
 	{ "devices", devices },

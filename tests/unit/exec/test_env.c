@@ -61,17 +61,17 @@ static const char *const injected[] = {
 
 START_TEST(injects_exactly_these)
 {
-	auto_free_list char **env = env_build(NULL, NULL);
+	auto_free_list char **env = env_build(NULL, NULL, ENV_GATE, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(injected); i++) {
-		auto_free char *text = env_injected(i);
+		auto_free char *text = env_injected(i, ENV_GATE, NULL);
 
 		ck_assert_ptr_nonnull(env[i]);
 		ck_assert_str_eq(env[i], injected[i]);
 		ck_assert_str_eq(text, injected[i]);
 	}
 	ck_assert_ptr_null(env[ARRAY_SIZE(injected)]);
-	ck_assert_ptr_null(env_injected(ARRAY_SIZE(injected)));
+	ck_assert_ptr_null(env_injected(ARRAY_SIZE(injected), ENV_GATE, NULL));
 }
 END_TEST
 
@@ -132,7 +132,7 @@ static const struct {
 START_TEST(passes_or_drops_the_hosts)
 {
 	const char *const host[] = { hosts[_i].host, NULL };
-	auto_free_list char **env = env_build(host, NULL);
+	auto_free_list char **env = env_build(host, NULL, ENV_GATE, NULL);
 	auto_free char *name = mem_strndup(hosts[_i].host, strcspn(hosts[_i].host, "="));
 	const char *found = find(env, name);
 
@@ -163,7 +163,7 @@ START_TEST(obeys_env_options)
 	const char *const host[] = { "LD_PRELOAD=/mine.so", "DISPLAY=:0",
 				     "HTTP_PROXY=http://corp.test:1", NULL };
 	const char *const set[] = { sets[_i].set, NULL };
-	auto_free_list char **env = env_build(host, set);
+	auto_free_list char **env = env_build(host, set, ENV_GATE, NULL);
 	const char *found = find(env, sets[_i].name);
 
 	if (!sets[_i].want)

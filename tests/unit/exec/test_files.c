@@ -147,10 +147,10 @@ START_TEST(reads_pairs_only)
 	for (unsigned int i = 0; i < lists[_i].count; i++)
 		len += add(image.text + len,
 			   i + 1 < lists[_i].count ? lists[_i].each : lists[_i].last);
-	len += add(image.text + len, "/tmp");
+	len += add(image.text + len, "t/tmp");
 	image.head.counts[WIRE_ARGV] = 1;
 	image.head.counts[WIRE_FILES] = lists[_i].count;
-	image.head.counts[WIRE_FRESH] = 1;
+	image.head.counts[WIRE_MOUNTS] = 1;
 	image.head.bytes = (uint32_t)(sizeof(image.head) + len);
 	ck_assert_uint_le(read_pointers(&image, image.head.bytes), ARRAY_SIZE(pointers));
 	ck_assert_int_eq(read_plan(&image, image.head.bytes, pointers, &plan), lists[_i].want);

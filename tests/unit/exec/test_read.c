@@ -10,7 +10,7 @@
 /* Built by hand, so that the reader is not tested against the writer's own mistakes. */
 struct image {
 	struct wire_plan head;
-	char text[256];
+	char text[1024];
 	size_t len;
 };
 
@@ -19,6 +19,10 @@ static void add(struct image *image, const char *text)
 	memcpy(image->text + image->len, text, strlen(text) + 1);
 	image->len += strlen(text) + 1;
 }
+
+/* Where they begin in what make() makes. */
+#define FIRST_MOUNT  20
+#define SECOND_MOUNT 26
 
 static void make(struct image *image)
 {
@@ -29,10 +33,9 @@ static void make(struct image *image)
 	image->head.counts[WIRE_ARGV] = 2;
 	add(image, "A=1");
 	image->head.counts[WIRE_ENV] = 1;
-	add(image, "/tmp");
-	image->head.counts[WIRE_FRESH] = 1;
-	add(image, "/home/ana");
-	image->head.counts[WIRE_WRITABLE] = 1;
+	add(image, "t/tmp");
+	add(image, "w/home/ana");
+	image->head.counts[WIRE_MOUNTS] = 2;
 	image->head.bytes = (uint32_t)(sizeof(image->head) + image->len);
 }
 
@@ -51,7 +54,7 @@ static int read_image(const struct image *image, size_t len, struct read_plan *r
 		ck_assert_str_eq(ret->lists[WIRE_ARGV][1], "-c");
 		ck_assert_ptr_null(ret->lists[WIRE_ARGV][2]);
 		ck_assert_str_eq(ret->lists[WIRE_ENV][0], "A=1");
-		ck_assert_str_eq(ret->lists[WIRE_WRITABLE][0], "/home/ana");
+		ck_assert_str_eq(ret->lists[WIRE_MOUNTS][1], "w/home/ana");
 		ck_assert_ptr_null(ret->lists[WIRE_SOCKETS][0]);
 	}
 	return r;
@@ -95,7 +98,11 @@ enum damage {
 	COUNT_LESS,
 	COUNT_HUGE,
 	NO_COMMAND,
-	NO_FRESH,
+	UNKNOWN_MOUNT,
+	MOUNT_OF_NOTHING,
+	ODD_LINK,
+	NO_PROGRAM,
+	UNWANTED_PROGRAM,
 	RELATIVE_CWD,
 	DAMAGES
 };
@@ -124,7 +131,7 @@ static size_t spoil(struct image *image, enum damage how)
 		image->head.counts[WIRE_SOCKETS]++;
 		break;
 	case COUNT_LESS:
-		image->head.counts[WIRE_WRITABLE]--;
+		image->head.counts[WIRE_MOUNTS]--;
 		break;
 	case COUNT_HUGE:
 		image->head.counts[WIRE_ENV] = UINT32_MAX;
@@ -133,9 +140,26 @@ static size_t spoil(struct image *image, enum damage how)
 		image->head.counts[WIRE_ARGV] = 0;
 		image->head.counts[WIRE_ENV] = 3;
 		break;
-	case NO_FRESH:
-		image->head.counts[WIRE_FRESH] = 0;
-		image->head.counts[WIRE_WRITABLE] = 2;
+	case UNKNOWN_MOUNT:
+		image->text[FIRST_MOUNT] = 'q';
+		break;
+	case MOUNT_OF_NOTHING:
+		image->text[FIRST_MOUNT + 1] = 't';
+		break;
+	case ODD_LINK: /* the second mount becomes half a link */
+		memmove(image->text + SECOND_MOUNT, image->text + SECOND_MOUNT + 1, len);
+		image->head.bytes = (uint32_t)--len;
+		image->head.counts[WIRE_MOUNTS] = 1;
+		image->head.counts[WIRE_LINKS] = 1;
+		break;
+	case NO_PROGRAM:
+		image->head.flags |= WIRE_HAS_PROGRAM;
+		break;
+	case UNWANTED_PROGRAM: /* it could be one, but for its letter */
+		memmove(image->text + FIRST_MOUNT, image->text + FIRST_MOUNT + 1, len);
+		image->head.bytes = (uint32_t)--len;
+		image->head.counts[WIRE_MOUNTS] = 1;
+		image->head.counts[WIRE_PROGRAM] = 1;
 		break;
 	case RELATIVE_CWD:
 		image->text[0] = 'x';

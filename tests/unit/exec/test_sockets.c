@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/paths.h"
+#include "exec/plan.h"
 #include "exec/sockets.h"
 
 #define HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
@@ -66,7 +67,8 @@ static char *fill_in(const char *text, const char *dir)
 START_TEST(finds_what_can_be_seen)
 {
 	char dir[64] = "/var/tmp/sallyport-test-XXXXXX";
-	struct paths fresh = { 0 }, writable = { 0 }, found = { 0 };
+	struct paths found = { 0 };
+	struct plan plan = { 0 };
 	struct err why = { 0 };
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
@@ -79,12 +81,12 @@ START_TEST(finds_what_can_be_seen)
 	ck_assert_ptr_nonnull(made);
 	(void)fclose(made);
 	if (listings[_i].is_fresh)
-		paths_add(&fresh, dir);
+		paths_add(&plan.fresh, dir);
 	if (listings[_i].is_writable)
-		paths_add(&writable, dir);
+		paths_add(&plan.writable, dir);
 	auto_free char *text = fill_in(listings[_i].text, dir);
 
-	ck_assert_int_eq(sockets_parse(text, &fresh, &writable, &found, &why), 0);
+	ck_assert_int_eq(sockets_parse(text, &plan, &found, &why), 0);
 	ck_assert_uint_eq(found.count, listings[_i].want ? 1 : 0);
 	if (listings[_i].want) {
 		auto_free char *want = mem_printf("%s%s", dir, listings[_i].want);
@@ -93,8 +95,8 @@ START_TEST(finds_what_can_be_seen)
 	}
 	close(first);
 	close(second);
-	paths_done(&fresh);
-	paths_done(&writable);
+	paths_done(&plan.fresh);
+	paths_done(&plan.writable);
 	paths_done(&found);
 	ck_assert_int_eq(unlink(plain) | unlink(spaced) | unlink(file) | rmdir(dir), 0);
 }
@@ -103,14 +105,15 @@ END_TEST
 START_TEST(finds_the_hosts)
 {
 	char dir[64] = "/var/tmp/sallyport-test-XXXXXX";
-	struct paths fresh = { 0 }, found = { 0 };
+	struct paths found = { 0 };
+	const struct plan plan = { 0 };
 	struct err why = { 0 };
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	auto_free char *path = mem_printf("%s/socket", dir);
 	int fd = bind_at(path);
 
-	ck_assert_int_eq(sockets_find(&fresh, &fresh, &found, &why), 0);
+	ck_assert_int_eq(sockets_find(&plan, &found, &why), 0);
 	ck_assert(paths_has(&found, path));
 	paths_done(&found);
 	close(fd);

@@ -100,7 +100,10 @@ static void on_worker_gone(void *arg)
 
 void fixture_prepare(const char *more)
 {
-	auto_free char *text = mem_printf("version 1\ndefault ask\n%s\n", more ? more : "");
+	bool is_managed = more && more[0] == '!',
+	     is_default = !is_managed || !strstr(more, "default");
+	auto_free char *text = mem_printf("version 1\n%s\n%s\n", is_default ? "default ask" : "",
+					  more ? more + is_managed : "");
 
 	memset(&fixture, 0, sizeof(fixture));
 	(void)snprintf(fixture.dir, sizeof(fixture.dir), "%s", "/tmp/test-gateway-XXXXXX");
@@ -109,7 +112,9 @@ void fixture_prepare(const char *more)
 	(void)snprintf(fixture.answers, sizeof(fixture.answers), "%s/policy", fixture.dir);
 	fixture.loop = loop_new_fake();
 	fixture.policy = policy_new();
-	ck_assert_int_eq(policy_load_text(fixture.policy, "<test>", text), 0);
+	ck_assert_int_eq(policy_load_text_layer(fixture.policy, "<test>", text,
+						is_managed ? POLICY_MANAGED : POLICY_COMMAND_LINE),
+			 0);
 	ck_assert_msg(policy_finish(fixture.policy) == 0, "%s", policy_errors(fixture.policy));
 	fixture.approver.is_attached = true;
 	fixture.config = (struct gateway_config){

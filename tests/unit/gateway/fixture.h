@@ -57,7 +57,7 @@ struct fixture {
 extern struct fixture fixture;
 
 /* `default ask`, execs 1 and 2 begun, somebody attached, an audit log. @more: lines of policy, or
- * NULL. */
+ * NULL; with a ! in front they are all of the managed one. */
 void fixture_open(const char *more);
 /* As fixture_open(), after the test has changed fixture.config. */
 void fixture_prepare(const char *more);
@@ -81,9 +81,15 @@ void fixture_expect(const struct fixture_request *request, enum policy_action ac
 
 Suite *suite_questions(void);
 Suite *suite_endings(void);
+Suite *suite_embedded(void);
+Suite *suite_outcomes(void);
+Suite *suite_permits(void);
+Suite *suite_record(void);
+Suite *suite_reviews(void);
 Suite *suite_answers(void);
 Suite *suite_crowd(void);
 Suite *suite_link(void);
+Suite *suite_guests(void);
 Suite *suite_link_frames(void);
 Suite *suite_audit(void);
 Suite *suite_tampering(void);

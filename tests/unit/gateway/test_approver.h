@@ -48,6 +48,7 @@ Suite *suite_control(void);
 Suite *suite_control_ledger(void);
 Suite *suite_control_socket(void);
 Suite *suite_control_watchers(void);
+Suite *suite_far(void);
 Suite *suite_hints(void);
 Suite *suite_reviewer(void);
 Suite *suite_reviewer_parts(void);

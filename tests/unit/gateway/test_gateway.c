@@ -6,9 +6,15 @@ int main(void)
 	int failed;
 
 	srunner_add_suite(runner, suite_endings());
+	srunner_add_suite(runner, suite_embedded());
+	srunner_add_suite(runner, suite_outcomes());
+	srunner_add_suite(runner, suite_permits());
+	srunner_add_suite(runner, suite_record());
+	srunner_add_suite(runner, suite_reviews());
 	srunner_add_suite(runner, suite_answers());
 	srunner_add_suite(runner, suite_crowd());
 	srunner_add_suite(runner, suite_link());
+	srunner_add_suite(runner, suite_guests());
 	srunner_add_suite(runner, suite_link_frames());
 	srunner_add_suite(runner, suite_audit());
 	srunner_add_suite(runner, suite_tampering());

@@ -56,6 +56,13 @@ static const struct {
 	/* nobody may be asked */
 	{ NULL, "command ask git", "approvals never", NULL, "git log", POLICY_DENY,
 	  "<user>:1: command ask git" },
+	{ NULL, "command ask git", "approvals granular rules", NULL, "git log", POLICY_ASK,
+	  "<user>:1: command ask git" },
+	{ NULL, "command ask git", "approvals reject rules", NULL, "git log", POLICY_DENY,
+	  "<user>:1: command ask git" },
+	{ NULL, "command ask git", "approvals reject rules", NULL, "make", POLICY_ASK, "" },
+	{ NULL, "command ask git", "approvals reject sandbox", NULL, "make", POLICY_DENY, "" },
+	{ NULL, "command ask git", "approvals granular network", NULL, "make", POLICY_DENY, "" },
 	/* what is not understood is asked at best */
 	{ NULL, "default allow\ncommand allow git", NULL, NULL, "sh -c $X", POLICY_ASK, "" },
 };
@@ -167,10 +174,11 @@ START_TEST(what_does_not_count_is_said)
 	ck_assert_msg(strstr(policy_notes(policy), "<project>: warning: 2 lines of this project's "
 						   "file do not count until it is trusted"),
 		      "%s", policy_notes(policy));
-	ck_assert_msg(strstr(policy_notes(policy), "<trusted>: warning: 1 line of this project's "
-						   "file does not count: write, prompt-timeout, "
-						   "unconfined, approver, secret, socket and "
-						   "read are not"),
+	ck_assert_msg(strstr(policy_notes(policy),
+			     "<trusted>: warning: 1 line of this project's "
+			     "file does not count: write, prompt-timeout, "
+			     "unconfined, approver, hook, reviewer, approvals "
+			     "on-failure, secret, socket and read are not"),
 		      "%s", policy_notes(policy));
 	ck_assert_uint_eq(policy_command_count(policy), 4);
 	policy_command_look(policy, 2, &look);

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,29 +184,6 @@ START_TEST(no_sample_finds_more)
 }
 END_TEST
 
-/* What is enforced, and of which there is no request of every kind: refused, not passed over. */
-static const char *const uncompared[] = {
-	"method GET", "path /x",    "query a",      "header a",      "from \"pip\"",
-	"by /bin/a",  "upload 64k", "download 64k", "connections 4", "rate 10/m",
-};
-
-START_TEST(refuses_what_it_cannot_compare)
-{
-	auto_free char *text = mem_printf("version 1\nallow a.test %s\n", uncompared[_i]);
-	struct policy *plain = load("allow a.test\n", POLICY_USER);
-	struct policy *other = load(text, POLICY_USER);
-	struct seen seen = { .text = "" };
-	struct err why = { 0 };
-	size_t count = 0;
-
-	ck_assert_int_eq(policy_diff(plain, other, 20, note, &seen, &count, &why), -ENOTSUP);
-	ck_assert_msg(strstr(why.text, ":2: "), "%s", why.text);
-	ck_assert_int_eq(policy_diff(other, plain, 20, note, &seen, &count, &why), -ENOTSUP);
-	policy_free(plain);
-	policy_free(other);
-}
-END_TEST
-
 TCase *diff_clauses_cases(void)
 {
 	TCase *tests = tcase_create("diff-clauses");
@@ -215,6 +191,5 @@ TCase *diff_clauses_cases(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, says_what_changed, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tests, no_sample_finds_more, 0, 3);
-	tcase_add_loop_test(tests, refuses_what_it_cannot_compare, 0, ARRAY_SIZE(uncompared));
 	return tests;
 }

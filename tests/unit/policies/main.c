@@ -6,6 +6,7 @@ int main(void)
 {
 	Suite *suite = suite_create("policies");
 
+	suite_add_tcase(suite, agent_cases());
 	suite_add_tcase(suite, approvers_cases());
 	suite_add_tcase(suite, askers_cases());
 	suite_add_tcase(suite, hosts_cases());
@@ -24,6 +25,7 @@ int main(void)
 	suite_add_tcase(suite, catalogue_cases());
 	suite_add_tcase(suite, diff_cases());
 	suite_add_tcase(suite, diff_clauses_cases());
+	suite_add_tcase(suite, diff_requests_cases());
 	suite_add_tcase(suite, format_cases());
 	suite_add_tcase(suite, image_cases());
 	suite_add_tcase(suite, commands_cases());

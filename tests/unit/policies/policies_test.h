@@ -5,6 +5,7 @@
 
 #include "policies/policies_tools.h"
 
+TCase *agent_cases(void);
 TCase *approvers_cases(void);
 TCase *askers_cases(void);
 TCase *hosts_cases(void);
@@ -23,6 +24,7 @@ TCase *answers_text_cases(void);
 TCase *catalogue_cases(void);
 TCase *diff_cases(void);
 TCase *diff_clauses_cases(void);
+TCase *diff_requests_cases(void);
 TCase *format_cases(void);
 TCase *image_cases(void);
 TCase *commands_cases(void);

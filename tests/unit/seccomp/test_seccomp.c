@@ -8,6 +8,7 @@ int main(void)
 
 	suite_add_tcase(suite, test_tables());
 	suite_add_tcase(suite, test_kernel());
+	suite_add_tcase(suite, test_told());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -5,3 +5,4 @@
 
 TCase *test_tables(void);
 TCase *test_kernel(void);
+TCase *test_told(void);

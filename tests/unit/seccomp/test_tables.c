@@ -68,6 +68,7 @@ static const struct entry commands[] = {
 	/* namespaces, one row a bit */
 	{ SYS_clone, { SIGCHLD }, PASS },
 	{ SYS_clone, { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD }, PASS },
+	{ SYS_clone, { SIGCHLD | CLONE_PTRACE }, FAIL(EPERM) },
 	{ SYS_clone, { SIGCHLD | CLONE_NEWUSER }, FAIL(EPERM) },
 	{ SYS_clone, { SIGCHLD | CLONE_NEWNET }, FAIL(EPERM) },
 	{ SYS_clone, { HIGH(SIGCHLD | CLONE_NEWNS) }, FAIL(EPERM) },

@@ -1,4 +1,4 @@
-#include "exec/memfd.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>

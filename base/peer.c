@@ -1,7 +1,8 @@
-#include "gateway/approvers/control.h"
+#include "base/peer.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -51,7 +52,7 @@ static bool peer_is_there(int pidfd, int socket)
 	       !(watched[1].revents & (POLLHUP | POLLERR));
 }
 
-int control_peer_check(int socket, struct control_peer *ret)
+int peer_check(int socket, struct peer *ret)
 {
 	static const char *const kinds[] = { "user", "pid", "net" };
 	struct ucred peer;
@@ -73,6 +74,6 @@ int control_peer_check(int socket, struct control_peer *ret)
 	}
 	if (!peer_is_there(pidfd, socket))
 		return -EACCES;
-	*ret = (struct control_peer){ .pid = peer.pid, .uid = peer.uid };
+	*ret = (struct peer){ .pid = peer.pid, .uid = peer.uid };
 	return 0;
 }

@@ -1,0 +1,147 @@
+/* core: the objects of an agent, shared by the files that work on them: the client's sessions,
+ * their tasks, and what was tried for each. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "agent/agent.h"
+#include "base/loop.h"
+#include "exec/exec_job.h"
+#include "exec/orchestrator/orchestrator.h"
+#include "gateway/gateway_agent.h"
+
+#define AGENT_SESSIONS_MAX   64
+#define AGENT_TASKS_MAX      1024 /* of a session, that have not ended */
+#define AGENT_MALFORMED_MAX  32   /* lines, and the client is hung up on */
+#define AGENT_ID_MAX         128  /* bytes of a submission's id */
+#define AGENT_NAME_MAX       64
+#define AGENT_PATH_MAX       4096
+#define AGENT_TEXT_MAX       4096
+#define AGENT_ARGV_MAX       4096
+#define AGENT_LIST_MAX       512
+#define AGENT_ENV_MAX        512
+#define AGENT_DURATION_MAX   (INT64_C(7) * 24 * 3600 * 1000) /* ms */
+#define AGENT_TRIALS_MAX     2
+#define AGENT_EVIDENCE_SHOWN 64
+#define AGENT_END_MS         10000 /* for what runs to end after its client went */
+
+struct channel;
+
+enum agent_question_kind {
+	AGENT_EXEC,
+	AGENT_PATCH,
+	AGENT_NETWORK,
+	AGENT_PERMISSIONS,
+	AGENT_ELICITATION
+};
+/* A question that the client was asked and has not answered. */
+struct asked {
+	char *id;
+	enum agent_question_kind kind;
+	struct session *session; /* NULL: it is the gateway's */
+	TAILQ_ENTRY(asked) entry;
+};
+
+struct trial {
+	struct task *task;
+	uint64_t number, exec; /* the orchestrator's, the gateway's */
+	struct exec_sandbox *sandbox;
+	bool is_confined, is_retry;
+	struct exec_job *job;
+	struct exec_job_result result;
+	bool has_result;  /* the job has ended; the gateway's last word is awaited */
+	bool has_settled; /* its orchestrator knows */
+	bool is_deferred; /* it lives on behind its task's result */
+	unsigned int pauses;
+	bool is_yield_due;
+	struct loop_timer yield;
+	bool is_waiting; /* on a question of the gateway's */
+	uint64_t owed;   /* bytes of output that wait in the channel */
+	struct refusal_list {
+		struct orchestrator_refusal *list; /* their text is owned */
+		char **texts;
+		size_t count, room;
+	} refusals;
+	json_t *evidence; /* as it is told */
+};
+
+enum task_kind { TASK_EXEC, TASK_QUESTION, TASK_PROGRAM };
+/* One submission that takes time, until its task_complete. */
+struct task {
+	struct session *session;
+	enum task_kind kind;
+	char *id;          /* the submission's */
+	uint64_t number;   /* the client's name for it: "exec" */
+	uint64_t asked_as; /* the orchestrator's */
+	bool is_started;   /* at the orchestrator, which has not told the result */
+	char **argv, *cwd, **env, *justification;
+	int64_t timeout_ms, yield_ms;
+	bool is_background, is_streamed, has_input, has_pty;
+	struct exec_size size;
+	struct command_world *world;
+	char **world_writable;
+	struct trial *trials[AGENT_TRIALS_MAX];
+	size_t trial_count;
+	int64_t started_ms;
+	char *poll_id; /* of the submission that waits for output; NULL: none */
+	/* TASK_QUESTION: what is approved is the client's to do: its attempt is over at once. */
+	uint64_t attempt;
+	struct loop_timer granted;
+	/* TASK_PROGRAM: of this attempt, and what is to be answered. */
+	struct trial *of;
+	uint64_t program;
+	TAILQ_ENTRY(task) entry;
+};
+
+/* A proposal at the gateway. */
+struct proposal {
+	struct session *session;
+	char *id;
+	struct gateway_proposal *proposal;
+	TAILQ_ENTRY(proposal) entry;
+};
+
+struct session {
+	struct agent *agent;
+	char *name, *cwd;
+	char **env;
+	struct exec_sandbox *sandbox;
+	struct orchestrator *orchestrator;
+	enum orchestrator_mode mode;
+	unsigned int categories;
+	enum orchestrator_on_denial on_denial;
+	bool must_intercept;
+	bool is_closing; /* takes nothing new; ends with its last task */
+	int64_t timeout_ms;
+	int64_t tasks_max, event_bytes_max, kept_max;
+	uint64_t number;
+	TAILQ_HEAD(task_queue, task) tasks;
+	size_t task_count;
+	TAILQ_HEAD(proposal_queue, proposal) proposals;
+	TAILQ_ENTRY(session) entry;
+};
+
+struct agent {
+	struct agent_config config;
+	struct loop *loop;
+	struct gateway *gateway;
+	const struct policy *policy;       /* in force; NULL before agent_start() */
+	const struct command_rules *rules; /* its own; may be NULL */
+	struct channel *channel;
+	struct gateway_embedded embedded;
+	TAILQ_HEAD(session_queue, session) sessions;
+	size_t session_count;
+	TAILQ_HEAD(asked_queue, asked) asked;
+	uint64_t last_exec, last_call, last_session;
+	unsigned int malformed;
+	bool is_gone;  /* the client: nothing is asked, and nothing started any more */
+	bool is_deaf;  /* it said its last, and reads on */
+	bool has_gone; /* host->on_end() was told */
+	struct loop_timer ending, deadline;
+};
+
+/* agent.c: is there anything left to do? Looks again from the loop. */
+void agent_look(struct agent *agent);

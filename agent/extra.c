@@ -1,0 +1,102 @@
+#include "agent/extra.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/confine.h"
+#include "agent/core.h"
+#include "agent/fields.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "policies/policies_tools.h"
+
+struct lists {
+	const char **read, **write, **network, **socket;
+};
+static const struct fields_entry list_fields[] = {
+	{ "read", FIELDS_WORDS, offsetof(struct lists, read), AGENT_LIST_MAX, false, NULL },
+	{ "write", FIELDS_WORDS, offsetof(struct lists, write), AGENT_LIST_MAX, false, NULL },
+	{ "network", FIELDS_WORDS, offsetof(struct lists, network), AGENT_LIST_MAX, false, NULL },
+	{ "socket", FIELDS_WORDS, offsetof(struct lists, socket), AGENT_LIST_MAX, false, NULL },
+	{ 0 },
+};
+
+/* Room for one more, whose text is taken. */
+static struct orchestrator_access *add(struct extra *extra, char *text)
+{
+	struct orchestrator_access *access = &extra->list[extra->count];
+
+	extra->texts[extra->count++] = text;
+	access->name = text;
+	return access;
+}
+
+static int check_room(const struct extra *extra, struct err *why)
+{
+	if (extra->count < ORCHESTRATOR_ACCESSES_MAX)
+		return 0;
+	return err_set(why, -EINVAL, "\"additional_permissions\" has more than %d entries",
+		       ORCHESTRATOR_ACCESSES_MAX);
+}
+
+static int add_paths(struct extra *extra, const char *const *paths, enum orchestrator_class what,
+		     const char *cwd, struct err *why)
+{
+	for (size_t i = 0; paths && paths[i]; i++) {
+		int r = check_room(extra, why);
+		char *path = r == 0 ? confine_path(cwd, paths[i], why) : NULL;
+
+		if (!path)
+			return -EINVAL;
+		if (what == ORCHESTRATOR_WRITE_PATH) {
+			auto_free char *given = path;
+
+			path = confine_openable(given);
+		}
+		add(extra, path)->what = what;
+	}
+	return 0;
+}
+
+static int add_destinations(struct extra *extra, const char *const *list, struct err *why)
+{
+	for (size_t i = 0; list && list[i]; i++) {
+		struct policy_destination dst;
+		int r = check_room(extra, why);
+
+		if (r == 0)
+			r = policy_destination_parse(list[i], &dst, why);
+		if (r < 0)
+			return -EINVAL;
+		struct orchestrator_access *access = add(extra, mem_strdup(dst.host));
+
+		access->what = ORCHESTRATOR_DESTINATION;
+		access->protocol = policy_protocol_name(dst.protocol);
+		access->port = dst.port;
+	}
+	return 0;
+}
+
+int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why)
+{
+	struct lists lists = { 0 };
+	int r = fields_read(object, list_fields, true, &lists, why);
+
+	if (r == 0)
+		r = add_paths(extra, lists.read, ORCHESTRATOR_READ_PATH, cwd, why);
+	if (r == 0)
+		r = add_paths(extra, lists.write, ORCHESTRATOR_WRITE_PATH, cwd, why);
+	if (r == 0)
+		r = add_paths(extra, lists.socket, ORCHESTRATOR_SOCKET, cwd, why);
+	if (r == 0)
+		r = add_destinations(extra, lists.network, why);
+	fields_forget(list_fields, &lists);
+	return r;
+}
+
+void extra_done(struct extra *extra)
+{
+	for (size_t i = 0; i < extra->count; i++)
+		free(extra->texts[i]);
+	*extra = (struct extra){ 0 };
+}

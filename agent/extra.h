@@ -1,0 +1,20 @@
+/* extra: "additional_permissions": what one call may touch besides. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "exec/orchestrator/orchestrator_request.h"
+#include "policies/policies.h"
+
+struct err;
+
+/* Owns its texts; { 0 } is none. */
+struct extra {
+	struct orchestrator_access list[ORCHESTRATOR_ACCESSES_MAX];
+	char *texts[ORCHESTRATOR_ACCESSES_MAX];
+	size_t count;
+};
+/* Paths are below @cwd, or absolute. 0 or -EINVAL with @why; extra_done() in both cases. */
+int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why);
+void extra_done(struct extra *extra);

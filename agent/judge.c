@@ -1,0 +1,114 @@
+#include "agent/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/core.h"
+#include "agent/task.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define COMMAND_MAX 512
+
+static void answer(struct trial *trial, uint64_t id, bool is_allowed)
+{
+	struct exec *exec = trial->has_result ? NULL : exec_job_exec(trial->job);
+
+	/* -ENOENT: what asked is dead. */
+	if (exec)
+		(void)exec_program_answer(exec, id, is_allowed);
+}
+
+/* By the name it was called by, and by the file that it is: the stronger of both. */
+static void judge(const struct trial *trial, const struct exec_program *program,
+		  const char *const *argv, struct command_verdict *ret)
+{
+	const struct command_rules *rules = trial->task->session->agent->rules;
+	struct command_verdict by_file;
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+	auto_free const char **real = mem_new_array(count + 2, sizeof(*real));
+
+	real[0] = program->path;
+	for (size_t i = 1; i < count; i++)
+		real[i] = argv[i];
+	command_rules_decide(rules, trial->task->world, real, &by_file);
+	*ret = by_file;
+	if (count == 0)
+		return;
+	command_rules_decide(rules, trial->task->world, argv, ret);
+	if (by_file.action < ret->action)
+		*ret = by_file;
+}
+
+/* As one access of the running attempt, with the command line for the person. */
+static void put(struct trial *trial, uint64_t id, const struct exec_program *program,
+		const char *const *argv, const struct command_verdict *verdict)
+{
+	struct session *session = trial->task->session;
+	auto_free char *line = text_command_line(argv, COMMAND_MAX);
+	auto_free char *reason =
+		mem_printf("%s%s%s", line, verdict->because[0] ? ": " : "", verdict->because);
+	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
+						    .name = program->path };
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PERMISSIONS,
+		.cwd = trial->task->cwd,
+		.accesses = &access,
+		.access_count = 1,
+		.has_requirement = true,
+		.requirement = ORCHESTRATOR_ONE_SHOT,
+		.reason = reason,
+		.justification = trial->task->justification,
+		.attempt = trial->number,
+	};
+	struct task *task = task_new(session, TASK_PROGRAM, trial->task->id);
+	struct err why = { 0 };
+
+	task->of = trial;
+	task->program = id;
+	task->number = trial->task->number;
+	if (task_begin(task, &request, &why) == 0)
+		return;
+	task_free(task);
+	answer(trial, id, false);
+}
+
+void judge_ask(struct trial *trial, uint64_t id, const struct exec_program *program,
+	       const char *const *argv)
+{
+	struct command_verdict verdict;
+
+	if (!trial->task->session->agent->rules)
+		return answer(trial, id, true);
+	judge(trial, program, argv, &verdict);
+	if (verdict.action == COMMAND_ASK)
+		put(trial, id, program, argv, &verdict);
+	else
+		answer(trial, id, verdict.action != COMMAND_DENY);
+}
+
+void judge_done(struct task *task, const struct orchestrator_result *result)
+{
+	struct agent *agent = task->session->agent;
+
+	if (task->of)
+		answer(task->of, task->program, result->kind == ORCHESTRATOR_DONE);
+	task_free(task);
+	agent_look(agent);
+}
+
+void judge_trial_ended(struct trial *trial)
+{
+	struct task *task;
+
+	TAILQ_FOREACH (task, &trial->task->session->tasks, entry) {
+		if (task->kind != TASK_PROGRAM || task->of != trial)
+			continue;
+		task->of = NULL;
+		task_cancel(task, "the command has ended");
+	}
+}

@@ -1,0 +1,121 @@
+#include "agent/listing.h"
+
+#include <errno.h>
+
+#include "agent/asking.h"
+#include "agent/core.h"
+#include "agent/fields.h"
+#include "agent/submission.h"
+#include "agent/tell.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+enum what { WHAT_EXECS, WHAT_QUESTIONS, WHAT_GRANTS };
+static const char *const whats[] = {
+	[WHAT_EXECS] = "execs",
+	[WHAT_QUESTIONS] = "questions",
+	[WHAT_GRANTS] = "grants",
+	NULL,
+};
+struct wanted {
+	int what;
+	const char *grant;
+};
+static const struct fields_entry list_fields[] = {
+	{ "what", FIELDS_CHOICE, offsetof(struct wanted, what), 0, true, whats },
+	{ 0 },
+};
+static const struct fields_entry revoke_fields[] = {
+	{ "grant", FIELDS_TEXT, offsetof(struct wanted, grant), AGENT_NAME_MAX, true, NULL },
+	{ 0 },
+};
+
+static const char *state_of(const struct task *task)
+{
+	const struct trial *trial = task->trial_count ? task->trials[task->trial_count - 1] : NULL;
+
+	if (!trial || trial->has_settled)
+		return trial && trial->is_deferred ? "background" : "asked";
+	return trial->pauses > 0 ? "waits" : "runs";
+}
+
+static void list_execs(const struct session *session, json_t *items)
+{
+	const struct task *task;
+
+	TAILQ_FOREACH (task, &session->tasks, entry) {
+		if (task->kind != TASK_EXEC)
+			continue;
+		json_t *item = json_pack(
+			"{s:I, s:o, s:o, s:s, s:I}", "exec", (json_int_t)task->number, "id",
+			tell_text(task->id), "argv", tell_list((const char *const *)task->argv),
+			"state", state_of(task), "age_ms",
+			(json_int_t)(loop_now_ms(session->agent->loop) - task->started_ms));
+
+		(void)json_array_append_new(items, item); /* out of memory only */
+	}
+}
+
+static void list_questions(const struct session *session, json_t *items)
+{
+	const struct asked *asked;
+
+	TAILQ_FOREACH (asked, &session->agent->asked, entry) {
+		if (asked->session && asked->session != session)
+			continue;
+		(void)json_array_append_new(items, json_pack("{s:o, s:s}", "approval",
+							     tell_text(asked->id), "kind",
+							     asking_kind_name(asked->kind)));
+	}
+}
+
+static void list_grant(const struct orchestrator_approval *approval, void *arg)
+{
+	json_t *item = json_pack("{s:o, s:b, s:o}", "grant", tell_text(approval->id), "denial",
+				 approval->is_denial ? 1 : 0, "text", tell_text(approval->text));
+
+	if (approval->left_ms >= 0)
+		tell_add(item, "left_ms", json_integer((json_int_t)approval->left_ms));
+	(void)json_array_append_new(arg, item); /* out of memory only */
+}
+
+int listing_serve(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	const struct session *session = submission->session;
+	struct wanted wanted = { 0 };
+	int r = fields_read(submission->body, list_fields, false, &wanted, why);
+
+	if (r < 0)
+		return r;
+	json_t *event = tell_of_session(TELL_LISTED, submission->id, session);
+	json_t *items = json_array();
+
+	switch ((enum what)wanted.what) {
+	case WHAT_EXECS:
+		list_execs(session, items);
+		break;
+	case WHAT_QUESTIONS:
+		list_questions(session, items);
+		break;
+	case WHAT_GRANTS:
+	default:
+		orchestrator_approvals(session->orchestrator, list_grant, items);
+		break;
+	}
+	tell_add(event, "what", json_string(whats[wanted.what]));
+	tell_add(event, "items", items);
+	tell_send(agent, event);
+	return 0;
+}
+
+int listing_revoke(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	struct wanted wanted = { 0 };
+	int r = fields_read(submission->body, revoke_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = orchestrator_revoke(submission->session->orchestrator, wanted.grant);
+	if (r == 0)
+		tell_accepted(agent, submission, NULL);
+	return r == -ENOENT ? err_set(why, r, "nothing of that name is remembered") : r;
+}

@@ -1,0 +1,338 @@
+/* Questions of the agent, put to the person in front of the client by elicitation. Whatever is not
+ * a clear and offered answer is a denial. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/mcp_impl.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+static void ask_free(struct mcp *mcp, struct mcp_ask *ask)
+{
+	LIST_REMOVE(ask, entry);
+	mcp->ask_count--;
+	free(ask->approval);
+	free(ask->kind);
+	json_decref(ask->decisions);
+	free(ask);
+}
+
+void mcp_ask_free_all(struct mcp *mcp)
+{
+	while (!LIST_EMPTY(&mcp->asks))
+		ask_free(mcp, LIST_FIRST(&mcp->asks));
+}
+
+static struct mcp_ask *ask_find(struct mcp *mcp, const char *id)
+{
+	struct mcp_ask *ask;
+
+	LIST_FOREACH (ask, &mcp->asks, entry) {
+		if (id && strcmp(ask->id, id) == 0)
+			return ask;
+	}
+	return NULL;
+}
+
+/* False: what a person said with it is too long for an answer, and nothing was decided. */
+static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+		       const char *decision, const json_t *content)
+{
+	json_t *message = json_pack("{s:s, s:s, s:s}", "approval", approval, "kind", kind,
+				    "decision", decision);
+	const char *typed = json_string_value(json_object_get(content, "typed"));
+	const char *words = json_string_value(json_object_get(content, "words"));
+
+	if (typed)
+		(void)json_object_set_new(message, "typed", json_string(typed)); /* memory only */
+	if (words && words[0] != '\0')
+		(void)json_object_set_new(message, "words", json_string(words));
+	return mcp_tell_agent(mcp, "approve", id, message);
+}
+
+static void ask_deny(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+		     const char *words)
+{
+	json_t *content = words ? json_pack("{s:s}", "words", words) : NULL;
+
+	/* It is short. */
+	(void)ask_decide(mcp, id, approval, kind, "denied", content);
+	json_decref(content);
+}
+
+struct ask_text {
+	char out[MCP_MESSAGE_MAX];
+	size_t len;
+	bool is_cut;
+};
+
+static void ask_say(struct ask_text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void ask_say(struct ask_text *text, const char *format, ...)
+{
+	size_t room = sizeof(text->out) - text->len;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(text->out + text->len, room, format, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= room)
+		text->is_cut = true;
+	if (len > 0)
+		text->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+/* Nothing that is shown can begin a line of its own, or look like one of ours. */
+static void ask_say_text(struct ask_text *text, const char *label, const char *value)
+{
+	if (!value || value[0] == '\0')
+		return;
+	auto_free char *shown = text_visible_dup(value);
+
+	ask_say(text, "\n%s%s", label, shown);
+}
+
+static void ask_say_member(struct ask_text *text, const json_t *event, const char *name,
+			   const char *label)
+{
+	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
+}
+
+static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
+			 const char *label)
+{
+	const json_t *list = json_object_get(event, name);
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		ask_say_text(text, label, json_string_value(json_array_get(list, i)));
+}
+
+static void ask_say_command(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "argv");
+	size_t count = json_array_size(list);
+
+	if (count == 0)
+		return;
+	auto_free const char **argv = mem_new_array(count + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		argv[i] = word ? word : "";
+	}
+	/* Longer than what there is room for: then it is seen to be cut. */
+	auto_free char *line = text_command_line(argv, 2 * sizeof(text->out));
+
+	ask_say(text, "\n  %s", line);
+}
+
+static void ask_say_accesses(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "accesses");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *access = json_array_get(list, i);
+		const char *what = json_string_value(json_object_get(access, "what"));
+		const char *name = json_string_value(json_object_get(access, "name"));
+		const char *protocol = json_string_value(json_object_get(access, "protocol"));
+		auto_free char *shown = text_visible_dup(name ? name : "");
+
+		if (protocol)
+			ask_say(text, "\n  and it may reach %s://%s:%lld", protocol, shown,
+				(long long)json_integer_value(json_object_get(access, "port")));
+		else
+			ask_say(text, "\n  and it may use: %s %s", what ? what : "", shown);
+	}
+}
+
+static const struct {
+	const char *decision, *words;
+} meanings[] = {
+	{ "approved", "this time, for all that wait for this answer" },
+	{ "approved_for_session", "and whenever the same is asked until this server ends" },
+	{ "always", "and it is added to your policy" },
+	{ "denied", "not this time" },
+	{ "denied_always", "and the denial is added to your policy" },
+	{ "abort", "no, and what asked is ended" },
+	{ "approved_unconfined", "run it WITHOUT a sandbox" },
+};
+
+static void ask_say_decisions(struct ask_text *text, const json_t *decisions)
+{
+	for (size_t i = 0; i < json_array_size(decisions); i++) {
+		const char *decision = json_string_value(json_array_get(decisions, i));
+
+		for (size_t j = 0; decision && j < ARRAY_SIZE(meanings); j++) {
+			if (strcmp(meanings[j].decision, decision) == 0)
+				ask_say(text, "\n%s: %s", decision, meanings[j].words);
+		}
+	}
+}
+
+/* All that an allow grants. */
+static void ask_say_grant(struct ask_text *text, const json_t *event, const char *kind)
+{
+	const json_t *to = json_object_get(event, "destination");
+	const char *host = json_string_value(json_object_get(to, "host"));
+	const char *protocol = json_string_value(json_object_get(to, "protocol"));
+	bool is_open = json_is_false(json_object_get(event, "confined"));
+	bool is_retry = json_is_true(json_object_get(event, "retry"));
+	auto_free char *shown = text_visible_dup(host ? host : "");
+
+	if (host)
+		ask_say(text, "May it reach %s://%s:%lld ?", protocol ? protocol : "tcp", shown,
+			(long long)json_integer_value(json_object_get(to, "port")));
+	else if (strcmp(kind, "exec") == 0)
+		ask_say(text, "Run this %s%s?", is_retry ? "again, " : "",
+			is_open ? "WITHOUT a sandbox" : "in its sandbox");
+	else
+		ask_say(text, "Allow this (%s)?", kind);
+	if (json_is_true(json_object_get(event, "private")))
+		ask_say(text, "\ncareful: it is an address of a private network");
+	ask_say_member(text, event, "warning", "careful: ");
+	ask_say_command(text, event);
+	ask_say_accesses(text, event);
+	ask_say_list(text, event, "items", "  ");
+	ask_say_member(text, event, "cwd", "in: ");
+	ask_say_member(text, event, "program", "program: ");
+	ask_say_member(text, event, "sandbox", "sandbox: ");
+	ask_say_list(text, event, "proposal", "added by `always`: ");
+	ask_say_decisions(text, json_object_get(event, "decisions"));
+}
+
+/* False: what would be granted is too long to be shown. */
+static bool ask_describe(const json_t *event, const char *kind, struct ask_text *text)
+{
+	text->len = 0;
+	text->is_cut = false;
+	ask_say_grant(text, event, kind);
+	if (text->is_cut)
+		return false;
+	ask_say_list(text, event, "commands", "asked by: ");
+	ask_say_member(text, event, "chain", "run by: ");
+	ask_say_member(text, event, "reason", "why it is asked: ");
+	ask_say_member(text, event, "rule", "rule: ");
+	ask_say_member(text, event, "justification", "the agent says: ");
+	ask_say_member(text, event, "plea", "the command says: ");
+	if (text->is_cut)
+		(void)memcpy(text->out + sizeof(text->out) - 4, "...", 4);
+	return true;
+}
+
+static json_t *ask_schema(const json_t *event, const json_t *decisions)
+{
+	const char *typed = json_string_value(json_object_get(event, "typed"));
+	json_t *properties = json_pack(
+		"{s:{s:s, s:s, s:O}, s:{s:s, s:s, s:i}}", "decision", "type", "string", "title",
+		"Decision", "enum", decisions, "words", "type", "string", "title",
+		"Words to whoever asked (may be left empty)", "maxLength", MCP_WORDS_MAX);
+
+	if (typed && typed[0] != '\0') {
+		auto_free char *shown = text_visible_dup(typed);
+		auto_free char *title = mem_printf("To allow it, type %s", shown);
+
+		(void)json_object_set_new(
+			properties, "typed",
+			json_pack("{s:s, s:s}", "type", "string", "title", title));
+	}
+	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", properties,
+			 "required", "decision");
+}
+
+void mcp_ask_begin(struct mcp *mcp, const json_t *event)
+{
+	const char *approval = json_string_value(json_object_get(event, "approval"));
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	json_t *decisions = json_object_get(event, "decisions");
+	struct ask_text text;
+	char id[MCP_ID_MAX];
+
+	if (!approval || !kind || !json_is_array(decisions))
+		return; /* not what an agent says; it stays open until it is denied */
+	mcp_make_id(mcp, 'q', id);
+	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
+		if (!mcp->config.may_wait || strcmp(kind, "network") != 0)
+			ask_deny(mcp, id, approval, kind, "there is nobody here who can be asked");
+		return;
+	}
+	if (!ask_describe(event, kind, &text))
+		return ask_deny(mcp, id, approval, kind,
+				"what it would grant is too long to be shown to a person");
+	struct mcp_ask *ask = mem_new(sizeof(*ask));
+
+	memcpy(ask->id, id, sizeof(id));
+	ask->approval = mem_strdup(approval);
+	ask->kind = mem_strdup(kind);
+	ask->decisions = json_incref(decisions);
+	LIST_INSERT_HEAD(&mcp->asks, ask, entry);
+	mcp->ask_count++;
+	mcp_tell_client(mcp, json_pack("{s:s, s:s, s:{s:s, s:o}}", "id", id, "method",
+				       "elicitation/create", "params", "message", text.out,
+				       "requestedSchema", ask_schema(event, decisions)));
+}
+
+/* Somebody else answered, or nobody did in time. */
+void mcp_ask_resolved(struct mcp *mcp, const json_t *event)
+{
+	const char *approval = json_string_value(json_object_get(event, "approval"));
+	struct mcp_ask *ask, *next;
+
+	for (ask = LIST_FIRST(&mcp->asks); approval && ask; ask = next) {
+		next = LIST_NEXT(ask, entry);
+		if (strcmp(ask->approval, approval) != 0)
+			continue;
+		if (!ask->was_answered)
+			mcp_tell_client(mcp,
+					json_pack("{s:s, s:{s:s, s:s}}", "method",
+						  "notifications/cancelled", "params", "requestId",
+						  ask->id, "reason", "it was settled elsewhere"));
+		ask_free(mcp, ask);
+	}
+}
+
+static bool ask_offers(const struct mcp_ask *ask, const char *decision)
+{
+	for (size_t i = 0; decision && i < json_array_size(ask->decisions); i++) {
+		const char *offered = json_string_value(json_array_get(ask->decisions, i));
+
+		if (offered && strcmp(offered, decision) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result)
+{
+	struct mcp_ask *ask = ask_find(mcp, id);
+	const char *action = json_string_value(json_object_get(result, "action"));
+	const json_t *content = json_object_get(result, "content");
+	const char *decision = json_string_value(json_object_get(content, "decision"));
+	bool is_meant = action && strcmp(action, "accept") == 0;
+
+	if (!ask || ask->was_answered)
+		return false;
+	ask->was_answered = true;
+	if (is_meant && ask_offers(ask, decision) &&
+	    ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, content))
+		return true;
+	ask->was_denied = true;
+	ask_deny(mcp, ask->id, ask->approval, ask->kind, NULL);
+	return true;
+}
+
+/* The domain was not typed, say: a person had their say, and it was no allow. */
+bool mcp_ask_refused(struct mcp *mcp, const char *id)
+{
+	struct mcp_ask *ask = ask_find(mcp, id);
+
+	if (!ask)
+		return false;
+	if (!ask->was_denied)
+		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the answer could not be taken");
+	ask->was_denied = true;
+	return true;
+}

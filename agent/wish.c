@@ -1,0 +1,349 @@
+#include "agent/wish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/confine.h"
+#include "agent/core.h"
+#include "agent/extra.h"
+#include "agent/fields.h"
+#include "agent/floor.h"
+#include "agent/submission.h"
+#include "agent/task.h"
+#include "agent/tell.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define YIELD_MS      1000 /* before a command is in the background */
+#define TERMINAL_SIDE 4096
+
+static const char *const wishes[] = {
+	[ORCHESTRATOR_USUAL] = "use_default",
+	[ORCHESTRATOR_WITH_ACCESS] = "with_additional_permissions",
+	[ORCHESTRATOR_ESCALATED] = "require_escalated",
+	NULL,
+};
+static const char *const denials[] = {
+	[ORCHESTRATOR_REPORT] = "report",
+	[ORCHESTRATOR_FAIL] = "fail",
+	[ORCHESTRATOR_STOP] = "stop",
+	NULL,
+};
+static const char *const modes[] = { "wait", "background", NULL };
+
+struct wanted {
+	const char **argv, *script, *cwd, *justification;
+	const json_t *env, *tty, *extra;
+	int64_t timeout_ms, yield_ms;
+	int wish, mode, on_denial;
+	bool has_input, must_not_retry, is_polled;
+};
+static const struct fields_entry wanted_fields[] = {
+	{ "argv", FIELDS_WORDS, offsetof(struct wanted, argv), AGENT_ARGV_MAX, false, NULL },
+	{ "script", FIELDS_TEXT, offsetof(struct wanted, script), 1 << 19, false, NULL },
+	{ "cwd", FIELDS_TEXT, offsetof(struct wanted, cwd), AGENT_PATH_MAX, false, NULL },
+	{ "env", FIELDS_OBJECT, offsetof(struct wanted, env), 0, false, NULL },
+	{ "timeout_ms", FIELDS_NUMBER, offsetof(struct wanted, timeout_ms), AGENT_DURATION_MAX,
+	  false, NULL },
+	{ "tty", FIELDS_OBJECT, offsetof(struct wanted, tty), 0, false, NULL },
+	{ "input", FIELDS_FLAG, offsetof(struct wanted, has_input), 0, false, NULL },
+	{ "justification", FIELDS_TEXT, offsetof(struct wanted, justification), AGENT_TEXT_MAX,
+	  false, NULL },
+	{ "sandbox_permissions", FIELDS_CHOICE, offsetof(struct wanted, wish), 0, false, wishes },
+	{ "additional_permissions", FIELDS_OBJECT, offsetof(struct wanted, extra), 0, false, NULL },
+	{ "mode", FIELDS_CHOICE, offsetof(struct wanted, mode), 0, false, modes },
+	{ "yield_ms", FIELDS_NUMBER, offsetof(struct wanted, yield_ms), AGENT_DURATION_MAX, false,
+	  NULL },
+	{ "polled", FIELDS_FLAG, offsetof(struct wanted, is_polled), 0, false, NULL },
+	{ "on_denial", FIELDS_CHOICE, offsetof(struct wanted, on_denial), 0, false, denials },
+	{ "once", FIELDS_FLAG, offsetof(struct wanted, must_not_retry), 0, false, NULL },
+	{ 0 },
+};
+struct size {
+	int64_t rows, columns;
+};
+static const struct fields_entry size_fields[] = {
+	{ "rows", FIELDS_NUMBER, offsetof(struct size, rows), TERMINAL_SIDE, false, NULL },
+	{ "cols", FIELDS_NUMBER, offsetof(struct size, columns), TERMINAL_SIDE, false, NULL },
+	{ 0 },
+};
+
+static char **copy_list(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	char **copy = mem_new_array(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}
+
+static int set_argv(struct task *task, const struct wanted *wanted, struct err *why)
+{
+	const char *const script[] = { "sh", "-c", wanted->script, NULL };
+	bool has_argv = wanted->argv && wanted->argv[0];
+
+	if (has_argv == (wanted->script != NULL))
+		return err_set(why, -EINVAL,
+			       "either \"argv\", with a word at least, or "
+			       "\"script\"");
+	task->argv = copy_list(has_argv ? wanted->argv : script);
+	if (task->argv[0][0] == '\0')
+		return err_set(why, -EINVAL, "the program has no name");
+	return 0;
+}
+
+static int set_tty(struct task *task, const struct wanted *wanted, struct err *why)
+{
+	struct size size = { 24, 80 };
+	int r = wanted->tty ? fields_read(wanted->tty, size_fields, true, &size, why) : 0;
+
+	task->has_pty = wanted->tty != NULL;
+	task->size = (struct exec_size){ (uint16_t)size.rows, (uint16_t)size.columns };
+	return r;
+}
+
+/* PATH as the command will have it. */
+static const char *search_path(const struct task *task)
+{
+	const char *path = getenv("PATH");
+
+	for (char *const *at = task->env; *at; at++) {
+		if (strncmp(*at, "PATH=", 5) == 0)
+			path = *at + 5;
+	}
+	return path;
+}
+
+static void set_world(struct task *task)
+{
+	const struct agent_config *config = &task->session->agent->config;
+
+	task->world_writable = confine_writable(task->session->sandbox);
+	task->world = config->host->world_new(task->cwd, search_path(task), task->world_writable,
+					      config->arg);
+}
+
+static int fill(struct task *task, const struct wanted *wanted, struct err *why)
+{
+	const struct session *session = task->session;
+	int r = set_argv(task, wanted, why);
+
+	if (r == 0)
+		r = set_tty(task, wanted, why);
+	if (r < 0)
+		return r;
+	task->cwd = wanted->cwd ? confine_path(session->cwd, wanted->cwd, why)
+				: mem_strdup(session->cwd);
+	if (!task->cwd)
+		return -EINVAL;
+	task->env = confine_env(wanted->env, (const char *const *)session->env, why);
+	if (!task->env)
+		return -EINVAL;
+	if (wanted->justification)
+		task->justification = mem_strdup(wanted->justification);
+	task->timeout_ms = wanted->timeout_ms;
+	task->yield_ms = wanted->yield_ms;
+	task->is_background = wanted->mode == 1;
+	task->is_streamed = !wanted->is_polled;
+	task->has_input = wanted->has_input;
+	set_world(task);
+	return 0;
+}
+
+static int check_wish(const struct session *session, const struct wanted *wanted, struct err *why)
+{
+	if (wanted->wish == ORCHESTRATOR_ESCALATED && !session->agent->config.may_unconfine)
+		return err_set(why, -EPERM,
+			       "to run without the sandbox needs `--allow-unconfined`");
+	if ((wanted->wish == ORCHESTRATOR_WITH_ACCESS) != (wanted->extra != NULL))
+		return err_set(why, -EINVAL,
+			       "\"additional_permissions\" and sandbox_permissions "
+			       "with_additional_permissions belong together");
+	if (session->task_count >= (size_t)session->tasks_max)
+		return err_set(why, -EBUSY, "%zu calls of this session are open already",
+			       session->task_count);
+	return 0;
+}
+
+static int begin_exec(struct task *task, const struct wanted *wanted, struct extra *extra,
+		      struct err *why)
+{
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_EXEC,
+		.cwd = task->cwd,
+		.argv = (const char *const *)task->argv,
+		.world = task->world,
+		.has_tty = task->has_pty,
+		.wish = (enum orchestrator_wish)wanted->wish,
+		.accesses = extra->list,
+		.access_count = extra->count,
+		.may_retry = !wanted->must_not_retry,
+		.justification = task->justification,
+		.on_denial = floor_on_denial(task->session->agent,
+					     (enum orchestrator_on_denial)wanted->on_denial),
+	};
+
+	task->number = ++task->session->agent->last_call;
+	return task_begin(task, &request, why);
+}
+
+int wish_exec(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	struct session *session = submission->session;
+	struct wanted wanted = {
+		.wish = ORCHESTRATOR_USUAL,
+		.timeout_ms = session->timeout_ms,
+		.yield_ms = YIELD_MS,
+		.on_denial = (int)session->on_denial,
+	};
+	struct extra extra = { 0 };
+	int r = fields_read(submission->body, wanted_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = check_wish(session, &wanted, why);
+	if (r == 0) {
+		struct task *task = task_new(session, TASK_EXEC, submission->id);
+
+		r = fill(task, &wanted, why);
+		if (r == 0 && wanted.extra)
+			r = extra_read(&extra, wanted.extra, task->cwd, why);
+		if (r == 0)
+			r = begin_exec(task, &wanted, &extra, why);
+		if (r < 0)
+			task_free(task);
+	}
+	extra_done(&extra);
+	fields_forget(wanted_fields, &wanted);
+	return r;
+}
+
+struct asked_for {
+	const char **files, **items, *reason;
+	const json_t *extra;
+	int64_t exec;
+};
+static const struct fields_entry patch_fields[] = {
+	{ "files", FIELDS_WORDS, offsetof(struct asked_for, files), ORCHESTRATOR_KEYS_MAX, true,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, false, NULL },
+	{ 0 },
+};
+static const struct fields_entry permission_fields[] = {
+	{ "additional_permissions", FIELDS_OBJECT, offsetof(struct asked_for, extra), 0, true,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, false, NULL },
+	{ 0 },
+};
+static const struct fields_entry elicitation_fields[] = {
+	{ "items", FIELDS_WORDS, offsetof(struct asked_for, items), ORCHESTRATOR_KEYS_MAX, false,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, true, NULL },
+	{ 0 },
+};
+
+/* A question of the client's own, put through the same approval as its commands. */
+static int begin_question(const struct submission *submission, struct orchestrator_request *request,
+			  struct err *why)
+{
+	struct session *session = submission->session;
+
+	if (session->task_count >= (size_t)session->tasks_max)
+		return err_set(why, -EBUSY, "%zu calls of this session are open already",
+			       session->task_count);
+	struct task *task = task_new(session, TASK_QUESTION, submission->id);
+
+	request->cwd = session->cwd;
+	int r = task_begin(task, request, why);
+
+	if (r < 0)
+		task_free(task);
+	return r;
+}
+
+/* One key a file, absolute: a later patch of some of them is covered by the answer. */
+static int begin_patch(const struct submission *submission, const struct asked_for *wanted,
+		       struct err *why)
+{
+	size_t count = 0;
+	int r = 0;
+
+	while (wanted->files[count])
+		count++;
+	if (count == 0)
+		return err_set(why, -EINVAL, "\"files\" names none");
+	auto_free_list char **paths = mem_new_array(count + 1, sizeof(*paths));
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		paths[i] = confine_path(submission->session->cwd, wanted->files[i], why);
+		r = paths[i] ? 0 : -EINVAL;
+	}
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PATCH,
+		.keys = (const char *const *)paths,
+		.key_count = count,
+		.reason = wanted->reason,
+	};
+
+	return r == 0 ? begin_question(submission, &request, why) : r;
+}
+
+int wish_patch(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	int r = fields_read(submission->body, patch_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = begin_patch(submission, &wanted, why);
+	fields_forget(patch_fields, &wanted);
+	return r;
+}
+
+int wish_permissions(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	struct extra extra = { 0 };
+	int r = fields_read(submission->body, permission_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = extra_read(&extra, wanted.extra, submission->session->cwd, why);
+	if (r == 0 && extra.count == 0)
+		r = err_set(why, -EINVAL, "\"additional_permissions\" names none");
+	if (r == 0) {
+		struct orchestrator_request request = {
+			.kind = ORCHESTRATOR_PERMISSIONS,
+			.accesses = extra.list,
+			.access_count = extra.count,
+			.reason = wanted.reason,
+		};
+
+		r = begin_question(submission, &request, why);
+	}
+	extra_done(&extra);
+	return r;
+}
+
+int wish_elicitation(struct agent *agent, const struct submission *submission, struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	int r = fields_read(submission->body, elicitation_fields, false, &wanted, why);
+
+	if (r == 0) {
+		struct orchestrator_request request = {
+			.kind = ORCHESTRATOR_ELICITATION,
+			.keys = wanted.items,
+			.reason = wanted.reason,
+		};
+
+		while (wanted.items && wanted.items[request.key_count])
+			request.key_count++;
+		r = begin_question(submission, &request, why);
+	}
+	fields_forget(elicitation_fields, &wanted);
+	return r;
+}

@@ -1,0 +1,280 @@
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "cli/agent_impl.h"
+#include "cli/cli.h"
+#include "cli/gate.h"
+
+#define FINISH_MS 2000  /* for the worker to report what was open */
+#define FILES_MAX 16384 /* descriptors: hundreds of commands have a dozen each */
+
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* One client: gate → agent, and back. */
+struct serving {
+	struct gate gate;
+	struct agent_host host;
+	struct agent *agent;
+	struct event signals[ARRAY_SIZE(endings)];
+	bool has_signals, is_failed;
+	char **hidden, **writable, *spill_dir;
+};
+
+static void on_abort(uint64_t exec, void *arg)
+{
+	struct serving *serving = arg;
+
+	agent_abort(serving->agent, exec);
+}
+
+static void on_worker_gone(void *arg)
+{
+	struct serving *serving = arg;
+
+	serving->is_failed = true;
+	agent_end(serving->agent, "the proxy worker died, so the way out is closed");
+}
+
+static void on_policy(const struct policy *policy, void *arg)
+{
+	struct serving *serving = arg;
+
+	agent_set_policy(serving->agent, policy);
+}
+
+static void on_finished(void *arg)
+{
+	struct serving *serving = arg;
+
+	loop_stop(serving->gate.loop);
+}
+
+static void on_end(void *gate)
+{
+	struct serving *serving = container_of((struct gate *)gate, struct serving, gate);
+
+	gateway_finish(serving->gate.gateway, FINISH_MS, on_finished, serving);
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+	struct serving *serving = arg;
+
+	agent_end(serving->agent, "the agent's server was told to end");
+}
+
+static void watch_signals(struct serving *serving)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		event_assign(&serving->signals[i], loop_base(serving->gate.loop), endings[i],
+			     EV_SIGNAL | EV_PERSIST, on_signal, serving);
+		event_add(&serving->signals[i], NULL);
+	}
+	serving->has_signals = true;
+	gate_ignore_signals();
+}
+
+/* Hundreds of commands at once are many descriptors here and in the worker. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MAX)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer at once */
+}
+
+/* Outputs that are too long to be kept go there whole; it is below what no command sees. */
+static void make_spill_dir(struct serving *serving)
+{
+	const char *state = serving->gate.places.state_dir;
+
+	if (!state)
+		return;
+	serving->spill_dir = mem_printf("%s/agent/%s", state, serving->gate.id);
+	if (cli_make_dirs(serving->spill_dir) < 0)
+		free(take(serving->spill_dir));
+}
+
+static char **copy_list(char *const *list, const char *more)
+{
+	size_t count = 0;
+
+	while (list[count])
+		count++;
+	char **copy = mem_new_array(count + 2, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	copy[count] = more ? mem_strdup(more) : NULL;
+	return copy;
+}
+
+static int open_all(struct serving *serving, struct agent_options *options, int in, int out,
+		    const char *hidden)
+{
+	struct gate *gate = &serving->gate;
+	struct err why = { 0 };
+
+	gate->loop = loop_new();
+	int status = gate_view(gate);
+
+	if (status != CLI_OK)
+		return status;
+	serving->hidden = copy_list(gate->view.hidden, hidden);
+	/* As it is now: what sessions add to the gate's own list is not every session's. */
+	serving->writable = copy_list(gate->view.writable, NULL);
+	make_spill_dir(serving);
+	serving->host = agent_host_of_gate;
+	serving->host.on_end = on_end;
+	const struct agent_config config = {
+		.loop = gate->loop,
+		.in = in,
+		.out = out,
+		.id = gate->id,
+		.cwd = gate->places.cwd,
+		.writable = (const char *const *)serving->writable,
+		.hidden = (const char *const *)serving->hidden,
+		.read_only = (const char *const *)gate->view.read_only,
+		.env_set = (const char *const *)options->run.env_set,
+		.spill_dir = serving->spill_dir,
+		.may_unconfine = options->may_unconfine,
+		.host = &serving->host,
+		.arg = gate,
+	};
+
+	serving->agent = agent_new(&config, &why);
+	if (!serving->agent)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	const struct gate_calls calls = {
+		.on_abort = on_abort,
+		.on_worker_gone = on_worker_gone,
+		.on_policy = on_policy,
+		.arg = serving,
+		.embedded = agent_embedded(serving->agent),
+	};
+
+	status = gate_open(gate, &calls);
+	return status == CLI_OK ? gate_start_worker(gate) : status;
+}
+
+static int perform(struct serving *serving, const struct agent_front *front)
+{
+	struct gate *gate = &serving->gate;
+
+	gate_watch(gate);
+	watch_signals(serving); /* after the fork of the worker */
+	agent_start(serving->agent, gate->gateway, gate->policy);
+	if (front) {
+		int status = front->open(gate->loop, front->arg);
+
+		if (status != CLI_OK)
+			return status;
+	}
+	if (loop_run(gate->loop) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
+	return serving->is_failed ? CLI_NO_SANDBOX : CLI_OK;
+}
+
+static void serving_done(struct serving *serving)
+{
+	for (size_t i = 0; serving->has_signals && i < ARRAY_SIZE(endings); i++)
+		event_del(&serving->signals[i]);
+	gate_close(&serving->gate);
+	agent_free(serving->agent);
+	if (serving->spill_dir)
+		cli_remove_dir(serving->spill_dir);
+	free(serving->spill_dir);
+	mem_free_list(serving->hidden);
+	mem_free_list(serving->writable);
+	gate_free(&serving->gate);
+}
+
+int agent_serve(struct agent_options *options, int in, int out, const char *hidden)
+{
+	struct serving serving = { .gate = GATE_NONE };
+	int status;
+
+	raise_limit();
+	status = gate_prepare(&serving.gate, &options->run);
+	if (status == CLI_OK)
+		status = open_all(&serving, options, in, out, hidden);
+	if (status == CLI_OK)
+		status = perform(&serving, options->front);
+	if (options->front)
+		options->front->close(options->front->arg);
+	serving_done(&serving);
+	return status;
+}
+
+/* A description of our own, so that what others do with theirs stays theirs: the flag that makes a
+ * descriptor nonblocking is shared by all who hold the same. *@ret_owned: to be closed. */
+static int own_end(int fd, int flags, int *ret_owned)
+{
+	auto_free char *path = mem_printf("/proc/self/fd/%d", fd);
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (S_ISREG(status.st_mode))
+		return fd;
+	if (!S_ISSOCK(status.st_mode))
+		*ret_owned = open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (*ret_owned >= 0)
+		return *ret_owned;
+	int r = fd_set_nonblocking(fd, true);
+
+	return r < 0 ? r : fd;
+}
+
+int agent_own_ends(int *ret_in, int *ret_out)
+{
+	int own_in = -1, own_out = -1;
+
+	*ret_in = own_end(STDIN_FILENO, O_RDONLY, &own_in);
+	*ret_out = own_end(STDOUT_FILENO, O_WRONLY, &own_out);
+	return *ret_in < 0 || *ret_out < 0
+		       ? cli_fail(CLI_NO_SANDBOX, "stdin and stdout have to be open: the client "
+						  "is there")
+		       : CLI_OK;
+}
+
+static int serve_here(struct agent_options *options)
+{
+	int in = -1, out = -1;
+	int status = agent_own_ends(&in, &out);
+
+	if (status == CLI_OK)
+		status = agent_serve(options, in, out, NULL);
+	if (in > STDERR_FILENO)
+		fd_close(in);
+	if (out > STDERR_FILENO)
+		fd_close(out);
+	return status;
+}
+
+int cli_agent(int argc, char **argv)
+{
+	struct agent_options options;
+	int status = agent_options_parse(&options, argc, argv);
+
+	if (status > 0)
+		status--;
+	else
+		status = options.socket ? agent_listen(&options) : serve_here(&options);
+	agent_options_free(&options);
+	return status;
+}

@@ -1,0 +1,272 @@
+#include "cli/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/run_worker.h"
+
+static int make_id(struct gate *gate)
+{
+	uint8_t bytes[GATE_ID_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(gate->id + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int gate_prepare(struct gate *gate, struct run_options *options)
+{
+	gate->options = options;
+	if (make_id(gate) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "no random numbers");
+	int status = run_places_find(&gate->places, options->audit);
+
+	if (status != CLI_OK)
+		return status;
+	status = run_policy_load(options, &gate->places, &gate->sources, &gate->loaded);
+	gate->policy = take(gate->loaded.policy);
+	return status;
+}
+
+/* Is there to be somebody soon? */
+static bool is_patient(const struct run_options *options)
+{
+	return !options->must_fail_on_ask &&
+	       (options->has_prompt_timeout ||
+		(options->has_default && options->default_action == POLICY_ASK));
+}
+
+static int find_helpers(struct gate *gate)
+{
+	auto_free_list char **writable = NULL;
+	int status = run_policy_paths(gate->policy, &gate->places, false, gate->options->writable,
+				      &writable);
+
+	return status == CLI_OK ? run_helpers_make(&gate->options->helpers, &gate->places, writable,
+						   &gate->helpers)
+				: status;
+}
+
+const char *gate_session(const struct gate *gate)
+{
+	return gate->options->session ? gate->options->session : gate->id;
+}
+
+static int open_gateway(struct gate *gate)
+{
+	struct err why = { 0 };
+	const struct gateway_terminal *terminal = NULL;
+
+	if (!gate->loop)
+		gate->loop = loop_new();
+	if (gate->options->may_use_tty)
+		gate->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (gate->tty >= 0) {
+		gate->terminal = (struct gateway_terminal){
+			gate->tty,
+			gate->calls.hold,
+			gate->calls.release,
+			gate->calls.arg,
+		};
+		terminal = &gate->terminal;
+	}
+	struct gateway_config config = {
+		.policy = gate->policy,
+		.session = gate_session(gate),
+		.run = gate->id,
+		.audit_path = gate->places.audit_path,
+		.answers_path = gate->places.answers_path,
+		.seen_path = gate->places.seen_path,
+		.control_dir = gate->places.control_dir,
+		.terminal = terminal,
+		.helpers = run_helpers_get(gate->helpers),
+		.web = gate->options->has_web ? &gate->web : NULL,
+		.prompt_timeout_ms = gate->options->prompt_timeout_ms,
+		.bundle = run_bundle_get(gate->bundle),
+		.is_patient = is_patient(gate->options),
+		.on_abort = gate->calls.on_abort,
+		.on_worker_gone = gate->calls.on_worker_gone,
+		.embedded = gate->calls.embedded,
+		.arg = gate->calls.arg,
+	};
+	gate->web.port = gate->options->web_port;
+	gate->web.answer_origin = gate->options->helpers.webhook_answer;
+	gate->gateway = gateway_new(gate->loop, &config, &why);
+	if (!gate->gateway)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	if (gate->options->has_web)
+		run_web_announce(gate->tty, gate->web.url);
+	return CLI_OK;
+}
+
+int gate_open(struct gate *gate, const struct gate_calls *calls)
+{
+	gate->calls = *calls;
+	/* Now, while no path is a command's yet. */
+	if (gate->options->must_fail_on_ask || gate->options->bundle) {
+		gate->bundle = run_bundle_open(gate->options, &gate->places);
+		if (!gate->bundle)
+			return CLI_NO_SANDBOX;
+	}
+	int status = find_helpers(gate);
+
+	return status == CLI_OK ? open_gateway(gate) : status;
+}
+
+int gate_fork_worker(struct gate *gate)
+{
+	struct proxy_config config = {
+		.policy = gate->policy,
+		.resolves = gate->options->resolves,
+		.resolve_count = gate->options->resolve_count,
+		.dns_addr = gate->options->dns_addr,
+		.dns_port = gate->options->dns_port,
+		.own_port = gate->web.port, /* 0: no page */
+	};
+	struct err why = { 0 };
+
+	if (run_worker_start(&config, &gate->worker, &gate->worker_socket, &why) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	return CLI_OK;
+}
+
+int gate_start_worker(struct gate *gate)
+{
+	int status = gate_fork_worker(gate);
+
+	if (status != CLI_OK)
+		return status;
+	if (gateway_serve(gate->gateway, fd_take(&gate->worker_socket)) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "the proxy worker cannot be reached");
+	return CLI_OK;
+}
+
+int gate_view(struct gate *gate)
+{
+	const struct run_view_config config = {
+		.options = gate->options,
+		.places = &gate->places,
+		.policy = gate->policy,
+		.loaded = &gate->loaded,
+	};
+
+	return gate->view.hidden ? CLI_OK : run_view_make(&gate->view, &config);
+}
+
+void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
+{
+	ret->cwd = gate->places.cwd;
+	ret->writable = (const char *const *)gate->view.writable;
+	ret->hidden = (const char *const *)gate->view.hidden;
+	ret->read_only = (const char *const *)gate->view.read_only;
+	ret->sandbox = gate->view.sandbox;
+}
+
+void gate_watch(struct gate *gate)
+{
+	run_view_add_cwd(&gate->view, &gate->places);
+
+	struct run_reload_config config = {
+		.loop = gate->loop,
+		.gateway = gate->gateway,
+		.sources = &gate->sources,
+		.policy = &gate->policy,
+		.loaded = &gate->loaded,
+		.writable = gate->view.writable,
+		.has_prompt_timeout = gate->options->has_prompt_timeout,
+		.on_policy = gate->calls.on_policy,
+		.arg = gate->calls.arg,
+	};
+
+	gate->reload = run_reload_new(&config);
+}
+
+static bool has_path(char *const *list, const char *path)
+{
+	for (; *list; list++) {
+		if (strcmp(*list, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+int gate_widen(struct gate *gate, char *const *paths, struct err *why)
+{
+	auto_free char *objection = run_policy_objection(gate->policy, paths);
+	size_t count = 0, more = 0;
+
+	if (objection)
+		return err_set(why, -EPERM, "%s", objection);
+	while (gate->view.writable[count])
+		count++;
+	while (paths[more])
+		more++;
+	gate->view.writable =
+		mem_grow(gate->view.writable, count + more + 1, sizeof(*gate->view.writable));
+	for (size_t i = 0; i < more; i++) {
+		if (has_path(gate->view.writable, paths[i]))
+			continue;
+		gate->view.writable[count++] = mem_strdup(paths[i]);
+		gate->view.writable[count] = NULL;
+	}
+	if (gate->reload)
+		run_reload_set_writable(gate->reload, gate->view.writable);
+	return 0;
+}
+
+void gate_ignore_signals(void)
+{
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* It has reported all it had; gone already is fine. Dying takes it as long as our own farewell, so
+ * the one overlaps the other. */
+static void kill_worker(const struct gate *gate)
+{
+	if (gate->worker > 0)
+		(void)kill(gate->worker, SIGKILL);
+}
+
+static void reap_worker(struct gate *gate)
+{
+	while (gate->worker > 0 && waitpid(gate->worker, NULL, 0) < 0 && errno == EINTR)
+		;
+	gate->worker = 0;
+}
+
+void gate_close(struct gate *gate)
+{
+	kill_worker(gate);
+	run_reload_free(take(gate->reload));
+	gateway_free(take(gate->gateway)); /* while the kernel takes the sandbox down */
+	run_helpers_free(take(gate->helpers));
+}
+
+void gate_free(struct gate *gate)
+{
+	reap_worker(gate);
+	loop_free(gate->loop);
+	fd_close(gate->worker_socket);
+	fd_close(gate->tty);
+	run_bundle_free(gate->bundle);
+	policy_free(gate->policy);
+	run_sources_forget(&gate->loaded);
+	run_view_done(&gate->view);
+	run_sources_done(&gate->sources);
+	run_places_free(&gate->places);
+	*gate = GATE_NONE;
+}

@@ -1,0 +1,115 @@
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/agent_mcp.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "cli/agent_impl.h"
+#include "cli/cli.h"
+#include "exec/exec_sandbox.h"
+#include "exec/orchestrator/orchestrator.h"
+
+/* The front of an agent in the same process, over a socket pair: the protocol between them is the
+ * one that every other client speaks. */
+struct front {
+	struct mcp_config config;
+	struct mcp *mcp;
+};
+
+static int front_open(struct loop *loop, void *arg)
+{
+	struct front *front = arg;
+	struct err why = { 0 };
+
+	front->config.loop = loop;
+	front->mcp = mcp_new(&front->config, &why);
+	return front->mcp ? CLI_OK : cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+}
+
+static void front_close(void *arg)
+{
+	struct front *front = arg;
+
+	mcp_free(front->mcp);
+}
+
+/* What no session could be made with is said at once, where a person reads it. */
+static int check_options(const struct agent_options *options)
+{
+	enum orchestrator_mode approval;
+	enum exec_mode sandbox = EXEC_MODE_WORKSPACE_WRITE;
+	unsigned int categories;
+	struct err why = { 0 };
+
+	if (options->approval &&
+	    orchestrator_mode_parse(options->approval, &approval, &categories, &why) < 0)
+		return cli_usage_error("mcp", CLI_USAGE, "--approval: %s", why.text);
+	if (options->sandbox && (!exec_mode_parse(options->sandbox, &sandbox) ||
+				 sandbox == EXEC_MODE_SPLIT || sandbox == EXEC_MODE_EXTERNAL))
+		return cli_usage_error("mcp", CLI_USAGE,
+				       "--sandbox is read-only, workspace-write or "
+				       "danger-full-access, not %s",
+				       options->sandbox);
+	if (sandbox == EXEC_MODE_FULL_ACCESS && !options->may_unconfine)
+		return cli_usage_error("mcp", CLI_USAGE,
+				       "--sandbox danger-full-access needs --allow-unconfined");
+	return CLI_OK;
+}
+
+/* Somebody else may answer a question about a destination. */
+static bool may_wait(const struct run_options *run)
+{
+	return run->has_web || run->has_prompt_timeout || (run->answers && run->answers[0]) ||
+	       run->helpers.reviewer || run->helpers.has_notify || run->helpers.webhook;
+}
+
+static int serve(struct agent_options *options, int in, int out)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "cannot make a socket pair");
+	auto_close int ours = pair[0];
+	auto_close int theirs = pair[1];
+	struct front front = { .config = {
+				       .in = in,
+				       .out = out,
+				       .agent = ours,
+				       .version = SALLYPORT_VERSION,
+				       .approval = options->approval,
+				       .sandbox = options->sandbox,
+				       .may_wait = may_wait(&options->run),
+			       } };
+	const struct agent_front calls = { front_open, front_close, &front };
+
+	options->front = &calls;
+	return agent_serve(options, theirs, theirs, NULL);
+}
+
+static int serve_here(struct agent_options *options)
+{
+	int in = -1, out = -1;
+	int status = check_options(options);
+
+	if (status == CLI_OK)
+		status = agent_own_ends(&in, &out);
+	if (status == CLI_OK)
+		status = serve(options, in, out);
+	if (in > STDERR_FILENO)
+		fd_close(in);
+	if (out > STDERR_FILENO)
+		fd_close(out);
+	return status;
+}
+
+int cli_mcp(int argc, char **argv)
+{
+	struct agent_options options;
+	int status = agent_options_parse(&options, argc, argv);
+
+	/* As run_options_parse() has it: one more than the status to end with at once. */
+	status = status > 0 ? status - 1 : serve_here(&options);
+	agent_options_free(&options);
+	return status;
+}

@@ -1,0 +1,256 @@
+/* Where a session's socket and lock are: in the folder of control sockets, closed to other users
+ * and out of every sandbox's sight. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/approve.h"
+#include "cli/session.h"
+#include "gateway/gateway_guests.h"
+
+#define PLACE_BACKLOG   128
+#define PLACE_NAMES_MAX 1024 /* looked at */
+#define PLACE_ENDING    ".session"
+#define GIVEN_FD        3 /* sd_listen_fds(3) */
+
+bool session_place_is_name(const char *name)
+{
+	static const char safe[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+	return name[0] != '\0' && name[0] != '.' && name[0] != '-' &&
+	       strlen(name) <= SESSION_NAME_MAX && name[strspn(name, safe)] == '\0';
+}
+
+int session_place_open(const char *name, struct session_place *ret, struct err *why)
+{
+	*ret = SESSION_NOWHERE;
+	ret->dir_fd = approve_dir_open(why);
+	if (ret->dir_fd < 0)
+		return ret->dir_fd;
+	ret->dir = gateway_control_dir(why);
+	ret->name = mem_strdup(name);
+	return ret->dir ? 0 : -EACCES;
+}
+
+void session_place_done(struct session_place *place)
+{
+	fd_close(place->dir_fd);
+	free(place->dir);
+	free(place->name);
+	*place = SESSION_NOWHERE;
+}
+
+static char *socket_name(const struct session_place *place)
+{
+	return mem_printf("%s" PLACE_ENDING, place->name);
+}
+
+/* "NAME.session" → NAME. Owned; NULL: another name. */
+static char *name_of(const char *file)
+{
+	size_t len = strlen(file), ending = strlen(PLACE_ENDING);
+
+	if (len <= ending || strcmp(file + len - ending, PLACE_ENDING) != 0)
+		return NULL;
+	auto_free char *name = mem_strndup(file, len - ending);
+
+	return session_place_is_name(name) ? take(name) : NULL;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+int session_place_list(const struct session_place *place, char ***ret_names, struct err *why)
+{
+	auto_free_list char **names = mem_new_array(PLACE_NAMES_MAX + 1, sizeof(*names));
+	int fd = openat(place->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	size_t count = 0;
+
+	if (!dir) {
+		fd_close(fd);
+		return err_errno(why, errno, "cannot read %s", place->dir);
+	}
+	while (count < PLACE_NAMES_MAX && (entry = readdir(dir))) {
+		names[count] = name_of(entry->d_name);
+		if (names[count])
+			count++;
+	}
+	(void)closedir(dir); /* only read */
+	qsort(names, count, sizeof(*names), by_name);
+	*ret_names = take(names);
+	return 0;
+}
+
+static int open_lock(const struct session_place *place, int flags)
+{
+	auto_free char *name = mem_printf("%s.lock", place->name);
+	int fd = openat(place->dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Not flock(): who only looks must not hold it for a moment. The file stays: whoever removed it
+ * could remove the next holder's. */
+int session_place_lock(const struct session_place *place, struct err *why)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	auto_close int fd = open_lock(place, O_RDWR | O_CREAT);
+	char pid[16];
+
+	if (fd < 0)
+		return err_errno(why, -fd, "cannot open the lock of session %s", place->name);
+	if (fcntl(fd, F_OFD_SETLK, &all) < 0)
+		return errno == EAGAIN || errno == EACCES
+			       ? err_set(why, -EBUSY, "session %s is held already", place->name)
+			       : err_errno(why, errno, "cannot lock session %s", place->name);
+	int len = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) != len)
+		return err_errno(why, errno, "cannot write the lock of session %s", place->name);
+	return fd_take(&fd);
+}
+
+pid_t session_place_holder(const struct session_place *place)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	auto_close int fd = open_lock(place, O_RDWR);
+	char text[16] = "";
+	uint64_t pid;
+
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &all) < 0 || all.l_type == F_UNLCK)
+		return 0;
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+	size_t len = got > 0 ? strcspn(text, "\n") : 0;
+
+	return text_to_u64(text, len, INT32_MAX, &pid) < 0 ? 1 : (pid_t)pid;
+}
+
+/* Through the descriptor: the path has no length then, and names the folder that was checked. */
+static void address_of(const struct session_place *place, const char *file, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	(void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/%s", place->dir_fd,
+		       file); /* fits: names are short */
+}
+
+int session_place_bind(const struct session_place *place, struct err *why)
+{
+	auto_free char *name = socket_name(place), *hidden = mem_printf(".%s.new", name);
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+
+	if (fd < 0)
+		return err_errno(why, errno, "cannot make the session's socket");
+	(void)unlinkat(place->dir_fd, hidden, 0); /* of one that died here; we have the lock */
+	address_of(place, hidden, &address);
+	/* The mode of the socket becomes the mode of its name. */
+	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, PLACE_BACKLOG) < 0 ||
+	    renameat(place->dir_fd, hidden, place->dir_fd, name) < 0)
+		return err_errno(why, errno, "cannot put the session's socket at %s/%s", place->dir,
+				 name);
+	return fd_take(&fd);
+}
+
+void session_place_unbind(const struct session_place *place)
+{
+	auto_free char *name = socket_name(place);
+
+	(void)unlinkat(place->dir_fd, name, 0); /* gone already is as good */
+}
+
+/* sd_listen_fds(3): LISTEN_PID is ours, and LISTEN_FDS says how many there are from 3 on. */
+static bool is_given(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	uint64_t number;
+
+	return pid && count && text_to_u64(pid, strlen(pid), INT32_MAX, &number) == 0 &&
+	       (pid_t)number == getpid() && strcmp(count, "0") != 0;
+}
+
+int session_place_given(const struct session_place *place, int *ret, struct err *why)
+{
+	auto_free char *name = socket_name(place);
+	auto_free char *path = mem_printf("%s/%s", place->dir, name);
+	struct sockaddr_un address = { 0 };
+	socklen_t len = sizeof(address) - 1, size = sizeof(int);
+	int type = 0, is_listening = 0;
+
+	*ret = -1;
+	if (!is_given())
+		return 0;
+	if (strcmp(getenv("LISTEN_FDS"), "1") != 0)
+		return err_set(why, -EINVAL, "more than one socket was handed over (LISTEN_FDS)");
+	if (getsockopt(GIVEN_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET ||
+	    getsockopt(GIVEN_FD, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) < 0 ||
+	    !is_listening || getsockname(GIVEN_FD, (struct sockaddr *)&address, &len) < 0)
+		return err_set(why, -EINVAL,
+			       "the socket that was handed over is no listening SOCK_SEQPACKET");
+	/* Anywhere else a sandbox might see it. */
+	if (address.sun_family != AF_UNIX || strcmp(address.sun_path, path) != 0)
+		return err_set(why, -EINVAL, "the socket that was handed over is not at %s", path);
+	if (fcntl(GIVEN_FD, F_SETFD, FD_CLOEXEC) < 0 || fd_set_nonblocking(GIVEN_FD, true) < 0)
+		return err_errno(why, errno, "the socket that was handed over cannot be used");
+	*ret = GIVEN_FD;
+	return 0;
+}
+
+static int greet(int fd, struct err *why)
+{
+	struct frame frame;
+	int fds[FD_PASS_MAX];
+	size_t count = 0;
+
+	session_wire_hello(&frame);
+	if (frame_link_send_on(fd, &frame, NULL, 0) < 0)
+		return err_set(why, -EPIPE, "the session hung up");
+	int r = session_wire_expect(fd, SESSION_HELLO, &frame, fds, &count, why);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	return session_wire_check_hello(&frame, why);
+}
+
+int session_place_connect(const struct session_place *place, struct err *why)
+{
+	struct timeval wait = { .tv_sec = SESSION_WAIT_MS / 1000 };
+	auto_free char *name = socket_name(place);
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	address_of(place, name, &address);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0)
+		return err_errno(why, errno, "cannot make a socket");
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return errno == ENOENT || errno == ECONNREFUSED
+			       ? err_set(why, -ENOENT, "there is no session %s", place->name)
+			       : err_errno(why, errno, "cannot reach session %s", place->name);
+	/* In a folder of ours nobody else can have put a socket, but who listens must be ours, too.
+	 */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
+		return err_set(why, -EPERM, "session %s is held by somebody else", place->name);
+	int r = greet(fd, why);
+
+	return r < 0 ? r : fd_take(&fd);
+}

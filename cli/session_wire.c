@@ -1,0 +1,263 @@
+#include "cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/memfd.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define LIST_MAX_BYTES (8U << 20) /* argv included: as the kernel takes it by default */
+#define WORDS_MAX      ERR_MAX_BYTES
+
+void session_wire_hello(struct frame *frame)
+{
+	frame_begin(frame, SESSION_HELLO);
+	frame_put_u32(frame, SESSION_VERSION);
+	frame_put_text(frame, SALLYPORT_VERSION);
+}
+
+int session_wire_check_hello(struct frame *frame, struct err *why)
+{
+	char version[64];
+	uint32_t number = frame->type == SESSION_HELLO ? frame_get_u32(frame) : 0;
+
+	frame_get_text(frame, version, sizeof(version));
+	if (number == 0 || !frame_is_whole(frame))
+		return err_set(why, -EBADMSG, "what answers there holds no session");
+	auto_free char *shown = text_visible_dup(version);
+
+	if (number != SESSION_VERSION || strcmp(version, SALLYPORT_VERSION) != 0)
+		return err_set(why, -EPROTO,
+			       "the session is of another version of this program (%s, this is "
+			       "%s): end it, and start it again",
+			       shown, SALLYPORT_VERSION);
+	return 0;
+}
+
+int session_wire_pack(const char *const *list, struct err *why)
+{
+	auto_free char *bytes = NULL;
+	size_t len = 0;
+
+	for (size_t i = 0; list && list[i]; i++) {
+		size_t more = strlen(list[i]) + 1;
+
+		if (more > LIST_MAX_BYTES - len)
+			return err_set(why, -E2BIG, "the command's arguments are too long");
+		bytes = mem_grow(bytes, len + more, 1);
+		memcpy(bytes + len, list[i], more);
+		len += more;
+	}
+	return memfd_sealed("sallyport-list", MEMFD_DATA, bytes ? bytes : "", len, why);
+}
+
+/* Sealed, so that it is memory and stays as it was looked at. */
+static int read_list(int fd, char **ret, size_t *ret_len)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat info;
+
+	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_WRITE)) != (F_SEAL_SHRINK | F_SEAL_WRITE))
+		return -EPERM;
+	if (fstat(fd, &info) < 0 || info.st_size < 0 || info.st_size > LIST_MAX_BYTES)
+		return -E2BIG;
+	size_t len = (size_t)info.st_size, at = 0;
+	auto_free char *bytes = mem_new(len + 1);
+
+	while (at < len) {
+		ssize_t got = pread(fd, bytes + at, len - at, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO;
+		at += (size_t)got;
+	}
+	if (len > 0 && bytes[len - 1] != '\0')
+		return -EBADMSG;
+	*ret = take(bytes);
+	*ret_len = len;
+	return 0;
+}
+
+int session_wire_unpack(int fd, char ***ret, struct err *why)
+{
+	auto_close int own = fd;
+	auto_free char *bytes = NULL;
+	size_t len, count = 0, at = 0;
+	int r = read_list(own, &bytes, &len);
+
+	if (r < 0)
+		return err_errno(why, -r, "a list of the session cannot be read");
+	for (size_t i = 0; i < len; i++)
+		count += bytes[i] == '\0';
+	char **list = mem_new_array(count + 1, sizeof(*list));
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = mem_strdup(bytes + at);
+		at += strlen(bytes + at) + 1;
+	}
+	*ret = list;
+	return 0;
+}
+
+int session_wire_put_terms(struct frame *frame, const struct session_terms *terms, int *ret_fds,
+			   struct err *why)
+{
+	frame_begin(frame, SESSION_TERMS);
+	frame_put_u64(frame, terms->exec);
+	frame_put_u16(frame, terms->web_port);
+	frame_put_u8(frame, terms->has_default);
+	frame_put_u8(frame, terms->default_action);
+	frame_put_u64(frame, (uint64_t)terms->start);
+	for (size_t i = 0; i < SESSION_LISTS; i++) {
+		ret_fds[i] = session_wire_pack((const char *const *)terms->lists[i], why);
+		if (ret_fds[i] >= 0)
+			continue;
+		int r = ret_fds[i];
+
+		while (i-- > 0)
+			fd_close(ret_fds[i]);
+		return r;
+	}
+	return 0;
+}
+
+int session_wire_get_terms(struct frame *frame, int *fds, size_t count, struct session_terms *ret,
+			   struct err *why)
+{
+	size_t facts = 0;
+	int r = 0;
+
+	*ret = (struct session_terms){ .exec = frame_get_u64(frame),
+				       .web_port = frame_get_u16(frame),
+				       .has_default = frame_get_u8(frame) != 0,
+				       .default_action = frame_get_u8(frame) };
+	ret->start = (int64_t)frame_get_u64(frame);
+	for (size_t i = 0; i < count; i++) {
+		if (r == 0 && i < SESSION_LISTS)
+			r = session_wire_unpack(fds[i], &ret->lists[i], why);
+		else
+			fd_close(fds[i]);
+	}
+	if (r < 0)
+		return r;
+	while (ret->facts && ret->facts[facts])
+		facts++;
+	if (!frame_is_whole(frame) || count != SESSION_LISTS || facts != SESSION_FACTS ||
+	    ret->exec == 0 || ret->default_action > POLICY_ALLOW)
+		return err_set(why, -EBADMSG, "the session says something else than its terms");
+	return 0;
+}
+
+void session_wire_free_terms(struct session_terms *terms)
+{
+	for (size_t i = 0; i < SESSION_LISTS; i++)
+		mem_free_list(terms->lists[i]);
+	*terms = (struct session_terms){ 0 };
+}
+
+void session_wire_put_trip(struct frame *frame, enum session_frame type,
+			   const struct gateway_trip *trip)
+{
+	const uint64_t counts[] = { trip->allowed,     trip->denied,   trip->unanswered,
+				    trip->connections, trip->bytes_up, trip->bytes_down };
+
+	frame_begin(frame, type);
+	frame_put_text(frame, trip->dst.host);
+	frame_put_u8(frame, (uint8_t)trip->dst.protocol);
+	frame_put_u16(frame, trip->dst.port);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		frame_put_u64(frame, counts[i]);
+	frame_put_u16(frame, (uint16_t)trip->last_denial);
+}
+
+int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
+{
+	uint64_t *const counts[] = { &ret->allowed,     &ret->denied,   &ret->unanswered,
+				     &ret->connections, &ret->bytes_up, &ret->bytes_down };
+	char host[POLICY_HOST_MAX];
+
+	*ret = (struct gateway_trip){ 0 };
+	frame_get_text(frame, host, sizeof(host));
+	uint8_t protocol = frame_get_u8(frame);
+	uint16_t port = frame_get_u16(frame);
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		*counts[i] = frame_get_u64(frame);
+	uint16_t reason = frame_get_u16(frame);
+
+	if (!frame_is_whole(frame) || protocol > POLICY_UDP || reason >= POLICY_REASON_COUNT)
+		return -EBADMSG;
+	if (host[0] != '\0' &&
+	    policy_destination_set(&ret->dst, host, strlen(host), port, NULL) < 0)
+		return -EBADMSG;
+	ret->dst.protocol = (enum policy_protocol)protocol;
+	ret->last_denial = (enum policy_reason)reason;
+	return 0;
+}
+
+void session_wire_put_state(struct frame *frame, const struct session_state *state)
+{
+	frame_begin(frame, SESSION_STATE);
+	frame_put_text(frame, state->id);
+	frame_put_text(frame, state->cwd);
+	frame_put_u64(frame, (uint64_t)state->since_s);
+	frame_put_u32(frame, state->runs);
+	frame_put_u32(frame, state->questions);
+	frame_put_u32(frame, state->grants);
+}
+
+int session_wire_get_state(struct frame *frame, struct session_state *ret)
+{
+	frame_get_text(frame, ret->id, sizeof(ret->id));
+	frame_get_text(frame, ret->cwd, sizeof(ret->cwd));
+	ret->since_s = (int64_t)frame_get_u64(frame);
+	ret->runs = frame_get_u32(frame);
+	ret->questions = frame_get_u32(frame);
+	ret->grants = frame_get_u32(frame);
+	return frame_is_whole(frame) ? 0 : -EBADMSG;
+}
+
+/* Always -errno. */
+static int read_refusal(struct frame *frame, struct err *why)
+{
+	char words[WORDS_MAX];
+
+	frame_get_text(frame, words, sizeof(words));
+	auto_free char *shown = text_visible_dup(frame_is_whole(frame) ? words : "it says nothing");
+
+	return err_set(why, -ECONNREFUSED, "%s", shown);
+}
+
+int session_wire_expect(int socket, enum session_frame type, struct frame *ret, int *ret_fds,
+			size_t *ret_count, struct err *why)
+{
+	int r = frame_link_receive_on(socket, ret, ret_fds, ret_count);
+
+	if (r == -EAGAIN)
+		return err_set(why, -ETIMEDOUT, "the session does not answer");
+	if (r < 0)
+		return err_set(why, -EPIPE, "the session hung up");
+	if (ret->type == type)
+		return 0;
+	for (size_t i = 0; i < *ret_count; i++)
+		fd_close(ret_fds[i]);
+	*ret_count = 0;
+	if (ret->type == SESSION_REFUSED)
+		return read_refusal(ret, why);
+	return err_set(why, -EBADMSG, "the session says something else than it was asked");
+}
+
+int session_wire_say(int socket, enum session_frame type)
+{
+	struct frame frame;
+
+	frame_begin(&frame, type);
+	return frame_link_send_on(socket, &frame, NULL, 0);
+}

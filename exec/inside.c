@@ -1,0 +1,170 @@
+#include "exec/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define PAGE      4096U
+#define TRIES_MAX 4 /* a ".." while somebody renames is to be tried again */
+
+static int read_link(const char *link, char path[PATH_MAX])
+{
+	ssize_t n = readlink(link, path, PATH_MAX);
+
+	if (n < 0)
+		return -errno;
+	if (n == PATH_MAX)
+		return -ENAMETOOLONG;
+	path[n] = '\0';
+	return path[0] == '/' ? 0 : -ENOENT; /* "pipe:[1]" */
+}
+
+int inside_enter(struct inside *inside, pid_t task)
+{
+	char link[64];
+
+	if (inside->root >= 0)
+		return 0;
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)task);
+	int r = read_link(link, inside->prefix);
+
+	if (r < 0)
+		return r;
+	if (strcmp(inside->prefix, "/") == 0)
+		inside->prefix[0] = '\0';
+	inside->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return inside->root < 0 ? -errno : 0;
+}
+
+void inside_leave(struct inside *inside)
+{
+	fd_close(inside->root);
+	inside->root = -1;
+}
+
+int inside_read(pid_t task, uint64_t address, void *bytes, size_t len)
+{
+	struct iovec ours = { .iov_base = bytes, .iov_len = len };
+	struct iovec theirs = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
+
+	if (len == 0)
+		return 0;
+	ssize_t n = process_vm_readv(task, &ours, 1, &theirs, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+/* To the end of each page: what lies behind need not be mapped. */
+ssize_t inside_read_string(pid_t task, uint64_t address, char *text, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		size_t part = PAGE - (size_t)((address + len) % PAGE);
+
+		part = part < size - len ? part : size - len;
+		int r = inside_read(task, address + len, text + len, part);
+
+		if (r < 0)
+			return r;
+		const char *end = memchr(text + len, '\0', part);
+
+		if (end)
+			return end - text;
+		len += part;
+	}
+	return -ENAMETOOLONG;
+}
+
+/* Cuts what lies before the root inside. */
+static int cut_prefix(const struct inside *inside, char path[PATH_MAX])
+{
+	size_t len = strlen(inside->prefix);
+
+	if (strncmp(path, inside->prefix, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+		return -ENOENT;
+	if (path[len] == '\0')
+		(void)snprintf(path, PATH_MAX, "/");
+	else
+		memmove(path, path + len, strlen(path + len) + 1);
+	return 0;
+}
+
+int inside_absolute(const struct inside *inside, pid_t task, int directory, const char *name,
+		    char path[PATH_MAX])
+{
+	char link[64];
+
+	if (name[0] == '/') {
+		if ((size_t)snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		return 0;
+	}
+	if (directory == AT_FDCWD)
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)task);
+	else
+		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)task, directory);
+	int r = read_link(link, path);
+
+	if (r == 0)
+		r = cut_prefix(inside, path);
+	if (r < 0)
+		return r == -ENOENT && directory != AT_FDCWD ? -EBADF : r;
+	size_t len = strlen(path);
+
+	len = len == 1 ? 0 : len; /* "/" */
+	if (name[0] == '\0')
+		return 0;
+	return (size_t)snprintf(path + len, PATH_MAX - len, "/%s", name) >= PATH_MAX - len
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+int inside_open(const struct inside *inside, const char *path, bool follows)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW)),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = -EAGAIN;
+
+	for (int i = 0; i < TRIES_MAX && fd == -EAGAIN; i++) {
+		fd = syscall(SYS_openat2, inside->root, path, &how, sizeof(how));
+		fd = fd < 0 ? -errno : fd;
+	}
+	return (int)fd;
+}
+
+static void cut_suffix(char path[PATH_MAX], const char *suffix)
+{
+	size_t len = strlen(path), more = strlen(suffix);
+
+	if (len > more && strcmp(path + len - more, suffix) == 0)
+		path[len - more] = '\0';
+}
+
+int inside_name(const struct inside *inside, int fd, char path[PATH_MAX])
+{
+	struct stat what;
+	char link[64];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	int r = read_link(link, path);
+
+	if (r < 0)
+		return r;
+	/* What covers hidden paths has no name any more: the mount's is meant. */
+	if (fstat(fd, &what) == 0 && what.st_nlink == 0)
+		cut_suffix(path, " (deleted)");
+	return cut_prefix(inside, path);
+}

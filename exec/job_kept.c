@@ -1,0 +1,46 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/job.h"
+
+void exec_job_kept(struct exec_job *job, enum exec_stream stream, struct exec_kept *ret)
+{
+	bool is_alone = stream == EXEC_MERGED && !job->output.is_merged;
+	enum exec_stream from = is_alone ? EXEC_STDOUT : stream;
+	struct output_keep *keep = &job->output.keeps[from];
+	const struct output_spill *spill = &job->output.spills[from];
+
+	*ret = (struct exec_kept){
+		.head = keep->head ? keep->head : "",
+		.tail = ring_peek(&keep->tail),
+		.head_len = keep->head_len,
+		.tail_len = keep->tail.len,
+		.omitted = keep->omitted,
+		.spill = spill->fd,
+		.spill_error = spill->error,
+		.spill_bytes = spill->bytes,
+	};
+}
+
+char *exec_job_text(struct exec_job *job, enum exec_stream stream, size_t *ret_len)
+{
+	struct exec_kept kept;
+	char note[64] = "";
+
+	exec_job_kept(job, stream, &kept);
+	bool is_mid_line = kept.head_len > 0 && kept.head[kept.head_len - 1] != '\n';
+
+	if (kept.omitted > 0)
+		(void)snprintf(note, sizeof(note), "%s[%" PRIu64 " bytes left out]\n",
+			       is_mid_line ? "\n" : "", kept.omitted);
+	size_t note_len = strlen(note), len = kept.head_len + note_len + kept.tail_len;
+	char *text = mem_new(len + 1);
+
+	memcpy(text, kept.head, kept.head_len);
+	memcpy(text + kept.head_len, note, note_len);
+	memcpy(text + kept.head_len + note_len, kept.tail, kept.tail_len);
+	*ret_len = len;
+	return text;
+}

@@ -1,0 +1,179 @@
+#include "exec/notify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "exec/evidence.h"
+#include "exec/inside.h"
+#include "exec/intercept.h"
+#include "exec/listener.h"
+#include "exec/plan.h"
+#include "exec/refused.h"
+#include "exec/wire.h"
+#include "seccomp/seccomp_calls.h"
+
+#define TURN_MAX 64 /* calls served before others get their turn */
+
+struct notify {
+	struct loop *loop;
+	struct plan *plan;
+	exec_program_fn on_program;
+	void *arg;
+	int listener;
+	struct event readable;
+	struct inside inside;
+	struct evidence evidence;
+	struct intercept *intercept; /* once the listener is there */
+};
+
+uint32_t notify_wishes(const struct exec_plan_config *config)
+{
+	uint32_t wishes = 0;
+
+	if (config->on_refused)
+		wishes |= WIRE_TELL_REFUSED | (config->tells_reads ? WIRE_TELL_READS : 0);
+	if (config->on_program)
+		wishes |= WIRE_TELL_PROGRAMS;
+	return wishes;
+}
+
+struct notify *notify_new(struct loop *loop, struct plan *plan,
+			  const struct exec_plan_config *config, void *arg)
+{
+	struct notify *notify = mem_new(sizeof(*notify));
+
+	notify->loop = loop;
+	notify->plan = plan;
+	notify->on_program = config->on_program;
+	notify->arg = arg;
+	notify->listener = -1;
+	notify->inside.root = -1;
+	notify->evidence.fn = config->on_refused;
+	notify->evidence.arg = arg;
+	return notify;
+}
+
+/* Whatever is told of a denial, and whatever is told of that nobody knows, is refused here as the
+ * filter would have: that the gate looks at it allows nothing. */
+static void on_denial(struct notify *notify, const struct seccomp_notif *request,
+		      const struct seccomp_call *call)
+{
+	const struct exec_evidence evidence = {
+		.what = EXEC_REFUSED_CALL,
+		.pid = (int)request->pid,
+		.error = call->error,
+		.call = call->name,
+		.path = "",
+	};
+
+	listener_refuse(notify->listener, request->id, call->error);
+	evidence_tell(&notify->evidence, &evidence);
+}
+
+/* Looked at while the caller waits, told only if it still did afterwards: else its memory may have
+ * been somebody else's. Memory that changes later makes evidence wrong, never a wall weaker. */
+static void on_files(struct notify *notify, const struct seccomp_notif *request,
+		     const struct seccomp_call *call)
+{
+	struct refused refused[REFUSED_PATHS_MAX];
+	size_t count = refused_calls_find(notify->plan, &notify->inside, request, call, refused);
+
+	if (listener_pass(notify->listener, request->id) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct exec_evidence evidence = {
+			.what = refused[i].what,
+			.pid = (int)request->pid,
+			.error = refused[i].error,
+			.call = call->name,
+			.path = refused[i].path,
+		};
+
+		evidence_tell(&notify->evidence, &evidence);
+	}
+}
+
+static void serve(struct notify *notify, const struct seccomp_notif *request)
+{
+	struct seccomp_call call;
+	uint64_t args[6];
+	int r = inside_enter(&notify->inside, (pid_t)request->pid);
+
+	memcpy(args, request->data.args, sizeof(args));
+	seccomp_look_up(request->data.nr, args, &call);
+	if (call.told == SECCOMP_TOLD_DENIAL)
+		on_denial(notify, request, &call);
+	else if (call.told == SECCOMP_TOLD_PROGRAM && r == 0 && notify->intercept)
+		intercept_ask(notify->intercept, notify->listener, request);
+	else if (call.told == SECCOMP_TOLD_PROGRAM)
+		listener_refuse(notify->listener, request->id, EACCES);
+	else if (r == 0)
+		on_files(notify, request, &call);
+	else
+		(void)listener_pass(notify->listener, request->id); /* gone, or without evidence */
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct notify *notify = arg;
+	struct seccomp_notif request;
+
+	for (int i = 0; i < TURN_MAX; i++) {
+		int r = listener_read(notify->listener, &request);
+
+		if (r < 0)
+			event_del(&notify->readable); /* nobody is left */
+		if (r <= 0)
+			return;
+		serve(notify, &request);
+	}
+}
+
+/* Here, and not earlier: by now the gate has forked what must not inherit a signal handler. */
+void notify_start(struct notify *notify, int listener)
+{
+	const struct intercept_config config = {
+		.loop = notify->loop,
+		.plan = notify->plan,
+		.inside = &notify->inside,
+		.evidence = &notify->evidence,
+		.fn = notify->on_program,
+		.arg = notify->arg,
+	};
+
+	notify->listener = listener;
+	listener_prefer_sync(listener);
+	if (notify->on_program)
+		notify->intercept = intercept_new(&config);
+	event_assign(&notify->readable, loop_base(notify->loop), listener, EV_READ | EV_PERSIST,
+		     on_readable, notify);
+	event_add(&notify->readable, NULL);
+}
+
+int notify_answer(struct notify *notify, uint64_t id, bool is_allowed)
+{
+	return notify->intercept ? intercept_answer(notify->intercept, id, is_allowed) : -ENOENT;
+}
+
+uint64_t notify_count(const struct notify *notify)
+{
+	return notify->evidence.count;
+}
+
+void notify_free(struct notify *notify)
+{
+	if (!notify)
+		return;
+	if (notify->listener >= 0)
+		event_del(&notify->readable);
+	intercept_free(notify->intercept);
+	fd_close(notify->listener);
+	inside_leave(&notify->inside);
+	evidence_done(&notify->evidence);
+	plan_free(notify->plan);
+	free(notify);
+}

@@ -1,0 +1,195 @@
+#include "exec/refused.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "exec/paths.h"
+#include "exec/plan.h"
+
+#define STEPS_MAX 16 /* directories that are not there (inside), counted from the end of a path */
+
+/* Parts of /proc that are read-only inside (stages/view.c). */
+static const char *const machine[] = { "/proc/sys", "/proc/irq",  "/proc/bus",
+				       "/proc/fs",  "/proc/acpi", "/proc/scsi" };
+
+/* Who answers for a path: the innermost of what the plan names. */
+enum owner { HOST, WRITABLE, HIDDEN, KEPT, SOCKET, OWN };
+
+static void consider(const struct paths *paths, enum owner who, const char *path, enum owner *owner,
+		     size_t *best)
+{
+	const char *holder = paths_holder(paths, path);
+
+	if (holder && strlen(holder) >= *best) {
+		*best = strlen(holder);
+		*owner = who;
+	}
+}
+
+/* Of two for the same path the later one, which the mounts put on top. */
+static enum owner owner_of(const struct plan *plan, const char *path)
+{
+	enum owner owner = HOST;
+	size_t best = 0;
+
+	consider(&plan->fresh, OWN, path, &owner, &best);
+	consider(&plan->writable, WRITABLE, path, &owner, &best);
+	consider(&plan->hidden, HIDDEN, path, &owner, &best);
+	consider(&plan->read_only, KEPT, path, &owner, &best);
+	consider(&plan->sockets, SOCKET, path, &owner, &best);
+	if (owner != HOST)
+		return owner;
+	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
+		if (paths_is_within(path, machine[i]))
+			return HOST;
+	return paths_is_within(path, "/proc") || paths_is_within(path, "/dev") ? OWN : HOST;
+}
+
+static bool append(char path[PATH_MAX], const char *part, size_t len)
+{
+	size_t at = strlen(path);
+
+	if (at == 1)
+		at = 0; /* "/" */
+	if (at + 1 + len + 1 > PATH_MAX)
+		return false;
+	path[at] = '/';
+	memcpy(path + at + 1, part, len);
+	path[at + 1 + len] = '\0';
+	return true;
+}
+
+/* Appends the parts of @rest without looking at any file. */
+static bool append_all(char path[PATH_MAX], const char *rest)
+{
+	for (; *rest;) {
+		size_t len = strcspn(rest, "/");
+		bool is_up = len == 2 && strncmp(rest, "..", 2) == 0;
+
+		if (is_up) {
+			char *slash = strrchr(path, '/');
+
+			slash[slash == path ? 1 : 0] = '\0';
+		} else if (len > 0 && !(len == 1 && rest[0] == '.') && !append(path, rest, len)) {
+			return false;
+		}
+		rest += len + (rest[len] == '/' ? 1 : 0);
+	}
+	return true;
+}
+
+static int name_of(const struct inside *inside, const char *path, bool follows, char *ret)
+{
+	auto_close int fd = inside_open(inside, path, follows);
+
+	return fd < 0 ? fd : inside_name(inside, fd, ret);
+}
+
+/* The canonical form of @path: what is there of it as it is, the rest as it is written. */
+static int canonical(const struct inside *inside, const char *path, bool follows, char *ret)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, len);
+	part[len] = '\0';
+
+	int r = name_of(inside, part, follows, ret);
+
+	for (int i = 0; r < 0 && i < STEPS_MAX && len > 1; i++) {
+		while (len > 1 && part[len - 1] != '/')
+			len--;
+		while (len > 1 && part[len - 1] == '/')
+			len--;
+		part[len] = '\0';
+		r = name_of(inside, part, true, ret);
+		if (r == 0 && !append_all(ret, path + len))
+			r = -ENAMETOOLONG;
+	}
+	return r;
+}
+
+/* May the gate, who is the same user outside, do it? What the host refuses is not the sandbox's. */
+static bool may_outside(const char *path, bool follows, enum refused_use use)
+{
+	int at_flags = AT_EACCESS | (follows ? 0 : AT_SYMLINK_NOFOLLOW);
+	char parent[PATH_MAX];
+	struct stat what;
+	bool is_there = fstatat(AT_FDCWD, path, &what, AT_SYMLINK_NOFOLLOW) == 0;
+	bool may_write = is_there && faccessat(AT_FDCWD, path, W_OK, at_flags) == 0;
+	bool may_make = false;
+
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	char *slash = strrchr(parent, '/');
+
+	if (slash) {
+		slash[slash == parent ? 1 : 0] = '\0';
+		may_make = faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
+	}
+	switch (use) {
+	case REFUSED_READ:
+		return is_there && faccessat(AT_FDCWD, path, R_OK, at_flags) == 0;
+	case REFUSED_WRITE:
+		return may_write && S_ISREG(what.st_mode);
+	case REFUSED_OPEN:
+		return is_there ? may_write && S_ISREG(what.st_mode) : may_make;
+	case REFUSED_CREATE:
+		return !is_there && may_make;
+	case REFUSED_PLACE:
+		return may_make;
+	case REFUSED_REMOVE:
+		return is_there && may_make;
+	case REFUSED_CHANGE:
+		return is_there && (may_write || what.st_uid == geteuid());
+	case REFUSED_CONNECT:
+	default:
+		return is_there && S_ISSOCK(what.st_mode) && may_write;
+	}
+}
+
+static bool say(struct refused *ret, enum exec_refused what, int error)
+{
+	ret->what = what;
+	ret->error = error;
+	return true;
+}
+
+bool refused_by_view(const struct plan *plan, const struct inside *inside, const char *path,
+		     bool follows, enum refused_use use, struct refused *ret)
+{
+	bool is_write = use != REFUSED_READ && use != REFUSED_CONNECT;
+
+	if (canonical(inside, path, follows, ret->path) < 0)
+		return false;
+	enum owner owner = owner_of(plan, ret->path);
+
+	if (owner == WRITABLE || (owner == OWN && use != REFUSED_CONNECT))
+		return false;
+	if (use == REFUSED_READ && owner != HIDDEN)
+		return false;
+	if (use == REFUSED_CONNECT && (owner == HOST || owner == KEPT))
+		return false;
+	if (!may_outside(ret->path, follows, use))
+		return false;
+	if (use == REFUSED_CONNECT && owner == OWN) {
+		auto_close int fd = inside_open(inside, ret->path, follows);
+
+		/* One of the command's own, by a name the host has too. */
+		return fd < 0 && say(ret, EXEC_REFUSED_SOCKET, ENOENT);
+	}
+	if (use == REFUSED_CONNECT)
+		return say(ret, EXEC_REFUSED_SOCKET, EACCES);
+	if (!is_write)
+		return say(ret, EXEC_REFUSED_READ, EACCES);
+	return say(ret, EXEC_REFUSED_WRITE, owner == HIDDEN ? EACCES : EROFS);
+}

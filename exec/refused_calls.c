@@ -1,0 +1,190 @@
+#include "exec/refused.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/mem.h"
+#include "seccomp/seccomp_calls.h"
+
+#define NONE (-1)
+
+/* Where in a call's arguments its path stands. */
+struct place {
+	int directory; /* NONE: the working directory */
+	int path;
+	int flags; /* NONE: none */
+	enum {
+		FOLLOWS,
+		STAYS,
+		FOLLOWS_UNLESS, /* AT_SYMLINK_NOFOLLOW */
+		OPEN_FLAGS,     /* of open(2) */
+		OPEN_HOW        /* of openat2(2) */
+	} link;
+	enum refused_use use;
+};
+struct shape {
+	const char *call;
+	struct place places[REFUSED_PATHS_MAX];
+	size_t count;
+};
+
+#define ONE(name, directory, path, flags, link, use)                                               \
+	{                                                                                          \
+		name, { { directory, path, flags, link, use } }, 1                                 \
+	}
+#define TWO(name, ...)                                                                             \
+	{                                                                                          \
+		name, { __VA_ARGS__ }, 2                                                           \
+	}
+
+static const struct shape shapes[] = {
+	ONE("open", NONE, 0, 1, OPEN_FLAGS, REFUSED_OPEN),
+	ONE("openat", 0, 1, 2, OPEN_FLAGS, REFUSED_OPEN),
+	ONE("openat2", 0, 1, 2, OPEN_HOW, REFUSED_OPEN),
+	ONE("creat", NONE, 0, NONE, FOLLOWS, REFUSED_OPEN),
+	ONE("truncate", NONE, 0, NONE, FOLLOWS, REFUSED_WRITE),
+	ONE("mkdir", NONE, 0, NONE, STAYS, REFUSED_CREATE),
+	ONE("mkdirat", 0, 1, NONE, STAYS, REFUSED_CREATE),
+	ONE("rmdir", NONE, 0, NONE, STAYS, REFUSED_REMOVE),
+	ONE("unlink", NONE, 0, NONE, STAYS, REFUSED_REMOVE),
+	ONE("unlinkat", 0, 1, NONE, STAYS, REFUSED_REMOVE),
+	TWO("rename", { NONE, 0, NONE, STAYS, REFUSED_REMOVE },
+	    { NONE, 1, NONE, STAYS, REFUSED_PLACE }),
+	TWO("renameat", { 0, 1, NONE, STAYS, REFUSED_REMOVE },
+	    { 2, 3, NONE, STAYS, REFUSED_PLACE }),
+	TWO("renameat2", { 0, 1, NONE, STAYS, REFUSED_REMOVE },
+	    { 2, 3, NONE, STAYS, REFUSED_PLACE }),
+	ONE("link", NONE, 1, NONE, STAYS, REFUSED_CREATE),
+	ONE("linkat", 2, 3, NONE, STAYS, REFUSED_CREATE),
+	ONE("symlink", NONE, 1, NONE, STAYS, REFUSED_CREATE),
+	ONE("symlinkat", 1, 2, NONE, STAYS, REFUSED_CREATE),
+	ONE("mknod", NONE, 0, NONE, STAYS, REFUSED_CREATE),
+	ONE("mknodat", 0, 1, NONE, STAYS, REFUSED_CREATE),
+	ONE("chmod", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("fchmodat", 0, 1, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("fchmodat2", 0, 1, 3, FOLLOWS_UNLESS, REFUSED_CHANGE),
+	ONE("chown", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("lchown", NONE, 0, NONE, STAYS, REFUSED_CHANGE),
+	ONE("fchownat", 0, 1, 4, FOLLOWS_UNLESS, REFUSED_CHANGE),
+	ONE("utime", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("utimes", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("utimensat", 0, 1, 3, FOLLOWS_UNLESS, REFUSED_CHANGE),
+	ONE("futimesat", 0, 1, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("setxattr", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("lsetxattr", NONE, 0, NONE, STAYS, REFUSED_CHANGE),
+	ONE("removexattr", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
+	ONE("lremovexattr", NONE, 0, NONE, STAYS, REFUSED_CHANGE),
+};
+
+static enum refused_use use_of_flags(uint64_t flags)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return REFUSED_CREATE; /* without a name: in a directory */
+	if ((flags & O_CREAT) != 0)
+		return (flags & O_EXCL) != 0 ? REFUSED_CREATE : REFUSED_OPEN;
+	return writes ? REFUSED_WRITE : REFUSED_READ;
+}
+
+/* How the call uses the path; false: it cannot be told. */
+static bool look_at_flags(const struct seccomp_notif *request, const struct place *place,
+			  enum refused_use *use, bool *follows, bool *is_nameless)
+{
+	uint64_t flags = place->flags == NONE ? 0 : request->data.args[place->flags];
+	struct open_how how = { 0 };
+
+	*use = place->use;
+	*follows = place->link != STAYS;
+	*is_nameless = false;
+	if (place->link == FOLLOWS_UNLESS)
+		*follows = (flags & AT_SYMLINK_NOFOLLOW) == 0;
+	if (place->link == OPEN_HOW) {
+		if (inside_read((pid_t)request->pid, flags, &how, sizeof(how)) < 0)
+			return false;
+		flags = how.flags;
+	}
+	if (place->link == OPEN_HOW || place->link == OPEN_FLAGS) {
+		*use = use_of_flags(flags);
+		*follows = (flags & (O_NOFOLLOW | O_EXCL)) == 0;
+		*is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+		if (*use == REFUSED_OPEN && (flags & O_ACCMODE) == O_RDONLY &&
+		    (flags & O_TRUNC) == 0)
+			*use = REFUSED_CREATE; /* what is there is only read */
+		if ((flags & O_PATH) != 0)
+			return false; /* opens nothing */
+	}
+	return true;
+}
+
+static bool look_at_place(const struct plan *plan, const struct inside *inside,
+			  const struct seccomp_notif *request, const struct place *place,
+			  struct refused *ret)
+{
+	pid_t task = (pid_t)request->pid;
+	int directory =
+		place->directory == NONE ? AT_FDCWD : (int)request->data.args[place->directory];
+	char name[PATH_MAX], path[PATH_MAX];
+	bool follows, is_nameless;
+	enum refused_use use;
+
+	if (!look_at_flags(request, place, &use, &follows, &is_nameless))
+		return false;
+	if (inside_read_string(task, request->data.args[place->path], name,
+			       is_nameless ? sizeof(name) - 2 : sizeof(name)) <= 0)
+		return false;
+	if (is_nameless) /* in a directory: any name that is not there */
+		memcpy(name + strlen(name), "/#", sizeof("/#"));
+	if (inside_absolute(inside, task, directory, name, path) < 0)
+		return false;
+	if (!refused_by_view(plan, inside, path, follows, use, ret))
+		return false;
+	if (is_nameless)
+		*strrchr(ret->path, '/') = '\0';
+	return true;
+}
+
+/* connect(2) has its address where sendto(2) has its third argument's neighbours. */
+static bool look_at_socket(const struct plan *plan, const struct inside *inside,
+			   const struct seccomp_notif *request, int address, struct refused *ret)
+{
+	uint64_t at = request->data.args[address], len = (uint32_t)request->data.args[address + 1];
+	struct sockaddr_un name = { 0 };
+	char path[PATH_MAX], text[sizeof(name.sun_path) + 1] = "";
+
+	if (len <= offsetof(struct sockaddr_un, sun_path) || len > sizeof(name))
+		return false;
+	if (inside_read((pid_t)request->pid, at, &name, (size_t)len) < 0 ||
+	    name.sun_family != AF_UNIX || name.sun_path[0] == '\0')
+		return false;
+	memcpy(text, name.sun_path, sizeof(name.sun_path));
+	if (inside_absolute(inside, (pid_t)request->pid, AT_FDCWD, text, path) < 0)
+		return false;
+	return refused_by_view(plan, inside, path, true, REFUSED_CONNECT, ret);
+}
+
+size_t refused_calls_find(const struct plan *plan, const struct inside *inside,
+			  const struct seccomp_notif *request, const struct seccomp_call *call,
+			  struct refused *ret)
+{
+	size_t count = 0;
+
+	if (strcmp(call->name, "connect") == 0)
+		return look_at_socket(plan, inside, request, 1, ret);
+	if (strcmp(call->name, "sendto") == 0)
+		return look_at_socket(plan, inside, request, 4, ret);
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		if (strcmp(call->name, shapes[i].call) != 0)
+			continue;
+		for (size_t j = 0; j < shapes[i].count; j++)
+			count += look_at_place(plan, inside, request, &shapes[i].places[j],
+					       &ret[count]);
+		break;
+	}
+	return count;
+}

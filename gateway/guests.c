@@ -1,0 +1,18 @@
+#include "gateway/gateway_guests.h"
+
+#include "gateway/approvers/ledger_impl.h"
+#include "gateway/core.h"
+
+static void count_grant(const struct approver_grant *grant, void *arg)
+{
+	unsigned int *count = arg;
+
+	(*count)++;
+}
+
+void gateway_count(struct gateway *gw, unsigned int *ret_questions, unsigned int *ret_grants)
+{
+	*ret_questions = gw->question_count;
+	*ret_grants = 0;
+	gateway_each_grant(gw, count_grant, ret_grants);
+}

@@ -1,0 +1,158 @@
+#include "gateway/permits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "gateway/approval.h"
+#include "gateway/execs.h"
+#include "gateway/gateway_agent.h"
+#include "gateway/journal.h"
+#include "gateway/ledger.h"
+#include "gateway/review.h"
+#include "gateway/turn.h"
+#include "gateway/width.h"
+#include "policies/policies_tools.h"
+
+int permits_destination(const char *text, struct policy_destination *ret,
+			enum policy_protocol *ret_carries, struct err *why)
+{
+	struct policy_destination said;
+
+	if (policy_destination_parse(text, &said, why) < 0)
+		return -EINVAL;
+	*ret_carries = said.protocol;
+	/* The key has the protocol of its port, whatever is said: as with every way in. */
+	return policy_destination_set(ret, said.host, strlen(said.host), said.port, why) < 0
+		       ? -EINVAL
+		       : 0;
+}
+
+/* Whoever says http of port 8000 would grant any bytes to it: that has to be said. */
+static int permit_key(const struct gateway_exec_grant *grant, struct policy_destination *ret,
+		      struct err *why)
+{
+	char key[POLICY_DESTINATION_TEXT_MAX];
+	enum policy_protocol said;
+	int r = permits_destination(grant->destination, ret, &said, why);
+
+	if (r < 0 || said == ret->protocol)
+		return r;
+	return err_set(why, -EINVAL,
+		       "%s goes by its port: what would be granted is %s, so say that",
+		       grant->destination, policy_destination_text(ret, key));
+}
+
+static int permit_check_policy(const struct gateway *gw, const struct gateway_exec *exec,
+			       const struct gateway_exec_grant *grant,
+			       const struct policy_destination *dst, struct err *why)
+{
+	const struct policy_facts facts = { .dst = *dst,
+					    .carries = dst->protocol,
+					    .exec = exec->node.number,
+					    .asker = exec->asker,
+					    .now = loop_wall_us(gw->loop) / 1000000 };
+	struct policy_verdict verdict;
+
+	policy_decide(gw->config.policy, &facts, &verdict);
+	if (verdict.action == POLICY_DENY)
+		return err_set(why, -EACCES, "%s cannot be granted: %s %s", grant->destination,
+			       policy_reason_sentence(verdict.reason), verdict.rule);
+	if (approval_is_private(gw, dst) && !grant->may_private)
+		return err_set(why, -EACCES,
+			       "%s is a private address: that has to be meant, and said",
+			       grant->destination);
+	return 0;
+}
+
+static void permit_record(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
+			  const char *text)
+{
+	struct policy_verdict verdict = { .action = POLICY_ALLOW, .reason = POLICY_GRANTED_EXEC };
+	struct sink_record record = { .event = SINK_GRANTED,
+				      .exec = exec,
+				      .verdict = &verdict,
+				      .reason = POLICY_GRANTED_EXEC,
+				      .cause = text };
+
+	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", grant->by ? grant->by : "");
+	if (grant->words)
+		(void)text_visible(verdict.because, sizeof(verdict.because), grant->words,
+				   strlen(grant->words));
+	journal_stamp(gw->journal, &record);
+	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
+	if (journal_commit(gw->journal) < 0)
+		turn_schedule(gw); /* denies who waits, and whoever comes */
+}
+
+static int permit_put(struct gateway *gw, struct gateway_exec *exec,
+		      const struct gateway_exec_grant *grant, const struct policy_destination *dst,
+		      const char *text, struct err *why)
+{
+	const struct approver_width *width = &grant->width;
+	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
+	char words[GATEWAY_WORDS_MAX] = "";
+
+	if (grant->words)
+		(void)text_visible(words, sizeof(words), grant->words, strlen(grant->words));
+	const struct grant_order order = {
+		.exec = exec->node.number,
+		.answer = gw->last_answer + 1,
+		.dst = dst,
+		.action = POLICY_ALLOW,
+		.reason = POLICY_GRANTED_EXEC,
+		.scope = GATEWAY_EXEC,
+		.is_wide = width_is_wide(width),
+		.is_domain = width->is_domain,
+		.program = "",
+		.text = text,
+		.by = grant->by ? grant->by : "",
+		.words = words,
+		.since_s = now_s,
+		.until_s = width->for_s > 0 ? now_s + width->for_s : 0,
+		.limits = { .upload = width->upload_max,
+			    .download = width->download_max,
+			    .connections = width->connections_max },
+	};
+
+	if (!grants_has_room(&gw->grants, 1, order.is_wide))
+		return err_set(why, -ENOSPC, "too many answers are remembered");
+	struct grant *put = grants_put(&gw->grants, &exec->grants, &order, why);
+
+	if (!put)
+		return -EINVAL;
+	gw->last_answer++;
+	ledger_remembered(gw, put);
+	return 0;
+}
+
+int gateway_grant_exec(struct gateway *gw, uint64_t id, const struct gateway_exec_grant *grant,
+		       char ret_text[APPROVER_KEY_MAX], struct err *why)
+{
+	struct gateway_exec *exec = execs_find(gw, id);
+	struct policy_destination dst;
+	char text[APPROVER_KEY_MAX];
+
+	if (!exec)
+		return err_set(why, -ENOENT, "that command has not begun, or has ended");
+	int r = permit_key(grant, &dst, why);
+
+	if (r == 0 && grant->width.is_program)
+		r = err_set(why, -EINVAL,
+			    "what is granted to a command is for all of its programs");
+	if (r == 0)
+		r = width_text(&dst, "", &grant->width, text, why);
+	if (r == 0)
+		r = permit_check_policy(gw, exec, grant, &dst, why);
+	if (r == 0)
+		r = permit_put(gw, exec, grant, &dst, text, why);
+	if (r < 0)
+		return r;
+	permit_record(gw, id, grant, text);
+	review_grants(gw); /* it may wait for it already */
+	if (ret_text)
+		memcpy(ret_text, text, sizeof(text));
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* policies_agent: what a policy says to whoever runs commands for an agent: when people are asked,
+ * what a denial does to its command, and which programs are asked before people. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policies/policies.h"
+
+/* When a command is asked about; by strength. */
+enum policy_approvals_mode {
+	POLICY_APPROVALS_ON_FAILURE, /* when the sandbox was in its way */
+	POLICY_APPROVALS_ON_REQUEST, /* when it, or a rule, asks for it; where nothing is said */
+	POLICY_APPROVALS_UNTRUSTED,  /* unless it is known to be harmless */
+	POLICY_APPROVALS_NEVER,      /* nobody is ever asked */
+};
+/* What people may be asked about. Bits. */
+enum policy_approvals_about {
+	POLICY_ABOUT_SANDBOX = 1 << 0, /* to run outside the sandbox, or where no rule speaks */
+	POLICY_ABOUT_RULES = 1 << 1,   /* a rule says ask */
+	POLICY_ABOUT_PERMISSIONS = 1 << 2,
+	POLICY_ABOUT_ELICITATION = 1 << 3,
+	POLICY_ABOUT_NETWORK = 1 << 4,
+	POLICY_ABOUT_ALL = (1 << 5) - 1,
+};
+struct policy_approvals {
+	enum policy_approvals_mode mode;
+	unsigned int may_ask; /* what is not in it is denied instead; never: 0 */
+};
+/* What all files say together: the strictest mode, and only what every one of them lets be asked.
+ * A project's file cannot say on-failure. */
+void policy_get_approvals(const struct policy *policy, struct policy_approvals *ret);
+/* "FILE:LINE: approvals ...": who says that @about is not asked; false: it may be. */
+bool policy_may_not_ask(const struct policy *policy, enum policy_approvals_about about,
+			char ret_rule[POLICY_TEXT_MAX]);
+
+/* What becomes of a command whose connection was denied. The strictest of all files holds. */
+enum policy_on_denial {
+	POLICY_DENIAL_REPORT, /* it goes on, and its end says so; where nothing is said */
+	POLICY_DENIAL_FAIL,   /* it goes on, and counts as failed */
+	POLICY_DENIAL_STOP,   /* it is ended */
+};
+enum policy_on_denial policy_get_on_denial(const struct policy *policy);
+
+/* What a program is asked about. Bits. */
+enum policy_helper_kind {
+	POLICY_HELPS_EXEC = 1 << 0,
+	POLICY_HELPS_PATCH = 1 << 1,
+	POLICY_HELPS_NETWORK = 1 << 2,
+	POLICY_HELPS_PERMISSIONS = 1 << 3,
+	POLICY_HELPS_ELICITATION = 1 << 4,
+};
+/* `hook PROGRAM WORD... for KIND...`, and `reviewer` in its place. */
+#define POLICY_HELPER_WORDS_MAX 64
+struct policy_helper {
+	bool is_reviewer;
+	unsigned int kinds;
+	enum policy_layer layer;
+	char **argv; /* owned, NULL-terminated; [0] is absolute, or begins with ~/ */
+	char rule[POLICY_TEXT_MAX];
+};
+/* The @index-th that counts, as the files were read: a project's own never do. False: there is
+ * none. policy_helper_done() frees what is in it. */
+bool policy_get_helper(const struct policy *policy, size_t index, struct policy_helper *ret);
+void policy_helper_done(struct policy_helper *helper);
+const char *policy_helper_kind_name(enum policy_helper_kind kind); /* "exec"; "": no one kind */

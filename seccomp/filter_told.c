@@ -1,0 +1,87 @@
+#include "seccomp/filter.h"
+
+#include <fcntl.h>
+
+/* What the gate is told of although it is let through: so that it can say what the mounts refused,
+ * and judge programs. Nothing here allows anything; the rules of filter_command come first. */
+
+#define CHANGES_FILES                                                                              \
+	(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)) /* any bit of these */
+
+#define TELL(call, kind)                                                                           \
+	{                                                                                          \
+		.name = #call, .told = (kind), .why = opens                                        \
+	}
+#define CHANGE(call)                                                                               \
+	{                                                                                          \
+		.name = #call, .told = SECCOMP_TOLD_CHANGE, .why = changes                         \
+	}
+
+static const char opens[] = "what may not be seen is opened to be read";
+static const char changes[] = "the view refuses to change most files";
+static const char sockets[] = "the host's sockets are covered; the family is behind a pointer";
+static const char programs[] = "each program is judged before it runs";
+
+static const struct filter_rule rules[] = {
+	{ .name = "open",
+	  .args = { FILTER_ARG(1, FILTER_HAS, CHANGES_FILES) },
+	  .told = SECCOMP_TOLD_CHANGE,
+	  .why = changes },
+	TELL(open, SECCOMP_TOLD_READ),
+	{ .name = "openat",
+	  .args = { FILTER_ARG(2, FILTER_HAS, CHANGES_FILES) },
+	  .told = SECCOMP_TOLD_CHANGE,
+	  .why = changes },
+	TELL(openat, SECCOMP_TOLD_READ),
+	TELL(openat2, SECCOMP_TOLD_CHANGE), /* its flags are behind a pointer */
+
+	CHANGE(creat),
+	CHANGE(truncate),
+	CHANGE(mkdir),
+	CHANGE(mkdirat),
+	CHANGE(rmdir),
+	CHANGE(unlink),
+	CHANGE(unlinkat),
+	CHANGE(rename),
+	CHANGE(renameat),
+	CHANGE(renameat2),
+	CHANGE(link),
+	CHANGE(linkat),
+	CHANGE(symlink),
+	CHANGE(symlinkat),
+	CHANGE(mknod),
+	CHANGE(mknodat),
+	CHANGE(chmod),
+	CHANGE(fchmodat),
+	{ .name = "fchmodat2", .number = 452, .told = SECCOMP_TOLD_CHANGE, .why = changes },
+	CHANGE(chown),
+	CHANGE(lchown),
+	CHANGE(fchownat),
+	CHANGE(utime),
+	CHANGE(utimes),
+	{ .name = "utimensat", /* of a descriptor where there is no path */
+	  .args = { FILTER_ARG(1, FILTER_NOT_IN, 0) },
+	  .told = SECCOMP_TOLD_CHANGE,
+	  .why = changes },
+	CHANGE(futimesat),
+	CHANGE(setxattr),
+	CHANGE(lsetxattr),
+	CHANGE(removexattr),
+	CHANGE(lremovexattr),
+
+	{ .name = "connect", .told = SECCOMP_TOLD_CHANGE, .why = sockets },
+	{ .name = "sendto",
+	  .args = { FILTER_ARG(5, FILTER_NOT_IN, 0) }, /* with an address */
+	  .told = SECCOMP_TOLD_CHANGE,
+	  .why = sockets },
+
+	{ .name = "execve", .told = SECCOMP_TOLD_PROGRAM, .why = programs },
+	{ .name = "execveat", .told = SECCOMP_TOLD_PROGRAM, .why = programs },
+};
+
+const struct filter filter_told = {
+	.name = "told",
+	.default_error = 0,
+	.rules = rules,
+	.count = sizeof(rules) / sizeof(rules[0]),
+};

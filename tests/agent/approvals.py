@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""Who is asked what, in each approval mode, and what an answer is worth. usage: approvals.py SALLYPORT [CASE...]"""
+
+import harness
+from world import until  # found by harness
+
+RULES = """command allow echo
+command ask cat
+command deny curl because "use the mirror"
+"""
+
+
+def outside(stage):
+    folder = stage.top / "outside"
+    folder.mkdir(exist_ok=True)
+    return folder / "file"
+
+
+def never_asks(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("never")
+    end = client.run(["cat", "/dev/null"])
+    assert (end["status"], end["by"]) == ("rejected", "rule") and end["attempts"] == [], end
+    end = client.run(f"echo x > {outside(stage)}")
+    assert end["status"] in ("denied", "rejected"), end
+    client.never("approval_request")
+
+
+def a_rule_that_denies(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    end = client.run(["curl", "http://a.test/"])
+    assert end["status"] == "rejected" and "use the mirror" in end["why"], end
+    client.never("approval_request")
+
+
+def a_rule_that_asks(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", argv=["cat", "/dev/null"], justification="to see nothing")
+    question = client.next("approval_request")
+    assert question["kind"] == "exec" and question["ids"] == [id] and question["argv"] == ["cat", "/dev/null"], question
+    assert question["justification"] == "to see nothing" and "approved" in question["decisions"], question
+    client.never("exec_begin")
+    told = client.next("approval_resolved", id=client.answer(question, "approved"))
+    assert told["decision"] == "approved" and told["approval"] == question["approval"]
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+
+
+def denied_by_the_client(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    for decision, is_abort in (("denied", None), ("abort", True)):
+        id = client.send("exec", argv=["cat", "/dev/null"])
+        client.answer(client.next("approval_request"), decision, words="not this one")
+        end = client.next("exec_end", id=id)
+        assert (end["status"], end["by"], end.get("abort")) == ("rejected", "person", is_abort), end
+        assert end["attempts"] == [] and end["exit_code"] is None, end
+
+
+def untrusted_asks_first(stage):
+    client = stage.client()
+    client.configure("untrusted")
+    assert client.run(["ls"])["status"] == "exited"  # known to read only
+    id = client.send("exec", argv=["touch", "x"])
+    client.answer(client.next("approval_request"), "approved")
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    assert (stage.work / "x").exists()
+
+
+def a_retry_is_its_own_question(stage):
+    """Approved once is not approved with less around it: the second run widens only what was refused, and is asked for."""
+    file = outside(stage)
+    client = stage.client()
+    client.configure("untrusted")
+    id = client.send("exec", script=f"echo x > {file}")
+    first = client.next("approval_request")
+    assert first["retry"] is False and first["confined"], first
+    client.answer(first, "approved")
+    second = client.next("approval_request")
+    assert second["retry"] and second["approval"] != first["approval"], second
+    assert any(access["what"] == "write" and str(file.parent) in access["name"] for access in second["accesses"]), second
+    assert not file.exists()
+    client.error(client.answer(first, "approved"), "unknown")  # late, and of another question
+    client.answer(second, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["exit_code"] == 0 and [attempt["retry"] for attempt in end["attempts"]] == [False, True], end
+    assert file.read_text() == "x\n"
+
+
+def a_retry_that_is_denied(stage):
+    file = outside(stage)
+    client = stage.client()
+    client.configure("on-failure")
+    id = client.send("exec", script=f"echo x > {file}")
+    question = client.next("approval_request")
+    assert question["retry"], question
+    client.answer(question, "denied")
+    end = client.next("exec_end", id=id)
+    assert end["status"] in ("rejected", "denied") and len(end["attempts"]) == 1 and not file.exists(), end
+
+
+def on_request_does_not_retry_by_itself(stage):
+    client = stage.client()
+    client.configure("on-request")
+    end = client.run(f"echo x > {outside(stage)}")
+    assert end["status"] == "denied" and len(end["attempts"]) == 1, end
+
+
+def more_permissions(stage):
+    file = outside(stage)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=f"echo x > {file}", sandbox_permissions="with_additional_permissions",
+                     additional_permissions={"write": [str(file)]}, justification="the log goes there")
+    question = client.next("approval_request")
+    # The file is not there yet: what has to be opened, and so is shown, is its folder.
+    assert [(access["what"], access["name"]) for access in question["accesses"]] == [("write", str(file.parent))], question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["exit_code"] == 0 and file.read_text() == "x\n", end
+    assert end["confinement"]["confined"], end
+
+
+def granular(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("granular", granular={"sandbox": False, "rules": True})
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "approved")
+    client.next("exec_end", id=id, exit_code=0)
+    client.configure("granular", granular={"sandbox": True}, name="other")
+    end = client.run(["cat", "/dev/null"], session="other")
+    assert (end["status"], end["by"]) == ("rejected", "rule"), end
+    client.error(client.send("configure_session", approval="never", granular={"rules": True}), "malformed")
+
+
+def for_the_session(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "approved_for_session")
+    client.next("exec_end", id=id)
+    assert client.run(["cat", "/dev/null"])["exit_code"] == 0
+    client.never("approval_request")
+    grants = client.next("listed", id=client.send("list", what="grants"))["items"]
+    assert len(grants) == 1, grants
+    client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"]))
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id, status="rejected")
+    client.configure("on-request", name="other")
+    id = client.send("exec", argv=["cat", "/dev/null"], session="other")
+    client.next("approval_request", session="other")  # another session's answer is not this one's
+
+
+def for_good(stage):
+    client = stage.client()
+    client.configure("untrusted")
+    id = client.send("exec", argv=["touch", "always"])
+    question = client.next("approval_request")
+    assert question["proposal"] == ["command allow touch always"], question
+    client.answer(question, "always", proposal=1)
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    kept = (stage.top / "config/sallyport/policy").read_text()
+    assert "command allow touch always\n" in kept, kept
+
+
+def stale_double_and_crossed_answers(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    client.error(client.send("approve", approval="0" * 32, kind="exec", decision="approved"), "unknown")
+    first = client.send("exec", argv=["cat", "/dev/null"])
+    question = client.next("approval_request")
+    client.error(client.send("approve", approval=question["approval"], kind="patch", decision="approved"), "malformed")
+    client.error(client.answer(question, "approved_unconfined"), "malformed")  # was not offered
+    client.error(client.answer(question, "approved", scope={"for": "session"}), "malformed")
+    client.answer(question, "denied")
+    client.error(client.answer(question, "approved"), "unknown")
+    assert client.next("exec_end", id=first)["status"] == "rejected"
+
+
+def one_question_for_the_same(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    ids = [client.send("exec", argv=["cat", "/dev/null"]) for _ in range(3)]
+    answered = {}
+    while len(answered) < 3:
+        question = client.next("approval_request")
+        client.answer(question, "approved")
+        ended = [id for id in ids if id not in answered]
+        answered |= {id: client.next("exec_end", id=id) for id in question["ids"] if id in ended}
+        if len(answered) < 3 and not any(event["type"] == "approval_request" for event in client.events):
+            answered |= {id: client.next("exec_end", id=id) for id in ended if id not in answered}
+    assert all(end["exit_code"] == 0 for end in answered.values())
+
+
+def nobody_answers_in_time(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request", limits={"question_ms": 200})
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    question = client.next("approval_request")
+    assert question["left_ms"] <= 200
+    told = client.next("approval_resolved", approval=question["approval"])
+    assert told["decision"] == "none", told
+    end = client.next("exec_end", id=id)
+    assert (end["status"], end["by"]) == ("rejected", "no_answer"), end
+    client.error(client.answer(question, "approved"), "unknown")
+
+
+def hangs_up_with_a_question_open(stage):
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    client.send("exec", argv=["cat", "/dev/null"])
+    client.next("approval_request")
+    client.hang_up()
+    assert client.wait() == 0
+    client.never("exec_begin")
+
+
+def says_its_last_and_reads_on(stage):
+    """`end_session` with `wait`, then the end of input: what runs goes on, what would be asked is denied."""
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    slow = client.send("exec", argv=["sh", "-c", "echo slow"])
+    asks = client.send("exec", argv=["cat", "/dev/null"])
+    client.send("end_session", wait=True)
+    client.writer.close()
+    assert client.next("exec_end", id=asks)["status"] == "rejected"
+    client.next("exec_end", id=slow)
+    client.next("session_ended")
+    assert client.wait() == 0
+
+
+def patches(stage):
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_patch_approval", files=["a", "b"], reason="two files")
+    question = client.next("approval_request")
+    assert question["kind"] == "patch" and question["reason"] == "two files", question
+    assert question["items"] == [f"{stage.work}/a", f"{stage.work}/b"], question
+    client.answer(question, "approved_for_session")
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    id = client.send("request_patch_approval", files=["b"])
+    assert client.next("task_complete", id=id)["outcome"] == "approved"  # part of what was approved
+    id = client.send("request_patch_approval", files=["b", "c"])
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
+def permissions_and_elicitations(stage):
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_permissions", additional_permissions={"write": ["/srv"], "network": ["https://a.test:443"]})
+    question = client.next("approval_request")
+    assert question["kind"] == "permissions" and len(question["accesses"]) == 2, question
+    client.answer(question, "approved")
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    id = client.send("request_elicitation", reason="which branch?", items=["main", "next"])
+    question = client.next("approval_request")
+    assert question["kind"] == "elicitation", question
+    client.answer(question, "denied")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
+def intercepted_programs(stage):
+    stage.policy("command deny env because \"no env\"\ncommand ask touch\n")
+    client = stage.client()
+    client.configure("on-request", intercept_exec=True)
+    id = client.send("exec", argv=["make", "-f", "-"], input=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.send("write_input", exec=number, text="all:\n\t-@/usr/bin/env\n\t@touch made\n", eof=True)
+    question = client.next("approval_request")
+    assert question["kind"] == "permissions" and number in question["execs"], question
+    assert any(access["what"] == "program" for access in question["accesses"]), question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert (stage.work / "made").exists(), end
+    assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
+
+
+def an_exact_program(stage):
+    """What was decided on is what is executed: a file of the same name that comes later is not."""
+    folder = stage.work / "bin"
+    folder.mkdir()
+    client = stage.client()
+    client.configure("untrusted", env={"PATH": f"{folder}:/usr/bin:/bin"})
+    id = client.send("exec", argv=["touch", "x"])
+    question = client.next("approval_request")
+    assert question["program"].endswith("bin/touch"), question
+    fake = folder / "touch"
+    fake.write_text("#!/bin/sh\necho fake > fake\n")
+    fake.chmod(0o755)
+    client.answer(question, "approved")
+    client.next("exec_end", id=id)
+    assert not (stage.work / "fake").exists() and (stage.work / "x").exists()
+
+
+def the_policy_is_the_floor(stage):
+    """A client may be stricter than the policy says, never laxer; what cannot be held is refused."""
+    stage.policy("approvals untrusted\non-denial fail\n")
+    client = stage.client()
+    assert client.configure("on-request")["approval"] == "untrusted"
+    assert client.configure("never")["approval"] == "never"
+    client.error(client.send("configure_session", approval="granular", granular={"rules": True}), "refused")
+    id = client.send("exec", argv=["touch", "x"])
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id)
+
+
+def the_policy_lets_nobody_be_asked(stage):
+    stage.policy("approvals never\ncommand ask cat\n")
+    client = stage.client()
+    assert client.configure("untrusted")["approval"] == "never"
+    assert client.run(["cat", "/dev/null"])["status"] == "rejected"
+    client.never("approval_request")
+
+
+def the_policy_lets_some_be_asked(stage):
+    stage.policy("approvals granular rules\ncommand ask cat\n")
+    client = stage.client()
+    assert client.configure("on-request")["approval"] == "granular"
+    client.error(client.send("configure_session", approval="untrusted"), "refused")
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "approved")
+    client.next("exec_end", id=id, exit_code=0)
+    id = client.send("request_permissions", additional_permissions={"write": ["/srv"]})
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+    client.never("approval_request")
+
+
+def the_policy_changes(stage):
+    stage.policy("command allow echo\n")
+    client = stage.client()
+    client.configure("on-request")
+    assert client.run(["echo", "x"])["exit_code"] == 0
+    (stage.top / "policy").write_text("version 1\ncommand deny echo because \"not any more\"\n")
+
+    def is_denied():
+        end = client.run(["echo", "x"])
+        return end if end["status"] == "rejected" else None
+
+    assert "not any more" in until(is_denied, 20, "the change does not count")["why"]
+
+
+CASES = [the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+         a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
+         for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
+         intercepted_programs, an_exact_program]
+
+if __name__ == "__main__":
+    harness.main(CASES)

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""The clients of docs/examples, as somebody types into them. usage: clients.py SALLYPORT [CASE...]"""
+import subprocess
+
+import harness
+from harness import TOP
+
+TYPED = """echo hello
+touch made
+approved
+touch refused
+no
+curl -sS -o /dev/null -w '%{http_code}' http://a.test/
+approved
+approved
+a.test
+exit 3
+approved
+
+"""
+
+
+def talk(stage, *command):
+    stage.web("a.test")
+    run = subprocess.run([*command, stage.sallyport, "--audit", str(stage.audit), *stage.options], input=TYPED, text=True,
+                         capture_output=True, env=stage.env, cwd=stage.work, timeout=60)
+    assert run.returncode == 0, run
+    assert "hello\n[exited 0]\n" in run.stdout, run.stdout
+    assert (stage.work / "made").exists() and not (stage.work / "refused").exists(), run.stdout
+    assert "[rejected None]" in run.stdout or "[rejected null]" in run.stdout, run.stdout
+    assert "? network:" in run.stdout and "200[exited 0]" in run.stdout.replace("\n", ""), run.stdout
+    assert "[exited 3]" in run.stdout, run.stdout
+
+
+def python(stage):
+    talk(stage, "/usr/bin/python3", str(TOP / "docs/examples/agent.py"))
+
+
+def node(stage):
+    talk(stage, "node", str(TOP / "docs/examples/agent.mjs"))
+
+
+if __name__ == "__main__":
+    harness.main([python, node])

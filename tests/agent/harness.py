@@ -1,0 +1,201 @@
+"""harness: a client of `sallyport agent`. Every line in both directions is held to its schema, and nothing is sent back that
+the schema does not name."""
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests" / "flow"))
+
+import jsonschema  # noqa: E402
+from servers import Server  # noqa: E402
+from world import NETWORK, World, enter_namespace  # noqa: E402
+
+tempfile.tempdir = "/var/tmp"  # /tmp is a command's own where its sandbox does not name it
+SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (TOP / "docs/schema/agent").glob("*.json")}
+CHECKS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
+SEEN = set()  # the schemas that something was held to
+PATIENCE = 30
+
+
+def check(kind, message):
+    """Raises unless @message is what docs/schema says; events may hold nothing else."""
+    name = f"{kind}-{message.get('type')}"
+    assert name in CHECKS, f"no schema for {message}"
+    for error in CHECKS[name].iter_errors(message):
+        raise AssertionError(f"{name}: {error.message} at {list(error.absolute_path)}: {json.dumps(message)[:2000]}")
+    unknown = set(message) - set(SCHEMAS[name]["properties"])
+    assert not unknown, f"{name} has members that no schema names: {unknown}"
+    SEEN.add(name)
+
+
+class Client:
+    """One connection. What comes is kept in order in .events; .next() waits for one that fits and takes it out."""
+
+    def __init__(self, stage, *options, connect=None):
+        self.stage, self.events, self.last = stage, [], 0
+        self.news = threading.Condition()
+        self.is_over = False
+        if connect:
+            self.process = None
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(str(connect))
+            self.reader, self.writer = self.socket.makefile("rb"), self.socket.makefile("wb")
+        else:
+            self.process = subprocess.Popen(
+                [stage.sallyport, "agent", "--audit", str(stage.audit), *stage.options, *options], env=stage.env,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(stage.top / "agent.err", "ab"), cwd=stage.work)
+            self.reader, self.writer = self.process.stdout, self.process.stdin
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for line in self.reader:
+            try:
+                event = json.loads(line)
+                check("event", event)
+            except (AssertionError, ValueError) as wrong:
+                event = {"type": "WRONG", "wrong": str(wrong)}
+            with self.news:
+                self.events.append(event)
+                self.news.notify_all()
+        with self.news:
+            self.is_over = True
+            self.news.notify_all()
+
+    def raw(self, data):
+        self.writer.write(data)
+        self.writer.flush()
+
+    def send(self, type, **members):
+        """Sends one submission and returns its id."""
+        self.last += 1
+        message = {"version": 1, "type": type, "id": members.pop("id", f"t{self.last}")}
+        message |= {name.rstrip("_"): value for name, value in members.items()}
+        check("submission", message)
+        self.raw(json.dumps(message).encode() + b"\n")
+        return message["id"]
+
+    def next(self, type, seconds=PATIENCE, **want):
+        """The first event of @type with these members, taken out; AssertionError when none comes."""
+        deadline = time.monotonic() + seconds
+        with self.news:
+            while True:
+                for at, event in enumerate(self.events):
+                    assert event["type"] != "WRONG", event["wrong"]
+                    if event["type"] == type and all(event.get(name) == value for name, value in want.items()):
+                        return self.events.pop(at)
+                left = deadline - time.monotonic()
+                if left <= 0 or self.is_over:
+                    shown = "\n".join(json.dumps(event)[:600] for event in self.events[-20:])
+                    end = " (the other end is closed)" if self.is_over else ""
+                    raise AssertionError(f"no {type} {want}{end}; there are:\n{shown}")
+                self.news.wait(left)
+
+    def never(self, type, **want):
+        with self.news:
+            for event in self.events:
+                fits = event["type"] == type and all(event.get(name) == value for name, value in want.items())
+                assert not fits, f"came, and must not: {event}"
+
+    def configure(self, approval="never", **members):
+        return self.next("session_configured", id=self.send("configure_session", approval=approval, **members))
+
+    def run(self, argv=None, **members):
+        """Runs it to its end: the exec_end."""
+        members |= {"argv": argv} if isinstance(argv, list) else {"script": argv}
+        id = self.send("exec", **members)
+        end = self.next("exec_end", id=id)
+        complete = self.next("task_complete", id=id)
+        assert complete["outcome"] == end["status"], (complete, end)
+        return end
+
+    def answer(self, question, decision, **members):
+        """Answers @question: what came of the answer (approval_resolved or error)."""
+        return self.send("approve", approval=question["approval"], kind=question["kind"], decision=decision, **members)
+
+    def error(self, id, code):
+        error = self.next("error", id=id)
+        assert error["code"] == code, error
+        return error["message"]
+
+    def hang_up(self):
+        self.writer.close()
+        if not self.process:
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def wait(self, seconds=PATIENCE):
+        return self.process.wait(seconds)
+
+
+class Stage(World):
+    """A world with web servers under names, for one case."""
+
+    used = 9  # a case's servers stay until the end: the next has others
+
+    def __init__(self, sallyport):
+        super().__init__(sallyport)
+        self.options, self.made = [], []
+
+    def new_address(self):
+        Stage.used += 1
+        return f"{NETWORK}.{Stage.used}"
+
+    def web(self, host, port=80):
+        server = Server("web", self.new_address())
+        server.serve_http(port)
+        self.options += ["--resolve", f"{host}:{server.address}"]
+        return server
+
+    def policy(self, text):
+        (self.top / "policy").write_text("version 1\n" + text)
+        self.options += ["--policy", str(self.top / "policy")]
+
+    def client(self, *options, **more):
+        self.made.append(Client(self, *options, **more))
+        return self.made[-1]
+
+    def close(self, keep):
+        for client in self.made:
+            if client.process and client.process.poll() is None:
+                client.process.kill()
+                client.process.wait()
+        super().close(keep)
+
+
+def play(cases, sallyport, only=()):
+    """Runs every function of @cases on a stage of its own; the exit status."""
+    passed = failed = 0
+    for case in cases:
+        if only and case.__name__ not in only:
+            continue
+        stage = Stage(sallyport)
+        try:
+            case(stage)
+            for client in stage.made:
+                client.never("WRONG")
+            passed += 1
+            print(f"ok      {case.__name__}", flush=True)
+        except Exception as wrong:  # a case may fail in any way
+            failed += 1
+            print(f"not ok  {case.__name__}: {wrong}", flush=True)
+            if not isinstance(wrong, AssertionError):
+                traceback.print_exc()
+            errors = stage.top / "agent.err"
+            if errors.exists():
+                print("        stderr:", errors.read_text(errors="replace")[-3000:], flush=True)
+        finally:
+            stage.close(False)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+def main(cases):
+    enter_namespace()
+    sys.exit(play(cases, sys.argv[1], sys.argv[2:]))

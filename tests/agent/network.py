@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Destinations: asked about while a command waits, granted with it, denied, and what that does to it.
+usage: network.py SALLYPORT [CASE...]"""
+import threading
+
+import harness
+
+GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' "
+
+
+def stage_web(stage, *hosts):
+    return [stage.web(host) for host in hosts]
+
+
+def allowed_by_policy(stage):
+    stage_web(stage, "a.test")
+    stage.policy("allow http://a.test\n")
+    client = stage.client()
+    client.configure("never")
+    end = client.run(GET + "http://a.test/")
+    assert end["stdout"]["text"] == "200" and end["network"]["outcome"] == "nothing", end
+
+
+def asked_and_allowed_once(stage):
+    server, = stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    assert question["kind"] == "network" and question["ids"] == [id], question
+    assert question["destination"] == {"host": "a.test", "protocol": "http", "port": 80}, question
+    assert len(server.requests) == 0
+    told = client.next("approval_resolved", id=client.answer(question, "approved", typed=question.get("typed", "")))
+    assert told["decision"] == "approved", told
+    end = client.next("exec_end", id=id)
+    assert end["stdout"]["text"] == "200", end
+    id = client.send("exec", script=GET + "http://a.test/")
+    client.answer(client.next("approval_request"), "denied")  # once was once
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
+
+
+def what_warns_has_to_be_typed(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    assert question["risk"] == ["first_seen"] and question["typed"] == "a.test", question
+    client.error(client.answer(question, "approved"), "refused")
+    client.error(client.answer(question, "approved", typed="b.test"), "refused")
+    client.answer(question, "approved", typed="a.test")
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
+
+
+def denied_and_reported(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request", on_denial="report")
+    id = client.send("exec", script=GET + "http://a.test/; echo; echo went on")
+    client.answer(client.next("approval_request"), "denied", words="not today")
+    denied = client.next("network_denied", id=id)
+    assert denied["destination"]["host"] == "a.test" and denied["by"] == "person", denied
+    end = client.next("exec_end", id=id)
+    # Never discarded because of a side request: it went well, and says what was blocked.
+    assert end["status"] == "exited" and "went on" in end["stdout"]["text"], end
+    assert end["network"]["outcome"] == "person" and end["network"]["blocked"] >= 1, end
+
+
+def denied_and_failed(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request", on_denial="fail")
+    id = client.send("exec", script=GET + "http://a.test/; echo went on")
+    client.answer(client.next("approval_request"), "denied")
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "denied" and "went on" in end["stdout"]["text"], end
+
+
+def the_policy_says_what_a_denial_does(stage):
+    stage_web(stage, "a.test")
+    stage.policy("on-denial fail\n")
+    client = stage.client()
+    client.configure("on-request", on_denial="report")
+    id = client.send("exec", script=GET + "http://a.test/; true", on_denial="report")
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("exec_end", id=id)["status"] == "denied"
+
+
+def denied_and_stopped(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/; sleep 300", on_denial="stop")
+    client.answer(client.next("approval_request"), "denied")
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "denied" and end["network"]["outcome"] == "person", end
+
+
+def never_mode_asks_nobody(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("never")
+    end = client.run(GET + "http://a.test/")
+    assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "policy", end
+    assert client.next("network_denied")["by"] == "policy"
+    client.never("approval_request")
+
+
+def granular_without_network(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("granular", granular={"sandbox": True, "rules": True})
+    end = client.run(GET + "http://a.test/", once=True)
+    assert end["stdout"]["text"] == "403", end
+    client.never("approval_request", kind="network", execs=[1], retry=None)
+
+
+def the_clock_stands_still(stage):
+    """A limit shorter than the question: the command is not timed out while somebody thinks."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/", timeout_ms=1500)
+    question = client.next("approval_request")
+    threading.Event().wait(3)
+    client.answer(question, "approved", typed=question.get("typed", ""))
+    end = client.next("exec_end", id=id)
+    assert (end["status"], end["stdout"]["text"]) == ("exited", "200"), end
+    attempt = end["attempts"][0]
+    assert attempt["running_ms"] < attempt["duration_ms"], attempt
+
+
+def granted_for_the_session(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", typed=question["typed"],
+                                                              scope={"for": "session", "ports": "all"}))
+    assert "a.test" in told["how"], told
+    client.next("exec_end", id=id)
+    assert client.run(GET + "http://a.test/")["stdout"]["text"] == "200"
+    client.never("approval_request")
+
+
+def granted_with_the_command(stage):
+    stage_web(stage, "a.test", "b.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/", sandbox_permissions="with_additional_permissions",
+                     additional_permissions={"network": ["http://a.test:80"]})
+    question = client.next("approval_request")
+    assert question["kind"] == "exec" and question["accesses"][0]["name"] == "a.test", question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["stdout"]["text"] == "200", end
+    client.never("approval_request")
+
+
+def a_rule_is_proposed(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("propose_network_rule", destination="http://a.test:80", reason="the packages are there")
+    question = client.next("approval_request")
+    assert question["plea"] == "the packages are there" and question["destination"]["host"] == "a.test", question
+    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    assert client.run(GET + "http://a.test/")["stdout"]["text"] == "200"
+    client.error(client.send("propose_network_rule", destination="no host/", reason="x"), "malformed")
+
+
+def two_commands_one_question(stage):
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    ids = {client.send("exec", script=GET + "http://a.test/") for _ in range(2)}
+    question = client.next("approval_request")
+    if set(question["ids"]) != ids:
+        question = client.next("approval_updated", approval=question["approval"])
+    assert set(question["ids"]) == ids, question
+    client.answer(question, "approved", typed=question.get("typed", ""))
+    for id in ids:
+        assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
+    client.never("approval_request")
+
+
+def deferred(stage):
+    """A command in the background is denied something later: its end says so."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request", on_denial="fail")
+    id = client.send("exec", script="echo up; read x; " + GET + "http://a.test/; echo done", mode="background", yield_ms=50,
+                     input=True)
+    number = client.next("background", id=id)["exec"]
+    client.next("accepted", id=client.send("write_input", exec=number, text="\n"))
+    client.answer(client.next("approval_request"), "denied")
+    end = client.next("exec_end", id=id)
+    assert end["network"]["outcome"] == "person" and end["network"]["blocked"] >= 1, end
+    client.next("task_complete", id=id)
+
+
+def hangs_up_while_it_waits(stage):
+    server, = stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    client.send("exec", script=GET + "http://a.test/")
+    client.next("approval_request")
+    client.hang_up()
+    assert client.wait() == 0
+    assert len(server.requests) == 0
+    records = [record for record in stage.records() if record.get("host") == "a.test"]
+    assert records and not any(record.get("action") == "allow" for record in records), records
+
+
+def somebody_else_answers(stage):
+    """`sallyport approve` is there as well: the first answer counts, and the client is told."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    answered = stage.sally("approve", "deny", question["approval"])
+    assert answered.returncode == 0, answered.stderr
+    told = client.next("approval_resolved", approval=question["approval"])
+    assert told["decision"] == "none" and "denied" in told["how"], told
+    client.error(client.answer(question, "approved", typed="a.test"), "unknown")
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
+
+
+CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
+         the_policy_says_what_a_denial_does,
+         denied_and_stopped, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
+         granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
+         hangs_up_while_it_waits, somebody_else_answers]
+
+if __name__ == "__main__":
+    harness.main(CASES)

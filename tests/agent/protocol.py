@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+"""The protocol itself: what is sent, refused, cut, ended. usage: protocol.py SALLYPORT [CASE...]"""
+import base64
+import json
+import os
+import signal
+import time
+
+import harness
+from harness import TOP
+from world import descendants, until
+
+
+def hello(stage):
+    client = stage.client()
+    session = client.configure()
+    assert session["session"] == "s1" and session["cwd"] == str(stage.work), session
+    end = client.run(["sh", "-c", "echo out; echo err >&2; exit 3"])
+    assert (end["status"], end["exit_code"]) == ("exited", 3), end
+    assert end["stdout"]["text"] == "out\n" and end["stderr"]["text"] == "err\n", end
+    assert end["confinement"]["confined"] and end["attempts"][0]["status"] == "exited", end
+
+
+def events_in_order(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="printf hi")
+    client.next("task_complete", id=id)
+    order = [event["type"] for event in client.events if event.get("id") == id]
+    assert order == ["task_started", "exec_begin", "exec_output", "exec_end"], order
+
+
+def output_is_whole(stage):
+    client = stage.client()
+    client.configure(limits={"event_bytes": 64 << 20})
+    id = client.send("exec", script="seq 1 200000")
+    end = client.next("exec_end", id=id)
+    pieces = [event for event in client.events if event["type"] == "exec_output"]
+    text = "".join(event["text"] for event in pieces)
+    assert text == "".join(f"{n}\n" for n in range(1, 200001)), len(text)
+    assert [event["offset"] for event in pieces][0] == 0 and len(pieces) > 1
+    assert end["stdout"]["truncated"] and os.path.getsize(end["stdout"]["spill_file"]) == len(text), end["stdout"]
+
+
+def bytes_that_are_no_text(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script=r"printf '\377\000\376'")
+    end = client.next("exec_end", id=id)
+    assert base64.b64decode(end["stdout"]["base64"]) == b"\xff\x00\xfe", end
+
+
+def script_and_argv(stage):
+    client = stage.client()
+    client.configure()
+    both = {"version": 1, "type": "exec", "id": "b", "script": "true", "argv": ["true"]}
+    client.raw(json.dumps(both).encode() + b"\n")
+    client.error("b", "malformed")
+    client.raw(b'{"version":1,"type":"exec","id":"n"}\n')
+    client.error("n", "malformed")
+    assert client.run("echo $0")["stdout"]["text"] == "sh\n"
+
+
+def cwd_and_env(stage):
+    (stage.work / "sub").mkdir()
+    client = stage.client()
+    client.configure(env={"ONE": "1", "TWO": "2"})
+    end = client.run("pwd; echo $ONE $TWO $THREE", cwd="sub", env={"TWO": "zwei", "THREE": "3"})
+    assert end["stdout"]["text"] == f"{stage.work}/sub\n1 zwei 3\n", end
+    client.error(client.send("exec", script="true", cwd="../.."), "malformed")
+
+
+def sandbox_holds(stage):
+    (stage.top / "outside").mkdir()
+    client = stage.client()
+    client.configure(approval="never", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True})
+    assert client.run("echo x > inside && cat inside")["stdout"]["text"] == "x\n"
+    end = client.run(f"echo x > {stage.top}/outside/x")
+    assert end["status"] == "denied" and end["exit_code"] != 0, end
+    assert any(e["what"] == "write" and e["path"].endswith("outside/x") for e in end["evidence"]), end["evidence"]
+    assert not (stage.top / "outside/x").exists()
+
+
+def read_only(stage):
+    client = stage.client()
+    client.configure(sandbox={"mode": "read-only"})
+    end = client.run("echo x > inside")
+    assert end["status"] == "denied" and not (stage.work / "inside").exists(), end
+
+
+def denied_files(stage):
+    (stage.work / "secret").mkdir()
+    (stage.work / "secret/key").write_text("k")
+    client = stage.client()
+    client.configure(sandbox={"mode": "workspace-write", "deny": ["secret"]})
+    end = client.run("cat secret/key")
+    assert "k" not in end["output"].get("text", "").splitlines(), end
+    assert end["exit_code"] != 0, end
+
+
+def open_sandboxes_need_leave(stage):
+    client = stage.client()
+    for sandbox in ({"mode": "danger-full-access"}, {"mode": "external"},
+                    {"mode": "workspace-write", "network": "enabled"}):
+        client.error(client.send("configure_session", sandbox=sandbox), "refused")
+    client.configure()
+    client.error(client.send("exec", script="true", sandbox_permissions="require_escalated"), "refused")
+    wide = stage.client("--allow-unconfined")
+    wide.configure(sandbox={"mode": "danger-full-access"})
+    end = wide.run("readlink /proc/self/ns/net")
+    assert end["stdout"]["text"].strip() == os.readlink("/proc/self/ns/net"), end
+
+
+def own_files_are_hidden(stage):
+    client = stage.client("--allow-unconfined")
+    client.configure()
+    end = client.run(f"ls -A {stage.top}/state {stage.top}/state/sallyport {stage.top}/runtime/sallyport; echo done")
+    assert "agent" not in end["stdout"]["text"] and ".sock" not in end["stdout"]["text"], end["stdout"]
+
+
+def timeout(stage):
+    client = stage.client()
+    client.configure()
+    end = client.run("sleep 60", timeout_ms=200)
+    assert (end["status"], end["exit_code"]) == ("timed_out", 124), end
+
+
+def signalled(stage):
+    client = stage.client()
+    client.configure()
+    end = client.run("kill -KILL $$")
+    assert (end["status"], end["exit_code"], end["signal"]) == ("signalled", 137, 9), end
+
+
+def not_there(stage):
+    client = stage.client()
+    client.configure()
+    end = client.run(["no-such-program-at-all"])
+    assert (end["status"], end["exit_code"]) == ("not_started", 127), end
+
+
+def cancel(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="trap 'echo bye; exit 0' TERM; echo up; sleep 60 & wait")
+    client.next("exec_output", id=id)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.next("accepted", id=client.send("cancel", exec=number))
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "cancelled" and "bye" in end["stdout"]["text"], end
+    client.error(client.send("cancel", exec=number), "unknown")
+
+
+def interrupt(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="echo up; exec sleep 60")
+    client.next("exec_output", id=id)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.next("accepted", id=client.send("interrupt", exec=number))
+    assert client.next("exec_end", id=id)["status"] == "interrupted"
+
+
+def input_and_its_end(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", argv=["cat"], input=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    assert client.next("accepted", id=client.send("write_input", exec=number, text="one\n"))["taken"] == 4
+    client.next("exec_output", id=id, text="one\n")
+    data = base64.b64encode(b"\x00\xff").decode()
+    client.next("accepted", id=client.send("write_input", exec=number, base64=data, eof=True))
+    end = client.next("exec_end", id=id)
+    assert base64.b64decode(end["stdout"]["base64"]) == b"one\n\x00\xff", end
+    client.error(client.send("write_input", exec=number, text="x"), "unknown")
+
+
+def terminal(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="stty size; read x; stty size; test -t 1 && echo tty", tty={"rows": 10, "cols": 33})
+    client.next("exec_output", id=id)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.next("accepted", id=client.send("resize", exec=number, rows=7, cols=20))
+    client.next("accepted", id=client.send("write_input", exec=number, text="\n"))
+    text = client.next("exec_end", id=id)["output"]["text"]
+    assert "10 33" in text and "7 20" in text and "tty" in text, text
+    other = client.send("exec", script="sleep 60")
+    number = client.next("exec_begin", id=other)["exec"]
+    client.error(client.send("resize", exec=number, rows=7, cols=20), "malformed")
+
+
+def background(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="echo one; read x; echo two", mode="background", yield_ms=100, polled=True, input=True)
+    number = client.next("background", id=id)["exec"]
+    until(lambda: "one" in client.next("output", id=client.send("poll", exec=number, wait_ms=50)).get("text", "") or None
+          or True, 10, "no output")
+    listed = client.next("listed", id=client.send("list", what="execs"))["items"]
+    assert [item["state"] for item in listed] == ["background"], listed
+    client.never("exec_end", id=id)
+    client.next("accepted", id=client.send("write_input", exec=number, text="\n"))
+    end = client.next("exec_end", id=id)
+    assert end["exit_code"] == 0 and end["stdout"]["text"] == "one\ntwo\n", end
+    assert client.next("task_complete", id=id)["outcome"] == "exited"
+
+
+def background_that_is_short(stage):
+    client = stage.client()
+    client.configure()
+    assert client.run("echo x", mode="background", yield_ms=20000)["exit_code"] == 0
+    client.never("background")
+
+
+def polls(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="cat", polled=True, input=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    first = client.send("poll", exec=number, wait_ms=20000, max_bytes=3)
+    client.error(client.send("poll", exec=number, wait_ms=1), "busy")
+    client.send("write_input", exec=number, text="abc")
+    told = client.next("output", id=first)
+    assert told["text"] == "abc" and told["running"], told
+    last = client.send("poll", exec=number, wait_ms=20000)
+    client.send("write_input", exec=number, eof=True)
+    assert client.next("output", id=last)["running"] is False
+    client.next("exec_end", id=id)
+    client.never("exec_output")
+
+
+def unknown_members_and_types(stage):
+    client = stage.client()
+    client.configure()
+    client.raw(b'{"version":1,"type":"exec","id":"a","script":"true","from_the_future":{"x":1}}\n')
+    assert client.next("exec_end", id="a")["exit_code"] == 0
+    client.raw(b'{"version":1,"type":"dance","id":"b"}\n')
+    client.error("b", "unknown_type")
+    client.raw(b'{"version":2,"type":"exec","id":"c","script":"true"}\n')
+    client.error("c", "version")
+    # Where a member might have narrowed what is asked for, it is not ignored.
+    client.raw(b'{"version":1,"type":"configure_session","id":"d","sandbox":{"mode":"read-only","only":"x"}}\n')
+    client.error("d", "malformed")
+    client.raw(b'{"version":1,"type":"approve","id":"e","approval":"x","kind":"exec","decision":"yes"}\n')
+    client.error("e", "malformed")
+
+
+def malformed_lines(stage):
+    client = stage.client()
+    client.configure()
+    for line in (b"{", b"[]", b'"x"', b'{"type":"exec"}', b'{"id":"x","id":"y"}', b"\x00", b'{"version":1,"type":7,"id":"q"}'):
+        client.raw(line + b"\n")
+        assert client.next("error")["code"] == "malformed"
+    assert client.run("echo still")["stdout"]["text"] == "still\n"
+    client.raw(b"{\n" * 40)
+    client.next("error", code="closing")
+    assert client.wait() == 0
+
+
+def a_line_that_is_too_long(stage):
+    client = stage.client()
+    client.configure()
+    client.raw(b'{"version":1,"type":"exec","id":"' + b"x" * (2 << 20) + b'"}\n')
+    assert client.next("error")["code"] == "malformed"
+    assert client.run("echo still")["stdout"]["text"] == "still\n"
+
+
+def sessions(stage):
+    client = stage.client()
+    client.error(client.send("exec", script="true"), "unknown")
+    client.configure(name="one", env={"WHO": "one"})
+    client.configure(name="two", env={"WHO": "two"})
+    client.error(client.send("configure_session", name="two"), "busy")
+    assert client.run("echo $WHO")["stdout"]["text"] == "one\n"
+    assert client.run("echo $WHO", session="two")["stdout"]["text"] == "two\n"
+    id = client.send("exec", script="sleep 60", session="one")
+    number = client.next("exec_begin", id=id)["exec"]
+    client.error(client.send("cancel", exec=number, session="two"), "unknown")
+    client.send("end_session", session="one")
+    assert client.next("exec_end", id=id)["status"] == "cancelled"
+    client.next("session_ended", session="one")
+    assert client.run("echo $WHO")["stdout"]["text"] == "two\n"
+    client.error(client.send("exec", script="true", session="one"), "unknown")
+
+
+def limits(stage):
+    client = stage.client()
+    client.configure(limits={"execs": 1, "timeout_ms": 100})
+    id = client.send("exec", script="sleep 60")
+    client.error(client.send("exec", script="true"), "busy")
+    assert client.next("exec_end", id=id)["status"] == "timed_out"
+
+
+def nothing_is_left_when_it_hangs_up(stage):
+    client = stage.client()
+    client.configure()
+    for n in range(3):
+        id = client.send("exec", script="trap '' TERM; sleep 300", mode=("wait", "background")[n % 2], yield_ms=10)
+        client.next("exec_begin", id=id)
+    process = client.process.pid
+    until(lambda: list(descendants(process).values()).count("sleep") == 3, 20, "they do not run")
+    client.hang_up()
+    assert client.wait() == 0
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+
+
+def told_to_end(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="sleep 300")
+    client.next("exec_begin", id=id)
+    client.process.send_signal(signal.SIGTERM)
+    assert client.next("exec_end", id=id)["status"] == "cancelled"
+    client.next("session_ended")
+    assert client.wait() == 0
+
+
+def worker_dies(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="sleep 300")
+    client.next("exec_begin", id=id)
+    ours = os.readlink("/proc/self/ns/net")
+    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 20, "it does not run")
+    worker = [pid for pid, name in descendants(client.process.pid).items()
+              if name == "sallyport" and os.readlink(f"/proc/{pid}/ns/net") == ours]
+    os.kill(worker[0], signal.SIGKILL)
+    client.next("error", code="closing")
+    client.next("exec_end", id=id)
+    assert client.wait() == 125
+
+
+def gate_dies(stage):
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", script="sleep 300")
+    client.next("exec_begin", id=id)
+    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 20, "it does not run")
+    client.process.kill()
+    client.wait()
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+
+
+def who_does_not_read(stage):
+    """Its commands are held back, not lost: what was printed is all there once it reads on."""
+    client = stage.client()
+    client.configure(limits={"event_bytes": 64 << 20})
+    reader, client.reader = client.reader, None
+    id = client.send("exec", script="head -c 6000000 /dev/zero | tr '\\0' x; echo end")
+    end = client.next("exec_end", id=id, seconds=60)
+    text = sum(len(event["text"]) for event in client.events if event["type"] == "exec_output")
+    dropped = sum(event.get("dropped", 0) for event in client.events if event["type"] == "exec_output")
+    assert text + dropped == 6000004, (text, dropped)
+    assert end["exit_code"] == 0
+
+
+def over_a_socket(stage):
+    folder = stage.top / "sockets"
+    folder.mkdir(mode=0o700)
+    path = folder / "agent.sock"
+    server = stage.client("--socket", str(path))
+    until(path.exists, 20, "no socket")
+    assert path.stat().st_mode & 0o777 == 0o600
+    one, two = stage.client(connect=path), stage.client(connect=path)
+    one.configure(name="same")
+    two.configure(name="same")
+    assert one.run("echo one")["stdout"]["text"] == "one\n"
+    end = two.run(f"ls -A {folder} | wc -l")
+    assert end["stdout"]["text"].strip() == "0", end  # hidden from what runs
+    one.hang_up()
+    assert two.run("echo two")["stdout"]["text"] == "two\n"
+    id = two.send("exec", script="sleep 300")
+    two.next("exec_begin", id=id)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.wait() == 0
+    assert not path.exists()
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+
+
+def socket_folder_is_closed(stage):
+    folder = stage.top / "open"
+    folder.mkdir(mode=0o755)
+    client = stage.client("--socket", str(folder / "agent.sock"))
+    assert client.wait() == 2
+    client = stage.client("--socket", str(stage.work / "agent.sock"))
+    assert client.wait() == 2
+
+
+def every_schema_is_used(stage):
+    """Last: each message was seen, in some case here or in the others; here those of the protocol itself."""
+    with open(TOP / "agent/submission.c", encoding="utf-8") as source:
+        text = source.read()
+    for name in harness.SCHEMAS:
+        kind, _, type = name.partition("-")
+        if kind == "submission":
+            assert f'"{type}"' in text, f"{name} is no submission there is"
+    with open(TOP / "agent/tell.c", encoding="utf-8") as source:
+        text = source.read()
+    import re
+    told = set(re.findall(r'\] = "(\w+)"', text))
+    assert told == {name[6:] for name in harness.SCHEMAS if name.startswith("event-")}, told
+
+
+CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, script_and_argv, cwd_and_env, sandbox_holds,
+         read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, signalled, not_there, cancel,
+         interrupt, input_and_its_end, terminal, background, background_that_is_short, polls, unknown_members_and_types,
+         malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
+         worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_schema_is_used]
+
+if __name__ == "__main__":
+    harness.main(CASES)

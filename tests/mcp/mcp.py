@@ -1,0 +1,389 @@
+#!/usr/bin/env python3
+"""`sallyport mcp`: the reference client of the protocol plays cases.mjs against it, and hostile clients speak to it by hand.
+usage: mcp.py SALLYPORT FOLDER [CASE...]; the client is installed below FOLDER, once, from the package registry."""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "agent"))
+
+import harness  # noqa: E402
+from world import IN_NAMESPACE, processes, until  # noqa: E402
+
+NODE = pathlib.Path(sys.argv[2]).resolve() / "node"
+GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' http://a.test/"
+NEWEST = "2025-11-25"
+
+
+def install():
+    """What the lock names, and nothing else; before there is no network any more."""
+    lock = (HERE / "package-lock.json").read_bytes()
+    stamp, wanted = NODE / "installed", hashlib.sha256(lock).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    NODE.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, NODE / name)
+    run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NODE,
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+    if run.returncode:
+        print(f"the client could not be installed:\n{run.stdout}{run.stderr}\n0 passed, 1 failed, 0 skipped")
+        sys.exit(1)
+    stamp.write_text(wanted)
+
+
+def argv(stage, *options):
+    return [stage.sallyport, "mcp", "--audit", str(stage.audit), *stage.options, *options]
+
+
+def play(stage, name, *options):
+    """One case of cases.mjs."""
+    env = {**stage.env, "MCP_SDK": str(NODE), "MCP_SERVER": json.dumps(argv(stage, *options))}
+    run = subprocess.run(["node", str(HERE / "cases.mjs"), name], env=env, cwd=stage.work, capture_output=True, text=True,
+                         timeout=200, stdin=subprocess.DEVNULL)
+    assert run.returncode == 0, f"{run.stdout[-2000:]}{run.stderr[-6000:]}"
+
+
+class Raw:
+    """A client without manners."""
+
+    def __init__(self, stage, *options):
+        self.process = subprocess.Popen(argv(stage, *options), env=stage.env, cwd=stage.work, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=open(stage.top / "agent.err", "ab"))
+        stage.made.append(self)
+        self.lines, self.news, self.is_over = [], threading.Condition(), False
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def never(self, *_):
+        """What harness.play asks of its own clients."""
+
+    def listen(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.lines.append(json.loads(line))
+                self.news.notify_all()
+        with self.news:
+            self.is_over = True
+            self.news.notify_all()
+
+    def raw(self, data):
+        try:
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+
+    def send(self, **message):
+        self.raw(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
+
+    def next(self, what=lambda message: True):
+        """The first message that fits, taken out."""
+        with self.news:
+            while True:
+                for at, message in enumerate(self.lines):
+                    assert message["jsonrpc"] == "2.0", message
+                    if what(message):
+                        return self.lines.pop(at)
+                assert not self.is_over, f"it ended; there are {self.lines}"
+                assert self.news.wait(harness.PATIENCE), f"nothing came; there are {self.lines}"
+
+    def reply(self, id):
+        return self.next(lambda message: message.get("id") == id and "method" not in message)
+
+    def error(self, code):
+        message = self.next()
+        assert message["id"] is None and message["error"]["code"] == code, message
+        return message["error"]["message"]
+
+    def call(self, id, **arguments):
+        self.send(id=id, method="tools/call", params={"name": "run", "arguments": arguments})
+
+    def begin(self, version=NEWEST, **capabilities):
+        self.send(id="begin", method="initialize", params={
+            "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "1"}})
+        reply = self.reply("begin")["result"]
+        self.send(method="notifications/initialized")
+        return reply
+
+    def question(self):
+        return self.next(lambda message: message.get("method") == "elicitation/create")
+
+    def is_alive(self):
+        self.call("alive", command="echo alive")
+        return self.reply("alive")["result"]["structuredContent"].get("stdout") == "alive\n"
+
+
+def with_web(name, *options, requests=None):
+    def case(stage):
+        server = stage.web("a.test")
+        play(stage, name, *options)
+        assert requests is None or len(server.requests) == requests, server.requests
+
+    case.__name__ = name
+    return case
+
+
+def plain(name, *options):
+    def case(stage):
+        play(stage, name, *options)
+
+    case.__name__ = name
+    return case
+
+
+def leaves(stage):
+    server = stage.web("a.test")
+    play(stage, "leaves")
+
+    def is_gone():
+        names = {name for pid, (parent, name, state) in processes().items() if parent == os.getpid() and state not in "ZX"}
+        return "sallyport" not in names and not is_running("86432")
+
+    until(is_gone, 30, "all that the client started ended")
+    assert not server.requests
+    assert not any(record.get("action") == "allow" for record in stage.records() if record.get("host") == "a.test")
+
+
+def is_running(word):
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and word in (entry / "cmdline").read_text().split("\0"):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def versions(stage):
+    for version, told in (("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("2025-06-18", "2025-06-18"),
+                          (NEWEST, NEWEST), ("1999-01-01", NEWEST), (7, NEWEST), (None, NEWEST)):
+        client = Raw(stage)
+        reply = client.begin(version)
+        assert reply["protocolVersion"] == told, (version, reply)
+        client.process.stdin.close()
+        assert client.process.wait(harness.PATIENCE) == 0
+
+
+def order(stage):
+    client = Raw(stage)
+    client.send(id=1, method="ping")
+    assert client.reply(1)["result"] == {}
+    client.call(2, command="touch made")
+    assert client.reply(2)["error"]["code"] == -32002
+    client.send(id=3, method="tools/list")
+    assert client.reply(3)["error"]["code"] == -32002
+    client.begin()
+    client.send(id=4, method="initialize", params={"protocolVersion": NEWEST, "capabilities": {"elicitation": {}}})
+    assert client.reply(4)["error"]["code"] == -32600
+    for at, method in enumerate(("sampling/createMessage", "resources/list", "prompts/list", "tasks/list", "", "logging/setLevel")):
+        client.send(id=10 + at, method=method, params={})
+        assert client.reply(10 + at)["error"]["code"] == -32601
+    client.send(method="notifications/cancelled")
+    client.send(method="notifications/cancelled", params={"requestId": "none"})
+    client.send(method="notifications/cancelled", params={"requestId": {}})
+    client.send(method="notifications/nothing", params=5)
+    assert client.is_alive()
+    assert not (stage.work / "made").exists()
+
+
+GARBAGE = [
+    (b"nothing", -32700), (b"", -32700), (b"{", -32700), (b'{"a":1,"a":2}', -32700), (b"\xff\xfe", -32700),
+    (b'{"jsonrpc":"2.0","method":"ping","id":"\\u0000"}', -32700), (b"[" * 5000, -32700),
+    (b"[]", -32600), (b'[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":'
+                      b'{"command":"touch made"}}}]', -32600),
+    (b"7", -32700), (b"null", -32700), (b"{}", -32600), (b'{"id":1,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600), (b'{"jsonrpc":2.0,"id":1,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":1}', -32600), (b'{"jsonrpc":"2.0","id":1,"method":5}', -32600),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600), (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":"' + b"x" * 300 + b'","method":"ping"}', -32600),
+    (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run","arguments":{"command":"touch made #'
+     + b"x" * (3 << 20) + b'"}}}', -32700),
+]
+
+
+def garbage(stage):
+    client = Raw(stage)
+    client.begin(elicitation={})
+    for line, code in GARBAGE:
+        client.raw(line + b"\n")
+        message = client.next()
+        assert message["id"] is None and message["error"]["code"] in (code, -32600), (line[:80], message)
+        assert message["error"]["code"] == code or line in (b"7", b"null"), (line[:80], message)
+    assert client.is_alive()
+    assert not (stage.work / "made").exists()
+    client.raw(b"x\n" * 40)
+    assert client.process.wait(harness.PATIENCE) == 0
+    until(lambda: client.is_over, 30, "its output ended")
+    # 33 lines that are no messages; those with a method and no good id are messages.
+    before = sum(b'"method":"ping"' not in line or b'"jsonrpc":"2.0"' not in line or b"u0000" in line for line, _ in GARBAGE)
+    assert len(client.lines) == 33 - before, (len(client.lines), before)
+
+
+def ids(stage):
+    """Ids come back as they were, and one that is open is not another's."""
+    client = Raw(stage)
+    client.begin()
+    for id in (0, -5, 2**53, "", "\u00fc", "1", 1):
+        client.call(id, command="echo hi")
+        assert client.reply(id)["result"]["structuredContent"]["exit_code"] == 0
+    client.call(9, command="touch started; sleep 86433")
+    until((stage.work / "started").exists, 30, "it started")
+    client.call(9, command="touch made")
+    assert client.reply(9)["error"]["code"] == -32600
+    client.send(method="notifications/cancelled", params={"requestId": "9"})  # another id
+    assert client.is_alive() and is_running("86433")
+    client.send(method="notifications/cancelled", params={"requestId": 9, "reason": "enough"})
+    until(lambda: not is_running("86433"), 30, "it ended")
+    assert client.is_alive()
+    assert not any(message.get("id") == 9 for message in client.lines), client.lines  # no reply to what was cancelled
+    # As early as can be: in the same write.
+    client.raw(b'{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"run","arguments":{"command":"sleep 86434"}}}\n'
+               b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":10}}\n')
+    assert client.is_alive()
+    until(lambda: not is_running("86434"), 30, "it ended")
+    assert not any(message.get("id") == 10 for message in client.lines), client.lines
+    assert not (stage.work / "made").exists()
+
+
+ANSWERS = [
+    {"result": {"action": "accept", "content": {"decision": "approved", "typed": "a.test"}}, "error": {"code": 1, "message": "x"}},
+    {"result": {"action": "accept"}}, {"result": {"action": "accept", "content": {"decision": ["approved"], "typed": "a.test"}}},
+    {"result": {"action": "ACCEPT", "content": {"decision": "approved", "typed": "a.test"}}},
+    {"result": {"action": True, "content": {"decision": "approved", "typed": "a.test"}}},
+    {"result": {"content": {"decision": "approved", "typed": "a.test"}}}, {"result": None}, {"result": "approved"}, {"error": None},
+    {"result": {"action": "accept", "content": {"decision": "approved", "typed": ["a.test"]}}},
+    {"result": {"action": "accept", "content": {"decision": "approved_unconfined", "typed": "a.test"}}},
+    {"result": {"action": "accept", "content": {"decision": "Approved", "typed": "a.test"}}},
+]
+
+
+def bad_answers(stage):
+    server = stage.web("a.test")
+    client = Raw(stage)
+    client.begin(elicitation={})
+    for at, answer in enumerate(ANSWERS):
+        client.call(at, command=GET)
+        question = client.question()
+        for id in ("q0", "q99999", 1, None, "c1", question["id"] + " "):  # answers to what nobody asked
+            client.send(id=id, result={"action": "accept", "content": {"decision": "approved", "typed": "a.test"}})
+        client.send(id=question["id"], **answer)
+        # The first counts: a second one is late.
+        client.send(id=question["id"], result={"action": "accept", "content": {"decision": "approved", "typed": "a.test"}})
+        assert client.reply(at)["result"]["structuredContent"]["stdout"] == "403", answer
+    assert not server.requests
+    client.call("good", command=GET)
+    client.send(id=client.question()["id"], result={"action": "accept", "content": {"decision": "approved", "typed": "a.test"}})
+    assert client.reply("good")["result"]["structuredContent"]["stdout"] == "200"
+    assert len(server.requests) == 1
+
+
+def forms_only(stage):
+    """A client that can open pages and has no forms cannot be asked."""
+    server = stage.web("a.test")
+    for elicitation, is_asked in (({"url": {}}, False), ({"form": {}}, True), ({"url": {}, "form": {}}, True), (True, False)):
+        client = Raw(stage)
+        client.begin(elicitation=elicitation)
+        client.call(1, command=GET)
+        if is_asked:
+            client.send(id=client.question()["id"], result={"action": "decline"})
+        assert client.reply(1)["result"]["structuredContent"]["stdout"] == "403"
+        assert not any("method" in message for message in client.lines), client.lines
+    assert not server.requests
+
+
+def answered_elsewhere(stage):
+    """With somebody else to wait for, a client that cannot be asked is none to deny."""
+    stage.web("a.test")
+    client = Raw(stage, "--prompt-timeout", "60s")
+    client.begin()
+    client.call(1, command=GET)
+    question, = until(stage.questions, 30, "it is asked")
+    stage.sally("approve", "allow", question["id"], "--confirm", "a.test", check=True)
+    assert client.reply(1)["result"]["structuredContent"]["stdout"] == "200"
+
+
+def settled_elsewhere(stage):
+    """The client's question is taken back when somebody else answers it."""
+    server = stage.web("a.test")
+    client = Raw(stage)
+    client.begin(elicitation={})
+    client.call(1, command=GET)
+    asked = client.question()
+    question, = until(stage.questions, 30, "it is asked")
+    stage.sally("approve", "deny", question["id"], check=True)
+    taken = client.next(lambda message: message.get("method") == "notifications/cancelled")
+    assert taken["params"]["requestId"] == asked["id"], taken
+    assert client.reply(1)["result"]["structuredContent"]["stdout"] == "403"
+    client.send(id=asked["id"], result={"action": "accept", "content": {"decision": "always", "typed": "a.test"}})
+    assert client.is_alive()
+    assert not server.requests
+
+
+def many(stage):
+    """More than what is served at once: each is answered, and nothing is lost."""
+    client = Raw(stage)
+    client.begin()
+    for id in range(300):
+        client.call(id, command="read x < /dev/null; sleep 5" if id < 256 else "echo more")
+    replies = [client.reply(id)["result"]["structuredContent"] for id in range(299, 255, -1)]
+    assert all(reply["status"] == "refused" and "too many" in reply["why"] for reply in replies), replies
+    for id in range(256):
+        client.send(method="notifications/cancelled", params={"requestId": id})
+    until(lambda: not client.process.poll() and client.is_alive(), 60, "it serves again")
+
+
+def told_to_end(stage):
+    """Whoever waits for a reply has one, also when the server ends by itself."""
+    client = Raw(stage)
+    client.begin()
+    client.call(1, command="touch started; sleep 86435")
+    until((stage.work / "started").exists, 30, "it started")
+    client.process.send_signal(signal.SIGTERM)
+    result = client.reply(1)["result"]
+    assert result["isError"], result
+    client.process.wait(harness.PATIENCE)
+    until(lambda: not is_running("86435"), 30, "it ended")
+
+
+def options(stage):
+    for words, status, said in (
+            (["--approval", "sometimes"], 2, "--approval"), (["--approval", "granular:all"], 2, "--approval"),
+            (["--sandbox", "none"], 2, "--sandbox"), (["--sandbox", "split"], 2, "--sandbox"),
+            (["--sandbox", "danger-full-access"], 2, "--allow-unconfined"), (["--socket", "x"], 2, "no such option"),
+            (["--", "true"], 2, "said by the client"), (["--policy", "/nowhere"], 3, "/nowhere")):
+        run = stage.sally("mcp", *words)
+        assert run.returncode == status and said in run.stderr and not run.stdout, (words, run)
+    for words in (["--approval", "granular:network,rules"], ["--approval", "reject:network"], ["--sandbox", "read-only"],
+                  ["--sandbox", "danger-full-access", "--allow-unconfined"]):
+        client = Raw(stage, *words)
+        client.begin()
+        client.call(1, command="echo x > made; echo done")
+        result = client.reply(1)["result"]["structuredContent"]
+        assert "read-only" in words or result["stdout"] == "done\n", (words, result)
+        assert (stage.work / "made").exists() == ("read-only" not in words), (words, result)
+        (stage.work / "made").unlink(missing_ok=True)
+    help = stage.sally("mcp", "--help", check=True)
+    assert help.stdout.startswith("usage: sallyport mcp") and "mcpServers" in help.stdout
+
+
+CASES = [
+    plain("lists"), plain("results"), plain("outputs"), plain("wrong"), with_web("asked"), with_web("session", requests=3),
+    with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
+    plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
+    plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), leaves,
+    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, settled_elsewhere, many, told_to_end, options,
+]
+
+if __name__ == "__main__":
+    if IN_NAMESPACE not in os.environ:
+        install()
+    harness.enter_namespace()
+    sys.exit(harness.play(CASES, sys.argv[1], sys.argv[3:]))

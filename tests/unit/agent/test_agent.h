@@ -1,0 +1,8 @@
+/* test_agent: the parts of the agent's protocol that need no command. */
+#pragma once
+
+#include <check.h>
+
+TCase *test_channel(void);
+TCase *test_fields(void);
+TCase *test_mcp(void);

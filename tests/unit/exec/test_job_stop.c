@@ -1,0 +1,339 @@
+#include "tests/unit/exec/test_exec.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "tests/unit/exec/job_rig.h"
+
+/* How a command ends by itself. */
+static const struct {
+	const char *script;
+	enum exec_job_end end;
+	int code;
+	enum exec_end raw;
+	int status;
+} ends[] = {
+	{ "exit 0", EXEC_JOB_EXITED, 0, EXEC_EXITED, 0 },
+	{ "exit 124", EXEC_JOB_EXITED, 124, EXEC_EXITED, 124 }, /* its own: no time limit */
+	{ "exit 130", EXEC_JOB_EXITED, 130, EXEC_EXITED, 130 },
+	{ "kill -TERM $$", EXEC_JOB_SIGNALLED, 143, EXEC_SIGNALLED, SIGTERM },
+	{ "kill -INT $$", EXEC_JOB_SIGNALLED, 130, EXEC_SIGNALLED, SIGINT },
+	{ "kill -KILL $$", EXEC_JOB_SIGNALLED, 137, EXEC_SIGNALLED, SIGKILL },
+	{ "exec /no/such/program", EXEC_JOB_EXITED, 127, EXEC_EXITED, 127 },
+};
+
+START_TEST(an_end_of_its_own)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i % RIG_USERS);
+	job_rig_new(&rig);
+	ck_assert_ptr_null(exec_job_exec(rig.job));
+	job_rig_go(&rig, ends[_i / RIG_USERS].script);
+	ck_assert_ptr_nonnull(exec_job_exec(rig.job));
+	job_rig_wait(&rig);
+	ck_assert_ptr_null(exec_job_exec(rig.job));
+	ck_assert_int_eq(rig.result.end, ends[_i / RIG_USERS].end);
+	ck_assert_int_eq(rig.result.code, ends[_i / RIG_USERS].code);
+	ck_assert_int_eq(rig.result.raw.end, ends[_i / RIG_USERS].raw);
+	ck_assert_int_eq(rig.result.raw.status, ends[_i / RIG_USERS].status);
+	ck_assert_str_eq(rig.result.why, "");
+	job_rig_done(&rig);
+}
+END_TEST
+
+/* What cannot start, and the word that is said. */
+static const struct {
+	const char *program, *cwd;
+	int egress_result, code;
+	const char *why;
+} failures[] = {
+	{ "./none", NULL, 0, 127, "not found" },
+	{ "/", NULL, 0, 126, "Permission denied" },
+	{ "true", "/no/such/directory", 0, 125, "/no/such/directory" },
+	{ "true", NULL, -EPERM, 125, "way out" },
+};
+
+START_TEST(what_cannot_start_says_so)
+{
+	struct job_rig rig;
+	const char *const argv[] = { failures[_i / RIG_USERS].program, NULL };
+
+	job_rig_init(&rig, _i % RIG_USERS);
+	rig.rig.egress_result = failures[_i / RIG_USERS].egress_result;
+	rig.rig.config.argv = argv;
+	if (failures[_i / RIG_USERS].cwd)
+		rig.rig.config.cwd = failures[_i / RIG_USERS].cwd;
+	job_rig_new(&rig);
+	exec_job_start(rig.job, &rig.rig.config);
+	ck_assert(!rig.has_ended);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_NOT_STARTED);
+	ck_assert_int_eq(rig.result.code, failures[_i / RIG_USERS].code);
+	ck_assert_msg(strstr(rig.result.why, failures[_i / RIG_USERS].why), "%s", rig.result.why);
+	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "late"), -ESRCH);
+	job_rig_done(&rig);
+}
+END_TEST
+
+/* With every number of descriptors that is too small, and with some that are not: it runs, or says
+ * why not. */
+START_TEST(too_few_descriptors_are_said)
+{
+	struct rlimit files;
+	struct job_rig rig;
+	unsigned int failed = 0, ran = 0;
+
+	job_rig_init(&rig, _i);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+	for (rlim_t limit = 12; limit < 48; limit++) {
+		files.rlim_cur = limit;
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+		rig.has_ended = false;
+		job_rig_run(&rig, "exit 3");
+		bool has_run = rig.result.end == EXEC_JOB_EXITED;
+
+		ck_assert_msg(rig.result.code == (has_run ? 3 : 125), "%d", rig.result.code);
+		ck_assert_int_eq(rig.result.why[0] == '\0', has_run);
+		ran += has_run;
+		failed += !has_run;
+		exec_job_free(rig.job);
+		rig.job = NULL;
+	}
+	ck_assert_uint_gt(failed, 0);
+	ck_assert_uint_gt(ran, 0);
+	job_rig_done(&rig);
+}
+END_TEST
+
+/* A stop at each moment. */
+enum moment { BEFORE, SETTING_UP, EGRESS, RUNNING };
+
+static const char running[] = "echo up; exec sleep 1000";
+
+static int stop_in_egress(int *fds, size_t count, void *arg)
+{
+	struct job_rig *rig = arg;
+
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	ck_assert_int_eq(exec_job_stop(rig->job, EXEC_JOB_CANCELLED, "enough"), 0);
+	return 0;
+}
+
+START_TEST(a_stop_at_any_moment)
+{
+	enum moment moment = (enum moment)_i / RIG_USERS;
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i % RIG_USERS);
+	if (moment == EGRESS)
+		rig.events.on_egress = stop_in_egress;
+	job_rig_new(&rig);
+	if (moment == BEFORE)
+		ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "enough"), 0);
+	job_rig_go(&rig, running);
+	if (moment == SETTING_UP)
+		ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "enough"), 0);
+	if (moment == RUNNING) {
+		job_rig_await(&rig, "up");
+		ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "enough"), 0);
+	}
+	if (moment != EGRESS) /* and again, which changes nothing; what never starts is over */
+		ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_DENIED, "more"),
+				 moment == BEFORE ? -ESRCH : 0);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_CANCELLED);
+	ck_assert_int_eq(rig.result.code, 137);
+	ck_assert_str_eq(rig.result.why, "enough");
+	if (moment != RUNNING) { /* not for a moment */
+		ck_assert_int_eq(rig.result.raw.end, EXEC_NOT_STARTED);
+		ck_assert_ptr_null(rig.live[EXEC_STDOUT].bytes);
+	}
+	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "late"), -ESRCH);
+	ck_assert_int_eq(exec_job_kill(rig.job, EXEC_JOB_CANCELLED, "late"), -ESRCH);
+	ck_assert_int_eq(exec_job_interrupt(rig.job), -ESRCH);
+	ck_assert_int_eq(exec_job_signal(rig.job, SIGTERM), -ESRCH);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_CANCELLED);
+	job_rig_done(&rig);
+}
+END_TEST
+
+START_TEST(a_stop_lets_it_clean_up)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i);
+	rig.config.grace_ms = 60000;
+	job_rig_start(&rig, "trap 'echo cleaned; echo up >file; exit 7' TERM; echo up; "
+			    "while :; do sleep 0.01; done");
+	job_rig_await(&rig, "up");
+	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_DENIED, "host refused"), 0);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_DENIED);
+	ck_assert_int_eq(rig.result.code, 137);
+	ck_assert_str_eq(rig.result.why, "host refused");
+	ck_assert_int_eq(rig.result.raw.end, EXEC_EXITED);
+	ck_assert_int_eq(rig.result.raw.status, 7);
+	ck_assert_str_eq(rig.live[EXEC_STDOUT].bytes, "up\ncleaned\n"); /* none of it is lost */
+	ck_assert_str_eq(rig_read(&rig.rig, "file"), "up\n");
+	job_rig_done(&rig);
+}
+END_TEST
+
+/* What does not hear SIGTERM: because it ignores it, or because it is stopped and would not wake
+ * (that one hears it, with the SIGCONT behind it). */
+static const struct {
+	const char *script;
+	int64_t grace_ms;
+	enum exec_end raw;
+	int status;
+} deaf[] = {
+	{ "trap '' TERM; echo up; sleep 1000; sleep 1000", 50, EXEC_KILLED, SIGKILL },
+	{ "trap '' TERM; setsid sh -c 'sleep 1000' & echo up; sleep 1000; sleep 1000", 50,
+	  EXEC_KILLED, SIGKILL },
+	{ "echo up; kill -STOP $$", 60000, EXEC_SIGNALLED, SIGTERM },
+	/* who listens goes, and takes with it who does not */
+	{ "trap 'exit 3' TERM; (trap '' TERM; sleep 1000; sleep 1000) & echo up; wait", 60000,
+	  EXEC_EXITED, 3 },
+};
+
+START_TEST(a_stop_ends_what_does_not_listen)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i % RIG_USERS);
+	rig.config.grace_ms = deaf[_i / RIG_USERS].grace_ms;
+	job_rig_start(&rig, deaf[_i / RIG_USERS].script);
+	job_rig_await(&rig, "up");
+	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "enough"), 0);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_CANCELLED);
+	ck_assert_int_eq(rig.result.raw.end, deaf[_i / RIG_USERS].raw);
+	ck_assert_int_eq(rig.result.raw.status, deaf[_i / RIG_USERS].status);
+	ck_assert(!rig.result.is_cut); /* nobody holds the pipe any more */
+	job_rig_done(&rig);
+}
+END_TEST
+
+START_TEST(a_kill_does_not_wait_for_the_grace)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i);
+	rig.config.grace_ms = 3600000;
+	job_rig_start(&rig, "trap '' TERM; echo up; sleep 1000; sleep 1000");
+	job_rig_await(&rig, "up");
+	ck_assert_int_eq(exec_job_stop(rig.job, EXEC_JOB_CANCELLED, "first"), 0);
+	ck_assert_int_eq(exec_job_kill(rig.job, EXEC_JOB_DENIED, "second"), 0);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_CANCELLED);
+	ck_assert_str_eq(rig.result.why, "first");
+	ck_assert_int_eq(rig.result.raw.end, EXEC_KILLED);
+	job_rig_done(&rig);
+}
+END_TEST
+
+START_TEST(a_time_limit_ends_the_whole_group)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i);
+	rig.config.limit_ms = 200;
+	rig.config.grace_ms = 50;
+	job_rig_run(&rig, "trap '' TERM; (trap '' TERM; sleep 1000; sleep 1000) & setsid sleep "
+			  "1000 & echo before; sleep 1000; sleep 1000");
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_TIMED_OUT);
+	ck_assert_int_eq(rig.result.code, 124);
+	ck_assert_str_eq(rig.result.why, "it ran longer than 200 ms");
+	ck_assert_str_eq(rig.live[EXEC_STDOUT].bytes, "before\n");
+	ck_assert_int_ge(rig.result.running_ms, 200);
+	ck_assert(!rig.result.is_cut);
+	job_rig_done(&rig);
+}
+END_TEST
+
+/* What runs for longer than its limit, while the clock stands still, is not ended; and it is, once
+ * the clock goes on. */
+START_TEST(a_question_stops_the_clock)
+{
+	struct job_rig rig;
+	const char *script = "echo up; sleep 0.4; echo later; exec sleep 1000";
+
+	job_rig_init(&rig, _i);
+	rig.config.limit_ms = 200;
+	job_rig_new(&rig);
+	exec_job_pause_clock(rig.job);
+	job_rig_go(&rig, script);
+	exec_job_pause_clock(rig.job);
+	job_rig_await(&rig, "up");
+	exec_job_resume_clock(rig.job);
+	job_rig_await(&rig, "later");
+	exec_job_resume_clock(rig.job);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, EXEC_JOB_TIMED_OUT);
+	ck_assert_int_ge(rig.result.total_ms - rig.result.running_ms, 400);
+	job_rig_done(&rig);
+}
+END_TEST
+
+static const struct {
+	const char *script;
+	enum exec_job_end end;
+	int code;
+} interrupts[] = {
+	{ "echo up; exec sleep 1000", EXEC_JOB_INTERRUPTED, 130 },
+	{ "trap 'exit 9' INT; echo up; while :; do sleep 0.01; done", EXEC_JOB_EXITED, 9 },
+	{ "trap 'echo went on; kill -9 $$' INT; echo up; while :; do sleep 0.01; done",
+	  EXEC_JOB_SIGNALLED, 137 },
+};
+
+START_TEST(an_interrupt_is_a_request)
+{
+	struct job_rig rig;
+
+	job_rig_init(&rig, _i % RIG_USERS);
+	if (_i / RIG_USERS / (int)ARRAY_SIZE(interrupts) == 1)
+		rig.config.io = EXEC_JOB_PTY;
+	size_t at = (size_t)_i / RIG_USERS % ARRAY_SIZE(interrupts);
+
+	job_rig_new(&rig);
+	ck_assert_int_eq(exec_job_interrupt(rig.job), -EAGAIN);
+	job_rig_go(&rig, interrupts[at].script);
+	job_rig_await(&rig, "up");
+	ck_assert_int_eq(exec_job_interrupt(rig.job), 0);
+	job_rig_wait(&rig);
+	ck_assert_int_eq(rig.result.end, interrupts[at].end);
+	ck_assert_int_eq(rig.result.code, interrupts[at].code);
+	ck_assert(rig.result.was_interrupted);
+	job_rig_done(&rig);
+}
+END_TEST
+
+TCase *test_job_stop(void)
+{
+	TCase *tcase = tcase_create("job_stop");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, an_end_of_its_own, 0, (int)ARRAY_SIZE(ends) * RIG_USERS);
+	tcase_add_loop_test(tcase, what_cannot_start_says_so, 0,
+			    (int)ARRAY_SIZE(failures) * RIG_USERS);
+	tcase_add_loop_test(tcase, too_few_descriptors_are_said, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, a_stop_at_any_moment, 0, 4 * RIG_USERS);
+	tcase_add_loop_test(tcase, a_stop_lets_it_clean_up, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, a_stop_ends_what_does_not_listen, 0,
+			    (int)ARRAY_SIZE(deaf) * RIG_USERS);
+	tcase_add_loop_test(tcase, a_kill_does_not_wait_for_the_grace, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, a_time_limit_ends_the_whole_group, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, a_question_stops_the_clock, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, an_interrupt_is_a_request, 0,
+			    2 * (int)ARRAY_SIZE(interrupts) * RIG_USERS);
+	return tcase;
+}

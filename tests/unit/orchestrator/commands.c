@@ -1,0 +1,325 @@
+/* Commands: what the rules, the mode and the sandbox make of them together. */
+#include <string.h>
+
+#include "tests/unit/orchestrator/rig.h"
+
+static struct rig rig;
+
+#define NEVER          ORCHESTRATOR_NEVER
+#define UNTRUSTED      ORCHESTRATOR_UNTRUSTED
+#define REQUEST        ORCHESTRATOR_ON_REQUEST
+#define FAILURE        ORCHESTRATOR_ON_FAILURE
+#define GRANULAR       ORCHESTRATOR_GRANULAR
+#define USUAL          ORCHESTRATOR_USUAL
+#define ACCESS         ORCHESTRATOR_WITH_ACCESS
+#define ESCALATED      ORCHESTRATOR_ESCALATED
+#define READ_ONLY      EXEC_MODE_READ_ONLY
+#define FULL           EXEC_MODE_FULL_ACCESS
+#define EXTERNAL       EXEC_MODE_EXTERNAL
+#define NO_SANDBOX     (ORCHESTRATOR_MAY_ASK_ALL & ~ORCHESTRATOR_MAY_ASK_SANDBOX)
+#define NO_RULES       (ORCHESTRATOR_MAY_ASK_ALL & ~ORCHESTRATOR_MAY_ASK_RULES)
+#define NO_PERMISSIONS (ORCHESTRATOR_MAY_ASK_ALL & ~ORCHESTRATOR_MAY_ASK_PERMISSIONS)
+#define NO_NETWORK     (ORCHESTRATOR_MAY_ASK_ALL & ~ORCHESTRATOR_MAY_ASK_NETWORK)
+#define ALL            ORCHESTRATOR_MAY_ASK_ALL
+
+/* What comes: "run" confined, "open" unconfined, "ask" to run confined, "ask open", "no". */
+static const struct {
+	const char *rules, *command;
+	enum orchestrator_mode mode;
+	unsigned int categories;
+	enum exec_mode sandbox;
+	const char *denied;
+	enum orchestrator_wish wish;
+	const char *want, *reason, *proposal; /* reason: part of it; NULL: any */
+} rows[] = {
+	/* exec_approval_requirement_prefers_execpolicy_match; justification_is_included_... */
+	{ "deny rm because \"no rm\"", "rm x", REQUEST, ALL, READ_ONLY, NULL, USUAL, "no", "no rm",
+	  "" },
+	{ "ask rm because \"think\"", "rm x", REQUEST, ALL, READ_ONLY, NULL, USUAL, "ask", "think",
+	  "" },
+	{ "allow cargo", "cargo build", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	/* evaluates_bash_lc_inner_commands, heredocs */
+	{ "deny rm", "bash -lc 'rm x'", REQUEST, ALL, READ_ONLY, NULL, USUAL, "no", NULL, "" },
+	{ "allow cat", "bash -lc 'cat <<E\nrm x\nE\n'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL,
+	  "run", NULL, "" },
+	{ "allow cat", "bash -lc 'PATH=/evil cat <<E\nE\n'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL,
+	  "ask", NULL, "" },
+	/* heredoc_redirect_without_escalation_runs_inside_sandbox, ..._with_escalation_... */
+	{ "allow cat", "bash -lc 'cat <<E > f\nE\n'", REQUEST, ALL, READ_ONLY, NULL, USUAL, "run",
+	  NULL, "" },
+	{ "allow cat", "bash -lc 'cat <<E > f\nE\n'", REQUEST, ALL, READ_ONLY, NULL, ESCALATED,
+	  "ask open", NULL, "" },
+	/* absolute paths: only the file that a rule means */
+	{ "allow git", "/usr/bin/git status", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "run", NULL,
+	  "" },
+	{ "allow cargo\nprogram cargo /opt/cargo", "/usr/bin/cargo build", UNTRUSTED, ALL,
+	  READ_ONLY, NULL, USUAL, "ask", NULL, "" },
+	/* exec_approval_requirement_respects_approval_policy */
+	{ "ask rm", "rm x", NEVER, ALL, READ_ONLY, NULL, USUAL, "no", "nobody is asked", "" },
+	{ "ask rm", "rm x", NEVER, ALL, FULL, NULL, USUAL, "no", "nobody is asked", "" },
+	{ "ask rm", "rm x", FAILURE, ALL, READ_ONLY, NULL, USUAL, "ask", "a rule asks", "" },
+	/* unmatched_granular_policy_still_prompts_for_restricted_sandbox_escalation */
+	{ "", "cargo build", GRANULAR, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
+	/* ..._rejects_unmatched_sandbox_escalation_when_granular_sandbox_is_disabled */
+	{ "", "cargo build", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
+	{ "", "cargo build", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	/* Leaving the sandbox is leaving the gate. */
+	{ "", "cargo build", GRANULAR, NO_NETWORK, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
+	/* unmatched_on_request_uses_permission_profile_file_system_policy_for_escalation_prompts */
+	{ "", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
+	{ "", "cargo build", REQUEST, ALL, FULL, NULL, ESCALATED, "open", NULL, "" },
+	{ "", "cargo build", REQUEST, ALL, FULL, NULL, USUAL, "open", NULL, "" },
+	/* Whoever confines the files, the gate is ours: without it is wider. */
+	{ "", "cargo build", REQUEST, ALL, EXTERNAL, NULL, USUAL, "run", NULL, "" },
+	{ "", "cargo build", REQUEST, ALL, EXTERNAL, NULL, ESCALATED, "ask open", NULL, "" },
+	/* known_safe_on_request_still_prompts_for_restricted_sandbox_escalation */
+	{ "", "echo x", REQUEST, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
+	{ "", "echo x", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
+	{ "", "echo x", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	{ "", "echo x", UNTRUSTED, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
+	{ "", "cargo build", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "ask", NULL,
+	  "command allow cargo build" },
+	{ "", "cargo build", UNTRUSTED, ALL, FULL, NULL, USUAL, "ask open", NULL, "" },
+	{ "", "cargo build", FAILURE, ALL, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	{ "", "cargo build", NEVER, ALL, READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	{ "", "cargo build", FAILURE, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL, "" },
+	/* Nobody to ask, so nothing is widened. */
+	{ "", "cargo build", NEVER, ALL, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
+	{ "allow cargo", "cargo build", NEVER, ALL, READ_ONLY, NULL, ESCALATED, "no", NULL, "" },
+	{ "", "cargo build", NEVER, ALL, READ_ONLY, NULL, ACCESS, "no", NULL, "" },
+	/* exec_approval_requirement_prompts_for_inline_additional_permissions_under_on_request */
+	{ "", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ACCESS, "ask", "more than", "" },
+	{ "allow cargo", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ACCESS, "ask", "more than",
+	  "" },
+	{ "", "cargo build", GRANULAR, NO_PERMISSIONS, READ_ONLY, NULL, ACCESS, "no", NULL, "" },
+	{ "", "cargo build", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, ACCESS, "no", NULL, "" },
+	{ "allow cargo", "cargo build", GRANULAR, NO_PERMISSIONS, READ_ONLY, NULL, ACCESS, "no",
+	  NULL, "" },
+	{ "", "cargo build", REQUEST, ALL, FULL, NULL, ACCESS, "open", NULL, "" },
+	/* mixed_rule_and_sandbox_prompt_...: the rule's category decides */
+	{ "ask git", "sh -c 'git push && rm -rf x'", GRANULAR, NO_RULES, READ_ONLY, NULL, USUAL,
+	  "no", NULL, "" },
+	{ "ask git", "sh -c 'git push && rm -rf x'", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, USUAL,
+	  "ask", NULL, "" },
+	/* dangerous_rm_rf_requires_approval_in_danger_full_access, ..._forbidden_when_... */
+	{ "", "rm -rf x", REQUEST, ALL, FULL, NULL, USUAL, "ask open", "dangerous", "" },
+	{ "", "rm -rf x", REQUEST, ALL, EXTERNAL, NULL, USUAL, "ask", "dangerous", "" },
+	{ "", "rm -rf x", NEVER, ALL, FULL, NULL, USUAL, "no", "dangerous", "" },
+	{ "deny rm", "rm -rf x", NEVER, ALL, EXTERNAL, NULL, USUAL, "no", "rule", "" },
+	{ "", "rm -rf x", GRANULAR, NO_SANDBOX, READ_ONLY, NULL, USUAL, "no", "dangerous", "" },
+	/* heuristics_apply_when_other_commands_match_policy */
+	{ "allow cargo", "sh -c 'cargo build; npm ci'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL,
+	  "ask", NULL, "command allow npm ci" },
+	/* multi_segment_shell_requires_policy_allow_for_every_segment_to_bypass_sandbox: and it has
+	 * to say so, for each */
+	{ "allow cargo unconfined", "cargo build", REQUEST, ALL, READ_ONLY, NULL, USUAL, "open",
+	  NULL, "" },
+	{ "allow cargo unconfined", "cargo build", NEVER, ALL, READ_ONLY, NULL, USUAL, "open", NULL,
+	  "" },
+	{ "allow cargo unconfined", "cargo build", UNTRUSTED, ALL, READ_ONLY, NULL, ESCALATED,
+	  "open", NULL, "" },
+	{ "allow cargo unconfined", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ACCESS, "open",
+	  NULL, "" },
+	{ "allow cargo unconfined\nallow git", "sh -c 'cargo build && git status'", REQUEST, ALL,
+	  READ_ONLY, NULL, USUAL, "run", NULL, "" },
+	{ "allow cargo unconfined\nallow git unconfined", "sh -c 'cargo build && git status'",
+	  REQUEST, ALL, READ_ONLY, NULL, USUAL, "open", NULL, "" },
+	{ "allow cargo unconfined", "sh -c 'cargo build && npm ci'", REQUEST, ALL, READ_ONLY, NULL,
+	  USUAL, "run", NULL, "" },
+	{ "allow cargo", "cargo build", REQUEST, ALL, READ_ONLY, NULL, ESCALATED, "ask open", NULL,
+	  "" },
+	/* deny_read_blocks_explicit_escalation_and_policy_bypass */
+	{ "allow cargo unconfined", "cargo build", REQUEST, ALL, READ_ONLY, "/key", USUAL, "run",
+	  NULL, "" },
+	{ "", "cargo build", REQUEST, ALL, READ_ONLY, "/key", ESCALATED, "run", NULL, "" },
+	{ "", "cargo build", UNTRUSTED, ALL, FULL, "/key", ESCALATED, "ask", NULL,
+	  "command allow cargo build" },
+	{ "", "cargo build", NEVER, ALL, FULL, "/key", USUAL, "run", NULL, "" },
+	/* What is not understood: with rules it may be what they mean. */
+	{ "deny rm", "sh -c 'for i in a; do git push; done'", REQUEST, ALL, READ_ONLY, NULL, USUAL,
+	  "ask", "not understood", "" },
+	{ "deny rm", "sh -c 'for i in a; do git push; done'", NEVER, ALL, READ_ONLY, NULL, USUAL,
+	  "no", NULL, "" },
+	{ "deny rm", "sh -c 'for i in a; do rm x; done'", REQUEST, ALL, READ_ONLY, NULL, USUAL,
+	  "no", NULL, "" },
+	{ "", "sh -c 'for i in a; do cargo build; done'", REQUEST, ALL, READ_ONLY, NULL, USUAL,
+	  "run", NULL, "" },
+	{ "", "sh -c 'for i in a; do cargo build; done'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL,
+	  "ask", NULL, "" },
+	{ "", "sh -c ''", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "ask", NULL, "" },
+	{ "", "sh -c ' '", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "ask", NULL, "" },
+};
+
+static const char *what_came(const struct rig *of)
+{
+	if (of->result_count > 0)
+		return "no";
+	if (of->question_count > 0)
+		return of->questions[0].is_confined ? "ask" : "ask open";
+	return of->attempts[0].is_confined ? "run" : "open";
+}
+
+START_TEST(row)
+{
+	const struct orchestrator_access access = { .what = ORCHESTRATOR_WRITE_PATH,
+						    .name = "/etc/x" };
+
+	rig_init(&rig, rows[_i].mode);
+	rig.config.categories = rows[_i].categories;
+	rig_rules(&rig, rows[_i].rules);
+	rig_open(&rig);
+	struct exec_sandbox *sandbox =
+		rig_sandbox(rows[_i].sandbox, EXEC_NETWORK_RESTRICTED, rows[_i].denied);
+
+	rig.request.sandbox = sandbox;
+	rig.request.wish = rows[_i].wish;
+	if (rows[_i].wish == ORCHESTRATOR_WITH_ACCESS) {
+		rig.request.accesses = &access;
+		rig.request.access_count = 1;
+	}
+	rig_exec(&rig, rows[_i].command);
+	ck_assert_uint_eq(rig.question_count + rig.attempt_count + rig.result_count, 1);
+	ck_assert_str_eq(what_came(&rig), rows[_i].want);
+	const char *reason = rig.result_count     ? rig.results[0].why
+			     : rig.question_count ? rig.questions[0].reason
+						  : "";
+
+	if (rows[_i].reason)
+		ck_assert_msg(strstr(reason, rows[_i].reason), "%s", reason);
+	ck_assert_str_eq(rig.questions[0].proposal, rows[_i].proposal);
+	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
+/* What is asked for by name is granted by name, to this call. */
+static const struct {
+	struct orchestrator_access access;
+	const char *asked;
+	bool is_in_sandbox;
+} accesses[] = {
+	{ { ORCHESTRATOR_WRITE_PATH, "/etc/x", NULL, 0 }, "write /etc/x", true },
+	{ { ORCHESTRATOR_READ_PATH, "/run/x", NULL, 0 }, "read /run/x", true },
+	{ { ORCHESTRATOR_SOCKET, "/run/x", NULL, 0 }, "socket /run/x", true },
+	{ { ORCHESTRATOR_DESTINATION, "a.test", "tcp", 22 }, "tcp://a.test:22", false },
+};
+START_TEST(access_by_name)
+{
+	rig_init(&rig, ORCHESTRATOR_ON_REQUEST);
+	rig_open(&rig);
+	rig.request.wish = ORCHESTRATOR_WITH_ACCESS;
+	rig.request.accesses = &accesses[_i].access;
+	rig.request.access_count = 1;
+	rig_exec(&rig, "cargo build");
+	ck_assert_str_eq(rig_asked(&rig)->accesses, accesses[_i].asked);
+	ck_assert(exec_sandbox_equal(rig_asked(&rig)->sandbox, rig.sandbox) !=
+		  accesses[_i].is_in_sandbox);
+	/* For this once: nothing to remember. */
+	ck_assert_uint_eq(rig_asked(&rig)->choices, BIT(ORCHESTRATOR_ONCE) |
+							    BIT(ORCHESTRATOR_DENY) |
+							    BIT(ORCHESTRATOR_ABORT));
+	rig_answer(&rig, 0, ORCHESTRATOR_ONCE);
+	ck_assert_str_eq(rig_attempted(&rig)->accesses, accesses[_i].asked);
+	ck_assert(exec_sandbox_equal(rig_attempted(&rig)->sandbox, rig.questions[0].sandbox));
+	rig_exit(&rig, 0, 0);
+	/* The next call has to ask again. */
+	rig_exec(&rig, "cargo build");
+	ck_assert_uint_eq(rig.question_count, 2);
+	rig_done(&rig);
+}
+END_TEST
+
+/* What the sandbox gives already is not asked for. */
+START_TEST(access_that_is_there)
+{
+	const struct orchestrator_access access = { .what = ORCHESTRATOR_WRITE_PATH,
+						    .name = "/work/out" };
+
+	rig_init(&rig, ORCHESTRATOR_ON_REQUEST);
+	rig_open(&rig);
+	rig.request.wish = ORCHESTRATOR_WITH_ACCESS;
+	rig.request.accesses = &access;
+	rig.request.access_count = 1;
+	rig_exec(&rig, "cargo build");
+	ck_assert_uint_eq(rig.question_count, 0);
+	ck_assert(exec_sandbox_equal(rig_attempted(&rig)->sandbox, rig.sandbox));
+	rig_done(&rig);
+}
+END_TEST
+
+/* A network wish where the network is not asked about. */
+START_TEST(access_of_a_category_that_is_off)
+{
+	const struct orchestrator_access access = { ORCHESTRATOR_DESTINATION, "a.test", "https",
+						    443 };
+
+	rig_init(&rig, ORCHESTRATOR_GRANULAR);
+	rig.config.categories = NO_NETWORK;
+	rig_open(&rig);
+	rig.request.wish = ORCHESTRATOR_WITH_ACCESS;
+	rig.request.accesses = &access;
+	rig.request.access_count = 1;
+	rig_exec(&rig, "cargo build");
+	ck_assert_int_eq(rig_ended(&rig)->kind, ORCHESTRATOR_REJECTED_BY_RULE);
+	rig_done(&rig);
+}
+END_TEST
+
+/* It is not silent about what it did not do. */
+START_TEST(wish_that_is_not_met_is_said)
+{
+	rig_init(&rig, ORCHESTRATOR_ON_REQUEST);
+	rig_open(&rig);
+	struct exec_sandbox *sandbox =
+		rig_sandbox(EXEC_MODE_READ_ONLY, EXEC_NETWORK_RESTRICTED, "/key");
+
+	rig.request.sandbox = sandbox;
+	rig.request.wish = ORCHESTRATOR_ESCALATED;
+	rig_exec(&rig, "cargo build");
+	exec_sandbox_free(sandbox);
+	rig_exit(&rig, 0, 0);
+	ck_assert(strstr(rig_ended(&rig)->note, "confined as usual"));
+	rig_done(&rig);
+}
+END_TEST
+
+/* A tool that cannot be confined needs leave to run so. */
+static const struct {
+	enum orchestrator_mode mode;
+	const char *denied, *rules, *want;
+} forbids[] = {
+	{ ORCHESTRATOR_ON_REQUEST, NULL, "", "ask open" },
+	{ ORCHESTRATOR_ON_REQUEST, NULL, "allow cargo", "ask open" },
+	{ ORCHESTRATOR_ON_REQUEST, NULL, "allow cargo unconfined", "open" },
+	{ ORCHESTRATOR_NEVER, NULL, "allow cargo", "no" },
+	{ ORCHESTRATOR_ON_REQUEST, "/key", "", "run" },
+};
+START_TEST(preference_forbid)
+{
+	rig_init(&rig, forbids[_i].mode);
+	rig_rules(&rig, forbids[_i].rules);
+	rig_open(&rig);
+	struct exec_sandbox *sandbox =
+		rig_sandbox(EXEC_MODE_READ_ONLY, EXEC_NETWORK_RESTRICTED, forbids[_i].denied);
+
+	rig.request.sandbox = sandbox;
+	rig.request.preference = ORCHESTRATOR_SANDBOX_FORBID;
+	rig_exec(&rig, "cargo build");
+	exec_sandbox_free(sandbox);
+	ck_assert_str_eq(what_came(&rig), forbids[_i].want);
+	rig_done(&rig);
+}
+END_TEST
+
+TCase *commands_cases(void)
+{
+	TCase *cases = tcase_create("commands");
+
+	tcase_add_loop_test(cases, row, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(cases, access_by_name, 0, ARRAY_SIZE(accesses));
+	tcase_add_test(cases, access_that_is_there);
+	tcase_add_test(cases, access_of_a_category_that_is_off);
+	tcase_add_test(cases, wish_that_is_not_met_is_said);
+	tcase_add_loop_test(cases, preference_forbid, 0, ARRAY_SIZE(forbids));
+	return cases;
+}
