@@ -28,10 +28,11 @@ class Watch(Screen):
         Watch.count += 1
         self.world, self.name = world, f"watch{Watch.count}"
         self.socket, self.ended = world.top / f"{self.name}.tmux", world.top / f"{self.name}.ended"
-        command = shlex.join([world.sallyport, "approve", "watch", *options])
+        # tmux has a TERM of its own for what runs in it.
+        command = shlex.join(["env", *(f"{name}={value}" for name, value in (env or {}).items()), world.sallyport, "approve", "watch", *options])
         line = f"echo before the watch; {command}; echo $? >{shlex.quote(str(self.ended))}; exec sleep 1000"
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(rows), "-c", str(world.work),
-                  line, ";", "set-option", "-g", "status", "off", env={**world.env, "TERM": "xterm", **(env or {})})
+                  line, ";", "set-option", "-g", "status", "off", env={**world.env, "TERM": "xterm"})
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def key(self, *keys):
