@@ -109,6 +109,11 @@ const struct gateway_embedded *agent_embedded(struct agent *agent)
 	return &agent->embedded;
 }
 
+void agent_set_hooks(struct agent *agent, unsigned int kinds)
+{
+	agent->hook_kinds = kinds;
+}
+
 void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy)
 {
 	agent->gateway = gateway;

@@ -52,6 +52,7 @@ struct agent *agent_new(const struct agent_config *config, struct err *why);
 /* What the gateway tells it: for struct gateway_config. As long as the agent lives. */
 const struct gateway_embedded *agent_embedded(struct agent *agent);
 /* Both are kept. */
+void agent_set_hooks(struct agent *agent, unsigned int kinds);
 void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy);
 /* Another decides from now on, and is kept instead. */
 void agent_set_policy(struct agent *agent, const struct policy *policy);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/ahead.h"
 #include "agent/core.h"
 #include "agent/tell.h"
 #include "agent/trial.h"
@@ -196,12 +197,17 @@ static void changed(const struct orchestrator_question *question, void *arg)
 {
 	struct session *session = arg;
 
+	if (ahead_has(session, question->id))
+		return;
 	tell_send(session->agent, question_json(TELL_APPROVAL_UPDATED, session, question));
 }
 
 static void retract(const char *id, const char *why, void *arg)
 {
 	struct session *session = arg;
+
+	if (ahead_drop(session, id))
+		return;
 	json_t *event = tell_of_session(TELL_APPROVAL_RESOLVED, NULL, session);
 
 	asking_forget(session->agent, asking_find(session->agent, id));
@@ -253,6 +259,7 @@ const struct orchestrator_ops asking_ops = {
 	.ask = ask,
 	.changed = changed,
 	.retract = retract,
+	.decide = ahead_decide,
 	.attempt = attempt,
 	.stop = stop,
 	.pause = pause_clock,

@@ -121,6 +121,8 @@ struct session {
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
+	struct orchestrator_decider decider; /* the hooks, if there are any */
+	LIST_HEAD(ahead_list, ahead) ahead;  /* questions that they have */
 	TAILQ_ENTRY(session) entry;
 };
 
@@ -136,7 +138,7 @@ struct agent {
 	size_t session_count;
 	TAILQ_HEAD(asked_queue, asked) asked;
 	uint64_t last_exec, last_call, last_session;
-	unsigned int malformed;
+	unsigned int malformed, hook_kinds;
 	bool is_gone;  /* the client: nothing is asked, and nothing started any more */
 	bool is_deaf;  /* it said its last, and reads on */
 	bool has_gone; /* host->on_end() was told */

@@ -9,6 +9,7 @@
 #include "agent/core.h"
 #include "agent/fields.h"
 #include "agent/floor.h"
+#include "agent/ahead.h"
 #include "agent/asking.h"
 #include "agent/submission.h"
 #include "agent/tell.h"
@@ -147,6 +148,8 @@ static int make_orchestrator(struct session *session, const struct wanted *wante
 		.may_unconfine = session->agent->config.may_unconfine,
 		.is_strict = wanted->is_strict,
 		.question_ms = limits->question_ms,
+		.deciders = &session->decider,
+		.decider_count = ahead_decider(session->agent, &session->decider) ? 1 : 0,
 	};
 
 	session->orchestrator = orchestrator_new(session->agent->loop, &config, why);
@@ -308,6 +311,7 @@ void talk_free(struct session *session)
 
 	if (!session)
 		return;
+	ahead_free_all(session);
 	orchestrator_free(session->orchestrator);
 	while ((task = TAILQ_FIRST(&session->tasks)))
 		task_free(task);

@@ -178,7 +178,10 @@ int agent_options_parse(struct agent_options *options, int argc, char **argv)
 	add_word(options, "sallyport-agent"); /* of the gate as a whole: nothing runs it */
 	while (options->words[count])
 		count++;
-	return status ? status : run_options_parse(&options->run, (int)count, options->words);
+	if (status == 0)
+		status = run_options_parse(&options->run, (int)count, options->words);
+	options->run.has_hooks = true;
+	return status;
 }
 
 void agent_options_free(struct agent_options *options)

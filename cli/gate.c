@@ -1,4 +1,5 @@
 #include "cli/gate.h"
+#include "cli/trusted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ static int find_helpers(struct gate *gate)
 				      &writable);
 
 	return status == CLI_OK ? run_helpers_make(&gate->options->helpers, &gate->places, writable,
+						   gate->options->has_hooks ? gate->policy : NULL,
 						   &gate->helpers)
 				: status;
 }
@@ -187,6 +189,7 @@ void gate_watch(struct gate *gate)
 		.loaded = &gate->loaded,
 		.writable = gate->view.writable,
 		.has_prompt_timeout = gate->options->has_prompt_timeout,
+		.has_hooks = gate->options->has_hooks,
 		.on_policy = gate->calls.on_policy,
 		.arg = gate->calls.arg,
 	};
@@ -203,13 +206,34 @@ static bool has_path(char *const *list, const char *path)
 	return false;
 }
 
+/* What decides for people must not be theirs to write who are decided about. NULL: it is not. */
+static const char *find_helper_in(const struct gate *gate, char *const *paths)
+{
+	auto_free_list char **programs = run_helpers_programs(gate->helpers);
+
+	for (char **program = programs; *program; program++) {
+		for (char *const *path = paths; *path; path++) {
+			if (trusted_is_within(*program, *path))
+				return *path;
+		}
+	}
+	return NULL;
+}
+
 int gate_widen(struct gate *gate, char *const *paths, struct err *why)
 {
-	auto_free char *objection = run_policy_objection(gate->policy, paths);
+	auto_free char *objection =
+		run_policy_objection(gate->policy, paths, gate->options->has_hooks);
+	const char *held = objection ? NULL : find_helper_in(gate, paths);
 	size_t count = 0, more = 0;
 
 	if (objection)
 		return err_set(why, -EPERM, "%s", objection);
+	if (held)
+		return err_set(why, -EPERM,
+			       "%s holds a program that decides for people, so no command may "
+			       "write there",
+			       held);
 	while (gate->view.writable[count])
 		count++;
 	while (paths[more])

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/run_impl.h"
 #include "cli/trusted.h"
+#include "policies/policies_agent.h"
 
 #define WORDS_MAX         64
 #define FILE_MAX_BYTES    (1 << 20) /* larger ones are known by their names */
@@ -55,6 +56,8 @@ struct run_helpers {
 	char *notify_program;
 	struct gateway_webhook webhook;
 	char *curl_program, *webhook_key;
+	struct gateway_hook *hooks;
+	struct policy_helper *written; /* as the policy has them; each hook borrows from its own */
 };
 
 static char **make_environment(const char *path)
@@ -329,15 +332,83 @@ static int make_webhook(struct run_helpers *self, const struct run_helper_option
 	return status;
 }
 
+/* A hook that the commands could write would allow whatever they like. */
+static int add_hook(struct run_helpers *self, struct policy_helper *helper,
+		    const struct run_places *places, char *const *writable)
+{
+	const char *home = getenv("HOME");
+	size_t at = self->helpers.hook_count;
+
+	if (strncmp(helper->argv[0], "~/", 2) == 0) {
+		char *path = mem_printf("%s/%s", home ? home : "", helper->argv[0] + 2);
+
+		free(helper->argv[0]);
+		helper->argv[0] = path;
+	}
+	self->hooks = mem_grow(self->hooks, at + 1, sizeof(*self->hooks));
+	self->written = mem_grow(self->written, at + 1, sizeof(*self->written));
+	self->written[at] = *helper;
+	self->hooks[at] = (struct gateway_hook){ .kinds = helper->kinds };
+	self->helpers.hook_count++;
+	if (access(helper->argv[0], X_OK) < 0)
+		return cli_fail(CLI_NO_SANDBOX, "%s: %s; nothing was run", helper->rule,
+				strerror(errno));
+	if (is_writable(helper->argv[0], places, writable))
+		return cli_fail(CLI_NO_SANDBOX,
+				"%s: the commands could write that; nothing was run", helper->rule);
+	return check_words(helper->argv, places, writable);
+}
+
+static int make_hooks(struct run_helpers *self, const struct policy *policy,
+		      const struct run_places *places, char *const *writable)
+{
+	struct policy_helper helper;
+	int status = CLI_OK;
+
+	for (size_t i = 0; status == CLI_OK && policy_get_helper(policy, i, &helper); i++) {
+		if (helper.is_reviewer)
+			policy_helper_done(&helper);
+		else
+			status = add_hook(self, &helper, places, writable);
+	}
+	/* Nothing moves any more. */
+	for (size_t i = 0; i < self->helpers.hook_count; i++)
+		self->hooks[i].program =
+			(struct gateway_program){ self->written[i].argv[0],
+						  (const char *const *)self->written[i].argv,
+						  (const char *const *)self->environment };
+	self->helpers.hooks = self->hooks;
+	return status;
+}
+
+unsigned int run_helpers_hook_kinds(const struct run_helpers *helpers)
+{
+	unsigned int kinds = 0;
+
+	for (size_t i = 0; helpers && i < helpers->helpers.hook_count; i++)
+		kinds |= helpers->hooks[i].kinds;
+	return kinds;
+}
+
+static bool has_hooks(const struct policy *policy)
+{
+	struct policy_helper helper;
+	bool is_there = policy && policy_get_helper(policy, 0, &helper);
+
+	if (is_there)
+		policy_helper_done(&helper);
+	return is_there;
+}
+
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
-		     char *const *writable, struct run_helpers **ret)
+		     char *const *writable, const struct policy *policy, struct run_helpers **ret)
 {
 	bool has_webhook = options->webhook || options->webhook_key || options->webhook_answer;
 	int status = CLI_OK;
 
 	if (options->may_answer && !options->reviewer)
 		return cli_fail(CLI_USAGE, "--reviewer-mode: which reviewer? (--reviewer)");
-	if (!options->reviewer && !options->has_notify && !has_webhook)
+	if (!options->reviewer && !options->has_notify && !has_webhook && !has_hooks(policy))
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
@@ -347,6 +418,8 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		status = make_reviewer(self, options, places, writable);
 	if (status == CLI_OK && has_webhook)
 		status = make_webhook(self, options, places, writable);
+	if (status == CLI_OK && policy)
+		status = make_hooks(self, policy, places, writable);
 	if (status == CLI_OK && options->has_notify)
 		make_notify(self, places);
 	if (status == CLI_OK)
@@ -364,8 +437,8 @@ char **run_helpers_programs(const struct run_helpers *helpers)
 		helpers ? helpers->curl_program : NULL,
 	};
 	char *const *words = helpers ? helpers->reviewer_words : NULL;
-	char **list = mem_new_array(ARRAY_SIZE(named) + WORDS_MAX + 1, sizeof(*list));
-	size_t count = 0;
+	size_t hooks = helpers ? helpers->helpers.hook_count : 0, count = 0;
+	char **list = mem_new_array(ARRAY_SIZE(named) + WORDS_MAX + hooks + 1, sizeof(*list));
 
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		if (named[i])
@@ -375,6 +448,8 @@ char **run_helpers_programs(const struct run_helpers *helpers)
 		if (words[i][0] == '/')
 			list[count++] = mem_strdup(words[i]);
 	}
+	for (size_t i = 0; i < hooks; i++)
+		list[count++] = mem_strdup(helpers->written[i].argv[0]);
 	return list;
 }
 
@@ -398,5 +473,9 @@ void run_helpers_free(struct run_helpers *helpers)
 	if (helpers->webhook_key)
 		explicit_bzero(helpers->webhook_key, strlen(helpers->webhook_key));
 	free(helpers->webhook_key);
+	for (size_t i = 0; i < helpers->helpers.hook_count; i++)
+		policy_helper_done(&helpers->written[i]);
+	free(helpers->written);
+	free(helpers->hooks);
 	free(helpers);
 }

@@ -44,26 +44,30 @@ static char *object_to_reach(const struct policy *policy, char *const *writable)
 	return NULL;
 }
 
-/* A run puts its questions to people and to --reviewer: who wrote another program down means it. */
-static char *object_to_helpers(const struct policy *policy)
+/* A run puts its questions to people and to --reviewer: who wrote another program down means it. An
+ * agent asks hooks. */
+static char *object_to_helpers(const struct policy *policy, bool has_hooks)
 {
 	struct policy_helper helper;
 	char *objection = NULL;
 
 	for (size_t i = 0; !objection && policy_get_helper(policy, i, &helper); i++) {
-		if (helper.kinds & (POLICY_HELPS_EXEC | POLICY_HELPS_NETWORK))
+		if (has_hooks && helper.is_reviewer)
+			objection = mem_printf("a reviewer is given by --reviewer so far: %s",
+					       helper.rule);
+		else if (!has_hooks && helper.kinds & (POLICY_HELPS_EXEC | POLICY_HELPS_NETWORK))
 			objection = mem_printf("for an agent, not for a run: %s", helper.rule);
 		policy_helper_done(&helper);
 	}
 	return objection;
 }
 
-char *run_policy_objection(const struct policy *policy, char *const *writable)
+char *run_policy_objection(const struct policy *policy, char *const *writable, bool has_hooks)
 {
 	char *objection = object_to_later(policy);
 
 	if (!objection)
-		objection = object_to_helpers(policy);
+		objection = object_to_helpers(policy, has_hooks);
 	return objection ? objection : object_to_reach(policy, writable);
 }
 
@@ -76,7 +80,8 @@ static int check_objection(const struct run_options *options, const struct run_p
 	auto_free char *reach =
 		status == CLI_OK && !later ? object_to_reach(policy, writable) : NULL;
 
-	auto_free char *helper = status == CLI_OK ? object_to_helpers(policy) : NULL;
+	auto_free char *helper =
+		status == CLI_OK ? object_to_helpers(policy, options->has_hooks) : NULL;
 
 	if (later || helper)
 		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", later ? later : helper);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/watch.h"
+#include "policies/policies_agent.h"
 #include "policies/policies_tools.h"
 
 #define ERRORS_SHOWN_MAX 4096
@@ -215,6 +216,36 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 	reload->has_failed = false;
 }
 
+static bool is_same_helper(const struct policy_helper *left, const struct policy_helper *right)
+{
+	size_t i = 0;
+
+	while (left->argv[i] && right->argv[i] && strcmp(left->argv[i], right->argv[i]) == 0)
+		i++;
+	return !left->argv[i] && !right->argv[i] && left->kinds == right->kinds;
+}
+
+/* Programs are found and looked at once, when nothing runs yet. Returned owned; NULL: they are the
+ * same. */
+static char *object_to_hooks(const struct policy *before, const struct policy *after)
+{
+	struct policy_helper left, right;
+	bool has_left, has_right, is_same = true;
+
+	for (size_t i = 0; is_same; i++) {
+		has_left = policy_get_helper(before, i, &left);
+		has_right = policy_get_helper(after, i, &right);
+		is_same = has_left == has_right && (!has_left || is_same_helper(&left, &right));
+		if (has_left)
+			policy_helper_done(&left);
+		if (has_right)
+			policy_helper_done(&right);
+		if (!has_left && !has_right)
+			return NULL;
+	}
+	return mem_strdup("a hook is another now: it counts from the next start");
+}
+
 static void on_loaded(struct run_loaded *loaded, void *arg)
 {
 	struct run_reload *reload = arg;
@@ -223,8 +254,12 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 
 	auto_free char *doubt = find_doubtful(reload, loaded);
 	auto_free char *objection =
-		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable)
+		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable,
+						       reload->config.has_hooks)
 				: NULL;
+
+	if (!objection && loaded->is_good && reload->config.has_hooks)
+		objection = object_to_hooks(*reload->config.policy, loaded->policy);
 
 	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);

@@ -353,7 +353,76 @@ def the_policy_changes(stage):
     assert "not any more" in until(is_denied, 20, "the change does not count")["why"]
 
 
-CASES = [the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+def hook(stage, name, *lines):
+    path = stage.top / name
+    path.write_text("\n".join(["#!/bin/sh", f"cat >>{stage.top}/{name}.asked", *lines]) + "\n")
+    path.chmod(0o755)
+    return path
+
+
+def hooks_speak_first(stage):
+    """An allow and a denial of a program need nobody; what says nothing, is no answer or fails is put to the client."""
+    says = hook(stage, "says", f"case $(tail -n1 {stage.top}/says.asked) in *yes*) echo '{{\"answer\":\"allow\"}}';;",
+                "*no*) echo '{\"answer\":\"deny\",\"reason\":\"never on a Friday\"}';; *crash*) echo '{\"answer\":\"allow\"}'; exit 1;;",
+                "*junk*) echo allow;; *) echo '{\"answer\":\"pass\"}';; esac")
+    stage.policy(f'{RULES}hook "{says}" for exec\n')
+    client = stage.client()
+    client.configure("on-request")
+    end = client.run(["cat", "/dev/null", "yes"])
+    assert end["status"] == "exited" and end["exit_code"] == 1, end  # it ran: there is no file of that name
+    end = client.run(["cat", "/dev/null", "no"])
+    assert (end["status"], end["by"]) == ("rejected", "hook") and "Friday" in end["why"] and end["attempts"] == [], end
+    client.never("approval_request")
+    client.never("approval_resolved")
+    for word in ("crash", "junk", "pass"):
+        id = client.send("exec", argv=["cat", "/dev/null", word])
+        client.answer(client.next("approval_request"), "denied")
+        assert client.next("exec_end", id=id)["by"] == "person", word
+    asked = (stage.top / "says.asked").read_text()
+    assert '"kind":"exec"' in asked and '"cat","/dev/null","yes"' in asked.replace('", "', '","'), asked
+
+
+def a_hook_is_for_its_kinds(stage):
+    """One for patches is not asked about commands; and an allow of it is no allow for leaving the sandbox."""
+    allows = hook(stage, "allows", "echo '{\"answer\":\"allow\"}'")
+    stage.policy(f'{RULES}hook "{allows}" for patch\n')
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id)
+    assert not (stage.top / "allows.asked").exists()
+    id = client.send("request_patch_approval", files=[str(stage.work / "a")], reason="to mend it")
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    client.never("approval_request")
+
+
+def no_session_writes_a_hook(stage):
+    folder = stage.top / "hooks"
+    folder.mkdir()
+    allows = hook(stage, "hooks/allows", "echo '{\"answer\":\"allow\"}'")
+    stage.policy(f'{RULES}hook "{allows}" for exec\n')
+    client = stage.client()
+    id = client.send("configure_session", sandbox={"mode": "workspace-write", "writable": [str(folder)]})
+    assert "decides for people" in client.error(id, "refused"), id
+    client.configure("on-request")
+    assert client.run(["cat", "/dev/null"])["status"] == "exited"
+
+
+def hooks_that_cannot_be(stage):
+    """What a command could write is no judge of it, and what is not there is said at the start."""
+    inside = stage.work / "hook"
+    inside.write_text("#!/bin/sh\n")
+    inside.chmod(0o755)
+    for path, words in ((inside, "write"), (stage.top / "nowhere", "No such file")):
+        stage.policy(f'{RULES}hook "{path}" for exec\n')
+        client = stage.client()
+        assert client.wait() in (2, 125), path
+    stage.policy(f'{RULES}reviewer "{stage.top}/says" for exec\n')
+    assert stage.client().wait() == 125
+
+
+CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,

@@ -1,0 +1,166 @@
+#include "agent/ahead.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/core.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "exec/exec_sandbox.h"
+#include "policies/policies_agent.h"
+
+#define AHEAD_MS         (2 * 60 * 1000) /* for all of them; each has a limit of its own */
+#define AHEAD_DETAIL_MAX 2048
+
+struct ahead {
+	struct session *session;
+	char *id; /* of the question put to them */
+	struct gateway_review *review;
+	LIST_ENTRY(ahead) entry;
+};
+
+static const struct {
+	enum orchestrator_kind kind;
+	enum policy_helper_kind helps;
+} ahead_kinds[] = {
+	{ ORCHESTRATOR_EXEC, POLICY_HELPS_EXEC },
+	{ ORCHESTRATOR_PATCH, POLICY_HELPS_PATCH },
+	{ ORCHESTRATOR_PERMISSIONS, POLICY_HELPS_PERMISSIONS },
+	{ ORCHESTRATOR_ELICITATION, POLICY_HELPS_ELICITATION },
+};
+
+bool ahead_decider(const struct agent *agent, struct orchestrator_decider *ret)
+{
+	*ret = (struct orchestrator_decider){ .name = "a hook", .timeout_ms = AHEAD_MS };
+	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
+		if (agent->hook_kinds & ahead_kinds[i].helps)
+			ret->kinds |= BIT(ahead_kinds[i].kind);
+	}
+	return ret->kinds != 0;
+}
+
+static void ahead_free(struct ahead *ahead)
+{
+	LIST_REMOVE(ahead, entry);
+	gateway_review_withdraw(ahead->review);
+	free(ahead->id);
+	free(ahead);
+}
+
+static struct ahead *ahead_find(const struct session *session, const char *id)
+{
+	struct ahead *ahead;
+
+	LIST_FOREACH (ahead, &session->ahead, entry) {
+		if (strcmp(ahead->id, id) == 0)
+			return ahead;
+	}
+	return NULL;
+}
+
+bool ahead_has(const struct session *session, const char *id)
+{
+	return ahead_find(session, id) != NULL;
+}
+
+bool ahead_drop(struct session *session, const char *id)
+{
+	struct ahead *ahead = ahead_find(session, id);
+
+	if (ahead)
+		ahead_free(ahead);
+	return ahead != NULL;
+}
+
+void ahead_free_all(struct session *session)
+{
+	while (!LIST_EMPTY(&session->ahead))
+		ahead_free(LIST_FIRST(&session->ahead));
+}
+
+/* One that was late, or crashed, has said nothing: then people are asked. */
+static void on_reviewed(const struct gateway_review_result *result, void *arg)
+{
+	struct ahead *ahead = arg;
+	struct session *session = ahead->session;
+	enum orchestrator_decision decision = ORCHESTRATOR_PASS;
+	auto_free char *id = take(ahead->id);
+
+	ahead->review = NULL; /* it is dead */
+	ahead->id = mem_strdup("");
+	ahead_free(ahead);
+	if (result->outcome == GATEWAY_REVIEW_ALLOW)
+		decision = ORCHESTRATOR_DECIDES_ALLOW;
+	else if (result->outcome == GATEWAY_REVIEW_DENY)
+		decision = ORCHESTRATOR_DECIDES_DENY;
+	/* -ENOENT: it was settled meanwhile. */
+	(void)orchestrator_decide(session->orchestrator, id, decision, result->reason, NULL);
+}
+
+/* What is asked for besides, or is about to be changed, one a line. */
+static char *ahead_detail(const struct orchestrator_question *question)
+{
+	static const char *const classes[ORCHESTRATOR_CLASSES] = {
+		[ORCHESTRATOR_WRITE_PATH] = "write", [ORCHESTRATOR_READ_PATH] = "read",
+		[ORCHESTRATOR_SOCKET] = "socket",    [ORCHESTRATOR_DESTINATION] = "reach",
+		[ORCHESTRATOR_PROGRAM] = "run",      [ORCHESTRATOR_SYSTEM_CALL] = "call",
+	};
+	char *text = mem_strdup("");
+
+	for (size_t i = 0; i < question->access_count; i++) {
+		const struct orchestrator_access *access = &question->accesses[i];
+		char *more = access->what == ORCHESTRATOR_DESTINATION
+				     ? mem_printf("%sreach %s://%s:%u\n", text, access->protocol,
+						  access->name, (unsigned int)access->port)
+				     : mem_printf("%s%s %s\n", text, classes[access->what],
+						  access->name);
+
+		free(text);
+		text = more;
+	}
+	for (const char *const *key = question->keys; key && *key; key++) {
+		char *more = mem_printf("%s%s\n", text, *key);
+
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+int ahead_decide(size_t decider, const struct orchestrator_question *question, void *arg)
+{
+	struct session *session = arg;
+	struct agent *agent = session->agent;
+	auto_free char *detail = ahead_detail(question);
+	auto_free char *confinement =
+		question->is_confined ? exec_sandbox_text(question->sandbox) : mem_strdup("none");
+	struct gateway_review_request request = {
+		.argv = question->argv,
+		.cwd = question->cwd,
+		.confinement = confinement,
+		.justification = question->justification,
+		.rule = question->reason,
+		.detail = detail,
+	};
+	struct ahead *ahead;
+
+	/* What a hook was not shown whole it has not judged. */
+	if (agent->is_gone || strlen(detail) > AHEAD_DETAIL_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
+		if (ahead_kinds[i].kind == question->kind)
+			request.kind = ahead_kinds[i].helps;
+	}
+	ahead = mem_new(sizeof(*ahead));
+	ahead->session = session;
+	ahead->id = mem_strdup(question->id);
+	LIST_INSERT_HEAD(&session->ahead, ahead, entry);
+	ahead->review = gateway_review(agent->gateway, &request, on_reviewed, ahead, NULL);
+	if (ahead->review)
+		return 0;
+	ahead_free(ahead);
+	return -EBUSY;
+}
