@@ -13,12 +13,13 @@
 #include "policies/policies_agent.h"
 
 #define AHEAD_MS         (2 * 60 * 1000) /* for all of them; each has a limit of its own */
-#define AHEAD_DETAIL_MAX 2048
+#define AHEAD_DETAIL_MAX 2048            /* of a text that a hook is told; more would be cut */
 
 struct ahead {
 	struct session *session;
 	char *id; /* of the question put to them */
 	struct gateway_review *review;
+	struct loop_timer unseen;
 	LIST_ENTRY(ahead) entry;
 };
 
@@ -46,6 +47,7 @@ static void ahead_free(struct ahead *ahead)
 {
 	LIST_REMOVE(ahead, entry);
 	gateway_review_withdraw(ahead->review);
+	loop_timer_stop(&ahead->unseen);
 	free(ahead->id);
 	free(ahead);
 }
@@ -81,23 +83,35 @@ void ahead_free_all(struct session *session)
 		ahead_free(LIST_FIRST(&session->ahead));
 }
 
+static void ahead_settle(struct ahead *ahead, enum orchestrator_decision decision,
+			 const char *words)
+{
+	struct session *session = ahead->session;
+	auto_free char *id = take(ahead->id);
+
+	ahead_free(ahead);
+	/* -ENOENT: it was settled meanwhile. */
+	(void)orchestrator_decide(session->orchestrator, id, decision, words, NULL);
+}
+
 /* One that was late, or crashed, has said nothing: then people are asked. */
 static void on_reviewed(const struct gateway_review_result *result, void *arg)
 {
 	struct ahead *ahead = arg;
-	struct session *session = ahead->session;
 	enum orchestrator_decision decision = ORCHESTRATOR_PASS;
-	auto_free char *id = take(ahead->id);
 
 	ahead->review = NULL; /* it is dead */
-	ahead->id = mem_strdup("");
-	ahead_free(ahead);
 	if (result->outcome == GATEWAY_REVIEW_ALLOW)
 		decision = ORCHESTRATOR_DECIDES_ALLOW;
 	else if (result->outcome == GATEWAY_REVIEW_DENY)
 		decision = ORCHESTRATOR_DECIDES_DENY;
-	/* -ENOENT: it was settled meanwhile. */
-	(void)orchestrator_decide(session->orchestrator, id, decision, result->reason, NULL);
+	ahead_settle(ahead, decision, result->reason);
+}
+
+/* What a hook cannot be shown whole it does not judge: people are asked. */
+static void on_unseen(void *arg)
+{
+	ahead_settle(arg, ORCHESTRATOR_PASS, "");
 }
 
 /* What is asked for besides, or is about to be changed, one a line. */
@@ -147,9 +161,8 @@ int ahead_decide(size_t decider, const struct orchestrator_question *question, v
 	};
 	struct ahead *ahead;
 
-	/* What a hook was not shown whole it has not judged. */
-	if (agent->is_gone || strlen(detail) > AHEAD_DETAIL_MAX)
-		return -E2BIG;
+	if (agent->is_gone)
+		return -EPIPE;
 	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
 		if (ahead_kinds[i].kind == question->kind)
 			request.kind = ahead_kinds[i].helps;
@@ -158,6 +171,10 @@ int ahead_decide(size_t decider, const struct orchestrator_question *question, v
 	ahead->session = session;
 	ahead->id = mem_strdup(question->id);
 	LIST_INSERT_HEAD(&session->ahead, ahead, entry);
+	if (strlen(detail) >= AHEAD_DETAIL_MAX) {
+		loop_defer(agent->loop, &ahead->unseen, on_unseen, ahead);
+		return 0;
+	}
 	ahead->review = gateway_review(agent->gateway, &request, on_reviewed, ahead, NULL);
 	if (ahead->review)
 		return 0;

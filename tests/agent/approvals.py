@@ -395,6 +395,10 @@ def a_hook_is_for_its_kinds(stage):
     id = client.send("request_patch_approval", files=[str(stage.work / "a")], reason="to mend it")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     client.never("approval_request")
+    files = [str(stage.work / f"a-file-with-a-long-name-{i}") for i in range(100)]
+    id = client.send("request_patch_approval", files=files, reason="more than a hook is shown")
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
 
 def no_session_writes_a_hook(stage):
