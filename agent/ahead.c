@@ -12,8 +12,8 @@
 #include "exec/exec_sandbox.h"
 #include "policies/policies_agent.h"
 
-#define AHEAD_MS         (2 * 60 * 1000) /* for all of them; each has a limit of its own */
-#define AHEAD_DETAIL_MAX 2048            /* of a text that a hook is told; more would be cut */
+#define AHEAD_MS       (2 * 60 * 1000) /* for all of them; each has a limit of its own */
+#define AHEAD_TEXT_MAX 4000            /* of a text that a hook is told; more would be cut */
 
 struct ahead {
 	struct session *session;
@@ -144,6 +144,19 @@ static char *ahead_detail(const struct orchestrator_question *question)
 	return text;
 }
 
+/* All of it, and none of it cut on the way. */
+static bool ahead_can_show(const struct orchestrator_question *question, const char *detail,
+			   const char *confinement)
+{
+	size_t len = 0;
+
+	for (const char *const *word = question->argv; word && *word; word++)
+		len += 4 * strlen(*word) + 3; /* as it is made visible, and quoted */
+	return len < AHEAD_TEXT_MAX && strlen(detail) < AHEAD_TEXT_MAX &&
+	       strlen(confinement) < AHEAD_TEXT_MAX &&
+	       (!question->cwd || strlen(question->cwd) < AHEAD_TEXT_MAX);
+}
+
 int ahead_decide(size_t decider, const struct orchestrator_question *question, void *arg)
 {
 	struct session *session = arg;
@@ -171,7 +184,7 @@ int ahead_decide(size_t decider, const struct orchestrator_question *question, v
 	ahead->session = session;
 	ahead->id = mem_strdup(question->id);
 	LIST_INSERT_HEAD(&session->ahead, ahead, entry);
-	if (strlen(detail) >= AHEAD_DETAIL_MAX) {
+	if (!ahead_can_show(question, detail, confinement)) {
 		loop_defer(agent->loop, &ahead->unseen, on_unseen, ahead);
 		return 0;
 	}

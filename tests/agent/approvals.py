@@ -374,7 +374,7 @@ def hooks_speak_first(stage):
     assert (end["status"], end["by"]) == ("rejected", "hook") and "Friday" in end["why"] and end["attempts"] == [], end
     client.never("approval_request")
     client.never("approval_resolved")
-    for word in ("crash", "junk", "pass"):
+    for word in ("crash", "junk", "pass", "yes" + " " * 3000 + "and more than it is shown"):
         id = client.send("exec", argv=["cat", "/dev/null", word])
         client.answer(client.next("approval_request"), "denied")
         assert client.next("exec_end", id=id)["by"] == "person", word
