@@ -63,22 +63,6 @@ static void agent_problem(const struct line *line, size_t at, const char *instea
 	problems_add(line->reader->policy, &spot, instead, "%s", words);
 }
 
-static void agent_keep(const struct line *line, enum setting_kind kind, const char *text,
-		       int64_t value)
-{
-	struct policy *policy = line->reader->policy;
-
-	policy->settings = rules_reserve(policy->settings, &policy->setting_room,
-					 policy->setting_count + 1, sizeof(*policy->settings));
-	policy->settings[policy->setting_count++] = (struct setting){
-		.kind = (uint8_t)kind,
-		.text = rules_add_name(policy, text, strlen(text)),
-		.value = value,
-		.source = line->reader->source,
-		.number = line->number,
-	};
-}
-
 /* Words from @first on, each one of @list, each once; their bits in *@ret. False: said. */
 static bool agent_bits(const struct line *line, size_t first, const struct named_bit *list,
 		       size_t count, unsigned int *ret, const char *unknown)
@@ -157,8 +141,8 @@ void agent_line_read_approvals(struct line *line)
 				       ? approvals_modes[at].may_ask & ~listed
 				       : approvals_modes[at].may_ask | listed;
 
-	agent_keep(line, SETTING_APPROVALS, text,
-		   ((int64_t)approvals_modes[at].mode << AGENT_MODE_SHIFT) | may_ask);
+	settings_add(line, SETTING_APPROVALS, text,
+		     ((int64_t)approvals_modes[at].mode << AGENT_MODE_SHIFT) | may_ask);
 }
 
 void agent_line_read_on_denial(struct line *line)
@@ -170,7 +154,7 @@ void agent_line_read_on_denial(struct line *line)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(denial_names); i++) {
 		if (!word->is_quoted && words_is(word, denial_names[i])) {
-			agent_keep(line, SETTING_ON_DENIAL, denial_names[i], (int64_t)i);
+			settings_add(line, SETTING_ON_DENIAL, denial_names[i], (int64_t)i);
 			return;
 		}
 	}
@@ -241,7 +225,7 @@ void agent_line_read_helper(struct line *line)
 		if (!agent_add_word(line, i, &text))
 			return;
 	}
-	agent_keep(line, SETTING_HELPER, text, kinds | (is_reviewer ? AGENT_IS_REVIEWER : 0));
+	settings_add(line, SETTING_HELPER, text, kinds | (is_reviewer ? AGENT_IS_REVIEWER : 0));
 }
 
 static enum policy_approvals_mode agent_mode(const struct setting *setting)

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "policies/policies_approvers.h"
 #include "policies/reader_impl.h"
+#include "policies/settings_impl.h"
 
 #define APPROVER_NEEDED_MAX 16
 #define APPROVER_ADVICE     "approver ana \"ssh-ed25519 AAAA...\", or ed25519: and its base64"
@@ -35,23 +36,7 @@ static bool approver_is_name(const struct word *word)
 	return true;
 }
 
-static void approver_keep(const struct line *line, enum setting_kind kind, const char *text,
-			  int64_t value)
-{
-	struct policy *policy = line->reader->policy;
-
-	policy->settings = rules_reserve(policy->settings, &policy->setting_room,
-					 policy->setting_count + 1, sizeof(*policy->settings));
-	policy->settings[policy->setting_count++] = (struct setting){
-		.kind = (uint8_t)kind,
-		.text = text ? rules_add_name(policy, text, strlen(text)) : 0,
-		.value = value,
-		.source = line->reader->source,
-		.number = line->number,
-	};
-}
-
-/* As approver_keep() keeps them: "NAME ed25519:BASE64". */
+/* As settings_add() keeps them: "NAME ed25519:BASE64". */
 static void approver_parse(const char *text, struct policy_approver *ret)
 {
 	size_t len = strcspn(text, " ");
@@ -112,7 +97,7 @@ void approver_line_read(struct line *line)
 	auto_free char *kept =
 		mem_printf("%s %s", approver.name, sign_public_text(approver.key, public));
 
-	approver_keep(line, SETTING_APPROVER, kept, 0);
+	settings_add(line, SETTING_APPROVER, kept, 0);
 }
 
 void approver_line_read_needed(struct line *line)
@@ -127,7 +112,7 @@ void approver_line_read_needed(struct line *line)
 	    text_to_u64(word->text, word->len, APPROVER_NEEDED_MAX, &needed) < 0 || needed == 0)
 		approver_problem(line, word->at, advice, "not a number from 1 to 16");
 	else
-		approver_keep(line, SETTING_APPROVERS_NEEDED, NULL, (int64_t)needed);
+		settings_add(line, SETTING_APPROVERS_NEEDED, NULL, (int64_t)needed);
 }
 
 bool policy_get_approver(const struct policy *policy, size_t index, struct policy_approver *ret)

@@ -15,8 +15,7 @@ static void settings_problem(const struct line *line, size_t at, const char *ins
 	problems_add(line->reader->policy, &spot, instead, "%s", words);
 }
 
-static void settings_add(const struct line *line, enum setting_kind kind, const char *text,
-			 int64_t value)
+void settings_add(const struct line *line, enum setting_kind kind, const char *text, int64_t value)
 {
 	struct policy *policy = line->reader->policy;
 
