@@ -96,12 +96,19 @@ static void screen_tick(void *arg)
 	loop_timer_start(screen->watch->loop, &screen->tick, SCREEN_TICK_MS, screen_tick, screen);
 }
 
+void approve_screen_guard(struct approve_screen *screen)
+{
+	screen->moved_ms = loop_now_ms(screen->watch->loop);
+	screen->ready_ms = screen->moved_ms + SCREEN_GUARD_MS;
+}
+
 static void screen_resized(evutil_socket_t signal, short what, void *arg)
 {
 	struct approve_screen *screen = arg;
 
 	screen_measure(screen);
 	screen_write("\033[2J");
+	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
 
@@ -114,7 +121,7 @@ static void screen_stopped(evutil_socket_t signal, short what, void *arg)
 	(void)kill(getpid(), SIGSTOP);
 	if (screen_enter(screen) < 0)
 		return loop_stop(screen->watch->loop);
-	screen->ready_ms = loop_now_ms(screen->watch->loop) + SCREEN_GUARD_MS;
+	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
 
@@ -164,7 +171,7 @@ void approve_screen_preview(struct approve_screen *screen)
 					       &why) < 0)
 			screen->previews[scope] = mem_strdup(why.text);
 	}
-	screen->ready_ms = loop_now_ms(screen->watch->loop) + SCREEN_GUARD_MS;
+	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
 
@@ -174,6 +181,7 @@ void approve_screen_choose(struct approve_screen *screen, struct screen_question
 		return;
 	screen->chosen = question;
 	screen->width = (struct approve_width){ 0 };
+	screen->is_late |= screen->is_typing;
 	screen->is_typing = false;
 	approve_screen_preview(screen);
 }
@@ -202,6 +210,7 @@ static void screen_drop(struct approve_screen *screen, struct screen_question *q
 	screen->count--;
 	json_decref(question->question);
 	free(question);
+	approve_screen_many_review(screen);
 }
 
 static void screen_take(struct approve_screen *screen, struct watch_link *link, const json_t *asked)
@@ -226,6 +235,7 @@ static void screen_take(struct approve_screen *screen, struct watch_link *link, 
 	question->question = json_incref((json_t *)(uintptr_t)asked);
 	question->due_ms = loop_now_ms(screen->watch->loop) +
 			   1000 * json_integer_value(json_object_get(asked, "left_s"));
+	approve_screen_many_review(screen);
 	if (!screen->chosen)
 		approve_screen_choose(screen, question);
 }
@@ -301,7 +311,7 @@ void approve_screen_previewed(struct approve_screen *screen, const struct approv
 	screen->previews[scope] =
 		approve_text_shown(approve_text_member(reply, is_ok ? "text" : "error"));
 	screen->can_be[scope] = is_ok;
-	screen->ready_ms = loop_now_ms(screen->watch->loop) + SCREEN_GUARD_MS;
+	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
 

@@ -10,7 +10,12 @@
 #include "cli/approve_screen_impl.h"
 #include "cli/approve_watch.h"
 
-#define DRAW_LINE_MAX 1024
+#define DRAW_LINE_MAX     1024
+#define DRAW_DETAIL_LINES 3  /* of one text of a question, most of which a command can choose */
+#define DRAW_KEY_INDENT   13 /* of draw_scopes */
+#define DRAW_MANY_INDENT  2
+#define DRAW_LIST_COLUMNS 45 /* in front of a destination; a long id takes from it */
+#define DRAW_ANSWERED     "  (answered)"
 
 struct draw {
 	struct approve_screen *screen;
@@ -47,21 +52,31 @@ static void draw_format(struct draw *draw, const char *style, const char *format
 	draw_line(draw, style, line);
 }
 
-/* Long text over several lines, none of it left out. */
-static void draw_wrapped(struct draw *draw, const char *style, const char *label, const char *text)
+/* Of a line behind a label of @indent columns. */
+static size_t draw_room(const struct approve_screen *screen, size_t indent)
 {
-	size_t indent = strlen(label), room = draw->screen->columns;
+	size_t columns = screen->columns;
+
+	return columns > indent + 8 && columns < DRAW_LINE_MAX ? columns - indent : 64;
+}
+
+/* Long text over several lines; what is more than @most is left out, and that is shown. */
+static void draw_wrapped(struct draw *draw, const char *style, const char *label, const char *text,
+			 unsigned int most)
+{
+	size_t indent = strlen(label), room = draw_room(draw->screen, indent);
 	char line[DRAW_LINE_MAX];
 
-	room = room > indent + 8 && room < sizeof(line) ? room - indent : 64;
 	do {
 		size_t len = strlen(text) < room ? strlen(text) : room;
+		bool is_cut = --most == 0 && text[len] != '\0';
 
-		(void)snprintf(line, sizeof(line), "%-*s%.*s", (int)indent, label, (int)len, text);
+		(void)snprintf(line, sizeof(line), "%-*s%.*s%s", (int)indent, label,
+			       (int)(is_cut ? len - 3 : len), text, is_cut ? "..." : "");
 		draw_line(draw, style, line);
 		label = "";
 		text += len;
-	} while (*text != '\0');
+	} while (*text != '\0' && most > 0);
 }
 
 static long long draw_number(const json_t *object, const char *name)
@@ -69,19 +84,37 @@ static long long draw_number(const json_t *object, const char *name)
 	return (long long)json_integer_value(json_object_get(object, name));
 }
 
+/* A long host loses its middle: what it ends with says whose it is. */
+static void draw_shorten(char *to, size_t room, const char *typed)
+{
+	size_t len = strlen(to), tail = strlen(typed) + strlen(":65535") + 1;
+
+	if (len <= room || room < 4)
+		return;
+	if (tail > room - 3)
+		tail = room - 3;
+	memmove(to + room - tail, to + len - tail, tail + 1);
+	memcpy(to + room - tail - 3, "...", 3);
+}
+
 static void draw_question(struct draw *draw, const struct screen_question *question)
 {
 	struct approve_screen *screen = draw->screen;
 	int64_t left_s = (question->due_ms - loop_now_ms(screen->watch->loop) + 999) / 1000;
 	auto_free char *to = approve_text_destination(question->question);
+	const char *domain = approve_text_member(question->question, "typed");
+	size_t taken = DRAW_LIST_COLUMNS + (question->is_answered ? strlen(DRAW_ANSWERED) : 0);
 	bool is_chosen = question == screen->chosen;
 
 	left_s = left_s < 0 ? 0 : left_s;
-	draw_format(draw, is_chosen ? "1" : "", "%c %-12s %3lld:%02lld  %4lld waiting  %c %s%s",
+	draw_shorten(to, screen->columns > taken ? screen->columns - taken : 0, domain);
+	draw_format(draw, is_chosen ? "1" : "", "%c %-12s %3lld:%02lld  %4lld waiting %s%s%s",
 		    is_chosen ? '>' : ' ', question->id, (long long)left_s / 60,
 		    (long long)left_s % 60, draw_number(question->question, "waiting"),
-		    approve_screen_typed(question)[0] ? '!' : ' ', to,
-		    question->is_answered ? "  (answered)" : "");
+		    question->is_ticked                 ? "[x] "
+		    : approve_screen_typed(question)[0] ? "  ! "
+							: "    ",
+		    to, question->is_answered ? DRAW_ANSWERED : "");
 }
 
 /* The chosen one is among them, and stays where it is as long as it can. */
@@ -122,35 +155,132 @@ static void draw_details(struct draw *draw, const struct screen_question *questi
 	while ((line = strsep(&rest, "\n"))) {
 		if (line[0] != '\0')
 			draw_wrapped(draw, strncmp(line, "  careful", 9) == 0 ? careful : "", "",
-				     line);
+				     line, line[0] == ' ' ? DRAW_DETAIL_LINES : DRAW_LINE_MAX);
 	}
 	free(text);
 }
 
+static const struct {
+	const char *label;
+	enum screen_scope scope;
+} draw_scopes[] = {
+	{ "  y once     ", SCREEN_ONCE },
+	{ "  e command  ", SCREEN_EXEC },
+	{ "  s session  ", SCREEN_SESSION },
+	{ "  a always   ", SCREEN_ALWAYS },
+};
+
+/* The lines that draw_keys() takes. */
+static unsigned int draw_keys_height(const struct approve_screen *screen)
+{
+	size_t room = draw_room(screen, DRAW_KEY_INDENT), height = 3;
+
+	for (size_t i = 0; i < SCREEN_SCOPES; i++) {
+		size_t len = screen->previews[i] ? strlen(screen->previews[i]) : 0;
+
+		height += len > room ? (len + room - 1) / room : 1;
+	}
+	return (unsigned int)height;
+}
+
+/* What the keys do while something is ticked. */
+static void draw_ticked(struct draw *draw)
+{
+	draw_format(draw, "1",
+		    "%zu ticked: y e s a n E S D answer all of them, after they were listed",
+		    approve_screen_many_count(draw->screen));
+	draw_line(draw, "2", "Space ticks and unticks   * ticks all that do not warn");
+}
+
+static void draw_widths(struct draw *draw)
+{
+	const struct approve_width *width = &draw->screen->width;
+	auto_free char *duration =
+		width->duration ? mem_printf("[t] for %s  ", width->duration) : NULL;
+	auto_free char *upload =
+		width->upload ? mem_printf("[b] at most %lldk up", (long long)width->upload >> 10)
+			      : NULL;
+
+	draw_format(draw, "2", "%s%s%s%s%s",
+		    width->is_domain ? "[w] whole domain  " : "w whole domain  ",
+		    width->is_every_port ? "[p] every port  " : "p every port  ",
+		    width->is_program ? "[g] this program  " : "g this program  ",
+		    duration ? duration : "t for a time  ", upload ? upload : "b a budget");
+}
+
 static void draw_keys(struct draw *draw)
 {
-	static const struct {
-		const char *label;
-		enum screen_scope scope;
-	} keys[] = {
-		{ "  y once     ", SCREEN_ONCE },
-		{ "  e command  ", SCREEN_EXEC },
-		{ "  s session  ", SCREEN_SESSION },
-		{ "  a always   ", SCREEN_ALWAYS },
-	};
 	const struct approve_screen *screen = draw->screen;
 
 	draw_line(draw, "2", "An allow grants exactly");
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *text = screen->previews[keys[i].scope];
+	for (size_t i = 0; i < SCREEN_SCOPES; i++) {
+		const char *text = screen->previews[draw_scopes[i].scope];
 
-		draw_wrapped(draw, text && !screen->can_be[keys[i].scope] ? "2" : "", keys[i].label,
-			     text ? text : "...");
+		draw_wrapped(draw, text && !screen->can_be[draw_scopes[i].scope] ? "2" : "",
+			     draw_scopes[i].label, text ? text : "...", DRAW_LINE_MAX);
 	}
-	draw_format(draw, "2", "n E S D deny the same   q end the command   %s%s%s",
-		    screen->width.is_domain ? "[w] whole domain  " : "w whole domain  ",
-		    screen->width.is_every_port ? "[p] every port  " : "p every port  ",
-		    screen->width.is_program ? "[g] this program" : "g this program");
+	draw_line(draw, "2", "n E S D deny the same   q end the command");
+	draw_widths(draw);
+}
+
+/* What is granted has its place first; what is left is the list's, and what the command says may
+ * fill no more than the rest. */
+static void draw_chosen(struct draw *draw)
+{
+	struct approve_screen *screen = draw->screen;
+	unsigned int keys = draw_keys_height(screen), last = draw->last, room;
+	size_t rows = screen->count < screen->rows / 3U ? screen->count : screen->rows / 3U;
+
+	screen->is_cramped = draw->row + 1 + keys > last;
+	room = screen->is_cramped ? 1 : last - draw->row - keys;
+	if (rows + 3 > room) /* the list's count, and a line of the question */
+		rows = room > 4 ? room - 3 : 1;
+	draw->last = draw->row + room;
+	draw_list(draw, (unsigned int)rows);
+	draw_line(draw, "", "");
+	draw_details(draw, screen->chosen);
+	draw_line(draw, "", "");
+	draw->last = last;
+	if (approve_screen_many_count(screen) > 0)
+		draw_ticked(draw);
+	else if (screen->is_cramped)
+		draw_line(draw, "1", "The window is too small to say what an allow grants.");
+	else
+		draw_keys(draw);
+	draw_line(draw, "", "");
+}
+
+size_t approve_screen_draw_many_height(const struct approve_screen *screen)
+{
+	size_t room = draw_room(screen, DRAW_MANY_INDENT), height = 0;
+	const struct screen_question *question;
+
+	TAILQ_FOREACH (question, &screen->questions, entry) {
+		auto_free char *to = approve_text_destination(question->question);
+
+		if (question->is_ticked)
+			height += (strlen(to) + room - 1) / room;
+	}
+	return height;
+}
+
+/* Each as it is asked, and none of it left out: approve_screen_draw_many_height() has been looked
+ * at. */
+static void draw_many(struct draw *draw)
+{
+	const struct approve_screen *screen = draw->screen;
+	const struct screen_question *question;
+
+	draw_format(draw, "1", "%s, %s, exactly these %zu:",
+		    strcmp(screen->pending.op, "allow") == 0 ? "Allow" : "Deny",
+		    screen->pending.scope, approve_screen_many_count(screen));
+	TAILQ_FOREACH (question, &screen->questions, entry) {
+		auto_free char *to = approve_text_destination(question->question);
+
+		if (question->is_ticked)
+			draw_wrapped(draw, "", "  ", to, DRAW_LINE_MAX);
+	}
+	draw_line(draw, "", "");
 }
 
 static void draw_help(struct draw *draw)
@@ -162,8 +292,12 @@ static void draw_help(struct draw *draw)
 		"always",
 		"  n E S D           deny, the same",
 		"  q                 deny, and end the commands that wait",
-		"  w p g             wider or narrower: the whole domain, every port, this program "
-		"only",
+		"  w p g t b         wider or narrower: the whole domain, every port, this program "
+		"only,",
+		"                    for a time, so many bytes up",
+		"  Space, *          tick this one, or all that do not warn: what is ticked is "
+		"answered",
+		"                    together, each as it is asked",
 		"  x, ^C             leave: if nobody else is there to ask, questions are denied",
 		"",
 		"  What carries a warning (!) is allowed by typing its domain. For 0.4 seconds "
@@ -198,6 +332,15 @@ static void draw_foot(struct draw *draw)
 	while (draw->row < draw->last)
 		draw_line(draw, "", "");
 	draw->last++;
+	if (screen->is_late) {
+		draw_line(draw, "1",
+			  "That question is over. What you type goes nowhere until Enter or Esc.");
+		return;
+	}
+	if (screen->is_many) {
+		draw_format(draw, "1", "Type yes and Enter (Esc: not): %s", screen->typed);
+		return;
+	}
 	if (screen->is_typing) {
 		draw_format(draw, "1", "To allow %s, type %s and Enter (Esc: not): %s",
 			    screen->pending.id, approve_screen_typed(screen->chosen),
@@ -210,8 +353,7 @@ static void draw_foot(struct draw *draw)
 void approve_screen_draw(struct approve_screen *screen)
 {
 	char *text = NULL;
-	size_t len = 0,
-	       wanted = screen->count < screen->rows / 3U ? screen->count : screen->rows / 3U;
+	size_t len = 0;
 	struct draw draw = { .screen = screen, .last = screen->rows - 1U };
 
 	draw.out = open_memstream(&text, &len);
@@ -223,19 +365,16 @@ void approve_screen_draw(struct approve_screen *screen)
 		    screen->watch->link_count, screen->watch->link_count == 1 ? "" : "s");
 	if (screen->is_help) {
 		draw_help(&draw);
+	} else if (screen->is_many) {
+		draw_many(&draw);
 	} else if (screen->chosen) {
-		draw_list(&draw, (unsigned int)wanted);
-		draw_line(&draw, "", "");
-		draw_details(&draw, screen->chosen);
-		draw_line(&draw, "", "");
-		draw_keys(&draw);
-		draw_line(&draw, "", "");
+		draw_chosen(&draw);
 	} else {
 		draw_line(&draw, "", "");
 		draw_line(&draw, "", "Nothing waits. A question appears here by itself.");
 		draw_line(&draw, "", "");
 	}
-	if (!screen->is_help)
+	if (!screen->is_help && !screen->is_many)
 		draw_past(&draw);
 	draw_foot(&draw);
 	(void)fclose(draw.out);

@@ -1,5 +1,6 @@
 /* approve_screen: what the parts of the screen share: approve_screen.c has what is shown,
- * approve_screen_draw.c how, approve_screen_keys.c what is typed. */
+ * approve_screen_draw.c how, approve_screen_keys.c what is typed, approve_screen_many.c what is
+ * answered together. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +16,11 @@
 #define SCREEN_QUESTIONS_MAX 1000 /* more wait without being shown, and are counted */
 #define SCREEN_PAST_MAX      200
 #define SCREEN_GUARD_MS      400 /* after something moved, in which no key answers */
-#define SCREEN_DRAW_MS       30  /* between two changes that are drawn */
-#define SCREEN_KEYS_MAX      256
+#define SCREEN_GUARD_MOST_MS                                                                       \
+	2000 /* somebody who goes on typing cannot push the guard further than this */
+#define SCREEN_DRAW_MS    30 /* between two changes that are drawn */
+#define SCREEN_KEYS_MAX   256
+#define SCREEN_MANY_LINES 5 /* around the list of what is ticked */
 
 enum screen_scope { SCREEN_ONCE, SCREEN_EXEC, SCREEN_SESSION, SCREEN_ALWAYS, SCREEN_SCOPES };
 
@@ -27,6 +31,7 @@ struct screen_question {
 	char id[APPROVE_ID_MAX];
 	int64_t due_ms;   /* loop_now_ms() */
 	bool is_answered; /* sent, and not settled yet */
+	bool is_ticked;
 };
 TAILQ_HEAD(screen_questions, screen_question);
 
@@ -39,10 +44,13 @@ struct approve_screen {
 	char *previews[SCREEN_SCOPES];  /* what an allow would grant; NULL: not known yet */
 	bool can_be[SCREEN_SCOPES];     /* it can be granted at all */
 	unsigned int tag;               /* of the previews that are wanted */
-	int64_t ready_ms;               /* keys answer from then on */
-	char *past[SCREEN_PAST_MAX];    /* a ring: what became of questions, and what was said */
+	int64_t moved_ms, ready_ms;  /* the last that something moved; keys answer from then on */
+	bool is_cramped;             /* what an allow grants has no room on the screen */
+	char *past[SCREEN_PAST_MAX]; /* a ring: what became of questions, and what was said */
 	size_t past_count;
 	bool is_help;
+	bool is_late;   /* typed for a question that has gone: until Enter it goes nowhere */
+	bool is_many;   /* the word that answers all that is ticked is typed */
 	bool is_typing; /* the domain of what is to be allowed: */
 	struct approve_answer pending;
 	char typed[APPROVE_CONFIRM_MAX];
@@ -59,6 +67,8 @@ struct approve_screen {
 /* Draws it soon. */
 void approve_screen_touch(struct approve_screen *screen);
 void approve_screen_choose(struct approve_screen *screen, struct screen_question *question);
+/* Something moved: for a moment no key answers. */
+void approve_screen_guard(struct approve_screen *screen);
 /* Asks what each key would grant now. */
 void approve_screen_preview(struct approve_screen *screen);
 /* The text to type before @question can be allowed; "": none. Borrowed. */
@@ -67,3 +77,14 @@ void approve_screen_send(struct approve_screen *screen, const struct approve_ans
 const char *approve_screen_scope(enum screen_scope scope);
 
 void approve_screen_draw(struct approve_screen *screen);
+
+size_t approve_screen_many_count(const struct approve_screen *screen);
+void approve_screen_many_tick(struct approve_screen *screen);     /* the chosen one, or not */
+void approve_screen_many_tick_all(struct approve_screen *screen); /* that does not warn */
+void approve_screen_many_review(struct approve_screen *screen);   /* questions changed */
+/* Shows what is ticked, and waits for the word. */
+void approve_screen_many_begin(struct approve_screen *screen, const char *op,
+			       enum screen_scope scope);
+void approve_screen_many_type(struct approve_screen *screen, unsigned char key);
+/* The lines that what is ticked takes. */
+size_t approve_screen_draw_many_height(const struct approve_screen *screen);

@@ -19,10 +19,21 @@ static const struct {
 	{ 'q', "abort", SCREEN_ONCE },
 };
 
-static bool keys_may_answer(const struct approve_screen *screen)
+/* What is typed on and on was meant for what stood there before: it is waited for silence. */
+static bool keys_are_early(struct approve_screen *screen)
 {
-	return screen->chosen && !screen->chosen->is_answered &&
-	       loop_now_ms(screen->watch->loop) >= screen->ready_ms;
+	int64_t now_ms = loop_now_ms(screen->watch->loop);
+
+	if (now_ms >= screen->ready_ms)
+		return false;
+	if (now_ms - screen->moved_ms < SCREEN_GUARD_MOST_MS)
+		screen->ready_ms = now_ms + SCREEN_GUARD_MS;
+	return true;
+}
+
+static bool keys_may_answer(struct approve_screen *screen)
+{
+	return !keys_are_early(screen) && screen->chosen && !screen->chosen->is_answered;
 }
 
 static void keys_answer(struct approve_screen *screen, const char *op, enum screen_scope scope)
@@ -32,6 +43,11 @@ static void keys_answer(struct approve_screen *screen, const char *op, enum scre
 
 	if (!keys_may_answer(screen))
 		return;
+	if (approve_screen_many_count(screen) > 0)
+		return approve_screen_many_begin(screen, op, scope);
+	if (is_allow && screen->is_cramped)
+		return approve_screen_say(screen, "what that grants has no room here: make the "
+						  "window larger");
 	if (is_allow && !screen->can_be[scope])
 		return approve_screen_say(screen,
 					  screen->previews[scope]
@@ -84,14 +100,50 @@ static void keys_type(struct approve_screen *screen, unsigned char key)
 	approve_screen_touch(screen);
 }
 
-static void keys_widen(struct approve_screen *screen, bool *which)
+/* The question has gone; its domain is typed to its end. */
+static void keys_type_late(struct approve_screen *screen, unsigned char key)
 {
-	*which = !*which;
-	approve_screen_preview(screen);
+	if (key != '\r' && key != '\n' && key != 0x1b)
+		return;
+	screen->is_late = false;
+	approve_screen_guard(screen);
+	approve_screen_touch(screen);
+}
+
+static bool keys_widen(struct approve_width *width, unsigned char key)
+{
+	switch (key) {
+	case 'w':
+		width->is_domain = !width->is_domain;
+		return true;
+	case 'p':
+		width->is_every_port = !width->is_every_port;
+		return true;
+	case 'g':
+		width->is_program = !width->is_program;
+		return true;
+	case 't':
+		width->duration = !width->duration                     ? "1h"
+				  : strcmp(width->duration, "1h") == 0 ? "1d"
+								       : NULL;
+		return true;
+	case 'b':
+		width->upload = width->upload == 0          ? 64 << 10
+				: width->upload == 64 << 10 ? 1 << 20
+				: width->upload == 1 << 20  ? 100 << 20
+							    : 0;
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void keys_press(struct approve_screen *screen, unsigned char key)
 {
+	if (screen->is_late)
+		return keys_type_late(screen, key);
+	if (screen->is_many)
+		return approve_screen_many_type(screen, key);
 	if (screen->is_typing)
 		return keys_type(screen, key);
 	if (screen->is_help) {
@@ -106,20 +158,21 @@ static void keys_press(struct approve_screen *screen, unsigned char key)
 	case 'j':
 	case 'k':
 		return keys_move(screen, key == 'j');
-	case 'w':
-		return keys_widen(screen, &screen->width.is_domain);
-	case 'p':
-		return keys_widen(screen, &screen->width.is_every_port);
-	case 'g':
-		return keys_widen(screen, &screen->width.is_program);
+	case ' ':
+		return approve_screen_many_tick(screen);
+	case '*':
+		return approve_screen_many_tick_all(screen);
 	case '?':
 		screen->is_help = true;
 		return approve_screen_touch(screen);
 	case 'x':
 		return loop_stop(screen->watch->loop);
 	default:
-		return; /* Enter, too, means nothing */
+		break; /* Enter, too, means nothing */
 	}
+	if (keys_widen(&screen->width, key))
+		return approve_screen_preview(screen);
+	(void)keys_are_early(screen);
 }
 
 /* How long the sequence at @keys is (ECMA-48 5.4); 0: it has not all come. */
@@ -150,7 +203,7 @@ static void keys_serve_sequence(struct approve_screen *screen, const unsigned ch
 		screen->is_pasting = true;
 	else if (keys_is(keys, len, "\033[201~"))
 		screen->is_pasting = false;
-	else if (screen->is_pasting || screen->is_typing)
+	else if (screen->is_pasting || screen->is_typing || screen->is_late || screen->is_many)
 		return;
 	else if (keys_is(keys, len, "\033[A") || keys_is(keys, len, "\033OA"))
 		keys_move(screen, false);

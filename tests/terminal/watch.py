@@ -97,11 +97,105 @@ def widths_are_what_is_granted(world):
     watch.shows("  s session  http://**.a.test:80")
     watch.shows("[w] whole domain")
     assert "  y once     http://files.a.test:80" in watch.text(), watch.text()
+    watch.key("t", "b")
+    watch.shows("  s session  http://**.a.test:80 for 1h upload 64k")
+    watch.shows("[t] for 1h  [b] at most 64k up")
+    for _ in range(3):
+        watch.press("t")
+    for _ in range(4):
+        watch.press("b")
+    watch.shows("  s session  http://**.a.test:80 for 1h upload 64k")
     watch.key("s")
     watch.press("a.test", ("Enter",))
     gate.wait()
     assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
         [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
+    watch.close()
+
+
+def what_is_granted_has_its_place(world):
+    """However much a command has to say, and however long its host is; where there is no room for it, nothing is allowed."""
+    host = ".".join(["a" * 60, "b" * 60, "evil.test"])
+    watch = Watch(world, rows=30)
+    gate = run(world, "long", f": {'x' * 3000}; curl -sS -o /dev/null http://{host}/")
+    watch.shows("  y once     http://aaaa")
+    watch.shows("b a budget")
+    watch.shows("x leave")
+    assert watch.line("> ").rstrip().endswith(".evil.test:80"), watch.text()
+    watch.tmux("resize-window", "-x", "60", "-y", "24")
+    until(lambda: watch.text().count("evil.test:80") > 5 and "Before" not in watch.text(), 10, watch.text)
+    watch.tmux("resize-window", "-x", "60", "-y", "12")
+    watch.shows("too small")
+    watch.key("y")
+    watch.key("evil.test", ("Enter",))
+    assert not decisions(gate), decisions(gate)
+    watch.tmux("resize-window", "-x", "100", "-y", "30")
+    watch.shows("  a always   http://aaaa")
+    watch.key("y")
+    watch.shows("To allow ")
+    watch.press("evil.test", ("Enter",))
+    answered(gate, "granted_once")
+    gate.wait()
+    watch.close()
+
+
+def typed_for_another(world):
+    """What is typed on while its question is settled elsewhere answers no other."""
+    watch = Watch(world)
+    one = run(world, "one", curl("one.test"))
+    watch.shows("1 question in 1 run")
+    two = run(world, "two", curl("two.test"))
+    watch.shows("2 questions in 2 runs")
+    watch.key("y")
+    watch.shows("To allow ")
+    watch.press("o")
+    world.sally("approve", "deny", watch.line("> ").split()[1], check=True)
+    watch.shows("goes nowhere")
+    watch.key("ne.test")
+    time.sleep(1)
+    assert not decisions(two), decisions(two)
+    watch.press(("Enter",))
+    watch.shows_no_more("goes nowhere")
+    watch.key("S")
+    answered(two, "denied_session")
+    for gate in (one, two):
+        gate.wait()
+    watch.close()
+
+
+def several_at_once(world):
+    """One list: what is ticked is answered together, each as it is asked, after it was listed and a word was typed."""
+    watch = Watch(world)
+    gate = run(world, "many", f"{curl('h0.one.test')}; " + " & ".join(curl(f"h{i}.one.test") for i in range(1, 5)) +
+               f" & {curl('other.test')} & wait")
+    watch.shows("http://h0.one.test:80")
+    watch.key("y")
+    watch.press("one.test", ("Enter",))
+    watch.shows("5 questions in 1 run")
+    watch.key("*")
+    watch.shows("4 ticked")
+    assert watch.text().count("[x] http://h") == 4 and "! http://other.test:80" in watch.text(), watch.text()
+    while "h4.one.test" not in watch.line("> "):
+        before = watch.line("> ")
+        watch.press("j" if "h" in before else "k")
+        until(lambda: watch.line("> ") != before, 10, "the cursor does not move")
+    watch.press((" ",))
+    watch.shows("3 ticked")
+    watch.key("s")
+    watch.shows("Allow, session, exactly these 3:")
+    assert "h4" not in watch.text() and "other" not in watch.text(), watch.text()
+    watch.key(("Enter",))
+    watch.shows("nothing was answered")
+    assert len(decisions(gate)) == 1, decisions(gate)
+    watch.key("s")
+    watch.key("yes", ("Enter",))
+    watch.shows("2 questions in 1 run")
+    granted = sorted(r["host"] for r in decisions(gate) if r["reason"] == "granted_session")
+    assert granted == ["h1.one.test", "h2.one.test", "h3.one.test"], decisions(gate)
+    for left in (1, 0):
+        watch.key("n")
+        watch.shows(f"{left} question" if left else "Nothing waits")
+    gate.wait()
     watch.close()
 
 
@@ -213,8 +307,8 @@ def line_by_line(world):
         watch.close()
 
 
-CASES = [shows_and_allows, widths_are_what_is_granted, many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes,
-         ended_by_a_signal, line_by_line]
+CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, several_at_once,
+         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line]
 
 if __name__ == "__main__":
     enter_namespace()
