@@ -62,7 +62,7 @@ document.addEventListener("keydown", (event) => {
     return;
   if (event.target.closest("input, select, textarea") && event.target.type !== "radio" && event.target.type !== "checkbox")
     return;
-  if (event.key === "?")
+  if (event.key === "?" && !questions.isLate)
     byId("help").showModal();
   else if (!questions.press(event.key))
     return;

@@ -18,6 +18,8 @@ const limits = {
 
 const risks = { first_seen: "first seen", lookalike: "lookalike", literal: "address", raw_tcp: "any bytes", listed: "listed host" };
 
+const late = ". What you type goes nowhere until Enter or Escape.";
+
 let ready = 0; // when answers count again
 function moved() {
   ready = performance.now() + guard;
@@ -229,7 +231,9 @@ class Card {
   }
 
   async answer(action) {
-    if (!isReady() || this.isSent || (action === "allow" && this.yes.disabled))
+    if (!isReady())
+      return moved(); // typed or clicked on and on: meant for what was there before
+    if (this.isSent || (action === "allow" && this.yes.disabled))
       return;
     const body = { question: this.id, action };
     if (action !== "abort")
@@ -262,6 +266,8 @@ export class Questions {
     this.current = null;
     this.mayAlways = false;
     this.isPicking = false;
+    this.isLate = false; // what is typed is still for a question that is over
+    addEventListener("pointerdown", () => (this.isLate = false));
     setInterval(() => this.cards.forEach((card) => card.count()), 500);
     byId("pick").addEventListener("click", () => this.pick(!this.isPicking));
     byId("pick-all").addEventListener("click", () => {
@@ -290,6 +296,10 @@ export class Questions {
         continue;
       moved(); // what stands below comes up
       const hadFocus = card.node.contains(document.activeElement);
+      if (hadFocus && document.activeElement.matches("input[type=text]")) {
+        this.isLate = true;
+        tell(`${this.nameOf(id)} is over${late}`, "bad");
+      }
       card.node.remove();
       this.cards.delete(id);
       if (this.current === card)
@@ -342,7 +352,7 @@ export class Questions {
   }
 
   settled(event) {
-    tell(`${this.nameOf(event.id)} ${event.how ?? ""}`, event.action === "allow" ? "good" : "plain");
+    tell(`${this.nameOf(event.id)} ${event.how ?? ""}${this.isLate ? late : ""}`, event.action === "allow" ? "good" : "plain");
   }
 
   select(card, takesFocus = true) {
@@ -367,6 +377,13 @@ export class Questions {
 
   // True: the key meant something.
   press(key) {
+    if (this.isLate) {
+      if (key === "Enter" || key === "Escape") {
+        this.isLate = false;
+        moved();
+      }
+      return key.length === 1;
+    }
     if (key === "j" || key === "k") {
       this.step(key === "j" ? 1 : -1);
       return true;

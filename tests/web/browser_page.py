@@ -154,6 +154,27 @@ def risk_needs_the_domain(case):
     must(case.stage.said().startswith("answer allow once"), "not the answer")
 
 
+def typed_for_another(case):
+    """Who types a domain while its question is settled elsewhere types the rest into nothing."""
+    case.open().ask(risk=1, warning="never allowed before")
+    case.stage.ask(2, "second.example.test", domain="example.test")
+    page = case.browser
+    wait_for(lambda: len(page.find(".question")) == 2, "both")
+    page.run("if (!document.querySelector('.open .typed')) document.querySelector('.question .opener').click()")
+    time.sleep(GUARD)
+    page.type(".open .typed input", "exa")
+    case.stage.do("retract", id="7f3a-1", how="denied by ana on tty")
+    wait_for(lambda: len(page.find(".question")) == 1, "the other alone")
+    time.sleep(GUARD)
+    page.press(list("mple.da"))
+    must(case.stage.is_silent(), "what was typed for one has answered the other")
+    must("goes nowhere" in page.text("#said"), page.text("#said"))
+    page.press(["Enter"])
+    time.sleep(GUARD)
+    page.press(["d"])
+    must(case.stage.said().startswith("answer deny once"), "and afterwards none")
+
+
 def widths_are_sent(case):
     case.open().ask(program="/usr/bin/node")
     page = case.browser
@@ -427,8 +448,9 @@ def a_link_to_a_risk(case):
 
 
 CASES = [enters_and_forgets, needs_the_capability, allows_with_the_mouse, denies_by_keyboard, allows_by_keyboard, enter_never_allows,
-         too_early_is_nothing, risk_needs_the_domain, widths_are_sent, several_at_once, hostile_text_is_text, markup_cannot_be_made,
-         ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, two_pages, end_of_the_run]
+         too_early_is_nothing, typed_for_another, risk_needs_the_domain, widths_are_sent, several_at_once, hostile_text_is_text,
+         markup_cannot_be_made, ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, two_pages,
+         end_of_the_run]
 
 
 def main():
