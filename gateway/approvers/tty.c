@@ -159,6 +159,7 @@ bool tty_seize(struct approver *self)
 	}
 	self->input = (struct tty_input){ 0 };
 	self->drawn = self->fences = 0;
+	self->is_late = false;
 	event_add(self->read_event, NULL);
 	event_add(self->resize_event, NULL);
 	return true;
@@ -183,10 +184,14 @@ static void tty_byte(struct approver *self, unsigned char byte)
 		return;
 	if (event == TTY_READY && self->fences > 0)
 		self->fences--;
+	if (self->is_late && self->state < TTY_OPEN && event == TTY_KEY)
+		tty_keys_late(self, byte);
 	if (self->state == TTY_FENCE && event == TTY_READY && self->fences == 0)
 		tty_guard(self);
 	else if (self->state == TTY_GUARD)
 		tty_guarded(self, event);
+	else if (self->state == TTY_OPEN && event == TTY_KEY && self->is_late)
+		tty_keys_late(self, byte);
 	else if (self->state == TTY_OPEN && event == TTY_KEY)
 		tty_keys_press(self, byte);
 	else if (self->state == TTY_OPEN && (event == TTY_UP || event == TTY_DOWN))
@@ -352,6 +357,7 @@ static void tty_retract(struct approver *self, const struct approver_end *end)
 	if (self->question.id[0] == '\0' || strcmp(self->question.id, end->id) != 0)
 		return tty_later(self); /* one less waits */
 
+	self->is_late |= self->draft.is_typing;
 	auto_free char *shown = text_visible_dup(end->how ? end->how : "finished");
 	auto_free char *line = mem_printf("  %s", shown);
 	tty_turn_settle(self, line);

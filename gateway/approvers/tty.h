@@ -66,6 +66,7 @@ struct approver {
 	struct tty_given_list given; /* on their way; until they came nothing else is shown */
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
+	bool is_late;       /* typed into what was settled elsewhere: until Enter nothing counts */
 };
 
 /* Takes its own descriptor where it can. -errno with @why: it cannot be used. */
@@ -134,6 +135,8 @@ void tty_turn_note(struct approver *self, const char *format, ...)
 
 /* As typed into the open question, or the list. */
 void tty_keys_press(struct approver *self, unsigned char key);
+/* A key while what was typed is late: Enter and Ctrl-C end that, and are no answer. */
+void tty_keys_late(struct approver *self, unsigned char key);
 /* As typed where @wanted has to be typed. Never right when @wanted is "". */
 enum tty_typing { TTY_TYPING_ON, TTY_TYPING_RIGHT, TTY_TYPING_BACK };
 enum tty_typing tty_keys_type(struct approver *self, unsigned char key, const char *wanted);

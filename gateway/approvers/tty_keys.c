@@ -116,6 +116,15 @@ static void key_letter(struct approver *self, unsigned char key)
 	}
 }
 
+void tty_keys_late(struct approver *self, unsigned char key)
+{
+	if (!key_is_enter(key) && key != KEY_CTRL_C)
+		return;
+	self->is_late = false;
+	self->draft.note[0] = '\0';
+	self->is_stale = self->look.has_escapes;
+}
+
 void tty_keys_press(struct approver *self, unsigned char key)
 {
 	if (self->view == TTY_VIEW_LIST)

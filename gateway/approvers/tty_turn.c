@@ -7,6 +7,7 @@
 
 #include "gateway/approvers/tty_answer.h"
 
+#define TURN_LATE      "the one before is over: what you type goes nowhere until Enter"
 #define TTY_FENCE_TEXT "\x1b[5n" /* DSR, answered in order with everything asked before it */
 
 /* Its text is the gateway's: it is read again with every drawing. */
@@ -35,6 +36,8 @@ static void turn_show(struct approver *self, enum tty_view view,
 	memcpy(note, self->draft.note, sizeof(note));
 	self->draft = (struct tty_draft){ 0 };
 	memcpy(self->draft.note, note, sizeof(note));
+	if (self->is_late)
+		tty_turn_note(self, TURN_LATE);
 	self->view = view;
 	self->wanted = TTY_VIEW_NONE;
 	self->question.id[0] = '\0';
@@ -95,6 +98,7 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 		self->others = others;
 	} else {
 		tty_list_sync(self);
+		self->is_late |= self->list.count == 0 && self->draft.is_typing;
 		if (self->list.count == 0)
 			return tty_turn_settle(self, "  no question is left");
 	}

@@ -91,6 +91,29 @@ START_TEST(risk_says_what_to_type)
 }
 END_TEST
 
+/* Who types a name while its question is settled elsewhere: the rest of it, and its Enter, are no
+ * answer to the next one, however long that takes. */
+START_TEST(a_name_that_is_typed_too_late)
+{
+	ask_risky("a.example.org", "example.org");
+	screen_until_open();
+	screen_type("y\rexa");
+	fake_ask(&screen.gw, "7f3a-2", "b.test");
+	fake_retract(&screen.gw, "7f3a-1", "denied by somebody else");
+	screen_until_open();
+	ck_assert_ptr_nonnull(strstr(screen.text, "goes nowhere until Enter"));
+	for (const char *key = "mple.org"; *key; key++) {
+		screen_type((char[]){ *key, '\0' });
+		loop_advance(screen.gw.loop, TTY_GUARD_MS + 1);
+	}
+	screen_type("s\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	screen_type("s\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+	ck_assert_str_eq(screen.gw.answers[0].id, "7f3a-2");
+}
+END_TEST
+
 /* A gateway that says no name: then nothing that is typed is it. */
 START_TEST(risk_without_a_name_is_never_allowed)
 {
@@ -236,6 +259,7 @@ Suite *suite_tty_scope(void)
 	tcase_add_checked_fixture(tcase, screen_setup, screen_teardown);
 	tcase_add_loop_test(tcase, risk_wants_the_name_typed, 0, (int)ARRAY_SIZE(risky));
 	tcase_add_test(tcase, risk_says_what_to_type);
+	tcase_add_test(tcase, a_name_that_is_typed_too_late);
 	tcase_add_test(tcase, risk_without_a_name_is_never_allowed);
 	tcase_add_test(tcase, risk_that_comes_later);
 	tcase_add_loop_test(tcase, scope_that_is_shown_is_answered, 0, (int)ARRAY_SIZE(scopes));
