@@ -101,6 +101,20 @@ static void decide_answered(const struct decision *decision, const struct grant 
 	verdict_words(verdict, decision->words);
 }
 
+/* An answer that was remembered and is so no more: it was taken back, or ran out, while it was on
+ * its way to those who waited. It is no answer to the rest of them. */
+static bool decision_is_void(const struct waiter *waiter, const struct grant *grant,
+			     const struct policy_verdict *verdict)
+{
+	const struct decision *decision = waiter->decision;
+
+	if (!decision || decision->action != POLICY_ALLOW || verdict->action != POLICY_ASK || grant)
+		return false;
+	return decision->reason == POLICY_GRANTED_SESSION ||
+	       decision->reason == POLICY_GRANTED_ALWAYS ||
+	       (decision->reason == POLICY_GRANTED_EXEC && waiter->facts.exec != 0);
+}
+
 /* The page is the person's. The command's own loopback is another one. */
 static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
 			const struct policy_verdict *verdict)
@@ -155,6 +169,10 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	const struct grant *grant = decide_grant(gw, waiter, verdict);
 	bool is_kept = verdict->reason == POLICY_ANSWER_ALLOW;
 
+	if (decision_is_void(waiter, grant, verdict)) {
+		approval_decision_drop(take(waiter->decision));
+		decision = NULL;
+	}
 	if (decision)
 		decide_answered(decision, grant, verdict);
 	else if (grant)

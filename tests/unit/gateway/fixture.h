@@ -105,5 +105,6 @@ Suite *suite_reload(void);
 Suite *suite_widths(void);
 Suite *suite_ledger(void);
 Suite *suite_floods(void);
+Suite *suite_kept(void);
 Suite *suite_reference(void);
 Suite *suite_budgets(void);
