@@ -119,6 +119,22 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 	return reason;
 }
 
+bool accounts_are_spent(const struct accounts *accounts, const struct policy_limits *limits)
+{
+	struct key_node *node = keys_find(&accounts->table, limits->account, NULL);
+
+	if (!node)
+		return false;
+	struct account *account = container_of(node, struct account, node);
+	const struct lease lease = {
+		.account = account,
+		.limit = { [GATEWAY_UP] = limits->upload, [GATEWAY_DOWN] = limits->download }
+	};
+
+	return account_is_spent(&lease) ||
+	       (limits->connections && account->begun >= limits->connections);
+}
+
 static void lease_has_news(struct accounts *accounts, struct lease *lease)
 {
 	if (!lease->tells_given && !lease->tells_recall)

@@ -48,6 +48,8 @@ void accounts_done(struct accounts *accounts);
  * limited: nothing is given yet. POLICY_NONE, or the reason why not. */
 enum policy_reason accounts_open(struct accounts *accounts, const struct policy_limits *limits,
 				 int64_t now_ms, struct lease *lease);
+/* Is nothing left of its bytes or requests, for good? */
+bool accounts_are_spent(const struct accounts *accounts, const struct policy_limits *limits);
 /* What was given and not spent goes back. @spent: NULL: not known, so all of it. No lease is fine.
  */
 void accounts_close(struct accounts *accounts, struct lease *lease,

@@ -77,7 +77,7 @@ static void found_note(struct found *found, struct grant *grant, int64_t now_s)
 {
 	struct grant **place = grant->action == POLICY_ALLOW ? &found->allow : &found->deny;
 
-	if (!*place && !grant_is_over(grant, now_s))
+	if (!*place && !grant->is_spent && !grant_is_over(grant, now_s))
 		*place = grant;
 }
 
@@ -222,7 +222,8 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	grant->limits = order->limits;
 	grant->limits.until_s = order->until_s;
 	if (grants_has_budget(&order->limits))
-		grant->limits.account = GRANTS_ACCOUNT | grant->id_node.number;
+		grant->limits.account = GRANTS_ACCOUNT | ++grants->last_account;
+	grant->is_spent = false;
 	(void)snprintf(grant->by, sizeof(grant->by), "%s", order->by);
 	return grant;
 }

@@ -33,6 +33,7 @@ struct grant {
 	struct policy_limits limits; /* of all connections under it */
 	uint64_t bytes_up, bytes_down;
 	uint32_t connections, live;
+	bool is_spent;           /* its budget: it holds what lives by it, and allows no more */
 	enum policy_reason over; /* retired: why; else POLICY_NONE */
 	char over_by[64];
 	LIST_ENTRY(grant) entry;       /* of its exec, or the session */
@@ -47,7 +48,7 @@ struct grants {
 	struct key_table ids;
 	bool wants_program; /* some grant is for one program alone */
 	size_t wide_count;
-	uint64_t last_id;
+	uint64_t last_id, last_account;
 	struct grant_list session; /* those of no exec */
 	TAILQ_HEAD(grant_queue, grant) all;
 	struct grant_queue retired; /* hold no more; connections under them are being cut */

@@ -134,10 +134,10 @@ static bool is_within_key(const struct policy_facts *facts)
 
 /* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
  * that is remembered here beats it, and where it is remembered here, it is counted here. */
-static const struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
-					const struct policy_verdict *verdict)
+static struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
+				  const struct policy_verdict *verdict)
 {
-	const struct grant *grant;
+	struct grant *grant;
 
 	if (verdict->action != POLICY_ASK && verdict->reason != POLICY_ANSWER_ALLOW)
 		return NULL;
@@ -145,6 +145,32 @@ static const struct grant *decide_grant(struct gateway *gw, const struct waiter 
 	if (grant && verdict->action != POLICY_ASK && grant->action == POLICY_ALLOW &&
 	    grant->scope != GATEWAY_ALWAYS)
 		return NULL;
+	return grant;
+}
+
+/* The same, but for an answer whose budget is spent: that is asked about again
+ * (docs/decisions/0170). Where the rule that asks has the budget there is nothing to ask. Of an
+ * answer that is on its way, those who waited have what it gave. */
+static const struct grant *decide_unspent(struct gateway *gw, const struct waiter *waiter,
+					  struct policy_verdict *verdict)
+{
+	struct grant *grant = decide_grant(gw, waiter, verdict), *spent = NULL;
+
+	while (grant && !waiter->decision && verdict->action == POLICY_ASK &&
+	       verdict->limits.account == 0 && grant->action == POLICY_ALLOW &&
+	       grant->scope != GATEWAY_ALWAYS &&
+	       accounts_are_spent(&gw->accounts, &grant->limits)) {
+		spent = grant;
+		grant->is_spent = true; /* it is found no more */
+		grant = decide_grant(gw, waiter, verdict);
+	}
+	if (spent && !grant) {
+		char words[GATEWAY_WORDS_MAX];
+
+		(void)snprintf(words, sizeof(words), "what was allowed is spent: %s",
+			       spent->text); /* cut is fine */
+		verdict_words(verdict, words);
+	}
 	return grant;
 }
 
@@ -166,7 +192,7 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 		verdict_refuse(verdict, waiter->facts.dst.protocol == POLICY_HTTPS
 						? POLICY_NOT_TLS
 						: POLICY_NOT_HTTP);
-	const struct grant *grant = decide_grant(gw, waiter, verdict);
+	const struct grant *grant = decide_unspent(gw, waiter, verdict);
 	bool is_kept = verdict->reason == POLICY_ANSWER_ALLOW;
 
 	if (decision_is_void(waiter, grant, verdict)) {

@@ -287,10 +287,11 @@ def ever_asked(s, count):
     assert len(asked) == int(count), f"{len(asked)} questions:\n" + "\n".join(asked)
 
 
-@step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?")
-def answer(s, action, scope):
+@step(r"answer (allow|deny|abort)(?: for (once|exec|session|always))?(?: with (.+))?")
+def answer(s, action, scope, width):
     confirm = ["--confirm", s.asked["typed"]] if action == "allow" else []
-    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), *confirm, check=True)
+    s.world.sally("approve", action, s.asked["id"], *(["--scope", scope] if scope else []), *confirm, *(width or "").split(),
+                  check=True)
 
 
 @step(r"answering again does nothing")

@@ -59,12 +59,110 @@ START_TEST(taken_back_on_its_way)
 }
 END_TEST
 
+static void end_it(struct fixture_request *request, uint64_t bytes_up)
+{
+	const struct gateway_spent needs = { .needs = { [GATEWAY_UP] = true } };
+
+	ck_assert_int_eq(gateway_spend(request->pass, &needs), 0);
+	fixture_settle();
+	struct gateway_report report = {
+		.facts = fixture_facts(HOST, FIXTURE_EXEC),
+		.ticket = request->pass,
+		.verdict = request->verdict,
+		.closed = POLICY_DONE,
+		.bytes_up = bytes_up,
+	};
+
+	gateway_report(fixture.client, &report);
+	fixture_settle();
+}
+
+static const struct {
+	enum gateway_scope scope;
+	struct approver_width width;
+} budgets[] = {
+	{ GATEWAY_SESSION, { .upload_max = 4096 } },
+	{ GATEWAY_EXEC, { .upload_max = 4096 } },
+	{ GATEWAY_SESSION, { .upload_max = 4096, .is_domain = true } },
+	{ GATEWAY_SESSION, { .connections_max = 1 } },
+};
+
+/* What is spent is asked about again, and says so; the same answer once more is a budget of its
+ * own. What lives by the one before goes on. */
+START_TEST(a_spent_budget_is_asked_about)
+{
+	struct fixture_request requests[4] = { { 0 } };
+	struct approver_question question;
+
+	fixture_open(NULL);
+	for (int i = 0; i < 4; i++) {
+		fixture_ask(&requests[i], HOST, FIXTURE_EXEC);
+		ck_assert_uint_eq(requests[i].told, 0);
+		ck_assert_uint_eq(fixture.approver.asked, (unsigned int)i + 1);
+		ck_assert_int_eq(
+			gateway_find_question(fixture.gw, fixture.approver.last.id, &question), 0);
+		ck_assert_int_eq(strstr(question.because, "what was allowed is spent") != NULL,
+				 i > 0);
+		answer_now(budgets[_i].scope, budgets[_i].width);
+		fixture_settle();
+		ck_assert_int_eq(requests[i].verdict.action, POLICY_ALLOW);
+		if (budgets[_i].width.upload_max)
+			end_it(&requests[i], 4096);
+	}
+	ck_assert_uint_ne(requests[0].verdict.limits.account, requests[1].verdict.limits.account);
+	ck_assert_uint_eq(fixture_count_records("closed", "revoked"), 0);
+	fixture_close();
+}
+END_TEST
+
+/* Those who waited for it have what it gives, and no more. */
+START_TEST(who_waited_shares_the_budget)
+{
+	struct fixture_request all[3] = { { 0 } }, later = { 0 };
+
+	fixture_open(NULL);
+	for (int i = 0; i < 3; i++)
+		fixture_submit(&all[i], HOST, FIXTURE_EXEC);
+	fixture_settle();
+	answer_now(GATEWAY_SESSION, (struct approver_width){ .connections_max = 2 });
+	fixture_settle();
+	fixture_expect(&all[1], POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_expect(&all[2], POLICY_DENY, POLICY_CONNECTIONS_SPENT);
+	/* Once is once, also where something is spent. */
+	fixture_ask(&later, HOST, FIXTURE_EXEC);
+	ck_assert_uint_eq(later.told, 0);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
+	fixture_expect(&later, POLICY_ALLOW, POLICY_GRANTED_ONCE);
+	ck_assert_uint_eq(later.verdict.limits.connections, 0);
+	fixture_close();
+}
+END_TEST
+
+/* Where the rule that asks has the budget, no answer goes past it, and none is asked for. */
+START_TEST(a_rules_budget_is_not_asked_about)
+{
+	struct fixture_request first = { 0 }, second = { 0 };
+
+	fixture_open("ask a.example.org connections 1");
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	answer_now(GATEWAY_SESSION, (struct approver_width){ 0 });
+	fixture_settle();
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_ask(&second, HOST, FIXTURE_EXEC);
+	fixture_expect(&second, POLICY_DENY, POLICY_CONNECTIONS_SPENT);
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_kept(void)
 {
 	Suite *suite = suite_create("kept");
 	TCase *tcase = tcase_create("kept");
 
 	tcase_add_loop_test(tcase, taken_back_on_its_way, 0, 2);
+	tcase_add_loop_test(tcase, a_spent_budget_is_asked_about, 0, (int)ARRAY_SIZE(budgets));
+	tcase_add_test(tcase, who_waited_shares_the_budget);
+	tcase_add_test(tcase, a_rules_budget_is_not_asked_about);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
