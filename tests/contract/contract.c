@@ -5,21 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gateway/gateway_agent.h"
 #include "gateway/gateway_tools.h"
 
-/* A reviewer that throws every question back at the gate. */
-static const char *const echo[] = { "cat", NULL };
+/* What every program of an operator's does: it throws every question back at the gate, or what the
+ * test has said. */
+static char script[1024] = "exec cat";
+static const char *const echo[] = { "sh", "-c", script, NULL };
 static const char *const bare[] = { "PATH=/usr/bin:/bin", NULL };
 static const struct gateway_reviewer reviewer = {
-	.program = { "/bin/cat", echo, bare },
+	.program = { "/bin/sh", echo, bare },
 	.may_answer = true,
 	.digest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
 	.command = "cat",
 };
-static const struct gateway_program notify = { "/bin/cat", echo, bare };
+static const struct gateway_program notify = { "/bin/sh", echo, bare };
 static const struct gateway_webhook webhook = {
 	.curl = { "/bin/cat", NULL, bare },
 	.url = "http://127.0.0.1:1/",
@@ -31,7 +34,7 @@ static void ignore_question(const struct approver_question *question, void *arg)
 	(void)question, (void)arg;
 }
 static const struct gateway_embedded embedded = { .on_question = ignore_question };
-static const struct gateway_hook hook = { .program = { "/bin/cat", echo, bare },
+static const struct gateway_hook hook = { .program = { "/bin/sh", echo, bare },
 					  .kinds = POLICY_HELPS_EXEC };
 static const struct gateway_helpers helpers = { &reviewer, &notify, &webhook, &hook, 1 };
 
@@ -42,17 +45,30 @@ void contract_open(struct contract_place *place)
 	ck_assert_ptr_nonnull(mkdtemp(place->dir));
 	(void)snprintf(place->audit, sizeof(place->audit), "%s/audit.jsonl", place->dir);
 	(void)snprintf(place->answers, sizeof(place->answers), "%s/policy", place->dir);
+	(void)snprintf(place->seen, sizeof(place->seen), "%s/seen", place->dir);
+	FILE *seen = fopen(place->seen, "we");
+
+	ck_assert_ptr_nonnull(seen);
+	ck_assert_int_ge(fputs("a.test\n", seen), 0); /* it does not warn */
+	ck_assert_int_eq(fchmod(fileno(seen), 0600), 0);
+	ck_assert_int_eq(fclose(seen), 0);
 	place->config = (struct gateway_config){
 		.session = "contract",
 		.run = "7f3a",
 		.audit_path = place->audit,
 		.answers_path = place->answers,
 		.control_dir = place->dir,
+		.seen_path = place->seen,
 		.helpers = &helpers,
 		.embedded = &embedded,
 		.web = &place->web,
 		.prompt_timeout_ms = 60000,
 	};
+}
+
+void contract_script(const char *text)
+{
+	(void)snprintf(script, sizeof(script), "%s", text); /* fits */
 }
 
 void contract_close(struct contract_place *place)
@@ -86,6 +102,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite_approver_contract());
 	int failed;
 
+	srunner_add_suite(runner, suite_approver_ends());
 	srunner_add_suite(runner, suite_sink_contract());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
