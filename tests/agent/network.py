@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Destinations: asked about while a command waits, granted with it, denied, and what that does to it.
 usage: network.py SALLYPORT [CASE...]"""
+import json
 import threading
 
 import harness
@@ -94,6 +95,51 @@ def denied_and_stopped(stage):
     client.answer(client.next("approval_request"), "denied")
     end = client.next("exec_end", id=id)
     assert end["status"] == "denied" and end["network"]["outcome"] == "person", end
+
+
+def earn_trust(stage):
+    """What a reviewer has once people agreed with it often enough: its sheet is made by a first question."""
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    client.next("approval_updated", approval=question["approval"])  # with what the reviewer would have said
+    client.answer(question, "denied")
+    client.next("task_complete", id=id)
+    client.hang_up()
+    client.wait()
+    sheet, = (stage.top / "state/sallyport/reviewers").glob("*.json")
+    counts = json.loads(sheet.read_text())
+    counts["agree_allow"] = counts["agree_deny"] = 20
+    sheet.write_text(json.dumps(counts))
+    stage.options += ["--reviewer-mode", "answer"]
+
+
+def denied_by_a_reviewer(stage):
+    """As good as a person's denial: it is told whose it was, and does what a denial does."""
+    server, = stage_web(stage, "a.test")
+    stage.options += ["--reviewer", f'"{harness.TOP}/docs/examples/reviewer.py" --deny a.test']
+    earn_trust(stage)
+    client = stage.client()
+    client.configure("on-request", on_denial="fail")
+    id = client.send("exec", script=GET + "http://a.test/; true")
+    denied = client.next("network_denied", id=id)
+    assert denied["by"] == "reviewer" and "data is left" in denied["because"], denied
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "denied" and "data is left" in end["why"], end
+    assert end["network"]["outcome"] == "person", end
+    assert not server.requests
+
+
+def denied_by_default(stage):
+    """What an answer could not open is not asked about, and stays a denial."""
+    stage_web(stage, "a.test")
+    stage.policy("default deny\n")
+    client = stage.client()
+    client.configure("on-failure")
+    end = client.run(GET + "-f http://a.test/")
+    assert end["status"] == "denied" and len(end["attempts"]) == 1, end
+    client.never("approval_request")
 
 
 def never_mode_asks_nobody(stage):
@@ -231,7 +277,7 @@ def somebody_else_answers(stage):
 
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
          granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
          hangs_up_while_it_waits, somebody_else_answers]
 
