@@ -106,12 +106,15 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 
 void task_end_deferred(struct task *task, struct trial *trial)
 {
-	tell_send(task->session->agent, outcome_deferred_end(task, trial));
-	complete(task, outcome_deferred_status(trial), NULL);
+	const char *status;
+
+	tell_send(task->session->agent, outcome_deferred_end(task, trial, &status));
+	complete(task, status, NULL);
 }
 
 void task_cancel(struct task *task, const char *why)
 {
+	task->is_cancelled = true;
 	if (task->is_started) {
 		/* -ENOENT: its result is on its way. */
 		(void)orchestrator_cancel(task->session->orchestrator, task->asked_as);
