@@ -218,10 +218,8 @@ static bool is_final(const struct gateway_exec_event *event)
 static void tell_denied(const struct trial *trial, const struct gateway_exec_event *event)
 {
 	static const char *const whose[] = {
-		[GATEWAY_BY_NOBODY] = "nobody",
-		[GATEWAY_BY_POLICY] = "policy",
-		[GATEWAY_BY_PERSON] = "person",
-		[GATEWAY_BY_REVIEW] = "reviewer",
+		[GATEWAY_BY_NOBODY] = "nobody",   [GATEWAY_BY_POLICY] = "policy",
+		[GATEWAY_BY_PERSON] = "person",   [GATEWAY_BY_REVIEW] = "reviewer",
 		[GATEWAY_BY_NETWORK] = "network",
 	};
 	json_t *told = tell_of_task(TELL_NETWORK_DENIED, trial->task);

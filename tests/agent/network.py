@@ -5,6 +5,7 @@ import json
 import threading
 
 import harness
+from world import until  # found by harness
 
 GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' "
 
@@ -190,6 +191,30 @@ def granted_for_the_session(stage):
     client.never("approval_request")
 
 
+def granted_for_a_while(stage):
+    """What ends is not taken for what stays: an answer that cannot end so is refused, and the question stays."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    for decision in ("approved", "always", "denied", "denied_always"):
+        client.error(client.answer(question, decision, typed="a.test", expires_ms=1000), "malformed")
+    both = {"scope": {"for": "session", "duration_ms": 1000}, "expires_ms": 1000}
+    client.error(client.answer(question, "approved_for_session", typed="a.test", **both), "malformed")
+    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", typed="a.test", expires_ms=1000))
+    assert "for 1s" in told["how"] or "until" in told["how"], told
+    client.next("exec_end", id=id)
+
+    def is_asked_again():
+        id = client.send("exec", script=GET + "http://a.test/")
+        until(lambda: any(event.get("id") == id and event["type"] == "exec_end" or event["type"] == "approval_request"
+                          for event in list(client.events)), 30, "neither asked nor ended")
+        return any(event["type"] == "approval_request" for event in client.events)
+
+    until(is_asked_again, 30, "it never ended")
+
+
 def granted_with_the_command(stage):
     stage_web(stage, "a.test", "b.test")
     client = stage.client()
@@ -247,6 +272,26 @@ def deferred(stage):
     client.next("task_complete", id=id)
 
 
+def deferred_denials(stage):
+    """Behind its result a denial does what it does before it; that the client cancelled it is another end."""
+    stage_web(stage, "a.test")
+    for on_denial, status in (("report", "exited"), ("fail", "denied"), ("stop", "denied"), ("cancel", "cancelled")):
+        client = stage.client()
+        client.configure("on-request", on_denial="stop" if on_denial == "cancel" else on_denial)
+        script = "read x; " + GET + "http://a.test/; " + ("exit 0" if on_denial in ("report", "fail") else "sleep 300")
+        id = client.send("exec", script=script, mode="background", yield_ms=1, input=True)
+        number = client.next("background", id=id)["exec"]
+        client.send("write_input", exec=number, text="\n")
+        question = client.next("approval_request")
+        if on_denial == "cancel":
+            client.send("cancel", exec=number)
+        else:
+            client.answer(question, "denied")
+        end = client.next("exec_end", id=id)
+        assert end["status"] == status and client.next("task_complete", id=id)["outcome"] == status, (on_denial, end)
+        assert status != "denied" or "a.test" in end["why"], end
+
+
 def hangs_up_while_it_waits(stage):
     server, = stage_web(stage, "a.test")
     client = stage.client()
@@ -278,7 +323,7 @@ def somebody_else_answers(stage):
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
          denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
-         granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
+         granted_for_the_session, granted_for_a_while, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
 if __name__ == "__main__":
