@@ -95,7 +95,8 @@ def denied_files(stage):
     client.configure(sandbox={"mode": "workspace-write", "deny": ["secret"]})
     end = client.run("cat secret/key")
     assert "k" not in end["output"].get("text", "").splitlines(), end
-    assert end["exit_code"] != 0, end
+    assert end["status"] == "denied" and end["exit_code"] != 0, end
+    assert any(e["what"] == "read" and e["path"].endswith("secret/key") for e in end["evidence"]), end["evidence"]
 
 
 def open_sandboxes_need_leave(stage):
