@@ -76,7 +76,12 @@ static void on_done(const struct orchestrator_result *result, void *arg)
 		return finish_question(task, result);
 	if (!is_deferred(result))
 		return finish_exec(task, result);
-	trial_defer(task->trials[task->trial_count - 1]);
+	struct trial *trial = task->trials[task->trial_count - 1];
+
+	/* It went on just before the orchestrator heard that it was cancelled. */
+	if (task->is_cancelled)
+		trial_cancel(trial, "cancelled");
+	trial_defer(trial);
 }
 
 int task_begin(struct task *task, struct orchestrator_request *request, struct err *why)
