@@ -71,7 +71,8 @@ struct walker_call {
 	uint64_t number, running;
 	size_t command, base, access;
 	enum orchestrator_wish wish;
-	bool is_question_only, is_one_shot, is_over, was_answered_since, is_for_session;
+	bool is_question_only, is_one_shot, is_over, was_answered_since, is_for_session,
+		is_cancelled;
 	size_t attempts;
 	struct leave leave;
 };
@@ -253,6 +254,7 @@ static int on_attempt(const struct orchestrator_attempt *attempt, struct err *wh
 
 	ck_assert_ptr_nonnull(call);
 	ck_assert(!call->is_question_only && !call->is_over && call->running == 0);
+	ck_assert(!call->is_cancelled);
 	w.attempts_seen++;
 	call->attempts++;
 	ck_assert_uint_le(call->attempts, 2);
@@ -418,6 +420,7 @@ static void answer(struct walker_ask *ask, enum orchestrator_choice choice, uint
 	if (r == 0) {
 		ck_assert(ask->is_open && ask->decider == RIG_PERSON && client == ask->client);
 		ck_assert(ask->choices & BIT(choice));
+		ck_assert(choice != ORCHESTRATOR_UNCONFINED || w.config.may_unconfine);
 		ask->is_open = false;
 		note_answer(ask, choice, ends_ms);
 	} else {
@@ -521,6 +524,16 @@ static void step_block(void)
 		(void)orchestrator_network_record(w.orchestrator, call->running, &block);
 }
 
+static void step_cancel(void)
+{
+	if (w.call_count == 0)
+		return;
+	struct walker_call *call = &w.calls[roll((uint32_t)w.call_count)];
+
+	if (orchestrator_cancel(w.orchestrator, call->number) == 0)
+		call->is_cancelled = true;
+}
+
 static void revoke(const struct orchestrator_approval *approval, void *arg)
 {
 	(void)snprintf(arg, ORCHESTRATOR_ID_MAX, "%s", approval->id);
@@ -542,9 +555,7 @@ static void step_rare(void)
 		(void)orchestrator_client_gone(w.orchestrator, 1 + roll(2));
 		return;
 	case 3:
-		if (w.call_count)
-			(void)orchestrator_cancel(w.orchestrator,
-						  w.calls[roll((uint32_t)w.call_count)].number);
+		step_cancel();
 		return;
 	case 4:
 		(void)orchestrator_stored(w.orchestrator, w.store, roll(2) ? 0 : -EIO);
