@@ -82,7 +82,10 @@ void judge_ask(struct trial *trial, uint64_t id, const struct exec_program *prog
 {
 	struct command_verdict verdict;
 
-	if (!trial->task->session->agent->rules)
+	const struct command_rules *rules = trial->task->session->agent->rules;
+
+	/* What is not understood could have been meant by a rule, where there is one. */
+	if (!rules || command_rules_count(rules) == 0)
 		return answer(trial, id, true);
 	judge(trial, program, argv, &verdict);
 	if (verdict.action == COMMAND_ASK)

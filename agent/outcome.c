@@ -58,11 +58,6 @@ const char *outcome_status(const struct orchestrator_result *result)
 	return statuses[result->kind];
 }
 
-const char *outcome_deferred_status(const struct trial *trial)
-{
-	return job_ends[trial->result.end];
-}
-
 void outcome_add_words(json_t *object, const struct orchestrator_result *result)
 {
 	if (result->why[0])
@@ -193,20 +188,35 @@ json_t *outcome_exec_end(const struct task *task, const struct orchestrator_resu
 	return event;
 }
 
-json_t *outcome_deferred_end(const struct task *task, const struct trial *trial)
+/* A denial counts as it does before a result was told; who cancelled it knows why it ended. */
+static const char *deferred_status(const struct task *task, const struct trial *trial,
+				   const struct orchestrator_network_outcome *network)
+{
+	enum exec_job_end end = trial->result.end;
+	bool is_own_end = end == EXEC_JOB_EXITED || end == EXEC_JOB_SIGNALLED ||
+			  (end == EXEC_JOB_CANCELLED && !task->is_cancelled);
+
+	return job_ends[network->is_denial && is_own_end ? EXEC_JOB_DENIED : end];
+}
+
+json_t *outcome_deferred_end(const struct task *task, const struct trial *trial,
+			     const char **ret_status)
 {
 	json_t *event = tell_of_task(TELL_EXEC_END, task);
 	struct orchestrator *orchestrator = task->session->orchestrator;
 	struct orchestrator_network_outcome network = { 0 };
-	const char *status = outcome_deferred_status(trial);
 
 	/* -ENOENT: nothing was recorded. */
 	(void)orchestrator_network_settle(orchestrator, trial->number, &network);
+	const char *status = *ret_status = deferred_status(task, trial, &network);
+	const char *why =
+		network.is_denial && !trial->result.why[0] ? network.text : trial->result.why;
+
 	tell_add(event, "status", json_string(status));
-	if (trial->result.why[0])
-		tell_add(event, "why", tell_text(trial->result.why));
+	if (why[0])
+		tell_add(event, "why", tell_text(why));
 	add_trial(event, trial);
-	json_t *attempt = trial_json(trial, status);
+	json_t *attempt = trial_json(trial, job_ends[trial->result.end]);
 
 	tell_add(attempt, "network", network_json(&network));
 	tell_add(event, "attempts", json_pack("[o]", attempt));

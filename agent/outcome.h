@@ -15,6 +15,6 @@ const char *outcome_status(const struct orchestrator_result *result);
 void outcome_add_words(json_t *object, const struct orchestrator_result *result);
 /* The event exec_end. Owned. */
 json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result);
-/* The same of a command that lived on behind its result. */
-json_t *outcome_deferred_end(const struct task *task, const struct trial *trial);
-const char *outcome_deferred_status(const struct trial *trial);
+/* The same of a command that lived on behind its result; *@ret_status as above. */
+json_t *outcome_deferred_end(const struct task *task, const struct trial *trial,
+			     const char **ret_status);

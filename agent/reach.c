@@ -200,20 +200,26 @@ static enum orchestrator_network_reason reason_of(enum policy_reason reason)
 	return reasons[reason];
 }
 
-/* What an answer could change; all else stays. */
+/* Somebody said so, in words. */
+static bool has_word(const struct gateway_exec_event *event)
+{
+	return event->whose == GATEWAY_BY_PERSON || event->whose == GATEWAY_BY_REVIEW;
+}
+
+/* What an answer could change; all else stays. A default of deny is not beaten by what is granted
+ * to a command. */
 static bool is_final(const struct gateway_exec_event *event)
 {
-	return event->whose == GATEWAY_BY_PERSON ||
-	       (event->reason != POLICY_DEFAULT_DENY && event->reason != POLICY_NO_APPROVER &&
-		event->reason != POLICY_PROMPT_TIMEOUT && event->reason != POLICY_APPROVER_GONE);
+	return has_word(event) ||
+	       (event->reason != POLICY_NO_APPROVER && event->reason != POLICY_PROMPT_TIMEOUT &&
+		event->reason != POLICY_APPROVER_GONE);
 }
 
 static void tell_denied(const struct trial *trial, const struct gateway_exec_event *event)
 {
 	static const char *const whose[] = {
-		[GATEWAY_BY_NOBODY] = "nobody",
-		[GATEWAY_BY_POLICY] = "policy",
-		[GATEWAY_BY_PERSON] = "person",
+		[GATEWAY_BY_NOBODY] = "nobody",   [GATEWAY_BY_POLICY] = "policy",
+		[GATEWAY_BY_PERSON] = "person",   [GATEWAY_BY_REVIEW] = "reviewer",
 		[GATEWAY_BY_NETWORK] = "network",
 	};
 	json_t *told = tell_of_task(TELL_NETWORK_DENIED, trial->task);
@@ -237,6 +243,7 @@ static void note_denied(struct trial *trial, const struct gateway_exec_event *ev
 		[GATEWAY_BY_NOBODY] = ORCHESTRATOR_NETWORK_DISCONNECTED,
 		[GATEWAY_BY_POLICY] = ORCHESTRATOR_NETWORK_BY_POLICY,
 		[GATEWAY_BY_PERSON] = ORCHESTRATOR_NETWORK_BY_PERSON,
+		[GATEWAY_BY_REVIEW] = ORCHESTRATOR_NETWORK_BY_PERSON,
 		[GATEWAY_BY_NETWORK] = ORCHESTRATOR_NETWORK_NOTHING,
 	};
 	struct orchestrator_block block = {
@@ -245,7 +252,7 @@ static void note_denied(struct trial *trial, const struct gateway_exec_event *ev
 		.host = event->dst ? event->dst->host : "",
 		.protocol = event->dst ? policy_protocol_name(event->dst->protocol) : "",
 		.port = event->dst ? event->dst->port : 0,
-		.words = event->whose == GATEWAY_BY_PERSON ? event->because : NULL,
+		.words = has_word(event) ? event->because : NULL,
 	};
 
 	if (event->whose == GATEWAY_BY_NETWORK)

@@ -112,6 +112,10 @@ static int read_answer(const struct given *given, struct approver_answer *answer
 		return -EINVAL;
 	if (usual != GATEWAY_ONCE && scope.for_whom != (int)usual)
 		return err_set(why, -EINVAL, "the decision and its scope contradict one another");
+	if (given->expires_ms > 0 && scope.duration_ms > 0)
+		return err_set(why, -EINVAL, "either \"expires_ms\" or a duration of the scope");
+	if (given->expires_ms > 0)
+		scope.duration_ms = given->expires_ms;
 	*answer = (struct approver_answer){
 		.action = choice == ORCHESTRATOR_ONCE || choice == ORCHESTRATOR_SESSION ||
 					  choice == ORCHESTRATOR_ALWAYS
@@ -181,6 +185,10 @@ int reply_serve(struct agent *agent, const struct submission *submission, struct
 
 	if (r < 0)
 		return r;
+	/* What was meant to end must not be taken for what does not. */
+	if (given.expires_ms > 0 && given.decision != ORCHESTRATOR_SESSION)
+		return err_set(why, -EINVAL,
+			       "\"expires_ms\" belongs to the decision `approved_for_session`");
 	struct asked *asked = asking_find(agent, given.approval);
 
 	if (!asked)

@@ -76,7 +76,12 @@ static void on_done(const struct orchestrator_result *result, void *arg)
 		return finish_question(task, result);
 	if (!is_deferred(result))
 		return finish_exec(task, result);
-	trial_defer(task->trials[task->trial_count - 1]);
+	struct trial *trial = task->trials[task->trial_count - 1];
+
+	/* It went on just before the orchestrator heard that it was cancelled. */
+	if (task->is_cancelled)
+		trial_cancel(trial, "cancelled");
+	trial_defer(trial);
 }
 
 int task_begin(struct task *task, struct orchestrator_request *request, struct err *why)
@@ -106,12 +111,15 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 
 void task_end_deferred(struct task *task, struct trial *trial)
 {
-	tell_send(task->session->agent, outcome_deferred_end(task, trial));
-	complete(task, outcome_deferred_status(trial), NULL);
+	const char *status;
+
+	tell_send(task->session->agent, outcome_deferred_end(task, trial, &status));
+	complete(task, status, NULL);
 }
 
 void task_cancel(struct task *task, const char *why)
 {
+	task->is_cancelled = true;
 	if (task->is_started) {
 		/* -ENOENT: its result is on its way. */
 		(void)orchestrator_cancel(task->session->orchestrator, task->asked_as);

@@ -261,6 +261,7 @@ static void start_job(struct trial *trial, const struct orchestrator_attempt *at
 		.sandbox = trial->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = trial->is_confined ? on_refused : NULL,
+		.tells_reads = exec_sandbox_has_denials(trial->sandbox),
 		.on_program =
 			task->session->must_intercept && trial->is_confined ? on_program : NULL,
 	};

@@ -103,3 +103,12 @@ int attempt_block(struct attempt *attempt, const struct orchestrator_block *bloc
 		attempt_stop(attempt, attempt->network.text);
 	return r;
 }
+
+struct orchestrator_network_outcome attempt_outcome(const struct attempt *attempt)
+{
+	struct orchestrator_network_outcome outcome = outcome_look(&attempt->network);
+
+	outcome.is_denial = attempt->on_denial != ORCHESTRATOR_REPORT &&
+			    outcome.kind != ORCHESTRATOR_NETWORK_NOTHING;
+	return outcome;
+}

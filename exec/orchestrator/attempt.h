@@ -16,3 +16,5 @@ void attempt_release_clock(struct attempt *attempt);
 void attempt_stop(struct attempt *attempt, const char *why);
 /* A denial: 0, -EINVAL, -ESTALE. Stops it, where that is asked for. */
 int attempt_block(struct attempt *attempt, const struct orchestrator_block *block);
+/* What the network did to it, so far or in the end. */
+struct orchestrator_network_outcome attempt_outcome(const struct attempt *attempt);

@@ -159,7 +159,7 @@ static void finish(struct call *call, enum orchestrator_result_kind kind, const 
 		struct attempt *attempt = attempt_find(orchestrator, result->attempts[i]);
 
 		if (attempt)
-			result->networks[i] = outcome_look(&attempt->network);
+			result->networks[i] = attempt_outcome(attempt);
 	}
 	call->request.done(result, call->request.arg);
 	for (size_t i = 0; i < result->attempt_count; i++) {

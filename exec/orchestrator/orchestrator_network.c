@@ -42,7 +42,7 @@ int orchestrator_network_settle(struct orchestrator *orchestrator, uint64_t numb
 		return -EBUSY;
 	outcome_settle(&attempt->network);
 	call_cancel_questions(orchestrator, number);
-	*ret = outcome_look(&attempt->network);
+	*ret = attempt_outcome(attempt);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ int orchestrator_network_look(const struct orchestrator *orchestrator, uint64_t 
 
 	if (!attempt)
 		return -ENOENT;
-	*ret = outcome_look(&attempt->network);
+	*ret = attempt_outcome(attempt);
 	return 0;
 }
 

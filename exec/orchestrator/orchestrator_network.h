@@ -52,6 +52,7 @@ struct orchestrator_network_outcome {
 	uint64_t blocked; /* denials in all, of which the first are below */
 	const struct orchestrator_block *blocks;
 	uint64_t block_count;
+	bool is_denial; /* its owner is DENIED by it, whatever it makes of itself */
 };
 
 /* A denial of @attempt. What a person said stands until a person says otherwise; else the first

@@ -136,7 +136,8 @@ struct requirement_offer requirement_retry(const struct requirement_retry *retry
 	if (!retry->may_retry)
 		return offer;
 	if (requirement_ask(&asking, ORCHESTRATOR_MAY_ASK_NETWORK) == ORCHESTRATOR_ASKED)
-		offer.destinations = retry->has_destinations;
+		offer.destinations =
+			retry->has_destinations && retry->sandbox.is_network_restricted;
 	if (asking.mode == ORCHESTRATOR_ON_REQUEST) {
 		/* For anything else whoever asks has to ask by itself. */
 		offer.destinations &=

@@ -43,11 +43,10 @@ static bool is_denied(const struct call *call, const struct orchestrator_outcome
 }
 
 /* Does what the network refused make it a denial, whatever the attempt made of it? */
-static bool is_strictly_denied(const struct call *call, const struct attempt *attempt,
+static bool is_strictly_denied(const struct attempt *attempt,
 			       const struct orchestrator_outcome *outcome)
 {
-	return attempt && call->request.on_denial != ORCHESTRATOR_REPORT &&
-	       attempt->network.kind != ORCHESTRATOR_NETWORK_NOTHING && !outcome->is_deferred &&
+	return attempt && attempt_outcome(attempt).is_denial && !outcome->is_deferred &&
 	       (outcome->end == ORCHESTRATOR_EXITED || outcome->end == ORCHESTRATOR_STOPPED ||
 		outcome->end == ORCHESTRATOR_SIGNALLED);
 }
@@ -195,7 +194,7 @@ void verdict_make(struct call *call, struct attempt *attempt, struct verdict *re
 	(void)snprintf(ret->why, sizeof(ret->why), "%s", outcome->why ? outcome->why : "");
 	if (ret->kind == ORCHESTRATOR_CANCELLED)
 		return;
-	if (is_strictly_denied(call, attempt, outcome)) {
+	if (is_strictly_denied(attempt, outcome)) {
 		ret->kind = ORCHESTRATOR_DENIED;
 		(void)snprintf(ret->why, sizeof(ret->why), "%s", attempt->network.text);
 		return;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "policies/commands/command_pieces_impl.h"
@@ -77,6 +78,9 @@ static bool is_in(const char *program, const char *list)
 	if (len == sizeof(name))
 		return false;
 	memcpy(name, base, len + 1);
+	/* Programs of the other system, where a machine runs both. */
+	if (len > 4 && strcasecmp(name + len - 4, ".exe") == 0)
+		name[len -= 4] = '\0';
 	if (option_is_one_of(name, list))
 		return true;
 	while (len > 1 && strchr("0123456789.-", name[len - 1]))

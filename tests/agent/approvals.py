@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Who is asked what, in each approval mode, and what an answer is worth. usage: approvals.py SALLYPORT [CASE...]"""
 
+import json
+
 import harness
 from world import until  # found by harness
 
@@ -289,6 +291,30 @@ def intercepted_programs(stage):
     assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
 
 
+def intercepted_without_rules(stage):
+    """A policy that says nothing about commands says nothing about programs inside, understood or not."""
+    stage.policy("allow http://a.test\n")
+    client = stage.client()
+    client.configure("on-request", intercept_exec=True)
+    end = client.run("sh -c 'x=1; for i in $x; do /bin/echo $i; done'")
+    assert end["stdout"]["text"] == "1\n", end
+    client.never("approval_request")
+
+
+def hooks_are_told_why(stage):
+    """What the client says for a command is in what a hook is asked, as said; nothing is there where nothing was said."""
+    asks = hook(stage, "asks", "echo '{\"answer\":\"deny\",\"reason\":\"seen\"}'")
+    stage.policy(f'{RULES}hook "{asks}" for exec\n')
+    client = stage.client()
+    client.configure("on-request")
+    client.run(["cat", "/dev/null"], justification="to see \u201cnothing\u201d")
+    client.run(["cat", "/dev/null"])
+    first, second = map(json.loads, (stage.top / "asks.asked").read_text().splitlines())
+    assert "nothing" in first["justification"], first
+    assert not second.get("justification"), second
+    assert first["argv"] == second["argv"] == ["cat", "/dev/null"], first
+
+
 def an_exact_program(stage):
     """What was decided on is what is executed: a file of the same name that comes later is not."""
     folder = stage.work / "bin"
@@ -430,7 +456,7 @@ CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, h
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, an_exact_program]
+         intercepted_programs, intercepted_without_rules, hooks_are_told_why, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)

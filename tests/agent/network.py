@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Destinations: asked about while a command waits, granted with it, denied, and what that does to it.
 usage: network.py SALLYPORT [CASE...]"""
+import json
 import threading
 
 import harness
+from world import until  # found by harness
 
 GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' "
 
@@ -96,6 +98,51 @@ def denied_and_stopped(stage):
     assert end["status"] == "denied" and end["network"]["outcome"] == "person", end
 
 
+def earn_trust(stage):
+    """What a reviewer has once people agreed with it often enough: its sheet is made by a first question."""
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    client.next("approval_updated", approval=question["approval"])  # with what the reviewer would have said
+    client.answer(question, "denied")
+    client.next("task_complete", id=id)
+    client.hang_up()
+    client.wait()
+    sheet, = (stage.top / "state/sallyport/reviewers").glob("*.json")
+    counts = json.loads(sheet.read_text())
+    counts["agree_allow"] = counts["agree_deny"] = 20
+    sheet.write_text(json.dumps(counts))
+    stage.options += ["--reviewer-mode", "answer"]
+
+
+def denied_by_a_reviewer(stage):
+    """As good as a person's denial: it is told whose it was, and does what a denial does."""
+    server, = stage_web(stage, "a.test")
+    stage.options += ["--reviewer", f'"{harness.TOP}/docs/examples/reviewer.py" --deny a.test']
+    earn_trust(stage)
+    client = stage.client()
+    client.configure("on-request", on_denial="fail")
+    id = client.send("exec", script=GET + "http://a.test/; true")
+    denied = client.next("network_denied", id=id)
+    assert denied["by"] == "reviewer" and "data is left" in denied["because"], denied
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "denied" and "data is left" in end["why"], end
+    assert end["network"]["outcome"] == "person", end
+    assert not server.requests
+
+
+def denied_by_default(stage):
+    """What an answer could not open is not asked about, and stays a denial."""
+    stage_web(stage, "a.test")
+    stage.policy("default deny\n")
+    client = stage.client()
+    client.configure("on-failure")
+    end = client.run(GET + "-f http://a.test/")
+    assert end["status"] == "denied" and len(end["attempts"]) == 1, end
+    client.never("approval_request")
+
+
 def never_mode_asks_nobody(stage):
     stage_web(stage, "a.test")
     client = stage.client()
@@ -142,6 +189,30 @@ def granted_for_the_session(stage):
     client.next("exec_end", id=id)
     assert client.run(GET + "http://a.test/")["stdout"]["text"] == "200"
     client.never("approval_request")
+
+
+def granted_for_a_while(stage):
+    """What ends is not taken for what stays: an answer that cannot end so is refused, and the question stays."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    for decision in ("approved", "always", "denied", "denied_always"):
+        client.error(client.answer(question, decision, typed="a.test", expires_ms=1000), "malformed")
+    both = {"scope": {"for": "session", "duration_ms": 1000}, "expires_ms": 1000}
+    client.error(client.answer(question, "approved_for_session", typed="a.test", **both), "malformed")
+    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", typed="a.test", expires_ms=1000))
+    assert "for 1s" in told["how"] or "until" in told["how"], told
+    client.next("exec_end", id=id)
+
+    def is_asked_again():
+        id = client.send("exec", script=GET + "http://a.test/")
+        until(lambda: any(event.get("id") == id and event["type"] == "exec_end" or event["type"] == "approval_request"
+                          for event in list(client.events)), 30, "neither asked nor ended")
+        return any(event["type"] == "approval_request" for event in client.events)
+
+    until(is_asked_again, 30, "it never ended")
 
 
 def granted_with_the_command(stage):
@@ -201,6 +272,26 @@ def deferred(stage):
     client.next("task_complete", id=id)
 
 
+def deferred_denials(stage):
+    """Behind its result a denial does what it does before it; that the client cancelled it is another end."""
+    stage_web(stage, "a.test")
+    for on_denial, status in (("report", "exited"), ("fail", "denied"), ("stop", "denied"), ("cancel", "cancelled")):
+        client = stage.client()
+        client.configure("on-request", on_denial="stop" if on_denial == "cancel" else on_denial)
+        script = "read x; " + GET + "http://a.test/; " + ("exit 0" if on_denial in ("report", "fail") else "sleep 300")
+        id = client.send("exec", script=script, mode="background", yield_ms=1, input=True)
+        number = client.next("background", id=id)["exec"]
+        client.send("write_input", exec=number, text="\n")
+        question = client.next("approval_request")
+        if on_denial == "cancel":
+            client.send("cancel", exec=number)
+        else:
+            client.answer(question, "denied")
+        end = client.next("exec_end", id=id)
+        assert end["status"] == status and client.next("task_complete", id=id)["outcome"] == status, (on_denial, end)
+        assert status != "denied" or "a.test" in end["why"], end
+
+
 def hangs_up_while_it_waits(stage):
     server, = stage_web(stage, "a.test")
     client = stage.client()
@@ -231,8 +322,8 @@ def somebody_else_answers(stage):
 
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
-         granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
+         granted_for_the_session, granted_for_a_while, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
 if __name__ == "__main__":

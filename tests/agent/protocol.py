@@ -95,7 +95,8 @@ def denied_files(stage):
     client.configure(sandbox={"mode": "workspace-write", "deny": ["secret"]})
     end = client.run("cat secret/key")
     assert "k" not in end["output"].get("text", "").splitlines(), end
-    assert end["exit_code"] != 0, end
+    assert end["status"] == "denied" and end["exit_code"] != 0, end
+    assert any(e["what"] == "read" and e["path"].endswith("secret/key") for e in end["evidence"]), end["evidence"]
 
 
 def open_sandboxes_need_leave(stage):
@@ -211,6 +212,18 @@ def background_that_is_short(stage):
     client.configure()
     assert client.run("echo x", mode="background", yield_ms=20000)["exit_code"] == 0
     client.never("background")
+
+
+def cancelled_as_it_yields(stage):
+    """Whenever a cancel comes, before its command is in the background, after it or just then: it is not lost."""
+    client = stage.client()
+    client.configure()
+    for yield_ms in (0, 1, 2, 3, 5) * 8:
+        id = client.send("exec", script="sleep 300", mode="background", yield_ms=yield_ms)
+        number = client.next("exec_begin", id=id)["exec"]
+        client.next("accepted", id=client.send("cancel", exec=number))
+        assert client.next("exec_end", id=id)["status"] == "cancelled", yield_ms
+        client.next("task_complete", id=id, outcome="cancelled")
 
 
 def polls(stage):
@@ -404,7 +417,7 @@ def every_schema_is_used(stage):
 
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, signalled, not_there, cancel,
-         interrupt, input_and_its_end, terminal, background, background_that_is_short, polls, unknown_members_and_types,
+         interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_schema_is_used]
 

@@ -14,19 +14,12 @@ import subprocess
 import sys
 import time
 
+import agents
 import world as worlds
 from capture import Capture
+from sentences import meaning, read, step
 from servers import Names, Server, make_certificate
 from world import Gate, TerminalGate, World, until
-
-STEPS = []
-
-
-def step(pattern):
-    def add(function):
-        STEPS.append((re.compile(pattern, re.S), function))
-        return function
-    return add
 
 
 class Scenario:
@@ -37,6 +30,7 @@ class Scenario:
         self.has_dns = True
         self.mark = 0
         self.reloads = {}
+        self.agent = None
 
     @property
     def gate(self):
@@ -491,29 +485,7 @@ def nothing_is_left(s):
         raise AssertionError(f"{why}: {worlds.descendants(os.getpid())}") from None
 
 
-# --- reading and playing ---------------------------------------------------------------------------------------------
-
-def read(path):
-    """[(line number, sentence)], with indented lines joined to the sentence they stand under."""
-    sentences = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if line[0].isspace():
-            first, text = sentences[-1]
-            sentences[-1] = (first, text + (" " if text.endswith(":") else "\n") + line.strip())
-        else:
-            sentences.append((number, line.strip()))
-    return sentences
-
-
-def meaning(sentence):
-    for pattern, function in STEPS:
-        found = pattern.fullmatch(sentence)
-        if found:
-            return function, found.groups()
-    raise SystemExit(f"no such sentence: {sentence}")
-
+# --- playing ---------------------------------------------------------------------------------------------------------
 
 def show_failure(s, path, number, sentence, why):
     print(f"{path}:{number}: {sentence.splitlines()[0]}\n    {why}")
@@ -532,6 +504,7 @@ def main():
     path = pathlib.Path(name)
     play = [(number, sentence, *meaning(sentence)) for number, sentence in read(path)]
     worlds.enter_namespace()
+    agents.prepare([function for _, _, function, _ in play])
     s = Scenario(sallyport)
     try:
         for number, sentence, function, words in play:
@@ -543,6 +516,7 @@ def main():
         print(f"{path.stem}: {len(play)} sentences hold")
         return 0
     finally:
+        agents.close(s)
         s.world.close(keep)
         if keep:
             print(f"kept: {s.world.top}")

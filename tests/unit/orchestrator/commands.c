@@ -192,6 +192,48 @@ START_TEST(row)
 }
 END_TEST
 
+/* managed_cwd_write_profile_has_filesystem_restrictions and its like: a split sandbox confines by
+ * what it says, not by its name. */
+static const struct {
+	struct exec_entry entries[3];
+	enum exec_network network;
+	const char *usual, *escalated;
+} splits[] = {
+	{ { { "/", EXEC_READ }, { "/work", EXEC_WRITE } }, 0, "run", "ask open" },
+	{ { { "/", EXEC_READ }, { "/nowhere/at/all", EXEC_WRITE } }, 0, "run", "ask open" },
+	{ { { "/work", EXEC_WRITE } }, EXEC_NETWORK_ENABLED, "run", "ask open" },
+	{ { { "/", EXEC_WRITE } }, EXEC_NETWORK_ENABLED, "open", "open" },
+	{ { { "/", EXEC_WRITE } }, EXEC_NETWORK_RESTRICTED, "run", "ask open" },
+	{ { { "/", EXEC_WRITE }, { "/etc", EXEC_READ } }, EXEC_NETWORK_ENABLED, "run", "ask open" },
+	{ { { "/", EXEC_WRITE }, { "/key", EXEC_DENY } }, EXEC_NETWORK_ENABLED, "run", "run" },
+};
+START_TEST(split)
+{
+	struct exec_sandbox_config config = { .mode = EXEC_MODE_SPLIT,
+					      .network = splits[_i].network,
+					      .cwd = "/work",
+					      .entries = splits[_i].entries };
+	struct err why = { 0 };
+
+	while (config.entry_count < ARRAY_SIZE(splits[_i].entries) &&
+	       splits[_i].entries[config.entry_count].path)
+		config.entry_count++;
+	for (int i = 0; i < 2; i++) {
+		rig_init(&rig, ORCHESTRATOR_ON_REQUEST);
+		rig_open(&rig);
+		struct exec_sandbox *sandbox = exec_sandbox_new(&config, &why);
+
+		ck_assert_msg(sandbox, "%s", why.text);
+		rig.request.sandbox = sandbox;
+		rig.request.wish = i == 0 ? USUAL : ESCALATED;
+		rig_exec(&rig, "cargo build");
+		exec_sandbox_free(sandbox);
+		ck_assert_str_eq(what_came(&rig), i == 0 ? splits[_i].usual : splits[_i].escalated);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 /* What is asked for by name is granted by name, to this call. */
 static const struct {
 	struct orchestrator_access access;
@@ -316,6 +358,7 @@ TCase *commands_cases(void)
 	TCase *cases = tcase_create("commands");
 
 	tcase_add_loop_test(cases, row, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(cases, split, 0, ARRAY_SIZE(splits));
 	tcase_add_loop_test(cases, access_by_name, 0, ARRAY_SIZE(accesses));
 	tcase_add_test(cases, access_that_is_there);
 	tcase_add_test(cases, access_of_a_category_that_is_off);

@@ -87,6 +87,9 @@ START_TEST(word)
 	ck_assert_uint_eq(rig_asked(&rig)->decider, 0);
 	ck_assert_int_eq(rig_decide(&rig, 0, words[_i].decision), 0);
 	ck_assert_str_eq(what_came(), words[_i].want);
+	/* guardian_bypasses_sandbox_for_explicit_escalation_on_first_attempt, and nothing else. */
+	if (rig.attempt_count == 1)
+		ck_assert(rig.attempts[0].is_confined == !words[_i].is_escalated);
 	/* Each of whom it is put to has an id of its own. */
 	if (rig.question_count == 2)
 		ck_assert_str_ne(rig.questions[0].id, rig.questions[1].id);

@@ -233,6 +233,7 @@ START_TEST(deferred)
 	ck_assert(rig.attempts[0].is_stopped);
 	ck_assert_int_eq(orchestrator_network_look(rig.orchestrator, number, &first), 0);
 	ck_assert_int_eq(first.kind, PERSON);
+	ck_assert(first.is_denial);
 	rig_network(&rig, "c.test", 443, number);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &first), 0);
 	loop_step(rig.loop);
@@ -246,6 +247,26 @@ START_TEST(deferred)
 	orchestrator_network_forget(rig.orchestrator, number);
 	ck_assert_int_eq(orchestrator_network_settle(rig.orchestrator, number, &second), -ENOENT);
 	ck_assert_int_eq(orchestrator_network_look(rig.orchestrator, number, &second), -ENOENT);
+	rig_done(&rig);
+}
+END_TEST
+/* Whether it is a denial of its owner is said by what that asked for. */
+START_TEST(deferred_denial)
+{
+	const struct orchestrator_outcome lives = { .end = ORCHESTRATOR_EXITED,
+						    .is_deferred = true };
+	struct orchestrator_network_outcome outcome;
+
+	start(ORCHESTRATOR_ON_FAILURE);
+	rig.request.on_denial = modes[_i].on_denial;
+	rig_exec(&rig, "cargo build");
+	rig_end(&rig, 0, &lives);
+	orchestrator_network_look(rig.orchestrator, rig.attempts[0].number, &outcome);
+	ck_assert(!outcome.is_denial);
+	rig_block(&rig, 0, POLICY, "a.test");
+	ck_assert(rig.attempts[0].is_stopped == modes[_i].is_stopped);
+	orchestrator_network_settle(rig.orchestrator, rig.attempts[0].number, &outcome);
+	ck_assert(outcome.is_denial == (modes[_i].kind == ORCHESTRATOR_DENIED));
 	rig_done(&rig);
 }
 END_TEST
@@ -611,6 +632,7 @@ TCase *network_cases(void)
 	tcase_add_loop_test(cases, nothing_denied_is_done, 0, 3);
 	tcase_add_test(cases, retry_begins_anew);
 	tcase_add_test(cases, deferred);
+	tcase_add_loop_test(cases, deferred_denial, 0, ARRAY_SIZE(modes));
 	tcase_add_test(cases, deferred_that_did_not_start_is_settled);
 	tcase_add_test(cases, clock_stands_still);
 	tcase_add_loop_test(cases, pending, 0, ARRAY_SIZE(others));

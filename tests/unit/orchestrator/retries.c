@@ -211,6 +211,67 @@ START_TEST(first_approval_never_covers_the_retry)
 }
 END_TEST
 
+/* T5: nothing that came before an attempt spares its retry the question, whoever said it, how and
+ * how often. Strict sessions: deciders.c. */
+static const struct {
+	enum orchestrator_mode mode;
+	const char *rules;
+	bool is_one_shot;
+	const char *first; /* answers of runs of the same: 1 once, S session; - not asked */
+	const char *refused;
+	bool is_asked;
+} seconds[] = {
+	{ ORCHESTRATOR_UNTRUSTED, "", 0, "1", "write /etc/x", true },
+	{ ORCHESTRATOR_UNTRUSTED, "", 0, "1", "net a.test", true },
+	{ ORCHESTRATOR_UNTRUSTED, "", 0, "S", "write /etc/x", true },
+	{ ORCHESTRATOR_UNTRUSTED, "", 0, "S--", "write /etc/x", true },
+	{ ORCHESTRATOR_UNTRUSTED, "", 0, "S--", "net a.test", true },
+	{ ORCHESTRATOR_UNTRUSTED, "", 1, "1", "write /etc/x", true },
+	{ ORCHESTRATOR_UNTRUSTED, "allow cargo", 0, "-", "write /etc/x", true },
+	{ ORCHESTRATOR_UNTRUSTED, "allow cargo", 0, "-", "net a.test", true },
+	{ ORCHESTRATOR_ON_FAILURE, "", 0, "-", "write /etc/x", true },
+	{ ORCHESTRATOR_ON_FAILURE, "ask cargo", 0, "1", "write /etc/x", true },
+	{ ORCHESTRATOR_ON_FAILURE, "ask cargo", 0, "S-", "net a.test", true },
+	{ ORCHESTRATOR_ON_FAILURE, "", 1, "1", "write /etc/x", true },
+	{ ORCHESTRATOR_GRANULAR, "ask cargo", 0, "1", "write /etc/x", true },
+	{ ORCHESTRATOR_GRANULAR, "", 0, "-", "net a.test", true },
+	{ ORCHESTRATOR_ON_REQUEST, "ask cargo", 0, "1", "net a.test", true },
+	{ ORCHESTRATOR_ON_REQUEST, "ask cargo", 0, "S-", "net a.test", true },
+	{ ORCHESTRATOR_ON_REQUEST, "", 1, "1", "net a.test", true },
+	/* There is none. */
+	{ ORCHESTRATOR_NEVER, "allow cargo", 0, "-", "write /etc/x", false },
+	{ ORCHESTRATOR_NEVER, "", 0, "-", "net a.test", false },
+};
+START_TEST(second_question)
+{
+	rig_init(&rig, seconds[_i].mode);
+	rig.config.categories = ORCHESTRATOR_MAY_ASK_ALL;
+	rig_rules(&rig, seconds[_i].rules);
+	rig_open(&rig);
+	rig.request.has_requirement = seconds[_i].is_one_shot;
+	rig.request.requirement = ORCHESTRATOR_ONE_SHOT;
+	for (const char *first = seconds[_i].first; *first; first++) {
+		size_t before = rig.question_count;
+
+		rig_exec(&rig, "cargo build");
+		ck_assert_uint_eq(rig.question_count, before + (*first != '-'));
+		if (*first != '-')
+			rig_answer(&rig, before,
+				   *first == 'S' ? ORCHESTRATOR_SESSION : ORCHESTRATOR_ONCE);
+		if (first[1])
+			rig_exit(&rig, rig.attempt_count - 1, 0);
+	}
+	size_t questions = rig.question_count, attempts = rig.attempt_count;
+
+	rig_refuse(&rig, attempts - 1, seconds[_i].refused);
+	ck_assert_uint_eq(rig.question_count, questions + seconds[_i].is_asked);
+	ck_assert_uint_eq(rig.attempt_count, attempts);
+	if (seconds[_i].is_asked)
+		ck_assert(rig_asked(&rig)->is_retry && rig_asked(&rig)->is_one_shot);
+	rig_done(&rig);
+}
+END_TEST
+
 /* one_shot_never_bypasses_retry_approval, one_shot_retry_uses_distinct_waiter_and_ignores_stale_
  * initial_responses */
 START_TEST(one_shot_retry_has_its_own_id)
@@ -392,6 +453,7 @@ TCase *retries_cases(void)
 	tcase_add_loop_test(cases, retry_answer, 0, ARRAY_SIZE(answers));
 	tcase_add_loop_test(cases, retry_for_a_host, 0, ARRAY_SIZE(hosts));
 	tcase_add_loop_test(cases, first_approval_never_covers_the_retry, 0, 2);
+	tcase_add_loop_test(cases, second_question, 0, ARRAY_SIZE(seconds));
 	tcase_add_test(cases, one_shot_retry_has_its_own_id);
 	tcase_add_test(cases, success_is_kept);
 	tcase_add_loop_test(cases, evidence, 0, ARRAY_SIZE(evident));

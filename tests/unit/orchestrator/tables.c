@@ -34,11 +34,13 @@ static const struct {
 	{ NEVER, ALL, EXTERNAL, SKIP },
 	{ FAILURE, ALL, RESTRICTED, SKIP },
 	{ FAILURE, ALL, FULL, SKIP },
+	{ FAILURE, ALL, EXTERNAL, SKIP },
 	{ REQUEST, ALL, RESTRICTED, ASKED },
 	{ REQUEST, ALL, FULL, SKIP },
 	{ REQUEST, ALL, EXTERNAL, SKIP },
 	{ GRANULAR, ALL, RESTRICTED, ASKED },
 	{ GRANULAR, ALL, FULL, SKIP },
+	{ GRANULAR, ALL, EXTERNAL, SKIP },
 	{ GRANULAR, NO_SANDBOX, RESTRICTED, FORBIDDEN },
 	{ GRANULAR, NO_SANDBOX, FULL, SKIP },
 	{ GRANULAR, NO_SANDBOX, EXTERNAL, SKIP },
@@ -47,12 +49,37 @@ static const struct {
 	{ UNTRUSTED, ALL, FULL, ASKED },
 	{ UNTRUSTED, ALL, EXTERNAL, ASKED },
 	{ (enum orchestrator_mode)99, ALL, FULL, FORBIDDEN },
+	{ (enum orchestrator_mode)99, ALL, RESTRICTED, FORBIDDEN },
 };
 START_TEST(usual_requirement)
 {
 	const struct requirement_asking asking = { usual[_i].mode, usual[_i].categories };
 
 	ck_assert_int_eq(requirement_usual(&asking, usual[_i].files), usual[_i].want);
+}
+END_TEST
+
+/* The older spelling's rows of T1: what it rejects is not asked about. */
+static const struct {
+	const char *spelling;
+	enum exec_files files;
+	enum orchestrator_requirement want;
+} rejects[] = {
+	{ "reject:sandbox", RESTRICTED, FORBIDDEN },
+	{ "reject:sandbox", FULL, SKIP },
+	{ "reject:sandbox", EXTERNAL, SKIP },
+	{ "reject:", RESTRICTED, ASKED },
+	{ "reject:rules,permissions,elicitation,network", RESTRICTED, ASKED },
+};
+START_TEST(usual_requirement_of_reject)
+{
+	struct requirement_asking asking;
+	struct err why = { 0 };
+
+	ck_assert_int_eq(orchestrator_mode_parse(rejects[_i].spelling, &asking.mode,
+						 &asking.categories, &why),
+			 0);
+	ck_assert_int_eq(requirement_usual(&asking, rejects[_i].files), rejects[_i].want);
 }
 END_TEST
 
@@ -70,22 +97,33 @@ static const struct {
 	enum requirement_fallback want;
 } unmatched[] = {
 	{ UNTRUSTED, 1, 0, 0, USUAL, ALLOW },     /* 1 */
+	{ UNTRUSTED, 1, 0, 1, USUAL, ALLOW },     /* 1 */
+	{ UNTRUSTED, 1, 0, 0, ESCALATED, ALLOW }, /* 1: that it is wider is asked elsewhere */
+	{ UNTRUSTED, 1, 1, 0, USUAL, PROMPT },    /* 3: nothing is both; were it, it is asked */
 	{ UNTRUSTED, 0, 0, 0, USUAL, PROMPT },    /* 5 */
 	{ UNTRUSTED, 0, 0, 1, USUAL, PROMPT },    /* 5 */
 	{ NEVER, 0, 1, 0, USUAL, FORBID },        /* 2 */
 	{ NEVER, 0, 1, 1, USUAL, FORBID },        /* 2 */
 	{ REQUEST, 0, 1, 1, USUAL, PROMPT },      /* 3, even without a sandbox */
 	{ UNTRUSTED, 0, 1, 0, USUAL, PROMPT },    /* 3 */
+	{ UNTRUSTED, 0, 1, 1, USUAL, PROMPT },    /* 3 */
+	{ GRANULAR, 0, 1, 1, USUAL, PROMPT },     /* 3 */
+	{ NEVER, 1, 1, 0, USUAL, FORBID },        /* 2 */
 	{ FAILURE, 0, 1, 0, USUAL, PROMPT },      /* 3 */
 	{ GRANULAR, 0, 1, 0, USUAL, PROMPT },     /* 3 */
 	{ NEVER, 0, 0, 0, USUAL, ALLOW },         /* 4 */
 	{ NEVER, 1, 0, 1, USUAL, ALLOW },         /* 4 */
+	{ NEVER, 0, 0, 0, ESCALATED, ALLOW },     /* 4: that it is wider is refused elsewhere */
 	{ REQUEST, 0, 0, 1, ESCALATED, ALLOW },   /* 6 */
 	{ GRANULAR, 0, 0, 1, ACCESS, ALLOW },     /* 6 */
+	{ REQUEST, 0, 0, 1, USUAL, ALLOW },       /* 6 */
+	{ FAILURE, 0, 0, 1, ESCALATED, ALLOW },   /* 6 */
 	{ REQUEST, 0, 0, 0, ESCALATED, PROMPT },  /* 7 */
 	{ REQUEST, 1, 0, 0, ESCALATED, PROMPT },  /* 7: safe is not safe outside */
 	{ REQUEST, 0, 0, 0, ACCESS, PROMPT },     /* 7 */
 	{ GRANULAR, 0, 0, 0, ESCALATED, PROMPT }, /* 7 */
+	{ GRANULAR, 0, 0, 0, ACCESS, PROMPT },    /* 7 */
+	{ FAILURE, 0, 0, 0, ACCESS, PROMPT },     /* 7 */
 	{ FAILURE, 0, 0, 0, ESCALATED, PROMPT },  /* 7 */
 	{ REQUEST, 0, 0, 0, USUAL, ALLOW },       /* 8 */
 	{ GRANULAR, 0, 0, 0, USUAL, ALLOW },      /* 8 */
@@ -217,7 +255,7 @@ END_TEST
 /* T4: after a denial. What was refused: d a destination an answer opens, o something else that it
  * opens, x something that it cannot. What may be offered: d, o, and u: nothing around it. */
 static const struct {
-	const char *refused;
+	const char *refused; /* n: no gate is around it, so nothing on the way out is opened */
 	bool may_retry;
 	enum orchestrator_mode mode;
 	unsigned int categories;
@@ -226,6 +264,9 @@ static const struct {
 	const char *want;
 } gate[] = {
 	{ "", 1, UNTRUSTED, ALL, RESTRICTED, 0, 1, "" },        /* 1: final, no host, no gate */
+	{ "dn", 1, UNTRUSTED, ALL, RESTRICTED, 0, 0, "" },      /* 1 */
+	{ "dn", 1, REQUEST, ALL, RESTRICTED, 0, 1, "" },        /* 1 */
+	{ "don", 1, FAILURE, ALL, RESTRICTED, 0, 0, "o" },      /* 1, and 7 for the rest */
 	{ "do", 0, UNTRUSTED, ALL, RESTRICTED, 0, 1, "" },      /* 2 */
 	{ "do", 1, NEVER, ALL, RESTRICTED, 0, 1, "" },          /* 3 */
 	{ "o", 1, REQUEST, ALL, RESTRICTED, 0, 1, "" },         /* 4 */
@@ -254,7 +295,7 @@ START_TEST(escalation)
 	const struct requirement_retry retry = {
 		.asking = { gate[_i].mode, gate[_i].categories },
 		.sandbox = { .files = gate[_i].files,
-			     .is_network_restricted = true,
+			     .is_network_restricted = !strchr(gate[_i].refused, 'n'),
 			     .has_denials = gate[_i].has_denials },
 		.may_retry = gate[_i].may_retry,
 		.may_unconfine = gate[_i].may_unconfine,
@@ -363,6 +404,7 @@ TCase *tables_cases(void)
 	TCase *cases = tcase_create("tables");
 
 	tcase_add_loop_test(cases, usual_requirement, 0, ARRAY_SIZE(usual));
+	tcase_add_loop_test(cases, usual_requirement_of_reject, 0, ARRAY_SIZE(rejects));
 	tcase_add_loop_test(cases, fallback, 0, ARRAY_SIZE(unmatched));
 	tcase_add_loop_test(cases, aggregate, 0, ARRAY_SIZE(strictest));
 	tcase_add_loop_test(cases, confinement, 0, ARRAY_SIZE(first));

@@ -10,6 +10,7 @@
 
 #define WALKS     2400
 #define STEPS     60
+#define STEP_MS   1000
 #define CALLS_MAX 64
 #define ASKS_MAX  256
 
@@ -37,6 +38,7 @@ static const struct {
 	{ "cargo build", { NOTHING, DENIES } }, { "git status", { ALLOWS, ALLOWS } },
 	{ "npm ci", { UNCONFINES, ALLOWS } },   { "make all", { ASKS, ASKS } },
 	{ "rm x", { DENIES, DENIES } },         { "mytool x", { NOTHING, NOTHING } },
+	{ "make some", { ASKS, ASKS } },        { "mytool y", { NOTHING, NOTHING } },
 };
 static const struct {
 	enum exec_mode mode;
@@ -69,7 +71,8 @@ struct walker_call {
 	uint64_t number, running;
 	size_t command, base, access;
 	enum orchestrator_wish wish;
-	bool is_question_only, is_one_shot, is_over, was_answered_since;
+	bool is_question_only, is_one_shot, is_over, was_answered_since, is_for_session,
+		is_cancelled;
 	size_t attempts;
 	struct leave leave;
 };
@@ -86,6 +89,7 @@ struct walker_ask {
 struct memory {
 	size_t command, base;
 	bool is_open;
+	int64_t ends_ms; /* 0: never */
 	struct exec_sandbox *sandbox;
 };
 
@@ -193,6 +197,7 @@ static bool is_remembered(const struct walker_call *call,
 
 		if (memory->command == call->command && memory->base == call->base &&
 		    memory->is_open == !attempt->is_confined &&
+		    (memory->ends_ms == 0 || loop_now_ms(w.loop) < memory->ends_ms) &&
 		    exec_sandbox_equal(memory->sandbox, attempt->sandbox))
 			return true;
 	}
@@ -249,6 +254,7 @@ static int on_attempt(const struct orchestrator_attempt *attempt, struct err *wh
 
 	ck_assert_ptr_nonnull(call);
 	ck_assert(!call->is_question_only && !call->is_over && call->running == 0);
+	ck_assert(!call->is_cancelled);
 	w.attempts_seen++;
 	call->attempts++;
 	ck_assert_uint_le(call->attempts, 2);
@@ -268,6 +274,8 @@ static int on_attempt(const struct orchestrator_attempt *attempt, struct err *wh
 			ck_assert(exec_sandbox_equal(attempt->sandbox, w.bases[call->base]));
 		ck_assert_uint_eq(attempt->access_count, 0);
 	}
+	/* "Once" is not handed on as more. */
+	ck_assert(!attempt->is_for_session || (call->was_answered_since && call->is_for_session));
 	call->was_answered_since = false;
 	call->running = attempt->number;
 	if (roll(30) == 0) {
@@ -320,14 +328,23 @@ static void step_start(void)
 		return;
 	*call = (struct walker_call){ .command = roll(ARRAY_SIZE(commands)),
 				      .base = roll(ARRAY_SIZE(bases)),
-				      .access = GRANTABLE };
+				      .wish = roll(3),
+				      .access = roll(GRANTABLE) };
+	/* What is remembered shows when the same, or nearly the same, is asked for again. */
+	if (w.call_count > 0 && roll(2) == 0) {
+		const struct walker_call *earlier = &w.calls[roll((uint32_t)w.call_count)];
+
+		call->command = earlier->command;
+		call->base = earlier->base;
+		call->wish = roll(4) == 0 ? call->wish : earlier->wish;
+	}
 	struct orchestrator_request request = {
 		.kind = ORCHESTRATOR_EXEC,
 		.client = 1 + roll(2),
 		.cwd = "/work",
 		.world = &world,
 		.sandbox = w.bases[call->base],
-		.wish = roll(3),
+		.wish = call->wish,
 		.may_retry = roll(5) > 0,
 		.on_denial = roll(3),
 		.preference = ORCHESTRATOR_SANDBOX_AUTO,
@@ -336,9 +353,7 @@ static void step_start(void)
 
 	line_split(&line, commands[call->command].line);
 	request.argv = line.argv;
-	call->wish = request.wish;
 	if (request.wish == ORCHESTRATOR_WITH_ACCESS) {
-		call->access = roll(GRANTABLE);
 		request.accesses = &wanted[call->access];
 		request.access_count = 1;
 	}
@@ -359,7 +374,7 @@ static void step_start(void)
 }
 
 /* It was said: from now on it counts, for all who wait. */
-static void note_answer(struct walker_ask *ask, enum orchestrator_choice choice)
+static void note_answer(struct walker_ask *ask, enum orchestrator_choice choice, int64_t ends_ms)
 {
 	/* One about a destination names calls, but is not what they wait for. */
 	for (size_t i = 0; ask->is_run && i < ask->call_count; i++) {
@@ -368,6 +383,8 @@ static void note_answer(struct walker_ask *ask, enum orchestrator_choice choice)
 		if (!call || call->is_over || call->is_question_only || call->running)
 			continue;
 		call->was_answered_since = true;
+		call->is_for_session =
+			choice == ORCHESTRATOR_SESSION || choice == ORCHESTRATOR_ALWAYS;
 		if (choice == ORCHESTRATOR_UNCONFINED) {
 			leave_drop(&call->leave);
 			call->leave.is_open_fine = true;
@@ -387,21 +404,25 @@ static void note_answer(struct walker_ask *ask, enum orchestrator_choice choice)
 		if (choice == ORCHESTRATOR_SESSION && !ask->is_retry && w.memory_count < CALLS_MAX)
 			w.memories[w.memory_count++] =
 				(struct memory){ call->command, call->base, !ask->is_confined,
-						 exec_sandbox_copy(ask->leave.sandbox) };
+						 ends_ms, exec_sandbox_copy(ask->leave.sandbox) };
 	}
 }
 
 static void answer(struct walker_ask *ask, enum orchestrator_choice choice, uint64_t client)
 {
-	const struct orchestrator_answer given = { .choice = choice };
+	const struct orchestrator_answer given = { .choice = choice,
+						   .expires_ms = roll(3) == 0 ? 500 : 0 };
+	/* It counts from when it is looked at, which is in this step or the next. */
+	int64_t ends_ms = given.expires_ms ? loop_now_ms(w.loop) + given.expires_ms + STEP_MS : 0;
 	struct err why = { 0 };
 	int r = orchestrator_answer(w.orchestrator, ask->id, client, &given, &why);
 
 	if (r == 0) {
 		ck_assert(ask->is_open && ask->decider == RIG_PERSON && client == ask->client);
 		ck_assert(ask->choices & BIT(choice));
+		ck_assert(choice != ORCHESTRATOR_UNCONFINED || w.config.may_unconfine);
 		ask->is_open = false;
-		note_answer(ask, choice);
+		note_answer(ask, choice, ends_ms);
 	} else {
 		ck_assert_str_ne(why.text, "");
 	}
@@ -438,7 +459,7 @@ static void decide(struct walker_ask *ask, enum orchestrator_decision decision)
 		is_open_base = call && bases[call->base].is_open;
 	}
 	if (decision == ORCHESTRATOR_DECIDES_ALLOW && !ask->is_one_shot && is_open_base)
-		note_answer(ask, ORCHESTRATOR_ONCE);
+		note_answer(ask, ORCHESTRATOR_ONCE, 0);
 }
 
 static void step_decide(void)
@@ -503,6 +524,16 @@ static void step_block(void)
 		(void)orchestrator_network_record(w.orchestrator, call->running, &block);
 }
 
+static void step_cancel(void)
+{
+	if (w.call_count == 0)
+		return;
+	struct walker_call *call = &w.calls[roll((uint32_t)w.call_count)];
+
+	if (orchestrator_cancel(w.orchestrator, call->number) == 0)
+		call->is_cancelled = true;
+}
+
 static void revoke(const struct orchestrator_approval *approval, void *arg)
 {
 	(void)snprintf(arg, ORCHESTRATOR_ID_MAX, "%s", approval->id);
@@ -518,15 +549,13 @@ static void step_rare(void)
 		orchestrator_set_rules(w.orchestrator, w.rules[w.rules_now]);
 		return;
 	case 1:
-		loop_advance(w.loop, roll(4) == 0 ? ORCHESTRATOR_QUESTION_MS : 1000);
+		loop_advance(w.loop, roll(4) == 0 ? ORCHESTRATOR_QUESTION_MS : STEP_MS);
 		return;
 	case 2:
 		(void)orchestrator_client_gone(w.orchestrator, 1 + roll(2));
 		return;
 	case 3:
-		if (w.call_count)
-			(void)orchestrator_cancel(w.orchestrator,
-						  w.calls[roll((uint32_t)w.call_count)].number);
+		step_cancel();
 		return;
 	case 4:
 		(void)orchestrator_stored(w.orchestrator, w.store, roll(2) ? 0 : -EIO);
