@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/grants_of.h"
 #include "cli/run_worker.h"
 
 static int make_id(struct gate *gate)
@@ -114,18 +115,39 @@ static int open_gateway(struct gate *gate)
 	return CLI_OK;
 }
 
+/* Asked for first: where there is nothing to be had, nothing is recorded either. */
+static int open_with_grants(struct gate *gate)
+{
+	struct grants_of grants = { 0 };
+	int status = grants_of_ask(gate->options->grants_of, &grants);
+
+	if (status == CLI_OK)
+		status = open_gateway(gate);
+	if (status == CLI_OK)
+		status = grants_of_put(&grants, gate->gateway);
+	grants_of_free(&grants);
+	return status;
+}
+
+int gate_open_bundle(struct gate *gate)
+{
+	if (!gate->options->must_fail_on_ask && !gate->options->bundle)
+		return CLI_OK;
+	gate->bundle = run_bundle_open(gate->options, &gate->places);
+	return gate->bundle ? CLI_OK : CLI_NO_SANDBOX;
+}
+
 int gate_open(struct gate *gate, const struct gate_calls *calls)
 {
 	gate->calls = *calls;
-	/* Now, while no path is a command's yet. */
-	if (gate->options->must_fail_on_ask || gate->options->bundle) {
-		gate->bundle = run_bundle_open(gate->options, &gate->places);
-		if (!gate->bundle)
-			return CLI_NO_SANDBOX;
-	}
-	int status = find_helpers(gate);
+	int status = gate_open_bundle(gate);
 
-	return status == CLI_OK ? open_gateway(gate) : status;
+	if (status == CLI_OK)
+		status = find_helpers(gate);
+
+	if (status != CLI_OK)
+		return status;
+	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
 }
 
 int gate_fork_worker(struct gate *gate)

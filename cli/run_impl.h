@@ -30,7 +30,8 @@ struct run_options {
 	enum policy_action default_action;
 	const char *audit;
 	const char *session;
-	const char *join; /* the session to be joined; NULL: none */
+	const char *join;      /* the session to be joined; NULL: none */
+	const char *grants_of; /* the session, or run, to copy the answers of; NULL: none */
 	enum run_report report;
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;

@@ -33,9 +33,9 @@ int run_join_prepare_options(const struct run_options *options)
 		{ options->helpers.webhook || options->helpers.webhook_key ||
 			  options->helpers.webhook_answer,
 		  "--webhook" },
+		{ options->grants_of, "--grants-of" },
+		/* They stand beside the policy's own answers, and one question has one policy. */
 		{ options->answers, "--answers" },
-		{ options->must_fail_on_ask, "--fail-on-ask" },
-		{ options->bundle, "--bundle" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_session); i++) {

@@ -192,6 +192,11 @@ void session_holder_state(const struct session_holder *holder, struct session_st
 				       .runs = session_guest_runs(holder) };
 	(void)snprintf(ret->id, sizeof(ret->id), "%s", holder->gate.id);           /* fits */
 	(void)snprintf(ret->cwd, sizeof(ret->cwd), "%s", holder->gate.places.cwd); /* cut is fine */
+	(void)snprintf(ret->grants_of, sizeof(ret->grants_of), "%s",
+		       holder->start->options.grants_of ? holder->start->options.grants_of : "");
+	if (holder->gate.reload)
+		(void)snprintf(ret->errors, sizeof(ret->errors), "%s",
+			       run_reload_errors(holder->gate.reload)); /* cut is fine */
 	gateway_count(holder->gate.gateway, &ret->questions, &ret->grants);
 }
 
@@ -292,6 +297,8 @@ static void holder_done(struct session_holder *holder)
 		event_free(holder->accepting);
 	fd_close(holder->listen_fd);
 	session_guest_free_all(holder);
+	if (holder->accepting) /* what goes wrong is in the session's log */
+		(void)run_bundle_write(holder->gate.bundle, holder->gate.id, holder->place.name);
 	for (size_t i = 0; holder->has_signals && i < ARRAY_SIZE(ending_signals); i++)
 		event_del(&holder->signals[i]);
 	loop_timer_stop(&holder->idle);

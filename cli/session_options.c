@@ -22,6 +22,7 @@ static const char help[] =
 	"  --idle TIME              end after so long without a run (default 30m)\n"
 	"  --foreground             stay here, as under a service manager; takes a socket that it\n"
 	"                           hands over (LISTEN_FDS)\n"
+	"  --grants-of NAME         begin with copies of what that session, or run, remembers\n"
 	"  --policy FILE            read rules from FILE (repeatable; the user's own are always "
 	"read)\n"
 	"  --default ask|deny|allow what no rule matches\n"
@@ -36,6 +37,10 @@ static const char help[] =
 	"  --webhook-key FILE       the key, a line that only you can read\n"
 	"  --webhook-answer URL     put a link into it that answers that question, once\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
+	"  --bundle FILE            write what nobody answered to FILE when it ends, for "
+	"`sallyport\n"
+	"                           approve bundle`\n"
+	"  --answers FILE           take answers from FILE, signed by an approver (repeatable)\n"
 	"  --verbose                say more; twice: everything\n"
 	"\n"
 	"Exit status: 0; 1 when there is a session of that name; 2 usage; 3 bad policy; 125.\n";
@@ -48,6 +53,7 @@ static const struct option long_options[] = {
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
 	/* As `run` has them. */
+	{ "grants-of", required_argument, NULL, OPT_OF_RUN },
 	{ "policy", required_argument, NULL, OPT_OF_RUN },
 	{ "default", required_argument, NULL, OPT_OF_RUN },
 	{ "prompt-timeout", required_argument, NULL, OPT_OF_RUN },
@@ -60,6 +66,8 @@ static const struct option long_options[] = {
 	{ "webhook-key", required_argument, NULL, OPT_OF_RUN },
 	{ "webhook-answer", required_argument, NULL, OPT_OF_RUN },
 	{ "audit", required_argument, NULL, OPT_OF_RUN },
+	{ "bundle", required_argument, NULL, OPT_OF_RUN },
+	{ "answers", required_argument, NULL, OPT_OF_RUN },
 	{ "verbose", no_argument, NULL, OPT_OF_RUN },
 	{ 0 },
 };
@@ -172,6 +180,9 @@ int session_options_parse(struct session_start *start, int argc, char **argv)
 	while (start->words[count])
 		count++;
 	status = run_options_parse(&start->options, count, start->words);
+	if (status == 0 && start->is_if_needed && start->options.grants_of)
+		return usage("--if-needed and --grants-of: one that is there already keeps what it "
+			     "remembers");
 	if (status == 0)
 		make_absolute(start);
 	return status;

@@ -50,6 +50,9 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 				 int64_t now_ms, struct lease *lease);
 /* Is nothing left of its bytes or requests, for good? */
 bool accounts_are_spent(const struct accounts *accounts, const struct policy_limits *limits);
+/* Of the budgets in @limits, what nobody has yet: what is on a lease counts as spent. True: of one
+ * nothing is left (and it is 0, which is no limit). */
+bool accounts_left(const struct accounts *accounts, struct policy_limits *limits);
 /* What was given and not spent goes back. @spent: NULL: not known, so all of it. No lease is fine.
  */
 void accounts_close(struct accounts *accounts, struct lease *lease,
