@@ -77,7 +77,7 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 	ck_assert_uint_lt(t.waiting_count, ARRAY_SIZE(t.waiting));
 	t.verdicts[t.waiting_count] = is_allowed;
 	t.waiting[t.waiting_count++] = id;
-	loop_timer_start(t.rig.loop, &t.answering, 50, answer_all, NULL);
+	loop_timer_start(t.rig.loop, &t.answering, 5, answer_all, NULL);
 }
 
 static void init(int user)
@@ -182,15 +182,15 @@ static const char *const denied_ways[] = {
 	"echo ran | xargs ./forbidden",
 	"(setsid ./forbidden ran; wait)",
 	"perl -e 'exec {\"./forbidden\"} \"true\", \"ran\"; exit 1'",
-	"python3 -c 'import os; os.execve(\"./forbidden\", [\"true\", \"ran\"], {})'",
-	"python3 -c 'import os; os.execve(os.open(\"forbidden\", 0), [\"true\", \"ran\"], {})'",
-	"python3 -c 'import os; os.posix_spawn(\"./forbidden\", [\"true\", \"ran\"], {})'",
-	"python3 -c 'import subprocess; print(subprocess.run([\"./forbidden\", \"ran\"]))'",
-	"python3 -c 'import os, shutil\n"
+	"/usr/bin/python3 -c 'import os; os.execve(\"./forbidden\", [\"true\", \"ran\"], {})'",
+	"/usr/bin/python3 -c 'import os; os.execve(os.open(\"forbidden\", 0), [\"true\", \"ran\"], {})'",
+	"/usr/bin/python3 -c 'import os; os.posix_spawn(\"./forbidden\", [\"true\", \"ran\"], {})'",
+	"/usr/bin/python3 -c 'import subprocess; print(subprocess.run([\"./forbidden\", \"ran\"]))'",
+	"/usr/bin/python3 -c 'import os, shutil\n"
 	"fd = os.memfd_create(\"x\", 0)\n"
 	"os.write(fd, open(\"/bin/echo\", \"rb\").read())\n"
 	"os.execve(fd, [\"echo\", \"ran\"], {})'",
-	"python3 -c 'import os\n"
+	"/usr/bin/python3 -c 'import os\n"
 	"os.link(\"forbidden\", \"gone\"); os.link(\"/bin/echo\", \"x\") if 0 else None\n"
 	"open(\"gone2\", \"wb\").write(open(\"forbidden\", \"rb\").read()); os.chmod(\"gone2\", "
 	"0o755)\n"
