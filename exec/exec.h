@@ -43,18 +43,19 @@ struct exec_size {
 
 /* What was refused to the command, from what refused it: never from words in its output. */
 enum exec_refused {
-	EXEC_REFUSED_WRITE,  /* a path that it may not change */
-	EXEC_REFUSED_READ,   /* a path that it may not see */
-	EXEC_REFUSED_SOCKET, /* a Unix socket of the host */
-	EXEC_REFUSED_CALL,   /* a system call */
-	EXEC_REFUSED_PROGRAM /* a program, by on_program */
+	EXEC_REFUSED_WRITE,   /* a path that it may not change */
+	EXEC_REFUSED_READ,    /* a path that it may not see */
+	EXEC_REFUSED_SOCKET,  /* a Unix socket of the host */
+	EXEC_REFUSED_CALL,    /* a system call */
+	EXEC_REFUSED_PROGRAM, /* a program, by on_program */
+	EXEC_REFUSED_NETWORK  /* an address outside, past the gate: the path is "ADDRESS:PORT" */
 };
 struct exec_evidence {
 	enum exec_refused what;
 	int pid;          /* inside */
 	int error;        /* what the command got: errno */
 	const char *call; /* "openat" */
-	const char *path; /* absolute, or "" */
+	const char *path; /* absolute, or ""; see NETWORK */
 };
 /* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told; what was
  * refused is counted on in exec_result. What the host would refuse without a sandbox is none. */
@@ -94,7 +95,8 @@ struct exec_plan_config {
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
 	exec_pty_fn on_pty;
 	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing, */
-	bool tells_reads; /* and for all that is opened: where some paths may not be read */
+	bool tells_reads;    /* and for all that is opened: where some paths may not be read */
+	bool tells_programs; /* of EXEC_REFUSED_PROGRAM and nothing else, which costs nothing */
 	exec_program_fn on_program; /* for every execve inside */
 };
 

@@ -87,7 +87,7 @@ ssize_t inside_read_string(pid_t task, uint64_t address, char *text, size_t size
 }
 
 /* Cuts what lies before the root inside. */
-static int cut_prefix(const struct inside *inside, char path[PATH_MAX])
+int inside_cut(const struct inside *inside, char path[PATH_MAX])
 {
 	size_t len = strlen(inside->prefix);
 
@@ -117,7 +117,7 @@ int inside_absolute(const struct inside *inside, pid_t task, int directory, cons
 	int r = read_link(link, path);
 
 	if (r == 0)
-		r = cut_prefix(inside, path);
+		r = inside_cut(inside, path);
 	if (r < 0)
 		return r == -ENOENT && directory != AT_FDCWD ? -EBADF : r;
 	size_t len = strlen(path);
@@ -166,5 +166,5 @@ int inside_name(const struct inside *inside, int fd, char path[PATH_MAX])
 	/* What covers hidden paths has no name any more: the mount's is meant. */
 	if (fstat(fd, &what) == 0 && what.st_nlink == 0)
 		cut_suffix(path, " (deleted)");
-	return cut_prefix(inside, path);
+	return inside_cut(inside, path);
 }

@@ -47,6 +47,7 @@ struct gateway_exec {
 	struct flood_bucket flood;
 	struct bundle *bundle;   /* also for what nobody answers of it; NULL: none */
 	bool is_impatient;       /* denied at once while nobody is there to answer */
+	unsigned int refused;    /* programs */
 	struct outcome *outcome; /* NULL: nobody wants to hear of it */
 };
 

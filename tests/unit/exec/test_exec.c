@@ -1,42 +1,47 @@
 #include "tests/unit/exec/test_exec.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/mem.h"
+
+/* Suites that meson.build runs one by one, so that they run side by side: CK_RUN_SUITE=NAME. */
+static TCase *(*const plan[])(void) = {
+	test_egress,  test_env,    test_files,  test_lifetime, test_paths, test_plan, test_read,
+	test_refusal, test_result, test_script, test_sockets,  test_stdio, test_view, NULL,
+};
+static TCase *(*const jobs[])(void) = {
+	test_clock,       test_drain,    test_job,    test_job_free,
+	test_job_session, test_job_stop, test_output, NULL,
+};
+static TCase *(*const terminal[])(void) = { test_ansi, test_hold, test_pty, NULL };
+static TCase *(*const told[])(void) = { test_intercept, test_notify, test_notify_network, NULL };
+
+static const struct {
+	const char *name;
+	TCase *(*const *cases)(void);
+} suites[] = {
+	{ "exec-plan", plan },
+	{ "exec-jobs", jobs },
+	{ "exec-terminal", terminal },
+	{ "exec-told", told },
+};
 
 int main(void)
 {
-	Suite *suite = suite_create("exec");
+	SRunner *runner = srunner_create(NULL);
 
-	suite_add_tcase(suite, test_ansi());
-	suite_add_tcase(suite, test_clock());
-	suite_add_tcase(suite, test_drain());
-	suite_add_tcase(suite, test_egress());
-	suite_add_tcase(suite, test_env());
-	suite_add_tcase(suite, test_files());
-	suite_add_tcase(suite, test_hold());
-	suite_add_tcase(suite, test_intercept());
-	suite_add_tcase(suite, test_job());
-	suite_add_tcase(suite, test_job_free());
-	suite_add_tcase(suite, test_job_session());
-	suite_add_tcase(suite, test_job_stop());
-	suite_add_tcase(suite, test_lifetime());
-	suite_add_tcase(suite, test_notify());
-	suite_add_tcase(suite, test_output());
-	suite_add_tcase(suite, test_paths());
-	suite_add_tcase(suite, test_plan());
-	suite_add_tcase(suite, test_script());
-	suite_add_tcase(suite, test_pty());
-	suite_add_tcase(suite, test_read());
-	suite_add_tcase(suite, test_refusal());
-	suite_add_tcase(suite, test_result());
-	suite_add_tcase(suite, test_sockets());
-	suite_add_tcase(suite, test_stdio());
-	suite_add_tcase(suite, test_view());
+	for (size_t i = 0; i < ARRAY_SIZE(suites); i++) {
+		Suite *suite = suite_create(suites[i].name);
 
-	SRunner *runner = srunner_create(suite);
-
+		for (size_t j = 0; suites[i].cases[j]; j++)
+			suite_add_tcase(suite, suites[i].cases[j]());
+		srunner_add_suite(runner, suite);
+	}
 	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
+	/* A name that is no suite's would run nothing. */
+	bool is_good = srunner_ntests_failed(runner) == 0 && srunner_ntests_run(runner) > 0;
 
 	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
