@@ -65,6 +65,17 @@ START_TEST(command_lines_are_quoted)
 }
 END_TEST
 
+START_TEST(secrets_are_whole)
+{
+	ck_assert(text_is_secret("open", "open", 4));
+	ck_assert(!text_is_secret("open", "opem", 4));
+	ck_assert(!text_is_secret("open", "nope", 4));
+	ck_assert(!text_is_secret("open", "open sesame", 11));
+	ck_assert(!text_is_secret("open", "open", 3));
+	ck_assert(!text_is_secret("open", "", 0));
+}
+END_TEST
+
 START_TEST(errors_are_cut_not_overrun)
 {
 	struct err why = { 0 };
@@ -89,6 +100,7 @@ TCase *test_text(void)
 	tcase_add_loop_test(tcase, shows_every_byte, 0, ARRAY_SIZE(shown));
 	tcase_add_loop_test(tcase, reads_durations, 0, ARRAY_SIZE(durations));
 	tcase_add_test(tcase, command_lines_are_quoted);
+	tcase_add_test(tcase, secrets_are_whole);
 	tcase_add_test(tcase, errors_are_cut_not_overrun);
 	return tcase;
 }
