@@ -100,13 +100,7 @@ static void choose_options(bool is_mcp, struct option out[ARRAY_SIZE(long_option
 
 static void add_word(struct agent_options *options, const char *word)
 {
-	size_t count = 0;
-
-	while (options->words[count])
-		count++;
-	options->words = mem_grow(options->words, count + 2, sizeof(*options->words));
-	options->words[count] = mem_strdup(word);
-	options->words[count + 1] = NULL;
+	mem_append_list(&options->words, mem_strdup(word));
 }
 
 /* One spelling, whatever was typed, so that no value is taken for another option. */
@@ -166,8 +160,6 @@ static int take_options(struct agent_options *options, int argc, char **argv)
 
 int agent_options_parse(struct agent_options *options, int argc, char **argv)
 {
-	size_t count = 0;
-
 	*options = (struct agent_options){ .words = mem_new_array(1, sizeof(char *)) };
 	add_word(options, argv[0]);
 	/* Lines of the protocol, not answers of a person, come from there. */
@@ -176,10 +168,9 @@ int agent_options_parse(struct agent_options *options, int argc, char **argv)
 
 	add_word(options, "--");
 	add_word(options, "sallyport-agent"); /* of the gate as a whole: nothing runs it */
-	while (options->words[count])
-		count++;
 	if (status == 0)
-		status = run_options_parse(&options->run, (int)count, options->words);
+		status = run_options_parse(&options->run, (int)mem_count_list(options->words),
+					   options->words);
 	options->run.has_hooks = true;
 	return status;
 }

@@ -76,6 +76,24 @@ START_TEST(secrets_are_whole)
 }
 END_TEST
 
+START_TEST(lists_grow_and_are_copied)
+{
+	char **list = NULL;
+
+	ck_assert_uint_eq(mem_count_list(list), 0);
+	mem_append_list(&list, mem_strdup("a"));
+	mem_append_list(&list, mem_strdup("b"));
+	auto_free_list char **copy = mem_copy_list((const char *const *)list);
+	auto_free_list char **none = mem_copy_list(NULL);
+
+	mem_free_list(list);
+	ck_assert_uint_eq(mem_count_list(copy), 2);
+	ck_assert_str_eq(copy[0], "a");
+	ck_assert_str_eq(copy[1], "b");
+	ck_assert_ptr_null(none[0]);
+}
+END_TEST
+
 START_TEST(errors_are_cut_not_overrun)
 {
 	struct err why = { 0 };
@@ -101,6 +119,7 @@ TCase *test_text(void)
 	tcase_add_loop_test(tcase, reads_durations, 0, ARRAY_SIZE(durations));
 	tcase_add_test(tcase, command_lines_are_quoted);
 	tcase_add_test(tcase, secrets_are_whole);
+	tcase_add_test(tcase, lists_grow_and_are_copied);
 	tcase_add_test(tcase, errors_are_cut_not_overrun);
 	return tcase;
 }
