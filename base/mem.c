@@ -57,6 +57,25 @@ char *mem_printf(const char *format, ...)
 	return mem_or_die(len < 0 ? NULL : text);
 }
 
+char **mem_copy_list(const char *const *list)
+{
+	size_t count = mem_count_list(list);
+	char **copy = mem_new_array(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}
+
+void mem_append_list(char ***list, char *item)
+{
+	size_t count = mem_count_list(*list);
+
+	*list = mem_grow(*list, count + 2, sizeof(**list));
+	(*list)[count] = item;
+	(*list)[count + 1] = NULL;
+}
+
 void mem_free_list(char **list)
 {
 	if (!list)

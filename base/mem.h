@@ -14,7 +14,20 @@ char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t max_bytes);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* @list is a NULL-terminated array of strings, all owned; NULL is fine. */
+/* A list is a NULL-terminated array of strings; NULL has none. */
+#define mem_count_list(list)                                                                       \
+	({                                                                                         \
+		__typeof__(list) count_list = (list);                                              \
+		size_t count_of_list = 0;                                                          \
+		while (count_list && count_list[count_of_list])                                    \
+			count_of_list++;                                                           \
+		count_of_list;                                                                     \
+	})
+/* The same strings again, the array too: returned owned, never NULL. */
+char **mem_copy_list(const char *const *list);
+/* @item goes to the end of *@list, which grows. Whose the strings are is the caller's matter. */
+void mem_append_list(char ***list, char *item);
+/* The strings are owned, as the array is. */
 void mem_free_list(char **list);
 
 static inline void mem_free_local(void *pointer)

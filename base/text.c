@@ -163,6 +163,17 @@ void text_bytes(char *out, size_t size, uint64_t bytes)
 	(void)snprintf(out, size, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
+bool text_is_secret(const char *secret, const char *given, size_t len)
+{
+	unsigned char differs = 0;
+
+	if (len != strlen(secret))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		differs |= (unsigned char)secret[i] ^ (unsigned char)given[i];
+	return differs == 0;
+}
+
 bool text_equal_nocase(const char *left, size_t left_len, const char *right)
 {
 	if (strlen(right) != left_len)

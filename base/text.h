@@ -28,5 +28,8 @@ int text_to_duration_ms(const char *text, int64_t *ret_ms);
 /* 1536 -> "1.5 KiB". */
 void text_bytes(char *out, size_t size, uint64_t bytes);
 
+/* Is @given the secret? Takes as long for a good guess as for a bad one of that length. */
+bool text_is_secret(const char *secret, const char *given, size_t len);
+
 /* ASCII only, never the locale's. */
 bool text_equal_nocase(const char *left, size_t left_len, const char *right);

@@ -263,12 +263,10 @@ static bool watch_has_changed_since(const struct watch *watch, int64_t since_us)
 
 void watch_set(struct watch *watch, char *const *paths, int64_t since_us)
 {
-	size_t count = 0;
+	size_t count = mem_count_list(paths);
 
 	watch_stop(watch);
 	watch_forget(watch);
-	while (paths[count])
-		count++;
 	watch->items = mem_new_array(count + 1, sizeof(*watch->items));
 	for (; watch->count < count; watch->count++) {
 		struct watch_item *item = &watch->items[watch->count];

@@ -42,9 +42,9 @@ static const char help_mcp[] =
 	"\n"
 	"  --policy FILE, --default ask|deny|allow, --prompt-timeout TIME, --web[=PORT],\n"
 	"  --reviewer COMMAND, --reviewer-mode MODE, --reviewer-timeout TIME, --notify,\n"
-	"  --webhook URL, --webhook-key FILE, --session NAME, --grants-of NAME, --audit FILE,\n"
-	"  --answers FILE,\n"
-	"  --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR, --env NAME[=VALUE],\n"
+	"  --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME,\n"
+	"  --grants-of NAME, --audit FILE, --answers FILE, --resolve NAME:ADDRESS,\n"
+	"  --dns ADDRESS[:PORT], --write DIR, --env NAME[=VALUE],\n"
 	"  --verbose                as for `sallyport agent`\n"
 	"\n"
 	"  {\"mcpServers\": {\"sallyport\": {\"command\": \"sallyport\", \"args\": [\"mcp\"]}}}\n"
@@ -102,13 +102,7 @@ static void choose_options(bool is_mcp, struct option out[ARRAY_SIZE(long_option
 
 static void add_word(struct agent_options *options, const char *word)
 {
-	size_t count = 0;
-
-	while (options->words[count])
-		count++;
-	options->words = mem_grow(options->words, count + 2, sizeof(*options->words));
-	options->words[count] = mem_strdup(word);
-	options->words[count + 1] = NULL;
+	mem_append_list(&options->words, mem_strdup(word));
 }
 
 /* One spelling, whatever was typed, so that no value is taken for another option. */
@@ -168,8 +162,6 @@ static int take_options(struct agent_options *options, int argc, char **argv)
 
 int agent_options_parse(struct agent_options *options, int argc, char **argv)
 {
-	size_t count = 0;
-
 	*options = (struct agent_options){ .words = mem_new_array(1, sizeof(char *)) };
 	add_word(options, argv[0]);
 	/* Lines of the protocol, not answers of a person, come from there. */
@@ -178,10 +170,9 @@ int agent_options_parse(struct agent_options *options, int argc, char **argv)
 
 	add_word(options, "--");
 	add_word(options, "sallyport-agent"); /* of the gate as a whole: nothing runs it */
-	while (options->words[count])
-		count++;
 	if (status == 0)
-		status = run_options_parse(&options->run, (int)count, options->words);
+		status = run_options_parse(&options->run, (int)mem_count_list(options->words),
+					   options->words);
 	options->run.has_hooks = true;
 	return status;
 }

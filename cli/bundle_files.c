@@ -152,10 +152,8 @@ int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, st
 int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
 			 struct err *why)
 {
-	size_t count = 0;
+	size_t count = mem_count_list(paths);
 
-	while (paths && paths[count])
-		count++;
 	*ret = mem_new_array(count + 1, sizeof(**ret));
 	for (*ret_count = 0; *ret_count < count; (*ret_count)++) {
 		const char *path = paths[*ret_count];

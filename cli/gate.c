@@ -247,7 +247,6 @@ int gate_widen(struct gate *gate, char *const *paths, struct err *why)
 	auto_free char *objection =
 		run_policy_objection(gate->policy, paths, gate->options->has_hooks);
 	const char *held = objection ? NULL : find_helper_in(gate, paths);
-	size_t count = 0, more = 0;
 
 	if (objection)
 		return err_set(why, -EPERM, "%s", objection);
@@ -256,17 +255,9 @@ int gate_widen(struct gate *gate, char *const *paths, struct err *why)
 			       "%s holds a program that decides for people, so no command may "
 			       "write there",
 			       held);
-	while (gate->view.writable[count])
-		count++;
-	while (paths[more])
-		more++;
-	gate->view.writable =
-		mem_grow(gate->view.writable, count + more + 1, sizeof(*gate->view.writable));
-	for (size_t i = 0; i < more; i++) {
-		if (has_path(gate->view.writable, paths[i]))
-			continue;
-		gate->view.writable[count++] = mem_strdup(paths[i]);
-		gate->view.writable[count] = NULL;
+	for (; *paths; paths++) {
+		if (!has_path(gate->view.writable, *paths))
+			mem_append_list(&gate->view.writable, mem_strdup(*paths));
 	}
 	if (gate->reload)
 		run_reload_set_writable(gate->reload, gate->view.writable);

@@ -176,19 +176,11 @@ char **policy_layers_projects(const char *cwd)
 	return list;
 }
 
-static size_t count_of(char *const *list)
-{
-	size_t count = 0;
-
-	while (list && list[count])
-		count++;
-	return count;
-}
-
 char **policy_layers_places(const struct policy_layers *layers)
 {
 	char *const *const lists[] = { layers->arguments, layers->projects };
-	char **list = mem_new_array(count_of(lists[0]) + count_of(lists[1]) + 4, sizeof(*list));
+	char **list = mem_new_array(mem_count_list(lists[0]) + mem_count_list(lists[1]) + 4,
+				    sizeof(*list));
 	size_t count = 0;
 
 	list[count++] = mem_strdup(layers->managed ? layers->managed : POLICY_LAYERS_MANAGED);

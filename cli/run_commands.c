@@ -96,13 +96,8 @@ int run_commands_check(const struct run_options *options, const struct run_place
 
 	if (status != CLI_OK)
 		return status;
-	size_t count = 0;
+	mem_append_list(&writable, mem_strdup(places->cwd));
 
-	while (writable[count])
-		count++;
-	writable = mem_grow(writable, count + 2, sizeof(*writable));
-	writable[count] = mem_strdup(places->cwd);
-	writable[count + 1] = NULL;
 	struct command_world_places where = { places->cwd, run_commands_path(options), writable };
 
 	command_world_init(&world, &where);

@@ -150,17 +150,6 @@ static int wrong(const struct run_options *options, const char *option, const ch
 	return cli_usage_error(options->name, -EINVAL, "%s: `%s` is not %s", option, shown, want);
 }
 
-static void list_append(char ***list, char *item)
-{
-	size_t count = 0;
-
-	while (*list && (*list)[count])
-		count++;
-	*list = mem_grow(*list, count + 2, sizeof(**list));
-	(*list)[count] = item;
-	(*list)[count + 1] = NULL;
-}
-
 static int set_default(struct run_options *options, const char *value)
 {
 	static const enum policy_action actions[] = { POLICY_ASK, POLICY_DENY, POLICY_ALLOW };
@@ -282,7 +271,7 @@ static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
 		return wrong(options, "--env", value, "NAME or NAME=VALUE");
-	list_append(&options->env_set, value);
+	mem_append_list(&options->env_set, value);
 	return 0;
 }
 
@@ -357,7 +346,7 @@ static int set_option(struct run_options *options, enum run_option option, char 
 {
 	switch (option) {
 	case OPT_POLICY:
-		list_append(&options->policies, value);
+		mem_append_list(&options->policies, value);
 		return 0;
 	case OPT_DEFAULT:
 		return set_default(options, value);
@@ -405,10 +394,10 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_JSON:
 		return set_json(options, value);
 	case OPT_WRITE:
-		list_append(&options->writable, value);
+		mem_append_list(&options->writable, value);
 		return 0;
 	case OPT_DENY_READ:
-		list_append(&options->denied, value);
+		mem_append_list(&options->denied, value);
 		return 0;
 	case OPT_SANDBOX:
 		return set_sandbox(options, value);
@@ -429,7 +418,7 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_BUNDLE:
 		return set_bundle(options, value);
 	case OPT_ANSWERS:
-		list_append(&options->answers, value);
+		mem_append_list(&options->answers, value);
 		return 0;
 	case OPT_HELP:
 	default:

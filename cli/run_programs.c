@@ -62,16 +62,11 @@ struct run_programs *run_programs_new(const char *const *command, const char *pa
 				      char *const *writable, const char *cwd)
 {
 	struct run_programs *programs = mem_new(sizeof(*programs));
-	size_t count = 0;
 
-	while (writable && writable[count])
-		count++;
 	programs->command = command;
 	programs->path = path;
-	programs->writable = mem_new_array(count + 2, sizeof(char *));
-	for (size_t i = 0; i < count; i++)
-		programs->writable[i] = mem_strdup(writable[i]);
-	programs->writable[count] = mem_strdup(cwd);
+	programs->writable = mem_copy_list((const char *const *)writable);
+	mem_append_list(&programs->writable, mem_strdup(cwd));
 	return programs;
 }
 

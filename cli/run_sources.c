@@ -13,15 +13,7 @@ static char *own(const char *text)
 
 static char **own_list(char *const *list)
 {
-	size_t count = 0;
-
-	while (list && list[count])
-		count++;
-	char **ours = mem_new_array(count + 1, sizeof(*ours));
-
-	for (size_t i = 0; i < count; i++)
-		ours[i] = mem_strdup(list[i]);
-	return ours;
+	return mem_copy_list((const char *const *)list);
 }
 
 void run_sources_copy(struct run_sources *ours, const struct run_sources *sources)

@@ -8,18 +8,6 @@
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
 
-/* @item is taken where the list owns its strings. */
-static void append(char ***list, char *item)
-{
-	size_t count = 0;
-
-	while (*list && (*list)[count])
-		count++;
-	*list = mem_grow(*list, count + 2, sizeof(**list));
-	(*list)[count] = item;
-	(*list)[count + 1] = NULL;
-}
-
 static const char *own_tmpdir(void)
 {
 	const char *path = getenv("TMPDIR");
@@ -40,13 +28,13 @@ int run_view_settle(struct run_options *options)
 				       exec_mode_name(options->sandbox));
 	switch (options->sandbox) {
 	case EXEC_MODE_WORKSPACE_WRITE:
-		append(&options->writable, tmp);
+		mem_append_list(&options->writable, tmp);
 		if (tmpdir)
-			append(&options->writable, (char *)(uintptr_t)tmpdir);
+			mem_append_list(&options->writable, (char *)(uintptr_t)tmpdir);
 		break;
 	case EXEC_MODE_EXTERNAL:
 	case EXEC_MODE_FULL_ACCESS:
-		append(&options->writable, all);
+		mem_append_list(&options->writable, all);
 		break;
 	case EXEC_MODE_READ_ONLY:
 	case EXEC_MODE_SPLIT:
@@ -61,13 +49,13 @@ static char **read_only_paths(const struct run_view_config *config)
 	char **paths = policy_layers_projects(config->places->cwd);
 
 	for (char *const *given = config->options->policies; given && *given; given++)
-		append(&paths, run_places_absolute(config->places, *given));
+		mem_append_list(&paths, run_places_absolute(config->places, *given));
 	/* With what they include. */
 	for (size_t i = 0; i < config->loaded->file_count; i++)
 		if (config->loaded->files[i].path[0] == '/')
-			append(&paths, mem_strdup(config->loaded->files[i].path));
-	append(&paths, mem_strdup(config->places->audit_path));
-	append(&paths, mem_strdup(config->places->audit_head));
+			mem_append_list(&paths, mem_strdup(config->loaded->files[i].path));
+	mem_append_list(&paths, mem_strdup(config->places->audit_path));
+	mem_append_list(&paths, mem_strdup(config->places->audit_head));
 	return paths;
 }
 
@@ -77,13 +65,13 @@ static char **own_paths(const struct run_view_config *config)
 	const char *key = config->options->helpers.webhook_key;
 	char **paths = NULL;
 
-	append(&paths, mem_strdup(config->places->control_dir));
+	mem_append_list(&paths, mem_strdup(config->places->control_dir));
 	if (config->places->config_dir)
-		append(&paths, mem_strdup(config->places->config_dir));
+		mem_append_list(&paths, mem_strdup(config->places->config_dir));
 	if (config->places->state_dir)
-		append(&paths, mem_strdup(config->places->state_dir));
+		mem_append_list(&paths, mem_strdup(config->places->state_dir));
 	if (key) /* who has it can make questions up */
-		append(&paths, run_places_absolute(config->places, key));
+		mem_append_list(&paths, run_places_absolute(config->places, key));
 	return paths;
 }
 
@@ -93,7 +81,7 @@ static int denied_paths(const struct run_view_config *config, char ***ret)
 	auto_free_list char **given = mem_new_array(1, sizeof(*given));
 
 	for (char *const *path = config->options->denied; path && *path; path++)
-		append(&given, run_places_absolute(config->places, *path));
+		mem_append_list(&given, run_places_absolute(config->places, *path));
 	return run_policy_paths(config->policy, config->places, true, given, ret);
 }
 
@@ -137,13 +125,13 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 	if (config->options->has_sandbox)
 		return make_sandbox(view, config, denied);
 	for (char **path = denied; *path; path++)
-		append(&view->hidden, mem_strdup(*path));
+		mem_append_list(&view->hidden, mem_strdup(*path));
 	return CLI_OK;
 }
 
 void run_view_add_cwd(struct run_view *view, const struct run_places *places)
 {
-	append(&view->writable, mem_strdup(places->cwd));
+	mem_append_list(&view->writable, mem_strdup(places->cwd));
 }
 
 void run_view_done(struct run_view *view)

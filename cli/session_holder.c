@@ -113,15 +113,7 @@ static char *text_or_none(const char *text)
 
 static char **copy_list(char *const *list)
 {
-	size_t count = 0;
-
-	while (list && list[count])
-		count++;
-	char **ours = mem_new_array(count + 1, sizeof(*ours));
-
-	for (size_t i = 0; i < count; i++)
-		ours[i] = mem_strdup(list[i]);
-	return ours;
+	return mem_copy_list((const char *const *)list);
 }
 
 int session_holder_terms(struct session_holder *holder, uint64_t exec, struct session_terms *ret,

@@ -84,21 +84,11 @@ static int set_idle(struct session_start *start, const char *value)
 		       : 0;
 }
 
-static void add_word(struct session_start *start, char *word)
-{
-	size_t count = 0;
-
-	while (start->words && start->words[count])
-		count++;
-	start->words = mem_grow(start->words, count + 2, sizeof(*start->words));
-	start->words[count] = word;
-	start->words[count + 1] = NULL;
-}
-
 /* As an option of `run`, which reads it. */
 static int add_option(struct session_start *start, const char *name, const char *value)
 {
-	add_word(start, value ? mem_printf("--%s=%s", name, value) : mem_printf("--%s", name));
+	mem_append_list(&start->words,
+			value ? mem_printf("--%s=%s", name, value) : mem_printf("--%s", name));
 	return 0;
 }
 
@@ -146,7 +136,7 @@ static void make_absolute(struct session_start *start)
 	for (size_t i = 0; cwd && policies && policies[i]; i++) {
 		if (policies[i][0] == '/')
 			continue;
-		add_word(start, mem_printf("%s/%s", cwd, policies[i]));
+		mem_append_list(&start->words, mem_printf("%s/%s", cwd, policies[i]));
 		for (size_t last = 0; start->words[last]; last++)
 			policies[i] = start->words[last];
 	}
@@ -154,14 +144,14 @@ static void make_absolute(struct session_start *start)
 
 int session_options_parse(struct session_start *start, int argc, char **argv)
 {
-	int option, place = 0, count = 0, status = 0;
+	int option, place = 0, status = 0;
 
 	*start = (struct session_start){ .idle_ms = IDLE_DEFAULT_MS };
 	start->options.json_fd = -1;
-	add_word(start, mem_strdup("session start"));
+	mem_append_list(&start->words, mem_strdup("session start"));
 	opterr = 0;
 	optind = 0;
-	while ((option = getopt_long(argc, argv, "+h", long_options, &place)) != -1) {
+	while ((option = getopt_long(argc, argv, "h", long_options, &place)) != -1) {
 		status = take_option(start, option, long_options[place].name);
 		if (status > 0)
 			return status;
@@ -175,11 +165,10 @@ int session_options_parse(struct session_start *start, int argc, char **argv)
 	if (status != 0)
 		return status;
 	/* `run` wants a command; there is none here. */
-	add_word(start, mem_strdup("--"));
-	add_word(start, mem_strdup("session"));
-	while (start->words[count])
-		count++;
-	status = run_options_parse(&start->options, count, start->words);
+	mem_append_list(&start->words, mem_strdup("--"));
+	mem_append_list(&start->words, mem_strdup("session"));
+	status =
+		run_options_parse(&start->options, (int)mem_count_list(start->words), start->words);
 	if (status == 0 && start->is_if_needed && start->options.grants_of)
 		return usage("--if-needed and --grants-of: one that is there already keeps what it "
 			     "remembers");

@@ -107,8 +107,13 @@ _sallyport() {
             esac
             ;;
         *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
-        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
-        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
+        *:agent | *:mcp)
+            words='--allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help'
+            case $command in
+            agent) words="$words --socket" ;;
+            mcp) words="$words --approval --sandbox" ;;
+            esac
+            ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in

@@ -192,19 +192,10 @@ static char *value_of(const struct variable *variable, const char *const *host, 
 	return mem_printf("%s=%s", variable->name, variable->value);
 }
 
-static size_t count_of(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 char **env_build(const char *const *host, const char *const *set, enum env_kind kind,
 		 const char *tmpdir)
 {
-	size_t room = count_of(host) + ARRAY_SIZE(variables) + count_of(set) + 1;
+	size_t room = mem_count_list(host) + ARRAY_SIZE(variables) + mem_count_list(set) + 1;
 	struct env env = { .list = mem_new_array(room, sizeof(char *)) };
 
 	/* What is not set twice needs no search: an environment can be large. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 
 static int link_sign(const char *key, const char *id, int64_t until_s, char ret[DIGEST_TEXT_MAX])
 {
@@ -40,14 +41,8 @@ int answer_link_read(const char *key, const char *link, int64_t now_s, char ret_
 	ret_id[len] = '\0';
 	*ret_until_s = strtoll(dot + 1, NULL, 10);
 	/* One spelling each: made again, it is the same. */
-	if (answer_link_make(key, ret_id, *ret_until_s, whole) < 0 || strlen(link) != strlen(whole))
-		return -EBADMSG;
-
-	unsigned char differs = 0;
-
-	for (size_t i = 0; whole[i] != '\0'; i++)
-		differs |= (unsigned char)whole[i] ^ (unsigned char)link[i];
-	if (differs != 0)
+	if (answer_link_make(key, ret_id, *ret_until_s, whole) < 0 ||
+	    !text_is_secret(whole, link, strlen(link)))
 		return -EBADMSG;
 	return now_s < *ret_until_s ? 0 : -ETIME;
 }

@@ -37,21 +37,9 @@ int web_guard_draw(struct approver *self, struct gateway_web *config, struct err
 	return 0;
 }
 
-/* Takes as long for a good guess as for a bad one. */
-static bool guard_equal(const char *secret, const char *given, size_t len)
-{
-	unsigned char differs = 0;
-
-	if (len != strlen(secret))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		differs |= (unsigned char)secret[i] ^ (unsigned char)given[i];
-	return differs == 0;
-}
-
 bool web_guard_is_capability(const struct approver *self, const char *given, size_t len)
 {
-	return guard_equal(self->capability, given, len);
+	return text_is_secret(self->capability, given, len);
 }
 
 static bool guard_is_host(const struct approver *self, const struct web_span *host)
@@ -118,8 +106,8 @@ static bool guard_is_site(const struct web_head *head, bool is_api)
 static bool guard_is_known(const struct approver *self, const struct web_head *head)
 {
 	struct web_span cookie = web_head_cookie(head, self->cookie_name);
-	bool has_cookie = cookie.at && guard_equal(self->cookie, cookie.at, cookie.len);
-	bool has_key = head->key.at && guard_equal(self->key, head->key.at, head->key.len);
+	bool has_cookie = cookie.at && text_is_secret(self->cookie, cookie.at, cookie.len);
+	bool has_key = head->key.at && text_is_secret(self->key, head->key.at, head->key.len);
 
 	return has_cookie && has_key;
 }

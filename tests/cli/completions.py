@@ -77,10 +77,10 @@ def main():
     for name in ("agent", "mcp"):
         wanted = server_options(sallyport, name)
         results.append(check(f"bash, {name}", bash(name, "--"), wanted))
-        results.append(check(f"fish, {name}",
-                             {f"--{option}" for option in re.findall(rf"\$in_{name} -l ([a-z-]+)", fish)} | {"--help"}, wanted))
-        results.append(check(f"zsh, {name}", set(re.findall(r"(--[a-z-]+)\[", re.search(
-            rf"^    {name}\)\n(.*?);;$", zsh, re.M | re.S)[1])), wanted))
+        results.append(check(f"fish, {name}", {f"--{option}" for option in re.findall(
+            rf"\$in_(?:{name}|serving) -l ([a-z-]+)", fish)} | {"--help"}, wanted))
+        part = "".join(re.findall(rf"^    {name}\)\n.*?;;$|^_sallyport_server.*?^}}$", zsh, re.M | re.S))
+        results.append(check(f"zsh, {name}", set(re.findall(r"(--[a-z-]+)\[", part)), wanted))
     formats = {"codex-config", "codex-rules", "sandbox-runtime", "claude-settings", "smokescreen", "harden-runner"}
     results.append(check("bash, formats", bash("policy", "export", "--lossy", ""), formats))
     results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),

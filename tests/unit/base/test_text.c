@@ -65,6 +65,35 @@ START_TEST(command_lines_are_quoted)
 }
 END_TEST
 
+START_TEST(secrets_are_whole)
+{
+	ck_assert(text_is_secret("open", "open", 4));
+	ck_assert(!text_is_secret("open", "opem", 4));
+	ck_assert(!text_is_secret("open", "nope", 4));
+	ck_assert(!text_is_secret("open", "open sesame", 11));
+	ck_assert(!text_is_secret("open", "open", 3));
+	ck_assert(!text_is_secret("open", "", 0));
+}
+END_TEST
+
+START_TEST(lists_grow_and_are_copied)
+{
+	char **list = NULL;
+
+	ck_assert_uint_eq(mem_count_list(list), 0);
+	mem_append_list(&list, mem_strdup("a"));
+	mem_append_list(&list, mem_strdup("b"));
+	auto_free_list char **copy = mem_copy_list((const char *const *)list);
+	auto_free_list char **none = mem_copy_list(NULL);
+
+	mem_free_list(list);
+	ck_assert_uint_eq(mem_count_list(copy), 2);
+	ck_assert_str_eq(copy[0], "a");
+	ck_assert_str_eq(copy[1], "b");
+	ck_assert_ptr_null(none[0]);
+}
+END_TEST
+
 START_TEST(errors_are_cut_not_overrun)
 {
 	struct err why = { 0 };
@@ -89,6 +118,8 @@ TCase *test_text(void)
 	tcase_add_loop_test(tcase, shows_every_byte, 0, ARRAY_SIZE(shown));
 	tcase_add_loop_test(tcase, reads_durations, 0, ARRAY_SIZE(durations));
 	tcase_add_test(tcase, command_lines_are_quoted);
+	tcase_add_test(tcase, secrets_are_whole);
+	tcase_add_test(tcase, lists_grow_and_are_copied);
 	tcase_add_test(tcase, errors_are_cut_not_overrun);
 	return tcase;
 }
