@@ -305,6 +305,7 @@ static struct question *question_new(struct call *call, const struct question_as
 	question->request = request_copy(&call->request);
 	question->ask = *ask;
 	question->is_retry = call->is_retry;
+	question->heard = ORCHESTRATOR_PASS;
 	question->program = call->judgement.program;
 	for (size_t i = 0; i < ask->access_count; i++)
 		(void)access_add(&question->accesses, &ask->accesses[i]);
