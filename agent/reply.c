@@ -152,6 +152,12 @@ static int answer_gateway(struct agent *agent, const struct submission *submissi
 	return 0;
 }
 
+static bool is_approval(enum orchestrator_choice choice)
+{
+	return choice == ORCHESTRATOR_ONCE || choice == ORCHESTRATOR_SESSION ||
+	       choice == ORCHESTRATOR_ALWAYS || choice == ORCHESTRATOR_UNCONFINED;
+}
+
 static int answer_orchestrator(struct agent *agent, const struct submission *submission,
 			       const struct given *given, struct asked *asked, struct err *why)
 {
@@ -169,6 +175,8 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 	if (r < 0)
 		return r;
+	gateway_review_compare(take(asked->watch),
+			       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
 	asking_forget(agent, asked);
 	tell_resolved(agent, submission, given, NULL);
 	return 0;

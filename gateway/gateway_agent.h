@@ -7,7 +7,6 @@
 
 #include "gateway/gateway.h"
 #include "gateway/gateway_approver.h"
-#include "policies/policies_agent.h"
 
 enum gateway_exec_event_kind {
 	GATEWAY_EXEC_DENIED,  /* one destination, for one reason; @times since it was told last */
@@ -94,37 +93,6 @@ struct gateway_exec_grant {
  * destination or width; -ENOSPC: too many are remembered. */
 int gateway_grant_exec(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
 		       char ret_text[APPROVER_KEY_MAX], struct err *why);
-
-/* What a program may say for a person of something that is no destination: hooks first, all of them
- * for that kind, of which one that denies is enough; then the reviewer; both of struct
- * gateway_helpers. sallyport-reviewer(7). Text may be NULL. */
-struct gateway_review_request {
-	enum policy_helper_kind kind; /* not network */
-	uint64_t exec;                /* 0: none yet */
-	const char *const *argv;      /* NULL-terminated */
-	const char *cwd, *confinement, *justification, *rule;
-	const char *detail; /* of the patch, the permissions, the elicitation */
-	int64_t timeout_ms; /* of each program, if that is less than its own; 0: its own */
-};
-enum gateway_review_outcome {
-	GATEWAY_REVIEW_NONE,   /* nothing was said: ask a person. So it is with the next two */
-	GATEWAY_REVIEW_LATE,   /* one did not answer in time: that is no denial */
-	GATEWAY_REVIEW_FAILED, /* one crashed, or said what is no answer */
-	GATEWAY_REVIEW_ALLOW,  /* this once */
-	GATEWAY_REVIEW_DENY,
-};
-struct gateway_review_result {
-	enum gateway_review_outcome outcome;
-	const char *by, *reason; /* visible text, or "" */
-};
-typedef void (*gateway_review_fn)(const struct gateway_review_result *result, void *arg);
-/* Borrows @request. @done runs once, from the loop, after it was recorded as `reviewed`; not when
- * it is withdrawn, or the gateway freed, before. NULL with @why: no such kind, or too many wait. */
-#define GATEWAY_REVIEWS_MAX 256
-struct gateway_review *gateway_review(struct gateway *gw,
-				      const struct gateway_review_request *request,
-				      gateway_review_fn done, void *arg, struct err *why);
-void gateway_review_withdraw(struct gateway_review *review); /* NULL is fine */
 
 struct gateway_proposal;
 /* Asks about one exact destination that no connection waits for: the same key, question and verdict

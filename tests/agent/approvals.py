@@ -401,6 +401,19 @@ def a_hook_is_for_its_kinds(stage):
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
 
+def a_hook_for_permissions(stage):
+    says = hook(stage, "says", "case $(tail -n1 %s/says.asked) in *'write /srv'*) echo '{\"answer\":\"allow\"}';; "
+                "*) echo '{\"answer\":\"deny\"}';; esac" % stage.top)
+    stage.policy(f'{RULES}hook "{says}" for permissions elicitation\n')
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_permissions", additional_permissions={"write": ["/srv"]})
+    client.next("task_complete", id=id, outcome="approved")
+    id = client.send("request_elicitation", reason="which branch?", items=["main", "next"])
+    client.next("task_complete", id=id, outcome="rejected")
+    client.never("approval_request")
+
+
 def no_session_writes_a_hook(stage):
     folder = stage.top / "hooks"
     folder.mkdir()
@@ -422,11 +435,9 @@ def hooks_that_cannot_be(stage):
         stage.policy(f'{RULES}hook "{path}" for exec\n')
         client = stage.client()
         assert client.wait() in (2, 125), path
-    stage.policy(f'{RULES}reviewer "{stage.top}/says" for exec\n')
-    assert stage.client().wait() == 125
 
 
-CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+CASES = [hooks_speak_first, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
