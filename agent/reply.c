@@ -34,7 +34,8 @@ static const struct fields_entry given_fields[] = {
 	{ "typed", FIELDS_TEXT, offsetof(struct given, typed), POLICY_HOST_MAX, false, NULL },
 	{ "expires_ms", FIELDS_NUMBER, offsetof(struct given, expires_ms), AGENT_DURATION_MAX,
 	  false, NULL },
-	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), 1, false, NULL },
+	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), AGENT_LIST_MAX, false,
+	  NULL },
 	{ "scope", FIELDS_OBJECT, offsetof(struct given, scope), 0, false, NULL },
 	{ 0 },
 };
@@ -139,7 +140,8 @@ static int answer_gateway(struct agent *agent, const struct submission *submissi
 {
 	struct approver_answer answer;
 	char text[APPROVER_KEY_MAX] = "";
-	int r = read_answer(given, &answer, why);
+	int r = given->proposal < 0 ? read_answer(given, &answer, why)
+				    : err_set(why, -EINVAL, "nothing was proposed");
 
 	if (r == 0)
 		r = gateway_embedded_answer(agent->gateway, given->approval, &answer, given->typed,
@@ -166,6 +168,7 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 		.choice = (enum orchestrator_choice)given->decision,
 		.expires_ms = given->expires_ms,
 		.words = given->words,
+		.proposal = (size_t)(given->proposal + 1), /* all of them: 0 */
 	};
 
 	if (given->scope)
@@ -184,7 +187,7 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 int reply_serve(struct agent *agent, const struct submission *submission, struct err *why)
 {
-	struct given given = { .kind = -1, .decision = -1 };
+	struct given given = { .kind = -1, .decision = -1, .proposal = -1 };
 	int r = fields_read(submission->body, given_fields, false, &given, why);
 
 	if (r < 0)

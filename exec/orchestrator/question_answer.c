@@ -17,6 +17,15 @@ static struct question *find_put(const struct orchestrator *orchestrator, const 
 	return NULL;
 }
 
+static size_t count_lines(const struct question *question)
+{
+	size_t count = 0;
+
+	while (question->proposal[count])
+		count++;
+	return count;
+}
+
 int question_answer(struct orchestrator *orchestrator, const char *id, uint64_t client,
 		    const struct orchestrator_answer *answer, struct err *why)
 {
@@ -31,6 +40,10 @@ int question_answer(struct orchestrator *orchestrator, const char *id, uint64_t 
 	if (choice > ORCHESTRATOR_UNCONFINED || !(question->choices & BIT(choice)) ||
 	    answer->expires_ms < 0)
 		return err_set(why, -EINVAL, "this answer was not offered");
+	if (answer->proposal > 0 &&
+	    (choice != ORCHESTRATOR_ALWAYS || answer->proposal > count_lines(question)))
+		return err_set(why, -EINVAL, "this line was not proposed");
+	question->chosen = count_lines(question) > 1 ? answer->proposal : 0;
 	question->expires_ms = answer->expires_ms;
 	question_rule(question, answer->choice, ORCHESTRATOR_REJECTED_BY_PERSON, answer->words);
 	return 0;

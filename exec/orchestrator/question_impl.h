@@ -37,6 +37,7 @@ struct question {
 	bool is_reviewer_late;
 	int64_t deadline_ms;
 	struct ruling ruling;
+	size_t chosen; /* ALWAYS: the line of the proposal that is stored, from 1; 0: all */
 	int64_t expires_ms;
 	uint64_t store;
 	int store_error;
