@@ -109,9 +109,9 @@ const struct gateway_embedded *agent_embedded(struct agent *agent)
 	return &agent->embedded;
 }
 
-void agent_set_hooks(struct agent *agent, unsigned int kinds)
+void agent_set_helpers(struct agent *agent, const struct gateway_helpers *helpers)
 {
-	agent->hook_kinds = kinds;
+	agent->helpers = helpers;
 }
 
 void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy)

@@ -11,6 +11,7 @@ struct command_world;
 struct err;
 struct gateway;
 struct gateway_embedded;
+struct gateway_helpers;
 struct loop;
 struct policy;
 
@@ -51,8 +52,9 @@ struct agent_config {
 struct agent *agent_new(const struct agent_config *config, struct err *why);
 /* What the gateway tells it: for struct gateway_config. As long as the agent lives. */
 const struct gateway_embedded *agent_embedded(struct agent *agent);
+/* The gateway's programs, of which it asks some before the client: kept; NULL: there are none. */
+void agent_set_helpers(struct agent *agent, const struct gateway_helpers *helpers);
 /* Both are kept. */
-void agent_set_hooks(struct agent *agent, unsigned int kinds);
 void agent_start(struct agent *agent, struct gateway *gateway, const struct policy *policy);
 /* Another decides from now on, and is kept instead. */
 void agent_set_policy(struct agent *agent, const struct policy *policy);

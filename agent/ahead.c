@@ -6,17 +6,21 @@
 #include <string.h>
 
 #include "agent/core.h"
+#include "agent/tell.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "exec/exec_sandbox.h"
+#include "gateway/gateway_review.h"
+#include "gateway/gateway_tools.h"
 #include "policies/policies_agent.h"
 
-#define AHEAD_MS       (2 * 60 * 1000) /* for all of them; each has a limit of its own */
+#define AHEAD_MS       (2 * 60 * 1000) /* beside the limits that they have themselves */
 #define AHEAD_TEXT_MAX 4000            /* of a text that a hook is told; more would be cut */
 
 struct ahead {
 	struct session *session;
+	size_t decider;
 	char *id; /* of the question put to them */
 	struct gateway_review *review;
 	struct loop_timer unseen;
@@ -33,20 +37,54 @@ static const struct {
 	{ ORCHESTRATOR_ELICITATION, POLICY_HELPS_ELICITATION },
 };
 
-bool ahead_decider(const struct agent *agent, struct orchestrator_decider *ret)
+static unsigned int ahead_kinds_of(unsigned int helps)
 {
-	*ret = (struct orchestrator_decider){ .name = "a hook", .timeout_ms = AHEAD_MS };
+	unsigned int kinds = 0;
+
 	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
-		if (agent->hook_kinds & ahead_kinds[i].helps)
-			ret->kinds |= BIT(ahead_kinds[i].kind);
+		if (helps & ahead_kinds[i].helps)
+			kinds |= BIT(ahead_kinds[i].kind);
 	}
-	return ret->kinds != 0;
+	return kinds;
+}
+
+static enum policy_helper_kind ahead_helps(enum orchestrator_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
+		if (ahead_kinds[i].kind == kind)
+			return ahead_kinds[i].helps;
+	}
+	return POLICY_HELPS_NETWORK; /* which nobody is asked about so */
+}
+
+void ahead_deciders(const struct agent *agent, struct ahead_table *ret)
+{
+	const struct gateway_helpers *helpers = agent->helpers;
+	struct orchestrator_decider hooks = { .name = "a hook", .timeout_ms = AHEAD_MS };
+	struct orchestrator_decider reviewer = { .name = "the reviewer", .is_reviewer = true };
+
+	*ret = (struct ahead_table){ 0 };
+	for (size_t i = 0; helpers && i < helpers->hook_count; i++)
+		hooks.kinds |= ahead_kinds_of(helpers->hooks[i].kinds);
+	if (hooks.kinds) {
+		ret->by[ret->count] = GATEWAY_REVIEW_BY_HOOKS;
+		ret->list[ret->count++] = hooks;
+	}
+	if (!helpers || !helpers->reviewer || !helpers->reviewer->may_answer)
+		return;
+	reviewer.kinds = ahead_kinds_of(helpers->reviewer->kinds);
+	reviewer.timeout_ms = AHEAD_MS + 2 * helpers->reviewer->timeout_ms;
+	if (reviewer.kinds) {
+		ret->by[ret->count] = GATEWAY_REVIEW_BY_REVIEWER;
+		ret->list[ret->count++] = reviewer;
+	}
 }
 
 static void ahead_free(struct ahead *ahead)
 {
 	LIST_REMOVE(ahead, entry);
-	gateway_review_withdraw(ahead->review);
+	if (ahead->session->agent->gateway) /* else it is dead with it */
+		gateway_review_withdraw(ahead->review);
 	loop_timer_stop(&ahead->unseen);
 	free(ahead->id);
 	free(ahead);
@@ -83,32 +121,50 @@ void ahead_free_all(struct session *session)
 		ahead_free(LIST_FIRST(&session->ahead));
 }
 
+/* Said once a session: from then on people are asked. */
+static void ahead_tell_breaker(struct session *session, size_t decider)
+{
+	if (session->has_handed_over ||
+	    !orchestrator_is_breaker_open(session->orchestrator, decider))
+		return;
+	json_t *event = tell_of_session(TELL_WARNING, NULL, session);
+
+	session->has_handed_over = true;
+	tell_add(event, "message",
+		 json_string("the reviewer has denied too much: it is not asked any more in this "
+			     "session, people are"));
+	tell_send(session->agent, event);
+}
+
 static void ahead_settle(struct ahead *ahead, enum orchestrator_decision decision,
 			 const char *words)
 {
 	struct session *session = ahead->session;
+	size_t decider = ahead->decider;
 	auto_free char *id = take(ahead->id);
 
 	ahead_free(ahead);
 	/* -ENOENT: it was settled meanwhile. */
 	(void)orchestrator_decide(session->orchestrator, id, decision, words, NULL);
+	ahead_tell_breaker(session, decider);
 }
 
-/* One that was late, or crashed, has said nothing: then people are asked. */
 static void on_reviewed(const struct gateway_review_result *result, void *arg)
 {
+	static const enum orchestrator_decision decisions[] = {
+		[GATEWAY_REVIEW_NONE] = ORCHESTRATOR_PASS,
+		[GATEWAY_REVIEW_LATE] = ORCHESTRATOR_WAS_LATE,
+		[GATEWAY_REVIEW_FAILED] = ORCHESTRATOR_HAS_FAILED,
+		[GATEWAY_REVIEW_ALLOW] = ORCHESTRATOR_DECIDES_ALLOW,
+		[GATEWAY_REVIEW_DENY] = ORCHESTRATOR_DECIDES_DENY,
+	};
 	struct ahead *ahead = arg;
-	enum orchestrator_decision decision = ORCHESTRATOR_PASS;
 
 	ahead->review = NULL; /* it is dead */
-	if (result->outcome == GATEWAY_REVIEW_ALLOW)
-		decision = ORCHESTRATOR_DECIDES_ALLOW;
-	else if (result->outcome == GATEWAY_REVIEW_DENY)
-		decision = ORCHESTRATOR_DECIDES_DENY;
-	ahead_settle(ahead, decision, result->reason);
+	ahead_settle(ahead, decisions[result->outcome], result->reason);
 }
 
-/* What a hook cannot be shown whole it does not judge: people are asked. */
+/* What a program cannot be shown whole it does not judge: people are asked. */
 static void on_unseen(void *arg)
 {
 	ahead_settle(arg, ORCHESTRATOR_PASS, "");
@@ -157,40 +213,86 @@ static bool ahead_can_show(const struct orchestrator_question *question, const c
 	       (!question->cwd || strlen(question->cwd) < AHEAD_TEXT_MAX);
 }
 
+/* What the programs are shown; borrows @question. */
+struct ahead_view {
+	char *detail, *confinement;
+	struct gateway_review_request request;
+};
+
+static bool ahead_view_make(struct ahead_view *view, const struct orchestrator_question *question)
+{
+	view->detail = ahead_detail(question);
+	if (!question->is_confined)
+		view->confinement = mem_strdup("none");
+	else /* where nothing runs there is none to speak of */
+		view->confinement =
+			question->sandbox ? exec_sandbox_text(question->sandbox) : mem_strdup("");
+	view->request = (struct gateway_review_request){
+		.kind = ahead_helps(question->kind),
+		.argv = question->argv,
+		.cwd = question->cwd,
+		.confinement = view->confinement,
+		.justification = question->justification,
+		.rule = question->reason,
+		.detail = view->detail,
+	};
+	return ahead_can_show(question, view->detail, view->confinement);
+}
+
+static void ahead_view_done(struct ahead_view *view)
+{
+	free(view->detail);
+	free(view->confinement);
+}
+
+static int ahead_put(struct ahead *ahead, const struct orchestrator_question *question)
+{
+	struct session *session = ahead->session;
+	struct agent *agent = session->agent;
+	struct ahead_view view;
+
+	if (ahead_view_make(&view, question)) {
+		view.request.by = session->deciders.by[ahead->decider];
+		ahead->review =
+			gateway_review(agent->gateway, &view.request, on_reviewed, ahead, NULL);
+	} else {
+		loop_defer(agent->loop, &ahead->unseen, on_unseen, ahead);
+	}
+	ahead_view_done(&view);
+	return ahead->review || ahead->unseen.is_armed ? 0 : -EBUSY;
+}
+
 int ahead_decide(size_t decider, const struct orchestrator_question *question, void *arg)
 {
 	struct session *session = arg;
-	struct agent *agent = session->agent;
-	auto_free char *detail = ahead_detail(question);
-	auto_free char *confinement =
-		question->is_confined ? exec_sandbox_text(question->sandbox) : mem_strdup("none");
-	struct gateway_review_request request = {
-		.argv = question->argv,
-		.cwd = question->cwd,
-		.confinement = confinement,
-		.justification = question->justification,
-		.rule = question->reason,
-		.detail = detail,
-	};
 	struct ahead *ahead;
 
-	if (agent->is_gone)
+	if (session->agent->is_gone)
 		return -EPIPE;
-	for (size_t i = 0; i < ARRAY_SIZE(ahead_kinds); i++) {
-		if (ahead_kinds[i].kind == question->kind)
-			request.kind = ahead_kinds[i].helps;
-	}
 	ahead = mem_new(sizeof(*ahead));
 	ahead->session = session;
+	ahead->decider = decider;
 	ahead->id = mem_strdup(question->id);
 	LIST_INSERT_HEAD(&session->ahead, ahead, entry);
-	if (!ahead_can_show(question, detail, confinement)) {
-		loop_defer(agent->loop, &ahead->unseen, on_unseen, ahead);
-		return 0;
-	}
-	ahead->review = gateway_review(agent->gateway, &request, on_reviewed, ahead, NULL);
-	if (ahead->review)
-		return 0;
-	ahead_free(ahead);
-	return -EBUSY;
+	int r = ahead_put(ahead, question);
+
+	if (r < 0)
+		ahead_free(ahead);
+	return r;
+}
+
+struct gateway_review *ahead_watch(const struct session *session,
+				   const struct orchestrator_question *question)
+{
+	const struct gateway_helpers *helpers = session->agent->helpers;
+	struct gateway_review *watch = NULL;
+	struct ahead_view view;
+
+	if (!helpers || !helpers->reviewer ||
+	    !(ahead_kinds_of(helpers->reviewer->kinds) & BIT(question->kind)))
+		return NULL;
+	if (ahead_view_make(&view, question))
+		watch = gateway_review_watch(session->agent->gateway, &view.request);
+	ahead_view_done(&view);
+	return watch;
 }

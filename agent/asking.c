@@ -47,8 +47,8 @@ const char *asking_kind_name(enum agent_question_kind kind)
 	return kind_names[kind];
 }
 
-void asking_note(struct agent *agent, const char *id, enum agent_question_kind kind,
-		 struct session *session)
+struct asked *asking_note(struct agent *agent, const char *id, enum agent_question_kind kind,
+			  struct session *session)
 {
 	struct asked *asked = mem_new(sizeof(*asked));
 
@@ -56,6 +56,7 @@ void asking_note(struct agent *agent, const char *id, enum agent_question_kind k
 	asked->kind = kind;
 	asked->session = session;
 	TAILQ_INSERT_TAIL(&agent->asked, asked, entry);
+	return asked;
 }
 
 struct asked *asking_find(const struct agent *agent, const char *id)
@@ -74,6 +75,8 @@ void asking_forget(struct agent *agent, struct asked *asked)
 	if (!asked)
 		return;
 	TAILQ_REMOVE(&agent->asked, asked, entry);
+	if (agent->gateway) /* else it is dead with it */
+		gateway_review_compare(asked->watch, POLICY_ASK);
 	free(asked->id);
 	free(asked);
 }
@@ -177,6 +180,9 @@ static json_t *question_json(enum tell_event type, const struct session *session
 		tell_add(event, "justification", tell_text(question->justification));
 	if (question->proposal && question->proposal[0])
 		tell_add(event, "proposal", tell_list(question->proposal));
+	if (question->heard != ORCHESTRATOR_PASS)
+		tell_add(event, "review",
+			 json_string(question->heard == ORCHESTRATOR_WAS_LATE ? "late" : "failed"));
 	tell_add(event, "left_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
 	return event;
 }
@@ -188,7 +194,8 @@ static int ask(const struct orchestrator_question *question, void *arg)
 
 	if (agent->is_gone || question->client != session->number)
 		return -ENOTCONN;
-	asking_note(agent, question->id, kinds[question->kind], session);
+	asking_note(agent, question->id, kinds[question->kind], session)->watch =
+		ahead_watch(session, question);
 	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, session, question));
 	return 0;
 }

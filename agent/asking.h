@@ -13,9 +13,9 @@ enum agent_question_kind;
 /* The operations of every session's orchestrator; their argument is the session. */
 extern const struct orchestrator_ops asking_ops;
 
-/* Notes that @id was put to the client; @session NULL: by the gateway. */
-void asking_note(struct agent *agent, const char *id, enum agent_question_kind kind,
-		 struct session *session);
+/* Notes that @id was put to the client; @session NULL: by the gateway. Borrowed. */
+struct asked *asking_note(struct agent *agent, const char *id, enum agent_question_kind kind,
+			  struct session *session);
 struct asked *asking_find(const struct agent *agent, const char *id); /* NULL: not open */
 void asking_forget(struct agent *agent, struct asked *asked);         /* NULL is fine */
 void asking_forget_session(struct session *session);

@@ -8,25 +8,15 @@
 #include <sys/queue.h>
 
 #include "agent/agent.h"
+#include "agent/ahead.h"
+#include "agent/limits.h"
+#include "agent/piece.h"
 #include "base/loop.h"
 #include "exec/exec_job.h"
 #include "exec/orchestrator/orchestrator.h"
 #include "gateway/gateway_agent.h"
 
-#define AGENT_SESSIONS_MAX   64
-#define AGENT_TASKS_MAX      1024 /* of a session, that have not ended */
-#define AGENT_MALFORMED_MAX  32   /* lines, and the client is hung up on */
-#define AGENT_ID_MAX         128  /* bytes of a submission's id */
-#define AGENT_NAME_MAX       64
-#define AGENT_PATH_MAX       4096
-#define AGENT_TEXT_MAX       4096
-#define AGENT_ARGV_MAX       4096
-#define AGENT_LIST_MAX       512
-#define AGENT_ENV_MAX        512
-#define AGENT_DURATION_MAX   (INT64_C(7) * 24 * 3600 * 1000) /* ms */
-#define AGENT_TRIALS_MAX     2
-#define AGENT_EVIDENCE_SHOWN 64
-#define AGENT_END_MS         10000 /* for what runs to end after its client went */
+#define AGENT_BY "the agent's client" /* in records, and beside answers */
 
 struct channel;
 
@@ -41,7 +31,8 @@ enum agent_question_kind {
 struct asked {
 	char *id;
 	enum agent_question_kind kind;
-	struct session *session; /* NULL: it is the gateway's */
+	struct session *session;      /* NULL: it is the gateway's */
+	struct gateway_review *watch; /* what a reviewer says of it, for itself; NULL: nothing */
 	TAILQ_ENTRY(asked) entry;
 };
 
@@ -58,8 +49,10 @@ struct trial {
 	unsigned int pauses;
 	bool is_yield_due;
 	struct loop_timer yield;
-	bool is_waiting; /* on a question of the gateway's */
-	uint64_t owed;   /* bytes of output that wait in the channel */
+	bool is_waiting;                           /* on a question of the gateway's */
+	uint64_t owed;                             /* bytes of output that wait in the channel */
+	struct piece pieces[EXEC_STREAMS], polled; /* of characters that are not whole yet */
+	uint64_t told[EXEC_STREAMS];               /* bytes, whole or waiting */
 	struct refusal_list {
 		struct orchestrator_refusal *list; /* their text is owned */
 		char **texts;
@@ -123,8 +116,9 @@ struct session {
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
-	struct orchestrator_decider decider; /* the hooks, if there are any */
-	LIST_HEAD(ahead_list, ahead) ahead;  /* questions that they have */
+	struct ahead_table deciders;
+	LIST_HEAD(ahead_list, ahead) ahead; /* questions that they have */
+	bool has_handed_over;               /* the reviewer's, to people */
 	TAILQ_ENTRY(session) entry;
 };
 
@@ -140,7 +134,8 @@ struct agent {
 	size_t session_count;
 	TAILQ_HEAD(asked_queue, asked) asked;
 	uint64_t last_exec, last_call, last_session;
-	unsigned int malformed, hook_kinds;
+	const struct gateway_helpers *helpers; /* NULL: none */
+	unsigned int malformed;
 	bool is_gone;  /* the client: nothing is asked, and nothing started any more */
 	bool is_deaf;  /* it said its last, and reads on */
 	bool has_gone; /* host->on_end() was told */

@@ -34,7 +34,8 @@ static const struct fields_entry given_fields[] = {
 	{ "typed", FIELDS_TEXT, offsetof(struct given, typed), POLICY_HOST_MAX, false, NULL },
 	{ "expires_ms", FIELDS_NUMBER, offsetof(struct given, expires_ms), AGENT_DURATION_MAX,
 	  false, NULL },
-	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), 1, false, NULL },
+	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), AGENT_LIST_MAX, false,
+	  NULL },
 	{ "scope", FIELDS_OBJECT, offsetof(struct given, scope), 0, false, NULL },
 	{ 0 },
 };
@@ -123,7 +124,7 @@ static int read_answer(const struct given *given, struct approver_answer *answer
 				  : POLICY_DENY,
 		.scope = (enum gateway_scope)scope.for_whom,
 		.is_abort = choice == ORCHESTRATOR_ABORT,
-		.by = "the agent's client",
+		.by = AGENT_BY,
 		.words = given->words,
 		.width = {
 			.is_domain = scope.host == 1,
@@ -143,7 +144,8 @@ static int answer_gateway(struct agent *agent, const struct submission *submissi
 {
 	struct approver_answer answer;
 	char text[APPROVER_KEY_MAX] = "";
-	int r = read_answer(given, &answer, why);
+	int r = given->proposal < 0 ? read_answer(given, &answer, why)
+				    : err_set(why, -EINVAL, "nothing was proposed");
 
 	if (r == 0)
 		r = gateway_embedded_answer(agent->gateway, given->approval, &answer, given->typed,
@@ -156,6 +158,12 @@ static int answer_gateway(struct agent *agent, const struct submission *submissi
 	return 0;
 }
 
+static bool is_approval(enum orchestrator_choice choice)
+{
+	return choice == ORCHESTRATOR_ONCE || choice == ORCHESTRATOR_SESSION ||
+	       choice == ORCHESTRATOR_ALWAYS || choice == ORCHESTRATOR_UNCONFINED;
+}
+
 static int answer_orchestrator(struct agent *agent, const struct submission *submission,
 			       const struct given *given, struct asked *asked, struct err *why)
 {
@@ -164,6 +172,7 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 		.choice = (enum orchestrator_choice)given->decision,
 		.expires_ms = given->expires_ms,
 		.words = given->words,
+		.proposal = (size_t)(given->proposal + 1), /* all of them: 0 */
 	};
 
 	if (given->scope)
@@ -173,6 +182,8 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 	if (r < 0)
 		return r;
+	gateway_review_compare(take(asked->watch),
+			       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
 	asking_forget(agent, asked);
 	tell_resolved(agent, submission, given, NULL);
 	return 0;
@@ -180,7 +191,7 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 int reply_serve(struct agent *agent, const struct submission *submission, struct err *why)
 {
-	struct given given = { .kind = -1, .decision = -1 };
+	struct given given = { .kind = -1, .decision = -1, .proposal = -1 };
 	int r = fields_read(submission->body, given_fields, false, &given, why);
 
 	if (r < 0)

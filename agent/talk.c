@@ -148,9 +148,11 @@ static int make_orchestrator(struct session *session, const struct wanted *wante
 		.may_unconfine = session->agent->config.may_unconfine,
 		.is_strict = wanted->is_strict,
 		.question_ms = limits->question_ms,
-		.deciders = &session->decider,
-		.decider_count = ahead_decider(session->agent, &session->decider) ? 1 : 0,
+		.deciders = session->deciders.list,
 	};
+
+	ahead_deciders(session->agent, &session->deciders);
+	config.decider_count = session->deciders.count;
 
 	session->orchestrator = orchestrator_new(session->agent->loop, &config, why);
 	return session->orchestrator ? 0 : -EINVAL;
@@ -300,6 +302,8 @@ bool talk_sweep(struct session *session)
 	TAILQ_REMOVE(&agent->sessions, session, entry);
 	agent->session_count--;
 	tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
+	if (agent->gateway)
+		gateway_session_end(agent->gateway, session->number);
 	talk_free(session);
 	return true;
 }

@@ -168,7 +168,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	};
 
 	status = gate_open(gate, &calls);
-	agent_set_hooks(serving->agent, run_helpers_hook_kinds(gate->helpers));
+	agent_set_helpers(serving->agent, run_helpers_get(gate->helpers));
 	return status == CLI_OK ? gate_start_worker(gate) : status;
 }
 

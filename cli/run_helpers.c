@@ -47,8 +47,9 @@ static const char *const passed[] = {
 struct run_helpers {
 	struct gateway_helpers helpers;
 	struct gateway_reviewer reviewer;
-	char *path;         /* of the folders that are trusted */
-	char **environment; /* owned lists of owned strings */
+	char *reviewer_rule; /* where it stands in the policy; NULL: --reviewer */
+	char *path;          /* of the folders that are trusted */
+	char **environment;  /* owned lists of owned strings */
 	char **reviewer_words;
 	char *reviewer_program, *reviewer_command, *trust_dir;
 	char reviewer_digest[DIGEST_TEXT_MAX];
@@ -127,19 +128,20 @@ static bool is_writable(const char *path, const struct run_places *places, char 
 	return false;
 }
 
-/* Whatever file the reviewer's command names is its own judge's word: the command must not write
- * it. */
-static int check_words(char *const *words, const struct run_places *places, char *const *writable)
+/* Whatever file the line of a judge names is its own judge's word: the command must not write it.
+ * @what: who names it. */
+static int check_words(const char *what, char *const *words, const struct run_places *places,
+		       char *const *writable)
 {
 	for (size_t i = 1; words[i]; i++) {
 		auto_free char *shown = text_visible_dup(words[i]);
 
 		if (words[i][0] == '/' && access(words[i], F_OK) == 0 &&
 		    is_writable(words[i], places, writable))
-			return cli_fail(CLI_USAGE, "--reviewer: the command could write %s", shown);
+			return cli_fail(CLI_USAGE, "%s: the command could write %s", what, shown);
 		if (words[i][0] != '/' && words[i][0] != '-' && access(words[i], F_OK) == 0)
-			return cli_fail(CLI_USAGE,
-					"--reviewer: write the whole path of the file %s", shown);
+			return cli_fail(CLI_USAGE, "%s: write the whole path of the file %s", what,
+					shown);
 	}
 	return CLI_OK;
 }
@@ -148,6 +150,7 @@ static int find_reviewer(struct run_helpers *self, const struct run_places *plac
 			 char *const *writable)
 {
 	const char *name = self->reviewer_words[0];
+	const char *what = self->reviewer_rule ? self->reviewer_rule : "--reviewer";
 	auto_free char *shown = text_visible_dup(name);
 	struct stat status;
 
@@ -155,10 +158,10 @@ static int find_reviewer(struct run_helpers *self, const struct run_places *plac
 						   : trusted_find(self->path, name, places->cwd);
 	if (!self->reviewer_program || stat(self->reviewer_program, &status) < 0 ||
 	    !S_ISREG(status.st_mode) || access(self->reviewer_program, X_OK) < 0)
-		return cli_fail(CLI_USAGE, "--reviewer: there is no program %s", shown);
+		return cli_fail(CLI_USAGE, "%s: there is no program %s", what, shown);
 	if (is_writable(self->reviewer_program, places, writable))
-		return cli_fail(CLI_USAGE, "--reviewer: the command could write %s", shown);
-	return check_words(self->reviewer_words, places, writable);
+		return cli_fail(CLI_USAGE, "%s: the command could write %s", what, shown);
+	return check_words(what, self->reviewer_words, places, writable);
 }
 
 /* Adds what the file holds, so that another script under the same name is another reviewer. */
@@ -217,10 +220,6 @@ static int check_trust(const struct run_helpers *self)
 static int make_reviewer(struct run_helpers *self, const struct run_helper_options *options,
 			 const struct run_places *places, char *const *writable)
 {
-	self->reviewer_words = split_words(options->reviewer);
-	if (!self->reviewer_words)
-		return cli_fail(CLI_USAGE,
-				"--reviewer: a program and its words, the quotes closed");
 	int status = find_reviewer(self, places, writable);
 
 	if (status != CLI_OK)
@@ -236,6 +235,7 @@ static int make_reviewer(struct run_helpers *self, const struct run_helper_optio
 			     (const char *const *)self->environment },
 		.may_answer = options->may_answer,
 		.timeout_ms = options->reviewer_timeout_ms,
+		.kinds = self->reviewer.kinds,
 		.digest = self->reviewer_digest,
 		.command = self->reviewer_command,
 		.trust_dir = self->trust_dir,
@@ -332,19 +332,79 @@ static int make_webhook(struct run_helpers *self, const struct run_helper_option
 	return status;
 }
 
+/* A program of the policy's may be named from the home directory. */
+static void expand_home(char **word)
+{
+	const char *home = getenv("HOME");
+	char *path;
+
+	if (strncmp(*word, "~/", 2) != 0)
+		return;
+	path = mem_printf("%s/%s", home ? home : "", *word + 2);
+	free(*word);
+	*word = path;
+}
+
+static bool is_same_list(char *const *one, char *const *other)
+{
+	size_t i = 0;
+
+	while (one[i] && other[i] && strcmp(one[i], other[i]) == 0)
+		i++;
+	return !one[i] && !other[i];
+}
+
+/* One line of the policy's. Two that are for one program are one. */
+static int note_reviewer(struct run_helpers *self, struct policy_helper *helper)
+{
+	expand_home(&helper->argv[0]);
+	self->reviewer.kinds |= helper->kinds;
+	if (!self->reviewer_words) {
+		self->reviewer_words = take(helper->argv);
+		self->reviewer_rule = mem_strdup(helper->rule);
+		return CLI_OK;
+	}
+	if (is_same_list(self->reviewer_words, helper->argv))
+		return CLI_OK;
+	return cli_fail(CLI_USAGE, "%s: there is another already: %s; nothing was run",
+			helper->rule, self->reviewer_rule ? self->reviewer_rule : "--reviewer");
+}
+
+/* Who it is, by option or by the policy, and what it is asked. */
+static int choose_reviewer(struct run_helpers *self, const struct run_helper_options *options,
+			   const struct policy *policy)
+{
+	struct policy_helper helper;
+	int status = CLI_OK;
+
+	if (options->reviewer) {
+		self->reviewer_words = split_words(options->reviewer);
+		if (!self->reviewer_words)
+			return cli_fail(CLI_USAGE,
+					"--reviewer: a program and its words, the quotes closed");
+		self->reviewer.kinds = policy ? POLICY_HELPS_NETWORK | POLICY_HELPS_EXEC |
+							POLICY_HELPS_PATCH |
+							POLICY_HELPS_PERMISSIONS
+					      : POLICY_HELPS_NETWORK;
+	}
+	for (size_t i = 0; status == CLI_OK && policy && policy_get_helper(policy, i, &helper);
+	     i++) {
+		if (helper.is_reviewer)
+			status = note_reviewer(self, &helper);
+		policy_helper_done(&helper);
+	}
+	if (status == CLI_OK && options->may_answer && !self->reviewer_words)
+		status = cli_fail(CLI_USAGE, "--reviewer-mode: which reviewer? (--reviewer)");
+	return status;
+}
+
 /* A hook that the commands could write would allow whatever they like. */
 static int add_hook(struct run_helpers *self, struct policy_helper *helper,
 		    const struct run_places *places, char *const *writable)
 {
-	const char *home = getenv("HOME");
 	size_t at = self->helpers.hook_count;
 
-	if (strncmp(helper->argv[0], "~/", 2) == 0) {
-		char *path = mem_printf("%s/%s", home ? home : "", helper->argv[0] + 2);
-
-		free(helper->argv[0]);
-		helper->argv[0] = path;
-	}
+	expand_home(&helper->argv[0]);
 	self->hooks = mem_grow(self->hooks, at + 1, sizeof(*self->hooks));
 	self->written = mem_grow(self->written, at + 1, sizeof(*self->written));
 	self->written[at] = *helper;
@@ -356,7 +416,7 @@ static int add_hook(struct run_helpers *self, struct policy_helper *helper,
 	if (is_writable(helper->argv[0], places, writable))
 		return cli_fail(CLI_NO_SANDBOX,
 				"%s: the commands could write that; nothing was run", helper->rule);
-	return check_words(helper->argv, places, writable);
+	return check_words(helper->rule, helper->argv, places, writable);
 }
 
 static int make_hooks(struct run_helpers *self, const struct policy *policy,
@@ -381,16 +441,7 @@ static int make_hooks(struct run_helpers *self, const struct policy *policy,
 	return status;
 }
 
-unsigned int run_helpers_hook_kinds(const struct run_helpers *helpers)
-{
-	unsigned int kinds = 0;
-
-	for (size_t i = 0; helpers && i < helpers->helpers.hook_count; i++)
-		kinds |= helpers->hooks[i].kinds;
-	return kinds;
-}
-
-static bool has_hooks(const struct policy *policy)
+static bool has_programs(const struct policy *policy)
 {
 	struct policy_helper helper;
 	bool is_there = policy && policy_get_helper(policy, 0, &helper);
@@ -404,17 +455,17 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret)
 {
 	bool has_webhook = options->webhook || options->webhook_key || options->webhook_answer;
-	int status = CLI_OK;
 
-	if (options->may_answer && !options->reviewer)
-		return cli_fail(CLI_USAGE, "--reviewer-mode: which reviewer? (--reviewer)");
-	if (!options->reviewer && !options->has_notify && !has_webhook && !has_hooks(policy))
+	if (!options->reviewer && !options->may_answer && !options->has_notify && !has_webhook &&
+	    !has_programs(policy))
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
 	self->path = trusted_path(places->cwd);
 	self->environment = make_environment(self->path);
-	if (options->reviewer)
+	int status = choose_reviewer(self, options, policy);
+
+	if (status == CLI_OK && self->reviewer_words)
 		status = make_reviewer(self, options, places, writable);
 	if (status == CLI_OK && has_webhook)
 		status = make_webhook(self, options, places, writable);
@@ -465,6 +516,7 @@ void run_helpers_free(struct run_helpers *helpers)
 	free(helpers->path);
 	mem_free_list(helpers->environment);
 	mem_free_list(helpers->reviewer_words);
+	free(helpers->reviewer_rule);
 	free(helpers->reviewer_program);
 	free(helpers->reviewer_command);
 	free(helpers->trust_dir);

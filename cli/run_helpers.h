@@ -22,13 +22,12 @@ struct run_helper_options {
 };
 
 /* What was asked for, all of it: *@ret is returned owned, and NULL when nothing was. @writable:
- * what the command may write besides its folder; @policy: whose hooks count, NULL: none. An exit
- * status; says what is wrong. */
+ * what the command may write besides its folder; @policy: whose hooks and reviewer count, and a
+ * reviewer is asked about more than destinations; NULL: none. An exit status; says what is wrong.
+ */
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret);
 /* The files that they are made of. Returned owned; NULL is none. */
 char **run_helpers_programs(const struct run_helpers *helpers);
 const struct gateway_helpers *run_helpers_get(const struct run_helpers *helpers); /* NULL of NULL */
 void run_helpers_free(struct run_helpers *helpers);
-/* What their hooks are asked about: enum policy_helper_kind. */
-unsigned int run_helpers_hook_kinds(const struct run_helpers *helpers);

@@ -45,17 +45,14 @@ static char *object_to_reach(const struct policy *policy, char *const *writable)
 }
 
 /* A run puts its questions to people and to --reviewer: who wrote another program down means it. An
- * agent asks hooks. */
+ * agent asks them. */
 static char *object_to_helpers(const struct policy *policy, bool has_hooks)
 {
 	struct policy_helper helper;
 	char *objection = NULL;
 
 	for (size_t i = 0; !objection && policy_get_helper(policy, i, &helper); i++) {
-		if (has_hooks && helper.is_reviewer)
-			objection = mem_printf("a reviewer is given by --reviewer so far: %s",
-					       helper.rule);
-		else if (!has_hooks && helper.kinds & (POLICY_HELPS_EXEC | POLICY_HELPS_NETWORK))
+		if (!has_hooks && helper.kinds & (POLICY_HELPS_EXEC | POLICY_HELPS_NETWORK))
 			objection = mem_printf("for an agent, not for a run: %s", helper.rule);
 		policy_helper_done(&helper);
 	}

@@ -226,7 +226,8 @@ static bool is_same_helper(const struct policy_helper *left, const struct policy
 
 	while (left->argv[i] && right->argv[i] && strcmp(left->argv[i], right->argv[i]) == 0)
 		i++;
-	return !left->argv[i] && !right->argv[i] && left->kinds == right->kinds;
+	return !left->argv[i] && !right->argv[i] && left->kinds == right->kinds &&
+	       left->is_reviewer == right->is_reviewer;
 }
 
 /* Programs are found and looked at once, when nothing runs yet. Returned owned; NULL: they are the
@@ -247,7 +248,7 @@ static char *object_to_hooks(const struct policy *before, const struct policy *a
 		if (!has_left && !has_right)
 			return NULL;
 	}
-	return mem_strdup("a hook is another now: it counts from the next start");
+	return mem_strdup("a hook or a reviewer is another now: it counts from the next start");
 }
 
 static void on_loaded(struct run_loaded *loaded, void *arg)

@@ -7,7 +7,6 @@
 
 #include "gateway/gateway.h"
 #include "gateway/gateway_approver.h"
-#include "policies/policies_agent.h"
 
 enum gateway_exec_event_kind {
 	GATEWAY_EXEC_DENIED,  /* one destination, for one reason; @times since it was told last */
@@ -95,36 +94,31 @@ struct gateway_exec_grant {
 int gateway_grant_exec(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
 		       char ret_text[APPROVER_KEY_MAX], struct err *why);
 
-/* What a program may say for a person of something that is no destination: hooks first, all of them
- * for that kind, of which one that denies is enough; then the reviewer; both of struct
- * gateway_helpers. sallyport-reviewer(7). Text may be NULL. */
-struct gateway_review_request {
-	enum policy_helper_kind kind; /* not network */
-	uint64_t exec;                /* 0: none yet */
-	const char *const *argv;      /* NULL-terminated */
-	const char *cwd, *confinement, *justification, *rule;
-	const char *detail; /* of the patch, the permissions, the elicitation */
-	int64_t timeout_ms; /* of each program, if that is less than its own; 0: its own */
+/* Sessions of the program's own, by numbers of its own that are not 0: an answer "for the session"
+ * counts for those sessions alone whose requests waited for it. What is of none is the gateway's.
+ */
+/* @exec is of @session; before it asks for anything. -ENOENT. */
+int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session);
+/* Nothing of it runs any more: what was remembered for it is forgotten. */
+void gateway_session_end(struct gateway *gw, uint64_t session);
+/* Borrowed for the call. */
+struct gateway_grant {
+	uint64_t id; /* rises; never used again */
+	enum policy_action action;
+	enum gateway_scope scope; /* not once */
+	uint64_t exec;            /* of GATEWAY_EXEC */
+	const char *text, *by;    /* "https://example.org:443 for 1h" */
+	int64_t until_s;          /* 0: no end of its own */
 };
-enum gateway_review_outcome {
-	GATEWAY_REVIEW_NONE,   /* nothing was said: ask a person. So it is with the next two */
-	GATEWAY_REVIEW_LATE,   /* one did not answer in time: that is no denial */
-	GATEWAY_REVIEW_FAILED, /* one crashed, or said what is no answer */
-	GATEWAY_REVIEW_ALLOW,  /* this once */
-	GATEWAY_REVIEW_DENY,
-};
-struct gateway_review_result {
-	enum gateway_review_outcome outcome;
-	const char *by, *reason; /* visible text, or "" */
-};
-typedef void (*gateway_review_fn)(const struct gateway_review_result *result, void *arg);
-/* Borrows @request. @done runs once, from the loop, after it was recorded as `reviewed`; not when
- * it is withdrawn, or the gateway freed, before. NULL with @why: no such kind, or too many wait. */
-#define GATEWAY_REVIEWS_MAX 256
-struct gateway_review *gateway_review(struct gateway *gw,
-				      const struct gateway_review_request *request,
-				      gateway_review_fn done, void *arg, struct err *why);
-void gateway_review_withdraw(struct gateway_review *review); /* NULL is fine */
+typedef void (*gateway_grant_fn)(const struct gateway_grant *grant, void *arg);
+/* The remembered answers that count for @session, and those of its commands, oldest first. @each
+ * must not call back. */
+void gateway_session_grants(const struct gateway *gw, uint64_t session, gateway_grant_fn each,
+			    void *arg);
+/* Forgets one and cuts what lives by it. -ENOENT; -EPERM: it is for always or for all, or a denial
+ * by somebody else than @by. */
+int gateway_session_revoke(struct gateway *gw, uint64_t session, uint64_t id, const char *by,
+			   struct err *why);
 
 /* A program that a command was not let execute. Text may be NULL. */
 struct gateway_refused {
@@ -146,4 +140,6 @@ struct gateway_proposal;
 struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, const char *destination,
 					 const char *reason, gateway_verdict_fn done, void *arg,
 					 struct err *why);
+/* One of no exec is of @session; at once. */
+void gateway_proposal_join(struct gateway_proposal *proposal, uint64_t session);
 void gateway_proposal_withdraw(struct gateway_proposal *proposal); /* NULL is fine */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/wire.h"
-#include "gateway/gateway_agent.h"
+#include "gateway/gateway_review.h"
 #include "gateway/journal.h"
 #include "gateway/redact.h"
 #include "gateway/turn.h"
@@ -23,6 +23,7 @@
 struct gateway_review {
 	struct approver_review asked; /* first: what the approvers hold */
 	struct gateway *gw;
+	enum gateway_review_by by_whom;
 	size_t seat;    /* the next to be asked */
 	bool is_asking; /* the one before @seat */
 	char *object, *command;
@@ -118,7 +119,8 @@ static void inquiry_next(void *arg)
 	while (!inquiry_is_over(review) && review->seat < gw->approver_count) {
 		struct approver_seat seat = gw->approvers[review->seat++];
 
-		if (!seat.ops->review)
+		if (!seat.ops->review || (review->by_whom != GATEWAY_REVIEW_BY_ALL &&
+					  review->by_whom != seat.ops->reviews_as))
 			continue;
 		review->is_asking = true;
 		if (seat.ops->review(seat.self, &review->asked) == 0)
@@ -188,9 +190,10 @@ static char *inquiry_describe(struct gateway_review *review,
 	return own;
 }
 
-struct gateway_review *gateway_review(struct gateway *gw,
-				      const struct gateway_review_request *request,
-				      gateway_review_fn done, void *arg, struct err *why)
+/* Returned owned; NULL with @why. What cannot be put in words has no object. */
+static struct gateway_review *inquiry_new(struct gateway *gw,
+					  const struct gateway_review_request *request,
+					  struct err *why)
 {
 	const char *kind = policy_helper_kind_name(request->kind);
 
@@ -205,10 +208,9 @@ struct gateway_review *gateway_review(struct gateway *gw,
 	struct gateway_review *review = mem_new(sizeof(*review));
 
 	review->gw = gw;
+	review->by_whom = request->by;
 	review->kind = kind;
 	review->exec = request->exec;
-	review->done = done;
-	review->arg = arg;
 	review->object = inquiry_describe(review, request);
 	review->asked = (struct approver_review){
 		.kind = request->kind,
@@ -217,11 +219,52 @@ struct gateway_review *gateway_review(struct gateway *gw,
 	};
 	LIST_INSERT_HEAD(&gw->inquiries.open, review, entry);
 	gw->inquiries.count++;
+	return review;
+}
+
+struct gateway_review *gateway_review(struct gateway *gw,
+				      const struct gateway_review_request *request,
+				      gateway_review_fn done, void *arg, struct err *why)
+{
+	struct gateway_review *review = inquiry_new(gw, request, why);
+
+	if (!review)
+		return NULL;
+	review->done = done;
+	review->arg = arg;
 	/* What cannot be put in words is nobody's to answer. */
 	if (!review->object)
 		review->seat = gw->approver_count;
 	loop_defer(gw->loop, &review->next, inquiry_next, review);
 	return review;
+}
+
+struct gateway_review *gateway_review_watch(struct gateway *gw,
+					    const struct gateway_review_request *request)
+{
+	struct gateway_review *watch = inquiry_new(gw, request, NULL);
+
+	while (watch && watch->object && watch->seat < gw->approver_count) {
+		struct approver_seat seat = gw->approvers[watch->seat++];
+
+		if (!seat.ops->watch || seat.ops->watch(seat.self, &watch->asked) != 0)
+			continue;
+		watch->is_asking = true;
+		return watch;
+	}
+	gateway_review_withdraw(watch);
+	return NULL;
+}
+
+void gateway_review_compare(struct gateway_review *watch, enum policy_action by_person)
+{
+	if (!watch)
+		return;
+	struct approver_seat seat = watch->gw->approvers[watch->seat - 1];
+
+	seat.ops->compare(seat.self, &watch->asked, by_person);
+	watch->is_asking = false; /* what is left of it is the approver's */
+	inquiry_free(watch);
 }
 
 void gateway_review_withdraw(struct gateway_review *review)

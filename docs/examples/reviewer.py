@@ -2,9 +2,11 @@
 """A reviewer for sallyport, as sallyport-reviewer(7) describes it: one JSON object a line in, one out.
 
 It denies the domains given with --deny, allows the hosts given with --allow to commands that only read, and leaves
-everything else to people. Begin with one like this in shadow mode, and look at what `sallyport approve reviewer` says.
+everything else to people. Of an agent's commands it allows the programs given with --run, in their sandbox, and denies
+what is to be run without one. Begin with one like this in shadow mode, and look at what `sallyport approve reviewer` says.
 
     sallyport run --reviewer '/usr/local/lib/reviewer.py --allow docs.example.org --deny paste.example.org' -- COMMAND
+    reviewer /usr/local/lib/reviewer.py --run ls --run wc for exec        # in the policy of `sallyport agent`
 """
 import argparse
 import json
@@ -17,7 +19,21 @@ def is_under(host, domain):
     return host == domain or host.endswith("." + domain)
 
 
-def judge(question, allowed, denied):
+def judge_other(question, programs):
+    """A command, a patch, permissions: only commands are judged here."""
+    if question["kind"] != "exec":
+        return {"answer": "abstain", "reason": "not about a command"}
+    if question["confinement"] == "none":
+        return {"answer": "deny", "reason": "not without its sandbox"}
+    argv = question["argv"]  # empty where something was hidden: what is not seen is not judged
+    if argv and argv[0] in programs and not question["detail"]:
+        return {"answer": "allow", "reason": "only reads"}
+    return {"answer": "abstain", "reason": "not known: for a person"}
+
+
+def judge(question, allowed, denied, programs):
+    if "kind" in question:
+        return judge_other(question, programs)
     host = question["host"]
     if any(is_under(host, domain) for domain in denied):
         return {"answer": "deny", "reason": "a place where data is left", "negative_ttl_s": 600}
@@ -33,10 +49,11 @@ def main():
     options = argparse.ArgumentParser(description="A reviewer for sallyport.")
     options.add_argument("--allow", metavar="HOST", action="append", default=[])
     options.add_argument("--deny", metavar="DOMAIN", action="append", default=[])
+    options.add_argument("--run", metavar="PROGRAM", action="append", default=[])
     given = options.parse_args()
     for line in sys.stdin:
         asked = json.loads(line)
-        print(json.dumps({"id": asked["id"], **judge(asked, given.allow, given.deny)}), flush=True)
+        print(json.dumps({"id": asked["id"], **judge(asked, given.allow, given.deny, given.run)}), flush=True)
 
 
 main()

@@ -75,10 +75,11 @@ struct orchestrator_answer {
 	enum orchestrator_choice choice;
 	int64_t expires_ms; /* SESSION: forgotten after so long; 0: with the session */
 	const char *words;  /* a denial's, for whoever asked; may be NULL */
+	size_t proposal;    /* ALWAYS: this line of those proposed alone, from 1; 0: all of them */
 };
 /* A person's answer to what ops->ask() was given. -ENOENT: there is no such question, or not any
- * more; -EPERM: it was not put to @client; -EINVAL: this choice was not offered, the question
- * stays open. All with @why. */
+ * more; -EPERM: it was not put to @client; -EINVAL: this choice, or line, was not offered, the
+ * question stays open. All with @why. */
 int orchestrator_answer(struct orchestrator *orchestrator, const char *id, uint64_t client,
 			const struct orchestrator_answer *answer, struct err *why);
 /* A program's to what ops->decide() was given. -ENOENT with @why. */

@@ -15,6 +15,16 @@ enum orchestrator_choice {
 	ORCHESTRATOR_DENY_ALWAYS, /* of a destination: stores its denial */
 	ORCHESTRATOR_UNCONFINED   /* the last choice of a retry: once, with nothing around it */
 };
+/* Of programs that decide before a person. */
+enum orchestrator_decision {
+	ORCHESTRATOR_DECIDES_DENY,
+	ORCHESTRATOR_PASS,
+	ORCHESTRATOR_DECIDES_ALLOW,
+	/* It said nothing, and might have denied: it goes on as with PASS, but of the programs
+	 * behind it only a denial counts. */
+	ORCHESTRATOR_WAS_LATE,
+	ORCHESTRATOR_HAS_FAILED
+};
 struct orchestrator_question {
 	const char *id; /* of this question put to this one, and never of another */
 	uint64_t client;
@@ -35,7 +45,9 @@ struct orchestrator_question {
 	unsigned int choices; /* BIT(enum orchestrator_choice): others are refused */
 	const char *reason, *justification;
 	const char *const *proposal; /* lines of ALWAYS, NULL-terminated */
-	int64_t deadline_ms;         /* loop_now_ms(); then it is denied */
+	/* PASS; or what became of a program that was asked before and might have denied. */
+	enum orchestrator_decision heard;
+	int64_t deadline_ms; /* loop_now_ms(); then it is denied */
 };
 struct orchestrator_attempt {
 	uint64_t number, call;
@@ -49,12 +61,7 @@ struct orchestrator_attempt {
 	const struct orchestrator_request *request; /* the orchestrator's copy */
 };
 
-/* Programs that decide before a person. */
-enum orchestrator_decision {
-	ORCHESTRATOR_DECIDES_DENY,
-	ORCHESTRATOR_PASS,
-	ORCHESTRATOR_DECIDES_ALLOW
-};
+/* One that decides before a person. */
 struct orchestrator_decider {
 	const char *name;   /* shown */
 	bool is_reviewer;   /* its silence is said to be one; it has a breaker; strict sessions want

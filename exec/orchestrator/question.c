@@ -158,7 +158,8 @@ static void store(struct question *question)
 	const struct orchestrator_config *config = &orchestrator->config;
 	bool is_denial = question->ruling.choice == ORCHESTRATOR_DENY_ALWAYS;
 	auto_free_list char **denials = is_denial ? denial_lines(question) : NULL;
-	char **lines = is_denial ? denials : question->proposal;
+	char *one[] = { question->chosen ? question->proposal[question->chosen - 1] : NULL, NULL };
+	char **lines = is_denial ? denials : question->chosen ? one : question->proposal;
 
 	question->state = QUESTION_STORING;
 	question->store = ++orchestrator->next_number;
@@ -211,7 +212,7 @@ static void conclude_stored(struct question *question)
 		note(question, is_allow ? "allowed once: the policy could not be written"
 					: "denied for this session: the policy could not be "
 					  "written");
-	} else if (is_allow) {
+	} else if (is_allow && !question->chosen) { /* a part of it is for no longer than it says */
 		ruling->is_for_session = true;
 		/* A command's line is a rule now; a destination's is the gate's, later. */
 		if (question->is_retry || question->request.kind == ORCHESTRATOR_NETWORK)
@@ -305,6 +306,7 @@ static struct question *question_new(struct call *call, const struct question_as
 	question->request = request_copy(&call->request);
 	question->ask = *ask;
 	question->is_retry = call->is_retry;
+	question->heard = ORCHESTRATOR_PASS;
 	question->program = call->judgement.program;
 	for (size_t i = 0; i < ask->access_count; i++)
 		(void)access_add(&question->accesses, &ask->accesses[i]);

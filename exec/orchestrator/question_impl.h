@@ -33,8 +33,11 @@ struct question {
 	struct key_list keys; /* that an answer for longer is remembered by */
 
 	size_t next; /* the decider it is put to; behind the last: the person */
+	enum orchestrator_decision heard; /* PASS, WAS_LATE, HAS_FAILED: of those before */
+	bool is_reviewer_late;
 	int64_t deadline_ms;
 	struct ruling ruling;
+	size_t chosen; /* ALWAYS: the line of the proposal that is stored, from 1; 0: all */
 	int64_t expires_ms;
 	uint64_t store;
 	int store_error;

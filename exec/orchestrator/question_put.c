@@ -103,6 +103,7 @@ static struct orchestrator_question show(const struct question *question, const 
 		.reason = question->reason,
 		.justification = request->justification ? request->justification : "",
 		.proposal = (const char *const *)question->proposal,
+		.heard = question->heard,
 		.deadline_ms = question->deadline_ms,
 	};
 }
@@ -129,6 +130,9 @@ static void rule_silence(struct question *question, const char *words)
 	if (decider)
 		kind = decider->is_reviewer ? ORCHESTRATOR_REJECTED_REVIEWER_LATE
 					    : ORCHESTRATOR_REJECTED_BY_HOOK;
+	/* Nobody spoke for it in its place. */
+	if (!decider && question->is_reviewer_late)
+		kind = ORCHESTRATOR_REJECTED_REVIEWER_LATE;
 	auto_free char *text =
 		mem_printf("%s%s%s", decider ? decider->name : "", decider ? ": " : "", words);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "gateway/gateway_agent.h"
+#include "gateway/gateway_review.h"
 
 struct approver;
 
@@ -45,6 +46,13 @@ struct approver_ops {
 	 * nothing. */
 	int (*review)(struct approver *self, struct approver_review *review);
 	void (*forget)(struct approver *self, struct approver_review *review);
+	enum gateway_review_by reviews_as; /* not ALL */
+	/* A person has @review: what the program says of it is only compared. Not 0: it is not
+	 * asked. Ends with compare(), what the person said, or forget(). NULL, with compare: it
+	 * watches nothing. */
+	int (*watch)(struct approver *self, struct approver_review *review);
+	void (*compare)(struct approver *self, struct approver_review *review,
+			enum policy_action by_person);
 	void (*close)(struct approver *self);
 };
 

@@ -74,7 +74,8 @@ static void ledger_add_copy(const struct approver_grant *grant, void *arg)
 	const struct policy_destination *dst = grant->dst;
 	const struct approver_width *width = &grant->width;
 
-	if ((json_int_t)grant->id <= list->after)
+	/* What one of an agent's sessions remembers stays there: docs/decisions/0182. */
+	if ((json_int_t)grant->id <= list->after || grant->session != 0)
 		return;
 	if (json_array_size(list->array) == CONTROL_COPIES_MAX) {
 		list->more++;

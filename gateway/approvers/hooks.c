@@ -299,6 +299,7 @@ const struct approver_ops hooks_approver = {
 	.changed = hooks_ask,
 	.retract = hooks_retract,
 	.review = hooks_review,
+	.reviews_as = GATEWAY_REVIEW_BY_HOOKS,
 	.forget = hooks_forget,
 	.close = hooks_close,
 };

@@ -24,7 +24,7 @@ static struct reviewer_question *reviewer_find(struct approver *self, const char
 	struct reviewer_question *question;
 
 	TAILQ_FOREACH (question, &self->questions, entry) {
-		if (!question->is_over && !question->review && strcmp(question->id, id) == 0)
+		if (!question->is_over && !question->is_review && strcmp(question->id, id) == 0)
 			return question;
 	}
 	return NULL;
@@ -165,7 +165,9 @@ static void question_said(struct reviewer_question *question, enum reviewer_say 
 					 : "abstain",
 		  reason);
 	reviewer_pump_soon(self);
-	if (question->review) {
+	if (question->is_watched) {
+		return; /* until a person has said it, too */
+	} else if (question->review) {
 		question_reviewed(question, reason);
 	} else if (question->is_over) {
 		if (question->by_person != POLICY_ASK)
@@ -266,7 +268,9 @@ void reviewer_heard(struct approver *self, const char *line, size_t len)
 	if (!question)
 		return reviewer_ignore(self);
 	reviewer_breaker_answered(&self->breaker);
-	reviewer_memory_keep(&self->memory, question->key, &reply, loop_now_ms(self->loop));
+	/* An allow of what is no destination is for the one that was asked about. */
+	if (!question->is_review || reply.say == REVIEWER_DENY)
+		reviewer_memory_keep(&self->memory, question->key, &reply, loop_now_ms(self->loop));
 	question_said(question, reply.say, reply.reason);
 }
 
@@ -396,6 +400,17 @@ static void reviewer_changed(struct approver *self, const struct approver_questi
 		reviewer_question_free(question);
 }
 
+void reviewer_question_end(struct reviewer_question *question, enum policy_action by_person)
+{
+	question->by_person = by_person;
+	question->is_over = true;
+	if (question->state == REVIEWER_ASKED)
+		return; /* its word still counts, for the comparison */
+	if (question->state == REVIEWER_SAID && by_person != POLICY_ASK)
+		reviewer_trust_compare(question->owner, question);
+	reviewer_question_free(question);
+}
+
 static bool is_by_person(enum policy_reason reason)
 {
 	static const enum policy_reason reasons[] = {
@@ -417,14 +432,9 @@ static void reviewer_retract(struct approver *self, const struct approver_end *e
 
 	if (!question)
 		return;
-	if (!question->is_ours && is_by_person(end->reason))
-		question->by_person = end->action;
-	question->is_over = true;
-	if (question->state == REVIEWER_ASKED)
-		return; /* its word still counts, for the comparison */
-	if (question->state == REVIEWER_SAID && question->by_person != POLICY_ASK)
-		reviewer_trust_compare(self, question);
-	reviewer_question_free(question);
+	reviewer_question_end(question, !question->is_ours && is_by_person(end->reason)
+						? end->action
+						: POLICY_ASK);
 }
 
 static bool reviewer_is_attached(const struct approver *self)
@@ -473,5 +483,8 @@ const struct approver_ops reviewer_approver = {
 	.retract = reviewer_retract,
 	.review = reviewer_review,
 	.forget = reviewer_review_forget,
+	.reviews_as = GATEWAY_REVIEW_BY_REVIEWER,
+	.watch = reviewer_review_watch,
+	.compare = reviewer_review_compare,
 	.close = reviewer_close,
 };

@@ -58,7 +58,9 @@ struct reviewer_question {
 	bool is_over;                        /* settled, and only the reviewer's word is missing */
 	bool is_ours;                        /* being settled by the reviewer's word */
 	enum policy_action by_person;        /* ASK: nobody */
-	struct approver_review *review;      /* NULL: a destination */
+	bool is_review;                      /* no destination */
+	bool is_watched;                     /* a person has it, and has not said anything */
+	struct approver_review *review;      /* that waits for it; NULL: none, or not any more */
 	enum gateway_review_outcome failure; /* why it said nothing */
 	struct loop_timer timer;
 	TAILQ_ENTRY(reviewer_question) entry;
@@ -83,10 +85,15 @@ struct approver {
 /* A new one, to be asked soon; the owner fills in what. */
 struct reviewer_question *reviewer_question_new(struct approver *self, const char *id);
 void reviewer_question_free(struct reviewer_question *question);
+/* It is settled; @by_person: by what a person said, ASK: not by one. */
+void reviewer_question_end(struct reviewer_question *question, enum policy_action by_person);
 /* reviewer_review.c */
 bool reviewer_review_is_asked(const struct approver *self, enum policy_helper_kind kind);
 int reviewer_review(struct approver *self, struct approver_review *review);
 void reviewer_review_forget(struct approver *self, struct approver_review *review);
+int reviewer_review_watch(struct approver *self, struct approver_review *review);
+void reviewer_review_compare(struct approver *self, struct approver_review *review,
+			     enum policy_action by_person);
 enum gateway_review_outcome reviewer_review_outcome(const struct reviewer_question *question);
 
 /* From the helper. It may be stopped, and started again, in them. */

@@ -14,13 +14,13 @@ bool reviewer_review_is_asked(const struct approver *self, enum policy_helper_ki
 	return kinds & kind;
 }
 
-int reviewer_review(struct approver *self, struct approver_review *review)
+/* Queues it, to be asked soon. */
+static int review_put(struct approver *self, struct approver_review *review, bool is_watched)
 {
 	int64_t timeout_ms =
 		self->config->timeout_ms > 0 ? self->config->timeout_ms : REVIEWER_TIMEOUT_MS;
 
-	/* Who is only watched is watched where people answer what it is asked: at destinations. */
-	if (!reviewer_review_is_asked(self, review->kind) || !self->may_answer ||
+	if (!reviewer_review_is_asked(self, review->kind) ||
 	    self->breaker.fitness == REVIEWER_UNFIT ||
 	    self->question_count >= REVIEWER_QUESTIONS_MAX)
 		return -EAGAIN;
@@ -35,6 +35,8 @@ int reviewer_review(struct approver *self, struct approver_review *review)
 		timeout_ms = review->timeout_ms;
 	struct reviewer_question *question = reviewer_question_new(self, "review");
 
+	question->is_review = true;
+	question->is_watched = is_watched;
 	question->review = review;
 	review->job = question;
 	question->what = what;
@@ -42,6 +44,28 @@ int reviewer_review(struct approver *self, struct approver_review *review)
 	/* Half of it is the reviewer's: reviewer.c leaves the rest to people. */
 	question->due_ms = loop_now_ms(self->loop) + 2 * timeout_ms;
 	return 0;
+}
+
+int reviewer_review(struct approver *self, struct approver_review *review)
+{
+	return self->may_answer ? review_put(self, review, false) : -EAGAIN;
+}
+
+/* Who may answer was asked before the person. */
+int reviewer_review_watch(struct approver *self, struct approver_review *review)
+{
+	return self->may_answer ? -EAGAIN : review_put(self, review, true);
+}
+
+void reviewer_review_compare(struct approver *self, struct approver_review *review,
+			     enum policy_action by_person)
+{
+	struct reviewer_question *question = review->job;
+
+	(void)self;
+	question->is_watched = false;
+	question->review = NULL;
+	reviewer_question_end(question, by_person);
 }
 
 void reviewer_review_forget(struct approver *self, struct approver_review *review)

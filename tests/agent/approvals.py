@@ -167,10 +167,30 @@ def for_good(stage):
     id = client.send("exec", argv=["touch", "always"])
     question = client.next("approval_request")
     assert question["proposal"] == ["command allow touch always"], question
-    client.answer(question, "always", proposal=1)
+    client.error(client.answer(question, "always", proposal=1), "malformed")  # there is one
+    client.error(client.answer(question, "approved", proposal=0), "malformed")  # that is not stored
+    client.answer(question, "always", proposal=0)
     assert client.next("exec_end", id=id)["exit_code"] == 0
     kept = (stage.top / "config/sallyport/policy").read_text()
     assert "command allow touch always\n" in kept, kept
+
+
+def one_line_for_good(stage):
+    """Of two lines that are proposed one is chosen: it alone is kept, the command runs this once, and is asked about again."""
+    client = stage.client()
+    client.configure("untrusted")
+    id = client.send("exec", script="touch one && mkdir two")
+    question = client.next("approval_request")
+    assert question["proposal"] == ["command allow touch one", "command allow mkdir two"], question
+    kept = stage.top / "config/sallyport/policy"
+    client.error(client.answer(question, "always", proposal=2), "malformed")
+    assert not kept.exists() or "command allow" not in kept.read_text()
+    client.answer(question, "always", proposal=1)
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    assert "command allow mkdir two\n" in kept.read_text() and "touch" not in kept.read_text(), kept.read_text()
+    id = client.send("exec", script="touch one && mkdir -p three")
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id, status="rejected")
 
 
 def stale_double_and_crossed_answers(stage):
@@ -436,6 +456,19 @@ def a_hook_is_for_its_kinds(stage):
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
 
+def a_hook_for_permissions(stage):
+    says = hook(stage, "says", "case $(tail -n1 %s/says.asked) in *'write /srv'*) echo '{\"answer\":\"allow\"}';; "
+                "*) echo '{\"answer\":\"deny\"}';; esac" % stage.top)
+    stage.policy(f'{RULES}hook "{says}" for permissions elicitation\n')
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_permissions", additional_permissions={"write": ["/srv"]})
+    client.next("task_complete", id=id, outcome="approved")
+    id = client.send("request_elicitation", reason="which branch?", items=["main", "next"])
+    client.next("task_complete", id=id, outcome="rejected")
+    client.never("approval_request")
+
+
 def no_session_writes_a_hook(stage):
     folder = stage.top / "hooks"
     folder.mkdir()
@@ -457,13 +490,11 @@ def hooks_that_cannot_be(stage):
         stage.policy(f'{RULES}hook "{path}" for exec\n')
         client = stage.client()
         assert client.wait() in (2, 125), path
-    stage.policy(f'{RULES}reviewer "{stage.top}/says" for exec\n')
-    assert stage.client().wait() == 125
 
 
-CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+CASES = [hooks_speak_first, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
-         for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         for_the_session, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_without_rules, hooks_are_told_why, an_exact_program]
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "gateway/approvers/reviewer.h"
 #include "gateway/approvers/table.h"
-#include "gateway/gateway_agent.h"
+#include "gateway/gateway_review.h"
 #include "gateway/inquiries.h"
 
 #define HOOKS_MAX 3
@@ -257,16 +257,135 @@ START_TEST(kinds_are_kept_apart)
 }
 END_TEST
 
-/* In the shadow it is watched at destinations only. */
+static void put_in_the_shadow(void)
+{
+	stage.reviewer.may_answer = false;
+	((struct approver *)fixture.gw->approvers[0].self)->may_answer = false;
+}
+
 START_TEST(one_that_may_not_answer_is_not_asked)
 {
 	open_with(nobody, REPLY("allow"));
-	stage.reviewer.may_answer = false;
-	((struct approver *)fixture.gw->approvers[0].self)->may_answer = false;
+	put_in_the_shadow();
 	(void)ask(POLICY_HELPS_EXEC);
 	fixture_settle();
 	ck_assert_int_eq(stage.outcome, GATEWAY_REVIEW_NONE);
 	ck_assert_uint_eq(stage.told, 1);
+	fixture_close();
+}
+END_TEST
+
+/* Only those who are meant are asked. */
+static const struct {
+	enum gateway_review_by by;
+	enum gateway_review_outcome want;
+} whom[] = {
+	{ GATEWAY_REVIEW_BY_ALL, GATEWAY_REVIEW_ALLOW },
+	{ GATEWAY_REVIEW_BY_HOOKS, GATEWAY_REVIEW_NONE },
+	{ GATEWAY_REVIEW_BY_REVIEWER, GATEWAY_REVIEW_ALLOW },
+};
+START_TEST(hooks_and_the_reviewer_are_asked_apart)
+{
+	static const char *const pass[HOOKS_MAX] = { PASS };
+	const struct gateway_review_request request = { .kind = POLICY_HELPS_EXEC,
+							.by = whom[_i].by };
+
+	open_with(pass, REPLY("allow"));
+	ck_assert_ptr_nonnull(gateway_review(fixture.gw, &request, on_done, NULL, NULL));
+	wait_until_told();
+	ck_assert_int_eq(stage.outcome, whom[_i].want);
+	fixture_close();
+}
+END_TEST
+
+/* What it says for itself, and what a person says: the person before it, or after. ABSTAIN and ASK
+ * are silence, which is compared with nothing. */
+static const struct {
+	const char *reviewer;
+	enum policy_action by_person;
+	bool is_person_first;
+	uint64_t agree_allow, agree_deny, allowed_denied, denied_allowed, abstained;
+} watched[] = {
+	{ REPLY("allow"), POLICY_ALLOW, false, 1, 0, 0, 0, 0 },
+	{ REPLY("allow"), POLICY_DENY, false, 0, 0, 1, 0, 0 },
+	{ REPLY("deny"), POLICY_DENY, false, 0, 1, 0, 0, 0 },
+	{ REPLY("deny"), POLICY_ALLOW, true, 0, 0, 0, 1, 0 },
+	{ REPLY("allow"), POLICY_ALLOW, true, 1, 0, 0, 0, 0 },
+	{ REPLY("abstain"), POLICY_ALLOW, true, 0, 0, 0, 0, 1 },
+	{ REPLY("allow"), POLICY_ASK, false, 0, 0, 0, 0, 0 },
+	{ REPLY("allow"), POLICY_ASK, true, 0, 0, 0, 0, 0 },
+};
+
+static unsigned int questions_open(void)
+{
+	return ((struct approver *)fixture.gw->approvers[0].self)->question_count;
+}
+
+START_TEST(in_the_shadow_it_is_compared)
+{
+	const struct gateway_review_request request = { .kind = POLICY_HELPS_EXEC };
+	struct gateway_review *watch;
+	struct approver *reviewer;
+
+	open_with(nobody, watched[_i].reviewer);
+	ck_assert_ptr_null(gateway_review_watch(fixture.gw, &request)); /* it may answer */
+	put_in_the_shadow();
+	reviewer = fixture.gw->approvers[0].self;
+	stage.reviewer.trust_dir = "/nowhere"; /* what is not saved yet is looked at below */
+	watch = gateway_review_watch(fixture.gw, &request);
+	ck_assert_ptr_nonnull(watch);
+	ck_assert_ptr_null(gateway_review_watch(
+		fixture.gw, &(struct gateway_review_request){ .kind = POLICY_HELPS_PATCH }));
+	fixture_settle();
+	if (watched[_i].is_person_first)
+		gateway_review_compare(watch, watched[_i].by_person);
+	for (int i = 0; i < WAIT_MS && reviewer->asked_count > 0; i++) {
+		fixture_settle();
+		(void)poll(NULL, 0, 1);
+	}
+	if (!watched[_i].is_person_first)
+		gateway_review_compare(watch, watched[_i].by_person);
+	fixture_settle();
+	ck_assert_uint_eq(questions_open(), 0);
+	ck_assert_uint_eq(fixture.gw->inquiries.count, 0);
+	ck_assert_uint_eq(reviewer->unsaved.agree_allow, watched[_i].agree_allow);
+	ck_assert_uint_eq(reviewer->unsaved.agree_deny, watched[_i].agree_deny);
+	ck_assert_uint_eq(reviewer->unsaved.allowed_denied, watched[_i].allowed_denied);
+	ck_assert_uint_eq(reviewer->unsaved.denied_allowed, watched[_i].denied_allowed);
+	ck_assert_uint_eq(reviewer->unsaved.abstained, watched[_i].abstained);
+	ck_assert_uint_eq(stage.told, 0);
+	stage.reviewer.trust_dir = NULL;
+	fixture_close();
+}
+END_TEST
+
+/* Nobody says anything any more. */
+START_TEST(what_is_watched_ends_with_the_gateway)
+{
+	const struct gateway_review_request request = { .kind = POLICY_HELPS_EXEC };
+
+	open_with(nobody, "sleep 1000");
+	put_in_the_shadow();
+	ck_assert_ptr_nonnull(gateway_review_watch(fixture.gw, &request));
+	gateway_review_withdraw(gateway_review_watch(fixture.gw, &request));
+	gateway_review_compare(NULL, POLICY_ALLOW);
+	fixture_settle();
+	fixture_close();
+}
+END_TEST
+
+/* An allow is for the one that was asked about, a denial may last. */
+START_TEST(an_allow_is_not_kept)
+{
+	open_with(nobody,
+		  _i ? "echo '{\"id\":\"'\"$id\"'\",\"answer\":\"deny\",\"negative_ttl_s\":60}'"
+		     : "echo '{\"id\":\"'\"$id\"'\",\"answer\":\"allow\",\"ttl_s\":60}'");
+	(void)ask(POLICY_HELPS_EXEC);
+	wait_until_told();
+	(void)ask(POLICY_HELPS_EXEC);
+	wait_until_told();
+	ck_assert_uint_eq(((struct approver *)fixture.gw->approvers[0].self)->last_sent,
+			  _i ? 1 : 2);
 	fixture_close();
 }
 END_TEST
@@ -413,6 +532,10 @@ Suite *suite_reviews(void)
 	tcase_add_loop_test(tcase, an_outcome_is_awaited_no_longer_than_asked, 0, 2);
 	tcase_add_test(tcase, kinds_are_kept_apart);
 	tcase_add_test(tcase, one_that_may_not_answer_is_not_asked);
+	tcase_add_loop_test(tcase, hooks_and_the_reviewer_are_asked_apart, 0, ARRAY_SIZE(whom));
+	tcase_add_loop_test(tcase, in_the_shadow_it_is_compared, 0, ARRAY_SIZE(watched));
+	tcase_add_test(tcase, what_is_watched_ends_with_the_gateway);
+	tcase_add_loop_test(tcase, an_allow_is_not_kept, 0, 2);
 	tcase_add_test(tcase, the_breaker_hands_over_to_people);
 	tcase_add_test(tcase, a_hook_is_told_what_it_is_about);
 	tcase_add_test(tcase, many_wait_for_their_turn);

@@ -226,6 +226,57 @@ START_TEST(silence)
 }
 END_TEST
 
+/* One that said nothing might have denied: those behind it only deny, and a person is told. When
+ * the person says nothing either, the reviewer's silence is what it is called. */
+static const struct {
+	enum orchestrator_decision first;
+	enum orchestrator_decision second; /* of the reviewer behind it */
+	const char *want, *in_the_end;
+} silences[] = {
+	{ ORCHESTRATOR_WAS_LATE, ALLOWS, "person", "other" },
+	{ ORCHESTRATOR_HAS_FAILED, ALLOWS, "person", "other" },
+	{ ORCHESTRATOR_WAS_LATE, DENIES, "reviewer", "reviewer" },
+	{ PASSES, ORCHESTRATOR_WAS_LATE, "person", "late" },
+	{ PASSES, ORCHESTRATOR_HAS_FAILED, "person", "other" },
+	{ PASSES, ALLOWS, "run", "run" },
+};
+START_TEST(nothing_is_said)
+{
+	begin(ORCHESTRATOR_UNTRUSTED, 2);
+	deciders[1].is_reviewer = true;
+	rig_open(&rig);
+	rig_exec(&rig, "cargo build");
+	rig_decide(&rig, 0, silences[_i].first);
+	rig_decide(&rig, 1, silences[_i].second);
+	ck_assert_str_eq(what_came(), silences[_i].want);
+	if (rig.result_count == 0 && rig.attempt_count == 0)
+		loop_advance(rig.loop, ORCHESTRATOR_QUESTION_MS);
+	ck_assert_str_eq(what_came(), silences[_i].in_the_end);
+	rig_done(&rig);
+}
+END_TEST
+
+/* It is no denial, and does not make one of two. */
+START_TEST(silence_is_not_counted)
+{
+	static const enum orchestrator_decision said[] = { DENIES, DENIES, ORCHESTRATOR_WAS_LATE,
+							   DENIES };
+
+	begin(ORCHESTRATOR_UNTRUSTED, 1);
+	deciders[0].is_reviewer = true;
+	rig_open(&rig);
+	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+		ck_assert(!orchestrator_is_breaker_open(rig.orchestrator, 0));
+		rig_exec(&rig, "cargo build");
+		rig_decide(&rig, rig.question_count - 1, said[i]);
+		if (said[i] == ORCHESTRATOR_WAS_LATE)
+			rig_answer(&rig, rig.question_count - 1, ORCHESTRATOR_DENY);
+	}
+	ck_assert(orchestrator_is_breaker_open(rig.orchestrator, 0));
+	rig_done(&rig);
+}
+END_TEST
+
 /* Three in a row: from then on persons are asked, until somebody closes it. */
 START_TEST(breaker_hands_over)
 {
@@ -331,6 +382,8 @@ TCase *deciders_cases(void)
 	tcase_add_test(cases, in_order_and_by_kind);
 	tcase_add_test(cases, retry_by_kind);
 	tcase_add_loop_test(cases, silence, 0, 4);
+	tcase_add_loop_test(cases, nothing_is_said, 0, ARRAY_SIZE(silences));
+	tcase_add_test(cases, silence_is_not_counted);
 	tcase_add_test(cases, breaker_hands_over);
 	tcase_add_loop_test(cases, breaker_counts, 0, ARRAY_SIZE(series));
 	tcase_add_loop_test(cases, strict_reviews_all_that_runs, 0, 3);

@@ -182,6 +182,44 @@ START_TEST(retry_for_a_host)
 }
 END_TEST
 
+/* Of two hosts one is stored: this run gets both, nothing is remembered beside the line, and a line
+ * that was not shown is none. */
+START_TEST(one_host_of_two_for_good)
+{
+	struct err why = { 0 };
+	struct orchestrator_answer answer = { .choice = ORCHESTRATOR_ALWAYS, .proposal = 3 };
+
+	start(ORCHESTRATOR_ON_REQUEST, false);
+	rig_exec(&rig, "cargo build");
+	rig_refuse(&rig, 0, "net a.test|net b.test");
+	ck_assert_str_eq(rig_asked(&rig)->proposal,
+			 "allow https://a.test:443|allow https://b.test:443");
+	const struct rig_question *asked = rig_asked(&rig);
+
+	ck_assert_int_eq(
+		orchestrator_answer(rig.orchestrator, asked->id, asked->client, &answer, &why),
+		-EINVAL);
+	answer.proposal = 2;
+	answer.choice = ORCHESTRATOR_SESSION;
+	ck_assert_int_eq(
+		orchestrator_answer(rig.orchestrator, asked->id, asked->client, &answer, &why),
+		-EINVAL);
+	answer.choice = ORCHESTRATOR_ALWAYS;
+	ck_assert_int_eq(
+		orchestrator_answer(rig.orchestrator, asked->id, asked->client, &answer, &why), 0);
+	loop_step(rig.loop);
+	ck_assert_str_eq(rig.stored[0], "allow https://b.test:443");
+	orchestrator_stored(rig.orchestrator, rig.stores[0], 0);
+	loop_step(rig.loop);
+	ck_assert_str_eq(rig.attempts[1].accesses, "https://a.test:443|https://b.test:443");
+	ck_assert(!rig.attempts[1].is_for_session);
+	rig_exit(&rig, 1, 0);
+	rig_network(&rig, "a.test", 443, 0);
+	ck_assert_uint_eq(rig.question_count, 2);
+	rig_done(&rig);
+}
+END_TEST
+
 /* T5: the first answer was for a run in the sandbox; what is wider is asked, each time. */
 START_TEST(first_approval_never_covers_the_retry)
 {
@@ -451,6 +489,7 @@ TCase *retries_cases(void)
 	tcase_add_loop_test(cases, offers_what_was_refused, 0, ARRAY_SIZE(offers));
 	tcase_add_loop_test(cases, offers_nothing, 0, ARRAY_SIZE(closed));
 	tcase_add_loop_test(cases, retry_answer, 0, ARRAY_SIZE(answers));
+	tcase_add_test(cases, one_host_of_two_for_good);
 	tcase_add_loop_test(cases, retry_for_a_host, 0, ARRAY_SIZE(hosts));
 	tcase_add_loop_test(cases, first_approval_never_covers_the_retry, 0, 2);
 	tcase_add_loop_test(cases, second_question, 0, ARRAY_SIZE(seconds));

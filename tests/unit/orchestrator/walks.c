@@ -465,7 +465,7 @@ static void decide(struct walker_ask *ask, enum orchestrator_decision decision)
 static void step_decide(void)
 {
 	if (w.ask_count > 0)
-		decide(&w.asks[w.ask_count - 1 - roll(w.ask_count < 4 ? w.ask_count : 4)], roll(3));
+		decide(&w.asks[w.ask_count - 1 - roll(w.ask_count < 4 ? w.ask_count : 4)], roll(5));
 }
 
 static void end(struct walker_call *call, const struct orchestrator_outcome *outcome)
