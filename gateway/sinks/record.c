@@ -14,7 +14,6 @@
 #define RECORD_TEXT_MAX    512
 #define RECORD_COMMAND_MAX 1024
 #define RECORD_NAME_MAX    128
-#define RECORD_DIGITS_MAX  20 /* of 64 bits */
 
 static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_START] = "start",
@@ -46,17 +45,11 @@ static void put_bytes(struct writer *writer, const char *bytes, size_t len)
 	writer->at += len;
 }
 
-/* At least @width digits. */
-static void put_digits(struct writer *writer, uint64_t value, unsigned int width)
+static void put_digits(struct writer *writer, uint64_t value, size_t width)
 {
-	char digits[RECORD_DIGITS_MAX];
-	size_t at = sizeof(digits);
+	char digits[TEXT_DIGITS_MAX];
 
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0 || sizeof(digits) - at < width);
-	put_bytes(writer, digits + at, sizeof(digits) - at);
+	put_bytes(writer, digits, text_from_u64(digits, value, width));
 }
 
 static void put_name(struct writer *writer, const char *name)
@@ -255,12 +248,10 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 	put_text(writer, "cause", record->cause, RECORD_TEXT_MAX);
 }
 
-ssize_t record_line(const struct sink_record *record, uint64_t seq, const char *prev, char *out,
-		    size_t size)
+ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 {
 	struct writer writer = { .at = out, .end = out + size };
 
-	put_number(&writer, "seq", seq);
 	put_time(&writer, record->wall_us);
 	put_number(&writer, "mono", (uint64_t)record->mono_ms);
 	put_text(&writer, "session", record->session, RECORD_NAME_MAX);
@@ -278,10 +269,5 @@ ssize_t record_line(const struct sink_record *record, uint64_t seq, const char *
 	}
 	if (record->has_traffic || record->duration_ms > 0)
 		put_number(&writer, "duration_ms", record->duration_ms);
-	put_text(&writer, "prev", prev, RECORD_NAME_MAX);
-	put_bytes(&writer, "}", 1);
-	if (writer.is_full)
-		return -E2BIG;
-	*out = '{'; /* over the first comma */
-	return writer.at - out;
+	return writer.is_full ? -E2BIG : writer.at - out;
 }
