@@ -119,7 +119,9 @@ size_t text_from_u64(char out[TEXT_DIGITS_MAX], uint64_t value, size_t width)
 	do {
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
-	} while (value > 0 || sizeof(digits) - at < width);
+	} while (value > 0);
+	while (sizeof(digits) - at < width)
+		digits[--at] = '0';
 	memcpy(out, digits + at, sizeof(digits) - at);
 	return sizeof(digits) - at;
 }
