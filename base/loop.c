@@ -11,7 +11,8 @@ struct loop {
 	struct event_base *base;
 	bool is_fake;
 	int64_t fake_ms;
-	struct loop_timer *timers; /* the fake's, by due time, oldest first among equals */
+	TAILQ_HEAD(loop_timers, loop_timer)
+	timers; /* the fake's, by due time, oldest first among equals */
 };
 
 #define FAKE_EPOCH_US 1700000000000000LL
@@ -40,6 +41,7 @@ static struct loop *loop_make(bool is_fake)
 		abort(); /* no epoll: nothing of ours can run */
 	loop->is_fake = is_fake;
 	loop->fake_ms = 1;
+	TAILQ_INIT(&loop->timers);
 	return loop;
 }
 
@@ -57,7 +59,7 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	assert(!loop->timers);
+	assert(TAILQ_EMPTY(&loop->timers));
 	event_base_free(loop->base);
 	free(loop);
 }
@@ -100,11 +102,11 @@ void loop_stop(struct loop *loop)
 /* The first timer that is due, taken off the list; NULL: none. */
 static struct loop_timer *loop_fake_due(struct loop *loop)
 {
-	struct loop_timer *timer = loop->timers;
+	struct loop_timer *timer = TAILQ_FIRST(&loop->timers);
 
 	if (!timer || timer->due_ms > loop->fake_ms)
 		return NULL;
-	loop->timers = timer->next;
+	TAILQ_REMOVE(&loop->timers, timer, entry);
 	timer->is_armed = false;
 	return timer;
 }
@@ -122,12 +124,13 @@ void loop_step(struct loop *loop)
 void loop_advance(struct loop *loop, int64_t ms)
 {
 	int64_t until = loop->fake_ms + ms;
+	const struct loop_timer *first;
 
 	assert(loop->is_fake);
 	loop_step(loop);
-	while (loop->timers && loop->timers->due_ms <= until) {
-		if (loop->timers->due_ms > loop->fake_ms)
-			loop->fake_ms = loop->timers->due_ms;
+	while ((first = TAILQ_FIRST(&loop->timers)) && first->due_ms <= until) {
+		if (first->due_ms > loop->fake_ms)
+			loop->fake_ms = first->due_ms;
 		loop_step(loop);
 	}
 	loop->fake_ms = until;
@@ -142,14 +145,20 @@ static void loop_timer_fired(evutil_socket_t fd, short what, void *arg)
 	timer->fn(timer->arg);
 }
 
+/* Thousands of one deadline are armed one behind the other, tasks in front of them all: neither
+ * looks at the rest. */
 static void loop_fake_insert(struct loop *loop, struct loop_timer *timer)
 {
-	struct loop_timer **at = &loop->timers;
+	struct loop_timer *last = TAILQ_LAST(&loop->timers, loop_timers);
+	struct loop_timer *later = TAILQ_FIRST(&loop->timers);
 
-	while (*at && (*at)->due_ms <= timer->due_ms)
-		at = &(*at)->next;
-	timer->next = *at;
-	*at = timer;
+	if (!last || last->due_ms <= timer->due_ms) {
+		TAILQ_INSERT_TAIL(&loop->timers, timer, entry);
+		return;
+	}
+	while (later->due_ms <= timer->due_ms)
+		later = TAILQ_NEXT(later, entry);
+	TAILQ_INSERT_BEFORE(later, timer, entry);
 }
 
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms, loop_fn fn,
@@ -177,16 +186,10 @@ void loop_timer_stop(struct loop_timer *timer)
 	if (!timer->is_armed)
 		return;
 	timer->is_armed = false;
-	if (!timer->loop->is_fake) {
+	if (timer->loop->is_fake)
+		TAILQ_REMOVE(&timer->loop->timers, timer, entry);
+	else
 		event_del(&timer->event);
-		return;
-	}
-	for (struct loop_timer **at = &timer->loop->timers; *at; at = &(*at)->next) {
-		if (*at == timer) {
-			*at = timer->next;
-			return;
-		}
-	}
 }
 
 void loop_defer(struct loop *loop, struct loop_timer *task, loop_fn fn, void *arg)

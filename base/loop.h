@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -40,7 +41,7 @@ struct loop_timer {
 	void *arg;
 	int64_t due_ms;
 	bool is_armed;
-	struct loop_timer *next; /* the fake's list */
+	TAILQ_ENTRY(loop_timer) entry; /* the fake's list */
 };
 
 /* Arms (or re-arms) for @ms from now, once. Keeps @arg. */

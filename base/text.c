@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,6 +108,22 @@ char *text_command_line(const char *const *argv, size_t max_bytes)
 	if (len >= size && strlen(out) + 4 <= size * 4)
 		memcpy(out + strlen(out), "...", 4);
 	return out;
+}
+
+size_t text_from_u64(char out[TEXT_DIGITS_MAX], uint64_t value, size_t width)
+{
+	char digits[TEXT_DIGITS_MAX];
+	size_t at = sizeof(digits);
+
+	assert(width <= sizeof(digits));
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	while (sizeof(digits) - at < width)
+		digits[--at] = '0';
+	memcpy(out, digits + at, sizeof(digits) - at);
+	return sizeof(digits) - at;
 }
 
 int text_to_u64(const char *text, size_t len, uint64_t max, uint64_t *ret_value)

@@ -19,6 +19,11 @@ char *text_visible_dup(const char *text);
  * @max_bytes. Returned owned. */
 char *text_command_line(const char *const *argv, size_t max_bytes);
 
+/* @value in at least @width digits (at most TEXT_DIGITS_MAX), zeros in front, no NUL. The length.
+ */
+#define TEXT_DIGITS_MAX 20 /* of 64 bits */
+size_t text_from_u64(char out[TEXT_DIGITS_MAX], uint64_t value, size_t width);
+
 /* Digits only (no sign, space, 0x), at most @max. 0, -EINVAL, -ERANGE. */
 int text_to_u64(const char *text, size_t len, uint64_t max, uint64_t *ret_value);
 

@@ -9,7 +9,7 @@
 #define GATEWAY_WAITERS_MAX     20000 /* on one question */
 #define GATEWAY_WAITING_MAX     40000 /* on all questions together */
 #define GATEWAY_APPROVERS_MAX   8
-#define GATEWAY_BATCH           16  /* verdicts between two writes of the audit log */
+#define GATEWAY_BATCH           64  /* verdicts between two writes of the audit log */
 #define GATEWAY_TURN_MAX        512 /* verdicts before the loop serves others */
 #define GATEWAY_BY_MAX          64  /* of struct policy_verdict */
 #define GATEWAY_WORDS_MAX       256 /* of a person, to whoever asked */

@@ -9,11 +9,12 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "gateway/bounds.h"
 #include "gateway/gateway_tools.h"
 #include "gateway/sinks/verify.h"
 
 #define JOURNAL_SINKS_MAX 8
-#define NOTES_PER_COMMIT  16
+#define JOURNAL_LATER_MAX (SINK_BATCH_MAX / 2)
 
 /* Something that happened before there was time to write it. */
 struct note {
@@ -31,6 +32,7 @@ struct journal {
 	} sinks[JOURNAL_SINKS_MAX];
 	size_t sink_count;
 	STAILQ_HEAD(note_list, note) notes;
+	size_t queued;          /* since the last commit */
 	journal_heard_fn heard; /* may be NULL */
 	void *heard_arg;
 	bool was_started;
@@ -126,6 +128,7 @@ static int journal_put(struct journal *journal, const struct sink_record *record
 {
 	struct err why = { 0 };
 
+	journal->queued++;
 	for (size_t i = 0; i < journal->sink_count && !journal->has_failed; i++) {
 		if (journal->sinks[i].ops->write(journal->sinks[i].self, record, &why) < 0)
 			return journal_fail(journal, &why);
@@ -139,7 +142,8 @@ int journal_commit(struct journal *journal)
 {
 	struct err why = { 0 };
 
-	/* Also after a failure: a sink may hold a lock. */
+	journal->queued = 0;
+	/* Also after a failure: a sink lets go of what it took in. */
 	for (size_t i = 0; i < journal->sink_count; i++) {
 		if (journal->sinks[i].ops->commit(journal->sinks[i].self, &why) < 0)
 			(void)journal_fail(journal, &why);
@@ -147,20 +151,26 @@ int journal_commit(struct journal *journal)
 	return journal->has_failed ? -EIO : 0;
 }
 
+/* Leaves room for a batch of those that somebody waits for. */
+static int journal_put_later(struct journal *journal, const struct sink_record *record)
+{
+	static_assert(JOURNAL_LATER_MAX + GATEWAY_BATCH <= SINK_BATCH_MAX, "both fit");
+	int r = journal_put(journal, record);
+
+	return r == 0 && journal->queued >= JOURNAL_LATER_MAX ? journal_commit(journal) : r;
+}
+
 static int journal_put_notes(struct journal *journal)
 {
 	struct note *note;
-	int r = 0;
 
-	for (int i = 1; (note = STAILQ_FIRST(&journal->notes)); i++) {
+	while ((note = STAILQ_FIRST(&journal->notes))) {
 		STAILQ_REMOVE_HEAD(&journal->notes, entry);
-		r = journal_put(journal, &note->record);
-		if (r == 0 && i % NOTES_PER_COMMIT == 0)
-			r = journal_commit(journal);
+		(void)journal_put_later(journal, &note->record); /* a failure is kept */
 		free(note->command);
 		free(note);
 	}
-	return r < 0 || journal->has_failed ? -EIO : 0;
+	return journal->has_failed ? -EIO : 0;
 }
 
 int journal_write(struct journal *journal, const struct sink_record *record)
@@ -168,6 +178,13 @@ int journal_write(struct journal *journal, const struct sink_record *record)
 	int r = journal_put_notes(journal);
 
 	return r < 0 ? r : journal_put(journal, record);
+}
+
+int journal_write_later(struct journal *journal, const struct sink_record *record)
+{
+	int r = journal_put_notes(journal);
+
+	return r < 0 ? r : journal_put_later(journal, record);
 }
 
 int journal_flush(struct journal *journal)

@@ -27,9 +27,12 @@ void journal_stamp(const struct journal *journal, struct sink_record *record);
 void journal_note_start(struct journal *journal);
 void journal_note_exec(struct journal *journal, uint64_t exec, const char *command);
 
-/* Queues a record for journal_commit(). Once anything failed, all is -EIO for good, and said once
- * in the log. */
+/* Queues a record for journal_commit(), at most GATEWAY_BATCH behind the last one. Once anything
+ * failed, all is -EIO for good, and said once in the log. */
 int journal_write(struct journal *journal, const struct sink_record *record);
+/* The same for what nobody is told: the caller has a turn come, whose first commit takes it along.
+ * Any number; when many are queued it commits. */
+int journal_write_later(struct journal *journal, const struct sink_record *record);
 /* 0: every record so far is in the files. */
 int journal_commit(struct journal *journal);
 /* The notes, committed. */

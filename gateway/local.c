@@ -95,9 +95,9 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	trips_count_report(&gw->trips, report);
 	trips_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits */
+	/* Nobody waits for it. A failure is kept, and the turn denies who waits. */
+	(void)journal_write_later(gw->journal, &record);
+	turn_schedule(gw);
 	if (waiter) {
 		ledger_count(waiter, report);
 		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
@@ -138,7 +138,8 @@ struct gateway_client *gateway_client_new(struct gateway *gw)
 	return &local->client;
 }
 
-/* Written down here and now: when it is the gateway that goes, its audit log closes with it. */
+/* Written down here and now, not by the loop: when it is the gateway that goes, its journal goes
+ * with it, and takes what is queued to the files. */
 void local_cut(struct gateway_client *client, enum policy_reason reason)
 {
 	struct local_client *local = (struct local_client *)client;

@@ -232,8 +232,8 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	return is_final;
 }
 
-static void turn_record(struct gateway *gw, const struct waiter *waiter,
-			const struct policy_verdict *verdict)
+static struct sink_record turn_record(const struct gateway *gw, const struct waiter *waiter,
+				      const struct policy_verdict *verdict)
 {
 	struct sink_record record = {
 		.event = SINK_DECISION,
@@ -245,7 +245,7 @@ static void turn_record(struct gateway *gw, const struct waiter *waiter,
 
 	journal_stamp(gw->journal, &record);
 	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
-	(void)journal_write(gw->journal, &record); /* the commit says whether all went well */
+	return record;
 }
 
 void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum policy_reason reason)
@@ -253,8 +253,11 @@ void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum po
 	struct policy_verdict verdict = { .action = POLICY_DENY };
 
 	verdict_refuse(&verdict, reason);
-	turn_record(gw, waiter, &verdict);
-	(void)journal_commit(gw->journal); /* nobody is told this verdict; later ones are denied */
+	const struct sink_record record = turn_record(gw, waiter, &verdict);
+
+	/* Nobody is told this verdict; a failure is kept, and later ones are denied. */
+	(void)journal_write_later(gw->journal, &record);
+	turn_schedule(gw);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
 	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
 }
@@ -279,7 +282,10 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		slot->waiter = waiter;
 		waiter->slot = slot;
 		gw->batch_count++;
-		turn_record(gw, waiter, &slot->verdict);
+		const struct sink_record record = turn_record(gw, waiter, &slot->verdict);
+
+		(void)journal_write(gw->journal,
+				    &record); /* the commit says whether all went well */
 	}
 	return looked;
 }

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@
 #define HASH_OPENING ",\"hash\":\""
 #define CLOSING      "\"}"
 #define SEQ_OPENING  "{\"seq\":"
-#define HEAD_FORMAT  "sallyport-audit-head 1 %020" PRIu64 " %020" PRIu64 " %s"
+#define HEAD_OPENING "sallyport-audit-head 1 "
 #define HEAD_SEQ_AT  23
 #define HEAD_SIZE_AT 44
 #define HEAD_HASH_AT 65
@@ -34,25 +33,34 @@ void chain_begin(struct chain *chain)
 	chain->hash[HASH_LEN] = '\0';
 }
 
-ssize_t chain_seal(struct chain *chain, char *line, size_t len)
+static char *chain_put(char *at, const char *bytes, size_t len)
 {
-	char hash[DIGEST_TEXT_MAX];
+	memcpy(at, bytes, len);
+	return at + len;
+}
 
-	if (len + strlen(HASH_OPENING) + HASH_LEN + strlen(CLOSING) > CHAIN_LINE_MAX)
+ssize_t chain_seal(struct chain *chain, const char *members, size_t len, char *out)
+{
+	char hash[DIGEST_TEXT_MAX], *at = chain_put(out, SEQ_OPENING, strlen(SEQ_OPENING));
+
+	if (len > CHAIN_MEMBERS_MAX)
 		return -E2BIG;
-	int r = digest_text(chain->hash, HASH_LEN, line, len, hash);
+	at += text_from_u64(at, chain->seq + 1, 1);
+	at = chain_put(at, members, len);
+	at = chain_put(at, PREV_OPENING, strlen(PREV_OPENING));
+	at = chain_put(at, chain->hash, HASH_LEN);
+	at = chain_put(at, CLOSING, strlen(CLOSING));
+	int r = digest_text(chain->hash, HASH_LEN, out, (size_t)(at - out), hash);
 
 	if (r < 0)
 		return r;
-	/* Over the closing brace. */
-	int n = snprintf(line + len - 1, CHAIN_LINE_MAX - len + 1, HASH_OPENING "%s" CLOSING, hash);
-
-	len += (size_t)n - 1;
-	line[len++] = '\n';
+	at = chain_put(at - 1, HASH_OPENING, strlen(HASH_OPENING)); /* over the closing brace */
+	at = chain_put(at, hash, HASH_LEN);
+	at = chain_put(at, CLOSING "\n", strlen(CLOSING "\n"));
 	memcpy(chain->hash, hash, sizeof(hash));
 	chain->seq++;
-	chain->size += (off_t)len;
-	return (ssize_t)len;
+	chain->size += at - out;
+	return at - out;
 }
 
 static bool chain_is_hash(const char *text)
@@ -146,13 +154,16 @@ char *chain_head_path(const char *path)
 /* One spelling only: the fields, blanks to the fixed size, a newline. */
 static void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES])
 {
-	char head[CHAIN_HEAD_BYTES];
-	int len = snprintf(head, sizeof(head), HEAD_FORMAT, chain->seq, (uint64_t)chain->size,
-			   chain->hash);
+	static_assert(sizeof(HEAD_OPENING) - 1 == HEAD_SEQ_AT &&
+			      HEAD_SIZE_AT == HEAD_SEQ_AT + TEXT_DIGITS_MAX + 1 &&
+			      HEAD_HASH_AT == HEAD_SIZE_AT + TEXT_DIGITS_MAX + 1,
+		      "one blank between the fields");
 
-	assert(len == HEAD_HASH_AT + HASH_LEN);
 	memset(ret, ' ', CHAIN_HEAD_BYTES);
-	memcpy(ret, head, (size_t)len);
+	memcpy(ret, HEAD_OPENING, HEAD_SEQ_AT);
+	(void)text_from_u64(ret + HEAD_SEQ_AT, chain->seq, TEXT_DIGITS_MAX);
+	(void)text_from_u64(ret + HEAD_SIZE_AT, (uint64_t)chain->size, TEXT_DIGITS_MAX);
+	memcpy(ret + HEAD_HASH_AT, chain->hash, HASH_LEN);
 	ret[CHAIN_HEAD_BYTES - 1] = '\n';
 }
 

@@ -10,8 +10,9 @@
 
 struct err;
 
-#define CHAIN_LINE_MAX   16384 /* with its newline */
-#define CHAIN_HEAD_BYTES 160   /* the whole head file, always */
+#define CHAIN_LINE_MAX    16384 /* with its newline */
+#define CHAIN_MEMBERS_MAX 16128 /* of it: what the record says; the rest is the chain's */
+#define CHAIN_HEAD_BYTES  160   /* the whole head file, always */
 
 /* Where a chain stands: how many records, in how many bytes, and the last one's hash (64 zeros
  * before the first). */
@@ -23,10 +24,9 @@ struct chain {
 
 void chain_begin(struct chain *chain);
 
-/* Completes a record: @line holds @len bytes of a JSON object that ends in ,"prev":"HASH"} and has
- * room for CHAIN_LINE_MAX; the hash member and the newline are added and @chain moves on. The new
- * length, or -errno. */
-ssize_t chain_seal(struct chain *chain, char *line, size_t len);
+/* Makes the next line: its number, @members (record_members()), its predecessor's hash and its own,
+ * a newline; @chain moves on. @out has room for CHAIN_LINE_MAX. The length, or -errno. */
+ssize_t chain_seal(struct chain *chain, const char *members, size_t len, char *out);
 
 /* Is @line (without its newline) the next record of @chain? 0 and @chain moves on, or -EBADMSG with
  * words that fit after "FILE:LINE: ". */

@@ -1,7 +1,8 @@
-/* Several runs may append to one file. Whoever writes holds flock(2) on it from its first record to
- * its commit, and takes the chain up where the head says it stands. Records of a batch go out in
- * one write(2), then the head follows in one pwrite(2): a writer that dies between the two leaves
- * chained records that the head does not know yet, which the next one adopts. */
+/* Several runs may append to one file. Records are gathered without their chain, so that nothing is
+ * held meanwhile; the commit takes flock(2), takes the chain up where the head says it stands, and
+ * hangs them on it. They go out in one write(2), then the head follows in one pwrite(2): a writer
+ * that dies between the two leaves chained records that the head does not know yet, which the next
+ * one adopts. */
 #include "gateway/sinks/jsonl.h"
 
 #include <errno.h>
@@ -20,8 +21,13 @@
 #include "gateway/sinks/resume.h"
 
 #define LOCK_TRIES 200 /* one a millisecond; a holder needs some microseconds */
-#define BATCH_MAX  (1U << 20)
+#define ROOM_STEP  8   /* how many of the longest there is room for at first, and then more */
 #define ADVICE     "move %s and %s.head aside to start a new log"
+
+struct jsonl_room {
+	char *bytes;
+	size_t len, size;
+};
 
 struct jsonl {
 	char *path;
@@ -29,10 +35,21 @@ struct jsonl {
 	struct chain chain; /* as in the file, while locked */
 	struct chain next;  /* with the batch */
 	bool is_locked;
-	bool has_resumed; /* the file's last record was checked, once */
-	char *batch;
-	size_t batch_len, batch_size;
+	bool has_resumed;            /* the file's last record was checked, once */
+	struct jsonl_room gathered;  /* the members of each record, one behind the other */
+	size_t ends[SINK_BATCH_MAX]; /* of each in there */
+	size_t count;
+	struct jsonl_room batch; /* the same, as lines */
 };
+
+/* Room for one more of the longest. */
+static void jsonl_make_room(struct jsonl_room *room)
+{
+	if (room->len + CHAIN_LINE_MAX <= room->size)
+		return;
+	room->size += ROOM_STEP * (size_t)CHAIN_LINE_MAX;
+	room->bytes = mem_grow(room->bytes, room->size, 1);
+}
 
 static int jsonl_lock(struct jsonl *self, struct err *why)
 {
@@ -110,7 +127,8 @@ static void jsonl_close(struct sink *sink)
 	jsonl_unlock(self);
 	fd_close(self->fd);
 	fd_close(self->head_fd);
-	free(self->batch);
+	free(self->gathered.bytes);
+	free(self->batch.bytes);
 	free(self->path);
 	free(self);
 }
@@ -150,16 +168,16 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 /* Under the lock: where does the chain stand? Another run may have written since. */
 static int jsonl_resume(struct jsonl *self, struct err *why)
 {
-	struct stat file;
+	off_t size = lseek(self->fd, 0, SEEK_END); /* half of what fstat(2) costs */
 	struct err found = { 0 };
 	int r = 0;
 
-	if (fstat(self->fd, &file) < 0)
+	if (size < 0)
 		return err_errno(why, errno, "cannot look at %s", self->path);
 	if (!self->has_resumed)
-		r = resume_first(self->fd, self->head_fd, file.st_size, &self->chain, &found);
-	else if (file.st_size != self->chain.size)
-		r = resume_again(self->fd, self->head_fd, file.st_size, &self->chain, &found);
+		r = resume_first(self->fd, self->head_fd, size, &self->chain, &found);
+	else if (size != self->chain.size)
+		r = resume_again(self->fd, self->head_fd, size, &self->chain, &found);
 	if (r < 0)
 		return err_set(why, r, "%s cannot be continued: %s: " ADVICE, self->path,
 			       found.text, self->path, self->path);
@@ -167,52 +185,48 @@ static int jsonl_resume(struct jsonl *self, struct err *why)
 	return 0;
 }
 
-static int jsonl_begin_batch(struct jsonl *self, struct err *why)
-{
-	if (self->is_locked)
-		return 0;
-	int r = jsonl_lock(self, why);
-
-	if (r == 0)
-		r = jsonl_resume(self, why);
-	if (r < 0) {
-		jsonl_unlock(self);
-		return r;
-	}
-	self->next = self->chain;
-	self->batch_len = 0;
-	return 0;
-}
-
 static int jsonl_write(struct sink *sink, const struct sink_record *record, struct err *why)
 {
 	struct jsonl *self = (struct jsonl *)sink;
-	int r = jsonl_begin_batch(self, why);
+	struct jsonl_room *room = &self->gathered;
 
-	if (r < 0)
-		return r;
-	if (self->batch_len + CHAIN_LINE_MAX > BATCH_MAX)
+	if (self->count == SINK_BATCH_MAX)
 		return err_set(why, -E2BIG, "too many audit records at once");
-	if (self->batch_len + CHAIN_LINE_MAX > self->batch_size) {
-		self->batch_size = self->batch_len + 4 * CHAIN_LINE_MAX;
-		self->batch = mem_grow(self->batch, self->batch_size, 1);
-	}
-	char *line = self->batch + self->batch_len;
-	ssize_t len =
-		record_line(record, self->next.seq + 1, self->next.hash, line, CHAIN_LINE_MAX);
+	jsonl_make_room(room);
+	ssize_t len = record_members(record, room->bytes + room->len, CHAIN_MEMBERS_MAX);
 
-	if (len >= 0)
-		len = chain_seal(&self->next, line, (size_t)len);
 	if (len < 0)
 		return err_set(why, (int)len, "an audit record cannot be made");
-	self->batch_len += (size_t)len;
+	room->len += (size_t)len;
+	self->ends[self->count++] = room->len;
+	return 0;
+}
+
+/* Hangs what was gathered on the chain as it stands. */
+static int jsonl_seal(struct jsonl *self, struct err *why)
+{
+	struct jsonl_room *batch = &self->batch;
+	size_t from = 0;
+
+	self->next = self->chain;
+	batch->len = 0;
+	for (size_t i = 0; i < self->count; i++) {
+		jsonl_make_room(batch);
+		ssize_t len = chain_seal(&self->next, self->gathered.bytes + from,
+					 self->ends[i] - from, batch->bytes + batch->len);
+
+		if (len < 0)
+			return err_set(why, (int)len, "an audit record cannot be made");
+		batch->len += (size_t)len;
+		from = self->ends[i];
+	}
 	return 0;
 }
 
 /* All of it and the head, or neither. */
 static int jsonl_append(struct jsonl *self, struct err *why)
 {
-	int r = fd_write_all(self->fd, self->batch, self->batch_len);
+	int r = fd_write_all(self->fd, self->batch.bytes, self->batch.len);
 
 	if (r == 0)
 		r = chain_head_write(self->head_fd, &self->next);
@@ -229,15 +243,20 @@ static int jsonl_append(struct jsonl *self, struct err *why)
 static int jsonl_commit(struct sink *sink, struct err *why)
 {
 	struct jsonl *self = (struct jsonl *)sink;
-	int r = 0;
 
-	if (!self->is_locked)
+	if (self->count == 0)
 		return 0;
-	if (self->batch_len > 0)
+	int r = jsonl_lock(self, why);
+
+	if (r == 0)
+		r = jsonl_resume(self, why);
+	if (r == 0)
+		r = jsonl_seal(self, why);
+	if (r == 0)
 		r = jsonl_append(self, why);
 	if (r == 0)
 		self->chain = self->next;
-	self->batch_len = 0;
+	self->count = self->gathered.len = 0;
 	jsonl_unlock(self);
 	return r;
 }

@@ -14,7 +14,6 @@
 #define RECORD_TEXT_MAX    512
 #define RECORD_COMMAND_MAX 1024
 #define RECORD_NAME_MAX    128
-#define RECORD_DIGITS_MAX  20 /* of 64 bits */
 
 static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_START] = "start",
@@ -47,25 +46,15 @@ static void put_bytes(struct writer *writer, const char *bytes, size_t len)
 	writer->at += len;
 }
 
-/* At least @width digits. */
-static void put_digits(struct writer *writer, uint64_t value, unsigned int width)
+static void put_digits(struct writer *writer, uint64_t value, size_t width)
 {
-	char digits[RECORD_DIGITS_MAX];
-	size_t at = sizeof(digits);
+	char digits[TEXT_DIGITS_MAX];
 
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0 || sizeof(digits) - at < width);
-	put_bytes(writer, digits + at, sizeof(digits) - at);
+	put_bytes(writer, digits, text_from_u64(digits, value, width));
 }
 
-static void put_name(struct writer *writer, const char *name)
-{
-	put_bytes(writer, ",\"", 2);
-	put_bytes(writer, name, strlen(name));
-	put_bytes(writer, "\":", 2);
-}
+/* @name is a literal, so its length is known when this is compiled. */
+#define PUT_NAME(writer, name) put_bytes(writer, ",\"" name "\":", sizeof(",\"" name "\":") - 1)
 
 static void put_unit(struct writer *writer, uint32_t unit)
 {
@@ -152,20 +141,30 @@ static bool put_characters(struct writer *writer, const char *text, size_t len)
 	return true;
 }
 
+/* The common case, in one pass: all of it is plain. Else nothing is written, and false. */
+static bool put_plain(struct writer *writer, const char *text, size_t max)
+{
+	size_t room = (size_t)(writer->end - writer->at), i = 0;
+
+	if (max > room)
+		max = room;
+	for (; i < max && is_plain((unsigned char)text[i]); i++)
+		writer->at[i] = text[i];
+	if (i == max || text[i] != '\0')
+		return false;
+	writer->at += i;
+	return true;
+}
+
 /* At most @max bytes of @text, whole characters where it is UTF-8; where it is not, every odd byte
  * is shown as \xNN. */
-static void put_text(struct writer *writer, const char *name, const char *text, size_t max)
+static void put_any(struct writer *writer, const char *text, size_t max)
 {
-	if (!text || text[0] == '\0')
-		return;
 	size_t len = strnlen(text, max);
+	const struct writer before = *writer;
 
 	while (len > 0 && text[len] != '\0' && (text[len] & 0xc0) == 0x80)
 		len--;
-	put_name(writer, name);
-	put_bytes(writer, "\"", 1);
-	const struct writer before = *writer;
-
 	if (!put_characters(writer, text, len)) {
 		size_t size = strnlen(text, max) * 4 + 1;
 		auto_free char *shown = mem_new(size);
@@ -174,18 +173,33 @@ static void put_text(struct writer *writer, const char *name, const char *text, 
 		(void)text_visible(shown, size, text, strnlen(text, max));
 		(void)put_characters(writer, shown, strlen(shown)); /* ASCII */
 	}
+}
+
+/* @opening stands in front, unless there is no text. */
+static void put_opened(struct writer *writer, const char *opening, size_t opening_len,
+		       const char *text, size_t max)
+{
+	if (!text || text[0] == '\0')
+		return;
+	put_bytes(writer, opening, opening_len);
+	if (!put_plain(writer, text, max))
+		put_any(writer, text, max);
 	put_bytes(writer, "\"", 1);
 }
 
-static void put_number(struct writer *writer, const char *name, uint64_t value)
+#define PUT_TEXT(writer, name, text, max)                                                          \
+	put_opened(writer, ",\"" name "\":\"", sizeof(",\"" name "\":\"") - 1, text, max)
+
+static void put_number(struct writer *writer, uint64_t value)
 {
-	put_name(writer, name);
 	put_digits(writer, value > INT64_MAX ? INT64_MAX : value, 1);
 }
 
+#define PUT_NUMBER(writer, name, value) (PUT_NAME(writer, name), put_number(writer, value))
+
 static void put_status(struct writer *writer, int status)
 {
-	put_name(writer, "status");
+	PUT_NAME(writer, "status");
 	put_bytes(writer, "-", status < 0);
 	put_digits(writer, (uint64_t)(status < 0 ? -(int64_t)status : status), 1);
 }
@@ -211,7 +225,7 @@ static void put_time(struct writer *writer, int64_t wall_us)
 		{ (unsigned int)(wall_us % 1000000), 6, 'Z' },
 	};
 
-	put_name(writer, "time");
+	PUT_NAME(writer, "time");
 	put_bytes(writer, "\"", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		put_digits(writer, fields[i].value, fields[i].width);
@@ -223,12 +237,12 @@ static void put_time(struct writer *writer, int64_t wall_us)
 static void record_facts(struct writer *writer, const struct policy_facts *facts)
 {
 	if (facts->way != POLICY_WAY_NONE)
-		put_text(writer, "way", policy_way_name(facts->way), RECORD_NAME_MAX);
+		PUT_TEXT(writer, "way", policy_way_name(facts->way), RECORD_NAME_MAX);
 	if (facts->dst.host[0] == '\0')
 		return;
-	put_text(writer, "host", facts->dst.host, POLICY_HOST_MAX);
-	put_text(writer, "protocol", policy_protocol_name(facts->dst.protocol), RECORD_NAME_MAX);
-	put_number(writer, "port", facts->dst.port);
+	PUT_TEXT(writer, "host", facts->dst.host, POLICY_HOST_MAX);
+	PUT_TEXT(writer, "protocol", policy_protocol_name(facts->dst.protocol), RECORD_NAME_MAX);
+	PUT_NUMBER(writer, "port", facts->dst.port);
 }
 
 static void record_outcome(struct writer *writer, const struct sink_record *record)
@@ -237,55 +251,48 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 	char resolved[ADDR_TEXT_MAX];
 
 	if (verdict)
-		put_text(writer, "action", policy_action_name(verdict->action), RECORD_NAME_MAX);
+		PUT_TEXT(writer, "action", policy_action_name(verdict->action), RECORD_NAME_MAX);
 	if (record->reason != POLICY_NONE)
-		put_text(writer, "reason", policy_reason_code(record->reason), RECORD_NAME_MAX);
+		PUT_TEXT(writer, "reason", policy_reason_code(record->reason), RECORD_NAME_MAX);
 	if (verdict)
-		put_text(writer, "by", verdict->by, sizeof(verdict->by));
+		PUT_TEXT(writer, "by", verdict->by, sizeof(verdict->by));
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)
-		put_text(writer, "resolved", addr_text(&record->resolved, resolved),
+		PUT_TEXT(writer, "resolved", addr_text(&record->resolved, resolved),
 			 sizeof(resolved));
 	if (verdict) {
-		put_text(writer, "rule", verdict->rule, RECORD_TEXT_MAX);
-		put_text(writer, "because", verdict->because, RECORD_TEXT_MAX);
+		PUT_TEXT(writer, "rule", verdict->rule, RECORD_TEXT_MAX);
+		PUT_TEXT(writer, "because", verdict->because, RECORD_TEXT_MAX);
 	}
-	put_text(writer, "files", record->files, RECORD_TEXT_MAX);
-	put_text(writer, "digest", record->digest, RECORD_NAME_MAX);
-	put_text(writer, "cause", record->cause, RECORD_TEXT_MAX);
-	put_text(writer, "from", record->from, RECORD_NAME_MAX);
-	put_text(writer, "from_run", record->from_run, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "files", record->files, RECORD_TEXT_MAX);
+	PUT_TEXT(writer, "digest", record->digest, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "cause", record->cause, RECORD_TEXT_MAX);
+	PUT_TEXT(writer, "from", record->from, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "from_run", record->from_run, RECORD_NAME_MAX);
 }
 
-ssize_t record_line(const struct sink_record *record, uint64_t seq, const char *prev, char *out,
-		    size_t size)
+ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 {
 	struct writer writer = { .at = out, .end = out + size };
 
-	put_number(&writer, "seq", seq);
 	put_time(&writer, record->wall_us);
-	put_number(&writer, "mono", (uint64_t)record->mono_ms);
-	put_text(&writer, "session", record->session, RECORD_NAME_MAX);
-	put_text(&writer, "run", record->run, RECORD_NAME_MAX);
+	PUT_NUMBER(&writer, "mono", (uint64_t)record->mono_ms);
+	PUT_TEXT(&writer, "session", record->session, RECORD_NAME_MAX);
+	PUT_TEXT(&writer, "run", record->run, RECORD_NAME_MAX);
 	if (record->exec != 0)
-		put_number(&writer, "exec", record->exec);
-	put_text(&writer, "event", event_names[record->event], RECORD_NAME_MAX);
-	put_text(&writer, "command", record->command, RECORD_COMMAND_MAX);
-	put_text(&writer, "program", record->program, RECORD_TEXT_MAX);
+		PUT_NUMBER(&writer, "exec", record->exec);
+	PUT_TEXT(&writer, "event", event_names[record->event], RECORD_NAME_MAX);
+	PUT_TEXT(&writer, "command", record->command, RECORD_COMMAND_MAX);
+	PUT_TEXT(&writer, "program", record->program, RECORD_TEXT_MAX);
 	if (record->event == SINK_EXEC_END)
 		put_status(&writer, record->exit_status);
 	record_outcome(&writer, record);
 	if (record->has_traffic) {
-		put_number(&writer, "bytes_up", record->bytes_up);
-		put_number(&writer, "bytes_down", record->bytes_down);
+		PUT_NUMBER(&writer, "bytes_up", record->bytes_up);
+		PUT_NUMBER(&writer, "bytes_down", record->bytes_down);
 	}
 	if (record->has_traffic || record->duration_ms > 0)
-		put_number(&writer, "duration_ms", record->duration_ms);
-	put_text(&writer, "prev", prev, RECORD_NAME_MAX);
-	put_bytes(&writer, "}", 1);
-	if (writer.is_full)
-		return -E2BIG;
-	*out = '{'; /* over the first comma */
-	return writer.at - out;
+		PUT_NUMBER(&writer, "duration_ms", record->duration_ms);
+	return writer.is_full ? -E2BIG : writer.at - out;
 }

@@ -6,9 +6,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/sinks/sink_impl.h"
 
-/* What a writer can leave behind its head: one batch. More was not left by one of ours. */
-#define BEHIND_MAX (2U << 20)
+/* What a writer can leave behind its head: one batch, and a second one when it had to adopt that of
+ * another. More was not left by one of ours. */
+#define BEHIND_MAX (2U * SINK_BATCH_MAX * CHAIN_LINE_MAX)
 
 static int resume_read(int fd, char *bytes, size_t len, off_t at, struct err *why)
 {

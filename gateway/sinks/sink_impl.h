@@ -11,6 +11,8 @@
 
 struct sink;
 
+#define SINK_BATCH_MAX 128 /* records between two commits */
+
 enum sink_event {
 	SINK_START,
 	SINK_EXEC_START,
@@ -54,7 +56,8 @@ struct sink_ops {
 	/* NULL and @why: could not be opened. NULL with an empty @why: not wanted by @config.
 	 * Copies what it keeps. */
 	struct sink *(*open)(const struct gateway_config *config, struct err *why);
-	/* Takes a record in; it need not be kept before commit. Borrows @record. */
+	/* Takes a record in, SINK_BATCH_MAX at most; it is not kept, and nothing is held for it,
+	 * before commit. Borrows @record. */
 	int (*write)(struct sink *self, const struct sink_record *record, struct err *why);
 	/* 0: all that was taken in is kept, or -errno with @why: none of it is. */
 	int (*commit)(struct sink *self, struct err *why);

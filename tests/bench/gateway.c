@@ -1,6 +1,8 @@
 /* usage: bench-gateway. What questions and remembered answers cost, in one process and across the
  * frame link; the audit log goes to a file in the folder it runs in, or, with an argument, nowhere.
- */
+ * Beside it, what the system asks for the same bytes in the same file: one write(2) of a record,
+ * and of a batch of them. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,13 @@
 #include "gateway/core.h"
 #include "policies/policies_tools.h"
 
-#define WAITERS   10000
-#define QUESTIONS 10000
-#define EXECS     40
-#define LOOKUPS   100000
-#define ROUNDS    5
+#define WAITERS      10000
+#define QUESTIONS    10000
+#define EXECS        40
+#define LOOKUPS      100000
+#define FLIGHT       64  /* asked in one turn */
+#define RECORD_BYTES 446 /* a decision's here */
+#define ROUNDS       5
 
 struct approver {
 	unsigned int asked;
@@ -72,6 +76,7 @@ static struct bench {
 	struct gateway *gw;
 	struct gateway_client *client;
 	unsigned int told;
+	struct policy_verdict verdict; /* the last */
 } bench;
 
 static uint64_t now_ns(void)
@@ -99,12 +104,22 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 	struct gateway_ticket **ticket = arg;
 
 	bench.told++;
-	if (verdict->action == POLICY_ALLOW) {
-		struct gateway_report report = { .verdict = *verdict, .ticket = *ticket };
+	bench.verdict = *verdict;
+	if (verdict->action != POLICY_ALLOW)
+		*ticket = NULL;
+}
 
-		gateway_report(bench.client, &report);
-	}
-	*ticket = NULL;
+static void report(struct gateway_ticket **ticket, const struct policy_facts *facts)
+{
+	struct gateway_report done = { .facts = *facts,
+				       .verdict = bench.verdict,
+				       .ticket = take(*ticket),
+				       .closed = POLICY_DONE,
+				       .bytes_up = 400,
+				       .bytes_down = 20000,
+				       .duration_ms = 30 };
+
+	gateway_report(bench.client, &done);
 }
 
 static struct policy_facts facts_of(const char *host, uint64_t exec)
@@ -116,10 +131,16 @@ static struct policy_facts facts_of(const char *host, uint64_t exec)
 	return facts;
 }
 
+/* As the gateway runs it: what is ready, and what that defers. */
+static void step(void)
+{
+	(void)event_base_loop(loop_base(bench.loop), EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
 static void step_until(unsigned int told)
 {
 	while (bench.told < told)
-		loop_step(bench.loop);
+		step();
 }
 
 static void bench_open(bool is_remote, const char *audit)
@@ -132,7 +153,7 @@ static void bench_open(bool is_remote, const char *audit)
 	int pair[2];
 
 	memset(&bench, 0, sizeof(bench));
-	bench.loop = loop_new_fake();
+	bench.loop = loop_new();
 	bench.policy = policy_new();
 	policy_set_default(bench.policy, POLICY_ASK);
 	config.policy = bench.policy;
@@ -185,7 +206,7 @@ static void time_release(const char *audit)
 	for (int i = 0; i < WAITERS; i++)
 		tickets[i] = gateway_submit(bench.client, &facts, on_verdict, &tickets[i]);
 	while (bench.gw->waiting < WAITERS || somebody.asked == asked)
-		loop_step(bench.loop);
+		step();
 	uint64_t began = now_ns();
 
 	answer(GATEWAY_ONCE, false);
@@ -212,7 +233,7 @@ static void time_questions(const char *audit)
 		tickets[i] = gateway_submit(bench.client, &facts, on_verdict, &tickets[i]);
 	}
 	while (bench.gw->question_count < QUESTIONS || !TAILQ_EMPTY(&bench.gw->news))
-		loop_step(bench.loop);
+		step();
 	(void)printf("%d open questions              %7.1f ms, %.1f KiB each\n", QUESTIONS,
 		     (double)(now_ns() - began) / 1e6, (memory_mib() - before) * 1024 / QUESTIONS);
 	began = now_ns();
@@ -223,28 +244,58 @@ static void time_questions(const char *audit)
 	bench_close(audit);
 }
 
-/* One at a time: what one request waits for its verdict. */
-static void time_grant(bool is_remote, bool is_domain, const char *audit)
+/* @flight asked at once: what they wait for their verdicts, and, with the records of their ends,
+ * what they cost. */
+static void time_grant(bool is_remote, bool is_domain, unsigned int flight, const char *audit)
 {
+	static struct gateway_ticket *tickets[FLIGHT];
 	const struct policy_facts facts = facts_of("a.example.org", 1);
-	struct gateway_ticket *ticket;
+	uint64_t waited = 0, all = 0;
 
 	bench_open(is_remote, audit);
-	ticket = gateway_submit(bench.client, &facts, on_verdict, &ticket);
+	tickets[0] = gateway_submit(bench.client, &facts, on_verdict, &tickets[0]);
 	for (int i = 0; i < 100; i++)
-		loop_step(bench.loop);
+		step();
 	answer(GATEWAY_SESSION, is_domain);
 	step_until(1);
+	report(&tickets[0], &facts);
+	step();
+	for (unsigned int i = 0; i < LOOKUPS / flight; i++) {
+		uint64_t began = now_ns();
+
+		for (unsigned int j = 0; j < flight; j++)
+			tickets[j] = gateway_submit(bench.client, &facts, on_verdict, &tickets[j]);
+		step_until(1 + flight * (i + 1));
+		waited += now_ns() - began;
+		for (unsigned int j = 0; j < flight; j++)
+			report(&tickets[j], &facts);
+		step();
+		all += now_ns() - began;
+	}
+	unsigned int count = LOOKUPS / flight * flight;
+
+	(void)printf("%s grant, %s, %2u at once %6.2f us, with its end %6.2f us\n",
+		     is_domain ? "a wide" : "exact ",
+		     is_remote ? "across the link" : "in the process ", flight,
+		     (double)waited / 1e3 / count, (double)all / 1e3 / count);
+	bench_close(audit);
+}
+
+/* What there is no going below: the bytes of a record, handed to the kernel. */
+static void time_write(size_t records, const char *audit)
+{
+	static const char bytes[FLIGHT * RECORD_BYTES];
+	int fd = open(audit, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	uint64_t began = now_ns();
 
-	for (unsigned int i = 0; i < LOOKUPS; i++) {
-		ticket = gateway_submit(bench.client, &facts, on_verdict, &ticket);
-		step_until(2 + i);
+	for (unsigned int i = 0; i < LOOKUPS / records; i++) {
+		if (write(fd, bytes, records * RECORD_BYTES) < 0)
+			abort();
 	}
-	(void)printf("a %s grant, %s     %7.2f us\n", is_domain ? "wide " : "exact",
-		     is_remote ? "across the link" : "in the process ",
+	(void)printf("a bare write of %2zu records         %6.2f us each\n", records,
 		     (double)(now_ns() - began) / 1e3 / LOOKUPS);
-	bench_close(audit);
+	(void)close(fd);
+	(void)unlink(audit);
 }
 
 int main(int argc, char **argv)
@@ -252,11 +303,17 @@ int main(int argc, char **argv)
 	const char *audit = argc > 1 ? NULL : "bench-audit.jsonl";
 
 	for (int round = 0; round < ROUNDS; round++) {
+		if (audit) {
+			time_write(1, audit);
+			time_write(FLIGHT, audit);
+		}
+		time_grant(false, false, 1, audit);
+		time_grant(false, false, FLIGHT, audit);
+		time_grant(false, true, 1, audit);
+		time_grant(true, false, 1, audit);
+		time_grant(true, false, FLIGHT, audit);
 		time_release(audit);
 		time_questions(audit);
-		time_grant(false, false, audit);
-		time_grant(false, true, audit);
-		time_grant(true, false, audit);
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "tests/contract/contract.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -102,6 +103,26 @@ START_TEST(any_text_is_taken_in)
 }
 END_TEST
 
+START_TEST(a_batch_has_a_limit)
+{
+	const struct policy_verdict verdict = { .action = POLICY_ALLOW };
+	const struct sink_record record = record_of(SINK_DECISION, &verdict);
+	struct contract_place place;
+	struct sink *sink;
+
+	contract_open(&place);
+	sink = sink_open(_i, &place);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < SINK_BATCH_MAX; i++)
+			ck_assert_int_eq(sink_table[_i]->write(sink, &record, NULL), 0);
+		ck_assert_int_eq(sink_table[_i]->write(sink, &record, NULL), -E2BIG);
+		ck_assert_int_eq(sink_table[_i]->commit(sink, NULL), 0);
+	}
+	sink_table[_i]->close(sink);
+	contract_close(&place);
+}
+END_TEST
+
 /* What was taken in and never committed is not kept, and leaves nothing held. */
 START_TEST(closing_without_commit_lets_go)
 {
@@ -133,6 +154,7 @@ Suite *suite_sink_contract(void)
 	tcase_add_loop_test(tcase, not_wanted_is_not_an_error, 0, count);
 	tcase_add_loop_test(tcase, every_event_is_taken_in_and_kept, 0, count);
 	tcase_add_loop_test(tcase, any_text_is_taken_in, 0, count);
+	tcase_add_loop_test(tcase, a_batch_has_a_limit, 0, count);
 	tcase_add_loop_test(tcase, closing_without_commit_lets_go, 0, count);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -53,6 +53,28 @@ START_TEST(reads_durations)
 }
 END_TEST
 
+static const struct {
+	uint64_t value;
+	size_t width;
+	const char *want;
+} digits[] = {
+	{ 0, 1, "0" },
+	{ 7, 4, "0007" },
+	{ 12345, 2, "12345" },
+	{ UINT64_MAX, 1, "18446744073709551615" },
+	{ 0, TEXT_DIGITS_MAX, "00000000000000000000" },
+};
+
+START_TEST(writes_digits)
+{
+	char text[TEXT_DIGITS_MAX];
+	size_t len = text_from_u64(text, digits[_i].value, digits[_i].width);
+
+	ck_assert_uint_eq(len, strlen(digits[_i].want));
+	ck_assert_mem_eq(text, digits[_i].want, len);
+}
+END_TEST
+
 START_TEST(command_lines_are_quoted)
 {
 	const char *argv[] = { "sh", "-c", "echo 'hi' \x1b", "", NULL };
@@ -117,6 +139,7 @@ TCase *test_text(void)
 
 	tcase_add_loop_test(tcase, shows_every_byte, 0, ARRAY_SIZE(shown));
 	tcase_add_loop_test(tcase, reads_durations, 0, ARRAY_SIZE(durations));
+	tcase_add_loop_test(tcase, writes_digits, 0, ARRAY_SIZE(digits));
 	tcase_add_test(tcase, command_lines_are_quoted);
 	tcase_add_test(tcase, secrets_are_whole);
 	tcase_add_test(tcase, lists_grow_and_are_copied);

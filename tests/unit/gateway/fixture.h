@@ -97,6 +97,7 @@ Suite *suite_link(void);
 Suite *suite_guests(void);
 Suite *suite_link_frames(void);
 Suite *suite_audit(void);
+Suite *suite_batches(void);
 Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
 Suite *suite_small(void);

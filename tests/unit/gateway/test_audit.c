@@ -163,6 +163,7 @@ START_TEST(hostile_text_is_one_line)
 	memset(report.verdict.rule, 0xe2, sizeof(report.verdict.rule) - 1);
 	memset(report.verdict.because, '\n', sizeof(report.verdict.because) - 1);
 	gateway_report(fixture.client, &report);
+	fixture_settle();
 	ck_assert_uint_eq(fixture_count_records("decision", "malformed"), 1);
 	file = fopen(fixture.audit, "r");
 	len = fread(bytes, 1, sizeof(bytes), file);

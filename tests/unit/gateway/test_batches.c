@@ -1,0 +1,306 @@
+/* Records are written in batches: what holds for one must hold for each of them. */
+#include "tests/unit/gateway/fixture.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/journal.h"
+
+#define MANY  200 /* more than a batch */
+#define ROOM  (GATEWAY_BATCH + 8)
+#define LARGE 1000
+
+static const struct approver_ops *const no_approvers[] = { NULL };
+static struct fixture_request many[MANY];
+static unsigned int told;
+
+/* What another process sees of the log, now. */
+static char *read_log(void)
+{
+	auto_close int fd = open(fixture.audit, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+
+	ck_assert_int_eq(fd_read_all(fd, 16U << 20, &text, NULL, NULL), 0);
+	return text;
+}
+
+/* The decisions of the log, by their hosts' numbers: h7.test is 7. */
+static size_t read_hosts(int *ret, size_t max)
+{
+	auto_free char *text = read_log();
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, "\"host\":\"h")); at++) {
+		ck_assert_uint_lt(count, max);
+		ck_assert_int_eq(sscanf(at, "\"host\":\"h%d.test\"", &ret[count++]), 1);
+	}
+	return count;
+}
+
+static void submit_many(void (*also)(struct fixture_request *self))
+{
+	told = 0;
+	for (int i = 0; i < MANY; i++) {
+		auto_free char *destination = mem_printf("https://h%d.test:443", i);
+
+		many[i] = (struct fixture_request){ .also = also };
+		fixture_submit(&many[i], destination, FIXTURE_EXEC);
+	}
+}
+
+/* In order, and its record is there already. */
+static void expect_recorded(struct fixture_request *request)
+{
+	int hosts[MANY], index = (int)(request - many);
+	size_t count = read_hosts(hosts, MANY);
+
+	ck_assert_int_eq(index, (int)told++);
+	ck_assert_uint_gt(count, (size_t)index);
+	ck_assert_int_eq(hosts[index], index);
+}
+
+START_TEST(nobody_is_told_before_its_record)
+{
+	fixture_open("allow **.test");
+	submit_many(expect_recorded);
+	ck_assert_uint_eq(told, 0);
+	fixture_settle();
+	ck_assert_uint_eq(told, MANY);
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), MANY);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(nobody_across_a_link_either)
+{
+	int pair[2];
+
+	fixture_open("allow **.test");
+	gateway_client_free(fixture.client);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	fixture.client = gateway_client_connect(fixture.loop, pair[1], NULL, NULL, NULL);
+	submit_many(expect_recorded);
+	while (told < MANY)
+		loop_step(fixture.loop);
+	fixture_close();
+}
+END_TEST
+
+static void limit_the_disk(off_t more)
+{
+	struct rlimit limit;
+	struct stat info;
+
+	ck_assert_int_eq(stat(fixture.audit, &info), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = (rlim_t)(info.st_size + more);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void unlimit_the_disk(void)
+{
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* How long the record of one request is, and long enough a log that the limit, which is for every
+ * file of the process, is no other's. */
+static off_t measure_a_record(void)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	struct fixture_request request = { 0 };
+	struct stat before, after;
+
+	for (int i = 0; i < LARGE; i++)
+		gateway_report(fixture.client, &report);
+	fixture_settle();
+	ck_assert_int_eq(stat(fixture.audit, &before), 0);
+	fixture_ask(&request, "https://m.test:443", FIXTURE_EXEC);
+	ck_assert_int_eq(stat(fixture.audit, &after), 0);
+	return after.st_size - before.st_size;
+}
+
+START_TEST(a_write_that_fails_denies_all_of_its_batch)
+{
+	int hosts[MANY];
+	off_t each;
+
+	fixture_open("allow **.test");
+	each = measure_a_record();
+	limit_the_disk(ROOM * each + each / 2);
+	submit_many(NULL);
+	fixture_settle();
+	for (int i = 0; i < GATEWAY_BATCH; i++)
+		fixture_expect(&many[i], POLICY_ALLOW, POLICY_RULE_ALLOW);
+	for (int i = GATEWAY_BATCH; i < MANY; i++)
+		fixture_expect(&many[i], POLICY_DENY, POLICY_AUDIT_FAILED);
+	unlimit_the_disk();
+	/* Nothing of it stays, and the chain is whole. */
+	ck_assert_uint_eq(read_hosts(hosts, MANY), GATEWAY_BATCH);
+	ck_assert_uint_eq(fixture_count_records("decision", "audit_failed"), 0);
+	fixture_close();
+}
+END_TEST
+
+/* A report that waits in front of a batch is written with it, and fails with it. */
+START_TEST(a_report_in_front_of_a_batch_shares_its_fate)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	off_t each;
+
+	fixture_open("allow **.test");
+	each = measure_a_record();
+	limit_the_disk(each);
+	gateway_report(fixture.client, &report);
+	submit_many(NULL);
+	fixture_settle();
+	for (int i = 0; i < MANY; i++)
+		fixture_expect(&many[i], POLICY_DENY, POLICY_AUDIT_FAILED);
+	unlimit_the_disk();
+	ck_assert_uint_eq(fixture_count_records("closed", NULL), LARGE);
+	fixture_close();
+}
+END_TEST
+
+static void die(struct fixture_request *request)
+{
+	(void)kill(getpid(), SIGKILL);
+}
+
+START_TEST(killed_before_the_first_is_told_all_of_the_batch_is_there)
+{
+	int hosts[MANY], status;
+	pid_t child;
+
+	fixture_prepare("allow **.test");
+	child = fork();
+	if (child == 0) {
+		fixture_start();
+		submit_many(die);
+		fixture_settle();
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	ck_assert_uint_eq(read_hosts(hosts, MANY), GATEWAY_BATCH);
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), GATEWAY_BATCH);
+	/* And the next run goes on from there. */
+	fixture_start();
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("start", NULL), 2);
+	fixture_close();
+}
+END_TEST
+
+static void may_be_locked(void)
+{
+	auto_close int fd = open(fixture.audit, O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+}
+
+/* Two journals gather at the same time and write by turns: each batch hangs on what is there when
+ * it is written, not on what was there when it was gathered. */
+START_TEST(batches_of_two_runs_take_turns)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	struct loop *loop = loop_new_fake();
+	struct gateway_client *client;
+	struct gateway *gw;
+
+	fixture_open("allow **.test");
+	fixture_settle();
+	gw = gateway_new_with(loop, &fixture.config, no_approvers, NULL);
+	client = gateway_client_new(gw);
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 1 + round % 7; i++)
+			gateway_report(fixture.client, &report);
+		for (int i = 0; i < 1 + round % 5; i++)
+			gateway_report(client, &report);
+		may_be_locked(); /* nothing is held while they gather */
+		loop_step(round % 2 ? loop : fixture.loop);
+		may_be_locked();
+		loop_step(round % 2 ? fixture.loop : loop);
+	}
+	ck_assert(!journal_has_failed(gw->journal));
+	gateway_free(gw);
+	loop_step(loop);
+	gateway_client_free(client);
+	loop_free(loop);
+	fixture_settle();
+	ck_assert(!journal_has_failed(fixture.gw->journal));
+	ck_assert_uint_eq(fixture_count_records("closed", NULL), 50 + 7 * 21 + 50 + 10 * 10);
+	fixture_close();
+}
+END_TEST
+
+/* However many, and however long: they are not all kept in memory until a turn comes. */
+START_TEST(many_reports_at_once_do_not_pile_up)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	struct stat info;
+
+	fixture_open(NULL);
+	memset(report.verdict.rule, 0x01, sizeof(report.verdict.rule) - 1);
+	memset(report.verdict.because, 0x01, sizeof(report.verdict.because) - 1);
+	for (int i = 0; i < LARGE; i++)
+		gateway_report(fixture.client, &report);
+	ck_assert_int_eq(stat(fixture.audit, &info), 0);
+	ck_assert_int_gt(info.st_size, (LARGE - SINK_BATCH_MAX) * INT64_C(6000));
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), LARGE);
+	fixture_close();
+}
+END_TEST
+
+START_TEST(what_was_reported_last_is_there_when_the_gate_closes)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+
+	fixture_open(NULL);
+	fixture_settle();
+	gateway_report(fixture.client, &report);
+	gateway_free(fixture.gw);
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), 1);
+	ck_assert_uint_eq(fixture_count_records("end", NULL), 1);
+	fixture.gw = NULL;
+	fixture_close();
+}
+END_TEST
+
+Suite *suite_batches(void)
+{
+	Suite *suite = suite_create("batches of records");
+	TCase *tcase = tcase_create("batches");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, nobody_is_told_before_its_record);
+	tcase_add_test(tcase, nobody_across_a_link_either);
+	tcase_add_test(tcase, a_write_that_fails_denies_all_of_its_batch);
+	tcase_add_test(tcase, a_report_in_front_of_a_batch_shares_its_fate);
+	tcase_add_test(tcase, killed_before_the_first_is_told_all_of_the_batch_is_there);
+	tcase_add_test(tcase, batches_of_two_runs_take_turns);
+	tcase_add_test(tcase, many_reports_at_once_do_not_pile_up);
+	tcase_add_test(tcase, what_was_reported_last_is_there_when_the_gate_closes);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
