@@ -120,6 +120,8 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.is_wide = width_is_wide(width),
 		.is_domain = width->is_domain,
 		.program = giving->approval->program,
+		.program_file =
+			width->is_program ? giving->approval->program_file : (struct who_file){ 0 },
 		.text = giving->text,
 		.by = giving->settled.by,
 		.words = giving->settled.words,

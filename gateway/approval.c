@@ -60,6 +60,7 @@ static void approval_note_program(struct approval *approval, const struct policy
 	if (!execs_find_program(approval->gw, facts, &found))
 		found = (struct who_found){ 0 };
 	approval->program = text_visible_dup(found.program);
+	approval->program_file = found.file;
 	approval->chain = mem_strdup(found.chain);
 }
 

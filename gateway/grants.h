@@ -9,6 +9,7 @@
 
 #include "gateway/gateway.h"
 #include "gateway/keys.h"
+#include "gateway/who.h"
 #include "policies/policies.h"
 
 #define GRANTS_MAX      65536
@@ -25,7 +26,8 @@ struct grant {
 	enum policy_action action;     /* allow or deny */
 	enum policy_reason reason;
 	enum gateway_scope scope;
-	struct policy *wide; /* NULL: exactly @dst */
+	struct policy *wide;          /* NULL: exactly @dst */
+	struct who_file program_file; /* an allow for one program is for this very file */
 	struct grant_group *group;
 	char *text, *words;
 	char by[64];
@@ -64,6 +66,7 @@ struct grant_order {
 	bool is_program;
 	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
 	const char *program;     /* of the question; "": not known */
+	struct who_file program_file;
 	const char *text, *by, *words;
 	int64_t since_s, until_s;
 	struct policy_limits limits; /* but for its account and end */
@@ -73,9 +76,10 @@ void grants_init(struct grants *grants);
 void grants_done(struct grants *grants);
 
 /* What holds for @exec (0: no exec) and @facts at facts->now: a denial before an allow, however
- * wide; the session's before the exec's. Borrowed; NULL: nothing. */
+ * wide; the session's before the exec's. @program_file: of who asks, as far as it is known.
+ * Borrowed; NULL: nothing. */
 struct grant *grants_find(const struct grants *grants, uint64_t exec,
-			  const struct policy_facts *facts);
+			  const struct policy_facts *facts, const struct who_file *program_file);
 /* Borrowed; also a retired one. NULL: unknown, or forgotten. */
 struct grant *grants_by_id(const struct grants *grants, uint64_t id);
 /* Remembers, or renews what was remembered of the very same (it keeps its id). @list: the exec's

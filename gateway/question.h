@@ -10,6 +10,7 @@
 #include "gateway/bounds.h"
 #include "gateway/client.h"
 #include "gateway/keys.h"
+#include "gateway/who.h"
 
 struct approval;
 struct gateway;
@@ -39,6 +40,7 @@ struct waiter {
 	struct slot *slot;
 	int64_t since_ms;
 	const char *program; /* that asks, the exec's copy; NULL: not known */
+	struct who_file program_file;
 	bool was_looked_up;
 	uint64_t grant;          /* the remembered answer that allowed it; 0: none */
 	struct pass *pass;       /* allowed: gateway/live.c's */
@@ -71,6 +73,7 @@ struct approval {
 	char *rule, *because, *warning;
 	char *plea;            /* of the first that proposed, visible; NULL: nobody did */
 	char *program, *chain; /* of the first that asked, visible; "": not known */
+	struct who_file program_file;
 	bool is_private;
 	unsigned int times; /* it was asked, with this */
 	unsigned int risk;
