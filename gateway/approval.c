@@ -52,19 +52,9 @@ bool approval_is_private(const struct gateway *gw, const struct policy_destinati
 	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
 }
 
-/* Of the first that asks; later ones are listed by their commands. */
-static void approval_note_program(struct approval *approval, const struct policy_facts *facts)
-{
-	struct who_found found;
-
-	if (!execs_find_program(approval->gw, facts, &found))
-		found = (struct who_found){ 0 };
-	approval->program = text_visible_dup(found.program);
-	approval->chain = mem_strdup(found.chain);
-}
-
 static struct approval *approval_new(struct gateway *gw, const struct policy_facts *facts,
-				     const struct policy_verdict *asked)
+				     const struct policy_verdict *asked,
+				     const struct who_found *who)
 {
 	const struct policy_destination *dst = &facts->dst;
 	struct approval *approval = mem_new(sizeof(*approval));
@@ -84,7 +74,10 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_fac
 	approval->rule = mem_strdup(asked->rule);
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
-	approval_note_program(approval, facts);
+	/* Of the first that asks; later ones are listed by their commands. */
+	approval->program = text_visible_dup(who->program);
+	approval->program_file = who->file;
+	approval->chain = mem_strdup(who->chain);
 	approval->risk = risk_of(gw->seen, dst);
 	risk_words(approval->risk, dst, warning);
 	approval->warning = mem_strdup(warning);
@@ -170,13 +163,22 @@ static void party_free(struct party *party)
 	free(party);
 }
 
-/* NULL: it may be asked. */
-static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter)
+/* NULL: it may be asked. Who asks is looked for last: it costs most. */
+static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter,
+				     struct who_found *ret_who)
 {
 	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+	struct flood_source source = { .exec = exec ? &exec->flood : NULL,
+				       .dst = &waiter->facts.dst };
+	int64_t now_ms = loop_now_ms(gw->loop);
+	const char *words = floods_check(&gw->floods, &source, now_ms);
 
-	return floods_take(&gw->floods, exec ? &exec->flood : NULL, &waiter->facts.dst,
-			   loop_now_ms(gw->loop));
+	if (words)
+		return words;
+	if (!execs_find_program(gw, &waiter->facts, ret_who))
+		*ret_who = (struct who_found){ 0 };
+	source.program = &ret_who->file;
+	return floods_take(&gw->floods, &source, now_ms);
 }
 
 enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
@@ -194,14 +196,15 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 
 	if ((is_impatient || (!approval && !gw->config.is_patient)) && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
-	const char *flood = approval ? NULL : approval_is_flood(gw, waiter);
+	struct who_found who;
+	const char *flood = approval ? NULL : approval_is_flood(gw, waiter, &who);
 
 	if (flood) {
 		*ret_words = flood;
 		return POLICY_OVERLOADED;
 	}
 	if (!approval)
-		approval = approval_new(gw, &waiter->facts, asked);
+		approval = approval_new(gw, &waiter->facts, asked, &who);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
 	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
 	waiter->party->count++;

@@ -115,8 +115,10 @@ static void execs_look_up(struct gateway_exec *exec, struct waiter *waiter)
 	if (waiter->was_looked_up)
 		return;
 	waiter->was_looked_up = true;
-	if (execs_find_program(waiter->gw, &waiter->facts, &found))
-		waiter->program = execs_intern(exec, found.program);
+	if (!execs_find_program(waiter->gw, &waiter->facts, &found))
+		return;
+	waiter->program = execs_intern(exec, found.program);
+	waiter->program_file = found.file;
 }
 
 void execs_ask_who(struct waiter *waiter)

@@ -9,39 +9,60 @@
 
 #define FLOODS_ONE 1000 /* a question, in a bucket */
 
-struct flood_domain {
+struct flood_entry {
 	struct key_node node;
 	struct policy_destination key; /* only its host: the registrable domain, or the address */
 	struct flood_bucket bucket;
-	TAILQ_ENTRY(flood_domain) entry;
+	TAILQ_ENTRY(flood_entry) entry;
 };
 
 struct flood_rate {
 	int64_t burst, per_s;
+	size_t max; /* buckets */
+	const char *words;
 };
-static const struct flood_rate of_session = { GATEWAY_FLOOD_SESSION, GATEWAY_FLOOD_SESSION_PER_S };
-static const struct flood_rate of_exec = { GATEWAY_FLOOD_EXEC, GATEWAY_FLOOD_EXEC_PER_S };
-static const struct flood_rate of_domain = { GATEWAY_FLOOD_DOMAIN, GATEWAY_FLOOD_DOMAIN_PER_S };
+static const struct flood_rate of_session = { GATEWAY_FLOOD_SESSION, GATEWAY_FLOOD_SESSION_PER_S, 1,
+					      "this session has asked too many questions" };
+static const struct flood_rate of_exec = { GATEWAY_FLOOD_EXEC, GATEWAY_FLOOD_EXEC_PER_S, 1,
+					   "this command has asked too many questions" };
+static const struct flood_rate of_program = { GATEWAY_FLOOD_PROGRAM, GATEWAY_FLOOD_PROGRAM_PER_S,
+					      GATEWAY_FLOOD_PROGRAMS_MAX,
+					      "this program has asked too many questions" };
+static const struct flood_rate of_domain = { GATEWAY_FLOOD_DOMAIN, GATEWAY_FLOOD_DOMAIN_PER_S,
+					     GATEWAY_FLOOD_DOMAINS_MAX,
+					     "too many questions were asked about this domain" };
+
+static void table_init(struct flood_table *table)
+{
+	keys_init(&table->keys);
+	TAILQ_INIT(&table->oldest);
+}
+
+static void entry_free(struct flood_table *table, struct flood_entry *entry)
+{
+	TAILQ_REMOVE(&table->oldest, entry, entry);
+	keys_remove(&table->keys, &entry->node);
+	free(entry);
+}
+
+static void table_done(struct flood_table *table)
+{
+	while (!TAILQ_EMPTY(&table->oldest))
+		entry_free(table, TAILQ_FIRST(&table->oldest));
+	keys_done(&table->keys);
+}
 
 void floods_init(struct floods *floods)
 {
 	*floods = (struct floods){ 0 };
-	keys_init(&floods->domains);
-	TAILQ_INIT(&floods->oldest);
-}
-
-static void domain_free(struct floods *floods, struct flood_domain *domain)
-{
-	TAILQ_REMOVE(&floods->oldest, domain, entry);
-	keys_remove(&floods->domains, &domain->node);
-	free(domain);
+	table_init(&floods->domains);
+	table_init(&floods->programs);
 }
 
 void floods_done(struct floods *floods)
 {
-	while (!TAILQ_EMPTY(&floods->oldest))
-		domain_free(floods, TAILQ_FIRST(&floods->oldest));
-	keys_done(&floods->domains);
+	table_done(&floods->domains);
+	table_done(&floods->programs);
 }
 
 /* One question a second is one thousandth a millisecond. */
@@ -54,59 +75,115 @@ static void bucket_refill(struct flood_bucket *bucket, const struct flood_rate *
 	bucket->at_ms = now_ms;
 }
 
-static bool bucket_has(const struct flood_bucket *bucket, const struct flood_rate *rate)
+/* NULL: so many were asked about so lately that none can be forgotten. */
+static struct flood_entry *table_at(struct flood_table *table, const struct flood_rate *rate,
+				    uint64_t number, const struct policy_destination *key,
+				    int64_t now_ms)
 {
-	return bucket->used + FLOODS_ONE <= rate->burst * FLOODS_ONE;
+	struct key_node *node = keys_find(&table->keys, number, key);
+	struct flood_entry *entry, *first = TAILQ_FIRST(&table->oldest);
+
+	if (node)
+		return container_of(node, struct flood_entry, node);
+	if (table->keys.count >= rate->max) {
+		bucket_refill(&first->bucket, rate, now_ms);
+		if (first->bucket.used > 0)
+			return NULL;
+		entry_free(table, first);
+	}
+	entry = mem_new(sizeof(*entry));
+	if (key)
+		entry->key = *key;
+	keys_add(&table->keys, &entry->node, number, key ? &entry->key : NULL);
+	TAILQ_INSERT_TAIL(&table->oldest, entry, entry);
+	return entry;
 }
 
-/* NULL: too many domains were asked about so lately that none can be forgotten. */
-static struct flood_domain *domain_at(struct floods *floods, const struct policy_destination *dst,
-				      int64_t now_ms)
+static struct flood_entry *domain_at(struct floods *floods, const struct policy_destination *dst,
+				     int64_t now_ms)
 {
 	const char *name = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
 	struct policy_destination key = { .port = 0 };
-	struct flood_domain *domain, *first = TAILQ_FIRST(&floods->oldest);
 
 	(void)snprintf(key.host, sizeof(key.host), "%s", name ? name : dst->host);
-	struct key_node *node = keys_find(&floods->domains, 0, &key);
-
-	if (node)
-		return container_of(node, struct flood_domain, node);
-	if (floods->domains.count >= GATEWAY_FLOOD_DOMAINS_MAX) {
-		bucket_refill(&first->bucket, &of_domain, now_ms);
-		if (first->bucket.used > 0)
-			return NULL;
-		domain_free(floods, first);
-	}
-	domain = mem_new(sizeof(*domain));
-	domain->key = key;
-	keys_add(&floods->domains, &domain->node, 0, &domain->key);
-	TAILQ_INSERT_TAIL(&floods->oldest, domain, entry);
-	return domain;
+	return table_at(&floods->domains, &of_domain, 0, &key, now_ms);
 }
 
-const char *floods_take(struct floods *floods, struct flood_bucket *exec,
-			const struct policy_destination *dst, int64_t now_ms)
+/* Two files with one number share a bucket, which is the smaller harm. */
+static struct flood_entry *program_at(struct floods *floods, const struct who_file *program,
+				      int64_t now_ms)
 {
-	struct flood_domain *domain = domain_at(floods, dst, now_ms);
+	return table_at(&floods->programs, &of_program, program->inode ^ (program->device << 40),
+			NULL, now_ms);
+}
 
-	if (!domain)
+/* The buckets that one question is taken from. */
+struct flood_draw {
+	struct {
+		struct flood_bucket *bucket;
+		const struct flood_rate *rate;
+	} parts[4];
+	size_t count;
+	struct flood_entry *domain, *program;
+};
+
+static void draw_add(struct flood_draw *draw, struct flood_bucket *bucket,
+		     const struct flood_rate *rate, int64_t now_ms)
+{
+	bucket_refill(bucket, rate, now_ms);
+	draw->parts[draw->count].bucket = bucket;
+	draw->parts[draw->count++].rate = rate;
+}
+
+static const char *draw_from(struct flood_draw *draw, struct floods *floods,
+			     const struct flood_source *source, int64_t now_ms)
+{
+	bool has_program = source->program && source->program->inode != 0;
+
+	draw->domain = domain_at(floods, source->dst, now_ms);
+	if (!draw->domain)
 		return "too many domains were asked about lately";
-	bucket_refill(&floods->session, &of_session, now_ms);
-	bucket_refill(&domain->bucket, &of_domain, now_ms);
-	if (exec)
-		bucket_refill(exec, &of_exec, now_ms);
-	if (!bucket_has(&floods->session, &of_session))
-		return "this session has asked too many questions";
-	if (!bucket_has(&domain->bucket, &of_domain))
-		return "too many questions were asked about this domain";
-	if (exec && !bucket_has(exec, &of_exec))
-		return "this command has asked too many questions";
-	floods->session.used += FLOODS_ONE;
-	domain->bucket.used += FLOODS_ONE;
-	if (exec)
-		exec->used += FLOODS_ONE;
-	TAILQ_REMOVE(&floods->oldest, domain, entry);
-	TAILQ_INSERT_TAIL(&floods->oldest, domain, entry);
+	draw->program = has_program ? program_at(floods, source->program, now_ms) : NULL;
+	if (has_program && !draw->program)
+		return "too many programs have asked lately";
+	draw_add(draw, &floods->session, &of_session, now_ms);
+	draw_add(draw, &draw->domain->bucket, &of_domain, now_ms);
+	if (source->exec)
+		draw_add(draw, source->exec, &of_exec, now_ms);
+	if (draw->program)
+		draw_add(draw, &draw->program->bucket, &of_program, now_ms);
+	for (size_t i = 0; i < draw->count; i++) {
+		if (draw->parts[i].bucket->used + FLOODS_ONE >
+		    draw->parts[i].rate->burst * FLOODS_ONE)
+			return draw->parts[i].rate->words;
+	}
+	return NULL;
+}
+
+const char *floods_check(struct floods *floods, const struct flood_source *source, int64_t now_ms)
+{
+	struct flood_draw draw = { .count = 0 };
+
+	return draw_from(&draw, floods, source, now_ms);
+}
+
+static void table_touch(struct flood_table *table, struct flood_entry *entry)
+{
+	TAILQ_REMOVE(&table->oldest, entry, entry);
+	TAILQ_INSERT_TAIL(&table->oldest, entry, entry);
+}
+
+const char *floods_take(struct floods *floods, const struct flood_source *source, int64_t now_ms)
+{
+	struct flood_draw draw = { .count = 0 };
+	const char *words = draw_from(&draw, floods, source, now_ms);
+
+	if (words)
+		return words;
+	for (size_t i = 0; i < draw.count; i++)
+		draw.parts[i].bucket->used += FLOODS_ONE;
+	table_touch(&floods->domains, draw.domain);
+	if (draw.program)
+		table_touch(&floods->programs, draw.program);
 	return NULL;
 }

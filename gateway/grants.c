@@ -75,6 +75,16 @@ static bool grant_is_over(const struct grant *grant, int64_t now_s)
 	return grant->until_s != 0 && now_s >= grant->until_s;
 }
 
+/* An allow for a program holds for the file that asked; put another in its place, and it is asked
+ * about again. A denial holds for both. */
+static bool grant_is_for(const struct grant *grant, const struct who_file *program_file)
+{
+	static const struct who_file unknown;
+
+	return grant->action != POLICY_ALLOW || who_file_equal(&grant->program_file, &unknown) ||
+	       who_file_equal(&grant->program_file, program_file);
+}
+
 /* The first denial and the first allow that are met. */
 struct found {
 	struct grant *deny, *allow;
@@ -89,7 +99,8 @@ static void found_note(struct found *found, struct grant *grant, int64_t now_s)
 }
 
 static void found_in_group(struct found *found, const struct grants *grants, uint64_t exec,
-			   const char *host, const struct policy_facts *facts)
+			   const char *host, const struct policy_facts *facts,
+			   const struct who_file *program_file)
 {
 	struct grant_group *group = group_find(grants, exec, host);
 	struct grant *grant;
@@ -97,13 +108,14 @@ static void found_in_group(struct found *found, const struct grants *grants, uin
 	if (!group)
 		return;
 	LIST_FOREACH (grant, &group->grants, group_entry) {
-		if (width_covers(grant->wide, facts))
+		if (grant_is_for(grant, program_file) && width_covers(grant->wide, facts))
 			found_note(found, grant, facts->now);
 	}
 }
 
 static void found_of(struct found *found, const struct grants *grants, uint64_t exec,
-		     const char *domain, const struct policy_facts *facts)
+		     const char *domain, const struct policy_facts *facts,
+		     const struct who_file *program_file)
 {
 	struct key_node *node = keys_find(&grants->table, exec, &facts->dst);
 
@@ -111,24 +123,24 @@ static void found_of(struct found *found, const struct grants *grants, uint64_t 
 		found_note(found, container_of(node, struct grant, node), facts->now);
 	if (grants->wide_count == 0)
 		return;
-	found_in_group(found, grants, exec, facts->dst.host, facts);
+	found_in_group(found, grants, exec, facts->dst.host, facts, program_file);
 	if (domain && strcmp(domain, facts->dst.host) != 0)
-		found_in_group(found, grants, exec, domain, facts);
+		found_in_group(found, grants, exec, domain, facts, program_file);
 }
 
 struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t session,
-			  const struct policy_facts *facts)
+			  const struct policy_facts *facts, const struct who_file *program_file)
 {
 	struct found found = { 0 };
 	const char *domain = NULL;
 
 	if (grants->wide_count > 0 && facts->dst.addr.family == 0)
 		domain = policy_host_domain(facts->dst.host);
-	found_of(&found, grants, 0, domain, facts);
+	found_of(&found, grants, 0, domain, facts, program_file);
 	if (session != 0)
-		found_of(&found, grants, grants_owner(0, session), domain, facts);
+		found_of(&found, grants, grants_owner(0, session), domain, facts, program_file);
 	if (exec != 0)
-		found_of(&found, grants, exec, domain, facts);
+		found_of(&found, grants, exec, domain, facts, program_file);
 	return found.deny ? found.deny : found.allow;
 }
 
@@ -256,6 +268,7 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	grant->wide = wide;
 	grant->width = order->width;
 	grant->program = order->width.is_program ? mem_strdup(order->program) : NULL;
+	grant->program_file = order->program_file;
 	grant->text = mem_strdup(order->text);
 	grant->words = mem_strdup(order->words);
 	grant->from = grants_own(order->from);

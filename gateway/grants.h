@@ -9,6 +9,7 @@
 
 #include "gateway/gateway_approver.h"
 #include "gateway/keys.h"
+#include "gateway/who.h"
 #include "policies/policies.h"
 
 #define GRANTS_MAX      65536
@@ -27,8 +28,9 @@ struct grant {
 	enum policy_reason reason;
 	enum gateway_scope scope;
 	struct approver_width width;
-	char *program;       /* that alone; NULL: any */
-	struct policy *wide; /* NULL: exactly @dst */
+	char *program;                /* that alone; NULL: any */
+	struct who_file program_file; /* an allow for one program is for this very file */
+	struct policy *wide;          /* NULL: exactly @dst */
 	struct grant_group *group;
 	char *text, *words;
 	char *from; /* the session that it was copied from; NULL: answered here */
@@ -67,6 +69,7 @@ struct grant_order {
 	enum gateway_scope scope;
 	struct approver_width width;
 	const char *program; /* of the question; "": not known */
+	struct who_file program_file;
 	const char *text, *by, *words;
 	const char *from; /* as of a grant */
 	int64_t since_s;  /* its width counts from there */
@@ -76,10 +79,10 @@ void grants_init(struct grants *grants);
 void grants_done(struct grants *grants);
 
 /* What holds for @exec (0: no exec) of @session (0: none but the gateway's) and @facts at
- * facts->now: a denial before an allow, however wide; the session's before the exec's. Borrowed;
- * NULL: nothing. */
+ * facts->now: a denial before an allow, however wide; the session's before the exec's.
+ * @program_file: of who asks, as far as it is known. Borrowed; NULL: nothing. */
 struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t session,
-			  const struct policy_facts *facts);
+			  const struct policy_facts *facts, const struct who_file *program_file);
 /* Borrowed; also a retired one. NULL: unknown, or forgotten. */
 struct grant *grants_by_id(const struct grants *grants, uint64_t id);
 /* Remembers, or renews what was remembered of the very same (it keeps its id). @list: the exec's

@@ -10,6 +10,7 @@
 #include "gateway/bounds.h"
 #include "gateway/client.h"
 #include "gateway/keys.h"
+#include "gateway/who.h"
 
 struct approval;
 struct gateway;
@@ -40,6 +41,7 @@ struct waiter {
 	int64_t since_ms;
 	uint64_t session;    /* of one of no exec: as struct gateway_exec's */
 	const char *program; /* that asks, the exec's copy; NULL: not known */
+	struct who_file program_file;
 	bool was_looked_up;
 	uint64_t grant;          /* the remembered answer that allowed it; 0: none */
 	struct pass *pass;       /* allowed: gateway/live.c's */
@@ -72,6 +74,7 @@ struct approval {
 	char *rule, *because, *warning;
 	char *plea;            /* of the first that proposed, visible; NULL: nobody did */
 	char *program, *chain; /* of the first that asked, visible; "": not known */
+	struct who_file program_file;
 	bool is_private;
 	unsigned int times; /* it was asked, with this */
 	unsigned int risk;

@@ -22,7 +22,8 @@ static const struct grant *party_release_covered(struct party *party)
 		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 		execs_ask_who(waiter);
 		const struct grant *grant =
-			grants_find(&gw->grants, exec, sessions_of_waiter(waiter), &waiter->facts);
+			grants_find(&gw->grants, exec, sessions_of_waiter(waiter), &waiter->facts,
+				    &waiter->program_file);
 
 		if (grant) {
 			last = grant;

@@ -143,7 +143,7 @@ static struct grant *decide_grant(struct gateway *gw, const struct waiter *waite
 	if (verdict->action != POLICY_ASK && verdict->reason != POLICY_ANSWER_ALLOW)
 		return NULL;
 	grant = grants_find(&gw->grants, waiter->facts.exec, sessions_of_waiter(waiter),
-			    &waiter->facts);
+			    &waiter->facts, &waiter->program_file);
 	if (grant && verdict->action != POLICY_ASK && grant->action == POLICY_ALLOW &&
 	    grant->scope != GATEWAY_ALWAYS)
 		return NULL;

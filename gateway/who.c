@@ -242,8 +242,9 @@ static void search_note(struct search *search, uint32_t index)
 }
 
 /* The path counts only if it leads, here, to the very file that runs there. */
-static void who_program(const struct search *search, char out[WHO_PROGRAM_MAX])
+static void who_program(const struct search *search, struct who_found *ret)
 {
+	char *out = ret->program;
 	pid_t pid = search->list[search->holder].pid;
 	char path[32];
 	struct stat here;
@@ -257,8 +258,12 @@ static void who_program(const struct search *search, char out[WHO_PROGRAM_MAX])
 	}
 	out[n] = '\0';
 	if (out[0] != '/' || stat(out, &here) < 0 || here.st_dev != search->program.st_dev ||
-	    here.st_ino != search->program.st_ino)
+	    here.st_ino != search->program.st_ino) {
 		out[0] = '\0';
+		return;
+	}
+	ret->file = (struct who_file){ here.st_dev, here.st_ino, here.st_ctim.tv_sec,
+				       here.st_ctim.tv_nsec };
 }
 
 static void who_name(const struct search *search, pid_t pid, char out[WHO_NAME_MAX * 4 + 1])
@@ -338,6 +343,6 @@ int who_find(const struct who *who, uint16_t peer_port, uint16_t port, struct wh
 	ret->pid = search.list[search.holder].pid;
 	who_chain(&search, ret->chain);
 	if (!search.is_mixed)
-		who_program(&search, ret->program);
+		who_program(&search, ret);
 	return 0;
 }

@@ -14,10 +14,22 @@
 
 struct who;
 
+/* A program's file as it is: replaced, or written to, it is another. Zeroed: not known. */
+struct who_file {
+	uint64_t device, inode;
+	int64_t changed_s, changed_ns; /* st_ctim, which nobody can set back */
+};
+static inline bool who_file_equal(const struct who_file *a, const struct who_file *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->changed_s == b->changed_s &&
+	       a->changed_ns == b->changed_ns;
+}
+
 struct who_found {
 	/* The executable, where the host has the very same file under this path; "": several
 	 * programs hold the connection, or it is no file of the host's. */
 	char program[WHO_PROGRAM_MAX];
+	struct who_file file;      /* of @program */
 	char chain[WHO_CHAIN_MAX]; /* names, outermost first: "npm > sh > node"; visible text */
 	pid_t pid;                 /* of one that holds it */
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills one part of the gate at one step of a question: never an allow that nobody gave, never a hang, nothing left behind.
 
-usage: fault.py SALLYPORT gateway|worker|approver before|asked|answered|released"""
+usage: fault.py SALLYPORT gateway|worker|approver|holder before|asked|answered|released"""
 import json
 import os
 import pathlib
@@ -78,10 +78,14 @@ class Fault:
         script = SCRIPT.format(address=self.destination.address)
         policy = self.world.top / "policy"  # with --default ask it would wait for the next approver
         policy.write_text("version 1\ndefault ask\n")
-        options = ["--audit", str(self.world.audit), "--report", "none", "--no-tty", "--policy", str(policy)]
-        self.gate = Gate(self.world, options, script, "gate")
-        until((self.world.work / "ready").exists, QUICK, "the command")
+        options = ["--audit", str(self.world.audit), "--policy", str(policy)]
         folder = self.world.top / "runtime" / "sallyport"
+        if victim == "holder":  # the gateway is in a process of its own, and the run is not its parent
+            self.world.sally("session", "start", *options, "work", check=True)
+            self.holder = int((folder / "work.lock").read_text())
+            options = ["--join", "work"]
+        self.gate = Gate(self.world, [*options, "--report", "none", "--no-tty"], script, "gate")
+        until((self.world.work / "ready").exists, QUICK, "the command")
         self.approver = Approver(self.world, next(folder.glob("*.sock")))
 
     def go(self):
@@ -91,9 +95,12 @@ class Fault:
         path = self.world.work / f"{name}.status"
         return path.read_text().strip() if path.exists() else ""
 
+    def gateway(self):
+        return self.holder if self.victim == "holder" else self.gate.process.pid
+
     def kill(self):
-        if self.victim == "gateway":
-            os.kill(self.gate.process.pid, signal.SIGKILL)
+        if self.victim in ("gateway", "holder"):
+            os.kill(self.gateway(), signal.SIGKILL)
         elif self.victim == "worker":
             os.kill(self.gate.worker(), signal.SIGKILL)
         else:
@@ -115,10 +122,11 @@ class Fault:
         if self.victim == "approver":
             self.approver.say(request, end="")
             return self.kill()
-        os.kill(self.gate.process.pid, signal.SIGSTOP)
+        os.kill(self.gateway(), signal.SIGSTOP)
         self.approver.say(request)
         self.kill()
-        os.kill(self.gate.process.pid, signal.SIGCONT)
+        if self.victim != "holder":  # that one is ours to reap, and may be gone
+            os.kill(self.gateway(), signal.SIGCONT)
         return None
 
     def released(self):
@@ -148,6 +156,8 @@ class Fault:
             assert not got.exists() or BODY not in got.read_bytes()
         if self.victim == "gateway":
             assert ended == 128 + signal.SIGKILL
+        elif self.victim == "holder":
+            assert ended == 125 and "gate died" in self.gate.text("err"), self.gate.text("err")
         elif self.victim == "approver":
             assert self.status("second") == "0", "the command was not told"  # a denial, as a page of the gate
             reasons = [record.get("reason") for record in self.world.records() if record["event"] == "decision"]

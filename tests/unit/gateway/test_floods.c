@@ -67,6 +67,62 @@ START_TEST(a_flood_is_refused_and_drains)
 }
 END_TEST
 
+/* Many commands, one program: it has a budget of its own beside theirs. Another program, and who is
+ * not known, is not in its way. */
+START_TEST(a_program_has_its_own_budget)
+{
+	const struct who_file files[] = { { .inode = 7 }, { .inode = 8 }, { 0 } };
+	struct flood_bucket execs[2 * GATEWAY_FLOOD_PROGRAM / GATEWAY_FLOOD_EXEC] = { { 0 } };
+	struct policy_destination dst = { .port = 443 };
+	struct flood_source source = { .program = &files[0], .dst = &dst };
+	struct floods floods_of;
+	int taken = 0;
+
+	floods_init(&floods_of);
+	for (int i = 0; i < GATEWAY_FLOOD_PROGRAM + 3; i++) {
+		source.exec = &execs[i % ARRAY_SIZE(execs)];
+		(void)snprintf(dst.host, sizeof(dst.host), "h%d.test", i);
+		ck_assert(i >= GATEWAY_FLOOD_PROGRAM || !floods_check(&floods_of, &source, 1000));
+		taken += !floods_take(&floods_of, &source, 1000);
+	}
+	ck_assert_int_eq(taken, GATEWAY_FLOOD_PROGRAM);
+	ck_assert_str_eq(floods_take(&floods_of, &source, 1000),
+			 "this program has asked too many questions");
+	for (size_t i = 1; i < ARRAY_SIZE(files); i++) {
+		source.program = &files[i];
+		ck_assert_ptr_null(floods_take(&floods_of, &source, 1000));
+	}
+	source.program = &files[0];
+	for (int i = 0; i < GATEWAY_FLOOD_PROGRAM_PER_S; i++)
+		ck_assert_ptr_null(floods_take(&floods_of, &source, 2000));
+	ck_assert_ptr_nonnull(floods_take(&floods_of, &source, 2000));
+	floods_done(&floods_of);
+}
+END_TEST
+
+/* More programs than are counted: those that asked lately are not forgotten for others. */
+START_TEST(programs_without_end)
+{
+	struct policy_destination dst = { .host = "a.test" };
+	struct who_file file = { .inode = 1 };
+	struct flood_source source = { .program = &file, .dst = &dst };
+	struct floods floods_of;
+
+	floods_init(&floods_of);
+	for (int i = 0; i < GATEWAY_FLOOD_PROGRAMS_MAX; i++) {
+		(void)snprintf(dst.host, sizeof(dst.host), "h%d.test", i);
+		file.inode = (uint64_t)i + 1;
+		ck_assert_ptr_null(floods_take(&floods_of, &source, 1000));
+	}
+	file.inode++;
+	(void)snprintf(dst.host, sizeof(dst.host), "more.test");
+	ck_assert_str_eq(floods_take(&floods_of, &source, 1000),
+			 "too many programs have asked lately");
+	ck_assert_ptr_null(floods_take(&floods_of, &source, 2000));
+	floods_done(&floods_of);
+}
+END_TEST
+
 /* However many names below a domain are asked for, an answer is for one. */
 START_TEST(a_flood_widens_nothing)
 {
@@ -297,6 +353,8 @@ Suite *suite_floods(void)
 
 	tcase_add_loop_test(tcase, a_flood_is_refused_and_drains, 0,
 			    sizeof(floods) / sizeof(floods[0]));
+	tcase_add_test(tcase, a_program_has_its_own_budget);
+	tcase_add_test(tcase, programs_without_end);
 	tcase_add_test(tcase, a_flood_widens_nothing);
 	tcase_add_loop_test(tcase, who_comes_back_asks_the_same_question, 0,
 			    sizeof(comebacks) / sizeof(comebacks[0]));

@@ -342,6 +342,7 @@ END_TEST
 /* The same hosts and ports again: it keeps its id, and its time begins anew. */
 START_TEST(the_same_answer_again_is_renewed)
 {
+	static const struct who_file nobody;
 	struct policy_facts facts;
 	struct grants *grants;
 	struct grant_order order = {
@@ -370,9 +371,9 @@ START_TEST(the_same_answer_again_is_renewed)
 	ck_assert_uint_eq(it.grant.id, 1);
 	ck_assert_str_eq(it.text, order.text);
 	facts.now = 1169;
-	ck_assert_ptr_nonnull(grants_find(grants, FIXTURE_EXEC, 0, &facts));
+	ck_assert_ptr_nonnull(grants_find(grants, FIXTURE_EXEC, 0, &facts, &nobody));
 	facts.now = 1170;
-	ck_assert_ptr_null(grants_find(grants, FIXTURE_EXEC, 0, &facts));
+	ck_assert_ptr_null(grants_find(grants, FIXTURE_EXEC, 0, &facts, &nobody));
 	fixture_close();
 }
 END_TEST

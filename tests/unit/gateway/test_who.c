@@ -110,12 +110,16 @@ START_TEST(the_program_is_found)
 {
 	char self[WHO_PROGRAM_MAX] = "";
 	struct who_found found;
+	struct stat info;
 
 	stage_open();
 	stage_run(act_plain);
 	ck_assert_int_eq(who_find(stage.who, stage.peer_port, stage.port, &found), 0);
 	ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
 	ck_assert_str_eq(found.program, self);
+	ck_assert_int_eq(stat(self, &info), 0);
+	ck_assert_uint_eq(found.file.inode, info.st_ino);
+	ck_assert_int_eq(found.file.changed_s, info.st_ctim.tv_sec);
 	ck_assert_int_eq(found.pid, stage.child);
 	ck_assert_str_eq(found.chain, "test-gateway");
 	stage_close();

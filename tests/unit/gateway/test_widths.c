@@ -97,15 +97,21 @@ START_TEST(the_text_is_what_would_be_granted)
 }
 END_TEST
 
-/* As if @program held the connection. */
-static void ask_by(struct fixture_request *request, const char *program, uint64_t exec)
+/* As if @program held the connection, which is this file now. */
+static void ask_by_file(struct fixture_request *request, const char *program, uint64_t inode)
 {
-	fixture_submit(request, "https://a.example.org:443", exec);
+	fixture_submit(request, "https://a.example.org:443", FIXTURE_EXEC);
 	struct waiter *waiter = (struct waiter *)request->ticket;
 
 	waiter->was_looked_up = true;
 	waiter->program = program;
+	waiter->program_file.inode = inode;
 	fixture_settle();
+}
+
+static void ask_by(struct fixture_request *request, const char *program)
+{
+	ask_by_file(request, program, 7);
 }
 
 START_TEST(an_answer_for_one_program_is_for_no_other)
@@ -115,14 +121,15 @@ START_TEST(an_answer_for_one_program_is_for_no_other)
 					  .scope = GATEWAY_SESSION,
 					  .by = "ana",
 					  .width = { .is_program = true } };
-	struct fixture_request first = { 0 }, other = { 0 }, unknown = { 0 }, second = { 0 };
+	struct fixture_request first = { 0 }, other = { 0 }, unknown = { 0 }, second = { 0 },
+			       swapped = { 0 };
 	char text[APPROVER_KEY_MAX];
 
 	fixture_open(NULL);
 	gateway_exec_set_argv(fixture.gw, FIXTURE_EXEC, argv);
-	ask_by(&first, "/bin/a", FIXTURE_EXEC);
-	ask_by(&other, "/bin/b", FIXTURE_EXEC);
-	ask_by(&unknown, NULL, FIXTURE_EXEC);
+	ask_by(&first, "/bin/a");
+	ask_by(&other, "/bin/b");
+	ask_by(&unknown, NULL);
 	struct approval *approval = approval_find(fixture.gw, fixture.approver.last.id);
 
 	free(approval->program);
@@ -131,16 +138,20 @@ START_TEST(an_answer_for_one_program_is_for_no_other)
 			 -ENOTSUP);
 	free(approval->program);
 	approval->program = mem_strdup("/bin/a");
+	approval->program_file.inode = 7;
 	ck_assert_int_eq(gateway_answer_text(fixture.gw, approval->id, &answer, text, NULL), 0);
 	ck_assert_str_eq(text, "https://a.example.org:443 by /bin/a");
 	ck_assert_int_eq(gateway_answer(fixture.gw, approval->id, &answer, NULL), 0);
 	fixture_settle();
 	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
 	ck_assert_uint_eq(other.told + unknown.told, 0); /* the question is theirs now */
-	ask_by(&second, "/bin/a", FIXTURE_EXEC);
+	ask_by(&second, "/bin/a");
 	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_SESSION);
 	ck_assert_uint_eq(fixture.approver.retracted, 0);
+	ask_by_file(&swapped, "/bin/a", 8); /* another file has its name by now */
+	ck_assert_uint_eq(swapped.told, 0);
 	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
+	fixture_expect(&swapped, POLICY_DENY, POLICY_DENIED_ONCE);
 	fixture_expect(&other, POLICY_DENY, POLICY_DENIED_ONCE);
 	fixture_expect(&unknown, POLICY_DENY, POLICY_DENIED_ONCE);
 	fixture_close();
