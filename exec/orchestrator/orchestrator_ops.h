@@ -44,7 +44,8 @@ struct orchestrator_attempt {
 	/* Granted to this attempt beside its sandbox: destinations, programs. */
 	const struct orchestrator_access *accesses;
 	size_t access_count;
-	bool is_for_session;         /* what is granted may be remembered by the gateway */
+	size_t new_from;     /* those from here on were granted by the answer to its question; */
+	bool is_for_session; /* and these may be remembered by the gateway */
 	struct command_file program; /* executes this file or nothing; path "": not known */
 	const struct orchestrator_request *request; /* the orchestrator's copy */
 };
