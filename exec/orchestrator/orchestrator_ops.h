@@ -25,6 +25,7 @@ struct orchestrator_question {
 	size_t call_count;
 	const char *environment, *cwd;
 	const char *const *argv;     /* EXEC */
+	const char *const *env;      /* of the call alone */
 	const char *const *keys;     /* PATCH, ELICITATION */
 	struct command_file program; /* what argv[0] is; path "": not known */
 	/* What is granted: to run so, with these. */
