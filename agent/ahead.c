@@ -180,6 +180,12 @@ static char *ahead_detail(const struct orchestrator_question *question)
 	};
 	char *text = mem_strdup("");
 
+	for (const char *const *variable = question->env; variable && *variable; variable++) {
+		char *more = mem_printf("%senv %s\n", text, *variable);
+
+		free(text);
+		text = more;
+	}
 	for (size_t i = 0; i < question->access_count; i++) {
 		const struct orchestrator_access *access = &question->accesses[i];
 		char *more = access->what == ORCHESTRATOR_DESTINATION

@@ -146,6 +146,8 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 {
 	if (question->argv)
 		tell_add(event, "argv", tell_list(question->argv));
+	if (question->env && question->env[0])
+		tell_add(event, "env", tell_list(question->env));
 	if (question->keys)
 		tell_add(event, "items", tell_list(question->keys));
 	if (question->program.path[0])

@@ -71,7 +71,7 @@ struct task {
 	uint64_t asked_as; /* the orchestrator's */
 	bool is_started;   /* at the orchestrator, which has not told the result */
 	bool is_cancelled; /* by the client, or with its session */
-	char **argv, *cwd, **env, *justification;
+	char **argv, *cwd, **env, **own_env, *justification; /* own_env: not its session's */
 	int64_t timeout_ms, yield_ms;
 	bool is_background, is_streamed, has_input, has_pty;
 	struct exec_size size;

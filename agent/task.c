@@ -145,6 +145,7 @@ void task_free(struct task *task)
 	mem_free_list(task->world_writable);
 	mem_free_list(task->argv);
 	mem_free_list(task->env);
+	mem_free_list(task->own_env);
 	free(task->poll_id);
 	free(task->file);
 	free(task->line);

@@ -235,8 +235,11 @@ static int grant(struct trial *trial, const struct orchestrator_attempt *attempt
 		auto_free char *text =
 			mem_printf("%s://%s%s%s:%u", access->protocol, is_v6 ? "[" : "",
 				   access->name, is_v6 ? "]" : "", (unsigned int)access->port);
-		struct gateway_exec_grant permit = { .destination = text,
-						     .by = "the agent's client" };
+		struct gateway_exec_grant permit = {
+			.destination = text,
+			.by = "the agent's client",
+			.is_for_session = attempt->is_for_session && i >= attempt->new_from,
+		};
 		int r = gateway_grant_exec(agent_of(trial)->gateway, trial->exec, &permit, NULL,
 					   why);
 

@@ -118,6 +118,7 @@ static void set_world(struct task *task)
 
 static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 {
+	static const char *const nothing[] = { NULL };
 	const struct session *session = task->session;
 	int r = set_argv(task, wanted, why);
 
@@ -131,6 +132,9 @@ static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 		return -EINVAL;
 	task->env = confine_env(wanted->env, (const char *const *)session->env, why);
 	if (!task->env)
+		return -EINVAL;
+	task->own_env = confine_env(wanted->env, nothing, why);
+	if (!task->own_env)
 		return -EINVAL;
 	if (wanted->justification)
 		task->justification = mem_strdup(wanted->justification);
@@ -165,6 +169,7 @@ static int begin_exec(struct task *task, const struct wanted *wanted, struct ext
 		.kind = ORCHESTRATOR_EXEC,
 		.cwd = task->cwd,
 		.argv = (const char *const *)task->argv,
+		.env = (const char *const *)task->own_env,
 		.world = task->world,
 		.has_tty = task->has_pty,
 		.wish = (enum orchestrator_wish)wanted->wish,

@@ -67,14 +67,19 @@ static int permit_check_policy(const struct gateway *gw, const struct gateway_ex
 	return 0;
 }
 
+static enum policy_reason permit_reason(const struct gateway_exec_grant *grant)
+{
+	return grant->is_for_session ? POLICY_GRANTED_SESSION : POLICY_GRANTED_EXEC;
+}
+
 static void permit_record(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
 			  const char *text)
 {
-	struct policy_verdict verdict = { .action = POLICY_ALLOW, .reason = POLICY_GRANTED_EXEC };
+	struct policy_verdict verdict = { .action = POLICY_ALLOW, .reason = permit_reason(grant) };
 	struct sink_record record = { .event = SINK_GRANTED,
 				      .exec = exec,
 				      .verdict = &verdict,
-				      .reason = POLICY_GRANTED_EXEC,
+				      .reason = permit_reason(grant),
 				      .cause = text };
 
 	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", grant->by ? grant->by : "");
@@ -85,6 +90,22 @@ static void permit_record(struct gateway *gw, uint64_t exec, const struct gatewa
 	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
 	if (journal_commit(gw->journal) < 0)
 		turn_schedule(gw); /* denies who waits, and whoever comes */
+}
+
+/* With the command, or with the session, as was said. */
+static struct grant *permit_remember(struct gateway *gw, struct gateway_exec *exec,
+				     const struct gateway_exec_grant *grant,
+				     const struct grant_order *of_exec, struct err *why)
+{
+	struct grant_order order = *of_exec;
+
+	if (!grant->is_for_session)
+		return grants_put(&gw->grants, &exec->grants, of_exec, why);
+	order.exec = 0;
+	order.session = exec->session;
+	order.scope = GATEWAY_SESSION;
+	order.reason = permit_reason(grant);
+	return grants_put(&gw->grants, &gw->grants.session, &order, why);
 }
 
 static int permit_put(struct gateway *gw, struct gateway_exec *exec,
@@ -112,7 +133,7 @@ static int permit_put(struct gateway *gw, struct gateway_exec *exec,
 
 	if (!grants_has_room(&gw->grants, 1, width_is_wide(&grant->width)))
 		return err_set(why, -ENOSPC, "too many answers are remembered");
-	struct grant *put = grants_put(&gw->grants, &exec->grants, &order, why);
+	struct grant *put = permit_remember(gw, exec, grant, &order, why);
 
 	if (!put)
 		return -EINVAL;

@@ -225,6 +225,7 @@ static void start_attempt(struct call *call)
 		.sandbox = call->sandbox,
 		.accesses = call->granted.list,
 		.access_count = call->granted.count,
+		.new_from = call->granted_before,
 		.is_for_session = call->is_for_session,
 		.program = call->judgement.program,
 		.request = &call->request,

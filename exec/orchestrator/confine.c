@@ -55,6 +55,7 @@ bool confine_retry(struct call *call, struct err *why)
 {
 	bool is_confined = call->ruling.choice != ORCHESTRATOR_UNCONFINED;
 
+	call->granted_before = call->granted.count;
 	if (is_confined)
 		add_all(&call->granted, call->offered.list, call->offered.count);
 	struct exec_sandbox *sandbox =

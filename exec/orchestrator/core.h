@@ -70,7 +70,8 @@ struct call {
 	uint64_t *paused; /* attempts whose clock its question holds */
 	size_t paused_count;
 
-	struct access_list granted;   /* to the attempt, in all */
+	struct access_list granted;   /* to the attempt, in all; */
+	size_t granted_before;        /* and so many of them before its question */
 	struct access_list offered;   /* to the retry, by the open question */
 	struct exec_sandbox *sandbox; /* of the attempt, when it is confined */
 	bool is_confined, is_for_session;

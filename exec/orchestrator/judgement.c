@@ -93,6 +93,25 @@ static void explain_command(const struct command_verdict *verdict, bool is_by_ru
 		say(ret, "it is dangerous: %s", verdict->danger);
 }
 
+/* May what is set for this call alone change what the command does? What is passed on is as it was
+ * for whoever wrote the rules. */
+static bool has_risky_env(const struct orchestrator_request *request)
+{
+	for (const char *const *variable = request->env; *variable; variable++) {
+		if (strchr(*variable, '=') && !command_is_harmless_variable(*variable))
+			return true;
+	}
+	return false;
+}
+
+/* As in a script, where NAME=VALUE stands before the command: no rule and no list allows it. */
+static void discount_env(struct command_verdict *verdict)
+{
+	if (verdict->action == COMMAND_ALLOW)
+		verdict->action = COMMAND_UNMATCHED;
+	verdict->is_unconfined = verdict->is_safe = false;
+}
+
 static void judge_command(const struct call *call, const struct requirement_sandbox *sandbox,
 			  struct requirement_run *run, struct judgement *ret)
 {
@@ -102,6 +121,8 @@ static void judge_command(const struct call *call, const struct requirement_sand
 	bool is_by_rule;
 
 	command_rules_decide(rules, call->request.world, call->request.argv, &verdict);
+	if (has_risky_env(&call->request))
+		discount_env(&verdict);
 	const struct requirement_command command = {
 		.asking = asking_of(call),
 		.unmatched = { .mode = orchestrator->config.mode,
@@ -248,8 +269,9 @@ char **judgement_proposal(const struct call *call)
 		return destination_lines(call->offered.list, call->offered.count);
 	if (request->kind == ORCHESTRATOR_NETWORK)
 		return destination_lines(request->accesses, request->access_count);
+	/* A line would be of the command without its environment. */
 	if (request->kind == ORCHESTRATOR_EXEC && call->judgement.is_confined &&
-	    call->judgement.wish == ORCHESTRATOR_USUAL)
+	    call->judgement.wish == ORCHESTRATOR_USUAL && !has_risky_env(request))
 		return command_lines(call);
 	return mem_new_array(1, sizeof(char *));
 }

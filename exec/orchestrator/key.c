@@ -95,6 +95,17 @@ static void mix_accesses(struct mixer *mixer, const struct orchestrator_request 
 	}
 }
 
+static void mix_env(struct mixer *mixer, const struct orchestrator_request *request)
+{
+	size_t count = 0;
+
+	while (request->env[count])
+		count++;
+	mix_number(mixer, count);
+	for (size_t i = 0; i < count; i++)
+		mix(mixer, request->env[i]);
+}
+
 static void mix_sandbox(struct mixer *mixer, const struct exec_sandbox *sandbox)
 {
 	auto_free char *text = sandbox ? exec_sandbox_key(sandbox) : NULL;
@@ -112,6 +123,7 @@ static void mix_run(struct mixer *mixer, const struct orchestrator_request *requ
 	mix(mixer, request->environment);
 	mix(mixer, request->cwd);
 	mix_number(mixer, request->has_tty);
+	mix_env(mixer, request);
 	mix_sandbox(mixer, request->sandbox);
 	mix_sandbox(mixer, run->sandbox);
 	mix_number(mixer, run->is_wider);

@@ -35,6 +35,7 @@ struct orchestrator_question {
 	size_t call_count;
 	const char *environment, *cwd;
 	const char *const *argv;     /* EXEC */
+	const char *const *env;      /* of the call alone */
 	const char *const *keys;     /* PATCH, ELICITATION */
 	struct command_file program; /* what argv[0] is; path "": not known */
 	/* What is granted: to run so, with these. */
@@ -56,7 +57,8 @@ struct orchestrator_attempt {
 	/* Granted to this attempt beside its sandbox: destinations, programs. */
 	const struct orchestrator_access *accesses;
 	size_t access_count;
-	bool is_for_session;         /* what is granted may be remembered by the gateway */
+	size_t new_from;     /* those from here on were granted by the answer to its question; */
+	bool is_for_session; /* and these may be remembered by the gateway */
 	struct command_file program; /* executes this file or nothing; path "": not known */
 	const struct orchestrator_request *request; /* the orchestrator's copy */
 };

@@ -125,7 +125,9 @@ struct orchestrator_request {
 	uint64_t client;         /* who asks, and answers */
 	const char *environment; /* where it runs: "" is here. Part of every key */
 	const char *cwd;
-	const char *const *argv;           /* EXEC: NULL-terminated */
+	const char *const *argv; /* EXEC: NULL-terminated */
+	const char *const *env;  /* EXEC: NAME=VALUE of this call alone, NAME of what is passed on;
+				    NULL: none. Part of its key; no rule allows what changes it */
 	const struct command_world *world; /* EXEC; NULL: programs are not looked up */
 	bool has_tty;
 	const struct exec_sandbox *sandbox; /* what it runs in; never widened but by an answer */

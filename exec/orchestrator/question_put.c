@@ -93,6 +93,7 @@ static struct orchestrator_question show(const struct question *question, const 
 		.environment = request->environment,
 		.cwd = request->cwd,
 		.argv = request->argv,
+		.env = request->env,
 		.keys = request->keys,
 		.program = question->program,
 		.is_confined = question->ask.is_confined,

@@ -81,6 +81,8 @@ int request_check(const struct orchestrator_request *request, struct err *why)
 	int r = check_words(request->argv, count_words(request->argv), "a command", why);
 
 	if (r == 0)
+		r = check_words(request->env, count_words(request->env), "an environment", why);
+	if (r == 0)
 		r = check_words(request->keys, request->key_count, "keys", why);
 	if (r == 0)
 		r = request_has_attempt(request) ? check_run(request, why)
@@ -129,6 +131,7 @@ struct orchestrator_request request_copy(const struct orchestrator_request *requ
 	copy.environment = mem_strdup(request->environment ? request->environment : "");
 	copy.cwd = mem_strdup(request->cwd ? request->cwd : "");
 	copy.argv = (const char *const *)copy_list(request->argv, count_words(request->argv));
+	copy.env = (const char *const *)copy_list(request->env, count_words(request->env));
 	copy.keys = (const char *const *)copy_list(request->keys, request->key_count);
 	copy.sandbox = request->sandbox ? exec_sandbox_copy(request->sandbox) : NULL;
 	copy.reason = copy_text(request->reason);
@@ -144,6 +147,7 @@ void request_drop(struct orchestrator_request *request)
 	free((char *)request->environment);
 	free((char *)request->cwd);
 	mem_free_list((char **)request->argv);
+	mem_free_list((char **)request->env);
 	mem_free_list((char **)request->keys);
 	exec_sandbox_free((struct exec_sandbox *)request->sandbox);
 	free((char *)request->reason);

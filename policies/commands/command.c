@@ -6,6 +6,7 @@
 #include "policies/commands/danger_impl.h"
 #include "policies/commands/judge_impl.h"
 #include "policies/commands/safe_impl.h"
+#include "policies/commands/variable_impl.h"
 
 static const char *const actions[] = {
 	[COMMAND_DENY] = "deny",
@@ -118,6 +119,11 @@ void command_rules_decide(const struct command_rules *rules, const struct comman
 	    world->resolve(argv[0], &ret->program, world->arg) < 0)
 		ret->program = (struct command_file){ 0 };
 	command_pieces_free(pieces);
+}
+
+bool command_is_harmless_variable(const char *assignment)
+{
+	return variable_is_harmless(assignment);
 }
 
 bool command_is_safe(const char *const *argv)

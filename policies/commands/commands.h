@@ -120,6 +120,8 @@ const char *command_action_name(enum command_action action); /* static */
 
 /* Understood, and every piece is known to read only, whatever it is given. */
 bool command_is_safe(const char *const *argv);
+/* NAME=VALUE that changes nothing of what a command does but its messages. */
+bool command_is_harmless_variable(const char *assignment);
 /* Some piece destroys or publishes. @ret_why: static text; may be NULL. */
 bool command_is_dangerous(const char *const *argv, const char **ret_why);
 

@@ -161,6 +161,26 @@ def for_the_session(stage):
     client.next("approval_request", session="other")  # another session's answer is not this one's
 
 
+def with_an_environment(stage):
+    """What a call sets for itself is shown and approved with it; no rule, and no answer for the session, has it with it."""
+    stage.policy("command allow git unconfined\n")
+    client = stage.client("--allow-unconfined")
+    client.configure("on-request")
+    assert not client.run(["git", "--version"])["confinement"]["confined"]
+    for env, is_confined in (({"LANG": "C"}, False), ({"GIT_SSH_COMMAND": "touch evil"}, True), ({"HOME": None}, False)):
+        assert client.run(["git", "--version"], env=env)["confinement"]["confined"] is is_confined, env
+    client.configure("untrusted", name="careful")
+    for env, shown in ((None, None), ({"TOUCH": "x"}, ["TOUCH=x"]), ({"TOUCH": "y"}, ["TOUCH=y"])):
+        id = client.send("exec", argv=["touch", "x"], session="careful", **({"env": env} if env else {}))
+        question = client.next("approval_request", session="careful")
+        assert question.get("env") == shown, question
+        assert not (env and "always" in question["decisions"]), question
+        client.answer(question, "approved_for_session")
+        client.next("exec_end", id=id, exit_code=0)
+    assert client.run(["touch", "x"], session="careful", env={"TOUCH": "y"})["exit_code"] == 0
+    client.never("approval_request")
+
+
 def for_good(stage):
     client = stage.client()
     client.configure("untrusted")
@@ -494,7 +514,7 @@ def hooks_that_cannot_be(stage):
 
 CASES = [hooks_speak_first, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
-         for_the_session, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         for_the_session, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_without_rules, hooks_are_told_why, an_exact_program]
 

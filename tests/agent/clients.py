@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """The clients of docs/examples, as somebody types into them. usage: clients.py SALLYPORT [CASE...]"""
+import json
 import subprocess
 
 import harness
 from harness import TOP
+
+# In front of the agent: what goes each way is written down, a line each.
+BETWEEN = """#!/bin/sh
+tee -a {said} | "{sallyport}" "$@" | tee -a {heard}
+"""
 
 TYPED = """echo hello
 touch made
@@ -22,7 +28,10 @@ approved
 
 def talk(stage, *command):
     stage.web("a.test")
-    run = subprocess.run([*command, stage.sallyport, "--audit", str(stage.audit), *stage.options], input=TYPED, text=True,
+    between, said, heard = (stage.top / name for name in ("between", "said", "heard"))
+    between.write_text(BETWEEN.format(said=said, heard=heard, sallyport=stage.sallyport))
+    between.chmod(0o755)
+    run = subprocess.run([*command, between, "--audit", str(stage.audit), *stage.options], input=TYPED, text=True,
                          capture_output=True, env=stage.env, cwd=stage.work, timeout=60)
     assert run.returncode == 0, run
     assert "hello\n[exited 0]\n" in run.stdout, run.stdout
@@ -30,6 +39,11 @@ def talk(stage, *command):
     assert "[rejected None]" in run.stdout or "[rejected null]" in run.stdout, run.stdout
     assert "? network:" in run.stdout and "200[exited 0]" in run.stdout.replace("\n", ""), run.stdout
     assert "[exited 3]" in run.stdout, run.stdout
+    for file, kind in ((said, "submission"), (heard, "event")):
+        lines = file.read_text().splitlines()
+        assert len(lines) > 10, lines
+        for line in lines:
+            harness.check(kind, json.loads(line))
 
 
 def python(stage):

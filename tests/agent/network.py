@@ -191,6 +191,26 @@ def granted_for_the_session(stage):
     client.never("approval_request")
 
 
+def a_retry_for_the_session(stage):
+    """A destination that nobody answered for in time is asked about again by the retry: "for the session" is for all commands
+    of it, "once" for this one."""
+    server, = stage_web(stage, "a.test")
+    stage.options += ["--prompt-timeout", "1s"]
+    client = stage.client()
+    client.configure("on-request")
+    for decision in ("approved", "approved_for_session"):
+        id = client.send("exec", script=GET + "-f http://a.test/")
+        assert not client.next("approval_request").get("retry")  # nobody answers
+        question = client.next("approval_request", retry=True)
+        assert question["kind"] == "network" and question["accesses"][0]["name"] == "a.test", question
+        client.answer(question, decision)
+        end = client.next("exec_end", id=id)
+        assert end["stdout"]["text"] == "200" and len(end["attempts"]) == 2, end
+    assert client.run(GET + "-f http://a.test/")["stdout"]["text"] == "200"
+    client.never("approval_request")
+    assert len(server.requests) == 3
+
+
 def granted_for_a_while(stage):
     """What ends is not taken for what stays: an answer that cannot end so is refused, and the question stays."""
     stage_web(stage, "a.test")
@@ -353,7 +373,7 @@ def somebody_else_answers(stage):
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
          denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
-         granted_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
+         granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
 if __name__ == "__main__":

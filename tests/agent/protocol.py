@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import time
 
@@ -424,26 +425,73 @@ def socket_folder_is_closed(stage):
     assert client.wait() == 2
 
 
-def every_schema_is_used(stage):
-    """Last: each message was seen, in some case here or in the others; here those of the protocol itself."""
+def every_message(stage):
+    """Each that has a schema, both ways, in one conversation; and none is there without one."""
+    before = set(harness.SEEN)
+    harness.SEEN.clear()
+    stage.web("a.test")
+    stage.policy("command ask touch\n")
+    client = stage.client()
+    client.configure("on-request")
+    ids = [client.send("exec", argv=["touch", "x"])]
+    question = client.next("approval_request")
+    ids.append(client.send("exec", argv=["touch", "x"]))
+    client.next("approval_updated", approval=question["approval"])
+    client.answer(question, "denied")
+    for id in ids:
+        client.next("task_complete", id=id)
+    id = client.send("request_patch_approval", files=["a"])
+    client.answer(client.next("approval_request"), "approved_for_session")
+    client.next("task_complete", id=id, outcome="approved")
+    grants = client.next("listed", id=client.send("list", what="grants"))["items"]
+    client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"]))
+    for type, members in (("request_permissions", {"additional_permissions": {"write": ["/srv"]}}),
+                          ("request_elicitation", {"reason": "which?"}),
+                          ("propose_network_rule", {"destination": "http://a.test:80", "reason": "for parts"})):
+        id = client.send(type, **members)
+        client.answer(client.next("approval_request"), "denied")
+        client.next("task_complete", id=id)
+    client.configure("untrusted", name="other")
+    id = client.send("exec", argv=["cargo", "build"], session="other")
+    question = client.next("approval_request")
+    (stage.top / "config").rename(stage.top / "gone")
+    (stage.top / "config").write_text("no folder: no answer can be kept there")
+    client.answer(question, "always")
+    client.next("warning")  # it was allowed once
+    client.next("task_complete", id=id)
+    (stage.top / "config").unlink()
+    (stage.top / "gone").rename(stage.top / "config")
+    id = client.send("exec", script="echo up; head -n1; curl -sS http://a.test/", tty={}, mode="background", yield_ms=1)
+    number = client.next("background", id=id)["exec"]
+    client.next("accepted", id=client.send("resize", exec=number, rows=9, cols=9))
+    client.next("accepted", id=client.send("write_input", exec=number, text="\n"))
+    client.answer(client.next("approval_request"), "denied")
+    client.next("network_denied", id=id)
+    client.next("task_complete", id=id)
+    id = client.send("exec", script="cat", input=True, polled=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.next("output", id=client.send("poll", exec=number, wait_ms=1))
+    client.next("accepted", id=client.send("interrupt", exec=number))
+    client.next("task_complete", id=id)
+    client.error(client.send("cancel", exec=number), "unknown")
+    client.send("end_session")
+    client.next("session_ended")
+    unseen = set(harness.SCHEMAS) - harness.SEEN
+    assert not unseen, f"never sent, or never told: {sorted(unseen)}"
+    harness.SEEN |= before
     with open(TOP / "agent/submission.c", encoding="utf-8") as source:
-        text = source.read()
-    for name in harness.SCHEMAS:
-        kind, _, type = name.partition("-")
-        if kind == "submission":
-            assert f'"{type}"' in text, f"{name} is no submission there is"
+        served = set(re.findall(r'\t{ "(\w+)", \w+, (?:true|false) },', source.read()))
+    assert {f"submission-{type}" for type in served} == {name for name in harness.SCHEMAS if name.startswith("submission")}, served
     with open(TOP / "agent/tell.c", encoding="utf-8") as source:
-        text = source.read()
-    import re
-    told = set(re.findall(r'\] = "(\w+)"', text))
-    assert told == {name[6:] for name in harness.SCHEMAS if name.startswith("event-")}, told
+        told = set(re.findall(r'\] = "(\w+)"', source.read()))
+    assert {f"event-{type}" for type in told} == {name for name in harness.SCHEMAS if name.startswith("event")}, told
 
 
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, signalled, not_there, cancel,
          interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
-         worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_schema_is_used]
+         worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 
 if __name__ == "__main__":
     harness.main(CASES)

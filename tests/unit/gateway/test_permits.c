@@ -42,6 +42,29 @@ START_TEST(one_command_may_and_the_others_are_asked)
 }
 END_TEST
 
+/* Said for the session: so it is remembered, listed and taken back. */
+START_TEST(all_commands_may_where_that_is_said)
+{
+	const struct gateway_exec_grant may = { .destination = HOST,
+						.by = "ana",
+						.is_for_session = true };
+	struct fixture_request first = { 0 }, other = { 0 }, later = { 0 };
+
+	fixture_open(NULL);
+	fixture_ask(&other, HOST, FIXTURE_EXEC_TWO);
+	ck_assert_int_eq(grant(FIXTURE_EXEC, &may, NULL), 0);
+	fixture_expect(&other, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(fixture_count_records("granted", "granted_session"), 1);
+	gateway_exec_end(fixture.gw, FIXTURE_EXEC, 0);
+	gateway_exec_begin(fixture.gw, 9, "npm ci");
+	fixture_ask(&later, HOST, 9);
+	fixture_expect(&later, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_close();
+}
+END_TEST
+
 /* It waits for it already. */
 START_TEST(whoever_waits_is_released)
 {
@@ -274,6 +297,7 @@ Suite *suite_permits(void)
 	TCase *proposals = tcase_create("proposals");
 
 	tcase_add_test(grants, one_command_may_and_the_others_are_asked);
+	tcase_add_test(grants, all_commands_may_where_that_is_said);
 	tcase_add_test(grants, whoever_waits_is_released);
 	tcase_add_test(grants, width_is_as_in_an_answer);
 	tcase_add_loop_test(grants, what_cannot_be_granted_is_not, 0,

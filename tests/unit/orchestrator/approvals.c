@@ -60,6 +60,7 @@ END_TEST
 /* Everything that it runs in is part of what was approved. */
 START_TEST(same_circumstances)
 {
+	static const char *const env[] = { "RUSTC=x", NULL };
 	const struct orchestrator_access access = { .what = ORCHESTRATOR_WRITE_PATH,
 						    .name = "/etc/x" };
 	struct exec_sandbox *other =
@@ -89,13 +90,16 @@ START_TEST(same_circumstances)
 		rig.request.accesses = &access;
 		rig.request.access_count = 1;
 		break;
+	case 6:
+		rig.request.env = env;
+		break;
 	default: /* Nothing but that: not asked. */
 		rig.request.client = RIG_CLIENT + 1;
 		rig.request.justification = "another";
 		break;
 	}
 	rig_exec(&rig, "cargo build");
-	ck_assert_uint_eq(rig.question_count, _i < 6 ? 2 : 1);
+	ck_assert_uint_eq(rig.question_count, _i < 7 ? 2 : 1);
 	exec_sandbox_free(other);
 	rig_done(&rig);
 }
@@ -392,7 +396,7 @@ TCase *approvals_cases(void)
 	TCase *cases = tcase_create("approvals");
 
 	tcase_add_loop_test(cases, same_command, 0, ARRAY_SIZE(same));
-	tcase_add_loop_test(cases, same_circumstances, 0, 7);
+	tcase_add_loop_test(cases, same_circumstances, 0, 8);
 	tcase_add_test(cases, unconfined_is_its_own_key);
 	tcase_add_loop_test(cases, another_file_of_the_name, 0, 2);
 	tcase_add_loop_test(cases, all_keys, 0, ARRAY_SIZE(patches));

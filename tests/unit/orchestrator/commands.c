@@ -192,6 +192,46 @@ START_TEST(row)
 }
 END_TEST
 
+/* What is set for the call alone is part of it: what could change the command is in no rule that
+ * allows it, as in a script; a denial stands. */
+static const struct {
+	const char *rules, *command, *variable;
+	enum orchestrator_mode mode;
+	enum orchestrator_wish wish;
+	const char *want, *proposal;
+} variables[] = {
+	{ "allow cargo", "cargo build", "LANG=C", UNTRUSTED, USUAL, "run", "" },
+	{ "allow cargo", "cargo build", "LD_PRELOAD=x", UNTRUSTED, USUAL, "ask", "" },
+	{ "allow cargo", "cargo build", "LANG=/x", UNTRUSTED, USUAL, "ask", "" },
+	{ "allow cargo", "cargo build", "PATH", UNTRUSTED, USUAL, "run", "" },
+	{ "allow cargo unconfined", "cargo build", "TERM=x", REQUEST, USUAL, "open", "" },
+	{ "allow cargo unconfined", "cargo build", "RUSTC=x", REQUEST, USUAL, "run", "" },
+	{ "allow cargo unconfined", "cargo build", "RUSTC=x", REQUEST, ESCALATED, "ask open", "" },
+	{ "allow cargo unconfined", "cargo build", "RUSTC=x", NEVER, ESCALATED, "no", "" },
+	{ "", "echo x", "LD_PRELOAD=x", UNTRUSTED, USUAL, "ask", "" },
+	{ "", "echo x", "TERM=1", UNTRUSTED, USUAL, "run", "" },
+	{ "", "cargo build", "RUSTC=x", UNTRUSTED, USUAL, "ask", "" },
+	{ "", "cargo build", "LANG=C", UNTRUSTED, USUAL, "ask", "command allow cargo build" },
+	{ "", "cargo build", "RUSTC=x", NEVER, USUAL, "run", "" },
+	{ "deny cargo", "cargo build", "RUSTC=x", REQUEST, USUAL, "no", "" },
+	{ "ask cargo", "cargo build", "RUSTC=x", REQUEST, USUAL, "ask", "" },
+};
+START_TEST(variable)
+{
+	const char *const env[] = { "NO_COLOR=1", variables[_i].variable, NULL };
+
+	rig_init(&rig, variables[_i].mode);
+	rig_rules(&rig, variables[_i].rules);
+	rig_open(&rig);
+	rig.request.wish = variables[_i].wish;
+	rig.request.env = env;
+	rig_exec(&rig, variables[_i].command);
+	ck_assert_str_eq(what_came(&rig), variables[_i].want);
+	ck_assert_str_eq(rig.questions[0].proposal, variables[_i].proposal);
+	rig_done(&rig);
+}
+END_TEST
+
 /* managed_cwd_write_profile_has_filesystem_restrictions and its like: a split sandbox confines by
  * what it says, not by its name. */
 static const struct {
@@ -358,6 +398,7 @@ TCase *commands_cases(void)
 	TCase *cases = tcase_create("commands");
 
 	tcase_add_loop_test(cases, row, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(cases, variable, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(cases, split, 0, ARRAY_SIZE(splits));
 	tcase_add_loop_test(cases, access_by_name, 0, ARRAY_SIZE(accesses));
 	tcase_add_test(cases, access_that_is_there);

@@ -249,6 +249,29 @@ START_TEST(first_approval_never_covers_the_retry)
 }
 END_TEST
 
+/* What was granted for once, before, is not granted for longer with what is asked about now. */
+START_TEST(session_is_for_what_was_asked)
+{
+	const struct orchestrator_access access = { ORCHESTRATOR_DESTINATION, "b.test", "https",
+						    443 };
+
+	start(ORCHESTRATOR_ON_REQUEST, false);
+	rig.request.wish = ORCHESTRATOR_WITH_ACCESS;
+	rig.request.accesses = &access;
+	rig.request.access_count = 1;
+	rig_exec(&rig, "cargo build");
+	rig_answer(&rig, 0, ORCHESTRATOR_ONCE);
+	ck_assert(!rig.attempts[0].is_for_session);
+	rig_refuse(&rig, 0, "net a.test");
+	ck_assert_str_eq(rig_asked(&rig)->accesses, "https://a.test:443");
+	rig_answer(&rig, 1, ORCHESTRATOR_SESSION);
+	ck_assert_str_eq(rig.attempts[1].accesses, "https://b.test:443|https://a.test:443");
+	ck_assert(rig.attempts[1].is_for_session);
+	ck_assert_uint_eq(rig.attempts[1].new_from, 1);
+	rig_done(&rig);
+}
+END_TEST
+
 /* T5: nothing that came before an attempt spares its retry the question, whoever said it, how and
  * how often. Strict sessions: deciders.c. */
 static const struct {
@@ -492,6 +515,7 @@ TCase *retries_cases(void)
 	tcase_add_test(cases, one_host_of_two_for_good);
 	tcase_add_loop_test(cases, retry_for_a_host, 0, ARRAY_SIZE(hosts));
 	tcase_add_loop_test(cases, first_approval_never_covers_the_retry, 0, 2);
+	tcase_add_test(cases, session_is_for_what_was_asked);
 	tcase_add_loop_test(cases, second_question, 0, ARRAY_SIZE(seconds));
 	tcase_add_test(cases, one_shot_retry_has_its_own_id);
 	tcase_add_test(cases, success_is_kept);

@@ -107,6 +107,7 @@ static int on_attempt(const struct orchestrator_attempt *attempt, struct err *wh
 				     .is_retry = attempt->is_retry,
 				     .is_confined = attempt->is_confined,
 				     .is_for_session = attempt->is_for_session,
+				     .new_from = attempt->new_from,
 				     .sandbox = exec_sandbox_copy(attempt->sandbox) };
 	join_accesses(ret->accesses, attempt->accesses, attempt->access_count);
 	(void)snprintf(ret->program, sizeof(ret->program), "%s", attempt->program.path);

@@ -31,6 +31,7 @@ struct rig_question {
 struct rig_attempt {
 	uint64_t number, call;
 	bool is_retry, is_confined, is_for_session, is_stopped, is_paused;
+	size_t new_from;
 	unsigned int pauses;
 	struct exec_sandbox *sandbox;
 	char accesses[RIG_TEXT], program[COMMAND_PATH_MAX], stop_why[RIG_TEXT];
