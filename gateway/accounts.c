@@ -119,6 +119,26 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 	return reason;
 }
 
+bool accounts_left(const struct accounts *accounts, struct policy_limits *limits)
+{
+	const struct key_node *node = keys_find(&accounts->table, limits->account, NULL);
+	const struct account *account = node ? container_of(node, struct account, node) : NULL;
+	const uint64_t taken[] = { account ? account->taken[GATEWAY_UP] : 0,
+				   account ? account->taken[GATEWAY_DOWN] : 0,
+				   account ? account->begun : 0 };
+	uint64_t left[] = { limits->upload, limits->download, limits->connections };
+	bool is_spent = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+		is_spent = is_spent || (left[i] > 0 && taken[i] >= left[i]);
+		left[i] -= taken[i] < left[i] ? taken[i] : left[i];
+	}
+	limits->upload = left[0];
+	limits->download = left[1];
+	limits->connections = (uint32_t)left[2];
+	return is_spent;
+}
+
 static void lease_has_news(struct accounts *accounts, struct lease *lease)
 {
 	if (!lease->tells_given && !lease->tells_recall)

@@ -48,6 +48,9 @@ void accounts_done(struct accounts *accounts);
  * limited: nothing is given yet. POLICY_NONE, or the reason why not. */
 enum policy_reason accounts_open(struct accounts *accounts, const struct policy_limits *limits,
 				 int64_t now_ms, struct lease *lease);
+/* Of the budgets in @limits, what nobody has yet: what is on a lease counts as spent. True: of one
+ * nothing is left (and it is 0, which is no limit). */
+bool accounts_left(const struct accounts *accounts, struct policy_limits *limits);
 /* What was given and not spent goes back. @spent: NULL: not known, so all of it. No lease is fine.
  */
 void accounts_close(struct accounts *accounts, struct lease *lease,

@@ -107,8 +107,6 @@ static int answer_keep(const struct giving *giving, struct err *why)
 
 static struct grant_order answer_order(const struct giving *giving, uint64_t exec)
 {
-	const struct approver_width *width = &giving->answer->width;
-
 	return (struct grant_order){
 		.exec = exec,
 		.answer = giving->approval->gw->last_answer,
@@ -116,18 +114,12 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.action = giving->answer->action,
 		.reason = giving->settled.reason,
 		.scope = giving->answer->scope,
-		.is_program = width->is_program,
-		.is_wide = width_is_wide(width),
-		.is_domain = width->is_domain,
+		.width = giving->answer->width,
 		.program = giving->approval->program,
 		.text = giving->text,
 		.by = giving->settled.by,
 		.words = giving->settled.words,
 		.since_s = giving->since_s,
-		.until_s = width->for_s > 0 ? giving->since_s + width->for_s : 0,
-		.limits = { .upload = width->upload_max,
-			    .download = width->download_max,
-			    .connections = width->connections_max },
 	};
 }
 

@@ -290,11 +290,6 @@ int gateway_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_
 	return ledger_undo(gw, by, ret_text, ret, why);
 }
 
-void gateway_copy_grants(struct gateway *to, const struct gateway *from)
-{
-	ledger_copy(to, from);
-}
-
 int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why)
 {
 	return ledger_cut(gw, live, by, why);

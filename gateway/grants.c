@@ -139,12 +139,19 @@ bool grants_has_room(const struct grants *grants, size_t count, bool is_wide)
 /* What a wide grant is found by. */
 static const char *grants_group_host(const struct grant_order *order)
 {
-	const char *domain = order->is_domain ? policy_host_domain(order->dst->host) : NULL;
+	const char *domain = order->width.is_domain ? policy_host_domain(order->dst->host) : NULL;
 
 	return domain ? domain : order->dst->host;
 }
 
-/* What was remembered of the very same hosts and ports. */
+static bool grants_is_program(const struct grant *grant, const struct grant_order *order)
+{
+	if (!grant->program || !order->width.is_program)
+		return !grant->program && !order->width.is_program;
+	return strcmp(grant->program, order->program) == 0;
+}
+
+/* What was remembered of the very same hosts and ports, for the same program. */
 static struct grant *grants_same(const struct grants *grants, const struct grant_order *order)
 {
 	size_t len = strcspn(order->text, " ");
@@ -152,13 +159,14 @@ static struct grant *grants_same(const struct grants *grants, const struct grant
 	struct grant_group *group;
 	struct grant *grant;
 
-	if (!order->is_wide)
+	if (!width_is_wide(&order->width))
 		return node ? container_of(node, struct grant, node) : NULL;
 	group = group_find(grants, order->exec, grants_group_host(order));
 	if (!group)
 		return NULL;
 	LIST_FOREACH (grant, &group->grants, group_entry) {
-		if (strcspn(grant->text, " ") == len && memcmp(grant->text, order->text, len) == 0)
+		if (strcspn(grant->text, " ") == len &&
+		    memcmp(grant->text, order->text, len) == 0 && grants_is_program(grant, order))
 			return grant;
 	}
 	return NULL;
@@ -174,7 +182,7 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 	keys_add(&grants->ids, &grant->id_node, ++grants->last_id, NULL);
 	TAILQ_INSERT_TAIL(&grants->all, grant, order);
 	LIST_INSERT_HEAD(list, grant, entry);
-	if (order->is_wide) {
+	if (width_is_wide(&order->width)) {
 		grant->group = group_find_or_new(grants, order->exec, grants_group_host(order));
 		LIST_INSERT_HEAD(&grant->group->grants, grant, group_entry);
 		grants->wide_count++;
@@ -184,45 +192,66 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 	return grant;
 }
 
-static bool grants_has_budget(const struct policy_limits *limits)
+/* Its budget is one of its own. */
+static void grants_limit(struct grant *grant)
 {
-	return limits->upload || limits->download || limits->connections;
+	const struct approver_width *width = &grant->width;
+
+	grant->until_s = width->for_s > 0 ? grant->since_s + width->for_s : 0;
+	grant->limits = (struct policy_limits){ .upload = width->upload_max,
+						.download = width->download_max,
+						.connections = width->connections_max,
+						.until_s = grant->until_s };
+	if (width->upload_max || width->download_max || width->connections_max)
+		grant->limits.account = GRANTS_ACCOUNT | grant->id_node.number;
+}
+
+static char *grants_own(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+static void grants_free_text(struct grant *grant)
+{
+	policy_free(grant->wide);
+	free(grant->program);
+	free(grant->text);
+	free(grant->words);
+	free(grant->from);
 }
 
 struct grant *grants_put(struct grants *grants, struct grant_list *list,
 			 const struct grant_order *order, struct err *why)
 {
+	bool is_wide = width_is_wide(&order->width);
 	struct grant *grant = grants_same(grants, order);
 	struct policy *wide = NULL;
 
-	if (!grant && !grants_has_room(grants, 1, order->is_wide)) {
+	if (!grant && !grants_has_room(grants, 1, is_wide)) {
 		(void)err_set(why, -ENOSPC, "too many answers are remembered: answer once");
 		return NULL;
 	}
-	if (order->is_wide)
+	if (is_wide)
 		wide = width_policy(order->dst, order->program, order->action, order->text,
 				    order->since_s, why);
-	if (order->is_wide && !wide)
+	if (is_wide && !wide)
 		return NULL;
 	if (!grant)
 		grant = grants_add(grants, list, order);
-	grants->wants_program |= order->is_program;
-	policy_free(grant->wide);
-	free(grant->text);
-	free(grant->words);
+	grants->wants_program |= order->width.is_program;
+	grants_free_text(grant);
 	grant->wide = wide;
+	grant->width = order->width;
+	grant->program = order->width.is_program ? mem_strdup(order->program) : NULL;
 	grant->text = mem_strdup(order->text);
 	grant->words = mem_strdup(order->words);
+	grant->from = grants_own(order->from);
 	grant->answer = order->answer;
 	grant->action = order->action;
 	grant->reason = order->reason;
 	grant->scope = order->scope;
 	grant->since_s = order->since_s;
-	grant->until_s = order->until_s;
-	grant->limits = order->limits;
-	grant->limits.until_s = order->until_s;
-	if (grants_has_budget(&order->limits))
-		grant->limits.account = GRANTS_ACCOUNT | grant->id_node.number;
+	grants_limit(grant);
 	(void)snprintf(grant->by, sizeof(grant->by), "%s", order->by);
 	return grant;
 }
@@ -251,9 +280,7 @@ void grants_drop(struct grants *grants, struct grant *retired)
 {
 	TAILQ_REMOVE(&grants->retired, retired, order);
 	keys_remove(&grants->ids, &retired->id_node);
-	policy_free(retired->wide);
-	free(retired->text);
-	free(retired->words);
+	grants_free_text(retired);
 	free(retired);
 }
 

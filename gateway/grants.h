@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "gateway/gateway.h"
+#include "gateway/gateway_approver.h"
 #include "gateway/keys.h"
 #include "policies/policies.h"
 
@@ -25,9 +25,12 @@ struct grant {
 	enum policy_action action;     /* allow or deny */
 	enum policy_reason reason;
 	enum gateway_scope scope;
+	struct approver_width width;
+	char *program;       /* that alone; NULL: any */
 	struct policy *wide; /* NULL: exactly @dst */
 	struct grant_group *group;
 	char *text, *words;
+	char *from; /* the session that it was copied from; NULL: answered here */
 	char by[64];
 	int64_t since_s, until_s;    /* until 0: no end of its own */
 	struct policy_limits limits; /* of all connections under it */
@@ -60,12 +63,11 @@ struct grant_order {
 	enum policy_action action;
 	enum policy_reason reason;
 	enum gateway_scope scope;
-	bool is_program;
-	bool is_wide, is_domain; /* other ports or hosts; hosts below the registrable domain */
-	const char *program;     /* of the question; "": not known */
+	struct approver_width width;
+	const char *program; /* of the question; "": not known */
 	const char *text, *by, *words;
-	int64_t since_s, until_s;
-	struct policy_limits limits; /* but for its account and end */
+	const char *from; /* as of a grant */
+	int64_t since_s;  /* its width counts from there */
 };
 
 void grants_init(struct grants *grants);

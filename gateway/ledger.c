@@ -174,13 +174,26 @@ void ledger_remembered(struct gateway *gw, struct grant *grant)
 	ledger_schedule(gw);
 }
 
+/* Leaves in @width what is left of its budget. */
+static bool ledger_is_spent(const struct gateway *gw, const struct grant *grant,
+			    struct approver_width *width)
+{
+	struct policy_limits left = grant->limits;
+	bool is_spent = accounts_left(&gw->accounts, &left);
+
+	width->upload_max = left.upload;
+	width->download_max = left.download;
+	width->connections_max = left.connections;
+	return is_spent;
+}
+
 void ledger_each_grant(struct gateway *gw,
 		       void (*each)(const struct approver_grant *grant, void *arg), void *arg)
 {
 	const struct grant *grant;
 
 	TAILQ_FOREACH (grant, &gw->grants.all, order) {
-		const struct approver_grant shown = {
+		struct approver_grant shown = {
 			.id = grant->id_node.number,
 			.action = grant->action,
 			.scope = grant->scope,
@@ -193,8 +206,14 @@ void ledger_each_grant(struct gateway *gw,
 			.bytes_down = grant->bytes_down,
 			.connections = grant->connections,
 			.live = grant->live,
+			.dst = &grant->dst,
+			.width = grant->width,
+			.program = grant->program,
+			.words = grant->words,
+			.from = grant->from,
 		};
 
+		shown.is_spent = ledger_is_spent(gw, grant, &shown.width);
 		each(&shown, arg);
 	}
 }
@@ -297,41 +316,12 @@ int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_M
 	return 0;
 }
 
-static void ledger_copy_one(struct gateway *to, const struct grant *grant)
+void ledger_forget_session(struct gateway *gw)
 {
-	const struct grant_order order = {
-		.answer = to->last_answer,
-		.dst = &grant->dst,
-		.action = grant->action,
-		.reason = grant->reason,
-		.scope = grant->scope,
-		.is_wide = grant->wide,
-		.is_domain = strstr(grant->text, "://**."),
-		.text = grant->text,
-		.by = grant->by,
-		.words = grant->words,
-		.since_s = grant->since_s,
-		.until_s = grant->until_s,
-		.limits = grant->limits,
-	};
+	struct grant *grant;
 
-	/* There was room for it there, and its text was read there. */
-	(void)grants_put(&to->grants, &to->grants.session, &order, NULL);
-}
-
-void ledger_copy(struct gateway *to, const struct gateway *from)
-{
-	const struct grant *grant;
-	struct grant *old;
-
-	while ((old = LIST_FIRST(&to->grants.session)))
-		(void)ledger_retire(to, old, POLICY_REVOKED, "");
-	to->last_answer++;
-	TAILQ_FOREACH (grant, &from->grants.all, order) {
-		if (grant->exec == 0)
-			ledger_copy_one(to, grant);
-	}
-	ledger_schedule(to);
+	while ((grant = LIST_FIRST(&gw->grants.session)))
+		(void)ledger_retire(gw, grant, POLICY_REVOKED, "");
 }
 
 static bool ledger_is_the_one(struct waiter *waiter, struct policy_verdict *ret, void *arg)

@@ -13,6 +13,8 @@ void ledger_count(const struct waiter *waiter, const struct gateway_report *repo
 
 /* @grant is new, or says something else than before. */
 void ledger_remembered(struct gateway *gw, struct grant *grant);
+/* Forgets all that is remembered for the session, and cuts what lives by it. */
+void ledger_forget_session(struct gateway *gw);
 
 /* As gateway_each_grant() and so on. */
 void ledger_each_grant(struct gateway *gw,
@@ -23,5 +25,4 @@ int ledger_revoke(struct gateway *gw, uint64_t grant, const char *by, struct app
 		  struct err *why);
 int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
 		struct approver_revoked *ret, struct err *why);
-void ledger_copy(struct gateway *to, const struct gateway *from);
 int ledger_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why);

@@ -91,8 +91,6 @@ static int permit_put(struct gateway *gw, struct gateway_exec *exec,
 		      const struct gateway_exec_grant *grant, const struct policy_destination *dst,
 		      const char *text, struct err *why)
 {
-	const struct approver_width *width = &grant->width;
-	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
 	char words[GATEWAY_WORDS_MAX] = "";
 
 	if (grant->words)
@@ -104,20 +102,15 @@ static int permit_put(struct gateway *gw, struct gateway_exec *exec,
 		.action = POLICY_ALLOW,
 		.reason = POLICY_GRANTED_EXEC,
 		.scope = GATEWAY_EXEC,
-		.is_wide = width_is_wide(width),
-		.is_domain = width->is_domain,
+		.width = grant->width,
 		.program = "",
 		.text = text,
 		.by = grant->by ? grant->by : "",
 		.words = words,
-		.since_s = now_s,
-		.until_s = width->for_s > 0 ? now_s + width->for_s : 0,
-		.limits = { .upload = width->upload_max,
-			    .download = width->download_max,
-			    .connections = width->connections_max },
+		.since_s = loop_wall_us(gw->loop) / 1000000,
 	};
 
-	if (!grants_has_room(&gw->grants, 1, order.is_wide))
+	if (!grants_has_room(&gw->grants, 1, width_is_wide(&grant->width)))
 		return err_set(why, -ENOSPC, "too many answers are remembered");
 	struct grant *put = grants_put(&gw->grants, &exec->grants, &order, why);
 

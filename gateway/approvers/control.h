@@ -19,6 +19,7 @@
 #define CONTROL_COMMAND_MAX 1024  /* bytes of one command in a message */
 
 #define CONTROL_LIST_MAX     1024 /* questions, grants or connections in one reply */
+#define CONTROL_COPIES_MAX   256  /* grants in one reply to `copy`; each is larger there */
 #define CONTROL_WATCHERS_MAX 64   /* watcher files looked at, and given up on */
 
 /* Who holds a file in DIR/watchers, but has not connected. A watcher that was given up on, or that
@@ -58,7 +59,7 @@ struct control_request {
 	json_int_t id;
 	const char *op, *question, *scope;
 	const char *action, *host, *ports, *program, *duration, *words, *confirm;
-	json_int_t upload, download, connections, grant, live;
+	json_int_t upload, download, connections, grant, live, after;
 };
 void control_request_ok(const struct control_request *request, json_t *more); /* takes @more */
 void control_request_refuse(const struct control_request *request, const char *code,
@@ -68,8 +69,9 @@ void control_request_fail(const struct control_request *request, int r, const ch
 /* allow, deny, abort; preview. */
 void control_answer_serve(const struct control_request *request);
 void control_answer_preview(const struct control_request *request);
-/* grants, live, revoke, undo, cut. */
+/* grants, copy, live, revoke, undo, cut. */
 void control_ledger_grants(const struct control_request *request);
+void control_ledger_copy(const struct control_request *request);
 void control_ledger_live(const struct control_request *request);
 void control_ledger_revoke(const struct control_request *request);
 void control_ledger_undo(const struct control_request *request);

@@ -33,19 +33,25 @@ static void ledger_reply(const struct control_request *request, const char *name
 	control_request_ok(request, reply);
 }
 
+static json_t *ledger_from(const struct approver_grant *grant)
+{
+	return wire_text(grant->from, POLICY_TEXT_MAX);
+}
+
 static void ledger_add_grant(const struct approver_grant *grant, void *arg)
 {
-	ledger_add(arg,
-		   json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
-			     (json_int_t)grant->id, "action", policy_action_name(grant->action),
-			     "scope", control_answer_scope_name(grant->scope), "exec",
-			     (json_int_t)grant->exec, "text",
-			     wire_text(grant->text, APPROVER_KEY_MAX), "by",
-			     wire_text(grant->by, POLICY_TEXT_MAX), "since",
-			     (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
-			     "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
-			     (json_int_t)grant->bytes_down, "connections",
-			     (json_int_t)grant->connections, "live", (json_int_t)grant->live));
+	ledger_add(
+		arg,
+		json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "id",
+			  (json_int_t)grant->id, "action", policy_action_name(grant->action),
+			  "scope", control_answer_scope_name(grant->scope), "exec",
+			  (json_int_t)grant->exec, "text", wire_text(grant->text, APPROVER_KEY_MAX),
+			  "by", wire_text(grant->by, POLICY_TEXT_MAX), "since",
+			  (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
+			  "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
+			  (json_int_t)grant->bytes_down, "connections",
+			  (json_int_t)grant->connections, "live", (json_int_t)grant->live, "from",
+			  ledger_from(grant)));
 }
 
 void control_ledger_grants(const struct control_request *request)
@@ -54,6 +60,54 @@ void control_ledger_grants(const struct control_request *request)
 
 	gateway_each_grant(request->client->server->gw, ledger_add_grant, &list);
 	ledger_reply(request, "grants", &list);
+}
+
+/* In parts: one reply holds some, and the next ones are asked for by the last of these. */
+struct ledger_copies {
+	json_t *array;
+	json_int_t after, more;
+};
+
+static void ledger_add_copy(const struct approver_grant *grant, void *arg)
+{
+	struct ledger_copies *list = arg;
+	const struct policy_destination *dst = grant->dst;
+	const struct approver_width *width = &grant->width;
+
+	if ((json_int_t)grant->id <= list->after)
+		return;
+	if (json_array_size(list->array) == CONTROL_COPIES_MAX) {
+		list->more++;
+		return;
+	}
+	json_t *copy =
+		json_pack("{s:I, s:s, s:s, s:s, s:o, s:i, s:b, s:b, s:o, s:I, s:I, s:I, s:I, s:b}",
+			  "id", (json_int_t)grant->id, "action", policy_action_name(grant->action),
+			  "scope", control_answer_scope_name(grant->scope), "protocol",
+			  policy_protocol_name(dst->protocol), "host",
+			  wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "domain",
+			  (int)width->is_domain, "all_ports", (int)width->is_every_port, "program",
+			  wire_text(grant->program, POLICY_TEXT_MAX), "for",
+			  (json_int_t)width->for_s, "upload", (json_int_t)width->upload_max,
+			  "download", (json_int_t)width->download_max, "connections",
+			  (json_int_t)width->connections_max, "spent", (int)grant->is_spent);
+	json_t *more =
+		json_pack("{s:o, s:o, s:I, s:o}", "by", wire_text(grant->by, POLICY_TEXT_MAX),
+			  "words", wire_text(grant->words, POLICY_TEXT_MAX), "since",
+			  (json_int_t)grant->since_s, "from", ledger_from(grant));
+
+	(void)json_object_update_missing(copy, more); /* out of memory: it is no copy then */
+	json_decref(more);
+	(void)json_array_append_new(list->array, copy);
+}
+
+void control_ledger_copy(const struct control_request *request)
+{
+	struct ledger_copies list = { .array = json_array(), .after = request->after };
+
+	gateway_each_grant(request->client->server->gw, ledger_add_copy, &list);
+	control_request_ok(request,
+			   json_pack("{s:o, s:I}", "grants", list.array, "more", list.more));
 }
 
 static void ledger_add_live(const struct approver_live *live, void *arg)

@@ -143,6 +143,7 @@ enum {
 	TAKES_GRANT = 1 << 5,
 	TAKES_LIVE = 1 << 6,
 	TAKES_CONFIRM = 1 << 7,
+	TAKES_AFTER = 1 << 8,
 };
 
 static const struct {
@@ -159,6 +160,7 @@ static const struct {
 	{ "preview", control_answer_preview,
 	  TAKES_QUESTION | TAKES_ACTION | TAKES_SCOPE | TAKES_WIDTH },
 	{ "grants", control_ledger_grants, 0 },
+	{ "copy", control_ledger_copy, TAKES_AFTER },
 	{ "live", control_ledger_live, 0 },
 	{ "revoke", control_ledger_revoke, TAKES_GRANT },
 	{ "undo", control_ledger_undo, 0 },
@@ -185,6 +187,7 @@ static const struct {
 	{ "connections", offsetof(struct control_request, connections), true, TAKES_WIDTH },
 	{ "grant", offsetof(struct control_request, grant), true, TAKES_GRANT },
 	{ "live", offsetof(struct control_request, live), true, TAKES_LIVE },
+	{ "after", offsetof(struct control_request, after), true, TAKES_AFTER },
 };
 
 static void request_dispatch(const struct control_request *request, unsigned int given)
@@ -198,8 +201,8 @@ static void request_dispatch(const struct control_request *request, unsigned int
 		return request_ops[i].serve(request);
 	}
 	control_request_refuse(request, "unknown_op",
-			       "\"op\" is list, watch, allow, deny, abort, preview, grants, live, "
-			       "revoke, undo or cut");
+			       "\"op\" is list, watch, allow, deny, abort, preview, grants, copy, "
+			       "live, revoke, undo or cut");
 }
 
 /* What is wrong with it, or NULL. */
@@ -259,7 +262,8 @@ int control_request_serve(struct control_client *client, const char *line, size_
 					   .download = -1,
 					   .connections = -1,
 					   .grant = -1,
-					   .live = -1 };
+					   .live = -1,
+					   .after = -1 };
 	unsigned int given = 0;
 	json_t *object = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	const char *wrong;

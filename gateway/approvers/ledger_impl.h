@@ -16,6 +16,13 @@ struct approver_grant {
 					  open ones */
 	uint32_t connections;          /* begun under it */
 	uint32_t live;                 /* and open now */
+	/* What it is made of, for whoever would give the same again: of a budget what is left. */
+	const struct policy_destination *dst;
+	struct approver_width width;
+	bool is_spent;       /* nothing is left */
+	const char *program; /* of a width that has one, or NULL */
+	const char *words;
+	const char *from; /* the session it was copied from; NULL: it was answered here */
 };
 /* A connection that is open now. Borrowed for the call. */
 struct approver_live {
@@ -46,8 +53,5 @@ int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct ap
  */
 int gateway_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
 		 struct approver_revoked *ret, struct err *why);
-/* What @to remembered for its session is forgotten, and cut; what @from remembers for its own takes
- * its place: denials, too. Each counts for itself from then on. */
-void gateway_copy_grants(struct gateway *to, const struct gateway *from);
 /* Ends one live connection, and nothing else: the next one is decided as before. -ENOENT. */
 int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why);

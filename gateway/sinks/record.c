@@ -253,6 +253,8 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 	put_text(writer, "files", record->files, RECORD_TEXT_MAX);
 	put_text(writer, "digest", record->digest, RECORD_NAME_MAX);
 	put_text(writer, "cause", record->cause, RECORD_TEXT_MAX);
+	put_text(writer, "from", record->from, RECORD_NAME_MAX);
+	put_text(writer, "from_run", record->from_run, RECORD_NAME_MAX);
 }
 
 ssize_t record_line(const struct sink_record *record, uint64_t seq, const char *prev, char *out,

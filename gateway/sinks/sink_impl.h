@@ -16,7 +16,8 @@ enum sink_event {
 	SINK_EXEC_START,
 	SINK_DECISION,
 	SINK_CLOSED,
-	SINK_GRANTED,  /* one exec may reach something besides; that text is the cause */
+	SINK_GRANTED,  /* said before anybody asked, for one exec, or copied from a session; that
+			  text is the cause */
 	SINK_REVIEWED, /* a program said something of a command, a patch and so on: the cause */
 	SINK_REVOKED,  /* a remembered answer holds no more; its text is the cause */
 	SINK_POLICY_RELOADED,
@@ -40,6 +41,7 @@ struct sink_record {
 	struct addr resolved;
 	const char *files, *digest; /* policy_*: which changed, and of the whole policy */
 	const char *cause;
+	const char *from, *from_run; /* granted: the session that it was copied from */
 	uint64_t bytes_up, bytes_down;
 	uint64_t duration_ms; /* decision: how long it waited; closed: how long it was open */
 	bool has_traffic;     /* bytes and duration are written even when 0 */

@@ -79,7 +79,11 @@ unsigned int fixture_count_records(const char *event, const char *reason);
 void fixture_expect(const struct fixture_request *request, enum policy_action action,
 		    enum policy_reason reason);
 
+/* What `copy` lists of @gw: an array, returned owned. */
+char *fixture_copies(struct gateway *gw);
+
 Suite *suite_questions(void);
+Suite *suite_copies(void);
 Suite *suite_endings(void);
 Suite *suite_embedded(void);
 Suite *suite_outcomes(void);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/approvers/control.h"
 #include "gateway/approvers/ledger_impl.h"
 
 /* What the gateway would know: one grant, number 7, and one connection, number 3. */
@@ -19,7 +20,10 @@ static struct {
 void gateway_each_grant(struct gateway *gw,
 			void (*each)(const struct approver_grant *grant, void *arg), void *arg)
 {
-	const struct approver_grant grant = {
+	static const struct policy_destination dst = { .host = "a.test",
+						       .protocol = POLICY_HTTPS,
+						       .port = 443 };
+	struct approver_grant grant = {
 		.id = 7,
 		.action = POLICY_ALLOW,
 		.scope = GATEWAY_SESSION,
@@ -31,9 +35,13 @@ void gateway_each_grant(struct gateway *gw,
 		.bytes_down = 6,
 		.connections = 2,
 		.live = 1,
+		.dst = &dst,
+		.width = { .is_domain = true, .for_s = 3600, .upload_max = 9 },
+		.words = "w",
+		.from = "work",
 	};
 
-	for (unsigned int i = 0; i < ledger.grants; i++)
+	for (unsigned int i = 0; i < ledger.grants; i++, grant.id++)
 		each(&grant, arg);
 }
 
@@ -85,7 +93,13 @@ int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *w
 #define GRANT                                                                                      \
 	"{\"id\":7,\"action\":\"allow\",\"scope\":\"session\",\"exec\":0,"                         \
 	"\"text\":\"https://**.a.test:443 for 1h\",\"by\":\"ana\\u001B on tty\",\"since\":1000,"   \
-	"\"until\":4600,\"bytes_up\":5,\"bytes_down\":6,\"connections\":2,\"live\":1}"
+	"\"until\":4600,\"bytes_up\":5,\"bytes_down\":6,\"connections\":2,\"live\":1,"             \
+	"\"from\":\"work\"}"
+#define COPY                                                                                       \
+	"{\"id\":7,\"action\":\"allow\",\"scope\":\"session\",\"protocol\":\"https\","             \
+	"\"host\":\"a.test\",\"port\":443,\"domain\":true,\"all_ports\":false,\"program\":\"\","   \
+	"\"for\":3600,\"upload\":9,\"download\":0,\"connections\":0,\"spent\":false,"              \
+	"\"by\":\"ana\\u001B on tty\",\"words\":\"w\",\"since\":1000,\"from\":\"work\"}"
 #define LIVE                                                                                       \
 	"{\"id\":3,\"grant\":7,\"exec\":1,\"protocol\":\"https\",\"host\":\"b.a.test\","           \
 	"\"port\":443,\"way\":\"connect\",\"rule\":\"\",\"age_s\":2}"
@@ -94,6 +108,8 @@ static const struct {
 	const char *line, *want; /* a whole reply, or a code */
 } requests[] = {
 	{ "\"op\":\"grants\"", "{\"id\":1,\"ok\":true,\"grants\":[" GRANT "]}" },
+	{ "\"op\":\"copy\"", "{\"id\":1,\"ok\":true,\"grants\":[" COPY "],\"more\":0}" },
+	{ "\"op\":\"copy\",\"after\":7", "{\"id\":1,\"ok\":true,\"grants\":[],\"more\":0}" },
 	{ "\"op\":\"live\"", "{\"id\":1,\"ok\":true,\"live\":[" LIVE "]}" },
 	{ "\"op\":\"revoke\",\"grant\":7",
 	  "{\"id\":1,\"ok\":true,\"cut\":1,\"bytes_up\":5,\"bytes_down\":6}" },
@@ -112,6 +128,9 @@ static const struct {
 	{ "\"op\":\"revoke\",\"grant\":-7", "malformed" },
 	{ "\"op\":\"revoke\",\"grant\":7,\"live\":3", "malformed" },
 	{ "\"op\":\"cut\",\"grant\":7", "malformed" },
+	{ "\"op\":\"copy\",\"after\":\"7\"", "malformed" },
+	{ "\"op\":\"copy\",\"after\":-1", "malformed" },
+	{ "\"op\":\"grants\",\"after\":7", "malformed" },
 	{ "\"op\":\"undo\",\"grant\":7", "malformed" },
 	{ "\"op\":\"grants\",\"scope\":\"once\"", "malformed" },
 	{ "\"op\":\"preview\"", "malformed" },
@@ -150,6 +169,31 @@ START_TEST(one_request)
 
 	ck_assert_msg(strstr(got, code) != NULL, "%s", got);
 	ck_assert_uint_eq(wire.gw.answer_count + ledger.revoked + ledger.undone + ledger.cut, 0);
+}
+END_TEST
+
+/* Each part begins behind the one before. */
+START_TEST(copies_come_in_parts)
+{
+	size_t seen = 0;
+
+	ledger.grants = 2 * CONTROL_COPIES_MAX + 1;
+	for (size_t after = 0, left = ledger.grants; left > 0;) {
+		auto_free char *line =
+			mem_printf("{\"id\":1,\"op\":\"copy\",\"after\":%zu}\n", after);
+		json_t *reply = json_loads(wire_ask(wire.client, line), 0, NULL);
+		const json_t *list = json_object_get(reply, "grants");
+
+		seen += json_array_size(list);
+		left -= json_array_size(list);
+		ck_assert_uint_le(json_array_size(list), CONTROL_COPIES_MAX);
+		ck_assert_int_eq(json_integer_value(json_object_get(reply, "more")),
+				 (json_int_t)left);
+		after = (size_t)json_integer_value(
+			json_object_get(json_array_get(list, json_array_size(list) - 1), "id"));
+		json_decref(reply);
+	}
+	ck_assert_uint_eq(seen, ledger.grants);
 }
 END_TEST
 
@@ -250,6 +294,7 @@ Suite *suite_control_ledger(void)
 
 	tcase_add_checked_fixture(tcase, wire_setup, wire_teardown);
 	tcase_add_loop_test(tcase, one_request, 0, sizeof(requests) / sizeof(requests[0]));
+	tcase_add_test(tcase, copies_come_in_parts);
 	tcase_add_test(tcase, an_answer_with_everything);
 	tcase_add_loop_test(tcase, a_risk_is_confirmed, 0, sizeof(confirms) / sizeof(confirms[0]));
 	tcase_add_test(tcase, what_is_taken_back_is_by_somebody);

@@ -348,14 +348,12 @@ START_TEST(the_same_answer_again_is_renewed)
 		.action = POLICY_ALLOW,
 		.reason = POLICY_GRANTED_SESSION,
 		.scope = GATEWAY_SESSION,
-		.is_wide = _i,
-		.is_domain = _i,
+		.width = { .is_domain = _i, .for_s = 60 },
 		.text = _i ? "https://**.example.org:443 for 1m"
 			   : "https://a.example.org:443 for 1m",
 		.by = "ana",
 		.words = "",
 		.since_s = 1000,
-		.until_s = 1060,
 	};
 
 	play();
@@ -365,7 +363,7 @@ START_TEST(the_same_answer_again_is_renewed)
 	ck_assert_ptr_nonnull(grants_put(grants, &grants->session, &order, NULL));
 	order.text = _i ? "https://**.example.org:443 for 2m" : "https://a.example.org:443 for 2m";
 	order.since_s = 1050;
-	order.until_s = 1170;
+	order.width.for_s = 120;
 	ck_assert_ptr_nonnull(grants_put(grants, &grants->session, &order, NULL));
 	look();
 	ck_assert_uint_eq(it.grants, 1);

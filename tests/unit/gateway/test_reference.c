@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gateway/approvers/ledger_impl.h"
+#include "gateway/gateway_copies.h"
 #include "tests/unit/gateway/fixture.h"
 
 #define HOST "https://a.test:443"
@@ -70,7 +70,12 @@ START_TEST(r03_r05_r06_r07_sessions_are_apart_until_copied)
 	fixture_ask(&old, "https://old.test:443", FIXTURE_EXEC);
 	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_SESSION), 0);
 
-	gateway_copy_grants(child, parent);
+	auto_free char *text = fixture_copies(parent);
+	const struct gateway_copies copies = { text, strlen(text), "test", "7f3a" };
+	struct gateway_copied copied;
+
+	ck_assert_int_eq(gateway_copy(child, &copies, &copied, NULL), 0);
+	ck_assert_uint_eq(copied.copied, 3);
 	fixture_settle();
 	for (int i = 0; i < 3; i++) {
 		struct fixture_request again = { 0 };

@@ -225,8 +225,7 @@ START_TEST(a_denial_wins_however_wide)
 		.action = POLICY_DENY,
 		.reason = POLICY_DENIED_SESSION,
 		.scope = GATEWAY_SESSION,
-		.is_wide = !is_narrow_denied,
-		.is_domain = !is_narrow_denied,
+		.width = { .is_domain = !is_narrow_denied },
 		.text = is_narrow_denied ? "https://a.example.org:443"
 					 : "https://**.example.org:443",
 		.by = "bob",
