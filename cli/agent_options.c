@@ -22,7 +22,7 @@ static const char help[] =
 	"  --prompt-timeout TIME    how long a question about a destination waits (default 5m)\n"
 	"  --web[=PORT], --reviewer COMMAND, --reviewer-mode MODE, --reviewer-timeout TIME,\n"
 	"  --notify, --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME,\n"
-	"  --audit FILE,\n"
+	"  --grants-of NAME, --audit FILE,\n"
 	"  --answers FILE, --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR,\n"
 	"  --env NAME[=VALUE], --verbose\n"
 	"                           as for `sallyport run`\n"
@@ -42,7 +42,8 @@ static const char help_mcp[] =
 	"\n"
 	"  --policy FILE, --default ask|deny|allow, --prompt-timeout TIME, --web[=PORT],\n"
 	"  --reviewer COMMAND, --reviewer-mode MODE, --reviewer-timeout TIME, --notify,\n"
-	"  --webhook URL, --webhook-key FILE, --session NAME, --audit FILE, --answers FILE,\n"
+	"  --webhook URL, --webhook-key FILE, --session NAME, --grants-of NAME, --audit FILE,\n"
+	"  --answers FILE,\n"
 	"  --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR, --env NAME[=VALUE],\n"
 	"  --verbose                as for `sallyport agent`\n"
 	"\n"
@@ -69,6 +70,7 @@ static const struct option long_options[] = {
 	{ "webhook-key", required_argument, NULL, OPT_RUN },
 	{ "webhook-answer", required_argument, NULL, OPT_RUN },
 	{ "session", required_argument, NULL, OPT_RUN },
+	{ "grants-of", required_argument, NULL, OPT_RUN },
 	{ "audit", required_argument, NULL, OPT_RUN },
 	{ "answers", required_argument, NULL, OPT_RUN },
 	{ "resolve", required_argument, NULL, OPT_RUN },

@@ -28,15 +28,17 @@ static int list_run(int dir_fd, const char *run, json_t *all, struct err *why)
 }
 
 /* A run that does not answer is named, and the others are listed. */
-static int list_all(json_t *all)
+static int list_all(const char *session, json_t *all)
 {
 	auto_free_list char **runs = NULL;
 	struct err why = { 0 };
 	int status = CLI_OK;
 
 	auto_close int dir_fd = approve_dir_open(&why);
-	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
-		return cli_fail(CLI_ERROR, "%s", why.text);
+	int r = dir_fd < 0 ? -EACCES : approve_dir_runs(dir_fd, session, &runs, &why);
+
+	if (r < 0)
+		return approve_dir_fail(r, &why);
 	for (char **run = runs; *run; run++) {
 		if (list_run(dir_fd, *run, all, &why) < 0)
 			status = cli_fail(CLI_ERROR, "%s", why.text);
@@ -47,7 +49,8 @@ static int list_all(json_t *all)
 static int command_list(int argc, char **argv)
 {
 	struct approve_options options = { 0 };
-	int status = approve_options_read(argc, argv, " help json ", "approve list", &options);
+	int status =
+		approve_options_read(argc, argv, " help json session ", "approve list", &options);
 
 	if (status != 0)
 		return status;
@@ -57,7 +60,7 @@ static int command_list(int argc, char **argv)
 		return cli_usage_error("approve list", CLI_ERROR, "list takes no words");
 
 	json_t *all = json_array();
-	status = list_all(all);
+	status = list_all(options.session, all);
 	if (options.is_json) {
 		(void)json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 		(void)putchar('\n');
@@ -140,19 +143,21 @@ static int answer_run(int dir_fd, const char *run, const struct approve_answer *
 	return r;
 }
 
-static int answer_all(const struct approve_answer *answer)
+static int answer_all(const char *session, const struct approve_answer *answer)
 {
 	auto_free_list char **runs = NULL;
 	struct err why = { 0 };
 	int status = CLI_DENIED;
 
 	auto_close int dir_fd = approve_dir_open(&why);
-	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
-		return cli_fail(CLI_ERROR, "%s", why.text);
+	int r = dir_fd < 0 ? -EACCES : approve_dir_runs(dir_fd, session, &runs, &why);
+
+	if (r < 0)
+		return approve_dir_fail(r, &why);
 	for (char **run = runs; *run; run++) {
-		int r = approve_input_is_of(answer->id, *run)
-				? answer_run(dir_fd, *run, answer, &status, &why)
-				: -ENOENT;
+		r = approve_input_is_of(answer->id, *run)
+			    ? answer_run(dir_fd, *run, answer, &status, &why)
+			    : -ENOENT;
 
 		if (r == 0)
 			return status;
@@ -181,7 +186,7 @@ static int answer_fill(const char *id, const struct approve_options *options,
 	return 0;
 }
 
-#define TAKES_ABORT " help words "
+#define TAKES_ABORT " help session words "
 #define TAKES_DENY  TAKES_ABORT "scope domain all-ports program for "
 #define TAKES_ALLOW TAKES_DENY "upload download connections confirm "
 
@@ -206,15 +211,15 @@ static int command_answer(int argc, char **argv)
 				       optind == argc ? "which question?"
 						      : "one question at a time");
 	status = answer_fill(argv[optind], &options, &answer, name);
-	return status != 0 ? status : answer_all(&answer);
+	return status != 0 ? status : answer_all(options.session, &answer);
 }
 
 static int command_watch(int argc, char **argv)
 {
 	struct err why = { 0 };
 	struct approve_options options = { 0 };
-	int status =
-		approve_options_read(argc, argv, " help json plain ", "approve watch", &options);
+	int status = approve_options_read(argc, argv, " help json plain session ", "approve watch",
+					  &options);
 
 	if (status != 0)
 		return status;
@@ -226,7 +231,7 @@ static int command_watch(int argc, char **argv)
 	auto_close int dir_fd = approve_dir_open(&why);
 	if (dir_fd < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
-	return approve_watch(dir_fd, options.is_json, options.is_plain);
+	return approve_watch(dir_fd, &options);
 }
 
 static const struct {
@@ -248,12 +253,26 @@ static const struct {
 	{ "popup", approve_popup }, /* for gates, not for people */
 };
 
+/* `--session NAME` in front of the step is as good as behind it. */
+static void move_session(int argc, char **argv)
+{
+	bool is_one = argc > 2 && strncmp(argv[1], "--session=", 10) == 0;
+	bool is_two = argc > 3 && strcmp(argv[1], "--session") == 0;
+	int step = is_one ? 2 : is_two ? 3 : 1;
+	char *moved = argv[step];
+
+	for (; step > 1; step--)
+		argv[step] = argv[step - 1];
+	argv[1] = moved;
+}
+
 int cli_approve(int argc, char **argv)
 {
 	if (argc < 2)
 		return cli_usage_error("approve", CLI_ERROR,
 				       "list, watch, allow, deny, abort, grants, revoke, undo, "
 				       "live, cut, bundle or reviewer?");
+	move_session(argc, argv);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return approve_help("") < 0 ? CLI_ERROR : CLI_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {

@@ -16,8 +16,13 @@ struct evbuffer;
 
 /* The control directory, ours and closed to others: a descriptor, or -errno with @why. */
 int approve_dir_open(struct err *why);
-/* The runs that have a socket there; *@ret_runs: returned owned, NULL-terminated. */
-int approve_dir_runs(int dir_fd, char ***ret_runs, struct err *why);
+/* The runs that have a socket there; @session: that of the session only, NULL: all. *@ret_runs:
+ * returned owned, NULL-terminated. -ENOENT: there is no such session. */
+int approve_dir_runs(int dir_fd, const char *session, char ***ret_runs, struct err *why);
+/* The exit status for what approve_dir_open() or approve_dir_runs() returned; says it. */
+int approve_dir_fail(int r, const struct err *why);
+/* Is @what, of @run, of that session (NULL: of any)? An exit status; says no. */
+int approve_dir_check(int dir_fd, const char *session, const char *run, const char *what);
 /* A socket connected to the gate of @run, which is ours, or -errno: -ECONNREFUSED when the run is
  * dead (its socket is removed then), -ENOENT, -EAGAIN when it is busy and @may_wait is false. */
 int approve_dir_connect(int dir_fd, const char *run, bool may_wait, struct err *why);
@@ -87,7 +92,7 @@ void approve_lock_drop(int dir_fd, int lock_fd);
 
 struct approve_options {
 	bool is_help, is_json, is_plain;
-	const char *scope, *words, *confirm; /* NULL: not given */
+	const char *scope, *words, *confirm, *session; /* NULL: not given */
 	struct approve_width width;
 };
 /* @takes: " help json ", the names of the options that are known. 0, or the exit status of a usage
@@ -105,7 +110,7 @@ int approve_ledger_live(int argc, char **argv);
 int approve_ledger_cut(int argc, char **argv);
 
 /* `sallyport approve watch`; returns the exit status. */
-int approve_watch(int dir_fd, bool is_json, bool is_plain);
+int approve_watch(int dir_fd, const struct approve_options *options);
 
 /* `sallyport approve reviewer`; returns the exit status. */
 int approve_reviewer(int argc, char **argv);

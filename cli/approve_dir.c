@@ -13,7 +13,8 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "gateway/gateway.h"
+#include "cli/cli.h"
+#include "cli/session.h"
 #include "gateway/gateway_tools.h"
 
 #define DIR_RUNS_MAX 1024 /* looked at */
@@ -46,8 +47,42 @@ static char *dir_run_of(const char *name)
 	return mem_strndup(name, len - 5);
 }
 
-int approve_dir_runs(int dir_fd, char ***ret_runs, struct err *why)
+static int runs_of_session(const char *session, char ***ret_runs, struct err *why)
 {
+	struct session_state state;
+	int r = session_place_find(session, &state, why);
+
+	if (r == -ENOENT)
+		return err_set(why, r, "there is no session %s", session);
+	if (r < 0)
+		return r;
+	*ret_runs = mem_new_array(2, sizeof(**ret_runs));
+	(*ret_runs)[0] = mem_strdup(state.id);
+	return 0;
+}
+
+int approve_dir_fail(int r, const struct err *why)
+{
+	return cli_fail(r == -ENOENT ? CLI_DENIED : CLI_ERROR, "%s", why->text);
+}
+
+int approve_dir_check(int dir_fd, const char *session, const char *run, const char *what)
+{
+	auto_free_list char **runs = NULL;
+	struct err why = { 0 };
+	int r = session ? approve_dir_runs(dir_fd, session, &runs, &why) : 0;
+
+	if (r < 0)
+		return approve_dir_fail(r, &why);
+	return !session || strcmp(runs[0], run) == 0
+		       ? CLI_OK
+		       : cli_fail(CLI_DENIED, "%s is not of session %s", what, session);
+}
+
+int approve_dir_runs(int dir_fd, const char *session, char ***ret_runs, struct err *why)
+{
+	if (session)
+		return runs_of_session(session, ret_runs, why);
 	auto_free_list char **runs = mem_new_array(DIR_RUNS_MAX + 1, sizeof(*runs));
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;

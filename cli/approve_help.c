@@ -19,7 +19,8 @@ static const char help[] =
 	"       sallyport approve bundle FILE [--key KEYFILE]\n"
 	"       sallyport approve reviewer [--json]\n"
 	"\n"
-	"Lists and answers the questions that wait in this user's runs.\n"
+	"Lists and answers the questions that wait in this user's runs; with --session NAME, in\n"
+	"front of the step or behind it, in that session (sallyport-session(1)) only.\n"
 	"\n"
 	"list    the questions that wait now\n"
 	"watch   every question as it comes, until Ctrl-C; while it runs, somebody is there to "
@@ -39,22 +40,23 @@ static const char help[] =
 	"`sallyport approve list --help` and so on say more; the manual is sallyport-approve(1).\n";
 
 static const char help_list[] =
-	"usage: sallyport approve list [--json]\n"
+	"usage: sallyport approve list [--session NAME] [--json]\n"
 	"\n"
 	"Prints the questions that wait now in all runs of this user, oldest run first to answer.\n"
 	"\n"
+	"  --session NAME  of that session only\n"
 	"  --json  one array of {id, protocol, host, port, waiting, commands, command_count, "
 	"age_s,\n"
 	"          left_s, rule, because, private, session, run, risk, warning, typed, times, "
 	"program,\n"
 	"          chain}\n"
 	"\n"
-	"Exit status: 0 done (also when none waits), 3 error.\n"
+	"Exit status: 0 done (also when none waits), 1 no such session, 3 error.\n"
 	"\n"
 	"  sallyport approve list --json | jq -r '.[].host'\n";
 
 static const char help_watch[] =
-	"usage: sallyport approve watch [--json | --plain]\n"
+	"usage: sallyport approve watch [--session NAME] [--json | --plain]\n"
 	"\n"
 	"Prints every question as it comes, in all runs of this user, also those that begin "
 	"later,\n"
@@ -66,11 +68,12 @@ static const char help_watch[] =
 	"what\n"
 	"a question warns of, its domain is typed behind that (y 7f3a-1 example.org).\n"
 	"\n"
+	"  --session NAME  of that session only; ends with it\n"
 	"  --plain line by line, on a terminal too\n"
 	"  --json  one event a line; answers may be "
 	"{\"op\":\"allow\",\"question\":ID,\"scope\":\"exec\"}\n"
 	"\n"
-	"Exit status: 0 ended by a signal, 3 error.\n"
+	"Exit status: 0 ended by a signal, or with its session, 1 no such session, 3 error.\n"
 	"\n"
 	"  sallyport approve watch\n";
 
@@ -94,10 +97,12 @@ static const char help_allow[] =
 	"  --upload 64k, --download 1m, --connections 4\n"
 	"                   over all its connections\n"
 	"\n"
+	"  --session NAME   it has to be a question of that session\n"
 	"  --confirm DOMAIN the domain of a question that warns: without it, it is not allowed\n"
 	"  --words TEXT     to whoever asked\n";
 
 static const char help_deny[] = "\n"
+				"  --session NAME   it has to be a question of that session\n"
 				"  --words TEXT     to whoever asked\n";
 
 static const char help_end[] =
@@ -107,19 +112,20 @@ static const char help_end[] =
 	"  sallyport approve %s 7f3a-1%s\n";
 
 static const char help_grants[] =
-	"usage: sallyport approve grants [--json]\n"
+	"usage: sallyport approve grants [--session NAME] [--json]\n"
 	"\n"
 	"Prints the answers that are remembered in all runs of this user.\n"
 	"\n"
+	"  --session NAME  in that session only\n"
 	"  --json  one array of {id, run, action, scope, exec, text, by, since, until, bytes_up,\n"
-	"          bytes_down, connections, live}\n"
+	"          bytes_down, connections, live, from}\n"
 	"\n"
-	"Exit status: 0 done (also when there is none), 3 error.\n"
+	"Exit status: 0 done (also when there is none), 1 no such session, 3 error.\n"
 	"\n"
 	"  sallyport approve grants\n";
 
 static const char help_revoke[] =
-	"usage: sallyport approve revoke GRANT\n"
+	"usage: sallyport approve revoke [--session NAME] GRANT\n"
 	"\n"
 	"Takes a remembered answer back, as `sallyport approve grants` names it: it holds no "
 	"more,\n"
@@ -131,7 +137,7 @@ static const char help_revoke[] =
 	"  sallyport approve revoke 7f3a-g2\n";
 
 static const char help_undo[] =
-	"usage: sallyport approve undo [RUN]\n"
+	"usage: sallyport approve undo [--session NAME | RUN]\n"
 	"\n"
 	"Takes the last remembered answer of a run back, as revoke does. With more than one run,\n"
 	"say which: its name is in front of the dash of its ids.\n"
@@ -141,7 +147,7 @@ static const char help_undo[] =
 	"  sallyport approve undo\n";
 
 static const char help_live[] =
-	"usage: sallyport approve live [--json]\n"
+	"usage: sallyport approve live [--session NAME] [--json]\n"
 	"\n"
 	"Prints the connections that are open in all runs of this user, and what allowed them.\n"
 	"\n"
@@ -152,7 +158,7 @@ static const char help_live[] =
 	"  sallyport approve live\n";
 
 static const char help_cut[] =
-	"usage: sallyport approve cut CONNECTION\n"
+	"usage: sallyport approve cut [--session NAME] CONNECTION\n"
 	"\n"
 	"Ends a connection, as `sallyport approve live` names it. What allowed it stays: to take\n"
 	"that back, see `sallyport approve revoke --help`.\n"
@@ -165,7 +171,7 @@ static void help_print_answer(const char *name)
 {
 	bool is_abort = strcmp(name, "abort") == 0, is_allow = strcmp(name, "allow") == 0;
 
-	(void)printf("usage: sallyport approve %s ID%s\n", name,
+	(void)printf("usage: sallyport approve %s [--session NAME] ID%s\n", name,
 		     is_abort ? " [--words TEXT]" : " [--scope SCOPE] [WIDTH] [--words TEXT]");
 	if (is_abort)
 		(void)fputs("\nAnswers the question ID: the connections are refused and their "

@@ -63,6 +63,7 @@ static void grants_print(const json_t *grant)
 	auto_free char *id = approve_text_shown(approve_text_member(grant, "id"));
 	auto_free char *text = approve_text_shown(approve_text_member(grant, "text"));
 	auto_free char *by = approve_text_shown(approve_text_member(grant, "by"));
+	auto_free char *from = approve_text_shown(approve_text_member(grant, "from"));
 	auto_free char *scope = approve_text_shown(approve_text_member(grant, "scope"));
 	bool is_allow = strcmp(approve_text_member(grant, "action"), "allow") == 0;
 	long long until = grant_number(grant, "until"), now = (long long)time(NULL);
@@ -70,8 +71,8 @@ static void grants_print(const json_t *grant)
 
 	text_bytes(up, sizeof(up), (uint64_t)grant_number(grant, "bytes_up"));
 	text_bytes(down, sizeof(down), (uint64_t)grant_number(grant, "bytes_down"));
-	(void)printf("%s  %s %s\n  %-9s %s, by %s\n", id, is_allow ? "allow" : "deny", text,
-		     "scope", scope, by);
+	(void)printf("%s  %s %s\n  %-9s %s, by %s%s%s\n", id, is_allow ? "allow" : "deny", text,
+		     "scope", scope, by, from[0] ? ", copied from " : "", from);
 	if (until > 0)
 		(void)printf("  %-9s %lld s left\n", "until", until > now ? until - now : 0);
 	(void)printf("  %-9s %lld connections, %lld open, %s up, %s down\n", "moved",
@@ -91,7 +92,7 @@ static int ledger_list(int argc, char **argv, const struct ledger_kind *kind)
 	auto_free_list char **runs = NULL;
 	struct err why = { 0 };
 	auto_free char *name = mem_printf("approve %s", kind->name);
-	int status = approve_options_read(argc, argv, " help json ", name, &options);
+	int status = approve_options_read(argc, argv, " help json session ", name, &options);
 
 	if (status != 0)
 		return status;
@@ -102,8 +103,10 @@ static int ledger_list(int argc, char **argv, const struct ledger_kind *kind)
 	auto_close int dir_fd = approve_dir_open(&why);
 	json_t *all = json_array();
 
-	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
-		status = cli_fail(CLI_ERROR, "%s", why.text);
+	int r = dir_fd < 0 ? -EACCES : approve_dir_runs(dir_fd, options.session, &runs, &why);
+
+	if (r < 0)
+		status = approve_dir_fail(r, &why);
 	for (char **run = runs; run && *run; run++) {
 		if (kind->of_run(dir_fd, *run, all, &why) < 0)
 			status = cli_fail(CLI_ERROR, "%s", why.text);
@@ -222,7 +225,7 @@ int approve_ledger_revoke(int argc, char **argv)
 	struct approve_options options = { 0 };
 	struct err why = { 0 };
 	uint64_t number;
-	int status = approve_options_read(argc, argv, " help ", "approve revoke", &options);
+	int status = approve_options_read(argc, argv, " help session ", "approve revoke", &options);
 
 	if (status != 0)
 		return status;
@@ -242,6 +245,9 @@ int approve_ledger_revoke(int argc, char **argv)
 
 	if (dir_fd < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
+	status = approve_dir_check(dir_fd, options.session, run, argv[optind]);
+	if (status != CLI_OK)
+		return status;
 	return ledger_take_back(
 		dir_fd, run, json_pack("{s:s, s:I}", "op", "revoke", "grant", (json_int_t)number),
 		argv[optind]);
@@ -252,7 +258,7 @@ int approve_ledger_undo(int argc, char **argv)
 	struct approve_options options = { 0 };
 	auto_free_list char **runs = NULL;
 	struct err why = { 0 };
-	int status = approve_options_read(argc, argv, " help ", "approve undo", &options);
+	int status = approve_options_read(argc, argv, " help session ", "approve undo", &options);
 
 	if (status != 0)
 		return status;
@@ -262,8 +268,10 @@ int approve_ledger_undo(int argc, char **argv)
 		return cli_usage_error("approve undo", CLI_ERROR, "undo takes one run, or none");
 	auto_close int dir_fd = approve_dir_open(&why);
 
-	if (dir_fd < 0 || approve_dir_runs(dir_fd, &runs, &why) < 0)
-		return cli_fail(CLI_ERROR, "%s", why.text);
+	int r = dir_fd < 0 ? -EACCES : approve_dir_runs(dir_fd, options.session, &runs, &why);
+
+	if (r < 0)
+		return approve_dir_fail(r, &why);
 	const char *run = optind < argc ? argv[optind] : runs[0];
 
 	if (!run)
@@ -273,6 +281,9 @@ int approve_ledger_undo(int argc, char **argv)
 				"there is more than one run: say which, such as "
 				"sallyport approve undo %s",
 				run);
+	status = approve_dir_check(dir_fd, options.session, run, run);
+	if (status != CLI_OK)
+		return status;
 	return ledger_take_back(dir_fd, run, json_pack("{s:s}", "op", "undo"), run);
 }
 
@@ -282,7 +293,7 @@ int approve_ledger_cut(int argc, char **argv)
 	struct err why = { 0 };
 	json_t *reply = NULL;
 	uint64_t number;
-	int status = approve_options_read(argc, argv, " help ", "approve cut", &options);
+	int status = approve_options_read(argc, argv, " help session ", "approve cut", &options);
 
 	if (status != 0)
 		return status;
@@ -302,6 +313,9 @@ int approve_ledger_cut(int argc, char **argv)
 
 	if (dir_fd < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
+	status = approve_dir_check(dir_fd, options.session, run, id);
+	if (status != CLI_OK)
+		return status;
 	int r = ledger_ask(dir_fd, run,
 			   json_pack("{s:s, s:I}", "op", "cut", "live", (json_int_t)number), &reply,
 			   &why);

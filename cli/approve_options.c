@@ -24,6 +24,7 @@ enum {
 	OPT_CONNECTIONS,
 	OPT_WORDS,
 	OPT_CONFIRM,
+	OPT_SESSION,
 };
 
 static const struct option options_all[] = {
@@ -40,6 +41,7 @@ static const struct option options_all[] = {
 	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "words", required_argument, NULL, OPT_WORDS },
 	{ "confirm", required_argument, NULL, OPT_CONFIRM },
+	{ "session", required_argument, NULL, OPT_SESSION },
 	{ 0 },
 };
 
@@ -115,6 +117,9 @@ static const char *option_take(int option, struct approve_options *ret)
 		return option_connections(optarg, &width->connections)
 			       ? NULL
 			       : "--connections is a number from 1 to 65535";
+	case OPT_SESSION:
+		ret->session = optarg;
+		return NULL;
 	case OPT_WORDS:
 		ret->words = optarg;
 		return NULL;

@@ -130,21 +130,32 @@ static bool watch_has(const struct watch *watch, const char *run)
 	return false;
 }
 
+/* It is busy, or over: that is the end where there is only this one. */
+static void watch_missed(struct watch *watch, const char *run)
+{
+	auto_free char *name = mem_printf("%s.sock", run);
+
+	if (watch->only && faccessat(watch->dir_fd, name, F_OK, 0) < 0)
+		loop_stop(watch->loop);
+	watch_scan_later(watch); /* also when it does not loop yet */
+}
+
 static void watch_scan(void *arg)
 {
 	struct watch *watch = arg;
 	auto_free_list char **runs = NULL;
 
-	if (approve_dir_runs(watch->dir_fd, &runs, NULL) < 0)
+	if (!watch->only && approve_dir_runs(watch->dir_fd, NULL, &runs, NULL) < 0)
 		return watch_scan_later(watch);
-	for (char **run = runs; *run && watch->link_count < WATCH_LINKS_MAX; run++) {
+	for (char **run = watch->only ? watch->only : runs;
+	     *run && watch->link_count < WATCH_LINKS_MAX; run++) {
 		struct watch_link *link =
 			watch_has(watch, *run) ? NULL : approve_watch_link_new(watch, *run);
 
 		if (link)
 			watch->links[watch->link_count++] = link;
 		else if (!watch_has(watch, *run))
-			watch_scan_later(watch);
+			watch_missed(watch, *run);
 	}
 }
 
@@ -173,6 +184,8 @@ void approve_watch_lost(struct watch_link *link, const char *why)
 	if (watch->screen)
 		approve_screen_lost(watch->screen, link);
 	approve_watch_link_free(link);
+	if (watch->only)
+		loop_stop(watch->loop); /* its session is over */
 }
 
 static void watch_noticed(evutil_socket_t fd, short what, void *arg)
@@ -269,9 +282,11 @@ static int watch_open(struct watch *watch, struct err *why)
 	watch->loop = loop_new();
 	watch->input = evbuffer_new();
 	watch->is_prompting = !watch->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	/* The file first: from now on gates wait for us a little, and the scan below finds them. */
-	watch->lock_fd = approve_lock_take(watch->dir_fd, why);
-	if (watch->lock_fd < 0)
+	/* The file first: from now on gates wait for us a little, and the scan below finds them. Of
+	 * one session there is nothing to be found. */
+	if (!watch->only)
+		watch->lock_fd = approve_lock_take(watch->dir_fd, why);
+	if (!watch->only && watch->lock_fd < 0)
 		return watch->lock_fd;
 	r = watch_open_notify(watch, why);
 	if (r < 0)
@@ -307,20 +322,26 @@ static void watch_done(struct watch *watch)
 		evbuffer_free(watch->input);
 	fd_close(watch->notify_fd);
 	approve_lock_drop(watch->dir_fd, watch->lock_fd);
+	mem_free_list(watch->only);
 	loop_free(watch->loop);
 }
 
-int approve_watch(int dir_fd, bool is_json, bool is_plain)
+int approve_watch(int dir_fd, const struct approve_options *options)
 {
 	struct watch watch = {
 		.dir_fd = dir_fd,
 		.lock_fd = -1,
 		.notify_fd = -1,
-		.is_json = is_json,
-		.is_plain = is_plain,
+		.is_json = options->is_json,
+		.is_plain = options->is_plain,
 	};
 	struct err why = { 0 };
 	int status = CLI_OK;
+	int r = options->session ? approve_dir_runs(dir_fd, options->session, &watch.only, &why)
+				 : 0;
+
+	if (r < 0)
+		return approve_dir_fail(r, &why);
 
 	(void)signal(SIGTTIN,
 		     SIG_IGN); /* in the background nothing is typed, and watching goes on */

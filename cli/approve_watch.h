@@ -39,6 +39,7 @@ int approve_watch_link_preview(struct watch_link *link, const struct approve_ans
 struct watch {
 	struct loop *loop;
 	int dir_fd, lock_fd, notify_fd;
+	char **only;                          /* the run of one session; NULL: all. Owned */
 	bool is_json, is_plain, is_prompting; /* is_prompting: a person types */
 	struct approve_screen *screen;        /* NULL: line by line */
 	struct event *notify_event, *input_event, *signal_events[2];

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/grants_of.h"
 #include "cli/run_worker.h"
 
 static int make_id(struct gate *gate)
@@ -114,6 +115,20 @@ static int open_gateway(struct gate *gate)
 	return CLI_OK;
 }
 
+/* Asked for first: where there is nothing to be had, nothing is recorded either. */
+static int open_with_grants(struct gate *gate)
+{
+	struct grants_of grants = { 0 };
+	int status = grants_of_ask(gate->options->grants_of, &grants);
+
+	if (status == CLI_OK)
+		status = open_gateway(gate);
+	if (status == CLI_OK)
+		status = grants_of_put(&grants, gate->gateway);
+	grants_of_free(&grants);
+	return status;
+}
+
 int gate_open(struct gate *gate, const struct gate_calls *calls)
 {
 	gate->calls = *calls;
@@ -125,7 +140,9 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 	}
 	int status = find_helpers(gate);
 
-	return status == CLI_OK ? open_gateway(gate) : status;
+	if (status != CLI_OK)
+		return status;
+	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
 }
 
 int gate_fork_worker(struct gate *gate)

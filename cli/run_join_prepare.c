@@ -34,6 +34,7 @@ int run_join_prepare_options(const struct run_options *options)
 			  options->helpers.webhook_answer,
 		  "--webhook" },
 		{ options->answers, "--answers" },
+		{ options->grants_of, "--grants-of" },
 		{ options->must_fail_on_ask, "--fail-on-ask" },
 		{ options->bundle, "--bundle" },
 	};

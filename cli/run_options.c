@@ -42,6 +42,7 @@ static const char help[] =
 	"                           of --web as it is reached from elsewhere\n"
 	"  --session NAME           the name in records (default: the run's id)\n"
 	"  --join NAME              be part of that session; see `sallyport session --help`\n"
+	"  --grants-of NAME         begin with copies of what that session, or run, remembers\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
 	"  --report text|json|none  the trip report on stderr (default: text on a terminal)\n"
 	"  --json[=FD]              the result as one JSON line on stderr, or on FD\n"
@@ -80,6 +81,7 @@ enum run_option {
 	OPT_REPORT,
 	OPT_SESSION,
 	OPT_JOIN,
+	OPT_GRANTS_OF,
 	OPT_PROMPT_TIMEOUT,
 	OPT_NO_TTY,
 	OPT_WEB,
@@ -113,6 +115,7 @@ static const struct option long_options[] = {
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "session", required_argument, NULL, OPT_SESSION },
 	{ "join", required_argument, NULL, OPT_JOIN },
+	{ "grants-of", required_argument, NULL, OPT_GRANTS_OF },
 	{ "prompt-timeout", required_argument, NULL, OPT_PROMPT_TIMEOUT },
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },
 	{ "web", optional_argument, NULL, OPT_WEB },
@@ -332,6 +335,15 @@ static int set_join(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_grants_of(struct run_options *options, const char *value)
+{
+	if (!session_place_is_name(value))
+		return wrong(options, "--grants-of", value,
+			     "the name of a session, or of a run: letters, digits, _, . and -");
+	options->grants_of = value;
+	return 0;
+}
+
 static int set_bundle(struct run_options *options, const char *value)
 {
 	if (value[0] == '\0')
@@ -358,6 +370,8 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return set_session(options, value);
 	case OPT_JOIN:
 		return set_join(options, value);
+	case OPT_GRANTS_OF:
+		return set_grants_of(options, value);
 	case OPT_PROMPT_TIMEOUT:
 		return set_timeout(options, value);
 	case OPT_NO_TTY:

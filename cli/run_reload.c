@@ -29,6 +29,7 @@ struct run_reload {
 	bool has_changed;          /* since that began */
 	bool has_failed;           /* the last reading */
 	char failed[DIGEST_TEXT_MAX];
+	char *errors; /* of that reading; NULL: none */
 	struct loop_timer again, begin;
 };
 
@@ -141,6 +142,8 @@ static void reload_fail(struct run_reload *reload, const struct run_loaded *load
 		return; /* said already */
 	reload->has_failed = true;
 	memcpy(reload->failed, digest, sizeof(digest));
+	free(reload->errors);
+	reload->errors = mem_strdup(errors);
 	say_errors(errors);
 	gateway_reload(reload->config.gateway,
 		       &(struct gateway_reload){
@@ -214,6 +217,7 @@ static void reload_replace(struct run_reload *reload, struct run_loaded *loaded)
 	*reload->config.loaded = *loaded;
 	*loaded = (struct run_loaded){ 0 };
 	reload->has_failed = false;
+	free(take(reload->errors));
 }
 
 static bool is_same_helper(const struct policy_helper *left, const struct policy_helper *right)
@@ -325,6 +329,11 @@ void run_reload_set_writable(struct run_reload *reload, char *const *writable)
 	reload->config.writable = writable;
 }
 
+const char *run_reload_errors(const struct run_reload *reload)
+{
+	return reload->errors ? reload->errors : "";
+}
+
 void run_reload_free(struct run_reload *reload)
 {
 	if (!reload)
@@ -333,5 +342,6 @@ void run_reload_free(struct run_reload *reload)
 	loop_timer_stop(&reload->again);
 	run_loader_free(reload->loader);
 	watch_free(reload->watch);
+	free(reload->errors);
 	free(reload);
 }

@@ -73,4 +73,7 @@ struct run_reload_config {
 struct run_reload *run_reload_new(const struct run_reload_config *config);
 /* They may write more now: @writable is kept instead. */
 void run_reload_set_writable(struct run_reload *reload, char *const *writable);
+/* What is wrong with the policy that was read last and is not in force: lines, visible, borrowed;
+ * "": nothing. */
+const char *run_reload_errors(const struct run_reload *reload);
 void run_reload_free(struct run_reload *reload);

@@ -173,30 +173,6 @@ static int command_start(int argc, char **argv)
 	return status;
 }
 
-/* -ENOENT: nobody holds it. Does not wake one that a service manager would start. */
-static int look(const struct session_place *place, struct session_state *ret, struct err *why)
-{
-	int fds[FD_PASS_MAX];
-	size_t count = 0;
-	struct frame frame;
-
-	if (session_place_holder(place) == 0)
-		return -ENOENT;
-	auto_close int fd = session_place_connect(place, why);
-
-	if (fd < 0)
-		return fd;
-	if (session_wire_say(fd, SESSION_LOOK) < 0)
-		return err_set(why, -EPIPE, "session %s hung up", place->name);
-	int r = session_wire_expect(fd, SESSION_STATE, &frame, fds, &count, why);
-
-	for (size_t i = 0; r == 0 && i < count; i++)
-		fd_close(fds[i]);
-	if (r == 0 && session_wire_get_state(&frame, ret) < 0)
-		r = err_set(why, -EBADMSG, "session %s says nothing of itself", place->name);
-	return r < 0 ? err_prefix(why, r, "session %s", place->name) : 0;
-}
-
 static const char *when(int64_t since_s, char out[WHEN_MAX])
 {
 	time_t seconds = (time_t)since_s;
@@ -208,15 +184,29 @@ static const char *when(int64_t since_s, char out[WHEN_MAX])
 	return out;
 }
 
+/* Lines that move nothing on a terminal: they are visible already where they come from. */
+static char *visible_lines(const char *text)
+{
+	char *shown = mem_strdup(text);
+
+	for (char *at = shown; *at; at++) {
+		if (*at != '\n' && (*at < 0x20 || *at > 0x7e))
+			*at = '?';
+	}
+	return shown;
+}
+
 static json_t *describe(const char *name, const struct session_state *state)
 {
 	auto_free char *cwd = text_visible_dup(state->cwd);
+	auto_free char *errors = visible_lines(state->errors);
 	char since[WHEN_MAX];
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "session", name, "run", state->id,
-			 "since", when(state->since_s, since), "folder", cwd, "runs",
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s}", "session", name, "run",
+			 state->id, "since", when(state->since_s, since), "folder", cwd, "runs",
 			 (json_int_t)state->runs, "questions", (json_int_t)state->questions,
-			 "grants", (json_int_t)state->grants);
+			 "grants", (json_int_t)state->grants, "grants_of", state->grants_of,
+			 "policy_errors", errors);
 }
 
 static void print_line(const json_t *session)
@@ -227,8 +217,22 @@ static void print_line(const json_t *session)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		(void)printf("  %" JSON_INTEGER_FORMAT " %s",
 			     json_integer_value(json_object_get(session, counts[i])), counts[i]);
-	(void)printf("  since %s  %s\n", json_string_value(json_object_get(session, "since")),
-		     json_string_value(json_object_get(session, "folder")));
+	const char *of = json_string_value(json_object_get(session, "grants_of"));
+	const char *errors = json_string_value(json_object_get(session, "policy_errors"));
+
+	(void)printf("  since %s  %s%s%s\n", json_string_value(json_object_get(session, "since")),
+		     json_string_value(json_object_get(session, "folder")),
+		     of && of[0] ? "  with the grants of " : "", of ? of : "");
+	/* Each on a line of its own, below. */
+	if (errors && errors[0])
+		(void)puts(
+			"  its policy changed and has errors; the last good one stays in force:");
+	while (errors && errors[0]) {
+		size_t len = strcspn(errors, "\n");
+
+		(void)printf("    %.*s\n", (int)len, errors);
+		errors += len + (errors[len] == '\n');
+	}
 }
 
 /* One that does not answer is named, and the others are listed. */
@@ -247,7 +251,7 @@ static int list_all(json_t *all)
 
 		free(place.name);
 		place.name = mem_strdup(*name);
-		int r = look(&place, &state, &why);
+		int r = session_place_look(&place, &state, &why);
 
 		if (r == 0)
 			(void)json_array_append_new(all, describe(*name, &state)); /* OOM only */

@@ -13,7 +13,7 @@
 
 struct err;
 
-#define SESSION_VERSION     1
+#define SESSION_VERSION     2
 #define SESSION_NAME_MAX    32
 #define SESSION_WAIT_MS     10000 /* for a holder to say something, or to begin */
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */
@@ -46,6 +46,13 @@ void session_place_unbind(const struct session_place *place);
 /* Connected to the holder, who is ours, and greeted both ways; waits are limited. -ENOENT: nobody
  * holds it. */
 int session_place_connect(const struct session_place *place, struct err *why);
+struct session_state;
+/* What its holder says of it. -ENOENT: nobody holds it. Does not wake one that a service manager
+ * would start. */
+int session_place_look(const struct session_place *place, struct session_state *ret,
+		       struct err *why);
+/* The same by name; also -ENOENT where that can be none. */
+int session_place_find(const char *name, struct session_state *ret, struct err *why);
 
 /* Frames. The first either way is SESSION_HELLO: both ends are the same program. */
 enum session_frame {
@@ -115,8 +122,11 @@ void session_wire_put_trip(struct frame *frame, enum session_frame type,
 int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret);
 
 /* What `session list` shows. */
+#define SESSION_ERRORS_MAX 1024
 struct session_state {
 	char id[16], cwd[4096];
+	char grants_of[SESSION_NAME_MAX + 1]; /* that it began with copies of; "": none */
+	char errors[SESSION_ERRORS_MAX]; /* of a policy that changed, and is not in force; or "" */
 	int64_t since_s;
 	uint32_t runs, questions, grants;
 };

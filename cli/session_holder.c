@@ -192,6 +192,11 @@ void session_holder_state(const struct session_holder *holder, struct session_st
 				       .runs = session_guest_runs(holder) };
 	(void)snprintf(ret->id, sizeof(ret->id), "%s", holder->gate.id);           /* fits */
 	(void)snprintf(ret->cwd, sizeof(ret->cwd), "%s", holder->gate.places.cwd); /* cut is fine */
+	(void)snprintf(ret->grants_of, sizeof(ret->grants_of), "%s",
+		       holder->start->options.grants_of ? holder->start->options.grants_of : "");
+	if (holder->gate.reload)
+		(void)snprintf(ret->errors, sizeof(ret->errors), "%s",
+			       run_reload_errors(holder->gate.reload)); /* cut is fine */
 	gateway_count(holder->gate.gateway, &ret->questions, &ret->grants);
 }
 

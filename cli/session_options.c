@@ -22,6 +22,7 @@ static const char help[] =
 	"  --idle TIME              end after so long without a run (default 30m)\n"
 	"  --foreground             stay here, as under a service manager; takes a socket that it\n"
 	"                           hands over (LISTEN_FDS)\n"
+	"  --grants-of NAME         begin with copies of what that session, or run, remembers\n"
 	"  --policy FILE            read rules from FILE (repeatable; the user's own are always "
 	"read)\n"
 	"  --default ask|deny|allow what no rule matches\n"
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
 	/* As `run` has them. */
+	{ "grants-of", required_argument, NULL, OPT_OF_RUN },
 	{ "policy", required_argument, NULL, OPT_OF_RUN },
 	{ "default", required_argument, NULL, OPT_OF_RUN },
 	{ "prompt-timeout", required_argument, NULL, OPT_OF_RUN },
@@ -172,6 +174,9 @@ int session_options_parse(struct session_start *start, int argc, char **argv)
 	while (start->words[count])
 		count++;
 	status = run_options_parse(&start->options, count, start->words);
+	if (status == 0 && start->is_if_needed && start->options.grants_of)
+		return usage("--if-needed and --grants-of: one that is there already keeps what it "
+			     "remembers");
 	if (status == 0)
 		make_absolute(start);
 	return status;

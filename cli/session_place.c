@@ -254,3 +254,41 @@ int session_place_connect(const struct session_place *place, struct err *why)
 
 	return r < 0 ? r : fd_take(&fd);
 }
+
+int session_place_look(const struct session_place *place, struct session_state *ret,
+		       struct err *why)
+{
+	int fds[FD_PASS_MAX];
+	size_t count = 0;
+	struct frame frame;
+
+	if (session_place_holder(place) == 0)
+		return -ENOENT;
+	auto_close int fd = session_place_connect(place, why);
+
+	if (fd < 0)
+		return fd;
+	if (session_wire_say(fd, SESSION_LOOK) < 0)
+		return err_set(why, -EPIPE, "session %s hung up", place->name);
+	int r = session_wire_expect(fd, SESSION_STATE, &frame, fds, &count, why);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		fd_close(fds[i]);
+	if (r == 0 && session_wire_get_state(&frame, ret) < 0)
+		r = err_set(why, -EBADMSG, "session %s says nothing of itself", place->name);
+	return r < 0 ? err_prefix(why, r, "session %s", place->name) : 0;
+}
+
+int session_place_find(const char *name, struct session_state *ret, struct err *why)
+{
+	struct session_place place;
+
+	if (!session_place_is_name(name))
+		return -ENOENT;
+	int r = session_place_open(name, &place, why);
+
+	if (r == 0)
+		r = session_place_look(&place, ret, why);
+	session_place_done(&place);
+	return r;
+}

@@ -207,6 +207,8 @@ void session_wire_put_state(struct frame *frame, const struct session_state *sta
 	frame_begin(frame, SESSION_STATE);
 	frame_put_text(frame, state->id);
 	frame_put_text(frame, state->cwd);
+	frame_put_text(frame, state->grants_of);
+	frame_put_text(frame, state->errors);
 	frame_put_u64(frame, (uint64_t)state->since_s);
 	frame_put_u32(frame, state->runs);
 	frame_put_u32(frame, state->questions);
@@ -217,6 +219,8 @@ int session_wire_get_state(struct frame *frame, struct session_state *ret)
 {
 	frame_get_text(frame, ret->id, sizeof(ret->id));
 	frame_get_text(frame, ret->cwd, sizeof(ret->cwd));
+	frame_get_text(frame, ret->grants_of, sizeof(ret->grants_of));
+	frame_get_text(frame, ret->errors, sizeof(ret->errors));
 	ret->since_s = (int64_t)frame_get_u64(frame);
 	ret->runs = frame_get_u32(frame);
 	ret->questions = frame_get_u32(frame);
