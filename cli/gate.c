@@ -129,16 +129,21 @@ static int open_with_grants(struct gate *gate)
 	return status;
 }
 
+int gate_open_bundle(struct gate *gate)
+{
+	if (!gate->options->must_fail_on_ask && !gate->options->bundle)
+		return CLI_OK;
+	gate->bundle = run_bundle_open(gate->options, &gate->places);
+	return gate->bundle ? CLI_OK : CLI_NO_SANDBOX;
+}
+
 int gate_open(struct gate *gate, const struct gate_calls *calls)
 {
 	gate->calls = *calls;
-	/* Now, while no path is a command's yet. */
-	if (gate->options->must_fail_on_ask || gate->options->bundle) {
-		gate->bundle = run_bundle_open(gate->options, &gate->places);
-		if (!gate->bundle)
-			return CLI_NO_SANDBOX;
-	}
-	int status = find_helpers(gate);
+	int status = gate_open_bundle(gate);
+
+	if (status == CLI_OK)
+		status = find_helpers(gate);
 
 	if (status != CLI_OK)
 		return status;

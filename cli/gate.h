@@ -56,6 +56,9 @@ struct gate {
 int gate_prepare(struct gate *gate, struct run_options *options);
 /* The loop, unless there is one, the programs that help, the gateway. */
 int gate_open(struct gate *gate, const struct gate_calls *calls);
+/* The part of it that notes what nobody answers, where that is wanted: now, while no path is a
+ * command's yet. */
+int gate_open_bundle(struct gate *gate);
 /* Forks the worker; the link to it is left in `worker_socket`. */
 int gate_fork_worker(struct gate *gate);
 /* The same, and the gateway serves it. Nothing can reach listeners before the gateway has handed

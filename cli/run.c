@@ -247,7 +247,7 @@ static int conclude(struct run *run)
 		run_join_report(run->join, &summary);
 	else
 		report_own(run, &summary);
-	int status = run_bundle_write(run->gate.bundle, run->gate.id, summary.session);
+	int status = run_bundle_write(run->gate.bundle, summary.run, summary.session);
 
 	if (status != CLI_OK)
 		summary.exit_status = status;

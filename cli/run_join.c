@@ -73,10 +73,18 @@ static bool handle_trip(struct run_join *join, struct frame *frame)
 	return true;
 }
 
-static bool handle_over(struct run_join *join, struct frame *frame)
+/* What nobody answered comes with it where that is wanted, and nothing does where not. */
+static bool handle_over(struct run_join *join, struct frame *frame, int *fds, size_t count)
 {
-	if (session_wire_get_trip(frame, &join->others) < 0)
+	struct bundle *bundle = run_bundle_get(join->bundle);
+
+	if (session_wire_get_trip(frame, &join->others) < 0 || count > (bundle ? 1 : 0))
 		return false;
+	if (bundle && count == 0)
+		(void)err_set(&join->failure, -ENODATA,
+			      "the session does not say what nobody answered");
+	else if (bundle)
+		(void)session_bundle_unpack(fd_take(&fds[0]), bundle, &join->failure);
 	join->was_told = true;
 	tell_over(join);
 	return true;
@@ -87,17 +95,17 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 	struct run_join *join = arg;
 	bool is_good;
 
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
 	if (join->is_gone)
-		return;
-	if (frame->type == SESSION_KILL)
+		is_good = true;
+	else if (frame->type == SESSION_KILL)
 		is_good = handle_kill(join, frame);
 	else if (frame->type == SESSION_TRIP && join->is_ending)
 		is_good = handle_trip(join, frame);
 	else
-		is_good =
-			frame->type == SESSION_OVER && join->is_ending && handle_over(join, frame);
+		is_good = frame->type == SESSION_OVER && join->is_ending &&
+			  handle_over(join, frame, fds, count);
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
 	if (!is_good)
 		on_closed(join);
 }
@@ -164,6 +172,9 @@ static void attach_terminal(struct run_join *join, struct gate *gate)
 int run_join_open(struct run_join *join, struct gate *gate, const struct run_join_calls *calls)
 {
 	join->calls = *calls;
+	if (gate_open_bundle(gate) != CLI_OK)
+		return CLI_NO_SANDBOX;
+	join->bundle = gate->bundle;
 	gate->loop = join->loop = loop_new();
 	if (gate->options->may_use_tty)
 		gate->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -179,22 +190,21 @@ int run_join_begin(struct run_join *join, const struct gate *gate)
 	auto_free char *command = text_command_line(gate->options->command, COMMAND_MAX);
 	auto_free_list char **writable =
 		run_join_prepare_append(mem_new(sizeof(*writable)), gate->view.writable);
+	struct session_begin begin = { .wants_bundle = gate->bundle,
+				       .is_impatient = gate->options->must_fail_on_ask };
 	struct frame frame;
 	struct err why = { 0 };
-	int fds[2];
+	int fds[SESSION_BEGIN_LISTS];
 	char *const cwd[] = { gate->places.cwd, NULL };
 
 	writable = run_join_prepare_append(writable, cwd);
-	fds[0] = session_wire_pack(gate->options->command, &why);
-	fds[1] = session_wire_pack((const char *const *)writable, &why);
-	if (fds[0] < 0 || fds[1] < 0) {
-		fd_close(fds[0]);
-		fd_close(fds[1]);
+	(void)snprintf(begin.command, sizeof(begin.command), "%s", command);
+	begin.argv = (char **)(uintptr_t)gate->options->command;
+	begin.writable = writable;
+	if (session_wire_put_begin(&frame, &begin, fds, &why) < 0)
 		return run_join_refuse(join, why.text);
-	}
-	frame_begin(&frame, SESSION_BEGIN);
-	frame_put_text(&frame, command);
-	(void)frame_link_send(join->link, &frame, fds, 2); /* a dead link reports itself */
+	(void)frame_link_send(join->link, &frame, fds,
+			      SESSION_BEGIN_LISTS); /* a dead link reports itself */
 	return CLI_OK;
 }
 
@@ -239,7 +249,7 @@ const char *run_join_id(const struct run_join *join)
 const char *run_join_failure(const struct run_join *join)
 {
 	if (join->was_told)
-		return NULL;
+		return join->failure.text[0] != '\0' ? join->failure.text : NULL;
 	return join->is_gone ? "the session's gate died before the end of the run was recorded"
 			     : "the session does not say that the end of the run was recorded";
 }

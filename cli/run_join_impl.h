@@ -2,6 +2,7 @@
  * run_join*.c. */
 #pragma once
 
+#include "base/err.h"
 #include "base/loop.h"
 #include "cli/run_join.h"
 #include "cli/session.h"
@@ -22,7 +23,9 @@ struct run_join {
 	struct loop_timer late;
 	bool is_gone; /* the session */
 	bool is_ending, is_over;
-	bool was_told; /* that its end is recorded */
+	bool was_told;             /* that its end is recorded */
+	struct run_bundle *bundle; /* the gate's; NULL: not wanted */
+	struct err failure;        /* of what was told */
 };
 
 /* "--join NAME: WORDS; nothing was run"; an exit status. */

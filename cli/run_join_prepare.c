@@ -33,10 +33,9 @@ int run_join_prepare_options(const struct run_options *options)
 		{ options->helpers.webhook || options->helpers.webhook_key ||
 			  options->helpers.webhook_answer,
 		  "--webhook" },
-		{ options->answers, "--answers" },
 		{ options->grants_of, "--grants-of" },
-		{ options->must_fail_on_ask, "--fail-on-ask" },
-		{ options->bundle, "--bundle" },
+		/* They stand beside the policy's own answers, and one question has one policy. */
+		{ options->answers, "--answers" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_session); i++) {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/session_holder.h"
+#include "gateway/bundle/bundle.h"
 #include "gateway/gateway_guests.h"
 
 #define STATUS_KILLED (128 + SIGKILL)
@@ -28,7 +29,8 @@ struct session_guest {
 	enum guest_state state;
 	uint64_t exec;
 	bool has_worker;
-	bool is_exec_over; /* for the gateway */
+	bool is_exec_over;     /* for the gateway */
+	struct bundle *bundle; /* what nobody answered; NULL: it does not want to know */
 	struct gateway_trip *trips, others;
 	size_t trip_count;
 	struct loop_timer timer;
@@ -57,6 +59,7 @@ static void guest_free(struct session_guest *guest)
 	if (guest->has_worker)
 		gateway_guest_drop(gateway_of(guest), guest->exec);
 	frame_link_free(guest->link);
+	bundle_free(guest->bundle);
 	free(guest->trips);
 	free(guest);
 }
@@ -106,6 +109,7 @@ static void guest_refuse(struct session_guest *guest, const char *words)
 static void guest_over(struct session_guest *guest)
 {
 	struct frame frame;
+	struct err why = { 0 };
 
 	guest->state = GUEST_OVER;
 	for (size_t i = 0; i < guest->trip_count; i++) {
@@ -113,7 +117,12 @@ static void guest_over(struct session_guest *guest)
 		guest_send(guest, &frame, NULL, 0);
 	}
 	session_wire_put_trip(&frame, SESSION_OVER, &guest->others);
-	guest_send(guest, &frame, NULL, 0);
+	int fd = guest->bundle ? session_bundle_pack(guest->bundle, &why) : -1;
+
+	/* Without it the run fails, which is what it has to. */
+	if (guest->bundle && fd < 0)
+		log_warn("what nobody answered cannot be handed to its run: %s", why.text);
+	guest_send(guest, &frame, &fd, fd >= 0);
 	guest_wait(guest, SESSION_TALK_MS);
 	session_holder_changed(guest->holder);
 }
@@ -193,25 +202,33 @@ static int handle_join(struct session_guest *guest, const struct frame *frame)
 	return 0;
 }
 
-static int handle_begin(struct session_guest *guest, struct frame *frame, int *fds, size_t count)
+static void guest_begin(struct session_guest *guest, const struct session_begin *begin)
 {
 	struct gateway *gw = gateway_of(guest);
-	char command[SESSION_COMMAND_MAX];
-	auto_free_list char **argv = NULL, **writable = NULL;
-	struct err why = { 0 };
 
-	frame_get_text(frame, command, sizeof(command));
-	int r = count == 2 ? session_wire_unpack(fd_take(&fds[0]), &argv, &why) : -EBADMSG;
-
-	if (r == 0)
-		r = session_wire_unpack(fd_take(&fds[1]), &writable, &why);
-	if (r < 0 || guest->state != GUEST_JOINING || !frame_is_whole(frame))
-		return -EBADMSG;
 	loop_timer_stop(&guest->timer);
-	session_holder_add_writable(guest->holder, writable);
+	session_holder_add_writable(guest->holder, begin->writable);
 	guest->state = GUEST_RUNNING;
-	gateway_exec_begin(gw, guest->exec, command);
-	gateway_exec_set_argv(gw, guest->exec, (const char *const *)argv);
+	gateway_exec_begin(gw, guest->exec, begin->command);
+	gateway_exec_set_argv(gw, guest->exec, (const char *const *)begin->argv);
+	if (begin->wants_bundle)
+		guest->bundle = bundle_new();
+	gateway_guest_unattended(gw, guest->exec, guest->bundle, begin->is_impatient);
+}
+
+static int handle_begin(struct session_guest *guest, struct frame *frame, int *fds, size_t count)
+{
+	struct session_begin begin;
+	struct err why = { 0 };
+	int r = session_wire_get_begin(frame, fds, count, &begin, &why);
+
+	if (r == 0 && guest->state != GUEST_JOINING)
+		r = -EBADMSG;
+	if (r == 0)
+		guest_begin(guest, &begin);
+	session_wire_free_begin(&begin);
+	if (r < 0)
+		return -EBADMSG;
 	session_holder_changed(guest->holder);
 	if (!guest->holder->is_ending)
 		return 0;

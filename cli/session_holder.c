@@ -297,6 +297,8 @@ static void holder_done(struct session_holder *holder)
 		event_free(holder->accepting);
 	fd_close(holder->listen_fd);
 	session_guest_free_all(holder);
+	if (holder->accepting) /* what goes wrong is in the session's log */
+		(void)run_bundle_write(holder->gate.bundle, holder->gate.id, holder->place.name);
 	for (size_t i = 0; holder->has_signals && i < ARRAY_SIZE(ending_signals); i++)
 		event_del(&holder->signals[i]);
 	loop_timer_stop(&holder->idle);

@@ -37,6 +37,10 @@ static const char help[] =
 	"  --webhook-key FILE       the key, a line that only you can read\n"
 	"  --webhook-answer URL     put a link into it that answers that question, once\n"
 	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
+	"  --bundle FILE            write what nobody answered to FILE when it ends, for "
+	"`sallyport\n"
+	"                           approve bundle`\n"
+	"  --answers FILE           take answers from FILE, signed by an approver (repeatable)\n"
 	"  --verbose                say more; twice: everything\n"
 	"\n"
 	"Exit status: 0; 1 when there is a session of that name; 2 usage; 3 bad policy; 125.\n";
@@ -62,6 +66,8 @@ static const struct option long_options[] = {
 	{ "webhook-key", required_argument, NULL, OPT_OF_RUN },
 	{ "webhook-answer", required_argument, NULL, OPT_OF_RUN },
 	{ "audit", required_argument, NULL, OPT_OF_RUN },
+	{ "bundle", required_argument, NULL, OPT_OF_RUN },
+	{ "answers", required_argument, NULL, OPT_OF_RUN },
 	{ "verbose", no_argument, NULL, OPT_OF_RUN },
 	{ 0 },
 };

@@ -106,17 +106,11 @@ int session_wire_unpack(int fd, char ***ret, struct err *why)
 	return 0;
 }
 
-int session_wire_put_terms(struct frame *frame, const struct session_terms *terms, int *ret_fds,
-			   struct err *why)
+/* One for each of @lists; none when one cannot be. */
+static int pack_all(char **const *lists, size_t count, int *ret_fds, struct err *why)
 {
-	frame_begin(frame, SESSION_TERMS);
-	frame_put_u64(frame, terms->exec);
-	frame_put_u16(frame, terms->web_port);
-	frame_put_u8(frame, terms->has_default);
-	frame_put_u8(frame, terms->default_action);
-	frame_put_u64(frame, (uint64_t)terms->start);
-	for (size_t i = 0; i < SESSION_LISTS; i++) {
-		ret_fds[i] = session_wire_pack((const char *const *)terms->lists[i], why);
+	for (size_t i = 0; i < count; i++) {
+		ret_fds[i] = session_wire_pack((const char *const *)lists[i], why);
 		if (ret_fds[i] >= 0)
 			continue;
 		int r = ret_fds[i];
@@ -128,29 +122,90 @@ int session_wire_put_terms(struct frame *frame, const struct session_terms *term
 	return 0;
 }
 
+/* Takes @fds: as many as are @wanted, and no more. */
+static int unpack_all(int *fds, size_t count, char ***lists, size_t wanted, struct err *why)
+{
+	int r = count == wanted ? 0 : err_set(why, -EBADMSG, "a frame without its lists");
+
+	for (size_t i = 0; i < count; i++) {
+		if (r == 0)
+			r = session_wire_unpack(fd_take(&fds[i]), &lists[i], why);
+		else
+			fd_close(fd_take(&fds[i]));
+	}
+	return r;
+}
+
+int session_wire_put_begin(struct frame *frame, const struct session_begin *begin, int *ret_fds,
+			   struct err *why)
+{
+	char **const lists[SESSION_BEGIN_LISTS] = { begin->argv, begin->writable };
+
+	frame_begin(frame, SESSION_BEGIN);
+	frame_put_text(frame, begin->command);
+	frame_put_u8(frame, begin->wants_bundle);
+	frame_put_u8(frame, begin->is_impatient);
+	return pack_all(lists, SESSION_BEGIN_LISTS, ret_fds, why);
+}
+
+int session_wire_get_begin(struct frame *frame, int *fds, size_t count, struct session_begin *ret,
+			   struct err *why)
+{
+	char **lists[SESSION_BEGIN_LISTS] = { 0 };
+	uint8_t wants_bundle, is_impatient;
+
+	*ret = (struct session_begin){ 0 };
+	frame_get_text(frame, ret->command, sizeof(ret->command));
+	wants_bundle = frame_get_u8(frame);
+	is_impatient = frame_get_u8(frame);
+	int r = unpack_all(fds, count, lists, SESSION_BEGIN_LISTS, why);
+
+	ret->argv = lists[0];
+	ret->writable = lists[1];
+	ret->wants_bundle = wants_bundle;
+	ret->is_impatient = is_impatient;
+	if (r == 0 && (!frame_is_whole(frame) || wants_bundle > 1 || is_impatient > 1))
+		r = err_set(why, -EBADMSG, "that is no beginning of a command");
+	return r;
+}
+
+void session_wire_free_begin(struct session_begin *begin)
+{
+	mem_free_list(begin->argv);
+	mem_free_list(begin->writable);
+	*begin = (struct session_begin){ 0 };
+}
+
+int session_wire_put_terms(struct frame *frame, const struct session_terms *terms, int *ret_fds,
+			   struct err *why)
+{
+	frame_begin(frame, SESSION_TERMS);
+	frame_put_u64(frame, terms->exec);
+	frame_put_u16(frame, terms->web_port);
+	frame_put_u8(frame, terms->has_default);
+	frame_put_u8(frame, terms->default_action);
+	frame_put_u64(frame, (uint64_t)terms->start);
+	return pack_all(terms->lists, SESSION_LISTS, ret_fds, why);
+}
+
 int session_wire_get_terms(struct frame *frame, int *fds, size_t count, struct session_terms *ret,
 			   struct err *why)
 {
 	size_t facts = 0;
-	int r = 0;
 
 	*ret = (struct session_terms){ .exec = frame_get_u64(frame),
 				       .web_port = frame_get_u16(frame),
 				       .has_default = frame_get_u8(frame) != 0,
 				       .default_action = frame_get_u8(frame) };
 	ret->start = (int64_t)frame_get_u64(frame);
-	for (size_t i = 0; i < count; i++) {
-		if (r == 0 && i < SESSION_LISTS)
-			r = session_wire_unpack(fds[i], &ret->lists[i], why);
-		else
-			fd_close(fds[i]);
-	}
+	int r = unpack_all(fds, count, ret->lists, SESSION_LISTS, why);
+
 	if (r < 0)
 		return r;
 	while (ret->facts && ret->facts[facts])
 		facts++;
-	if (!frame_is_whole(frame) || count != SESSION_LISTS || facts != SESSION_FACTS ||
-	    ret->exec == 0 || ret->default_action > POLICY_ALLOW)
+	if (!frame_is_whole(frame) || facts != SESSION_FACTS || ret->exec == 0 ||
+	    ret->default_action > POLICY_ALLOW)
 		return err_set(why, -EBADMSG, "the session says something else than its terms");
 	return 0;
 }

@@ -189,7 +189,10 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	    (approval ? approval->waiting >= GATEWAY_WAITERS_MAX
 		      : gw->question_count >= GATEWAY_QUESTIONS_MAX))
 		return POLICY_OVERLOADED;
-	if (!approval && !gw->config.is_patient && !approval_has_approver(gw))
+	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+	bool is_impatient = exec && exec->is_impatient;
+
+	if ((is_impatient || (!approval && !gw->config.is_patient)) && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
 	const char *flood = approval ? NULL : approval_is_flood(gw, waiter);
 
@@ -362,6 +365,36 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 		else
 			approval_has_news(approval);
 	}
+	approval_decision_drop(decision);
+}
+
+static void approval_deny_parties(struct approval *approval, void *arg)
+{
+	struct decision *decision = arg;
+	struct party *party = TAILQ_FIRST(&approval->parties);
+	bool has_left = false;
+
+	while (party) {
+		struct party *next = TAILQ_NEXT(party, entry);
+
+		if (party->exec && party->exec->is_impatient) {
+			party_release(party, decision);
+			has_left = true;
+		}
+		party = next;
+	}
+	if (approval->waiting == 0)
+		approval_settle_with(approval, decision, policy_reason_sentence(decision->reason));
+	else if (has_left)
+		approval_has_news(approval);
+}
+
+void approval_deny_impatient(struct gateway *gw, enum policy_reason reason)
+{
+	struct decision *decision =
+		decision_new(&(struct decision){ .action = POLICY_DENY, .reason = reason });
+
+	approval_walk(gw, approval_deny_parties, decision);
 	approval_decision_drop(decision);
 }
 

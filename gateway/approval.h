@@ -32,6 +32,8 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 			  const char *how);
 /* Settles all of them as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
+/* Denies the waiters of every exec that would not wait for somebody to come. */
+void approval_deny_impatient(struct gateway *gw, enum policy_reason reason);
 /* Denies the waiters of @exec, on every question. */
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec);
 

@@ -45,6 +45,8 @@ struct gateway_exec {
 	struct who *who;            /* NULL: not known who asks */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
+	struct bundle *bundle;   /* also for what nobody answers of it; NULL: none */
+	bool is_impatient;       /* denied at once while nobody is there to answer */
 	struct outcome *outcome; /* NULL: nobody wants to hear of it */
 };
 

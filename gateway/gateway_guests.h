@@ -2,11 +2,13 @@
  * worker of its own (docs/decisions/0120). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gateway/gateway.h"
 
+struct bundle;
 struct gateway_trip;
 
 /* The worker's link has ended, whoever ended it: what went where under it, borrowed for the call.
@@ -26,6 +28,12 @@ int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, i
 void gateway_guest_finish(struct gateway *gw, uint64_t exec);
 /* Cuts it off; @on_gone does not run. None is fine. */
 void gateway_guest_drop(struct gateway *gw, uint64_t exec);
+
+/* Right after its beginning: what nobody answers of @exec is noted in @bundle as well (kept until
+ * the exec ends; NULL: nowhere), and @is_impatient denies it at once while nobody is there to
+ * answer, even where others wait for somebody. */
+void gateway_guest_unattended(struct gateway *gw, uint64_t exec, struct bundle *bundle,
+			      bool is_impatient);
 
 /* Questions that are open, and answers that are remembered. */
 void gateway_count(struct gateway *gw, unsigned int *ret_questions, unsigned int *ret_grants);

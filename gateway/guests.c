@@ -2,6 +2,18 @@
 
 #include "gateway/approvers/ledger_impl.h"
 #include "gateway/core.h"
+#include "gateway/execs.h"
+
+void gateway_guest_unattended(struct gateway *gw, uint64_t id, struct bundle *bundle,
+			      bool is_impatient)
+{
+	struct gateway_exec *exec = execs_find(gw, id);
+
+	if (!exec)
+		return;
+	exec->bundle = bundle;
+	exec->is_impatient = is_impatient;
+}
 
 static void count_grant(const struct approver_grant *grant, void *arg)
 {

@@ -291,7 +291,9 @@ static void turn_run(void *arg)
 	link_server_turn(gw);
 	if (gw->must_count_approvers) {
 		gw->must_count_approvers = false;
-		if (!gw->config.is_patient && !approval_has_approver(gw))
+		if (!approval_has_approver(gw) && gw->config.is_patient)
+			approval_deny_impatient(gw, POLICY_APPROVER_GONE);
+		else if (!approval_has_approver(gw))
 			approval_deny_all(gw, POLICY_APPROVER_GONE);
 	}
 	if (journal_has_failed(gw->journal))

@@ -18,22 +18,20 @@ static bool unattended_is(const struct policy_verdict *verdict)
 		verdict->reason == POLICY_PROMPT_TIMEOUT);
 }
 
-void unattended_note(struct gateway *gw, const struct waiter *waiter,
-		     const struct policy_verdict *verdict)
+static void unattended_note_in(struct bundle *bundle, const struct waiter *waiter,
+			       const struct policy_verdict *verdict)
 {
+	struct gateway *gw = waiter->gw;
 	const struct policy_facts *facts = &waiter->facts;
 	const struct gateway_exec *exec = execs_find(gw, facts->exec);
 	struct who_found found = { 0 };
-
-	if (!gw->config.bundle || !unattended_is(verdict))
-		return;
-	bool is_known = bundle_has(gw->config.bundle, &facts->dst);
+	bool is_known = bundle_has(bundle, &facts->dst);
 	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
 	auto_free char *command = exec ? redact_command(exec->command) : NULL;
 
 	/* It is not free: once for each destination, and not for all that a program may think of.
 	 */
-	if (!is_known && bundle_count(gw->config.bundle) < PROGRAMS_MAX &&
+	if (!is_known && bundle_count(bundle) < PROGRAMS_MAX &&
 	    !execs_find_program(gw, facts, &found))
 		found = (struct who_found){ 0 };
 	const struct bundle_request request = {
@@ -50,5 +48,18 @@ void unattended_note(struct gateway *gw, const struct waiter *waiter,
 		.commands = { command },
 	};
 
-	bundle_note(gw->config.bundle, &request);
+	bundle_note(bundle, &request);
+}
+
+void unattended_note(struct gateway *gw, const struct waiter *waiter,
+		     const struct policy_verdict *verdict)
+{
+	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
+
+	if (!unattended_is(verdict))
+		return;
+	if (gw->config.bundle)
+		unattended_note_in(gw->config.bundle, waiter, verdict);
+	if (exec && exec->bundle)
+		unattended_note_in(exec->bundle, waiter, verdict);
 }

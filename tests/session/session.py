@@ -267,7 +267,7 @@ def refusals(world):
     assert run.wait(QUICK) == 125 and "no such session" in run.text("err"), run.text("err")
     world.start("work")
     for options in (["--policy", "x"], ["--default", "allow"], ["--session", "x"], ["--audit", "x"], ["--web"],
-                    ["--prompt-timeout", "5s"], ["--fail-on-ask"], ["--reviewer", "x"], ["--answers", "x"]):
+                    ["--prompt-timeout", "5s"], ["--reviewer", "x"], ["--answers", "x"]):
         run = world.join("work", "touch ran", *options)
         assert run.wait(QUICK) == 2 and "session's to have" in run.text("err"), (options, run.text("err"))
     project = world.work / ".sallyport"

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "gateway/bundle/bundle.h"
+#include "gateway/gateway_guests.h"
 #include "tests/unit/gateway/fixture.h"
 
 static struct bundle *bundle;
@@ -71,6 +72,47 @@ START_TEST(silence_is_noted)
 }
 END_TEST
 
+/* One command does not wait for somebody to come, and what it asked is noted by itself: what others
+ * asked is theirs. */
+START_TEST(one_command_does_not_wait)
+{
+	struct fixture_request waits = { 0 }, denied = { 0 }, alone = { 0 }, asked = { 0 };
+	struct fixture_request gone = { 0 };
+	struct bundle *own = bundle_new();
+
+	fixture_prepare(NULL);
+	bundle = bundle_new();
+	fixture.config.bundle = bundle;
+	fixture.config.is_patient = true;
+	fixture_start();
+	gateway_guest_unattended(fixture.gw, FIXTURE_EXEC_TWO, own, true);
+	fixture.approver.is_attached = false;
+	fixture_ask(&waits, "a.test", FIXTURE_EXEC);
+	fixture_ask(&denied, "a.test", FIXTURE_EXEC_TWO); /* the same question is open */
+	fixture_expect(&denied, POLICY_DENY, POLICY_NO_APPROVER);
+	fixture_ask(&alone, "b.test", FIXTURE_EXEC_TWO);
+	fixture_expect(&alone, POLICY_DENY, POLICY_NO_APPROVER);
+	ck_assert_uint_eq(waits.told, 0);
+	ck_assert_uint_eq(bundle_count(own), 2);
+	ck_assert_uint_eq(bundle_count(bundle), 2);
+	fixture.approver.is_attached = true;
+	fixture_ask(&asked, "a.test", FIXTURE_EXEC_TWO);
+	fixture_ask(&gone, "c.test", FIXTURE_EXEC_TWO);
+	ck_assert_uint_eq(asked.told + gone.told, 0);
+	fixture.approver.is_attached = false;
+	gateway_approvers_changed(fixture.gw);
+	fixture_settle();
+	fixture_expect(&asked, POLICY_DENY, POLICY_APPROVER_GONE);
+	fixture_expect(&gone, POLICY_DENY, POLICY_APPROVER_GONE);
+	ck_assert_uint_eq(waits.told, 0);
+	ck_assert_uint_eq(bundle_count(own), 3);
+	gateway_exec_end(fixture.gw, FIXTURE_EXEC_TWO, 0);
+	bundle_free(own);
+	gateway_withdraw(waits.ticket);
+	close_with();
+}
+END_TEST
+
 Suite *suite_unattended(void)
 {
 	Suite *suite = suite_create("unattended");
@@ -79,6 +121,7 @@ Suite *suite_unattended(void)
 	tcase_add_test(tcase, without_an_approver_it_is_noted);
 	tcase_add_test(tcase, an_answer_is_not_noted);
 	tcase_add_test(tcase, silence_is_noted);
+	tcase_add_test(tcase, one_command_does_not_wait);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
