@@ -70,19 +70,6 @@ static const struct fields_entry size_fields[] = {
 	{ 0 },
 };
 
-static char **copy_list(const char *const *list)
-{
-	size_t count = 0;
-
-	while (list[count])
-		count++;
-	char **copy = mem_new_array(count + 1, sizeof(*copy));
-
-	for (size_t i = 0; i < count; i++)
-		copy[i] = mem_strdup(list[i]);
-	return copy;
-}
-
 static int set_argv(struct task *task, const struct wanted *wanted, struct err *why)
 {
 	const char *const script[] = { "sh", "-c", wanted->script, NULL };
@@ -92,7 +79,7 @@ static int set_argv(struct task *task, const struct wanted *wanted, struct err *
 		return err_set(why, -EINVAL,
 			       "either \"argv\", with a word at least, or "
 			       "\"script\"");
-	task->argv = copy_list(has_argv ? wanted->argv : script);
+	task->argv = mem_copy_list(has_argv ? wanted->argv : script);
 	if (task->argv[0][0] == '\0')
 		return err_set(why, -EINVAL, "the program has no name");
 	return 0;

@@ -65,3 +65,16 @@ void mem_free_list(char **list)
 		free(*item);
 	free(list);
 }
+
+char **mem_copy_list(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	char **copy = mem_new_array(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}

@@ -16,6 +16,8 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* @list is a NULL-terminated array of strings, all owned; NULL is fine. */
 void mem_free_list(char **list);
+/* Such an array with copies of what is on @list; NULL is an empty one. Returned owned. */
+char **mem_copy_list(const char *const *list);
 
 static inline void mem_free_local(void *pointer)
 {

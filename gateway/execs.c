@@ -43,15 +43,10 @@ void execs_begin(struct gateway *gw, uint64_t id, const char *command)
 void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv)
 {
 	struct gateway_exec *exec = execs_find(gw, id);
-	size_t count = 0;
 
 	if (!exec || exec->argv)
 		return;
-	while (argv[count])
-		count++;
-	exec->argv = mem_new_array(count + 1, sizeof(*exec->argv));
-	for (size_t i = 0; i < count; i++)
-		exec->argv[i] = mem_strdup(argv[i]);
+	exec->argv = mem_copy_list(argv);
 	exec->asker = policy_asker_new((const char *const *)exec->argv);
 }
 

@@ -6,7 +6,7 @@
 /* What a test looks at. */
 struct wire {
 	struct gateway gw;
-	int client;        /* connected and greeted */
+	int client;         /* connected and greeted */
 	char reply[262144]; /* the last line */
 };
 extern struct wire wire;
