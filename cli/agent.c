@@ -111,15 +111,14 @@ static void make_spill_dir(struct serving *serving)
 
 static char **copy_list(char *const *list, const char *more)
 {
+	char **copy = mem_copy_list((const char *const *)list);
 	size_t count = 0;
 
-	while (list[count])
+	while (copy[count])
 		count++;
-	char **copy = mem_new_array(count + 2, sizeof(*copy));
-
-	for (size_t i = 0; i < count; i++)
-		copy[i] = mem_strdup(list[i]);
+	copy = mem_grow(copy, count + 2, sizeof(*copy));
 	copy[count] = more ? mem_strdup(more) : NULL;
+	copy[count + 1] = NULL;
 	return copy;
 }
 

@@ -29,8 +29,7 @@ struct run_options {
 	enum exec_network network;
 	bool has_hooks, has_default; /* has_hooks: the policy's are asked */
 	enum policy_action default_action;
-	const char *audit;
-	const char *session;
+	const char *audit, *session;
 	const char *join;      /* the session to be joined; NULL: none */
 	const char *grants_of; /* the session, or run, to copy the answers of; NULL: none */
 	enum run_report report;

@@ -11,11 +11,6 @@ static char *own(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
-static char **own_list(char *const *list)
-{
-	return mem_copy_list((const char *const *)list);
-}
-
 void run_sources_copy(struct run_sources *ours, const struct run_sources *sources)
 {
 	const struct policy_layers *layers = &sources->layers;
@@ -25,8 +20,8 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 	ours->layers.user = own(layers->user);
 	ours->layers.cwd = own(layers->cwd);
 	ours->layers.state = own(layers->state);
-	ours->layers.arguments = own_list(layers->arguments);
-	ours->layers.projects = own_list(layers->projects);
+	ours->layers.arguments = mem_copy_list((const char *const *)layers->arguments);
+	ours->layers.projects = mem_copy_list((const char *const *)layers->projects);
 	ours->replies = mem_new_array(sources->reply_count + 1, sizeof(*ours->replies));
 	for (size_t i = 0; i < sources->reply_count; i++) {
 		const struct bundle_reply *reply = &sources->replies[i];

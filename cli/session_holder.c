@@ -111,11 +111,6 @@ static char *text_or_none(const char *text)
 	return mem_strdup(text ? text : "");
 }
 
-static char **copy_list(char *const *list)
-{
-	return mem_copy_list((const char *const *)list);
-}
-
 int session_holder_terms(struct session_holder *holder, uint64_t exec, struct session_terms *ret,
 			 struct err *why)
 {
@@ -131,8 +126,8 @@ int session_holder_terms(struct session_holder *holder, uint64_t exec, struct se
 		.default_action = (uint8_t)gate->sources.default_action,
 		.start = layers->start,
 		.facts = facts,
-		.arguments = copy_list(layers->arguments),
-		.projects = copy_list(layers->projects),
+		.arguments = mem_copy_list((const char *const *)layers->arguments),
+		.projects = mem_copy_list((const char *const *)layers->projects),
 		.programs = run_helpers_programs(gate->helpers),
 	};
 	facts[SESSION_ID] = mem_strdup(gate->id);

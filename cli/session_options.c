@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/run_help.h"
 #include "cli/session_holder.h"
 
 #define IDLE_DEFAULT_MS (30 * 60 * 1000)
@@ -21,26 +22,12 @@ static const char help[] =
 	"  --if-needed              be content with one that is there already\n"
 	"  --idle TIME              end after so long without a run (default 30m)\n"
 	"  --foreground             stay here, as under a service manager; takes a socket that it\n"
-	"                           hands over (LISTEN_FDS)\n"
-	"  --grants-of NAME         begin with copies of what that session, or run, remembers\n"
-	"  --policy FILE            read rules from FILE (repeatable; the user's own are always "
-	"read)\n"
-	"  --default ask|deny|allow what no rule matches\n"
-	"  --prompt-timeout TIME    how long a question waits, e.g. 30s, 5m (default 5m)\n"
-	"  --web[=PORT]             a page for answers on 127.0.0.1; its address is printed once\n"
-	"  --reviewer COMMAND       a program that is asked, too; see sallyport-reviewer(7)\n"
-	"  --reviewer-mode shadow|answer  compare it with people only (the default), or let it "
-	"answer\n"
-	"  --reviewer-timeout TIME  how long it may think about a question (default 10s)\n"
-	"  --notify                 say on the desktop that a question waits\n"
-	"  --webhook URL            tell a server of every question, signed with --webhook-key\n"
-	"  --webhook-key FILE       the key, a line that only you can read\n"
-	"  --webhook-answer URL     put a link into it that answers that question, once\n"
-	"  --audit FILE             append the audit log to FILE (default: in the state folder)\n"
+	"                           hands over (LISTEN_FDS)\n" RUN_HELP_GRANTS_OF RUN_HELP_POLICY
+	"  --default ask|deny|allow what no rule matches\n" RUN_HELP_PROMPT_TIMEOUT RUN_HELP_HELPERS
+		RUN_HELP_AUDIT
 	"  --bundle FILE            write what nobody answered to FILE when it ends, for "
 	"`sallyport\n"
-	"                           approve bundle`\n"
-	"  --answers FILE           take answers from FILE, signed by an approver (repeatable)\n"
+	"                           approve bundle`\n" RUN_HELP_ANSWERS
 	"  --verbose                say more; twice: everything\n"
 	"\n"
 	"Exit status: 0; 1 when there is a session of that name; 2 usage; 3 bad policy; 125.\n";

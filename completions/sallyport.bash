@@ -87,7 +87,7 @@ _sallyport() {
     --report) words='text json none' ;;
     --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
-    --join) words=$(_sallyport_sessions) ;;
+    --join | --grants-of) words=$(_sallyport_sessions) ;;
     --scope) words='once exec session always' ;;
     --env)
         mapfile -t COMPREPLY < <(compgen -v -- "$word")
@@ -101,21 +101,26 @@ _sallyport() {
         2:session) words='start list end --help' ;;
         *:session)
             case ${COMP_WORDS[2]-} in
-            start) words='--if-needed --idle --foreground --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --audit --verbose --help' ;;
+            start) words='--if-needed --idle --foreground --grants-of --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --audit --bundle --answers --verbose --help' ;;
             list) words='--json --help' ;;
             end) words=$(_sallyport_sessions) ;;
             esac
             ;;
-        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --join --grants-of --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
         *:agent | *:mcp)
-            words='--allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help'
+            words='--allow-unconfined --grants-of --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help'
             case $command in
             agent) words="$words --socket" ;;
             mcp) words="$words --approval --sandbox" ;;
             esac
             ;;
         *:approve)
-            words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
+            words='--json --plain --session --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
+            if [ "$before" = --session ]; then
+                words=$(_sallyport_sessions)
+                mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+                return
+            fi
             case ${COMP_WORDS[2]-} in
             allow | deny | abort) words="$words $(_sallyport_ids)" ;;
             bundle)

@@ -24,6 +24,7 @@ complete -c sallyport -n $in_run -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_run -l report -xa 'text json none' -d 'report at the end'
 complete -c sallyport -n $in_run -l session -x -d 'name of the session'
 complete -c sallyport -n $in_run -l join -xa '(__sallyport_sessions)' -d 'session to be part of'
+complete -c sallyport -n $in_run -l grants-of -xa '(__sallyport_sessions)' -d 'begin with its answers'
 complete -c sallyport -n $in_run -l prompt-timeout -x -d 'how long a question waits'
 complete -c sallyport -n $in_run -l no-tty -d 'never prompt on this terminal'
 complete -c sallyport -n $in_run -l web -d 'serve a page for answers on loopback'
@@ -63,6 +64,7 @@ complete -c sallyport -n $in_serving -l webhook -x -d 'tell a server of every qu
 complete -c sallyport -n $in_serving -l webhook-key -r -d 'key of its signatures'
 complete -c sallyport -n $in_serving -l webhook-answer -x -d 'where its links lead'
 complete -c sallyport -n $in_serving -l session -x -d 'name in records'
+complete -c sallyport -n $in_serving -l grants-of -xa '(__sallyport_sessions)' -d 'begin with its answers'
 complete -c sallyport -n $in_serving -l audit -rF -d 'append the records there'
 complete -c sallyport -n $in_serving -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n $in_serving -l resolve -x -d 'NAME:ADDRESS'
@@ -134,6 +136,7 @@ complete -c sallyport -n '__sallyport_policy_step export' -F
 complete -c sallyport -n '__sallyport_policy_step export' -a 'codex-config codex-rules sandbox-runtime claude-settings smokescreen harden-runner'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -a 'list watch allow deny abort grants revoke undo live cut bundle reviewer'
 complete -c sallyport -n '__fish_seen_subcommand_from allow deny abort' -a '(__sallyport_ids)'
+complete -c sallyport -n '__fish_seen_subcommand_from approve' -l session -xa '(__sallyport_sessions)' -d 'that one only'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l scope -xa 'once exec session always'
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l json
 complete -c sallyport -n '__fish_seen_subcommand_from approve' -l plain -d 'watch line by line'
@@ -165,6 +168,7 @@ complete -c sallyport -n "$in_session; and __fish_seen_subcommand_from list" -l 
 complete -c sallyport -n $in_start -l if-needed -d 'be content with one that is there'
 complete -c sallyport -n $in_start -l idle -x -d 'end without a run'
 complete -c sallyport -n $in_start -l foreground -d 'stay here'
+complete -c sallyport -n $in_start -l grants-of -xa '(__sallyport_sessions)' -d 'begin with its answers'
 complete -c sallyport -n $in_start -l policy -rF -d 'read a policy file'
 complete -c sallyport -n $in_start -l default -xa 'ask deny allow'
 complete -c sallyport -n $in_start -l prompt-timeout -x
@@ -177,4 +181,6 @@ complete -c sallyport -n $in_start -l webhook -x
 complete -c sallyport -n $in_start -l webhook-key -r
 complete -c sallyport -n $in_start -l webhook-answer -x
 complete -c sallyport -n $in_start -l audit -rF
+complete -c sallyport -n $in_start -l bundle -rF -d 'what nobody answered'
+complete -c sallyport -n $in_start -l answers -rF -d 'take signed answers from there'
 complete -c sallyport -n $in_start -l verbose

@@ -96,19 +96,6 @@ static int check_stdio(struct plan *plan, const struct exec_plan_config *config,
 	return r;
 }
 
-static char **copy_list(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list[n])
-		n++;
-	char **copy = mem_new_array(n + 1, sizeof(*copy));
-
-	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_strdup(list[i]);
-	return copy;
-}
-
 enum env_kind plan_env_kind(const struct plan *plan)
 {
 	return plan->flags & WIRE_UNCONFINED     ? ENV_UNCONFINED
@@ -154,7 +141,7 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 		*ret_errno = r;
 		return NULL;
 	}
-	plan->argv = copy_list(config->argv);
+	plan->argv = mem_copy_list(config->argv);
 	plan->env = env_build((const char *const *)environ, config->env_set, plan_env_kind(plan),
 			      plan->tmpdir);
 	if (has_door(plan)) {

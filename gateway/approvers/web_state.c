@@ -108,15 +108,17 @@ static void state_add_grant(const struct approver_grant *grant, void *arg)
 		return;
 	}
 	state_append(list,
-		     json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "id",
-			       state_number(grant->id), "action", policy_action_name(grant->action),
-			       "scope", scopes[grant->scope], "exec", state_number(grant->exec),
-			       "text", wire_text(grant->text, APPROVER_KEY_MAX), "by",
+		     json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			       "id", state_number(grant->id), "action",
+			       policy_action_name(grant->action), "scope", scopes[grant->scope],
+			       "exec", state_number(grant->exec), "text",
+			       wire_text(grant->text, APPROVER_KEY_MAX), "by",
 			       wire_text(grant->by, POLICY_TEXT_MAX), "since_s",
 			       (json_int_t)grant->since_s, "until_s", (json_int_t)grant->until_s,
 			       "up", state_number(grant->bytes_up), "down",
 			       state_number(grant->bytes_down), "connections",
-			       (json_int_t)grant->connections, "live", (json_int_t)grant->live));
+			       (json_int_t)grant->connections, "live", (json_int_t)grant->live,
+			       "from", wire_text(grant->from, POLICY_TEXT_MAX)));
 }
 
 static void state_add_live(const struct approver_live *live, void *arg)

@@ -109,7 +109,7 @@ export class Ledger {
       this.takeTotals(data);
     this.counted(key, data.count);
     if (key === "grants")
-      this.panels.grants.querySelector(".undo-line").hidden = data.count === 0;
+      this.panels.grants.querySelector(".undo-line").hidden = data.count === data.list.length && data.list.every((grant) => grant.from); // nobody here gave those
     const more = this.panels[key].querySelector(".more"), hidden = data.count - data.list.length;
     more.hidden = hidden <= 0;
     say(more, `and ${hidden} more`);
@@ -136,7 +136,7 @@ export class Ledger {
     const scope = { exec: "for the command", session: "for the session", always: "always" }[grant.scope] ?? grant.scope;
     row.update = (now) => {
       grant = now;
-      say(numbers, [scope, now.by && `by ${now.by}`, `since ${clock(now.since_s * 1000)}`,
+      say(numbers, [scope, now.by && `by ${now.by}`, now.from && `copied from ${now.from}`, `since ${clock(now.since_s * 1000)}`,
         now.action === "allow" && `${plural(now.connections, "connection", "connections")}, ${now.live} open`,
         now.action === "allow" && `${bytes(now.up)} up, ${bytes(now.down)} down`].filter(Boolean).join(" · "));
     };

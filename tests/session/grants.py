@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sessions that begin with the answers of another, and approvers that mean one of several.
 
-usage: grants.py SALLYPORT copies|broken|named"""
+usage: grants.py SALLYPORT copies|agents|broken|named"""
 import json
 import os
 import pathlib
@@ -100,6 +100,49 @@ def copies(world):
     world.start("sub")
     assert not grants(world, "sub") and not is_let_out(world, "sub", world.destination), "its copies outlived it"
     assert world.sally("audit", "verify", str(world.audit)).returncode == 0
+
+
+class Agent:
+    """A client of `sallyport agent`."""
+
+    def __init__(self, world, *options):
+        self.process = subprocess.Popen([world.sallyport, "agent", "--audit", str(world.audit), *options], env=world.env,
+                                        cwd=world.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, type, want, **members):
+        """Sends one submission; the first event of the type that is wanted."""
+        self.process.stdin.write(json.dumps({"version": 1, "type": type, "id": type, **members}) + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            event = json.loads(line)
+            assert event["type"] not in ("error", "approval_request"), event
+            if event["type"] == want:
+                return event
+        raise AssertionError(f"the agent said no {want}")
+
+    def end(self):
+        self.process.communicate(timeout=QUICK)
+        assert self.process.returncode == 0
+
+
+def agents(world):
+    """A sub-agent in a process of its own has the answers of the gate it came from."""
+    patient(world, "work")
+    answer(world, "work", world.destination, "allow", "--scope", "session")
+    script = f"curl -sS -m 25 http://{world.destination.address}/"
+    parent = Agent(world, "--grants-of", "work")
+    run = parent.ask("configure_session", "session_configured", approval="on-request")["run"]
+    done = parent.ask("exec", "exec_end", script=script)
+    assert done["exit_code"] == 0 and world.destination.came == 2, done
+    child = Agent(world, "--grants-of", run)
+    own = child.ask("configure_session", "session_configured", approval="never")["run"]
+    done = child.ask("exec", "exec_end", script=script)
+    assert done["exit_code"] == 0 and world.destination.came == 3, done
+    assert {record["run"]: (record["from"], record["from_run"]) for record in world.events("granted")} == \
+        {run: ("work", world.state("work")["run"]), own: (run, run)}
+    child.end()
+    parent.end()
+    world.session("end", "work")
 
 
 class Broken:
@@ -224,4 +267,4 @@ def named(world):
 
 
 if __name__ == "__main__":
-    sys.exit(sessions.main({"copies": copies, "broken": broken, "named": named}))
+    sys.exit(sessions.main({"copies": copies, "agents": agents, "broken": broken, "named": named}))

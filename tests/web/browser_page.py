@@ -270,6 +270,8 @@ def ledger_is_shown(case):
     page.click("#panel-live li button")
     must(case.stage.said() == "cut 1", "not cut")
     page.click("#tab-grants")
+    must(page.run("return [...document.querySelectorAll('#panel-grants li')].filter("
+                  "(row) => row.textContent.includes('copied from work')).length") == 2, "where copies are from")
     page.click("#panel-grants li button")
     must(case.stage.said() == "revoke 1", "not revoked")
     wait_for(lambda: "Revoked" in page.text("#said"), "the word")

@@ -75,6 +75,7 @@ void gateway_each_grant(struct gateway *gw,
 						      .scope = GATEWAY_SESSION,
 						      .text = "https://granted.test:443",
 						      .by = gw->because,
+						      .from = i % 2 ? "work" : NULL,
 						      .bytes_up = UINT64_MAX };
 
 		each(&grant, arg);
