@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,22 +77,6 @@ START_TEST(nobody_is_told_before_its_record)
 	fixture_settle();
 	ck_assert_uint_eq(told, MANY);
 	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), MANY);
-	fixture_close();
-}
-END_TEST
-
-START_TEST(nobody_across_a_link_either)
-{
-	int pair[2];
-
-	fixture_open("allow **.test");
-	gateway_client_free(fixture.client);
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
-	fixture.client = gateway_client_connect(fixture.loop, pair[1], NULL, NULL, NULL);
-	submit_many(expect_recorded);
-	while (told < MANY)
-		loop_step(fixture.loop);
 	fixture_close();
 }
 END_TEST
@@ -317,7 +300,6 @@ Suite *suite_batches(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, nobody_is_told_before_its_record);
-	tcase_add_test(tcase, nobody_across_a_link_either);
 	tcase_add_test(tcase, a_write_that_fails_denies_all_of_its_batch);
 	tcase_add_test(tcase, a_report_in_front_of_a_batch_shares_its_fate);
 	tcase_add_test(tcase, killed_before_the_first_is_told_all_of_the_batch_is_there);
