@@ -61,6 +61,21 @@ static void local_withdraw(struct gateway_client *client, struct gateway_ticket 
 	local_take_out((struct waiter *)ticket);
 }
 
+/* That an allowed one has ended well is what nobody waits to be told: it goes with the next batch.
+ * A refusal is written first, since whoever embeds us hears of it. */
+static void local_record(struct gateway *gw, const struct sink_record *record)
+{
+	bool may_wait = record->event == SINK_CLOSED && policy_reason_status(record->reason) == 200;
+
+	if (may_wait) {
+		(void)journal_write_later(gw->journal, record); /* a failure is kept */
+	} else {
+		(void)journal_write(gw->journal, record); /* as above, and seen at the commit */
+		(void)journal_commit(gw->journal);
+	}
+	turn_schedule(gw); /* writes what is queued, or denies who waits */
+}
+
 static void local_report(struct gateway_client *client, const struct gateway_report *report)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
@@ -95,9 +110,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	trips_count_report(&gw->trips, report);
 	trips_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
-	/* Nobody waits for it. A failure is kept, and the turn denies who waits. */
-	(void)journal_write_later(gw->journal, &record);
-	turn_schedule(gw);
+	local_record(gw, &record);
 	if (waiter) {
 		ledger_count(waiter, report);
 		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });

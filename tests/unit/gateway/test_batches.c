@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,22 +77,6 @@ START_TEST(nobody_is_told_before_its_record)
 	fixture_settle();
 	ck_assert_uint_eq(told, MANY);
 	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), MANY);
-	fixture_close();
-}
-END_TEST
-
-START_TEST(nobody_across_a_link_either)
-{
-	int pair[2];
-
-	fixture_open("allow **.test");
-	gateway_client_free(fixture.client);
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
-	fixture.client = gateway_client_connect(fixture.loop, pair[1], NULL, NULL, NULL);
-	submit_many(expect_recorded);
-	while (told < MANY)
-		loop_step(fixture.loop);
 	fixture_close();
 }
 END_TEST
@@ -271,6 +254,29 @@ START_TEST(many_reports_at_once_do_not_pile_up)
 }
 END_TEST
 
+/* Whoever embeds the gateway is told of it. */
+START_TEST(a_refusal_that_is_reported_is_written_at_once)
+{
+	const struct gateway_report refused = { .verdict = { .action = POLICY_DENY,
+							     .reason = POLICY_PRIVATE_ADDRESS } };
+	const struct gateway_report cut = { .verdict = { .action = POLICY_ALLOW },
+					    .closed = POLICY_BUDGET_SPENT };
+	const struct gateway_report done = { .verdict = { .action = POLICY_ALLOW },
+					     .closed = POLICY_DONE };
+
+	fixture_open(NULL);
+	fixture_settle();
+	gateway_report(fixture.client, &done);
+	ck_assert_uint_eq(fixture_count_records("closed", NULL), 0);
+	gateway_report(fixture.client, &refused);
+	ck_assert_uint_eq(fixture_count_records("decision", "private_address"), 1);
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), 1); /* what came before, too */
+	gateway_report(fixture.client, &cut);
+	ck_assert_uint_eq(fixture_count_records("closed", "budget_spent"), 1);
+	fixture_close();
+}
+END_TEST
+
 START_TEST(what_was_reported_last_is_there_when_the_gate_closes)
 {
 	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
@@ -294,12 +300,12 @@ Suite *suite_batches(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, nobody_is_told_before_its_record);
-	tcase_add_test(tcase, nobody_across_a_link_either);
 	tcase_add_test(tcase, a_write_that_fails_denies_all_of_its_batch);
 	tcase_add_test(tcase, a_report_in_front_of_a_batch_shares_its_fate);
 	tcase_add_test(tcase, killed_before_the_first_is_told_all_of_the_batch_is_there);
 	tcase_add_test(tcase, batches_of_two_runs_take_turns);
 	tcase_add_test(tcase, many_reports_at_once_do_not_pile_up);
+	tcase_add_test(tcase, a_refusal_that_is_reported_is_written_at_once);
 	tcase_add_test(tcase, what_was_reported_last_is_there_when_the_gate_closes);
 	suite_add_tcase(suite, tcase);
 	return suite;
