@@ -15,6 +15,8 @@
 #include "exec/orchestrator/orchestrator.h"
 #include "gateway/gateway_agent.h"
 
+#define AGENT_BY "the agent's client" /* in records, and beside answers */
+
 struct channel;
 
 enum agent_question_kind {

@@ -1,14 +1,20 @@
 #include "agent/listing.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "agent/asking.h"
 #include "agent/core.h"
 #include "agent/fields.h"
 #include "agent/submission.h"
+#include "agent/task.h"
 #include "agent/tell.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
+
+#define GATEWAY_PREFIX "gateway-" /* of a grant that is the gateway's */
 
 enum what { WHAT_EXECS, WHAT_QUESTIONS, WHAT_GRANTS };
 static const char *const whats[] = {
@@ -71,12 +77,62 @@ static void list_questions(const struct session *session, json_t *items)
 
 static void list_grant(const struct orchestrator_approval *approval, void *arg)
 {
-	json_t *item = json_pack("{s:o, s:b, s:o}", "grant", tell_text(approval->id), "denial",
-				 approval->is_denial ? 1 : 0, "text", tell_text(approval->text));
+	json_t *item = json_pack("{s:o, s:s, s:b, s:o}", "grant", tell_text(approval->id), "source",
+				 "agent", "denial", approval->is_denial ? 1 : 0, "text",
+				 tell_text(approval->text));
 
 	if (approval->left_ms >= 0)
 		tell_add(item, "left_ms", json_integer((json_int_t)approval->left_ms));
 	(void)json_array_append_new(arg, item); /* out of memory only */
+}
+
+struct gateway_listing {
+	const struct session *session;
+	int64_t now_s;
+	json_t *items;
+};
+
+/* For always, for the session, for one command: "exec". */
+static void list_gateway_grant(const struct gateway_grant *grant, void *arg)
+{
+	static const char *const scopes[] = {
+		[GATEWAY_ONCE] = "once",
+		[GATEWAY_EXEC] = "exec",
+		[GATEWAY_SESSION] = "session",
+		[GATEWAY_ALWAYS] = "always",
+	};
+	const struct gateway_listing *listing = arg;
+	const struct trial *trial =
+		grant->exec ? task_find_trial(listing->session->agent, grant->exec) : NULL;
+	char id[AGENT_NAME_MAX];
+
+	(void)snprintf(id, sizeof(id), GATEWAY_PREFIX "%llu", (unsigned long long)grant->id);
+	json_t *item = json_pack("{s:s, s:s, s:b, s:o, s:s, s:o}", "grant", id, "source", "gateway",
+				 "denial", grant->action == POLICY_DENY ? 1 : 0, "text",
+				 tell_text(grant->text), "scope", scopes[grant->scope], "by",
+				 tell_text(grant->by));
+
+	if (trial)
+		tell_add(item, "exec", json_integer((json_int_t)trial->task->number));
+	if (grant->until_s > listing->now_s)
+		tell_add(item, "left_ms",
+			 json_integer((json_int_t)(grant->until_s - listing->now_s) * 1000));
+	(void)json_array_append_new(listing->items, item); /* out of memory only */
+}
+
+static void list_grants(const struct session *session, json_t *items)
+{
+	struct gateway_listing listing = {
+		.session = session,
+		.now_s = loop_wall_us(session->agent->loop) / 1000000,
+		.items = items,
+	};
+
+	orchestrator_approvals(session->orchestrator, list_grant, items);
+	if (!session->agent->gateway)
+		return; /* not open yet: it remembers nothing */
+	gateway_session_grants(session->agent->gateway, session->number, list_gateway_grant,
+			       &listing);
 }
 
 int listing_serve(struct agent *agent, const struct submission *submission, struct err *why)
@@ -99,7 +155,7 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 		break;
 	case WHAT_GRANTS:
 	default:
-		orchestrator_approvals(session->orchestrator, list_grant, items);
+		list_grants(session, items);
 		break;
 	}
 	tell_add(event, "what", json_string(whats[wanted.what]));
@@ -108,14 +164,32 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 	return 0;
 }
 
+static int revoke_gateway(struct agent *agent, const struct session *session, const char *id,
+			  struct err *why)
+{
+	const char *digits = id + strlen(GATEWAY_PREFIX);
+	uint64_t number;
+	int r = text_to_u64(digits, strlen(digits), UINT64_MAX, &number);
+
+	return r < 0 || !agent->gateway ? -ENOENT
+					: gateway_session_revoke(agent->gateway, session->number,
+								 number, AGENT_BY, why);
+}
+
 int listing_revoke(struct agent *agent, const struct submission *submission, struct err *why)
 {
 	struct wanted wanted = { 0 };
 	int r = fields_read(submission->body, revoke_fields, false, &wanted, why);
 
-	if (r == 0)
+	if (r < 0)
+		return r;
+	if (strncmp(wanted.grant, GATEWAY_PREFIX, strlen(GATEWAY_PREFIX)) == 0)
+		r = revoke_gateway(agent, submission->session, wanted.grant, why);
+	else
 		r = orchestrator_revoke(submission->session->orchestrator, wanted.grant);
 	if (r == 0)
 		tell_accepted(agent, submission, NULL);
-	return r == -ENOENT ? err_set(why, r, "nothing of that name is remembered") : r;
+	if (r == -ENOENT)
+		return err_set(why, r, "nothing of that name is remembered");
+	return r;
 }

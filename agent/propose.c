@@ -84,6 +84,7 @@ int propose_serve(struct agent *agent, const struct submission *submission, stru
 		free(proposal);
 		return -EINVAL;
 	}
+	gateway_proposal_join(proposal->proposal, session->number);
 	TAILQ_INSERT_TAIL(&session->proposals, proposal, entry);
 	json_t *event = tell_of_session(TELL_TASK_STARTED, submission->id, session);
 

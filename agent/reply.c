@@ -120,7 +120,7 @@ static int read_answer(const struct given *given, struct approver_answer *answer
 				  : POLICY_DENY,
 		.scope = (enum gateway_scope)scope.for_whom,
 		.is_abort = choice == ORCHESTRATOR_ABORT,
-		.by = "the agent's client",
+		.by = AGENT_BY,
 		.words = given->words,
 		.width = {
 			.is_domain = scope.host == 1,

@@ -302,6 +302,8 @@ bool talk_sweep(struct session *session)
 	TAILQ_REMOVE(&agent->sessions, session, entry);
 	agent->session_count--;
 	tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
+	if (agent->gateway)
+		gateway_session_end(agent->gateway, session->number);
 	talk_free(session);
 	return true;
 }

@@ -88,7 +88,7 @@ int run_commands_check(const struct run_options *options, const struct run_place
 	*ret = (struct command_file){ 0 };
 	if (!rules || command_rules_count(rules) == 0)
 		return options->must_judge_programs
-			       ? cli_usage_error("run", CLI_USAGE,
+			       ? cli_usage_error(options->name, CLI_USAGE,
 						 "--intercept-exec: the policy has no rules for "
 						 "commands to judge by; see sallyport-commands(7)")
 			       : CLI_OK;

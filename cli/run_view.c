@@ -35,7 +35,7 @@ int run_view_settle(struct run_options *options)
 	if (!options->has_sandbox)
 		return 0;
 	if (options->writable && options->sandbox != EXEC_MODE_WORKSPACE_WRITE)
-		return cli_usage_error("run", -EINVAL,
+		return cli_usage_error(options->name, -EINVAL,
 				       "--write is for --sandbox workspace-write, not %s",
 				       exec_mode_name(options->sandbox));
 	switch (options->sandbox) {

@@ -12,6 +12,7 @@
 #include "gateway/ledger.h"
 #include "gateway/review.h"
 #include "gateway/seen.h"
+#include "gateway/sessions.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
@@ -105,12 +106,13 @@ static int answer_keep(const struct giving *giving, struct err *why)
 	return r < 0 ? err_prefix(why, r, "the answer cannot be kept, so nothing was granted") : 0;
 }
 
-static struct grant_order answer_order(const struct giving *giving, uint64_t exec)
+static struct grant_order answer_order(const struct giving *giving, uint64_t exec, uint64_t session)
 {
 	const struct approver_width *width = &giving->answer->width;
 
 	return (struct grant_order){
 		.exec = exec,
+		.session = session,
 		.answer = giving->approval->gw->last_answer,
 		.dst = &giving->approval->dst,
 		.action = giving->answer->action,
@@ -131,10 +133,11 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 	};
 }
 
-static void answer_put(const struct giving *giving, struct grant_list *list, uint64_t exec)
+static void answer_put(const struct giving *giving, struct grant_list *list, uint64_t exec,
+		       uint64_t session)
 {
 	struct gateway *gw = giving->approval->gw;
-	const struct grant_order order = answer_order(giving, exec);
+	const struct grant_order order = answer_order(giving, exec, session);
 	struct grant *grant = grants_put(&gw->grants, list, &order, NULL);
 
 	assert(grant); /* answer_remember() has made sure of the room, and of the text */
@@ -149,7 +152,7 @@ static void answer_remember_execs(const struct giving *giving)
 	 * end with. */
 	TAILQ_FOREACH (party, &giving->approval->parties, entry) {
 		if (party->exec)
-			answer_put(giving, &party->exec->grants, party->exec->node.number);
+			answer_put(giving, &party->exec->grants, party->exec->node.number, 0);
 	}
 }
 
@@ -184,12 +187,17 @@ static int answer_remember(const struct giving *giving, struct err *why)
 {
 	struct gateway *gw = giving->approval->gw;
 	const struct approver_answer *answer = giving->answer;
+	uint64_t sessions[SESSIONS_MAX];
+	size_t count = 1;
 	int r;
 
 	if (answer->is_abort || answer->scope == GATEWAY_ONCE)
 		return 0;
-	if (!grants_has_room(&gw->grants, giving->approval->party_count + 1,
-			     width_is_wide(&answer->width)))
+	if (answer->scope == GATEWAY_EXEC)
+		count = giving->approval->party_count + 1;
+	if (answer->scope == GATEWAY_SESSION)
+		count = sessions_of_approval(giving->approval, sessions);
+	if (!grants_has_room(&gw->grants, count, width_is_wide(&answer->width)))
 		return err_set(why, -ENOSPC, "too many answers are remembered: answer once");
 	r = answer_check_text(giving, why);
 	if (r < 0)
@@ -200,8 +208,10 @@ static int answer_remember(const struct giving *giving, struct err *why)
 	gw->last_answer++;
 	if (answer->scope == GATEWAY_EXEC)
 		answer_remember_execs(giving);
-	else
-		answer_put(giving, &gw->grants.session, 0);
+	if (answer->scope == GATEWAY_ALWAYS)
+		answer_put(giving, &gw->grants.session, 0, 0);
+	for (size_t i = 0; answer->scope == GATEWAY_SESSION && i < count; i++)
+		answer_put(giving, &gw->grants.session, 0, sessions[i]);
 	return 0;
 }
 

@@ -94,6 +94,32 @@ struct gateway_exec_grant {
 int gateway_grant_exec(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
 		       char ret_text[APPROVER_KEY_MAX], struct err *why);
 
+/* Sessions of the program's own, by numbers of its own that are not 0: an answer "for the session"
+ * counts for those sessions alone whose requests waited for it. What is of none is the gateway's.
+ */
+/* @exec is of @session; before it asks for anything. -ENOENT. */
+int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session);
+/* Nothing of it runs any more: what was remembered for it is forgotten. */
+void gateway_session_end(struct gateway *gw, uint64_t session);
+/* Borrowed for the call. */
+struct gateway_grant {
+	uint64_t id; /* rises; never used again */
+	enum policy_action action;
+	enum gateway_scope scope; /* not once */
+	uint64_t exec;            /* of GATEWAY_EXEC */
+	const char *text, *by;    /* "https://example.org:443 for 1h" */
+	int64_t until_s;          /* 0: no end of its own */
+};
+typedef void (*gateway_grant_fn)(const struct gateway_grant *grant, void *arg);
+/* The remembered answers that count for @session, and those of its commands, oldest first. @each
+ * must not call back. */
+void gateway_session_grants(const struct gateway *gw, uint64_t session, gateway_grant_fn each,
+			    void *arg);
+/* Forgets one and cuts what lives by it. -ENOENT; -EPERM: it is for always or for all, or a denial
+ * by somebody else than @by. */
+int gateway_session_revoke(struct gateway *gw, uint64_t session, uint64_t id, const char *by,
+			   struct err *why);
+
 struct gateway_proposal;
 /* Asks about one exact destination that no connection waits for: the same key, question and verdict
  * as for a connection, which nothing is dialled for. @exec: for whom, or 0. @reason: the asker's
@@ -103,4 +129,6 @@ struct gateway_proposal;
 struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, const char *destination,
 					 const char *reason, gateway_verdict_fn done, void *arg,
 					 struct err *why);
+/* One of no exec is of @session; at once. */
+void gateway_proposal_join(struct gateway_proposal *proposal, uint64_t session);
 void gateway_proposal_withdraw(struct gateway_proposal *proposal); /* NULL is fine */

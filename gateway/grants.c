@@ -11,6 +11,7 @@
 #include "policies/policies_tools.h"
 
 #define GRANTS_ACCOUNT (UINT64_C(1) << 63) /* rules have the numbers below */
+#define GRANTS_SESSION (UINT64_C(1) << 62) /* execs have the numbers below */
 
 /* The wide grants of one exec that stand for one host, or one domain. */
 struct grant_group {
@@ -18,6 +19,12 @@ struct grant_group {
 	struct policy_destination key; /* only its host */
 	struct grant_list grants;
 };
+
+/* What a grant is filed under. */
+static uint64_t grants_owner(uint64_t exec, uint64_t session)
+{
+	return exec == 0 && session != 0 ? GRANTS_SESSION | session : exec;
+}
 
 void grants_init(struct grants *grants)
 {
@@ -109,7 +116,7 @@ static void found_of(struct found *found, const struct grants *grants, uint64_t 
 		found_in_group(found, grants, exec, domain, facts);
 }
 
-struct grant *grants_find(const struct grants *grants, uint64_t exec,
+struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t session,
 			  const struct policy_facts *facts)
 {
 	struct found found = { 0 };
@@ -118,6 +125,8 @@ struct grant *grants_find(const struct grants *grants, uint64_t exec,
 	if (grants->wide_count > 0 && facts->dst.addr.family == 0)
 		domain = policy_host_domain(facts->dst.host);
 	found_of(&found, grants, 0, domain, facts);
+	if (session != 0)
+		found_of(&found, grants, grants_owner(0, session), domain, facts);
 	if (exec != 0)
 		found_of(&found, grants, exec, domain, facts);
 	return found.deny ? found.deny : found.allow;
@@ -148,13 +157,14 @@ static const char *grants_group_host(const struct grant_order *order)
 static struct grant *grants_same(const struct grants *grants, const struct grant_order *order)
 {
 	size_t len = strcspn(order->text, " ");
-	struct key_node *node = keys_find(&grants->table, order->exec, order->dst);
+	uint64_t owner = grants_owner(order->exec, order->session);
+	struct key_node *node = keys_find(&grants->table, owner, order->dst);
 	struct grant_group *group;
 	struct grant *grant;
 
 	if (!order->is_wide)
 		return node ? container_of(node, struct grant, node) : NULL;
-	group = group_find(grants, order->exec, grants_group_host(order));
+	group = group_find(grants, owner, grants_group_host(order));
 	if (!group)
 		return NULL;
 	LIST_FOREACH (grant, &group->grants, group_entry) {
@@ -168,18 +178,20 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 				const struct grant_order *order)
 {
 	struct grant *grant = mem_new(sizeof(*grant));
+	uint64_t owner = grants_owner(order->exec, order->session);
 
 	grant->dst = *order->dst;
 	grant->exec = order->exec;
+	grant->session = order->session;
 	keys_add(&grants->ids, &grant->id_node, ++grants->last_id, NULL);
 	TAILQ_INSERT_TAIL(&grants->all, grant, order);
 	LIST_INSERT_HEAD(list, grant, entry);
 	if (order->is_wide) {
-		grant->group = group_find_or_new(grants, order->exec, grants_group_host(order));
+		grant->group = group_find_or_new(grants, owner, grants_group_host(order));
 		LIST_INSERT_HEAD(&grant->group->grants, grant, group_entry);
 		grants->wide_count++;
 	} else {
-		keys_add(&grants->table, &grant->node, order->exec, &grant->dst);
+		keys_add(&grants->table, &grant->node, owner, &grant->dst);
 	}
 	return grant;
 }

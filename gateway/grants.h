@@ -21,6 +21,7 @@ struct grant {
 	struct key_node id_node;       /* by id, the number */
 	struct policy_destination dst; /* of the question it answered */
 	uint64_t exec;                 /* 0: the session */
+	uint64_t session;              /* of these alone: sessions.h; 0: the gateway's own */
 	uint64_t answer;               /* rises; those of one answer share it */
 	enum policy_action action;     /* allow or deny */
 	enum policy_reason reason;
@@ -42,8 +43,8 @@ struct grant {
 LIST_HEAD(grant_list, grant);
 
 struct grants {
-	struct key_table table;  /* exact: by exec (0: the session) and destination */
-	struct key_table groups; /* wide: by exec and host */
+	struct key_table table;  /* exact: by owner (an exec, a session, 0) and destination */
+	struct key_table groups; /* wide: by owner and host */
 	struct key_table ids;
 	bool wants_program; /* some grant is for one program alone */
 	size_t wide_count;
@@ -55,7 +56,7 @@ struct grants {
 
 /* What is to be remembered. Borrowed. */
 struct grant_order {
-	uint64_t exec, answer;
+	uint64_t exec, session, answer; /* session: with no exec */
 	const struct policy_destination *dst;
 	enum policy_action action;
 	enum policy_reason reason;
@@ -71,9 +72,10 @@ struct grant_order {
 void grants_init(struct grants *grants);
 void grants_done(struct grants *grants);
 
-/* What holds for @exec (0: no exec) and @facts at facts->now: a denial before an allow, however
- * wide; the session's before the exec's. Borrowed; NULL: nothing. */
-struct grant *grants_find(const struct grants *grants, uint64_t exec,
+/* What holds for @exec (0: no exec) of @session (0: none but the gateway's) and @facts at
+ * facts->now: a denial before an allow, however wide; the session's before the exec's. Borrowed;
+ * NULL: nothing. */
+struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t session,
 			  const struct policy_facts *facts);
 /* Borrowed; also a retired one. NULL: unknown, or forgotten. */
 struct grant *grants_by_id(const struct grants *grants, uint64_t id);

@@ -185,6 +185,7 @@ void ledger_each_grant(struct gateway *gw,
 			.action = grant->action,
 			.scope = grant->scope,
 			.exec = grant->exec,
+			.session = grant->session,
 			.text = grant->text,
 			.by = grant->by,
 			.since_s = grant->since_s,
@@ -252,6 +253,19 @@ int ledger_revoke(struct gateway *gw, uint64_t id, const char *by, struct approv
 					  .bytes_down = grant->bytes_down };
 	ret->cut = (uint32_t)ledger_retire(gw, grant, POLICY_REVOKED, by);
 	return 0;
+}
+
+void ledger_end_session(struct gateway *gw, uint64_t session)
+{
+	struct grant *grant = LIST_FIRST(&gw->grants.session);
+
+	while (grant) {
+		struct grant *next = LIST_NEXT(grant, entry);
+
+		if (grant->session == session)
+			(void)ledger_retire(gw, grant, POLICY_EXEC_ENDED, "");
+		grant = next;
+	}
 }
 
 static uint64_t ledger_last_answer(const struct gateway *gw)
@@ -328,7 +342,7 @@ void ledger_copy(struct gateway *to, const struct gateway *from)
 		(void)ledger_retire(to, old, POLICY_REVOKED, "");
 	to->last_answer++;
 	TAILQ_FOREACH (grant, &from->grants.all, order) {
-		if (grant->exec == 0)
+		if (grant->exec == 0 && grant->session == 0)
 			ledger_copy_one(to, grant);
 	}
 	ledger_schedule(to);

@@ -23,5 +23,7 @@ int ledger_revoke(struct gateway *gw, uint64_t grant, const char *by, struct app
 		  struct err *why);
 int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],
 		struct approver_revoked *ret, struct err *why);
+/* It ends: what was remembered for it alone is forgotten. */
+void ledger_end_session(struct gateway *gw, uint64_t session);
 void ledger_copy(struct gateway *to, const struct gateway *from);
 int ledger_cut(struct gateway *gw, uint64_t live, const char *by, struct err *why);

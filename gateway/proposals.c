@@ -10,6 +10,7 @@
 #include "gateway/execs.h"
 #include "gateway/gateway_agent.h"
 #include "gateway/permits.h"
+#include "gateway/question.h"
 
 /* As a connection that is not dialled (docs/decisions/0093). */
 struct gateway_proposal {
@@ -75,6 +76,11 @@ struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, cons
 		gateway_submit(gw->proposals.client, &proposal->facts, on_verdict, proposal);
 	proposal->facts.plea = NULL; /* was copied */
 	return proposal;
+}
+
+void gateway_proposal_join(struct gateway_proposal *proposal, uint64_t session)
+{
+	((struct waiter *)proposal->ticket)->session = session; /* the client is one of ours */
 }
 
 void gateway_proposal_withdraw(struct gateway_proposal *proposal)

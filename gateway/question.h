@@ -38,6 +38,7 @@ struct waiter {
 	struct decision *decision; /* what the question came to */
 	struct slot *slot;
 	int64_t since_ms;
+	uint64_t session;    /* of one of no exec: as struct gateway_exec's */
 	const char *program; /* that asks, the exec's copy; NULL: not known */
 	bool was_looked_up;
 	uint64_t grant;          /* the remembered answer that allowed it; 0: none */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/execs.h"
+#include "gateway/sessions.h"
 
 /* Whoever a remembered answer covers by now goes back to be decided by it. */
 static const struct grant *party_release_covered(struct party *party)
@@ -20,7 +21,8 @@ static const struct grant *party_release_covered(struct party *party)
 
 		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 		execs_ask_who(waiter);
-		const struct grant *grant = grants_find(&gw->grants, exec, &waiter->facts);
+		const struct grant *grant =
+			grants_find(&gw->grants, exec, sessions_of_waiter(waiter), &waiter->facts);
 
 		if (grant) {
 			last = grant;

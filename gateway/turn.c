@@ -2,6 +2,7 @@
  * and only then hand the verdicts out. A waiter that has to wait leaves the queue for its question;
  * one whose question is settled comes back to it. */
 #include "gateway/turn.h"
+#include "gateway/sessions.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -127,7 +128,8 @@ static const struct grant *decide_grant(struct gateway *gw, const struct waiter 
 
 	if (verdict->action != POLICY_ASK && verdict->reason != POLICY_ANSWER_ALLOW)
 		return NULL;
-	grant = grants_find(&gw->grants, waiter->facts.exec, &waiter->facts);
+	grant = grants_find(&gw->grants, waiter->facts.exec, sessions_of_waiter(waiter),
+			    &waiter->facts);
 	if (grant && verdict->action != POLICY_ASK && grant->action == POLICY_ALLOW &&
 	    grant->scope != GATEWAY_ALWAYS)
 		return NULL;

@@ -9,6 +9,7 @@ struct approver_grant {
 	enum policy_action action;
 	enum gateway_scope scope; /* not once */
 	uint64_t exec;            /* of GATEWAY_EXEC */
+	uint64_t session;         /* of GATEWAY_SESSION: of a session of the program's; 0: of all */
 	const char *text;         /* "https://example.org:443 for 1h": what is granted */
 	const char *by;
 	int64_t since_s, until_s;      /* seconds since 1970; until 0: no end of its own */

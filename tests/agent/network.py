@@ -144,6 +144,36 @@ def granted_for_the_session(stage):
     client.never("approval_request")
 
 
+def an_answer_is_its_sessions(stage):
+    """What one session was answered another is asked; each sees its own, and may take it back."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request", name="one")
+    client.configure("on-request", name="two")
+    id = client.send("exec", script=GET + "http://a.test/", session="one")
+    question = client.next("approval_request")
+    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    client.next("exec_end", id=id)
+    assert client.run(GET + "http://a.test/", session="one")["stdout"]["text"] == "200"
+    client.never("approval_request")
+    id = client.send("exec", script=GET + "http://a.test/", session="two")
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
+    grants = client.next("listed", id=client.send("list", what="grants", session="one"))["items"]
+    assert [(grant["source"], grant["scope"], grant["denial"]) for grant in grants] == [("gateway", "session", False)], grants
+    assert "a.test" in grants[0]["text"] and client.next("listed", id=client.send("list", what="grants", session="two"))["items"] == []
+    client.error(client.send("revoke", grant=grants[0]["grant"], session="two"), "unknown")
+    client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"], session="one"))
+    id = client.send("exec", script=GET + "http://a.test/", session="one")
+    client.answer(client.next("approval_request"), "denied_always", typed="")
+    client.next("exec_end", id=id)
+    for name in ("one", "two"):
+        (kept,) = client.next("listed", id=client.send("list", what="grants", session=name))["items"]
+        assert kept["scope"] == "always" and kept["denial"], kept
+        client.error(client.send("revoke", grant=kept["grant"], session=name), "refused")
+    client.error(client.send("revoke", grant="gateway-x", session="one"), "unknown")
+
+
 def granted_with_the_command(stage):
     stage_web(stage, "a.test", "b.test")
     client = stage.client()
@@ -232,7 +262,7 @@ def somebody_else_answers(stage):
 CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
          denied_and_stopped, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
-         granted_for_the_session, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
+         granted_for_the_session, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred,
          hangs_up_while_it_waits, somebody_else_answers]
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ Suite *suite_outcomes(void);
 Suite *suite_permits(void);
 Suite *suite_record(void);
 Suite *suite_reviews(void);
+Suite *suite_sessions(void);
 Suite *suite_answers(void);
 Suite *suite_crowd(void);
 Suite *suite_link(void);

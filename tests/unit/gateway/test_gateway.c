@@ -11,6 +11,7 @@ int main(void)
 	srunner_add_suite(runner, suite_permits());
 	srunner_add_suite(runner, suite_record());
 	srunner_add_suite(runner, suite_reviews());
+	srunner_add_suite(runner, suite_sessions());
 	srunner_add_suite(runner, suite_answers());
 	srunner_add_suite(runner, suite_crowd());
 	srunner_add_suite(runner, suite_link());

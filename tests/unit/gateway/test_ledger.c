@@ -372,9 +372,9 @@ START_TEST(the_same_answer_again_is_renewed)
 	ck_assert_uint_eq(it.grant.id, 1);
 	ck_assert_str_eq(it.text, order.text);
 	facts.now = 1169;
-	ck_assert_ptr_nonnull(grants_find(grants, FIXTURE_EXEC, &facts));
+	ck_assert_ptr_nonnull(grants_find(grants, FIXTURE_EXEC, 0, &facts));
 	facts.now = 1170;
-	ck_assert_ptr_null(grants_find(grants, FIXTURE_EXEC, &facts));
+	ck_assert_ptr_null(grants_find(grants, FIXTURE_EXEC, 0, &facts));
 	fixture_close();
 }
 END_TEST
