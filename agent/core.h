@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/ahead.h"
 #include "agent/limits.h"
+#include "agent/piece.h"
 #include "base/loop.h"
 #include "exec/exec_job.h"
 #include "exec/orchestrator/orchestrator.h"
@@ -48,8 +49,10 @@ struct trial {
 	unsigned int pauses;
 	bool is_yield_due;
 	struct loop_timer yield;
-	bool is_waiting; /* on a question of the gateway's */
-	uint64_t owed;   /* bytes of output that wait in the channel */
+	bool is_waiting;                           /* on a question of the gateway's */
+	uint64_t owed;                             /* bytes of output that wait in the channel */
+	struct piece pieces[EXEC_STREAMS], polled; /* of characters that are not whole yet */
+	uint64_t told[EXEC_STREAMS];               /* bytes, whole or waiting */
 	struct refusal_list {
 		struct orchestrator_refusal *list; /* their text is owned */
 		char **texts;

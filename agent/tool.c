@@ -141,10 +141,14 @@ static void on_polled(struct exec_job *job, const struct exec_poll *poll, void *
 {
 	struct task *task = arg;
 	auto_free char *id = take(task->poll_id);
+	struct trial *trial = task->trials[task->trial_count - 1];
+	size_t len;
+	auto_free char *bytes =
+		piece_join(&trial->polled, poll->bytes, poll->len, poll->result != NULL, &len);
 	json_t *event = tell_of_task(TELL_OUTPUT, task);
 
 	(void)json_object_set_new(event, "id", tell_text(id)); /* of the poll; out of memory only */
-	tell_bytes(event, poll->bytes ? poll->bytes : "", poll->len);
+	tell_bytes(event, bytes, len);
 	tell_add(event, "dropped", json_integer((json_int_t)poll->dropped));
 	tell_add(event, "running", json_boolean(poll->result == NULL));
 	tell_send(task->session->agent, event);

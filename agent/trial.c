@@ -32,29 +32,53 @@ static int on_egress(int *fds, size_t count, void *arg)
 	return gateway_open_way(agent_of(trial)->gateway, trial->exec, fds, count);
 }
 
-static void on_output(struct exec_job *job, const struct exec_output *output, void *arg)
+/* @is_last: nothing comes behind it, so what waits of a character is all there is of it. */
+static void tell_output(struct trial *trial, const struct exec_output *output, bool is_last)
 {
 	static const char *const streams[] = { "stdout", "stderr", "output" };
-	struct trial *trial = arg;
-	struct agent *agent = agent_of(trial);
-	json_t *event;
+	struct piece *piece = &trial->pieces[output->stream];
+	uint64_t *told = &trial->told[output->stream];
+	uint64_t offset = (output->len > 0 ? output->offset : *told) - piece->len;
+	size_t len;
+	auto_free char *bytes = piece_join(piece, output->bytes, output->len, is_last, &len);
 
-	if (!trial->task->is_streamed) {
-		return; /* polled */
-	}
-	event = tell_of_task(TELL_EXEC_OUTPUT, trial->task);
+	if (output->len > 0)
+		*told = output->offset + output->len;
+	if (len == 0 && output->dropped == 0)
+		return;
+	json_t *event = tell_of_task(TELL_EXEC_OUTPUT, trial->task);
+
 	tell_add(event, "attempt", json_integer((json_int_t)trial->exec));
 	tell_add(event, "stream", json_string(streams[output->stream]));
-	tell_add(event, "offset", json_integer((json_int_t)output->offset));
-	tell_bytes(event, output->bytes ? output->bytes : "", output->len);
+	tell_add(event, "offset", json_integer((json_int_t)offset));
+	tell_bytes(event, bytes, len);
 	if (output->dropped)
 		tell_add(event, "dropped", json_integer((json_int_t)output->dropped));
-	tell_send(agent, event);
+	tell_send(agent_of(trial), event);
+}
+
+static void on_output(struct exec_job *job, const struct exec_output *output, void *arg)
+{
+	struct trial *trial = arg;
+
+	if (!trial->task->is_streamed)
+		return; /* polled */
+	tell_output(trial, output, output->dropped > 0);
 	/* What the client has not read is not read from the command either. */
-	if (channel_is_full(agent->channel))
+	if (channel_is_full(agent_of(trial)->channel))
 		trial->owed += output->len;
 	else
 		exec_job_consumed(job, output->len);
+}
+
+/* What waited for the rest of a character. */
+static void tell_rest(struct trial *trial)
+{
+	for (size_t i = 0; i < EXEC_STREAMS; i++) {
+		const struct exec_output none = { .stream = (enum exec_stream)i };
+
+		tell_output(trial, &none, true);
+	}
 }
 
 void trial_consume(struct trial *trial)
@@ -71,6 +95,7 @@ static void on_end(struct exec_job *job, const struct exec_job_result *result, v
 
 	trial->result = *result;
 	trial->has_result = true;
+	tell_rest(trial);
 	loop_timer_stop(&trial->yield);
 	judge_trial_ended(trial);
 	/* What the network did to it is told before that it ended: trial_settle() follows. */

@@ -50,6 +50,30 @@ def bytes_that_are_no_text(stage):
     assert base64.b64decode(end["stdout"]["base64"]) == b"\xff\x00\xfe", end
 
 
+def characters_are_whole(stage):
+    """Half a character waits for the other half, or for the end; and so it is for who polls."""
+    client = stage.client()
+    client.configure()
+    script = r"printf 'a\303'; read x; printf '\251b\342\202'"
+    id = client.send("exec", script=script, input=True)
+    first = client.next("exec_output", id=id)
+    assert (first["offset"], first["text"]) == (0, "a"), first
+    number = client.next("exec_begin", id=id)["exec"]
+    client.send("write_input", exec=number, text="\n")
+    end = client.next("exec_end", id=id)
+    second, third = (event for event in client.events if event["type"] == "exec_output")
+    assert (second["offset"], second["text"]) == (1, "\u00e9b"), second
+    assert (third["offset"], base64.b64decode(third["base64"])) == (4, b"\xe2\x82"), third
+    assert base64.b64decode(end["stdout"]["base64"]) == "a\u00e9b".encode() + b"\xe2\x82", end["stdout"]
+    id = client.send("exec", script=script, input=True, polled=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    assert client.next("output", id=client.send("poll", exec=number, wait_ms=20000, max_bytes=2))["text"] == "a"
+    client.send("write_input", exec=number, text="\n")
+    told = client.next("output", id=client.send("poll", exec=number, wait_ms=20000, max_bytes=100))
+    assert base64.b64decode(told["base64"]) == "\u00e9b".encode() + b"\xe2\x82" and not told["running"], told
+    client.next("exec_end", id=id)
+
+
 def script_and_argv(stage):
     client = stage.client()
     client.configure()
@@ -402,7 +426,7 @@ def every_schema_is_used(stage):
     assert told == {name[6:] for name in harness.SCHEMAS if name.startswith("event-")}, told
 
 
-CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, script_and_argv, cwd_and_env, sandbox_holds,
+CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, signalled, not_there, cancel,
          interrupt, input_and_its_end, terminal, background, background_that_is_short, polls, unknown_members_and_types,
          malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
