@@ -59,6 +59,8 @@ struct trial {
 		size_t count, room;
 	} refusals;
 	json_t *evidence; /* as it is told */
+	json_t *allowed;  /* destinations, each once */
+	bool is_allowed_cut;
 };
 
 enum task_kind { TASK_EXEC, TASK_QUESTION, TASK_PROGRAM };

@@ -16,4 +16,5 @@
 #define AGENT_DURATION_MAX   (INT64_C(7) * 24 * 3600 * 1000) /* ms */
 #define AGENT_TRIALS_MAX     2
 #define AGENT_EVIDENCE_SHOWN 64
+#define AGENT_ALLOWED_SHOWN  64    /* destinations, in what is told of an end */
 #define AGENT_END_MS         10000 /* for what runs to end after its client went */

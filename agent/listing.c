@@ -129,6 +129,8 @@ static void list_grants(const struct session *session, json_t *items)
 	};
 
 	orchestrator_approvals(session->orchestrator, list_grant, items);
+	if (!session->agent->gateway)
+		return; /* not open yet: it remembers nothing */
 	gateway_session_grants(session->agent->gateway, session->number, list_gateway_grant,
 			       &listing);
 }
@@ -169,9 +171,9 @@ static int revoke_gateway(struct agent *agent, const struct session *session, co
 	uint64_t number;
 	int r = text_to_u64(digits, strlen(digits), UINT64_MAX, &number);
 
-	return r < 0 ? -ENOENT
-		     : gateway_session_revoke(agent->gateway, session->number, number, AGENT_BY,
-					      why);
+	return r < 0 || !agent->gateway ? -ENOENT
+					: gateway_session_revoke(agent->gateway, session->number,
+								 number, AGENT_BY, why);
 }
 
 int listing_revoke(struct agent *agent, const struct submission *submission, struct err *why)

@@ -204,8 +204,12 @@ static void on_agent_line(const char *line, size_t len, void *arg)
 	if (!type) {
 		mcp_end(mcp); /* not what an agent says */
 	} else if (strcmp(type, "approval_request") == 0) {
+		mcp_progress_asked(mcp, event);
 		mcp_ask_begin(mcp, event);
+	} else if (strcmp(type, "approval_updated") == 0) {
+		mcp_progress_asked(mcp, event);
 	} else if (strcmp(type, "approval_resolved") == 0) {
+		mcp_progress_resolved(mcp, event);
 		mcp_ask_resolved(mcp, event);
 	} else if (strcmp(type, "error") == 0 && (!id || strcmp(id, MCP_SESSION) == 0)) {
 		mcp_keep(id ? &mcp->refused : &mcp->closing, event);

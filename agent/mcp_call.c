@@ -96,6 +96,7 @@ json_t *mcp_call_tools(void)
 
 static void call_free(struct mcp *mcp, struct mcp_call *call)
 {
+	mcp_progress_end(call);
 	LIST_REMOVE(call, entry);
 	mcp->call_count--;
 	json_decref(call->request);
@@ -159,12 +160,16 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
 	const json_t *given = json_object_get(params, "arguments");
+	const json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
 	const char *why = NULL;
 
 	if (!name || strcmp(name, TOOL) != 0)
 		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "there is no such tool");
 	if (!json_is_object(given))
 		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "arguments is an object");
+	if (token && !mcp_progress_is_token(token))
+		return mcp_refuse(mcp, request, MCP_BAD_PARAMS,
+				  "a progress token is a short text or a whole number");
 	if (call_of(mcp, request))
 		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST,
 				  "a request with this id is open");
@@ -178,7 +183,9 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 		return call_fail(mcp, request, why);
 	struct mcp_call *call = mem_new(sizeof(*call));
 
+	call->mcp = mcp;
 	mcp_make_id(mcp, 'c', call->id);
+	mcp_progress_begin(call, token);
 	call->request = json_incref((json_t *)(uintptr_t)request);
 	LIST_INSERT_HEAD(&mcp->calls, call, entry);
 	mcp->call_count++;
@@ -206,6 +213,7 @@ void mcp_call_cancel(struct mcp *mcp, const json_t *request)
 
 	if (!call)
 		return;
+	mcp_progress_end(call);
 	json_decref(call->request);
 	call->request = NULL;
 	if (call->exec)
@@ -338,6 +346,7 @@ bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *e
 		call->exec = (uint64_t)json_integer_value(json_object_get(event, "exec"));
 		if (!call->request)
 			call_stop(mcp, call);
+		mcp_progress_started(call);
 	} else if (strcmp(type, "exec_end") == 0) {
 		json_decref(call->end);
 		call->end = json_incref(event);

@@ -34,10 +34,15 @@ enum mcp_error {
 
 /* tools/call, until it is replied to. */
 struct mcp_call {
+	struct mcp *mcp;
 	char id[MCP_ID_MAX];
 	json_t *request; /* the client's id; NULL: it wants no reply any more */
 	uint64_t exec;   /* 0: not started */
 	json_t *end;     /* exec_end, once it came */
+	json_t *token;   /* of the progress that it wants to be told; NULL: none */
+	int64_t began_ms, progress;
+	char *waits_for; /* a question; NULL: none */
+	struct loop_timer tick;
 	LIST_ENTRY(mcp_call) entry;
 };
 
@@ -81,6 +86,16 @@ bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *e
 /* Every call that is open fails with @words. */
 void mcp_call_give_up(struct mcp *mcp, const char *words);
 void mcp_call_free_all(struct mcp *mcp);
+
+/* mcp_progress.c: of a call that has said @token, which is kept; NULL: it wants none. */
+bool mcp_progress_is_token(const json_t *token);
+void mcp_progress_begin(struct mcp_call *call, const json_t *token);
+void mcp_progress_started(struct mcp_call *call);
+/* Nothing is told any more: before its reply. */
+void mcp_progress_end(struct mcp_call *call);
+/* approval_request, approval_updated; and its end. */
+void mcp_progress_asked(struct mcp *mcp, const json_t *event);
+void mcp_progress_resolved(struct mcp *mcp, const json_t *event);
 
 void mcp_ask_begin(struct mcp *mcp, const json_t *event);
 void mcp_ask_resolved(struct mcp *mcp, const json_t *event);

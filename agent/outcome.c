@@ -70,7 +70,9 @@ void outcome_add_words(json_t *object, const struct orchestrator_result *result)
 		tell_add(object, "abort", json_true());
 }
 
-static json_t *network_json(const struct orchestrator_network_outcome *network)
+/* @trial: whose it is; NULL: nothing was tried. */
+static json_t *network_json(const struct orchestrator_network_outcome *network,
+			    const struct trial *trial)
 {
 	json_t *object = json_pack("{s:s, s:I}", "outcome", network_kinds[network->kind], "blocked",
 				   (json_int_t)network->blocked);
@@ -87,6 +89,9 @@ static json_t *network_json(const struct orchestrator_network_outcome *network)
 					  (int)block->port, "by", network_kinds[block->kind]));
 	}
 	tell_add(object, "blocks", blocks);
+	tell_add(object, "allowed", trial ? json_incref(trial->allowed) : json_array());
+	if (trial && trial->is_allowed_cut)
+		tell_add(object, "allowed_cut", json_true());
 	return object;
 }
 
@@ -123,6 +128,18 @@ static json_t *stream_json(const struct trial *trial, enum exec_stream stream)
 	return object;
 }
 
+/* Of all its processes, to their end, where that is known. */
+static void add_usage(json_t *object, const struct trial *trial)
+{
+	const struct exec_usage *usage = &trial->result.raw.usage;
+
+	if (trial->has_result && usage->max_rss_bytes > 0)
+		tell_add(object, "usage",
+			 json_pack("{s:I, s:I, s:I}", "user_us", (json_int_t)usage->user_us,
+				   "system_us", (json_int_t)usage->system_us, "max_rss_bytes",
+				   (json_int_t)usage->max_rss_bytes));
+}
+
 static json_t *trial_json(const struct trial *trial, const char *status)
 {
 	json_t *object =
@@ -134,6 +151,7 @@ static json_t *trial_json(const struct trial *trial, const char *status)
 		tell_add(object, "exit_code", json_integer(trial->result.code));
 		tell_add(object, "duration_ms", json_integer((json_int_t)trial->result.total_ms));
 		tell_add(object, "running_ms", json_integer((json_int_t)trial->result.running_ms));
+		add_usage(object, trial);
 	}
 	return object;
 }
@@ -155,6 +173,7 @@ static void add_trial(json_t *event, const struct trial *trial)
 	}
 	if (trial->result.is_cut)
 		tell_add(event, "cut", json_true());
+	add_usage(event, trial);
 	tell_add(event, "confinement", confinement_json(trial));
 	tell_add(event, "evidence", json_incref(trial->evidence));
 }
@@ -173,7 +192,7 @@ json_t *outcome_exec_end(const struct task *task, const struct orchestrator_resu
 			continue; /* it was not started */
 		json_t *attempt = trial_json(trial, ends[result->outcomes[i].end]);
 
-		tell_add(attempt, "network", network_json(&result->networks[i]));
+		tell_add(attempt, "network", network_json(&result->networks[i], trial));
 		(void)json_array_append_new(attempts, attempt); /* out of memory only */
 		last = trial;
 	}
@@ -183,8 +202,9 @@ json_t *outcome_exec_end(const struct task *task, const struct orchestrator_resu
 		tell_add(event, "exit_code", json_null());
 	tell_add(event, "attempts", attempts);
 	tell_add(event, "network",
-		 result->attempt_count ? network_json(&result->networks[result->attempt_count - 1])
-				       : network_json(&(struct orchestrator_network_outcome){ 0 }));
+		 result->attempt_count
+			 ? network_json(&result->networks[result->attempt_count - 1], last)
+			 : network_json(&(struct orchestrator_network_outcome){ 0 }, NULL));
 	return event;
 }
 
@@ -218,9 +238,9 @@ json_t *outcome_deferred_end(const struct task *task, const struct trial *trial,
 	add_trial(event, trial);
 	json_t *attempt = trial_json(trial, job_ends[trial->result.end]);
 
-	tell_add(attempt, "network", network_json(&network));
+	tell_add(attempt, "network", network_json(&network, trial));
 	tell_add(event, "attempts", json_pack("[o]", attempt));
-	tell_add(event, "network", network_json(&network));
+	tell_add(event, "network", network_json(&network, trial));
 	orchestrator_network_forget(orchestrator, trial->number);
 	return event;
 }

@@ -277,6 +277,15 @@ static void note_waiting(struct trial *trial, unsigned int questions)
 					    is_waiting);
 }
 
+static void note_allowed(struct trial *trial, const struct gateway_exec_event *event)
+{
+	if (json_array_size(trial->allowed) == AGENT_ALLOWED_SHOWN)
+		trial->is_allowed_cut = true;
+	else if (event->dst)
+		(void)json_array_append_new(trial->allowed, /* out of memory only */
+					    tell_destination(event->dst));
+}
+
 static void on_exec_event(uint64_t exec, const struct gateway_exec_event *event, void *arg)
 {
 	struct agent *agent = arg;
@@ -284,6 +293,7 @@ static void on_exec_event(uint64_t exec, const struct gateway_exec_event *event,
 
 	if (!trial)
 		return;
+	trial->is_allowed_cut |= event->dropped > 0; /* it may have been one of them */
 	switch (event->kind) {
 	case GATEWAY_EXEC_DENIED:
 		tell_denied(trial, event);
@@ -293,6 +303,7 @@ static void on_exec_event(uint64_t exec, const struct gateway_exec_event *event,
 	case GATEWAY_EXEC_ENDED:
 		return trial_settle(trial);
 	case GATEWAY_EXEC_ALLOWED:
+		return note_allowed(trial, event);
 	default:
 		return;
 	}

@@ -329,6 +329,7 @@ static struct trial *make(struct task *task, const struct orchestrator_attempt *
 	trial->is_retry = attempt->is_retry;
 	trial->sandbox = sandbox;
 	trial->evidence = json_array();
+	trial->allowed = json_array();
 	return trial;
 }
 
@@ -416,5 +417,6 @@ void trial_free(struct trial *trial)
 	exec_sandbox_free(trial->sandbox);
 	refusal_forget(trial);
 	json_decref(trial->evidence);
+	json_decref(trial->allowed);
 	free(trial);
 }

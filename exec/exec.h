@@ -102,12 +102,19 @@ struct exec_plan_config {
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
 
+/* Of all that ran; all 0: not known, as of a sandbox that was killed: nobody waited for what was in
+ * it. */
+struct exec_usage {
+	int64_t user_us, system_us;
+	uint64_t max_rss_bytes; /* of the largest process */
+};
 struct exec_result {
 	enum exec_end end;
 	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or
 		       125 (no sandbox) */
 	char why[512];    /* NOT_STARTED, KILLED: words for people */
 	uint64_t refused; /* on_refused: how often something was, those not told included */
+	struct exec_usage usage;
 };
 
 /* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the

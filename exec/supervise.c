@@ -168,12 +168,19 @@ static void finish(void *arg)
 	s->events->on_end(&s->result, s->arg);
 }
 
-static void on_status(struct supervise *s, int status)
+static void on_status(struct supervise *s, const struct wire_message *message)
 {
+	int status = message->value;
+
 	if (WIFSIGNALED(status))
 		decide(s, EXEC_SIGNALLED, WTERMSIG(status), "");
 	else
 		decide(s, EXEC_EXITED, WEXITSTATUS(status), "");
+	s->result.usage = (struct exec_usage){
+		.user_us = (int64_t)message->user_us,
+		.system_us = (int64_t)message->system_us,
+		.max_rss_bytes = message->rss_kib * 1024,
+	};
 	/* All others are dead by now, and init is about to be: no need to wait while the kernel
 	 * takes its namespaces down. */
 	if (!s->has_ended)
@@ -221,7 +228,7 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 		on_exec_other(s);
 		break;
 	case WIRE_STATUS:
-		on_status(s, message->value);
+		on_status(s, message);
 		break;
 	case WIRE_STOPPED:
 		s->events->on_stopped(s->arg);

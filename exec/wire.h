@@ -14,7 +14,7 @@
 #define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
 #define WIRE_FILES_MAX  16
 #define WIRE_MOUNTS_MAX 512
-#define WIRE_DETAIL_MAX 496
+#define WIRE_DETAIL_MAX 472
 
 /* Lists of strings in the plan, in this order behind it. */
 enum wire_list {
@@ -130,5 +130,6 @@ struct wire_message {
 	uint32_t step;
 	int32_t value;
 	uint32_t zero;
-	char detail[WIRE_DETAIL_MAX]; /* NUL-terminated: a path, or "" */
+	uint64_t user_us, system_us, rss_kib; /* STATUS: of all that ran; the largest's */
+	char detail[WIRE_DETAIL_MAX];         /* NUL-terminated: a path, or "" */
 };

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -37,10 +38,27 @@ static void on_stop(const struct init *init, long pid, int status)
 		(void)init_send(&message, NULL, 0); /* a gate that is gone is noticed by the poll */
 }
 
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+/* Whoever was waited for, and whom they had waited for: all of them, by now. */
+static void note_usage(struct wire_message *message)
+{
+	struct rusage usage;
+
+	if (sys(getrusage, RUSAGE_CHILDREN, &usage) < 0)
+		return;
+	message->user_us = microseconds(&usage.ru_utime);
+	message->system_us = microseconds(&usage.ru_stime);
+	message->rss_kib = (uint64_t)usage.ru_maxrss;
+}
+
 /* The command's end is everybody's: whatever it left behind dies before the end is reported, so
  * that nothing runs on behind the report's back. Every process here is init's child once its parent
  * is gone, so no child left means nobody left. */
-static _Noreturn void end_all(const struct init *init, const struct wire_message *message)
+static _Noreturn void end_all(const struct init *init, struct wire_message *message)
 {
 	int status;
 	long pid = sys(wait4, -1, &status, WNOHANG | __WALL, NULL);
@@ -53,8 +71,10 @@ static _Noreturn void end_all(const struct init *init, const struct wire_message
 		(void)sys(kill, -1, SIGKILL);
 		pid = sys(wait4, -1, &status, __WALL, NULL);
 	}
-	if (message)
+	if (message) {
+		note_usage(message);
 		(void)init_send(message, NULL, 0);
+	}
 	sys_exit(message ? 0 : 1);
 }
 

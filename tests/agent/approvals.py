@@ -437,24 +437,24 @@ def hook(stage, name, *lines):
 
 def hooks_speak_first(stage):
     """An allow and a denial of a program need nobody; what says nothing, is no answer or fails is put to the client."""
-    says = hook(stage, "says", f"case $(tail -n1 {stage.top}/says.asked) in *yes*) echo '{{\"answer\":\"allow\"}}';;",
-                "*no*) echo '{\"answer\":\"deny\",\"reason\":\"never on a Friday\"}';; *crash*) echo '{\"answer\":\"allow\"}'; exit 1;;",
+    says = hook(stage, "says", f"case $(tail -n1 {stage.top}/says.asked) in *say-yes*) echo '{{\"answer\":\"allow\"}}';;",
+                "*say-no*) echo '{\"answer\":\"deny\",\"reason\":\"never on a Friday\"}';; *crash*) echo '{\"answer\":\"allow\"}'; exit 1;;",
                 "*junk*) echo allow;; *) echo '{\"answer\":\"pass\"}';; esac")
     stage.policy(f'{RULES}hook "{says}" for exec\n')
     client = stage.client()
     client.configure("on-request")
-    end = client.run(["cat", "/dev/null", "yes"])
+    end = client.run(["cat", "/dev/null", "say-yes"])
     assert end["status"] == "exited" and end["exit_code"] == 1, end  # it ran: there is no file of that name
-    end = client.run(["cat", "/dev/null", "no"])
+    end = client.run(["cat", "/dev/null", "say-no"])
     assert (end["status"], end["by"]) == ("rejected", "hook") and "Friday" in end["why"] and end["attempts"] == [], end
     client.never("approval_request")
     client.never("approval_resolved")
-    for word in ("crash", "junk", "pass", "yes" + " " * 3000 + "and more than it is shown"):
+    for word in ("crash", "junk", "pass", "say-yes" + " " * 3000 + "and more than it is shown"):
         id = client.send("exec", argv=["cat", "/dev/null", word])
         client.answer(client.next("approval_request"), "denied")
         assert client.next("exec_end", id=id)["by"] == "person", word
     asked = (stage.top / "says.asked").read_text()
-    assert '"kind":"exec"' in asked and '"cat","/dev/null","yes"' in asked.replace('", "', '","'), asked
+    assert '"kind":"exec"' in asked and '"cat","/dev/null","say-yes"' in asked.replace('", "', '","'), asked
 
 
 def a_hook_is_for_its_kinds(stage):

@@ -21,6 +21,22 @@ def allowed_by_policy(stage):
     client.configure("never")
     end = client.run(GET + "http://a.test/")
     assert end["stdout"]["text"] == "200" and end["network"]["outcome"] == "nothing", end
+    assert end["network"]["allowed"] == [{"host": "a.test", "protocol": "http", "port": 80}], end["network"]
+    assert end["attempts"][0]["network"] == end["network"] and "allowed_cut" not in end["network"]
+    assert client.run("true")["network"]["allowed"] == []
+
+
+def many_are_allowed(stage):
+    server = stage.web("x.test")
+    for n in range(70):
+        stage.options += ["--resolve", f"n{n}.test:{server.address}"]
+    stage.policy("allow http://**.test\n")
+    client = stage.client()
+    client.configure("never")
+    end = client.run("for n in $(seq 0 69); do curl -sS -o /dev/null http://n$n.test/; curl -sS -o /dev/null http://n$n.test/; done")
+    told = [destination["host"] for destination in end["network"]["allowed"]]
+    assert end["exit_code"] == 0 and told == [f"n{n}.test" for n in range(64)], (end["exit_code"], told)
+    assert end["network"]["allowed_cut"] is True
 
 
 def asked_and_allowed_once(stage):
@@ -370,7 +386,7 @@ def somebody_else_answers(stage):
     assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
 
 
-CASES = [allowed_by_policy, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
+CASES = [allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
          denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,

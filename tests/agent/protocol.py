@@ -151,6 +151,31 @@ def timeout(stage):
     assert (end["status"], end["exit_code"]) == ("timed_out", 124), end
 
 
+SPIN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+
+
+def what_it_used(stage):
+    """Of all its processes, also of those that nobody waited for, that were left behind and that were killed."""
+    client = stage.client()
+    client.configure()
+    for script, least_us in ((SPIN, 10000), (f"({SPIN}) & wait", 10000), (f"({SPIN}; echo up; sleep 60) & read x", 0)):
+        id = client.send("exec", script=script, input=True)
+        if "read" in script:
+            client.next("exec_output", id=id)
+            number = client.next("exec_begin", id=id)["exec"]
+            client.send("write_input", exec=number, text="\n")
+            least_us = 10000
+        end = client.next("exec_end", id=id)
+        used = end["usage"]
+        assert used["user_us"] + used["system_us"] >= least_us and used["max_rss_bytes"] > 100000, (script, used)
+        assert used == end["attempts"][0]["usage"], end
+    assert "usage" not in client.run("trap '' TERM; sleep 60", timeout_ms=100)  # nobody is left to say it
+    assert "usage" in client.run("sleep 60", timeout_ms=100)
+    assert "usage" not in client.run(["no-such-program-at-all"])
+    used = client.run("true")["usage"]
+    assert used["max_rss_bytes"] > 100000, used
+
+
 def signalled(stage):
     client = stage.client()
     client.configure()
@@ -488,7 +513,7 @@ def every_message(stage):
 
 
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
-         read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, signalled, not_there, cancel,
+         read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]

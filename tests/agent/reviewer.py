@@ -168,6 +168,31 @@ def nonsense_is_a_persons(stage):
     client.never("approval_request")
 
 
+def it_thinks_when_all_ends(stage):
+    """Asked, or only watching: a client that goes, a call that is cancelled and a server that is told to end wait for nobody."""
+    earn(stage)
+    for options in (["--reviewer-mode", "answer"], []):
+        for how in ("cancel", "end_session", "hang_up", "term"):
+            client = stage.client(*options)
+            client.configure("on-request")
+            id = client.send("exec", argv=["cat", "/dev/null", "say-nothing"])
+            if not options:
+                client.next("approval_request")
+            until(lambda: asked(stage), 20, "it was not asked")
+            if how == "cancel":
+                client.next("accepted", id=client.send("cancel", exec=client.next("task_started", id=id)["exec"]))
+                client.next("task_complete", id=id, outcome="cancelled")
+            if how == "end_session":
+                client.send("end_session")
+                client.next("session_ended")
+            if how == "term":
+                client.process.terminate()
+            else:
+                client.hang_up()
+            assert client.wait() in (0, -15), (how, options)
+            (stage.top / "judge.asked").unlink(missing_ok=True)
+
+
 def a_retry_is_for_people(stage):
     """What would widen a run it may deny, not allow."""
     outside = stage.top / "outside"
@@ -270,7 +295,7 @@ def reviewers_that_cannot_be(stage):
 
 
 CASES = [in_the_shadow_it_is_compared, it_answers_for_people, what_it_cannot_be_shown_is_a_persons, late_is_not_denied,
-         nonsense_is_a_persons, a_retry_is_for_people, the_breaker_hands_over, strict_sessions_are_reviewed,
+         nonsense_is_a_persons, it_thinks_when_all_ends, a_retry_is_for_people, the_breaker_hands_over, strict_sessions_are_reviewed,
          a_hook_that_failed_is_not_outvoted, it_is_given_by_option, the_example_reviews, reviewers_that_cannot_be]
 
 if __name__ == "__main__":

@@ -287,6 +287,30 @@ const cases = {
         await client.close();
     },
 
+    // What runs says so, until it has ended; and what it is asked. It ends because it was told, not because time passed.
+    async progress() {
+        const { client, asked, run } = await connect(say('approved', { typed: 'a.test' }));
+        const told = [];
+        const onprogress = (progress) => {
+            told.push(progress);
+            if (told.length === 3) fs.writeFileSync('go', '');
+        };
+        client.onerror = (error) => assert.fail(`${error}`); // as when it is told of what it does not wait for any more
+        const result = await run('until [ -e go ]; do sleep 0.05; done; echo went', { onprogress });
+        assert.equal(result.structuredContent.stdout, 'went\n');
+        assert.ok(told.length >= 3);
+        assert.deepEqual(told[0].message, 'begins');
+        told.forEach((one, i) => assert.ok(i === 0 || one.progress > told[i - 1].progress, JSON.stringify(told)));
+        const ended = told.length;
+        const other = [];
+        await run(GET, { onprogress: (progress) => other.push(progress) });
+        assert.equal(asked.length, 1);
+        assert.ok(other.some((one) => one.message === 'waits for an answer'), JSON.stringify(other));
+        await run('sleep 1.2'); // asks for none
+        assert.equal(told.length, ended);
+        await client.close();
+    },
+
     async at_once() {
         const { client, run } = await connect(say('approved', { typed: 'a.test' }));
         const told = [];
@@ -295,7 +319,7 @@ const cases = {
         const done = await Promise.all(calls);
         done.forEach((one, i) =>
             assert.deepEqual([one.structuredContent.stdout, one.structuredContent.exit_code], [`${i}\n`, i]));
-        assert.deepEqual(told, []);
+        assert.ok(told.length >= 12 && told.every((progress) => progress.message));
         const both = await Promise.all([run(GET), run('echo beside')]);
         assert.deepEqual(both.map((one) => one.structuredContent.stdout), ['200', 'beside\n']);
         await client.close();

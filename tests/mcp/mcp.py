@@ -378,7 +378,7 @@ CASES = [
     plain("lists"), plain("results"), plain("outputs"), plain("wrong"), with_web("asked"), with_web("session", requests=3),
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
-    plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), leaves,
+    plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), leaves,
     versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, settled_elsewhere, many, told_to_end, options,
 ]
 

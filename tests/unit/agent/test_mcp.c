@@ -236,10 +236,83 @@ START_TEST(its_client_goes_and_so_does_it)
 }
 END_TEST
 
+static const char call_with_token[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+	"\"progressToken\":%s},\"name\":\"run\",\"arguments\":{\"command\":\"make\"}}}";
+static const char started[] = "{\"version\":1,\"type\":\"task_started\",\"id\":\"c1\",\"exec\":1}";
+static const char ended[] = "{\"version\":1,\"type\":\"task_complete\",\"id\":\"c1\"}";
+
+static void tick(struct rig *rig, int64_t ms)
+{
+	loop_advance(rig->loop, ms);
+	step(rig);
+}
+
+static const char *const tokens[] = { "7", "\"t\"" };
+
+START_TEST(progress_is_told_while_it_runs)
+{
+	struct rig rig;
+	auto_free char *begins = mem_printf(call_with_token, tokens[_i]);
+	auto_free char *token = mem_printf("\"progressToken\":%s", tokens[_i]);
+	const char *heard;
+
+	begin(&rig);
+	say(&rig, rig.client[0], begins);
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	say(&rig, rig.agent[0], started);
+	heard = hear(&rig, rig.client[0]);
+	has(heard, token);
+	has(heard, "\"progress\":1,");
+	tick(&rig, 999);
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	tick(&rig, 1);
+	heard = hear(&rig, rig.client[0]);
+	has(heard, "\"progress\":1000,");
+	has(heard, "\"runs\"");
+	say(&rig, rig.agent[0],
+	    "{\"version\":1,\"type\":\"approval_updated\",\"approval\":\"7\",\"ids\":[1,\"c1\"]}");
+	has(hear(&rig, rig.client[0]), "\"waits for an answer\"");
+	tick(&rig, 1000);
+	has(hear(&rig, rig.client[0]), "\"waits for an answer\"");
+	say(&rig, rig.agent[0],
+	    "{\"version\":1,\"type\":\"approval_resolved\",\"approval\":\"7\"}");
+	has(hear(&rig, rig.client[0]), "\"was answered\"");
+	say(&rig, rig.agent[0], ended);
+	has(hear(&rig, rig.client[0]), "\"id\":1");
+	tick(&rig, 5000);
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	end(&rig);
+}
+END_TEST
+
+/* Nobody asked; it was cancelled; it is no token. */
+START_TEST(progress_is_not_told)
+{
+	struct rig rig;
+	auto_free char *begins = mem_printf(call_with_token, _i == 2 ? "{}" : "1");
+
+	begin(&rig);
+	say(&rig, rig.client[0], _i == 0 ? call : begins);
+	if (_i == 2)
+		has(hear(&rig, rig.client[0]), "-32602");
+	if (_i == 1)
+		say(&rig, rig.client[0],
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+		    "\"requestId\":1}}");
+	say(&rig, rig.agent[0], started);
+	tick(&rig, 5000);
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	end(&rig);
+}
+END_TEST
+
 TCase *test_mcp(void)
 {
 	TCase *tcase = tcase_create("mcp");
 
+	tcase_add_loop_test(tcase, progress_is_told_while_it_runs, 0, ARRAY_SIZE(tokens));
+	tcase_add_loop_test(tcase, progress_is_not_told, 0, 3);
 	tcase_add_loop_test(tcase, only_an_offered_answer_allows, 0, ARRAY_SIZE(answers));
 	tcase_add_test(tcase, a_question_is_shown_exactly);
 	tcase_add_test(tcase, what_does_not_fit_is_not_granted);
