@@ -39,6 +39,9 @@ static const char help[] =
 	"bundle`\n" RUN_HELP_ANSWERS "  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
+	"  --read PATH              nothing can be seen but PATH (repeatable), the working "
+	"directory, what\n"
+	"                           may be written, and what programs need of the system\n"
 	"  --deny-read PATH         PATH can be neither read nor written (repeatable)\n"
 	"  --sandbox MODE           what may be touched: read-only; workspace-write, which also "
 	"has "
@@ -80,6 +83,7 @@ enum run_option {
 	OPT_DNS,
 	OPT_JSON,
 	OPT_WRITE,
+	OPT_READ,
 	OPT_DENY_READ,
 	OPT_SANDBOX,
 	OPT_ENV,
@@ -114,6 +118,7 @@ static const struct option long_options[] = {
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "read", required_argument, NULL, OPT_READ },
 	{ "deny-read", required_argument, NULL, OPT_DENY_READ },
 	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
 	{ "env", required_argument, NULL, OPT_ENV },
@@ -380,6 +385,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_WRITE:
 		mem_append_list(&options->writable, value);
 		return 0;
+	case OPT_READ:
+		list_append(&options->readable, value);
+		return 0;
 	case OPT_DENY_READ:
 		mem_append_list(&options->denied, value);
 		return 0;
@@ -455,6 +463,7 @@ void run_options_free(struct run_options *options)
 	free(options->policies);
 	free(options->writable);
 	free(options->denied);
+	free(options->readable);
 	free(options->env_set);
 	free(options->answers);
 	*options = (struct run_options){ .json_fd = -1 };
