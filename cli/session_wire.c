@@ -89,7 +89,7 @@ int session_wire_unpack(int fd, char ***ret, struct err *why)
 {
 	auto_close int own = fd;
 	auto_free char *bytes = NULL;
-	size_t len, count = 0, at = 0;
+	size_t len = 0, count = 0, at = 0;
 	int r = read_list(own, &bytes, &len);
 
 	if (r < 0)
