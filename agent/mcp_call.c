@@ -286,7 +286,7 @@ static json_t *call_add_line(json_t *text, const char *line)
 
 	memcpy(both, json_string_value(text), len);
 	both[len] = '\n';
-	memcpy(both + len + 1, line, more);
+	memcpy(both + len + 1, line, more + 1);
 	json_decref(text);
 	return json_stringn(both, len + 1 + more);
 }

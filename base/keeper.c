@@ -85,10 +85,12 @@ int keeper_start(struct keeper *keeper, int fd)
 
 void keeper_owe(const struct keeper *keeper, const struct termios *modes, const char *text)
 {
-	struct owed owed = { .is_owed = modes != NULL };
+	struct owed owed;
 
 	if (keeper->socket < 0)
 		return;
+	memset(&owed, 0, sizeof(owed)); /* between the members too: all of it is sent */
+	owed.is_owed = modes != NULL;
 	if (modes)
 		owed.modes = *modes;
 	if (text)

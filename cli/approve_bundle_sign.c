@@ -98,7 +98,7 @@ static int text_as_file(const char *text, struct err *why)
 static int run_keygen(const char *path, const char *text, char **ret_armor, struct err *why)
 {
 	int ends[2], status = 0, r;
-	pid_t child;
+	pid_t child = -1;
 
 	auto_close int in = text_as_file(text, why);
 	if (in < 0)
@@ -121,7 +121,7 @@ static int run_keygen(const char *path, const char *text, char **ret_armor, stru
 /* From the lines around it to the bytes within. */
 static int open_armor(const char *armor, uint8_t ret[SIGN_SSH_MAX], size_t *ret_len)
 {
-	const char *at = strstr(armor, ARMOR_BEGIN);
+	const char *at = armor ? strstr(armor, ARMOR_BEGIN) : NULL;
 	const char *end = at ? strstr(at, ARMOR_END) : NULL;
 	size_t len = 0;
 

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "cli/approve_watch.h"
+#include "cli/cli.h"
 
 /* The other screen, without a cursor; what is pasted is marked as such. And all that undone. */
 #define SCREEN_ENTER "\033[?1049h\033[?25l\033[?2004h\033[2J"
@@ -350,7 +351,7 @@ struct approve_screen *approve_screen_new(struct watch *watch, struct err *why)
 	int r = 0;
 
 	screen->watch = watch;
-	screen->has_colours = !getenv("NO_COLOR") || getenv("NO_COLOR")[0] == '\0';
+	screen->has_colours = cli_may_colour(stdout);
 	TAILQ_INIT(&screen->questions);
 	if (tcgetattr(STDIN_FILENO, &screen->before) < 0)
 		r = -errno;

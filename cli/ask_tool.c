@@ -147,7 +147,7 @@ int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *
 	auto_free char *output = NULL;
 	int64_t deadline_ms = now_ms() + CONFIGURED_ASK_MS;
 	int ends[2];
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (!program)
 		return err_set(why, -ENOENT, "not installed");

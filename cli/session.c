@@ -247,7 +247,7 @@ static int list_all(json_t *all)
 	    session_place_list(&place, &names, &why) < 0)
 		status = cli_fail(CLI_ERROR, "%s", why.text);
 	for (char **name = names; name && *name; name++) {
-		struct session_state state;
+		struct session_state state = { 0 };
 
 		free(place.name);
 		place.name = mem_strdup(*name);

@@ -174,14 +174,17 @@ void session_place_unbind(const struct session_place *place)
 	(void)unlinkat(place->dir_fd, name, 0); /* gone already is as good */
 }
 
-/* sd_listen_fds(3): LISTEN_PID is ours, and LISTEN_FDS says how many there are from 3 on. */
-static bool is_given(void)
+/* sd_listen_fds(3): LISTEN_PID is ours, and LISTEN_FDS says how many there are from 3 on. NULL:
+ * none are for us. */
+static const char *given_count(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
 	uint64_t number;
 
-	return pid && count && text_to_u64(pid, strlen(pid), INT32_MAX, &number) == 0 &&
-	       (pid_t)number == getpid() && strcmp(count, "0") != 0;
+	if (!pid || !count || text_to_u64(pid, strlen(pid), INT32_MAX, &number) < 0 ||
+	    (pid_t)number != getpid() || strcmp(count, "0") == 0)
+		return NULL;
+	return count;
 }
 
 int session_place_given(const struct session_place *place, int *ret, struct err *why)
@@ -190,12 +193,13 @@ int session_place_given(const struct session_place *place, int *ret, struct err 
 	auto_free char *path = mem_printf("%s/%s", place->dir, name);
 	struct sockaddr_un address = { 0 };
 	socklen_t len = sizeof(address) - 1, size = sizeof(int);
+	const char *given = given_count();
 	int type = 0, is_listening = 0;
 
 	*ret = -1;
-	if (!is_given())
+	if (!given)
 		return 0;
-	if (strcmp(getenv("LISTEN_FDS"), "1") != 0)
+	if (strcmp(given, "1") != 0)
 		return err_set(why, -EINVAL, "more than one socket was handed over (LISTEN_FDS)");
 	if (getsockopt(GIVEN_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET ||
 	    getsockopt(GIVEN_FD, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) < 0 ||

@@ -39,7 +39,7 @@ char *exec_job_text(struct exec_job *job, enum exec_stream stream, size_t *ret_l
 	char *text = mem_new(len + 1);
 
 	memcpy(text, kept.head, kept.head_len);
-	memcpy(text + kept.head_len, note, note_len);
+	memcpy(text + kept.head_len, note, note_len + 1);
 	memcpy(text + kept.head_len + note_len, kept.tail, kept.tail_len);
 	*ret_len = len;
 	return text;

@@ -71,7 +71,7 @@ static char *notify_escape(const char *text)
 			out[len++] = *c;
 			continue;
 		}
-		memcpy(out + len, as, strlen(as));
+		memcpy(out + len, as, strlen(as) + 1);
 		len += strlen(as);
 	}
 	return out;

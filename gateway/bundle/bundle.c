@@ -80,10 +80,11 @@ static struct bundle_entry *bundle_insert(struct bundle *bundle, size_t place,
 
 	if (bundle->count == bundle->room) {
 		bundle->room = bundle->room > 0 ? bundle->room * 2 : 16;
-		bundle->entries = mem_grow(bundle->entries, bundle->room, sizeof(*bundle->entries));
+		bundle->entries =
+			mem_grow(bundle->entries, bundle->room, sizeof(struct bundle_entry *));
 	}
 	memmove(bundle->entries + place + 1, bundle->entries + place,
-		(bundle->count - place) * sizeof(*bundle->entries));
+		(bundle->count - place) * sizeof(struct bundle_entry *));
 	bundle->entries[place] = entry;
 	bundle->count++;
 	entry->look.dst = request->dst;

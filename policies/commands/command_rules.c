@@ -71,6 +71,7 @@ static char *unquote(const struct command_token *token, size_t *ret_at)
 	auto_free char *text = mem_new(token->len + 2);
 	size_t used = 0;
 
+	*ret_at = 0;
 	for (size_t i = 0; i < token->len; i++) {
 		char c = token->text[i];
 

@@ -64,7 +64,7 @@ static int maven_url(struct maven *maven, const char *text, size_t len, size_t l
 	auto_free char *url = NULL;
 	int r = maven_expand(reading, where, text, len, &url);
 
-	return r < 0 ? r : reading_url(reading, where, url, strlen(url));
+	return r == 0 && url ? reading_url(reading, where, url, strlen(url)) : r;
 }
 
 static int maven_end_mirror(struct maven *maven)

@@ -88,7 +88,7 @@ static int npm_parse(struct reading *reading, const char *text, size_t len)
 		int r = npm_expand(reading, where, pair.value, pair.value_len, &value);
 
 		key = mem_strndup(pair.key, pair.key_len);
-		if (r == 0 && value[0])
+		if (r == 0 && value && value[0])
 			r = reading_set(reading, key, value, strlen(value), where);
 		if (r < 0)
 			return r;

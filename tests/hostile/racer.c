@@ -167,7 +167,8 @@ static void flip_slot(bool is_evil)
 
 static void flip_folder(bool is_evil)
 {
-	(void)chdir(is_evil ? "../d-evil" : "../d-good");
+	if (chdir(is_evil ? "../d-evil" : "../d-good") < 0)
+		perror("racer: chdir");
 }
 
 /* Which program the script's first line means. */

@@ -361,6 +361,12 @@ def parent_is_gone(pid):
     return processes().get(pid, (0,))[0] == os.getpid() and b"if-shell" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
+def has_keeper(gate):
+    """It comes some milliseconds after the terminal is raw, and has been told once the gate sleeps again."""
+    known = processes()
+    return any(parent == gate and name == "sallyport-tty" for parent, name, _ in known.values()) and known[gate][2] == "S"
+
+
 def killed(world, name, script, shown, redirect="", question=False):
     """The gate dies at once, with the terminal in its hands: it is given back all the same."""
     screen = Screen(world, name, script, redirect=redirect)
@@ -370,6 +376,7 @@ def killed(world, name, script, shown, redirect="", question=False):
     before = screen.attributes()
     assert " -icanon" in before, before
     gate = screen.gate()
+    until(lambda: has_keeper(gate), 10, "no keeper")
     os.kill(gate, signal.SIGKILL)
     until(lambda: " icanon" in screen.attributes() and " echo " in screen.attributes(), 10, screen.attributes)
     assert screen.ends() == 128 + signal.SIGKILL

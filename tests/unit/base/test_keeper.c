@@ -29,7 +29,7 @@ static int open_pair(int *ret_slave)
 static _Noreturn void live_and_die(int slave, enum death death)
 {
 	struct keeper keeper = { .socket = -1 };
-	struct termios before, raw;
+	struct termios before = { 0 }, raw;
 
 	if (tcgetattr(slave, &before) < 0)
 		_exit(2);
