@@ -386,7 +386,7 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		mem_append_list(&options->writable, value);
 		return 0;
 	case OPT_READ:
-		list_append(&options->readable, value);
+		mem_append_list(&options->readable, value);
 		return 0;
 	case OPT_DENY_READ:
 		mem_append_list(&options->denied, value);

@@ -118,8 +118,8 @@ static struct grant_order answer_order(const struct giving *giving, uint64_t exe
 		.scope = giving->answer->scope,
 		.width = giving->answer->width,
 		.program = giving->approval->program,
-		.program_file =
-			width->is_program ? giving->approval->program_file : (struct who_file){ 0 },
+		.program_file = giving->answer->width.is_program ? giving->approval->program_file
+								 : (struct who_file){ 0 },
 		.text = giving->text,
 		.by = giving->settled.by,
 		.words = giving->settled.words,

@@ -20,11 +20,12 @@
 
 /* One entry of the list. */
 struct copy {
-	const char *action, *scope, *protocol, *host, *program, *by, *words;
-	json_int_t port, since, for_s, upload, download, connections;
+	const char *action, *scope, *protocol, *host, *program, *file, *by, *words;
+	json_int_t session, port, since, for_s, upload, download, connections;
 	int is_domain, is_every_port, is_spent;
 	struct policy_destination dst;
 	struct approver_width width;
+	struct who_file program_file;
 };
 
 /* Everything is there, and nothing else: what is not known might have narrowed it. */
@@ -33,16 +34,16 @@ static int copy_unpack(json_t *entry, struct copy *ret)
 	json_int_t id;
 	const char *from;
 
-	return json_unpack(entry,
-			   "{s:I, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, "
-			   "s:s, s:s, s:I, s:s!}",
-			   "id", &id, "action", &ret->action, "scope", &ret->scope, "protocol",
-			   &ret->protocol, "host", &ret->host, "port", &ret->port, "domain",
-			   &ret->is_domain, "all_ports", &ret->is_every_port, "program",
-			   &ret->program, "for", &ret->for_s, "upload", &ret->upload, "download",
-			   &ret->download, "connections", &ret->connections, "spent",
-			   &ret->is_spent, "by", &ret->by, "words", &ret->words, "since",
-			   &ret->since, "from", &from);
+	return json_unpack(
+		entry,
+		"{s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:b, "
+		"s:s, s:s, s:I, s:s!}",
+		"id", &id, "session", &ret->session, "action", &ret->action, "scope", &ret->scope,
+		"protocol", &ret->protocol, "host", &ret->host, "port", &ret->port, "domain",
+		&ret->is_domain, "all_ports", &ret->is_every_port, "program", &ret->program, "file",
+		&ret->file, "for", &ret->for_s, "upload", &ret->upload, "download", &ret->download,
+		"connections", &ret->connections, "spent", &ret->is_spent, "by", &ret->by, "words",
+		&ret->words, "since", &ret->since, "from", &from);
 }
 
 static bool copy_is_in(json_int_t value, json_int_t least, json_int_t most)
@@ -64,11 +65,13 @@ static bool copy_destination(struct copy *copy)
 
 static bool copy_width(struct copy *copy)
 {
-	bool is_good = copy_is_in(copy->since, 0, SINCE_MAX) &&
-		       copy_is_in(copy->for_s, 0, INT32_MAX) &&
-		       copy_is_in(copy->upload, 0, INT64_MAX) &&
-		       copy_is_in(copy->download, 0, INT64_MAX) &&
-		       copy_is_in(copy->connections, 0, UINT16_MAX);
+	bool is_good =
+		copy_is_in(copy->session, 0, INT64_MAX) &&
+		who_file_read(copy->file, &copy->program_file) == 0 &&
+		(copy->program[0] || !copy->file[0]) && copy_is_in(copy->since, 0, SINCE_MAX) &&
+		copy_is_in(copy->for_s, 0, INT32_MAX) && copy_is_in(copy->upload, 0, INT64_MAX) &&
+		copy_is_in(copy->download, 0, INT64_MAX) &&
+		copy_is_in(copy->connections, 0, UINT16_MAX);
 
 	copy->width = (struct approver_width){
 		.is_domain = copy->is_domain,
@@ -95,12 +98,34 @@ static void copy_text(char *out, size_t size, const char *text)
 		(void)text_visible(out, size, text, strlen(text));
 }
 
+/* An agent's sessions each remember their own, and here they become one: of the same a denial holds
+ * for both, and of two that allow it the first, if they say the same. 1: it is to be put; 0: it is
+ * there. */
+static int copy_meets(const struct copy *copy, const struct grants *grants,
+		      const struct grant_order *order, struct err *why)
+{
+	const struct grant *old = grants_same(grants, order);
+
+	if (!old)
+		return 1;
+	if (copy->session == 0 && old->answer == 0)
+		return err_set(why, -EBADMSG, "%s is there twice", order->text);
+	if (old->action != order->action)
+		return order->action == POLICY_DENY;
+	if (strcmp(old->text, order->text) != 0 ||
+	    !who_file_equal(&old->program_file, &order->program_file))
+		return err_set(why, -EBADMSG,
+			       "its sessions do not remember the same: \"%s\" and \"%s\"",
+			       old->text, order->text);
+	return 0;
+}
+
+/* 1: it is among them now; 0: it was. */
 static int copy_put(struct copy *copy, struct grants *grants, struct err *why)
 {
 	bool is_allow = strcmp(copy->action, policy_action_name(POLICY_ALLOW)) == 0;
 	char text[APPROVER_KEY_MAX], by[GATEWAY_BY_MAX], words[GATEWAY_WORDS_MAX];
 	enum policy_action action = is_allow ? POLICY_ALLOW : POLICY_DENY;
-	size_t before = grants->ids.count;
 	int r = width_text(&copy->dst, copy->program, &copy->width, text, why);
 
 	if (r < 0)
@@ -115,21 +140,24 @@ static int copy_put(struct copy *copy, struct grants *grants, struct err *why)
 	if (!policy)
 		return -EBADMSG;
 	const struct grant_order order = {
+		.answer = (uint64_t)copy->session, /* see copy_meets() */
 		.dst = &copy->dst,
 		.action = action,
 		.reason = is_allow ? POLICY_GRANTED_SESSION : POLICY_DENIED_SESSION,
 		.scope = GATEWAY_SESSION,
 		.width = copy->width,
 		.program = copy->program,
+		.program_file = copy->program_file,
 		.text = text,
 		.by = by,
 		.words = words,
 		.since_s = copy->since,
 	};
 
-	if (!grants_put(grants, &grants->session, &order, why))
+	r = copy_meets(copy, grants, &order, why);
+	if (r == 1 && !grants_put(grants, &grants->session, &order, why))
 		return -ENOSPC;
-	return grants->ids.count > before ? 0 : err_set(why, -EBADMSG, "%s is there twice", text);
+	return r;
 }
 
 /* Is it to be copied? Counts it where not. */
@@ -143,8 +171,6 @@ static bool copy_is_wanted(const struct copy *copy, int64_t now_s, struct gatewa
 		count->kept++;
 	else if (is_over)
 		count->spent++;
-	else
-		count->copied++;
 	return strcmp(copy->scope, "session") == 0 && !is_over;
 }
 
@@ -190,7 +216,8 @@ int copies_read(const struct gateway_copies *copies, int64_t now_s, struct grant
 		}
 	}
 	json_decref(list);
-	return r;
+	ret_count->copied = ret->ids.count;
+	return r < 0 ? r : 0;
 }
 
 static void copies_record(struct gateway *gw, const struct grant *grant,
@@ -223,6 +250,7 @@ static void copies_take(struct gateway *gw, const struct grant *read,
 		.scope = read->scope,
 		.width = read->width,
 		.program = read->program,
+		.program_file = read->program_file,
 		.text = read->text,
 		.by = read->by,
 		.words = read->words,

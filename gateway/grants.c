@@ -172,8 +172,7 @@ static bool grants_is_program(const struct grant *grant, const struct grant_orde
 	return strcmp(grant->program, order->program) == 0;
 }
 
-/* What was remembered of the very same hosts and ports, for the same program. */
-static struct grant *grants_same(const struct grants *grants, const struct grant_order *order)
+struct grant *grants_same(const struct grants *grants, const struct grant_order *order)
 {
 	size_t len = strcspn(order->text, " ");
 	uint64_t owner = grants_owner(order->exec, order->session);

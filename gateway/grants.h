@@ -83,6 +83,8 @@ void grants_done(struct grants *grants);
  * @program_file: of who asks, as far as it is known. Borrowed; NULL: nothing. */
 struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t session,
 			  const struct policy_facts *facts, const struct who_file *program_file);
+/* What is remembered of the very same hosts and ports, for the same program. Borrowed; or NULL. */
+struct grant *grants_same(const struct grants *grants, const struct grant_order *order);
 /* Borrowed; also a retired one. NULL: unknown, or forgotten. */
 struct grant *grants_by_id(const struct grants *grants, uint64_t id);
 /* Remembers, or renews what was remembered of the very same (it keeps its id). @list: the exec's

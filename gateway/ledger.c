@@ -191,6 +191,7 @@ void ledger_each_grant(struct gateway *gw,
 		       void (*each)(const struct approver_grant *grant, void *arg), void *arg)
 {
 	const struct grant *grant;
+	char file[WHO_FILE_TEXT_MAX];
 
 	TAILQ_FOREACH (grant, &gw->grants.all, order) {
 		struct approver_grant shown = {
@@ -210,10 +211,12 @@ void ledger_each_grant(struct gateway *gw,
 			.dst = &grant->dst,
 			.width = grant->width,
 			.program = grant->program,
+			.file = file,
 			.words = grant->words,
 			.from = grant->from,
 		};
 
+		who_file_text(&grant->program_file, file);
 		shown.is_spent = ledger_is_spent(gw, grant, &shown.width);
 		each(&shown, arg);
 	}

@@ -346,3 +346,36 @@ int who_find(const struct who *who, uint16_t peer_port, uint16_t port, struct wh
 		who_program(&search, ret);
 	return 0;
 }
+
+void who_file_text(const struct who_file *file, char out[WHO_FILE_TEXT_MAX])
+{
+	static const struct who_file unknown;
+
+	out[0] = '\0';
+	if (!who_file_equal(file, &unknown))
+		(void)snprintf(out, WHO_FILE_TEXT_MAX,
+			       "%" PRIu64 ":%" PRIu64 ":%" PRId64 ":%" PRId64, file->device,
+			       file->inode, file->changed_s, file->changed_ns);
+}
+
+int who_file_read(const char *text, struct who_file *ret)
+{
+	uint64_t values[4] = { 0 };
+	size_t count = 0;
+
+	*ret = (struct who_file){ 0 };
+	if (!*text)
+		return 0;
+	for (const char *at = text; count < ARRAY_SIZE(values); count++) {
+		size_t len = strcspn(at, ":");
+		uint64_t most = count < 2 ? UINT64_MAX : INT64_MAX;
+
+		if (text_to_u64(at, len, most, &values[count]) < 0)
+			return -EINVAL;
+		if ((at[len] == ':') != (count + 1 < ARRAY_SIZE(values)))
+			return -EINVAL;
+		at += len + 1; /* past the end only where the loop ends */
+	}
+	*ret = (struct who_file){ values[0], values[1], (int64_t)values[2], (int64_t)values[3] };
+	return 0;
+}

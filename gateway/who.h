@@ -25,6 +25,12 @@ static inline bool who_file_equal(const struct who_file *a, const struct who_fil
 	       a->changed_ns == b->changed_ns;
 }
 
+/* As text, to be read again elsewhere: "" of one that is not known. */
+#define WHO_FILE_TEXT_MAX 96
+void who_file_text(const struct who_file *file, char out[WHO_FILE_TEXT_MAX]);
+/* 0, or -EINVAL. */
+int who_file_read(const char *text, struct who_file *ret);
+
 struct who_found {
 	/* The executable, where the host has the very same file under this path; "": several
 	 * programs hold the connection, or it is no file of the host's. */

@@ -74,8 +74,7 @@ static void ledger_add_copy(const struct approver_grant *grant, void *arg)
 	const struct policy_destination *dst = grant->dst;
 	const struct approver_width *width = &grant->width;
 
-	/* What one of an agent's sessions remembers stays there: docs/decisions/0182. */
-	if ((json_int_t)grant->id <= list->after || grant->session != 0)
+	if ((json_int_t)grant->id <= list->after)
 		return;
 	if (json_array_size(list->array) == CONTROL_COPIES_MAX) {
 		list->more++;
@@ -93,7 +92,8 @@ static void ledger_add_copy(const struct approver_grant *grant, void *arg)
 			  "download", (json_int_t)width->download_max, "connections",
 			  (json_int_t)width->connections_max, "spent", (int)grant->is_spent);
 	json_t *more =
-		json_pack("{s:o, s:o, s:I, s:o}", "by", wire_text(grant->by, POLICY_TEXT_MAX),
+		json_pack("{s:s, s:I, s:o, s:o, s:I, s:o}", "file", grant->file, "session",
+			  (json_int_t)grant->session, "by", wire_text(grant->by, POLICY_TEXT_MAX),
 			  "words", wire_text(grant->words, POLICY_TEXT_MAX), "since",
 			  (json_int_t)grant->since_s, "from", ledger_from(grant));
 

@@ -22,6 +22,7 @@ struct approver_grant {
 	struct approver_width width;
 	bool is_spent;       /* nothing is left */
 	const char *program; /* of a width that has one, or NULL */
+	const char *file;    /* that it is, as who_file_text() */
 	const char *words;
 	const char *from; /* the session it was copied from; NULL: it was answered here */
 };

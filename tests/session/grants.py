@@ -170,7 +170,7 @@ class Broken:
 
 
 GOOD = {"id": 1, "action": "allow", "scope": "session", "protocol": "http", "host": "a.test", "port": 80, "domain": False,
-        "all_ports": False, "program": "", "for": 0, "upload": 0, "download": 0, "connections": 0, "spent": False, "by": "x",
+        "all_ports": False, "program": "", "file": "", "session": 0, "for": 0, "upload": 0, "download": 0, "connections": 0, "spent": False, "by": "x",
         "words": "", "since": 1000, "from": ""}
 
 

@@ -39,6 +39,7 @@ void gateway_each_grant(struct gateway *gw,
 		.width = { .is_domain = true, .for_s = 3600, .upload_max = 9 },
 		.words = "w",
 		.from = "work",
+		.file = "1:2:3:4",
 	};
 
 	for (unsigned int i = 0; i < ledger.grants; i++, grant.id++)
@@ -99,7 +100,8 @@ int gateway_cut(struct gateway *gw, uint64_t live, const char *by, struct err *w
 	"{\"id\":7,\"action\":\"allow\",\"scope\":\"session\",\"protocol\":\"https\","             \
 	"\"host\":\"a.test\",\"port\":443,\"domain\":true,\"all_ports\":false,\"program\":\"\","   \
 	"\"for\":3600,\"upload\":9,\"download\":0,\"connections\":0,\"spent\":false,"              \
-	"\"by\":\"ana\\u001B on tty\",\"words\":\"w\",\"since\":1000,\"from\":\"work\"}"
+	"\"file\":\"1:2:3:4\",\"session\":0,\"by\":\"ana\\u001B on "                               \
+	"tty\",\"words\":\"w\",\"since\":1000,\"from\":\"work\"}"
 #define LIVE                                                                                       \
 	"{\"id\":3,\"grant\":7,\"exec\":1,\"protocol\":\"https\",\"host\":\"b.a.test\","           \
 	"\"port\":443,\"way\":\"connect\",\"rule\":\"\",\"age_s\":2}"

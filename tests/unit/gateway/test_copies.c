@@ -155,7 +155,8 @@ START_TEST(copies_take_the_place_of_what_was_there)
 	fixture_expect(&again[0], POLICY_ALLOW, POLICY_GRANTED_SESSION);
 	ck_assert_str_eq(again[0].verdict.by, "ana on tty");
 	fixture_ask(&again[1], HOST, FIXTURE_EXEC_TWO);
-	fixture_expect(&again[1], POLICY_DENY, POLICY_CONNECTIONS_SPENT);
+	ck_assert_uint_eq(again[1].told, 0); /* spent: it is asked about again */
+	gateway_withdraw(again[1].ticket);
 	/* Nobody answered here. */
 	ck_assert_int_eq(gateway_undo(fixture.gw, "ana", text_of, &revoked, NULL), -ENOENT);
 	ck_assert_int_eq(copy("[]", &copied), 0);
@@ -233,7 +234,8 @@ END_TEST
 #define ENTRY                                                                                      \
 	"{\"id\":1,\"action\":\"allow\",\"scope\":\"session\",\"protocol\":\"https\",\"host\":"    \
 	"\"b.example.org\",\"port\":443,\"domain\":false,\"all_ports\":false,\"program\":\"\","    \
-	"\"for\":0,\"upload\":0,\"download\":0,\"connections\":0,\"spent\":false,\"by\":\"ana\","  \
+	"\"file\":\"\",\"session\":0,\"for\":0,\"upload\":0,\"download\":0,\"connections\":0,"     \
+	"\"spent\":false,\"by\":\"ana\","                                                          \
 	"\"words\":\"\",\"since\":1000,\"from\":\"\"}"
 
 /* An entry with one of its members replaced. */
@@ -257,6 +259,8 @@ static const struct {
 	{ "program", "\"npm\"" }, /* no path */
 	{ "program", "\"/bin/a b\"" },
 	{ "program", "\"/bin/a\\nallow *\"" },
+	{ "file", "\"1:2:3:4\"" }, /* of no program */
+	{ "session", "-1" },
 	{ "for", "-1" },
 	{ "for", "4294967296" },
 	{ "upload", "-1" },
@@ -356,6 +360,84 @@ START_TEST(a_copy_does_not_beat_the_policy)
 }
 END_TEST
 
+/* An entry of one destination, as the session @number remembers it. */
+static char *entry_of(int number, const char *action, const char *program, const char *file,
+		      int for_s)
+{
+	return mem_printf(
+		"{\"id\":1,\"action\":\"%s\",\"scope\":\"session\",\"protocol\":\"https\","
+		"\"host\":\"b.example.org\",\"port\":443,\"domain\":false,"
+		"\"all_ports\":false,\"program\":\"%s\",\"file\":\"%s\",\"session\":%d,"
+		"\"for\":%d,\"upload\":0,\"download\":0,\"connections\":0,"
+		"\"spent\":false,\"by\":\"ana\",\"words\":\"\",\"since\":%d,"
+		"\"from\":\"\"}",
+		action, program, file, number, for_s, INT32_MAX);
+}
+
+/* For no other file under a program's name: the copy is as narrow as what it is of. */
+START_TEST(a_program_stays_its_file)
+{
+	static const char *const wrong_files[] = {
+		"1:2:3",
+		"1:2:3:4:",
+		"1:2:3:4:5",
+		":::",
+		"a:b:c:d",
+		"1:2:3:-4",
+		"1:2:3:9223372036854775808",
+	};
+	struct gateway_copied copied;
+
+	fixture_open(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong_files); i++) {
+		auto_free char *one = entry_of(0, "allow", "/bin/a", wrong_files[i], 0);
+		auto_free char *text = mem_printf("[%s]", one);
+
+		ck_assert_msg(copy(text, &copied) == -EBADMSG, "taken: %s", text);
+	}
+	auto_free char *one = entry_of(0, "allow", "/bin/a", "8:9:10:11", 0);
+	auto_free char *text = mem_printf("[%s]", one);
+
+	ck_assert_int_eq(copy(text, &copied), 0);
+	auto_free char *again = fixture_copies(fixture.gw);
+
+	ck_assert_ptr_nonnull(strstr(again, "\"file\":\"8:9:10:11\""));
+	fixture_close();
+}
+END_TEST
+
+/* What the sessions of an agent remember of one destination: two entries, how many are copied, and
+ * what holds then. */
+static const struct {
+	const char *first, *second;
+	int for_s; /* of the second */
+	int r;
+	const char *holds;
+} merged[] = {
+	{ "allow", "allow", 0, 0, "allow" },      { "allow", "deny", 0, 0, "deny" },
+	{ "deny", "allow", 0, 0, "deny" },        { "deny", "deny", 0, 0, "deny" },
+	{ "allow", "allow", 60, -EBADMSG, NULL },
+};
+
+START_TEST(sessions_become_one)
+{
+	auto_free char *first = entry_of(1, merged[_i].first, "", "", 0);
+	auto_free char *second = entry_of(2, merged[_i].second, "", "", merged[_i].for_s);
+	auto_free char *text = mem_printf("[%s,%s]", first, second);
+	struct gateway_copied copied;
+
+	fixture_open(NULL);
+	ck_assert_int_eq(copy(text, &copied), merged[_i].r);
+	look();
+	ck_assert_uint_eq(seen.count, merged[_i].r == 0);
+	if (merged[_i].r == 0) {
+		ck_assert_uint_eq(copied.copied, 1);
+		ck_assert_str_eq(policy_action_name(seen.list[0].action), merged[_i].holds);
+	}
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_copies(void)
 {
 	Suite *suite = suite_create("copies");
@@ -365,6 +447,8 @@ Suite *suite_copies(void)
 	tcase_add_test(tcase, copies_take_the_place_of_what_was_there);
 	tcase_add_loop_test(tcase, an_end_stays_where_it_was, 0, 2);
 	tcase_add_test(tcase, programs_stay_apart);
+	tcase_add_test(tcase, a_program_stays_its_file);
+	tcase_add_loop_test(tcase, sessions_become_one, 0, ARRAY_SIZE(merged));
 	tcase_add_loop_test(tcase, what_is_no_list_changes_nothing, 0, ARRAY_SIZE(wrong));
 	tcase_add_test(tcase, what_is_cut_off_changes_nothing);
 	tcase_add_test(tcase, a_copy_does_not_beat_the_policy);
