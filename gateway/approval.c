@@ -196,6 +196,15 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 
 	if ((is_impatient || (!approval && !gw->config.is_patient)) && !approval_has_approver(gw))
 		return POLICY_NO_APPROVER;
+	enum policy_reason futile =
+		approval || asked->may_private
+			? POLICY_NONE
+			: grace_futile(&gw->futile, &waiter->facts.dst, loop_now_ms(gw->loop));
+
+	if (futile != POLICY_NONE) {
+		*ret_words = "its name led there a moment ago, so nobody is asked";
+		return futile;
+	}
 	struct who_found who;
 	const char *flood = approval ? NULL : approval_is_flood(gw, waiter, &who);
 

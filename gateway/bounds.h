@@ -22,8 +22,8 @@
 #define GATEWAY_FLOOD_SESSION_PER_S 32
 #define GATEWAY_FLOOD_EXEC          512
 #define GATEWAY_FLOOD_EXEC_PER_S    4
-#define GATEWAY_FLOOD_PROGRAM       2048 /* in all commands of the session */
-#define GATEWAY_FLOOD_PROGRAM_PER_S 8
+#define GATEWAY_FLOOD_PROGRAM       10240 /* in all commands of the session: a crowd of builds */
+#define GATEWAY_FLOOD_PROGRAM_PER_S 16
 #define GATEWAY_FLOOD_PROGRAMS_MAX  4096 /* counted one by one, as domains below */
 #define GATEWAY_FLOOD_DOMAIN        128 /* registrable: the names below it cost nothing to make up */
 #define GATEWAY_FLOOD_DOMAIN_PER_S  1

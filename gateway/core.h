@@ -68,7 +68,7 @@ struct gateway {
 	struct grants grants;
 	struct loop_timer expiry; /* of grants */
 	struct floods floods;
-	struct graces graces;
+	struct graces graces, futile; /* of questions; of what was refused at its address */
 	struct seen *seen;
 	struct accounts accounts;
 	struct trips trips;

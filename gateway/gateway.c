@@ -91,6 +91,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	grants_init(&gw->grants);
 	floods_init(&gw->floods);
 	grace_init(&gw->graces);
+	grace_init(&gw->futile);
 	gw->seen = seen_new(loop, gw->config.seen_path);
 	accounts_init(&gw->accounts);
 	trips_init(&gw->trips);
@@ -156,6 +157,7 @@ void gateway_free(struct gateway *gw)
 	trips_done(&gw->trips);
 	seen_free(gw->seen);
 	grace_done(&gw->graces);
+	grace_done(&gw->futile);
 	floods_done(&gw->floods);
 	config_done(&gw->config);
 	free(gw->ended);

@@ -68,3 +68,24 @@ bool grace_take(struct graces *graces, const struct policy_destination *dst, int
 		grace_free(graces, grace);
 	return is_in_time;
 }
+
+void grace_leave_futile(struct graces *graces, const struct policy_destination *dst,
+			enum policy_reason reason, int64_t now_ms)
+{
+	struct key_node *node = keys_find(&graces->table, 0, dst);
+
+	if (node)
+		grace_free(graces, container_of(node, struct grace, node));
+	grace_leave(graces, dst, reason, 0, now_ms);
+}
+
+enum policy_reason grace_futile(const struct graces *graces, const struct policy_destination *dst,
+				int64_t now_ms)
+{
+	struct key_node *node = keys_find(&graces->table, 0, dst);
+	const struct grace *grace = node ? container_of(node, struct grace, node) : NULL;
+
+	return grace && now_ms - grace->ended_ms <= GATEWAY_GRACE_MS
+		       ? (enum policy_reason)grace->number
+		       : POLICY_NONE;
+}

@@ -10,6 +10,7 @@
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
 
+#define GRANT_RELOADS  2 /* after so many a line that was taken out is out of the policy */
 #define GRANTS_ACCOUNT (UINT64_C(1) << 63) /* rules have the numbers below */
 #define GRANTS_SESSION (UINT64_C(1) << 62) /* execs have the numbers below */
 
@@ -35,6 +36,28 @@ void grants_init(struct grants *grants)
 	LIST_INIT(&grants->session);
 	TAILQ_INIT(&grants->all);
 	TAILQ_INIT(&grants->retired);
+	TAILQ_INIT(&grants->withdrawn);
+}
+
+static void grant_free_text(struct grant *grant)
+{
+	policy_free(grant->wide);
+	free(grant->program);
+	free(grant->text);
+	free(grant->words);
+	free(grant->from);
+}
+
+static void grant_free(struct grant *grant)
+{
+	grant_free_text(grant);
+	free(grant);
+}
+
+static void grants_restore(struct grants *grants, struct grant *withdrawn)
+{
+	TAILQ_REMOVE(&grants->withdrawn, withdrawn, order);
+	grant_free(withdrawn);
 }
 
 void grants_done(struct grants *grants)
@@ -42,6 +65,8 @@ void grants_done(struct grants *grants)
 	grants_forget(grants, &grants->session);
 	while (!TAILQ_EMPTY(&grants->retired))
 		grants_drop(grants, TAILQ_FIRST(&grants->retired));
+	while (!TAILQ_EMPTY(&grants->withdrawn))
+		grants_restore(grants, TAILQ_FIRST(&grants->withdrawn));
 	keys_done(&grants->table);
 	keys_done(&grants->groups);
 	keys_done(&grants->ids);
@@ -144,6 +169,66 @@ struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t s
 	return found.deny ? found.deny : found.allow;
 }
 
+static bool grant_is_withdrawn(const struct grant *grant)
+{
+	return grant->over == POLICY_REVOKED && grant->scope == GATEWAY_ALWAYS &&
+	       grant->action == POLICY_ALLOW && grant->reloads < GRANT_RELOADS;
+}
+
+static bool grant_covers(const struct grant *grant, const struct policy_facts *facts)
+{
+	return grant->wide ? width_covers(grant->wide, facts)
+			   : policy_destination_equal(&grant->dst, &facts->dst);
+}
+
+bool grants_are_withdrawn(const struct grants *grants, const struct policy_facts *facts)
+{
+	const struct grant *grant;
+
+	TAILQ_FOREACH (grant, &grants->retired, order) {
+		if (grant_is_withdrawn(grant) && grant_covers(grant, facts))
+			return true;
+	}
+	TAILQ_FOREACH (grant, &grants->withdrawn, order) {
+		if (grant_covers(grant, facts))
+			return true;
+	}
+	return false;
+}
+
+/* One policy may have been under way while the line was taken out; the next has seen the file
+ * without it. */
+static void grant_reloaded(struct grant *grant, const struct policy *policy, int64_t now_s)
+{
+	const struct policy_facts facts = { .dst = grant->dst,
+					    .carries = grant->dst.protocol,
+					    .now = now_s };
+	struct policy_verdict verdict;
+
+	policy_decide(policy, &facts, &verdict);
+	grant->reloads++;
+	/* Who asks is not known here. */
+	if (!strstr(grant->text, " by ") && verdict.reason != POLICY_ANSWER_ALLOW)
+		grant->reloads = GRANT_RELOADS;
+}
+
+void grants_reloaded(struct grants *grants, const struct policy *policy, int64_t now_s)
+{
+	struct grant *grant;
+
+	TAILQ_FOREACH (grant, &grants->retired, order)
+		grant_reloaded(grant, policy, now_s);
+	grant = TAILQ_FIRST(&grants->withdrawn);
+	while (grant) {
+		struct grant *next = TAILQ_NEXT(grant, order);
+
+		grant_reloaded(grant, policy, now_s);
+		if (!grant_is_withdrawn(grant))
+			grants_restore(grants, grant);
+		grant = next;
+	}
+}
+
 struct grant *grants_by_id(const struct grants *grants, uint64_t id)
 {
 	struct key_node *node = keys_find(&grants->ids, id, NULL);
@@ -235,13 +320,18 @@ static char *grants_own(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
-static void grants_free_text(struct grant *grant)
+/* Somebody says it again. */
+static void grants_say_again(struct grants *grants, const struct grant_order *order)
 {
-	policy_free(grant->wide);
-	free(grant->program);
-	free(grant->text);
-	free(grant->words);
-	free(grant->from);
+	struct grant *grant = TAILQ_FIRST(&grants->withdrawn);
+
+	while (order->scope == GATEWAY_ALWAYS && order->action == POLICY_ALLOW && grant) {
+		struct grant *next = TAILQ_NEXT(grant, order);
+
+		if (policy_destination_equal(&grant->dst, order->dst))
+			grants_restore(grants, grant);
+		grant = next;
+	}
 }
 
 struct grant *grants_put(struct grants *grants, struct grant_list *list,
@@ -260,10 +350,11 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 				    order->since_s, why);
 	if (is_wide && !wide)
 		return NULL;
+	grants_say_again(grants, order);
 	if (!grant)
 		grant = grants_add(grants, list, order);
 	grants->wants_program |= order->width.is_program;
-	grants_free_text(grant);
+	grant_free_text(grant);
 	grant->wide = wide;
 	grant->width = order->width;
 	grant->program = order->width.is_program ? mem_strdup(order->program) : NULL;
@@ -305,8 +396,10 @@ void grants_drop(struct grants *grants, struct grant *retired)
 {
 	TAILQ_REMOVE(&grants->retired, retired, order);
 	keys_remove(&grants->ids, &retired->id_node);
-	grants_free_text(retired);
-	free(retired);
+	if (grant_is_withdrawn(retired))
+		TAILQ_INSERT_TAIL(&grants->withdrawn, retired, order);
+	else
+		grant_free(retired);
 }
 
 void grants_forget(struct grants *grants, struct grant_list *list)

@@ -41,6 +41,7 @@ struct grant {
 	uint32_t connections, live;
 	bool is_spent;           /* its budget: it holds what lives by it, and allows no more */
 	enum policy_reason over; /* retired: why; else POLICY_NONE */
+	unsigned int reloads;    /* withdrawn: policies that came since */
 	char over_by[64];
 	LIST_ENTRY(grant) entry;       /* of its exec, or the session */
 	LIST_ENTRY(grant) group_entry; /* wide */
@@ -58,6 +59,9 @@ struct grants {
 	struct grant_list session; /* those of no exec */
 	TAILQ_HEAD(grant_queue, grant) all;
 	struct grant_queue retired; /* hold no more; connections under them are being cut */
+	/* Of those for always what is left: their lines are out of the file, and still in the
+	 * policy that is in effect. */
+	struct grant_queue withdrawn;
 };
 
 /* What is to be remembered. Borrowed. */
@@ -93,6 +97,10 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 			 const struct grant_order *order, struct err *why);
 /* Is there room for so many more? */
 bool grants_has_room(const struct grants *grants, size_t count, bool is_wide);
+/* Was a kept answer for @facts taken back, which the policy may not know yet? */
+bool grants_are_withdrawn(const struct grants *grants, const struct policy_facts *facts);
+/* Another policy is in effect: what it does not hold any more need not be remembered. */
+void grants_reloaded(struct grants *grants, const struct policy *policy, int64_t now_s);
 /* It holds no more, and is kept until grants_drop(). */
 void grants_retire(struct grants *grants, struct grant *grant, enum policy_reason why,
 		   const char *by);

@@ -87,6 +87,12 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		return; /* gone, and its audit log closed */
 	bool was_allowed = verdict.action == POLICY_ALLOW;
 
+	/* Without the leave of a rule the same answer would come to the same. */
+	if (waiter && !was_allowed &&
+	    (verdict.reason == POLICY_PRIVATE_ADDRESS ||
+	     verdict.reason == POLICY_METADATA_ADDRESS || verdict.reason == POLICY_SPECIAL_ADDRESS))
+		grace_leave_futile(&gw->futile, &waiter->facts.dst, verdict.reason,
+				   loop_now_ms(gw->loop));
 	if (waiter)
 		live_report(waiter, was_allowed ? report->closed : verdict.reason, &verdict);
 	struct sink_record record = {

@@ -66,6 +66,7 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 	if (!reload->policy)
 		return;
 	gw->config.policy = reload->policy;
+	grants_reloaded(&gw->grants, reload->policy, loop_wall_us(gw->loop) / 1000000);
 	gw->wants_program = policy_wants_program(reload->policy);
 	link_server_policy(gw, reload->image); /* in front of every verdict by it */
 	if (reload->prompt_timeout_ms > 0)

@@ -52,6 +52,16 @@ static void verdict_answer(struct policy_verdict *verdict, enum policy_action ac
 	(void)snprintf(verdict->by, sizeof(verdict->by), "%s", by);
 }
 
+/* A kept answer that was taken back, in a policy that was read before: what is left of it is the
+ * question. Its limits stay, where the rule that asks has some. */
+static void verdict_withdraw(struct policy_verdict *verdict)
+{
+	verdict->action = POLICY_ASK;
+	verdict->reason = POLICY_ASKED;
+	verdict->rule[0] = verdict->because[0] = verdict->by[0] = '\0';
+	verdict->number = 0;
+}
+
 /* A person's words stand behind what the policy says of itself. */
 static void verdict_words(struct policy_verdict *verdict, const char *words)
 {
@@ -188,6 +198,9 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	if (verdict->reason == POLICY_ANSWER_ALLOW &&
+	    grants_are_withdrawn(&gw->grants, &waiter->facts))
+		verdict_withdraw(verdict);
 	if (is_own_page(gw, waiter, verdict))
 		verdict_refuse(verdict, POLICY_OWN_LISTENER);
 	if (verdict->action == POLICY_ASK && !is_within_key(&waiter->facts))

@@ -140,6 +140,56 @@ START_TEST(a_flood_widens_nothing)
 }
 END_TEST
 
+static void refused_by_the_gate(struct fixture_request *request, enum policy_reason reason)
+{
+	struct gateway_report report = {
+		.facts = fixture_facts("https://a.example.org:443", FIXTURE_EXEC),
+		.ticket = request->pass,
+		.verdict = { .action = POLICY_DENY, .reason = reason },
+	};
+
+	gateway_report(fixture.client, &report);
+	fixture_settle();
+}
+
+static const struct {
+	enum policy_reason reason;
+	const char *policy;
+	bool is_futile;
+} futile[] = {
+	{ POLICY_PRIVATE_ADDRESS, NULL, true },
+	{ POLICY_METADATA_ADDRESS, NULL, true },
+	{ POLICY_SPECIAL_ADDRESS, NULL, true },
+	{ POLICY_DNS_FAILED, NULL, false },
+	{ POLICY_CONNECT_REFUSED, NULL, false },
+	{ POLICY_PRIVATE_ADDRESS, "ask a.example.org private", false }, /* since then */
+};
+
+/* What a name leads to was refused whatever a person says of the name: they are not asked again and
+ * again. For a moment, since names move. */
+START_TEST(what_cannot_work_is_not_asked_again)
+{
+	struct fixture_request first = { 0 }, again = { 0 }, other = { 0 }, late = { 0 };
+
+	fixture_open(futile[_i].policy);
+	fixture_ask(&first, "https://a.example.org:443", FIXTURE_EXEC);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_ONCE);
+	refused_by_the_gate(&first, futile[_i].reason);
+	fixture_ask(&again, "https://a.example.org:443", FIXTURE_EXEC_TWO);
+	ck_assert_uint_eq(again.told, futile[_i].is_futile);
+	ck_assert_uint_eq(fixture.approver.asked, futile[_i].is_futile ? 1 : 2);
+	if (futile[_i].is_futile)
+		fixture_expect(&again, POLICY_DENY, futile[_i].reason);
+	fixture_ask(&other, "http://a.example.org:80", FIXTURE_EXEC);
+	ck_assert_uint_eq(other.told, 0);
+	loop_advance(fixture.loop, GATEWAY_GRACE_MS + 1);
+	fixture_ask(&late, "https://a.example.org:443", FIXTURE_EXEC);
+	ck_assert_uint_eq(late.told, 0);
+	fixture_close();
+}
+END_TEST
+
 static const struct {
 	const char *ended; /* how the first ends */
 	int64_t pause_ms;
@@ -353,6 +403,7 @@ Suite *suite_floods(void)
 
 	tcase_add_loop_test(tcase, a_flood_is_refused_and_drains, 0,
 			    sizeof(floods) / sizeof(floods[0]));
+	tcase_add_loop_test(tcase, what_cannot_work_is_not_asked_again, 0, (int)ARRAY_SIZE(futile));
 	tcase_add_test(tcase, a_program_has_its_own_budget);
 	tcase_add_test(tcase, programs_without_end);
 	tcase_add_test(tcase, a_flood_widens_nothing);

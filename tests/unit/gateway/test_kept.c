@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "gateway/approvers/ledger_impl.h"
+#include "policies/policies_tools.h"
 #include "tests/unit/gateway/fixture.h"
 
 #define HOST "https://a.example.org:443"
@@ -63,7 +64,8 @@ static void end_it(struct fixture_request *request, uint64_t bytes_up)
 {
 	const struct gateway_spent needs = { .needs = { [GATEWAY_UP] = true } };
 
-	ck_assert_int_eq(gateway_spend(request->pass, &needs), 0);
+	if (bytes_up > 0)
+		ck_assert_int_eq(gateway_spend(request->pass, &needs), 0);
 	fixture_settle();
 	struct gateway_report report = {
 		.facts = fixture_facts(HOST, FIXTURE_EXEC),
@@ -76,6 +78,77 @@ static void end_it(struct fixture_request *request, uint64_t bytes_up)
 	gateway_report(fixture.client, &report);
 	fixture_settle();
 }
+
+static void read_answers(struct policy **ret_policy)
+{
+	struct policy *policy = policy_new();
+
+	policy_set_default(policy, POLICY_ASK);
+	ck_assert_int_eq(policy_load_layer(policy, fixture.answers, POLICY_USER), 0);
+	ck_assert_int_eq(policy_finish(policy), 0);
+	gateway_reload(fixture.gw,
+		       &(struct gateway_reload){ .policy = policy, .digest = "", .files = "" });
+	fixture_settle();
+	policy_free(*ret_policy);
+	*ret_policy = policy;
+}
+
+/* Its line is out of the file at once, and out of the policy when that was read again, or, where
+ * one was being read meanwhile, after that. It allows nothing any more all the while. */
+START_TEST(a_kept_answer_that_was_taken_back)
+{
+	struct fixture_request first = { 0 }, kept = { 0 }, taken[3] = { { 0 } }, again = { 0 };
+	struct approver_revoked revoked;
+
+	fixture_open(NULL);
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	answer_now(GATEWAY_ALWAYS, (struct approver_width){ .is_domain = _i });
+	fixture_settle();
+	read_answers(&fixture.policy);
+	fixture_ask(&kept, HOST, FIXTURE_EXEC);
+	ck_assert_int_eq(kept.verdict.action, POLICY_ALLOW);
+	ck_assert_int_eq(gateway_revoke(fixture.gw, 1, "bob", &revoked, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		fixture_ask(&taken[i], HOST, FIXTURE_EXEC);
+		ck_assert_uint_eq(taken[i].told, 0);
+		if (i < 2) /* by the old policy; by the one without the line; by another */
+			read_answers(&fixture.policy);
+	}
+	ck_assert(TAILQ_EMPTY(&fixture.gw->grants.withdrawn));
+	answer_now(GATEWAY_ALWAYS, (struct approver_width){ .is_domain = _i });
+	fixture_settle();
+	fixture_expect(&taken[0], POLICY_ALLOW, POLICY_GRANTED_ALWAYS);
+	read_answers(&fixture.policy);
+	fixture_ask(&again, HOST, FIXTURE_EXEC);
+	ck_assert_int_eq(again.verdict.action, POLICY_ALLOW);
+	fixture_close();
+}
+END_TEST
+
+/* Somebody says it again before the policy was read: that holds. */
+START_TEST(a_kept_answer_that_is_given_again)
+{
+	struct fixture_request first = { 0 }, second = { 0 }, third = { 0 };
+	struct approver_revoked revoked;
+
+	fixture_open(NULL);
+	fixture_ask(&first, HOST, FIXTURE_EXEC);
+	answer_now(GATEWAY_ALWAYS, (struct approver_width){ 0 });
+	fixture_settle();
+	read_answers(&fixture.policy);
+	ck_assert_int_eq(gateway_revoke(fixture.gw, 1, "bob", &revoked, NULL), 0);
+	fixture_settle();
+	end_it(&first, 0);
+	fixture_ask(&second, HOST, FIXTURE_EXEC);
+	ck_assert_uint_eq(second.told, 0);
+	answer_now(GATEWAY_ALWAYS, (struct approver_width){ 0 });
+	fixture_settle();
+	ck_assert_int_eq(second.verdict.action, POLICY_ALLOW);
+	fixture_ask(&third, HOST, FIXTURE_EXEC);
+	ck_assert_int_eq(third.verdict.action, POLICY_ALLOW);
+	fixture_close();
+}
+END_TEST
 
 static const struct {
 	enum gateway_scope scope;
@@ -161,6 +234,8 @@ Suite *suite_kept(void)
 
 	tcase_add_loop_test(tcase, taken_back_on_its_way, 0, 2);
 	tcase_add_loop_test(tcase, a_spent_budget_is_asked_about, 0, (int)ARRAY_SIZE(budgets));
+	tcase_add_loop_test(tcase, a_kept_answer_that_was_taken_back, 0, 2);
+	tcase_add_test(tcase, a_kept_answer_that_is_given_again);
 	tcase_add_test(tcase, who_waited_shares_the_budget);
 	tcase_add_test(tcase, a_rules_budget_is_not_asked_about);
 	suite_add_tcase(suite, tcase);
