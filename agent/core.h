@@ -73,11 +73,11 @@ enum task_kind { TASK_EXEC, TASK_QUESTION, TASK_PROGRAM };
 struct task {
 	struct session *session;
 	enum task_kind kind;
-	char *id;          /* the submission's */
-	uint64_t number;   /* the client's name for it: "exec" */
-	uint64_t asked_as; /* the orchestrator's */
-	bool is_started;   /* at the orchestrator, which has not told the result */
-	bool is_cancelled; /* by the client, or with its session */
+	char *id;                      /* the submission's */
+	uint64_t number;               /* the client's name for it: "exec" */
+	uint64_t asked_as;             /* the orchestrator's */
+	bool is_started, is_cancelled; /* at the orchestrator, which has not told; by the client */
+	json_t *earlier; /* attempts that were told to it before it went to the background */
 	char **argv, *cwd, **env, **own_env, *justification; /* own_env: not its session's */
 	int64_t timeout_ms, yield_ms;
 	bool is_background, is_streamed, has_input, has_pty;
