@@ -56,7 +56,7 @@ struct trial {
 	bool has_settled; /* its orchestrator knows */
 	bool is_deferred; /* it lives on behind its task's result */
 	unsigned int pauses;
-	bool is_yield_due;
+	int64_t yield_ms; /* when it goes to the background; while it is paused: how long after */
 	struct loop_timer yield;
 	bool is_waiting; /* on a question of the gateway's */
 	uint64_t owed;   /* bytes of output that wait in the channel */
