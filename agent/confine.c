@@ -33,6 +33,25 @@ static const struct fields_entry wanted_fields[] = {
 	{ 0 },
 };
 
+/* One spelling for each: without empty parts, and without ".". */
+static void clean(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		size_t len = strcspn(from + 1, "/");
+
+		if (len > 0 && !(len == 1 && from[1] == '.')) {
+			memmove(to, from, len + 1);
+			to += len + 1;
+		}
+		from += len + 1;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
 char *confine_path(const char *cwd, const char *path, struct err *why)
 {
 	auto_free char *full = path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", cwd, path);
@@ -45,6 +64,7 @@ char *confine_path(const char *cwd, const char *path, struct err *why)
 		(void)err_set(why, -EINVAL, "`%.200s` is no path without `..`", shown);
 		return NULL;
 	}
+	clean(full);
 	return take(full);
 }
 

@@ -47,7 +47,7 @@ struct trial {
 	bool has_settled; /* its orchestrator knows */
 	bool is_deferred; /* it lives on behind its task's result */
 	unsigned int pauses;
-	bool is_yield_due;
+	int64_t yield_ms; /* when it goes to the background; while it is paused: how long after */
 	struct loop_timer yield;
 	bool is_waiting;                           /* on a question of the gateway's */
 	uint64_t owed;                             /* bytes of output that wait in the channel */
@@ -68,11 +68,11 @@ enum task_kind { TASK_EXEC, TASK_QUESTION, TASK_PROGRAM };
 struct task {
 	struct session *session;
 	enum task_kind kind;
-	char *id;          /* the submission's */
-	uint64_t number;   /* the client's name for it: "exec" */
-	uint64_t asked_as; /* the orchestrator's */
-	bool is_started;   /* at the orchestrator, which has not told the result */
-	bool is_cancelled; /* by the client, or with its session */
+	char *id;                      /* the submission's */
+	uint64_t number;               /* the client's name for it: "exec" */
+	uint64_t asked_as;             /* the orchestrator's */
+	bool is_started, is_cancelled; /* at the orchestrator, which has not told; by the client */
+	json_t *earlier; /* attempts that were told to it before it went to the background */
 	char **argv, *cwd, **env, **own_env, *justification; /* own_env: not its session's */
 	int64_t timeout_ms, yield_ms;
 	bool is_background, is_streamed, has_input, has_pty;

@@ -178,14 +178,13 @@ static void add_trial(json_t *event, const struct trial *trial)
 	tell_add(event, "evidence", json_incref(trial->evidence));
 }
 
-json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result)
+json_t *outcome_attempts(const struct orchestrator_result *result, size_t count,
+			 const struct trial **ret_last)
 {
-	json_t *event = tell_of_task(TELL_EXEC_END, task), *attempts = json_array();
-	const struct trial *last = NULL;
+	json_t *attempts = json_array();
 
-	tell_add(event, "status", json_string(outcome_status(result)));
-	outcome_add_words(event, result);
-	for (size_t i = 0; i < result->attempt_count; i++) {
+	*ret_last = NULL;
+	for (size_t i = 0; i < count; i++) {
 		const struct trial *trial = result->outcomes[i].output;
 
 		if (!trial)
@@ -194,8 +193,19 @@ json_t *outcome_exec_end(const struct task *task, const struct orchestrator_resu
 
 		tell_add(attempt, "network", network_json(&result->networks[i], trial));
 		(void)json_array_append_new(attempts, attempt); /* out of memory only */
-		last = trial;
+		*ret_last = trial;
 	}
+	return attempts;
+}
+
+json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result)
+{
+	json_t *event = tell_of_task(TELL_EXEC_END, task);
+	const struct trial *last;
+	json_t *attempts = outcome_attempts(result, result->attempt_count, &last);
+
+	tell_add(event, "status", json_string(outcome_status(result)));
+	outcome_add_words(event, result);
 	if (last)
 		add_trial(event, last);
 	else
@@ -237,9 +247,11 @@ json_t *outcome_deferred_end(const struct task *task, const struct trial *trial,
 		tell_add(event, "why", tell_text(why));
 	add_trial(event, trial);
 	json_t *attempt = trial_json(trial, job_ends[trial->result.end]);
+	json_t *attempts = json_copy(task->earlier);
 
 	tell_add(attempt, "network", network_json(&network, trial));
-	tell_add(event, "attempts", json_pack("[o]", attempt));
+	(void)json_array_append_new(attempts, attempt); /* out of memory only */
+	tell_add(event, "attempts", attempts);
 	tell_add(event, "network", network_json(&network, trial));
 	orchestrator_network_forget(orchestrator, trial->number);
 	return event;

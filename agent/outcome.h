@@ -13,6 +13,9 @@ struct trial;
 const char *outcome_status(const struct orchestrator_result *result);
 /* "why", "note", "by", "abort": where there is something to say. */
 void outcome_add_words(json_t *object, const struct orchestrator_result *result);
+/* The first @count attempts of it, and the last that was started or NULL. Owned. */
+json_t *outcome_attempts(const struct orchestrator_result *result, size_t count,
+			 const struct trial **ret_last);
 /* The event exec_end. Owned. */
 json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result);
 /* The same of a command that lived on behind its result; *@ret_status as above. */

@@ -77,7 +77,9 @@ static void on_done(const struct orchestrator_result *result, void *arg)
 	if (!is_deferred(result))
 		return finish_exec(task, result);
 	struct trial *trial = task->trials[task->trial_count - 1];
+	const struct trial *last;
 
+	task->earlier = outcome_attempts(result, result->attempt_count - 1, &last);
 	/* It went on just before the orchestrator heard that it was cancelled. */
 	if (task->is_cancelled)
 		trial_cancel(trial, "cancelled");
@@ -146,6 +148,7 @@ void task_free(struct task *task)
 	mem_free_list(task->argv);
 	mem_free_list(task->env);
 	mem_free_list(task->own_env);
+	json_decref(task->earlier);
 	free(task->poll_id);
 	free(task->file);
 	free(task->line);

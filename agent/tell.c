@@ -63,14 +63,34 @@ json_t *tell_of_task(enum tell_event event, const struct task *task)
 	return object;
 }
 
+/* @line with DEL, the one control character that the library leaves as it is, as \u007f. Owned. */
+static char *escape_delete(const char *line)
+{
+	size_t count = 0;
+
+	for (const char *at = line; (at = strchr(at, 0x7f)) != NULL; at++)
+		count++;
+	char *escaped = mem_new(strlen(line) + 5 * count + 1), *to = escaped;
+
+	for (; *line; line++) {
+		if (*line == 0x7f)
+			to = stpcpy(to, "\\u007f");
+		else
+			*to++ = *line;
+	}
+	return escaped;
+}
+
 void tell_send(struct agent *agent, json_t *event)
 {
 	/* Seven-bit text only: nothing in it can move a cursor, whatever shows it. */
-	auto_free char *line = event ? json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	auto_free char *plain = event ? json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	json_decref(event);
-	if (!line)
+	if (!plain)
 		return agent_end(agent, "an event could not be written");
+	auto_free char *line = strchr(plain, 0x7f) ? escape_delete(plain) : take(plain);
+
 	channel_send(agent->channel, line, strlen(line));
 }
 

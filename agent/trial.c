@@ -144,15 +144,30 @@ static void yield_now(struct trial *trial)
 	settle_attempt(trial, &outcome);
 }
 
-/* Not while somebody is being asked about it: that is no time of its own. */
 static void on_yield(void *arg)
 {
-	struct trial *trial = arg;
+	yield_now(arg);
+}
 
-	if (trial->pauses > 0)
-		trial->is_yield_due = true;
-	else
-		yield_now(trial);
+static void start_yield(struct trial *trial, int64_t after_ms)
+{
+	struct loop *loop = agent_of(trial)->loop;
+
+	trial->yield_ms = loop_now_ms(loop) + after_ms;
+	loop_timer_start(loop, &trial->yield, after_ms, on_yield, trial);
+}
+
+/* While somebody is being asked about it the time is not its own. */
+static void hold_yield(struct trial *trial, bool is_held)
+{
+	int64_t left_ms = trial->yield_ms - loop_now_ms(agent_of(trial)->loop);
+
+	if (!trial->task->is_background || trial->is_deferred || trial->has_result)
+		return;
+	if (!is_held)
+		return start_yield(trial, trial->yield_ms);
+	loop_timer_stop(&trial->yield);
+	trial->yield_ms = left_ms > 0 ? left_ms : 0;
 }
 
 void trial_defer(struct trial *trial)
@@ -168,16 +183,16 @@ void trial_defer(struct trial *trial)
 void trial_pause(struct trial *trial, bool is_paused)
 {
 	if (is_paused) {
-		trial->pauses++;
+		if (trial->pauses++ == 0)
+			hold_yield(trial, true);
 		exec_job_pause_clock(trial->job);
 		return;
 	}
 	if (trial->pauses == 0)
 		return;
-	trial->pauses--;
 	exec_job_resume_clock(trial->job);
-	if (trial->pauses == 0 && trial->is_yield_due)
-		loop_defer(agent_of(trial)->loop, &trial->yield, on_yield, trial);
+	if (--trial->pauses == 0)
+		hold_yield(trial, false);
 }
 
 void trial_stop(struct trial *trial, const char *why)
@@ -377,7 +392,7 @@ static int start_exec(struct task *task, const struct orchestrator_attempt *atte
 	tell_begin(trial);
 	start_job(trial, attempt);
 	if (task->is_background)
-		loop_timer_start(agent->loop, &trial->yield, task->yield_ms, on_yield, trial);
+		start_yield(trial, task->yield_ms);
 	return 0;
 }
 

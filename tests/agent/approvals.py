@@ -96,6 +96,18 @@ def a_retry_is_its_own_question(stage):
     assert file.read_text() == "x\n"
 
 
+def a_retry_in_the_background(stage):
+    """What was refused to the first attempt is in the end that comes later, too."""
+    client = stage.client()
+    client.configure("on-failure")
+    id = client.send("exec", script=f"echo x > {outside(stage)} && sleep 1", mode="background", yield_ms=300)
+    client.answer(client.next("approval_request"), "approved")
+    client.next("background", id=id)
+    end = client.next("exec_end", id=id)
+    assert [(attempt["retry"], attempt["exit_code"] == 0) for attempt in end["attempts"]] == [(False, False), (True, True)], end
+    assert end["attempts"][0]["evidence"] and not end["evidence"], end
+
+
 def a_retry_that_is_denied(stage):
     file = outside(stage)
     client = stage.client()
@@ -295,8 +307,9 @@ def patches(stage):
     assert question["items"] == [f"{stage.work}/a", f"{stage.work}/b"], question
     client.answer(question, "approved_for_session")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
-    id = client.send("request_patch_approval", files=["b"])
-    assert client.next("task_complete", id=id)["outcome"] == "approved"  # part of what was approved
+    for file in ("b", "./b", f"{stage.work}//b", "./././b/."):  # part of what was approved, however it is spelled
+        id = client.send("request_patch_approval", files=[file])
+        assert client.next("task_complete", id=id)["outcome"] == "approved", file
     id = client.send("request_patch_approval", files=["b", "c"])
     client.answer(client.next("approval_request"), "denied")
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
@@ -540,7 +553,7 @@ def hooks_that_cannot_be(stage):
 
 
 CASES = [hooks_speak_first, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
-         a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
+         a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, an_exact_program]

@@ -193,6 +193,19 @@ def the_clock_stands_still(stage):
     assert attempt["running_ms"] < attempt["duration_ms"], attempt
 
 
+def the_yield_stands_still(stage):
+    """Nor does a question send a command to the background: that has as much time of its own after it as before."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", script=GET + "http://a.test/", mode="background", yield_ms=2500)
+    question = client.next("approval_request")
+    threading.Event().wait(3)
+    client.answer(question, "approved", typed=question["typed"])
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
+    client.never("background")
+
+
 def granted_for_the_session(stage):
     stage_web(stage, "a.test")
     client = stage.client()
@@ -388,7 +401,7 @@ def somebody_else_answers(stage):
 
 CASES = [allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 

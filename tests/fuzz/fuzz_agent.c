@@ -17,6 +17,7 @@
 
 #define QUESTIONS_MAX 64
 #define WAITING_MAX   8 /* looked at, of those who wait for one */
+#define STARTED_MAX   256
 
 /* What the client has been told of a question. */
 struct told_question {
@@ -31,6 +32,8 @@ static struct told {
 	size_t lines;
 	struct told_question questions[QUESTIONS_MAX];
 	size_t question_count;
+	char started[STARTED_MAX][AGENT_ID_MAX + 1];
+	size_t started_count;
 	bool has_said_always;
 } told;
 
@@ -110,13 +113,29 @@ static void note_answer(const json_t *event)
 	told.has_said_always |= strcmp(decision, "always") == 0;
 }
 
-/* A client may use an id again and again: then any of its questions may be the one. */
+static void note_started(const json_t *event)
+{
+	if (told.started_count < STARTED_MAX)
+		(void)snprintf(told.started[told.started_count++], AGENT_ID_MAX + 1, "%s",
+			       text_of(event, "id"));
+}
+
+/* A client that uses an id twice cannot know which of both it is told of. */
+static bool is_one(const char *id)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < told.started_count; i++)
+		count += strcmp(told.started[i], id) == 0;
+	return count == 1 && told.started_count < STARTED_MAX;
+}
+
 static void check_complete(const json_t *event)
 {
 	const char *id = text_of(event, "id");
 	bool was_asked = false, is_approved = false;
 
-	if (strcmp(text_of(event, "outcome"), "approved") != 0)
+	if (strcmp(text_of(event, "outcome"), "approved") != 0 || !is_one(id))
 		return;
 	for (size_t i = 0; i < told.question_count; i++) {
 		const struct told_question *question = &told.questions[i];
@@ -144,6 +163,8 @@ static void check_line(const char *line, size_t len)
 		note_question(event);
 	else if (strcmp(type, "approval_resolved") == 0)
 		note_answer(event);
+	else if (strcmp(type, "task_started") == 0)
+		note_started(event);
 	else if (strcmp(type, "task_complete") == 0)
 		check_complete(event);
 	json_decref(event);
