@@ -11,8 +11,8 @@ struct loop {
 	struct event_base *base;
 	bool is_fake;
 	int64_t fake_ms;
-	TAILQ_HEAD(loop_timers, loop_timer)
-	timers; /* the fake's, by due time, oldest first among equals */
+	/* The fake's, by due time, oldest first among equals. */
+	TAILQ_HEAD(loop_timers, loop_timer) timers;
 };
 
 #define FAKE_EPOCH_US 1700000000000000LL

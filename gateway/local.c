@@ -157,8 +157,8 @@ struct gateway_client *gateway_client_new(struct gateway *gw)
 	return &local->client;
 }
 
-/* Written down here and now, not by the loop: when it is the gateway that goes, its journal goes
- * with it, and takes what is queued to the files. */
+/* Given to the journal here and now: when it is the gateway that goes, its journal goes with it,
+ * and takes what is queued to the files. */
 void local_cut(struct gateway_client *client, enum policy_reason reason)
 {
 	struct local_client *local = (struct local_client *)client;

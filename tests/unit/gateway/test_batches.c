@@ -1,6 +1,7 @@
 /* Records are written in batches: what holds for one must hold for each of them. */
 #include "tests/unit/gateway/fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
 
 #define MANY  200 /* more than a batch */
@@ -191,6 +193,57 @@ START_TEST(killed_before_the_first_is_told_all_of_the_batch_is_there)
 }
 END_TEST
 
+#define HEAD_BYTES 160
+
+/* Before the batch's head was written, a writer died; @cut bytes of its last line are missing, too.
+ * The next one takes over what is whole. */
+static void expect_taken_over(off_t cut, size_t whole)
+{
+	auto_free char *path = NULL;
+	char head[HEAD_BYTES];
+	int hosts[MANY], fd;
+	struct err why = { 0 };
+	struct stat info;
+	uint64_t records;
+
+	fixture_open("allow **.test");
+	fixture_settle();
+	path = mem_printf("%s.head", fixture.audit);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(pread(fd, head, sizeof(head), 0), HEAD_BYTES);
+	for (int i = 0; i < GATEWAY_BATCH; i++) {
+		auto_free char *destination = mem_printf("https://h%d.test:443", i);
+
+		many[i] = (struct fixture_request){ 0 };
+		fixture_submit(&many[i], destination, FIXTURE_EXEC);
+	}
+	fixture_settle();
+	ck_assert_int_eq(stat(fixture.audit, &info), 0);
+	gateway_free(fixture.gw);
+	ck_assert_int_eq(truncate(fixture.audit, info.st_size - cut), 0);
+	ck_assert_int_eq(pwrite(fd, head, sizeof(head), 0), HEAD_BYTES);
+	fd_close(fd);
+	ck_assert_int_eq(gateway_audit_verify(fixture.audit, &records, &why), cut ? -EBADMSG : 0);
+	fixture.gw = gateway_new_with(fixture.loop, &fixture.config, no_approvers, &why);
+	ck_assert_ptr_nonnull(fixture.gw);
+	fixture_settle();
+	ck_assert_uint_eq(read_hosts(hosts, MANY), whole);
+	ck_assert_uint_eq(fixture_count_records("decision", NULL), whole);
+	fixture_close();
+}
+
+START_TEST(a_batch_that_its_head_does_not_know_is_taken_over)
+{
+	expect_taken_over(0, GATEWAY_BATCH);
+}
+END_TEST
+
+START_TEST(of_half_a_batch_the_whole_records_are_taken_over)
+{
+	expect_taken_over(100, GATEWAY_BATCH - 1);
+}
+END_TEST
+
 static void may_be_locked(void)
 {
 	auto_close int fd = open(fixture.audit, O_RDONLY | O_CLOEXEC);
@@ -303,6 +356,8 @@ Suite *suite_batches(void)
 	tcase_add_test(tcase, a_write_that_fails_denies_all_of_its_batch);
 	tcase_add_test(tcase, a_report_in_front_of_a_batch_shares_its_fate);
 	tcase_add_test(tcase, killed_before_the_first_is_told_all_of_the_batch_is_there);
+	tcase_add_test(tcase, a_batch_that_its_head_does_not_know_is_taken_over);
+	tcase_add_test(tcase, of_half_a_batch_the_whole_records_are_taken_over);
 	tcase_add_test(tcase, batches_of_two_runs_take_turns);
 	tcase_add_test(tcase, many_reports_at_once_do_not_pile_up);
 	tcase_add_test(tcase, a_refusal_that_is_reported_is_written_at_once);
