@@ -28,5 +28,9 @@ int text_to_duration_ms(const char *text, int64_t *ret_ms);
 /* 1536 -> "1.5 KiB". */
 void text_bytes(char *out, size_t size, uint64_t bytes);
 
+/* Bytes at the end of @bytes that begin a character of UTF-8 and do not end it: 0 to 3. */
+#define TEXT_TORN_MAX 3
+size_t text_torn(const char *bytes, size_t len);
+
 /* ASCII only, never the locale's. */
 bool text_equal_nocase(const char *left, size_t left_len, const char *right);
