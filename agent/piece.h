@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PIECE_MAX 3 /* bytes of a character of UTF-8 that is not whole */
+#include "base/text.h"
 
 /* Zeroed: nothing waits. */
 struct piece {
-	char bytes[PIECE_MAX];
+	char bytes[TEXT_TORN_MAX];
 	size_t len;
 };
 /* What waited and @bytes, but for the begin of a character at their end, which waits from now on;

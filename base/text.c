@@ -205,3 +205,24 @@ bool text_equal_nocase(const char *left, size_t left_len, const char *right)
 	}
 	return true;
 }
+
+/* How long a character is that begins so; 0: none does. RFC 3629, section 3. */
+static size_t character_len(uint8_t lead)
+{
+	if (lead >= 0xc2 && lead <= 0xdf)
+		return 2;
+	if (lead >= 0xe0 && lead <= 0xef)
+		return 3;
+	return lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+}
+
+size_t text_torn(const char *bytes, size_t len)
+{
+	for (size_t back = 1; back <= TEXT_TORN_MAX && back <= len; back++) {
+		uint8_t byte = (uint8_t)bytes[len - back];
+
+		if (byte < 0x80 || byte > 0xbf)
+			return character_len(byte) > back ? back : 0;
+	}
+	return 0;
+}

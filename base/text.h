@@ -35,6 +35,9 @@ void text_bytes(char *out, size_t size, uint64_t bytes);
 
 /* Is @given the secret? Takes as long for a good guess as for a bad one of that length. */
 bool text_is_secret(const char *secret, const char *given, size_t len);
+/* Bytes at the end of @bytes that begin a character of UTF-8 and do not end it: 0 to 3. */
+#define TEXT_TORN_MAX 3
+size_t text_torn(const char *bytes, size_t len);
 
 /* ASCII only, never the locale's. */
 bool text_equal_nocase(const char *left, size_t left_len, const char *right);

@@ -134,9 +134,9 @@ int exec_job_poll(struct exec_job *job, int64_t wait_ms, size_t max_bytes, exec_
 		  void *arg);
 void exec_job_poll_withdraw(struct exec_job *job); /* what came stays for the next */
 
-/* What is kept of a stream: @head, @omitted bytes that are not, @tail. Borrowed until the loop runs
- * on. @spill: the file with all of it, -1: none; @spill_error: it is not whole, of @spill_bytes
- * bytes (-EFBIG: spill_max). */
+/* What is kept of a stream: @head, @omitted bytes that are not, @tail; no character of UTF-8 is cut
+ * by that. Borrowed until the loop runs on. @spill: the file with all of it, -1: none;
+ * @spill_error: it is not whole, of @spill_bytes bytes (-EFBIG: spill_max). */
 struct exec_kept {
 	const char *head, *tail;
 	size_t head_len, tail_len;

@@ -3,7 +3,21 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "exec/job.h"
+
+/* What is left out of the middle is whole characters, as far as there are any. */
+static void keep_characters(struct exec_kept *kept)
+{
+	size_t torn = text_torn(kept->head, kept->head_len), rest = 0;
+
+	while (rest < TEXT_TORN_MAX && rest < kept->tail_len && (kept->tail[rest] & 0xc0) == 0x80)
+		rest++;
+	kept->head_len -= torn;
+	kept->tail += rest;
+	kept->tail_len -= rest;
+	kept->omitted += torn + rest;
+}
 
 void exec_job_kept(struct exec_job *job, enum exec_stream stream, struct exec_kept *ret)
 {
@@ -22,6 +36,8 @@ void exec_job_kept(struct exec_job *job, enum exec_stream stream, struct exec_ke
 		.spill_error = spill->error,
 		.spill_bytes = spill->bytes,
 	};
+	if (ret->omitted > 0)
+		keep_characters(ret);
 }
 
 char *exec_job_text(struct exec_job *job, enum exec_stream stream, size_t *ret_len)

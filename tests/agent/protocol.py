@@ -73,6 +73,12 @@ def characters_are_whole(stage):
     told = client.next("output", id=client.send("poll", exec=number, wait_ms=20000, max_bytes=100))
     assert base64.b64decode(told["base64"]) == "\u00e9b".encode() + b"\xe2\x82" and not told["running"], told
     client.next("exec_end", id=id)
+    for pad in ("", "x", "xx"):  # wherever the middle is cut out
+        client.configure(name=f"kept{pad}", limits={"kept_bytes": 1000})
+        end = client.run(f"printf '%s' '{pad}'; yes '\u20ac' | head -n 5000 | tr -d '\\n'", session=f"kept{pad}")
+        text = end["stdout"]["text"]
+        assert end["stdout"]["truncated"] and set(text) <= set("x\u20ac[]\n0123456789 bytes left out"), text
+        assert f"[{end['stdout']['omitted']} bytes left out]" in text, end["stdout"]["omitted"]
 
 
 def script_and_argv(stage):

@@ -104,6 +104,7 @@ int main(void)
 
 	srunner_add_suite(runner, suite_approver_ends());
 	srunner_add_suite(runner, suite_sink_contract());
+	srunner_add_suite(runner, suite_review_contract());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

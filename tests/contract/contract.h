@@ -31,3 +31,4 @@ char *contract_web_enter(const struct gateway_web *web, void (*settle)(void));
 Suite *suite_approver_contract(void);
 Suite *suite_approver_ends(void);
 Suite *suite_sink_contract(void);
+Suite *suite_review_contract(void);
