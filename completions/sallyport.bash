@@ -85,7 +85,7 @@ _sallyport() {
         ;;
     --default) words='ask deny allow' ;;
     --report) words='text json none' ;;
-    --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
+    --sandbox) words='read-only workspace-write workspace-write:own-tmp external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
     --join) words=$(_sallyport_sessions) ;;
     --scope) words='once exec session always' ;;
@@ -107,8 +107,8 @@ _sallyport() {
             esac
             ;;
         *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --read --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
-        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
-        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
+        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --read --env --verbose --help' ;;
+        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --read --env --verbose --help' ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in
