@@ -31,6 +31,8 @@ int run_view_settle(struct run_options *options)
 				       exec_mode_name(options->sandbox));
 	switch (options->sandbox) {
 	case EXEC_MODE_WORKSPACE_WRITE:
+		if (options->has_own_tmp)
+			break;
 		mem_append_list(&options->writable, tmp);
 		if (tmpdir)
 			mem_append_list(&options->writable, (char *)(uintptr_t)tmpdir);

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 
-#define PAGE      4096U
-#define TRIES_MAX 4 /* a ".." while somebody renames is to be tried again */
+#define PAGE       4096U
+#define STATUS_MAX 4096
+#define TRIES_MAX  4 /* a ".." while somebody renames is to be tried again */
 
 static int read_link(const char *link, char path[PATH_MAX])
 {
@@ -143,6 +145,33 @@ int inside_open(const struct inside *inside, const char *path, bool follows)
 		fd = fd < 0 ? -errno : fd;
 	}
 	return (int)fd;
+}
+
+pid_t inside_number(pid_t task, const char *word)
+{
+	char path[64], text[STATUS_MAX];
+	uint64_t number;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)task);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	char *at = strstr(text, word);
+
+	if (!at)
+		return -ESRCH;
+	at += strlen(word);
+	at[strcspn(at, "\n")] = '\0';
+	size_t len = strlen(at);
+
+	while (len > 0 && at[len - 1] != ' ' && at[len - 1] != '\t')
+		len--;
+	if (text_to_u64(at + len, strlen(at + len), INT_MAX, &number) < 0 || number == 0)
+		return -ESRCH;
+	return (pid_t)number;
 }
 
 static void cut_suffix(char path[PATH_MAX], const char *suffix)

@@ -32,11 +32,6 @@ int inside_absolute(const struct inside *inside, pid_t task, int directory, cons
 /* What absolute @path is inside, O_PATH, returned owned, or -errno. Links stay inside; links of the
  * kernel's own (/proc/PID/exe) are not followed. */
 int inside_open(const struct inside *inside, const char *path, bool follows);
-/* Absolute @path, every link followed (its last by @follows), as @task means it: also what the
- * kernel's own lead to now, /proc/self/root, /proc/PID/cwd, /dev/fd/N. Of what is not there the
- * rest stays as it is written. 0 or -errno: -ENOENT for what has no path, a pipe. */
-int inside_expand(const struct inside *inside, pid_t task, const char *path, bool follows,
-		  char ret[PATH_MAX]);
 /* What our own /proc says of a path in there, as it is inside. 0 or -errno. */
 int inside_cut(const struct inside *inside, char path[PATH_MAX]);
 /* The last number behind @word ("\nTgid:") in the status of @task, or -ESRCH. */

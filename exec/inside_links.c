@@ -1,4 +1,4 @@
-#include "exec/inside.h"
+#include "exec/inside_links.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,37 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/text.h"
 
-#define STEPS_MAX  512 /* names on the way, those of links included */
-#define STATUS_MAX 4096
-
-pid_t inside_number(pid_t task, const char *word)
-{
-	char path[64], text[STATUS_MAX];
-	uint64_t number;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)task);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return -ESRCH;
-	text[n] = '\0';
-	char *at = strstr(text, word);
-
-	if (!at)
-		return -ESRCH;
-	at += strlen(word);
-	at[strcspn(at, "\n")] = '\0';
-	size_t len = strlen(at);
-
-	while (len > 0 && at[len - 1] != ' ' && at[len - 1] != '\t')
-		len--;
-	if (text_to_u64(at + len, strlen(at + len), INT_MAX, &number) < 0 || number == 0)
-		return -ESRCH;
-	return (pid_t)number;
-}
+#define STEPS_MAX 512 /* names on the way, those of links included */
 
 /* A path that is walked: @at is canonical ("" is the root), @rest is still to be read. */
 struct walk {
@@ -135,8 +106,8 @@ static void step_up(struct walk *walk)
 		*slash = '\0';
 }
 
-int inside_expand(const struct inside *inside, pid_t task, const char *path, bool follows,
-		  char ret[PATH_MAX])
+int inside_links_expand(const struct inside *inside, pid_t task, const char *path, bool follows,
+			char ret[PATH_MAX])
 {
 	struct walk walk = { .inside = inside, .task = task };
 	char name[NAME_MAX + 1];

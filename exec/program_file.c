@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/inside_links.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
 
@@ -102,7 +103,7 @@ int program_file_open(const struct inside *inside, pid_t task, pid_t process, co
 		fd = open_other(inside, path);
 	/* By way of /proc/self/root, of /proc/PID/cwd, of links to them. */
 	if ((fd == -ELOOP || fd == -ENOENT) &&
-	    inside_expand(inside, task, path, follows, expanded) == 0)
+	    inside_links_expand(inside, task, path, follows, expanded) == 0)
 		fd = inside_open(inside, expanded, follows);
 	return fd;
 }

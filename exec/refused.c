@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/inside_links.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
 #include "exec/wire.h"
@@ -63,7 +64,7 @@ static int canonical(const struct inside *inside, pid_t task, const char *path, 
 {
 	int r = name_of(inside, path, follows, ret);
 
-	return r < 0 ? inside_expand(inside, task, path, follows, ret) : r;
+	return r < 0 ? inside_links_expand(inside, task, path, follows, ret) : r;
 }
 
 /* May the gate, who is the same user outside, do it? What the host refuses is not the sandbox's. */

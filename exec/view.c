@@ -225,7 +225,7 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	if (r == 0)
 		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);
 	if (r == 0)
-		view_cover_names(plan);
+		view_names_cover(plan);
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);

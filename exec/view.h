@@ -18,7 +18,7 @@ void view_pin_parents(struct plan *plan, const char *path);
 /* Covers other names, hard links, of what is hidden, as far as they are found; what is left is
  * among
  * @plan's warnings. */
-void view_cover_names(struct plan *plan);
+void view_names_cover(struct plan *plan);
 /* As view_plan(), by what @sandbox says; @plan's cwd is there. */
 int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why);
 

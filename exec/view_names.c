@@ -149,7 +149,7 @@ static void say(struct search *search)
 			  "not all was looked at for hard links to what is hidden");
 }
 
-void view_cover_names(struct plan *plan)
+void view_names_cover(struct plan *plan)
 {
 	struct search *search = mem_new(sizeof(*search));
 	size_t hidden = plan->hidden.count; /* what is added has been looked at */
