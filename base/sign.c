@@ -85,7 +85,7 @@ static char *sign_pem_body(const char *pem, size_t len)
 int sign_key_from_pem(const char *pem, size_t len, struct sign_key *ret, struct err *why)
 {
 	auto_free char *body = sign_pem_body(pem, len);
-	uint8_t bytes[sizeof(pem_head) + SIGN_KEY_BYTES];
+	uint8_t bytes[sizeof(pem_head) + SIGN_KEY_BYTES] = { 0 };
 	struct sign_key key = { 0 };
 	size_t bytes_len = 0;
 	int r = -EBADMSG;

@@ -204,7 +204,8 @@ static void serving_done(struct serving *serving)
 	gate_free(&serving->gate);
 }
 
-int agent_serve(struct agent_options *options, int in, int out, const char *hidden)
+int agent_serve(struct agent_options *options, int in, int out, const char *hidden,
+		const struct agent_front *front)
 {
 	struct serving serving = { .gate = GATE_NONE };
 	int status;
@@ -214,9 +215,9 @@ int agent_serve(struct agent_options *options, int in, int out, const char *hidd
 	if (status == CLI_OK)
 		status = open_all(&serving, options, in, out, hidden);
 	if (status == CLI_OK)
-		status = perform(&serving, options->front);
-	if (options->front)
-		options->front->close(options->front->arg);
+		status = perform(&serving, front);
+	if (front)
+		front->close(front->arg);
 	serving_done(&serving);
 	return status;
 }
@@ -259,7 +260,7 @@ static int serve_here(struct agent_options *options)
 	int status = agent_own_ends(&in, &out);
 
 	if (status == CLI_OK)
-		status = agent_serve(options, in, out, NULL);
+		status = agent_serve(options, in, out, NULL, NULL);
 	if (in > STDERR_FILENO)
 		fd_close(in);
 	if (out > STDERR_FILENO)

@@ -22,8 +22,7 @@ struct agent_options {
 	char **words;           /* owned list of borrowed text */
 	const char *socket;     /* NULL: stdin and stdout */
 	bool may_unconfine;
-	const char *approval, *sandbox;  /* of `sallyport mcp` */
-	const struct agent_front *front; /* NULL: none */
+	const char *approval, *sandbox; /* of `sallyport mcp` */
 };
 /* As run_options_parse(), for `agent` and `mcp`. */
 int agent_options_parse(struct agent_options *options, int argc, char **argv);
@@ -33,8 +32,9 @@ int agent_own_ends(int *ret_in, int *ret_out);
 void agent_options_free(struct agent_options *options);
 
 /* Serves one client on @in and @out until it has gone. @hidden: a folder that no command sees;
- * NULL: none. An exit status. */
-int agent_serve(struct agent_options *options, int in, int out, const char *hidden);
+ * NULL: none, as for @front. An exit status. */
+int agent_serve(struct agent_options *options, int in, int out, const char *hidden,
+		const struct agent_front *front);
 
 /* Accepts at options->socket, and serves each client in a process of its own, until a signal ends
  * it. An exit status. */

@@ -118,7 +118,7 @@ static int serve_client(struct listening *self, int client)
 	fd_close(self->folder_fd);
 	if (sigprocmask(SIG_SETMASK, &self->before, NULL) < 0)
 		return CLI_NO_SANDBOX;
-	return agent_serve(self->options, client, client, self->folder);
+	return agent_serve(self->options, client, client, self->folder, NULL);
 }
 
 static void admit(struct listening *self, int client)

@@ -83,8 +83,7 @@ static int serve(struct agent_options *options, int in, int out)
 			       } };
 	const struct agent_front calls = { front_open, front_close, &front };
 
-	options->front = &calls;
-	return agent_serve(options, theirs, theirs, NULL);
+	return agent_serve(options, theirs, theirs, NULL, &calls);
 }
 
 static int serve_here(struct agent_options *options)

@@ -161,20 +161,18 @@ int intercept_answer(struct intercept *intercept, uint64_t id, bool is_allowed)
 /* Those whose task died keep their place until it is needed. */
 static struct entry *find_free(struct intercept *intercept)
 {
-	struct entry *found = NULL;
-
-	for (size_t i = 0; i < ASKED_MAX && !found; i++)
+	for (size_t i = 0; i < ASKED_MAX; i++)
 		if (intercept->entries[i].state == FREE)
-			found = &intercept->entries[i];
-	for (size_t i = 0; i < ASKED_MAX && !found; i++) {
+			return &intercept->entries[i];
+	for (size_t i = 0; i < ASKED_MAX; i++) {
 		struct entry *entry = &intercept->entries[i];
 
 		if (entry->state != ASKED || listener_is_waiting(entry->listener, entry->request))
 			continue;
 		release(entry);
-		found = entry;
+		return entry;
 	}
-	return found;
+	return NULL;
 }
 
 void intercept_ask(struct intercept *intercept, int listener, const struct seccomp_notif *request)

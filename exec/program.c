@@ -59,7 +59,7 @@ static int read_pointers(pid_t task, uint64_t address, uint64_t *pointers, size_
 
 static int read_all_words(pid_t task, uint64_t address, struct words *words)
 {
-	uint64_t pointers[POINTERS_AT];
+	uint64_t pointers[POINTERS_AT] = { 0 };
 	size_t count = 0;
 
 	for (size_t next = 0;; next++) {
