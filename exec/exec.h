@@ -102,8 +102,7 @@ struct exec_plan_config {
 
 enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
 
-/* Of all that ran; all 0: not known, as of a sandbox that was killed: nobody waited for what was in
- * it. */
+/* Of all that ran; all 0: not known, as of a sandbox that was killed. */
 struct exec_usage {
 	int64_t user_us, system_us;
 	uint64_t max_rss_bytes; /* of the largest process */

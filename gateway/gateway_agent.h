@@ -87,7 +87,7 @@ struct gateway_exec_grant {
 	const char *by, *words;      /* who said so; "" or NULL: no words */
 	struct approver_width width; /* not is_program */
 	bool may_private;            /* the destination may be a private address */
-	bool is_for_session;         /* for every command of its session, and longer than this one lives */
+	bool is_for_session; /* for every command of its session, and longer than this one lives */
 };
 /* Recorded as `granted`. @ret_text: what was granted; may be NULL. 0; -ENOENT: no such exec;
  * -EACCES: policy denies it, or it is a private address and that was not said; -EINVAL: no such
