@@ -249,6 +249,9 @@ void approve_screen_event(struct approve_screen *screen, struct watch_link *link
 	auto_free char *run = approve_text_shown(approve_text_member(event, "run"));
 
 	if (strcmp(kind, "asked") == 0 || strcmp(kind, "changed") == 0) {
+		if (kind[0] == 'c' && screen->hidden > 0 &&
+		    !screen_find(screen, approve_text_member(asked, "id")))
+			screen->hidden--; /* there may be room by now */
 		screen_take(screen, link, asked);
 	} else if (strcmp(kind, "retracted") == 0) {
 		struct screen_question *question =

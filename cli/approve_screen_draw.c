@@ -371,7 +371,12 @@ void approve_screen_draw(struct approve_screen *screen)
 		draw_chosen(&draw);
 	} else {
 		draw_line(&draw, "", "");
-		draw_line(&draw, "", "Nothing waits. A question appears here by itself.");
+		if (screen->hidden > 0)
+			draw_format(&draw, "1",
+				    "%zu more wait. Leave, and begin again, to see them.",
+				    screen->hidden);
+		else
+			draw_line(&draw, "", "Nothing waits. A question appears here by itself.");
 		draw_line(&draw, "", "");
 	}
 	if (!screen->is_help && !screen->is_many)
