@@ -21,6 +21,7 @@ static const struct {
 	[EXEC_REFUSED_SOCKET] = { ORCHESTRATOR_SOCKET, "socket" },
 	[EXEC_REFUSED_CALL] = { ORCHESTRATOR_SYSTEM_CALL, "call" },
 	[EXEC_REFUSED_PROGRAM] = { ORCHESTRATOR_PROGRAM, "program" },
+	[EXEC_REFUSED_NETWORK] = { ORCHESTRATOR_DESTINATION, "network" },
 };
 
 /* The list may be read by the orchestrator until the task is done, so its texts stay where they
@@ -91,7 +92,8 @@ void refusal_add_evidence(struct trial *trial, const struct exec_evidence *evide
 			  "pid", evidence->pid);
 
 	show(trial, classes[evidence->what].word, shown);
-	if (refusal.access.name && refusal.access.name[0])
+	/* A program that goes past the gate is not helped by a destination that the gate allows. */
+	if (evidence->what != EXEC_REFUSED_NETWORK && refusal.access.name && refusal.access.name[0])
 		(void)add(trial, &refusal); /* known already: told once */
 }
 

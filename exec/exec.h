@@ -43,18 +43,19 @@ struct exec_size {
 
 /* What was refused to the command, from what refused it: never from words in its output. */
 enum exec_refused {
-	EXEC_REFUSED_WRITE,  /* a path that it may not change */
-	EXEC_REFUSED_READ,   /* a path that it may not see */
-	EXEC_REFUSED_SOCKET, /* a Unix socket of the host */
-	EXEC_REFUSED_CALL,   /* a system call */
-	EXEC_REFUSED_PROGRAM /* a program, by on_program */
+	EXEC_REFUSED_WRITE,   /* a path that it may not change */
+	EXEC_REFUSED_READ,    /* a path that it may not see */
+	EXEC_REFUSED_SOCKET,  /* a Unix socket of the host */
+	EXEC_REFUSED_CALL,    /* a system call */
+	EXEC_REFUSED_PROGRAM, /* a program, by on_program */
+	EXEC_REFUSED_NETWORK  /* an address outside, past the gate: the path is "ADDRESS:PORT" */
 };
 struct exec_evidence {
 	enum exec_refused what;
 	int pid;          /* inside */
 	int error;        /* what the command got: errno */
 	const char *call; /* "openat" */
-	const char *path; /* absolute, or "" */
+	const char *path; /* absolute, or ""; see NETWORK */
 };
 /* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told; what was
  * refused is counted on in exec_result. What the host would refuse without a sandbox is none. */

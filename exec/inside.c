@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 
-#define PAGE      4096U
-#define TRIES_MAX 4 /* a ".." while somebody renames is to be tried again */
+#define PAGE       4096U
+#define STATUS_MAX 4096
+#define TRIES_MAX  4 /* a ".." while somebody renames is to be tried again */
 
 static int read_link(const char *link, char path[PATH_MAX])
 {
@@ -87,7 +89,7 @@ ssize_t inside_read_string(pid_t task, uint64_t address, char *text, size_t size
 }
 
 /* Cuts what lies before the root inside. */
-static int cut_prefix(const struct inside *inside, char path[PATH_MAX])
+int inside_cut(const struct inside *inside, char path[PATH_MAX])
 {
 	size_t len = strlen(inside->prefix);
 
@@ -117,7 +119,7 @@ int inside_absolute(const struct inside *inside, pid_t task, int directory, cons
 	int r = read_link(link, path);
 
 	if (r == 0)
-		r = cut_prefix(inside, path);
+		r = inside_cut(inside, path);
 	if (r < 0)
 		return r == -ENOENT && directory != AT_FDCWD ? -EBADF : r;
 	size_t len = strlen(path);
@@ -145,6 +147,33 @@ int inside_open(const struct inside *inside, const char *path, bool follows)
 	return (int)fd;
 }
 
+pid_t inside_number(pid_t task, const char *word)
+{
+	char path[64], text[STATUS_MAX];
+	uint64_t number;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)task);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	char *at = strstr(text, word);
+
+	if (!at)
+		return -ESRCH;
+	at += strlen(word);
+	at[strcspn(at, "\n")] = '\0';
+	size_t len = strlen(at);
+
+	while (len > 0 && at[len - 1] != ' ' && at[len - 1] != '\t')
+		len--;
+	if (text_to_u64(at + len, strlen(at + len), INT_MAX, &number) < 0 || number == 0)
+		return -ESRCH;
+	return (pid_t)number;
+}
+
 static void cut_suffix(char path[PATH_MAX], const char *suffix)
 {
 	size_t len = strlen(path), more = strlen(suffix);
@@ -166,5 +195,5 @@ int inside_name(const struct inside *inside, int fd, char path[PATH_MAX])
 	/* What covers hidden paths has no name any more: the mount's is meant. */
 	if (fstat(fd, &what) == 0 && what.st_nlink == 0)
 		cut_suffix(path, " (deleted)");
-	return cut_prefix(inside, path);
+	return inside_cut(inside, path);
 }

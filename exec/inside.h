@@ -32,5 +32,9 @@ int inside_absolute(const struct inside *inside, pid_t task, int directory, cons
 /* What absolute @path is inside, O_PATH, returned owned, or -errno. Links stay inside; links of the
  * kernel's own (/proc/PID/exe) are not followed. */
 int inside_open(const struct inside *inside, const char *path, bool follows);
+/* What our own /proc says of a path in there, as it is inside. 0 or -errno. */
+int inside_cut(const struct inside *inside, char path[PATH_MAX]);
+/* The last number behind @word ("\nTgid:") in the status of @task, or -ESRCH. */
+pid_t inside_number(pid_t task, const char *word);
 /* The name @fd has inside now, every link resolved. 0 or -errno. */
 int inside_name(const struct inside *inside, int fd, char path[PATH_MAX]);

@@ -10,7 +10,6 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "exec/program_file.h"
 #include "seccomp/seccomp_calls.h"
 
@@ -18,34 +17,8 @@
 #define AT_EXECVE_CHECK 0x10000
 #endif
 
-#define STATUS_MAX  4096
 #define POINTERS_AT 64 /* read together */
 #define PAGE        4096U
-
-/* The thread group @task belongs to. */
-static pid_t process_of(pid_t task)
-{
-	static const char word[] = "\nTgid:";
-	char path[64], text[STATUS_MAX];
-	uint64_t number;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)task);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return -ESRCH;
-	text[n] = '\0';
-	const char *at = strstr(text, word);
-
-	if (!at)
-		return -ESRCH;
-	at += sizeof(word) - 1;
-	at += strspn(at, " \t");
-	if (text_to_u64(at, strcspn(at, "\n"), INT_MAX, &number) < 0 || number == 0)
-		return -ESRCH;
-	return (pid_t)number;
-}
 
 struct words {
 	char *text;
@@ -294,7 +267,7 @@ enum program_flaw program_find(const struct plan *plan, const struct inside *ins
 	struct stat what;
 
 	*ret = (struct program){ .fd = -1, .interpreter = -1 };
-	ret->process = process_of((pid_t)request->pid);
+	ret->process = inside_number((pid_t)request->pid, "\nTgid:");
 	ret->path = mem_strdup("");
 	if (ret->process < 0)
 		return fail(ret->process, ret_error);

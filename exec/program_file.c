@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/inside_links.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
 
@@ -90,6 +91,7 @@ static int open_other(const struct inside *inside, const char *path)
 int program_file_open(const struct inside *inside, pid_t task, pid_t process, const char *path,
 		      bool follows)
 {
+	char expanded[PATH_MAX];
 	bool is_thread = false;
 	const char *rest = own_part(path, &is_thread);
 
@@ -97,7 +99,13 @@ int program_file_open(const struct inside *inside, pid_t task, pid_t process, co
 		return follows ? open_own(task, process, is_thread, rest) : -ELOOP;
 	int fd = inside_open(inside, path, follows);
 
-	return fd == -ELOOP && follows ? open_other(inside, path) : fd;
+	if (fd == -ELOOP && follows)
+		fd = open_other(inside, path);
+	/* By way of /proc/self/root, of /proc/PID/cwd, of links to them. */
+	if ((fd == -ELOOP || fd == -ENOENT) &&
+	    inside_links_expand(inside, task, path, follows, expanded) == 0)
+		fd = inside_open(inside, expanded, follows);
+	return fd;
 }
 
 static bool is_blank(char c)

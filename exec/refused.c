@@ -9,10 +9,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/inside_links.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
-
-#define STEPS_MAX 16 /* directories that are not there (inside), counted from the end of a path */
 
 /* Parts of /proc that are read-only inside (stages/view.c). */
 static const char *const machine[] = { "/proc/sys", "/proc/irq",  "/proc/bus",
@@ -51,39 +50,6 @@ static enum owner owner_of(const struct plan *plan, const char *path)
 	return paths_is_within(path, "/proc") || paths_is_within(path, "/dev") ? OWN : HOST;
 }
 
-static bool append(char path[PATH_MAX], const char *part, size_t len)
-{
-	size_t at = strlen(path);
-
-	if (at == 1)
-		at = 0; /* "/" */
-	if (at + 1 + len + 1 > PATH_MAX)
-		return false;
-	path[at] = '/';
-	memcpy(path + at + 1, part, len);
-	path[at + 1 + len] = '\0';
-	return true;
-}
-
-/* Appends the parts of @rest without looking at any file. */
-static bool append_all(char path[PATH_MAX], const char *rest)
-{
-	for (; *rest;) {
-		size_t len = strcspn(rest, "/");
-		bool is_up = len == 2 && strncmp(rest, "..", 2) == 0;
-
-		if (is_up) {
-			char *slash = strrchr(path, '/');
-
-			slash[slash == path ? 1 : 0] = '\0';
-		} else if (len > 0 && !(len == 1 && rest[0] == '.') && !append(path, rest, len)) {
-			return false;
-		}
-		rest += len + (rest[len] == '/' ? 1 : 0);
-	}
-	return true;
-}
-
 static int name_of(const struct inside *inside, const char *path, bool follows, char *ret)
 {
 	auto_close int fd = inside_open(inside, path, follows);
@@ -92,31 +58,12 @@ static int name_of(const struct inside *inside, const char *path, bool follows, 
 }
 
 /* The canonical form of @path: what is there of it as it is, the rest as it is written. */
-static int canonical(const struct inside *inside, const char *path, bool follows, char *ret)
+static int canonical(const struct inside *inside, pid_t task, const char *path, bool follows,
+		     char *ret)
 {
-	char part[PATH_MAX];
-	size_t len = strlen(path);
+	int r = name_of(inside, path, follows, ret);
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	if (len >= sizeof(part))
-		return -ENAMETOOLONG;
-	memcpy(part, path, len);
-	part[len] = '\0';
-
-	int r = name_of(inside, part, follows, ret);
-
-	for (int i = 0; r < 0 && i < STEPS_MAX && len > 1; i++) {
-		while (len > 1 && part[len - 1] != '/')
-			len--;
-		while (len > 1 && part[len - 1] == '/')
-			len--;
-		part[len] = '\0';
-		r = name_of(inside, part, true, ret);
-		if (r == 0 && !append_all(ret, path + len))
-			r = -ENAMETOOLONG;
-	}
-	return r;
+	return r < 0 ? inside_links_expand(inside, task, path, follows, ret) : r;
 }
 
 /* May the gate, who is the same user outside, do it? What the host refuses is not the sandbox's. */
@@ -164,12 +111,12 @@ static bool say(struct refused *ret, enum exec_refused what, int error)
 	return true;
 }
 
-bool refused_by_view(const struct plan *plan, const struct inside *inside, const char *path,
-		     bool follows, enum refused_use use, struct refused *ret)
+bool refused_by_view(const struct plan *plan, const struct inside *inside, pid_t task,
+		     const char *path, bool follows, enum refused_use use, struct refused *ret)
 {
 	bool is_write = use != REFUSED_READ && use != REFUSED_CONNECT;
 
-	if (canonical(inside, path, follows, ret->path) < 0)
+	if (canonical(inside, task, path, follows, ret->path) < 0)
 		return false;
 	enum owner owner = owner_of(plan, ret->path);
 

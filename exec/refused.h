@@ -26,10 +26,10 @@ struct refused {
 	char path[PATH_MAX];
 };
 
-/* Absolute @path, as the command names it. True: the view refuses @use of it, and the host would
+/* Absolute @path, as @task names it. True: the view refuses @use of it, and the host would
  * not. @follows: a link at its end. */
-bool refused_by_view(const struct plan *plan, const struct inside *inside, const char *path,
-		     bool follows, enum refused_use use, struct refused *ret);
+bool refused_by_view(const struct plan *plan, const struct inside *inside, pid_t task,
+		     const char *path, bool follows, enum refused_use use, struct refused *ret);
 
 #define REFUSED_PATHS_MAX 2
 /* The paths call @call of @request is about that the view refuses, in @ret[REFUSED_PATHS_MAX]:

@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "base/mem.h"
+#include "exec/refused_socket.h"
 #include "seccomp/seccomp_calls.h"
 
 #define NONE (-1)
@@ -79,6 +77,9 @@ static const struct shape shapes[] = {
 	ONE("lsetxattr", NONE, 0, NONE, STAYS, REFUSED_CHANGE),
 	ONE("removexattr", NONE, 0, NONE, FOLLOWS, REFUSED_CHANGE),
 	ONE("lremovexattr", NONE, 0, NONE, STAYS, REFUSED_CHANGE),
+	ONE("setxattrat", 0, 1, 2, FOLLOWS_UNLESS, REFUSED_CHANGE),
+	ONE("removexattrat", 0, 1, 2, FOLLOWS_UNLESS, REFUSED_CHANGE),
+	ONE("file_setattr", 0, 1, 4, FOLLOWS_UNLESS, REFUSED_CHANGE),
 };
 
 static enum refused_use use_of_flags(uint64_t flags)
@@ -142,42 +143,19 @@ static bool look_at_place(const struct plan *plan, const struct inside *inside,
 		memcpy(name + strlen(name), "/#", sizeof("/#"));
 	if (inside_absolute(inside, task, directory, name, path) < 0)
 		return false;
-	if (!refused_by_view(plan, inside, path, follows, use, ret))
+	if (!refused_by_view(plan, inside, task, path, follows, use, ret))
 		return false;
 	if (is_nameless)
 		*strrchr(ret->path, '/') = '\0';
 	return true;
 }
 
-/* connect(2) has its address where sendto(2) has its third argument's neighbours. */
-static bool look_at_socket(const struct plan *plan, const struct inside *inside,
-			   const struct seccomp_notif *request, int address, struct refused *ret)
-{
-	uint64_t at = request->data.args[address], len = (uint32_t)request->data.args[address + 1];
-	struct sockaddr_un name = { 0 };
-	char path[PATH_MAX], text[sizeof(name.sun_path) + 1] = "";
-
-	if (len <= offsetof(struct sockaddr_un, sun_path) || len > sizeof(name))
-		return false;
-	if (inside_read((pid_t)request->pid, at, &name, (size_t)len) < 0 ||
-	    name.sun_family != AF_UNIX || name.sun_path[0] == '\0')
-		return false;
-	memcpy(text, name.sun_path, sizeof(name.sun_path));
-	if (inside_absolute(inside, (pid_t)request->pid, AT_FDCWD, text, path) < 0)
-		return false;
-	return refused_by_view(plan, inside, path, true, REFUSED_CONNECT, ret);
-}
-
 size_t refused_calls_find(const struct plan *plan, const struct inside *inside,
 			  const struct seccomp_notif *request, const struct seccomp_call *call,
 			  struct refused *ret)
 {
-	size_t count = 0;
+	size_t count = refused_socket_find(plan, inside, request, call, ret);
 
-	if (strcmp(call->name, "connect") == 0)
-		return look_at_socket(plan, inside, request, 1, ret);
-	if (strcmp(call->name, "sendto") == 0)
-		return look_at_socket(plan, inside, request, 4, ret);
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
 		if (strcmp(call->name, shapes[i].call) != 0)
 			continue;

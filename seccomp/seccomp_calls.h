@@ -3,12 +3,18 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* In the data of the filter's answer: the kind above the errno of a call that is refused whether or
  * not somebody is told. Whoever loads the filter turns the kinds it does not want into that errno,
  * or into "allowed". */
 #define SECCOMP_TOLD_SHIFT 12
 #define SECCOMP_TOLD_ERRNO 0xfffU
+
+/* The flags by which init sends: nobody is told of that, as the one to be told is what it sends. A
+ * command that uses them is not told of either, and reaches nothing more. (A Unix socket does not
+ * look at the last two.) */
+#define SECCOMP_UNTOLD_SEND (MSG_NOSIGNAL | MSG_DONTROUTE | MSG_CONFIRM)
 
 enum seccomp_told {
 	SECCOMP_TOLD_NOTHING,

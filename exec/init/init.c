@@ -15,6 +15,7 @@
 #include "exec/init/serve.h"
 #include "exec/init/sys.h"
 #include "exec/stages/stages.h"
+#include "seccomp/seccomp_calls.h"
 
 /* sallyport-init: the sandbox's pid 1, a program of its own, so that nothing of the gate's memory
  * is in it. It was cloned into fresh namespaces with the capabilities that setting them up takes;
@@ -41,7 +42,7 @@ int init_send(const struct wire_message *message, const int *fds, int count)
 		for (int i = 0; i < count; i++)
 			((int *)(void *)CMSG_DATA(&control.head))[i] = fds[i];
 	}
-	long n = sys(sendmsg, WIRE_CONTROL_FD, &head, MSG_NOSIGNAL);
+	long n = sys(sendmsg, WIRE_CONTROL_FD, &head, SECCOMP_UNTOLD_SEND);
 
 	return n < 0 ? (int)n : 0;
 }

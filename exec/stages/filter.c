@@ -77,7 +77,7 @@ int filter_load(const struct init *init)
 
 	if (fd < 0)
 		return fd;
-	/* Sending is a call that nobody is told of. */
+	/* Sent as nobody is told of. */
 	int r = init_send(&message, &fd, 1);
 
 	(void)sys(close, fd);

@@ -15,7 +15,7 @@ static TCase *(*const jobs[])(void) = {
 	test_job_session, test_job_stop, test_output, NULL,
 };
 static TCase *(*const terminal[])(void) = { test_ansi, test_hold, test_pty, NULL };
-static TCase *(*const told[])(void) = { test_intercept, test_notify, NULL };
+static TCase *(*const told[])(void) = { test_intercept, test_notify, test_notify_network, NULL };
 
 static const struct {
 	const char *name;

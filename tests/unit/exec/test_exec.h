@@ -17,6 +17,7 @@ TCase *test_job_session(void);
 TCase *test_job_stop(void);
 TCase *test_lifetime(void);
 TCase *test_notify(void);
+TCase *test_notify_network(void);
 TCase *test_output(void);
 TCase *test_modes(void);
 TCase *test_paths(void);

@@ -137,11 +137,18 @@ static const struct {
 	{ "/bin/echo ok '' 'a b'", "/echo /bin/echo ok  a b\n" },
 	{ "cp /bin/echo e; (exec 7<e; /proc/self/fd/7 ok)", "/e /proc/self/fd/7 ok\n" },
 	{ "cp /bin/echo e; (exec 7<e; /dev/fd/7 ok)", "/e /dev/fd/7 ok\n" },
+	{ "/proc/self/root/bin/echo ok", "/echo /proc/self/root/bin/echo ok\n" },
+	{ "cd /usr; /proc/self/cwd/bin/echo ok", "/echo /proc/self/cwd/bin/echo ok\n" },
+	{ "ln -s /proc/thread-self/root r; r/bin/echo ok", "/echo r/bin/echo ok\n" },
+	{ "perl -e 'exec {\"/proc/self/exe\"} \"p\", \"-e\", \"print qq(ok)\" if !$ARGV[0]'",
+	  "/perl p -e print qq(ok)\n" },
+	{ "sh deep 30 /bin/echo", "/echo /bin/echo ok\n" },
 };
 
 static void put_scripts(void)
 {
 	put_script("script", "#!/bin/sh\necho script $1\n");
+	put_script("deep", "if [ $1 = 0 ]; then $2 ok; else sh deep $(($1 - 1)) $2; fi\n");
 	put_script("inner", "#! /bin/sh -e\necho inner $2\n");
 	auto_free char *outer = mem_printf("#!%s/inner\n", t.rig.dir);
 
@@ -176,6 +183,12 @@ static const char *const denied_ways[] = {
 	"(exec ./forbidden ran)",
 	"ln -s forbidden fine; ./fine ran",
 	"mkdir d; ln -s ../forbidden d/fine; cd d; ./fine ran",
+	"/proc/self/cwd/forbidden ran",
+	"/proc/self/root/$PWD/forbidden ran",
+	"ln -s /proc/self/cwd/forbidden fine; ./fine ran",
+	"sh deep 30 ./forbidden",
+	"exec 7<.; /proc/self/fd/7/forbidden ran",
+	"perl -e 'exec {\"/proc/self/cwd/forbidden\"} \"perl\", \"ran\"'",
 	"exec 7<forbidden; /proc/self/fd/7 ran",
 	"exec 7<forbidden; /dev/fd/7 ran",
 	"find forbidden -exec ./forbidden ran \\;",
@@ -183,9 +196,11 @@ static const char *const denied_ways[] = {
 	"(setsid ./forbidden ran; wait)",
 	"perl -e 'exec {\"./forbidden\"} \"true\", \"ran\"; exit 1'",
 	"/usr/bin/python3 -c 'import os; os.execve(\"./forbidden\", [\"true\", \"ran\"], {})'",
-	"/usr/bin/python3 -c 'import os; os.execve(os.open(\"forbidden\", 0), [\"true\", \"ran\"], {})'",
+	"/usr/bin/python3 -c 'import os; os.execve(os.open(\"forbidden\", 0), [\"true\", \"ran\"], "
+	"{})'",
 	"/usr/bin/python3 -c 'import os; os.posix_spawn(\"./forbidden\", [\"true\", \"ran\"], {})'",
-	"/usr/bin/python3 -c 'import subprocess; print(subprocess.run([\"./forbidden\", \"ran\"]))'",
+	"/usr/bin/python3 -c 'import subprocess; print(subprocess.run([\"./forbidden\", "
+	"\"ran\"]))'",
 	"/usr/bin/python3 -c 'import os, shutil\n"
 	"fd = os.memfd_create(\"x\", 0)\n"
 	"os.write(fd, open(\"/bin/echo\", \"rb\").read())\n"
@@ -205,10 +220,12 @@ START_TEST(denied_programs_do_not_run)
 	init(_i % RIG_USERS);
 	t.is_slow = _i / RIG_USERS % 2;
 	put_program("/bin/echo", "forbidden");
+	put_scripts();
 	const char *text = rig_sh(&t.rig, script);
 
-	ck_assert_msg(strncmp(text, "ran", 3) != 0 && !strstr(text, "\nran"), "%s: %s", script,
-		      text);
+	ck_assert_msg(strncmp(text, "ran", 3) != 0 && !strstr(text, "\nran") &&
+			      !strstr(text, "ok\n"),
+		      "%s: %s", script, text);
 	ck_assert_msg(t.refused >= 1, "%s: asked:\n%s, printed: %s", script, t.asked, text);
 	done();
 }

@@ -60,6 +60,11 @@ static const char *all_told(void)
 	return text;
 }
 
+#define PYTHON_CALL(arguments)                                                                     \
+	"OUT=$OUT /usr/bin/python3 -c 'import ctypes, os, sys\n"                                   \
+	"P = os.environ[\"OUT\"].encode() + b\"/there\"\n"                                         \
+	"sys.exit(ctypes.CDLL(None).syscall(" arguments ") != 0)'"
+
 /* What is tried, where OUT is a directory that is not the command's, KEPT one that stays read-only
  * in its own, and HIDDEN one that it may not see. */
 static const struct {
@@ -88,6 +93,26 @@ static const struct {
 	{ ": >$HIDDEN/there", EXEC_REFUSED_WRITE, EACCES, "openat", "HIDDEN/there" },
 	{ "cat $HIDDEN/there", EXEC_REFUSED_READ, EACCES, "openat", "HIDDEN/there" },
 	{ "cd kept/..; cat hidden/there", EXEC_REFUSED_READ, EACCES, "openat", "HIDDEN/there" },
+	/* Through links of the kernel's own. */
+	{ ": >/proc/self/root$OUT/new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "cd $OUT; : >/proc/self/cwd/new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "cd $OUT; : >/proc/$$/cwd/sub/../new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "exec 9<$OUT; : >/proc/self/fd/9/new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "exec 9<$OUT; : >/dev/fd/9/new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "exec 9<$OUT/there; : >>/dev/fd/9", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/there" },
+	{ "ln -s /proc/self/root l; : >l$OUT/new", EXEC_REFUSED_WRITE, EROFS, "openat", "OUT/new" },
+	{ "ln -s /proc/thread-self/cwd l; cd $OUT/sub; : >$OLDPWD/l/../new", EXEC_REFUSED_WRITE,
+	  EROFS, "openat", "OUT/new" },
+	{ "cat /proc/self/root$HIDDEN/there", EXEC_REFUSED_READ, EACCES, "openat", "HIDDEN/there" },
+	{ "cat /proc/1/root$HIDDEN/there", EXEC_REFUSED_READ, EACCES, "openat", "HIDDEN/there" },
+	{ "cat /proc/self/cwd/hidden/there", EXEC_REFUSED_READ, EACCES, "openat", "HIDDEN/there" },
+	{ "cat /proc/thread-self/cwd/hidden/there", EXEC_REFUSED_READ, EACCES, "openat",
+	  "HIDDEN/there" },
+	/* Attributes, by calls that libraries do not know yet. */
+	{ PYTHON_CALL("463, -100, P, 0, b\"user.x\", b\"\", 16"), EXEC_REFUSED_WRITE, EROFS,
+	  "setxattrat", "OUT/there" },
+	{ PYTHON_CALL("466, -100, P, 0, b\"user.x\""), EXEC_REFUSED_WRITE, EROFS, "removexattrat",
+	  "OUT/there" },
 };
 
 static void fill(struct rig *rig, char *kept, char *hidden)
@@ -239,6 +264,7 @@ static int listen_at(const char *path)
 static const char *const callers[] = {
 	"c.connect(P)",
 	"d.sendto(b\"x\", P)",
+	"d.sendmsg([b\"x\"], [], 0, P)",
 	"os.chdir(os.path.dirname(P)); c.connect(\"there.socket\")",
 };
 

@@ -38,7 +38,15 @@ static const struct {
 	enum seccomp_told told; /* NOTHING: allowed, and nobody is told */
 } rows[] = {
 	{ SYS_read, { 0 }, SECCOMP_TOLD_NOTHING },
-	{ SYS_sendmsg, { 0 }, SECCOMP_TOLD_NOTHING }, /* hands the listener over */
+	{ SYS_sendmsg, { 3, 1, SECCOMP_UNTOLD_SEND }, SECCOMP_TOLD_NOTHING }, /* the listener */
+	{ SYS_sendmsg, { 0 }, SECCOMP_TOLD_CHANGE },
+	{ SYS_sendmsg, { 3, 1, MSG_NOSIGNAL }, SECCOMP_TOLD_CHANGE },
+	{ SYS_sendmmsg, { 0 }, SECCOMP_TOLD_CHANGE },
+	{ 463, { 0 }, SECCOMP_TOLD_CHANGE }, /* setxattrat */
+	{ 464, { 0 }, SECCOMP_TOLD_NOTHING },
+	{ 465, { 0 }, SECCOMP_TOLD_NOTHING },
+	{ 466, { 0 }, SECCOMP_TOLD_CHANGE },
+	{ 469, { 0 }, SECCOMP_TOLD_CHANGE }, /* file_setattr */
 	{ SYS_openat, { 0, 0, O_RDONLY }, SECCOMP_TOLD_READ },
 	{ SYS_openat, { 0, 0, O_RDONLY | O_CLOEXEC | O_DIRECTORY }, SECCOMP_TOLD_READ },
 	{ SYS_openat, { 0, 0, O_WRONLY }, SECCOMP_TOLD_CHANGE },

@@ -1,0 +1,150 @@
+#include "tests/unit/exec/test_exec.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "exec/exec_sandbox.h"
+#include "tests/unit/exec/rig.h"
+#include "tests/unit/exec/words.h"
+
+/* Addresses that the host has a way to, and the command's network has not. */
+
+#define OURS "198.51.100.7" /* RFC 5737: of the network that the test makes for itself */
+
+static struct {
+	unsigned int count;
+	enum exec_refused what;
+	int error;
+	char call[32], path[128];
+} told;
+
+static void on_refused(const struct exec_evidence *evidence, void *arg)
+{
+	told.count++;
+	told.what = evidence->what;
+	told.error = evidence->error;
+	(void)snprintf(told.call, sizeof(told.call), "%s", evidence->call);
+	(void)snprintf(told.path, sizeof(told.path), "%s", evidence->path);
+}
+
+static void write_to(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+static void map_ourselves(uid_t uid, gid_t gid)
+{
+	auto_free char *users = mem_printf("%u %u 1", uid, uid);
+	auto_free char *groups = mem_printf("%u %u 1", gid, gid);
+
+	write_to("/proc/self/setgroups", "deny");
+	write_to("/proc/self/uid_map", users);
+	write_to("/proc/self/gid_map", groups);
+}
+
+/* A host whose only network is its own address. */
+static void enter_network(void)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	struct sockaddr_in *address = (struct sockaddr_in *)(void *)&request.ifr_addr;
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	ck_assert_int_eq(unshare(CLONE_NEWNET | (uid == 0 ? 0 : CLONE_NEWUSER)), 0);
+	if (uid != 0)
+		map_ourselves(uid, gid);
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+	(void)snprintf(request.ifr_name, sizeof(request.ifr_name), "lo:1");
+	*address = (struct sockaddr_in){ .sin_family = AF_INET };
+	ck_assert_int_eq(inet_pton(AF_INET, OURS, &address->sin_addr), 1);
+	ck_assert_int_eq(ioctl(fd, SIOCSIFADDR, &request), 0);
+}
+
+/* t: a TCP socket, d: one of UDP. */
+static const struct {
+	const char *python, *call;
+	bool is_hosts; /* the command is in the host's network */
+	bool is_refused;
+} calls[] = {
+	{ "t.connect((A, 9))", "connect", false, true },
+	{ "d.connect((A, 9))", "connect", false, true },
+	{ "d.sendto(b\"x\", (A, 9))", "sendto", false, true },
+	{ "d.sendmsg([b\"x\"], [], 0, (A, 9))", "sendmsg", false, true },
+	{ "socket.socket(socket.AF_INET6, 2).sendto(b\"x\", (\"::ffff:\" + A, 9))", "sendto", false,
+	  true },
+	{ "n = ctypes.create_string_buffer(struct.pack(\"=HH4s8x\", 2, 0x900, "
+	  "socket.inet_aton(A)))\n"
+	  "h = struct.pack(\"QIxxxxQQQQIxxxxIxxxx\", ctypes.addressof(n), 16, 0, 0, 0, 0, 0, 0)\n"
+	  "c = ctypes.CDLL(None, use_errno=True)\n"
+	  "if c.sendmmsg(d.fileno(), h, 1, 0) < 0: raise OSError(ctypes.get_errno(), \"\")",
+	  "sendmmsg", false, true },
+	{ "d.sendto(b\"x\", (A, 9))", "", true, false },
+	{ "t.connect((\"127.0.0.1\", 9))", "", false, false },
+	{ "d.sendmsg([b\"x\"], [], 0, (\"127.9.9.9\", 9))", "", false, false },
+	{ "d.sendto(b\"x\", (\"0.0.0.0\", 9))", "", false, false },
+	{ "socket.socketpair()[0].sendmsg([b\"x\"])", "", false, false },
+	{ "d.sendto(b\"x\", (\"192.0.2.1\", 9))", "", false, false }, /* nor has the host a way */
+};
+
+START_TEST(address_outside_is_told)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+	struct exec_sandbox *sandbox = NULL;
+	struct err why = { 0 };
+	struct rig rig;
+
+	memset(&told, 0, sizeof(told));
+	enter_network();
+	rig_init(&rig, _i % RIG_USERS);
+	rig.config.on_refused = on_refused;
+	if (calls[row].is_hosts)
+		sandbox = words_sandbox("read-only+net", rig.dir, NULL, &why);
+	rig.config.sandbox = sandbox;
+	auto_free char *script =
+		mem_printf("import ctypes, socket, struct\nA = \"%s\"\n"
+			   "t = socket.socket(); d = socket.socket(socket.AF_INET, 2)\n"
+			   "try: exec(\"\"\"%s\"\"\")\nexcept OSError as e: print(e.errno)\n",
+			   OURS, calls[row].python);
+
+	rig_make(&rig, "script", script);
+	const char *text = rig_ok(&rig, "/usr/bin/python3 script");
+
+	ck_assert_msg(told.count == calls[row].is_refused, "%s: %u told, %s %s; %s", script,
+		      told.count, told.call, told.path, text);
+	if (calls[row].is_refused) {
+		ck_assert_str_eq(text, "101\n");
+		ck_assert_int_eq(told.error, ENETUNREACH);
+		ck_assert_int_eq(told.what, EXEC_REFUSED_NETWORK);
+		ck_assert_str_eq(told.call, calls[row].call);
+		ck_assert_ptr_nonnull(strstr(told.path, OURS));
+	}
+	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
+TCase *test_notify_network(void)
+{
+	TCase *tcase = tcase_create("notify-network");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, address_outside_is_told, 0, (int)ARRAY_SIZE(calls) * RIG_USERS);
+	return tcase;
+}
