@@ -66,6 +66,22 @@ static void write_outside(char **args)
 		try_create(args[0]);
 }
 
+/* By calls that libraries do not know yet: setxattrat, removexattrat, file_setattr. */
+static void try_attributes(const char *path)
+{
+	struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} set = { (uintptr_t) "x", 1, 0 };
+	char attributes[24] = "";
+
+	hostile_try("setxattrat",
+		    syscall(463, AT_FDCWD, path, 0, "user.hostile", &set, sizeof(set)));
+	hostile_try("removexattrat", syscall(466, AT_FDCWD, path, 0, "user.outside"));
+	hostile_try("file_setattr",
+		    syscall(469, AT_FDCWD, path, attributes, sizeof(attributes), 0));
+}
+
 static void try_change(const char *path)
 {
 	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -81,6 +97,7 @@ static void try_change(const char *path)
 	hostile_try("chown", chown(path, getuid(), getgid()));
 	hostile_try("utimensat", utimensat(AT_FDCWD, path, times, 0));
 	hostile_try("setxattr", setxattr(path, "user.hostile", "x", 1, 0));
+	try_attributes(path);
 	hostile_try("unlink", unlink(path));
 	hostile_try("rename", rename(path, other));
 	hostile_try("link beside it", link(path, other));
@@ -223,6 +240,20 @@ static void try_other_names(const char *path)
 	(void)unlink("by-link");
 }
 
+/* By getxattr and getxattrat: there is one outside. */
+static void try_read_attribute(const char *path)
+{
+	char byte[8];
+	struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} get = { (uintptr_t)byte, sizeof(byte), 0 };
+
+	hostile_try("reading its attribute", getxattr(path, "user.outside", byte, sizeof(byte)));
+	hostile_try("getxattrat",
+		    syscall(464, AT_FDCWD, path, 0, "user.outside", &get, sizeof(get)));
+}
+
 /* @args: denied paths, where the folder they are in may be writable. */
 static void denied(char **args)
 {
@@ -232,6 +263,8 @@ static void denied(char **args)
 
 		try_read("its name", AT_FDCWD, args[0]);
 		try_other_names(args[0]);
+		try_read_attribute(args[0]);
+		try_attributes(args[0]);
 		hostile_try("writing", open(args[0], O_WRONLY));
 		hostile_try("truncating", truncate(args[0], 0));
 		hostile_try("opening it up", chmod(args[0], 0777));

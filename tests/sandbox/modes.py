@@ -73,6 +73,8 @@ def denied(world, user):
     paths = [user.file(user.work / "secrets" / "key"), user.file(user.outside / "key"), user.file(user.work / ".env")]
     folder = user.file(user.work / "deep" / "er" / "folder" / "key").parent
     all_of = [*paths, folder]
+    for path in all_of:
+        os.setxattr(path, "user.outside", b"x")
     options = [word for path in all_of for word in ("--deny-read", path)]
     for mode in (*CONFINED, "danger-full-access", "external:network"):
         before = [look(path) for path in all_of]
