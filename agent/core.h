@@ -93,6 +93,7 @@ struct task {
 	/* TASK_PROGRAM: of this attempt, and what is to be answered. */
 	struct trial *of;
 	uint64_t program;
+	char *file, *line, *rule; /* what it is, its words, what asks; owned */
 	TAILQ_ENTRY(task) entry;
 };
 

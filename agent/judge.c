@@ -11,6 +11,49 @@
 
 #define COMMAND_MAX 512
 
+/* Written down with the command that wanted it. */
+static void record(const struct trial *trial, const struct gateway_refused *refused)
+{
+	gateway_exec_refused(trial->task->session->agent->gateway, trial->exec, refused);
+}
+
+static void record_rule(const struct trial *trial, const struct exec_program *program,
+			const char *const *argv, const struct command_verdict *verdict)
+{
+	auto_free char *line = text_command_line(argv, COMMAND_MAX);
+
+	record(trial, &(struct gateway_refused){ .path = program->path,
+						 .command = line,
+						 .reason = POLICY_RULE_DENY,
+						 .rule = verdict->rule,
+						 .because = verdict->because });
+}
+
+static enum policy_reason reason_of(enum orchestrator_result_kind kind)
+{
+	switch ((int)kind) {
+	case ORCHESTRATOR_REJECTED_BY_PERSON:
+	case ORCHESTRATOR_REJECTED_BY_HOOK:
+		return POLICY_DENIED_ONCE;
+	case ORCHESTRATOR_REJECTED_BY_REVIEWER:
+		return POLICY_DENIED_REVIEW;
+	case ORCHESTRATOR_CANCELLED:
+		return POLICY_EXEC_ENDED;
+	default:
+		return POLICY_NO_APPROVER;
+	}
+}
+
+/* Asked about, and not allowed. */
+static void record_answer(const struct task *task, enum policy_reason reason, const char *words)
+{
+	record(task->of, &(struct gateway_refused){ .path = task->file,
+						    .command = task->line,
+						    .reason = reason,
+						    .rule = task->rule,
+						    .because = words });
+}
+
 static void answer(struct trial *trial, uint64_t id, bool is_allowed)
 {
 	struct exec *exec = trial->has_result ? NULL : exec_job_exec(trial->job);
@@ -70,9 +113,13 @@ static void put(struct trial *trial, uint64_t id, const struct exec_program *pro
 
 	task->of = trial;
 	task->program = id;
+	task->file = mem_strdup(program->path);
+	task->rule = mem_strdup(verdict->rule);
+	task->line = take(line);
 	task->number = trial->task->number;
 	if (task_begin(task, &request, &why) == 0)
 		return;
+	record_answer(task, POLICY_OVERLOADED, why.text);
 	task_free(task);
 	answer(trial, id, false);
 }
@@ -89,14 +136,21 @@ void judge_ask(struct trial *trial, uint64_t id, const struct exec_program *prog
 		put(trial, id, program, argv, &verdict);
 	else
 		answer(trial, id, verdict.action != COMMAND_DENY);
+	if (verdict.action == COMMAND_DENY)
+		record_rule(trial, program, argv, &verdict);
 }
 
 void judge_done(struct task *task, const struct orchestrator_result *result)
 {
 	struct agent *agent = task->session->agent;
 
-	if (task->of)
-		answer(task->of, task->program, result->kind == ORCHESTRATOR_DONE);
+	bool is_allowed = result->kind == ORCHESTRATOR_DONE;
+
+	if (task->of) {
+		answer(task->of, task->program, is_allowed);
+		if (!is_allowed)
+			record_answer(task, reason_of(result->kind), result->why);
+	}
 	task_free(task);
 	agent_look(agent);
 }

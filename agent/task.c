@@ -138,6 +138,9 @@ void task_free(struct task *task)
 	mem_free_list(task->argv);
 	mem_free_list(task->env);
 	free(task->poll_id);
+	free(task->file);
+	free(task->line);
+	free(task->rule);
 	free(task->justification);
 	free(task->cwd);
 	free(task->id);

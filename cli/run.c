@@ -11,6 +11,7 @@
 #include "cli/gate.h"
 #include "cli/run_join.h"
 #include "cli/run_impl.h"
+#include "cli/run_programs.h"
 #include "policies/commands/commands.h"
 
 #define THE_EXEC     1 /* `run` has one */
@@ -88,6 +89,24 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 	(void)exec_program_answer(run->exec, id, is_allowed); /* it is asked just now */
 }
 
+static void on_refused(const struct exec_evidence *evidence, void *arg)
+{
+	struct run *run = arg;
+
+	run_programs_refuse(run->programs, evidence->path);
+}
+
+/* Written down where the gateway is. */
+static void on_program_refused(const struct gateway_refused *refused, void *arg)
+{
+	struct run *run = arg;
+
+	if (run->join)
+		run_join_refused(run->join, refused);
+	else
+		gateway_exec_refused(run->gate.gateway, THE_EXEC, refused);
+}
+
 static void on_finished(void *arg)
 {
 	struct run *run = arg;
@@ -156,7 +175,10 @@ static int start_exec(struct run *run, char **ret_plan)
 		run->programs =
 			run_programs_new(run->options.command, run_commands_path(&run->options),
 					 run->gate.view.writable, run->gate.places.cwd);
+		run_programs_on_refused(run->programs, on_program_refused, run);
 		config.on_program = on_program;
+		config.on_refused = on_refused;
+		config.tells_programs = true;
 	}
 	if (run->program.path[0])
 		config.program = (struct exec_program){ run->program.path, run->program.device,

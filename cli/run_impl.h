@@ -14,6 +14,7 @@
 
 struct command_file;
 struct err;
+struct run_programs;
 
 enum run_report { RUN_REPORT_AUTO, RUN_REPORT_TEXT, RUN_REPORT_JSON, RUN_REPORT_NONE };
 
@@ -88,17 +89,6 @@ int run_commands_check(const struct run_options *options, const struct run_place
 		       const struct policy *policy, struct command_file *ret);
 /* PATH as the command will have it; borrowed, may be NULL. */
 const char *run_commands_path(const struct run_options *options);
-/* --intercept-exec: the programs the command starts. @command (which has been judged) and @path are
- * borrowed, the rest is copied. Returned owned. */
-struct run_programs *run_programs_new(const char *const *command, const char *path,
-				      char *const *writable, const char *cwd);
-void run_programs_free(struct run_programs *programs);
-bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
-			const struct exec_program *program, const char *const *argv,
-			const char *cwd);
-/* What was refused, as lines made visible; NULL behind the last. @programs may be NULL. */
-const char *run_programs_refused(const struct run_programs *programs, size_t index);
-size_t run_programs_more(const struct run_programs *programs); /* refused, and not kept */
 
 /* Once all options are there. 0, or -EINVAL after the error was printed. */
 int run_view_settle(struct run_options *options);

@@ -220,6 +220,14 @@ int run_join_open_way(struct run_join *join, int *fds, size_t count)
 	return frame_link_send(join->link, &frame, fds, count);
 }
 
+void run_join_refused(struct run_join *join, const struct gateway_refused *refused)
+{
+	struct frame frame;
+
+	session_wire_put_refused(&frame, refused);
+	(void)frame_link_send(join->link, &frame, NULL, 0); /* a dead link reports itself */
+}
+
 void run_join_end(struct run_join *join, int status, int64_t ms)
 {
 	struct frame frame;

@@ -30,6 +30,8 @@ int run_join_begin(struct run_join *join, const struct gate *gate);
 int run_join_start_worker(struct run_join *join, struct gate *gate);
 /* In place of gateway_open_way(): takes @fds. 0 or -errno. */
 int run_join_open_way(struct run_join *join, int *fds, size_t count);
+/* In place of gateway_exec_refused(). */
+void run_join_refused(struct run_join *join, const struct gateway_refused *refused);
 /* In place of gateway_exec_end() and gateway_finish(): on_over follows, at the latest after @ms. */
 void run_join_end(struct run_join *join, int status, int64_t ms);
 /* "7f3a21.3": the session's run and the exec in it, as records have them. Owned by @join. */

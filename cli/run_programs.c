@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/command_world.h"
-#include "cli/run_impl.h"
+#include "cli/run_programs.h"
+#include "exec/exec.h"
 #include "policies/policies_tools.h"
 
 /* --intercept-exec: what the command starts is judged by the rules that judge the command, one
@@ -23,6 +24,10 @@ struct run_programs {
 	char **writable;
 	char *refused[REFUSED_MAX]; /* for the report: "COMMAND: why" */
 	size_t refused_count, more;
+	char *paths[EXEC_EVIDENCE_MAX]; /* of what was judged and refused, each once */
+	size_t path_count;
+	run_refused_fn on_refused; /* may be NULL */
+	void *arg;
 };
 
 struct world {
@@ -76,8 +81,16 @@ void run_programs_free(struct run_programs *programs)
 		return;
 	for (size_t i = 0; i < programs->refused_count; i++)
 		free(programs->refused[i]);
+	for (size_t i = 0; i < programs->path_count; i++)
+		free(programs->paths[i]);
 	mem_free_list(programs->writable);
 	free(programs);
+}
+
+void run_programs_on_refused(struct run_programs *programs, run_refused_fn fn, void *arg)
+{
+	programs->on_refused = fn;
+	programs->arg = arg;
 }
 
 static bool is_equal(const char *const *left, const char *const *right)
@@ -116,6 +129,7 @@ struct judged {
 	bool is_allowed;
 	struct command_verdict verdict;
 	const char *why;
+	enum policy_reason reason;
 };
 
 static const char *why_of(enum opinion opinion, enum policy_action by_default)
@@ -174,6 +188,33 @@ static void judge(const struct policy *policy, struct world *world, const char *
 		ret->verdict = as_named;
 	ret->is_allowed = opinion == ALLOWS || (opinion == IS_SILENT && action == POLICY_ALLOW);
 	ret->why = why_of(opinion, action);
+	ret->reason = opinion == DENIES                         ? POLICY_RULE_DENY
+		      : opinion == ASKS || action == POLICY_ASK ? POLICY_NO_APPROVER
+								: POLICY_DEFAULT_DENY;
+}
+
+/* For the report, once. Takes @line. */
+static void keep_line(struct run_programs *programs, char *line)
+{
+	for (size_t i = 0; i < programs->refused_count; i++)
+		if (strcmp(programs->refused[i], line) == 0) {
+			free(line);
+			return;
+		}
+	if (programs->refused_count < REFUSED_MAX) {
+		programs->refused[programs->refused_count++] = line;
+	} else {
+		programs->more++;
+		free(line);
+	}
+}
+
+static bool has_path(const struct run_programs *programs, const char *path)
+{
+	for (size_t i = 0; i < programs->path_count; i++)
+		if (strcmp(programs->paths[i], path) == 0)
+			return true;
+	return false;
 }
 
 static void note(struct run_programs *programs, const char *const *argv,
@@ -183,17 +224,36 @@ static void note(struct run_programs *programs, const char *const *argv,
 	auto_free char *path = text_visible_dup(program->path);
 	auto_free char *because = text_visible_dup(judged->verdict.because);
 
-	auto_free char *line = mem_printf("%s (%.256s): %s%s%s%s%s", command, path, judged->why,
-					  judged->verdict.rule[0] ? "; " : "", judged->verdict.rule,
-					  because[0] ? ", because: " : "", because);
+	const struct gateway_refused refused = {
+		.path = program->path,
+		.command = command,
+		.reason = judged->reason,
+		.rule = judged->verdict.rule,
+		.because = judged->verdict.because,
+	};
 
-	for (size_t i = 0; i < programs->refused_count; i++)
-		if (strcmp(programs->refused[i], line) == 0)
-			return;
-	if (programs->refused_count == REFUSED_MAX)
-		programs->more++;
-	else
-		programs->refused[programs->refused_count++] = take(line);
+	if (programs->path_count < EXEC_EVIDENCE_MAX && !has_path(programs, program->path))
+		programs->paths[programs->path_count++] = mem_strdup(program->path);
+	if (programs->on_refused)
+		programs->on_refused(&refused, programs->arg);
+	keep_line(programs, mem_printf("%s (%.256s): %s%s%s%s%s", command, path, judged->why,
+				       judged->verdict.rule[0] ? "; " : "", judged->verdict.rule,
+				       because[0] ? ", because: " : "", because));
+}
+
+void run_programs_refuse(struct run_programs *programs, const char *path)
+{
+	const struct gateway_refused refused = { .path = path, .reason = POLICY_PROGRAM_UNKNOWN };
+	auto_free char *shown = text_visible_dup(path[0] ? path : "(no name)");
+
+	if (has_path(programs, path))
+		return; /* by a judgement, which has told */
+	if (programs->on_refused)
+		programs->on_refused(&refused, programs->arg);
+	keep_line(programs,
+		  mem_printf("%.256s: it could not be judged: it has no file, or changed, or is "
+			     "traced, or has too many words",
+			     shown));
 }
 
 /* A script says by its first line which program reads it: one that is denied reads no script. */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run_impl.h"
+#include "cli/run_programs.h"
 #include "gateway/gateway_tools.h"
 
 #define RED   "\x1b[31m"

@@ -9,11 +9,12 @@
 #include <sys/types.h>
 
 #include "base/frame.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/gateway_tools.h"
 
 struct err;
 
-#define SESSION_VERSION     1
+#define SESSION_VERSION     2
 #define SESSION_NAME_MAX    32
 #define SESSION_WAIT_MS     10000 /* for a holder to say something, or to begin */
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */
@@ -51,13 +52,14 @@ int session_place_connect(const struct session_place *place, struct err *why);
 enum session_frame {
 	SESSION_HELLO = 1,
 	/* to the holder */
-	SESSION_JOIN,   /* → TERMS or REFUSED */
-	SESSION_BEGIN,  /* the command + its argv, what it may write */
-	SESSION_WORKER, /* + the link to the worker */
-	SESSION_WAY,    /* + what the exec hands out */
-	SESSION_ENDED,  /* the exec's status → TRIP… OVER */
-	SESSION_LOOK,   /* → STATE */
-	SESSION_STOP,   /* the session is to end → the link closes when it has */
+	SESSION_JOIN,    /* → TERMS or REFUSED */
+	SESSION_BEGIN,   /* the command + its argv, what it may write */
+	SESSION_WORKER,  /* + the link to the worker */
+	SESSION_WAY,     /* + what the exec hands out */
+	SESSION_PROGRAM, /* one that the command was not let execute */
+	SESSION_ENDED,   /* the exec's status → TRIP… OVER */
+	SESSION_LOOK,    /* → STATE */
+	SESSION_STOP,    /* the session is to end → the link closes when it has */
 	/* to the run */
 	SESSION_TERMS,
 	SESSION_REFUSED, /* words */
@@ -113,6 +115,15 @@ void session_wire_free_terms(struct session_terms *terms);
 void session_wire_put_trip(struct frame *frame, enum session_frame type,
 			   const struct gateway_trip *trip);
 int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret);
+
+/* What the text of one is in. */
+struct session_refused {
+	char path[4096], command[SESSION_COMMAND_MAX], rule[POLICY_TEXT_MAX],
+		because[POLICY_TEXT_MAX];
+};
+void session_wire_put_refused(struct frame *frame, const struct gateway_refused *refused);
+int session_wire_get_refused(struct frame *frame, struct session_refused *text,
+			     struct gateway_refused *ret);
 
 /* What `session list` shows. */
 struct session_state {

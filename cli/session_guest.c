@@ -259,6 +259,18 @@ static int handle_way(struct session_guest *guest, const struct frame *frame, in
 	return 0;
 }
 
+static int handle_program(const struct session_guest *guest, struct frame *frame)
+{
+	struct session_refused text;
+	struct gateway_refused refused;
+
+	if (guest->state != GUEST_RUNNING || session_wire_get_refused(frame, &text, &refused) < 0)
+		return -EBADMSG;
+	if (!guest->is_exec_over)
+		gateway_exec_refused(gateway_of(guest), guest->exec, &refused);
+	return 0;
+}
+
 static int handle_ended(struct session_guest *guest, struct frame *frame)
 {
 	uint32_t status = frame_get_u32(frame);
@@ -312,6 +324,8 @@ static int handle_frame(struct session_guest *guest, struct frame *frame, int *f
 		return handle_worker(guest, frame, fds, count);
 	case SESSION_WAY:
 		return handle_way(guest, frame, fds, count);
+	case SESSION_PROGRAM:
+		return handle_program(guest, frame);
 	case SESSION_ENDED:
 		return handle_ended(guest, frame);
 	case SESSION_LOOK:

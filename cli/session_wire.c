@@ -202,6 +202,42 @@ int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 	return 0;
 }
 
+static void put_cut(struct frame *frame, const char *text, size_t max)
+{
+	auto_free char *cut = mem_printf("%.*s", (int)max - 1, text ? text : "");
+
+	frame_put_text(frame, cut);
+}
+
+void session_wire_put_refused(struct frame *frame, const struct gateway_refused *refused)
+{
+	frame_begin(frame, SESSION_PROGRAM);
+	frame_put_u16(frame, (uint16_t)refused->reason);
+	put_cut(frame, refused->path, sizeof(((struct session_refused *)NULL)->path));
+	put_cut(frame, refused->command, SESSION_COMMAND_MAX);
+	put_cut(frame, refused->rule, POLICY_TEXT_MAX);
+	put_cut(frame, refused->because, POLICY_TEXT_MAX);
+}
+
+int session_wire_get_refused(struct frame *frame, struct session_refused *text,
+			     struct gateway_refused *ret)
+{
+	uint16_t reason = frame_get_u16(frame);
+
+	frame_get_text(frame, text->path, sizeof(text->path));
+	frame_get_text(frame, text->command, sizeof(text->command));
+	frame_get_text(frame, text->rule, sizeof(text->rule));
+	frame_get_text(frame, text->because, sizeof(text->because));
+	if (!frame_is_whole(frame) || reason >= POLICY_REASON_COUNT)
+		return -EBADMSG;
+	*ret = (struct gateway_refused){ .path = text->path,
+					 .command = text->command,
+					 .reason = (enum policy_reason)reason,
+					 .rule = text->rule,
+					 .because = text->because };
+	return 0;
+}
+
 void session_wire_put_state(struct frame *frame, const struct session_state *state)
 {
 	frame_begin(frame, SESSION_STATE);

@@ -95,7 +95,8 @@ struct exec_plan_config {
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
 	exec_pty_fn on_pty;
 	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing, */
-	bool tells_reads; /* and for all that is opened: where some paths may not be read */
+	bool tells_reads;    /* and for all that is opened: where some paths may not be read */
+	bool tells_programs; /* of EXEC_REFUSED_PROGRAM and nothing else, which costs nothing */
 	exec_program_fn on_program; /* for every execve inside */
 };
 

@@ -34,7 +34,7 @@ uint32_t notify_wishes(const struct exec_plan_config *config)
 {
 	uint32_t wishes = 0;
 
-	if (config->on_refused)
+	if (config->on_refused && !config->tells_programs)
 		wishes |= WIRE_TELL_REFUSED | (config->tells_reads ? WIRE_TELL_READS : 0);
 	if (config->on_program)
 		wishes |= WIRE_TELL_PROGRAMS;

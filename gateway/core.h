@@ -45,6 +45,7 @@ struct gateway_exec {
 	struct who *who;            /* NULL: not known who asks */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
+	unsigned int refused;    /* programs */
 	struct outcome *outcome; /* NULL: nobody wants to hear of it */
 };
 

@@ -126,6 +126,17 @@ struct gateway_review *gateway_review(struct gateway *gw,
 				      gateway_review_fn done, void *arg, struct err *why);
 void gateway_review_withdraw(struct gateway_review *review); /* NULL is fine */
 
+/* A program that a command was not let execute. Text may be NULL. */
+struct gateway_refused {
+	const char *path;    /* the file that it is; "": it has none */
+	const char *command; /* the argv as one visible line */
+	enum policy_reason reason;
+	const char *rule, *because, *by;
+};
+/* Records it as `program`; past GATEWAY_REFUSED_MAX of one exec nothing more. */
+#define GATEWAY_REFUSED_MAX 1000
+void gateway_exec_refused(struct gateway *gw, uint64_t exec, const struct gateway_refused *refused);
+
 struct gateway_proposal;
 /* Asks about one exact destination that no connection waits for: the same key, question and verdict
  * as for a connection, which nothing is dialled for. @exec: for whom, or 0. @reason: the asker's

@@ -26,6 +26,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
+	[SINK_PROGRAM] = "program",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
 };
@@ -269,6 +270,7 @@ ssize_t record_line(const struct sink_record *record, uint64_t seq, const char *
 		put_number(&writer, "exec", record->exec);
 	put_text(&writer, "event", event_names[record->event], RECORD_NAME_MAX);
 	put_text(&writer, "command", record->command, RECORD_COMMAND_MAX);
+	put_text(&writer, "program", record->program, RECORD_TEXT_MAX);
 	if (record->event == SINK_EXEC_END)
 		put_status(&writer, record->exit_status);
 	record_outcome(&writer, record);

@@ -19,6 +19,7 @@ enum sink_event {
 	SINK_GRANTED,  /* one exec may reach something besides; that text is the cause */
 	SINK_REVIEWED, /* a program said something of a command, a patch and so on: the cause */
 	SINK_REVOKED,  /* a remembered answer holds no more; its text is the cause */
+	SINK_PROGRAM,  /* what a command was not let execute */
 	SINK_POLICY_RELOADED,
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,
@@ -32,8 +33,9 @@ struct sink_record {
 	int64_t wall_us, mono_ms;
 	const char *session, *run;
 	uint64_t exec;
-	const char *command;                  /* exec_start */
-	int exit_status;                      /* exec_end */
+	const char *command; /* exec_start, reviewed, program: words it was called with */
+	const char *program; /* the file that it is */
+	int exit_status;     /* exec_end */
 	const struct policy_facts *facts;     /* decision, closed */
 	const struct policy_verdict *verdict; /* decision, closed */
 	enum policy_reason reason;            /* the verdict's; closed: how it ended */

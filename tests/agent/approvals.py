@@ -287,6 +287,15 @@ def intercepted_programs(stage):
     end = client.next("exec_end", id=id)
     assert (stage.work / "made").exists(), end
     assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
+    id = client.send("exec", argv=["make", "-f", "-"], input=True)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.send("write_input", exec=number, text="all:\n\t-@touch again\n", eof=True)
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id)
+    assert not (stage.work / "again").exists()
+    records = [record for record in stage.records() if record["event"] == "program"]
+    assert [(record["reason"], record["program"].split("/")[-1]) for record in records] == [("rule_deny", "env"), ("denied_once", "touch")], records
+    assert all(record["rule"] and record["exec"] and record["action"] == "deny" for record in records), records
 
 
 def an_exact_program(stage):

@@ -20,7 +20,7 @@ import world as worlds  # noqa: E402
 from world import Gate, TerminalGate, World, descendants, processes, reap, until  # noqa: E402
 
 QUICK = 30
-JOIN, BEGIN, TERMS = 2, 3, 9  # enum session_frame
+JOIN, BEGIN, TERMS = 2, 3, 10  # enum session_frame
 BODY = b"let out\n"
 
 
@@ -278,7 +278,8 @@ def refusals(world):
     (project / "policy").unlink()
     project.rmdir()
     policy = world.top / "rules"
-    policy.write_text("version 1\ncommand allow cat\ncommand allow true\ncommand deny curl\nhide ~/secret\n")
+    policy.write_text("version 1\ncommand allow cat\ncommand allow true\ncommand deny curl\nhide ~/secret\n"
+                      "command allow /usr/bin/python3\n")
     secret = world.top / "home" / "secret"
     secret.write_text("told\n")
     world.start("ruled", "--policy", "rules")
@@ -287,6 +288,14 @@ def refusals(world):
     run = subprocess.run([world.sallyport, "run", "--join", "ruled", "--", "curl", "http://a.test/"], env=world.env,
                          cwd=world.work, capture_output=True, text=True, timeout=QUICK)
     assert run.returncode == 126 and "denies this command" in run.stderr, run
+    run = subprocess.run([world.sallyport, "run", "--join", "ruled", "--intercept-exec", "--", "/usr/bin/python3", "-c",
+                          "import subprocess; subprocess.run(['/usr/bin/curl', '--version'])"], env=world.env, cwd=world.work,
+                         capture_output=True, text=True, timeout=QUICK)  # judged by the run, written down by the session
+    refused, = world.events("program")
+    assert "PermissionError" in run.stderr and not run.stdout, run
+    assert refused["program"].endswith("/curl") and refused["reason"] == "rule_deny", refused
+    assert refused["rule"].endswith("command deny curl") and refused["command"] == "/usr/bin/curl --version", refused
+    assert refused["exec"] == world.events("exec_start")[-1]["exec"], refused
     policy.write_text("version 1\nno such rule\n")  # the last good one stays, and cannot be had twice
     run = world.join("ruled", "touch ran")
     assert run.wait(QUICK) == 125 and "nothing was run" in run.text("err"), run.text("err")
@@ -340,7 +349,7 @@ print("inside:", seen)
 
 def hello():
     version = b"0.1.0"
-    return struct.pack("=HII", 1, 1, len(version)) + version
+    return struct.pack("=HII", 1, 2, len(version)) + version
 
 
 def talk(path):

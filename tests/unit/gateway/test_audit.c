@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/gateway_tools.h"
 #include "gateway/journal.h"
 
@@ -172,6 +173,33 @@ START_TEST(hostile_text_is_one_line)
 }
 END_TEST
 
+/* Each is a record with all that is said of it; a command that never stops trying fills no disk. */
+START_TEST(refused_programs_are_recorded_and_bounded)
+{
+	const struct gateway_refused refused = { .path = "/usr/bin/cat",
+						 .command = "cat --token=abc",
+						 .reason = POLICY_RULE_DENY,
+						 .rule = "policy:5: command deny cat",
+						 .because = "no cats" };
+	auto_free char *text = NULL;
+
+	fixture_open("");
+	gateway_exec_refused(fixture.gw, 99, &refused); /* there is no such exec */
+	for (int i = 0; i < GATEWAY_REFUSED_MAX + 10; i++)
+		gateway_exec_refused(fixture.gw, 1, &refused);
+	ck_assert_uint_eq(fixture_count_records("program", "rule_deny"), GATEWAY_REFUSED_MAX);
+	auto_close int fd = open(fixture.audit, O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(fd_read_all(fd, 16 << 20, &text, NULL, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\"event\":\"program\",\"command\":\"cat --token=***\","
+					   "\"program\":\"/usr/bin/cat\",\"action\":\"deny\","
+					   "\"reason\":\"rule_deny\",\"rule\":\"policy:5: command "
+					   "deny cat\",\"because\":\"no cats\","));
+	ck_assert_ptr_nonnull(strstr(text, "is not recorded"));
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_audit(void)
 {
 	Suite *suite = suite_create("audit");
@@ -183,6 +211,7 @@ Suite *suite_audit(void)
 	tcase_add_test(tcase, two_runs_may_write_to_one_file);
 	tcase_add_test(tcase, a_killed_writer_leaves_a_whole_chain);
 	tcase_add_test(tcase, hostile_text_is_one_line);
+	tcase_add_test(tcase, refused_programs_are_recorded_and_bounded);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -27,6 +27,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
+	[SINK_PROGRAM] = "program",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
 };
@@ -127,6 +128,7 @@ static ssize_t reference_line(const struct sink_record *record, uint64_t seq, co
 		reference_number(object, "exec", record->exec);
 	reference_text(object, "event", event_names[record->event], RECORD_NAME_MAX);
 	reference_text(object, "command", record->command, RECORD_COMMAND_MAX);
+	reference_text(object, "program", record->program, RECORD_TEXT_MAX);
 	if (record->event == SINK_EXEC_END)
 		(void)json_object_set_new(object, "status", json_integer(record->exit_status));
 	reference_outcome(object, record);
