@@ -37,6 +37,7 @@ struct agent_config {
 	int in, out;                  /* lines from and to the client; nonblocking */
 	const char *id;               /* of the run, in records */
 	const char *cwd;              /* where sessions begin that do not say */
+	const char *const *readable;  /* all that may be read, beside it; NULL: all may be */
 	const char *const *writable;  /* by option and policy, beside a session's own */
 	const char *const *hidden;    /* what no command sees, */
 	const char *const *read_only; /* or changes */

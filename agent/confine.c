@@ -8,6 +8,7 @@
 
 #include "agent/core.h"
 #include "agent/fields.h"
+#include "agent/roots.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -151,8 +152,7 @@ static int make(const struct agent *agent, const struct wanted *wanted, const ch
 		config.writable = (const char *const *)lists->writable;
 	add_entries(entries, &config.entry_count, lists->read, EXEC_READ);
 	add_entries(entries, &config.entry_count, lists->deny, EXEC_DENY);
-	*ret = exec_sandbox_new(&config, why);
-	return *ret ? 0 : -EINVAL;
+	return roots_confine(agent, cwd, &config, ret, why);
 }
 
 /* What the policy and the options let commands write beside the working directory holds where the

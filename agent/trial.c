@@ -247,6 +247,12 @@ static void make_job(struct trial *trial)
 	trial->job = exec_job_new(agent->loop, &config, &job_events, trial);
 }
 
+/* Then it can be told what was not to be seen, at the price of a look at all that is opened. */
+static bool restricts_reading(const struct exec_sandbox *sandbox)
+{
+	return exec_sandbox_has_denials(sandbox) || exec_sandbox_access(sandbox, "/") == EXEC_DENY;
+}
+
 static void start_job(struct trial *trial, const struct orchestrator_attempt *attempt)
 {
 	const struct task *task = trial->task;
@@ -261,6 +267,7 @@ static void start_job(struct trial *trial, const struct orchestrator_attempt *at
 		.sandbox = trial->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = trial->is_confined ? on_refused : NULL,
+		.tells_reads = trial->is_confined && restricts_reading(trial->sandbox),
 		.on_program =
 			task->session->must_intercept && trial->is_confined ? on_program : NULL,
 	};

@@ -146,6 +146,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.out = out,
 		.id = gate->id,
 		.cwd = gate->places.cwd,
+		.readable = (const char *const *)gate->view.readable,
 		.writable = (const char *const *)serving->writable,
 		.hidden = (const char *const *)serving->hidden,
 		.read_only = (const char *const *)gate->view.read_only,

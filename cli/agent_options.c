@@ -24,7 +24,7 @@ static const char help[] =
 	"  --notify, --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME,\n"
 	"  --audit FILE,\n"
 	"  --answers FILE, --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR,\n"
-	"  --env NAME[=VALUE], --verbose\n"
+	"  --read PATH, --env NAME[=VALUE], --verbose\n"
 	"                           as for `sallyport run`\n"
 	"\n"
 	"Exit status: 0 the client has gone, 2 usage, 3 bad policy, 125 no gate could be made.\n";
@@ -43,8 +43,8 @@ static const char help_mcp[] =
 	"  --policy FILE, --default ask|deny|allow, --prompt-timeout TIME, --web[=PORT],\n"
 	"  --reviewer COMMAND, --reviewer-mode MODE, --reviewer-timeout TIME, --notify,\n"
 	"  --webhook URL, --webhook-key FILE, --session NAME, --audit FILE, --answers FILE,\n"
-	"  --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR, --env NAME[=VALUE],\n"
-	"  --verbose                as for `sallyport agent`\n"
+	"  --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR, --read PATH,\n"
+	"  --env NAME[=VALUE], --verbose                as for `sallyport agent`\n"
 	"\n"
 	"  {\"mcpServers\": {\"sallyport\": {\"command\": \"sallyport\", \"args\": [\"mcp\"]}}}\n"
 	"\n"
@@ -74,6 +74,7 @@ static const struct option long_options[] = {
 	{ "resolve", required_argument, NULL, OPT_RUN },
 	{ "dns", required_argument, NULL, OPT_RUN },
 	{ "write", required_argument, NULL, OPT_RUN },
+	{ "read", required_argument, NULL, OPT_RUN },
 	{ "env", required_argument, NULL, OPT_RUN },
 	{ "verbose", no_argument, NULL, OPT_RUN },
 	{ 0 },

@@ -53,8 +53,8 @@ static bool is_patient(const struct run_options *options)
 static int find_helpers(struct gate *gate)
 {
 	auto_free_list char **writable = NULL;
-	int status = run_policy_paths(gate->policy, &gate->places, false, gate->options->writable,
-				      &writable);
+	int status = run_policy_paths(gate->policy, &gate->places, POLICY_PATH_WRITE,
+				      gate->options->writable, &writable);
 
 	return status == CLI_OK ? run_helpers_make(&gate->options->helpers, &gate->places, writable,
 						   gate->options->has_hooks ? gate->policy : NULL,

@@ -92,7 +92,8 @@ int run_commands_check(const struct run_options *options, const struct run_place
 						 "--intercept-exec: the policy has no rules for "
 						 "commands to judge by; see sallyport-commands(7)")
 			       : CLI_OK;
-	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+	int status =
+		run_policy_paths(policy, places, POLICY_PATH_WRITE, options->writable, &writable);
 
 	if (status != CLI_OK)
 		return status;

@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "exec/exec_sandbox.h"
 #include "gateway/gateway_tools.h"
+#include "policies/policies_load.h"
 #include "proxy/proxy.h"
 
 struct command_file;
@@ -23,7 +24,7 @@ struct run_options {
 	const char *name; /* of the subcommand, for what is said */
 	/* Owned lists of borrowed strings, NULL-terminated. With a sandbox @writable is all that
 	 * may be written besides the working directory. */
-	char **policies, **writable, **denied, **env_set, **answers;
+	char **policies, **writable, **readable, **denied, **env_set, **answers;
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
@@ -78,10 +79,10 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 /* Why @policy, which is right, cannot be held where the command may write to @writable: returned
  * owned. NULL: it can. */
 char *run_policy_objection(const struct policy *policy, char *const *writable, bool has_hooks);
-/* @given (may be NULL), then what `write` or `hide` say, absolute: returned owned. An exit status.
+/* @given (may be NULL), then what the policy's lines say, absolute: returned owned. An exit status.
  */
-int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
-		     char *const *given, char ***ret_paths);
+int run_policy_paths(const struct policy *policy, const struct run_places *places,
+		     enum policy_path what, char *const *given, char ***ret_paths);
 
 /* May the command run, by the policy's rules for commands? An exit status; says why not. *@ret is
  * the file that was decided on; its path is "" where there are no such rules. */
@@ -95,6 +96,7 @@ int run_view_settle(struct run_options *options);
 /* What the command may see and change. All owned. */
 struct run_view {
 	char **writable; /* besides the working directory */
+	char **readable; /* what is to be seen at all, the platform's included; NULL: all may be */
 	char **hidden, **read_only;
 	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
 };

@@ -175,8 +175,8 @@ static int check_writable(const struct run_join *join, const struct gate *gate)
 {
 	auto_free_list char **writable = NULL;
 	size_t count = 0;
-	int status = run_policy_paths(gate->policy, &gate->places, false, gate->options->writable,
-				      &writable);
+	int status = run_policy_paths(gate->policy, &gate->places, POLICY_PATH_WRITE,
+				      gate->options->writable, &writable);
 
 	if (status != CLI_OK)
 		return status;

@@ -54,6 +54,9 @@ static const char help[] =
 	"  --resolve NAME:ADDRESS   NAME is at ADDRESS (repeatable)\n"
 	"  --dns ADDRESS[:PORT]     ask this resolver only\n"
 	"  --write DIR              DIR is writable too (repeatable; the working directory is)\n"
+	"  --read PATH              nothing can be seen but PATH (repeatable), the working "
+	"directory, what\n"
+	"                           may be written, and what programs need of the system\n"
 	"  --deny-read PATH         PATH can be neither read nor written (repeatable)\n"
 	"  --sandbox MODE           what may be touched: read-only; workspace-write, which also "
 	"has "
@@ -94,6 +97,7 @@ enum run_option {
 	OPT_DNS,
 	OPT_JSON,
 	OPT_WRITE,
+	OPT_READ,
 	OPT_DENY_READ,
 	OPT_SANDBOX,
 	OPT_ENV,
@@ -127,6 +131,7 @@ static const struct option long_options[] = {
 	{ "dns", required_argument, NULL, OPT_DNS },
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "read", required_argument, NULL, OPT_READ },
 	{ "deny-read", required_argument, NULL, OPT_DENY_READ },
 	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
 	{ "env", required_argument, NULL, OPT_ENV },
@@ -393,6 +398,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 	case OPT_WRITE:
 		list_append(&options->writable, value);
 		return 0;
+	case OPT_READ:
+		list_append(&options->readable, value);
+		return 0;
 	case OPT_DENY_READ:
 		list_append(&options->denied, value);
 		return 0;
@@ -468,6 +476,7 @@ void run_options_free(struct run_options *options)
 	free(options->policies);
 	free(options->writable);
 	free(options->denied);
+	free(options->readable);
 	free(options->env_set);
 	free(options->answers);
 	*options = (struct run_options){ .json_fd = -1 };

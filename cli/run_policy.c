@@ -75,7 +75,8 @@ static int check_objection(const struct run_options *options, const struct run_p
 			   const struct policy *policy)
 {
 	auto_free_list char **writable = NULL;
-	int status = run_policy_paths(policy, places, false, options->writable, &writable);
+	int status =
+		run_policy_paths(policy, places, POLICY_PATH_WRITE, options->writable, &writable);
 	auto_free char *later = status == CLI_OK ? object_to_later(policy) : NULL;
 	auto_free char *reach =
 		status == CLI_OK && !later ? object_to_reach(policy, writable) : NULL;
@@ -163,26 +164,27 @@ static char *expand(const struct run_places *places, const char *path)
 	return home && home[0] == '/' ? mem_printf("%s%s", home, path + 1) : NULL;
 }
 
-int run_policy_paths(const struct policy *policy, const struct run_places *places, bool is_hide,
-		     char *const *given, char ***ret_paths)
+int run_policy_paths(const struct policy *policy, const struct run_places *places,
+		     enum policy_path what, char *const *given, char ***ret_paths)
 {
+	static const char *const words[POLICY_PATHS] = { "write", "hide", "read" };
 	size_t count = 0, given_count = 0;
 
 	while (given && given[given_count])
 		given_count++;
-	while (policy_get_path(policy, is_hide, count))
+	while (policy_get_path(policy, what, count))
 		count++;
 	auto_free_list char **paths = mem_new_array(given_count + count + 1, sizeof(*paths));
 
 	for (size_t i = 0; i < given_count; i++)
 		paths[i] = mem_strdup(given[i]);
 	for (size_t i = 0; i < count; i++) {
-		const char *path = policy_get_path(policy, is_hide, i);
+		const char *path = policy_get_path(policy, what, i);
 
 		paths[given_count + i] = expand(places, path);
 		if (!paths[given_count + i]) {
 			(void)cli_fail(CLI_ERROR, "HOME is not set, and the policy says %s %s",
-				       is_hide ? "hide" : "write", path);
+				       words[what], path);
 			return CLI_ERROR;
 		}
 	}

@@ -1,12 +1,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
+#include "exec/exec_platform.h"
 
 /* @item is taken where the list owns its strings. */
 static void append(char ***list, char *item)
@@ -94,13 +97,115 @@ static int denied_paths(const struct run_view_config *config, char ***ret)
 
 	for (char *const *path = config->options->denied; path && *path; path++)
 		append(&given, run_places_absolute(config->places, *path));
-	return run_policy_paths(config->policy, config->places, true, given, ret);
+	return run_policy_paths(config->policy, config->places, POLICY_PATH_HIDE, given, ret);
+}
+
+/* --read, and the policy's `read`, with what programs need besides. *@ret stays NULL where nobody
+ * says so. As run_policy_paths(). */
+static int readable_paths(const struct run_view_config *config, char ***ret)
+{
+	auto_free_list char **given = mem_new_array(1, sizeof(*given));
+	auto_free_list char **roots = NULL;
+
+	for (char *const *path = config->options->readable; path && *path; path++)
+		append(&given, run_places_absolute(config->places, *path));
+	int status =
+		run_policy_paths(config->policy, config->places, POLICY_PATH_READ, given, &roots);
+
+	if (status != CLI_OK || !roots[0])
+		return status;
+	for (const char *const *path = exec_platform(); *path; path++) {
+		if (access(*path, F_OK) == 0)
+			append(&roots, mem_strdup(*path));
+	}
+	*ret = take(roots);
+	return CLI_OK;
+}
+
+struct entries {
+	struct exec_entry list[EXEC_ENTRIES_MAX];
+	size_t count;
+};
+
+static bool is_written(const struct entries *entries, const char *path)
+{
+	for (size_t i = 0; i < entries->count; i++)
+		if (entries->list[i].access == EXEC_WRITE &&
+		    strcmp(entries->list[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static int add_entries(struct entries *entries, char *const *paths, enum exec_access access)
+{
+	for (; paths && *paths; paths++) {
+		/* Whoever names for reading what may be written takes nothing away. */
+		if (access == EXEC_READ && is_written(entries, *paths))
+			continue;
+		if (entries->count == EXEC_ENTRIES_MAX)
+			return cli_fail(CLI_NO_SANDBOX,
+					"more than %d paths are denied, or named for reading and "
+					"writing",
+					EXEC_ENTRIES_MAX);
+		entries->list[entries->count++] = (struct exec_entry){ *paths, access };
+	}
+	return CLI_OK;
+}
+
+/* What the machine's processes and devices hang on is nobody's workspace. */
+static bool is_workspace(const char *cwd)
+{
+	static const char *const special[] = { "/proc", "/sys", "/dev" };
+	bool is = strcmp(cwd, "/") != 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+		is = is && !command_world_is_below(cwd, special[i]);
+	return is;
+}
+
+/* As split entries, of which the most specific counts, and nothing is what none names. */
+static int make_restricted(struct run_view *view, const struct run_view_config *config,
+			   char *const *denied)
+{
+	const struct run_options *options = config->options;
+	bool is_read_only = options->has_sandbox && options->sandbox == EXEC_MODE_READ_ONLY;
+	char *const cwd[] = { config->places->cwd, NULL };
+	struct entries entries = { .count = 0 };
+	struct exec_sandbox_config sandbox = { .mode = EXEC_MODE_SPLIT,
+					       .network = options->network };
+	struct err why = { 0 };
+	int status = CLI_OK;
+
+	if (options->has_sandbox && !is_read_only && options->sandbox != EXEC_MODE_WORKSPACE_WRITE)
+		return cli_fail(CLI_NO_SANDBOX,
+				"what may be read is restricted, by --read or by `read` in the "
+				"policy, and --sandbox %s opens all",
+				exec_mode_name(options->sandbox));
+	if (is_workspace(cwd[0]))
+		status = add_entries(&entries, cwd, is_read_only ? EXEC_READ : EXEC_WRITE);
+	if (status == CLI_OK && !is_read_only)
+		status = add_entries(&entries, view->writable, EXEC_WRITE);
+	if (status == CLI_OK)
+		status = add_entries(&entries, view->readable, EXEC_READ);
+	if (status == CLI_OK)
+		status = add_entries(&entries, denied, EXEC_DENY);
+	if (status != CLI_OK)
+		return status;
+	sandbox.entries = entries.list;
+	sandbox.entry_count = entries.count;
+	view->sandbox = exec_sandbox_new(&sandbox, &why);
+	if (!view->sandbox)
+		return cli_fail(CLI_NO_SANDBOX, "no sandbox: %s", why.text);
+	if (exec_sandbox_access(view->sandbox, "/") == EXEC_WRITE)
+		return cli_fail(CLI_NO_SANDBOX,
+				"/ cannot be writable: it is the whole file system");
+	return CLI_OK;
 }
 
 static int make_sandbox(struct run_view *view, const struct run_view_config *config,
 			char *const *denied)
 {
-	struct exec_entry entries[EXEC_ENTRIES_MAX];
+	struct entries entries = { .count = 0 };
 	struct exec_sandbox_config sandbox = {
 		.mode = config->options->sandbox,
 		.network = config->options->network,
@@ -108,16 +213,14 @@ static int make_sandbox(struct run_view *view, const struct run_view_config *con
 		.writable = (const char *const *)view->writable,
 		.has_no_tmp = true, /* they are in the list */
 		.has_no_tmpdir = true,
-		.entries = entries,
+		.entries = entries.list,
 	};
 	struct err why = { 0 };
+	int status = add_entries(&entries, denied, EXEC_DENY);
 
-	for (; *denied; denied++) {
-		if (sandbox.entry_count == EXEC_ENTRIES_MAX)
-			return cli_fail(CLI_NO_SANDBOX, "more than %d paths are denied",
-					EXEC_ENTRIES_MAX);
-		entries[sandbox.entry_count++] = (struct exec_entry){ *denied, EXEC_DENY };
-	}
+	if (status != CLI_OK)
+		return status;
+	sandbox.entry_count = entries.count;
 	view->sandbox = exec_sandbox_new(&sandbox, &why);
 	return view->sandbox ? CLI_OK : cli_fail(CLI_NO_SANDBOX, "no sandbox: %s", why.text);
 }
@@ -125,15 +228,19 @@ static int make_sandbox(struct run_view *view, const struct run_view_config *con
 int run_view_make(struct run_view *view, const struct run_view_config *config)
 {
 	auto_free_list char **denied = NULL;
-	int status = run_policy_paths(config->policy, config->places, false,
+	int status = run_policy_paths(config->policy, config->places, POLICY_PATH_WRITE,
 				      config->options->writable, &view->writable);
 
 	if (status == CLI_OK)
 		status = denied_paths(config, &denied);
+	if (status == CLI_OK)
+		status = readable_paths(config, &view->readable);
 	if (status != CLI_OK)
 		return status;
 	view->hidden = own_paths(config);
 	view->read_only = read_only_paths(config);
+	if (view->readable)
+		return make_restricted(view, config, denied);
 	if (config->options->has_sandbox)
 		return make_sandbox(view, config, denied);
 	for (char **path = denied; *path; path++)
@@ -149,6 +256,7 @@ void run_view_add_cwd(struct run_view *view, const struct run_places *places)
 void run_view_done(struct run_view *view)
 {
 	mem_free_list(view->writable);
+	mem_free_list(view->readable);
 	mem_free_list(view->hidden);
 	mem_free_list(view->read_only);
 	exec_sandbox_free(view->sandbox);

@@ -75,7 +75,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --socket | --bundle | --webhook-key | --answers | --deny-read | --key | --output | -o | verify)
+    --policy | --audit | --socket | --bundle | --webhook-key | --answers | --read | --deny-read | --key | --output | -o | verify)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -106,9 +106,9 @@ _sallyport() {
             end) words=$(_sallyport_sessions) ;;
             esac
             ;;
-        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
-        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
-        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --env --verbose --help' ;;
+        *:run) words='--policy --default --audit --report --session --join --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --read --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
+        *:agent) words='--socket --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --read --env --verbose --help' ;;
+        *:mcp) words='--approval --sandbox --allow-unconfined --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --session --audit --answers --resolve --dns --write --read --env --verbose --help' ;;
         *:approve)
             words='--json --plain --scope --domain --all-ports --program --for --upload --download --connections --words --confirm'
             case ${COMP_WORDS[2]-} in

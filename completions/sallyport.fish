@@ -42,6 +42,7 @@ complete -c sallyport -n $in_run -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_run -l dns -x -d 'name server'
 complete -c sallyport -n $in_run -l json -d 'result for programs'
 complete -c sallyport -n $in_run -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_run -l read -r -d 'to be seen, and nothing else'
 complete -c sallyport -n $in_run -l deny-read -r -d 'out of reach'
 complete -c sallyport -n $in_run -l sandbox -x -a 'read-only workspace-write external external:network danger-full-access' -d 'what may be touched'
 complete -c sallyport -n $in_run -l env -x -d 'variable to set or pass'
@@ -69,6 +70,7 @@ complete -c sallyport -n $in_agent -l answers -rF -d 'take signed answers from t
 complete -c sallyport -n $in_agent -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_agent -l dns -x -d 'name server'
 complete -c sallyport -n $in_agent -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_agent -l read -r -d 'to be seen, and nothing else'
 complete -c sallyport -n $in_agent -l env -x -d 'variable to set or pass'
 complete -c sallyport -n $in_agent -l verbose -d 'say more'
 
@@ -92,6 +94,7 @@ complete -c sallyport -n $in_mcp -l answers -rF -d 'take signed answers from the
 complete -c sallyport -n $in_mcp -l resolve -x -d 'NAME:ADDRESS'
 complete -c sallyport -n $in_mcp -l dns -x -d 'name server'
 complete -c sallyport -n $in_mcp -l write -xa '(__fish_complete_directories)' -d 'writable folder'
+complete -c sallyport -n $in_mcp -l read -r -d 'to be seen, and nothing else'
 complete -c sallyport -n $in_mcp -l env -x -d 'variable to set or pass'
 complete -c sallyport -n $in_mcp -l verbose -d 'say more'
 

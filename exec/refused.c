@@ -12,6 +12,7 @@
 #include "exec/inside_links.h"
 #include "exec/paths.h"
 #include "exec/plan.h"
+#include "exec/wire.h"
 
 /* Parts of /proc that are read-only inside (stages/view.c). */
 static const char *const machine[] = { "/proc/sys", "/proc/irq",  "/proc/bus",
@@ -111,6 +112,24 @@ static bool say(struct refused *ret, enum exec_refused what, int error)
 	return true;
 }
 
+/* In an empty root: what nobody named is not there, and neither is the folder it is in, but for
+ * those on the way to what somebody named. */
+static bool is_unseen(const struct plan *plan, const char *path)
+{
+	return (plan->flags & WIRE_EMPTY) != 0 && !paths_holder(&plan->readable, path);
+}
+
+static int error_of_unseen(const struct inside *inside, const char *path, bool is_write)
+{
+	char parent[PATH_MAX];
+
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	*strrchr(parent, '/') = '\0';
+	auto_close int fd = inside_open(inside, parent[0] ? parent : "/", true);
+
+	return is_write && fd >= 0 ? EROFS : ENOENT;
+}
+
 bool refused_by_view(const struct plan *plan, const struct inside *inside, pid_t task,
 		     const char *path, bool follows, enum refused_use use, struct refused *ret)
 {
@@ -122,7 +141,9 @@ bool refused_by_view(const struct plan *plan, const struct inside *inside, pid_t
 
 	if (owner == WRITABLE || (owner == OWN && use != REFUSED_CONNECT))
 		return false;
-	if (use == REFUSED_READ && owner != HIDDEN)
+	bool is_absent = owner == HOST && is_unseen(plan, ret->path);
+
+	if (use == REFUSED_READ && owner != HIDDEN && !is_absent)
 		return false;
 	if (use == REFUSED_CONNECT && (owner == HOST || owner == KEPT))
 		return false;
@@ -136,6 +157,9 @@ bool refused_by_view(const struct plan *plan, const struct inside *inside, pid_t
 	}
 	if (use == REFUSED_CONNECT)
 		return say(ret, EXEC_REFUSED_SOCKET, EACCES);
+	if (is_absent)
+		return say(ret, is_write ? EXEC_REFUSED_WRITE : EXEC_REFUSED_READ,
+			   error_of_unseen(inside, ret->path, is_write));
 	if (!is_write)
 		return say(ret, EXEC_REFUSED_READ, EACCES);
 	return say(ret, EXEC_REFUSED_WRITE, owner == HIDDEN ? EACCES : EROFS);

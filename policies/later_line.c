@@ -121,12 +121,6 @@ static bool later_socket(struct line *line)
 	return true;
 }
 
-/* read PATH... */
-static bool later_read(struct line *line)
-{
-	return settings_check_paths(line, "read ~/src");
-}
-
 static void later_keep(const struct line *line)
 {
 	struct policy *policy = line->reader->policy;
@@ -149,7 +143,6 @@ static const struct {
 } later_kinds[] = {
 	{ "secret", later_secret },
 	{ "socket", later_socket },
-	{ "read", later_read },
 };
 
 void later_line_read(struct line *line)

@@ -33,7 +33,8 @@ typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, con
 				  size_t len, void *arg);
 void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
-/* The shortest `prompt-timeout` that counts; false: none. `write` or `hide`: the @index-th path as
- * written, or NULL. */
+/* The shortest `prompt-timeout` that counts; false: none. `write`, `hide` or `read`: the @index-th
+ * path as written, or NULL. */
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
-const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index);
+enum policy_path { POLICY_PATH_WRITE, POLICY_PATH_HIDE, POLICY_PATH_READ, POLICY_PATHS };
+const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index);

@@ -53,13 +53,13 @@ enum setting_kind {
 	SETTING_APPROVERS_NEEDED,
 	SETTING_ON_DENIAL,
 	SETTING_HELPER,
+	SETTING_READ, /* paths, as the two */
 	SETTING_COUNT
 };
 
 struct setting {
 	int64_t value; /* milliseconds; how many are needed; of agent_line.c: its own */
-	uint32_t text; /* in policy->names; 0: none */
-	uint32_t source, number;
+	uint32_t text, source, number; /* text: in policy->names; 0: none */
 	uint8_t kind;
 };
 

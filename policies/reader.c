@@ -186,6 +186,7 @@ static const struct {
 	{ "reviewer", agent_line_read_helper },
 	{ "write", settings_read_paths },
 	{ "hide", settings_read_paths },
+	{ "read", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },
@@ -193,7 +194,6 @@ static const struct {
 	{ "program", command_line_read },
 	{ "secret", later_line_read },
 	{ "socket", later_line_read },
-	{ "read", later_line_read },
 };
 
 /* Part of the language, not of this version. Never skipped: a rule that is not enforced must not
@@ -209,7 +209,8 @@ static void reader_unknown(struct line *line)
 	const struct word *word = &line->words.list[0];
 	const char *known[ARRAY_SIZE(reader_statements)];
 	struct spot spot = reader_spot(line, word->at);
-	char instead[96] = "version, default, allow, ask, deny, include, expect, write or hide";
+	char instead[96] =
+		"version, default, allow, ask, deny, include, expect, write, hide or read";
 
 	for (size_t i = 0; i < ARRAY_SIZE(reader_later); i++) {
 		if (!words_is(word, reader_later[i]))

@@ -52,15 +52,13 @@ bool agent_line_is_reviewer(const struct setting *helper);
 bool agent_line_counts(const struct policy *policy, const struct setting *approvals);
 /* `allow|ask|deny|answer ...` */
 void rule_line_read(struct line *line);
-/* What is kept but not enforced: `secret`, `socket`, `read`; notes about them when all is read. */
+/* What is kept but not enforced: `secret`, `socket`; notes about them when all is read. */
 void later_line_read(struct line *line);
 void later_line_note(struct policy *policy);
 /* `approver NAME KEY`, `approvers-needed N`; a note when too few are named. */
 void approver_line_read(struct line *line);
 void approver_line_read_needed(struct line *line);
 void approver_line_note(struct policy *policy);
-/* Are all words behind the first one path each? Said with @advice. */
-bool settings_check_paths(struct line *line, const char *advice);
 /* `command ...`, `program ...`; the tail of `expect ACTION command ...` */
 void command_line_read(struct line *line);
 void command_line_read_expect(struct line *line, enum policy_action action);

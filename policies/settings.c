@@ -77,11 +77,24 @@ static bool settings_path(const struct line *line, const struct word *word, cons
 	return !refused;
 }
 
+static const struct {
+	const char *word, *advice;
+	enum setting_kind kind;
+} path_lines[POLICY_PATHS] = {
+	[POLICY_PATH_WRITE] = { "write", "write /var/tmp/build", SETTING_WRITE },
+	[POLICY_PATH_HIDE] = { "hide", "hide ~/.ssh", SETTING_HIDE },
+	[POLICY_PATH_READ] = { "read", "read ~/src", SETTING_READ },
+};
+
 void settings_read_paths(struct line *line)
 {
-	bool is_hide = words_is(&line->words.list[0], "hide");
-	const char *advice = is_hide ? "hide ~/.ssh" : "write /var/tmp/build";
+	enum policy_path what = POLICY_PATH_WRITE;
 	char text[POLICY_LINE_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(path_lines); i++)
+		if (words_is(&line->words.list[0], path_lines[i].word))
+			what = (enum policy_path)i;
+	const char *advice = path_lines[what].advice;
 
 	if (line->words.count < 2) {
 		(void)reader_has_words(line, 2, advice);
@@ -89,20 +102,8 @@ void settings_read_paths(struct line *line)
 	}
 	for (size_t i = 1; i < line->words.count; i++) {
 		if (settings_path(line, &line->words.list[i], advice, text))
-			settings_add(line, is_hide ? SETTING_HIDE : SETTING_WRITE, text, 0);
+			settings_add(line, path_lines[what].kind, text, 0);
 	}
-}
-
-bool settings_check_paths(struct line *line, const char *advice)
-{
-	char text[POLICY_LINE_MAX];
-	bool is_good = true;
-
-	if (line->words.count < 2)
-		return reader_has_words(line, 2, advice);
-	for (size_t i = 1; i < line->words.count; i++)
-		is_good &= settings_path(line, &line->words.list[i], advice, text);
-	return is_good;
 }
 
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms)
@@ -122,14 +123,15 @@ bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms)
 	return true;
 }
 
-const char *policy_get_path(const struct policy *policy, bool is_hide, size_t index)
+const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index)
 {
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		if (setting->kind != (is_hide ? SETTING_HIDE : SETTING_WRITE))
+		if (setting->kind != path_lines[what].kind)
 			continue;
-		if ((is_hide || layers_may_set(policy, setting->source)) && index-- == 0)
+		if ((what == POLICY_PATH_HIDE || layers_may_set(policy, setting->source)) &&
+		    index-- == 0)
 			return policy->names + setting->text;
 	}
 	return NULL;
@@ -138,13 +140,10 @@ const char *policy_get_path(const struct policy *policy, bool is_hide, size_t in
 const char *settings_word(const struct setting *setting)
 {
 	static const char *const words[SETTING_COUNT] = {
-		[SETTING_APPROVALS] = "approvals",
-		[SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
-		[SETTING_WRITE] = "write",
-		[SETTING_HIDE] = "hide",
-		[SETTING_LATER] = "",
-		[SETTING_APPROVER] = "approver",
-		[SETTING_APPROVERS_NEEDED] = "approvers-needed",
+		[SETTING_APPROVALS] = "approvals", [SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
+		[SETTING_WRITE] = "write",         [SETTING_HIDE] = "hide",
+		[SETTING_READ] = "read",           [SETTING_LATER] = "",
+		[SETTING_APPROVER] = "approver",   [SETTING_APPROVERS_NEEDED] = "approvers-needed",
 		[SETTING_ON_DENIAL] = "on-denial",
 	};
 
@@ -165,6 +164,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 		return true;
 	case SETTING_PROMPT_TIMEOUT:
 	case SETTING_WRITE:
+	case SETTING_READ:
 	case SETTING_LATER:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:

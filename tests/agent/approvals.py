@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Who is asked what, in each approval mode, and what an answer is worth. usage: approvals.py SALLYPORT [CASE...]"""
 
+import pathlib
+import tempfile
+
 import harness
 from world import until  # found by harness
 
@@ -298,6 +301,31 @@ def intercepted_programs(stage):
     assert all(record["rule"] and record["exec"] and record["action"] == "deny" for record in records), records
 
 
+def reading_is_restricted(stage):
+    """What the policy lets be read holds every session; a person may open more for one command."""
+    place = tempfile.TemporaryDirectory(dir="/var/tmp", prefix="sallyport-test-")  # /tmp is the command's own
+    top = pathlib.Path(place.name)
+    for name in ("seen", "unseen"):
+        (top / name).mkdir()
+        (top / name / "file").write_text(name)
+    stage.policy(f"read {top}/seen\n")
+    client = stage.client("--allow-unconfined")
+    for sandbox in ({"mode": "danger-full-access"}, {"mode": "external"}, {"mode": "split", "read": ["/"]},
+                    {"mode": "split", "read": [str(top / "unseen")]},
+                    {"mode": "workspace-write", "writable": [str(top / "unseen")]}):
+        client.error(client.send("configure_session", sandbox=sandbox), "refused")
+    client.configure("on-failure", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True})
+    end = client.run(["cat", str(top / "seen" / "file")])
+    assert end["output"]["text"] == "seen", end
+    id = client.send("exec", argv=["cat", str(top / "unseen" / "file")])
+    question = client.next("approval_request")
+    assert {"what": "read", "name": str(top / "unseen" / "file")} in question["accesses"], question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["output"]["text"] == "unseen", end
+    place.cleanup()
+
+
 def an_exact_program(stage):
     """What was decided on is what is executed: a file of the same name that comes later is not."""
     folder = stage.work / "bin"
@@ -439,7 +467,7 @@ CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, h
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, an_exact_program]
+         intercepted_programs, reading_is_restricted, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)

@@ -106,6 +106,66 @@ def denied_behind_a_link(world, user):
             options=["--deny-read", user.work / "link" / "key"])
 
 
+PROGRAMS = """set -e
+sh -c true; test "$(cat {lib}/part)" = part
+/usr/bin/python3 -c 'import json, os, pwd, ssl; pwd.getpwuid(0); assert ssl.create_default_context().get_ca_certs()'
+git init -q repository && cd repository && git -c user.name=a -c user.email=b@c commit -q --allow-empty -m x && git log -1 >/dev/null
+"""
+
+
+def restricted_reads(world, user):
+    """--read: nothing is there but what is named, the workspace and what programs need; in it the most specific path counts."""
+    lib = user.file(user.outside / "lib" / "part", "part").parent
+    key, deep = user.file(lib / "secrets" / "key"), user.file(lib / "secrets" / "open" / "file", "open")
+    other = user.file(user.outside / "other" / "key")
+    wanted = ["--read", lib, "--read", world.hostile]
+    unseen = [user.home, other, other.parent, "/root", "/home", "/etc/shadow", "/etc/ssl/private", "/var/lib", "/var/log"]
+    for options in ([], ["--sandbox", "workspace-write"]):
+        done = world.run(user, ["sh", "-c", PROGRAMS.format(lib=lib)], [*options, *wanted])
+        must(done.returncode == 0, f"{options}: exit {done.returncode}", done.stderr.decode())
+        must((user.work / "repository" / ".git").is_dir(), "what it wrote is not there")
+        world.run(user, ["rm", "-rf", "repository"], options)
+        verdict(world.run(user, [world.hostile, "absent", *unseen], [*options, *wanted]))
+    verdict(world.run(user, [world.hostile, "absent", *unseen], ["--sandbox", "read-only", *wanted]))
+    before = tree(user.work), tree(lib)
+    hostile(world, user, "read-only", "write-outside", user.work, lib, user.home, options=wanted)
+    verdict(world.run(user, [world.hostile, "change", lib / "part"], wanted))
+    must(before == (tree(user.work), tree(lib)), "something has changed")
+    # A denial inside of it, and a root inside of that.
+    inside = [*wanted, "--deny-read", lib / "secrets", "--read", deep.parent]
+    verdict(world.run(user, [world.hostile, "denied", key], inside))
+    text = f"cat {deep} && ! ls {lib}/secrets && ! cat {key} && ! echo x >{deep}"
+    done = world.run(user, ["sh", "-c", text], inside)
+    must(done.returncode == 0 and done.stdout == b"open", f"exit {done.returncode}", done.stdout, done.stderr.decode())
+    # Naming the workspace takes nothing from it; all of the disk is no restriction.
+    done = world.run(user, ["sh", "-c", "echo x >here"], ["--read", user.work])
+    must(done.returncode == 0, done.stderr.decode())
+    done = world.run(user, ["cat", lib / "part"], ["--read", "/", "--deny-read", key])
+    must(done.stdout == b"part", done.stderr.decode())
+    for mode in ("external", "external:network", "danger-full-access"):
+        done = world.run(user, ["true"], ["--sandbox", mode, *wanted])
+        must(done.returncode == NO_SANDBOX and b"restricted" in done.stderr, f"{mode}: exit {done.returncode}", done.stderr)
+    plan = world.run(user, ["true"], [*wanted, "--dry-run"]).stdout.decode()
+    for line in ("empty      /\n", f"readable   {lib}\n", f"writable   {user.work}\n", "readable   /usr\n", "link       /bin -> /usr/bin\n"):
+        must(line in plan, f"{line!r} is not in", plan)
+
+
+def restricted_by_policy(world, user):
+    """`read` of the user's policy does the same; that of a project's file does not count."""
+    lib = user.file(user.outside / "lib" / "part", "part").parent
+    other = user.file(user.outside / "other" / "key")
+    policy = user.file(user.outside / "reads", f"version 1\nread {lib} {world.hostile}\nhide {lib}/hidden\n")
+    user.file(lib / "hidden" / "key")
+    user.file(user.work / ".sallyport" / "policy", f"version 1\nread {other.parent}\n")
+    options = ["--policy", policy]
+    verdict(world.run(user, [world.hostile, "absent", other, user.home], options))
+    verdict(world.run(user, [world.hostile, "denied", lib / "hidden"], options))
+    done = world.run(user, ["cat", lib / "part"], options)
+    must(done.stdout == b"part", done.stderr.decode())
+    done = world.run(user, ["true"], [*options, "--sandbox", "danger-full-access"])
+    must(done.returncode == NO_SANDBOX, f"exit {done.returncode}", done.stderr.decode())
+
+
 def own_files(world, user):
     """Policy, audit, state and control sockets, in every mode that confines."""
     for part in (".config/sallyport", ".local/state/sallyport"):
@@ -204,6 +264,8 @@ cases = [
     ("denied", denied),
     ("denied-and-absent", denied_and_absent),
     ("denied-behind-a-link", denied_behind_a_link),
+    ("restricted-reads", restricted_reads),
+    ("restricted-by-policy", restricted_by_policy),
     ("own-files", own_files),
     ("no-way-out", no_way_out),
     ("still-a-sandbox", still_a_sandbox),

@@ -14,9 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "exec/exec_sandbox.h"
 #include "tests/unit/exec/rig.h"
+#include "tests/unit/exec/words.h"
 
 /* What was refused to a command, from what refused it. */
 
@@ -158,6 +161,61 @@ START_TEST(refusal_is_told)
 		      "%s: %s, not %s", script, all_told(), want);
 	ck_assert_msg(strcmp(told[0].call, refusals[row].call) == 0, "%s: %s", script, all_told());
 	ck_assert_uint_ge(rig.result.refused, 1);
+	rig_done(&rig);
+}
+END_TEST
+
+#define ROOTS "split read /usr read /bin read /lib read /lib64 write %s read %s/sub"
+
+/* Where nothing is to be seen but what was named: what the host has there is not there. */
+static const struct {
+	const char *script;
+	enum exec_refused what;
+	int error;
+	const char *path; /* behind OUT */
+} absences[] = {
+	{ "cat $OUT/there", EXEC_REFUSED_READ, ENOENT, "/there" },
+	{ "cat $OUT/sub/../there", EXEC_REFUSED_READ, ENOENT, "/there" },
+	{ ": >$OUT/new", EXEC_REFUSED_WRITE, EROFS, "/new" },
+	{ ": >$OUT/sub/new", EXEC_REFUSED_WRITE, EROFS, "/sub/new" },
+	{ "cat $OUT/nowhere $OUT/sub/nowhere; ! : >$OUT/nowhere/x", 0, 0, NULL },
+	{ "ls $OUT/sub; echo x >here; cat here /bin/sh >/dev/null", 0, 0, NULL },
+};
+
+START_TEST(what_is_not_shown_is_told)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+	char kept[128], hidden[128], want[256];
+	struct err why = { 0 };
+	struct rig rig;
+
+	init(&rig, _i % RIG_USERS);
+	fill(&rig, kept, hidden);
+	auto_free char *words = mem_printf(ROOTS, rig.dir, rig.outside);
+	struct exec_sandbox *sandbox = words_sandbox(words, rig.dir, NULL, &why);
+	auto_free char *script =
+		mem_printf("exec 2>&1; OUT=%s; %s || true", rig.outside, absences[row].script);
+
+	ck_assert_msg(sandbox != NULL, "%s", why.text);
+	rig.config.sandbox = sandbox;
+	rig.config.tells_reads = true;
+	(void)rig_sh(&rig, script);
+	size_t ours = 0;
+
+	/* Programs look for more: their configuration, the names of the time zones. */
+	for (size_t i = 0; i < told_count; i++) {
+		if (strncmp(told[i].path, "/var/tmp/", 9) != 0)
+			continue;
+		ours++;
+		(void)snprintf(want, sizeof(want), "%s%s", rig.outside,
+			       absences[row].path ? absences[row].path : "");
+		ck_assert_msg(told[i].what == absences[row].what &&
+				      told[i].error == absences[row].error &&
+				      strcmp(told[i].path, want) == 0,
+			      "%s: %s", script, all_told());
+	}
+	ck_assert_msg(ours == (absences[row].path != NULL), "%s: %s", script, all_told());
+	exec_sandbox_free(sandbox);
 	rig_done(&rig);
 }
 END_TEST
@@ -365,6 +423,8 @@ TCase *test_notify(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, refusal_is_told, 0, (int)ARRAY_SIZE(refusals) * RIG_USERS);
+	tcase_add_loop_test(tcase, what_is_not_shown_is_told, 0,
+			    (int)ARRAY_SIZE(absences) * RIG_USERS);
 	tcase_add_loop_test(tcase, nothing_is_made_up, 0, (int)ARRAY_SIZE(innocent) * RIG_USERS);
 	tcase_add_loop_test(tcase, refused_call_is_told, 0,
 			    (int)ARRAY_SIZE(denied_calls) * RIG_USERS);

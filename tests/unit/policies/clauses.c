@@ -344,17 +344,20 @@ START_TEST(settings_are_kept)
 {
 	struct policy *policy =
 		policies_test_load("prompt-timeout 5m\nwrite . \"a b\"\nhide ~/.ssh\n"
-				   "prompt-timeout 30s\nwrite /tmp\n");
+				   "prompt-timeout 30s\nwrite /tmp\nread ~/src \"/opt/a b\"\n");
 	int64_t ms = 0;
 
 	ck_assert(policy_get_prompt_timeout(policy, &ms));
 	ck_assert_int_eq(ms, 30000);
-	ck_assert_str_eq(policy_get_path(policy, false, 0), ".");
-	ck_assert_str_eq(policy_get_path(policy, false, 1), "a b");
-	ck_assert_str_eq(policy_get_path(policy, false, 2), "/tmp");
-	ck_assert_ptr_null(policy_get_path(policy, false, 3));
-	ck_assert_str_eq(policy_get_path(policy, true, 0), "~/.ssh");
-	ck_assert_ptr_null(policy_get_path(policy, true, 1));
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_WRITE, 0), ".");
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_WRITE, 1), "a b");
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_WRITE, 2), "/tmp");
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_WRITE, 3));
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_HIDE, 0), "~/.ssh");
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_HIDE, 1));
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_READ, 0), "~/src");
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_READ, 1), "/opt/a b");
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_READ, 2));
 	policy_free(policy);
 }
 END_TEST

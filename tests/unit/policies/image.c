@@ -163,7 +163,7 @@ START_TEST(has_everything)
 	check_rules(arrays, opened, &facts);
 	ck_assert(policy_get_default(opened, &action) && action == POLICY_ASK);
 	ck_assert(policy_get_prompt_timeout(opened, &ms) && ms == 300000);
-	ck_assert_str_eq(policy_get_path(opened, true, 0), "/etc/secret");
+	ck_assert_str_eq(policy_get_path(opened, POLICY_PATH_HIDE, 0), "/etc/secret");
 	policy_free(arrays);
 	policy_free(opened);
 	policy_free(maker);

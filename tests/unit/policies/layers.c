@@ -98,17 +98,19 @@ START_TEST(a_trusted_project)
 	struct policy_verdict verdict;
 	int64_t ms;
 
-	load(policy, "<project>", "default allow\nallow a.test\nwrite /\nhide x\nprompt-timeout 1h",
+	load(policy, "<project>",
+	     "default allow\nallow a.test\nwrite /\nhide x\nread /\nprompt-timeout 1h",
 	     POLICY_TRUSTED);
 	ck_assert_int_eq(policy_finish(policy), 0);
 	policies_test_decide(policy, "a.test", &verdict);
 	ck_assert_int_eq(verdict.reason, POLICY_RULE_ALLOW);
 	policies_test_decide(policy, "b.test", &verdict);
 	ck_assert_int_eq(verdict.reason, POLICY_DEFAULT_ALLOW);
-	ck_assert_ptr_null(policy_get_path(policy, false, 0));
-	ck_assert_str_eq(policy_get_path(policy, true, 0), "x");
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_WRITE, 0));
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_READ, 0));
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_HIDE, 0), "x");
 	ck_assert(!policy_get_prompt_timeout(policy, &ms));
-	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "2 lines of this project's file"));
+	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "3 lines of this project's file"));
 	policy_free(policy);
 }
 END_TEST
