@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "exec/launch.h"
 #include "exec/notify.h"
 #include "exec/plan.h"
@@ -135,6 +136,11 @@ static int start(struct exec *exec, struct loop *loop, const struct exec_plan_co
 
 	if (!plan)
 		return r;
+	for (size_t i = 0; i < plan->warnings.count; i++) {
+		auto_free char *warning = text_visible_dup(plan->warnings.list[i]);
+
+		log_warn("exec: %s", warning);
+	}
 	if (log_get_level() >= LOG_LEVEL_DEBUG)
 		plan->flags |= WIRE_TIMES;
 	if (!(plan->flags & WIRE_UNCONFINED)) {

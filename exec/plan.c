@@ -183,6 +183,7 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->missing);
 	paths_done(&plan->open_sockets);
 	paths_done(&plan->links);
+	paths_done(&plan->warnings);
 	free(plan->program);
 	free(plan->tmpdir);
 	free(plan);

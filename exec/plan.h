@@ -23,6 +23,7 @@ struct plan {
 	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
 	struct paths open_sockets; /* not to be covered */
 	struct paths links;        /* of an empty root: pairs of path and target */
+	struct paths warnings;     /* no paths: words for people */
 	char *program;             /* owned; NULL: argv[0] is looked up */
 	uint64_t device, inode;
 };

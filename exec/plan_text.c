@@ -59,6 +59,7 @@ static void put_view(FILE *out, const struct plan *plan)
 	put_paths(out, "hidden", &plan->hidden);
 	put_paths(out, "read-only", &plan->read_only);
 	put_paths(out, "missing", &plan->missing);
+	put_paths(out, "warning", &plan->warnings);
 	put_paths(out, "socket", &plan->sockets);
 	put_paths(out, "reachable", &plan->open_sockets);
 }

@@ -224,6 +224,8 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 		r = protect_all(plan, config->hidden, HIDE, why);
 	if (r == 0)
 		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);
+	if (r == 0)
+		view_names_cover(plan);
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);

@@ -15,6 +15,10 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 const char *view_unfit(const struct plan *plan, const char *path);
 /* What is protected at @path must not be moved. */
 void view_pin_parents(struct plan *plan, const char *path);
+/* Covers other names, hard links, of what is hidden, as far as they are found; what is left is
+ * among
+ * @plan's warnings. */
+void view_names_cover(struct plan *plan);
 /* As view_plan(), by what @sandbox says; @plan's cwd is there. */
 int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why);
 

@@ -427,6 +427,59 @@ START_TEST(the_hosts_tmp_is_in_or_out)
 }
 END_TEST
 
+static void link_names(const char *from, const char *to)
+{
+	ck_assert_int_eq(link(from, to), 0);
+}
+
+/* Hard links: those where the command works, and beside what is denied, are covered with it; of any
+ * other it is said that it is there. */
+START_TEST(other_names_are_covered)
+{
+	struct rig rig;
+
+	make_world(&rig, _i % RIG_USERS);
+	bool is_left = _i / RIG_USERS % 2;
+	auto_free char *key = fill_in(&rig, "%/secret/key");
+	auto_free char *beside = fill_in(&rig, "%/secret/open/key");
+	auto_free char *deep = fill_in(&rig, "%/a/b/key");
+	auto_free char *outer = fill_in(&rig, "@/key");
+	auto_free char *second = fill_in(&rig, "@/second");
+	auto_free char *third = fill_in(&rig, "%/a/third");
+	auto_free char *far = mem_printf("/var/tmp/sallyport-far-%d", getpid());
+	auto_free char *warning = mem_printf("warning    %s has %d names, and 1", second, 3);
+
+	rig_make(&rig, "second", "second");
+	auto_free char *made = fill_in(&rig, "%/second");
+
+	ck_assert_int_eq(rename(made, second), 0);
+	link_names(key, beside);
+	link_names(key, deep);
+	link_names(key, outer);
+	link_names(second, third);
+	if (is_left)
+		link_names(second, far);
+	struct exec_sandbox *sandbox =
+		set_sandbox(&rig, "workspace-write -tmp -tmpdir deny %/secret/key deny @");
+
+	rig.config.argv = (const char *const[]){ "true", NULL };
+	auto_free char *plan = exec_plan_text(&rig.config);
+
+	ck_assert_msg((strstr(plan, warning) != NULL) == is_left, "%s: %s", warning, plan);
+	ck_assert_msg((strstr(plan, "warning") != NULL) == is_left, "%s", plan);
+	auto_free char *script =
+		mem_printf("for f in %s %s %s %s; do ! cat $f && ! mv $f x && ! rm "
+			   "-f $f || exit 1; done; ! mv a/b z && ! mv a z",
+			   key, beside, deep, third);
+
+	rig_ok(&rig, script);
+	if (is_left)
+		ck_assert_int_eq(unlink(far), 0);
+	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(the_plan_says_it)
 {
 	static const struct {
@@ -478,6 +531,7 @@ TCase *test_modes(void)
 	tcase_add_loop_test(tcase, a_socket_is_reached_when_it_was_opened, 0, 6 * RIG_USERS);
 	tcase_add_loop_test(tcase, abstract_sockets_are_out_of_reach, 0, 3 * RIG_USERS);
 	tcase_add_loop_test(tcase, the_hosts_tmp_is_in_or_out, 0, RIG_USERS);
+	tcase_add_loop_test(tcase, other_names_are_covered, 0, 2 * RIG_USERS);
 	tcase_add_test(tcase, the_plan_says_it);
 	return tcase;
 }
