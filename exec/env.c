@@ -224,39 +224,41 @@ char **env_build(const char *const *host, const char *const *set, enum env_kind 
 	return env.list;
 }
 
-char **env_append(char **env, const char *name, const char *value)
+/* Of @env, NULL-terminated: the entry of @name; not there: room for it at the end, which is NULL.
+ */
+static char **place_of(char ***env, const char *name)
 {
 	size_t len = strlen(name), n = 0;
 
-	for (; env[n]; n++)
-		if (has_name(env[n], name, len)) {
-			const char *space = env[n][len + 1] == '\0' ? "" : " ";
-			char *longer = mem_printf("%s%s%s", env[n], space, value);
+	while ((*env)[n] && !has_name((*env)[n], name, len))
+		n++;
+	if (!(*env)[n]) {
+		*env = mem_grow(*env, n + 2, sizeof(**env));
+		(*env)[n] = (*env)[n + 1] = NULL;
+	}
+	return &(*env)[n];
+}
 
-			free(env[n]);
-			env[n] = longer;
-			return env;
-		}
-	env = mem_grow(env, n + 2, sizeof(*env));
-	env[n] = mem_printf("%s=%s", name, value);
-	env[n + 1] = NULL;
+/* @entry is taken. */
+static void replace(char **place, char *entry)
+{
+	free(*place);
+	*place = entry;
+}
+
+char **env_append(char **env, const char *name, const char *value)
+{
+	char **place = place_of(&env, name);
+	bool is_empty = !*place || (*place)[strlen(name) + 1] == '\0';
+
+	replace(place,
+		is_empty ? mem_printf("%s=%s", name, value) : mem_printf("%s %s", *place, value));
 	return env;
 }
 
 char **env_set(char **env, const char *name, const char *value)
 {
-	char *entry = mem_printf("%s=%s", name, value);
-	size_t n = 0;
-
-	for (; env[n]; n++)
-		if (has_name(env[n], name, strlen(name))) {
-			free(env[n]);
-			env[n] = entry;
-			return env;
-		}
-	env = mem_grow(env, n + 2, sizeof(*env));
-	env[n] = entry;
-	env[n + 1] = NULL;
+	replace(place_of(&env, name), mem_printf("%s=%s", name, value));
 	return env;
 }
 

@@ -1,5 +1,6 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/stages/listening.h"
 #include "exec/stages/path.h"
 #include "exec/stages/stages.h"
 
@@ -16,15 +17,8 @@
 static int listen_at_door(void)
 {
 	const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = EXEC_DOOR };
-	long fd = sys(socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd < 0)
-		return (int)fd;
-	long r = sys(bind, fd, &name, sizeof(name));
-
-	if (r == 0)
-		r = sys(listen, fd, BACKLOG);
-	return r < 0 ? (int)r : (int)fd;
+	return listening_open(&name, sizeof(name), BACKLOG);
 }
 
 int door_open(struct init *init)

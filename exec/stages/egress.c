@@ -1,5 +1,6 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/stages/listening.h"
 #include "exec/stages/stages.h"
 
 #include <errno.h>
@@ -35,15 +36,8 @@ static int listen_on(uint16_t port)
 		.sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
-	long fd = sys(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd < 0)
-		return (int)fd;
-	long r = sys(bind, fd, &name, sizeof(name));
-
-	if (r == 0)
-		r = sys(listen, fd, BACKLOG);
-	return r < 0 ? (int)r : (int)fd;
+	return listening_open(&name, sizeof(name), BACKLOG);
 }
 
 int egress_open(struct init *init)
