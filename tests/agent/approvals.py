@@ -3,6 +3,7 @@
 
 import pathlib
 import tempfile
+import time
 
 import harness
 from world import until  # found by harness
@@ -297,6 +298,16 @@ def intercepted_programs(stage):
     client.next("exec_end", id=id)
     assert not (stage.work / "again").exists()
     records = [record for record in stage.records() if record["event"] == "program"]
+    # Its clock stands still while somebody thinks: the limit is shorter than that.
+    id = client.send("exec", argv=["make", "-f", "-"], input=True, timeout_ms=3000)
+    number = client.next("exec_begin", id=id)["exec"]
+    client.send("write_input", exec=number, text="all:\n\t@touch late\n", eof=True)
+    question = client.next("approval_request")
+    time.sleep(4)
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "exited" and (stage.work / "late").exists(), end
+    assert end["attempts"][0]["running_ms"] < end["attempts"][0]["duration_ms"], end
     assert [(record["reason"], record["program"].split("/")[-1]) for record in records] == [("rule_deny", "env"), ("denied_once", "touch")], records
     assert all(record["rule"] and record["exec"] and record["action"] == "deny" for record in records), records
 
@@ -323,6 +334,33 @@ def reading_is_restricted(stage):
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
     assert end["output"]["text"] == "unseen", end
+    place.cleanup()
+
+
+def retries_keep_denials(stage):
+    """Whatever is allowed to a retry, what was denied stays so, and no answer leads out of the sandbox that denies it."""
+    place = tempfile.TemporaryDirectory(dir="/var/tmp", prefix="sallyport-test-")
+    key, other = stage.work / "secret" / "key", pathlib.Path(place.name) / "made"
+    key.parent.mkdir()
+    key.write_text("told")
+    client = stage.client("--allow-unconfined")
+    script = f"cat {key}; cat /proc/self/root{key}; mv {key.parent} x; echo x > {other}"
+    for mode in ("read-only", "workspace-write"):
+        client.configure("on-failure", name=mode, sandbox={"mode": mode, "deny": ["secret"]})
+        id = client.send("exec", script=script, session=mode)
+        question = client.next("approval_request")
+        assert "approved_unconfined" not in question["decisions"], question
+        client.answer(question, "approved")
+        end = client.next("exec_end", id=id)
+        assert len(end["attempts"]) == 2 and other.exists() and "told" not in str(end), end
+        assert f"deny       {key.parent}" in question["sandbox"] and key.exists(), question
+        other.unlink()
+    id = client.send("exec", script=script, session="read-only", sandbox_permissions="require_escalated")
+    question = client.next("approval_request")
+    assert question["confined"] and f"deny       {key.parent}" in question["sandbox"], question
+    client.answer(question, "denied")
+    end = client.next("exec_end", id=id)
+    assert "told" not in str(end) and all(attempt["confinement"] != "none" for attempt in end["attempts"]), end
     place.cleanup()
 
 
@@ -467,7 +505,7 @@ CASES = [hooks_speak_first, no_session_writes_a_hook, a_hook_is_for_its_kinds, h
          a_retry_is_its_own_question, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, reading_is_restricted, an_exact_program]
+         intercepted_programs, reading_is_restricted, retries_keep_denials, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)
