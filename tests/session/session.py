@@ -111,7 +111,7 @@ def share(world):
     records = world.records()
     assert {record["session"] for record in records} == {"work"}
     assert len({record["run"] for record in records}) == 1
-    assert [record["exec"] for record in world.events("exec_start")] == [1, 2, 3]
+    assert sorted(record["exec"] for record in world.events("exec_start")) == [1, 2, 3]  # the first two began in any order
     by = {record["exec"]: record["by"] for record in world.events("decision")}
     assert set(by) == {1, 2, 3} and len(set(by.values())) == 1, by
     other = World.new_address(world)
