@@ -28,6 +28,7 @@ struct run_options {
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
+	bool has_own_tmp;            /* workspace-write: without the host's /tmp and $TMPDIR */
 	bool has_hooks, has_default; /* has_hooks: the policy's are asked */
 	enum policy_action default_action;
 	const char *audit;

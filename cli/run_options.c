@@ -59,12 +59,11 @@ static const char help[] =
 	"                           may be written, and what programs need of the system\n"
 	"  --deny-read PATH         PATH can be neither read nor written (repeatable)\n"
 	"  --sandbox MODE           what may be touched: read-only; workspace-write, which also "
-	"has "
-	"the\n"
-	"                           host's /tmp and $TMPDIR; external, all files, since somebody "
-	"else\n"
-	"                           confines them (external:network: the network too); "
-	"danger-full-access\n"
+	"has the\n"
+	"                           host's /tmp and $TMPDIR (workspace-write:own-tmp: an empty "
+	"/tmp);\n"
+	"                           external, all files, since somebody else confines them\n"
+	"                           (external:network: the network too); danger-full-access\n"
 	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
 	"  --intercept-exec         judge every program COMMAND starts by the policy's rules for "
 	"commands\n"
@@ -265,18 +264,23 @@ static int set_web(struct run_options *options, const char *value)
 	return 0;
 }
 
-/* MODE; only of `external` the network is a question of its own. */
+/* MODE, or one with a question of its own answered. */
 static int set_sandbox(struct run_options *options, const char *value)
 {
 	bool is_network = strcmp(value, "external:network") == 0;
+	bool is_own_tmp = strcmp(value, "workspace-write:own-tmp") == 0;
 
 	options->has_sandbox = true;
+	options->has_own_tmp = is_own_tmp;
 	options->network = is_network ? EXEC_NETWORK_ENABLED : EXEC_NETWORK_RESTRICTED;
-	if (!exec_mode_parse(is_network ? "external" : value, &options->sandbox) ||
+	if (!exec_mode_parse(is_network   ? "external"
+			     : is_own_tmp ? "workspace-write"
+					  : value,
+			     &options->sandbox) ||
 	    options->sandbox == EXEC_MODE_SPLIT)
 		return wrong(options, "--sandbox", value,
-			     "read-only, workspace-write, external, external:network or "
-			     "danger-full-access");
+			     "read-only, workspace-write, workspace-write:own-tmp, external, "
+			     "external:network or danger-full-access");
 	return 0;
 }
 

@@ -43,6 +43,8 @@ int run_view_settle(struct run_options *options)
 				       exec_mode_name(options->sandbox));
 	switch (options->sandbox) {
 	case EXEC_MODE_WORKSPACE_WRITE:
+		if (options->has_own_tmp)
+			break;
 		append(&options->writable, tmp);
 		if (tmpdir)
 			append(&options->writable, (char *)(uintptr_t)tmpdir);

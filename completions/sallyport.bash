@@ -85,7 +85,7 @@ _sallyport() {
         ;;
     --default) words='ask deny allow' ;;
     --report) words='text json none' ;;
-    --sandbox) words='read-only workspace-write external external:network danger-full-access' ;;
+    --sandbox) words='read-only workspace-write workspace-write:own-tmp external external:network danger-full-access' ;;
     --reviewer-mode) words='shadow answer' ;;
     --join) words=$(_sallyport_sessions) ;;
     --scope) words='once exec session always' ;;

@@ -64,6 +64,10 @@ def hosts_tmp(world, user):
         script(world, user, "workspace-write", f"echo x >{folder}/file && test $TMPDIR = {folder}", env={"TMPDIR": folder})
         must((pathlib.Path(folder) / "file").read_text() == "x\n", "what the command wrote is not there")
         hostile(world, user, "workspace-write", "unix-paths", path)
+        for options in ([], ["--read", "/opt"]):
+            text = f"! test -e {folder} && touch /tmp/x here && test $TMPDIR = /tmp && ! touch {user.outside}/x"
+            script(world, user, "workspace-write:own-tmp", text, env={"TMPDIR": folder}, options=options)
+            hostile(world, user, "workspace-write:own-tmp", "absent", folder, path, env={"TMPDIR": folder}, options=[*options, "--read", world.hostile] if options else [])
         script(world, user, "read-only", f"! test -e {folder} && touch /tmp/x && test $TMPDIR = /tmp", env={"TMPDIR": folder})
         must(not outside.seen, "outside saw", outside.seen)
 
