@@ -20,7 +20,7 @@ import world as worlds  # noqa: E402
 from world import Gate, TerminalGate, World, descendants, processes, reap, until  # noqa: E402
 
 QUICK = 30
-JOIN, BEGIN, TERMS = 2, 3, 9  # enum session_frame
+JOIN, BEGIN, TERMS = 2, 3, 10  # enum session_frame
 BODY = b"let out\n"
 
 
