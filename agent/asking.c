@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
+#include "gateway/gateway_warning.h"
 
 static const char *const kind_names[] = {
 	[AGENT_EXEC] = "exec",
@@ -77,6 +78,8 @@ void asking_forget(struct agent *agent, struct asked *asked)
 	TAILQ_REMOVE(&agent->asked, asked, entry);
 	if (agent->gateway) /* else it is dead with it */
 		gateway_review_compare(asked->watch, POLICY_ASK);
+	free(asked->typed);
+	mem_free_list(asked->warned);
 	free(asked->id);
 	free(asked);
 }
@@ -101,6 +104,65 @@ json_t *asking_choices(unsigned int choices)
 			(void)json_array_append_new(list, json_string(asking_choice_words[i]));
 	}
 	return list;
+}
+
+/* @more, taken, goes behind *@text, which may be NULL. */
+static void add_line(char **text, const char *between, char *more)
+{
+	char *old = *text;
+	bool is_first = !old || !old[0];
+
+	*text = is_first ? more : mem_printf("%s%s%s", old, between, more);
+	if (!is_first)
+		free(more);
+	free(old);
+}
+
+/* Is @domain one of the words of @typed? */
+static bool has_word(const char *typed, const char *domain)
+{
+	size_t len = strlen(domain);
+
+	for (const char *at = typed; *at; at += strspn(at, " ")) {
+		size_t word = strcspn(at, " ");
+
+		if (word == len && memcmp(at, domain, len) == 0)
+			return true;
+		at += word;
+	}
+	return false;
+}
+
+/* Before it lets out to these destinations, the gateway has their domains typed: each once, one
+ * space between them. */
+static void add_warnings(json_t *event, struct asked *asked,
+			 const struct orchestrator_question *question)
+{
+	struct gateway *gw = asked->session->agent->gateway;
+	auto_free char *words = mem_strdup("");
+
+	free(take(asked->typed));
+	mem_free_list(take(asked->warned));
+	for (size_t i = 0; gw && i < question->access_count; i++) {
+		const struct orchestrator_access *access = &question->accesses[i];
+		struct gateway_warning warning = { 0 };
+
+		if (access->what != ORCHESTRATOR_DESTINATION)
+			continue;
+		auto_free char *text = trial_destination(access);
+
+		/* What is none is not granted either. */
+		if (gateway_warn(gw, text, &warning, NULL) < 0 || !warning.typed[0])
+			continue;
+		add_line(&words, "\n", mem_printf("%s: %s", text, warning.words));
+		mem_append_list(&asked->warned, take(text));
+		if (!asked->typed || !has_word(asked->typed, warning.typed))
+			add_line(&asked->typed, " ", mem_strdup(warning.typed));
+	}
+	if (!asked->typed)
+		return;
+	tell_add(event, "warning", tell_text(words));
+	tell_add(event, "typed", tell_text(asked->typed));
 }
 
 static json_t *accesses_json(const struct orchestrator_question *question)
@@ -162,9 +224,10 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 	}
 }
 
-static json_t *question_json(enum tell_event type, const struct session *session,
+static json_t *question_json(enum tell_event type, struct asked *asked,
 			     const struct orchestrator_question *question)
 {
+	const struct session *session = asked->session;
 	json_t *event = tell_of_session(type, NULL, session);
 	int64_t left_ms = question->deadline_ms - loop_now_ms(session->agent->loop);
 
@@ -175,6 +238,7 @@ static json_t *question_json(enum tell_event type, const struct session *session
 	tell_add(event, "one_shot", json_boolean(question->is_one_shot));
 	add_command(event, question);
 	tell_add(event, "accesses", accesses_json(question));
+	add_warnings(event, asked, question);
 	tell_add(event, "decisions", asking_choices(question->choices));
 	if (question->reason && question->reason[0])
 		tell_add(event, "reason", tell_text(question->reason));
@@ -196,9 +260,10 @@ static int ask(const struct orchestrator_question *question, void *arg)
 
 	if (agent->is_gone || question->client != session->number)
 		return -ENOTCONN;
-	asking_note(agent, question->id, kinds[question->kind], session)->watch =
-		ahead_watch(session, question);
-	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, session, question));
+	struct asked *asked = asking_note(agent, question->id, kinds[question->kind], session);
+
+	asked->watch = ahead_watch(session, question);
+	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, asked, question));
 	return 0;
 }
 
@@ -208,7 +273,11 @@ static void changed(const struct orchestrator_question *question, void *arg)
 
 	if (ahead_has(session, question->id))
 		return;
-	tell_send(session->agent, question_json(TELL_APPROVAL_UPDATED, session, question));
+	struct asked *asked = asking_find(session->agent, question->id);
+
+	if (!asked)
+		return;
+	tell_send(session->agent, question_json(TELL_APPROVAL_UPDATED, asked, question));
 }
 
 static void retract(const char *id, const char *why, void *arg)

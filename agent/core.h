@@ -32,6 +32,8 @@ struct asked {
 	char *id;
 	enum agent_question_kind kind;
 	struct session *session;      /* NULL: it is the gateway's */
+	char *typed;                  /* what an allow comes with; NULL: nothing */
+	char **warned;                /* the destinations it is for; NULL: none */
 	struct gateway_review *watch; /* what a reviewer says of it, for itself; NULL: nothing */
 	TAILQ_ENTRY(asked) entry;
 };

@@ -10,6 +10,7 @@
 #include "agent/tell.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/gateway_warning.h"
 
 struct given {
 	const char *approval, *words, *typed;
@@ -31,7 +32,7 @@ static const struct fields_entry given_fields[] = {
 	{ "decision", FIELDS_CHOICE, offsetof(struct given, decision), 0, true,
 	  asking_choice_words },
 	{ "words", FIELDS_TEXT, offsetof(struct given, words), AGENT_TEXT_MAX, false, NULL },
-	{ "typed", FIELDS_TEXT, offsetof(struct given, typed), POLICY_HOST_MAX, false, NULL },
+	{ "typed", FIELDS_TEXT, offsetof(struct given, typed), AGENT_TEXT_MAX, false, NULL },
 	{ "expires_ms", FIELDS_NUMBER, offsetof(struct given, expires_ms), AGENT_DURATION_MAX,
 	  false, NULL },
 	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), AGENT_LIST_MAX, false,
@@ -177,11 +178,18 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 	if (given->scope)
 		return err_set(why, -EINVAL, "\"scope\" is for destinations on their way out");
+	if (asked->typed && is_approval(answer.choice) &&
+	    (!given->typed || strcmp(given->typed, asked->typed) != 0))
+		return err_set(why, -EACCES, "\"typed\" has to be what a person typed: %s",
+			       asked->typed);
 	int r = orchestrator_answer(session->orchestrator, given->approval, session->number,
 				    &answer, why);
 
 	if (r < 0)
 		return r;
+	for (char **warned = asked->warned; is_approval(answer.choice) && warned && *warned;
+	     warned++)
+		gateway_warned(agent->gateway, *warned);
 	gateway_review_compare(take(asked->watch),
 			       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
 	asking_forget(agent, asked);

@@ -238,18 +238,23 @@ void trial_settle(struct trial *trial)
 	/* else: its result is on its way, and trial_defer() looks again */
 }
 
+char *trial_destination(const struct orchestrator_access *access)
+{
+	bool is_v6 = strchr(access->name, ':') != NULL;
+
+	return mem_printf("%s://%s%s%s:%u", access->protocol, is_v6 ? "[" : "", access->name,
+			  is_v6 ? "]" : "", (unsigned int)access->port);
+}
+
 /* Destinations that its approval came with. */
 static int grant(struct trial *trial, const struct orchestrator_attempt *attempt, struct err *why)
 {
 	for (size_t i = 0; i < attempt->access_count; i++) {
 		const struct orchestrator_access *access = &attempt->accesses[i];
-		bool is_v6 = strchr(access->name, ':') != NULL;
 
 		if (access->what != ORCHESTRATOR_DESTINATION)
 			continue;
-		auto_free char *text =
-			mem_printf("%s://%s%s%s:%u", access->protocol, is_v6 ? "[" : "",
-				   access->name, is_v6 ? "]" : "", (unsigned int)access->port);
+		auto_free char *text = trial_destination(access);
 		struct gateway_exec_grant permit = {
 			.destination = text,
 			.by = "the agent's client",

@@ -21,6 +21,8 @@ void trial_cancel(struct trial *trial, const char *why);
 void trial_settle(struct trial *trial);
 /* The channel has room again. */
 void trial_consume(struct trial *trial);
+/* As the gateway reads it: returned owned. */
+char *trial_destination(const struct orchestrator_access *access);
 /* By the orchestrator's number; NULL: none. */
 struct trial *trial_find(const struct session *session, uint64_t number);
 void trial_free(struct trial *trial);

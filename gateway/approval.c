@@ -410,14 +410,6 @@ void approval_deny_impatient(struct gateway *gw, enum policy_reason reason)
 	approval_decision_drop(decision);
 }
 
-/* The registrable domain, or all of a host that has none. */
-static void approval_typed(const struct policy_destination *dst, char out[POLICY_HOST_MAX])
-{
-	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
-
-	(void)snprintf(out, POLICY_HOST_MAX, "%s", domain ? domain : dst->host);
-}
-
 void approval_describe(const struct approval *approval, struct approver_question *ret)
 {
 	int64_t now_ms = loop_now_ms(approval->gw->loop);
@@ -440,7 +432,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.times = approval->times,
 		.warning = approval->warning,
 	};
-	approval_typed(&approval->dst, ret->typed);
+	risk_typed(&approval->dst, ret->typed);
 	memcpy(ret->id, approval->id, sizeof(ret->id));
 	TAILQ_FOREACH (party, &approval->parties, entry) {
 		if (party->exec && count < APPROVER_COMMANDS_MAX) {

@@ -9,9 +9,12 @@
 #include "gateway/approval.h"
 #include "gateway/execs.h"
 #include "gateway/gateway_agent.h"
+#include "gateway/gateway_warning.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
 #include "gateway/review.h"
+#include "gateway/risk.h"
+#include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
@@ -169,4 +172,31 @@ int gateway_grant_exec(struct gateway *gw, uint64_t id, const struct gateway_exe
 	if (ret_text)
 		memcpy(ret_text, text, sizeof(text));
 	return 0;
+}
+
+int gateway_warn(struct gateway *gw, const char *destination, struct gateway_warning *ret,
+		 struct err *why)
+{
+	struct policy_destination dst;
+	enum policy_protocol said;
+	int r = permits_destination(destination, &dst, &said, why);
+
+	*ret = (struct gateway_warning){ 0 };
+	if (r < 0)
+		return r;
+	unsigned int risk = risk_of(gw->seen, &dst);
+
+	risk_words(risk, &dst, ret->words);
+	if (risk)
+		risk_typed(&dst, ret->typed);
+	return 0;
+}
+
+void gateway_warned(struct gateway *gw, const char *destination)
+{
+	struct policy_destination dst;
+	enum policy_protocol said;
+
+	if (permits_destination(destination, &dst, &said, NULL) == 0)
+		seen_add(gw->seen, &dst);
 }

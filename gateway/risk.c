@@ -54,3 +54,10 @@ void risk_words(unsigned int risk, const struct policy_destination *dst, char ou
 			risk_add(out, all[i].words);
 	}
 }
+
+void risk_typed(const struct policy_destination *dst, char out[POLICY_HOST_MAX])
+{
+	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
+
+	(void)snprintf(out, POLICY_HOST_MAX, "%s", domain ? domain : dst->host);
+}

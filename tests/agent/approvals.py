@@ -322,7 +322,7 @@ def permissions_and_elicitations(stage):
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"], "network": ["https://a.test:443"]})
     question = client.next("approval_request")
     assert question["kind"] == "permissions" and len(question["accesses"]) == 2, question
-    client.answer(question, "approved")
+    client.answer(question, "approved", typed=question.get("typed", ""))
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     id = client.send("request_elicitation", reason="which branch?", items=["main", "next"])
     question = client.next("approval_request")

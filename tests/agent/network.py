@@ -232,7 +232,7 @@ def a_retry_for_the_session(stage):
         assert not client.next("approval_request").get("retry")  # nobody answers
         question = client.next("approval_request", retry=True)
         assert question["kind"] == "network" and question["accesses"][0]["name"] == "a.test", question
-        client.answer(question, decision)
+        client.answer(question, decision, typed=question.get("typed", ""))
         end = client.next("exec_end", id=id)
         assert end["stdout"]["text"] == "200" and len(end["attempts"]) == 2, end
     assert client.run(GET + "-f http://a.test/")["stdout"]["text"] == "200"
@@ -302,10 +302,19 @@ def granted_with_the_command(stage):
                      additional_permissions={"network": ["http://a.test:80"]})
     question = client.next("approval_request")
     assert question["kind"] == "exec" and question["accesses"][0]["name"] == "a.test", question
-    client.answer(question, "approved")
+    assert question["typed"] == "a.test" and "never allowed" in question["warning"], question
+    for typed in ({}, {"typed": ""}, {"typed": "b.test"}, {"typed": "a.test b.test"}):
+        client.error(client.answer(question, "approved", **typed), "refused")
+    client.answer(question, "approved", typed="a.test")
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "200", end
     client.never("approval_request")
+    wanted = {"network": ["http://a.test:80", "http://c.test:80", "http://x.d.test:80", "http://y.d.test:80"]}
+    id = client.send("exec", script=GET + "http://a.test/", sandbox_permissions="with_additional_permissions", additional_permissions=wanted)
+    question = client.next("approval_request")
+    assert question["typed"] == "c.test d.test" and "a.test" not in question["warning"], question  # each once, the known one not
+    client.answer(question, "denied")
+    client.next("exec_end", id=id)
 
 
 def a_rule_is_proposed(stage):

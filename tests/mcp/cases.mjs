@@ -217,7 +217,7 @@ const cases = {
     },
 
     async permissions() {
-        const { client, run, asked } = await connect(say('approved'));
+        const { client, run, asked } = await connect(say('approved', { typed: 'a.test' }));
         let done = await run({ command: GET, sandbox_permissions: 'with_additional_permissions',
             additional_permissions: { network: ['http://a.test:80'] }, justification: 'to fetch' });
         assert.equal(done.structuredContent.stdout, '200');
@@ -225,6 +225,7 @@ const cases = {
         const lines = asked[0].message.split('\n');
         assert.ok(lines.includes('  and it may reach http://a.test:80'), asked[0].message);
         assert.ok(lines.includes('the agent says: to fetch'), asked[0].message);
+        assert.equal(asked[0].requestedSchema.properties.typed.title, 'To allow it, type a.test');
         assert.ok(lines.some((line) => line.includes("sh -c 'curl")), asked[0].message);
         const aside = path.join(process.env.HOME, 'aside');
         fs.mkdirSync(aside);
