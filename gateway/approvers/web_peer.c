@@ -107,10 +107,12 @@ bool web_peer_is_ours(int socket)
 {
 	struct peer_pair pair;
 	uid_t uid = (uid_t)-1; /* nobody's */
-	int r = peer_pair_of(socket, &pair);
+	int r;
 
-	if (r == 0)
-		r = peer_by_diag(&pair, &uid);
+	/* Without both ends there is nothing to look for, in the table neither. */
+	if (peer_pair_of(socket, &pair) < 0)
+		return false;
+	r = peer_by_diag(&pair, &uid);
 	if (r < 0 && r != -ENOTCONN)
 		r = peer_by_table(&pair, &uid);
 	return r == 0 && (uid == geteuid() || uid == 0);
