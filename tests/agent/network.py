@@ -2,6 +2,7 @@
 """Destinations: asked about while a command waits, granted with it, denied, and what that does to it.
 usage: network.py SALLYPORT [CASE...]"""
 import json
+import shutil
 import threading
 
 import harness
@@ -135,7 +136,9 @@ def earn_trust(stage):
 def denied_by_a_reviewer(stage):
     """As good as a person's denial: it is told whose it was, and does what a denial does."""
     server, = stage_web(stage, "a.test")
-    stage.options += ["--reviewer", f'"{harness.TOP}/docs/examples/reviewer.py" --deny a.test']
+    own = stage.top / "reviewer.py"  # wherever this tree is: no command may write where it is decided
+    shutil.copy(f"{harness.TOP}/docs/examples/reviewer.py", own)
+    stage.options += ["--reviewer", f'"{own}" --deny a.test']
     earn_trust(stage)
     client = stage.client()
     client.configure("on-request", on_denial="fail")
