@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/domains.h"
 #include "gateway/width.h"
 #include "policies/policies_tools.h"
 
@@ -30,6 +31,7 @@ static uint64_t grants_owner(uint64_t exec, uint64_t session)
 void grants_init(struct grants *grants)
 {
 	*grants = (struct grants){ 0 };
+	grants->domains = domains_new();
 	keys_init(&grants->table);
 	keys_init(&grants->groups);
 	keys_init(&grants->ids);
@@ -70,13 +72,14 @@ void grants_done(struct grants *grants)
 	keys_done(&grants->table);
 	keys_done(&grants->groups);
 	keys_done(&grants->ids);
+	domains_free(take(grants->domains));
 }
 
 static struct grant_group *group_find(const struct grants *grants, uint64_t exec, const char *host)
 {
 	struct policy_destination key = { .port = 0 };
 
-	(void)snprintf(key.host, sizeof(key.host), "%s", host);
+	memcpy(key.host, host, strnlen(host, sizeof(key.host) - 1));
 	struct key_node *node = keys_find(&grants->groups, exec, &key);
 
 	return node ? container_of(node, struct grant_group, node) : NULL;
@@ -160,7 +163,7 @@ struct grant *grants_find(const struct grants *grants, uint64_t exec, uint64_t s
 	const char *domain = NULL;
 
 	if (grants->wide_count > 0 && facts->dst.addr.family == 0)
-		domain = policy_host_domain(facts->dst.host);
+		domain = domains_find(grants->domains, facts->dst.host);
 	found_of(&found, grants, 0, domain, facts, program_file);
 	if (session != 0)
 		found_of(&found, grants, grants_owner(0, session), domain, facts, program_file);

@@ -49,6 +49,8 @@ struct grant {
 };
 LIST_HEAD(grant_list, grant);
 
+struct domains;
+
 struct grants {
 	struct key_table table;  /* exact: by owner (an exec, a session, 0) and destination */
 	struct key_table groups; /* wide: by owner and host */
@@ -56,6 +58,7 @@ struct grants {
 	bool wants_program; /* some grant is for one program alone */
 	size_t wide_count;
 	uint64_t last_id, last_account;
+	struct domains *domains;
 	struct grant_list session; /* those of no exec */
 	TAILQ_HEAD(grant_queue, grant) all;
 	struct grant_queue retired; /* hold no more; connections under them are being cut */

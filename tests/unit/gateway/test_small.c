@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/domains.h"
 #include "gateway/gateway_tools.h"
 #include "gateway/redact.h"
 #include "gateway/trips.h"
@@ -216,11 +217,39 @@ START_TEST(a_folder_that_is_not_ours_alone_is_refused)
 }
 END_TEST
 
+/* More hosts than it remembers, those that have no domain among them, twice each. */
+START_TEST(domains_are_those_of_the_list)
+{
+	static const char *const ends[] = {
+		"example.org", "example.co.uk",         "localhost", "com",
+		"192.0.2.1",   "xn--bcher-kva.example", ""
+	};
+	struct domains *domains = domains_new();
+
+	for (unsigned int i = 0; i < 2 * 500; i++) {
+		const char *end = ends[i % ARRAY_SIZE(ends)];
+		auto_free char *host = i % 500 < ARRAY_SIZE(ends)
+					       ? mem_strdup(end)
+					       : mem_printf("h%u.%s", i % 500, end);
+		const char *want = policy_host_domain(host), *found = domains_find(domains, host);
+
+		ck_assert_ptr_eq(found, want);
+		ck_assert_ptr_eq(domains_find(domains, host), want);
+	}
+	auto_free char *longest = mem_printf("%0253d", 0), *too_long = mem_printf("%0300d", 0);
+
+	ck_assert_ptr_eq(domains_find(domains, longest), policy_host_domain(longest));
+	ck_assert_ptr_eq(domains_find(domains, too_long), policy_host_domain(too_long));
+	domains_free(domains);
+}
+END_TEST
+
 Suite *suite_small(void)
 {
 	Suite *suite = suite_create("small parts");
 	TCase *tcase = tcase_create("parts");
 
+	tcase_add_test(tcase, domains_are_those_of_the_list);
 	tcase_add_loop_test(tcase, secrets_leave_a_command_line, 0,
 			    sizeof(commands) / sizeof(commands[0]));
 	tcase_add_test(tcase, any_line_can_be_redacted);
