@@ -176,10 +176,12 @@ static int answer_fill(const char *id, const struct approve_options *options,
 	if (!approve_input_is_id(id))
 		return cli_usage_error(name, CLI_ERROR, "that is no id; one looks like 7f3a-1");
 	answer->scope = options->scope;
-	answer->words = options->words;
 	answer->width = options->width;
 	answer->is_person = true;
 	(void)snprintf(answer->id, sizeof(answer->id), "%s", id); /* fits: it is valid */
+	if (options->words)
+		(void)snprintf(answer->words, sizeof(answer->words), "%s",
+			       options->words); /* as below */
 	if (options->confirm)
 		(void)snprintf(answer->confirm, sizeof(answer->confirm), "%s",
 			       options->confirm); /* fits: it was read by its length */

@@ -10,6 +10,8 @@
 #define APPROVE_LINE_MAX_BYTES (4U << 20) /* of one line a gate sends; more than it may queue */
 #define APPROVE_WAIT_MS        5000       /* for a gate to answer a request */
 #define APPROVE_CONFIRM_MAX    256
+#define APPROVE_WORDS_MAX      256 /* a gate keeps no more */
+#define APPROVE_DURATION_MAX   32
 
 struct err;
 struct evbuffer;
@@ -51,13 +53,13 @@ bool approve_input_is_of(const char *id, const char *run);
 /* What somebody wants done, by options or as a typed line. */
 struct approve_width {
 	bool is_domain, is_every_port, is_program;
-	const char *duration;                     /* of the command line; NULL: not said */
+	char duration[APPROVE_DURATION_MAX];      /* "": not said */
 	json_int_t upload, download, connections; /* 0: not said */
 };
 struct approve_answer {
-	const char *op;    /* "allow", "deny", "abort" */
-	const char *scope; /* "once"…; NULL: not said */
-	const char *words; /* of the command line; NULL: none */
+	const char *op;                /* "allow", "deny", "abort" */
+	const char *scope;             /* "once"…; NULL: not said */
+	char words[APPROVE_WORDS_MAX]; /* to whoever asked; "": none */
 	struct approve_width width;
 	char id[APPROVE_ID_MAX];
 	bool is_person; /* who has to type the domain of a question that warns */

@@ -181,7 +181,7 @@ static void input_add_width(json_t *request, const struct approve_width *width)
 		input_add(request, "ports", json_string("all"));
 	if (width->is_program)
 		input_add(request, "program", json_string("this"));
-	if (width->duration)
+	if (width->duration[0] != '\0')
 		input_add(request, "for", json_string(width->duration));
 	if (width->upload)
 		input_add(request, "upload", json_integer(width->upload));
@@ -197,7 +197,7 @@ json_t *approve_input_request(const struct approve_answer *answer)
 
 	if (answer->scope)
 		input_add(request, "scope", json_string(answer->scope));
-	if (answer->words)
+	if (answer->words[0] != '\0')
 		input_add(request, "words", json_string(answer->words));
 	if (answer->is_person && strcmp(answer->op, "allow") == 0)
 		input_add(request, "confirm", json_string(answer->confirm));

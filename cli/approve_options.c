@@ -72,11 +72,26 @@ static bool option_connections(const char *text, json_int_t *ret)
 	return true;
 }
 
-static bool option_duration(const char *text)
+static bool option_duration(const char *text, char ret[APPROVE_DURATION_MAX])
 {
 	int64_t ms;
 
-	return text_to_duration_ms(text, &ms) == 0 && ms >= 1000;
+	if (strlen(text) >= APPROVE_DURATION_MAX || text_to_duration_ms(text, &ms) < 0 || ms < 1000)
+		return false;
+	memcpy(ret, text, strlen(text) + 1);
+	return true;
+}
+
+/* What does not arrive whole is not sent. */
+static const char *option_words(const char *text, const char **ret)
+{
+	json_t *words = json_string(text);
+
+	json_decref(words);
+	*ret = text;
+	if (!words)
+		return "--words is no text";
+	return strlen(text) < APPROVE_WORDS_MAX ? NULL : "--words is too long: 255 bytes at most";
 }
 
 /* What is wrong with its value, or NULL. */
@@ -107,8 +122,9 @@ static const char *option_take(int option, struct approve_options *ret)
 		width->is_program = true;
 		return NULL;
 	case OPT_FOR:
-		width->duration = optarg;
-		return option_duration(optarg) ? NULL : "--for is a duration, such as 30m";
+		return option_duration(optarg, width->duration)
+			       ? NULL
+			       : "--for is a duration, such as 30m";
 	case OPT_UPLOAD:
 		return option_bytes(optarg, &width->upload) ? NULL : "--upload is a size: 64k";
 	case OPT_DOWNLOAD:
@@ -121,8 +137,7 @@ static const char *option_take(int option, struct approve_options *ret)
 		ret->session = optarg;
 		return NULL;
 	case OPT_WORDS:
-		ret->words = optarg;
-		return NULL;
+		return option_words(optarg, &ret->words);
 	default:
 		ret->confirm = optarg;
 		return strlen(optarg) < APPROVE_CONFIRM_MAX ? NULL : "--confirm is too long";

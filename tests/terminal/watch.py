@@ -163,6 +163,77 @@ def typed_for_another(world):
     watch.close()
 
 
+def words_to_whoever_asked(world):
+    """They are shown before the answer, go with it, and are read by the command that waited; no letter of them answers."""
+    watch = Watch(world)
+    gate = run(world, "words", "curl -sS -o told http://a.test/; curl -sS -o next http://b.test/")
+    watch.shows("http://a.test:80")
+    watch.shows("r words")
+    watch.key("r")
+    watch.shows("Words to whoever asked, then Enter")
+    watch.press("nesyD", ("Escape",))
+    watch.shows_no_more("Words to whoever asked, then Enter")
+    watch.key("r", "no: \u00ddtake the mirror", ("Enter",))
+    watch.shows("  words      no: take the mirror")
+    assert not decisions(gate), decisions(gate)
+    watch.key("n")
+    watch.shows("http://b.test:80")
+    assert "no: take the mirror\n" in (world.work / "told").read_text(), (world.work / "told").read_text()
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("n")
+    gate.wait()
+    assert "mirror" not in (world.work / "next").read_text(), (world.work / "next").read_text()
+    watch.close()
+
+
+def words_for_another(world):
+    """Settled elsewhere while they are typed, they answer no other question, and are said to nobody."""
+    watch = Watch(world)
+    one = run(world, "one", "curl -sS -o first http://one.test/")
+    watch.shows("1 question in 1 run")
+    two = run(world, "two", "curl -sS -o second http://two.test/")
+    watch.shows("2 questions in 2 runs")
+    watch.key("r")
+    watch.press("n")
+    world.sally("approve", "deny", watch.line("> ").split()[1], check=True)
+    watch.shows("goes nowhere")
+    watch.key("o, never", ("Up",), ("Down",))
+    time.sleep(1)
+    assert not decisions(two), decisions(two)
+    watch.press(("Enter",))
+    watch.shows_no_more("goes nowhere")
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("n")
+    for gate in (one, two):
+        gate.wait()
+    assert "never" not in (world.work / "first").read_text() + (world.work / "second").read_text()
+    watch.close()
+
+
+def words_are_for_one(world):
+    """And no more of them than arrive."""
+    watch = Watch(world)
+    gate = run(world, "many", " & ".join(f"curl -sS -o told{i} http://h{i}.one.test/" for i in range(3)) + " & wait")
+    watch.shows("3 questions in 1 run")
+    watch.key("r")
+    watch.press("y" * 300)
+    watch.shows("255 bytes at most")
+    watch.press(("C-u",), "ask for this", ("Enter",))
+    watch.shows("  words      ask for this")
+    watch.key("n")
+    watch.shows("2 questions in 1 run")
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("r")
+    watch.press("yes, later", ("Enter",))
+    for _ in range(2):
+        watch.key("n")
+    gate.wait()
+    told = sorted((world.work / f"told{i}").read_text().count("ask for this") for i in range(3))
+    later = sorted((world.work / f"told{i}").read_text().count("yes, later") for i in range(3))
+    assert told == [0, 0, 1] and later == [0, 0, 1], (told, later)
+    watch.close()
+
+
 def several_at_once(world):
     """One list: what is ticked is answered together, each as it is asked, after it was listed and a word was typed."""
     watch = Watch(world)
@@ -181,8 +252,12 @@ def several_at_once(world):
         until(lambda: watch.line("> ") != before, 10, "the cursor does not move")
     watch.press((" ",))
     watch.shows("3 ticked")
+    watch.key("r")
+    watch.press("these yes", ("Enter",))
+    watch.shows("  words      these yes")
     watch.key("s")
     watch.shows("Allow, session, exactly these 3:")
+    assert "  words      these yes" in watch.text(), watch.text()
     assert "h4" not in watch.text() and "other" not in watch.text(), watch.text()
     watch.key(("Enter",))
     watch.shows("nothing was answered")
@@ -192,6 +267,8 @@ def several_at_once(world):
     watch.shows("2 questions in 1 run")
     granted = sorted(r["host"] for r in decisions(gate) if r["reason"] == "granted_session")
     assert granted == ["h1.one.test", "h2.one.test", "h3.one.test"], decisions(gate)
+    assert all("these yes" in str(r) for r in decisions(gate) if r["reason"] == "granted_session"), decisions(gate)
+    assert "  words" not in watch.text(), watch.text()
     for left in (1, 0):
         watch.key("n")
         watch.shows(f"{left} question" if left else "Nothing waits")
@@ -307,7 +384,8 @@ def line_by_line(world):
         watch.close()
 
 
-CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, several_at_once,
+CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
+         words_are_for_one, several_at_once,
          many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line]
 
 if __name__ == "__main__":
