@@ -65,8 +65,8 @@ struct approve_answer {
 	bool is_person; /* who has to type the domain of a question that warns */
 	char confirm[APPROVE_CONFIRM_MAX];
 };
-/* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", "{"op":…}" without a request id. -EINVAL with @why.
- */
+/* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", each with the options of `approve allow` or `deny`,
+ * or "{"op":…}" as a gate takes it, without a request id. -EINVAL with @why. */
 int approve_input_parse(const char *line, struct approve_answer *ret, struct err *why);
 /* "once" to "always" as one static text, or NULL. */
 const char *approve_input_scope(const char *text);
@@ -97,8 +97,18 @@ struct approve_options {
 	const char *scope, *words, *confirm, *session; /* NULL: not given */
 	struct approve_width width;
 };
-/* @takes: " help json ", the names of the options that are known. 0, or the exit status of a usage
- * error. Leaves optind at the first word. */
+/* What an answer takes. */
+#define APPROVE_TAKES_ABORT " words "
+#define APPROVE_TAKES_DENY  APPROVE_TAKES_ABORT "domain all-ports program for "
+#define APPROVE_TAKES_ALLOW APPROVE_TAKES_DENY "upload download connections confirm "
+#define APPROVE_TAKES_SCOPE " scope "
+/* @takes: " help json ", the names of the options that are known. Leaves optind at the first word.
+ * -EINVAL with @why. */
+int approve_options_parse(int argc, char **argv, const char *takes, struct approve_options *ret,
+			  struct err *why);
+/* What they say of an answer, into @ret. */
+void approve_options_answer(const struct approve_options *options, struct approve_answer *ret);
+/* The same for a command line: 0, or the exit status of a usage error, which it says. */
 int approve_options_read(int argc, char **argv, const char *takes, const char *name,
 			 struct approve_options *ret);
 /* Prints the help of a subcommand, "": of all. 0 or -1. */

@@ -384,9 +384,68 @@ def line_by_line(world):
         watch.close()
 
 
+def typed_widths_are_shown_first(world):
+    """What a line with a width would store is shown, and given to a yes behind that and to nothing else."""
+    watch = Watch(world, ["--plain"])
+    watch.shows("no sallyport run yet")
+    gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
+    watch.shows("y once, e this command")
+    question = next(line.split()[0] for line in watch.text().splitlines() if "http://files.a.test:80" in line and "-" in line.split()[0])
+    line = f"s {question} --domain --for 1h a.test"
+    shown = f"{question}  would be  http://**.a.test:80 for 1h  allowed for this session"
+    watch.press(line, ("Enter",))
+    watch.shows(shown)
+    watch.press(("Enter",))
+    watch.shows(f"{question}  not answered")
+    watch.press("yes", ("Enter",))
+    watch.shows("type a letter and an id")
+    watch.press(line, ("Enter",))
+    until(lambda: watch.text().count(shown) == 2, 20, watch.text)
+    watch.press(f"y {question} --domain", ("Enter",))
+    watch.shows(f"{question}  not answered: ")
+    watch.press(f"s {question} --domain wrong.test", ("Enter",))
+    watch.shows(f"{question}  would be  http://**.a.test:80  allowed")
+    watch.press("yes", ("Enter",))
+    watch.shows("to allow it, type a.test as well")
+    assert not decisions(gate), decisions(gate)
+    watch.press(line, ("Enter",))
+    until(lambda: watch.text().count(shown) == 3, 20, watch.text)
+    watch.press("yes", ("Enter",))
+    gate.wait()
+    assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
+        [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
+    watch.close()
+
+
+def typed_too_late_for_yes(world):
+    """A yes that came before what it says yes to, or after that was settled, is none."""
+    watch = Watch(world, ["--plain"])
+    watch.shows("no sallyport run yet")
+    gate = run(world, "late", f"{curl('one.test')}; {curl('two.test')}")
+    watch.shows("y once, e this command")
+    question = next(line.split()[0] for line in watch.text().splitlines() if "http://one.test:80" in line and "-" in line.split()[0])
+    watch.press(f"s {question} --domain one.test\ryes\r")
+    until(lambda: "would be" in watch.text() or "not answered" in watch.text(), 20, watch.text)
+    time.sleep(0.5)
+    watch.press(("Enter",))
+    watch.shows(f"{question}  not answered")
+    assert not decisions(gate), decisions(gate)
+    watch.press(f"s {question} --domain one.test", ("Enter",))
+    watch.shows(f"{question}  would be  http://**.one.test:80")
+    world.sally("approve", "deny", question, check=True)
+    watch.shows("http://two.test:80")
+    watch.press("yes", ("Enter",))
+    watch.shows("type a letter and an id")
+    assert [(r["host"], r["reason"]) for r in decisions(gate)] == [("one.test", "denied_once")], decisions(gate)
+    gate.process.terminate()
+    gate.wait()
+    watch.close()
+
+
 CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
          words_are_for_one, several_at_once,
-         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line]
+         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
+         typed_widths_are_shown_first, typed_too_late_for_yes]
 
 if __name__ == "__main__":
     enter_namespace()
