@@ -301,31 +301,10 @@ static void draw_many(struct draw *draw)
 
 static void draw_help(struct draw *draw)
 {
-	static const char *const lines[] = {
-		"",
-		"  up, down, k, j    another question",
-		"  y e s a           allow: once (those who wait), for the command, the session, "
-		"always",
-		"  n E S D           deny, the same",
-		"  q                 deny, and end the commands that wait",
-		"  w p g t b         wider or narrower: the whole domain, every port, this program "
-		"only,",
-		"                    for a time, so many bytes up",
-		"  r                 words to whoever asked, which go with the answer, whichever "
-		"it is",
-		"  Space, *          tick this one, or all that do not warn: what is ticked is "
-		"answered",
-		"                    together, each as it is asked",
-		"  x, ^C             leave: if nobody else is there to ask, questions are denied",
-		"",
-		"  What carries a warning (!) is allowed by typing its domain. For 0.4 seconds "
-		"after",
-		"  something moved no key answers, and what is pasted never does.",
-		"",
-	};
+	const char *line;
 
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		draw_line(draw, "", lines[i]);
+	for (size_t i = 0; (line = approve_screen_keys_help(i)); i++)
+		draw_line(draw, "", line);
 }
 
 /* The newest last, as far as there is room. */
@@ -361,11 +340,10 @@ static void draw_foot(struct draw *draw)
 	while (draw->row < draw->last)
 		draw_line(draw, "", "");
 	draw->last++;
-	if (screen->is_late) {
-		draw_line(draw, "1",
-			  "That question is over. What you type goes nowhere until Enter or Esc.");
-		return;
-	}
+	if (screen->is_late)
+		return draw_line(draw, "1",
+				 "That question is over. What you type goes nowhere until Enter or "
+				 "Esc.");
 	if (screen->is_many) {
 		draw_format(draw, "1", "Type yes and Enter (Esc: not): %s", screen->typed);
 		return;

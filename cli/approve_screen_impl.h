@@ -79,6 +79,8 @@ void approve_screen_preview(struct approve_screen *screen);
 const char *approve_screen_typed(const struct screen_question *question);
 void approve_screen_send(struct approve_screen *screen, const struct approve_answer *answer);
 const char *approve_screen_scope(enum screen_scope scope);
+/* What the keys do, line by line; NULL behind the last. Static. */
+const char *approve_screen_keys_help(size_t line);
 
 void approve_screen_draw(struct approve_screen *screen);
 

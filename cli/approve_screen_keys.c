@@ -19,6 +19,34 @@ static const struct {
 	{ 'q', "abort", SCREEN_ONCE },
 };
 
+static const char *const key_help[] = {
+	"",
+	"  up, down, k, j    another question",
+	"  y e s a           allow: once (those who wait), for the command, the session, "
+	"always",
+	"  n E S D           deny, the same",
+	"  q                 deny, and end the commands that wait",
+	"  w p g t b         wider or narrower: the whole domain, every port, this program "
+	"only,",
+	"                    for a time, so many bytes up",
+	"  r                 words to whoever asked, which go with the answer, whichever "
+	"it is",
+	"  Space, *          tick this one, or all that do not warn: what is ticked is "
+	"answered",
+	"                    together, each as it is asked",
+	"  x, ^C             leave: if nobody else is there to ask, questions are denied",
+	"",
+	"  What carries a warning (!) is allowed by typing its domain. For 0.4 seconds "
+	"after",
+	"  something moved no key answers, and what is pasted never does.",
+	"",
+};
+
+const char *approve_screen_keys_help(size_t line)
+{
+	return line < sizeof(key_help) / sizeof(key_help[0]) ? key_help[line] : NULL;
+}
+
 /* What is typed on and on was meant for what stood there before: it is waited for silence. */
 static bool keys_are_early(struct approve_screen *screen)
 {
