@@ -175,20 +175,15 @@ static int answer_fill(const char *id, const struct approve_options *options,
 {
 	if (!approve_input_is_id(id))
 		return cli_usage_error(name, CLI_ERROR, "that is no id; one looks like 7f3a-1");
-	answer->scope = options->scope;
-	answer->words = options->words;
-	answer->width = options->width;
+	approve_options_answer(options, answer);
 	answer->is_person = true;
 	(void)snprintf(answer->id, sizeof(answer->id), "%s", id); /* fits: it is valid */
-	if (options->confirm)
-		(void)snprintf(answer->confirm, sizeof(answer->confirm), "%s",
-			       options->confirm); /* fits: it was read by its length */
 	return 0;
 }
 
-#define TAKES_ABORT " help session words "
-#define TAKES_DENY  TAKES_ABORT "scope domain all-ports program for "
-#define TAKES_ALLOW TAKES_DENY "upload download connections confirm "
+#define TAKES_ABORT " help session" APPROVE_TAKES_ABORT
+#define TAKES_DENY  " help session" APPROVE_TAKES_SCOPE APPROVE_TAKES_DENY
+#define TAKES_ALLOW " help session" APPROVE_TAKES_SCOPE APPROVE_TAKES_ALLOW
 
 static int command_answer(int argc, char **argv)
 {

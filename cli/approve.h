@@ -10,6 +10,8 @@
 #define APPROVE_LINE_MAX_BYTES (4U << 20) /* of one line a gate sends; more than it may queue */
 #define APPROVE_WAIT_MS        5000       /* for a gate to answer a request */
 #define APPROVE_CONFIRM_MAX    256
+#define APPROVE_WORDS_MAX      256 /* a gate keeps no more */
+#define APPROVE_DURATION_MAX   32
 
 struct err;
 struct evbuffer;
@@ -51,20 +53,20 @@ bool approve_input_is_of(const char *id, const char *run);
 /* What somebody wants done, by options or as a typed line. */
 struct approve_width {
 	bool is_domain, is_every_port, is_program;
-	const char *duration;                     /* of the command line; NULL: not said */
+	char duration[APPROVE_DURATION_MAX];      /* "": not said */
 	json_int_t upload, download, connections; /* 0: not said */
 };
 struct approve_answer {
-	const char *op;    /* "allow", "deny", "abort" */
-	const char *scope; /* "once"…; NULL: not said */
-	const char *words; /* of the command line; NULL: none */
+	const char *op;                /* "allow", "deny", "abort" */
+	const char *scope;             /* "once"…; NULL: not said */
+	char words[APPROVE_WORDS_MAX]; /* to whoever asked; "": none */
 	struct approve_width width;
 	char id[APPROVE_ID_MAX];
 	bool is_person; /* who has to type the domain of a question that warns */
 	char confirm[APPROVE_CONFIRM_MAX];
 };
-/* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", "{"op":…}" without a request id. -EINVAL with @why.
- */
+/* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", each with the options of `approve allow` or `deny`,
+ * or "{"op":…}" as a gate takes it, without a request id. -EINVAL with @why. */
 int approve_input_parse(const char *line, struct approve_answer *ret, struct err *why);
 /* "once" to "always" as one static text, or NULL. */
 const char *approve_input_scope(const char *text);
@@ -95,8 +97,18 @@ struct approve_options {
 	const char *scope, *words, *confirm, *session; /* NULL: not given */
 	struct approve_width width;
 };
-/* @takes: " help json ", the names of the options that are known. 0, or the exit status of a usage
- * error. Leaves optind at the first word. */
+/* What an answer takes. */
+#define APPROVE_TAKES_ABORT " words "
+#define APPROVE_TAKES_DENY  APPROVE_TAKES_ABORT "domain all-ports program for "
+#define APPROVE_TAKES_ALLOW APPROVE_TAKES_DENY "upload download connections confirm "
+#define APPROVE_TAKES_SCOPE " scope "
+/* @takes: " help json ", the names of the options that are known. Leaves optind at the first word.
+ * -EINVAL with @why. */
+int approve_options_parse(int argc, char **argv, const char *takes, struct approve_options *ret,
+			  struct err *why);
+/* What they say of an answer, into @ret. */
+void approve_options_answer(const struct approve_options *options, struct approve_answer *ret);
+/* The same for a command line: 0, or the exit status of a usage error, which it says. */
 int approve_options_read(int argc, char **argv, const char *takes, const char *name,
 			 struct approve_options *ret);
 /* Prints the help of a subcommand, "": of all. 0 or -1. */

@@ -1,13 +1,14 @@
 #include "cli/approve.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 
-#define INPUT_LINE_MAX     1024
-#define INPUT_WORDS_MAX    5
+#define INPUT_LINE_MAX     4096
+#define INPUT_WORDS_MAX    32
 #define INPUT_ID_RUN_LEAST 8 /* letters of a run that an id may be cut to */
 
 static const char *const input_scopes[] = { "once", "exec", "session", "always" };
@@ -69,103 +70,228 @@ static const char *input_op(const char *text)
 	return NULL;
 }
 
-/* @op and @scope: static. */
-static int input_fill(struct approve_answer *ret, const char *op, const char *scope, const char *id,
-		      struct err *why)
+static int input_set_id(struct approve_answer *answer, const char *id, struct err *why)
 {
-	struct approve_answer answer = { .op = op, .scope = scope };
-
 	if (!id || !approve_input_is_id(id))
 		return err_set(why, -EINVAL, "which question? its id looks like 7f3a-1");
-	if (scope && strcmp(op, "abort") == 0)
-		return err_set(why, -EINVAL, "abort has no scope");
-	(void)snprintf(answer.id, sizeof(answer.id), "%s", id); /* fits: it is valid */
-	*ret = answer;
+	(void)snprintf(answer->id, sizeof(answer->id), "%s", id); /* fits: it is valid */
 	return 0;
 }
 
-/* A person typed it: what a question warns of is confirmed by its domain. */
-static int input_typed(const char *op, const char *scope, char **rest, size_t count,
+/* The words behind the id: a scope, unless @is_letter, and the domain of what warns. */
+static int input_behind(struct approve_answer *answer, bool is_letter, char **rest, int count,
+			struct err *why)
+{
+	bool is_allow = strcmp(answer->op, "allow") == 0;
+	const char *scope = !is_letter && count > 0 ? approve_input_scope(rest[0]) : NULL;
+
+	if (scope && strcmp(answer->op, "abort") == 0)
+		return err_set(why, -EINVAL, "abort has no scope");
+	if (scope && answer->scope)
+		return err_set(why, -EINVAL, "a scope stands there twice");
+	if (scope) {
+		answer->scope = scope;
+		rest++;
+		count--;
+	} else if (!is_letter && count > 0 && !is_allow) {
+		return err_set(why, -EINVAL, "a scope is once, exec, session or always");
+	}
+	if (count > 1 || (count > 0 && (!is_allow || answer->confirm[0] != '\0')))
+		return err_set(why, -EINVAL, "that is more than an answer takes");
+	if (count > 0 && strlen(rest[0]) >= sizeof(answer->confirm))
+		return err_set(why, -EINVAL, "that is longer than any domain");
+	if (count > 0)
+		(void)snprintf(answer->confirm, sizeof(answer->confirm), "%s", rest[0]);
+	return 0;
+}
+
+/* A person typed it: what a question warns of is confirmed by its domain. @op and @scope: static,
+ * @scope NULL where none was said. */
+static int input_typed(const char *op, const char *scope, bool is_letter, char **words, int count,
 		       struct approve_answer *ret, struct err *why)
 {
-	int r = input_fill(ret, op, scope, count > 0 ? rest[0] : NULL, why);
+	struct approve_answer answer = { .op = op };
+	struct approve_options options = { 0 };
+	const char *takes = strcmp(op, "allow") == 0  ? APPROVE_TAKES_ALLOW
+			    : strcmp(op, "deny") == 0 ? APPROVE_TAKES_DENY
+						      : APPROVE_TAKES_ABORT;
+	auto_free char *all = mem_printf(
+		"%s%s", takes, is_letter || strcmp(op, "abort") == 0 ? "" : APPROVE_TAKES_SCOPE);
+	int r = approve_options_parse(count, words, all, &options, why);
 
 	if (r < 0)
 		return r;
-	if (count > 2 || (count > 1 && strcmp(op, "allow") != 0))
-		return err_set(why, -EINVAL, "that is more than an answer takes");
-	if (count > 1 && strlen(rest[1]) >= sizeof(ret->confirm))
-		return err_set(why, -EINVAL, "that is longer than any domain");
-	ret->is_person = true;
-	if (count > 1)
-		(void)snprintf(ret->confirm, sizeof(ret->confirm), "%s", rest[1]);
-	return 0;
+	if (options.is_help)
+		return err_set(why, -EINVAL, "help is `sallyport approve watch --help`");
+	approve_options_answer(&options, &answer);
+	answer.is_person = true;
+	if (is_letter)
+		answer.scope = scope;
+	r = input_set_id(&answer, optind < count ? words[optind] : NULL, why);
+	if (r == 0)
+		r = input_behind(&answer, is_letter, words + optind + 1, count - optind - 1, why);
+	if (r == 0)
+		*ret = answer;
+	return r;
 }
 
-static int input_words(char **words, size_t count, struct approve_answer *ret, struct err *why)
+static int input_words(char **words, int count, struct approve_answer *ret, struct err *why)
 {
-	const char *op = input_op(words[0]), *scope;
+	const char *op = input_op(words[0]);
 
 	for (size_t i = 0; !op && strlen(words[0]) == 1 && i < ARRAY_SIZE(input_letters); i++) {
 		if (input_letters[i].letter == words[0][0])
-			return input_typed(input_letters[i].op, input_letters[i].scope, words + 1,
-					   count - 1, ret, why);
+			return input_typed(input_letters[i].op, input_letters[i].scope, true, words,
+					   count, ret, why);
 	}
 	if (!op)
 		return err_set(why, -EINVAL,
 			       "type a letter and an id (y 7f3a-1), or allow, deny or "
 			       "abort, an id and a scope (allow 7f3a-1 session)");
-	scope = count > 2 ? approve_input_scope(words[2]) : NULL;
-	if (count > 2 && !scope && strcmp(op, "allow") != 0)
-		return err_set(why, -EINVAL, "a scope is once, exec, session or always");
-	if (scope) { /* the domain, if any, stands behind it */
-		words[2] = words[1];
-		words += 1;
-		count -= 1;
+	return input_typed(op, NULL, false, words, count, ret, why);
+}
+
+static bool input_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word, in place; quotes and backslashes are a shell's. NULL: a quote is not closed. */
+static char *input_word(char **rest)
+{
+	char *at = *rest, *word = at, *out = at, quote = '\0';
+
+	for (; *at != '\0' && (quote != '\0' || !input_is_blank(*at)); at++) {
+		bool is_escape = *at == '\\' && at[1] != '\0' && quote != '\'' &&
+				 (quote == '\0' || at[1] == '"' || at[1] == '\\');
+
+		if (is_escape)
+			*out++ = *++at;
+		else if (quote == '\0' && (*at == '\'' || *at == '"'))
+			quote = *at;
+		else if (*at == quote)
+			quote = '\0';
+		else
+			*out++ = *at;
 	}
-	return input_typed(op, scope, words + 1, count - 1, ret, why);
+	*rest = *at == '\0' ? at : at + 1;
+	*out = '\0';
+	return quote == '\0' ? word : NULL;
+}
+
+/* @words: of INPUT_WORDS_MAX and one more, which getopt wants. How many there are, or -EINVAL. */
+static int input_split(char *line, char **words, struct err *why)
+{
+	int count = 0;
+
+	for (line += strspn(line, " \t\r"); *line != '\0'; line += strspn(line, " \t\r")) {
+		if (count == INPUT_WORDS_MAX)
+			return err_set(why, -EINVAL, "that is more than an answer takes");
+		words[count] = input_word(&line);
+		if (!words[count++])
+			return err_set(why, -EINVAL, "a quote is not closed");
+	}
+	words[count] = NULL;
+	return count > 0 ? count : err_set(why, -EINVAL, "an empty line answers nothing");
+}
+
+/* Of a gate's request, which says no to the rest. */
+struct input_object {
+	const char *op, *id, *scope, *host, *ports, *program, *duration, *words, *confirm;
+	json_t *upload, *download, *connections;
+};
+
+/* Text that is said has to fit. */
+static bool input_copy(char *out, size_t size, const char *text)
+{
+	if (text && strlen(text) >= size)
+		return false;
+	(void)snprintf(out, size, "%s", text ? text : "");
+	return true;
+}
+
+/* One of two, the first of which is as if nothing was said. */
+static bool input_choice(const char *said, const char *narrow, const char *wide, bool *ret)
+{
+	*ret = said && strcmp(said, wide) == 0;
+	return !said || *ret || strcmp(said, narrow) == 0;
+}
+
+static bool input_amount(const json_t *said, json_int_t *ret)
+{
+	*ret = json_integer_value(said);
+	return !said || (json_is_integer(said) && *ret > 0);
+}
+
+static bool input_object_read(const struct input_object *from, struct approve_answer *ret)
+{
+	struct approve_width *width = &ret->width;
+	bool is_allow = ret->op && strcmp(ret->op, "allow") == 0;
+	bool is_abort = ret->op && strcmp(ret->op, "abort") == 0;
+
+	ret->scope = approve_input_scope(from->scope);
+	ret->is_person = from->confirm != NULL; /* somebody is in front of it */
+	if ((from->confirm && !is_allow) || (from->duration && from->duration[0] == '\0'))
+		return false;
+	if (is_abort &&
+	    (from->scope || from->host || from->ports || from->program || from->duration))
+		return false;
+	if (!is_allow && (from->upload || from->download || from->connections))
+		return false;
+	return ret->op && (!from->scope || ret->scope) &&
+	       input_amount(from->upload, &width->upload) &&
+	       input_amount(from->download, &width->download) &&
+	       input_amount(from->connections, &width->connections) &&
+	       input_choice(from->host, "this", "domain", &width->is_domain) &&
+	       input_choice(from->ports, "this", "all", &width->is_every_port) &&
+	       input_choice(from->program, "any", "this", &width->is_program) &&
+	       input_copy(width->duration, sizeof(width->duration), from->duration) &&
+	       input_copy(ret->words, sizeof(ret->words), from->words) &&
+	       input_copy(ret->confirm, sizeof(ret->confirm), from->confirm);
 }
 
 static int input_object(json_t *object, struct approve_answer *ret, struct err *why)
 {
-	const char *op = input_op(json_string_value(json_object_get(object, "op")));
-	const char *id = json_string_value(json_object_get(object, "question"));
-	json_t *wanted = json_object_get(object, "scope");
-	const char *scope = approve_input_scope(json_string_value(wanted));
-	size_t known = wanted ? 3 : 2;
+	struct input_object from = { 0 };
+	struct approve_answer answer = { 0 };
+	int r = json_unpack_ex(object, NULL, JSON_STRICT,
+			       "{s:s, s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o}", "op",
+			       &from.op, "question", &from.id, "scope", &from.scope, "host",
+			       &from.host, "ports", &from.ports, "program", &from.program, "for",
+			       &from.duration, "words", &from.words, "confirm", &from.confirm,
+			       "upload", &from.upload, "download", &from.download, "connections",
+			       &from.connections);
 
-	if (!op || (wanted && !scope) || json_object_size(object) != known)
+	answer.op = input_op(from.op);
+	if (r < 0 || !input_object_read(&from, &answer))
 		return err_set(why, -EINVAL,
 			       "an answer is {\"op\":\"allow|deny|abort\",\"question\":ID,"
-			       "\"scope\":\"once|exec|session|always\"}");
-	return input_fill(ret, op, scope, id, why);
+			       "\"scope\":\"once|exec|session|always\"}, with the members of "
+			       "sallyport-approver(7) that this op takes");
+	r = input_set_id(&answer, from.id, why);
+	if (r == 0)
+		*ret = answer;
+	return r;
 }
 
 int approve_input_parse(const char *line, struct approve_answer *ret, struct err *why)
 {
-	char copy[INPUT_LINE_MAX], *words[INPUT_WORDS_MAX], *rest = copy;
-	size_t count = 0;
+	char copy[INPUT_LINE_MAX], *words[INPUT_WORDS_MAX + 1];
+	int r;
 
 	if (strlen(line) >= sizeof(copy))
 		return err_set(why, -EINVAL, "that line is too long");
 	if (line[0] == '{') {
 		json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
-		int r = object ? input_object(object, ret, why)
-			       : err_set(why, -EINVAL, "that is no JSON object");
 
+		r = object ? input_object(object, ret, why)
+			   : err_set(why, -EINVAL, "that is no JSON object");
 		json_decref(object);
 		return r;
 	}
 	memcpy(copy, line, strlen(line) + 1);
-	while (count < INPUT_WORDS_MAX && rest) {
-		char *word = strsep(&rest, " \t\r");
-
-		if (word[0] != '\0')
-			words[count++] = word;
-	}
-	if (count == 0)
-		return err_set(why, -EINVAL, "an empty line answers nothing");
-	return input_words(words, count, ret, why);
+	r = input_split(copy, words, why);
+	return r < 0 ? r : input_words(words, r, ret, why);
 }
 
 static void input_add(json_t *request, const char *name, json_t *value)
@@ -181,7 +307,7 @@ static void input_add_width(json_t *request, const struct approve_width *width)
 		input_add(request, "ports", json_string("all"));
 	if (width->is_program)
 		input_add(request, "program", json_string("this"));
-	if (width->duration)
+	if (width->duration[0] != '\0')
 		input_add(request, "for", json_string(width->duration));
 	if (width->upload)
 		input_add(request, "upload", json_integer(width->upload));
@@ -197,7 +323,7 @@ json_t *approve_input_request(const struct approve_answer *answer)
 
 	if (answer->scope)
 		input_add(request, "scope", json_string(answer->scope));
-	if (answer->words)
+	if (answer->words[0] != '\0')
 		input_add(request, "words", json_string(answer->words));
 	if (answer->is_person && strcmp(answer->op, "allow") == 0)
 		input_add(request, "confirm", json_string(answer->confirm));

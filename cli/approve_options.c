@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/approve.h"
@@ -72,11 +73,26 @@ static bool option_connections(const char *text, json_int_t *ret)
 	return true;
 }
 
-static bool option_duration(const char *text)
+static bool option_duration(const char *text, char ret[APPROVE_DURATION_MAX])
 {
 	int64_t ms;
 
-	return text_to_duration_ms(text, &ms) == 0 && ms >= 1000;
+	if (strlen(text) >= APPROVE_DURATION_MAX || text_to_duration_ms(text, &ms) < 0 || ms < 1000)
+		return false;
+	memcpy(ret, text, strlen(text) + 1);
+	return true;
+}
+
+/* What does not arrive whole is not sent. */
+static const char *option_words(const char *text, const char **ret)
+{
+	json_t *words = json_string(text);
+
+	json_decref(words);
+	*ret = text;
+	if (!words)
+		return "--words is no text";
+	return strlen(text) < APPROVE_WORDS_MAX ? NULL : "--words is too long: 255 bytes at most";
 }
 
 /* What is wrong with its value, or NULL. */
@@ -107,8 +123,9 @@ static const char *option_take(int option, struct approve_options *ret)
 		width->is_program = true;
 		return NULL;
 	case OPT_FOR:
-		width->duration = optarg;
-		return option_duration(optarg) ? NULL : "--for is a duration, such as 30m";
+		return option_duration(optarg, width->duration)
+			       ? NULL
+			       : "--for is a duration, such as 30m";
 	case OPT_UPLOAD:
 		return option_bytes(optarg, &width->upload) ? NULL : "--upload is a size: 64k";
 	case OPT_DOWNLOAD:
@@ -121,8 +138,7 @@ static const char *option_take(int option, struct approve_options *ret)
 		ret->session = optarg;
 		return NULL;
 	case OPT_WORDS:
-		ret->words = optarg;
-		return NULL;
+		return option_words(optarg, &ret->words);
 	default:
 		ret->confirm = optarg;
 		return strlen(optarg) < APPROVE_CONFIRM_MAX ? NULL : "--confirm is too long";
@@ -144,24 +160,68 @@ static size_t options_choose(const char *takes, struct option *known)
 	return count;
 }
 
-int approve_options_read(int argc, char **argv, const char *takes, const char *name,
-			 struct approve_options *ret)
+static const char *option_name(int option)
+{
+	size_t i = 0;
+
+	while (options_all[i].name && options_all[i].val != option)
+		i++;
+	return options_all[i].name;
+}
+
+/* What is said twice is not guessed about. */
+static bool option_is_again(int option, unsigned int *seen)
+{
+	unsigned int bit = option < OPT_JSON ? 0 : 1U << (option - OPT_JSON);
+	bool is_again = (*seen & bit) != 0;
+
+	*seen |= bit;
+	return is_again;
+}
+
+int approve_options_parse(int argc, char **argv, const char *takes, struct approve_options *ret,
+			  struct err *why)
 {
 	struct option known[ARRAY_SIZE(options_all)];
+	unsigned int seen = 0;
 
 	(void)options_choose(takes, known);
 	optind = 0;
 	for (int option; (option = getopt_long(argc, argv, ":h", known, NULL)) != -1;) {
+		auto_free char *word = approve_text_shown(argv[optind - 1]);
+
 		if (option == ':')
-			return cli_usage_error(name, CLI_ERROR, "%s needs a value",
-					       argv[optind - 1]);
+			return err_set(why, -EINVAL, "%s needs a value", word);
 		if (option == '?')
-			return cli_usage_error(name, CLI_ERROR, "no such option: %s",
-					       argv[optind - 1]);
+			return err_set(why, -EINVAL, "no such option: %s", word);
+		if (option_is_again(option, &seen))
+			return err_set(why, -EINVAL, "--%s stands there twice",
+				       option_name(option));
 		const char *wrong = option_take(option, ret);
 
 		if (wrong)
-			return cli_usage_error(name, CLI_ERROR, "%s", wrong);
+			return err_set(why, -EINVAL, "%s", wrong);
 	}
 	return 0;
+}
+
+int approve_options_read(int argc, char **argv, const char *takes, const char *name,
+			 struct approve_options *ret)
+{
+	struct err why = { 0 };
+
+	return approve_options_parse(argc, argv, takes, ret, &why) < 0
+		       ? cli_usage_error(name, CLI_ERROR, "%s", why.text)
+		       : 0;
+}
+
+/* All of it fits: it was read by its length. */
+void approve_options_answer(const struct approve_options *options, struct approve_answer *ret)
+{
+	ret->scope = options->scope;
+	ret->width = options->width;
+	if (options->words)
+		(void)snprintf(ret->words, sizeof(ret->words), "%s", options->words);
+	if (options->confirm)
+		(void)snprintf(ret->confirm, sizeof(ret->confirm), "%s", options->confirm);
 }

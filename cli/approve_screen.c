@@ -184,6 +184,7 @@ void approve_screen_choose(struct approve_screen *screen, struct screen_question
 	screen->width = (struct approve_width){ 0 };
 	screen->is_late |= screen->is_typing;
 	screen->is_typing = false;
+	approve_screen_words_review(screen, true);
 	approve_screen_preview(screen);
 }
 

@@ -170,10 +170,23 @@ static const struct {
 	{ "  a always   ", SCREEN_ALWAYS },
 };
 
+static size_t draw_words_height(const struct approve_screen *screen)
+{
+	size_t room = draw_room(screen, DRAW_KEY_INDENT);
+
+	return (strlen(screen->words) + room - 1) / room;
+}
+
+static void draw_words(struct draw *draw)
+{
+	if (draw->screen->words[0] != '\0')
+		draw_wrapped(draw, "", "  words      ", draw->screen->words, DRAW_LINE_MAX);
+}
+
 /* The lines that draw_keys() takes. */
 static unsigned int draw_keys_height(const struct approve_screen *screen)
 {
-	size_t room = draw_room(screen, DRAW_KEY_INDENT), height = 3;
+	size_t room = draw_room(screen, DRAW_KEY_INDENT), height = 3 + draw_words_height(screen);
 
 	for (size_t i = 0; i < SCREEN_SCOPES; i++) {
 		size_t len = screen->previews[i] ? strlen(screen->previews[i]) : 0;
@@ -189,14 +202,15 @@ static void draw_ticked(struct draw *draw)
 	draw_format(draw, "1",
 		    "%zu ticked: y e s a n E S D answer all of them, after they were listed",
 		    approve_screen_many_count(draw->screen));
-	draw_line(draw, "2", "Space ticks and unticks   * ticks all that do not warn");
+	draw_words(draw);
+	draw_line(draw, "2", "Space ticks and unticks   * ticks all that do not warn   r words");
 }
 
 static void draw_widths(struct draw *draw)
 {
 	const struct approve_width *width = &draw->screen->width;
 	auto_free char *duration =
-		width->duration ? mem_printf("[t] for %s  ", width->duration) : NULL;
+		width->duration[0] ? mem_printf("[t] for %s  ", width->duration) : NULL;
 	auto_free char *upload =
 		width->upload ? mem_printf("[b] at most %lldk up", (long long)width->upload >> 10)
 			      : NULL;
@@ -219,7 +233,8 @@ static void draw_keys(struct draw *draw)
 		draw_wrapped(draw, text && !screen->can_be[draw_scopes[i].scope] ? "2" : "",
 			     draw_scopes[i].label, text ? text : "...", DRAW_LINE_MAX);
 	}
-	draw_line(draw, "2", "n E S D deny the same   q end the command");
+	draw_words(draw);
+	draw_line(draw, "2", "n E S D deny the same   q end the command   r words");
 	draw_widths(draw);
 }
 
@@ -252,7 +267,7 @@ static void draw_chosen(struct draw *draw)
 
 size_t approve_screen_draw_many_height(const struct approve_screen *screen)
 {
-	size_t room = draw_room(screen, DRAW_MANY_INDENT), height = 0;
+	size_t room = draw_room(screen, DRAW_MANY_INDENT), height = draw_words_height(screen);
 	const struct screen_question *question;
 
 	TAILQ_FOREACH (question, &screen->questions, entry) {
@@ -280,34 +295,16 @@ static void draw_many(struct draw *draw)
 		if (question->is_ticked)
 			draw_wrapped(draw, "", "  ", to, DRAW_LINE_MAX);
 	}
+	draw_words(draw);
 	draw_line(draw, "", "");
 }
 
 static void draw_help(struct draw *draw)
 {
-	static const char *const lines[] = {
-		"",
-		"  up, down, k, j    another question",
-		"  y e s a           allow: once (those who wait), for the command, the session, "
-		"always",
-		"  n E S D           deny, the same",
-		"  q                 deny, and end the commands that wait",
-		"  w p g t b         wider or narrower: the whole domain, every port, this program "
-		"only,",
-		"                    for a time, so many bytes up",
-		"  Space, *          tick this one, or all that do not warn: what is ticked is "
-		"answered",
-		"                    together, each as it is asked",
-		"  x, ^C             leave: if nobody else is there to ask, questions are denied",
-		"",
-		"  What carries a warning (!) is allowed by typing its domain. For 0.4 seconds "
-		"after",
-		"  something moved no key answers, and what is pasted never does.",
-		"",
-	};
+	const char *line;
 
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		draw_line(draw, "", lines[i]);
+	for (size_t i = 0; (line = approve_screen_keys_help(i)); i++)
+		draw_line(draw, "", line);
 }
 
 /* The newest last, as far as there is room. */
@@ -325,6 +322,17 @@ static void draw_past(struct draw *draw)
 		draw_line(draw, "", screen->past[i % SCREEN_PAST_MAX]);
 }
 
+/* The end of them, where all do not fit. */
+static void draw_wording(struct draw *draw)
+{
+	static const char label[] = "Words to whoever asked, then Enter (Esc: not): ";
+	const char *typed = draw->screen->typed;
+	size_t room = draw->screen->columns, len = strlen(typed), taken = strlen(label);
+
+	room = room > taken ? room - taken : 0;
+	draw_format(draw, "1", "%s%s", label, typed + (len > room ? len - room : 0));
+}
+
 static void draw_foot(struct draw *draw)
 {
 	const struct approve_screen *screen = draw->screen;
@@ -332,15 +340,16 @@ static void draw_foot(struct draw *draw)
 	while (draw->row < draw->last)
 		draw_line(draw, "", "");
 	draw->last++;
-	if (screen->is_late) {
-		draw_line(draw, "1",
-			  "That question is over. What you type goes nowhere until Enter or Esc.");
-		return;
-	}
+	if (screen->is_late)
+		return draw_line(draw, "1",
+				 "That question is over. What you type goes nowhere until Enter or "
+				 "Esc.");
 	if (screen->is_many) {
 		draw_format(draw, "1", "Type yes and Enter (Esc: not): %s", screen->typed);
 		return;
 	}
+	if (screen->is_wording)
+		return draw_wording(draw);
 	if (screen->is_typing) {
 		draw_format(draw, "1", "To allow %s, type %s and Enter (Esc: not): %s",
 			    screen->pending.id, approve_screen_typed(screen->chosen),

@@ -1,6 +1,6 @@
 /* approve_screen: what the parts of the screen share: approve_screen.c has what is shown,
  * approve_screen_draw.c how, approve_screen_keys.c what is typed, approve_screen_many.c what is
- * answered together. */
+ * answered together, approve_screen_words.c what is said to whoever asked. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,9 +49,13 @@ struct approve_screen {
 	char *past[SCREEN_PAST_MAX]; /* a ring: what became of questions, and what was said */
 	size_t past_count;
 	bool is_help;
-	bool is_late;   /* typed for a question that has gone: until Enter it goes nowhere */
-	bool is_many;   /* the word that answers all that is ticked is typed */
-	bool is_typing; /* the domain of what is to be allowed: */
+	bool is_late;    /* typed for a question that has gone: until Enter it goes nowhere */
+	bool is_many;    /* the word that answers all that is ticked is typed */
+	bool is_wording; /* words are typed; is_words_for_many: what was typed is for all that is
+			    ticked */
+	bool is_words_for_many;
+	char words[APPROVE_WORDS_MAX]; /* for the next answer */
+	bool is_typing;                /* the domain of what is to be allowed: */
 	struct approve_answer pending;
 	char typed[APPROVE_CONFIRM_MAX];
 	unsigned char keys[SCREEN_KEYS_MAX];
@@ -75,6 +79,8 @@ void approve_screen_preview(struct approve_screen *screen);
 const char *approve_screen_typed(const struct screen_question *question);
 void approve_screen_send(struct approve_screen *screen, const struct approve_answer *answer);
 const char *approve_screen_scope(enum screen_scope scope);
+/* What the keys do, line by line; NULL behind the last. Static. */
+const char *approve_screen_keys_help(size_t line);
 
 void approve_screen_draw(struct approve_screen *screen);
 
@@ -86,5 +92,9 @@ void approve_screen_many_review(struct approve_screen *screen);   /* questions c
 void approve_screen_many_begin(struct approve_screen *screen, const char *op,
 			       enum screen_scope scope);
 void approve_screen_many_type(struct approve_screen *screen, unsigned char key);
-/* The lines that what is ticked takes. */
+void approve_screen_words_begin(struct approve_screen *screen);
+void approve_screen_words_type(struct approve_screen *screen, unsigned char key);
+/* They go with those that they were typed for. @is_another: is chosen now. */
+void approve_screen_words_review(struct approve_screen *screen, bool is_another);
+/* The lines that what is ticked takes, and its words. */
 size_t approve_screen_draw_many_height(const struct approve_screen *screen);

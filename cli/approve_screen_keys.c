@@ -19,6 +19,34 @@ static const struct {
 	{ 'q', "abort", SCREEN_ONCE },
 };
 
+static const char *const key_help[] = {
+	"",
+	"  up, down, k, j    another question",
+	"  y e s a           allow: once (those who wait), for the command, the session, "
+	"always",
+	"  n E S D           deny, the same",
+	"  q                 deny, and end the commands that wait",
+	"  w p g t b         wider or narrower: the whole domain, every port, this program "
+	"only,",
+	"                    for a time, so many bytes up",
+	"  r                 words to whoever asked, which go with the answer, whichever "
+	"it is",
+	"  Space, *          tick this one, or all that do not warn: what is ticked is "
+	"answered",
+	"                    together, each as it is asked",
+	"  x, ^C             leave: if nobody else is there to ask, questions are denied",
+	"",
+	"  What carries a warning (!) is allowed by typing its domain. For 0.4 seconds "
+	"after",
+	"  something moved no key answers, and what is pasted never does.",
+	"",
+};
+
+const char *approve_screen_keys_help(size_t line)
+{
+	return line < sizeof(key_help) / sizeof(key_help[0]) ? key_help[line] : NULL;
+}
+
 /* What is typed on and on was meant for what stood there before: it is waited for silence. */
 static bool keys_are_early(struct approve_screen *screen)
 {
@@ -58,6 +86,7 @@ static void keys_answer(struct approve_screen *screen, const char *op, enum scre
 		answer.scope = approve_screen_scope(scope);
 	if (scope != SCREEN_ONCE)
 		answer.width = screen->width;
+	memcpy(answer.words, screen->words, sizeof(screen->words));
 	if (!is_allow || approve_screen_typed(screen->chosen)[0] == '\0')
 		return approve_screen_send(screen, &answer);
 	screen->pending = answer;
@@ -123,9 +152,10 @@ static bool keys_widen(struct approve_width *width, unsigned char key)
 		width->is_program = !width->is_program;
 		return true;
 	case 't':
-		width->duration = !width->duration                     ? "1h"
-				  : strcmp(width->duration, "1h") == 0 ? "1d"
-								       : NULL;
+		(void)snprintf(width->duration, sizeof(width->duration), "%s",
+			       width->duration[0] == '\0'           ? "1h"
+			       : strcmp(width->duration, "1h") == 0 ? "1d"
+								    : "");
 		return true;
 	case 'b':
 		width->upload = width->upload == 0          ? 64 << 10
@@ -146,6 +176,8 @@ static void keys_press(struct approve_screen *screen, unsigned char key)
 		return approve_screen_many_type(screen, key);
 	if (screen->is_typing)
 		return keys_type(screen, key);
+	if (screen->is_wording)
+		return approve_screen_words_type(screen, key);
 	if (screen->is_help) {
 		screen->is_help = false;
 		return approve_screen_touch(screen);
@@ -162,6 +194,8 @@ static void keys_press(struct approve_screen *screen, unsigned char key)
 		return approve_screen_many_tick(screen);
 	case '*':
 		return approve_screen_many_tick_all(screen);
+	case 'r':
+		return approve_screen_words_begin(screen);
 	case '?':
 		screen->is_help = true;
 		return approve_screen_touch(screen);
@@ -203,7 +237,8 @@ static void keys_serve_sequence(struct approve_screen *screen, const unsigned ch
 		screen->is_pasting = true;
 	else if (keys_is(keys, len, "\033[201~"))
 		screen->is_pasting = false;
-	else if (screen->is_pasting || screen->is_typing || screen->is_late || screen->is_many)
+	else if (screen->is_pasting || screen->is_typing || screen->is_late || screen->is_many ||
+		 screen->is_wording)
 		return;
 	else if (keys_is(keys, len, "\033[A") || keys_is(keys, len, "\033OA"))
 		keys_move(screen, false);

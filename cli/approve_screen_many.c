@@ -25,6 +25,7 @@ void approve_screen_many_tick(struct approve_screen *screen)
 	if (!chosen->is_ticked && approve_screen_typed(chosen)[0] != '\0')
 		return approve_screen_say(screen, "what warns (!) is answered by itself");
 	chosen->is_ticked = !chosen->is_ticked;
+	approve_screen_words_review(screen, false);
 	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
@@ -36,6 +37,7 @@ void approve_screen_many_tick_all(struct approve_screen *screen)
 	TAILQ_FOREACH (question, &screen->questions, entry)
 		question->is_ticked =
 			!question->is_answered && approve_screen_typed(question)[0] == '\0';
+	approve_screen_words_review(screen, false);
 	approve_screen_guard(screen);
 	approve_screen_touch(screen);
 }
@@ -47,6 +49,7 @@ void approve_screen_many_review(struct approve_screen *screen)
 
 	TAILQ_FOREACH (question, &screen->questions, entry)
 		question->is_ticked &= approve_screen_typed(question)[0] == '\0';
+	approve_screen_words_review(screen, false);
 	if (!screen->is_many || approve_screen_many_count(screen) > 0)
 		return;
 	screen->is_many = false;
@@ -66,6 +69,7 @@ void approve_screen_many_begin(struct approve_screen *screen, const char *op,
 	screen->is_many = true;
 	screen->pending = (struct approve_answer){ .op = op, .is_person = true };
 	screen->pending.scope = approve_screen_scope(scope);
+	memcpy(screen->pending.words, screen->words, sizeof(screen->words));
 	screen->typed[0] = '\0';
 	approve_screen_guard(screen);
 	approve_screen_touch(screen);
@@ -83,6 +87,7 @@ static void many_send(struct approve_screen *screen)
 		(void)snprintf(answer.id, sizeof(answer.id), "%s", question->id);
 		approve_screen_send(screen, &answer);
 	}
+	approve_screen_words_review(screen, false);
 }
 
 void approve_screen_many_type(struct approve_screen *screen, unsigned char key)

@@ -146,11 +146,11 @@ char *approve_text_command(const struct approve_answer *answer, const char *type
 		{ width->is_domain ? "--domain" : NULL, NULL },
 		{ width->is_every_port ? "--all-ports" : NULL, NULL },
 		{ width->is_program ? "--program" : NULL, NULL },
-		{ width->duration ? "--for" : NULL, width->duration },
+		{ width->duration[0] ? "--for" : NULL, width->duration },
 		{ width->upload ? "--upload" : NULL, upload },
 		{ width->download ? "--download" : NULL, download },
 		{ width->connections ? "--connections" : NULL, connections },
-		{ answer->words ? "--words" : NULL, answer->words },
+		{ answer->words[0] ? "--words" : NULL, answer->words },
 		{ "--confirm", typed },
 	};
 	size_t count = 4;

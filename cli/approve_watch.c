@@ -17,7 +17,7 @@
 #define WATCH_INPUT_MAX    65536
 #define WATCH_NOTIFY_BYTES 4096
 
-static void watch_print_json(json_t *event)
+void approve_watch_print(json_t *event)
 {
 	(void)json_dumpf(event, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	(void)putchar('\n');
@@ -31,7 +31,8 @@ static void watch_hint(const struct watch *watch, const char *id)
 
 	auto_free char *shown = approve_text_shown(id);
 	(void)printf("  answer    y %s   y once, e this command, s session, a always;\n"
-		     "            n, E, S, D the same to deny; q abort\n",
+		     "            n, E, S, D the same to deny; q abort; behind the id a width,\n"
+		     "            such as --domain --for 1h, and --words TEXT\n",
 		     shown);
 }
 
@@ -55,6 +56,7 @@ static void watch_print_text(struct watch_link *link, const json_t *event)
 		(void)printf("%s  %lld connections wait\n", id,
 			     (long long)json_integer_value(json_object_get(question, "waiting")));
 	} else if (strcmp(kind, "retracted") == 0) {
+		approve_watch_line_settled(link->watch, link, approve_text_member(question, "id"));
 		(void)printf("%s  %s\n", id, how);
 	}
 	(void)fflush(stdout);
@@ -66,7 +68,7 @@ void approve_watch_event(struct watch_link *link, json_t *message)
 	if (link->watch->screen)
 		approve_screen_event(link->watch->screen, link, message);
 	else if (link->watch->is_json)
-		watch_print_json(message);
+		approve_watch_print(message);
 	else
 		watch_print_text(link, message);
 }
@@ -76,6 +78,8 @@ void approve_watch_previewed(struct watch_link *link, const struct approve_answe
 {
 	if (link->watch->screen)
 		approve_screen_previewed(link->watch->screen, answer, tag, reply);
+	else
+		approve_watch_line_previewed(link->watch, answer, tag, reply);
 }
 
 void approve_watch_replied(struct watch_link *link, const struct approve_answer *answer,
@@ -95,21 +99,6 @@ void approve_watch_replied(struct watch_link *link, const struct approve_answer 
 	/* What became of it when it was taken, the retraction says to every watcher alike. */
 	if (!is_ok)
 		(void)printf("%s  not answered: %s\n", answer->id, error);
-	(void)fflush(stdout);
-}
-
-static void watch_refuse(const struct watch *watch, const char *id, const struct err *why)
-{
-	if (watch->is_json) {
-		json_t *event =
-			json_pack("{s:s, s:{s:s}, s:b, s:s, s:s}", "event", "answered", "question",
-				  "id", id, "ok", 0, "error", why->text, "code", "not_sent");
-
-		watch_print_json(event);
-		json_decref(event);
-		return;
-	}
-	(void)printf("%s\n", why->text);
 	(void)fflush(stdout);
 }
 
@@ -177,6 +166,7 @@ void approve_watch_lost(struct watch_link *link, const char *why)
 		watch_scan_later(watch);
 	}
 	json_decref(event);
+	approve_watch_line_settled(watch, link, NULL);
 	for (size_t i = 0; i < watch->link_count; i++) {
 		if (watch->links[i] == link)
 			watch->links[i] = watch->links[--watch->link_count];
@@ -197,27 +187,6 @@ static void watch_noticed(evutil_socket_t fd, short what, void *arg)
 	watch_scan(arg);
 }
 
-static void watch_typed(struct watch *watch, const char *line)
-{
-	struct approve_answer answer = { .id = "" };
-	struct err why = { 0 };
-	int r;
-
-	if (line[strspn(line, " \t\r")] == '\0')
-		return;
-	r = approve_input_parse(line, &answer, &why);
-	if (r == 0)
-		r = err_set(&why, -ENOENT, "no such question: no run that is watched has %s",
-			    answer.id);
-	for (size_t i = 0; r == -ENOENT && i < watch->link_count; i++) {
-		if (watch->links[i]->is_greeted &&
-		    approve_input_is_of(answer.id, watch->links[i]->run))
-			r = approve_watch_link_answer(watch->links[i], &answer, &why);
-	}
-	if (r < 0)
-		watch_refuse(watch, answer.id, &why);
-}
-
 static void watch_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct watch *watch = arg;
@@ -235,7 +204,7 @@ static void watch_input(evutil_socket_t fd, short what, void *arg)
 	if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
 		event_del(watch->input_event);
 	while ((line = evbuffer_readln(watch->input, NULL, EVBUFFER_EOL_LF))) {
-		watch_typed(watch, line);
+		approve_watch_line(watch, line);
 		free(line);
 	}
 	if (evbuffer_get_length(watch->input) > WATCH_INPUT_MAX)

@@ -36,6 +36,14 @@ int approve_watch_link_answer(struct watch_link *link, const struct approve_answ
 int approve_watch_link_preview(struct watch_link *link, const struct approve_answer *answer,
 			       unsigned int tag, struct err *why);
 
+/* An answer with a width, typed by a person who has to be shown what it is. */
+struct watch_pending {
+	struct watch_link *link; /* NULL: there is none */
+	struct approve_answer answer;
+	unsigned int tag;
+	bool is_shown;
+};
+
 struct watch {
 	struct loop *loop;
 	int dir_fd, lock_fd, notify_fd;
@@ -44,6 +52,7 @@ struct watch {
 	struct approve_screen *screen;        /* NULL: line by line */
 	struct event *notify_event, *input_event, *signal_events[2];
 	struct evbuffer *input;
+	struct watch_pending pending;
 	struct loop_timer rescan;
 	struct watch_link *links[WATCH_LINKS_MAX];
 	size_t link_count;
@@ -56,3 +65,12 @@ void approve_watch_previewed(struct watch_link *link, const struct approve_answe
 			     unsigned int tag, const json_t *reply);
 /* Frees @link. */
 void approve_watch_lost(struct watch_link *link, const char *why);
+void approve_watch_print(json_t *event); /* as a line of JSON */
+
+/* approve_watch_lines.c: answers that are typed, or piped in, a line each. */
+void approve_watch_line(struct watch *watch, const char *line);
+/* What the pending answer would be. */
+void approve_watch_line_previewed(struct watch *watch, const struct approve_answer *answer,
+				  unsigned int tag, const json_t *reply);
+/* Question @id is settled; NULL: all of @link are gone. */
+void approve_watch_line_settled(struct watch *watch, const struct watch_link *link, const char *id);

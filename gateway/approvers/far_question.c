@@ -162,6 +162,8 @@ json_t *far_question_answer(const struct approver_question *question,
 		r |= put(request, "scope", json_string(scopes[answer->scope]));
 	if (is_allow) /* it was typed where it had to be */
 		r |= put(request, "confirm", json_string(question->typed));
+	if (answer->words && answer->words[0] != '\0')
+		r |= put(request, "words", json_string(answer->words));
 	r |= put_width(request, &answer->width);
 	if (r == 0)
 		return request;

@@ -208,6 +208,7 @@ static void tty_readable(evutil_socket_t fd, short what, void *arg)
 		return tty_gone(self);
 	for (ssize_t i = 0; i < got; i++)
 		tty_byte(self, bytes[i]);
+	tty_words_escape(self);
 	tty_turn_refresh(self);
 	tty_flush(self);
 }
@@ -357,7 +358,7 @@ static void tty_retract(struct approver *self, const struct approver_end *end)
 	if (self->question.id[0] == '\0' || strcmp(self->question.id, end->id) != 0)
 		return tty_later(self); /* one less waits */
 
-	self->is_late |= self->draft.is_typing;
+	self->is_late |= tty_words_is_typing(&self->draft);
 	auto_free char *shown = text_visible_dup(end->how ? end->how : "finished");
 	auto_free char *line = mem_printf("  %s", shown);
 	tty_turn_settle(self, line);

@@ -57,6 +57,7 @@ static void answer_fill(const struct approver *self, const struct tty_answer *ch
 		.action = chosen->action,
 		.scope = chosen->scope,
 		.is_abort = chosen->is_abort,
+		.words = self->draft.words,
 	};
 	if (chosen->scope != GATEWAY_ONCE)
 		ret->width = self->draft.width;
@@ -205,14 +206,16 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 	size_t count = tty_list_ticked(&self->list), at = 0;
 	struct tty_row *ticked = mem_new_array(count + 1, sizeof(*ticked));
 	struct approver_answer answer;
-	char by[PERSON_TEXT_MAX];
+	char by[PERSON_TEXT_MAX], words[GATEWAY_WORDS_MAX];
 
+	memcpy(words, self->draft.words, sizeof(words));
 	for (size_t i = 0; i < self->list.count; i++) {
 		if (self->list.rows[i].is_ticked)
 			ticked[at++] = self->list.rows[i];
 	}
 	self->draft = (struct tty_draft){ 0 };
 	answer_fill(self, chosen, &answer);
+	answer.words = words;
 	answer.by = person_text(getuid(), "tty", by);
 	for (size_t i = 0; i < count; i++) {
 		struct err why = { 0 };

@@ -5,9 +5,11 @@
 #include <sys/queue.h>
 
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/bounds.h"
 
 struct approver;
 struct err;
+struct tty_page;
 
 #define TTY_NOTE_MAX 160
 
@@ -17,11 +19,13 @@ struct tty_draft {
 	struct approver_width width;
 	char covers[APPROVER_KEY_MAX]; /* what it would store: gateway_answer_text(); "": nothing */
 	bool has_program;
-	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
-	char typed[POLICY_HOST_MAX];
+	bool is_typing;                /* the letter allows and is not enough: @typed is wanted */
+	char typed[GATEWAY_WORDS_MAX]; /* a domain fits as well */
 	size_t typed_len;
-	unsigned int empty_count; /* Enter without a letter */
-	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
+	bool is_wording;               /* @typed is to become @words */
+	char words[GATEWAY_WORDS_MAX]; /* to whoever asked, printable ASCII; "": none */
+	unsigned int empty_count;      /* Enter without a letter */
+	char note[TTY_NOTE_MAX];       /* to whoever answers, or "" */
 };
 
 struct tty_answer {
@@ -54,3 +58,14 @@ bool tty_answer_scope(struct approver *self, unsigned char key);
 /* Answers the question that is shown, or each that is ticked; the view ends. */
 void tty_answer_give(struct approver *self, const struct tty_answer *chosen);
 void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chosen);
+
+/* Words to whoever asked are typed: Enter keeps them, an escape or a backspace too many leaves
+ * those that stood there before. */
+void tty_words_begin(struct approver *self);
+void tty_words_press(struct approver *self, unsigned char key);
+/* All that has come was read: an Escape that nothing follows is the key. */
+void tty_words_escape(struct approver *self);
+/* A line is typed, whose keys are no answers. */
+bool tty_words_is_typing(const struct tty_draft *draft);
+const char *tty_words_label(const struct tty_draft *draft); /* in front of what is typed; static */
+void tty_words_show(struct tty_page *page, const struct tty_draft *draft); /* what is sent, whole */

@@ -41,7 +41,7 @@ static void draw_typed(struct approver *self)
 	size_t room = self->look.width / 2;
 	const char *typed = draft->typed + (draft->typed_len > room ? draft->typed_len - room : 0);
 
-	if (draft->is_typing)
+	if (tty_words_is_typing(draft))
 		(void)evbuffer_add(self->out, typed, strlen(typed)); /* only out of memory */
 	else if (draft->letter != 0)
 		(void)evbuffer_add(self->out, &draft->letter, 1);

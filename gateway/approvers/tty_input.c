@@ -40,13 +40,38 @@ static enum tty_event input_high(struct tty_input *input, unsigned char byte)
 	}
 }
 
+/* RFC 3629 §3. Of a character none of whose bytes is C1: as text they would swallow what follows.
+ * Where letters answer, a report in eight bits must not pass for one of these. */
+static bool input_is_character(struct tty_input *input, unsigned char byte)
+{
+	bool goes_on = input->rest > 0 && (byte & 0xc0) == 0x80;
+
+	if (goes_on)
+		input->rest--;
+	else
+		input->rest = byte < 0xc2   ? 0
+			      : byte < 0xe0 ? 1
+			      : byte < 0xf0 ? 2
+			      : byte < 0xf5 ? 3
+					    : 0;
+	return input->is_text && (goes_on || input->rest > 0);
+}
+
 static enum tty_event input_ground(struct tty_input *input, unsigned char byte)
 {
+	if (input_is_character(input, byte))
+		return TTY_NOTHING;
 	if (byte == 0x1b)
 		return input_enter(input, TTY_ESCAPE);
 	if (byte >= 0x80)
 		return input_high(input, byte);
 	return input->is_paste ? TTY_NOTHING : TTY_KEY;
+}
+
+/* A sequence, behind an Escape. */
+static bool input_begins(unsigned char byte)
+{
+	return byte != '\0' && strchr("\x1b[OPX]^_", byte) != NULL;
 }
 
 static enum tty_event input_escape(struct tty_input *input, unsigned char byte)
@@ -117,12 +142,15 @@ static enum tty_event input_string_escape(struct tty_input *input, unsigned char
  * lone Escape, or Alt with a bracket, began what looks like one. It cancels and is no answer. */
 enum tty_event tty_input_feed(struct tty_input *input, unsigned char byte)
 {
+	if (input->state == TTY_ESCAPED)
+		input->state = input_begins(byte) ? TTY_ESCAPE : TTY_GROUND;
 	if (input->state != TTY_GROUND && (input_is_enter(byte) || byte == 0x18 || byte == 0x1a))
 		return input_end(input);
 	switch (input->state) {
 	case TTY_GROUND:
 		return input_ground(input, byte);
 	case TTY_ESCAPE:
+	case TTY_ESCAPED: /* not any more */
 		return input_escape(input, byte);
 	case TTY_CONTROL:
 		return input_control(input, byte);
@@ -134,4 +162,12 @@ enum tty_event tty_input_feed(struct tty_input *input, unsigned char byte)
 		return input_string_escape(input, byte);
 	}
 	return TTY_NOTHING;
+}
+
+bool tty_input_is_escape(struct tty_input *input)
+{
+	if (input->state != TTY_ESCAPE)
+		return false;
+	input->state = TTY_ESCAPED;
+	return true;
 }

@@ -9,6 +9,7 @@
 enum tty_input_state {
 	TTY_GROUND,
 	TTY_ESCAPE,
+	TTY_ESCAPED, /* nothing followed: it was the key, unless a sequence goes on after all */
 	TTY_CONTROL,
 	TTY_SHIFT,
 	TTY_STRING,
@@ -20,6 +21,8 @@ struct tty_input {
 	char sequence[16]; /* of a control sequence, with its final byte */
 	size_t len;
 	bool is_paste;
+	bool is_text; /* words are typed, no letters that answer: characters of UTF-8 are one */
+	unsigned int rest; /* bytes of such a character that are to come */
 };
 enum tty_event {
 	TTY_NOTHING,
@@ -30,3 +33,5 @@ enum tty_event {
 	TTY_DOWN,
 };
 enum tty_event tty_input_feed(struct tty_input *input, unsigned char byte);
+/* All that has come was fed, and the last of it was an Escape by itself. Says so once. */
+bool tty_input_is_escape(struct tty_input *input);

@@ -120,13 +120,15 @@ void tty_keys_late(struct approver *self, unsigned char key)
 {
 	if (!key_is_enter(key) && key != KEY_CTRL_C)
 		return;
-	self->is_late = false;
+	self->is_late = self->input.is_text = false;
 	self->draft.note[0] = '\0';
 	self->is_stale = self->look.has_escapes;
 }
 
 void tty_keys_press(struct approver *self, unsigned char key)
 {
+	if (self->draft.is_wording && key != KEY_CTRL_C)
+		return tty_words_press(self, key);
 	if (self->view == TTY_VIEW_LIST)
 		return tty_list_keys_press(self, key);
 	if (key == KEY_CTRL_C)
@@ -139,6 +141,8 @@ void tty_keys_press(struct approver *self, unsigned char key)
 		return key_to_letters(self);
 	if (key == 'l' && self->others > 0)
 		return tty_turn_switch(self, NULL);
+	if (key == 'r')
+		return tty_words_begin(self);
 	if (!tty_answer_scope(self, key))
 		key_letter(self, key);
 }

@@ -243,10 +243,12 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	tty_page_choice(&below, "[g] its domain", false);
 	tty_page_choice(&below, "[*] all without (!)", false);
 	tty_page_choice(&below, "[v] view it", false);
+	tty_page_choice(&below, "[r] words", false);
 	tty_prompt_choices(&below, look);
 	tty_page_field(&below, TTY_NEEDED, "ticked", ticked);
 	if (draft->is_typing && unnamed)
 		tty_page_whole(&below, "type", unnamed->domain);
+	tty_words_show(&below, draft);
 	tty_page_note(&below, draft->note);
 	tty_page_title(&page, title);
 	unsigned int rows = tty_page_room(&page, look);
@@ -255,6 +257,6 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	list_rows(&page, look, list,
 		  rows > below.count + 1 ? rows - (unsigned int)below.count - 1 : 0);
 	lines = tty_page_write(&page, out, look) + tty_page_write(&below, out, look);
-	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
+	(void)evbuffer_add_printf(out, "%s", tty_words_label(draft));
 	return lines;
 }

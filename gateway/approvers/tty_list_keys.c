@@ -189,6 +189,8 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 	self->draft.note[0] = '\0';
 	if (key == KEY_BACKSPACE || key == KEY_DELETE)
 		list_erase(self);
+	else if (key == 'r')
+		tty_words_begin(self);
 	else if (self->draft.letter != 0)
 		return; /* what is echoed counts */
 	else if (key >= '0' && key <= '9')

@@ -138,6 +138,7 @@ static void prompt_width(struct tty_page *page, const struct tty_draft *draft)
 	if (draft->has_program)
 		tty_page_choice(page, width->is_program ? "[o] this program" : "[o] any program",
 				false);
+	tty_page_choice(page, "[r] words", false);
 }
 
 static bool prompt_has(const char *text)
@@ -199,11 +200,12 @@ unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
 	prompt_reasons(&page, question, others);
 	tty_prompt_choices(&page, look);
 	prompt_width(&page, draft);
+	tty_words_show(&page, draft);
 	prompt_covers(&page, look, draft);
 	if (draft->is_typing)
 		tty_page_whole(&page, "type", question->typed);
 	tty_page_note(&page, draft->note);
 	lines = tty_page_write(&page, out, look);
-	(void)evbuffer_add_printf(out, "%s", draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL);
+	(void)evbuffer_add_printf(out, "%s", tty_words_label(draft));
 	return lines;
 }

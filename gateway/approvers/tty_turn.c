@@ -35,6 +35,7 @@ static void turn_show(struct approver *self, enum tty_view view,
 	tty_enter(self, TTY_DRAWING);
 	memcpy(note, self->draft.note, sizeof(note));
 	self->draft = (struct tty_draft){ 0 };
+	self->input.is_text = self->is_late;
 	memcpy(self->draft.note, note, sizeof(note));
 	if (self->is_late)
 		tty_turn_note(self, TURN_LATE);
@@ -98,7 +99,7 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 		self->others = others;
 	} else {
 		tty_list_sync(self);
-		self->is_late |= self->list.count == 0 && self->draft.is_typing;
+		self->is_late |= self->list.count == 0 && tty_words_is_typing(&self->draft);
 		if (self->list.count == 0)
 			return tty_turn_settle(self, "  no question is left");
 	}

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -254,6 +255,172 @@ START_TEST(answers_that_are_typed)
 }
 END_TEST
 
+/* What is remembered is what the line says, to the letter. */
+static const struct {
+	const char *typed, *text;
+} wide[] = {
+	{ "s 7f3a-1 example.org --domain --for 1h\n", "https://**.example.org:443 for 1h\"" },
+	{ "s --all-ports 7f3a-1 example.org\n", "https://example.org:*\"" },
+	{ "allow 7f3a-1 exec --upload 64k --confirm example.org --connections=2\n",
+	  "https://example.org:443 upload 64k connections 2\"" },
+	{ "allow 7f3a-1 --scope session --download 1m example.org\n",
+	  "https://example.org:443 download 1m\"" },
+	{ "S 7f3a-1 --domain\n", "https://**.example.org:443\"" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"session\",\"host\":\"domain\","
+	  "\"ports\":\"all\",\"for\":\"90s\",\"connections\":3}\n",
+	  "https://**.example.org:* for 90s connections 3\"" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"session\",\"host\":\"this\","
+	  "\"ports\":\"this\",\"program\":\"any\",\"upload\":65536,\"download\":1024,"
+	  "\"confirm\":\"example.org\"}\n",
+	  "https://example.org:443 upload 64k download 1k\"" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"scope\":\"session\",\"for\":\"1h\"}\n",
+	  "https://example.org:443 for 1h\"" },
+};
+
+START_TEST(lines_with_a_width)
+{
+	auto_free char *want = mem_printf("{\"ok\":true,\"text\":\"%s", wide[_i].text);
+
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch --json");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_child_until(&stage.watcher, "\"event\":\"asked\"");
+	stage_child_say(&stage.watcher, wide[_i].typed);
+	stage_child_until(&stage.watcher, want);
+	stage_until_told(&stage.runs[0], 1);
+	stage_end_watch(0);
+}
+END_TEST
+
+static const struct {
+	const char *typed, *words;
+} worded[] = {
+	{ "n 7f3a-1 --words 'use the mirror'\n", "use the mirror" },
+	{ "deny 7f3a-1 session --words=\"it's \\\"off\\\"\"\n", "it's \"off\"" },
+	{ "q 7f3a-1 --words stop\\ that\n", "stop that" },
+	{ "y 7f3a-1 --words 'don'\\''t again' example.org\n", "don't again" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"words\":\"use the mirror\"}\n",
+	  "use the mirror" },
+};
+
+START_TEST(lines_with_words)
+{
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_child_until(&stage.watcher, "7f3a-1  https://example.org:443\n");
+	stage_child_say(&stage.watcher, worded[_i].typed);
+	stage_until_told(&stage.runs[0], 1);
+	ck_assert_msg(strstr(stage.runs[0].verdict.because, worded[_i].words) != NULL, "%s",
+		      stage.runs[0].verdict.because);
+	stage_end_watch(0);
+}
+END_TEST
+
+static const struct {
+	const char *line, *want;
+} wrong_lines[] = {
+	{ "y 7f3a-1 --scope session", "no such option: --scope" }, /* the letter says it */
+	{ "allow 7f3a-1 session --scope exec", "scope stands there twice" },
+	{ "allow 7f3a-1 --scope forever", "--scope is once" },
+	{ "allow 7f3a-1 --for 1h --for 2h", "--for stands there twice" },
+	{ "s 7f3a-1 --domain --domain", "--domain stands there twice" },
+	{ "s 7f3a-1 --for", "--for needs a value" },
+	{ "s 7f3a-1 --for soon", "--for is a duration" },
+	{ "s 7f3a-1 --for 0", "--for is a duration" },
+	{ "s 7f3a-1 --upload 0", "--upload is a size" },
+	{ "s 7f3a-1 --download 1x", "--download is a size" },
+	{ "s 7f3a-1 --connections 65536", "--connections is a number" },
+	{ "s 7f3a-1 --connections -1", "--connections is a number" },
+	{ "s 7f3a-1 --wide", "no such option: --wide" },
+	{ "s 7f3a-1 --session x", "no such option" },
+	{ "s 7f3a-1 --json", "no such option" },
+	{ "s 7f3a-1 -x", "no such option" },
+	{ "s 7f3a-1 -h", "help is" },
+	{ "s 7f3a-1 --\x1b[2J", "no such option: --\\x1b[2J" },
+	{ "s 7f3a-1 example.org --confirm example.org", "more than an answer takes" },
+	{ "s 7f3a-1 example.org example.com", "more than an answer takes" },
+	{ "n 7f3a-1 example.org", "more than an answer takes" },
+	{ "S 7f3a-1 --upload 64k", "no such option: --upload" },
+	{ "deny 7f3a-1 --confirm example.org", "no such option: --confirm" },
+	{ "abort 7f3a-1 --domain", "no such option: --domain" },
+	{ "abort 7f3a-1 session", "abort has no scope" },
+	{ "abort 7f3a-1 --scope once", "no such option: --scope" },
+	{ "n 7f3a-1 --words 'open", "a quote is not closed" },
+	{ "n 7f3a-1 --words \"open\\\"", "a quote is not closed" },
+	{ "n 7f3a-1 --words \xff", "--words is no text" },
+	{ "n --words 7f3a-1", "which question" },
+	{ "--domain s 7f3a-1", "type a letter" },
+	{ "s 7f3a-1 --domain yes yes", "more than an answer takes" },
+	{ "s 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6", "more than an" },
+	{ "{\"op\":\"allow\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"id\":1}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"until\":1}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"host\":\"all\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"ports\":80}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"program\":\"that\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":\"\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":3600}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":0}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":-1}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":1.5}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":\"64k\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":null}", "an answer is" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"upload\":1}", "an answer is" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"confirm\":\"a.test\"}", "an answer is" },
+	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"host\":\"domain\"}", "an answer is" },
+	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"scope\":\"once\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"op\":\"deny\",\"question\":\"7f3a-1\"}", "no JSON object" },
+};
+
+START_TEST(lines_that_are_refused)
+{
+	struct approve_answer answer = { .id = "untouched" };
+	struct err why = { 0 };
+
+	ck_assert_int_lt(approve_input_parse(wrong_lines[_i].line, &answer, &why), 0);
+	ck_assert_msg(strstr(why.text, wrong_lines[_i].want) != NULL, "%s", why.text);
+	ck_assert_str_eq(answer.id, "untouched");
+}
+END_TEST
+
+/* What would be cut on the way is not sent. */
+START_TEST(words_that_are_too_long)
+{
+	struct approve_answer answer = { 0 };
+	struct err why = { 0 };
+	char words[APPROVE_WORDS_MAX + 1];
+
+	memset(words, 'w', sizeof(words));
+	words[sizeof(words) - 1 - (size_t)_i] = '\0';
+	auto_free char *line = mem_printf("n 7f3a-1 --words %s", words);
+	auto_free char *object =
+		mem_printf("{\"op\":\"deny\",\"question\":\"7f3a-1\",\"words\":\"%s\"}", words);
+	ck_assert_int_eq(approve_input_parse(line, &answer, &why) < 0, _i == 0);
+	ck_assert_int_eq(approve_input_parse(object, &answer, &why) < 0, _i == 0);
+	if (_i > 0)
+		ck_assert_str_eq(answer.words, words);
+}
+END_TEST
+
+/* A scope of once has no width: the gate says so, and the question stays open. */
+START_TEST(line_that_the_gate_refuses)
+{
+	stage_run_open(&stage.runs[0], "7f3a");
+	stage_watch("watch");
+	stage_ask(&stage.runs[0], "https://example.org:443");
+	stage_child_until(&stage.watcher, "7f3a-1  https://example.org:443\n");
+	stage_child_say(&stage.watcher, "y 7f3a-1 --domain example.org\n");
+	stage_child_until(&stage.watcher, "7f3a-1  not answered: ");
+	stage_child_say(&stage.watcher, "s 7f3a-1 --domain\n");
+	stage_child_until(&stage.watcher, "type example.org as well");
+	ck_assert_uint_eq(stage.runs[0].told, 0);
+	stage_child_say(&stage.watcher, "n 7f3a-1\n");
+	stage_until_told(&stage.runs[0], 1);
+	stage_end_watch(0);
+}
+END_TEST
+
 START_TEST(watcher_that_dies)
 {
 	stage_run_open(&stage.runs[0], "7f3a");
@@ -381,6 +548,11 @@ int main(void)
 	tcase_add_test(tcase, answer_that_cannot_be_kept);
 	tcase_add_test(tcase, watcher_before_the_run);
 	tcase_add_loop_test(tcase, answers_that_are_typed, 0, (int)ARRAY_SIZE(typed));
+	tcase_add_loop_test(tcase, lines_with_a_width, 0, (int)ARRAY_SIZE(wide));
+	tcase_add_loop_test(tcase, lines_with_words, 0, (int)ARRAY_SIZE(worded));
+	tcase_add_loop_test(tcase, lines_that_are_refused, 0, (int)ARRAY_SIZE(wrong_lines));
+	tcase_add_loop_test(tcase, words_that_are_too_long, 0, 2);
+	tcase_add_test(tcase, line_that_the_gate_refuses);
 	tcase_add_test(tcase, watcher_that_dies);
 	tcase_add_test(tcase, socket_of_a_dead_run);
 	tcase_add_loop_test(tcase, server_that_is_none, 0, (int)ARRAY_SIZE(strangers));

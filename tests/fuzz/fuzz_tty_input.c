@@ -16,7 +16,7 @@ static void check_end(struct tty_input input)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	struct tty_input input = { 0 };
+	struct tty_input input = { .is_text = len % 2 != 0 };
 
 	for (size_t i = 0; i < len; i++) {
 		bool was_open = input.state == TTY_GROUND && !input.is_paste;

@@ -186,6 +186,25 @@ def keys_are_not_the_commands(world):
     screen.close()
 
 
+def words_to_whoever_asked(world):
+    """Typed at the question and shown on it; the command that waited reads them, and none of their letters answers."""
+    screen = Screen(world, "words", ASK + "wait; cat asked; exit 3")
+    start_question(screen)
+    time.sleep(0.8)
+    screen.press("r")
+    screen.shows("  words, then Enter:")
+    screen.press("nessD")
+    screen.press(("Escape",))
+    screen.shows(LABEL)
+    screen.press("r", "sorry: \u00ddou, use the mirror", ("BSpace",), "r", ("Enter",))
+    screen.shows("  words     sorry: ou, use the mirror")
+    assert not screen.reasons("a.test"), screen.records()
+    screen.press("n", ("Enter",))
+    screen.shows("sorry: ou, use the mirror\n")
+    assert screen.ends() == 3 and screen.reasons("a.test") == ["denied_once"], screen.records()
+    screen.close()
+
+
 def no_terminal_of_its_own(world):
     """All three streams are elsewhere; the question comes to the controlling terminal all the same."""
     (world.work / "go").touch()
@@ -406,7 +425,7 @@ def gate_dies_at_a_plain_question(world):
     killed(world, "plain", ASK + "wait", LABEL, redirect="</dev/null >/dev/null 2>/dev/null")
 
 
-CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, no_terminal_of_its_own, many_at_once, resized, tmux_window,
+CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, no_terminal_of_its_own, many_at_once, resized, tmux_window,
          tmux_window_is_closed, tmux_cannot_be_reached, tmux_is_another,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]

@@ -163,6 +163,77 @@ def typed_for_another(world):
     watch.close()
 
 
+def words_to_whoever_asked(world):
+    """They are shown before the answer, go with it, and are read by the command that waited; no letter of them answers."""
+    watch = Watch(world)
+    gate = run(world, "words", "curl -sS -o told http://a.test/; curl -sS -o next http://b.test/")
+    watch.shows("http://a.test:80")
+    watch.shows("r words")
+    watch.key("r")
+    watch.shows("Words to whoever asked, then Enter")
+    watch.press("nesyD", ("Escape",))
+    watch.shows_no_more("Words to whoever asked, then Enter")
+    watch.key("r", "no: \u00ddtake the mirror", ("Enter",))
+    watch.shows("  words      no: take the mirror")
+    assert not decisions(gate), decisions(gate)
+    watch.key("n")
+    watch.shows("http://b.test:80")
+    assert "no: take the mirror\n" in (world.work / "told").read_text(), (world.work / "told").read_text()
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("n")
+    gate.wait()
+    assert "mirror" not in (world.work / "next").read_text(), (world.work / "next").read_text()
+    watch.close()
+
+
+def words_for_another(world):
+    """Settled elsewhere while they are typed, they answer no other question, and are said to nobody."""
+    watch = Watch(world)
+    one = run(world, "one", "curl -sS -o first http://one.test/")
+    watch.shows("1 question in 1 run")
+    two = run(world, "two", "curl -sS -o second http://two.test/")
+    watch.shows("2 questions in 2 runs")
+    watch.key("r")
+    watch.press("n")
+    world.sally("approve", "deny", watch.line("> ").split()[1], check=True)
+    watch.shows("goes nowhere")
+    watch.key("o, never", ("Up",), ("Down",))
+    time.sleep(1)
+    assert not decisions(two), decisions(two)
+    watch.press(("Enter",))
+    watch.shows_no_more("goes nowhere")
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("n")
+    for gate in (one, two):
+        gate.wait()
+    assert "never" not in (world.work / "first").read_text() + (world.work / "second").read_text()
+    watch.close()
+
+
+def words_are_for_one(world):
+    """And no more of them than arrive."""
+    watch = Watch(world)
+    gate = run(world, "many", " & ".join(f"curl -sS -o told{i} http://h{i}.one.test/" for i in range(3)) + " & wait")
+    watch.shows("3 questions in 1 run")
+    watch.key("r")
+    watch.press("y" * 300)
+    watch.shows("255 bytes at most")
+    watch.press(("C-u",), "ask for this", ("Enter",))
+    watch.shows("  words      ask for this")
+    watch.key("n")
+    watch.shows("2 questions in 1 run")
+    assert "  words" not in watch.text(), watch.text()
+    watch.key("r")
+    watch.press("yes, later", ("Enter",))
+    for _ in range(2):
+        watch.key("n")
+    gate.wait()
+    told = sorted((world.work / f"told{i}").read_text().count("ask for this") for i in range(3))
+    later = sorted((world.work / f"told{i}").read_text().count("yes, later") for i in range(3))
+    assert told == [0, 0, 1] and later == [0, 0, 1], (told, later)
+    watch.close()
+
+
 def several_at_once(world):
     """One list: what is ticked is answered together, each as it is asked, after it was listed and a word was typed."""
     watch = Watch(world)
@@ -181,8 +252,12 @@ def several_at_once(world):
         until(lambda: watch.line("> ") != before, 10, "the cursor does not move")
     watch.press((" ",))
     watch.shows("3 ticked")
+    watch.key("r")
+    watch.press("these yes", ("Enter",))
+    watch.shows("  words      these yes")
     watch.key("s")
     watch.shows("Allow, session, exactly these 3:")
+    assert "  words      these yes" in watch.text(), watch.text()
     assert "h4" not in watch.text() and "other" not in watch.text(), watch.text()
     watch.key(("Enter",))
     watch.shows("nothing was answered")
@@ -192,6 +267,8 @@ def several_at_once(world):
     watch.shows("2 questions in 1 run")
     granted = sorted(r["host"] for r in decisions(gate) if r["reason"] == "granted_session")
     assert granted == ["h1.one.test", "h2.one.test", "h3.one.test"], decisions(gate)
+    assert all("these yes" in str(r) for r in decisions(gate) if r["reason"] == "granted_session"), decisions(gate)
+    assert "  words" not in watch.text(), watch.text()
     for left in (1, 0):
         watch.key("n")
         watch.shows(f"{left} question" if left else "Nothing waits")
@@ -307,8 +384,68 @@ def line_by_line(world):
         watch.close()
 
 
-CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, several_at_once,
-         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line]
+def typed_widths_are_shown_first(world):
+    """What a line with a width would store is shown, and given to a yes behind that and to nothing else."""
+    watch = Watch(world, ["--plain"])
+    watch.shows("no sallyport run yet")
+    gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
+    watch.shows("y once, e this command")
+    question = next(line.split()[0] for line in watch.text().splitlines() if "http://files.a.test:80" in line and "-" in line.split()[0])
+    line = f"s {question} --domain --for 1h a.test"
+    shown = f"{question}  would be  http://**.a.test:80 for 1h  allowed for this session"
+    watch.press(line, ("Enter",))
+    watch.shows(shown)
+    watch.press(("Enter",))
+    watch.shows(f"{question}  not answered")
+    watch.press("yes", ("Enter",))
+    watch.shows("type a letter and an id")
+    watch.press(line, ("Enter",))
+    until(lambda: watch.text().count(shown) == 2, 20, watch.text)
+    watch.press(f"y {question} --domain", ("Enter",))
+    watch.shows(f"{question}  not answered: ")
+    watch.press(f"s {question} --domain wrong.test", ("Enter",))
+    watch.shows(f"{question}  would be  http://**.a.test:80  allowed")
+    watch.press("yes", ("Enter",))
+    watch.shows("to allow it, type a.test as well")
+    assert not decisions(gate), decisions(gate)
+    watch.press(line, ("Enter",))
+    until(lambda: watch.text().count(shown) == 3, 20, watch.text)
+    watch.press("yes", ("Enter",))
+    gate.wait()
+    assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
+        [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
+    watch.close()
+
+
+def typed_too_late_for_yes(world):
+    """A yes that came before what it says yes to, or after that was settled, is none."""
+    watch = Watch(world, ["--plain"])
+    watch.shows("no sallyport run yet")
+    gate = run(world, "late", f"{curl('one.test')}; {curl('two.test')}")
+    watch.shows("y once, e this command")
+    question = next(line.split()[0] for line in watch.text().splitlines() if "http://one.test:80" in line and "-" in line.split()[0])
+    watch.press(f"s {question} --domain one.test\ryes\r")
+    until(lambda: "would be" in watch.text() or "not answered" in watch.text(), 20, watch.text)
+    time.sleep(0.5)
+    watch.press(("Enter",))
+    watch.shows(f"{question}  not answered")
+    assert not decisions(gate), decisions(gate)
+    watch.press(f"s {question} --domain one.test", ("Enter",))
+    watch.shows(f"{question}  would be  http://**.one.test:80")
+    world.sally("approve", "deny", question, check=True)
+    watch.shows("http://two.test:80")
+    watch.press("yes", ("Enter",))
+    watch.shows("type a letter and an id")
+    assert [(r["host"], r["reason"]) for r in decisions(gate)] == [("one.test", "denied_once")], decisions(gate)
+    gate.process.terminate()
+    gate.wait()
+    watch.close()
+
+
+CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
+         words_are_for_one, several_at_once,
+         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
+         typed_widths_are_shown_first, typed_too_late_for_yes]
 
 if __name__ == "__main__":
     enter_namespace()

@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/table.h"
+#include "gateway/bounds.h"
 
 #define FAKE_QUESTIONS_MAX 300
 #define FAKE_ANSWERS_MAX   300
@@ -23,7 +24,7 @@ struct gateway {
 	struct {
 		char id[APPROVER_ID_MAX];
 		struct approver_answer answer;
-		char by[64];
+		char by[64], words[GATEWAY_WORDS_MAX];
 	} answers[FAKE_ANSWERS_MAX];
 	size_t answer_count;
 	int next_result; /* of the next answer to an open question */
@@ -57,3 +58,4 @@ Suite *suite_tty_fence(void);
 Suite *suite_tty_list(void);
 Suite *suite_tty_parts(void);
 Suite *suite_tty_scope(void);
+Suite *suite_tty_words(void);

@@ -37,6 +37,8 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	ck_assert_uint_lt(gw->answer_count, FAKE_ANSWERS_MAX);
 	(void)snprintf(gw->answers[gw->answer_count].id, APPROVER_ID_MAX, "%s", id);
 	(void)snprintf(gw->answers[gw->answer_count].by, 64, "%s", answer->by);
+	(void)snprintf(gw->answers[gw->answer_count].words, GATEWAY_WORDS_MAX, "%s",
+		       answer->words ? answer->words : "");
 	gw->answers[gw->answer_count++].answer = *answer;
 	gw->next_result = 0;
 	if (r < 0)
@@ -183,6 +185,7 @@ int main(void)
 	srunner_add_suite(runner, suite_tty_list());
 	srunner_add_suite(runner, suite_tty_parts());
 	srunner_add_suite(runner, suite_tty_scope());
+	srunner_add_suite(runner, suite_tty_words());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -98,10 +98,15 @@ static const struct {
 	  "{\"op\":\"abort\",\"question\":\"7f3a21-1\"}" },
 	{ { .action = POLICY_ALLOW,
 	    .scope = GATEWAY_ALWAYS,
+	    .words = "go on",
 	    .width = { true, true, true, 3600, 65536, 0, 2 } },
 	  "{\"confirm\":\"a.test\",\"connections\":2,\"for\":\"3600s\",\"host\":\"domain\","
 	  "\"op\":\"allow\",\"ports\":\"all\",\"program\":\"this\",\"question\":\"7f3a21-1\","
-	  "\"scope\":\"always\",\"upload\":65536}" },
+	  "\"scope\":\"always\",\"upload\":65536,\"words\":\"go on\"}" },
+	{ { .action = POLICY_DENY, .is_abort = true, .words = "no\"" },
+	  "{\"op\":\"abort\",\"question\":\"7f3a21-1\",\"words\":\"no\\\"\"}" },
+	{ { .action = POLICY_DENY, .words = "" },
+	  "{\"op\":\"deny\",\"question\":\"7f3a21-1\",\"scope\":\"once\"}" },
 };
 
 START_TEST(an_answer_is_exactly_as_wide_as_it_was_given)
