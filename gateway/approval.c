@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/execs.h"
+#include "gateway/late.h"
 #include "gateway/risk.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
@@ -336,6 +337,7 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
+	late_question_ended(approval, how);
 	const struct approver_end end = { approval->id, settled->action, settled->reason,
 					  settled->by, how };
 

@@ -158,6 +158,7 @@ void gateway_free(struct gateway *gw)
 	seen_free(gw->seen);
 	grace_done(&gw->graces);
 	grace_done(&gw->futile);
+	late_done(&gw->lates);
 	floods_done(&gw->floods);
 	config_done(&gw->config);
 	free(gw->ended);

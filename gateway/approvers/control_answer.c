@@ -162,7 +162,7 @@ void control_answer_serve(const struct control_request *request)
 	answer.by = person_text(request->client->peer.uid, "approve", by);
 	int r = gateway_answer_text(gw, request->question, &answer, text, &why);
 
-	if (r == 0)
+	if (r == 0 || r == -ENOENT) /* what comes too late is recorded */
 		r = gateway_answer(gw, request->question, &answer, &why);
 	if (r < 0)
 		return answer_failed(request, r, &why);

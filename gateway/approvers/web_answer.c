@@ -200,6 +200,8 @@ static bool answer_is_meant(struct web_client *client, const struct answer_reque
 				&why);
 	if (r == 0 && request->text && strcmp(text, request->text) == 0)
 		return true;
+	if (r == -ENOENT) /* the gateway refuses it, and records that it came too late */
+		return true;
 	if (r < 0)
 		answer_refuse(client, r, &why);
 	else
