@@ -25,6 +25,7 @@ struct gateway {
 	uint64_t revoked, cut;
 	int next_result;  /* of the next answer or revocation */
 	const char *text; /* what gateway_answer_text() says */
+	bool tells;       /* no: what it was asked for */
 	unsigned int live_count, grant_count;
 	const char *because; /* of everything */
 	struct gateway_trip trips[300], others;
