@@ -41,6 +41,25 @@ static void approval_expired(void *arg)
 			policy_reason_sentence(POLICY_PROMPT_TIMEOUT));
 }
 
+void approval_touch(struct approval *approval)
+{
+	struct loop *loop = approval->gw->loop;
+	int64_t now_ms = loop_now_ms(loop), due_ms = now_ms + GATEWAY_TOUCH_MS;
+	int64_t last_ms = 2 * approval->due_ms - approval->asked_ms; /* it was not moved before */
+
+	if (approval->is_touched)
+		return;
+	approval->is_touched = true;
+	if (due_ms > last_ms)
+		due_ms = last_ms;
+	if (due_ms > approval->due_ms) {
+		approval->due_ms = due_ms;
+		loop_timer_start(loop, &approval->deadline, due_ms - now_ms, approval_expired,
+				 approval);
+	}
+	approval_has_news(approval);
+}
+
 /* A literal that policy guards, asked without the leave to dial it. */
 bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst)
 {
@@ -427,6 +446,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
+		.is_touched = approval->is_touched,
 		.plea = approval->plea ? approval->plea : "",
 		.program = approval->program,
 		.chain = approval->chain,

@@ -205,6 +205,16 @@ int gateway_answer_text(struct gateway *gw, const char *id, const struct approve
 	return answer_text(gw, id, answer, out, why);
 }
 
+int gateway_touch(struct gateway *gw, const char *id)
+{
+	struct approval *approval = approval_find(gw, id);
+
+	if (!approval)
+		return -ENOENT;
+	approval_touch(approval);
+	return 0;
+}
+
 int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
 			const struct approver_answer *answer, int *ret_results, struct err *why)
 {

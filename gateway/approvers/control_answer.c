@@ -192,3 +192,14 @@ void control_answer_preview(const struct control_request *request)
 		return answer_failed(request, r, &why);
 	answer_reply(request, text);
 }
+
+void control_answer_touch(const struct control_request *request)
+{
+	if (!request->question)
+		return control_request_refuse(request, "malformed", "\"question\" is missing");
+	int r = gateway_touch(request->client->server->gw, request->question);
+
+	if (r < 0)
+		return answer_failed(request, r, &(struct err){ 0 });
+	control_request_ok(request, NULL);
+}

@@ -20,6 +20,7 @@ struct tty_draft {
 	bool is_typing; /* the letter allows and is not enough: @typed is wanted */
 	char typed[POLICY_HOST_MAX];
 	size_t typed_len;
+	bool was_touched;         /* the gateway knows that somebody types */
 	unsigned int empty_count; /* Enter without a letter */
 	char note[TTY_NOTE_MAX];  /* to whoever answers, or "" */
 };

@@ -164,6 +164,22 @@ void web_answer_text(struct web_client *client, const json_t *object)
 	json_decref(reply);
 }
 
+void web_answer_touch(struct web_client *client, const json_t *object)
+{
+	const char *id = json_string_value(json_object_get(object, "question"));
+
+	if (!id || json_object_size(object) != 1)
+		return answer_malformed(client);
+	int r = gateway_touch(client->server->gw, id);
+
+	if (r < 0)
+		return answer_refuse(client, r, &(struct err){ 0 });
+	json_t *reply = json_object();
+
+	web_client_reply_json(client, 200, "", reply);
+	json_decref(reply);
+}
+
 struct answer_search {
 	const char *id;
 	bool is_found, is_risky;

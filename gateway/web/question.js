@@ -93,9 +93,9 @@ class Card {
     this.texts = this.fillTexts(name);
     this.typed = question.needs_typing
       ? el("input", { type: "text", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: `${name}-typed`,
-        "aria-describedby": `${name}-typed-hint`, oninput: () => this.refresh() })
+        "aria-describedby": `${name}-typed-hint`, oninput: () => { this.touch(); this.refresh(); } })
       : null;
-    this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words` });
+    this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words`, oninput: () => this.touch() });
     this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: () => this.answer("deny") }, "Deny");
     this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: () => this.answer("allow") }, "Allow");
     this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: () => this.answer("abort") }, "Deny and end the command");
@@ -124,7 +124,7 @@ class Card {
   }
 
   fillWidths() {
-    const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.fetchText() }), el("span", {}, label));
+    const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.widen() }), el("span", {}, label));
     const question = this.question;
     const parts = [box("every_port", `every port of ${question.protocol}`)];
     if (question.domain !== "" && !question.risks.includes("literal"))
@@ -132,7 +132,7 @@ class Card {
     if (question.program !== "")
       parts.push(box("program", `only ${visible(question.program)}`));
     for (const [key, [label, choices]] of Object.entries(limits)) {
-      const select = el("select", { "data-width": key, onchange: () => this.fetchText() });
+      const select = el("select", { "data-width": key, onchange: () => this.widen() });
       for (const [text, value] of choices)
         select.append(el("option", { value: String(value) }, text));
       parts.push(el("label", { class: "field" }, label, select));
@@ -169,6 +169,7 @@ class Card {
     this.badges.replaceChildren(...[
       question.waiting > 1 ? el("span", { class: "badge" }, plural(question.waiting, "connection", "connections")) : null,
       question.times > 1 ? el("span", { class: "badge" }, `asked ${question.times} times`) : null,
+      question.touched ? el("span", { class: "badge" }, "somebody is at it") : null,
       question.private ? el("span", { class: "badge risk" }, "private address") : null,
       ...question.risks.map((risk) => el("span", { class: "badge risk" }, risks[risk] ?? visible(risk))),
     ].filter(Boolean));
@@ -202,6 +203,18 @@ class Card {
     for (const radio of this.radios.querySelectorAll("input"))
       radio.checked = radio.value === scope;
     this.fetchText();
+  }
+
+  widen() {
+    this.touch();
+    this.fetchText();
+  }
+
+  // Somebody is at it: the gate gives the time to end, once.
+  touch() {
+    if (!this.isTouched)
+      post("/api/touch", { question: this.id }).catch(() => {}); // over: it goes from the page by itself
+    this.isTouched = true;
   }
 
   width(action) {

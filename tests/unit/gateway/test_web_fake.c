@@ -47,6 +47,18 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	return 0;
 }
 
+int gateway_touch(struct gateway *gw, const char *id)
+{
+	struct approver_question *question = stage_find(id);
+
+	if (!question)
+		return -ENOENT;
+	(void)snprintf(gw->touched, sizeof(gw->touched), "%s", id);
+	question->is_touched = true;
+	web_approver.changed(gw->approver, question);
+	return 0;
+}
+
 /* "deny session domain for=3600" */
 static void stage_tell(const struct approver_answer *answer, char out[APPROVER_KEY_MAX])
 {
