@@ -108,9 +108,11 @@ static void draw_question(struct draw *draw, const struct screen_question *quest
 
 	left_s = left_s < 0 ? 0 : left_s;
 	draw_shorten(to, screen->columns > taken ? screen->columns - taken : 0, domain);
-	draw_format(draw, is_chosen ? "1" : "", "%c %-12s %3lld:%02lld  %4lld waiting %s%s%s",
+	draw_format(draw, is_chosen ? "1" : "", "%c %-12s %3lld:%02lld%c %4lld waiting %s%s%s",
 		    is_chosen ? '>' : ' ', question->id, (long long)left_s / 60,
-		    (long long)left_s % 60, draw_number(question->question, "waiting"),
+		    (long long)left_s % 60,
+		    json_is_true(json_object_get(question->question, "touched")) ? '+' : ' ',
+		    draw_number(question->question, "waiting"),
 		    question->is_ticked                 ? "[x] "
 		    : approve_screen_typed(question)[0] ? "  ! "
 							: "    ",

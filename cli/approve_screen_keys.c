@@ -92,6 +92,7 @@ static void keys_answer(struct approve_screen *screen, const char *op, enum scre
 	screen->pending = answer;
 	screen->typed[0] = '\0';
 	screen->is_typing = true;
+	approve_watch_link_touch(screen->chosen->link, screen->chosen->id);
 	approve_screen_touch(screen);
 }
 
@@ -204,8 +205,11 @@ static void keys_press(struct approve_screen *screen, unsigned char key)
 	default:
 		break; /* Enter, too, means nothing */
 	}
-	if (keys_widen(&screen->width, key))
+	if (keys_widen(&screen->width, key)) {
+		if (screen->chosen)
+			approve_watch_link_touch(screen->chosen->link, screen->chosen->id);
 		return approve_screen_preview(screen);
+	}
 	(void)keys_are_early(screen);
 }
 

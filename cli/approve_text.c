@@ -94,8 +94,11 @@ void approve_text_question(FILE *stream, const json_t *question)
 	if (hidden > 0)
 		(void)fprintf(stream, "  %-9s and %lld more command%s\n", "", hidden,
 			      hidden == 1 ? "" : "s");
-	(void)fprintf(stream, "  %-9s %lld connection%s, %s left, asked %s ago\n", "waiting",
-		      waiting, waiting == 1 ? "" : "s", left, age);
+	(void)fprintf(stream, "  %-9s %lld connection%s, %s left%s, asked %s ago\n", "waiting",
+		      waiting, waiting == 1 ? "" : "s", left,
+		      json_is_true(json_object_get(question, "touched")) ? " (somebody is at it)"
+									 : "",
+		      age);
 	if (text_number(question, "times") > 1)
 		(void)fprintf(stream, "  %-9s the %lld%s time, nobody has answered before\n",
 			      "asked", text_number(question, "times"),

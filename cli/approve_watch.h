@@ -32,6 +32,8 @@ void approve_watch_link_free(struct watch_link *link);
 /* 0, or -errno with @why; the reply comes as an event. */
 int approve_watch_link_answer(struct watch_link *link, const struct approve_answer *answer,
 			      struct err *why);
+/* A person has begun to answer it. */
+void approve_watch_link_touch(struct watch_link *link, const char *question);
 /* What that answer would grant; the reply comes as approve_watch_previewed() with @tag. */
 int approve_watch_link_preview(struct watch_link *link, const struct approve_answer *answer,
 			       unsigned int tag, struct err *why);

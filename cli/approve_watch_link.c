@@ -172,6 +172,13 @@ int approve_watch_link_answer(struct watch_link *link, const struct approve_answ
 	return link_ask(link, answer, false, 0, approve_input_request(answer), why);
 }
 
+/* Nothing is done with the reply: the question itself says how long it has. */
+void approve_watch_link_touch(struct watch_link *link, const char *question)
+{
+	(void)link_send(link, json_pack("{s:s, s:s}", "op", "touch", "question", question),
+			++link->last_id); /* lost: it is read, and seen there */
+}
+
 int approve_watch_link_preview(struct watch_link *link, const struct approve_answer *answer,
 			       unsigned int tag, struct err *why)
 {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approval.h"
+#include "gateway/late.h"
 #include "gateway/ledger.h"
 #include "gateway/review.h"
 #include "gateway/seen.h"
@@ -21,13 +22,19 @@
 
 static const struct {
 	enum policy_reason allowed, denied;
-	const char *words;
+	const char *name, *words;
 } scopes[] = {
-	[GATEWAY_ONCE] = { POLICY_GRANTED_ONCE, POLICY_DENIED_ONCE, "once" },
-	[GATEWAY_EXEC] = { POLICY_GRANTED_EXEC, POLICY_DENIED_EXEC, "for this command" },
-	[GATEWAY_SESSION] = { POLICY_GRANTED_SESSION, POLICY_DENIED_SESSION, "for session" },
-	[GATEWAY_ALWAYS] = { POLICY_GRANTED_ALWAYS, POLICY_DENIED_ALWAYS, "always" },
+	[GATEWAY_ONCE] = { POLICY_GRANTED_ONCE, POLICY_DENIED_ONCE, "once", "once" },
+	[GATEWAY_EXEC] = { POLICY_GRANTED_EXEC, POLICY_DENIED_EXEC, "exec", "for this command" },
+	[GATEWAY_SESSION] = { POLICY_GRANTED_SESSION, POLICY_DENIED_SESSION, "session",
+			      "for session" },
+	[GATEWAY_ALWAYS] = { POLICY_GRANTED_ALWAYS, POLICY_DENIED_ALWAYS, "always", "always" },
 };
+
+const char *answer_scope_name(enum gateway_scope scope)
+{
+	return (unsigned int)scope < ARRAY_SIZE(scopes) ? scopes[scope].name : "";
+}
 
 /* One answer on its way. */
 struct giving {
@@ -282,6 +289,8 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 	char how[APPROVER_KEY_MAX + 160];
 	int r = answer_prepare(gw, id, answer, &giving, why);
 
+	if (r == -ENOENT)
+		late_answer_came(gw, id, answer);
 	if (r == 0)
 		r = answer_remember(&giving, why);
 	if (r < 0)
@@ -311,8 +320,9 @@ int answer_give_many(struct gateway *gw, const char *const *ids, size_t count,
 	for (size_t i = 0; i < count; i++)
 		ret_results[i] = approval_find(gw, ids[i]) ? 0 : -ENOENT;
 	for (size_t i = 0; i < count; i++) {
-		/* One that a wide answer before it has ended is settled as well. */
-		if (ret_results[i] == 0 && approval_find(gw, ids[i]))
+		/* One that a wide answer before it has ended is settled as well; one that was over
+		 * before is answered too late. */
+		if (ret_results[i] == -ENOENT || approval_find(gw, ids[i]))
 			ret_results[i] = answer_give(gw, ids[i], answer, why);
 		settled += ret_results[i] == 0;
 	}

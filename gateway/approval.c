@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/execs.h"
+#include "gateway/late.h"
 #include "gateway/risk.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
@@ -38,6 +39,25 @@ static void approval_expired(void *arg)
 
 	approval_settle(approval, POLICY_DENY, POLICY_PROMPT_TIMEOUT, "",
 			policy_reason_sentence(POLICY_PROMPT_TIMEOUT));
+}
+
+void approval_touch(struct approval *approval)
+{
+	struct loop *loop = approval->gw->loop;
+	int64_t now_ms = loop_now_ms(loop), due_ms = now_ms + GATEWAY_TOUCH_MS;
+	int64_t last_ms = 2 * approval->due_ms - approval->asked_ms; /* it was not moved before */
+
+	if (approval->is_touched)
+		return;
+	approval->is_touched = true;
+	if (due_ms > last_ms)
+		due_ms = last_ms;
+	if (due_ms > approval->due_ms) {
+		approval->due_ms = due_ms;
+		loop_timer_start(loop, &approval->deadline, due_ms - now_ms, approval_expired,
+				 approval);
+	}
+	approval_has_news(approval);
 }
 
 /* A literal that policy guards, asked without the leave to dial it. */
@@ -336,6 +356,7 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
+	late_question_ended(approval, how);
 	const struct approver_end end = { approval->id, settled->action, settled->reason,
 					  settled->by, how };
 
@@ -425,6 +446,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
+		.is_touched = approval->is_touched,
 		.plea = approval->plea ? approval->plea : "",
 		.program = approval->program,
 		.chain = approval->chain,

@@ -15,6 +15,8 @@ void approval_let_go(struct waiter *waiter);
 void approval_has_news(struct approval *approval);
 /* A literal that policy guards, asked without the leave to dial it. */
 bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst);
+/* A person is at it: once, its deadline may move, and the approvers are told. */
+void approval_touch(struct approval *approval);
 /* @waiter waits no more. With nobody left the question is retracted. */
 void approval_leave(struct waiter *waiter);
 

@@ -34,4 +34,12 @@
 #define GATEWAY_GRACE_MS   30000
 #define GATEWAY_GRACES_MAX 1024
 
+/* A person who has begun to type gets as much to end, once a question. */
+#define GATEWAY_TOUCH_MS (60 * INT64_C(1000))
+
+/* Questions that are over, kept so that a late answer's record can say to what it came. Of each so
+ * many late answers are recorded one by one, and then those that double the number. */
+#define GATEWAY_LATE_QUESTIONS_MAX 256
+#define GATEWAY_LATE_ANSWERS_EACH  8
+
 #define GATEWAY_SEEN_MAX 4096 /* domains a person has allowed before; the oldest are forgotten */

@@ -16,6 +16,7 @@
 #include "gateway/grace.h"
 #include "gateway/grants.h"
 #include "gateway/keys.h"
+#include "gateway/late.h"
 #include "gateway/outcomes.h"
 #include "gateway/question.h"
 #include "gateway/trips.h"
@@ -69,6 +70,7 @@ struct gateway {
 	struct loop_timer expiry; /* of grants */
 	struct floods floods;
 	struct graces graces, futile; /* of questions; of what was refused at its address */
+	struct lates lates;
 	struct seen *seen;
 	struct accounts accounts;
 	struct trips trips;

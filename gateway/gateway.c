@@ -158,6 +158,7 @@ void gateway_free(struct gateway *gw)
 	seen_free(gw->seen);
 	grace_done(&gw->graces);
 	grace_done(&gw->futile);
+	late_done(&gw->lates);
 	floods_done(&gw->floods);
 	config_done(&gw->config);
 	free(gw->ended);
@@ -202,6 +203,16 @@ int gateway_answer_text(struct gateway *gw, const char *id, const struct approve
 			char out[APPROVER_KEY_MAX], struct err *why)
 {
 	return answer_text(gw, id, answer, out, why);
+}
+
+int gateway_touch(struct gateway *gw, const char *id)
+{
+	struct approval *approval = approval_find(gw, id);
+
+	if (!approval)
+		return -ENOENT;
+	approval_touch(approval);
+	return 0;
 }
 
 int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,

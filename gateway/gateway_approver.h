@@ -34,6 +34,7 @@ struct approver_question {
 	int64_t age_ms, left_ms; /* since it was asked; until the deadline */
 	bool is_private;         /* the host is a private address literal */
 	unsigned int risk;       /* enum approver_risk; 0: one key is enough */
+	bool is_touched;         /* a person is at it: gateway_touch() */
 	unsigned int times;  /* it was asked lately, with this: 1, or more when nobody answered */
 	const char *warning; /* the risks in words, visible text, or "" */
 	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the

@@ -82,8 +82,9 @@ struct approval {
 	struct loop_timer deadline;
 	TAILQ_HEAD(party_list, party) parties;
 	unsigned int waiting, party_count;
-	bool was_asked; /* the approvers know it */
-	bool has_news;  /* and are to be told */
+	bool was_asked;  /* the approvers know it */
+	bool is_touched; /* a person is at it */
+	bool has_news;   /* and are to be told */
 	TAILQ_ENTRY(approval) entry;
 	TAILQ_ENTRY(approval) news_entry;
 };

@@ -71,6 +71,10 @@ int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count
  * "https://example.org:443 for 1h upload 64k". -ENOENT, -EINVAL: as gateway_answer(). */
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
 			char out[APPROVER_KEY_MAX], struct err *why);
+/* A person is at question @id, and it is not to run out under the hands: once a question, its
+ * deadline is moved to a minute from now, if it comes before that, and never past twice its time.
+ * -ENOENT. */
+int gateway_touch(struct gateway *gw, const char *id);
 /* Calls @each for every open question, oldest first. */
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),

@@ -66,9 +66,10 @@ void control_request_refuse(const struct control_request *request, const char *c
 			    const char *text);
 /* After -errno of the gateway. */
 void control_request_fail(const struct control_request *request, int r, const char *text);
-/* allow, deny, abort; preview. */
+/* allow, deny, abort; preview; touch. */
 void control_answer_serve(const struct control_request *request);
 void control_answer_preview(const struct control_request *request);
+void control_answer_touch(const struct control_request *request);
 /* grants, copy, live, revoke, undo, cut. */
 void control_ledger_grants(const struct control_request *request);
 void control_ledger_copy(const struct control_request *request);

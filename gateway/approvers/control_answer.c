@@ -162,7 +162,7 @@ void control_answer_serve(const struct control_request *request)
 	answer.by = person_text(request->client->peer.uid, "approve", by);
 	int r = gateway_answer_text(gw, request->question, &answer, text, &why);
 
-	if (r == 0)
+	if (r == 0 || r == -ENOENT) /* what comes too late is recorded */
 		r = gateway_answer(gw, request->question, &answer, &why);
 	if (r < 0)
 		return answer_failed(request, r, &why);
@@ -191,4 +191,15 @@ void control_answer_preview(const struct control_request *request)
 	if (r < 0)
 		return answer_failed(request, r, &why);
 	answer_reply(request, text);
+}
+
+void control_answer_touch(const struct control_request *request)
+{
+	if (!request->question)
+		return control_request_refuse(request, "malformed", "\"question\" is missing");
+	int r = gateway_touch(request->client->server->gw, request->question);
+
+	if (r < 0)
+		return answer_failed(request, r, &(struct err){ 0 });
+	control_request_ok(request, NULL);
 }

@@ -43,9 +43,9 @@ json_t *control_request_question(const struct approver *server,
 		question->is_private ? 1 : 0, "session", request_text(server->session), "run",
 		server->run);
 	json_t *more = json_pack(
-		"{s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "risk", wire_risks(question->risk),
-		"warning", request_text(question->warning), "typed",
-		wire_text(question->typed, sizeof(question->typed)), "times",
+		"{s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "touched", question->is_touched ? 1 : 0,
+		"risk", wire_risks(question->risk), "warning", request_text(question->warning),
+		"typed", wire_text(question->typed, sizeof(question->typed)), "times",
 		(json_int_t)question->times, "program", request_text(question->program), "chain",
 		request_text(question->chain), "plea", request_text(question->plea));
 
@@ -159,6 +159,7 @@ static const struct {
 	{ "abort", control_answer_serve, TAKES_QUESTION | TAKES_WORDS },
 	{ "preview", control_answer_preview,
 	  TAKES_QUESTION | TAKES_ACTION | TAKES_SCOPE | TAKES_WIDTH },
+	{ "touch", control_answer_touch, TAKES_QUESTION },
 	{ "grants", control_ledger_grants, 0 },
 	{ "copy", control_ledger_copy, TAKES_AFTER },
 	{ "live", control_ledger_live, 0 },
@@ -200,9 +201,10 @@ static void request_dispatch(const struct control_request *request, unsigned int
 						      "that op does not take all of this");
 		return request_ops[i].serve(request);
 	}
-	control_request_refuse(request, "unknown_op",
-			       "\"op\" is list, watch, allow, deny, abort, preview, grants, copy, "
-			       "live, revoke, undo or cut");
+	control_request_refuse(
+		request, "unknown_op",
+		"\"op\" is list, watch, allow, deny, abort, preview, touch, grants, copy, "
+		"live, revoke, undo or cut");
 }
 
 /* What is wrong with it, or NULL. */

@@ -232,7 +232,7 @@ int gateway_embedded_answer(struct gateway *gw, const char *id,
 
 	if (r == 0)
 		r = gateway_answer_text(gw, id, answer, text, why);
-	if (r == 0)
+	if (r == 0 || r == -ENOENT) /* what comes too late is recorded */
 		r = gateway_answer(gw, id, answer, why);
 	if (r == 0 && ret_text)
 		memcpy(ret_text, text, sizeof(text));

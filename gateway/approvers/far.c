@@ -165,7 +165,17 @@ static int far_give(void *of, const char *id, const struct approver_answer *answ
 	return -EINPROGRESS;
 }
 
-static const struct tty_source far_source = { far_each, far_text, far_give, far_gone };
+/* What becomes of it is seen by the question. */
+static void far_touch(void *of, const char *id)
+{
+	struct gateway_far *far = of;
+
+	if (far->fd >= 0)
+		(void)far_send(far, json_pack("{s:s, s:s}", "op", "touch", "question", id),
+			       ++far->last_id); /* out of memory */
+}
+
+static const struct tty_source far_source = { far_each, far_text, far_give, far_touch, far_gone };
 
 static void far_settle(struct gateway_far *far, struct far_request *request, int r,
 		       const struct err *why)

@@ -68,6 +68,7 @@ static bool read_question(const json_t *object, struct approver_question *ret)
 		.because = text_of(object, "because"),
 		.age_ms = number_of(object, "age_s", SECONDS_MAX) * 1000,
 		.left_ms = number_of(object, "left_s", SECONDS_MAX) * 1000,
+		.is_touched = json_is_true(json_object_get(object, "touched")),
 		.is_private = json_is_true(json_object_get(object, "private")),
 		.risk = wire_risks_read(json_object_get(object, "risk")),
 		.times = (unsigned int)number_of(object, "times", UINT32_MAX),

@@ -316,12 +316,17 @@ static int own_give(void *of, const char *id, const struct approver_answer *answ
 	return gateway_answer(of, id, answer, why);
 }
 
+static void own_touch(void *of, const char *id)
+{
+	(void)gateway_touch(of, id); /* over: its retraction is on its way */
+}
+
 static void own_gone(void *of)
 {
 	gateway_approvers_changed(of);
 }
 
-static const struct tty_source own_source = { own_each, own_text, own_give, own_gone };
+static const struct tty_source own_source = { own_each, own_text, own_give, own_touch, own_gone };
 
 static struct approver *tty_open(struct gateway *gw, struct loop *loop,
 				 const struct gateway_config *config, struct err *why)

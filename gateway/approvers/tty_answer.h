@@ -24,6 +24,7 @@ struct tty_draft {
 	size_t typed_len;
 	bool is_wording;               /* @typed is to become @words */
 	char words[GATEWAY_WORDS_MAX]; /* to whoever asked, printable ASCII; "": none */
+	bool was_touched;              /* the gateway knows that somebody types */
 	unsigned int empty_count;      /* Enter without a letter */
 	char note[TTY_NOTE_MAX];       /* to whoever answers, or "" */
 };

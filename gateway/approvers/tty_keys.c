@@ -133,6 +133,9 @@ void tty_keys_press(struct approver *self, unsigned char key)
 		return tty_list_keys_press(self, key);
 	if (key == KEY_CTRL_C)
 		return tty_answer_give(self, tty_answer_find(self, 'q'));
+	if (!self->draft.was_touched)
+		self->source->touch(self->of, self->question.id);
+	self->draft.was_touched = true;
 	if (self->draft.is_typing)
 		return key_type(self, key);
 	if (key_is_enter(key))

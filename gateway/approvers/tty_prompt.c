@@ -42,8 +42,9 @@ static void prompt_count(struct tty_page *page, const struct approver_question *
 			       others == 1 ? " waits" : "s wait");
 	if (question->times > 1)
 		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
-	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s", question->waiting,
-		       question->waiting == 1 ? "" : "s", again, left, more);
+	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s%s", question->waiting,
+		       question->waiting == 1 ? "" : "s", again, left,
+		       question->is_touched ? ", somebody is at it" : "", more);
 	tty_page_field(page, TTY_HELP, "waiting", text);
 }
 

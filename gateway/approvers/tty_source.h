@@ -16,6 +16,8 @@ struct tty_source {
 		    char out[APPROVER_KEY_MAX], struct err *why);
 	int (*give)(void *of, const char *id, const struct approver_answer *answer,
 		    struct err *why);
+	/* As gateway_touch(). */
+	void (*touch)(void *of, const char *id);
 	/* Nobody is here any more. */
 	void (*gone)(void *of);
 };

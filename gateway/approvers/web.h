@@ -94,6 +94,7 @@ bool web_peer_is_ours(int socket);
 void web_api_serve(struct web_client *client, const struct web_head *head, const char *body);
 /* What POST /api/… does, each with its one object. */
 void web_answer_text(struct web_client *client, const json_t *object);
+void web_answer_touch(struct web_client *client, const json_t *object);
 void web_answer_give(struct web_client *client, const json_t *object);
 /* The same for an answer by @by. True: it was taken. */
 bool web_answer_take(struct web_client *client, const json_t *object, const char *by);

@@ -1,5 +1,5 @@
-/* Answers of the page. What is allowed is what its text said when the person confirmed: the text
- * comes back with the answer, and another one is refused. */
+/* Answers of the page. What is allowed or denied is what its text said when the person confirmed:
+ * the text comes back with the answer, and another one is refused. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -164,6 +164,22 @@ void web_answer_text(struct web_client *client, const json_t *object)
 	json_decref(reply);
 }
 
+void web_answer_touch(struct web_client *client, const json_t *object)
+{
+	const char *id = json_string_value(json_object_get(object, "question"));
+
+	if (!id || json_object_size(object) != 1)
+		return answer_malformed(client);
+	int r = gateway_touch(client->server->gw, id);
+
+	if (r < 0)
+		return answer_refuse(client, r, &(struct err){ 0 });
+	json_t *reply = json_object();
+
+	web_client_reply_json(client, 200, "", reply);
+	json_decref(reply);
+}
+
 struct answer_search {
 	const char *id;
 	bool is_found, is_risky;
@@ -181,31 +197,42 @@ static void answer_look(const struct approver_question *question, void *arg)
 	memcpy(search->typed, question->typed, sizeof(search->typed));
 }
 
-/* The page asks for both, but it is the server that insists. True: an allow may go on. */
-static bool answer_is_meant(struct web_client *client, const struct answer_request *request)
+/* An allow is what was shown to the person; so is a denial that says what it showed. */
+static bool answer_is_as_shown(struct web_client *client, const struct answer_request *request)
 {
-	struct answer_search search = { .id = request->question };
 	char text[APPROVER_KEY_MAX];
 	struct err why = { 0 };
-	int r;
 
-	gateway_each_question(client->server->gw, answer_look, &search);
-	if (search.is_risky &&
-	    (!request->typed ||
-	     !text_equal_nocase(request->typed, strlen(request->typed), search.typed))) {
-		web_client_refuse(client, 409, "typed", "type the domain to allow this");
-		return false;
-	}
-	r = gateway_answer_text(client->server->gw, request->question, &request->answer, text,
-				&why);
+	if (request->answer.action == POLICY_DENY && !request->text)
+		return true;
+	int r = gateway_answer_text(client->server->gw, request->question, &request->answer, text,
+				    &why);
+
 	if (r == 0 && request->text && strcmp(text, request->text) == 0)
+		return true;
+	if (r == -ENOENT) /* the gateway refuses it, and records that it came too late */
 		return true;
 	if (r < 0)
 		answer_refuse(client, r, &why);
 	else
 		web_client_refuse(client, 409, "changed",
-				  "what would be granted is not what was shown; look again");
+				  "what would be stored is not what was shown; look again");
 	return false;
+}
+
+/* The page asks for both, but it is the server that insists. True: the answer may go on. */
+static bool answer_is_meant(struct web_client *client, const struct answer_request *request)
+{
+	struct answer_search search = { .id = request->question };
+
+	gateway_each_question(client->server->gw, answer_look, &search);
+	if (request->answer.action == POLICY_ALLOW && search.is_risky &&
+	    (!request->typed ||
+	     !text_equal_nocase(request->typed, strlen(request->typed), search.typed))) {
+		web_client_refuse(client, 409, "typed", "type the domain to allow this");
+		return false;
+	}
+	return answer_is_as_shown(client, request);
 }
 
 bool web_answer_take(struct web_client *client, const json_t *object, const char *by)
@@ -217,7 +244,7 @@ bool web_answer_take(struct web_client *client, const json_t *object, const char
 		answer_malformed(client);
 		return false;
 	}
-	if (request.answer.action == POLICY_ALLOW && !answer_is_meant(client, &request))
+	if (!answer_is_meant(client, &request))
 		return false;
 	request.answer.by = by;
 	int r = gateway_answer(client->server->gw, request.question, &request.answer, &why);

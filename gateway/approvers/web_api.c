@@ -39,10 +39,15 @@ static const struct api_step {
 	const char *path;
 	void (*serve)(struct web_client *client, const json_t *object);
 } api_steps[] = {
-	{ "/api/enter", api_enter },         { "/api/text", web_answer_text },
-	{ "/api/answer", web_answer_give },  { "/api/revoke", web_ledger_revoke },
-	{ "/api/undo", web_ledger_undo },    { "/api/cut", web_ledger_cut },
-	{ "/api/once/look", web_once_look }, { "/api/once/answer", web_once_answer },
+	{ "/api/enter", api_enter },
+	{ "/api/text", web_answer_text },
+	{ "/api/answer", web_answer_give },
+	{ "/api/revoke", web_ledger_revoke },
+	{ "/api/undo", web_ledger_undo },
+	{ "/api/cut", web_ledger_cut },
+	{ "/api/touch", web_answer_touch },
+	{ "/api/once/look", web_once_look },
+	{ "/api/once/answer", web_once_answer },
 };
 
 static void api_post(struct web_client *client, const struct api_step *step,

@@ -62,6 +62,10 @@ static void seen_fill(struct web_event *event, const struct sink_record *record)
 		event->dst = record->facts->dst;
 	if (record->resolved.family != 0)
 		(void)addr_text(&record->resolved, event->resolved);
+	if (record->late) {
+		seen_copy(event->command, sizeof(event->command), record->late->said);
+		seen_copy(event->by, sizeof(event->by), record->late->by);
+	}
 	if (!record->verdict)
 		return;
 	event->action = record->verdict->action;
@@ -103,6 +107,7 @@ static const char *seen_name(enum sink_event event)
 		[SINK_START] = "start",       [SINK_EXEC_START] = "exec_start",
 		[SINK_DECISION] = "decision", [SINK_CLOSED] = "closed",
 		[SINK_EXEC_END] = "exec_end", [SINK_END] = "end",
+		[SINK_LATE] = "late_answer",
 	};
 
 	return (unsigned int)event < ARRAY_SIZE(names) && names[event] ? names[event] : "other";

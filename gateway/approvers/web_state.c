@@ -70,7 +70,7 @@ json_t *web_state_question(const struct approver_question *question)
 
 	return json_pack(
 		"{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
-		"s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+		"s:b, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
 		"id", question->id, "to", wire_text(policy_destination_text(dst, to), sizeof(to)),
 		"protocol", policy_protocol_name(dst->protocol), "host",
 		wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "times",
@@ -80,7 +80,7 @@ json_t *web_state_question(const struct approver_question *question)
 		"rule", wire_text(question->rule, POLICY_TEXT_MAX), "because",
 		wire_text(question->because, POLICY_TEXT_MAX), "private",
 		question->is_private ? 1 : 0, "risks", wire_risks(question->risk), "needs_typing",
-		question->risk != 0 ? 1 : 0, "warning",
+		question->risk != 0 ? 1 : 0, "touched", question->is_touched ? 1 : 0, "warning",
 		wire_text(question->warning, POLICY_TEXT_MAX), "domain",
 		wire_text(question->typed, sizeof(question->typed)), "program",
 		wire_text(question->program, POLICY_TEXT_MAX), "chain",

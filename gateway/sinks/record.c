@@ -25,6 +25,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
+	[SINK_LATE] = "late_answer",
 	[SINK_PROGRAM] = "program",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
@@ -245,6 +246,14 @@ static void record_facts(struct writer *writer, const struct policy_facts *facts
 	PUT_NUMBER(writer, "port", facts->dst.port);
 }
 
+static void record_late(struct writer *writer, const struct sink_late *late)
+{
+	PUT_TEXT(writer, "by", late->by, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "question", late->question, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "said", late->said, RECORD_TEXT_MAX);
+	PUT_NUMBER(writer, "answers", late->answers);
+}
+
 static void record_outcome(struct writer *writer, const struct sink_record *record)
 {
 	const struct policy_verdict *verdict = record->verdict;
@@ -256,6 +265,8 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 		PUT_TEXT(writer, "reason", policy_reason_code(record->reason), RECORD_NAME_MAX);
 	if (verdict)
 		PUT_TEXT(writer, "by", verdict->by, sizeof(verdict->by));
+	if (record->late)
+		record_late(writer, record->late);
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)

@@ -22,12 +22,20 @@ enum sink_event {
 			  text is the cause */
 	SINK_REVIEWED, /* a program said something of a command, a patch and so on: the cause */
 	SINK_REVOKED,  /* a remembered answer holds no more; its text is the cause */
+	SINK_LATE,     /* an answer to a question that was over; how that ended is the cause */
 	SINK_PROGRAM,  /* what a command was not let execute */
 	SINK_POLICY_RELOADED,
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,
 	SINK_END,
 	SINK_EVENT_COUNT
+};
+
+/* An answer that did nothing. Text is borrowed. */
+struct sink_late {
+	const char *question, *by;
+	const char *said; /* "allow session" */
+	uint64_t answers; /* that came to this question too late, with this one */
 };
 
 /* Plain value, all text borrowed. NULL, zero and POLICY_NONE are left out of what is written. */
@@ -43,7 +51,8 @@ struct sink_record {
 	const struct policy_verdict *verdict; /* decision, closed */
 	enum policy_reason reason;            /* the verdict's; closed: how it ended */
 	struct addr resolved;
-	const char *files, *digest; /* policy_*: which changed, and of the whole policy */
+	const struct sink_late *late; /* late_answer; has no verdict */
+	const char *files, *digest;   /* policy_*: which changed, and of the whole policy */
 	const char *cause;
 	const char *from, *from_run; /* granted: the session that it was copied from */
 	uint64_t bytes_up, bytes_down;

@@ -250,6 +250,7 @@ export class Ledger {
     case "decision": return event.action === "allow"
       ? ["good", `Allowed: ${to}${by}`]
       : ["bad", `Denied: ${to}${by} · ${visible(event.sentence ?? event.reason ?? "")}`];
+    case "late_answer": return ["plain", `Too late, so nothing came of it: ${visible(event.command ?? "")}${by}${to ? ` for ${to}` : ""} · ${visible(event.cause ?? "")}`];
     default: return ["plain", `${visible(event.event)} ${to}${by}`];
     }
   }

@@ -18,6 +18,15 @@ const limits = {
 
 const risks = { first_seen: "first seen", lookalike: "lookalike", literal: "address", raw_tcp: "any bytes", listed: "listed host" };
 
+// Which answers stand on the page, each with what it is and what would be kept of it.
+const answers = {
+  allow: { once: "An allow lets through, this once, exactly", exec: "An allow grants, until the command ends, exactly",
+    session: "An allow grants, for the session, exactly", always: "An allow writes in your policy file exactly" },
+  deny: { once: "A denial turns away, this once, exactly", exec: "A denial refuses, until the command ends, exactly",
+    session: "A denial refuses, for the session, exactly", always: "A denial writes in your policy file exactly" },
+};
+const amounts = ["upload", "download", "connections"]; // a denial has none
+
 const late = ". What you type goes nowhere until Enter or Escape.";
 
 let ready = 0; // when answers count again
@@ -35,7 +44,7 @@ class Card {
     this.owner = owner;
     this.id = question.id;
     this.scope = "once";
-    this.exact = null; // what an allow would grant, once the gate has said so
+    this.exact = { allow: null, deny: null }; // what each answer would be, once the gate has said so
     this.asked = 0;
     this.build(question);
     this.update(question);
@@ -81,29 +90,41 @@ class Card {
       this.radios.append(el("label", { title: hint }, radio, el("span", {}, label)));
     }
     this.widths = this.fillWidths();
-    this.text = el("code", { class: "exact", dir: "ltr" });
+    this.texts = this.fillTexts(name);
     this.typed = question.needs_typing
       ? el("input", { type: "text", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: `${name}-typed`,
-        "aria-describedby": `${name}-typed-hint`, oninput: () => this.refresh() })
+        "aria-describedby": `${name}-typed-hint`, oninput: () => { this.touch(); this.refresh(); } })
       : null;
-    this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words` });
-    this.no = el("button", { type: "button", class: "deny", onclick: () => this.answer("deny") }, "Deny");
-    this.yes = el("button", { type: "button", class: "allow", disabled: true, onclick: () => this.answer("allow") }, "Allow");
-    this.end = el("button", { type: "button", class: "quiet end", onclick: () => this.answer("abort") }, "Deny and end the command");
+    this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words`, oninput: () => this.touch() });
+    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: () => this.answer("deny") }, "Deny");
+    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: () => this.answer("allow") }, "Allow");
+    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: () => this.answer("abort") }, "Deny and end the command");
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.body.replaceChildren(...[this.warning, this.why, this.radios, this.widths,
-      el("div", { class: "grant", "aria-live": "polite" }, el("span", { class: "label" }, "An allow grants exactly"), this.text),
+      el("div", { class: "grants", "aria-live": "polite" }, ...Object.values(this.texts).map(({ node }) => node)),
       this.typed && el("div", { class: "field typed" },
         el("label", { for: `${name}-typed`, id: `${name}-typed-hint` }, "To allow, type ", el("code", {}, visible(question.domain))), this.typed),
       el("details", { class: "more-words" }, el("summary", {}, "Say something to whoever asked"),
         el("label", { class: "field", for: `${name}-words` }, "It is told with the answer, and recorded", this.words)),
-      this.wrong, el("div", { class: "buttons" }, this.no, this.yes, this.end)].filter(Boolean));
+      this.wrong, el("div", { class: "buttons" }, this.no, this.yes, this.end),
+      el("p", { class: "hint", id: `${name}-end` }, "To end the command keeps no answer: who waits is denied, once.")].filter(Boolean));
     this.update(question);
     this.fetchText();
   }
 
+  // One box an answer, side by side where there is room.
+  fillTexts(name) {
+    const texts = {};
+    for (const action of ["deny", "allow"]) {
+      const label = el("span", { class: "label" }), code = el("code", { class: "exact", dir: "ltr" }), hint = el("span", { class: "hint", hidden: true });
+      texts[action] = { label, code, hint, node: el("div", { class: `grant ${action}-text`, id: `${name}-${action}` }, label, code, hint) };
+    }
+    say(texts.deny.hint, "Amounts limit an allow only; a denial is of all of it.");
+    return texts;
+  }
+
   fillWidths() {
-    const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.fetchText() }), el("span", {}, label));
+    const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.widen() }), el("span", {}, label));
     const question = this.question;
     const parts = [box("every_port", `every port of ${question.protocol}`)];
     if (question.domain !== "" && !question.risks.includes("literal"))
@@ -111,7 +132,7 @@ class Card {
     if (question.program !== "")
       parts.push(box("program", `only ${visible(question.program)}`));
     for (const [key, [label, choices]] of Object.entries(limits)) {
-      const select = el("select", { "data-width": key, onchange: () => this.fetchText() });
+      const select = el("select", { "data-width": key, onchange: () => this.widen() });
       for (const [text, value] of choices)
         select.append(el("option", { value: String(value) }, text));
       parts.push(el("label", { class: "field" }, label, select));
@@ -148,6 +169,7 @@ class Card {
     this.badges.replaceChildren(...[
       question.waiting > 1 ? el("span", { class: "badge" }, plural(question.waiting, "connection", "connections")) : null,
       question.times > 1 ? el("span", { class: "badge" }, `asked ${question.times} times`) : null,
+      question.touched ? el("span", { class: "badge" }, "somebody is at it") : null,
       question.private ? el("span", { class: "badge risk" }, "private address") : null,
       ...question.risks.map((risk) => el("span", { class: "badge risk" }, risks[risk] ?? visible(risk))),
     ].filter(Boolean));
@@ -183,11 +205,25 @@ class Card {
     this.fetchText();
   }
 
-  width() {
+  widen() {
+    this.touch();
+    this.fetchText();
+  }
+
+  // Somebody is at it: the gate gives the time to end, once.
+  touch() {
+    if (!this.isTouched)
+      post("/api/touch", { question: this.id }).catch(() => {}); // over: it goes from the page by itself
+    this.isTouched = true;
+  }
+
+  width(action) {
     const width = {};
     if (this.scope === "once")
       return width;
     for (const input of this.widths.querySelectorAll("[data-width]")) {
+      if (action === "deny" && amounts.includes(input.dataset.width))
+        continue;
       if (input.type === "checkbox" && input.checked)
         width[input.dataset.width] = true;
       else if (input.type !== "checkbox" && input.value !== "0")
@@ -196,29 +232,38 @@ class Card {
     return width;
   }
 
-  // The gate writes what it would grant; until it has, nothing can be allowed.
+  // The gate writes what it would grant, and refuse; until it has, no answer can be given.
   async fetchText() {
     const number = ++this.asked;
-    this.exact = null;
+    this.exact = { allow: null, deny: null };
     this.widths.classList.toggle("is-once", this.scope === "once");
     for (const input of this.widths.querySelectorAll("[data-width]"))
       input.disabled = this.scope === "once";
-    this.text.classList.add("old");
+    for (const { code } of Object.values(this.texts))
+      code.classList.add("old");
+    say(this.wrong, "");
     this.refresh();
+    await Promise.all(["deny", "allow"].map((action) => this.fetchOne(action, number)));
+  }
+
+  async fetchOne(action, number) {
+    const { label, code, hint } = this.texts[action];
+    const scope = this.scope, width = this.width(action);
+    let text = null, wrong = "";
     try {
-      const { text } = await post("/api/text", { question: this.id, action: "allow", scope: this.scope, width: this.width() });
-      if (number !== this.asked || !this.isOpen)
-        return;
-      this.exact = text;
-      say(this.text, text);
-      say(this.wrong, "");
+      ({ text } = await post("/api/text", { question: this.id, action, scope, width }));
     } catch (error) {
-      if (number !== this.asked || !this.isOpen)
-        return;
-      say(this.text, "nothing");
-      say(this.wrong, error.message);
+      wrong = error.message;
     }
-    this.text.classList.remove("old");
+    if (number !== this.asked || !this.isOpen)
+      return;
+    this.exact[action] = text;
+    say(label, answers[action][scope]);
+    say(code, text ?? "nothing");
+    hint.hidden = action === "allow" || !amounts.some((amount) => amount in this.width("allow"));
+    if (wrong !== "")
+      say(this.wrong, wrong);
+    code.classList.remove("old");
     this.refresh();
   }
 
@@ -226,23 +271,22 @@ class Card {
     if (!this.isOpen)
       return;
     const isTyped = !this.question.needs_typing || this.typed.value.trim().toLowerCase() === this.question.domain.toLowerCase();
-    this.yes.disabled = this.isSent || this.exact === null || !isTyped;
-    this.no.disabled = this.end.disabled = Boolean(this.isSent);
+    this.yes.disabled = this.isSent || this.exact.allow === null || !isTyped;
+    this.no.disabled = this.isSent || this.exact.deny === null;
+    this.end.disabled = Boolean(this.isSent);
   }
 
   async answer(action) {
     if (!isReady())
       return moved(); // typed or clicked on and on: meant for what was there before
-    if (this.isSent || (action === "allow" && this.yes.disabled))
+    const button = { allow: this.yes, deny: this.no, abort: this.end }[action];
+    if (button.disabled)
       return;
     const body = { question: this.id, action };
     if (action !== "abort")
-      Object.assign(body, { scope: this.scope, width: this.width() });
-    if (action === "allow") {
-      body.text = this.exact;
-      if (this.typed)
-        body.typed = this.typed.value.trim();
-    }
+      Object.assign(body, { scope: this.scope, width: this.width(action), text: this.exact[action] });
+    if (action === "allow" && this.typed)
+      body.typed = this.typed.value.trim();
     if (this.words.value.trim() !== "")
       body.words = this.words.value.trim();
     this.isSent = true;
@@ -275,10 +319,10 @@ export class Questions {
         card.tick.checked = !card.tick.disabled;
       this.countPicked();
     });
-    byId("several-deny").addEventListener("click", () => this.answerPicked("deny"));
-    byId("several-allow").addEventListener("click", () => this.confirmPicked());
+    byId("several-deny").addEventListener("click", () => this.confirmPicked("deny"));
+    byId("several-allow").addEventListener("click", () => this.confirmPicked("allow"));
     byId("confirm-no").addEventListener("click", () => byId("confirm").close());
-    byId("confirm-yes").addEventListener("click", () => this.answerPicked("allow"));
+    byId("confirm-yes").addEventListener("click", () => this.answerPicked());
   }
 
   hello(data) {
@@ -438,35 +482,34 @@ export class Questions {
     byId("several-deny").disabled = byId("several-allow").disabled = count === 0;
   }
 
-  async confirmPicked() {
+  async confirmPicked(action) {
     const scope = byId("several-scope").value;
     const cards = this.picked();
     if (!isReady())
       return;
     try {
       this.confirmed = await Promise.all(cards.map(async (card) =>
-        ({ id: card.id, scope, text: (await post("/api/text", { question: card.id, action: "allow", scope })).text })));
+        ({ question: card.id, action, scope, text: (await post("/api/text", { question: card.id, action, scope })).text })));
     } catch (error) {
       tell(error.message, "bad");
       return;
     }
-    say(byId("confirm-title"), `Allow ${plural(this.confirmed.length, "destination", "destinations")}`);
+    const what = plural(this.confirmed.length, "destination", "destinations");
+    say(byId("confirm-title"), `${action === "allow" ? "Allow" : "Deny"} ${what}`);
+    say(byId("confirm-kind"), `${answers[action][scope]}:`);
+    say(byId("confirm-yes"), action === "allow" ? "Allow these" : "Deny these");
+    byId("confirm-yes").className = action;
     byId("confirm-list").replaceChildren(...this.confirmed.map(({ text }) => el("li", {}, el("code", { class: "exact", dir: "ltr" }, visible(text)))));
     moved();
     byId("confirm").showModal();
   }
 
-  async answerPicked(action) {
+  async answerPicked() {
     if (!isReady())
       return;
-    const scope = byId("several-scope").value;
-    const answers = action === "allow"
-      ? this.confirmed.map(({ id, scope: was, text }) => ({ question: id, action, scope: was, text }))
-      : this.picked().map((card) => ({ question: card.id, action, scope }));
-    if (byId("confirm").open)
-      byId("confirm").close();
+    byId("confirm").close();
     let failed = null;
-    for (const answer of answers) // one after the other: the gate takes few connections
+    for (const answer of this.confirmed) // one after the other: the gate takes few connections
       await post("/api/answer", answer).catch((error) => (failed = error));
     if (failed)
       tell(failed.message, "bad");

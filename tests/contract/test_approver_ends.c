@@ -77,6 +77,23 @@ static void end_says(int *fd, const char *id, const char *action)
 		stage_say(*fd, action[0] == 'a' ? "y\r" : "n\r", 2);
 }
 
+/* A terminal has nothing to answer any more: what is typed there is no answer. */
+static void end_was_recorded(const char *id)
+{
+	auto_free char *said = mem_printf("\"question\":\"%s\",\"said\":\"allow once\"", id);
+	unsigned int count = 0, want = strcmp(stage_name(), "tty") == 0 ? 0 : 1;
+	FILE *file = fopen(stage.place.audit, "r");
+	uint64_t records;
+	char line[8192];
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file))
+		count += strstr(line, "\"event\":\"late_answer\"") && strstr(line, said);
+	(void)fclose(file);
+	ck_assert_uint_eq(count, want);
+	ck_assert_int_eq(gateway_audit_verify(stage.place.audit, &records, NULL), 0);
+}
+
 /* Keys count from here on. */
 static void end_is_ready(void)
 {
@@ -123,6 +140,7 @@ START_TEST(a_second_answer_does_nothing)
 		ck_assert_uint_eq(stage.told, 1);
 		ck_assert_int_eq(stage.reason, POLICY_DENIED_ONCE);
 		end_was_told(fd);
+		end_was_recorded("7f3a-1");
 	}
 	fd_close(fd);
 	stage_settle();
@@ -147,6 +165,7 @@ START_TEST(an_answer_to_nothing_does_nothing)
 		if (strcmp(stage_name(), "tty") != 0)
 			ck_assert_uint_eq(stage.told, 0);
 		end_was_told(fd);
+		end_was_recorded("7f3a-99");
 	}
 	loop_advance(stage.loop, 60000);
 	stage_settle();

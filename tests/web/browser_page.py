@@ -92,7 +92,9 @@ def denies_by_keyboard(case):
     case.browser.press(["d"])
     must(case.stage.said().startswith("answer deny once"), "not the answer")
     case.ask(2, "other.example.test")
-    case.browser.press(["3", "d"])
+    case.browser.press(["3"])
+    wait_for(lambda: "for the session" in case.browser.text(".open .deny-text .label"), "what would be denied")
+    case.browser.press(["d"])
     must(case.stage.said().startswith("answer deny session"), "not the answer")
 
 
@@ -193,6 +195,106 @@ def widths_are_sent(case):
     page.click(".open .buttons .allow")
     said = case.stage.said()
     must(said == "answer allow session domain every_port program for=3600 words=only for today", said)
+
+
+SCOPES = {"once": "this once", "exec": "until the command ends", "session": "for the session", "always": "in your policy file"}
+WIDTHS = [{}, {"domain": True}, {"every_port": True, "program": True, "for_s": "3600"}, {"domain": True, "upload": "65536", "connections": "10"}]
+
+
+def set_widths(page, widths):
+    page.run("""
+        for (const input of document.querySelectorAll('.open [data-width]')) {
+          const value = arguments[0][input.dataset.width];
+          if (input.type === 'checkbox')
+            input.checked = Boolean(value);
+          else
+            input.value = value ?? '0';
+        }
+        document.querySelector('.open [data-width]').dispatchEvent(new Event('change'));""", widths)
+
+
+def texts_of(page):
+    """What stands over each button; None: it is not known yet, and no answer can be given."""
+    return page.run("""
+        const texts = [...document.querySelectorAll('.open .grant')];
+        return texts.some((node) => node.querySelector('.old')) ? null
+          : Object.fromEntries(texts.map((node) => [node.classList.contains('deny-text') ? 'deny' : 'allow', node.innerText]))""")
+
+
+def each_answer_is_written_out(case):
+    """Allow and deny, in every scope and width: the gate's own words for it, before it can be given."""
+    case.stage.do("tell")
+    case.open().ask(program="/usr/bin/node")
+    page = case.browser
+    page.click(".open .widths summary")
+    scopes = page.run("return [...document.querySelectorAll('.open .scopes input')].map((input) => input.value)")
+    must(scopes[:3] == ["once", "exec", "session"], scopes)
+    for scope in scopes:
+        page.run("document.querySelector(`.open .scopes input[value=${arguments[0]}]`).click()", scope)
+        for widths in [{}] if scope == "once" else WIDTHS:
+            set_widths(page, widths)
+            flags = "".join(f" {name}" for name in ("domain", "every_port", "program") if widths.get(name)) + f" for={widths.get('for_s', 0)}"
+            amounts = f" upload={widths.get('upload', 0)} connections={widths.get('connections', 0)}"
+            wait_for(lambda: texts_of(page), f"the texts for {scope}")
+            shown = texts_of(page)
+            must(f"allow {scope}{flags}{amounts}" in shown["allow"], scope, widths, shown)
+            must(f"deny {scope}{flags} upload=0 connections=0" in shown["deny"], scope, widths, shown)
+            must(all(SCOPES[scope] in text for text in shown.values()), scope, shown)
+            must(("Amounts limit an allow only" in shown["deny"]) == ("upload" in widths), scope, widths, shown)
+    page.click(".open .scopes input[value=session]")
+    wait_for(lambda: texts_of(page), "the texts")
+    for look, size in (("wide", (1280, 900)), ("phone", (390, 1000))):
+        for dark in (False, True):
+            page.look(*size, dark=dark)
+            must(page.run("return document.documentElement.scrollWidth <= innerWidth"), look, "is wider than the window")
+            page.run("document.querySelector('.open .grants').scrollIntoView({block: 'center'})")
+            case.picture(f"answers-{look}-{'dark' if dark else 'light'}")
+    named = page.run("""return ['deny', 'allow', 'end'].map((kind) => {
+        const by = document.getElementById(document.querySelector(`.open .buttons .${kind}`).getAttribute('aria-describedby'));
+        return by ? by.textContent : '' })""")
+    must("deny session domain" in named[0] and "allow session domain" in named[1] and "keeps no answer" in named[2], named)
+    page.look()
+    time.sleep(GUARD)
+    page.click(".open .buttons .deny")
+    must(case.stage.said().startswith("answer deny session domain for=0"), "not what was shown")
+
+
+def nothing_before_it_is_written(case):
+    """A denial, too, waits for its words: nobody gives an answer that was not on the page."""
+    case.open().ask()
+    page = case.browser
+    page.run("window.held = window.fetch; window.fetch = (path, ...rest) => path === '/api/text' ? new Promise(() => {}) : window.held(path, ...rest)")
+    page.press(["3"])
+    wait_for(lambda: not page.is_enabled(".open .buttons .deny"), "a denial that cannot be given yet")
+    time.sleep(GUARD)
+    page.press(["d", "a"])
+    must(case.stage.is_silent(), "an answer that was not shown")
+    must(page.is_enabled(".open .buttons .end"), "the end of the command waits for words that it does not have")
+
+
+def several_denied(case):
+    case.stage.do("tell")
+    case.open()
+    for number in range(5):
+        case.stage.ask(number, f"r{number}.example.test", domain="example.test")
+    page = case.browser
+    wait_for(lambda: len(page.find(".question")) == 5, "five")
+    page.click("#pick")
+    time.sleep(GUARD)
+    page.click("#pick-all")
+    page.run("document.querySelector('#several-scope').value = 'session'")
+    page.click("#several-deny")
+    wait_for(lambda: len(page.find("#confirm[open] li")) == 5, "what would be denied")
+    must("Deny 5 destinations" in page.text("#confirm") and "for the session" in page.text("#confirm"), page.text("#confirm"))
+    must(page.text("#confirm li").startswith("deny session for=0"), page.text("#confirm"))
+    must(page.text("#confirm-yes") == "Deny these", page.text("#confirm-yes"))
+    case.picture("several-denied")
+    must(case.stage.is_silent(0.2), "it was not waited for the confirmation")
+    time.sleep(GUARD)
+    page.click("#confirm-yes")
+    for _ in range(5):
+        must(case.stage.said().startswith("answer deny session"), "not the answer")
+    wait_for(lambda: not page.find(".question"), "the rest")
 
 
 def several_at_once(case):
@@ -450,7 +552,8 @@ def a_link_to_a_risk(case):
 
 
 CASES = [enters_and_forgets, needs_the_capability, allows_with_the_mouse, denies_by_keyboard, allows_by_keyboard, enter_never_allows,
-         too_early_is_nothing, typed_for_another, risk_needs_the_domain, widths_are_sent, several_at_once, hostile_text_is_text,
+         too_early_is_nothing, typed_for_another, risk_needs_the_domain, widths_are_sent,
+         each_answer_is_written_out, nothing_before_it_is_written, several_at_once, several_denied, hostile_text_is_text,
          markup_cannot_be_made, ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, two_pages,
          end_of_the_run]
 

@@ -1,7 +1,7 @@
 /* The page's server with a gateway that does what it is told, for tests in a browser: scenes come
  * in as lines of JSON, what a person did goes out as lines of text.
  *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"retract","id":…,"how":…}
- *   {"op":"link","id":…}
+ *   {"op":"link","id":…}  {"op":"text","text":…}  {"op":"tell"}: what it was asked for
  *   {"op":"ledger","live":2,"grants":3,"trips":4}  {"op":"hear","host":…,"action":…,"by":…}  */
 #include <errno.h>
 #include <jansson.h>
@@ -141,6 +141,8 @@ static void serve(const char *line)
 		op_link(object);
 	else if (strcmp(op, "text") == 0)
 		stage.text = text_of(object, "text", "");
+	else if (strcmp(op, "tell") == 0)
+		stage.tells = true;
 	else
 		exit(1);
 }

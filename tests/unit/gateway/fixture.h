@@ -88,6 +88,8 @@ Suite *suite_endings(void);
 Suite *suite_embedded(void);
 Suite *suite_outcomes(void);
 Suite *suite_permits(void);
+Suite *suite_late(void);
+Suite *suite_touch(void);
 Suite *suite_record(void);
 Suite *suite_reviews(void);
 Suite *suite_sessions(void);

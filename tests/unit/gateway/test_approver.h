@@ -26,7 +26,7 @@ struct gateway {
 		struct approver_answer answer;
 		char by[64], words[GATEWAY_WORDS_MAX];
 	} answers[FAKE_ANSWERS_MAX];
-	size_t answer_count;
+	size_t answer_count, touch_count;
 	int next_result; /* of the next answer to an open question */
 	const char *next_why;
 	bool is_quiet; /* an answer is not followed by retract() */

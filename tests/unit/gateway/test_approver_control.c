@@ -13,7 +13,7 @@
 	"{\"id\":\"7f3a-1\",\"protocol\":\"https\",\"host\":\"a.test\",\"port\":443,"              \
 	"\"waiting\":1,\"commands\":[\"curl -sS https://example.org/\"],\"command_count\":1,"      \
 	"\"age_s\":0,\"left_s\":299,\"rule\":\"\",\"because\":\"\",\"private\":false,"             \
-	"\"session\":\"test\",\"run\":\"7f3a\",\"risk\":[],\"warning\":\"\","                      \
+	"\"session\":\"test\",\"run\":\"7f3a\",\"touched\":false,\"risk\":[],\"warning\":\"\","    \
 	"\"typed\":\"a.test\",\"times\":0,\"program\":\"\",\"chain\":\"\",\"plea\":\"\"}"
 
 static const struct {
@@ -26,6 +26,10 @@ static const struct {
 	  "{\"id\":2,\"ok\":true,\"text\":\"https://a.test:443\"}" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-2\"}\n", "finished" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"\"}\n", "finished" },
+	{ "{\"id\":2,\"op\":\"touch\",\"question\":\"7f3a-1\"}\n", "{\"id\":2,\"ok\":true}" },
+	{ "{\"id\":2,\"op\":\"touch\",\"question\":\"7f3a-2\"}\n", "finished" },
+	{ "{\"id\":2,\"op\":\"touch\"}\n", "malformed" },
+	{ "{\"id\":2,\"op\":\"touch\",\"question\":\"7f3a-1\",\"scope\":\"once\"}\n", "malformed" },
 	{ "{\"id\":2,\"op\":\"allow\"}\n", "malformed" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":7}\n", "malformed" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":null}\n", "malformed" },

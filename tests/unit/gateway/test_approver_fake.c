@@ -50,6 +50,16 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	return 0;
 }
 
+int gateway_touch(struct gateway *gw, const char *id)
+{
+	struct approver_question *question = fake_find(gw, id);
+
+	if (!question)
+		return -ENOENT;
+	gw->touch_count++;
+	return 0;
+}
+
 /* As the real one says it, for a name; what it refuses is what the tests have it refuse. */
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
 			char out[APPROVER_KEY_MAX], struct err *why)

@@ -9,6 +9,8 @@ int main(void)
 	srunner_add_suite(runner, suite_embedded());
 	srunner_add_suite(runner, suite_outcomes());
 	srunner_add_suite(runner, suite_permits());
+	srunner_add_suite(runner, suite_late());
+	srunner_add_suite(runner, suite_touch());
 	srunner_add_suite(runner, suite_record());
 	srunner_add_suite(runner, suite_copies());
 	srunner_add_suite(runner, suite_reviews());

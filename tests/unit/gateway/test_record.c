@@ -27,6 +27,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
+	[SINK_LATE] = "late_answer",
 	[SINK_PROGRAM] = "program",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",
@@ -100,6 +101,12 @@ static void reference_outcome(json_t *object, const struct sink_record *record)
 			       RECORD_NAME_MAX);
 	if (verdict)
 		reference_text(object, "by", verdict->by, sizeof(verdict->by));
+	if (record->late) {
+		reference_text(object, "by", record->late->by, RECORD_NAME_MAX);
+		reference_text(object, "question", record->late->question, RECORD_NAME_MAX);
+		reference_text(object, "said", record->late->said, RECORD_TEXT_MAX);
+		reference_number(object, "answers", record->late->answers);
+	}
 	if (record->facts)
 		reference_facts(object, record->facts);
 	if (record->resolved.family != 0)
@@ -227,6 +234,11 @@ START_TEST(a_record_is_what_the_library_makes_of_it)
 		make_text(verdict.rule, sizeof(verdict.rule));
 		make_text(verdict.because, sizeof(verdict.because));
 		make_text(verdict.by, sizeof(verdict.by));
+		bool is_late = below(4) == 0;
+		const struct sink_late late = { .question = maybe(texts[0]),
+						.said = maybe(texts[2]),
+						.by = maybe(texts[3]),
+						.answers = below(UINT32_MAX) };
 		const struct sink_record record = {
 			.event = (enum sink_event)below(SINK_EVENT_COUNT),
 			.wall_us = (int64_t)(((uint64_t)below(UINT32_MAX) << 20) | below(1 << 20)),
@@ -236,8 +248,9 @@ START_TEST(a_record_is_what_the_library_makes_of_it)
 			.exec = below(3) ? ((uint64_t)below(UINT32_MAX) << below(33)) : 0,
 			.command = maybe(texts[2]),
 			.exit_status = (int)below(512) - 256,
+			.late = is_late ? &late : NULL,
 			.facts = below(4) ? &facts : NULL,
-			.verdict = below(4) ? &verdict : NULL,
+			.verdict = !is_late && below(4) ? &verdict : NULL,
 			.reason = (enum policy_reason)below(POLICY_REASON_COUNT),
 			.resolved = { .family = below(2) ? AF_INET : 0 },
 			.files = maybe(texts[3]),

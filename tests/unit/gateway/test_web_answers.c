@@ -5,6 +5,7 @@
 #include "tests/unit/gateway/test_web.h"
 
 #define ALLOW "\"question\":\"q-1\",\"action\":\"allow\",\"text\":\"https://a.test:443\""
+#define DENY  "{\"question\":\"q-1\",\"action\":\"deny\",\"scope\":\"session\""
 
 static int post(const char *path, const char *body)
 {
@@ -38,6 +39,10 @@ static const struct {
 	{ "{\"question\":\"q-1\",\"action\":\"allow\",\"text\":\"https://b.test:443\"}", 409,
 	  false },
 	{ "{\"question\":\"q-1\",\"action\":\"allow\",\"text\":\"\"}", 409, false },
+	{ DENY ",\"text\":\"https://a.test:443\"}", 200, true },
+	{ DENY ",\"text\":\"https://b.test:443\"}", 409, false },
+	{ DENY ",\"text\":\"\"}", 409, false },
+	{ DENY ",\"text\":\"https://a.test:443\",\"width\":{\"upload\":1}}", 409, false },
 	/* no such question, no such answer */
 	{ "{\"question\":\"q-2\",\"action\":\"allow\",\"text\":\"https://a.test:443\"}", 409,
 	  false },

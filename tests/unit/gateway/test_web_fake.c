@@ -47,6 +47,31 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	return 0;
 }
 
+int gateway_touch(struct gateway *gw, const char *id)
+{
+	struct approver_question *question = stage_find(id);
+
+	if (!question)
+		return -ENOENT;
+	(void)snprintf(gw->touched, sizeof(gw->touched), "%s", id);
+	question->is_touched = true;
+	web_approver.changed(gw->approver, question);
+	return 0;
+}
+
+/* "deny session domain for=3600" */
+static void stage_tell(const struct approver_answer *answer, char out[APPROVER_KEY_MAX])
+{
+	static const char *const scopes[] = { "once", "exec", "session", "always" };
+	const struct approver_width *width = &answer->width;
+
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s %s%s%s%s for=%lld upload=%llu connections=%u",
+		       policy_action_name(answer->action), scopes[answer->scope],
+		       width->is_domain ? " domain" : "", width->is_every_port ? " every_port" : "",
+		       width->is_program ? " program" : "", (long long)width->for_s,
+		       (unsigned long long)width->upload_max, width->connections_max);
+}
+
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
 			char out[APPROVER_KEY_MAX], struct err *why)
 {
@@ -54,7 +79,13 @@ int gateway_answer_text(struct gateway *gw, const char *id, const struct approve
 		return err_set(why, -ENOENT, "finished");
 	if (answer->width.is_domain && answer->scope == GATEWAY_ONCE)
 		return err_set(why, -EINVAL, "once has no width");
-	(void)snprintf(out, APPROVER_KEY_MAX, "%s", gw->text);
+	if (answer->action == POLICY_DENY &&
+	    (answer->width.upload_max || answer->width.connections_max))
+		return err_set(why, -EINVAL, "a denial has no amounts");
+	if (gw->tells)
+		stage_tell(answer, out);
+	else
+		(void)snprintf(out, APPROVER_KEY_MAX, "%s", gw->text);
 	return 0;
 }
 

@@ -23,8 +23,10 @@ struct gateway {
 	char by[64], words[512];
 	unsigned int answer_count, changed_count, revoke_count;
 	uint64_t revoked, cut;
-	int next_result;  /* of the next answer or revocation */
-	const char *text; /* what gateway_answer_text() says */
+	char touched[APPROVER_ID_MAX]; /* the last */
+	int next_result;               /* of the next answer or revocation */
+	const char *text;              /* what gateway_answer_text() says */
+	bool tells;                    /* no: what it was asked for */
 	unsigned int live_count, grant_count;
 	const char *because; /* of everything */
 	struct gateway_trip trips[300], others;
