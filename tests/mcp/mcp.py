@@ -318,6 +318,21 @@ def answered_elsewhere(stage):
     assert client.reply(1)["result"]["structuredContent"]["stdout"] == "200"
 
 
+def awaits_the_policys_reviewer(stage):
+    """One for destinations is somebody to wait for, by whichever way it is named; one for commands is not."""
+    stage.web("a.test")
+    stage.options += ["--policy", str(stage.top / "policy")]
+    for kind, is_awaited in (("exec", False), ("network", True)):
+        (stage.top / "policy").write_text(f"version 1\nreviewer /bin/cat for {kind}\n")
+        client = Raw(stage)
+        client.begin()
+        client.call(1, command=GET)
+        if is_awaited:
+            question, = until(stage.questions, 30, "it is asked")
+            stage.sally("approve", "allow", question["id"], "--confirm", "a.test", check=True)
+        assert client.reply(1)["result"]["structuredContent"]["stdout"] == ("200" if is_awaited else "403"), kind
+
+
 def settled_elsewhere(stage):
     """The client's question is taken back when somebody else answers it."""
     server = stage.web("a.test")
@@ -387,7 +402,7 @@ CASES = [
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
     plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), leaves,
-    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, settled_elsewhere, many, told_to_end, options,
+    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, settled_elsewhere, many, told_to_end, options,
 ]
 
 # Those that are about lines, and not about how the program begins and ends.
