@@ -487,6 +487,15 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 	return status;
 }
 
+/* A script that its interpreter is told of is as much of the program. */
+static void add_files(char ***list, char *const *argv)
+{
+	for (char *const *word = argv + 1; *word; word++) {
+		if (**word == '/')
+			mem_append_list(list, mem_strdup(*word));
+	}
+}
+
 char **run_helpers_programs(const struct run_helpers *helpers)
 {
 	const char *const named[] = {
@@ -494,20 +503,19 @@ char **run_helpers_programs(const struct run_helpers *helpers)
 		helpers ? helpers->notify_program : NULL,
 		helpers ? helpers->curl_program : NULL,
 	};
-	char *const *words = helpers ? helpers->reviewer_words : NULL;
-	size_t hooks = helpers ? helpers->helpers.hook_count : 0, count = 0;
-	char **list = mem_new_array(ARRAY_SIZE(named) + WORDS_MAX + hooks + 1, sizeof(*list));
+	size_t hooks = helpers ? helpers->helpers.hook_count : 0;
+	char **list = mem_new_array(1, sizeof(*list));
 
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		if (named[i])
-			list[count++] = mem_strdup(named[i]);
+			mem_append_list(&list, mem_strdup(named[i]));
 	}
-	for (size_t i = 1; words && words[0] && words[i]; i++) {
-		if (words[i][0] == '/')
-			list[count++] = mem_strdup(words[i]);
+	if (helpers && helpers->reviewer_words)
+		add_files(&list, helpers->reviewer_words);
+	for (size_t i = 0; i < hooks; i++) {
+		mem_append_list(&list, mem_strdup(helpers->written[i].argv[0]));
+		add_files(&list, helpers->written[i].argv);
 	}
-	for (size_t i = 0; i < hooks; i++)
-		list[count++] = mem_strdup(helpers->written[i].argv[0]);
 	return list;
 }
 
