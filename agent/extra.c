@@ -6,8 +6,10 @@
 #include "agent/confine.h"
 #include "agent/core.h"
 #include "agent/fields.h"
+#include "agent/trial.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/gateway_warning.h"
 #include "policies/policies_tools.h"
 
 struct lists {
@@ -75,6 +77,22 @@ static int add_destinations(struct extra *extra, const char *const *list, struct
 		access->port = dst.port;
 	}
 	return 0;
+}
+
+int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
+		struct err *why)
+{
+	int r = 0;
+
+	/* No gateway: then nothing is granted either, and its command does not start. */
+	for (size_t i = 0; r == 0 && gw && i < extra->count; i++) {
+		if (extra->list[i].what != ORCHESTRATOR_DESTINATION)
+			continue;
+		auto_free char *text = trial_destination(&extra->list[i]);
+
+		r = gateway_may_grant(gw, text, argv, why);
+	}
+	return r;
 }
 
 int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why)

@@ -8,6 +8,7 @@
 #include "policies/policies.h"
 
 struct err;
+struct gateway;
 
 /* Owns its texts; { 0 } is none. */
 struct extra {
@@ -18,3 +19,7 @@ struct extra {
 /* Paths are below @cwd, or absolute. 0 or -EINVAL with @why; extra_done() in both cases. */
 int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why);
 void extra_done(struct extra *extra);
+/* Could its destinations be granted at all, to a command of @argv (NULL: not known yet)? Who cannot
+ * open them is not asked. 0, or -EACCES or -EINVAL with @why. */
+int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
+		struct err *why);

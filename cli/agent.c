@@ -180,7 +180,7 @@ static int perform(struct serving *serving, const struct agent_front *front)
 	watch_signals(serving); /* after the fork of the worker */
 	agent_start(serving->agent, gate->gateway, gate->policy);
 	if (front) {
-		int status = front->open(gate->loop, front->arg);
+		int status = front->open(gate, front->arg);
 
 		if (status != CLI_OK)
 			return status;

@@ -8,11 +8,10 @@
 
 struct agent_host;
 struct gate;
-struct loop;
 
 /* Who speaks with the agent in the same process, from when it serves until it has ended. */
 struct agent_front {
-	int (*open)(struct loop *loop, void *arg); /* an exit status */
+	int (*open)(const struct gate *gate, void *arg); /* an exit status */
 	void (*close)(void *arg);
 	void *arg;
 };

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/agent_impl.h"
 #include "cli/cli.h"
+#include "policies/policies_agent.h"
 
 static const char help[] =
 	"usage: sallyport agent [options]\n"
@@ -174,7 +175,7 @@ int agent_options_parse(struct agent_options *options, int argc, char **argv)
 	if (status == 0)
 		status = run_options_parse(&options->run, (int)mem_count_list(options->words),
 					   options->words);
-	options->run.has_hooks = true;
+	options->run.helpers.kinds = POLICY_HELPS_ALL;
 	return status;
 }
 

@@ -58,8 +58,7 @@ static int find_helpers(struct gate *gate)
 				      gate->options->writable, &writable);
 
 	return status == CLI_OK ? run_helpers_make(&gate->options->helpers, &gate->places, writable,
-						   gate->options->has_hooks ? gate->policy : NULL,
-						   &gate->helpers)
+						   gate->policy, &gate->helpers)
 				: status;
 }
 
@@ -211,7 +210,7 @@ void gate_watch(struct gate *gate)
 		.loaded = &gate->loaded,
 		.writable = gate->view.writable,
 		.has_prompt_timeout = gate->options->has_prompt_timeout,
-		.has_hooks = gate->options->has_hooks,
+		.kinds = gate->options->helpers.kinds,
 		.on_policy = gate->calls.on_policy,
 		.arg = gate->calls.arg,
 	};
@@ -244,8 +243,7 @@ static const char *find_helper_in(const struct gate *gate, char *const *paths)
 
 int gate_widen(struct gate *gate, char *const *paths, struct err *why)
 {
-	auto_free char *objection =
-		run_policy_objection(gate->policy, paths, gate->options->has_hooks);
+	auto_free char *objection = run_policy_objection(gate->policy, paths);
 	const char *held = objection ? NULL : find_helper_in(gate, paths);
 
 	if (objection)

@@ -7,8 +7,10 @@
 #include "base/fd.h"
 #include "cli/agent_impl.h"
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator.h"
+#include "policies/policies_agent.h"
 
 /* The front of an agent in the same process, over a socket pair: the protocol between them is the
  * one that every other client speaks. */
@@ -17,12 +19,16 @@ struct front {
 	struct mcp *mcp;
 };
 
-static int front_open(struct loop *loop, void *arg)
+static int front_open(const struct gate *gate, void *arg)
 {
+	const struct gateway_helpers *helpers = run_helpers_get(gate->helpers);
 	struct front *front = arg;
 	struct err why = { 0 };
 
-	front->config.loop = loop;
+	front->config.loop = gate->loop;
+	/* By --reviewer, or by the policy. */
+	if (helpers && helpers->reviewer && helpers->reviewer->kinds & POLICY_HELPS_NETWORK)
+		front->config.may_wait = true;
 	front->mcp = mcp_new(&front->config, &why);
 	return front->mcp ? CLI_OK : cli_fail(CLI_NO_SANDBOX, "%s", why.text);
 }
@@ -61,7 +67,7 @@ static int check_options(const struct agent_options *options)
 static bool may_wait(const struct run_options *run)
 {
 	return run->has_web || run->has_prompt_timeout || (run->answers && run->answers[0]) ||
-	       run->helpers.reviewer || run->helpers.has_notify || run->helpers.webhook;
+	       run->helpers.has_notify || run->helpers.webhook;
 }
 
 static int serve(struct agent_options *options, int in, int out)

@@ -28,6 +28,9 @@
 #define KEY_MIN_BYTES     32
 #define KEY_MAX_BYTES     4096
 #define DIGEST_TEXT_BYTES (DIGEST_TEXT_MAX - 1)
+/* What --reviewer is asked, where that is asked. */
+#define GIVEN_KINDS                                                                                \
+	(POLICY_HELPS_NETWORK | POLICY_HELPS_EXEC | POLICY_HELPS_PATCH | POLICY_HELPS_PERMISSIONS)
 
 /* What a helper is given of our environment. */
 static const char *const passed[] = {
@@ -382,13 +385,10 @@ static int choose_reviewer(struct run_helpers *self, const struct run_helper_opt
 		if (!self->reviewer_words)
 			return cli_fail(CLI_USAGE,
 					"--reviewer: a program and its words, the quotes closed");
-		self->reviewer.kinds = policy ? POLICY_HELPS_NETWORK | POLICY_HELPS_EXEC |
-							POLICY_HELPS_PATCH |
-							POLICY_HELPS_PERMISSIONS
-					      : POLICY_HELPS_NETWORK;
+		self->reviewer.kinds = options->kinds & GIVEN_KINDS;
 	}
-	for (size_t i = 0; status == CLI_OK && policy && policy_get_helper(policy, i, &helper);
-	     i++) {
+	for (size_t i = 0;
+	     status == CLI_OK && policy_get_helper(policy, options->kinds, i, &helper); i++) {
 		if (helper.is_reviewer)
 			status = note_reviewer(self, &helper);
 		policy_helper_done(&helper);
@@ -419,13 +419,13 @@ static int add_hook(struct run_helpers *self, struct policy_helper *helper,
 	return check_words(helper->rule, helper->argv, places, writable);
 }
 
-static int make_hooks(struct run_helpers *self, const struct policy *policy,
+static int make_hooks(struct run_helpers *self, const struct policy *policy, unsigned int kinds,
 		      const struct run_places *places, char *const *writable)
 {
 	struct policy_helper helper;
 	int status = CLI_OK;
 
-	for (size_t i = 0; status == CLI_OK && policy_get_helper(policy, i, &helper); i++) {
+	for (size_t i = 0; status == CLI_OK && policy_get_helper(policy, kinds, i, &helper); i++) {
 		if (helper.is_reviewer)
 			policy_helper_done(&helper);
 		else
@@ -441,13 +441,19 @@ static int make_hooks(struct run_helpers *self, const struct policy *policy,
 	return status;
 }
 
-static bool has_programs(const struct policy *policy)
+/* One policy is for all: what it says of other questions than are asked here is not for us. */
+static bool has_programs(const struct policy *policy, unsigned int kinds)
 {
 	struct policy_helper helper;
-	bool is_there = policy && policy_get_helper(policy, 0, &helper);
+	bool is_there = false;
 
-	if (is_there)
+	for (size_t i = 0; policy_get_helper(policy, POLICY_HELPS_ALL, i, &helper); i++) {
+		is_there = is_there || (helper.kinds & kinds);
+		if (!(helper.kinds & kinds))
+			log_info("not used, since nothing of that kind is asked here: %s",
+				 helper.rule);
 		policy_helper_done(&helper);
+	}
 	return is_there;
 }
 
@@ -455,9 +461,10 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret)
 {
 	bool has_webhook = options->webhook || options->webhook_key || options->webhook_answer;
+	bool has_lines = has_programs(policy, options->kinds);
 
 	if (!options->reviewer && !options->may_answer && !options->has_notify && !has_webhook &&
-	    !has_programs(policy))
+	    !has_lines)
 		return CLI_OK;
 	struct run_helpers *self = mem_new(sizeof(*self));
 
@@ -469,8 +476,8 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 		status = make_reviewer(self, options, places, writable);
 	if (status == CLI_OK && has_webhook)
 		status = make_webhook(self, options, places, writable);
-	if (status == CLI_OK && policy)
-		status = make_hooks(self, policy, places, writable);
+	if (status == CLI_OK)
+		status = make_hooks(self, policy, options->kinds, places, writable);
 	if (status == CLI_OK && options->has_notify)
 		make_notify(self, places);
 	if (status == CLI_OK)
@@ -480,6 +487,15 @@ int run_helpers_make(const struct run_helper_options *options, const struct run_
 	return status;
 }
 
+/* A script that its interpreter is told of is as much of the program. */
+static void add_files(char ***list, char *const *argv)
+{
+	for (char *const *word = argv + 1; *word; word++) {
+		if (**word == '/')
+			mem_append_list(list, mem_strdup(*word));
+	}
+}
+
 char **run_helpers_programs(const struct run_helpers *helpers)
 {
 	const char *const named[] = {
@@ -487,20 +503,19 @@ char **run_helpers_programs(const struct run_helpers *helpers)
 		helpers ? helpers->notify_program : NULL,
 		helpers ? helpers->curl_program : NULL,
 	};
-	char *const *words = helpers ? helpers->reviewer_words : NULL;
-	size_t hooks = helpers ? helpers->helpers.hook_count : 0, count = 0;
-	char **list = mem_new_array(ARRAY_SIZE(named) + WORDS_MAX + hooks + 1, sizeof(*list));
+	size_t hooks = helpers ? helpers->helpers.hook_count : 0;
+	char **list = mem_new_array(1, sizeof(*list));
 
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
 		if (named[i])
-			list[count++] = mem_strdup(named[i]);
+			mem_append_list(&list, mem_strdup(named[i]));
 	}
-	for (size_t i = 1; words && words[0] && words[i]; i++) {
-		if (words[i][0] == '/')
-			list[count++] = mem_strdup(words[i]);
+	if (helpers && helpers->reviewer_words)
+		add_files(&list, helpers->reviewer_words);
+	for (size_t i = 0; i < hooks; i++) {
+		mem_append_list(&list, mem_strdup(helpers->written[i].argv[0]));
+		add_files(&list, helpers->written[i].argv);
 	}
-	for (size_t i = 0; i < hooks; i++)
-		list[count++] = mem_strdup(helpers->written[i].argv[0]);
 	return list;
 }
 

@@ -19,12 +19,12 @@ struct run_helper_options {
 	bool has_notify;
 	const char *webhook, *webhook_key;
 	const char *webhook_answer; /* where its links lead: an origin */
+	unsigned int kinds;         /* policy_helper_kind: what programs are asked here */
 };
 
 /* What was asked for, all of it: *@ret is returned owned, and NULL when nothing was. @writable:
- * what the command may write besides its folder; @policy: whose hooks and reviewer count, and a
- * reviewer is asked about more than destinations; NULL: none. An exit status; says what is wrong.
- */
+ * what the command may write besides its folder; @policy: whose hooks and reviewer count, where
+ * they are for something that is asked. An exit status; says what is wrong. */
 int run_helpers_make(const struct run_helper_options *options, const struct run_places *places,
 		     char *const *writable, const struct policy *policy, struct run_helpers **ret);
 /* The files that they are made of. Returned owned; NULL is none. */

@@ -28,8 +28,8 @@ struct run_options {
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
-	bool has_own_tmp;            /* workspace-write: without the host's /tmp and $TMPDIR */
-	bool has_hooks, has_default; /* has_hooks: the policy's are asked */
+	bool has_own_tmp; /* workspace-write: without the host's /tmp and $TMPDIR */
+	bool has_default;
 	enum policy_action default_action;
 	const char *audit, *session;
 	const char *join;      /* the session to be joined; NULL: none */
@@ -79,7 +79,7 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 		    struct run_sources *ret_sources, struct run_loaded *ret_loaded);
 /* Why @policy, which is right, cannot be held where the command may write to @writable: returned
  * owned. NULL: it can. */
-char *run_policy_objection(const struct policy *policy, char *const *writable, bool has_hooks);
+char *run_policy_objection(const struct policy *policy, char *const *writable);
 /* @given (may be NULL), then what the policy's lines say, absolute: returned owned. An exit status.
  */
 int run_policy_paths(const struct policy *policy, const struct run_places *places,

@@ -185,7 +185,7 @@ static int check_writable(const struct run_join *join, const struct gate *gate)
 	writable = mem_grow(writable, count + 2, sizeof(*writable));
 	writable[count] = mem_strdup(gate->places.cwd);
 	writable[count + 1] = NULL;
-	auto_free char *objection = run_policy_objection(gate->policy, writable, false);
+	auto_free char *objection = run_policy_objection(gate->policy, writable);
 
 	if (objection)
 		return run_join_refuse(join, objection);

@@ -13,6 +13,7 @@
 #include "cli/run_impl.h"
 #include "cli/run_join.h"
 #include "cli/session.h"
+#include "policies/policies_agent.h"
 
 #define PROMPT_TIMEOUT_DEFAULT_MS (5 * 60 * 1000)
 #define RESOLVES_MAX              4096
@@ -430,6 +431,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		.name = argv[0],
 		.prompt_timeout_ms = PROMPT_TIMEOUT_DEFAULT_MS,
 		.may_use_tty = true,
+		.helpers.kinds = POLICY_HELPS_NETWORK,
 		.json_fd = -1,
 	};
 	opterr = 0;

@@ -9,7 +9,6 @@
 #include "cli/command_world.h"
 #include "cli/policy_layers.h"
 #include "cli/run_impl.h"
-#include "policies/policies_agent.h"
 #include "policies/policies_approvers.h"
 #include "policies/policies_tools.h"
 
@@ -44,27 +43,10 @@ static char *object_to_reach(const struct policy *policy, char *const *writable)
 	return NULL;
 }
 
-/* A run puts its questions to people and to --reviewer: who wrote another program down means it. An
- * agent asks them. */
-static char *object_to_helpers(const struct policy *policy, bool has_hooks)
-{
-	struct policy_helper helper;
-	char *objection = NULL;
-
-	for (size_t i = 0; !objection && policy_get_helper(policy, i, &helper); i++) {
-		if (!has_hooks && helper.kinds & (POLICY_HELPS_EXEC | POLICY_HELPS_NETWORK))
-			objection = mem_printf("for an agent, not for a run: %s", helper.rule);
-		policy_helper_done(&helper);
-	}
-	return objection;
-}
-
-char *run_policy_objection(const struct policy *policy, char *const *writable, bool has_hooks)
+char *run_policy_objection(const struct policy *policy, char *const *writable)
 {
 	char *objection = object_to_later(policy);
 
-	if (!objection)
-		objection = object_to_helpers(policy, has_hooks);
 	return objection ? objection : object_to_reach(policy, writable);
 }
 
@@ -78,11 +60,8 @@ static int check_objection(const struct run_options *options, const struct run_p
 	auto_free char *reach =
 		status == CLI_OK && !later ? object_to_reach(policy, writable) : NULL;
 
-	auto_free char *helper =
-		status == CLI_OK ? object_to_helpers(policy, options->has_hooks) : NULL;
-
-	if (later || helper)
-		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", later ? later : helper);
+	if (later)
+		return cli_fail(CLI_NO_SANDBOX, "%s; nothing was run", later);
 	if (reach)
 		return cli_fail(CLI_ERROR, "%s; nothing was run", reach);
 	return status;

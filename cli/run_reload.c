@@ -232,14 +232,15 @@ static bool is_same_helper(const struct policy_helper *left, const struct policy
 
 /* Programs are found and looked at once, when nothing runs yet. Returned owned; NULL: they are the
  * same. */
-static char *object_to_hooks(const struct policy *before, const struct policy *after)
+static char *object_to_programs(const struct policy *before, const struct policy *after,
+				unsigned int kinds)
 {
 	struct policy_helper left, right;
 	bool has_left, has_right, is_same = true;
 
 	for (size_t i = 0; is_same; i++) {
-		has_left = policy_get_helper(before, i, &left);
-		has_right = policy_get_helper(after, i, &right);
+		has_left = policy_get_helper(before, kinds, i, &left);
+		has_right = policy_get_helper(after, kinds, i, &right);
 		is_same = has_left == has_right && (!has_left || is_same_helper(&left, &right));
 		if (has_left)
 			policy_helper_done(&left);
@@ -259,12 +260,12 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 
 	auto_free char *doubt = find_doubtful(reload, loaded);
 	auto_free char *objection =
-		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable,
-						       reload->config.has_hooks)
+		loaded->is_good ? run_policy_objection(loaded->policy, reload->config.writable)
 				: NULL;
 
-	if (!objection && loaded->is_good && reload->config.has_hooks)
-		objection = object_to_hooks(*reload->config.policy, loaded->policy);
+	if (!objection && loaded->is_good)
+		objection = object_to_programs(*reload->config.policy, loaded->policy,
+					       reload->config.kinds);
 
 	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);

@@ -63,7 +63,7 @@ struct run_reload_config {
 	struct policy **policy;    /* in force; replaced, and the one before freed */
 	struct run_loaded *loaded; /* how that one was read; its policy was taken */
 	char *const *writable;     /* what the command may write; NULL-terminated */
-	bool has_hooks;            /* the policy's count, as they were at first */
+	unsigned int kinds;        /* of what the policy's programs are asked */
 	bool has_prompt_timeout;   /* by option: the file's does not count */
 	/* Another policy is in force, the one before about to be freed; may be NULL. */
 	void (*on_policy)(const struct policy *policy, void *arg);

@@ -262,16 +262,43 @@ static int list_all(json_t *all)
 	return status;
 }
 
+/* Before or behind the operands, which begin at optind then. 0, or as session_options_parse().
+ * @ret_is_json: NULL: there is no --json. */
+static int take_options(int argc, char **argv, bool *ret_is_json)
+{
+	static const struct option known[] = { { "json", no_argument, NULL, 'j' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
+
+	opterr = 0;
+	optind = 0;
+	for (int option; (option = getopt_long(argc, argv, "h", ret_is_json ? known : known + 1,
+					       NULL)) != -1;) {
+		if (option == 'h') {
+			(void)fputs(help, stdout);
+			return CLI_OK + 1;
+		}
+		if (option != 'j')
+			return cli_usage_error("session", CLI_USAGE, "no such option of %s: %s",
+					       argv[0], argv[optind - 1]) +
+			       1;
+		*ret_is_json = true;
+	}
+	return 0;
+}
+
 static int command_list(int argc, char **argv)
 {
-	bool is_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	bool is_json = false;
+	int status = take_options(argc, argv, &is_json);
+
+	if (status > 0)
+		return status - 1;
+	if (optind < argc)
+		return cli_usage_error("session", CLI_USAGE, "list takes --json, and nothing else");
 	json_t *all = json_array();
 
-	if (argc > 2 || (argc == 2 && !is_json)) {
-		json_decref(all);
-		return cli_usage_error("session", CLI_USAGE, "list takes --json, and nothing else");
-	}
-	int status = list_all(all);
+	status = list_all(all);
 
 	if (is_json) {
 		(void)json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
@@ -317,12 +344,15 @@ static int command_end(int argc, char **argv)
 {
 	struct session_place place;
 	struct err why = { 0 };
+	int status = take_options(argc, argv, NULL);
 
-	if (argc != 2 || !session_place_is_name(argv[1]))
+	if (status > 0)
+		return status - 1;
+	if (optind + 1 != argc || !session_place_is_name(argv[optind]))
 		return cli_usage_error("session", CLI_USAGE, "end which session?");
-	int status = session_place_open(argv[1], &place, &why) < 0
-			     ? cli_fail(CLI_ERROR, "%s", why.text)
-			     : end_at(&place);
+	status = session_place_open(argv[optind], &place, &why) < 0
+			 ? cli_fail(CLI_ERROR, "%s", why.text)
+			 : end_at(&place);
 
 	session_place_done(&place);
 	return status;
@@ -336,10 +366,9 @@ int cli_session(int argc, char **argv)
 	} commands[] = { { "start", command_start },
 			 { "list", command_list },
 			 { "end", command_end } };
-	bool is_help = argc >= 2 &&
-		       (strcmp(argv[argc - 1], "--help") == 0 || strcmp(argv[argc - 1], "-h") == 0);
+	bool is_help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
 
-	if (is_help && (argc == 2 || strcmp(argv[1], "start") != 0)) {
+	if (is_help) {
 		(void)fputs(help, stdout);
 		return CLI_OK;
 	}

@@ -1,9 +1,15 @@
-/* gateway_warning: why one plain answer should not be enough to allow a destination, for a program
- * that grants beforehand what no connection waits for yet. */
+/* gateway_warning: whether a destination can be allowed, and why one plain answer should not be
+ * enough for that, for a program that grants beforehand what no connection waits for yet. */
 #pragma once
 
 #include "gateway/gateway.h"
 #include "policies/policies.h"
+
+/* Would gateway_grant_exec() take @destination for a command of @argv? NULL: for one that is not
+ * known yet, so that no rule with `from` speaks of it. Whoever asks a person first asks for
+ * nothing. 0, or what it would return, with @why. */
+int gateway_may_grant(struct gateway *gw, const char *destination, const char *const *argv,
+		      struct err *why);
 
 #define GATEWAY_WARNING_MAX 1024
 struct gateway_warning {

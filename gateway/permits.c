@@ -17,6 +17,7 @@
 #include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "gateway/width.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_tools.h"
 
 int permits_destination(const char *text, struct policy_destination *ret,
@@ -48,14 +49,15 @@ static int permit_key(const struct gateway_exec_grant *grant, struct policy_dest
 		       grant->destination, policy_destination_text(ret, key));
 }
 
-static int permit_check_policy(const struct gateway *gw, const struct gateway_exec *exec,
+static int permit_check_policy(const struct gateway *gw, uint64_t exec,
+			       const struct policy_asker *asker,
 			       const struct gateway_exec_grant *grant,
 			       const struct policy_destination *dst, struct err *why)
 {
 	const struct policy_facts facts = { .dst = *dst,
 					    .carries = dst->protocol,
-					    .exec = exec->node.number,
-					    .asker = exec->asker,
+					    .exec = exec,
+					    .asker = asker,
 					    .now = loop_wall_us(gw->loop) / 1000000 };
 	struct policy_verdict verdict;
 
@@ -162,7 +164,7 @@ int gateway_grant_exec(struct gateway *gw, uint64_t id, const struct gateway_exe
 	if (r == 0)
 		r = width_text(&dst, "", &grant->width, text, why);
 	if (r == 0)
-		r = permit_check_policy(gw, exec, grant, &dst, why);
+		r = permit_check_policy(gw, id, exec->asker, grant, &dst, why);
 	if (r == 0)
 		r = permit_put(gw, exec, grant, &dst, text, why);
 	if (r < 0)
@@ -172,6 +174,23 @@ int gateway_grant_exec(struct gateway *gw, uint64_t id, const struct gateway_exe
 	if (ret_text)
 		memcpy(ret_text, text, sizeof(text));
 	return 0;
+}
+
+int gateway_may_grant(struct gateway *gw, const char *destination, const char *const *argv,
+		      struct err *why)
+{
+	static const char *const nobody[] = { "?", NULL }; /* it begins no command of a rule's */
+	const struct gateway_exec_grant grant = { .destination = destination };
+	struct policy_destination dst;
+	int r = permit_key(&grant, &dst, why);
+
+	if (r < 0)
+		return r;
+	struct policy_asker *asker = policy_asker_new(argv ? argv : nobody);
+
+	r = permit_check_policy(gw, 0, asker, &grant, &dst, why);
+	policy_asker_free(asker);
+	return r;
 }
 
 int gateway_warn(struct gateway *gw, const char *destination, struct gateway_warning *ret,

@@ -342,13 +342,14 @@ static void helper_rule(const struct policy *policy, const struct setting *setti
 	}
 }
 
-bool policy_get_helper(const struct policy *policy, size_t index, struct policy_helper *ret)
+bool policy_get_helper(const struct policy *policy, unsigned int kinds, size_t index,
+		       struct policy_helper *ret)
 {
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
 		if (setting->kind != SETTING_HELPER || !layers_may_set(policy, setting->source) ||
-		    index-- > 0)
+		    !((unsigned int)setting->value & kinds) || index-- > 0)
 			continue;
 		*ret = (struct policy_helper){
 			.is_reviewer = agent_line_is_reviewer(setting),
@@ -357,6 +358,7 @@ bool policy_get_helper(const struct policy *policy, size_t index, struct policy_
 			.argv = agent_split(policy->names + setting->text),
 		};
 		helper_rule(policy, setting, ret);
+		ret->kinds &= kinds;
 		return true;
 	}
 	return false;

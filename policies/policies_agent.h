@@ -49,18 +49,20 @@ enum policy_helper_kind {
 	POLICY_HELPS_NETWORK = 1 << 2,
 	POLICY_HELPS_PERMISSIONS = 1 << 3,
 	POLICY_HELPS_ELICITATION = 1 << 4,
+	POLICY_HELPS_ALL = (1 << 5) - 1,
 };
 /* `hook PROGRAM WORD... for KIND...`, and `reviewer` in its place. */
 #define POLICY_HELPER_WORDS_MAX 64
 struct policy_helper {
 	bool is_reviewer;
-	unsigned int kinds;
+	unsigned int kinds; /* those that were looked for */
 	enum policy_layer layer;
-	char **argv; /* owned, NULL-terminated; [0] is absolute, or begins with ~/ */
-	char rule[POLICY_TEXT_MAX];
+	char **argv;                /* owned, NULL-terminated; [0] is absolute, or begins with ~/ */
+	char rule[POLICY_TEXT_MAX]; /* "FILE:LINE: hook ...": all of it */
 };
-/* The @index-th that counts, as the files were read: a project's own never do. False: there is
- * none. policy_helper_done() frees what is in it. */
-bool policy_get_helper(const struct policy *policy, size_t index, struct policy_helper *ret);
+/* The @index-th of those for any of @kinds, as the files were read: a project's own never count.
+ * False: there is none. policy_helper_done() frees what is in it. */
+bool policy_get_helper(const struct policy *policy, unsigned int kinds, size_t index,
+		       struct policy_helper *ret);
 void policy_helper_done(struct policy_helper *helper);
 const char *policy_helper_kind_name(enum policy_helper_kind kind); /* "exec"; "": no one kind */

@@ -571,12 +571,13 @@ def no_session_writes_a_hook(stage):
     folder = stage.top / "hooks"
     folder.mkdir()
     allows = hook(stage, "hooks/allows", "echo '{\"answer\":\"allow\"}'")
-    stage.policy(f'{RULES}hook "{allows}" for exec\n')
-    client = stage.client()
-    id = client.send("configure_session", sandbox={"mode": "workspace-write", "writable": [str(folder)]})
-    assert "decides for people" in client.error(id, "refused"), id
-    client.configure("on-request")
-    assert client.run(["cat", "/dev/null"])["status"] == "exited"
+    for program in (f'"{allows}"', f'/bin/sh "{allows}"'):
+        stage.policy(f"{RULES}hook {program} for exec\n")
+        client = stage.client()
+        id = client.send("configure_session", sandbox={"mode": "workspace-write", "writable": [str(folder)]})
+        assert "decides for people" in client.error(id, "refused"), id
+        client.configure("on-request")
+        assert client.run(["cat", "/dev/null"])["status"] == "exited"
 
 
 def hooks_that_cannot_be(stage):

@@ -411,7 +411,34 @@ def somebody_else_answers(stage):
     assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
 
 
-CASES = [allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
+def what_cannot_be_granted_is_not_asked(stage):
+    """Nobody is asked for what a rule denies: the submission is refused, and says why."""
+    server, = stage_web(stage, "a.test")
+    stage.policy("deny a.test because \"not ours\"\ndeny b.test from \"npm\"\n")
+    client = stage.client()
+    client.configure("on-request")
+    wishes = {"http://a.test:80": "deny a.test", "http://10.1.2.3:80": "private address", "http://c.test:8000": "tcp://c.test:8000"}
+    for destination, words in wishes.items():
+        extra = {"network": ["https://c.test:443", destination]}
+        for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+                              ("request_permissions", {})):
+            id = client.send(type, additional_permissions=extra, **members)
+            code = "malformed" if "8000" in destination else "refused"
+            assert words in client.error(id, code), (destination, type)
+    client.never("task_started")
+    client.never("approval_request")
+    extra = {"network": ["http://b.test:80"]}
+    id = client.send("exec", argv=["npm", "ci"], sandbox_permissions="with_additional_permissions", additional_permissions=extra)
+    assert "deny b.test" in client.error(id, "refused")
+    for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+                          ("request_permissions", {})):  # it may be for another command
+        id = client.send(type, additional_permissions=extra, **members)
+        client.answer(client.next("approval_request"), "denied")
+        client.next("task_complete", id=id, outcome="rejected")
+    assert not server.requests
+
+
+CASES = [what_cannot_be_granted_is_not_asked, allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
          denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,

@@ -31,6 +31,7 @@ class Scenario:
         self.mark = 0
         self.reloads = {}
         self.agent = None
+        self.reviewer = ""
 
     @property
     def gate(self):
@@ -47,6 +48,13 @@ class Scenario:
         if policy.exists():
             options += ["--policy", str(policy)]
         self.gates.append(gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
+
+    def fill(self, text):
+        """{a server}, {work}, the commands' folder, and {reviewer}, the line for it."""
+        places = {name: server.address for name, server in self.servers.items()}
+        for name, value in (places | {"work": str(self.world.work), "reviewer": self.reviewer}).items():
+            text = text.replace("{" + name + "}", value)
+        return text
 
     def address(self, word):
         return self.servers[word].address if word in self.servers else word
@@ -88,10 +96,8 @@ def policy(s, line):
     file = s.world.top / "policy"
     if not file.exists():
         file.write_text("version 1\n")
-    for name, server in s.servers.items():
-        line = line.replace("{" + name + "}", server.address)
     with open(file, "a") as out:
-        out.write(line + "\n")
+        out.write(s.fill(line) + "\n")
 
 
 @step(r"the (user's )?policy( in reach)? becomes( in place)?: (.+)")
@@ -99,9 +105,7 @@ def policy_becomes(s, users, in_reach, in_place, text):
     """All of it: lines are parted by "/". As editors do it, by a rename, unless in place."""
     file = s.world.top / ("config/sallyport/policy" if users else "work/in-reach" if in_reach else "policy")
     file.parent.mkdir(mode=0o700, exist_ok=True)
-    for name, server in s.servers.items():
-        text = text.replace("{" + name + "}", server.address)
-    lines = "version 1\n" + "".join(line.strip() + "\n" for line in text.split(" / "))
+    lines = "version 1\n" + "".join(line.strip() + "\n" for line in s.fill(text).split(" / "))
     if in_place:
         file.write_text(lines)
         return
@@ -132,9 +136,7 @@ def go_on(s):
 
 @step(r"option: (.+)")
 def option(s, text):
-    for name, server in s.servers.items():
-        text = text.replace("{" + name + "}", server.address)
-    s.options += text.split()
+    s.options += s.fill(text).split()
 
 
 @step(r"questions wait for an answer")
@@ -142,10 +144,15 @@ def patient(s):
     s.options += ["--default", "ask"]
 
 
-@step(r"the reviewer allows ([\w.-]+) and denies ([\w.-]+)")
-def reviewer(s, allowed, denied):
+@step(r"the (policy's )?reviewer allows ([\w.-]+) and denies ([\w.-]+)")
+def reviewer(s, policys, allowed, denied):
     example = pathlib.Path(__file__).resolve().parents[2] / "docs/examples/reviewer.py"
-    s.options += ["--reviewer", f'"{example}" --allow {allowed} --deny {denied}']
+    command = f'"{example}" --allow {allowed} --deny {denied}'
+    if policys:
+        s.reviewer = f"reviewer {command} for network exec"
+        policy(s, s.reviewer)
+    else:
+        s.options += ["--reviewer", command]
 
 
 @step(r"the reviewer never answers")

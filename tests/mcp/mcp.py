@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`sallyport mcp`: the reference client of the protocol plays cases.mjs against it, and hostile clients speak to it by hand.
-usage: mcp.py SALLYPORT FOLDER [CASE...]; the client is installed below FOLDER, once, from the package registry."""
+usage: mcp.py SALLYPORT FOLDER [--front MCP-FRONT] [CASE...]; the client is installed below FOLDER, once, from the package
+registry. With --front the agent is another process, and what is said to it and by it is held to its schemas."""
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "agent"))
 
 import harness  # noqa: E402
+import tap  # noqa: E402
 from world import IN_NAMESPACE, processes, until  # noqa: E402
 
 NODE = pathlib.Path(sys.argv[2]).resolve() / "node"
@@ -39,7 +41,13 @@ def install():
     stamp.write_text(wanted)
 
 
+FRONT = sys.argv[4] if sys.argv[3:4] == ["--front"] else None
+
+
 def argv(stage, *options):
+    if FRONT:
+        approval = options if "--approval" in options else ()
+        return [FRONT, str(tap.Tap(stage, *(() if approval else options)).path), *approval]
     return [stage.sallyport, "mcp", "--audit", str(stage.audit), *stage.options, *options]
 
 
@@ -310,6 +318,21 @@ def answered_elsewhere(stage):
     assert client.reply(1)["result"]["structuredContent"]["stdout"] == "200"
 
 
+def awaits_the_policys_reviewer(stage):
+    """One for destinations is somebody to wait for, by whichever way it is named; one for commands is not."""
+    stage.web("a.test")
+    stage.options += ["--policy", str(stage.top / "policy")]
+    for kind, is_awaited in (("exec", False), ("network", True)):
+        (stage.top / "policy").write_text(f"version 1\nreviewer /bin/cat for {kind}\n")
+        client = Raw(stage)
+        client.begin()
+        client.call(1, command=GET)
+        if is_awaited:
+            question, = until(stage.questions, 30, "it is asked")
+            stage.sally("approve", "allow", question["id"], "--confirm", "a.test", check=True)
+        assert client.reply(1)["result"]["structuredContent"]["stdout"] == ("200" if is_awaited else "403"), kind
+
+
 def settled_elsewhere(stage):
     """The client's question is taken back when somebody else answers it."""
     server = stage.web("a.test")
@@ -379,11 +402,25 @@ CASES = [
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
     plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), leaves,
-    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, settled_elsewhere, many, told_to_end, options,
+    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, settled_elsewhere, many, told_to_end, options,
 ]
 
+# Those that are about lines, and not about how the program begins and ends.
+LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "untrusted", "permissions", "escalated", "cancelled",
+         "at_once", "progress", "order", "ids", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
+
+
+def every_line(stage):
+    """What this program says is in all of its schemas: after the others, none of its words was left out."""
+    said = {name for name in harness.SEEN if name.startswith("submission-")}
+    assert said == {"submission-approve", "submission-cancel", "submission-configure_session", "submission-exec"}, said
+    assert {"event-exec_end", "event-approval_request", "event-task_complete"} <= harness.SEEN
+
+
 if __name__ == "__main__":
+    if FRONT:
+        CASES = [case for case in [*CASES, every_line] if case.__name__ in LINES]
     if IN_NAMESPACE not in os.environ:
         install()
     harness.enter_namespace()
-    sys.exit(harness.play(CASES, sys.argv[1], sys.argv[3:]))
+    sys.exit(harness.play(CASES, sys.argv[1], sys.argv[5 if FRONT else 3:]))

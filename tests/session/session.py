@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sessions: what runs share, how long a session lives, and what is left when a part of it dies.
 
-usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|inside"""
+usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|words|inside"""
 import json
 import os
 import pathlib
@@ -321,6 +321,33 @@ def refusals(world):
     assert not (world.work / "ran").exists(), "it was run"
 
 
+def words(world):
+    """Options stand before or behind what they are about, and behind "--" there are none."""
+    world.session("start", "--audit", str(world.audit), "work", "--prompt-timeout", "60s", "--idle", "20m")
+    world.session("start", "--", "other")
+    world.session("start", "--if-needed", "work", "--idle", "20m")
+    assert [entry["session"] for entry in json.loads(world.session("list", "--json").stdout)] == ["other", "work"]
+    runs = []
+    for place in (["--session", "work", "deny", "ID", "--scope", "once"], ["deny", "ID", "--scope", "once", "--session=work"],
+                  ["deny", "--session", "work", "--scope", "once", "--", "ID"]):
+        runs.append(world.join("work", world.curl(f"run{len(runs)}")))
+        id = world.question()["id"]
+        world.sally("approve", *(id if word == "ID" else word for word in place), check=True)
+        assert runs[-1].wait(QUICK) == 0
+    assert [record["reason"] for record in world.events("decision")] == ["denied_once"] * 3 and not world.destination.came
+    for help in (["--help"], ["end", "--help"], ["end", "-h", "work"], ["end", "work", "--help"], ["list", "--help"],
+                 ["list", "--json", "-h"], ["start", "more", "--help"], ["start", "--help", "more"]):
+        said = world.session(*help)
+        assert said.stdout.startswith("usage: sallyport session") and said.stderr == "", (help, said)
+    for wrong in (["end"], ["end", "work", "other"], ["end", "--json", "work"], ["end", "work", "--idle"], ["list", "work"],
+                  ["list", "--json=1"], ["list", "--", "--json"], ["start", "a", "b"], ["start", "a", "--no-such"], ["other"]):
+        said = world.session(*wrong, status=2)
+        assert said.stdout == "" and said.stderr, (wrong, said)
+    world.session("end", "--", "other")
+    world.session("end", "work")
+    assert json.loads(world.session("list", "--json").stdout) == []
+
+
 INSIDE = r"""
 import os, socket, sys
 directory = sys.argv[1]
@@ -492,7 +519,8 @@ def terminal(world):
     assert far.came == 0
 
 
-CASES = {"terminal": terminal, "share": share, "lifetime": lifetime, "deaths": deaths, "refusals": refusals, "inside": inside}
+CASES = {"terminal": terminal, "share": share, "lifetime": lifetime, "deaths": deaths, "refusals": refusals,
+         "words": words, "inside": inside}
 
 
 def main(cases):

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "gateway/gateway_agent.h"
+#include "gateway/gateway_warning.h"
 
 #define HOST "https://a.test:443"
 
@@ -142,6 +143,42 @@ START_TEST(what_cannot_be_granted_is_not)
 	ck_assert_uint_eq(fixture_count_records("granted", NULL), refused[_i].want == 0);
 	ck_assert_int_eq(TAILQ_EMPTY(&fixture.gw->grants.all), refused[_i].want != 0);
 	ck_assert_int_eq(grant(77, &may, &why), -ENOENT);
+	fixture_close();
+}
+END_TEST
+
+/* Before anybody is asked, and so that the command begins only then. */
+static const struct {
+	const char *policy, *destination, *program;
+	int want;
+	const char *words;
+} told[] = {
+	{ NULL, HOST, "curl", 0, NULL },
+	{ NULL, HOST, NULL, 0, NULL },
+	{ "deny a.test", HOST, "curl", -EACCES, "deny a.test" },
+	{ "deny a.test", HOST, NULL, -EACCES, "deny a.test" },
+	{ "deny a.test from \"npm\"", HOST, "npm", -EACCES, "from" },
+	{ "deny a.test from \"npm\"", HOST, "curl", 0, NULL },
+	{ "deny a.test from \"npm\"", HOST, NULL, 0, NULL },
+	{ "!only b.test", HOST, NULL, -EACCES, "only other destinations" },
+	{ "", "tcp://10.0.0.1:22", "ssh", -EACCES, "private address" },
+	{ "", "http://a.test:8000", "curl", -EINVAL, "tcp://a.test:8000" },
+	{ "", "https://*.a.test:443", "curl", -EINVAL, NULL },
+};
+
+START_TEST(what_cannot_be_granted_is_told_before)
+{
+	const char *const argv[] = { told[_i].program, NULL };
+	struct err why = { 0 };
+
+	fixture_open(told[_i].policy);
+	ck_assert_int_eq(
+		gateway_may_grant(fixture.gw, told[_i].destination, argv[0] ? argv : NULL, &why),
+		told[_i].want);
+	if (told[_i].words)
+		ck_assert_msg(strstr(why.text, told[_i].words) != NULL, "%s", why.text);
+	ck_assert(TAILQ_EMPTY(&fixture.gw->grants.all));
+	ck_assert_uint_eq(fixture_count_records("granted", NULL), 0);
 	fixture_close();
 }
 END_TEST
@@ -302,6 +339,8 @@ Suite *suite_permits(void)
 	tcase_add_test(grants, width_is_as_in_an_answer);
 	tcase_add_loop_test(grants, what_cannot_be_granted_is_not, 0,
 			    sizeof(refused) / sizeof(refused[0]));
+	tcase_add_loop_test(grants, what_cannot_be_granted_is_told_before, 0,
+			    sizeof(told) / sizeof(told[0]));
 	tcase_add_test(grants, a_remembered_denial_beats_it);
 	suite_add_tcase(suite, grants);
 	tcase_add_test(proposals, a_proposal_is_a_question);

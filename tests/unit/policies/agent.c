@@ -157,7 +157,7 @@ START_TEST(programs_are_read_word_by_word)
 		"hook /bin/evil for exec\nreviewer /bin/evil for exec");
 	struct policy_helper helper;
 
-	ck_assert(policy_get_helper(policy, 0, &helper));
+	ck_assert(policy_get_helper(policy, POLICY_HELPS_ALL, 0, &helper));
 	ck_assert(helper.is_reviewer);
 	ck_assert_uint_eq(helper.kinds, POLICY_HELPS_EXEC | POLICY_HELPS_PATCH);
 	ck_assert_int_eq(helper.layer, POLICY_MANAGED);
@@ -166,7 +166,7 @@ START_TEST(programs_are_read_word_by_word)
 	ck_assert_ptr_null(helper.argv[2]);
 	ck_assert_str_eq(helper.rule, "<test>:1: reviewer /usr/bin/judge --strict for exec patch");
 	policy_helper_done(&helper);
-	ck_assert(policy_get_helper(policy, 1, &helper));
+	ck_assert(policy_get_helper(policy, POLICY_HELPS_ALL, 1, &helper));
 	ck_assert(!helper.is_reviewer);
 	ck_assert_uint_eq(helper.kinds,
 			  POLICY_HELPS_PATCH | POLICY_HELPS_ELICITATION | POLICY_HELPS_PERMISSIONS);
@@ -177,7 +177,16 @@ START_TEST(programs_are_read_word_by_word)
 	ck_assert_str_eq(helper.argv[4], "\"");
 	ck_assert_ptr_null(helper.argv[5]);
 	policy_helper_done(&helper);
-	ck_assert(!policy_get_helper(policy, 2, &helper)); /* those of the project */
+	ck_assert(!policy_get_helper(policy, POLICY_HELPS_ALL, 2,
+				     &helper)); /* those of the project */
+	ck_assert(policy_get_helper(policy, POLICY_HELPS_NETWORK | POLICY_HELPS_EXEC, 0, &helper));
+	ck_assert_uint_eq(helper.kinds, POLICY_HELPS_EXEC);
+	ck_assert_ptr_nonnull(strstr(helper.rule, "for exec patch"));
+	policy_helper_done(&helper);
+	ck_assert(policy_get_helper(policy, POLICY_HELPS_ELICITATION, 0, &helper));
+	ck_assert(!helper.is_reviewer);
+	policy_helper_done(&helper);
+	ck_assert(!policy_get_helper(policy, POLICY_HELPS_NETWORK, 0, &helper));
 	ck_assert_ptr_nonnull(
 		strstr(policy_notes(policy), "2 lines of this project's file do not"));
 	ck_assert_str_eq(policy_helper_kind_name(POLICY_HELPS_PATCH), "patch");

@@ -1,0 +1,53 @@
+/* `sallyport mcp` without its agent: that is whoever listens on a socket, so that a test hears what
+ * both say. usage: mcp-front SOCKET [--approval MODE] */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/agent_mcp.h"
+#include "base/err.h"
+#include "base/loop.h"
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	return fd >= 0 && connect(fd, (struct sockaddr *)&name, sizeof(name)) == 0 ? fd : -1;
+}
+
+int main(int argc, char **argv)
+{
+	const int ends[] = { STDIN_FILENO, STDOUT_FILENO, argc > 1 ? connect_to(argv[1]) : -1 };
+	struct err why = { .text = "no socket" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (fcntl(ends[i], F_SETFL, O_NONBLOCK) < 0) /* O_RDWR and its like stay */
+			return 2;
+	}
+	struct loop *loop = loop_new();
+	const struct mcp_config config = {
+		.loop = loop,
+		.in = ends[0],
+		.out = ends[1],
+		.agent = ends[2],
+		.version = "1",
+		.approval = argc > 3 && strcmp(argv[2], "--approval") == 0 ? argv[3] : NULL,
+	};
+	struct mcp *mcp = mcp_new(&config, &why);
+
+	if (!mcp) {
+		(void)fprintf(stderr, "mcp-front: %s\n", why.text);
+		return 1;
+	}
+	/* Until it is killed: the end of its ends is not the end of the loop. */
+	int r = loop_run(loop);
+
+	mcp_free(mcp);
+	loop_free(loop);
+	return r < 0;
+}

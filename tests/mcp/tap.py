@@ -1,0 +1,51 @@
+"""tap: between `sallyport mcp`, played by mcp-front, and an agent: every line, both ways, is held to docs/schema/agent. What a
+client says in a member that is its own to fill is passed on as it is: that the agent refuses."""
+import json
+import socket
+import threading
+
+import harness
+from world import until
+
+
+class Tap:
+    def __init__(self, stage, *options):
+        """@options are the agent's. The front's end of it is .path."""
+        folder = stage.top / f"tap{len(stage.made)}"
+        folder.mkdir(mode=0o700)
+        self.path, self.behind, self.wrong = folder / "front", folder / "agent", {}
+        self.process = stage.client("--socket", str(self.behind), *options).process
+        until(self.behind.exists, harness.PATIENCE, "the agent listens")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen()
+        stage.made.append(self)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        front, _ = self.listener.accept()
+        agent = socket.socket(socket.AF_UNIX)
+        agent.connect(str(self.behind))
+        for kind, source, sink in (("submission", front, agent), ("event", agent, front)):
+            threading.Thread(target=self.carry, args=(kind, source, sink), daemon=True).start()
+
+    def carry(self, kind, source, sink):
+        try:
+            for line in source.makefile("rb"):
+                message = json.loads(line)
+                try:
+                    harness.check(kind, message)
+                except AssertionError as wrong:
+                    self.wrong[message.get("id") if kind == "submission" else len(self.wrong)] = str(wrong)
+                if message.get("type") == "error":
+                    self.wrong.pop(message.get("id"), None)
+                sink.sendall(line)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # the other end is gone
+        except ValueError as wrong:
+            self.wrong["line"] = f"no JSON is said by the {kind} side: {wrong}"
+
+    def never(self, *_):
+        """What harness.play asks of its own clients."""
+        assert not self.wrong, self.wrong
