@@ -70,6 +70,8 @@ static void tty_tell_gone(void *arg)
 /* The window was closed by somebody, or with tmux: the question goes to the terminal behind it. */
 static void tty_window_lost(struct approver *self)
 {
+	/* What was typed into it goes on behind it, and is no answer there. */
+	self->is_late |= tty_words_is_typing(&self->draft);
 	tty_turn_hide(self);
 	if (self->state != TTY_BETWEEN)
 		tty_enter(self, TTY_BETWEEN);
@@ -159,7 +161,6 @@ bool tty_seize(struct approver *self)
 	}
 	self->input = (struct tty_input){ 0 };
 	self->drawn = self->fences = 0;
-	self->is_late = false;
 	event_add(self->read_event, NULL);
 	event_add(self->resize_event, NULL);
 	return true;

@@ -9,6 +9,7 @@
 
 struct approver;
 struct err;
+struct tty_look;
 struct tty_page;
 
 #define TTY_NOTE_MAX 160
@@ -69,4 +70,6 @@ void tty_words_escape(struct approver *self);
 /* A line is typed, whose keys are no answers. */
 bool tty_words_is_typing(const struct tty_draft *draft);
 const char *tty_words_label(const struct tty_draft *draft); /* in front of what is typed; static */
-void tty_words_show(struct tty_page *page, const struct tty_draft *draft); /* what is sent, whole */
+/* What is sent. */
+void tty_words_show(struct tty_page *page, const struct tty_look *look,
+		    const struct tty_draft *draft);

@@ -248,7 +248,7 @@ unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
 	tty_page_field(&below, TTY_NEEDED, "ticked", ticked);
 	if (draft->is_typing && unnamed)
 		tty_page_whole(&below, "type", unnamed->domain);
-	tty_words_show(&below, draft);
+	tty_words_show(&below, look, draft);
 	tty_page_note(&below, draft->note);
 	tty_page_title(&page, title);
 	unsigned int rows = tty_page_room(&page, look);

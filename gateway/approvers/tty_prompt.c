@@ -201,7 +201,7 @@ unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
 	prompt_reasons(&page, question, others);
 	tty_prompt_choices(&page, look);
 	prompt_width(&page, draft);
-	tty_words_show(&page, draft);
+	tty_words_show(&page, look, draft);
 	prompt_covers(&page, look, draft);
 	if (draft->is_typing)
 		tty_page_whole(&page, "type", question->typed);

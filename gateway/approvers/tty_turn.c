@@ -128,11 +128,12 @@ void tty_turn_next(void *arg)
 		tty_turn_settle(self, "  no question is left");
 	} else if (self->state == TTY_BETWEEN && evbuffer_get_length(self->out) == 0) {
 		self->draft.note[0] = '\0';
+		self->is_late = false;
 		tty_release(self);
 		return tty_enter(self, TTY_IDLE);
 	} else if (self->state == TTY_IDLE) {
 		tty_window_close(self); /* it comes too late */
-		self->has_no_window = false;
+		self->has_no_window = self->is_late = false;
 	}
 	tty_flush(self);
 }

@@ -237,6 +237,7 @@ START_TEST(low_screens)
 		.chain = "c",
 	};
 	struct tty_draft draft = { .letter = 's', .covers = "https://a.example.org:443" };
+	memset(draft.words, 'w', sizeof(draft.words) - 1);
 	struct evbuffer *out = evbuffer_new();
 	unsigned int lines = tty_prompt_write(out, &look, &question, &draft, 0);
 
@@ -247,6 +248,7 @@ START_TEST(low_screens)
 	ck_assert_ptr_nonnull(strstr(text, "sallyport   https://a.example.org:443"));
 	ck_assert_ptr_nonnull(strstr(text, "grants    https://a.example.org:443"));
 	ck_assert_ptr_nonnull(strstr(text, "warning   first"));
+	ck_assert_ptr_nonnull(strstr(text, "words     www"));
 	evbuffer_free(out);
 }
 END_TEST
