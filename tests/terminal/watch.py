@@ -77,6 +77,7 @@ def shows_and_allows(world):
     watch.key("y")
     watch.shows("To allow ")
     assert not decisions(gate), "a letter allowed a risk"
+    until(lambda: "+ " in watch.line("> ").split("waiting")[0], 20, lambda: f"nobody is at it: {watch.text()}")
     watch.press("wrong.test", ("Enter",))
     watch.shows("that is not its domain")
     watch.key("y")

@@ -475,6 +475,26 @@ def still(case):
     must(moving == 0, f"{moving} things move")
 
 
+def touched(case):
+    """Typing, and a width, tell the gate that somebody is at it; to look is not enough."""
+    case.open().ask(risk=1, warning="never allowed before")
+    case.ask(2, "second.example.test")
+    page = case.browser
+    page.click(".question:nth-child(2) .opener")
+    page.click(".question:nth-child(1) .opener")
+    time.sleep(GUARD)
+    must("at it" not in page.text("#list"), page.text("#list"))
+    page.type(".open .typed input", "e")
+    wait_for(lambda: "somebody is at it" in page.text(".question:nth-child(1) .badges"), "who is at it")
+    must("at it" not in page.text(".question:nth-child(2)"), page.text("#list"))
+    page.click(".question:nth-child(2) .opener")
+    page.press(["3"])
+    page.click(".open .widths summary")
+    page.click(".open [data-width=domain]")
+    wait_for(lambda: "somebody is at it" in page.text(".question:nth-child(2) .badges"), "who widens it")
+    must(case.stage.is_silent(0.2), "it answered")
+
+
 def two_pages(case):
     """What one answers goes from the other."""
     case.open().ask()
@@ -554,7 +574,7 @@ def a_link_to_a_risk(case):
 CASES = [enters_and_forgets, needs_the_capability, allows_with_the_mouse, denies_by_keyboard, allows_by_keyboard, enter_never_allows,
          too_early_is_nothing, typed_for_another, risk_needs_the_domain, widths_are_sent,
          each_answer_is_written_out, nothing_before_it_is_written, several_at_once, several_denied, hostile_text_is_text,
-         markup_cannot_be_made, ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, two_pages,
+         markup_cannot_be_made, ledger_is_shown, by_a_link, a_link_to_a_risk, keyboard_alone, has_names, phone, still, touched, two_pages,
          end_of_the_run]
 
 

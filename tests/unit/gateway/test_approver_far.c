@@ -56,7 +56,7 @@ START_TEST(a_question_keeps_what_it_says)
 	struct far_question *ours = read_text(
 		"{\"id\":\"7f3a21-1\",\"protocol\":\"tcp\",\"host\":\"2001:db8::1\",\"port\":22,"
 		"\"waiting\":3,\"commands\":[\"ls\",\"cat x\"],\"command_count\":5,\"age_s\":2,"
-		"\"left_s\":9,\"rule\":\"r\",\"because\":\"b\",\"private\":true,"
+		"\"left_s\":9,\"rule\":\"r\",\"because\":\"b\",\"private\":true,\"touched\":true,"
 		"\"risk\":[\"literal\",\"something "
 		"new\"],\"warning\":\"w\",\"typed\":\"2001:db8::1\","
 		"\"times\":2,\"program\":\"/bin/ls\",\"chain\":\"sh > ls\",\"plea\":\"p\"}");
@@ -74,6 +74,7 @@ START_TEST(a_question_keeps_what_it_says)
 	ck_assert_int_eq(shown.age_ms, 5000);
 	ck_assert_int_eq(shown.left_ms, 6000);
 	ck_assert(shown.is_private);
+	ck_assert(shown.is_touched);
 	/* What we do not know is a risk as well. */
 	ck_assert_uint_eq(shown.risk, APPROVER_LITERAL | APPROVER_LISTED);
 	ck_assert_str_eq(shown.warning, "w");

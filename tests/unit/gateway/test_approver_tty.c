@@ -138,6 +138,31 @@ START_TEST(questions_wait_their_turn)
 }
 END_TEST
 
+/* The first key that counts says that a person is there; what was typed ahead does not. */
+START_TEST(the_gateway_knows_that_somebody_types)
+{
+	fake_ask(&screen.gw, "7f3a-1", "a.test");
+	screen_type("y");
+	ck_assert_uint_eq(screen.gw.touch_count, 0);
+	screen_until_open();
+	ck_assert_uint_eq(screen.gw.touch_count, 0);
+	screen_type("y");
+	ck_assert_uint_eq(screen.gw.touch_count, 1);
+	screen_look();
+	screen.gw.questions[0].is_touched = true;
+	fake_changed(&screen.gw, "7f3a-1", 1);
+	ck_assert_ptr_nonnull(strstr(screen_look(), "4m59s left, somebody is at it\r\n"));
+	screen_type("\x7fn");
+	ck_assert_uint_eq(screen.gw.touch_count, 1);
+	screen_type("\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+	fake_ask(&screen.gw, "7f3a-2", "b.test");
+	screen_until_open();
+	screen_type("n\r");
+	ck_assert_uint_eq(screen.gw.touch_count, 2);
+}
+END_TEST
+
 START_TEST(count_is_rewritten_in_place)
 {
 	fake_ask(&screen.gw, "7f3a-1", "a.test");
@@ -328,6 +353,7 @@ Suite *suite_tty(void)
 	tcase_add_test(tcase, prompt_text);
 	tcase_add_test(tcase, hostile_bytes_are_shown);
 	tcase_add_test(tcase, questions_wait_their_turn);
+	tcase_add_test(tcase, the_gateway_knows_that_somebody_types);
 	tcase_add_test(tcase, count_is_rewritten_in_place);
 	tcase_add_test(tcase, settled_elsewhere);
 	tcase_add_test(tcase, settled_before_it_was_shown);

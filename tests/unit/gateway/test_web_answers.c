@@ -197,6 +197,20 @@ START_TEST(taking_back)
 }
 END_TEST
 
+START_TEST(somebody_is_at_it)
+{
+	stage_ask("q-1", "a.test");
+	ck_assert_int_eq(post("/api/touch", "{\"question\":\"q-2\"}"), 409);
+	ck_assert_int_eq(post("/api/touch", "{\"question\":1}"), 400);
+	ck_assert_int_eq(post("/api/touch", "{\"question\":\"q-1\",\"scope\":\"once\"}"), 400);
+	ck_assert_int_eq(post("/api/touch", "{}"), 400);
+	ck_assert_str_eq(stage.touched, "");
+	ck_assert_int_eq(post("/api/touch", "{\"question\":\"q-1\"}"), 200);
+	ck_assert_str_eq(stage.touched, "q-1");
+	ck_assert_uint_eq(stage.answer_count, 0);
+}
+END_TEST
+
 Suite *suite_web_answers(void)
 {
 	Suite *suite = suite_create("web-answers");
@@ -209,6 +223,7 @@ Suite *suite_web_answers(void)
 	tcase_add_test(tcase, second_answer_comes_late);
 	tcase_add_test(tcase, what_the_gateway_refuses_is_said);
 	tcase_add_test(tcase, text_is_the_gateways);
+	tcase_add_test(tcase, somebody_is_at_it);
 	tcase_add_loop_test(tcase, taking_back, 0, ARRAY_SIZE(takings));
 	suite_add_tcase(suite, tcase);
 	return suite;
