@@ -41,7 +41,7 @@ def install():
     stamp.write_text(wanted)
 
 
-FRONT = sys.argv[4] if sys.argv[3:4] == ["--front"] else None
+FRONT = str(pathlib.Path(sys.argv[4]).resolve()) if sys.argv[3:4] == ["--front"] else None
 
 
 def argv(stage, *options):
