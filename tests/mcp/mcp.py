@@ -407,7 +407,7 @@ CASES = [
 
 # Those that are about lines, and not about how the program begins and ends.
 LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "untrusted", "permissions", "escalated", "cancelled",
-         "at_once", "progress", "order", "ids", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
+         "at_once", "progress", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
 
 
 def every_line(stage):
