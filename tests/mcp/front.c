@@ -1,6 +1,7 @@
 /* `sallyport mcp` without its agent: that is whoever listens on a socket, so that a test hears what
  * both say. usage: mcp-front SOCKET [--approval MODE] */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +12,14 @@
 #include "base/err.h"
 #include "base/loop.h"
 
+#define LOOK_MS 20
+
+struct waiting {
+	struct loop *loop;
+	int fd;
+	struct loop_timer timer;
+};
+
 static int connect_to(const char *path)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -18,6 +27,18 @@ static int connect_to(const char *path)
 
 	(void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
 	return fd >= 0 && connect(fd, (struct sockaddr *)&name, sizeof(name)) == 0 ? fd : -1;
+}
+
+/* Its ends are closed when all is said: that is the end of this program. */
+static void look(void *arg)
+{
+	struct waiting *waiting = arg;
+	struct pollfd end = { .fd = waiting->fd };
+
+	if (poll(&end, 1, 0) > 0) /* hung up, or closed */
+		loop_stop(waiting->loop);
+	else
+		loop_timer_start(waiting->loop, &waiting->timer, LOOK_MS, look, waiting);
 }
 
 int main(int argc, char **argv)
@@ -44,7 +65,9 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "mcp-front: %s\n", why.text);
 		return 1;
 	}
-	/* Until it is killed: the end of its ends is not the end of the loop. */
+	struct waiting waiting = { .loop = loop, .fd = ends[2] };
+
+	look(&waiting);
 	int r = loop_run(loop);
 
 	mcp_free(mcp);

@@ -41,7 +41,7 @@ def install():
     stamp.write_text(wanted)
 
 
-FRONT = sys.argv[4] if sys.argv[3:4] == ["--front"] else None
+FRONT = str(pathlib.Path(sys.argv[4]).resolve()) if sys.argv[3:4] == ["--front"] else None
 
 
 def argv(stage, *options):
@@ -407,7 +407,7 @@ CASES = [
 
 # Those that are about lines, and not about how the program begins and ends.
 LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "untrusted", "permissions", "escalated", "cancelled",
-         "at_once", "progress", "order", "ids", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
+         "at_once", "progress", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
 
 
 def every_line(stage):
