@@ -60,6 +60,7 @@ struct approve_screen {
 	char typed[APPROVE_CONFIRM_MAX];
 	unsigned char keys[SCREEN_KEYS_MAX];
 	size_t key_count;
+	bool was_escape; /* the last of them, by itself: what comes next may belong to it */
 	bool is_pasting;
 	struct termios before;
 	bool is_raw, has_colours;

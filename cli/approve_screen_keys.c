@@ -271,10 +271,24 @@ static size_t keys_serve(struct approve_screen *screen, const unsigned char *key
 	return at;
 }
 
+/* A sequence may come in two, and its rest are letters that would answer. None of the two that may
+ * follow is a key here, so it does not matter how long they took. */
+static void keys_join(struct approve_screen *screen)
+{
+	if (screen->was_escape && screen->key_count > 0 &&
+	    screen->key_count < sizeof(screen->keys) &&
+	    (screen->keys[0] == '[' || screen->keys[0] == 'O')) {
+		memmove(screen->keys + 1, screen->keys, screen->key_count++);
+		screen->keys[0] = 0x1b;
+	}
+	screen->was_escape = screen->key_count > 0 && screen->keys[screen->key_count - 1] == 0x1b;
+}
+
 bool approve_screen_keys_read(struct approve_screen *screen)
 {
+	/* A byte is left for keys_join(). */
 	ssize_t got = read(STDIN_FILENO, screen->keys + screen->key_count,
-			   sizeof(screen->keys) - screen->key_count);
+			   sizeof(screen->keys) - 1 - screen->key_count);
 	size_t used;
 
 	if (got < 0)
@@ -282,10 +296,11 @@ bool approve_screen_keys_read(struct approve_screen *screen)
 	if (got == 0)
 		return false; /* the terminal is gone */
 	screen->key_count += (size_t)got;
+	keys_join(screen);
 	used = keys_serve(screen, screen->keys, screen->key_count);
 	screen->key_count -= used;
 	memmove(screen->keys, screen->keys + used, screen->key_count);
-	if (screen->key_count == sizeof(screen->keys))
+	if (screen->key_count >= sizeof(screen->keys) - 1)
 		screen->key_count = 0; /* no key sends as much */
 	return true;
 }

@@ -56,7 +56,7 @@ static void watch_print_text(struct watch_link *link, const json_t *event)
 		(void)printf("%s  %lld connections wait\n", id,
 			     (long long)json_integer_value(json_object_get(question, "waiting")));
 	} else if (strcmp(kind, "retracted") == 0) {
-		approve_watch_line_settled(link->watch, link, approve_text_member(question, "id"));
+		approve_watch_lines_settled(link->watch, link, approve_text_member(question, "id"));
 		(void)printf("%s  %s\n", id, how);
 	}
 	(void)fflush(stdout);
@@ -79,7 +79,7 @@ void approve_watch_previewed(struct watch_link *link, const struct approve_answe
 	if (link->watch->screen)
 		approve_screen_previewed(link->watch->screen, answer, tag, reply);
 	else
-		approve_watch_line_previewed(link->watch, answer, tag, reply);
+		approve_watch_lines_previewed(link->watch, answer, tag, reply);
 }
 
 void approve_watch_replied(struct watch_link *link, const struct approve_answer *answer,
@@ -166,7 +166,7 @@ void approve_watch_lost(struct watch_link *link, const char *why)
 		watch_scan_later(watch);
 	}
 	json_decref(event);
-	approve_watch_line_settled(watch, link, NULL);
+	approve_watch_lines_settled(watch, link, NULL);
 	for (size_t i = 0; i < watch->link_count; i++) {
 		if (watch->links[i] == link)
 			watch->links[i] = watch->links[--watch->link_count];
@@ -204,7 +204,7 @@ static void watch_input(evutil_socket_t fd, short what, void *arg)
 	if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
 		event_del(watch->input_event);
 	while ((line = evbuffer_readln(watch->input, NULL, EVBUFFER_EOL_LF))) {
-		approve_watch_line(watch, line);
+		approve_watch_lines_take(watch, line);
 		free(line);
 	}
 	if (evbuffer_get_length(watch->input) > WATCH_INPUT_MAX)

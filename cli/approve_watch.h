@@ -70,9 +70,10 @@ void approve_watch_lost(struct watch_link *link, const char *why);
 void approve_watch_print(json_t *event); /* as a line of JSON */
 
 /* approve_watch_lines.c: answers that are typed, or piped in, a line each. */
-void approve_watch_line(struct watch *watch, const char *line);
+void approve_watch_lines_take(struct watch *watch, const char *line);
 /* What the pending answer would be. */
-void approve_watch_line_previewed(struct watch *watch, const struct approve_answer *answer,
-				  unsigned int tag, const json_t *reply);
+void approve_watch_lines_previewed(struct watch *watch, const struct approve_answer *answer,
+				   unsigned int tag, const json_t *reply);
 /* Question @id is settled; NULL: all of @link are gone. */
-void approve_watch_line_settled(struct watch *watch, const struct watch_link *link, const char *id);
+void approve_watch_lines_settled(struct watch *watch, const struct watch_link *link,
+				 const char *id);

@@ -110,7 +110,7 @@ static bool line_decides(struct watch *watch, const char *line)
 	return true;
 }
 
-void approve_watch_line(struct watch *watch, const char *line)
+void approve_watch_lines_take(struct watch *watch, const char *line)
 {
 	struct approve_answer answer = { .id = "" };
 	struct err why = { 0 };
@@ -121,8 +121,8 @@ void approve_watch_line(struct watch *watch, const char *line)
 		line_refuse(watch, answer.id, &why);
 }
 
-void approve_watch_line_previewed(struct watch *watch, const struct approve_answer *answer,
-				  unsigned int tag, const json_t *reply)
+void approve_watch_lines_previewed(struct watch *watch, const struct approve_answer *answer,
+				   unsigned int tag, const json_t *reply)
 {
 	struct watch_pending *pending = &watch->pending;
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
@@ -147,7 +147,7 @@ void approve_watch_line_previewed(struct watch *watch, const struct approve_answ
 	(void)fflush(stdout);
 }
 
-void approve_watch_line_settled(struct watch *watch, const struct watch_link *link, const char *id)
+void approve_watch_lines_settled(struct watch *watch, const struct watch_link *link, const char *id)
 {
 	struct watch_pending *pending = &watch->pending;
 

@@ -323,6 +323,25 @@ def too_early_is_nothing(world):
     watch.close()
 
 
+def an_arrow_in_two(world):
+    """The rest of a key's sequence is no letter, however late it comes."""
+    watch = Watch(world)
+    watch.shows("Nothing waits")
+    gate = run(world, "arrow", curl("a.test"))
+    until(lambda: "http://a.test:80" in watch.text(), 20, watch.text)
+    watch.key(("Escape",))
+    watch.key("[D")
+    watch.key(("Escape",))
+    watch.key("O")
+    watch.key("D")
+    time.sleep(1)
+    assert not decisions(gate), decisions(gate)
+    watch.key("D")
+    answered(gate, "denied_always")
+    gate.wait()
+    watch.close()
+
+
 def hostile_text(world):
     """What a command calls itself moves nothing on the screen."""
     watch = Watch(world)
@@ -445,7 +464,7 @@ def typed_too_late_for_yes(world):
 
 CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
          words_are_for_one, several_at_once,
-         many_of_two_runs, too_early_is_nothing, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
+         many_of_two_runs, too_early_is_nothing, an_arrow_in_two, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
          typed_widths_are_shown_first, typed_too_late_for_yes]
 
 if __name__ == "__main__":
