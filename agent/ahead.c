@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/asking.h"
 #include "agent/core.h"
 #include "agent/tell.h"
 #include "base/err.h"
@@ -21,7 +22,8 @@
 struct ahead {
 	struct session *session;
 	size_t decider;
-	char *id; /* of the question put to them */
+	char *id;   /* of the question put to them */
+	bool warns; /* a person would have to type a domain */
 	struct gateway_review *review;
 	struct loop_timer unseen;
 	LIST_ENTRY(ahead) entry;
@@ -161,7 +163,11 @@ static void on_reviewed(const struct gateway_review_result *result, void *arg)
 	struct ahead *ahead = arg;
 
 	ahead->review = NULL; /* it is dead */
-	ahead_settle(ahead, decisions[result->outcome], result->reason);
+	/* What a person would have to type is no program's to allow. */
+	if (ahead->warns && result->outcome == GATEWAY_REVIEW_ALLOW)
+		ahead_settle(ahead, ORCHESTRATOR_PASS, "");
+	else
+		ahead_settle(ahead, decisions[result->outcome], result->reason);
 }
 
 /* What a program cannot be shown whole it does not judge: people are asked. */
@@ -279,6 +285,7 @@ int ahead_decide(size_t decider, const struct orchestrator_question *question, v
 	ahead->session = session;
 	ahead->decider = decider;
 	ahead->id = mem_strdup(question->id);
+	ahead->warns = asking_warns(session, question);
 	LIST_INSERT_HEAD(&session->ahead, ahead, entry);
 	int r = ahead_put(ahead, question);
 

@@ -133,6 +133,33 @@ static bool has_word(const char *typed, const char *domain)
 	return false;
 }
 
+/* A destination that warns, as the gateway reads it: returned owned. NULL: it is none, or does not.
+ */
+static char *access_that_warns(struct gateway *gw, const struct orchestrator_access *access,
+			       struct gateway_warning *ret)
+{
+	if (access->what != ORCHESTRATOR_DESTINATION)
+		return NULL;
+	auto_free char *text = trial_destination(access);
+
+	/* What the gateway cannot read it does not grant either. */
+	return gateway_warn(gw, text, ret, NULL) == 0 && ret->typed[0] ? take(text) : NULL;
+}
+
+bool asking_warns(const struct session *session, const struct orchestrator_question *question)
+{
+	struct gateway *gw = session->agent->gateway;
+	bool warns = false;
+
+	for (size_t i = 0; gw && i < question->access_count; i++) {
+		struct gateway_warning warning;
+		auto_free char *text = access_that_warns(gw, &question->accesses[i], &warning);
+
+		warns = warns || text;
+	}
+	return warns;
+}
+
 /* Before it lets out to these destinations, the gateway has their domains typed: each once, one
  * space between them. */
 static void add_warnings(json_t *event, struct asked *asked,
@@ -144,15 +171,10 @@ static void add_warnings(json_t *event, struct asked *asked,
 	free(take(asked->typed));
 	mem_free_list(take(asked->warned));
 	for (size_t i = 0; gw && i < question->access_count; i++) {
-		const struct orchestrator_access *access = &question->accesses[i];
-		struct gateway_warning warning = { 0 };
+		struct gateway_warning warning;
+		auto_free char *text = access_that_warns(gw, &question->accesses[i], &warning);
 
-		if (access->what != ORCHESTRATOR_DESTINATION)
-			continue;
-		auto_free char *text = trial_destination(access);
-
-		/* What is none is not granted either. */
-		if (gateway_warn(gw, text, &warning, NULL) < 0 || !warning.typed[0])
+		if (!text)
 			continue;
 		add_line(&words, "\n", mem_printf("%s: %s", text, warning.words));
 		mem_append_list(&asked->warned, take(text));

@@ -20,6 +20,8 @@ struct asked *asking_find(const struct agent *agent, const char *id); /* NULL: n
 void asking_forget(struct agent *agent, struct asked *asked);         /* NULL is fine */
 void asking_forget_session(struct session *session);
 const char *asking_kind_name(enum agent_question_kind kind);
+/* Is there a destination with it whose domain a person would have to type? */
+bool asking_warns(const struct session *session, const struct orchestrator_question *question);
 /* The words of @choices, BIT(enum orchestrator_choice), as the client says them: owned. */
 json_t *asking_choices(unsigned int choices);
 /* The place of each word in the list is the enum's; NULL-terminated. */

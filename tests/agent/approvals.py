@@ -554,6 +554,23 @@ def a_hook_is_for_its_kinds(stage):
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
 
+def no_hook_types_a_domain(stage):
+    """A destination that warns is a person's to allow, with its domain: a program's yes to the command is none."""
+    yes = hook(stage, "yes", "echo '{\"answer\":\"allow\"}'")
+    stage.policy(f'{RULES}hook "{yes}" for exec\n')
+    client = stage.client()
+    client.configure("on-request")
+    wish = {"sandbox_permissions": "with_additional_permissions"}
+    assert client.run(["true"], additional_permissions={"write": ["/srv"]}, **wish)["status"] == "exited"
+    client.never("approval_request")
+    id = client.send("exec", argv=["true"], additional_permissions={"network": ["http://a.test:80"]}, **wish)
+    question = client.next("approval_request")
+    assert question["typed"] == "a.test", question
+    client.error(client.answer(question, "approved"), "refused")
+    client.answer(question, "denied")
+    assert client.next("exec_end", id=id)["status"] == "rejected"
+
+
 def a_hook_for_permissions(stage):
     says = hook(stage, "says", "case $(tail -n1 %s/says.asked) in *'write /srv'*) echo '{\"answer\":\"allow\"}';; "
                 "*) echo '{\"answer\":\"deny\"}';; esac" % stage.top)
@@ -591,7 +608,7 @@ def hooks_that_cannot_be(stage):
         assert client.wait() in (2, 125), path
 
 
-CASES = [hooks_speak_first, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
+CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
