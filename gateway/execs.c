@@ -164,9 +164,7 @@ void execs_end(struct gateway *gw, uint64_t id, int exit_status)
 	outcomes_end(&gw->outcomes, take(exec->outcome));
 	execs_free(gw, exec);
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits */
+	(void)turn_write_down(gw, &record);
 }
 
 void execs_tell_aborted(struct gateway *gw)

@@ -45,9 +45,7 @@ static void ledger_close(struct gateway *gw, struct grant *grant)
 	memcpy(verdict.by, grant->over_by, sizeof(verdict.by));
 	journal_stamp(gw->journal, &record);
 	record.duration_ms = (uint64_t)(record.wall_us / 1000 - grant->since_s * 1000);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits */
+	(void)turn_write_down(gw, &record);
 	grants_drop(&gw->grants, grant);
 }
 

@@ -92,9 +92,7 @@ static void permit_record(struct gateway *gw, uint64_t exec, const struct gatewa
 		(void)text_visible(verdict.because, sizeof(verdict.because), grant->words,
 				   strlen(grant->words));
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits, and whoever comes */
+	(void)turn_write_down(gw, &record);
 }
 
 /* With the command, or with the session, as was said. */

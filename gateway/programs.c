@@ -38,7 +38,5 @@ void gateway_exec_refused(struct gateway *gw, uint64_t id, const struct gateway_
 	copy(verdict.because, sizeof(verdict.because), refused->because);
 	copy(verdict.by, sizeof(verdict.by), refused->by);
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits */
+	(void)turn_write_down(gw, &record);
 }

@@ -55,9 +55,7 @@ static void reload_record(struct gateway *gw, const struct gateway_reload *reloa
 	};
 
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) < 0)
-		turn_schedule(gw); /* denies who waits */
+	(void)turn_write_down(gw, &record);
 }
 
 void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)

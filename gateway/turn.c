@@ -261,6 +261,16 @@ static struct sink_record turn_record(const struct gateway *gw, const struct wai
 	return record;
 }
 
+int turn_write_down(struct gateway *gw, const struct sink_record *record)
+{
+	(void)journal_write(gw->journal, record); /* a failure is kept, and seen at the commit */
+	int r = journal_commit(gw->journal);
+
+	if (r < 0)
+		turn_schedule(gw); /* denies them */
+	return r;
+}
+
 void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum policy_reason reason)
 {
 	struct policy_verdict verdict = { .action = POLICY_DENY };

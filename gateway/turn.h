@@ -8,5 +8,8 @@
 void turn_schedule(struct gateway *gw);
 /* @waiter will be decided, or its decision handed out. */
 void turn_enqueue(struct gateway *gw, struct waiter *waiter);
+/* Writes @record, stamped, at once. 0; -EIO: it is not in the files, and whoever waits, and whoever
+ * comes, is denied. */
+int turn_write_down(struct gateway *gw, const struct sink_record *record);
 /* Writes down that @waiter was denied with @reason and counts it; hands nothing out. */
 void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum policy_reason reason);
