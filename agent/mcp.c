@@ -254,8 +254,8 @@ struct mcp *mcp_new(const struct mcp_config *config, struct err *why)
 
 	mcp->config = *config;
 	mcp->version = mem_strdup(config->version);
-	mcp->approval = config->approval ? mem_strdup(config->approval) : NULL;
-	mcp->sandbox = config->sandbox ? mem_strdup(config->sandbox) : NULL;
+	mcp->approval = mem_strdup_or_null(config->approval);
+	mcp->sandbox = mem_strdup_or_null(config->sandbox);
 	LIST_INIT(&mcp->calls);
 	LIST_INIT(&mcp->asks);
 	mcp->front = channel_new(config->loop, config->in, config->out, &client_events, mcp, why);

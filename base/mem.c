@@ -40,6 +40,11 @@ char *mem_strdup(const char *text)
 	return mem_or_die(strdup(text));
 }
 
+char *mem_strdup_or_null(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
 char *mem_strndup(const char *text, size_t max_bytes)
 {
 	return mem_or_die(strndup(text, max_bytes));

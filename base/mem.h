@@ -11,6 +11,7 @@ void *mem_new_array(size_t count, size_t size);
 /* Grows @array to @count elements of @size; what is new is not initialised. */
 void *mem_grow(void *array, size_t count, size_t size);
 char *mem_strdup(const char *text);
+char *mem_strdup_or_null(const char *text); /* NULL of NULL */
 char *mem_strndup(const char *text, size_t max_bytes);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -23,7 +23,7 @@ static struct command_world *world_new(const char *cwd, const char *path, char *
 	struct world *world = mem_new(sizeof(*world));
 
 	world->cwd = mem_strdup(cwd);
-	world->path = path ? mem_strdup(path) : NULL;
+	world->path = mem_strdup_or_null(path);
 	world->places = (struct command_world_places){ world->cwd, world->path, writable };
 	command_world_init(&world->world, &world->places);
 	return &world->world;

@@ -6,20 +6,15 @@
 #include "cli/run_reload.h"
 #include "policies/policies_tools.h"
 
-static char *own(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 void run_sources_copy(struct run_sources *ours, const struct run_sources *sources)
 {
 	const struct policy_layers *layers = &sources->layers;
 
 	*ours = *sources;
-	ours->layers.managed = own(layers->managed);
-	ours->layers.user = own(layers->user);
-	ours->layers.cwd = own(layers->cwd);
-	ours->layers.state = own(layers->state);
+	ours->layers.managed = mem_strdup_or_null(layers->managed);
+	ours->layers.user = mem_strdup_or_null(layers->user);
+	ours->layers.cwd = mem_strdup_or_null(layers->cwd);
+	ours->layers.state = mem_strdup_or_null(layers->state);
 	ours->layers.arguments = mem_copy_list((const char *const *)layers->arguments);
 	ours->layers.projects = mem_copy_list((const char *const *)layers->projects);
 	ours->replies = mem_new_array(sources->reply_count + 1, sizeof(*ours->replies));
@@ -27,7 +22,7 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 		const struct bundle_reply *reply = &sources->replies[i];
 
 		ours->replies[i] = (struct bundle_reply){
-			.path = own(reply->path),
+			.path = mem_strdup_or_null(reply->path),
 			.text = mem_strndup(reply->text, reply->len),
 		};
 		ours->replies[i].len = strlen(ours->replies[i].text); /* a NUL is no JSON */

@@ -186,8 +186,8 @@ struct exec_job *exec_job_new(struct loop *loop, const struct exec_job_config *c
 	job->events = events;
 	job->arg = arg;
 	job->config = *config;
-	job->config.spill_dir = config->spill_dir ? mem_strdup(config->spill_dir) : NULL;
-	job->config.spill_name = config->spill_name ? mem_strdup(config->spill_name) : NULL;
+	job->config.spill_dir = mem_strdup_or_null(config->spill_dir);
+	job->config.spill_name = mem_strdup_or_null(config->spill_name);
 	if (job->config.size.rows == 0)
 		job->config.size.rows = ROWS;
 	if (job->config.size.columns == 0)

@@ -22,20 +22,15 @@
 #include "gateway/turn.h"
 #include "policies/policies_gate.h"
 
-static char *own(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 static void config_copy(struct gateway_config *ours, const struct gateway_config *config)
 {
 	*ours = *config;
 	ours->session = mem_strdup(config->session ? config->session : "");
 	ours->run = mem_strdup(config->run ? config->run : "");
-	ours->audit_path = own(config->audit_path);
-	ours->answers_path = own(config->answers_path);
-	ours->control_dir = own(config->control_dir);
-	ours->seen_path = own(config->seen_path);
+	ours->audit_path = mem_strdup_or_null(config->audit_path);
+	ours->answers_path = mem_strdup_or_null(config->answers_path);
+	ours->control_dir = mem_strdup_or_null(config->control_dir);
+	ours->seen_path = mem_strdup_or_null(config->seen_path);
 	if (ours->prompt_timeout_ms <= 0)
 		ours->prompt_timeout_ms = GATEWAY_DEFAULT_TIMEOUT; /* every wait has a deadline */
 }

@@ -318,11 +318,6 @@ static void grants_limit(struct grants *grants, struct grant *grant)
 	grant->is_spent = false;
 }
 
-static char *grants_own(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 /* Somebody says it again. */
 static void grants_say_again(struct grants *grants, const struct grant_order *order)
 {
@@ -364,7 +359,7 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	grant->program_file = order->program_file;
 	grant->text = mem_strdup(order->text);
 	grant->words = mem_strdup(order->words);
-	grant->from = grants_own(order->from);
+	grant->from = mem_strdup_or_null(order->from);
 	grant->answer = order->answer;
 	grant->action = order->action;
 	grant->reason = order->reason;

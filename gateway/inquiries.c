@@ -80,10 +80,8 @@ static void inquiry_record(struct gateway_review *review)
 	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", review->by);
 	(void)snprintf(verdict.because, sizeof(verdict.because), "%s", review->reason);
 	journal_stamp(gw->journal, &record);
-	(void)journal_write(gw->journal, &record); /* a failure is kept, and seen at the commit */
-	if (journal_commit(gw->journal) == 0)
+	if (turn_write_down(gw, &record) == 0)
 		return;
-	turn_schedule(gw); /* denies who waits */
 	/* What cannot be written down is not allowed: a person is asked, and denied as all are. */
 	review->result.outcome = GATEWAY_REVIEW_FAILED;
 }
@@ -183,7 +181,7 @@ static char *inquiry_describe(struct gateway_review *review,
 				   inquiry_text(said), "rule", inquiry_text(request->rule),
 				   "detail", inquiry_text(request->detail));
 	char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-	char *own = text ? mem_strdup(text) : NULL;
+	char *own = mem_strdup_or_null(text);
 
 	free(text);
 	json_decref(object);

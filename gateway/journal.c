@@ -97,7 +97,7 @@ static void journal_note(struct journal *journal, enum sink_event event, uint64_
 {
 	struct note *note = mem_new(sizeof(*note));
 
-	note->command = command ? mem_strdup(command) : NULL;
+	note->command = mem_strdup_or_null(command);
 	note->record.event = event;
 	note->record.exec = exec;
 	note->record.command = note->command;

@@ -43,7 +43,7 @@ struct seen *seen_new(struct loop *loop, const char *path)
 	struct seen *seen = mem_new(sizeof(*seen));
 
 	seen->loop = loop;
-	seen->path = path ? mem_strdup(path) : NULL;
+	seen->path = mem_strdup_or_null(path);
 	keys_init(&seen->table);
 	TAILQ_INIT(&seen->oldest);
 	return seen;

@@ -87,7 +87,7 @@ bool access_add(struct access_list *list, const struct orchestrator_access *acce
 	list->list[list->count++] = (struct orchestrator_access){
 		.what = access->what,
 		.name = mem_strdup(access->name),
-		.protocol = access->protocol ? mem_strdup(access->protocol) : NULL,
+		.protocol = mem_strdup_or_null(access->protocol),
 		.port = access->port,
 	};
 	return true;

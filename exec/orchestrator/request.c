@@ -92,11 +92,6 @@ int request_check(const struct orchestrator_request *request, struct err *why)
 	return r;
 }
 
-static char *copy_text(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 static char **copy_list(const char *const *list, size_t count)
 {
 	char **copy = mem_new_array(count + 1, sizeof(*copy));
@@ -109,8 +104,8 @@ static char **copy_list(const char *const *list, size_t count)
 static void copy_access(struct orchestrator_access *ret, const struct orchestrator_access *access)
 {
 	*ret = *access;
-	ret->name = copy_text(access->name);
-	ret->protocol = copy_text(access->protocol);
+	ret->name = mem_strdup_or_null(access->name);
+	ret->protocol = mem_strdup_or_null(access->protocol);
 }
 
 static void free_access(const struct orchestrator_access *access)
@@ -134,8 +129,8 @@ struct orchestrator_request request_copy(const struct orchestrator_request *requ
 	copy.env = (const char *const *)copy_list(request->env, count_words(request->env));
 	copy.keys = (const char *const *)copy_list(request->keys, request->key_count);
 	copy.sandbox = request->sandbox ? exec_sandbox_copy(request->sandbox) : NULL;
-	copy.reason = copy_text(request->reason);
-	copy.justification = copy_text(request->justification);
+	copy.reason = mem_strdup_or_null(request->reason);
+	copy.justification = mem_strdup_or_null(request->justification);
 	return copy;
 }
 
@@ -172,11 +167,11 @@ struct orchestrator_outcome request_outcome_copy(const struct orchestrator_outco
 			refusals[i].access.what = ORCHESTRATOR_SYSTEM_CALL;
 		if (!refusals[i].access.name)
 			refusals[i].access.name = mem_strdup("");
-		refusals[i].why = copy_text(outcome->refusals[i].why);
+		refusals[i].why = mem_strdup_or_null(outcome->refusals[i].why);
 	}
 	copy.refusals = refusals;
 	copy.refusal_count = count;
-	copy.why = copy_text(outcome->why);
+	copy.why = mem_strdup_or_null(outcome->why);
 	return copy;
 }
 
