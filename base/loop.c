@@ -69,14 +69,17 @@ struct event_base *loop_base(struct loop *loop)
 	return loop->base;
 }
 
-int64_t loop_now_ms(const struct loop *loop)
+int64_t loop_clock_ms(void)
 {
 	struct timespec now;
 
-	if (loop->is_fake)
-		return loop->fake_ms;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t loop_now_ms(const struct loop *loop)
+{
+	return loop->is_fake ? loop->fake_ms : loop_clock_ms();
 }
 
 int64_t loop_wall_us(const struct loop *loop)

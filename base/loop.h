@@ -22,6 +22,7 @@ void loop_free(struct loop *loop);
 /* Borrowed: for event_new(), bufferevents, c-ares glue. */
 struct event_base *loop_base(struct loop *loop);
 
+int64_t loop_clock_ms(void);                   /* monotonic, where there is no loop */
 int64_t loop_now_ms(const struct loop *loop);  /* monotonic; the fake's clock on a fake */
 int64_t loop_wall_us(const struct loop *loop); /* since the epoch; moves with the fake's clock */
 

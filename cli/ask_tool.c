@@ -9,22 +9,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "cli/trusted.h"
 #include "policies/configured/configured.h"
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Ours, with another PATH. The array is returned owned, the texts are borrowed. */
 static char **environment_with(char *path)
@@ -83,7 +75,7 @@ static int wait_for(int fd, int64_t deadline_ms)
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 
 	for (;;) {
-		int64_t left = deadline_ms - now_ms();
+		int64_t left = deadline_ms - loop_clock_ms();
 		int n = left > 0 ? poll(&wait, 1, (int)left) : 0;
 
 		if (n == 0)
@@ -145,7 +137,7 @@ int ask_tool(const char *const *argv, char **ret_output, void *arg, struct err *
 	auto_free char *setting = mem_printf("PATH=%s", path);
 	auto_free char **environment = environment_with(setting);
 	auto_free char *output = NULL;
-	int64_t deadline_ms = now_ms() + CONFIGURED_ASK_MS;
+	int64_t deadline_ms = loop_clock_ms() + CONFIGURED_ASK_MS;
 	int ends[2];
 	pid_t pid = -1;
 

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "cli/approve.h"
 #include "cli/cli.h"
@@ -16,14 +16,6 @@
 
 #define GRANTS_MAX 65536 /* more is no gate of ours */
 #define ASK_MS     10000 /* for all of the list */
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* One part of the list, behind grant @after. *@ret_more: there is another. */
 static int ask_part(struct approve_link *link, json_int_t *after, json_t *all, bool *ret_more,
@@ -52,14 +44,14 @@ static int ask_part(struct approve_link *link, json_int_t *after, json_t *all, b
 
 static int ask_all(struct approve_link *link, json_t *all, struct err *why)
 {
-	int64_t until_ms = now_ms() + ASK_MS;
+	int64_t until_ms = loop_clock_ms() + ASK_MS;
 	json_int_t after = 0;
 	bool has_more = true;
 	int r = 0;
 
 	while (r == 0 && has_more) {
 		r = ask_part(link, &after, all, &has_more, why);
-		if (r == 0 && has_more && now_ms() > until_ms)
+		if (r == 0 && has_more && loop_clock_ms() > until_ms)
 			r = err_set(why, -ETIMEDOUT, "it takes too long to say what it remembers");
 	}
 	return r;
