@@ -92,15 +92,8 @@ struct gateway_listing {
 	json_t *items;
 };
 
-/* For always, for the session, for one command: "exec". */
 static void list_gateway_grant(const struct gateway_grant *grant, void *arg)
 {
-	static const char *const scopes[] = {
-		[GATEWAY_ONCE] = "once",
-		[GATEWAY_EXEC] = "exec",
-		[GATEWAY_SESSION] = "session",
-		[GATEWAY_ALWAYS] = "always",
-	};
 	const struct gateway_listing *listing = arg;
 	const struct trial *trial =
 		grant->exec ? task_find_trial(listing->session->agent, grant->exec) : NULL;
@@ -109,8 +102,8 @@ static void list_gateway_grant(const struct gateway_grant *grant, void *arg)
 	(void)snprintf(id, sizeof(id), GATEWAY_PREFIX "%llu", (unsigned long long)grant->id);
 	json_t *item = json_pack("{s:s, s:s, s:b, s:o, s:s, s:o}", "grant", id, "source", "gateway",
 				 "denial", grant->action == POLICY_DENY ? 1 : 0, "text",
-				 tell_text(grant->text), "scope", scopes[grant->scope], "by",
-				 tell_text(grant->by));
+				 tell_text(grant->text), "scope", gateway_scope_name(grant->scope),
+				 "by", tell_text(grant->by));
 
 	if (trial)
 		tell_add(item, "exec", json_integer((json_int_t)trial->task->number));

@@ -22,19 +22,13 @@
 
 static const struct {
 	enum policy_reason allowed, denied;
-	const char *name, *words;
+	const char *words;
 } scopes[] = {
-	[GATEWAY_ONCE] = { POLICY_GRANTED_ONCE, POLICY_DENIED_ONCE, "once", "once" },
-	[GATEWAY_EXEC] = { POLICY_GRANTED_EXEC, POLICY_DENIED_EXEC, "exec", "for this command" },
-	[GATEWAY_SESSION] = { POLICY_GRANTED_SESSION, POLICY_DENIED_SESSION, "session",
-			      "for session" },
-	[GATEWAY_ALWAYS] = { POLICY_GRANTED_ALWAYS, POLICY_DENIED_ALWAYS, "always", "always" },
+	[GATEWAY_ONCE] = { POLICY_GRANTED_ONCE, POLICY_DENIED_ONCE, "once" },
+	[GATEWAY_EXEC] = { POLICY_GRANTED_EXEC, POLICY_DENIED_EXEC, "for this command" },
+	[GATEWAY_SESSION] = { POLICY_GRANTED_SESSION, POLICY_DENIED_SESSION, "for session" },
+	[GATEWAY_ALWAYS] = { POLICY_GRANTED_ALWAYS, POLICY_DENIED_ALWAYS, "always" },
 };
-
-const char *answer_scope_name(enum gateway_scope scope)
-{
-	return (unsigned int)scope < ARRAY_SIZE(scopes) ? scopes[scope].name : "";
-}
 
 /* One answer on its way. */
 struct giving {

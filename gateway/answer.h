@@ -5,8 +5,6 @@
 
 struct err;
 
-/* "once", "exec", "session", "always"; "": none of them. */
-const char *answer_scope_name(enum gateway_scope scope);
 /* As gateway_answer(). */
 int answer_give(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		struct err *why);

@@ -144,3 +144,5 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload);
 void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg);
 
 enum gateway_scope { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION, GATEWAY_ALWAYS };
+/* "once", "exec", "session", "always"; "": none of them. */
+const char *gateway_scope_name(enum gateway_scope scope);

@@ -76,7 +76,7 @@ static void late_said(const struct late *late, const struct approver_answer *ans
 		(void)snprintf(out, LATE_SAID_MAX, "abort");
 		return;
 	}
-	const char *scope = answer_scope_name(answer->scope);
+	const char *scope = gateway_scope_name(answer->scope);
 
 	(void)snprintf(out, LATE_SAID_MAX, "%s %s", policy_action_name(answer->action), scope);
 	if (!width_is_any(&answer->width))

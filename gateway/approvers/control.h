@@ -77,7 +77,6 @@ void control_ledger_live(const struct control_request *request);
 void control_ledger_revoke(const struct control_request *request);
 void control_ledger_undo(const struct control_request *request);
 void control_ledger_cut(const struct control_request *request);
-const char *control_answer_scope_name(enum gateway_scope scope);
 
 /* Answers one line. -EBADMSG: not JSON; the connection is to be closed. */
 int control_request_serve(struct control_client *client, const char *line, size_t len);

@@ -10,18 +10,6 @@
 #include "gateway/approvers/person.h"
 #include "gateway/approvers/wire.h"
 
-static const char *const answer_scopes[] = {
-	[GATEWAY_ONCE] = "once",
-	[GATEWAY_EXEC] = "exec",
-	[GATEWAY_SESSION] = "session",
-	[GATEWAY_ALWAYS] = "always",
-};
-
-const char *control_answer_scope_name(enum gateway_scope scope)
-{
-	return answer_scopes[scope];
-}
-
 /* One of two words: the first is what holds when nothing is said. NULL: it is one of them. */
 static const char *answer_choice(const char *said, const char *narrow, const char *wide,
 				 bool *ret_is_wide, const char *wrong)
@@ -69,10 +57,13 @@ static const char *answer_width(const struct control_request *request, struct ap
 
 static bool answer_scope(const char *name, enum gateway_scope *ret_scope)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(answer_scopes); i++) {
-		if (strcmp(answer_scopes[i], name) != 0)
+	static const enum gateway_scope all[] = { GATEWAY_ONCE, GATEWAY_EXEC, GATEWAY_SESSION,
+						  GATEWAY_ALWAYS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (strcmp(gateway_scope_name(all[i]), name) != 0)
 			continue;
-		*ret_scope = (enum gateway_scope)i;
+		*ret_scope = all[i];
 		return true;
 	}
 	return false;

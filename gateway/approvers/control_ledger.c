@@ -40,18 +40,18 @@ static json_t *ledger_from(const struct approver_grant *grant)
 
 static void ledger_add_grant(const struct approver_grant *grant, void *arg)
 {
-	ledger_add(
-		arg,
-		json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "id",
-			  (json_int_t)grant->id, "action", policy_action_name(grant->action),
-			  "scope", control_answer_scope_name(grant->scope), "exec",
-			  (json_int_t)grant->exec, "text", wire_text(grant->text, APPROVER_KEY_MAX),
-			  "by", wire_text(grant->by, POLICY_TEXT_MAX), "since",
-			  (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
-			  "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
-			  (json_int_t)grant->bytes_down, "connections",
-			  (json_int_t)grant->connections, "live", (json_int_t)grant->live, "from",
-			  ledger_from(grant)));
+	ledger_add(arg,
+		   json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			     "id", (json_int_t)grant->id, "action",
+			     policy_action_name(grant->action), "scope",
+			     gateway_scope_name(grant->scope), "exec", (json_int_t)grant->exec,
+			     "text", wire_text(grant->text, APPROVER_KEY_MAX), "by",
+			     wire_text(grant->by, POLICY_TEXT_MAX), "since",
+			     (json_int_t)grant->since_s, "until", (json_int_t)grant->until_s,
+			     "bytes_up", (json_int_t)grant->bytes_up, "bytes_down",
+			     (json_int_t)grant->bytes_down, "connections",
+			     (json_int_t)grant->connections, "live", (json_int_t)grant->live,
+			     "from", ledger_from(grant)));
 }
 
 void control_ledger_grants(const struct control_request *request)
@@ -80,17 +80,16 @@ static void ledger_add_copy(const struct approver_grant *grant, void *arg)
 		list->more++;
 		return;
 	}
-	json_t *copy =
-		json_pack("{s:I, s:s, s:s, s:s, s:o, s:i, s:b, s:b, s:o, s:I, s:I, s:I, s:I, s:b}",
-			  "id", (json_int_t)grant->id, "action", policy_action_name(grant->action),
-			  "scope", control_answer_scope_name(grant->scope), "protocol",
-			  policy_protocol_name(dst->protocol), "host",
-			  wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "domain",
-			  (int)width->is_domain, "all_ports", (int)width->is_every_port, "program",
-			  wire_text(grant->program, POLICY_TEXT_MAX), "for",
-			  (json_int_t)width->for_s, "upload", (json_int_t)width->upload_max,
-			  "download", (json_int_t)width->download_max, "connections",
-			  (json_int_t)width->connections_max, "spent", (int)grant->is_spent);
+	json_t *copy = json_pack(
+		"{s:I, s:s, s:s, s:s, s:o, s:i, s:b, s:b, s:o, s:I, s:I, s:I, s:I, s:b}", "id",
+		(json_int_t)grant->id, "action", policy_action_name(grant->action), "scope",
+		gateway_scope_name(grant->scope), "protocol", policy_protocol_name(dst->protocol),
+		"host", wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "domain",
+		(int)width->is_domain, "all_ports", (int)width->is_every_port, "program",
+		wire_text(grant->program, POLICY_TEXT_MAX), "for", (json_int_t)width->for_s,
+		"upload", (json_int_t)width->upload_max, "download",
+		(json_int_t)width->download_max, "connections", (json_int_t)width->connections_max,
+		"spent", (int)grant->is_spent);
 	json_t *more =
 		json_pack("{s:s, s:I, s:o, s:o, s:I, s:o}", "file", grant->file, "session",
 			  (json_int_t)grant->session, "by", wire_text(grant->by, POLICY_TEXT_MAX),
