@@ -13,6 +13,7 @@
 #include "proxy/dial.h"
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "proxy/guard.h"
 #include "proxy/tunnel.h"
 
 #define TO(name) BIT(SESSION_##name)
@@ -28,7 +29,7 @@ static const unsigned int may_enter[] = {
 	[SESSION_HELLO] = TO(TUNNEL) | TO(LINGER) | TO(CLOSED),
 	[SESSION_EXCHANGE] =
 		TO(HEAD) | TO(DIALLING) | TO(TUNNEL) | TO(DRAIN) | TO(LINGER) | TO(CLOSED),
-	[SESSION_TUNNEL] = TO(CLOSED),
+	[SESSION_TUNNEL] = TO(LINGER) | TO(CLOSED),
 	[SESSION_DRAIN] = TO(HEAD) | TO(LINGER) | TO(CLOSED),
 	[SESSION_LINGER] = TO(CLOSED),
 	[SESSION_CLOSED] = 0,
@@ -81,6 +82,7 @@ static void session_end(struct session *session, enum policy_reason reason)
 			       loop_now_ms(proxy->loop));
 	session_end_request(session);
 	session_drop_upstream(session);
+	free(take(session->guard));
 	leg_close(&session->client);
 	buffer_clear(&session->in);
 	LIST_REMOVE(session, link);
@@ -189,7 +191,7 @@ static const struct session_handlers handlers[] = {
 			       admit_on_deadline },
 	[SESSION_DIALLING] = { admit_on_client, nothing, idle_on_upstream, nothing,
 			       admit_on_deadline },
-	[SESSION_HELLO] = { tunnel_on_hello, nothing, nothing, nothing, tunnel_on_hello_deadline },
+	[SESSION_HELLO] = { guard_on_hello, nothing, nothing, nothing, guard_on_hello_deadline },
 	[SESSION_EXCHANGE] = { exchange_on_client, exchange_on_client_drained, answer_on_upstream,
 			       exchange_on_upstream_drained, exchange_on_deadline },
 	[SESSION_TUNNEL] = { tunnel_on_client, tunnel_on_client_drained, tunnel_on_upstream,

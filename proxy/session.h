@@ -17,6 +17,7 @@ struct dial;
 struct exchange;
 struct front;
 struct gateway_ticket;
+struct guard;
 
 /* HEAD: the front reads a request. DECIDING: the gateway holds the ticket. DIALLING: allowed, and
  * the upstream leg is being made. HELLO: a tunnel promised as https shows its server's name.
@@ -62,6 +63,7 @@ struct session {
 	struct upstream *up;     /* of this exchange, or kept for the next */
 	struct request *request; /* what was asked for and is not finished */
 	struct exchange *exchange;
+	struct guard *guard; /* a tunnel promised as https: its handshake is under way */
 	struct gateway_ticket *ticket;
 	struct dial *dial;
 	uint64_t discard; /* DRAIN, LINGER: bytes still to be thrown away */

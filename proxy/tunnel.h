@@ -14,8 +14,9 @@ void tunnel_carry(struct session *session);
 /* There is room for what waits to go @way, or to be read from there. */
 void tunnel_on_lease(struct session *session, enum gateway_way way);
 
-void tunnel_on_hello(struct session *session);
-void tunnel_on_hello_deadline(struct session *session);
+/* Sends what @session->in has that may go, as far as there is room. */
+void tunnel_send(struct session *session);
+
 void tunnel_on_client(struct session *session);
 void tunnel_on_client_drained(struct session *session);
 void tunnel_on_upstream(struct session *session);

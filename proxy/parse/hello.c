@@ -231,20 +231,23 @@ static int read_record_header(struct reader *from, bool is_first, size_t *ret_le
 }
 
 /* Judges left to right, so that the answer does not depend on how the bytes arrived. */
-static int collect(struct reader from, struct message *message)
+static int collect(const uint8_t *bytes, size_t len, struct message *message, size_t *ret_bytes)
 {
+	struct reader from = { bytes, len };
+
 	for (size_t records = 0; records < HELLO_MAX_RECORDS; records++) {
 		struct reader part;
-		size_t len = 0;
-		int r = read_record_header(&from, records == 0, &len);
+		size_t record = 0;
+		int r = read_record_header(&from, records == 0, &record);
 
 		if (r < 0)
 			return r;
-		read_bytes(&from, len < from.left ? len : from.left, &part);
-		r = message_add(message, part, len);
+		read_bytes(&from, record < from.left ? record : from.left, &part);
+		r = message_add(message, part, record);
+		*ret_bytes = len - from.left;
 		if (r != 0)
-			return r;
-		if (part.left < len)
+			return r < 0 ? r : 0;
+		if (part.left < record)
 			return -EAGAIN;
 	}
 	return -EBADMSG;
@@ -257,7 +260,7 @@ int hello_parse(const uint8_t *bytes, size_t len, struct hello *ret)
 	int r;
 
 	message.have = 0;
-	r = collect((struct reader){ bytes, len }, &message);
+	r = collect(bytes, len, &message, &hello.bytes);
 	if (r < 0)
 		return r;
 	r = parse_body(

@@ -17,6 +17,7 @@ struct hello {
 	bool has_server_name;
 	bool has_ech;   /* encrypted_client_hello (0xfe0d), GREASE or real: cannot be told apart */
 	bool offers_h2; /* ALPN */
+	size_t bytes;   /* of the stream: the records that it fills */
 };
 
 /* Reads records from the start of a stream; handles a hello split over segments and records.

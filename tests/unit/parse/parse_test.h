@@ -8,6 +8,7 @@
 #include "proxy/parse/http1.h"
 
 TCase *chunked_cases(void);
+TCase *handshake_cases(void);
 TCase *head_cases(void);
 TCase *hello_cases(void);
 TCase *refused_cases(void);

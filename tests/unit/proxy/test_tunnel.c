@@ -357,6 +357,130 @@ START_TEST(server_that_speaks_first_waits_for_the_hello)
 }
 END_TEST
 
+static const uint8_t change[] = { 20, 3, 3, 0, 1, 1 }, data[] = { 23, 3, 3, 0, 2, 7, 7 },
+		     heartbeat[] = { 24, 3, 3, 0, 1, 1 };
+
+/* What follows the first hello, and what comes of it. */
+static const struct {
+	const char *name; /* of the second hello */
+	bool has_hello, has_change, has_data, has_heartbeat;
+	enum policy_reason reason;
+} seconds[] = {
+	{ "a.test", true, false, false, false, POLICY_DONE },
+	{ "a.test", true, true, false, false, POLICY_DONE },
+	{ "b.test", true, false, false, false, POLICY_HOST_MISMATCH },
+	{ "b.test", true, true, false, false, POLICY_HOST_MISMATCH },
+	{ "b.test", true, true, true, false, POLICY_HOST_MISMATCH },
+	{ NULL, true, false, false, false, POLICY_NO_SERVER_NAME },
+	{ "b.test", false, false, false, true, POLICY_MALFORMED },
+};
+
+/* A server that asks for another hello gets one that names the same host, or none. */
+static void play_second(int row, size_t at_once)
+{
+	struct writer first, second = { .len = 0 };
+	uint8_t all[3 * HELLO_ROOM];
+	size_t len = 0;
+	struct rig rig;
+	int client, server;
+
+	rig_init(&rig);
+	client = tunnel(&rig, POLICY_HTTPS, &server);
+	write_hello(&first, "a.test", false);
+	if (seconds[row].has_hello)
+		write_hello(&second, seconds[row].name, false);
+	memcpy(all, first.bytes, len = first.len);
+	if (seconds[row].has_change)
+		memcpy(all + len, change, sizeof(change)), len += sizeof(change);
+	if (seconds[row].has_data)
+		memcpy(all + len, data, sizeof(data)), len += sizeof(data);
+	if (seconds[row].has_heartbeat)
+		memcpy(all + len, heartbeat, sizeof(heartbeat)), len += sizeof(heartbeat);
+	memcpy(all + len, second.bytes, second.len);
+	len += second.len;
+	for (size_t at = 0; at < len; at += at_once)
+		rig_send_bytes(&rig, client, all + at, at_once < len - at ? at_once : len - at);
+	if (seconds[row].reason == POLICY_DONE) {
+		rig_expect_bytes(&rig, server, all, len);
+		rig_close(&rig, client);
+		rig_expect_end(&rig, server, false);
+	} else {
+		auto_free char *sent = NULL;
+
+		ck_assert_int_eq(rig_report(&rig, 1)->verdict.action, POLICY_DENY);
+		ck_assert_int_eq(rig.reports[0].verdict.reason, seconds[row].reason);
+		ck_assert_uint_le(rig.reports[0].bytes_up, len - second.len);
+		rig_close(&rig, client);
+		sent = rig_read(&rig, server, NULL);
+		ck_assert_ptr_null(strstr(sent, "b.test"));
+	}
+	rig_close(&rig, server);
+	rig_done(&rig);
+}
+
+START_TEST(second_hello_in_one_segment)
+{
+	play_second(_i, 3 * HELLO_ROOM);
+}
+END_TEST
+
+START_TEST(second_hello_byte_by_byte)
+{
+	play_second(_i, 1);
+}
+END_TEST
+
+/* Behind the handshake nothing is looked at any more. */
+START_TEST(encrypted_bytes_are_carried_as_they_are)
+{
+	static const uint8_t server_hello[] = { 22, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3, [46] = 0 };
+	struct writer hello;
+	struct rig rig;
+	int client, server;
+
+	rig_init(&rig);
+	client = tunnel(&rig, POLICY_HTTPS, &server);
+	write_hello(&hello, "a.test", false);
+	rig_send_bytes(&rig, client, hello.bytes, hello.len);
+	rig_expect_bytes(&rig, server, hello.bytes, hello.len);
+	rig_send_bytes(&rig, server, server_hello, sizeof(server_hello));
+	rig_expect_bytes(&rig, client, server_hello, sizeof(server_hello));
+	rig_send_bytes(&rig, client, change, sizeof(change));
+	rig_send_bytes(&rig, client, data, sizeof(data));
+	rig_send(&rig, client, "anything");
+	rig_expect_bytes(&rig, server, change, sizeof(change));
+	rig_expect_bytes(&rig, server, data, sizeof(data));
+	rig_expect(&rig, server, "anything");
+	rig_close(&rig, client);
+	rig_close(&rig, server);
+	rig_done(&rig);
+}
+END_TEST
+
+/* Half a record is not sent on when its other half will not come. */
+START_TEST(end_in_the_middle_of_a_second_hello)
+{
+	struct writer hello, second;
+	struct rig rig;
+	int client, server;
+
+	rig_init(&rig);
+	client = tunnel(&rig, POLICY_HTTPS, &server);
+	write_hello(&hello, "a.test", false);
+	write_hello(&second, "a.test", false);
+	rig_send_bytes(&rig, client, hello.bytes, hello.len);
+	rig_expect_bytes(&rig, server, hello.bytes, hello.len);
+	rig_send_bytes(&rig, client, second.bytes, second.len - 1);
+	rig_expect_quiet(&rig, server);
+	rig_shut(&rig, client);
+	rig_expect_end(&rig, server, true);
+	ck_assert_int_eq(rig_report(&rig, 1)->closed, POLICY_CLIENT_CLOSED);
+	rig_close(&rig, client);
+	rig_close(&rig, server);
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *test_tunnel(void)
 {
 	TCase *tcase = tcase_create("tunnel");
@@ -373,6 +497,10 @@ TCase *test_tunnel(void)
 	tcase_add_loop_test(tcase, server_name_byte_by_byte, 0, (int)ARRAY_SIZE(hellos));
 	tcase_add_loop_test(tcase, what_is_not_tls_gets_nowhere, 0, 3);
 	tcase_add_loop_test(tcase, hello_that_never_ends, 0, 2);
+	tcase_add_loop_test(tcase, second_hello_in_one_segment, 0, (int)ARRAY_SIZE(seconds));
+	tcase_add_loop_test(tcase, second_hello_byte_by_byte, 0, (int)ARRAY_SIZE(seconds));
+	tcase_add_test(tcase, encrypted_bytes_are_carried_as_they_are);
+	tcase_add_test(tcase, end_in_the_middle_of_a_second_hello);
 	tcase_add_test(tcase, server_that_speaks_first_waits_for_the_hello);
 	return tcase;
 }
