@@ -5,13 +5,13 @@
 
 #include "proxy/parse/hello.h"
 
-#define RECORD_HEADER   5
-#define PLAINTEXT_MAX   16384          /* RFC 8446 §5.1 */
-#define CIPHERTEXT_MAX  (16384 + 2048) /* RFC 5246 §6.2.3 */
-#define MESSAGE_HEADER  4
-#define SERVER_VERSION  2
-#define CHANGE_BYTES    1
-#define ALERT_BYTES     2
+#define RECORD_HEADER  5
+#define PLAINTEXT_MAX  16384          /* RFC 8446 §5.1 */
+#define CIPHERTEXT_MAX (16384 + 2048) /* RFC 5246 §6.2.3 */
+#define MESSAGE_HEADER 4
+#define SERVER_VERSION 2
+#define CHANGE_BYTES   1
+#define ALERT_BYTES    2
 
 enum record { RECORD_CHANGE = 20, RECORD_ALERT, RECORD_HANDSHAKE, RECORD_DATA };
 
@@ -27,8 +27,9 @@ enum message {
 
 /* RFC 8446 §4.1.3: the random that makes a ServerHello a HelloRetryRequest. */
 static const uint8_t retry_random[] = {
-	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-	0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
+	0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
+	0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 };
 
 static size_t number(const uint8_t *at, size_t bytes)
@@ -40,8 +41,8 @@ static size_t number(const uint8_t *at, size_t bytes)
 	return value;
 }
 
-/* What a TLS 1.2 client says in plaintext behind its hello: to a server that waits for a second hello
- * each is an error. */
+/* What a TLS 1.2 client says in plaintext behind its hello: to a server that waits for a second
+ * hello each is an error. */
 static bool is_behind_hello(uint8_t type)
 {
 	return type == MESSAGE_CERTIFICATE || type == MESSAGE_CERTIFICATE_VERIFY ||
@@ -192,7 +193,8 @@ static void look_at_server(struct handshake *handshake)
 {
 	const uint8_t *shown = handshake->server_shown;
 
-	if (memcmp(shown + MESSAGE_HEADER + SERVER_VERSION, retry_random, sizeof(retry_random)) != 0)
+	if (memcmp(shown + MESSAGE_HEADER + SERVER_VERSION, retry_random, sizeof(retry_random)) !=
+	    0)
 		handshake->is_past_hello = true;
 }
 

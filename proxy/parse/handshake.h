@@ -4,7 +4,8 @@
  * A server that answers with a HelloRetryRequest (RFC 8446 §4.1.4) goes by the second hello, so
  * every hello is found, however it is split or joined and whatever is sent between. Only a
  * ServerHello says that no further one counts: until it is seen, application data may be early data
- * that the server skips (§4.2.10), and what follows a ChangeCipherSpec may still be plaintext (§D.4).
+ * that the server skips (§4.2.10), and what follows a ChangeCipherSpec may still be plaintext
+ * (§D.4).
  */
 #pragma once
 

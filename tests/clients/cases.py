@@ -170,6 +170,17 @@ CASES = [
          node_get("https", run='NODE_OPTIONS="$NODE_OPTIONS --max-old-space-size=300" node t.js'), PAGE, NODE_SAYS),
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
 ]
+# TLS that begins otherwise: a server that asks for a second hello, and one that is of TLS 1.2; both also resumed.
+for _host in ("again.test", "old.test"):
+    _page = PAGE.replace("web", _host.split(".")[0])
+    CASES += [
+        Case(f"curl, {_host}", _host, "curl -fsS --cacert ca.pem https://HOST/page", _page),
+        Case(f"python urllib, {_host}", _host, urllib("https://HOST/page"), _page),
+        Case(f"node fetch, {_host}", _host, node_fetch("https"), _page, NODE_SAYS),
+        Case(f"openssl s_client, resumed, {_host}", _host,
+             S_CLIENT.replace("-quiet", "-ign_eof -sess_out session") + " >first && grep -q 'web\\|again\\|old' first && "
+             + S_CLIENT.replace("-quiet", "-ign_eof -sess_in session"), _page),
+    ]
 if not NODE_READS_THEM:
     CASES.append(Case("node https.get, agent: false", "web.test", node_get("https", "{ agent: false }"), PAGE, NODE_SAYS))
 # Programs that throw the variables away: nothing of theirs may leave.

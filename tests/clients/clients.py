@@ -5,6 +5,7 @@ where the policy allows and fail, with our reason on record and no packet sent, 
 usage: clients.py SALLYPORT [NAME…]"""
 import pathlib
 import shutil
+import ssl
 import subprocess
 import sys
 import threading
@@ -20,6 +21,8 @@ DENIED = f"{worlds.NETWORK}.66"
 POLICY = """version 1
 default deny
 allow web.test
+allow again.test
+allow old.test
 allow git.test
 allow npm.test
 allow pip.test
@@ -27,6 +30,10 @@ allow apt.test
 allow tcp://tcp.test:7000
 deny  denied.test:* because "the test says no"
 """
+
+
+def old_tls(context):
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
 
 
 class Stage:
@@ -42,10 +49,11 @@ class Stage:
         self.serve()
         self.start_resolver()
 
-    def add(self, name, handler, **attributes):
-        """A server for NAME.test on 80 and 443."""
+    def add(self, name, handler, tune=lambda context: None, **attributes):
+        """A server for NAME.test on 80 and 443. @tune: what its TLS is like."""
         made = servers.Server(name, self.world.new_address())
         context = servers.make_certificate(self.certificates, [f"{name}.test"])
+        tune(context)
         for port, tls in ((80, None), (443, context)):
             kind = type("Handler", (handler,), {})
             server = servers.Quiet((made.address, port), kind)
@@ -61,6 +69,9 @@ class Stage:
         things.mkdir()
         fixtures.make_git(things)
         self.add("web", servers.Page)
+        # No client sends a key share for its one group at once: it asks for a second hello.
+        self.add("again", servers.Page, lambda context: context.set_ecdh_curve("secp384r1"))
+        self.add("old", servers.Page, old_tls)
         self.add("git", fixtures.GitPage, root=str(things))
         self.add("npm", fixtures.FilesPage, files=fixtures.npm_files("npm.test"))
         self.add("pip", fixtures.FilesPage, files=fixtures.pip_files())

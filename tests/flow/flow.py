@@ -50,9 +50,10 @@ class Scenario:
         self.gates.append(gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
 
     def fill(self, text):
-        """{a server}, {work}, the commands' folder, and {reviewer}, the line for it."""
+        """{a server}, {work}, the commands' folder, {tests}, this one, and {reviewer}, the line for it."""
         places = {name: server.address for name, server in self.servers.items()}
-        for name, value in (places | {"work": str(self.world.work), "reviewer": self.reviewer}).items():
+        places |= {"work": str(self.world.work), "tests": str(pathlib.Path(__file__).resolve().parent), "reviewer": self.reviewer}
+        for name, value in places.items():
             text = text.replace("{" + name + "}", value)
         return text
 
@@ -199,7 +200,7 @@ def without_dns(s):
 
 @step(r"start: (.+)")
 def start(s, script):
-    s.start(script)
+    s.start(s.fill(script))
 
 
 @step(r"start on a terminal: (.+)")

@@ -16,22 +16,22 @@ static const struct {
 	char letter;
 	struct bytes bytes;
 } pieces[] = {
-	{ 'c', BYTES("\x14\3\3\0\1\1") },                    /* ChangeCipherSpec */
-	{ 'C', BYTES("\x14\3\3\0\1\2") },                    /* one that is none */
-	{ 'L', BYTES("\x14\3\3\0\2\1\1") },                  /* two in one record */
-	{ 'a', BYTES("\x15\3\3\0\2\1\x5a") },                /* an alert */
-	{ 'A', BYTES("\x15\3\3\0\3\1\x5a\1") },              /* an encrypted one */
-	{ 'd', BYTES("\x17\3\3\0\4wxyz") },                  /* application data, or early data */
-	{ 'k', BYTES("\x16\3\3\0\7\x10\0\0\3\2\1\1") },      /* ClientKeyExchange, a 1 inside */
+	{ 'c', BYTES("\x14\3\3\0\1\1") },               /* ChangeCipherSpec */
+	{ 'C', BYTES("\x14\3\3\0\1\2") },               /* one that is none */
+	{ 'L', BYTES("\x14\3\3\0\2\1\1") },             /* two in one record */
+	{ 'a', BYTES("\x15\3\3\0\2\1\x5a") },           /* an alert */
+	{ 'A', BYTES("\x15\3\3\0\3\1\x5a\1") },         /* an encrypted one */
+	{ 'd', BYTES("\x17\3\3\0\4wxyz") },             /* application data, or early data */
+	{ 'k', BYTES("\x16\3\3\0\7\x10\0\0\3\2\1\1") }, /* ClientKeyExchange, a 1 inside */
 	{ 'K', BYTES("\x16\3\3\0\2\x10\0\x16\3\3\0\5\0\3\2\1\1") }, /* over two records */
-	{ 'f', BYTES("\x16\3\3\0\x08\1\xff\xff\xff\1\2\3\4") }, /* Finished, encrypted */
-	{ 'F', BYTES("\x16\3\3\0\4\x99\1\2\3") },            /* the same, of another key */
-	{ 'u', BYTES("\x16\3\3\0\4\x63\0\0\0") },            /* a message of no known type */
-	{ 'o', BYTES("\x16\3\3\0\0") },                      /* an empty record */
-	{ 't', BYTES("\x18\3\3\0\1\1") },                    /* a heartbeat */
-	{ 'v', BYTES("\x16\2\0\0\4\x10\0\0\0") },            /* of SSL 2 */
-	{ '2', BYTES("\x80\x2e\1\3\3\0\x15\0\0\0\x10") },    /* an SSL 2 hello */
-	{ 'j', BYTES("\x16\3\3\0\x0b\x10\0\0\0\1\0\0\3\3\3\1") }, /* a hello joined to another */
+	{ 'f', BYTES("\x16\3\3\0\x08\1\xff\xff\xff\1\2\3\4") },     /* Finished, encrypted */
+	{ 'F', BYTES("\x16\3\3\0\4\x99\1\2\3") },                   /* the same, of another key */
+	{ 'u', BYTES("\x16\3\3\0\4\x63\0\0\0") },                   /* a message of no known type */
+	{ 'o', BYTES("\x16\3\3\0\0") },                             /* an empty record */
+	{ 't', BYTES("\x18\3\3\0\1\1") },                           /* a heartbeat */
+	{ 'v', BYTES("\x16\2\0\0\4\x10\0\0\0") },                   /* of SSL 2 */
+	{ '2', BYTES("\x80\x2e\1\3\3\0\x15\0\0\0\x10") },           /* an SSL 2 hello */
+	{ 'j', BYTES("\x16\3\3\0\x0b\x10\0\0\0\1\0\0\3\3\3\1") },   /* a hello joined to another */
 };
 
 /* What the server says meanwhile. */
@@ -157,17 +157,15 @@ static void play(const char *script, size_t at_once, char said[SAID_MAX])
 						     here - used_up, &used, &hello);
 				used_up += r < 0 ? 0 : used;
 				if (r == HANDSHAKE_HELLO)
-					len += (size_t)snprintf(said + len, SAID_MAX - len, "%s%s",
-								len ? " " : "",
-								hello.has_server_name
-									? hello.server_name
-									: "-");
+					len += (size_t)snprintf(
+						said + len, SAID_MAX - len, "%s%s", len ? " " : "",
+						hello.has_server_name ? hello.server_name : "-");
 			} while (r == HANDSHAKE_HELLO);
 		}
 	}
 	(void)snprintf(said + len, SAID_MAX - len, "%s%s", len && r ? " " : "",
 		       r == HANDSHAKE_OVER ? "+"
-		       : r < 0		   ? "!"
+		       : r < 0             ? "!"
 					   : "");
 	if (r == HANDSHAKE_MORE)
 		ck_assert_uint_eq(used_up, stream->len);
@@ -199,9 +197,9 @@ START_TEST(server_that_is_none_ends_nothing)
 	handshake_server(&handshake, (const uint8_t *)says[_i], strlen(says[_i]));
 	handshake_server(&handshake, (const uint8_t *)server_says.at, server_says.len);
 	ck_assert(!handshake.is_past_hello);
-	ck_assert_int_eq(handshake_client(&handshake, (const uint8_t *)"\x17\3\3\0\1x", 6, &used,
-					  &hello),
-			 HANDSHAKE_MORE);
+	ck_assert_int_eq(
+		handshake_client(&handshake, (const uint8_t *)"\x17\3\3\0\1x", 6, &used, &hello),
+		HANDSHAKE_MORE);
 }
 END_TEST
 
