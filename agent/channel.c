@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
 
@@ -17,7 +17,7 @@ struct channel {
 	struct loop *loop;
 	int in, out;
 	size_t line_max;
-	bool is_in_file, is_out_file; /* the kernel has nothing to wait for in a plain file */
+	bool is_in_file, is_out_file; /* fd_is_always_ready() */
 	struct event readable, writable;
 	struct loop_timer again, stall, tell, room;
 	struct evbuffer *input, *output;
@@ -249,13 +249,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	channel_read(arg);
 }
 
-static bool is_plain_file(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_events *events,
 			    void *arg, struct err *why)
 {
@@ -265,8 +258,8 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
 	channel->in = in;
 	channel->out = out;
 	channel->line_max = CHANNEL_LINE_MAX;
-	channel->is_in_file = is_plain_file(in);
-	channel->is_out_file = is_plain_file(out);
+	channel->is_in_file = fd_is_always_ready(in);
+	channel->is_out_file = fd_is_always_ready(out);
 	channel->events = events;
 	channel->arg = arg;
 	channel->input = evbuffer_new();

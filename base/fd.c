@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -75,6 +76,14 @@ int fd_write_all(int fd, const void *bytes, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+bool fd_is_always_ready(int fd)
+{
+	auto_close int probe = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return probe >= 0 && epoll_ctl(probe, EPOLL_CTL_ADD, fd, &event) < 0 && errno == EPERM;
 }
 
 void fd_hang_up(int socket)

@@ -28,6 +28,10 @@ static inline int fd_take(int *fd)
 /* 0 or -errno. */
 int fd_set_nonblocking(int fd, bool on);
 
+/* Is there nothing to wait for? True of what epoll(7) refuses with EPERM: a plain file, /dev/null.
+ */
+bool fd_is_always_ready(int fd);
+
 /* Reads to the end into an owned, NUL-terminated *@ret_text (a NUL inside is kept; *@ret_len says
  * how long, may be NULL). More than @max_bytes: -E2BIG. */
 int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, struct err *why);

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import harness
@@ -361,6 +362,15 @@ def limits(stage):
     assert client.next("exec_end", id=id)["status"] == "timed_out"
 
 
+def nothing_to_read(stage):
+    """epoll(7) has nothing to wait for at /dev/null; a client that says nothing is gone at once."""
+    for step in ("agent", "mcp"):
+        for output in (subprocess.PIPE, subprocess.DEVNULL):
+            done = subprocess.run([stage.sallyport, step, "--audit", str(stage.audit)], env=stage.env, cwd=stage.work,
+                                  stdin=subprocess.DEVNULL, stdout=output, timeout=harness.PATIENCE)
+            assert done.returncode == 0, (step, done)
+
+
 def nothing_is_left_when_it_hangs_up(stage):
     client = stage.client()
     client.configure()
@@ -483,7 +493,7 @@ def every_message(stage):
         client.answer(client.next("approval_request"), "denied")
         client.next("task_complete", id=id)
     client.configure("untrusted", name="other")
-    id = client.send("exec", argv=["cargo", "build"], session="other")
+    id = client.send("exec", argv=["git", "fetch"], session="other")
     question = client.next("approval_request")
     (stage.top / "config").rename(stage.top / "gone")
     (stage.top / "config").write_text("no folder: no answer can be kept there")
@@ -521,7 +531,7 @@ def every_message(stage):
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
-         malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_is_left_when_it_hangs_up, told_to_end,
+         malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,24 @@ START_TEST(what_waits_is_written_after_the_end)
 }
 END_TEST
 
+/* epoll waits neither for a plain file nor for /dev/null; what they hold is read all the same. */
+START_TEST(an_input_that_is_always_ready_ends)
+{
+	struct rig rig = { .loop = loop_new_fake() };
+
+	rig.theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rig.ours = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	rig.channel = channel_new(rig.loop, rig.theirs, rig.ours, &events, &rig, NULL);
+	channel_start(rig.channel);
+	step(&rig);
+	ck_assert_uint_eq(rig.ends, 1);
+	channel_send(rig.channel, "bye", 3);
+	channel_finish(rig.channel);
+	ck_assert(channel_is_empty(rig.channel));
+	end(&rig);
+}
+END_TEST
+
 TCase *test_channel(void)
 {
 	TCase *tcase = tcase_create("channel");
@@ -256,5 +275,6 @@ TCase *test_channel(void)
 	tcase_add_test(tcase, who_never_reads_is_given_up_on);
 	tcase_add_test(tcase, the_queue_has_an_end);
 	tcase_add_test(tcase, what_waits_is_written_after_the_end);
+	tcase_add_test(tcase, an_input_that_is_always_ready_ends);
 	return tcase;
 }
