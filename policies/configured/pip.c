@@ -191,6 +191,30 @@ static int pip_use(struct reading *reading, const char *key, const char *variabl
 	return r;
 }
 
+/* The built-in index, and where it keeps its files, are known to pip and not written down here. No
+ * command of pip prints them; its module has had them under these names since pip 10. */
+static int pip_ask(struct reading *reading)
+{
+	static const char *const argv[] = {
+		"python3", "-I", "-c",
+		"from pip._internal.models.index import PyPI\n"
+		"print(PyPI.simple_url, 'https://' + PyPI.file_storage_domain, sep='\\n')",
+		NULL
+	};
+	auto_free char *output = NULL;
+	int r = 0;
+
+	if (reading_ask(reading, argv, &output) == 0)
+		return 0;
+	struct lines lines = { .at = output, .left = strlen(output) };
+
+	while (r == 0 && lines_next(&lines)) {
+		if (lines.len > 0)
+			r = reading_url(reading, "the index built into pip", lines.text, lines.len);
+	}
+	return r;
+}
+
 static int pip_read(struct reading *reading)
 {
 	bool has[ARRAY_SIZE(pip_keys)] = { false };
@@ -198,10 +222,7 @@ static int pip_read(struct reading *reading)
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(pip_keys); i++)
 		r = pip_use(reading, pip_keys[i].key, pip_keys[i].variable, &has[i]);
-	if (r == 0 && !has[0])
-		reading_note(reading, "pip's configuration names no index-url, and pip cannot be "
-				      "asked for its default");
-	return r;
+	return r == 0 && !has[0] ? pip_ask(reading) : r;
 }
 
 const struct configured_ops pip_ops = { .name = "pip", .read = pip_read };
