@@ -105,17 +105,20 @@ static bool ask_one(const struct bundle_request *request, enum approve_choice *r
 {
 	char line[LINE_MAX_BYTES];
 
-	while (read_typed("  allow, deny, skip or quit? [a/d/s/q] ", line)) {
+	while (read_typed("  allow, deny, skip or quit? [y/n/s/q] ", line)) {
 		bool is_typed = false;
 
 		if (strcmp(line, "q") == 0)
 			return false;
-		if (strcmp(line, "d") == 0 || strcmp(line, "s") == 0) {
-			*ret = line[0] == 'd' ? APPROVE_DENY : APPROVE_SKIP;
+		if (strcmp(line, "n") == 0 || strcmp(line, "s") == 0) {
+			*ret = line[0] == 'n' ? APPROVE_DENY : APPROVE_SKIP;
 			return true;
 		}
-		if (strcmp(line, "a") != 0)
+		if (strcmp(line, "y") != 0) {
+			(void)puts(
+				"  Type y to allow, n to deny, s to skip, or q to write nothing.");
 			continue;
+		}
 		if (!confirm_risk(request, &is_typed))
 			return false;
 		if (is_typed) {
@@ -126,10 +129,24 @@ static bool ask_one(const struct bundle_request *request, enum approve_choice *r
 	return false;
 }
 
+/* False also where the input ends: nothing is signed that nobody said yes to. */
+static bool ask_to_sign(void)
+{
+	char line[LINE_MAX_BYTES];
+
+	while (read_typed("Sign it? [y/n] ", line)) {
+		if (strcmp(line, "y") == 0 || strcmp(line, "yes") == 0)
+			return true;
+		if (strcmp(line, "n") == 0 || strcmp(line, "no") == 0)
+			return false;
+		(void)puts("  Type y to sign, or n to write nothing.");
+	}
+	return false;
+}
+
 bool approve_bundle_ask(const struct bundle *bundle, enum approve_choice *choices)
 {
 	size_t count = bundle_count(bundle), allowed = 0, denied = 0;
-	char line[LINE_MAX_BYTES];
 
 	for (size_t i = 0; i < count; i++) {
 		if (choices[i] == APPROVE_SKIP) {
@@ -150,5 +167,5 @@ bool approve_bundle_ask(const struct bundle *bundle, enum approve_choice *choice
 			(void)printf("  %s %s\n", choices[i] == APPROVE_ALLOW ? "allow" : "deny",
 				     policy_destination_text(&bundle_look(bundle, i)->dst, text));
 	}
-	return read_typed("Sign it? [yes/no] ", line) && strcmp(line, "yes") == 0;
+	return ask_to_sign();
 }

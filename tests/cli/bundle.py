@@ -360,27 +360,28 @@ def on_a_terminal(stage):
     script = "curl -s http://a.test/; curl -s http://b.test/; curl -s http://c.test:22/; curl -s http://93.184.216.34/"
     expect(stage.run("--fail-on-ask=asked.json", script=script), ASKED)
     key, _ = stage.pem_key("ana")
-    prompt, order = "[a/d/s/q] ", [request["destination"] for request in stage.json("asked.json")["requests"]]
+    prompt, order = "[y/n/s/q] ", [request["destination"] for request in stage.json("asked.json")["requests"]]
     assert order == ["http://93.184.216.34:80", "http://a.test:80", "http://b.test:80", "tcp://c.test:22"], order
     person = Terminal(stage, "asked.json", "--key", key, "-o", "answers")
-    person.type(prompt, "a")                        # an address
+    person.type(prompt, "y")                        # an address
     person.type("to allow it: ", "")                # Enter is not enough
     person.type(prompt, "")                         # nor is it here
-    person.type(prompt, "d")
-    assert "http://a.test:80" in person.type(prompt, "a")
+    person.type(prompt, "n")
+    assert "http://a.test:80" in person.type(prompt, "y")
     person.type(prompt, "s")
-    person.type(prompt, "a")
+    person.type(prompt, "y")
     assert "nothing holds them" in person.type("type c.test to allow it: ", "c.test")
-    shown = person.type("[yes/no] ", "yes")
+    shown = person.type("[y/n] ", "what?")
+    assert "Type y to sign" in person.type("[y/n] ", "y")
     assert "allow tcp://c.test:22" in shown and "b.test" not in shown.split("will be signed")[1], shown
     assert person.end() == 0, person.text
     assert stage.json("answers")["answers"] == ["deny http://93.184.216.34:80", "allow http://a.test:80",
                                                 "allow tcp://c.test:22"]
-    for line in ("no", ""):
+    for line in ("no", "n", "\x04"):
         person = Terminal(stage, "asked.json", "--key", key, "-o", "nothing")
         for _ in order:
-            person.type(prompt, "d")
-        person.type("[yes/no] ", line)
+            person.type(prompt, "n")
+        person.type("[y/n] ", line)
         assert person.end() == 1 and not (stage.here / "nothing").exists()
     person = Terminal(stage, "asked.json", "--key", key, "-o", "nothing")
     person.type(prompt, "q")
