@@ -59,7 +59,10 @@ class Agent(Gate):
 def fill(s, text):
     for name, made in s.servers.items():
         text = text.replace("{" + name + "}", made.address)
-    return text.replace("$work", str(s.world.work)).replace("$outside", str(s.world.top / "outside"))
+    places = {"$work": s.world.work, "$outside": s.world.top / "outside", "$HOME": s.world.top / "home"}
+    for word, place in places.items():
+        text = text.replace(word, str(place))
+    return text
 
 
 def close(s):
