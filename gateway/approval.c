@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "gateway/execs.h"
 #include "gateway/late.h"
+#include "gateway/lookups.h"
 #include "gateway/risk.h"
 #include "gateway/turn.h"
+#include "gateway/unattended.h"
 #include "gateway/who.h"
 #include "policies/policies_tools.h"
 
@@ -39,6 +41,15 @@ static void approval_expired(void *arg)
 
 	approval_settle(approval, POLICY_DENY, POLICY_PROMPT_TIMEOUT, "",
 			policy_reason_sentence(POLICY_PROMPT_TIMEOUT));
+}
+
+void approval_await(struct approval *approval)
+{
+	struct loop *loop = approval->gw->loop;
+	int64_t left_ms = approval->due_ms - loop_now_ms(loop);
+
+	loop_timer_start(loop, &approval->deadline, left_ms > 0 ? left_ms : 0, approval_expired,
+			 approval);
 }
 
 void approval_touch(struct approval *approval)
@@ -72,14 +83,13 @@ bool approval_is_private(const struct gateway *gw, const struct policy_destinati
 	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
 }
 
-static struct approval *approval_new(struct gateway *gw, const struct policy_facts *facts,
-				     const struct policy_verdict *asked,
-				     const struct who_found *who)
+static struct approval *approval_new(struct waiter *waiter, const struct policy_verdict *asked)
 {
-	const struct policy_destination *dst = &facts->dst;
+	struct gateway *gw = waiter->gw;
+	const struct policy_destination *dst = &waiter->facts.dst;
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
-	char warning[RISK_WORDS_MAX];
+	char warning[RISK_WORDS_MAX], chain[WHO_CHAIN_MAX];
 
 	approval->gw = gw;
 	approval->dst = *dst;
@@ -95,9 +105,10 @@ static struct approval *approval_new(struct gateway *gw, const struct policy_fac
 	approval->because = mem_strdup(asked->because);
 	approval->is_private = approval_is_private(gw, dst);
 	/* Of the first that asks; later ones are listed by their commands. */
-	approval->program = text_visible_dup(who->program);
-	approval->program_file = who->file;
-	approval->chain = mem_strdup(who->chain);
+	approval->program = text_visible_dup(waiter->program ? waiter->program : "");
+	approval->program_file = waiter->program_file;
+	lookups_chain(waiter, chain);
+	approval->chain = mem_strdup(chain);
 	approval->risk = risk_of(gw->seen, dst);
 	risk_words(approval->risk, dst, warning);
 	approval->warning = mem_strdup(warning);
@@ -183,21 +194,21 @@ static void party_free(struct party *party)
 	free(party);
 }
 
-/* NULL: it may be asked. Who asks is looked for last: it costs most. */
-static const char *approval_is_flood(struct gateway *gw, const struct waiter *waiter,
-				     struct who_found *ret_who)
+/* NULL: it may be asked, or (*@ret_is_looking) it is looked up who asks, last, for it costs most.
+ */
+static const char *approval_is_flood(struct waiter *waiter, bool *ret_is_looking)
 {
+	struct gateway *gw = waiter->gw;
 	struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
 	struct flood_source source = { .exec = exec ? &exec->flood : NULL,
 				       .dst = &waiter->facts.dst };
 	int64_t now_ms = loop_now_ms(gw->loop);
 	const char *words = floods_check(&gw->floods, &source, now_ms);
 
-	if (words)
+	*ret_is_looking = !words && lookups_start(waiter);
+	if (words || *ret_is_looking)
 		return words;
-	if (!execs_find_program(gw, &waiter->facts, ret_who))
-		*ret_who = (struct who_found){ 0 };
-	source.program = &ret_who->file;
+	source.program = &waiter->program_file;
 	return floods_take(&gw->floods, &source, now_ms);
 }
 
@@ -214,8 +225,10 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 	const struct gateway_exec *exec = execs_find(gw, waiter->facts.exec);
 	bool is_impatient = exec && exec->is_impatient;
 
+	/* What is left for somebody to answer elsewhere says who asked, too. */
 	if ((is_impatient || (!approval && !gw->config.is_patient)) && !approval_has_approver(gw))
-		return POLICY_NO_APPROVER;
+		return unattended_wants(waiter) && lookups_start(waiter) ? POLICY_NONE
+									 : POLICY_NO_APPROVER;
 	enum policy_reason futile =
 		approval || asked->may_private
 			? POLICY_NONE
@@ -225,15 +238,17 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 		*ret_words = "its name led there a moment ago, so nobody is asked";
 		return futile;
 	}
-	struct who_found who;
-	const char *flood = approval ? NULL : approval_is_flood(gw, waiter, &who);
+	bool is_looking = false;
+	const char *flood = approval ? NULL : approval_is_flood(waiter, &is_looking);
 
 	if (flood) {
 		*ret_words = flood;
 		return POLICY_OVERLOADED;
 	}
+	if (is_looking)
+		return POLICY_NONE;
 	if (!approval)
-		approval = approval_new(gw, &waiter->facts, asked, &who);
+		approval = approval_new(waiter, asked);
 	waiter->party = party_find_or_new(approval, execs_find(gw, waiter->facts.exec));
 	TAILQ_INSERT_TAIL(&waiter->party->waiters, waiter, entry);
 	waiter->party->count++;
@@ -326,6 +341,7 @@ static void party_release(struct party *party, struct decision *decision)
 
 	TAILQ_FOREACH (waiter, &party->waiters, entry) {
 		waiter->party = NULL;
+		waiter->is_queued = true;
 		waiter->decision = decision;
 		decision->refs++;
 	}

@@ -13,6 +13,8 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 void approval_let_go(struct waiter *waiter);
 /* More or fewer wait, or it is asked for another reason: the approvers are told. */
 void approval_has_news(struct approval *approval);
+/* Its own deadline counts again. */
+void approval_await(struct approval *approval);
 /* A literal that policy guards, asked without the leave to dial it. */
 bool approval_is_private(const struct gateway *gw, const struct policy_destination *dst);
 /* A person is at it: once, its deadline may move, and the approvers are told. */

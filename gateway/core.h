@@ -45,6 +45,7 @@ struct gateway_exec {
 	size_t program_count;
 	struct policy_asker *asker; /* of argv; NULL: not known */
 	struct who *who;            /* NULL: not known who asks */
+	struct lookup *lookup;      /* of its waiters' programs: lookups.c's; NULL: none yet */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
 	struct bundle *bundle;   /* also for what nobody answers of it; NULL: none */
@@ -91,6 +92,15 @@ struct gateway {
 	uint64_t last_answer; /* that was remembered */
 	struct question_walk *walks;
 	struct waiter_queue queue;
+	struct lookups {
+		TAILQ_HEAD(lookup_queue, lookup) busy; /* the first is served next */
+		struct loop_timer task;
+	} lookups;
+	struct reviewing {           /* what a new policy says of what is open */
+		struct waiter *next; /* of gw->live.open; NULL: all were looked at */
+		struct question_walk walk;
+		struct loop_timer task;
+	} reviewing;
 	struct live {
 		struct waiter_queue open;
 		struct waiter_queue cutting; /* their clients are to be told that it is over */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/lookups.h"
 #include "gateway/redact.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
@@ -18,7 +19,7 @@
 
 /* Listeners and the channel to pid 1, which go to the worker; what comes behind stays here. */
 #define EXECS_WAY_FDS      3
-#define EXECS_PROGRAMS_MAX 256 /* different ones, of one exec */
+#define EXECS_PROGRAMS_MAX 1024 /* different ones, of one exec */
 
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id)
 {
@@ -82,19 +83,8 @@ size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count
 	return EXECS_WAY_FDS;
 }
 
-bool execs_find_program(const struct gateway *gw, const struct policy_facts *facts,
-			struct who_found *ret)
-{
-	const struct gateway_exec *exec = facts->exec ? execs_find(gw, facts->exec) : NULL;
-	bool is_socks = facts->way == POLICY_WAY_SOCKS5;
-
-	if (!exec || !exec->who || facts->peer_port == 0)
-		return false;
-	return who_find(exec->who, facts->peer_port, exec->ports[is_socks ? 1 : 0], ret) == 0;
-}
-
 /* One copy of each path: a crowd is of few programs. Past the limit a program is not known. */
-static const char *execs_intern(struct gateway_exec *exec, const char *program)
+const char *execs_intern(struct gateway_exec *exec, const char *program)
 {
 	for (size_t i = 0; i < exec->program_count; i++) {
 		if (strcmp(exec->programs[i], program) == 0)
@@ -107,18 +97,11 @@ static const char *execs_intern(struct gateway_exec *exec, const char *program)
 	return exec->programs[exec->program_count++];
 }
 
-/* Once for each request: it does not change hands while it waits. */
-static void execs_look_up(struct gateway_exec *exec, struct waiter *waiter)
+bool execs_look_up(struct waiter *waiter)
 {
-	struct who_found found;
+	const struct gateway *gw = waiter->gw;
 
-	if (waiter->was_looked_up)
-		return;
-	waiter->was_looked_up = true;
-	if (!execs_find_program(waiter->gw, &waiter->facts, &found))
-		return;
-	waiter->program = execs_intern(exec, found.program);
-	waiter->program_file = found.file;
+	return (gw->grants.wants_program || gw->wants_program) && lookups_start(waiter);
 }
 
 void execs_ask_who(struct waiter *waiter)
@@ -129,14 +112,13 @@ void execs_ask_who(struct waiter *waiter)
 	waiter->facts.asker = NULL;
 	if (!exec || !exec->asker)
 		return;
-	if (gw->grants.wants_program || gw->wants_program)
-		execs_look_up(exec, waiter);
 	policy_asker_set_program(exec->asker, waiter->program);
 	waiter->facts.asker = exec->asker;
 }
 
 static void execs_free(struct gateway *gw, struct gateway_exec *exec)
 {
+	lookups_exec_ended(gw, exec);
 	policy_asker_free(exec->asker);
 	for (size_t i = 0; i < exec->program_count; i++)
 		free(exec->programs[i]);
@@ -160,6 +142,7 @@ void execs_end(struct gateway *gw, uint64_t id, int exit_status)
 	if (!exec)
 		return;
 	keys_remove(&gw->execs, &exec->node);
+	lookups_exec_ended(gw, exec);
 	approval_exec_ended(gw, exec);
 	outcomes_end(&gw->outcomes, take(exec->outcome));
 	execs_free(gw, exec);

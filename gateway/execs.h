@@ -11,12 +11,13 @@ void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv);
 /* The exec's way out: notes its ports and who is behind them. Of @count descriptors those past the
  * first three are taken; returns how many are left. */
 size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count);
-struct who_found;
-/* Which program made the request. False: not known. */
-bool execs_find_program(const struct gateway *gw, const struct policy_facts *facts,
-			struct who_found *ret);
-/* Fills in facts.asker, as far as it is known; borrowed until the next call for that exec. The
- * program is looked for only where a rule or a grant asks which it is. */
+/* The exec's own copy; NULL: "", or it has run too many programs. */
+const char *execs_intern(struct gateway_exec *exec, const char *program);
+/* Once for each request, and only where a rule or a grant asks which program it is: true: it is
+ * being looked for, as lookups_start(), and nothing is decided by its program before that is over.
+ */
+bool execs_look_up(struct waiter *waiter);
+/* Fills in facts.asker, as far as it is known; borrowed until the next call for that exec. */
 void execs_ask_who(struct waiter *waiter);
 /* Denies its waiters and forgets its grants. */
 void execs_end(struct gateway *gw, uint64_t id, int exit_status);

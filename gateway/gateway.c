@@ -17,6 +17,7 @@
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/local.h"
+#include "gateway/lookups.h"
 #include "gateway/proposals.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
@@ -97,6 +98,8 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
 	live_init(gw);
+	lookups_init(gw);
+	gw->walks = &gw->reviewing.walk;
 	LIST_INIT(&gw->clients);
 	LIST_INIT(&gw->workers);
 	return gw;
@@ -139,6 +142,8 @@ void gateway_free(struct gateway *gw)
 	loop_timer_stop(&gw->turn);
 	loop_timer_stop(&gw->live.timer);
 	loop_timer_stop(&gw->expiry);
+	loop_timer_stop(&gw->reviewing.task);
+	lookups_done(gw);
 	loop_timer_stop(&gw->finish.timer);
 	outcomes_done(&gw->outcomes);
 	execs_free_all(gw);
@@ -280,10 +285,10 @@ void gateway_each_grant(struct gateway *gw,
 	ledger_each_grant(gw, each, arg);
 }
 
-void gateway_each_live(struct gateway *gw,
-		       void (*each)(const struct approver_live *live, void *arg), void *arg)
+size_t gateway_each_live(struct gateway *gw, size_t max,
+			 void (*each)(const struct approver_live *live, void *arg), void *arg)
 {
-	ledger_each_live(gw, each, arg);
+	return ledger_each_live(gw, max, each, arg);
 }
 
 int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,

@@ -220,13 +220,16 @@ void ledger_each_grant(struct gateway *gw,
 	}
 }
 
-/* The rule is not kept with every connection: it is looked up again. */
-void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_live *live, void *arg),
-		      void *arg)
+/* The rule is not kept with every connection: it is looked up again, of those that are shown. */
+size_t ledger_each_live(struct gateway *gw, size_t max,
+			void (*each)(const struct approver_live *live, void *arg), void *arg)
 {
 	struct waiter *waiter;
+	size_t count = 0;
 
 	TAILQ_FOREACH (waiter, &gw->live.open, entry) {
+		if (count++ >= max)
+			continue;
 		execs_ask_who(waiter);
 		struct policy_facts facts = waiter->facts;
 		struct policy_verdict verdict;
@@ -234,6 +237,7 @@ void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_liv
 		facts.carries = waiter->pass->promise;
 		facts.now = loop_wall_us(gw->loop) / 1000000;
 		policy_decide(gw->config.policy, &facts, &verdict);
+		waiter->facts.asker = NULL; /* it borrows from here */
 		const struct approver_live shown = {
 			.id = waiter->pass->id,
 			.grant = waiter->grant,
@@ -245,6 +249,7 @@ void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_liv
 
 		each(&shown, arg);
 	}
+	return count;
 }
 
 /* The file first: what cannot be taken out of it would hold again with the next run. */

@@ -19,8 +19,8 @@ void ledger_forget_session(struct gateway *gw);
 /* As gateway_each_grant() and so on. */
 void ledger_each_grant(struct gateway *gw,
 		       void (*each)(const struct approver_grant *grant, void *arg), void *arg);
-void ledger_each_live(struct gateway *gw, void (*each)(const struct approver_live *live, void *arg),
-		      void *arg);
+size_t ledger_each_live(struct gateway *gw, size_t max,
+			void (*each)(const struct approver_live *live, void *arg), void *arg);
 int ledger_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
 		  struct err *why);
 int ledger_undo(struct gateway *gw, const char *by, char ret_text[APPROVER_KEY_MAX],

@@ -16,10 +16,17 @@ void live_init(struct gateway *gw)
 	TAILQ_INIT(&gw->live.cut);
 }
 
+static void live_leave(struct waiter *waiter)
+{
+	if (waiter->gw->reviewing.next == waiter)
+		waiter->gw->reviewing.next = TAILQ_NEXT(waiter, entry);
+	TAILQ_REMOVE(waiter->pass->home, waiter, entry);
+}
+
 static void live_enter(struct waiter *waiter, struct waiter_queue *home)
 {
 	if (waiter->pass->home)
-		TAILQ_REMOVE(waiter->pass->home, waiter, entry);
+		live_leave(waiter);
 	waiter->pass->home = home;
 	TAILQ_INSERT_TAIL(home, waiter, entry);
 }
@@ -38,7 +45,7 @@ void live_begin(struct waiter *waiter, const struct policy_verdict *allowed)
 
 void live_end(struct waiter *waiter)
 {
-	TAILQ_REMOVE(waiter->pass->home, waiter, entry);
+	live_leave(waiter);
 	free(waiter->pass->cut);
 	free(take(waiter->pass));
 	ledger_end(waiter);
@@ -56,6 +63,15 @@ void live_report(const struct waiter *waiter, enum policy_reason reason,
 	(void)snprintf(verdict->by, sizeof(verdict->by), "%s", cut->by);
 }
 
+void live_cut_one(struct waiter *waiter, const struct policy_verdict *verdict)
+{
+	assert(verdict->action == POLICY_DENY);
+	waiter->pass->cut = mem_new(sizeof(*verdict));
+	*waiter->pass->cut = *verdict;
+	live_enter(waiter, &waiter->gw->live.cutting);
+	turn_schedule(waiter->gw);
+}
+
 size_t live_cut(struct gateway *gw, live_is_over_fn is_over, void *arg)
 {
 	struct waiter *waiter = TAILQ_FIRST(&gw->live.open);
@@ -66,16 +82,11 @@ size_t live_cut(struct gateway *gw, live_is_over_fn is_over, void *arg)
 		struct policy_verdict verdict = { .action = POLICY_DENY };
 
 		if (is_over(waiter, &verdict, arg)) {
-			assert(verdict.action == POLICY_DENY);
-			waiter->pass->cut = mem_new(sizeof(verdict));
-			*waiter->pass->cut = verdict;
-			live_enter(waiter, &gw->live.cutting);
+			live_cut_one(waiter, &verdict);
 			count++;
 		}
 		waiter = next;
 	}
-	if (count > 0)
-		turn_schedule(gw);
 	return count;
 }
 

@@ -32,5 +32,7 @@ typedef bool (*live_is_over_fn)(struct waiter *waiter, struct policy_verdict *re
  * LIVE_CUT_MS is cut off itself. Returns how many there were. */
 #define LIVE_CUT_MS 5000
 size_t live_cut(struct gateway *gw, live_is_over_fn is_over, void *arg);
+/* One that is open, and not cut yet. @verdict is a denial. */
+void live_cut_one(struct waiter *waiter, const struct policy_verdict *verdict);
 /* In every turn: tells the clients. */
 void live_turn(struct gateway *gw);

@@ -10,6 +10,7 @@
 #include "gateway/ledger.h"
 #include "gateway/leases.h"
 #include "gateway/live.h"
+#include "gateway/lookups.h"
 #include "gateway/turn.h"
 #include "policies/policies_request.h"
 
@@ -44,6 +45,7 @@ static void local_take_out(struct waiter *waiter)
 {
 	static const uint64_t nothing[GATEWAY_WAYS];
 
+	lookups_remove(waiter);
 	leases_end(waiter, waiter->pass ? NULL : nothing);
 	if (waiter->pass)
 		live_end(waiter);
@@ -51,8 +53,9 @@ static void local_take_out(struct waiter *waiter)
 		waiter->slot->waiter = NULL;
 	else if (waiter->party)
 		approval_leave(waiter);
-	else
+	else if (waiter->is_queued)
 		TAILQ_REMOVE(&waiter->gw->queue, waiter, entry);
+	waiter->is_queued = false;
 	approval_decision_drop(take(waiter->decision));
 }
 
@@ -119,6 +122,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	local_record(gw, &record);
 	if (waiter) {
 		ledger_count(waiter, report);
+		lookups_remove(waiter);
 		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
 		live_end(waiter);
 	}
@@ -173,6 +177,7 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 		turn_record_denial(waiter->gw, waiter, reason);
 	}
 	TAILQ_FOREACH (ticket, &client->live, entry) {
+		lookups_remove((struct waiter *)ticket);
 		leases_end((struct waiter *)ticket, NULL);
 		live_end((struct waiter *)ticket);
 	}

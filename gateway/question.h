@@ -16,6 +16,7 @@ struct approval;
 struct gateway;
 struct gateway_exec;
 struct holding;
+struct lookup;
 struct party;
 struct pass;
 struct slot;
@@ -30,7 +31,8 @@ struct decision {
 };
 
 /* One request. It is in gw->queue (to be decided, or decided and to be told), in a party, in a slot
- * of the batch, or, allowed, in one of the queues of gw->live. */
+ * of the batch, or, allowed, in one of the queues of gw->live; or in none of them, while its
+ * program is looked for. */
 struct waiter {
 	struct gateway_ticket ticket; /* first: see gateway/client.h */
 	struct gateway *gw;
@@ -42,7 +44,11 @@ struct waiter {
 	uint64_t session;    /* of one of no exec: as struct gateway_exec's */
 	const char *program; /* that asks, the exec's copy; NULL: not known */
 	struct who_file program_file;
+	pid_t program_pid; /* of one that it runs in; 0: not known */
 	bool was_looked_up;
+	bool is_queued;          /* in gw->queue */
+	struct lookup *lookup;   /* of the program, under way: gateway/lookups.c's */
+	struct who_want want;    /* there */
 	uint64_t grant;          /* the remembered answer that allowed it; 0: none */
 	struct pass *pass;       /* allowed: gateway/live.c's */
 	struct holding *holding; /* of a budget: gateway/leases.c's; NULL: none */

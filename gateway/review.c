@@ -8,22 +8,33 @@
 #include "gateway/execs.h"
 #include "gateway/sessions.h"
 
+/* The remembered answer that covers @waiter; NULL: none, or it is not known yet who asks. */
+static const struct grant *review_find(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	const struct party *party = waiter->party;
+	const struct grant *grant;
+
+	if (execs_look_up(waiter))
+		return NULL;
+	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+	execs_ask_who(waiter);
+	grant = grants_find(&gw->grants, party->exec ? party->exec->node.number : 0,
+			    sessions_of_waiter(waiter), &waiter->facts, &waiter->program_file);
+	waiter->facts.asker = NULL; /* it borrows from here */
+	return grant;
+}
+
 /* Whoever a remembered answer covers by now goes back to be decided by it. */
 static const struct grant *party_release_covered(struct party *party)
 {
-	struct gateway *gw = party->approval->gw;
 	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
-	uint64_t exec = party->exec ? party->exec->node.number : 0;
 	const struct grant *last = NULL;
 
 	while (waiter) {
 		struct waiter *next = TAILQ_NEXT(waiter, entry);
 
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		execs_ask_who(waiter);
-		const struct grant *grant =
-			grants_find(&gw->grants, exec, sessions_of_waiter(waiter), &waiter->facts,
-				    &waiter->program_file);
+		const struct grant *grant = review_find(waiter);
 
 		if (grant) {
 			last = grant;
@@ -61,21 +72,58 @@ void review_grants(struct gateway *gw)
 	approval_walk(gw, review_grants_of, NULL);
 }
 
+/* What the policy says by now. */
+static void review_decide(struct waiter *waiter, struct policy_verdict *ret)
+{
+	struct gateway *gw = waiter->gw;
+
+	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
+	execs_ask_who(waiter);
+	policy_decide(gw->config.policy, &waiter->facts, ret);
+	waiter->facts.asker = NULL;
+}
+
+/* Nobody waits on it any more, unless somebody came meanwhile. From the loop: it tells approvers.
+ */
+static void review_left(void *arg)
+{
+	struct approval *approval = arg;
+
+	if (approval->waiting > 0)
+		approval_await(approval);
+	else
+		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
+				"settled by a change of the policy");
+}
+
+void review_waiter(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	struct approval *approval = waiter->party->approval;
+	struct policy_verdict verdict;
+
+	review_decide(waiter, &verdict);
+	if (verdict.action == POLICY_ASK && !review_find(waiter))
+		return;
+	approval_let_go(waiter);
+	approval_has_news(approval);
+	if (approval->waiting == 0)
+		loop_timer_start(gw->loop, &approval->deadline, 0, review_left, approval);
+}
+
 /* Whoever is not asked about any more goes back to be decided; the first who is says why. */
 static void party_review(struct party *party, struct policy_verdict *asked, bool *has_asked)
 {
-	struct gateway *gw = party->approval->gw;
 	struct waiter *waiter = TAILQ_FIRST(&party->waiters);
 
 	while (waiter) {
 		struct waiter *next = TAILQ_NEXT(waiter, entry);
 		struct policy_verdict verdict;
 
-		waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-		execs_ask_who(waiter);
-		policy_decide(gw->config.policy, &waiter->facts, &verdict);
-		waiter->facts.asker = NULL;
-		if (verdict.action != POLICY_ASK) {
+		bool is_looking = execs_look_up(waiter); /* and review_waiter() goes on */
+
+		review_decide(waiter, &verdict);
+		if (verdict.action != POLICY_ASK && !is_looking) {
 			approval_let_go(waiter);
 		} else if (!*has_asked) {
 			*asked = verdict;
@@ -85,7 +133,7 @@ static void party_review(struct party *party, struct policy_verdict *asked, bool
 	}
 }
 
-static void review_policy_of(struct approval *approval, void *arg)
+void review_policy(struct approval *approval)
 {
 	struct party *party = TAILQ_FIRST(&approval->parties);
 	struct policy_verdict asked;
@@ -108,9 +156,4 @@ static void review_policy_of(struct approval *approval, void *arg)
 	approval->because = mem_strdup(asked.because);
 	approval->is_private = approval_is_private(approval->gw, &approval->dst);
 	approval_has_news(approval);
-}
-
-void review_policy(struct gateway *gw)
-{
-	approval_walk(gw, review_policy_of, NULL);
 }

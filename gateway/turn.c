@@ -16,6 +16,7 @@
 #include "gateway/leases.h"
 #include "gateway/link_server.h"
 #include "gateway/live.h"
+#include "gateway/lookups.h"
 #include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
@@ -30,6 +31,7 @@ void turn_schedule(struct gateway *gw)
 void turn_enqueue(struct gateway *gw, struct waiter *waiter)
 {
 	TAILQ_INSERT_TAIL(&gw->queue, waiter, entry);
+	waiter->is_queued = true;
 	turn_schedule(gw);
 }
 
@@ -235,9 +237,11 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	return true;
 }
 
-/* True: @verdict is final. False: the waiter waits on a question. */
+/* True: @verdict is final. False: the waiter waits on a question, or for its program. */
 static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
+	if (execs_look_up(waiter))
+		return false; /* it comes back */
 	execs_ask_who(waiter);
 	bool is_final = decide_known(gw, waiter, verdict);
 
@@ -296,9 +300,11 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		struct slot *slot = &gw->batch[gw->batch_count];
 
 		TAILQ_REMOVE(&gw->queue, waiter, entry);
+		waiter->is_queued = false;
 		looked++;
 		if (!decide(gw, waiter, &slot->verdict))
 			continue;
+		lookups_remove(waiter);
 		approval_decision_drop(take(waiter->decision));
 		if (slot->verdict.action == POLICY_ALLOW)
 			leases_begin(waiter, &slot->verdict);

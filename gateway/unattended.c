@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "gateway/bundle/bundle.h"
 #include "gateway/execs.h"
+#include "gateway/lookups.h"
 #include "gateway/redact.h"
-#include "gateway/who.h"
 
 #define PROGRAMS_MAX 256 /* destinations whose first program is looked for */
 
@@ -18,22 +18,31 @@ static bool unattended_is(const struct policy_verdict *verdict)
 		verdict->reason == POLICY_PROMPT_TIMEOUT);
 }
 
+static bool unattended_is_new(const struct bundle *bundle, const struct policy_destination *dst)
+{
+	return bundle && !bundle_has(bundle, dst) && bundle_count(bundle) < PROGRAMS_MAX;
+}
+
+bool unattended_wants(const struct waiter *waiter)
+{
+	const struct gateway_exec *exec = execs_find(waiter->gw, waiter->facts.exec);
+
+	return unattended_is_new(waiter->gw->config.bundle, &waiter->facts.dst) ||
+	       (exec && unattended_is_new(exec->bundle, &waiter->facts.dst));
+}
+
 static void unattended_note_in(struct bundle *bundle, const struct waiter *waiter,
 			       const struct policy_verdict *verdict)
 {
 	struct gateway *gw = waiter->gw;
 	const struct policy_facts *facts = &waiter->facts;
 	const struct gateway_exec *exec = execs_find(gw, facts->exec);
-	struct who_found found = { 0 };
+	char chain[WHO_CHAIN_MAX];
 	bool is_known = bundle_has(bundle, &facts->dst);
 	int64_t now_s = loop_wall_us(gw->loop) / 1000000;
 	auto_free char *command = exec ? redact_command(exec->command) : NULL;
 
-	/* It is not free: once for each destination, and not for all that a program may think of.
-	 */
-	if (!is_known && bundle_count(bundle) < PROGRAMS_MAX &&
-	    !execs_find_program(gw, facts, &found))
-		found = (struct who_found){ 0 };
+	lookups_chain(waiter, chain);
 	const struct bundle_request request = {
 		.dst = facts->dst,
 		.count = 1,
@@ -42,8 +51,8 @@ static void unattended_note_in(struct bundle *bundle, const struct waiter *waite
 		.last_s = now_s,
 		.rule = verdict->rule,
 		.because = verdict->because,
-		.program = found.program,
-		.chain = found.chain,
+		.program = waiter->program ? waiter->program : "",
+		.chain = chain,
 		.plea = facts->plea,
 		.commands = { command },
 	};

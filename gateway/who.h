@@ -5,11 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #define WHO_PROGRAM_MAX   1024
 #define WHO_CHAIN_MAX     256
-#define WHO_PROCESSES_MAX 4096  /* looked at in one search */
+#define WHO_PROCESSES_MAX 4096  /* looked at in one scan */
+#define WHO_THREADS_MAX   16384 /* of theirs */
 #define WHO_FILES_MAX     65536 /* descriptors of theirs */
 
 struct who;
@@ -35,16 +37,43 @@ struct who_found {
 	/* The executable, where the host has the very same file under this path; "": several
 	 * programs hold the connection, or it is no file of the host's. */
 	char program[WHO_PROGRAM_MAX];
-	struct who_file file;      /* of @program */
-	char chain[WHO_CHAIN_MAX]; /* names, outermost first: "npm > sh > node"; visible text */
-	pid_t pid;                 /* of one that holds it */
+	struct who_file file; /* of @program */
+	pid_t pid;            /* of one that holds it */
 };
 
 /* @init: pid 1 of the sandbox, as seen from here. @sockets: a NETLINK_SOCK_DIAG socket of its
  * network namespace, taken. Returned owned. */
 struct who *who_new(pid_t init, int sockets);
 void who_free(struct who *who);
-/* Who is connected from @peer_port to @port, both on 127.0.0.1 inside. 0; -ESRCH: nobody (any
- * more), or too many processes to look at all of them; another -errno: the kernel does not say.
- * Reads /proc: under a millisecond for the dozens of processes of a usual command. */
-int who_find(const struct who *who, uint16_t peer_port, uint16_t port, struct who_found *ret);
+/* The names from below init down to @pid: "npm > sh > node"; visible text. What does not fit is
+ * left out at the front. "": it has ended. */
+void who_chain(const struct who *who, pid_t pid, char out[WHO_CHAIN_MAX]);
+
+/* One connection whose program is looked for. Embedded in its owner. */
+struct who_want {
+	uint16_t peer_port, port; /* from which to which, both on 127.0.0.1 inside */
+	uint32_t inode;           /* 0: not known (yet) */
+	pid_t pid;                /* the first that was found to hold it; 0: none */
+	struct who_file runs;     /* there */
+	bool is_mixed;            /* programs hold it that are not the same */
+	struct who_wants *home;   /* the scan's */
+	TAILQ_ENTRY(who_want) entry;
+	LIST_ENTRY(who_want) same;
+};
+TAILQ_HEAD(who_wants, who_want);
+
+/* One pass over /proc, which finds the programs of many connections, a piece at a time: how much
+ * there is to read is the command's choice, how much is read before the loop goes on is not.
+ * Everything that the command runs is looked at, for whoever is left out may hold it too: where
+ * that is too much, nothing is known. */
+struct who_scan;
+struct who_scan *who_scan_new(const struct who *who); /* keeps @who; returned owned */
+void who_scan_free(struct who_scan *scan);            /* those that are in it are in nothing then */
+/* Before its first step. @want has its ports; kept until it is taken or removed. */
+void who_scan_add(struct who_scan *scan, struct who_want *want);
+void who_scan_remove(struct who_scan *scan, struct who_want *want);
+/* Reads about @work names of /proc. True: there is more to read. */
+bool who_scan_step(struct who_scan *scan, unsigned int work);
+/* The next that it has to do with, or NULL. *@ret_r: 0, and who it is; -ESRCH: nobody holds it (any
+ * more), or there was too much to look at. A scan that has more to read finds nobody. */
+struct who_want *who_scan_take(struct who_scan *scan, struct who_found *ret, int *ret_r);

@@ -128,7 +128,10 @@ void control_ledger_live(const struct control_request *request)
 {
 	struct ledger_list list = { .array = json_array() };
 
-	gateway_each_live(request->client->server->gw, ledger_add_live, &list);
+	size_t count = gateway_each_live(request->client->server->gw, CONTROL_LIST_MAX,
+					 ledger_add_live, &list);
+
+	list.more = (json_int_t)(count - json_array_size(list.array));
 	ledger_reply(request, "live", &list);
 }
 

@@ -41,11 +41,12 @@ struct approver_revoked {
 	uint64_t bytes_up, bytes_down;
 };
 
-/* Remembered answers, oldest first; the live connections. @each must not call back. */
+/* Remembered answers, oldest first; @max live connections, of which it returns how many there are.
+ * @each must not call back. */
 void gateway_each_grant(struct gateway *gw,
 			void (*each)(const struct approver_grant *grant, void *arg), void *arg);
-void gateway_each_live(struct gateway *gw,
-		       void (*each)(const struct approver_live *live, void *arg), void *arg);
+size_t gateway_each_live(struct gateway *gw, size_t max,
+			 void (*each)(const struct approver_live *live, void *arg), void *arg);
 /* Forgets the answer (one for always: its line in the file too), cuts what lives by it, records
  * both. -ENOENT; another -errno: the file could not be changed, and nothing was. */
 int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,

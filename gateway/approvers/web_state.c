@@ -126,10 +126,6 @@ static void state_add_live(const struct approver_live *live, void *arg)
 	struct state_list *list = arg;
 	char to[POLICY_DESTINATION_TEXT_MAX];
 
-	if (list->count >= WEB_SHOWN_MAX) {
-		list->count++;
-		return;
-	}
 	state_append(
 		list,
 		json_pack("{s:I, s:I, s:I, s:o, s:s, s:o, s:I}", "id", state_number(live->id),
@@ -192,7 +188,7 @@ static char *state_render_topic(struct approver *self, enum web_topic topic)
 		return web_state_event("grants", state_close(&list));
 	case WEB_LIVE:
 		list.list = json_array();
-		gateway_each_live(self->gw, state_add_live, &list);
+		list.count = gateway_each_live(self->gw, WEB_SHOWN_MAX, state_add_live, &list);
 		return web_state_event("live", state_close(&list));
 	case WEB_TOTALS:
 		return web_state_event("totals", state_totals(self));

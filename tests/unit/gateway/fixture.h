@@ -106,6 +106,7 @@ Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
 Suite *suite_who(void);
+Suite *suite_lookups(void);
 Suite *suite_bundle(void);
 Suite *suite_unattended(void);
 Suite *suite_budgets(void);

@@ -28,6 +28,7 @@ int main(void)
 	srunner_add_suite(runner, suite_accounts());
 	srunner_add_suite(runner, suite_reload());
 	srunner_add_suite(runner, suite_who());
+	srunner_add_suite(runner, suite_lookups());
 	srunner_add_suite(runner, suite_bundle());
 	srunner_add_suite(runner, suite_unattended());
 	srunner_add_suite(runner, suite_budgets());

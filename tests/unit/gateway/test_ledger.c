@@ -60,7 +60,7 @@ static void look(void)
 {
 	it.grants = it.lives = 0;
 	gateway_each_grant(fixture.gw, on_grant, NULL);
-	gateway_each_live(fixture.gw, on_live, NULL);
+	(void)gateway_each_live(fixture.gw, SIZE_MAX, on_live, NULL);
 }
 
 static void play(void)

@@ -113,16 +113,17 @@ void gateway_each_grant(struct gateway *gw,
 	}
 }
 
-void gateway_each_live(struct gateway *gw,
-		       void (*each)(const struct approver_live *live, void *arg), void *arg)
+size_t gateway_each_live(struct gateway *gw, size_t max,
+			 void (*each)(const struct approver_live *live, void *arg), void *arg)
 {
 	const struct policy_facts facts = {
 		.dst = { .host = "live.test", .protocol = POLICY_HTTPS, .port = 443 }
 	};
 
-	for (unsigned int i = 0; i < gw->live_count; i++)
+	for (unsigned int i = 0; i < gw->live_count && i < max; i++)
 		each(&(struct approver_live){ .id = i + 1, .facts = &facts, .rule = gw->because },
 		     arg);
+	return gw->live_count;
 }
 
 int gateway_revoke(struct gateway *gw, uint64_t grant, const char *by, struct approver_revoked *ret,
