@@ -27,6 +27,8 @@ struct agent_host {
 	/* Commands are about to be able to write below @paths, from now on. Not 0 with @why: they
 	 * must not. */
 	int (*widen)(char *const *paths, struct err *why, void *arg);
+	/* Files that the gate goes by, beside what is hidden and read-only: returned owned. */
+	char **(*guarded)(void *arg);
 	/* Appends lines to the user's policy; 0 or -errno. */
 	int (*store)(const char *const *lines, struct err *why, void *arg);
 	/* The client is gone and nothing of it runs any more. Once, from the loop. */

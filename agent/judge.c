@@ -87,19 +87,20 @@ static void judge(const struct trial *trial, const struct exec_program *program,
 		*ret = by_file;
 }
 
-/* As one access of the running attempt, with the command line for the person. */
+/* As one access of the running attempt, with its words for the person, and the rule's. */
 static void put(struct trial *trial, uint64_t id, const struct exec_program *program,
 		const char *const *argv, const struct command_verdict *verdict)
 {
 	struct session *session = trial->task->session;
 	auto_free char *line = text_command_line(argv, COMMAND_MAX);
-	auto_free char *reason =
-		mem_printf("%s%s%s", line, verdict->because[0] ? ": " : "", verdict->because);
+	auto_free char *reason = mem_printf("a rule asks: %s",
+					    verdict->because[0] ? verdict->because : verdict->rule);
 	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
 						    .name = program->path };
 	struct orchestrator_request request = {
 		.kind = ORCHESTRATOR_PERMISSIONS,
 		.cwd = trial->task->cwd,
+		.argv = argv,
 		.accesses = &access,
 		.access_count = 1,
 		.has_requirement = true,

@@ -8,6 +8,7 @@
 #include "agent/channel.h"
 #include "agent/fields.h"
 #include "agent/listing.h"
+#include "agent/patch.h"
 #include "agent/propose.h"
 #include "agent/reply.h"
 #include "agent/talk.h"
@@ -28,7 +29,7 @@ static const struct {
 	{ "configure_session", talk_configure, false },
 	{ "end_session", talk_serve_end, true },
 	{ "exec", wish_exec, true },
-	{ "request_patch_approval", wish_patch, true },
+	{ "request_patch_approval", patch_ask, true },
 	{ "request_permissions", wish_permissions, true },
 	{ "request_elicitation", wish_elicitation, true },
 	{ "propose_network_rule", propose_serve, true },

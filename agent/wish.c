@@ -219,15 +219,8 @@ int wish_exec(struct agent *agent, const struct submission *submission, struct e
 }
 
 struct asked_for {
-	const char **files, **items, *reason;
+	const char **items, *reason;
 	const json_t *extra;
-	int64_t exec;
-};
-static const struct fields_entry patch_fields[] = {
-	{ "files", FIELDS_WORDS, offsetof(struct asked_for, files), ORCHESTRATOR_KEYS_MAX, true,
-	  NULL },
-	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, false, NULL },
-	{ 0 },
 };
 static const struct fields_entry permission_fields[] = {
 	{ "additional_permissions", FIELDS_OBJECT, offsetof(struct asked_for, extra), 0, true,
@@ -242,9 +235,8 @@ static const struct fields_entry elicitation_fields[] = {
 	{ 0 },
 };
 
-/* A question of the client's own, put through the same approval as its commands. */
-static int begin_question(const struct submission *submission, struct orchestrator_request *request,
-			  struct err *why)
+int wish_begin_question(const struct submission *submission, struct orchestrator_request *request,
+			struct err *why)
 {
 	struct session *session = submission->session;
 
@@ -258,44 +250,6 @@ static int begin_question(const struct submission *submission, struct orchestrat
 
 	if (r < 0)
 		task_free(task);
-	return r;
-}
-
-/* One key a file, absolute: a later patch of some of them is covered by the answer. */
-static int begin_patch(const struct submission *submission, const struct asked_for *wanted,
-		       struct err *why)
-{
-	size_t count = 0;
-	int r = 0;
-
-	while (wanted->files[count])
-		count++;
-	if (count == 0)
-		return err_set(why, -EINVAL, "\"files\" names none");
-	auto_free_list char **paths = mem_new_array(count + 1, sizeof(*paths));
-
-	for (size_t i = 0; i < count && r == 0; i++) {
-		paths[i] = confine_path(submission->session->cwd, wanted->files[i], why);
-		r = paths[i] ? 0 : -EINVAL;
-	}
-	struct orchestrator_request request = {
-		.kind = ORCHESTRATOR_PATCH,
-		.keys = (const char *const *)paths,
-		.key_count = count,
-		.reason = wanted->reason,
-	};
-
-	return r == 0 ? begin_question(submission, &request, why) : r;
-}
-
-int wish_patch(struct agent *agent, const struct submission *submission, struct err *why)
-{
-	struct asked_for wanted = { 0 };
-	int r = fields_read(submission->body, patch_fields, false, &wanted, why);
-
-	if (r == 0)
-		r = begin_patch(submission, &wanted, why);
-	fields_forget(patch_fields, &wanted);
 	return r;
 }
 
@@ -316,10 +270,10 @@ int wish_permissions(struct agent *agent, const struct submission *submission, s
 			.kind = ORCHESTRATOR_PERMISSIONS,
 			.accesses = extra.list,
 			.access_count = extra.count,
-			.reason = wanted.reason,
+			.justification = wanted.reason,
 		};
 
-		r = begin_question(submission, &request, why);
+		r = wish_begin_question(submission, &request, why);
 	}
 	extra_done(&extra);
 	return r;
@@ -334,12 +288,12 @@ int wish_elicitation(struct agent *agent, const struct submission *submission, s
 		struct orchestrator_request request = {
 			.kind = ORCHESTRATOR_ELICITATION,
 			.keys = wanted.items,
-			.reason = wanted.reason,
+			.justification = wanted.reason,
 		};
 
 		while (wanted.items && wanted.items[request.key_count])
 			request.key_count++;
-		r = begin_question(submission, &request, why);
+		r = wish_begin_question(submission, &request, why);
 	}
 	fields_forget(elicitation_fields, &wanted);
 	return r;

@@ -134,6 +134,8 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	if (status != CLI_OK)
 		return status;
 	serving->hidden = copy_list(gate->view.hidden, hidden);
+	for (char *const *path = gate->view.denied; path && *path; path++)
+		mem_append_list(&serving->hidden, mem_strdup(*path));
 	/* As it is now: what sessions add to the gate's own list is not every session's. */
 	serving->writable = copy_list(gate->view.writable, NULL);
 	make_spill_dir(serving);

@@ -43,6 +43,11 @@ static int widen(char *const *paths, struct err *why, void *arg)
 	return gate_widen(arg, paths, why);
 }
 
+static char **guarded(void *arg)
+{
+	return gate_guarded(arg);
+}
+
 static int store(const char *const *lines, struct err *why, void *arg)
 {
 	const struct gate *gate = arg;
@@ -56,5 +61,6 @@ const struct agent_host agent_host_of_gate = {
 	.world_new = world_new,
 	.world_free = world_free,
 	.widen = widen,
+	.guarded = guarded,
 	.store = store,
 };

@@ -227,6 +227,16 @@ static bool has_path(char *const *list, const char *path)
 	return false;
 }
 
+char **gate_guarded(const struct gate *gate)
+{
+	char **files = run_helpers_programs(gate->helpers);
+	const char *file;
+
+	for (size_t i = 0; (file = policy_configured_file(gate->policy, i)); i++)
+		mem_append_list(&files, mem_strdup(file));
+	return files;
+}
+
 /* What decides for people must not be theirs to write who are decided about. NULL: it is not. */
 static const char *find_helper_in(const struct gate *gate, char *const *paths)
 {

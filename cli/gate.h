@@ -69,6 +69,9 @@ int gate_start_worker(struct gate *gate);
 void gate_watch(struct gate *gate);
 /* A full file or a reader that left is an error of the write, not the end of the gate. */
 void gate_ignore_signals(void);
+/* The files that it goes by besides the policy's own: programs that decide, and what `configured`
+ * reads. Returned owned. */
+char **gate_guarded(const struct gate *gate);
 /* Commands may write below @paths, too. Not 0 with @why: what says the policy lies there. */
 int gate_widen(struct gate *gate, char *const *paths, struct err *why);
 const char *gate_session(const struct gate *gate); /* its name in records */

@@ -100,6 +100,7 @@ struct run_view {
 	char **readable; /* what is to be seen at all, the platform's included; NULL: all may be */
 	char **hidden, **read_only;
 	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
+	char **denied;                /* by @sandbox: hidden where another is in its place */
 };
 struct run_view_config { /* all borrowed */
 	const struct run_options *options;

@@ -230,12 +230,14 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 	view->hidden = own_paths(config);
 	view->read_only = read_only_paths(config);
 	if (view->readable)
-		return make_restricted(view, config, denied);
-	if (config->options->has_sandbox)
-		return make_sandbox(view, config, denied);
-	for (char **path = denied; *path; path++)
+		status = make_restricted(view, config, denied);
+	else if (config->options->has_sandbox)
+		status = make_sandbox(view, config, denied);
+	for (char **path = denied; !view->sandbox && *path; path++)
 		mem_append_list(&view->hidden, mem_strdup(*path));
-	return CLI_OK;
+	if (view->sandbox)
+		view->denied = take(denied);
+	return status;
 }
 
 void run_view_add_cwd(struct run_view *view, const struct run_places *places)
@@ -249,6 +251,7 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->readable);
 	mem_free_list(view->hidden);
 	mem_free_list(view->read_only);
+	mem_free_list(view->denied);
 	exec_sandbox_free(view->sandbox);
 	*view = (struct run_view){ 0 };
 }

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -93,14 +95,27 @@ struct walk {
 	char rest[PATH_MAX];
 	unsigned int links;
 	bool is_missing;
+	bool is_shared; /* nothing may depend on who walks */
 };
 
-static void step_up(struct walk *walk)
+/* `..` out of what is not there cannot be told: it may come to be a link. */
+static int step_up(struct walk *walk)
 {
 	char *slash = strrchr(walk->done, '/');
 
+	if (walk->is_shared && walk->is_missing)
+		return -ENOTDIR;
 	if (slash)
 		*slash = '\0'; /* "" is the root while walking */
+	return 0;
+}
+
+/* /proc, wherever it is mounted: what its links name differs from process to process. */
+static bool is_of_process(const char *directory)
+{
+	struct statfs what;
+
+	return statfs(directory, &what) < 0 || what.f_type == PROC_SUPER_MAGIC;
 }
 
 /* @link names a symbolic link: its target goes in front of the rest. */
@@ -137,6 +152,8 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 	if (!walk->is_missing && S_ISLNK(what.st_mode)) {
 		const char *here = walk->done[0] ? walk->done : "/";
 
+		if (walk->is_shared && is_of_process(here))
+			return -EXDEV;
 		return writable && paths_holder(writable, here) ? -EMLINK : follow(walk, next);
 	}
 	memcpy(walk->done, next, sizeof(next));
@@ -157,34 +174,60 @@ static int next_component(struct walk *walk, char name[NAME_MAX + 1])
 	return (int)len;
 }
 
-int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why)
+/* Walks to the end, or to what is in the way. */
+static int walk_all(struct walk *walk, const char *path, const struct paths *writable)
 {
-	auto_free struct walk *walk = mem_new(sizeof(*walk));
 	char name[NAME_MAX + 1];
 	int r;
 
-	if (path[0] != '/')
-		return err_set(why, -EINVAL, "%s: not an absolute path", path);
-	if (strlen(path) >= sizeof(walk->rest))
-		return err_errno(why, ENAMETOOLONG, "%.80s…", path);
 	memcpy(walk->rest, path, strlen(path) + 1);
 	while ((r = next_component(walk, name)) > 0) {
 		r = 0;
 		if (strcmp(name, "..") == 0)
-			step_up(walk);
+			r = step_up(walk);
 		else if (strcmp(name, ".") != 0)
 			r = step_into(walk, name, writable);
 		if (r < 0)
 			break;
 	}
+	return r;
+}
+
+static int resolve(const char *path, struct walk *walk, const struct paths *writable, char **ret,
+		   struct err *why)
+{
+	if (path[0] != '/')
+		return err_set(why, -EINVAL, "%s: not an absolute path", path);
+	if (strlen(path) >= sizeof(walk->rest))
+		return err_errno(why, ENAMETOOLONG, "%.80s…", path);
+	int r = walk_all(walk, path, writable);
+
 	if (r == -EMLINK)
 		return err_set(why, -ELOOP,
 			       "%s: a symbolic link on the way is in a directory that the command "
 			       "may write, "
 			       "so it could be pointed elsewhere; name the place itself",
 			       path);
+	if (r == -EXDEV)
+		return err_set(why, r,
+			       "%s: a link of /proc on the way leads each process elsewhere", path);
 	if (r < 0)
 		return err_errno(why, -r, "%s", path);
 	*ret = mem_strdup(walk->done[0] ? walk->done : "/");
 	return walk->is_missing ? err_errno(why, ENOENT, "%s", path) : 0;
+}
+
+int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+
+	return resolve(path, walk, writable, ret, why);
+}
+
+int paths_resolve_shared(const char *path, char **ret, struct err *why)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+
+	walk->is_shared = true;
+	return resolve(path, walk, NULL, ret, why);
 }

@@ -32,3 +32,6 @@ bool paths_is_around(const struct paths *paths, const char *directory);
  * @writable is refused (-ELOOP): the command could point it elsewhere. -ENOENT: not there (then
  * *@ret is what it would be when its missing parts are made as directories). */
 int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why);
+/* The same without @writable for what another process is to do there: -EXDEV where a link of /proc
+ * is on the way, -ENOTDIR where `..` leaves what is not there. */
+int paths_resolve_shared(const char *path, char **ret, struct err *why);

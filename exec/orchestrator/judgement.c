@@ -142,6 +142,17 @@ static void judge_command(const struct call *call, const struct requirement_sand
 	add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);
 }
 
+static void judge_patch(const struct call *call, struct judgement *ret)
+{
+	const struct orchestrator_request *request = &call->request;
+	struct requirement_asking asking = asking_of(call);
+
+	ret->requirement = requirement_patch(&asking, request->place);
+	if (request->place == ORCHESTRATOR_NO_PLACE)
+		say(ret, "%s", request->reason ? request->reason : "nobody may change it");
+	add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);
+}
+
 /* A run: how it is confined, and what of that has to be asked. */
 static void judge_run(const struct call *call, struct judgement *ret)
 {
@@ -153,10 +164,8 @@ static void judge_run(const struct call *call, struct judgement *ret)
 	ret->wish = run.wish = effective_wish(request, &run.sandbox);
 	if (request->kind == ORCHESTRATOR_EXEC)
 		judge_command(call, &run.sandbox, &run, ret);
-	else if (request->has_requirement)
-		add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);
 	else
-		ret->requirement = requirement_usual(&asking, run.sandbox.files);
+		judge_patch(call, ret);
 	ret->is_confined = requirement_is_confined(&run);
 	ret->is_wider = requirement_is_wider(&run);
 	if (ret->is_wider) {
@@ -194,7 +203,8 @@ static void judge_permissions(const struct call *call, struct judgement *ret)
 	if (has_destination(&call->request))
 		needed |= ORCHESTRATOR_MAY_ASK_NETWORK;
 	ret->requirement = requirement_ask(&asking, needed);
-	say(ret, "it asks for more than the sandbox gives");
+	if (!call->request.reason) /* of ours, which says why */
+		say(ret, "it asks for more than the sandbox gives");
 }
 
 void judgement_make(const struct call *call, struct judgement *ret)

@@ -34,7 +34,7 @@ struct orchestrator_question {
 				  attempt of: who it may be */
 	size_t call_count;
 	const char *environment, *cwd;
-	const char *const *argv;     /* EXEC */
+	const char *const *argv;     /* EXEC; PERMISSIONS: of a program */
 	const char *const *env;      /* of the call alone */
 	const char *const *keys;     /* PATCH, ELICITATION */
 	struct command_file program; /* what argv[0] is; path "": not known */

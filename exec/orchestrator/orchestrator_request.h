@@ -8,6 +8,7 @@
 
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator_network.h"
+#include "exec/orchestrator/orchestrator_wish.h"
 #include "policies/commands/commands.h"
 
 #define ORCHESTRATOR_ACCESSES_MAX 16  /* of one request, and of one retry */
@@ -45,17 +46,6 @@ enum orchestrator_kind {
 	ORCHESTRATOR_PERMISSIONS, /* may what follows touch these accesses? */
 	ORCHESTRATOR_ELICITATION, /* a tool's own question */
 	ORCHESTRATOR_KINDS
-};
-/* What one call wants of its confinement. */
-enum orchestrator_wish {
-	ORCHESTRATOR_USUAL,
-	ORCHESTRATOR_WITH_ACCESS, /* and request.accesses */
-	ORCHESTRATOR_ESCALATED    /* unconfined. Where files are denied: as usual, and it is said */
-};
-enum orchestrator_preference {
-	ORCHESTRATOR_SANDBOX_AUTO,
-	ORCHESTRATOR_SANDBOX_REQUIRE,
-	ORCHESTRATOR_SANDBOX_FORBID /* such a run is unconfined, and needs a leave for that */
 };
 enum orchestrator_requirement {
 	ORCHESTRATOR_FORBIDDEN,
@@ -125,7 +115,8 @@ struct orchestrator_request {
 	uint64_t client;         /* who asks, and answers */
 	const char *environment; /* where it runs: "" is here. Part of every key */
 	const char *cwd;
-	const char *const *argv; /* EXEC: NULL-terminated */
+	const char *const *argv; /* EXEC: NULL-terminated. PERMISSIONS: of the program that is about
+				    to run; else NULL */
 	const char *const *env;  /* EXEC: NAME=VALUE of this call alone, NAME of what is passed on;
 				    NULL: none. Part of its key; no rule allows what changes it */
 	const struct command_world *world; /* EXEC; NULL: programs are not looked up */
@@ -135,14 +126,15 @@ struct orchestrator_request {
 	enum orchestrator_wish wish;
 	const struct orchestrator_access *accesses;
 	size_t access_count;
-	bool may_retry; /* after a denial */
-	/* EXEC has its own by the rules, and this can only be stricter. PATCH: used if
-	 * @has_requirement. */
+	bool may_retry;                /* after a denial */
+	enum orchestrator_place place; /* PATCH */
+	/* It can only be stricter than what the rules, or the place, say. */
 	bool has_requirement;
 	enum orchestrator_requirement requirement;
 	const char *const *keys; /* PATCH: one a file; ELICITATION. None: never remembered */
 	size_t key_count;
-	const char *reason, *justification; /* shown; may be NULL */
+	const char *reason;        /* shown, in nobody's words but ours; may be NULL */
+	const char *justification; /* shown, in the words of who asks; may be NULL */
 	enum orchestrator_on_denial on_denial;
 	uint64_t attempt; /* NETWORK, PERMISSIONS, ELICITATION: the running attempt that it is of */
 	orchestrator_done_fn done;

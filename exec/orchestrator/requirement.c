@@ -46,6 +46,21 @@ enum orchestrator_requirement requirement_usual(const struct requirement_asking 
 	return ORCHESTRATOR_FORBIDDEN;
 }
 
+enum orchestrator_requirement requirement_patch(const struct requirement_asking *asking,
+						enum orchestrator_place place)
+{
+	switch (place) {
+	case ORCHESTRATOR_INSIDE:
+		return asking->mode == ORCHESTRATOR_UNTRUSTED ? ORCHESTRATOR_ASKED
+							      : ORCHESTRATOR_SKIP;
+	case ORCHESTRATOR_OUTSIDE:
+		return requirement_ask(asking, ORCHESTRATOR_MAY_ASK_SANDBOX);
+	case ORCHESTRATOR_NO_PLACE:
+		break;
+	}
+	return ORCHESTRATOR_FORBIDDEN;
+}
+
 enum requirement_fallback requirement_fallback(const struct requirement_unmatched *unmatched)
 {
 	if (unmatched->is_dangerous)

@@ -26,6 +26,10 @@ enum orchestrator_requirement requirement_ask(const struct requirement_asking *a
 enum orchestrator_requirement requirement_usual(const struct requirement_asking *asking,
 						enum exec_files files);
 
+/* Of a patch: what may be written is, but where all is asked first. */
+enum orchestrator_requirement requirement_patch(const struct requirement_asking *asking,
+						enum orchestrator_place place);
+
 /* What no rule speaks of. */
 enum requirement_fallback { REQUIREMENT_FORBID, REQUIREMENT_PROMPT, REQUIREMENT_ALLOW };
 struct requirement_unmatched {

@@ -302,16 +302,19 @@ def says_its_last_and_reads_on(stage):
 def patches(stage):
     client = stage.client()
     client.configure("on-request")
-    id = client.send("request_patch_approval", files=["a", "b"], reason="two files")
+    beside = stage.top / "beside"
+    beside.mkdir()
+    id = client.send("request_patch_approval", files=[f"{beside}/a", f"{beside}/b"], reason="two files")
     question = client.next("approval_request")
-    assert question["kind"] == "patch" and question["reason"] == "two files", question
-    assert question["items"] == [f"{stage.work}/a", f"{stage.work}/b"], question
+    assert question["kind"] == "patch" and question["justification"] == "two files", question
+    assert "two files" not in question["reason"], question
+    assert question["items"] == [f"{beside}/a", f"{beside}/b"], question
     client.answer(question, "approved_for_session")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
-    for file in ("b", "./b", f"{stage.work}//b", "./././b/."):  # part of what was approved, however it is spelled
+    for file in (f"{beside}/b", f"{beside}//b", f"{beside}/././b/."):  # part of what was approved, however it is spelled
         id = client.send("request_patch_approval", files=[file])
         assert client.next("task_complete", id=id)["outcome"] == "approved", file
-    id = client.send("request_patch_approval", files=["b", "c"])
+    id = client.send("request_patch_approval", files=[f"{beside}/b", f"{beside}/c"])
     client.answer(client.next("approval_request"), "denied")
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
@@ -341,6 +344,7 @@ def intercepted_programs(stage):
     question = client.next("approval_request")
     assert question["kind"] == "permissions" and number in question["execs"], question
     assert any(access["what"] == "program" for access in question["accesses"]), question
+    assert "command ask touch" in question["reason"] and question["argv"] == ["touch", "made"], question
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
     assert (stage.work / "made").exists(), end
@@ -545,10 +549,10 @@ def a_hook_is_for_its_kinds(stage):
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=id)
     assert not (stage.top / "allows.asked").exists()
-    id = client.send("request_patch_approval", files=[str(stage.work / "a")], reason="to mend it")
+    id = client.send("request_patch_approval", files=[str(stage.top / "a")], reason="to mend it")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     client.never("approval_request")
-    files = [str(stage.work / f"a-file-with-a-long-name-{i}") for i in range(100)]
+    files = [str(stage.top / f"a-file-with-a-long-name-{i}") for i in range(100)]
     id = client.send("request_patch_approval", files=files, reason="more than a hook is shown")
     client.answer(client.next("approval_request"), "denied")
     assert client.next("task_complete", id=id)["outcome"] == "rejected"

@@ -481,7 +481,7 @@ def every_message(stage):
     client.answer(question, "denied")
     for id in ids:
         client.next("task_complete", id=id)
-    id = client.send("request_patch_approval", files=["a"])
+    id = client.send("request_patch_approval", files=[str(stage.top / "a")])
     client.answer(client.next("approval_request"), "approved_for_session")
     client.next("task_complete", id=id, outcome="approved")
     grants = client.next("listed", id=client.send("list", what="grants"))["items"]

@@ -92,7 +92,7 @@ def in_the_shadow_it_is_compared(stage):
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"]}, reason="say-allow")
     client.answer(client.next("approval_request"), "denied")  # is not for it to see
     client.next("task_complete", id=id)
-    id = client.send("request_patch_approval", files=["say-allow"])
+    id = client.send("request_patch_approval", files=[str(stage.top / "say-allow")])
     client.answer(client.next("approval_request"), "denied")
     client.next("task_complete", id=id, outcome="rejected")
     until(lambda: sheet(stage).get("reviewer_allowed_person_denied"), 20, "nothing was compared")
@@ -117,10 +117,13 @@ def it_answers_for_people(stage):
     line = asked(stage)[0]
     assert line["argv"] == ["cat", "/dev/null", "say-allow"] and line["deadline_ms"] and line["id"], line
     assert "review" not in ask_open(client, "hm")
-    id = client.send("request_patch_approval", files=["say-allow"])
+    id = client.send("request_patch_approval", files=[str(stage.top / "say-allow")])
     client.next("task_complete", id=id, outcome="approved")
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"]}, reason="say-deny")
     client.next("task_complete", id=id, outcome="rejected")
+    # The words of whoever asks stand where nobody takes them for the gate's.
+    line = asked(stage)[-1]
+    assert line["justification"] == "say-deny" and "say-deny" not in line["rule"], line
     id = client.send("request_elicitation", reason="which?", items=["say-allow"])
     client.answer(client.next("approval_request"), "denied")  # not in its line
     client.next("task_complete", id=id)

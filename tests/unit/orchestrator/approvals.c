@@ -169,6 +169,7 @@ static const struct {
 static void set_files(const char *const *files)
 {
 	rig.request.kind = ORCHESTRATOR_PATCH;
+	rig.request.place = ORCHESTRATOR_OUTSIDE;
 	rig.request.keys = files;
 	for (rig.request.key_count = 0; files[rig.request.key_count];)
 		rig.request.key_count++;

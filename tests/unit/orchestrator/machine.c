@@ -376,25 +376,38 @@ START_TEST(free_with_all_open)
 }
 END_TEST
 
-/* external_sandbox_skips_exec_approval_on_request, restricted_sandbox_requires_..., for a patch:
- * what has no rules of its own. */
+/* A patch is judged by where it goes; by nothing else, and not at all where that is not known. */
 static const struct {
 	enum exec_mode sandbox;
+	enum orchestrator_place place;
 	enum orchestrator_mode mode;
 	unsigned int categories;
 	size_t questions, attempts;
 	bool is_confined;
 } patches[] = {
-	{ EXEC_MODE_EXTERNAL, ORCHESTRATOR_ON_REQUEST, 0, 0, 1, true },
-	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_ON_REQUEST, 0, 1, 0, true },
-	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_NEVER, 0, 0, 1, true },
-	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_ON_FAILURE, 0, 0, 1, true },
-	/* default_exec_approval_requirement_rejects_sandbox_prompt_when_granular_disables_it */
-	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_GRANULAR, ORCHESTRATOR_MAY_ASK_RULES, 0, 0, true },
-	/* ..._keeps_prompt_when_granular_allows_sandbox_approval */
-	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_GRANULAR, ORCHESTRATOR_MAY_ASK_SANDBOX, 1, 0, true },
-	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_ON_REQUEST, 0, 0, 1, false },
-	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_UNTRUSTED, 0, 1, 0, false },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_INSIDE, ORCHESTRATOR_NEVER, 0, 0, 1, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_INSIDE, ORCHESTRATOR_ON_FAILURE, 0, 0, 1, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_INSIDE, ORCHESTRATOR_ON_REQUEST, 0, 0, 1, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_INSIDE, ORCHESTRATOR_UNTRUSTED, 0, 1, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_INSIDE, ORCHESTRATOR_GRANULAR,
+	  ORCHESTRATOR_MAY_ASK_RULES, 0, 1, true },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_INSIDE, ORCHESTRATOR_ON_REQUEST, 0, 0, 1, false },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_INSIDE, ORCHESTRATOR_UNTRUSTED, 0, 1, 0, false },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_ON_FAILURE, 0, 1, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_ON_REQUEST, 0, 1, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_UNTRUSTED, 0, 1, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_NEVER, 0, 0, 0, true },
+	{ EXEC_MODE_EXTERNAL, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_NEVER, 0, 0, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_GRANULAR,
+	  ORCHESTRATOR_MAY_ASK_RULES, 0, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_OUTSIDE, ORCHESTRATOR_GRANULAR,
+	  ORCHESTRATOR_MAY_ASK_SANDBOX, 1, 0, true },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_NO_PLACE, ORCHESTRATOR_NEVER, 0, 0, 0, true },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_NO_PLACE, ORCHESTRATOR_ON_FAILURE, 0, 0, 0, true },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_NO_PLACE, ORCHESTRATOR_ON_REQUEST, 0, 0, 0, true },
+	{ EXEC_MODE_FULL_ACCESS, ORCHESTRATOR_NO_PLACE, ORCHESTRATOR_UNTRUSTED, 0, 0, 0, true },
+	{ EXEC_MODE_READ_ONLY, ORCHESTRATOR_NO_PLACE, ORCHESTRATOR_GRANULAR,
+	  ORCHESTRATOR_MAY_ASK_ALL, 0, 0, true },
 };
 START_TEST(patch)
 {
@@ -406,6 +419,7 @@ START_TEST(patch)
 	const char *const files[] = { "/work/a", "/work/b" };
 
 	rig.request.kind = ORCHESTRATOR_PATCH;
+	rig.request.place = patches[_i].place;
 	rig.request.sandbox = sandbox;
 	rig.request.keys = files;
 	rig.request.key_count = 2;
@@ -421,7 +435,7 @@ START_TEST(patch)
 }
 END_TEST
 
-/* A requirement that comes with the request. For a command it can only be stricter. */
+/* A requirement that comes with the request can only be stricter. */
 static const struct {
 	enum orchestrator_kind kind;
 	enum orchestrator_requirement requirement;
@@ -429,7 +443,8 @@ static const struct {
 	size_t questions, attempts;
 	bool is_one_shot;
 } supplied[] = {
-	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_SKIP, ORCHESTRATOR_UNTRUSTED, 0, 1, false },
+	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_SKIP, ORCHESTRATOR_UNTRUSTED, 1, 0, false },
+	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_SKIP, ORCHESTRATOR_NEVER, 0, 1, false },
 	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_ASKED, ORCHESTRATOR_ON_FAILURE, 1, 0, false },
 	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_ONE_SHOT, ORCHESTRATOR_ON_FAILURE, 1, 0, true },
 	{ ORCHESTRATOR_PATCH, ORCHESTRATOR_FORBIDDEN, ORCHESTRATOR_ON_FAILURE, 0, 0, false },
@@ -444,6 +459,7 @@ START_TEST(supplied_requirement)
 {
 	start(supplied[_i].mode);
 	rig.request.kind = supplied[_i].kind;
+	rig.request.place = ORCHESTRATOR_INSIDE;
 	rig.request.argv = (const char *const[]){ "cargo", NULL };
 	rig.request.has_requirement = true;
 	rig.request.requirement = supplied[_i].requirement;

@@ -1,0 +1,253 @@
+#include "exec/exec_target.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "exec/exec_sandbox.h"
+#include "exec/paths.h"
+
+/* A path that something is said of, by its name and, where it is there, by what it is: another name
+ * of the same folder, a mount or a hard link, is no way around it. */
+struct mark {
+	char *path; /* canonical, owned */
+	bool is_there, is_kept;
+	dev_t device;
+	ino_t inode;
+	enum exec_access access;
+};
+
+struct exec_target_view {
+	struct mark *marks;
+	size_t count;
+	enum exec_target otherwise; /* what none of them says anything of */
+};
+
+static void add(struct exec_target_view *view, const char *given, bool is_kept,
+		enum exec_access access)
+{
+	struct mark *mark;
+	auto_free char *path = NULL;
+	struct stat what;
+	int r = paths_resolve_shared(given, &path, NULL);
+
+	/* What cannot be found opens nothing; what it takes away it takes away by its name. */
+	if (r < 0 && r != -ENOENT && access == EXEC_WRITE)
+		return;
+	view->marks = mem_grow(view->marks, view->count + 1, sizeof(*view->marks));
+	mark = &view->marks[view->count++];
+	*mark = (struct mark){ .path = path ? take(path) : mem_strdup(given),
+			       .is_kept = is_kept,
+			       .access = access };
+	if (stat(mark->path, &what) < 0)
+		return;
+	mark->is_there = true;
+	mark->device = what.st_dev;
+	mark->inode = what.st_ino;
+}
+
+void exec_target_view_keep(struct exec_target_view *view, const char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		add(view, *paths, true, EXEC_DENY);
+}
+
+struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox)
+{
+	struct exec_target_view *view = mem_new(sizeof(*view));
+	size_t count;
+	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
+
+	view->otherwise = exec_sandbox_files(sandbox) == EXEC_FILES_RESTRICTED ? EXEC_TARGET_OUTSIDE
+									       : EXEC_TARGET_INSIDE;
+	for (size_t i = 0; i < count; i++)
+		add(view, entries[i].path, false, entries[i].access);
+	return view;
+}
+
+void exec_target_view_free(struct exec_target_view *view)
+{
+	if (!view)
+		return;
+	for (size_t i = 0; i < view->count; i++)
+		free(view->marks[i].path);
+	free(view->marks);
+	free(view);
+}
+
+/* Git runs what is configured there, whoever works in the checkout. */
+static bool is_protected(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (strcspn(at, "/") == 4 && strncasecmp(at, ".git", 4) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of @mark, which is @path or what holds it, of a place: so far it is *@target. */
+static void apply(const struct mark *mark, enum exec_target *target, bool *ret_is_said)
+{
+	static const enum exec_target targets[] = {
+		[EXEC_DENY] = EXEC_TARGET_REFUSED,
+		[EXEC_READ] = EXEC_TARGET_OUTSIDE,
+		[EXEC_WRITE] = EXEC_TARGET_INSIDE,
+	};
+	enum exec_target says = targets[mark->access];
+
+	if (!*ret_is_said || says < *target)
+		*target = says;
+	*ret_is_said = true;
+}
+
+static bool is_mark_of(const struct mark *mark, const char *path, const struct stat *what)
+{
+	return strcmp(mark->path, path) == 0 ||
+	       (what && mark->is_there && mark->device == what->st_dev &&
+		mark->inode == what->st_ino);
+}
+
+/* Cuts off the last part of @path. False: it was the root. */
+static bool step_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (strcmp(path, "/") == 0)
+		return false;
+	slash[slash == path] = '\0';
+	return true;
+}
+
+/* The innermost that something is said of decides; what is kept does at any depth. */
+static enum exec_target judge_marks(const struct exec_target_view *view, const char *place,
+				    struct err *why)
+{
+	auto_free char *path = mem_strdup(place);
+	enum exec_target target = view->otherwise;
+	bool is_said = false;
+
+	do {
+		struct stat what;
+		bool is_there = lstat(path, &what) == 0, was_said = is_said;
+
+		for (size_t i = 0; i < view->count; i++) {
+			const struct mark *mark = &view->marks[i];
+
+			if (!is_mark_of(mark, path, is_there ? &what : NULL))
+				continue;
+			if (mark->is_kept) {
+				(void)err_set(why, -EPERM,
+					      "%.300s is the gate's own, or hidden: nobody may "
+					      "change it",
+					      place);
+				return EXEC_TARGET_REFUSED;
+			}
+			if (!was_said)
+				apply(mark, &target, &is_said);
+		}
+	} while (step_up(path));
+	if (target == EXEC_TARGET_REFUSED)
+		(void)err_set(why, -EPERM, "the session's sandbox denies %.300s", place);
+	else if (target == EXEC_TARGET_OUTSIDE)
+		(void)err_set(why, -EPERM,
+			      "%.300s is outside of what the session's sandbox lets be written",
+			      place);
+	return target;
+}
+
+/* Of a canonical place; what is there is a file, or nothing. */
+static enum exec_target judge_place(const struct exec_target_view *view, const char *place,
+				    struct err *why)
+{
+	struct stat what;
+	bool is_there = lstat(place, &what) == 0;
+
+	if (!is_there && errno != ENOENT) {
+		(void)err_errno(why, errno, "%.300s", place);
+		return EXEC_TARGET_REFUSED;
+	}
+	if (is_protected(place)) {
+		(void)err_set(why, -EPERM, "%.300s is protected: git runs what its files there say",
+			      place);
+		return EXEC_TARGET_REFUSED;
+	}
+	if (is_there && !S_ISREG(what.st_mode) && !S_ISLNK(what.st_mode)) {
+		(void)err_set(why, -EINVAL, "%.300s is not a file", place);
+		return EXEC_TARGET_REFUSED;
+	}
+	enum exec_target target = judge_marks(view, place, why);
+
+	if (target != EXEC_TARGET_INSIDE || !is_there || !S_ISREG(what.st_mode) ||
+	    what.st_nlink == 1)
+		return target;
+	(void)err_set(why, -EPERM,
+		      "%.300s is a file of several names (hard links), and where the others are is "
+		      "not known",
+		      place);
+	return EXEC_TARGET_OUTSIDE;
+}
+
+/* The folder as it is, and the name in it. */
+static int find_place(const char *path, char **ret, struct err *why)
+{
+	auto_free char *folder = mem_strdup(path);
+	auto_free char *real = NULL;
+	const char *name = strrchr(path, '/') + 1;
+
+	if (path[0] != '/' || name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return err_set(why, -EINVAL, "%.300s is no path of a file", path);
+	(void)step_up(folder);
+	int r = paths_resolve_shared(folder, &real, why);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*ret = mem_printf("%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+	return 0;
+}
+
+/* What a link leads to, in the end; NULL: it is none. */
+static int find_end(const char *place, char **ret, struct err *why)
+{
+	struct stat what;
+
+	if (lstat(place, &what) < 0 || !S_ISLNK(what.st_mode))
+		return 0;
+	int r = paths_resolve_shared(place, ret, why);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+enum exec_target exec_target_judge(const struct exec_target_view *view, const char *path,
+				   char ***ret_places, struct err *why)
+{
+	auto_free char *place = NULL, *end = NULL;
+
+	if (find_place(path, &place, why) < 0 || find_end(place, &end, why) < 0)
+		return EXEC_TARGET_REFUSED;
+	struct err of_end = { 0 };
+	enum exec_target target = judge_place(view, place, why);
+	enum exec_target by_end = end ? judge_place(view, end, &of_end) : EXEC_TARGET_INSIDE;
+
+	mem_append_list(ret_places, mem_strdup(place));
+	if (end)
+		mem_append_list(ret_places, mem_strdup(end));
+	if (by_end < target) {
+		(void)err_set(why, -EPERM, "%s", of_end.text);
+		target = by_end;
+	}
+	/* By the name that was given, too: a link could hide it. */
+	if (target != EXEC_TARGET_REFUSED && is_protected(path)) {
+		(void)err_set(why, -EPERM, "%.300s is protected: git runs what its files there say",
+			      path);
+		target = EXEC_TARGET_REFUSED;
+	}
+	return target;
+}

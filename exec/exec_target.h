@@ -1,0 +1,29 @@
+/* exec_target: what a file written from outside a sandbox, as a patch is, would change: something
+ * that the sandbox lets its commands write, something else, or something that nobody who is
+ * confined may change. Judged by where the path leads now, and by what is there. */
+#pragma once
+
+#include <stddef.h>
+
+struct err;
+struct exec_sandbox;
+struct exec_target_view;
+
+/* In the order of their strength: of several places the lowest counts. */
+enum exec_target {
+	EXEC_TARGET_REFUSED, /* denied, the gate's, protected, no file, or it cannot be told */
+	EXEC_TARGET_OUTSIDE, /* not for the sandbox's commands to write */
+	EXEC_TARGET_INSIDE
+};
+
+/* Looks at the sandbox's paths as they are now. Returned owned. */
+struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox);
+/* Nobody may change @paths, NULL-terminated, may be NULL, or what is in them. */
+void exec_target_view_keep(struct exec_target_view *view, const char *const *paths);
+void exec_target_view_free(struct exec_target_view *view);
+
+/* Of @path (absolute). Appends to *@ret_places, an owned list that may be NULL, the file itself
+ * and, where it is a symbolic link, what it leads to; nothing where it cannot be told. Says in @why
+ * what keeps it from being INSIDE. */
+enum exec_target exec_target_judge(const struct exec_target_view *view, const char *path,
+				   char ***ret_places, struct err *why);

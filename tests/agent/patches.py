@@ -1,0 +1,226 @@
+"""patches: what a client's own tool may change is judged by where it would write, in every mode."""
+import os
+import pathlib
+import subprocess
+
+import harness
+
+MODES = ("never", "on-failure", "on-request", "untrusted", "reject:sandbox")
+UNASKED = {"inside": ("never", "on-failure", "on-request", "reject:sandbox"), "outside": (), "refused": ()}
+ASKED = {"inside": ("untrusted",), "outside": ("on-failure", "on-request", "untrusted"), "refused": ()}
+
+
+class Sessions:
+    """A session for each mode, all of one sandbox."""
+
+    def __init__(self, client, modes=MODES, **members):
+        self.client, self.modes = client, modes
+        Sessions.made = getattr(Sessions, "made", 0) + 1
+        self.names = {mode: f"{mode.replace(':', '-')}-{Sessions.made}" for mode in modes}
+        for mode, name in self.names.items():
+            client.configure(mode, name=name, **members)
+
+    def put(self, mode, files):
+        """What became of it: approved, rejected, or the question, which is denied."""
+        id = self.client.send("request_patch_approval", session=self.names[mode], files=files)
+        while True:
+            with self.client.news:
+                question = next((event for event in self.client.events if event["type"] == "approval_request"), None)
+                complete = next((event for event in self.client.events
+                                 if event["type"] == "task_complete" and event["id"] == id), None)
+                if question:
+                    self.client.events.remove(question)
+                    break
+                if complete:
+                    self.client.events.remove(complete)
+                    return complete
+                assert self.client.news.wait(harness.PATIENCE), f"nothing came of {files}"
+        assert question["kind"] == "patch", question
+        self.client.answer(question, "denied")
+        assert self.client.next("task_complete", id=id)["outcome"] == "rejected"
+        return question
+
+    def expect(self, what, *files):
+        for mode in self.modes:
+            came = self.put(mode, [str(file) for file in files])
+            if mode in UNASKED[what]:
+                assert came.get("outcome") == "approved", f"{what}, {mode}, {files}: {came}"
+            elif mode in ASKED[what]:
+                assert came["type"] == "approval_request", f"{what}, {mode}, {files}: {came}"
+            else:
+                assert came.get("outcome") == "rejected" and came["by"] == "rule" and came["why"], (
+                    f"{what}, {mode}, {files}: {came}")
+
+
+def lay_out(stage):
+    """Files of the workspace and beside it, and links between them."""
+    work = stage.work
+    for folder in ("src", ".git/hooks", "secret", "kept"):
+        (work / folder).mkdir(parents=True)
+    for file in ("src/a.c", ".git/config", "secret/key", "kept/file"):
+        (work / file).write_text("x\n")
+    (stage.top / "beside").mkdir()
+    (stage.top / "beside" / "file").write_text("x\n")
+    os.symlink("src/a.c", work / "link-in")
+    os.symlink("src", work / "folder-in")
+    os.symlink(stage.top / "beside" / "file", work / "link-out")
+    os.symlink(stage.top / "beside", work / "folder-out")
+    os.symlink(stage.top / "beside" / "none", work / "link-to-none")
+    os.symlink("loop", work / "loop")
+    os.symlink("/proc/self/cwd/src", work / "of-process")
+    os.symlink(".git/hooks", work / "hooks")
+    os.symlink("none/../folder-out/file", work / "by-what-is-not-there")
+    os.symlink(work / "src" / "a.c", stage.top / "beside" / "link-back")
+    os.mkfifo(work / "fifo")
+    return work
+
+
+def in_the_workspace(stage):
+    work = lay_out(stage)
+    asks = Sessions(stage.client())
+    inside = ["src/a.c"], ["src/new.c"], ["new/folder/new.c"], [work / "src/a.c"], ["src//a.c"], ["./src/./a.c"], ["link-in"], \
+             ["folder-in/a.c"], ["folder-in/new"], ["src/a.c", "src/moved.c"], [".gitignore"], [".github/workflows/ci.yml"]
+    for files in inside:
+        asks.expect("inside", *files)
+
+
+def beside_it(stage):
+    work = lay_out(stage)
+    asks = Sessions(stage.client())
+    beside = stage.top / "beside"
+    outside = ["/etc/passwd"], [beside / "file"], [beside / "new"], ["link-out"], ["folder-out/file"], ["folder-out/new/new"], \
+              ["link-to-none"], [beside / "link-back"], ["src/a.c", "/etc/passwd"], ["/etc/passwd", "src/a.c"], [f"{work}-other/a"], \
+              [f"//etc//passwd"], ["/usr/bin/new"]
+    for files in outside:
+        asks.expect("outside", *files)
+    # A file of several names: the others are somewhere.
+    os.link(beside / "file", work / "one-of-two")
+    asks.expect("outside", "one-of-two")
+
+
+def what_nobody_may_change(stage):
+    work = lay_out(stage)
+    stage.policy(f"hide \"{work}/secret\"\n")
+    asks = Sessions(stage.client(), sandbox={"mode": "workspace-write", "deny": [str(work / "kept")]})
+    own = stage.top
+    os.symlink(work / "secret", work / "to-secret")
+    os.symlink(own / "policy", work / "to-policy")
+    refused = ["secret/key"], ["secret/new"], ["to-secret/new"], ["kept/file"], ["kept/new/new"], \
+              [own / "policy"], ["to-policy"], [own / "audit.jsonl"], [own / "state" / "sallyport" / "new"], \
+              [own / "config" / "sallyport" / "policy"], [own / "runtime" / "sallyport" / "new"], \
+              [".git/hooks/pre-commit"], [".git/config"], ["hooks/pre-commit"], ["sub/.git/hooks/post-checkout"], ["sub/.git"], \
+              [".git/modules/x/config"], ["src"], ["."], ["src/"], ["fifo"], ["loop"], ["of-process/a.c"], ["/proc/self/cwd/src/a.c"], \
+              ["by-what-is-not-there"], ["src/a.c/none"], ["src/a.c", "secret/key"], ["/etc/passwd", ".git/config"]
+    for files in refused:
+        asks.expect("refused", *files)
+    # Other names of the same: links that a command planted.
+    os.link(work / "secret/key", work / "one-of-two")
+    asks.expect("outside", "one-of-two")
+    os.link(own / "policy", work / "another-policy")
+    asks.expect("refused", "another-policy")
+
+
+def hidden_where_reading_is_restricted(stage):
+    """`hide` is the policy's in every mode, also beside `read`."""
+    work = lay_out(stage)
+    stage.policy(f"hide \"{work}/secret\"\nread \"{work}\"\n")
+    client = stage.client()
+    asks = Sessions(client)
+    asks.expect("refused", "secret/key")
+    asks.expect("inside", "src/a.c")
+    end = client.run("cat secret/key; cat src/a.c")
+    assert end["stdout"]["text"] == "x\n", end
+
+
+def in_other_sandboxes(stage):
+    work = lay_out(stage)
+    client = stage.client("--allow-unconfined")
+    asks = Sessions(client, sandbox={"mode": "read-only"})
+    asks.expect("outside", "src/a.c")
+    asks.expect("outside", "/etc/passwd")
+    asks.expect("refused", ".git/config")
+    split = {"mode": "split", "read": ["/usr", str(work)], "writable": [str(work / "src")], "deny": [str(work / "src/sub")]}
+    asks = Sessions(client, sandbox=split)
+    asks.expect("inside", "src/a.c")
+    asks.expect("outside", "kept/file")
+    asks.expect("outside", "/etc/passwd")
+    asks.expect("refused", "src/sub/a")
+    asks = Sessions(client, sandbox={"mode": "danger-full-access"})
+    asks.expect("inside", "/etc/passwd")
+    asks.expect("refused", stage.top / "audit.jsonl")
+    asks.expect("refused", stage.top / "config" / "sallyport" / "policy")
+    asks.expect("refused", ".git/hooks/pre-commit")
+
+
+def a_program_that_decides(stage):
+    hook = stage.top / "beside" / "hook"
+    lay_out(stage)
+    hook.write_text("#!/bin/sh\necho '{\"answer\":\"deny\"}'\n")
+    hook.chmod(0o755)
+    stage.policy(f"hook \"{hook}\" for exec\n")
+    asks = Sessions(stage.client())
+    asks.expect("refused", hook)
+    asks.expect("outside", stage.top / "beside" / "file")
+
+
+def a_link_turned_after_its_answer(stage):
+    """What was approved for the session is the place, not the name that led there."""
+    lay_out(stage)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_patch_approval", files=["link-out"])
+    question = client.next("approval_request")
+    assert question["items"] == [str(stage.work / "link-out"), str(stage.top / "beside" / "file")], question
+    assert "outside of what" in question["reason"], question
+    client.answer(question, "approved_for_session")
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    id = client.send("request_patch_approval", files=["link-out"])
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    (stage.work / "link-out").unlink()
+    os.symlink("/etc/passwd", stage.work / "link-out")
+    id = client.send("request_patch_approval", files=["link-out"])
+    client.answer(client.next("approval_request"), "denied")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
+def no_patch_at_all(stage):
+    client = stage.client()
+    client.configure("never")
+    for files in ([], [""], ["a/../b"], ["../a"], ["a/.."], ["x" * 5000], [f"f{i}" for i in range(513)], [7]):
+        client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "files": files}).encode() + b"\n")
+        client.error("m", "malformed")
+    client.raw(b'{"version":1,"type":"request_patch_approval","id":"m","files":["a\\u0000b"]}\n')
+    client.next("error", code="malformed")
+    client.raw(b'{"version":1,"type":"request_patch_approval","id":"m"}\n')
+    client.error("m", "malformed")
+    # As many as there may be, each of which is a link to another: twice as many places are too many, and none is approved.
+    for i in range(300):
+        os.symlink(f"to-{i}", stage.work / f"link-{i}")
+    id = client.send("request_patch_approval", files=[f"link-{i}" for i in range(300)])
+    client.error(id, "malformed")
+
+
+def mounted_twice(stage):
+    """A folder by another name of the file system is the same folder."""
+    work = lay_out(stage)
+    inner = work / "mounted"
+    inner.mkdir()
+    stage.policy(f"hide \"{work}/secret\"\n")
+    script = f'mount --bind "$1/secret" "$1/mounted" && exec "$0" agent --audit "$2/audit.jsonl" --policy "$2/policy"'
+    how = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+    tried = subprocess.run([*how, "true"], capture_output=True)
+    assert tried.returncode == 0, tried.stderr
+    wrapper = stage.top / "mounts"
+    wrapper.write_text(f"#!/bin/sh\nexec {' '.join(how)} sh -c '{script}' {stage.sallyport} {work} {stage.top}\n")
+    wrapper.chmod(0o755)
+    stage.sallyport, real = str(wrapper), stage.sallyport
+    client = stage.client()
+    stage.sallyport = real
+    Sessions(client).expect("refused", "mounted/key")
+
+
+CASES = [in_the_workspace, beside_it, what_nobody_may_change, hidden_where_reading_is_restricted, in_other_sandboxes, a_program_that_decides,
+         a_link_turned_after_its_answer, no_patch_at_all, mounted_twice]
+
+if __name__ == "__main__":
+    harness.main(CASES)
