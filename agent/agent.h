@@ -14,6 +14,7 @@ struct gateway_embedded;
 struct gateway_helpers;
 struct loop;
 struct policy;
+struct policy_protection;
 
 #define AGENT_VERSION 1
 
@@ -44,9 +45,10 @@ struct agent_config {
 	const char *const *writable;  /* by option and policy, beside a session's own */
 	const char *const *hidden;    /* what no command sees, */
 	const char *const *read_only; /* or changes */
-	const char *const *env_set;   /* as in struct exec_plan_config; may be NULL */
-	const char *spill_dir;        /* where long outputs go, ours alone; NULL: they are cut */
-	bool may_unconfine;           /* what the client asks for may be without a sandbox */
+	const struct policy_protection *protection; /* see exec/exec.h */
+	const char *const *env_set;                 /* as in struct exec_plan_config; may be NULL */
+	const char *spill_dir; /* where long outputs go, ours alone; NULL: they are cut */
+	bool may_unconfine;    /* what the client asks for may be without a sandbox */
 	const struct agent_host *host;
 	void *arg; /* of the host */
 };

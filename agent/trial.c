@@ -312,6 +312,7 @@ static void start_job(struct trial *trial, const struct orchestrator_attempt *at
 		.cwd = task->cwd,
 		.hidden = agent->config.hidden,
 		.read_only = agent->config.read_only,
+		.protection = agent->config.protection,
 		.sandbox = trial->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = trial->is_confined ? on_refused : NULL,

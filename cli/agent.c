@@ -151,6 +151,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.writable = (const char *const *)serving->writable,
 		.hidden = (const char *const *)serving->hidden,
 		.read_only = (const char *const *)gate->view.read_only,
+		.protection = &gate->view.protection,
 		.env_set = (const char *const *)options->run.env_set,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,

@@ -196,6 +196,7 @@ void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
 	ret->hidden = (const char *const *)gate->view.hidden;
 	ret->read_only = (const char *const *)gate->view.read_only;
 	ret->sandbox = gate->view.sandbox;
+	ret->protection = &gate->view.protection;
 }
 
 void gate_watch(struct gate *gate)

@@ -11,6 +11,7 @@
 #include "exec/exec_sandbox.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_load.h"
+#include "policies/policies_protected.h"
 #include "proxy/proxy.h"
 
 struct command_file;
@@ -99,8 +100,10 @@ struct run_view {
 	char **writable; /* besides the working directory */
 	char **readable; /* what is to be seen at all, the platform's included; NULL: all may be */
 	char **hidden, **read_only;
-	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
-	char **denied;                /* by @sandbox: hidden where another is in its place */
+	char **homes, **protect, **unprotect; /* of what runs code later, */
+	struct policy_protection protection;  /* which borrows these */
+	struct exec_sandbox *sandbox;         /* NULL: no --sandbox */
+	char **denied; /* by @sandbox: hidden where another is in its place */
 };
 struct run_view_config { /* all borrowed */
 	const struct run_options *options;
@@ -112,6 +115,9 @@ struct run_view_config { /* all borrowed */
 int run_view_make(struct run_view *view, const struct run_view_config *config);
 void run_view_add_cwd(struct run_view *view, const struct run_places *places); /* to @writable */
 void run_view_done(struct run_view *view);
+/* The part of it that is about what runs code later. An exit status; says what is wrong. */
+int run_protect_find(struct run_view *view, const struct policy *policy,
+		     const struct run_places *places);
 /* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
  * the command reads cannot be; -1: there is none, and it goes to stderr. */
 void run_web_announce(int tty, const char *url);

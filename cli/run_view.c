@@ -225,6 +225,8 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 		status = denied_paths(config, &denied);
 	if (status == CLI_OK)
 		status = readable_paths(config, &view->readable);
+	if (status == CLI_OK)
+		status = run_protect_find(view, config->policy, config->places);
 	if (status != CLI_OK)
 		return status;
 	view->hidden = own_paths(config);
@@ -252,6 +254,9 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->hidden);
 	mem_free_list(view->read_only);
 	mem_free_list(view->denied);
+	mem_free_list(view->homes);
+	mem_free_list(view->protect);
+	mem_free_list(view->unprotect);
 	exec_sandbox_free(view->sandbox);
 	*view = (struct run_view){ 0 };
 }

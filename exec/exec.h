@@ -87,9 +87,9 @@ struct exec_plan_config {
 
 	/* What follows may all be zero. */
 	const struct exec_sandbox
-		*sandbox; /* borrowed; NULL: all may be read, @cwd and @writable
-			     be written. Else @writable is not looked at, and
-			     @hidden and @read_only hold unless it is unconfined */
+		*sandbox; /* borrowed; NULL: all may be read, @cwd and @writable be written.
+			     Else @writable is not looked at, and the rest holds if confined */
+	const struct policy_protection *protection; /* borrowed; NULL: nothing by default */
 	struct exec_program program;
 	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
 	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */

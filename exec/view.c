@@ -225,6 +225,8 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	if (r == 0)
 		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);
 	if (r == 0)
+		r = view_protect(plan, config->protection, why);
+	if (r == 0)
 		view_names_cover(plan);
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);

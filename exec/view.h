@@ -6,6 +6,7 @@ struct err;
 struct exec_plan_config;
 struct exec_sandbox;
 struct plan;
+struct policy_protection;
 
 /* Fills @plan's cwd and path lists. 0, or -errno with @why: what was asked contradicts itself or
  * would leave a hole. */
@@ -15,6 +16,11 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 const char *view_unfit(const struct plan *plan, const char *path);
 /* What is protected at @path must not be moved. */
 void view_pin_parents(struct plan *plan, const char *path);
+/* Keeps what runs code later read-only where @plan lets the command write. @protection: NULL:
+ * nothing is done. 0, or -errno with @why. */
+int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why);
+/* The same of @path alone; not there, or named as writable itself: no effect. */
+void view_protect_path(struct plan *plan, const char *path);
 /* Covers other names, hard links, of what is hidden, as far as they are found; what is left is
  * among
  * @plan's warnings. */

@@ -13,7 +13,7 @@
 #define WIRE_PLAN_MAX   (8U << 20)  /* execve takes less than 6 MiB of argv and environment */
 #define WIRE_LIST_MAX   (1U << 20)  /* strings in one list */
 #define WIRE_FILES_MAX  16
-#define WIRE_MOUNTS_MAX 512
+#define WIRE_MOUNTS_MAX 4096
 #define WIRE_DETAIL_MAX 472
 
 /* Lists of strings in the plan, in this order behind it. */

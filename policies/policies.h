@@ -20,8 +20,8 @@ struct policy_request; /* policies_request.h */
 /* Zero is the safe end of each. The order of actions is their strength: deny > ask > allow. */
 enum policy_action { POLICY_DENY, POLICY_ASK, POLICY_ALLOW };
 enum policy_protocol { POLICY_NO_PROTOCOL, POLICY_HTTP, POLICY_HTTPS, POLICY_TCP, POLICY_UDP };
-/* Who wrote a file. Only denials, questions and `hide` of a project's file count, until its digest
- * is trusted. */
+/* Who wrote a file. Only denials, questions, `hide` and `protect` of a project's file count, until
+ * its digest is trusted. */
 enum policy_layer {
 	POLICY_PROJECT,
 	POLICY_TRUSTED,

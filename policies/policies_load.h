@@ -33,8 +33,15 @@ typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, con
 				  size_t len, void *arg);
 void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
-/* The shortest `prompt-timeout` that counts; false: none. `write`, `hide` or `read`: the @index-th
- * path as written, or NULL. */
+/* The shortest `prompt-timeout` that counts; false: none. `write`, `hide` and the like: the
+ * @index-th path as written, or NULL. */
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);
-enum policy_path { POLICY_PATH_WRITE, POLICY_PATH_HIDE, POLICY_PATH_READ, POLICY_PATHS };
+enum policy_path {
+	POLICY_PATH_WRITE,
+	POLICY_PATH_HIDE,
+	POLICY_PATH_READ,
+	POLICY_PATH_PROTECT, /* see policies_protected.h */
+	POLICY_PATH_UNPROTECT,
+	POLICY_PATHS
+};
 const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index);

@@ -12,6 +12,7 @@
 #include "policies/problems_impl.h"
 #include "policies/policies_tools.h"
 #include "policies/rule_impl.h"
+#include "policies/setting_impl.h"
 
 #define POLICY_SOURCES_MAX 256U
 #define POLICY_TOTAL_MAX   (1U << 30) /* bytes of all files together: offsets are 32 bits */
@@ -41,26 +42,6 @@ struct expectation {
 	uint8_t action;  /* enum policy_action */
 	bool is_command; /* the words behind `command` on the line, instead of @dst */
 	uint32_t source, number, line, line_len, column;
-};
-
-enum setting_kind {
-	SETTING_APPROVALS,
-	SETTING_PROMPT_TIMEOUT,
-	SETTING_WRITE,
-	SETTING_HIDE,
-	SETTING_LATER,
-	SETTING_APPROVER,
-	SETTING_APPROVERS_NEEDED,
-	SETTING_ON_DENIAL,
-	SETTING_HELPER,
-	SETTING_READ, /* paths, as the two */
-	SETTING_COUNT
-};
-
-struct setting {
-	int64_t value; /* milliseconds; how many are needed; of agent_line.c: its own */
-	uint32_t text, source, number; /* text: in policy->names; 0: none */
-	uint8_t kind;
 };
 
 struct command_line;

@@ -187,6 +187,8 @@ static const struct {
 	{ "write", settings_read_paths },
 	{ "hide", settings_read_paths },
 	{ "read", settings_read_paths },
+	{ "protect", settings_read_paths },
+	{ "unprotect", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },

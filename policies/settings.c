@@ -84,6 +84,8 @@ static const struct {
 	[POLICY_PATH_WRITE] = { "write", "write /var/tmp/build", SETTING_WRITE },
 	[POLICY_PATH_HIDE] = { "hide", "hide ~/.ssh", SETTING_HIDE },
 	[POLICY_PATH_READ] = { "read", "read ~/src", SETTING_READ },
+	[POLICY_PATH_PROTECT] = { "protect", "protect .env", SETTING_PROTECT },
+	[POLICY_PATH_UNPROTECT] = { "unprotect", "unprotect .vscode", SETTING_UNPROTECT },
 };
 
 void settings_read_paths(struct line *line)
@@ -130,7 +132,8 @@ const char *policy_get_path(const struct policy *policy, enum policy_path what, 
 
 		if (setting->kind != path_lines[what].kind)
 			continue;
-		if ((what == POLICY_PATH_HIDE || layers_may_set(policy, setting->source)) &&
+		if ((what == POLICY_PATH_HIDE || what == POLICY_PATH_PROTECT ||
+		     layers_may_set(policy, setting->source)) &&
 		    index-- == 0)
 			return policy->names + setting->text;
 	}
@@ -144,7 +147,8 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_WRITE] = "write",         [SETTING_HIDE] = "hide",
 		[SETTING_READ] = "read",           [SETTING_LATER] = "",
 		[SETTING_APPROVER] = "approver",   [SETTING_APPROVERS_NEEDED] = "approvers-needed",
-		[SETTING_ON_DENIAL] = "on-denial",
+		[SETTING_ON_DENIAL] = "on-denial", [SETTING_PROTECT] = "protect",
+		[SETTING_UNPROTECT] = "unprotect",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -159,12 +163,14 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_APPROVALS:
 		return agent_line_counts(policy, setting);
 	case SETTING_HIDE:
+	case SETTING_PROTECT:
 	case SETTING_APPROVERS_NEEDED:
 	case SETTING_ON_DENIAL:
 		return true;
 	case SETTING_PROMPT_TIMEOUT:
 	case SETTING_WRITE:
 	case SETTING_READ:
+	case SETTING_UNPROTECT:
 	case SETTING_LATER:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:

@@ -99,7 +99,8 @@ START_TEST(a_trusted_project)
 	int64_t ms;
 
 	load(policy, "<project>",
-	     "default allow\nallow a.test\nwrite /\nhide x\nread /\nprompt-timeout 1h",
+	     "default allow\nallow a.test\nwrite /\nhide x\nread /\nprompt-timeout 1h\n"
+	     "protect y\nunprotect z",
 	     POLICY_TRUSTED);
 	ck_assert_int_eq(policy_finish(policy), 0);
 	policies_test_decide(policy, "a.test", &verdict);
@@ -109,8 +110,10 @@ START_TEST(a_trusted_project)
 	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_WRITE, 0));
 	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_READ, 0));
 	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_HIDE, 0), "x");
+	ck_assert_str_eq(policy_get_path(policy, POLICY_PATH_PROTECT, 0), "y");
+	ck_assert_ptr_null(policy_get_path(policy, POLICY_PATH_UNPROTECT, 0));
 	ck_assert(!policy_get_prompt_timeout(policy, &ms));
-	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "3 lines of this project's file"));
+	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "4 lines of this project's file"));
 	policy_free(policy);
 }
 END_TEST

@@ -31,6 +31,7 @@ TCase *commands_cases(void);
 TCase *configured_cases(void);
 TCase *request_cases(void);
 TCase *homograph_cases(void);
+TCase *protected_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);
