@@ -54,13 +54,13 @@ static void on_pty(int master, void *arg)
 	exec->on_pty(master, exec->arg);
 }
 
-static int on_listener(int listener, void *arg)
+static int on_listener(int listener, int told, void *arg)
 {
 	struct exec *exec = arg;
 
 	if (!exec->notify)
 		return -EPROTO;
-	notify_start(exec->notify, listener);
+	notify_start(exec->notify, listener, told);
 	return 0;
 }
 

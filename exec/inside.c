@@ -1,9 +1,11 @@
 #include "exec/inside.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +174,26 @@ pid_t inside_number(pid_t task, const char *word)
 	if (text_to_u64(at + len, strlen(at + len), INT_MAX, &number) < 0 || number == 0)
 		return -ESRCH;
 	return (pid_t)number;
+}
+
+pid_t inside_thread(pid_t process, pid_t inner)
+{
+	char path[64];
+	pid_t found = -ESRCH;
+	const struct dirent *entry;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+	DIR *folder = opendir(path);
+
+	while (folder && found < 0 && (entry = readdir(folder)) != NULL) {
+		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (thread > 0 && inside_number(thread, "\nNSpid:") == inner)
+			found = thread;
+	}
+	if (folder)
+		(void)closedir(folder);
+	return found;
 }
 
 static void cut_suffix(char path[PATH_MAX], const char *suffix)

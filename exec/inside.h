@@ -36,5 +36,7 @@ int inside_open(const struct inside *inside, const char *path, bool follows);
 int inside_cut(const struct inside *inside, char path[PATH_MAX]);
 /* The last number behind @word ("\nTgid:") in the status of @task, or -ESRCH. */
 pid_t inside_number(pid_t task, const char *word);
+/* The thread of @process whose number inside is @inner, or -ESRCH. */
+pid_t inside_thread(pid_t process, pid_t inner);
 /* The name @fd has inside now, every link resolved. 0 or -errno. */
 int inside_name(const struct inside *inside, int fd, char path[PATH_MAX]);

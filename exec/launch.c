@@ -40,9 +40,11 @@ struct handover {
 	const char *step;
 };
 
-/* What setting up takes: mounts and names, interfaces, the capability sets themselves, and the
- * limit under /proc/sys/user. Ambient, because executing a program drops what is not. */
-static const int needed[] = { CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SETPCAP, CAP_SYS_RESOURCE };
+/* What setting up takes: mounts and names, interfaces, the capability sets themselves, the limit
+ * under /proc/sys/user, and the wall's copies of descriptors. Ambient, because executing a program
+ * drops what is not. */
+static const int needed[] = { CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_SETPCAP, CAP_SYS_RESOURCE,
+			      CAP_SYS_PTRACE };
 
 __attribute__((no_sanitize("address", "undefined"))) static int keep_capabilities(void)
 {

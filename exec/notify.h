@@ -15,8 +15,9 @@ struct notify *notify_new(struct loop *loop, struct plan *plan,
 /* The sandbox has been killed. */
 void notify_free(struct notify *notify);
 
-/* @listener, taken, from the filter. Once. */
-void notify_start(struct notify *notify, int listener);
+/* Taken: @listener, from the filter, and @told, from the wall, which says what is to be answered.
+ * Once. */
+void notify_start(struct notify *notify, int listener, int told);
 int notify_answer(struct notify *notify, uint64_t id, bool is_allowed);
 uint64_t notify_count(const struct notify *notify); /* see exec_result.refused */
 /* What init's filter is to tell of for @config: of enum wire_flag. */

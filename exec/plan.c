@@ -23,11 +23,13 @@
 static const char *const stdio_names[] = { "stdin", "stdout", "stderr" };
 
 /* A socket's other end may be anywhere; one of the Unix kind was made by whoever started us, as a
- * pipe would be. */
+ * pipe would be. But it looks names up where it was made: only one that is connected for good is
+ * left with nothing to look up. */
 static int check_socket(const struct plan *plan, int fd, const char *what, struct err *why)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t len = sizeof(name);
+	int type = 0;
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) < 0)
 		return err_errno(why, errno, "%s", what);
@@ -36,6 +38,18 @@ static int check_socket(const struct plan *plan, int fd, const char *what, struc
 			why, -EPERM,
 			"%s is a network socket, a way out past the gate; put a pipe there (| cat)",
 			what);
+	if (name.ss_family != AF_UNIX)
+		return 0;
+	len = sizeof(type);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
+		return err_errno(why, errno, "%s", what);
+	len = sizeof(name);
+	if (type == SOCK_DGRAM || getpeername(fd, (struct sockaddr *)&name, &len) < 0)
+		return err_set(
+			why, -EPERM,
+			"%s is a Unix socket that %s, so the command could connect it to the "
+			"host's sockets; put a pipe there (| cat)",
+			what, type == SOCK_DGRAM ? "is of the datagram kind" : "is not connected");
 	return 0;
 }
 
@@ -169,6 +183,7 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->sockets);
 	paths_done(&plan->missing);
 	paths_done(&plan->open_sockets);
+	paths_done(&plan->granted);
 	paths_done(&plan->links);
 	paths_done(&plan->warnings);
 	free(plan->program);
@@ -215,6 +230,7 @@ int plan_seal(const struct plan *plan, struct err *why)
 		[WIRE_PROGRAM] = program,
 		[WIRE_MOUNTS] = mounts,
 		[WIRE_LINKS] = plan->links.list,
+		[WIRE_GRANTED] = plan->granted.list,
 		[WIRE_SOCKETS] = plan->sockets.list,
 	};
 	struct wire_plan head = {

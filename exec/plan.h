@@ -22,6 +22,7 @@ struct plan {
 	 * fresh or empty; missing what was named and is not there. */
 	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
 	struct paths open_sockets; /* not to be covered */
+	struct paths granted;      /* the same for the wall: an enum wire_grant and the path */
 	struct paths links;        /* of an empty root: pairs of path and target */
 	struct paths warnings;     /* no paths: words for people */
 	char *program;             /* owned; NULL: argv[0] is looked up */

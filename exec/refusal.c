@@ -186,6 +186,7 @@ static const char *const steps[WIRE_STEPS] = {
 	[WIRE_STEP_CWD] = "entering the working directory",
 	[WIRE_STEP_PTY] = "making the command's terminal",
 	[WIRE_STEP_GO] = "waiting for the gate",
+	[WIRE_STEP_WALL] = "starting the wall around its sockets",
 	[WIRE_STEP_CAPS] = "dropping capabilities",
 	[WIRE_STEP_FORK] = "starting the command's process",
 	[WIRE_STEP_LANDLOCK] = "restricting it with Landlock",
@@ -196,13 +197,13 @@ static const char *const steps[WIRE_STEPS] = {
 static const char *advice_for(enum wire_step step, int error, char *out, size_t size)
 {
 	if (step == WIRE_STEP_SECCOMP && error == EINVAL)
-		return "; this kernel cannot tell us of system calls, which judging programs and "
-		       "saying what was refused need: it takes Linux 5.0";
+		return "; this kernel cannot tell us of system calls, which the wall around the "
+		       "host's Unix sockets needs: it takes Linux 5.6";
 	if (step == WIRE_STEP_SECCOMP && error == EBUSY)
 		return "; somebody outside (a container's manager) is told of system calls "
 		       "already, "
-		       "and the kernel allows one: programs cannot be judged here, nor can it be "
-		       "said what was refused";
+		       "and the kernel allows one: the host's Unix sockets cannot be kept out of "
+		       "reach here";
 	if (step == WIRE_STEP_LANDLOCK && (error == ENOSYS || error == EOPNOTSUPP))
 		return "; this kernel has no Landlock, and without it a regular file on stdin, "
 		       "stdout or stderr could be "

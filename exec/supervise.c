@@ -150,7 +150,7 @@ static void on_pty(struct supervise *s, int *fds, size_t count)
 /* The command's program may now have to wait for a judgement, as long as that takes. */
 static void on_listener(struct supervise *s, int *fds, size_t count)
 {
-	if (!s->has_gone || count != 1 || s->events->on_listener(fds[0], s->arg) != 0) {
+	if (!s->has_gone || count != 2 || s->events->on_listener(fds[0], fds[1], s->arg) != 0) {
 		for (size_t i = 0; i < count; i++)
 			fd_close(fds[i]);
 		fail(s, "the sandbox's first process broke its protocol");

@@ -17,8 +17,9 @@ struct supervise_events {
 	int (*on_ready)(int *fds, void *arg);
 	/* The master of the command's pty, taken. */
 	void (*on_pty)(int master, void *arg);
-	/* What tells of the command's calls, taken. Not 0: nobody asked for it. */
-	int (*on_listener)(int listener, void *arg);
+	/* What tells of the command's calls, and where from (see wire_told.h), taken. Not 0:
+	 * nobody asked for it. */
+	int (*on_listener)(int listener, int told, void *arg);
 	void (*on_stopped)(void *arg);
 	/* Nothing of the command is left. At most once, and nothing after it. */
 	void (*on_end)(const struct exec_result *result, void *arg);

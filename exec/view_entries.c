@@ -210,6 +210,21 @@ static int add_others(struct plan *plan, struct places *places, struct err *why)
 	return r;
 }
 
+/* By its name where only the host can change what has it, so that its daemon may be started again;
+ * elsewhere the command could put another of the host's sockets there. */
+static void grant_socket(struct plan *plan, const char *path)
+{
+	auto_free char *parent = mem_strdup(path);
+
+	*strrchr(parent, '/') = '\0';
+	bool is_kept = mounts_access(plan, parent[0] ? parent : "/") == EXEC_READ &&
+		       mounts_access(plan, path) == EXEC_READ;
+	auto_free char *grant =
+		mem_printf("%c%s", is_kept ? WIRE_GRANT_NAME : WIRE_GRANT_INODE, path);
+
+	paths_add(&plan->granted, grant);
+}
+
 /* One that is not seen anyway is shown, and none of them is covered. */
 static int open_sockets(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why)
 {
@@ -229,6 +244,7 @@ static int open_sockets(struct plan *plan, const struct exec_sandbox *sandbox, s
 		if (paths_holder(&plan->hidden, path))
 			return err_set(why, -EPERM, "%s is denied", *given);
 		paths_add(&plan->open_sockets, path);
+		grant_socket(plan, path);
 		if (mounts_access(plan, path) == EXEC_DENY)
 			paths_add(&plan->readable, path);
 	}

@@ -24,6 +24,8 @@ enum wire_list {
 	WIRE_PROGRAM, /* none, or the path of what is executed: see WIRE_HAS_PROGRAM */
 	WIRE_MOUNTS,  /* an enum wire_mount, then a canonical path; outer before inner */
 	WIRE_LINKS,   /* pairs of canonical paths: a symbolic link of an empty root, its target */
+	WIRE_GRANTED, /* an enum wire_grant, then a canonical path: sockets that are not the
+			 command's own, and may be reached */
 	WIRE_SOCKETS, /* canonical paths, the host's sockets: covered by an empty file; one that is
 			 gone by now is no error */
 	WIRE_LISTS
@@ -40,6 +42,11 @@ enum wire_mount {
 	WIRE_READ_NEW = 'R',
 	WIRE_WRITE = 'w', /* writable */
 	WIRE_WRITE_NEW = 'W'
+};
+
+enum wire_grant {
+	WIRE_GRANT_NAME = 'n',  /* whatever is there: the command cannot put anything there */
+	WIRE_GRANT_INODE = 'i', /* what is there at the start */
 };
 
 enum wire_flag {
@@ -89,8 +96,8 @@ enum wire_type {
 	WIRE_EXEC_OTHER,  /* what is there now is another file than the plan's program */
 	WIRE_STATUS,      /* the command's raw wait status in @value */
 	WIRE_STOPPED,     /* the command was stopped by signal @value */
-	WIRE_LISTENER,    /* with the descriptor that tells of calls (WIRE_TELLS), before the
-			     command's program is executed */
+	WIRE_LISTENER,    /* with the descriptor that tells of calls (WIRE_TELLS) and one to read
+			     struct wire_told from, before the command's program is executed */
 	WIRE_TIME,        /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */
@@ -117,6 +124,7 @@ enum wire_step {
 	WIRE_STEP_CWD,
 	WIRE_STEP_PTY,
 	WIRE_STEP_GO,
+	WIRE_STEP_WALL,
 	WIRE_STEP_CAPS,
 	WIRE_STEP_FORK,
 	WIRE_STEP_LANDLOCK,

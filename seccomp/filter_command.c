@@ -36,6 +36,7 @@ static const char machine[] = "acts on the machine, not on the sandbox";
 static const char spying[] = "reads or changes another process by number";
 static const char surface[] = "kernel attack surface that no command needs";
 static const char nested[] = "a namespace inside brings back capabilities and their attack surface";
+static const char names[] = "a Unix socket of the host is reached by its path";
 static const char ring[] =
 	"opens and connects sockets without system calls that a filter could see";
 
@@ -135,6 +136,15 @@ static const struct filter_rule rules[] = {
 	  .args = { FILTER_ARG(0, FILTER_NOT_IN, 0, 8, 0x20000, 0x40000, 0xffffffff) },
 	  .why = "old personalities weaken the address space",
 	  .told = SECCOMP_TOLD_DENIAL },
+	/* The wall makes them (exec/init/wall.h): the family and the name are behind pointers, and
+	   of a message even whether it has one. send(2) is sendto without a name. */
+	{ .name = "connect", .told = SECCOMP_TOLD_ADDRESS, .why = names },
+	{ .name = "sendto",
+	  .args = { FILTER_ARG(5, FILTER_NOT_IN, 0) },
+	  .told = SECCOMP_TOLD_ADDRESS,
+	  .why = names },
+	{ .name = "sendmsg", .told = SECCOMP_TOLD_ADDRESS, .why = names },
+	{ .name = "sendmmsg", .told = SECCOMP_TOLD_ADDRESS, .why = names },
 	/* ptrace stays: the command's own pid and user namespace bound it, and leak checkers and
 	   debuggers need it. */
 };

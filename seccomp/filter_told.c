@@ -23,9 +23,6 @@
 
 static const char opens[] = "what may not be seen is opened to be read";
 static const char changes[] = "the view refuses to change most files";
-static const char sockets[] =
-	"the host's sockets are covered, and its networks out of reach; the family is behind a "
-	"pointer";
 static const char programs[] = "each program is judged before it runs";
 
 static const struct filter_rule rules[] = {
@@ -77,18 +74,6 @@ static const struct filter_rule rules[] = {
 	CHANGE_NUMBER(setxattrat, 463),
 	CHANGE_NUMBER(removexattrat, 466),
 	CHANGE_NUMBER(file_setattr, 469),
-
-	{ .name = "connect", .told = SECCOMP_TOLD_CHANGE, .why = sockets },
-	{ .name = "sendto",
-	  .args = { FILTER_ARG(5, FILTER_NOT_IN, 0) }, /* with an address */
-	  .told = SECCOMP_TOLD_CHANGE,
-	  .why = sockets },
-	/* Whether there is an address is behind a pointer, too. */
-	{ .name = "sendmsg",
-	  .args = { FILTER_ARG(2, FILTER_NOT_IN, SECCOMP_UNTOLD_SEND) },
-	  .told = SECCOMP_TOLD_CHANGE,
-	  .why = sockets },
-	{ .name = "sendmmsg", .told = SECCOMP_TOLD_CHANGE, .why = sockets },
 
 	{ .name = "execve", .told = SECCOMP_TOLD_PROGRAM, .why = programs },
 	{ .name = "execveat", .told = SECCOMP_TOLD_PROGRAM, .why = programs },

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/socket.h>
 
 /* In the data of the filter's answer: the kind above the errno of a call that is refused whether or
  * not somebody is told. Whoever loads the filter turns the kinds it does not want into that errno,
@@ -11,17 +10,13 @@
 #define SECCOMP_TOLD_SHIFT 12
 #define SECCOMP_TOLD_ERRNO 0xfffU
 
-/* The flags by which init sends: nobody is told of that, as the one to be told is what it sends. A
- * command that uses them is not told of either, and reaches nothing more. (A Unix socket does not
- * look at the last two.) */
-#define SECCOMP_UNTOLD_SEND (MSG_NOSIGNAL | MSG_DONTROUTE | MSG_CONFIRM)
-
 enum seccomp_told {
 	SECCOMP_TOLD_NOTHING,
 	SECCOMP_TOLD_DENIAL,  /* refused: the supervisor answers with the rule's errno, always */
-	SECCOMP_TOLD_CHANGE,  /* would change files, or reach a socket by path */
+	SECCOMP_TOLD_CHANGE,  /* would change files */
 	SECCOMP_TOLD_READ,    /* opens something, perhaps only to read */
 	SECCOMP_TOLD_PROGRAM, /* executes a program */
+	SECCOMP_TOLD_ADDRESS, /* may name a socket by its path: told whatever is wished */
 };
 
 struct seccomp_call {

@@ -44,7 +44,8 @@ static uint32_t return_of(int error)
 
 static uint32_t answer_of(const struct filter *filter, const struct filter_rule *rule)
 {
-	if (!filter->tells || rule->told == SECCOMP_TOLD_NOTHING)
+	if (rule->told == SECCOMP_TOLD_NOTHING ||
+	    (!filter->tells && rule->told != SECCOMP_TOLD_ADDRESS))
 		return return_of(rule->error);
 	return SECCOMP_RET_USER_NOTIF | (uint32_t)rule->told << SECCOMP_TOLD_SHIFT |
 	       (uint32_t)rule->error;

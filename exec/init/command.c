@@ -2,6 +2,7 @@
 
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/init/wall.h"
 #include "exec/stages/stages.h"
 
 #include <asm/ioctls.h>
@@ -166,12 +167,13 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 							    : execute(init));
 }
 
-/* As vfork(2): the child has our memory and our stack until it executes its program, so nothing is
- * copied, and what we report as started has started. Its calls lie below this frame, which holds
+/* As vfork(2): the child has our memory, our descriptors and our stack until it executes its
+ * program, so nothing is copied, what we report as started has started, and the wall has the
+ * filter's listener from it. Its calls lie below this frame, which holds
  * nothing it changes, and it never returns into it. */
 static __attribute__((noinline)) long fork_command(struct init *init)
 {
-	long pid = sys(clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+	long pid = sys(clone, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 
 	if (pid == 0)
 		run(init);
@@ -186,5 +188,6 @@ int command_start(struct init *init)
 	if (pid < 0)
 		return (int)pid;
 	init->command = pid;
+	wall_wait(init);
 	return 0;
 }

@@ -14,8 +14,8 @@
 #include "exec/init/kin.h"
 #include "exec/init/serve.h"
 #include "exec/init/sys.h"
+#include "exec/init/wall.h"
 #include "exec/stages/stages.h"
-#include "seccomp/seccomp_calls.h"
 
 /* sallyport-init: the sandbox's pid 1, a program of its own, so that nothing of the gate's memory
  * is in it. It was cloned into fresh namespaces with the capabilities that setting them up takes;
@@ -42,7 +42,10 @@ int init_send(const struct wire_message *message, const int *fds, int count)
 		for (int i = 0; i < count; i++)
 			((int *)(void *)CMSG_DATA(&control.head))[i] = fds[i];
 	}
-	long n = sys(sendmsg, WIRE_CONTROL_FD, &head, SECCOMP_UNTOLD_SEND);
+	/* From the command's process, too, where the wall makes what may carry a name. */
+	long n = count > 0 ? sys(sendmsg, WIRE_CONTROL_FD, &head, MSG_NOSIGNAL)
+			   : sys(sendto, WIRE_CONTROL_FD, message, sizeof(*message), MSG_NOSIGNAL,
+				 NULL, 0);
 
 	return n < 0 ? (int)n : 0;
 }
@@ -178,8 +181,11 @@ static void set_up(struct init *init)
 	check(init, view_build(init));
 	check(init, enter_cwd(init));
 	check(init, terminal_open(init));
+	init->step = WIRE_STEP_WALL;
+	check(init, landlock_scope(init));
+	check(init, wall_start(init));
 	init->step = WIRE_STEP_CAPS;
-	check(init, caps_drop());
+	check(init, caps_drop(0));
 	check(init, wait_for_go(init));
 }
 
@@ -197,6 +203,7 @@ _Noreturn void init_main(void)
 		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,
+		.listener = -1,
 		.detail = "",
 	};
 

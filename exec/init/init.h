@@ -14,6 +14,10 @@ struct init {
 	int sockets;          /* sock_diag(7), until it is handed out */
 	int pty, pty_far;     /* slave, and master until it is handed out; -1: none */
 	long command;         /* pid of the command's first process */
+	int listener;   /* that tells of the command's calls; -1: not made yet. What waits for it
+			   is woken */
+	int has_wall;   /* the wall has its own copy of it */
+	bool is_scoped; /* Landlock keeps abstract sockets of others away */
 	int64_t started_us;
 	enum wire_step step; /* being done, for the report when it fails */
 	const char *detail;  /* the path it is about, or "" */

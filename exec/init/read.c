@@ -84,6 +84,15 @@ static bool is_mounts(char *const *list, uint32_t count)
 	return count <= WIRE_MOUNTS_MAX;
 }
 
+static bool is_grants(char *const *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if ((list[i][0] != WIRE_GRANT_NAME && list[i][0] != WIRE_GRANT_INODE) ||
+		    !is_canonical(list[i] + 1))
+			return false;
+	return true;
+}
+
 static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 {
 	switch (which) {
@@ -97,6 +106,8 @@ static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 		return is_mounts(list, count);
 	case WIRE_LINKS:
 		return is_paths(list, count, 1) && count % 2 == 0;
+	case WIRE_GRANTED:
+		return is_grants(list, count);
 	case WIRE_SOCKETS:
 		return is_paths(list, count, 1);
 	case WIRE_ENV:

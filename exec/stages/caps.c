@@ -10,12 +10,14 @@
 /* Numbers a kernel has are contiguous; the first it does not know ends the loop. */
 #define CAPS_MAX 64
 
-int caps_drop(void)
+int caps_drop(uint64_t kept)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 	long r = 0;
 
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		left[i].effective = left[i].permitted = (uint32_t)(kept >> 32 * i);
 	/* The order matters: the first three need CAP_SETPCAP, which capset() takes away. */
 	for (int cap = 0; cap < CAPS_MAX && r == 0; cap++)
 		r = sys(prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -29,7 +31,7 @@ int caps_drop(void)
 				SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED | SECBIT_KEEP_CAPS_LOCKED,
 			0, 0, 0);
 	if (r == 0)
-		r = sys(capset, &head, none);
+		r = sys(capset, &head, left);
 	if (r == 0)
 		r = sys(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* So that the command, which has our ids, can neither read init's memory nor attach to it.

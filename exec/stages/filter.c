@@ -1,5 +1,6 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/init/wall.h"
 #include "exec/stages/stages.h"
 
 #include <errno.h>
@@ -15,14 +16,22 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-static int load_plain(void)
+/* Once the wall has read of a call, only death interrupts it: a signal would have it made and told
+ * again. Linux 5.19; before, that is what happens. */
+static int load(const struct sock_filter *code, size_t len)
 {
-	struct sock_fprog program = {
-		.len = (unsigned short)seccomp_command_len,
-		.filter = (struct sock_filter *)(uintptr_t)seccomp_command,
+	const struct sock_fprog program = {
+		.len = (unsigned short)len,
+		.filter = (struct sock_filter *)(uintptr_t)code,
 	};
+	long fd = sys(seccomp, SECCOMP_SET_MODE_FILTER,
+		      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		      &program);
 
-	return (int)sys(seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	if (fd == -EINVAL)
+		fd = sys(seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			 &program);
+	return (int)fd;
 }
 
 /* One filter for all wishes: what nobody is to be told of becomes what it is in the other filter, a
@@ -39,47 +48,31 @@ static uint32_t answer_of(uint32_t answer, uint32_t flags)
 	uint32_t error = answer & SECCOMP_TOLD_ERRNO;
 
 	if ((answer & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_USER_NOTIF ||
-	    (flags & wish[told]) != 0)
+	    told == SECCOMP_TOLD_ADDRESS || (flags & wish[told]) != 0)
 		return answer;
 	return error == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | error;
 }
 
-static long load_told(uint32_t flags)
+static int load_told(uint32_t flags)
 {
 	struct sock_filter code[seccomp_told_len];
-	struct sock_fprog program = { .len = (unsigned short)seccomp_told_len, .filter = code };
 
 	for (size_t i = 0; i < seccomp_told_len; i++) {
 		code[i] = seccomp_told[i];
 		if (code[i].code == (BPF_RET | BPF_K))
 			code[i].k = answer_of(code[i].k, flags);
 	}
-	/* Once the gate has read of a call, only death interrupts it: a signal would have it made
-	 * and told again. Linux 5.19; before, that is what happens. */
-	long fd = sys(seccomp, SECCOMP_SET_MODE_FILTER,
-		      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
-		      &program);
-
-	if (fd == -EINVAL)
-		fd = sys(seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-			 &program);
-	return fd;
+	return load(code, seccomp_told_len);
 }
 
-int filter_load(const struct init *init)
+int filter_load(struct init *init)
 {
-	const struct wire_message message = { .type = WIRE_LISTENER };
 	uint32_t flags = init->plan.head->flags;
-
-	if ((flags & WIRE_TELLS) == 0)
-		return load_plain();
-	int fd = (int)load_told(flags);
+	int fd = (flags & WIRE_TELLS) == 0 ? load(seccomp_command, seccomp_command_len)
+					   : load_told(flags);
 
 	if (fd < 0)
 		return fd;
-	/* Sent as nobody is told of. */
-	int r = init_send(&message, &fd, 1);
-
-	(void)sys(close, fd);
-	return r;
+	wall_hand_over(init, fd);
+	return 0;
 }

@@ -24,7 +24,8 @@
 struct rules_head {
 	uint64_t files, network, scoped;
 };
-/* In the host's network namespace its abstract sockets have no other wall. */
+/* In the host's network namespace its abstract sockets have no other wall, and a descriptor that
+ * was made there takes that along. */
 #define SCOPE_ABSTRACT 1U
 #define ABI_SCOPES     6 /* Linux 6.12; before it they are open there */
 
@@ -101,36 +102,43 @@ int landlock_restrict(struct init *init)
 {
 	uint32_t flags = init->plan.head->flags;
 
-	bool is_open = (flags & WIRE_OPEN) != 0;
-
-	/* Where all may be written only the scope is left: what is protected there is refused on
-	 * 0–2. */
-	if (is_open && !(flags & WIRE_HOST_NETWORK))
+	/* Where all may be written what is protected is refused on 0–2. */
+	if ((flags & WIRE_OPEN) != 0)
 		return 0;
 	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
-		return (flags & WIRE_HAS_FILES) && !is_open ? (int)abi : 0;
-	if (is_open && abi < ABI_SCOPES)
-		return 0;
+		return flags & WIRE_HAS_FILES ? (int)abi : 0;
 
-	uint64_t handled = is_open ? 0 : handled_by(abi);
+	uint64_t handled = handled_by(abi);
 	struct rules_head head = { .files = handled };
-	size_t size = sizeof(head.files);
-
 	/* The size says which fields we know; more recent ones are not ours to handle. */
-	if ((flags & WIRE_HOST_NETWORK) && abi >= ABI_SCOPES) {
-		head.scoped = SCOPE_ABSTRACT;
-		size = sizeof(head);
-	}
-	long rules = sys(landlock_create_ruleset, &head, size, 0);
+	long rules = sys(landlock_create_ruleset, &head, sizeof(head.files), 0);
 
 	if (rules < 0)
 		return (int)rules;
-	int r = is_open ? 0 : allow_all(init, rules, handled);
+	int r = allow_all(init, rules, handled);
 
 	if (r == 0)
 		r = (int)sys(landlock_restrict_self, rules, 0);
 	(void)sys(close, rules);
 	return r;
+}
+
+int landlock_scope(struct init *init)
+{
+	const struct rules_head head = { .scoped = SCOPE_ABSTRACT };
+	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi < ABI_SCOPES)
+		return 0;
+	long rules = sys(landlock_create_ruleset, &head, sizeof(head), 0);
+
+	if (rules < 0)
+		return (int)rules;
+	long r = sys(landlock_restrict_self, rules, 0);
+
+	(void)sys(close, rules);
+	init->is_scoped = r == 0;
+	return (int)r;
 }

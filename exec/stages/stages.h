@@ -3,6 +3,8 @@
  * -errno, and names in init->detail what it failed at. */
 #pragma once
 
+#include <stdint.h>
+
 struct init;
 
 /* Own user and group id onto the same ids. Before anything that creates files. */
@@ -21,10 +23,15 @@ int door_open(struct init *init);
 /* New session; the pty, when one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 
-/* Everything init may do that the command may not goes away here. */
-int caps_drop(void);
+/* Abstract sockets of others are out of reach for init and for all that comes of it, where the
+ * kernel can do that: init->is_scoped. */
+int landlock_scope(struct init *init);
+
+/* Everything this thread of init may do that the command may not goes away here, but what is in
+ * @kept (bit N: capability N). */
+int caps_drop(uint64_t kept);
 
 /* In the command's process, last things before its program. @init: for the writable roots. */
 int landlock_restrict(struct init *init);
-/* The filter; a descriptor that tells of calls goes to the gate, when the plan wants one. */
-int filter_load(const struct init *init);
+/* The filter, whose listener goes to the wall. */
+int filter_load(struct init *init);

@@ -13,10 +13,7 @@
  * "skipped: …" (77). */
 
 static const struct hostile_case *const tables[] = {
-	hostile_files,
-	hostile_kernel,
-	hostile_network,
-	hostile_process,
+	hostile_files, hostile_kernel, hostile_network, hostile_process, hostile_unix,
 };
 
 /* One thread, one case: the tally and where the verdict goes. */

@@ -14,7 +14,7 @@ struct hostile_case {
 /* To add a case: a line in its file's table, and one in tests/sandbox/escapes.py that says how it
  * is run. */
 extern const struct hostile_case hostile_files[], hostile_kernel[], hostile_network[],
-	hostile_process[];
+	hostile_process[], hostile_unix[];
 
 /* Prints "ESCAPED: …" and ends with 1. */
 _Noreturn void hostile_escaped(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,6 +9,8 @@ import os
 import pathlib
 import pty
 import pwd
+import select
+import shutil
 import socket
 import stat
 import struct
@@ -79,6 +81,161 @@ def unix_abstract(world, user):
             names.append(name)
         must(outside.is_reached(socket.AF_UNIX, "\0" + names[0]), "the socket outside cannot be reached at all")
         hostile(world, user, "unix-abstract", *names)
+        must(not outside.seen, "outside saw", outside.seen)
+
+
+def wait_ready(user, process, name="ready"):
+    must(wait_for(lambda: (user.work / name).exists() or process.poll() is not None, 20) and process.poll() is None,
+         "the program inside did not come so far:", process.poll())
+
+
+def clean(user, *names):
+    for name in ("ready", "go", "done", "serving", "by-link", "hard", "flipped", "own", *names):
+        (user.work / name).unlink(missing_ok=True)
+
+
+def made_later(world, user, case, make):
+    """The hostile case @case, which gets what make() makes once it runs inside."""
+    with Outside() as outside:
+        clean(user)
+        folders = [user.work, user.outside, user.base]
+        paths = [str(folder / f"late-{int(kind)}") for folder in folders
+                 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)]
+        process = world.start(user, [world.hostile, case, *paths], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            wait_ready(user, process)
+            make(outside, paths)
+            must(outside.is_reached(socket.AF_UNIX, paths[0]), "the socket outside cannot be reached at all")
+            user.file(user.work / "go")
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+            process.wait()
+            clean(user)
+        verdict(subprocess.CompletedProcess([], process.returncode, out, err))
+        must(not outside.seen, "outside saw", outside.seen)
+
+
+KINDS = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
+
+
+def unix_late(world, user):
+    made_later(world, user, "unix-late",
+               lambda outside, paths: [outside.unix(path, KINDS[at % 3]) for at, path in enumerate(paths)])
+
+
+def unix_rebound(world, user):
+    """A daemon that starts again: its cover goes with the old file."""
+    old = []
+    for folder in (user.work, user.outside):
+        old.append(socket.socket(socket.AF_UNIX))
+        old[-1].bind(str(folder / "late-1"))
+
+    def again(outside, paths):
+        for folder in (user.work, user.outside):
+            (folder / "late-1").unlink()
+        for at, path in enumerate(paths):
+            outside.unix(path, KINDS[at % 3])
+    try:
+        made_later(world, user, "unix-late", again)
+    finally:
+        for one in old:
+            one.close()
+
+
+def unix_race(world, user):
+    made_later(world, user, "unix-race",
+               lambda outside, paths: [outside.unix(path, KINDS[at % 3]) for at, path in enumerate(paths)])
+
+
+def unix_other_network(world, user):
+    """A daemon of the host in another network namespace is in no list of ours."""
+    path = user.work / "elsewhere"
+    script = f"""import socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind({str(path)!r}); s.listen(5); s.settimeout(60)
+import os; os.chmod({str(path)!r}, 0o777); print("listening", flush=True)
+try: s.accept(); print("reached", flush=True)
+except OSError: pass"""
+    daemon = subprocess.Popen(["unshare", "--user", "--map-root-user", "--net", "/usr/bin/python3", "-c", script],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=user.work, **user.ids())
+    try:
+        if daemon.stdout.readline() != b"listening\n":
+            raise Skip("no network namespace, or no python3, for a daemon")
+        hostile(world, user, "unix-paths", path)
+        must(not select.select([daemon.stdout], [], [], 0.2)[0], "the daemon was reached")
+    finally:
+        daemon.kill()
+        daemon.wait()
+        path.unlink(missing_ok=True)
+
+
+def unix_two_runs(world, user):
+    """What one run leaves in a folder for the next."""
+    clean(user, "relay")
+    path = user.work / "relay"
+    server = world.start(user, [world.hostile, "unix-serve", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_ready(user, server, "serving")
+        hostile(world, user, "unix-paths", path, "relay")
+        user.file(user.work / "done")
+        out, err = server.communicate(timeout=30)
+    finally:
+        server.kill()
+        server.wait()
+        clean(user, "relay")
+    verdict(subprocess.CompletedProcess([], server.returncode, out, err))
+
+
+def unix_tmux(world, user):
+    """All of an escape: a server of the host that runs what it is told."""
+    if not shutil.which("tmux"):
+        raise Skip("there is no tmux")
+    clean(user, "tmux")
+    path, proof = user.work / "tmux", user.outside / "escaped"
+    how = {"cwd": user.work, "env": user.environment(), "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+           "stderr": subprocess.DEVNULL, **user.ids()}
+    process = world.start(user, ["sh", "-c", f": >ready; while [ ! -e go ]; do sleep 0.05; done; "
+                                 f"tmux -S {path} new-window 'echo x >{proof}'; echo $?"], stdout=subprocess.PIPE)
+    try:
+        wait_ready(user, process)
+        subprocess.run(["tmux", "-S", path, "-f", "/dev/null", "new-session", "-d", "sleep 60"], check=True, **how)
+        user.file(user.work / "go")
+        out, _ = process.communicate(timeout=30)
+        must(out.strip() != b"0", "tmux did what it was told from inside")
+        must(not wait_for(proof.exists, 1), "a server of the host ran a command for the sandbox")
+        # The same from outside, so that the proof is one.
+        subprocess.run(["tmux", "-S", path, "new-window", f"echo x >{proof}"], check=True, **how)
+        must(wait_for(proof.exists), "tmux does not do it outside either")
+    finally:
+        subprocess.run(["tmux", "-S", path, "kill-server"], check=False, **how)
+        process.kill()
+        process.wait()
+        clean(user, "tmux")
+        proof.unlink(missing_ok=True)
+
+
+def unix_own(world, user):
+    clean(user)
+    hostile(world, user, "unix-own")
+
+
+def stdin_unix(world, user):
+    """A socket of the host's network namespace looks names up there."""
+    name = f"\0sp-stdin-{os.getpid()}-{user.name}"
+    with Outside() as outside:
+        outside.unix(name)
+        must(outside.is_reached(socket.AF_UNIX, name), "the socket outside cannot be reached at all")
+        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        for given in (*(socket.socket(socket.AF_UNIX, kind) for kind in KINDS), pair[0]):
+            done = world.run(user, ["true"], stdin=given)
+            must(done.returncode == NO_SANDBOX and b"Unix socket" in done.stderr, "given one, it ended with", done.returncode,
+                 done.stderr)
+            given.close()
+        pair[1].close()
+        ours, theirs = socket.socketpair()
+        ours.send(b"words\n")
+        ours.shutdown(socket.SHUT_WR)
+        must(world.run(user, ["cat"], stdin=theirs).stdout == b"words\n", "a connected one does not work")
         must(not outside.seen, "outside saw", outside.seen)
 
 
@@ -370,6 +527,14 @@ cases = [
     plain("gate-ports", *GATE_PORTS),
     ("unix-paths", unix_paths),
     ("unix-abstract", unix_abstract),
+    ("unix-late", unix_late),
+    ("unix-rebound", unix_rebound),
+    ("unix-race", unix_race),
+    ("unix-other-network", unix_other_network),
+    ("unix-two-runs", unix_two_runs),
+    ("unix-tmux", unix_tmux),
+    ("unix-own", unix_own),
+    ("stdin-unix", stdin_unix),
     plain("io-uring"),
     plain("new-namespaces"),
     plain("enter-namespaces"),

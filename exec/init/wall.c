@@ -1,0 +1,263 @@
+#include "exec/init/wall.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "exec/init/init.h"
+#include "exec/init/sys.h"
+#include "exec/init/wall_impl.h"
+#include "exec/stages/stages.h"
+#include "exec/wire_told.h"
+
+#define STACK_BYTES 65536
+#define ROOM        512 /* the kernel's structs may be longer than ours one day */
+
+/* Of Linux 6.6. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
+#endif
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+/* start.S: a thread on a stack of its own that calls @fn and ends. Its number or -errno. */
+long __init_thread(unsigned long flags, void *stack, void (*fn)(void *arg), void *arg);
+
+static void wait_while(const int *word, int value)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
+		(void)sys(futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void set(int *word, int value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	(void)sys(futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void answer(const struct wall *wall, uint64_t id, long result)
+{
+	union {
+		struct seccomp_notif_resp response;
+		char room[ROOM];
+	} buffer;
+
+	memset(&buffer, 0, sizeof(buffer));
+	buffer.response.id = id;
+	if (result < 0)
+		buffer.response.error = (int)result;
+	else
+		buffer.response.val = result;
+	(void)sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response);
+}
+
+/* The gate answers; it knows what the call is, and has other numbers for tasks: so it gets a
+ * descriptor of this one. When it does not read, nothing goes on here: each sandbox has a wall of
+ * its own. */
+static void forward(struct wall *wall, const struct seccomp_notif *request, int pidfd, long result,
+		    const char *path)
+{
+	struct wire_told told = { .error = (int32_t)-result };
+	struct iovec part = { .iov_base = &told };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	const struct msghdr message = { .msg_iov = &part,
+					.msg_iovlen = 1,
+					.msg_control = control.bytes,
+					.msg_controllen = sizeof(control.bytes) };
+	size_t len = path ? sys_length(path) : 0;
+
+	memcpy(&told.request, request, sizeof(told.request));
+	len = len < sizeof(told.path) ? len : 0;
+	memcpy(told.path, path ? path : "", len);
+	told.path[len] = '\0';
+	part.iov_len = offsetof(struct wire_told, path) + len + 1;
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.head), &pidfd, sizeof(pidfd));
+	if (pidfd < 0 || sys(sendmsg, wall->forward, &message, MSG_NOSIGNAL) < 0)
+		answer(wall, request->id, result < 0 ? result : -EACCES);
+}
+
+/* What ends so is not the sandbox's doing. */
+static bool is_evidence(const struct wall *wall, const struct wall_call *call, long result)
+{
+	return result < 0 && wall->forward >= 0 && call->index == 0 && call->done == 0 &&
+	       (wall->init->plan.head->flags & WIRE_TELL_REFUSED) != 0 && result != -EAGAIN &&
+	       result != -EINPROGRESS && result != -EPIPE && result != -ESRCH &&
+	       result != -EALREADY && result >= -133;
+}
+
+void wall_finish(struct wall *wall, struct wall_call *call, long result)
+{
+	struct seccomp_notif request = { .id = call->id, .pid = (unsigned int)call->task };
+
+	request.data.nr = call->number;
+	memcpy(request.data.args, call->args, sizeof(call->args));
+	if (is_evidence(wall, call, result))
+		forward(wall, &request, call->pidfd, result, call->is_refused ? wall->path : NULL);
+	else
+		answer(wall, call->id, result);
+	wall_task_close(call);
+}
+
+static void serve(struct wall *wall, const struct seccomp_notif *request)
+{
+	struct wall_call call = { .id = request->id,
+				  .task = (int)request->pid,
+				  .number = request->data.nr,
+				  .pidfd = -1,
+				  .fd = -1 };
+	long r;
+
+	memcpy(call.args, request->data.args, sizeof(call.args));
+	switch (call.number) {
+	case SYS_connect:
+		r = wall_connect_turn(wall, &call);
+		break;
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+		r = wall_send_turn(wall, &call);
+		break;
+	default:
+		call.pidfd = wall->forward >= 0 ? wall_task_pidfd(wall, &call) : -1;
+		if (wall_task_is_waiting(wall, &call))
+			forward(wall, request, call.pidfd, 0, NULL);
+		wall_task_close(&call);
+		return;
+	}
+	if (r == WALL_PARK && wall_parked_add(wall, &call))
+		return;
+	wall_finish(wall, &call, r == WALL_PARK ? -ENOBUFS : r);
+}
+
+/* To the gate, when it wants to be told of calls: the listener, and what the wall forwards. */
+static int tell_gate(struct wall *wall)
+{
+	const struct wire_message message = { .type = WIRE_LISTENER };
+	int pair[2];
+
+	wall->forward = -1;
+	if ((wall->init->plan.head->flags & WIRE_TELLS) == 0)
+		return 0;
+	long r = sys(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+
+	if (r < 0)
+		return (int)r;
+	const int fds[] = { wall->listener, pair[1] };
+
+	wall->forward = pair[0];
+	r = init_send(&message, fds, 2);
+	(void)sys(close, pair[1]);
+	return (int)r;
+}
+
+static int set_up(struct wall *wall)
+{
+	const uint64_t sync = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+	uint32_t len = sizeof(wall->cookie);
+	int r = wall_own_init(wall);
+
+	if (r < 0)
+		return r;
+	wall->has_network = (wall->init->plan.head->flags & WIRE_HOST_NETWORK) == 0;
+	wall->is_scoped = wall->init->is_scoped;
+	(void)sys(getsockopt, wall->diag, SOL_SOCKET, SO_NETNS_COOKIE, &wall->cookie, &len);
+	long own = sys(gettid);
+
+	own = sys(pidfd_open, own, PIDFD_THREAD);
+	wall->is_flagged = own >= 0;
+	if (own >= 0)
+		(void)sys(close, own);
+	(void)sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, &sync);
+	return tell_gate(wall);
+}
+
+/* From here on its descriptors are its own: those of init are closed while it serves. */
+static void take_listener(struct wall *wall)
+{
+	struct init *init = wall->init;
+
+	wait_while(&init->listener, -1);
+	wall->listener = init->listener;
+	if (sys(unshare, CLONE_FILES) < 0)
+		sys_exit(1);
+	set(&init->has_wall, 1);
+	/* Else the ends of the command's pipes would never be seen. */
+	for (int fd = 0; fd < wall->listener; fd++)
+		if (fd != WIRE_CONTROL_FD)
+			(void)sys(close, fd);
+	(void)sys(close_range, wall->listener + 1, ~0U, 0);
+}
+
+static void run(void *arg)
+{
+	struct wall *wall = arg;
+	union {
+		struct seccomp_notif request;
+		char room[ROOM];
+	} buffer;
+
+	if (caps_drop(1ULL << CAP_SYS_PTRACE) < 0)
+		sys_exit(1);
+	take_listener(wall);
+	if (set_up(wall) < 0)
+		sys_exit(1);
+	for (;;) {
+		wall_parked_wait(wall);
+		memset(&buffer, 0, sizeof(buffer));
+		long r = sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_RECV, &buffer.request);
+
+		if (r == 0)
+			serve(wall, &buffer.request);
+		else if (r != -ENOENT && r != -EINTR)
+			sys_exit(1);
+	}
+}
+
+static void *room_of(size_t len)
+{
+	long at = sys(mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+int wall_start(struct init *init)
+{
+	struct wall *wall = room_of(sizeof(*wall));
+	char *stack = room_of(STACK_BYTES);
+
+	if (!wall || !stack)
+		return -ENOMEM;
+	wall->init = init;
+	long r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+				       CLONE_SYSVSEM,
+			       stack + STACK_BYTES, run, wall);
+
+	return r < 0 ? (int)r : 0;
+}
+
+void wall_hand_over(struct init *init, int listener)
+{
+	set(&init->listener, listener);
+}
+
+void wall_wait(struct init *init)
+{
+	if (__atomic_load_n(&init->listener, __ATOMIC_ACQUIRE) >= 0)
+		wait_while(&init->has_wall, 0);
+}

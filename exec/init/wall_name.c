@@ -1,0 +1,153 @@
+#include "exec/init/sys.h"
+#include "exec/init/wall_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71 /* Linux 5.14 */
+#endif
+
+#define HEAD offsetof(struct sockaddr_un, sun_path)
+
+static bool begins(const char *text, const char *with)
+{
+	while (*with)
+		if (*text++ != *with++)
+			return false;
+	return true;
+}
+
+/* What stands for whoever reads it would be the wall's own: the task's takes its place. @text has
+ * room for more than a name can hold. */
+static const char *put_self(struct wall *wall, const struct wall_call *call, const char *name,
+			    char *text)
+{
+	static const struct {
+		const char *prefix, *rest;
+	} selves[] = {
+		{ "/proc/self/", "/" },
+		{ "/proc/thread-self/", "/" },
+		{ "/dev/fd/", "/fd/" },
+	};
+
+	for (size_t i = 0; i < sizeof(selves) / sizeof(selves[0]); i++) {
+		size_t len = 0;
+
+		if (!begins(name, selves[i].prefix))
+			continue;
+		while (selves[i].prefix[len])
+			len++;
+		/* A thread is its process there, but for what only threads of it have. */
+		wall_task_name(text, "/proc/", wall_task_process(wall, call), selves[i].rest);
+		size_t at = sys_length(text);
+
+		for (const char *c = name + len; (text[at] = *c) != '\0'; c++)
+			at++;
+		return text;
+	}
+	return name;
+}
+
+static long open_name(struct wall *wall, const struct wall_call *call, const char *name)
+{
+	char link[64], text[sizeof(struct sockaddr_un) + 64];
+	long directory = AT_FDCWD;
+
+	if (name[0] == '/') {
+		name = put_self(wall, call, name, text);
+	} else {
+		wall_task_name(link, "/proc/", call->task, "/cwd");
+		directory = sys(openat, AT_FDCWD, link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (directory < 0)
+			return directory == -EPERM ? -EACCES : directory;
+	}
+	long fd = sys(openat, (int)directory, name, O_PATH | O_CLOEXEC);
+
+	if (directory >= 0)
+		(void)sys(close, directory);
+	return fd;
+}
+
+static void note_refused(struct wall *wall, const struct wall_aim *aim)
+{
+	char link[64];
+
+	wall_task_name(link, "/proc/thread-self/fd/", aim->at, "");
+	long n = sys(readlinkat, AT_FDCWD, link, wall->path, sizeof(wall->path) - 1);
+
+	wall->path[n > 0 ? n : 0] = '\0';
+}
+
+static long aim_at_file(struct wall *wall, struct wall_call *call, const char *name,
+			struct wall_aim *ret)
+{
+	struct sockaddr_un *local = (struct sockaddr_un *)(void *)&ret->name;
+	struct stat what;
+	long fd = open_name(wall, call, name);
+
+	if (fd < 0)
+		return fd;
+	ret->at = (int)fd;
+	long r = sys(fstat, ret->at, &what);
+
+	/* Of what is no socket the kernel says so. */
+	if (r == 0 && S_ISSOCK(what.st_mode))
+		r = wall_own_judge(wall, ret->at, &what, call->type);
+	if (r == -EACCES) {
+		call->is_refused = true;
+		note_refused(wall, ret);
+	}
+	/* By the inode that was judged, whatever has its name by now. */
+	wall_task_name(local->sun_path, "/proc/thread-self/fd/", ret->at, "");
+	ret->len = (uint32_t)(HEAD + sys_length(local->sun_path) + 1);
+	return r;
+}
+
+/* A socket that was made in another network namespace looks abstract names up there. */
+static long aim_at_abstract(const struct wall *wall, struct wall_call *call)
+{
+	uint64_t cookie = 0;
+	uint32_t len = sizeof(cookie);
+
+	if (wall->has_network
+		    ? sys(getsockopt, call->fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) == 0 &&
+			      cookie == wall->cookie
+		    : wall->is_scoped)
+		return 0;
+	call->is_refused = true;
+	return -EACCES;
+}
+
+long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, size_t len,
+		   struct wall_aim *ret)
+{
+	char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+	const struct sockaddr_un *local = from;
+
+	ret->at = -1;
+	ret->len = (uint32_t)len;
+	memcpy(&ret->name, from, len);
+	wall->path[0] = '\0';
+	int domain = wall_task_option(call->fd, SO_DOMAIN);
+
+	if (domain < 0)
+		return domain;
+	/* Others have no names of files, and the kernel refuses names of other families. */
+	if (domain != AF_UNIX || len <= HEAD || local->sun_family != AF_UNIX)
+		return 0;
+	if (len > sizeof(*local))
+		return -EINVAL;
+	if (local->sun_path[0] == '\0')
+		return aim_at_abstract(wall, call);
+	memset(name, 0, sizeof(name));
+	memcpy(name, local->sun_path, len - HEAD);
+	return aim_at_file(wall, call, name, ret);
+}
+
+void wall_name_done(struct wall_aim *aim)
+{
+	if (aim->at >= 0)
+		(void)sys(close, aim->at);
+	aim->at = -1;
+}

@@ -1,0 +1,172 @@
+#include "exec/init/sys.h"
+#include "exec/init/wall_impl.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+void wall_task_name(char *text, const char *before, int number, const char *rest)
+{
+	char digits[12];
+	size_t count = 0;
+
+	while (*before)
+		*text++ = *before++;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	while (count > 0)
+		*text++ = digits[--count];
+	while ((*text++ = *rest++) != '\0')
+		;
+}
+
+/* All of a file of /proc in wall->data, as a string. */
+static const char *read_status(struct wall *wall, int task)
+{
+	char path[64];
+	size_t len = 0;
+	long n = 1;
+
+	wall_task_name(path, "/proc/", task, "/status");
+	long fd = sys(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && n > 0 && len < sizeof(wall->data) - 1) {
+		n = sys(read, fd, wall->data + len, sizeof(wall->data) - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		(void)sys(close, fd);
+	wall->data[len] = '\0';
+	return wall->data;
+}
+
+/* The number behind @word at the start of a line; 0: there is none. */
+static uint64_t number_of(const char *text, const char *word, unsigned int base)
+{
+	uint64_t value = 0;
+
+	for (; *text; text++) {
+		const char *at = text, *want = word;
+
+		while (*want && *at == *want)
+			at++, want++;
+		if (*want == '\0') {
+			for (; *at == '\t' || *at == ' '; at++)
+				;
+			for (;; at++) {
+				unsigned int digit =
+					*at >= '0' && *at <= '9'   ? (unsigned int)(*at - '0')
+					: *at >= 'a' && *at <= 'f' ? (unsigned int)(*at - 'a') + 10
+								   : base;
+				if (digit >= base)
+					return value;
+				value = value * base + digit;
+			}
+		}
+		while (*text && *text != '\n')
+			text++;
+		if (*text == '\0')
+			break;
+	}
+	return 0;
+}
+
+int wall_task_process(struct wall *wall, const struct wall_call *call)
+{
+	return (int)number_of(read_status(wall, call->task), "Tgid:", 10);
+}
+
+bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call)
+{
+	const char *text = read_status(wall, call->task);
+	uint64_t pending = number_of(text, "SigPnd:", 16) | number_of(text, "ShdPnd:", 16);
+
+	return (pending & ~number_of(text, "SigBlk:", 16) & ~number_of(text, "SigIgn:", 16)) != 0;
+}
+
+/* A thread has descriptors of its own when it wants them; before Linux 6.9 only those of the first
+ * thread can be had. */
+int wall_task_pidfd(struct wall *wall, const struct wall_call *call)
+{
+	long fd = wall->is_flagged ? sys(pidfd_open, call->task, PIDFD_THREAD) : -EINVAL;
+
+	if (fd != -EINVAL)
+		return (int)fd;
+	fd = sys(pidfd_open, call->task, 0);
+	if (fd == -EINVAL || fd == -ENOENT)
+		fd = sys(pidfd_open, wall_task_process(wall, call), 0);
+	return (int)fd;
+}
+
+int wall_task_open(struct wall *wall, struct wall_call *call)
+{
+	long fd = wall_task_pidfd(wall, call);
+
+	if (fd < 0)
+		return (int)fd;
+	call->pidfd = (int)fd;
+	fd = wall_task_fd(call, (int)call->args[0]);
+	if (fd < 0)
+		return (int)fd;
+	call->fd = (int)fd;
+	call->type = wall_task_option(call->fd, SO_TYPE);
+	return call->type < 0 ? call->type : 0;
+}
+
+void wall_task_close(struct wall_call *call)
+{
+	if (call->fd >= 0)
+		(void)sys(close, call->fd);
+	if (call->pidfd >= 0)
+		(void)sys(close, call->pidfd);
+	call->fd = call->pidfd = -1;
+}
+
+/* What cannot be looked into cannot be judged. */
+long wall_task_fd(const struct wall_call *call, int fd)
+{
+	long copy = sys(pidfd_getfd, call->pidfd, fd, 0);
+
+	return copy == -EPERM ? -EACCES : copy;
+}
+
+static long move(long result, size_t len)
+{
+	if (result == -EPERM)
+		return -EACCES;
+	return result < 0 ? result : (size_t)result == len ? 0 : -EFAULT;
+}
+
+long wall_task_read(const struct wall_call *call, uint64_t from, void *to, size_t len)
+{
+	struct iovec ours = { .iov_base = to, .iov_len = len };
+	struct iovec theirs = { .iov_base = (void *)(uintptr_t)from, .iov_len = len };
+
+	return len == 0 ? 0 : move(sys(process_vm_readv, call->task, &ours, 1, &theirs, 1, 0), len);
+}
+
+long wall_task_write(const struct wall_call *call, uint64_t to, const void *from, size_t len)
+{
+	struct iovec ours = { .iov_base = (void *)(uintptr_t)from, .iov_len = len };
+	struct iovec theirs = { .iov_base = (void *)(uintptr_t)to, .iov_len = len };
+
+	return move(sys(process_vm_writev, call->task, &ours, 1, &theirs, 1, 0), len);
+}
+
+bool wall_task_is_waiting(const struct wall *wall, const struct wall_call *call)
+{
+	return sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
+}
+
+int wall_task_option(int fd, int option)
+{
+	int value = 0;
+	uint32_t len = sizeof(value);
+	long r = sys(getsockopt, fd, SOL_SOCKET, option, &value, &len);
+
+	return r < 0 ? (int)r : value;
+}
