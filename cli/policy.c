@@ -303,7 +303,6 @@ static int explain_decide(struct explain *explain)
 
 	explain->facts =
 		(struct policy_facts){ .dst = explain->dst, .carries = explain->dst.protocol };
-	explain->facts.dst.protocol = policy_protocol_of_port(explain->facts.dst.port);
 	if (policy_request_fill(&explain->words, &explain->facts, &why) < 0)
 		return cli_usage_error("policy explain", CLI_ERROR, "%s", why.text);
 	policy_decide(explain->policy, &explain->facts, &explain->verdict);

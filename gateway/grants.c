@@ -145,8 +145,14 @@ static void found_of(struct found *found, const struct grants *grants, uint64_t 
 		     const char *domain, const struct policy_facts *facts,
 		     const struct who_file *program_file)
 {
+	struct policy_destination any = facts->dst;
 	struct key_node *node = keys_find(&grants->table, exec, &facts->dst);
 
+	if (node)
+		found_note(found, container_of(node, struct grant, node), facts->now);
+	/* An answer about any bytes is one about these. */
+	any.protocol = POLICY_TCP;
+	node = facts->dst.protocol != POLICY_TCP ? keys_find(&grants->table, exec, &any) : NULL;
 	if (node)
 		found_note(found, container_of(node, struct grant, node), facts->now);
 	if (grants->wide_count == 0)

@@ -69,7 +69,7 @@ int link_codec_get_number(struct frame *frame, uint64_t *ret_number)
 }
 
 /* The address and the key's protocol are not sent: the other end derives them, so they cannot
- * disagree with the host. */
+ * disagree with the host and what is carried. */
 static void put_facts(struct frame *frame, const struct policy_facts *facts)
 {
 	frame_put_u64(frame, facts->exec);
@@ -97,8 +97,12 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 		return false;
 	if (host[0] == '\0')
 		return may_be_empty && port == 0;
-	return policy_destination_set(&ret->dst, host, strlen(host), port, NULL) == 0 &&
-	       strcmp(ret->dst.host, host) == 0;
+	if (policy_destination_set(&ret->dst, host, strlen(host), port, NULL) < 0 ||
+	    strcmp(ret->dst.host, host) != 0)
+		return false;
+	if (ret->carries != POLICY_NO_PROTOCOL)
+		ret->dst.protocol = ret->carries;
+	return true;
 }
 
 static void put_if(struct frame *frame, const char *text)

@@ -20,33 +20,9 @@
 #include "policies/policies_gate.h"
 #include "policies/policies_tools.h"
 
-int permits_destination(const char *text, struct policy_destination *ret,
-			enum policy_protocol *ret_carries, struct err *why)
+int permits_destination(const char *text, struct policy_destination *ret, struct err *why)
 {
-	struct policy_destination said;
-
-	if (policy_destination_parse(text, &said, why) < 0)
-		return -EINVAL;
-	*ret_carries = said.protocol;
-	/* The key has the protocol of its port, whatever is said: as with every way in. */
-	return policy_destination_set(ret, said.host, strlen(said.host), said.port, why) < 0
-		       ? -EINVAL
-		       : 0;
-}
-
-/* Whoever says http of port 8000 would grant any bytes to it: that has to be said. */
-static int permit_key(const struct gateway_exec_grant *grant, struct policy_destination *ret,
-		      struct err *why)
-{
-	char key[POLICY_DESTINATION_TEXT_MAX];
-	enum policy_protocol said;
-	int r = permits_destination(grant->destination, ret, &said, why);
-
-	if (r < 0 || said == ret->protocol)
-		return r;
-	return err_set(why, -EINVAL,
-		       "%s goes by its port: what would be granted is %s, so say that",
-		       grant->destination, policy_destination_text(ret, key));
+	return policy_destination_parse(text, ret, why) < 0 ? -EINVAL : 0;
 }
 
 static int permit_check_policy(const struct gateway *gw, uint64_t exec,
@@ -154,7 +130,7 @@ int gateway_grant_exec(struct gateway *gw, uint64_t id, const struct gateway_exe
 
 	if (!exec)
 		return err_set(why, -ENOENT, "that command has not begun, or has ended");
-	int r = permit_key(grant, &dst, why);
+	int r = permits_destination(grant->destination, &dst, why);
 
 	if (r == 0 && grant->width.is_program)
 		r = err_set(why, -EINVAL,
@@ -180,7 +156,7 @@ int gateway_may_grant(struct gateway *gw, const char *destination, const char *c
 	static const char *const nobody[] = { "?", NULL }; /* it begins no command of a rule's */
 	const struct gateway_exec_grant grant = { .destination = destination };
 	struct policy_destination dst;
-	int r = permit_key(&grant, &dst, why);
+	int r = permits_destination(grant.destination, &dst, why);
 
 	if (r < 0)
 		return r;
@@ -195,8 +171,7 @@ int gateway_warn(struct gateway *gw, const char *destination, struct gateway_war
 		 struct err *why)
 {
 	struct policy_destination dst;
-	enum policy_protocol said;
-	int r = permits_destination(destination, &dst, &said, why);
+	int r = permits_destination(destination, &dst, why);
 
 	*ret = (struct gateway_warning){ 0 };
 	if (r < 0)
@@ -212,8 +187,7 @@ int gateway_warn(struct gateway *gw, const char *destination, struct gateway_war
 void gateway_warned(struct gateway *gw, const char *destination)
 {
 	struct policy_destination dst;
-	enum policy_protocol said;
 
-	if (permits_destination(destination, &dst, &said, NULL) == 0)
+	if (permits_destination(destination, &dst, NULL) == 0)
 		seen_add(gw->seen, &dst);
 }

@@ -49,7 +49,6 @@ struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, cons
 					 struct err *why)
 {
 	struct policy_destination dst;
-	enum policy_protocol carries;
 
 	if (exec != 0 && !execs_find(gw, exec)) {
 		(void)err_set(why, -ENOENT, "that command has not begun, or has ended");
@@ -59,7 +58,7 @@ struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, cons
 		(void)err_set(why, -EINVAL, "a proposal says what it is for");
 		return NULL;
 	}
-	if (permits_destination(destination, &dst, &carries, why) < 0)
+	if (permits_destination(destination, &dst, why) < 0)
 		return NULL;
 	struct gateway_proposal *proposal = mem_new(sizeof(*proposal));
 
@@ -69,7 +68,7 @@ struct gateway_proposal *gateway_propose(struct gateway *gw, uint64_t exec, cons
 	proposal->done = done;
 	proposal->arg = arg;
 	proposal->facts = (struct policy_facts){
-		.dst = dst, .carries = carries, .exec = exec, .plea = reason
+		.dst = dst, .carries = dst.protocol, .exec = exec, .plea = reason
 	};
 	LIST_INSERT_HEAD(&gw->proposals.open, proposal, entry);
 	proposal->ticket =

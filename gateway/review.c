@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/execs.h"
+#include "gateway/protocols.h"
 #include "gateway/sessions.h"
 
 /* The remembered answer that covers @waiter; NULL: none, or it is not known yet who asks. */
@@ -72,15 +73,19 @@ void review_grants(struct gateway *gw)
 	approval_walk(gw, review_grants_of, NULL);
 }
 
-/* What the policy says by now. */
-static void review_decide(struct waiter *waiter, struct policy_verdict *ret)
+/* Is it still asked about, and as what it was? */
+static bool review_is_asked(struct waiter *waiter, struct policy_verdict *ret)
 {
+	enum policy_protocol asked_as = waiter->party->approval->dst.protocol, now_as;
 	struct gateway *gw = waiter->gw;
 
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
 	execs_ask_who(waiter);
-	policy_decide(gw->config.policy, &waiter->facts, ret);
+	protocols_decide(gw, waiter, ret);
 	waiter->facts.asker = NULL;
+	now_as = waiter->facts.carries;
+	waiter->facts.dst.protocol = waiter->facts.carries = asked_as;
+	return ret->action == POLICY_ASK && now_as == asked_as;
 }
 
 /* Nobody waits on it any more, unless somebody came meanwhile. From the loop: it tells approvers.
@@ -102,8 +107,7 @@ void review_waiter(struct waiter *waiter)
 	struct approval *approval = waiter->party->approval;
 	struct policy_verdict verdict;
 
-	review_decide(waiter, &verdict);
-	if (verdict.action == POLICY_ASK && !review_find(waiter))
+	if (review_is_asked(waiter, &verdict) && !review_find(waiter))
 		return;
 	approval_let_go(waiter);
 	approval_has_news(approval);
@@ -122,8 +126,7 @@ static void party_review(struct party *party, struct policy_verdict *asked, bool
 
 		bool is_looking = execs_look_up(waiter); /* and review_waiter() goes on */
 
-		review_decide(waiter, &verdict);
-		if (verdict.action != POLICY_ASK && !is_looking) {
+		if (!review_is_asked(waiter, &verdict) && !is_looking) {
 			approval_let_go(waiter);
 		} else if (!*has_asked) {
 			*asked = verdict;

@@ -17,6 +17,7 @@
 #include "gateway/link_server.h"
 #include "gateway/live.h"
 #include "gateway/lookups.h"
+#include "gateway/protocols.h"
 #include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
@@ -138,13 +139,6 @@ static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
 	       verdict->reason != POLICY_INSIDE && policy_destination_is_loopback(dst);
 }
 
-/* A question, and every answer to it, is about the key: plain HTTP to port 443 is not what somebody
- * reads who is asked about https. A rule may allow it. */
-static bool is_within_key(const struct policy_facts *facts)
-{
-	return facts->dst.protocol == POLICY_TCP || facts->dst.protocol == facts->carries;
-}
-
 /* What is remembered of what policy asks. An answer that is kept in a file is one as well: a denial
  * that is remembered here beats it, and where it is remembered here, it is counted here. */
 static struct grant *decide_grant(struct gateway *gw, const struct waiter *waiter,
@@ -199,16 +193,16 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 		return true;
 	}
 	waiter->facts.now = loop_wall_us(gw->loop) / 1000000;
-	policy_decide(gw->config.policy, &waiter->facts, verdict);
+	/* What was answered is the key that was asked about. */
+	if (waiter->decision)
+		policy_decide(gw->config.policy, &waiter->facts, verdict);
+	else
+		protocols_decide(gw, waiter, verdict);
 	if (verdict->reason == POLICY_ANSWER_ALLOW &&
 	    grants_are_withdrawn(&gw->grants, &waiter->facts))
 		verdict_withdraw(verdict);
 	if (is_own_page(gw, waiter, verdict))
 		verdict_refuse(verdict, POLICY_OWN_LISTENER);
-	if (verdict->action == POLICY_ASK && !is_within_key(&waiter->facts))
-		verdict_refuse(verdict, waiter->facts.dst.protocol == POLICY_HTTPS
-						? POLICY_NOT_TLS
-						: POLICY_NOT_HTTP);
 	const struct grant *grant = decide_unspent(gw, waiter, verdict);
 	bool is_kept = verdict->reason == POLICY_ANSWER_ALLOW;
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/host_impl.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_tools.h"
 #include "policies/special_impl.h"
 
@@ -14,6 +15,24 @@
 enum policy_protocol policy_protocol_of_port(uint16_t port)
 {
 	return port == 80 ? POLICY_HTTP : port == 443 ? POLICY_HTTPS : POLICY_TCP;
+}
+
+size_t policy_facts_protocols(const struct policy_facts *facts,
+			      enum policy_protocol ret[POLICY_PROTOCOLS_MAX])
+{
+	static const enum policy_protocol others[] = { POLICY_HTTPS, POLICY_HTTP };
+	size_t count = 0;
+
+	if (facts->way != POLICY_WAY_CONNECT && facts->way != POLICY_WAY_SOCKS5) {
+		ret[0] = facts->carries;
+		return 1;
+	}
+	ret[count++] = policy_protocol_of_port(facts->dst.port);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (others[i] != ret[0])
+			ret[count++] = others[i];
+	}
+	return count;
 }
 
 static int destination_refuse(const char *host, size_t len, const struct flaw *flaw,

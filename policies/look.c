@@ -19,6 +19,14 @@ static const char *const look_words[] = {
 	[RULE_ONLY] = "only",
 };
 
+enum policy_protocol policy_rule_protocol(const struct policy *policy, uint32_t number)
+{
+	struct rule rule;
+
+	rules_get_bare(policy, number - 1, &rule);
+	return rule.pattern.protocol;
+}
+
 /* Without the index: one rule, by the obvious comparison. */
 static enum policy_match look_match(const struct policy *policy, const struct rule *rule,
 				    const struct policy_facts *facts)

@@ -47,9 +47,9 @@ struct policy_destination {
 	uint16_t port;
 };
 
-/* What is known before the decision. @dst.protocol is that of the approval key: what the port
- * implies (80 http, 443 https, else tcp), so that all ways in share one question. @carries is the
- * narrowest promise the request can keep (absolute-form on port 8000 carries http). */
+/* What is known before the decision. @carries is what the bytes will be held to, and @dst.protocol
+ * the same, for it is part of the key: http of an absolute-form request; of a tunnel, which can be
+ * held to several, one of policy_facts_protocols(). */
 struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;

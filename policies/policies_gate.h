@@ -5,6 +5,14 @@
 
 #include "policies/policies.h"
 
+/* What the request with these facts may be held to, in the order in which it is to be decided: what
+ * it says of itself, and of a tunnel what its port implies, then what else a rule may name. */
+#define POLICY_PROTOCOLS_MAX 3
+size_t policy_facts_protocols(const struct policy_facts *facts,
+			      enum policy_protocol ret[POLICY_PROTOCOLS_MAX]);
+/* The protocol that rule @number of a verdict names; NO_PROTOCOL: none. */
+enum policy_protocol policy_rule_protocol(const struct policy *policy, uint32_t number);
+
 /* What a person should know of a host whose letters are not what they look like: only of names with
  * an A-label, since all others are plain ASCII. */
 struct policy_host_warning {

@@ -151,6 +151,13 @@ static bool can_keep(const struct session *session, enum policy_protocol promise
 	       (promise == POLICY_HTTPS && !is_http(session));
 }
 
+/* Which protocol a tunnel is decided as, the gateway says: a narrower promise is the key's. */
+static void note_protocol(struct policy_facts *facts, enum policy_protocol promise)
+{
+	if (promise == POLICY_HTTP || promise == POLICY_HTTPS)
+		facts->dst.protocol = facts->carries = promise;
+}
+
 static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
 	struct session *session = arg;
@@ -159,6 +166,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 		session->request->ticket = session->ticket;
 	session->ticket = NULL;
 	request_keep_verdict(session->request, verdict);
+	note_protocol(&session->request->facts, verdict->promise);
 	if (verdict->action != POLICY_ALLOW) {
 		refuse(session, verdict->reason, NULL, false, true);
 		return;

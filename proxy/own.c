@@ -110,7 +110,6 @@ static void own_say(struct own_page *page, int status, const char *words)
 /* One exact destination out of the query; else the page says what is wrong with it. */
 static bool own_destination(struct http1_span query, struct own_page *page)
 {
-	struct policy_destination said;
 	char text[OWN_VALUE_MAX];
 	struct err why = { 0 };
 	int r = own_parameter(query, "destination", text);
@@ -122,16 +121,10 @@ static bool own_destination(struct http1_span query, struct own_page *page)
 				       : "destination= cannot be read");
 		return false;
 	}
-	if (policy_destination_parse(text, &said, &why) < 0) {
+	if (policy_destination_parse(text, &page->dst, &why) < 0) {
 		own_say(page, 400, why.text);
 		return false;
 	}
-	/* The key has the protocol of its port, whatever is said: as with every way in. */
-	if (policy_destination_set(&page->dst, said.host, strlen(said.host), said.port, &why) < 0) {
-		own_say(page, 400, why.text);
-		return false;
-	}
-	page->carries = said.protocol;
 	return true;
 }
 
@@ -164,7 +157,7 @@ static void own_why(const struct way *way, struct http1_span query,
 	if (!own_destination(query, page) || !own_is_reachable(way, page))
 		return;
 	struct policy_facts facts = { .dst = page->dst,
-				      .carries = page->carries,
+				      .carries = page->dst.protocol,
 				      .exec = way->exec };
 
 	policy_decide(way->proxy->config->policy, &facts, &verdict);

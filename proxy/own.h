@@ -32,7 +32,6 @@ struct own_page {
 	/* Then nothing is said yet: the gateway decides about @dst first. */
 	bool is_proposal;
 	struct policy_destination dst;
-	enum policy_protocol carries;
 	char reason[OWN_REASON_MAX]; /* the command's words, as they are */
 };
 void own_page_make(const struct way *way, const struct http1_head *head,

@@ -100,7 +100,7 @@ static void say_page(struct session *session, const struct own_page *page)
 static void propose(struct session *session, struct own_page *page)
 {
 	struct policy_facts facts = { .dst = page->dst,
-				      .carries = page->carries,
+				      .carries = page->dst.protocol,
 				      .way = POLICY_WAY_HTTP,
 				      .exec = session->way->exec };
 
@@ -198,6 +198,7 @@ static void take_absolute(struct session *session, const struct http1_head *head
 		refuse(session, POLICY_BAD_HOST, why.text);
 		return;
 	}
+	facts.dst.protocol = POLICY_HTTP;
 	if (!keep_exchange(session, head, &facts.dst)) {
 		refuse(session, POLICY_HEAD_TOO_LARGE, NULL);
 		return;

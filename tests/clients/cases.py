@@ -220,6 +220,8 @@ PYTHONPATH=out {PYTHON} -c 'import hello; print(hello.words)'
 PRESETS = [
     Preset("npm", "npm.test", {"npm_config_registry": "https://npm.test/"}, NPM_CI, "hello from the registry",
            "--registry https://web.test/"),
+    Preset("npm", "mirror.test", {"npm_config_registry": "https://mirror.test:8443/"}, NPM_CI, "hello from the registry",
+           "--registry https://web.test/"),
     Preset("pip", "pip.test", {"PIP_INDEX_URL": "https://pip.test/simple"}, PIP_PRESET,
            "hello from the index", "--index-url https://web.test/simple"),
 ]

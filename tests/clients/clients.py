@@ -50,11 +50,11 @@ class Stage:
         self.start_resolver()
 
     def add(self, name, handler, tune=lambda context: None, **attributes):
-        """A server for NAME.test on 80 and 443. @tune: what its TLS is like."""
+        """A server for NAME.test on 80, 443 and 8443. @tune: what its TLS is like."""
         made = servers.Server(name, self.world.new_address())
         context = servers.make_certificate(self.certificates, [f"{name}.test"])
         tune(context)
-        for port, tls in ((80, None), (443, context)):
+        for port, tls in ((80, None), (443, context), (8443, context)):
             kind = type("Handler", (handler,), {})
             server = servers.Quiet((made.address, port), kind)
             server.world, server.context = made, tls
@@ -74,6 +74,7 @@ class Stage:
         self.add("old", servers.Page, old_tls)
         self.add("git", fixtures.GitPage, root=str(things))
         self.add("npm", fixtures.FilesPage, files=fixtures.npm_files("npm.test"))
+        self.add("mirror", fixtures.FilesPage, files=fixtures.npm_files("mirror.test:8443"))
         self.add("pip", fixtures.FilesPage, files=fixtures.pip_files())
         self.add("apt", fixtures.FilesPage, files=fixtures.apt_files(things))
         echo = servers.Server("tcp", self.world.new_address())

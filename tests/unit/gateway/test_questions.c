@@ -3,26 +3,103 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 #define HOST "https://a.test:443"
 
-/* What is shown is the key: other bytes to it are neither asked about nor covered by its answer. */
-START_TEST(other_bytes_than_the_key_says_are_not_asked_about)
+static void expect_asked(const char *key)
+{
+	char text[POLICY_DESTINATION_TEXT_MAX];
+
+	ck_assert_str_eq(policy_destination_text(&fixture.approver.last.dst, text), key);
+}
+
+/* What is shown is the key: other bytes are another question, and not covered by its answer. */
+START_TEST(other_bytes_are_another_question)
 {
 	struct fixture_request right = { 0 }, plain = { 0 }, later = { 0 };
 	struct policy_facts facts = fixture_facts("https://a.test:443", FIXTURE_EXEC);
 
 	fixture_open(NULL);
+	facts.way = POLICY_WAY_HTTP;
 	facts.carries = POLICY_HTTP;
 	plain.ticket = gateway_submit(fixture.client, &facts, fixture_on_verdict, &plain);
 	fixture_settle();
-	fixture_expect(&plain, POLICY_DENY, POLICY_NOT_TLS);
-	ck_assert_uint_eq(fixture.approver.asked, 0);
+	expect_asked("http://a.test:443");
+	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
+	fixture_expect(&plain, POLICY_DENY, POLICY_DENIED_ONCE);
 	fixture_ask(&right, "https://a.test:443", FIXTURE_EXEC);
 	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_SESSION), 0);
 	fixture_expect(&right, POLICY_ALLOW, POLICY_GRANTED_SESSION);
 	later.ticket = gateway_submit(fixture.client, &facts, fixture_on_verdict, &later);
 	fixture_settle();
-	fixture_expect(&later, POLICY_DENY, POLICY_NOT_TLS);
+	ck_assert_uint_eq(later.told, 0);
+	expect_asked("http://a.test:443");
+	gateway_withdraw(later.ticket);
+	fixture_close();
+}
+END_TEST
+
+/* A tunnel to any port, and what it is held to. */
+static const struct {
+	const char *policy, *destination;
+	enum policy_way way;
+	enum policy_action want;
+	const char *as; /* what is promised, or asked about */
+} tunnels[] = {
+	{ "allow https://h.test:8443", "tcp://h.test:8443", POLICY_WAY_CONNECT, POLICY_ALLOW,
+	  "https" },
+	{ "allow https://h.test:8443", "tcp://h.test:8443", POLICY_WAY_SOCKS5, POLICY_ALLOW,
+	  "https" },
+	{ "allow http://h.test:8080", "tcp://h.test:8080", POLICY_WAY_CONNECT, POLICY_ALLOW,
+	  "http" },
+	{ "allow tcp://h.test:8443", "tcp://h.test:8443", POLICY_WAY_CONNECT, POLICY_ALLOW, "tcp" },
+	{ "allow h.test:8443", "tcp://h.test:8443", POLICY_WAY_CONNECT, POLICY_ALLOW, "tcp" },
+	{ "allow https://h.test:80", "http://h.test:80", POLICY_WAY_CONNECT, POLICY_ALLOW,
+	  "https" },
+	{ "allow http://h.test:443", "https://h.test:443", POLICY_WAY_SOCKS5, POLICY_ALLOW,
+	  "http" },
+	/* What is not TLS is allowed, and HTTP can be held to that. */
+	{ "deny https://h.test:8443\nallow tcp://h.test:8443", "tcp://h.test:8443",
+	  POLICY_WAY_CONNECT, POLICY_ALLOW, "http" },
+	{ "deny tcp://h.test:8443\nallow https://h.test:8443", "tcp://h.test:8443",
+	  POLICY_WAY_CONNECT, POLICY_DENY, NULL },
+	{ "deny http://h.test:*\nallow https://h.test:8443", "tcp://h.test:8443",
+	  POLICY_WAY_CONNECT, POLICY_ALLOW, "https" },
+	{ "!default deny\nask https://h.test:8443", "tcp://h.test:8443", POLICY_WAY_CONNECT,
+	  POLICY_ASK, "https://h.test:8443" },
+	{ "ask http://h.test:8443", "tcp://h.test:8443", POLICY_WAY_CONNECT, POLICY_ASK,
+	  "http://h.test:8443" },
+	{ "", "tcp://h.test:8443", POLICY_WAY_CONNECT, POLICY_ASK, "tcp://h.test:8443" },
+	{ "", "http://h.test:8443", POLICY_WAY_HTTP, POLICY_ASK, "http://h.test:8443" },
+	{ "allow https://h.test:8443", "http://h.test:8443", POLICY_WAY_HTTP, POLICY_ASK,
+	  "http://h.test:8443" },
+	{ "allow tcp://h.test:8443", "http://h.test:8443", POLICY_WAY_HTTP, POLICY_ALLOW, "tcp" },
+};
+
+START_TEST(a_tunnel_is_held_to_what_is_allowed)
+{
+	struct fixture_request request = { 0 };
+	struct policy_facts facts;
+
+	fixture_open(tunnels[_i].policy);
+	facts = fixture_facts(tunnels[_i].destination, FIXTURE_EXEC);
+	facts.way = tunnels[_i].way;
+	if (facts.way == POLICY_WAY_HTTP)
+		facts.carries = POLICY_HTTP;
+	request.ticket = gateway_submit(fixture.client, &facts, fixture_on_verdict, &request);
+	fixture_settle();
+	if (tunnels[_i].want == POLICY_ASK) {
+		ck_assert_uint_eq(request.told, 0);
+		expect_asked(tunnels[_i].as);
+		ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_SESSION), 0);
+		ck_assert_int_eq(request.verdict.action, POLICY_ALLOW);
+	} else {
+		fixture_expect(&request, tunnels[_i].want,
+			       tunnels[_i].as ? POLICY_RULE_ALLOW : POLICY_RULE_DENY);
+	}
+	if (tunnels[_i].as && tunnels[_i].want == POLICY_ALLOW)
+		ck_assert_str_eq(policy_protocol_name(request.verdict.promise), tunnels[_i].as);
 	fixture_close();
 }
 END_TEST
@@ -54,8 +131,7 @@ START_TEST(same_key_is_one_question_from_all_ways_and_execs)
 	fixture_ask(&requests[1], "tcp://h.test:8000", FIXTURE_EXEC);
 	fixture_ask(&requests[2], "tcp://h.test:8000", FIXTURE_EXEC_TWO);
 	facts = fixture_facts("tcp://h.test:8000", FIXTURE_EXEC);
-	facts.way = POLICY_WAY_HTTP;
-	facts.carries = POLICY_HTTP;
+	facts.way = POLICY_WAY_SOCKS5;
 	requests[3].ticket =
 		gateway_submit(fixture.client, &facts, fixture_on_verdict, &requests[3]);
 	fixture_settle();
@@ -67,9 +143,7 @@ START_TEST(same_key_is_one_question_from_all_ways_and_execs)
 	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
 	for (int i = 0; i < 4; i++)
 		fixture_expect(&requests[i], POLICY_ALLOW, POLICY_GRANTED_ONCE);
-	/* Each by its own facts. */
 	ck_assert_int_eq(requests[0].verdict.promise, POLICY_TCP);
-	ck_assert_int_eq(requests[3].verdict.promise, POLICY_HTTP);
 	ck_assert_str_eq(requests[0].verdict.by, "ana on tty");
 	ck_assert_str_eq(fixture.approver.how, "allowed once by ana on tty");
 	ck_assert_uint_eq(fixture_count_records("decision", "granted_once"), 4);
@@ -247,7 +321,8 @@ Suite *suite_questions(void)
 	Suite *suite = suite_create("questions");
 	TCase *one = tcase_create("one question");
 
-	tcase_add_test(one, other_bytes_than_the_key_says_are_not_asked_about);
+	tcase_add_test(one, other_bytes_are_another_question);
+	tcase_add_loop_test(one, a_tunnel_is_held_to_what_is_allowed, 0, (int)ARRAY_SIZE(tunnels));
 	tcase_add_test(one, policy_answers_without_a_question);
 	tcase_add_test(one, same_key_is_one_question_from_all_ways_and_execs);
 	tcase_add_loop_test(one, other_keys_are_other_questions, 0,

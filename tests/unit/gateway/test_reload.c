@@ -200,24 +200,39 @@ START_TEST(who_waits_is_decided_again)
 }
 END_TEST
 
-/* On one question they need not fare alike: what they carry may differ. */
+/* On one question they need not fare alike: the commands may differ. */
 START_TEST(of_one_question_some_may_stay)
 {
+	static const char *const argv[] = { "curl", NULL };
 	struct policy_facts facts;
-	struct fixture_request https = { 0 }, tcp = { 0 };
+	struct fixture_request curl = { 0 }, npm = { 0 };
 
 	play(false, NULL);
-	ask(&tcp, "tcp://a.test:8443");
-	facts = fixture_facts("tcp://a.test:8443", FIXTURE_EXEC);
-	facts.carries = POLICY_HTTPS;
-	https.ticket = gateway_submit(it.client, &facts, fixture_on_verdict, &https);
+	gateway_exec_set_argv(fixture.gw, FIXTURE_EXEC_TWO, argv);
+	ask(&npm, "tcp://a.test:8443");
+	facts = fixture_facts("tcp://a.test:8443", FIXTURE_EXEC_TWO);
+	curl.ticket = gateway_submit(it.client, &facts, fixture_on_verdict, &curl);
 	fixture_settle();
 	ck_assert_uint_eq(fixture.approver.last.waiting, 2);
-	reload("default ask\nallow https://a.test:8443");
-	fixture_expect(&https, POLICY_ALLOW, POLICY_RULE_ALLOW);
-	ck_assert_uint_eq(tcp.told, 0);
+	reload("default ask\nallow tcp://a.test:8443 from \"curl\"");
+	fixture_expect(&curl, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	ck_assert_uint_eq(npm.told, 0);
 	ck_assert_uint_eq(fixture.approver.last.waiting, 1);
 	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
+	play_end();
+}
+END_TEST
+
+/* Asked about as any bytes, it may go on as the protocol that is allowed by now. */
+START_TEST(a_tunnel_goes_on_as_what_is_allowed)
+{
+	struct fixture_request tunnel = { 0 };
+
+	play(false, NULL);
+	ask(&tunnel, "tcp://a.test:8443");
+	reload("default ask\nallow https://a.test:8443");
+	fixture_expect(&tunnel, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	ck_assert_int_eq(tunnel.verdict.promise, POLICY_HTTPS);
 	play_end();
 }
 END_TEST
@@ -332,6 +347,7 @@ Suite *suite_reload(void)
 	tcase_add_test(tcase, a_denial_beats_what_a_person_granted);
 	tcase_add_test(tcase, who_waits_is_decided_again);
 	tcase_add_test(tcase, of_one_question_some_may_stay);
+	tcase_add_test(tcase, a_tunnel_goes_on_as_what_is_allowed);
 	tcase_add_test(tcase, the_worker_gets_it);
 	tcase_add_test(tcase, with_errors_the_last_policy_stays);
 	tcase_add_test(tcase, a_worker_that_does_not_end_it_is_cut_off);

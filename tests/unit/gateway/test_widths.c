@@ -183,7 +183,7 @@ static const struct {
 	{ { .is_domain = true }, "https://example.org.test:443", POLICY_ASK },
 	{ { .is_domain = true }, "http://b.example.org:80", POLICY_ASK },
 	{ { .is_domain = true }, "tcp://b.example.org:8443", POLICY_ASK },
-	{ { .is_every_port = true }, "tcp://a.example.org:8443", POLICY_ASK }, /* other bytes */
+	{ { .is_every_port = true }, "tcp://a.example.org:8443", POLICY_ALLOW }, /* as https */
 	{ { .is_every_port = true }, "https://b.example.org:443", POLICY_ASK },
 	{ { .for_s = HOUR }, "https://a.example.org:443", POLICY_ALLOW },
 	{ { .for_s = HOUR }, "https://b.example.org:443", POLICY_ASK },
