@@ -45,6 +45,8 @@ static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, co
 	const char *typed = json_string_value(json_object_get(content, "typed"));
 	const char *words = json_string_value(json_object_get(content, "words"));
 
+	if (json_is_true(json_object_get(content, "unasked")))
+		(void)json_object_set_new(message, "unasked", json_true()); /* memory only */
 	if (typed)
 		(void)json_object_set_new(message, "typed", json_string(typed)); /* memory only */
 	if (words && words[0] != '\0')
@@ -52,10 +54,11 @@ static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, co
 	return mcp_tell_agent(mcp, "approve", id, message);
 }
 
+/* @is_nobody: and no person said so. */
 static void ask_deny(struct mcp *mcp, const char *id, const char *approval, const char *kind,
-		     const char *words)
+		     const char *words, bool is_nobody)
 {
-	json_t *content = words ? json_pack("{s:s}", "words", words) : NULL;
+	json_t *content = json_pack("{s:s, s:b}", "words", words, "unasked", is_nobody);
 
 	/* It is short. */
 	(void)ask_decide(mcp, id, approval, kind, "denied", content);
@@ -256,12 +259,13 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 	mcp_make_id(mcp, 'q', id);
 	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
 		if (!mcp->config.may_wait || strcmp(kind, "network") != 0)
-			ask_deny(mcp, id, approval, kind, "there is nobody here who can be asked");
+			ask_deny(mcp, id, approval, kind, "there is nobody here who can be asked",
+				 true);
 		return;
 	}
 	if (!ask_describe(event, kind, &text))
 		return ask_deny(mcp, id, approval, kind,
-				"what it would grant is too long to be shown to a person");
+				"what it would grant is too long to be shown to a person", true);
 	struct mcp_ask *ask = mem_new(sizeof(*ask));
 
 	memcpy(ask->id, id, sizeof(id));
@@ -312,15 +316,24 @@ bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result)
 	const json_t *content = json_object_get(result, "content");
 	const char *decision = json_string_value(json_object_get(content, "decision"));
 	bool is_meant = action && strcmp(action, "accept") == 0;
+	bool is_person = is_meant || (action && strcmp(action, "decline") == 0);
 
 	if (!ask || ask->was_answered)
 		return false;
 	ask->was_answered = true;
-	if (is_meant && ask_offers(ask, decision) &&
-	    ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, content))
+	/* The form has no word for this. */
+	json_t *form = json_is_object(content) ? json_copy((json_t *)(uintptr_t)content) : NULL;
+	bool was_decided = false;
+
+	(void)json_object_del(form, "unasked"); /* not there is as good */
+	if (is_meant && ask_offers(ask, decision))
+		was_decided = ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, form);
+	json_decref(form);
+	if (was_decided)
 		return true;
 	ask->was_denied = true;
-	ask_deny(mcp, ask->id, ask->approval, ask->kind, NULL);
+	ask_deny(mcp, ask->id, ask->approval, ask->kind,
+		 is_person ? "" : "the question was not answered", !is_person);
 	return true;
 }
 
@@ -332,7 +345,8 @@ bool mcp_ask_refused(struct mcp *mcp, const char *id)
 	if (!ask)
 		return false;
 	if (!ask->was_denied)
-		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the answer could not be taken");
+		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the answer could not be taken",
+			 false);
 	ask->was_denied = true;
 	return true;
 }

@@ -26,7 +26,7 @@ static const char nobody[] = "the session's approval policy";
 
 static enum gateway_whose whose_is(const struct gateway_exec_event *event)
 {
-	return event->whose == GATEWAY_BY_PERSON && strcmp(event->by, nobody) == 0
+	return event->whose == GATEWAY_BY_NOBODY && strcmp(event->by, nobody) == 0
 		       ? GATEWAY_BY_POLICY
 		       : event->whose;
 }
@@ -132,6 +132,7 @@ static void refuse(struct agent *agent, const char *id)
 	const struct approver_answer answer = {
 		.action = POLICY_DENY,
 		.scope = GATEWAY_ONCE,
+		.is_nobody = true,
 		.by = nobody,
 		.words = "nobody is asked in this session",
 	};

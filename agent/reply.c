@@ -17,6 +17,7 @@ struct given {
 	const json_t *scope;
 	int kind, decision;
 	int64_t expires_ms, proposal;
+	bool is_nobody;
 };
 static const char *const kinds[] = {
 	[AGENT_EXEC] = "exec",
@@ -38,6 +39,7 @@ static const struct fields_entry given_fields[] = {
 	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), AGENT_LIST_MAX, false,
 	  NULL },
 	{ "scope", FIELDS_OBJECT, offsetof(struct given, scope), 0, false, NULL },
+	{ "unasked", FIELDS_FLAG, offsetof(struct given, is_nobody), 0, false, NULL },
 	{ 0 },
 };
 
@@ -125,6 +127,7 @@ static int read_answer(const struct given *given, struct approver_answer *answer
 				  : POLICY_DENY,
 		.scope = (enum gateway_scope)scope.for_whom,
 		.is_abort = choice == ORCHESTRATOR_ABORT,
+		.is_nobody = given->is_nobody,
 		.by = AGENT_BY,
 		.words = given->words,
 		.width = {
@@ -172,6 +175,7 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 	const struct orchestrator_answer answer = {
 		.choice = (enum orchestrator_choice)given->decision,
 		.expires_ms = given->expires_ms,
+		.is_nobody = given->is_nobody,
 		.words = given->words,
 		.proposal = (size_t)(given->proposal + 1), /* all of them: 0 */
 	};
@@ -190,8 +194,10 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 	for (char **warned = asked->warned; is_approval(answer.choice) && warned && *warned;
 	     warned++)
 		gateway_warned(agent->gateway, *warned);
-	gateway_review_compare(take(asked->watch),
-			       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
+	/* A reviewer is compared with people. */
+	if (!given->is_nobody)
+		gateway_review_compare(take(asked->watch),
+				       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
 	asking_forget(agent, asked);
 	tell_resolved(agent, submission, given, NULL);
 	return 0;
@@ -208,6 +214,9 @@ int reply_serve(struct agent *agent, const struct submission *submission, struct
 	if (given.expires_ms > 0 && given.decision != ORCHESTRATOR_SESSION)
 		return err_set(why, -EINVAL,
 			       "\"expires_ms\" belongs to the decision `approved_for_session`");
+	if (given.is_nobody && (given.decision != ORCHESTRATOR_DENY || given.scope))
+		return err_set(why, -EINVAL,
+			       "\"unasked\" belongs to the decision `denied`, without a scope");
 	struct asked *asked = asking_find(agent, given.approval);
 
 	if (!asked)

@@ -52,6 +52,10 @@ static int answer_check(const struct approver_answer *answer, struct err *why)
 		return err_set(why, -EINVAL, "abort is a denial");
 	if (answer->is_review && (answer->is_abort || answer->scope != GATEWAY_ONCE))
 		return err_set(why, -EINVAL, "a reviewer answers for once");
+	if (answer->is_nobody &&
+	    (answer->action != POLICY_DENY || answer->is_abort || answer->is_review ||
+	     answer->scope != GATEWAY_ONCE))
+		return err_set(why, -EINVAL, "where nobody is asked it is denied once");
 	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
 		return err_set(why, -EINVAL,
 			       "an answer for once is about those who wait, and has no width");
@@ -66,6 +70,8 @@ static enum policy_reason answer_reason(const struct approver_answer *answer)
 {
 	if (answer->is_abort)
 		return POLICY_ABORTED;
+	if (answer->is_nobody)
+		return POLICY_NO_APPROVER;
 	if (answer->is_review)
 		return answer->action == POLICY_ALLOW ? POLICY_GRANTED_REVIEW
 						      : POLICY_DENIED_REVIEW;
@@ -231,6 +237,8 @@ static void answer_how(const struct giving *giving, char *out, size_t size)
 
 	if (answer->is_abort)
 		(void)snprintf(out, size, "aborted by %s", giving->by);
+	else if (answer->is_nobody)
+		(void)snprintf(out, size, "denied: nobody was asked");
 	else
 		(void)snprintf(out, size, "%s %s by %s%s%s",
 			       answer->action == POLICY_ALLOW ? "allowed" : "denied",

@@ -67,6 +67,7 @@ struct approver_answer {
 		*words; /* to whoever asked, in denials and records; NULL or "": none. Borrowed */
 	struct approver_width width;
 	bool is_review; /* a program's word, not a person's: for once, of no width */
+	bool is_nobody; /* nobody was asked: a denial for once, and no person's */
 };
 
 /* How a question ended, for whoever had it on the screen. Borrowed for the call. */

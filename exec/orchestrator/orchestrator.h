@@ -74,6 +74,7 @@ int orchestrator_cancel(struct orchestrator *orchestrator, uint64_t call);
 struct orchestrator_answer {
 	enum orchestrator_choice choice;
 	int64_t expires_ms; /* SESSION: forgotten after so long; 0: with the session */
+	bool is_nobody;     /* DENY: and no person said so; nobody was asked */
 	const char *words;  /* a denial's, for whoever asked; may be NULL */
 	size_t proposal;    /* ALWAYS: this line of those proposed alone, from 1; 0: all of them */
 };

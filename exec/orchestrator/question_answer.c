@@ -38,14 +38,17 @@ int question_answer(struct orchestrator *orchestrator, const char *id, uint64_t 
 	if (question->request.client != client)
 		return err_set(why, -EPERM, "the question was not put to you");
 	if (choice > ORCHESTRATOR_UNCONFINED || !(question->choices & BIT(choice)) ||
-	    answer->expires_ms < 0)
+	    answer->expires_ms < 0 || (answer->is_nobody && choice != ORCHESTRATOR_DENY))
 		return err_set(why, -EINVAL, "this answer was not offered");
 	if (answer->proposal > 0 &&
 	    (choice != ORCHESTRATOR_ALWAYS || answer->proposal > count_lines(question)))
 		return err_set(why, -EINVAL, "this line was not proposed");
 	question->chosen = count_lines(question) > 1 ? answer->proposal : 0;
 	question->expires_ms = answer->expires_ms;
-	question_rule(question, answer->choice, ORCHESTRATOR_REJECTED_BY_PERSON, answer->words);
+	question_rule(question, answer->choice,
+		      answer->is_nobody ? ORCHESTRATOR_REJECTED_NO_ANSWER
+					: ORCHESTRATOR_REJECTED_BY_PERSON,
+		      answer->words);
 	return 0;
 }
 

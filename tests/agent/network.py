@@ -168,8 +168,38 @@ def never_mode_asks_nobody(stage):
     client.configure("never")
     end = client.run(GET + "http://a.test/")
     assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "policy", end
-    assert client.next("network_denied")["by"] == "policy"
+    denied = client.next("network_denied")
+    assert (denied["by"], denied["reason"]) == ("policy", "no_approver"), denied
     client.never("approval_request")
+    body = client.run("curl -sS -m 60 -H 'Accept: application/json' http://a.test/")["stdout"]["text"]
+    assert json.loads(body)["reason"] == "no_approver" and "erson denied" not in body, body
+    reasons = {record["reason"] for record in stage.records() if record.get("host") == "a.test"}
+    assert reasons == {"no_approver"}, reasons
+
+
+def denied_by_nobody(stage):
+    """A client that has nobody to ask says so, and no person is told, or recorded, to have denied it."""
+    server, = stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("untrusted")
+    id = client.send("exec", script=GET + "http://a.test/")
+    first = client.next("approval_request", kind="exec")
+    client.error(client.answer(first, "approved", unasked=True), "malformed")
+    client.answer(first, "approved")
+    question = client.next("approval_request", kind="network")
+    client.error(client.answer(question, "abort", unasked=True), "malformed")
+    client.answer(question, "denied", unasked=True, words="nobody is here")
+    denied = client.next("network_denied")
+    assert (denied["by"], denied["reason"]) == ("nobody", "no_approver"), denied
+    end = client.next("exec_end", id=id)
+    assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
+    reasons = [record["reason"] for record in stage.records() if record.get("host") == "a.test"]
+    assert reasons and "denied_once" not in reasons, reasons
+    id = client.send("exec", argv=["touch", "made"])
+    client.answer(client.next("approval_request"), "denied", unasked=True, words="nobody is here")
+    end = client.next("exec_end", id=id)
+    assert (end["status"], end["by"], end["why"]) == ("rejected", "no_answer", "nobody is here"), end
+    assert not server.requests
 
 
 def granular_without_network(stage):
@@ -440,7 +470,7 @@ def what_cannot_be_granted_is_not_asked(stage):
 
 CASES = [what_cannot_be_granted_is_not_asked, allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, granular_without_network, the_clock_stands_still, the_yield_stands_still,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
