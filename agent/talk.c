@@ -162,6 +162,7 @@ static int make_orchestrator(struct session *session, const struct wanted *wante
 static int fill(struct session *session, const struct wanted *wanted, struct err *why)
 {
 	struct agent *agent = session->agent;
+	static const char *const none[] = { NULL };
 	auto_free_list char **writable = NULL;
 	struct limits limits = { TIMEOUT_MS, TASKS_USUAL, EVENT_BYTES, KEPT_BYTES, 0 };
 	int r = wanted->limits ? fields_read(wanted->limits, limit_fields, true, &limits, why) : 0;
@@ -181,7 +182,7 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 		return -EINVAL;
 	if (!wanted->cwd)
 		session->cwd[strlen(agent->config.cwd)] = '\0';
-	session->env = confine_env(wanted->env, agent->config.env_set, why);
+	session->env = confine_env(wanted->env, none, why);
 	if (!session->env)
 		return -EINVAL;
 	r = confine_new(agent, wanted->sandbox, session->cwd, &session->sandbox, &writable, why);

@@ -98,11 +98,15 @@ static int set_tty(struct task *task, const struct wanted *wanted, struct err *w
 /* PATH as the command will have it. */
 static const char *search_path(const struct task *task)
 {
+	const char *const *const lists[] = { task->session->agent->config.env_set,
+					     (const char *const *)task->env };
 	const char *path = getenv("PATH");
 
-	for (char *const *at = task->env; *at; at++) {
-		if (strncmp(*at, "PATH=", 5) == 0)
-			path = *at + 5;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (const char *const *at = lists[i]; at && *at; at++) {
+			if (strncmp(*at, "PATH=", 5) == 0)
+				path = *at + 5;
+		}
 	}
 	return path;
 }

@@ -215,6 +215,47 @@ char **env_build(const char *const *host, const char *const *set, enum env_kind 
 	return env.list;
 }
 
+static const struct variable *find_variable(const char *entry)
+{
+	size_t len = name_length(entry);
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		if (strlen(variables[i].name) == len &&
+		    strncasecmp(entry, variables[i].name, len) == 0)
+			return &variables[i];
+	return NULL;
+}
+
+/* Of somebody who decides nothing about the way out: does it stay as it is? */
+static bool is_ours(const char *entry, const struct variable *variable, enum env_kind kind)
+{
+	if (strncasecmp(entry, own_prefix, sizeof(own_prefix) - 1) == 0)
+		return true;
+	return kind == ENV_GATE &&
+	       (is_proxy(entry) || (variable && !variable->is_general && !variable->is_appended));
+}
+
+char **env_add(char **given, const char *const *host, const char *const *asked, enum env_kind kind)
+{
+	struct env env = { .list = given, .count = mem_count_list(given) };
+
+	env.list = mem_grow(env.list, env.count + mem_count_list(asked) + 1, sizeof(*env.list));
+	for (; asked && *asked; asked++) {
+		size_t len = name_length(*asked);
+		const char *entry = (*asked)[len] == '=' ? *asked : find(host, *asked, len);
+		const struct variable *variable = find_variable(*asked);
+
+		if (!entry || len == 0 || is_ours(*asked, variable, kind))
+			continue;
+		if (kind == ENV_GATE && variable && variable->is_appended)
+			put(&env, mem_printf("%s %s", entry, variable->value));
+		else
+			put(&env, mem_strdup(entry));
+	}
+	env.list[env.count] = NULL;
+	return env.list;
+}
+
 /* Of @env, NULL-terminated: the entry of @name; not there: room for it at the end, which is NULL.
  */
 static char **place_of(char ***env, const char *name)

@@ -177,6 +177,30 @@ def never_mode_asks_nobody(stage):
     assert reasons == {"no_approver"}, reasons
 
 
+def the_environment_leads_to_the_gate(stage):
+    """What a client sets, for a session or a command, is no other way out; --env of whoever started it may be."""
+    stage_web(stage, "a.test")
+    stage.policy("allow http://a.test\n")
+    evil = {name: "http://50.0.0.250:1" for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "Http_Proxy",
+                                                     "npm_config_proxy", "NPM_CONFIG_HTTPS_PROXY", "CARGO_HTTP_PROXY", "new_proxy")}
+    evil |= {"NO_PROXY": "*", "no_proxy": "*", "npm_config_noproxy": "*", "NODE_USE_ENV_PROXY": "0", "SALLYPORT_SOCKET": "/nowhere",
+             "JAVA_TOOL_OPTIONS": "-Dhttp.proxyHost=50.0.0.250", "MINE": "kept"}
+    shown = "curl -sS -m 60 -o /dev/null -w '%{http_code}\n' http://a.test/ && env"
+    client = stage.client("--env", "FTP_PROXY=socks5h://127.0.0.1:9")
+    client.configure("never")
+    client.configure("never", name="by-session", env=evil)
+    expected = dict(line.split("=", 1) for line in client.run("env")["stdout"]["text"].splitlines())
+    assert expected["FTP_PROXY"].endswith(":9"), expected
+    for how in ({"env": evil}, {"session": "by-session"}, {"env": {name: None for name in evil}}):
+        code, *lines = client.run(shown, **how)["stdout"]["text"].splitlines()
+        got = dict(line.split("=", 1) for line in lines)
+        assert code == "200", (how, lines)
+        assert how.get("env", evil)["MINE"] == got.pop("MINE", None), got
+        assert got.pop("JAVA_TOOL_OPTIONS").endswith(expected["JAVA_TOOL_OPTIONS"]), got
+        assert {name: value for name, value in got.items() if name not in ("_", "SHLVL", "SALLYPORT_EXEC")} == \
+            {name: value for name, value in expected.items() if name not in ("_", "SHLVL", "SALLYPORT_EXEC", "JAVA_TOOL_OPTIONS")}, how
+
+
 def denied_by_nobody(stage):
     """A client that has nobody to ask says so, and no person is told, or recorded, to have denied it."""
     server, = stage_web(stage, "a.test")
@@ -470,7 +494,7 @@ def what_cannot_be_granted_is_not_asked(stage):
 
 CASES = [what_cannot_be_granted_is_not_asked, allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, granular_without_network, the_clock_stands_still, the_yield_stands_still,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, the_environment_leads_to_the_gate, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
