@@ -131,6 +131,21 @@ struct lists {
 	char **writable, **read, **deny;
 };
 
+/* What is named for both contradicts itself: neither could be meant for certain. The first @given of
+ * what may be written are the client's own. */
+static int check_lists(const struct lists *lists, size_t given, struct err *why)
+{
+	for (size_t i = 0; lists->read[i]; i++) {
+		for (size_t k = 0; k < given; k++) {
+			if (strcmp(lists->read[i], lists->writable[k]) == 0)
+				return err_set(why, -EINVAL,
+					       "%.300s is named for reading and for writing",
+					       lists->read[i]);
+		}
+	}
+	return 0;
+}
+
 static void free_lists(struct lists *lists)
 {
 	mem_free_list(lists->writable);
@@ -220,6 +235,8 @@ int confine_new(const struct agent *agent, const json_t *wanted_json, const char
 
 	if (r == 0)
 		r = find_lists(agent, &wanted, cwd, &lists, why);
+	if (r == 0)
+		r = check_lists(&lists, count_of(wanted.writable), why);
 	if (r == 0)
 		r = make(agent, &wanted, cwd, &lists, ret, why);
 	if (r == 0)

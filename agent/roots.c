@@ -97,15 +97,20 @@ int roots_confine(const struct agent *agent, const char *cwd,
 {
 	struct entries entries = { .count = 0 };
 
-	if (!agent->config.readable)
-		return make_wanted(wanted, ret, why);
+	/* Also where less is to be seen it has to make sense by itself. */
+	int r = make_wanted(wanted, ret, why);
+
+	if (r < 0 || !agent->config.readable)
+		return r;
+	exec_sandbox_free(*ret);
+	*ret = NULL;
 	if (wanted->mode == EXEC_MODE_FULL_ACCESS || wanted->mode == EXEC_MODE_EXTERNAL)
 		return err_set(why, -EPERM,
 			       "what may be read is restricted, by --read or by the policy, and "
 			       "this mode opens all");
 	add_roots(&entries, agent, cwd, wanted);
 	struct exec_sandbox *all = make(&entries, wanted->network, why);
-	int r = all ? check_all(all, wanted, why) : -EINVAL;
+	r = all ? check_all(all, wanted, why) : -EINVAL;
 
 	exec_sandbox_free(all);
 	if (r < 0 || wanted->mode == EXEC_MODE_SPLIT)

@@ -166,8 +166,8 @@ static int add_workspace(struct exec_sandbox *s, const struct exec_sandbox_confi
 	return r;
 }
 
-/* Outside the split form entries only take away: one that gives would make the mode's name a lie.
- */
+/* Outside the split form entries only take away: one that gives would make the mode's name a lie,
+ * and so would one for reading where nothing was to be written: it would seem to restrict. */
 static int check_narrows(const struct exec_sandbox *base, const struct exec_entry *entry,
 			 struct err *why)
 {
@@ -177,8 +177,14 @@ static int check_narrows(const struct exec_sandbox *base, const struct exec_entr
 		return -EINVAL;
 	if (entry->access == EXEC_DENY ||
 	    (entry->access == EXEC_READ && base->files == EXEC_FILES_RESTRICTED &&
-	     access_of(base, path) >= EXEC_READ))
+	     access_of(base, path) == EXEC_WRITE))
 		return 0;
+	if (entry->access == EXEC_READ && base->files == EXEC_FILES_RESTRICTED &&
+	    access_of(base, path) == EXEC_READ)
+		return err_set(why, -EINVAL,
+			       "%s: a %s sandbox shows all, so naming a path for reading restricts "
+			       "nothing; say all of it as split entries",
+			       path, mode_names[base->mode]);
 	return err_set(
 		why, -EINVAL,
 		"%s: a %s sandbox takes no path that is opened to %s; say all of it as split "

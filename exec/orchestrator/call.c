@@ -260,6 +260,9 @@ static void begin(struct call *call)
 	judgement_make(call, judgement);
 	if (judgement->wish != call->request.wish && call->request.wish == ORCHESTRATOR_ESCALATED)
 		add_note(call, "confined as usual: there are files that nothing may read");
+	if (judgement->is_rule_held && judgement->is_confined)
+		add_note(call, "confined as usual: no command may leave its sandbox here, "
+			       "whatever a rule says");
 	if (!confine_first(call, &why)) {
 		finish(call, ORCHESTRATOR_REJECTED_BY_RULE, why.text);
 		return;

@@ -45,6 +45,7 @@ struct ruling {
 /* What is known of a call before anything ran. */
 struct judgement {
 	enum orchestrator_requirement requirement;
+	bool is_rule_held; /* a rule would have it unconfined, which this session may not be */
 	bool is_confined, is_wider;  /* is_wider: than its sandbox, so only by an answer */
 	enum orchestrator_wish wish; /* what is left of request.wish */
 	struct command_file program;

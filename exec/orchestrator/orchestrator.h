@@ -48,6 +48,7 @@ struct orchestrator_config {
 	const struct command_rules *rules; /* kept; NULL: there are none */
 	/* A retry may be offered with nothing around it, where no file is denied. */
 	bool may_unconfine;
+	bool may_leave_by_rule; /* `command allow … unconfined` is more than allow */
 	bool is_strict;      /* a reviewer sees everything that runs, and hooks decide nothing */
 	int64_t question_ms; /* to answer a question; 0: ORCHESTRATOR_QUESTION_MS */
 	const struct orchestrator_decider *deciders; /* kept; in the order they are put to */

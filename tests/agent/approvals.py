@@ -176,6 +176,24 @@ def for_the_session(stage):
     client.next("approval_request", session="other")  # another session's answer is not this one's
 
 
+def no_list_is_ignored(stage):
+    """A path for reading that restricts nothing, or is named for writing too, is refused; where it takes writing away it does."""
+    work = str(stage.work)
+    client = stage.client()
+    for sandbox in ({"mode": "read-only", "read": ["/usr"]}, {"mode": "workspace-write", "read": ["/usr"]},
+                    {"mode": "workspace-write", "read": [f"{work}/x"], "writable": [f"{work}/x"]},
+                    {"mode": "split", "read": [work], "writable": [work]}, {"mode": "split", "read": ["x//y/."], "writable": ["x/y"]},
+                    {"mode": "external", "read": ["/usr"]}):
+        client.error(client.send("configure_session", sandbox=sandbox),
+                     "refused" if sandbox["mode"] == "external" else "malformed")
+    (stage.work / "kept").mkdir()
+    client.configure("never", sandbox={"mode": "workspace-write", "read": ["kept"]})
+    end = client.run("touch made kept/made")
+    assert end["status"] == "denied" and [entry["path"] for entry in end["evidence"]] == [f"{work}/kept/made"], end
+    narrow = stage.client("--read", "/usr")
+    narrow.error(narrow.send("configure_session", sandbox={"mode": "read-only", "read": ["/usr/share"]}), "malformed")
+
+
 def with_an_environment(stage):
     """What a call sets for itself is shown and approved with it; no rule, and no answer for the session, has it with it."""
     stage.policy("command allow git unconfined\n")
@@ -184,6 +202,10 @@ def with_an_environment(stage):
     assert not client.run(["git", "--version"])["confinement"]["confined"]
     for env, is_confined in (({"LANG": "C"}, False), ({"GIT_SSH_COMMAND": "touch evil"}, True), ({"HOME": None}, False)):
         assert client.run(["git", "--version"], env=env)["confinement"]["confined"] is is_confined, env
+    held = stage.client()  # without --allow-unconfined no rule lets it out
+    assert not held.configure("on-request")["may_unconfine"]
+    end = held.run(["git", "--version"])
+    assert end["confinement"]["confined"] and "whatever a rule says" in end["note"], end
     client.configure("untrusted", name="careful")
     for env, shown in ((None, None), ({"TOUCH": "x"}, ["TOUCH=x"]), ({"TOUCH": "y"}, ["TOUCH=y"])):
         id = client.send("exec", argv=["touch", "x"], session="careful", **({"env": env} if env else {}))
@@ -614,7 +636,7 @@ def hooks_that_cannot_be(stage):
 
 CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
-         for_the_session, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         for_the_session, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 

@@ -192,6 +192,22 @@ START_TEST(row)
 }
 END_TEST
 
+/* Where no command may leave its sandbox no rule lets one, and it is said. */
+START_TEST(held_by_its_session)
+{
+	rig_init(&rig, REQUEST);
+	rig_rules(&rig, "allow cargo unconfined");
+	rig.config.may_leave_by_rule = false;
+	rig_open(&rig);
+	rig_exec(&rig, "cargo build");
+	ck_assert_str_eq(what_came(&rig), "run");
+	rig_exit(&rig, 0, 0);
+	ck_assert_msg(strstr(rig_ended(&rig)->note, "whatever a rule says") != NULL, "%s",
+		      rig_ended(&rig)->note);
+	rig_done(&rig);
+}
+END_TEST
+
 /* What is set for the call alone is part of it: what could change the command is in no rule that
  * allows it, as in a script; a denial stands. */
 static const struct {
@@ -398,6 +414,7 @@ TCase *commands_cases(void)
 	TCase *cases = tcase_create("commands");
 
 	tcase_add_loop_test(cases, row, 0, ARRAY_SIZE(rows));
+	tcase_add_test(cases, held_by_its_session);
 	tcase_add_loop_test(cases, variable, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(cases, split, 0, ARRAY_SIZE(splits));
 	tcase_add_loop_test(cases, access_by_name, 0, ARRAY_SIZE(accesses));
