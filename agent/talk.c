@@ -147,6 +147,7 @@ static int make_orchestrator(struct session *session, const struct wanted *wante
 		.rules = session->agent->rules,
 		.may_unconfine = session->agent->config.may_unconfine,
 		.may_leave_by_rule = session->agent->config.may_unconfine,
+		.judges_programs = wanted->must_intercept,
 		.is_strict = wanted->is_strict,
 		.question_ms = limits->question_ms,
 		.deciders = session->deciders.list,

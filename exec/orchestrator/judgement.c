@@ -85,7 +85,7 @@ static void explain_command(const struct command_verdict *verdict, bool is_by_ru
 
 	if (is_by_rule && verdict->action == COMMAND_DENY)
 		say(ret, "denied by a rule: %s", words);
-	else if (is_by_rule && !verdict->is_understood)
+	else if (is_by_rule && !verdict->is_understood && verdict->seen > COMMAND_ASK)
 		say(ret, "%s, so no rule can allow it", verdict->why);
 	else if (is_by_rule)
 		say(ret, "a rule asks: %s", words);
@@ -112,6 +112,20 @@ static void discount_env(struct command_verdict *verdict)
 	verdict->is_unconfined = verdict->is_safe = false;
 }
 
+/* Could a rule have meant what was not understood? One that asks is about what is seen: the sandbox
+ * protects from the rest. A denial holds everywhere, so it has to be seen to, by a person or when
+ * the program is executed. */
+static bool may_be_meant(const struct call *call, const struct requirement_run *run,
+			 const struct command_verdict *verdict)
+{
+	const struct command_rules *rules = orchestrator_rules(call->orchestrator);
+	bool is_usual = run->wish == ORCHESTRATOR_USUAL && requirement_is_confined(run);
+
+	if (command_rules_count(rules) == 0 || verdict->seen <= COMMAND_ASK || !is_usual)
+		return command_rules_count(rules) > 0;
+	return command_rules_has_denials(rules) && !call->orchestrator->config.judges_programs;
+}
+
 static void judge_command(const struct call *call, const struct requirement_sandbox *sandbox,
 			  struct requirement_run *run, struct judgement *ret)
 {
@@ -132,7 +146,7 @@ static void judge_command(const struct call *call, const struct requirement_sand
 			       .wish = ret->wish },
 		.action = verdict.action,
 		.is_understood = verdict.is_understood,
-		.has_rules = command_rules_count(rules) > 0,
+		.has_rules = may_be_meant(call, run, &verdict),
 	};
 
 	ret->requirement = requirement_command(&command, &is_by_rule);

@@ -107,6 +107,7 @@ void command_rules_decide(const struct command_rules *rules, const struct comman
 	struct command_pieces *pieces = command_pieces_new(argv);
 
 	judge_all(rules, world, pieces, ret);
+	ret->seen = ret->action;
 	if (!ret->is_understood) {
 		if (ret->action >= COMMAND_UNMATCHED)
 			ret->action = COMMAND_ASK;

@@ -37,6 +37,15 @@ size_t command_rules_count(const struct command_rules *rules)
 	return rules->count;
 }
 
+bool command_rules_has_denials(const struct command_rules *rules)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->list[i].action == COMMAND_DENY)
+			return true;
+	}
+	return false;
+}
+
 const struct command_program *command_rules_find_program(const struct command_rules *rules,
 							 const char *name)
 {

@@ -96,9 +96,11 @@ int command_rules_add(struct command_rules *rules, const char *place, const char
 int command_rules_add_program(struct command_rules *rules, const struct command_token *tokens,
 			      size_t count, struct command_flaw *flaw);
 size_t command_rules_count(const struct command_rules *rules);
+bool command_rules_has_denials(const struct command_rules *rules);
 
 struct command_verdict {
 	enum command_action action;
+	enum command_action seen; /* of the pieces; differs where not all was understood */
 	bool is_understood;
 	bool is_unconfined; /* allowed, and every piece by a rule that says so */
 	bool is_safe;       /* what no rule allows is known to read only */

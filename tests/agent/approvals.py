@@ -176,6 +176,41 @@ def for_the_session(stage):
     client.next("approval_request", session="other")  # another session's answer is not this one's
 
 
+EVERYDAY = ["echo $HOME", "for i in 1 2; do echo $i; done", "if true; then echo y; fi", "echo $(date)", "export A=b; echo $A",
+            "[ -d . ] && echo there", "cd / && ls >/dev/null", "x=1; y=$((x+1)); echo $y", "while false; do :; done", "echo a{b,c}"]
+
+
+def everyday_scripts(stage):
+    """A rule that asks about one command asks about that one, not about every script that is more than words."""
+    stage.policy("command ask git push\n")
+    client = stage.client()
+    client.configure("on-request")
+    for script in EVERYDAY:
+        assert client.run(script)["exit_code"] == 0, script
+    client.never("approval_request")
+    id = client.send("exec", script="for remote in a b; do git push $remote; done")
+    question = client.next("approval_request")
+    assert "command ask git push" in question["reason"], question
+    client.answer(question, "denied")
+    client.next("exec_end", id=id, status="rejected")
+
+
+def no_script_passes_a_denial(stage):
+    """With the programs inside judged a script that hides a denied one runs, and that one does not."""
+    stage.policy("command deny touch because \"not that\"\n")
+    client = stage.client()
+    client.configure("on-request", intercept_exec=True)
+    for script in ("t=tou; ${t}ch made; echo went on", "$(echo touch) made; echo went on", "for t in touch; do $t made; done; echo went on",
+                   "eval \"$(printf 'tou%s made' ch)\"; echo went on"):
+        end = client.run(script)
+        assert end["stdout"]["text"] == "went on\n" and not (stage.work / "made").exists(), end
+    client.never("approval_request")
+    client.configure("on-request", name="not-judged")
+    id = client.send("exec", script=EVERYDAY[0], session="not-judged")
+    client.answer(client.next("approval_request"), "denied")  # it may be what was denied
+    client.next("exec_end", id=id, status="rejected")
+
+
 def no_list_is_ignored(stage):
     """A path for reading that restricts nothing, or is named for writing too, is refused; where it takes writing away it does."""
     work = str(stage.work)
@@ -636,7 +671,7 @@ def hooks_that_cannot_be(stage):
 
 CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
          a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
-         for_the_session, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 

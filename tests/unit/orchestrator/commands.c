@@ -142,6 +142,25 @@ static const struct {
 	  "no", NULL, "" },
 	{ "deny rm", "sh -c 'for i in a; do rm x; done'", REQUEST, ALL, READ_ONLY, NULL, USUAL,
 	  "no", NULL, "" },
+	/* A rule that asks is about what is seen. */
+	{ "ask git push", "sh -c 'for i in a; do cargo build; done'", REQUEST, ALL, READ_ONLY, NULL,
+	  USUAL, "run", NULL, "" },
+	{ "ask git push\nallow cargo", "sh -c 'echo $HOME'", NEVER, ALL, READ_ONLY, NULL, USUAL,
+	  "run", NULL, "" },
+	{ "ask git push", "sh -c 'echo $HOME'", FAILURE, ALL, READ_ONLY, NULL, USUAL, "run", NULL,
+	  "" },
+	{ "ask git push", "sh -c 'echo $HOME'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL, "ask", NULL,
+	  "" },
+	{ "ask git push", "sh -c 'echo $HOME'", REQUEST, ALL, FULL, NULL, USUAL, "ask open",
+	  "not understood", "" },
+	{ "ask git push", "sh -c 'echo $HOME'", REQUEST, ALL, READ_ONLY, NULL, ESCALATED,
+	  "ask open", NULL, "" },
+	{ "ask git push", "sh -c 'for i in a; do git push; done'", REQUEST, ALL, READ_ONLY, NULL,
+	  USUAL, "ask", "a rule asks", "" },
+	{ "ask git push", "sh -c 'git push $HOME'", NEVER, ALL, READ_ONLY, NULL, USUAL, "no", NULL,
+	  "" },
+	{ "ask git push", "sh -c 'rm -rf $HOME'", REQUEST, ALL, READ_ONLY, NULL, USUAL, "ask",
+	  "dangerous", "" },
 	{ "", "sh -c 'for i in a; do cargo build; done'", REQUEST, ALL, READ_ONLY, NULL, USUAL,
 	  "run", NULL, "" },
 	{ "", "sh -c 'for i in a; do cargo build; done'", UNTRUSTED, ALL, READ_ONLY, NULL, USUAL,
@@ -188,6 +207,26 @@ START_TEST(row)
 		ck_assert_msg(strstr(reason, rows[_i].reason), "%s", reason);
 	ck_assert_str_eq(rig.questions[0].proposal, rows[_i].proposal);
 	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
+/* What it executes is judged again: then a denial cannot be passed either, and nobody is asked. */
+START_TEST(programs_are_judged)
+{
+	rig_init(&rig, REQUEST);
+	rig_rules(&rig, "deny rm\nask git push");
+	rig.config.judges_programs = _i;
+	rig_open(&rig);
+	rig_exec(&rig, "sh -c 'echo $HOME'");
+	ck_assert_str_eq(what_came(&rig), _i ? "run" : "ask");
+	rig_done(&rig);
+	rig_init(&rig, REQUEST);
+	rig_rules(&rig, "deny rm");
+	rig.config.judges_programs = true;
+	rig_open(&rig);
+	rig_exec(&rig, "sh -c 'rm $HOME/x'");
+	ck_assert_str_eq(what_came(&rig), "no");
 	rig_done(&rig);
 }
 END_TEST
@@ -415,6 +454,7 @@ TCase *commands_cases(void)
 
 	tcase_add_loop_test(cases, row, 0, ARRAY_SIZE(rows));
 	tcase_add_test(cases, held_by_its_session);
+	tcase_add_loop_test(cases, programs_are_judged, 0, 2);
 	tcase_add_loop_test(cases, variable, 0, ARRAY_SIZE(variables));
 	tcase_add_loop_test(cases, split, 0, ARRAY_SIZE(splits));
 	tcase_add_loop_test(cases, access_by_name, 0, ARRAY_SIZE(accesses));
