@@ -131,8 +131,8 @@ struct lists {
 	char **writable, **read, **deny;
 };
 
-/* What is named for both contradicts itself: neither could be meant for certain. The first @given of
- * what may be written are the client's own. */
+/* What is named for both contradicts itself: neither could be meant for certain. The first @given
+ * of what may be written are the client's own. */
 static int check_lists(const struct lists *lists, size_t given, struct err *why)
 {
 	for (size_t i = 0; lists->read[i]; i++) {

@@ -63,11 +63,18 @@ static void answer(struct trial *trial, uint64_t id, bool is_allowed)
 		(void)exec_program_answer(exec, id, is_allowed);
 }
 
+/* What is not understood of a script is judged when it is executed: what is seen counts. */
+static void decide(const struct trial *trial, const char *const *argv, struct command_verdict *ret)
+{
+	command_rules_decide(trial->task->session->agent->rules, trial->task->world, argv, ret);
+	if (ret->action == COMMAND_ASK)
+		ret->action = ret->seen;
+}
+
 /* By the name it was called by, and by the file that it is: the stronger of both. */
 static void judge(const struct trial *trial, const struct exec_program *program,
 		  const char *const *argv, struct command_verdict *ret)
 {
-	const struct command_rules *rules = trial->task->session->agent->rules;
 	struct command_verdict by_file;
 	size_t count = 0;
 
@@ -78,11 +85,11 @@ static void judge(const struct trial *trial, const struct exec_program *program,
 	real[0] = program->path;
 	for (size_t i = 1; i < count; i++)
 		real[i] = argv[i];
-	command_rules_decide(rules, trial->task->world, real, &by_file);
+	decide(trial, real, &by_file);
 	*ret = by_file;
 	if (count == 0)
 		return;
-	command_rules_decide(rules, trial->task->world, argv, ret);
+	decide(trial, argv, ret);
 	if (by_file.action < ret->action)
 		*ret = by_file;
 }
@@ -132,7 +139,6 @@ void judge_ask(struct trial *trial, uint64_t id, const struct exec_program *prog
 
 	const struct command_rules *rules = trial->task->session->agent->rules;
 
-	/* What is not understood could have been meant by a rule, where there is one. */
 	if (!rules || command_rules_count(rules) == 0)
 		return answer(trial, id, true);
 	judge(trial, program, argv, &verdict);

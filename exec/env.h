@@ -16,9 +16,9 @@ enum env_kind {
 char **env_build(const char *const *host, const char *const *set, enum env_kind kind,
 		 const char *tmpdir);
 
-/* Takes @env, of env_build(), and returns it with @asked, as @set but of somebody who decides nothing
- * about the way out: what points to the gate stays, with what they say in front of it where a
- * variable holds more than that, and so does what is ours. */
+/* Takes @env, of env_build(), and returns it with @asked, as @set but of somebody who decides
+ * nothing about the way out: what points to the gate stays, with what they say in front of it where
+ * a variable holds more than that, and so does what is ours. */
 char **env_add(char **env, const char *const *host, const char *const *asked, enum env_kind kind);
 
 /* Takes @env, NULL-terminated, and returns it with @value behind what variable @name holds, or as

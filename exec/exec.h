@@ -73,11 +73,9 @@ typedef void (*exec_pty_fn)(int master, void *arg);
  * directory: else nothing is started. Name directories: a *file* that somebody outside replaces by
  * renaming another over it is no longer covered, as the kernel drops mounts on what is replaced. */
 struct exec_plan_config {
-	const char *const *argv;     /* NULL-terminated, at least one */
-	const char *const *env_set;  /* "NAME=VALUE" (--env NAME=VALUE) or "NAME" (pass it through),
-					NULL-terminated; may be NULL */
-	const char *const *env_asked; /* as env_set, after it, by whoever decides nothing about the
-					 way out: that stays; may be NULL */
+	const char *const *argv;      /* NULL-terminated, at least one */
+	const char *const *env_set;   /* "NAME=VALUE", or "NAME" (passed through); may be NULL */
+	const char *const *env_asked; /* on top of it, but the way out stays; may be NULL */
 	const char *cwd;             /* writable, unless it belongs to the system ("/", /proc…) */
 	const char *const *writable; /* --write DIR…, NULL-terminated; may be NULL */
 	const char *const *hidden;   /* paths covered so that nothing inside can see them (state,

@@ -50,7 +50,8 @@ struct exec_sandbox_config {
 					   of it */
 	const char *tmpdir;             /* $TMPDIR, absolute; NULL: not set */
 	/* SPLIT; other modes: more, which only take away: denials, and EXEC_READ where it could be
-	 * written, and nowhere else. Of two for one path the lower access counts, here and among the mode's own. */
+	 * written, and nowhere else. Of two for one path the lower access counts, here and among
+	 * the mode's own. */
 	const struct exec_entry *entries;
 	size_t entry_count;
 };

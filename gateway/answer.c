@@ -52,9 +52,8 @@ static int answer_check(const struct approver_answer *answer, struct err *why)
 		return err_set(why, -EINVAL, "abort is a denial");
 	if (answer->is_review && (answer->is_abort || answer->scope != GATEWAY_ONCE))
 		return err_set(why, -EINVAL, "a reviewer answers for once");
-	if (answer->is_nobody &&
-	    (answer->action != POLICY_DENY || answer->is_abort || answer->is_review ||
-	     answer->scope != GATEWAY_ONCE))
+	if (answer->is_nobody && (answer->action != POLICY_DENY || answer->is_abort ||
+				  answer->is_review || answer->scope != GATEWAY_ONCE))
 		return err_set(why, -EINVAL, "where nobody is asked it is denied once");
 	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
 		return err_set(why, -EINVAL,

@@ -151,8 +151,7 @@ static void judge_command(const struct call *call, const struct requirement_sand
 
 	ret->requirement = requirement_command(&command, &is_by_rule);
 	ret->program = verdict.program;
-	run->is_rule_unconfined =
-		verdict.is_unconfined && orchestrator->config.may_leave_by_rule;
+	run->is_rule_unconfined = verdict.is_unconfined && orchestrator->config.may_leave_by_rule;
 	ret->is_rule_held = verdict.is_unconfined && !run->is_rule_unconfined;
 	explain_command(&verdict, is_by_rule, ret);
 	add_supplied(call, ORCHESTRATOR_MAY_ASK_SANDBOX, ret);

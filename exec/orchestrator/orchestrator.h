@@ -49,9 +49,9 @@ struct orchestrator_config {
 	/* A retry may be offered with nothing around it, where no file is denied. */
 	bool may_unconfine;
 	bool may_leave_by_rule; /* `command allow … unconfined` is more than allow */
-	bool judges_programs; /* what a confined run executes is judged by the rules again */
-	bool is_strict;      /* a reviewer sees everything that runs, and hooks decide nothing */
-	int64_t question_ms; /* to answer a question; 0: ORCHESTRATOR_QUESTION_MS */
+	bool judges_programs;   /* what a confined run executes is judged by the rules again */
+	bool is_strict;         /* a reviewer sees everything that runs, and hooks decide nothing */
+	int64_t question_ms;    /* to answer a question; 0: ORCHESTRATOR_QUESTION_MS */
 	const struct orchestrator_decider *deciders; /* kept; in the order they are put to */
 	size_t decider_count;
 };

@@ -209,10 +209,9 @@ void rig_init(struct rig *rig, enum orchestrator_mode mode)
 {
 	*rig = (struct rig){ .loop = loop_new_fake() };
 	rig->sandbox = rig_sandbox(EXEC_MODE_WORKSPACE_WRITE, EXEC_NETWORK_RESTRICTED, NULL);
-	rig->config = (struct orchestrator_config){ .ops = &ops,
-						      .arg = rig,
-						      .mode = mode,
-						      .may_leave_by_rule = true };
+	rig->config = (struct orchestrator_config){
+		.ops = &ops, .arg = rig, .mode = mode, .may_leave_by_rule = true
+	};
 	rig->request = (struct orchestrator_request){ .kind = ORCHESTRATOR_EXEC,
 						      .client = RIG_CLIENT,
 						      .cwd = "/work",
