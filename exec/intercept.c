@@ -352,11 +352,13 @@ void intercept_free(struct intercept *intercept)
 	for (size_t i = 0; i < ASKED_MAX; i++) {
 		struct entry *entry = &intercept->entries[i];
 
-		for (int status = 0; entry->state == TRACED;)
-			if (waitpid(entry->task, &status, __WALL) < 0 && errno != EINTR)
-				break;
-			else if (!WIFSTOPPED(status))
-				break;
+		for (bool is_left = entry->state == TRACED; is_left;) {
+			int status = 0;
+			pid_t r = waitpid(entry->task, &status, __WALL);
+
+			/* A signal says nothing of it. */
+			is_left = r < 0 ? errno == EINTR : WIFSTOPPED(status);
+		}
 		if (entry->state != FREE)
 			release(entry);
 	}

@@ -126,12 +126,26 @@ static void on_address(struct notify *notify, const struct wire_told *told,
 	tell(notify, &told->request, call, refused, count);
 }
 
+/* What is opened first is kept for all: so it has to be of a task that was still there, or another
+ * process may have had its number. */
+static int enter(struct notify *notify, const struct seccomp_notif *request)
+{
+	bool is_first = notify->inside.root < 0;
+	int r = inside_enter(&notify->inside, (pid_t)request->pid);
+
+	if (r == 0 && is_first && !listener_is_waiting(notify->listener, request->id)) {
+		inside_leave(&notify->inside);
+		r = -ESRCH;
+	}
+	return r;
+}
+
 static void serve(struct notify *notify, const struct wire_told *told)
 {
 	const struct seccomp_notif *request = &told->request;
 	struct seccomp_call call;
 	uint64_t args[6];
-	int r = inside_enter(&notify->inside, (pid_t)request->pid);
+	int r = enter(notify, request);
 
 	memcpy(args, request->data.args, sizeof(args));
 	seccomp_look_up(request->data.nr, args, &call);

@@ -356,6 +356,85 @@ static void passes_descriptors(void)
 	}
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* Who waits for room in a listener's queue keeps nobody else waiting, and is interrupted by a
+ * signal. */
+static void waits_alone(void)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
+	const struct timeval limit = { .tv_usec = 100000 };
+	struct sockaddr_un name = named("full");
+	struct sigaction action = { .sa_handler = on_alarm };
+	int status = -1, server = socket(AF_UNIX, SOCK_STREAM, 0);
+	int clients[4];
+
+	(void)unlink("full");
+	for (size_t i = 0; i < 4; i++)
+		clients[i] = socket(AF_UNIX, SOCK_STREAM | (i == 1 ? SOCK_NONBLOCK : 0), 0);
+	must_work("a listener", bind(server, (struct sockaddr *)&name, sizeof(name)) == 0 &&
+					listen(server, 0) == 0);
+	must_work("the first", connect(clients[0], (struct sockaddr *)&name, sizeof(name)) == 0);
+	must_work("one that does not wait",
+		  connect(clients[1], (struct sockaddr *)&name, sizeof(name)) < 0 &&
+			  errno == EAGAIN);
+	must_work("a limit",
+		  setsockopt(clients[2], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 &&
+			  connect(clients[2], (struct sockaddr *)&name, sizeof(name)) < 0 &&
+			  errno == EAGAIN);
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)setitimer(ITIMER_REAL, &soon, NULL);
+	must_work("a signal", connect(clients[3], (struct sockaddr *)&name, sizeof(name)) < 0 &&
+				      errno == EINTR);
+	int pid = fork();
+
+	if (pid == 0)
+		_exit(connect(clients[3], (struct sockaddr *)&name, sizeof(name)) == 0 ? 0 : 1);
+	connects(SOCK_STREAM, "another", "another");
+	must_work("room", accept(server, NULL, NULL) >= 0);
+	must_work("who waited", waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* More than there is room for, to somebody who reads it later. */
+static void sends_much(void)
+{
+	static char bytes[1 << 20];
+	struct iovec parts[3] = { { bytes, sizeof(bytes) },
+				  { bytes, sizeof(bytes) },
+				  { bytes, sizeof(bytes) } };
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 3 };
+	int pair[2];
+	size_t left = 3 * sizeof(bytes);
+
+	must_work("a pair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	int pid = fork();
+
+	if (pid == 0)
+		_exit(sendmsg(pair[0], &message, 0) == (ssize_t)(3 * sizeof(bytes)) ? 0 : 1);
+	while (left > 0) {
+		ssize_t n = recv(pair[1], bytes, sizeof(bytes), 0);
+
+		must_work("reading much", n > 0);
+		left -= (size_t)n;
+	}
+	int status = -1;
+
+	must_work("sending much", waitpid(pid, &status, 0) == pid && status == 0);
+	/* To nobody: the signal comes, as it would from the kernel. */
+	close(pair[1]);
+	pid = fork();
+	if (pid == 0) {
+		(void)sendmsg(pair[0], &message, 0);
+		_exit(0);
+	}
+	must_work("SIGPIPE", waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+				     WTERMSIG(status) == SIGPIPE);
+	must_work("EPIPE", sendmsg(pair[0], &message, MSG_NOSIGNAL) < 0 && errno == EPIPE);
+}
+
 static void own(char **args)
 {
 	char path[64];
@@ -372,6 +451,8 @@ static void own(char **args)
 		connects(types[i], "/tmp/own", "turned");
 	}
 	passes_descriptors();
+	waits_alone();
+	sends_much();
 }
 
 const struct hostile_case hostile_unix[] = {
