@@ -5,11 +5,15 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -140,11 +144,68 @@ START_TEST(address_outside_is_told)
 }
 END_TEST
 
+/* Of the host, and later than the sandbox: when the command has made "ready". */
+static _Noreturn void listen_later(const char *folder)
+{
+	auto_free char *ready = mem_printf("%s/ready", folder);
+	auto_free char *go = mem_printf("%s/go", folder);
+	struct sockaddr_un late = { .sun_family = AF_UNIX }, abstract = late;
+	int path = socket(AF_UNIX, SOCK_STREAM, 0), name = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	for (int i = 0; i < 2000 && access(ready, F_OK) < 0; i++)
+		(void)usleep(10000);
+	(void)umask(0);
+	(void)snprintf(late.sun_path, sizeof(late.sun_path), "%s/late", folder);
+	(void)snprintf(abstract.sun_path + 1, sizeof(abstract.sun_path) - 1, "late");
+	if (bind(path, (struct sockaddr *)&late, sizeof(late)) == 0 && listen(path, 5) == 0 &&
+	    bind(name, (struct sockaddr *)&abstract, sizeof(abstract)) == 0 && listen(name, 5) == 0)
+		(void)close(open(go, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+	(void)pause();
+	_exit(1);
+}
+
+/* There the network namespace is the host's, and says of no socket whose it is. */
+START_TEST(own_sockets_on_the_hosts_network)
+{
+	struct err why = { 0 };
+	struct rig rig;
+
+	enter_network();
+	rig_init(&rig, _i);
+	struct exec_sandbox *sandbox = words_sandbox("workspace-write+net", rig.dir, NULL, &why);
+	pid_t host = fork();
+
+	ck_assert_int_ge(host, 0);
+	if (host == 0)
+		listen_later(rig.dir);
+	rig.config.sandbox = sandbox;
+	rig_make(
+		&rig, "script",
+		"import os, socket, time\n"
+		"def to(name): return socket.socket(socket.AF_UNIX).connect_ex(name)\n"
+		"for name in 'mine', os.getcwd() + '/other', '\\0mine':\n"
+		"    s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen(); print(to(name))\n"
+		"    if name[0] != '\\0': s.close(); print(to(name))\n"
+		"open('ready', 'w').close()\n"
+		"while not os.path.exists('go'): time.sleep(0.01)\n"
+		"print(to('late'), to(os.getcwd() + '/late'), to('\\0late'.ljust(108, '\\0')) in "
+		"(1, 13))\n");
+	const char *text = rig_ok(&rig, "/usr/bin/python3 script");
+
+	(void)kill(host, SIGKILL);
+	(void)waitpid(host, NULL, 0);
+	ck_assert_str_eq(text, "0\n111\n0\n111\n0\n13 13 True\n");
+	exec_sandbox_free(sandbox);
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *test_notify_network(void)
 {
 	TCase *tcase = tcase_create("notify-network");
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, address_outside_is_told, 0, (int)ARRAY_SIZE(calls) * RIG_USERS);
+	tcase_add_loop_test(tcase, own_sockets_on_the_hosts_network, 0, RIG_USERS);
 	return tcase;
 }
