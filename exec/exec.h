@@ -70,8 +70,8 @@ typedef void (*exec_pty_fn)(int master, void *arg);
 
 /* Paths are absolute. What is hidden or read-only must exist wherever the command could make it,
  * must not lie behind a symbolic link the command could turn, and must not hold a writable
- * directory: else nothing is started. Name directories: a *file* that somebody outside replaces by
- * renaming another over it is no longer covered, as the kernel drops mounts on what is replaced. */
+ * directory: else nothing is started. When it is replaced, renamed or removed outside meanwhile the
+ * command is killed: the kernel drops mounts on what is replaced. */
 struct exec_plan_config {
 	const char *const *argv;      /* NULL-terminated, at least one */
 	const char *const *env_set;   /* "NAME=VALUE", or "NAME" (passed through); may be NULL */

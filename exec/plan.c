@@ -183,6 +183,8 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->hidden);
 	paths_done(&plan->read_only);
 	paths_done(&plan->sockets);
+	paths_done(&plan->covered);
+	paths_done(&plan->folders);
 	paths_done(&plan->missing);
 	paths_done(&plan->open_sockets);
 	paths_done(&plan->granted);
@@ -234,6 +236,8 @@ int plan_seal(const struct plan *plan, struct err *why)
 		[WIRE_LINKS] = plan->links.list,
 		[WIRE_GRANTED] = plan->granted.list,
 		[WIRE_SOCKETS] = plan->sockets.list,
+		[WIRE_COVERED] = plan->covered.list,
+		[WIRE_FOLDERS] = plan->folders.list,
 	};
 	struct wire_plan head = {
 		.magic = WIRE_MAGIC,

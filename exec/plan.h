@@ -21,6 +21,8 @@ struct plan {
 	/* Readable is what is shown in something hidden,
 	 * fresh or empty; missing what was named and is not there. */
 	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
+	struct paths covered,
+		folders;           /* what must stay covered; where names on the way to it are */
 	struct paths open_sockets; /* not to be covered */
 	struct paths granted;      /* the same for the wall: an enum wire_grant and the path */
 	struct paths links;        /* of an empty root: pairs of path and target */

@@ -183,6 +183,7 @@ static const char *const steps[WIRE_STEPS] = {
 	[WIRE_STEP_WRITABLE] = "attaching a writable directory",
 	[WIRE_STEP_PROC] = "mounting /proc",
 	[WIRE_STEP_PROTECT] = "protecting a path",
+	[WIRE_STEP_WATCH] = "watching a protected path",
 	[WIRE_STEP_CWD] = "entering the working directory",
 	[WIRE_STEP_PTY] = "making the command's terminal",
 	[WIRE_STEP_GO] = "waiting for the gate",

@@ -196,6 +196,19 @@ static void on_failed(struct supervise *s, const struct wire_message *message)
 	decide(s, EXEC_NOT_STARTED, NO_SANDBOX, why.text);
 }
 
+static void on_uncovered(struct supervise *s, const struct wire_message *message)
+{
+	auto_free char *path = text_visible_dup(message->detail);
+	struct err why = { 0 };
+
+	(void)err_set(&why, 0,
+		      "%.300s, which is protected from the command, or a directory it is in, was "
+		      "replaced, renamed or removed outside the sandbox: the command was killed; "
+		      "run it again",
+		      path);
+	decide(s, EXEC_KILLED, SIGKILL, why.text);
+}
+
 static void on_message(struct supervise *s, struct wire_message *message, int *fds, size_t count)
 {
 	message->detail[sizeof(message->detail) - 1] = '\0';
@@ -229,6 +242,9 @@ static void on_message(struct supervise *s, struct wire_message *message, int *f
 		break;
 	case WIRE_STATUS:
 		on_status(s, message);
+		break;
+	case WIRE_UNCOVERED:
+		on_uncovered(s, message);
 		break;
 	case WIRE_STOPPED:
 		s->events->on_stopped(s->arg);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "exec/covers.h"
 #include "exec/exec.h"
 #include "exec/exec_sandbox.h"
 #include "exec/mounts.h"
@@ -231,6 +232,8 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);
+	if (r == 0)
+		r = covers_plan(plan, why);
 	if (r == 0)
 		r = add_sockets(plan, why);
 	return r == 0 ? mounts_check(plan, why) : r;

@@ -28,6 +28,8 @@ enum wire_list {
 			 command's own, and may be reached */
 	WIRE_SOCKETS, /* canonical paths, the host's sockets: covered by an empty file; one that is
 			 gone by now is no error */
+	WIRE_COVERED, /* canonical paths: what has to stay a mount, or everything ends */
+	WIRE_FOLDERS, /* those in which the names on the way to these are watched */
 	WIRE_LISTS
 };
 
@@ -98,6 +100,7 @@ enum wire_type {
 	WIRE_STOPPED,     /* the command was stopped by signal @value */
 	WIRE_LISTENER,    /* with the descriptor that tells of calls (WIRE_TELLS) and one to read
 			     struct wire_told from, before the command's program is executed */
+	WIRE_UNCOVERED,   /* the path @detail was replaced outside: the sandbox is ended */
 	WIRE_TIME,        /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */
@@ -121,6 +124,7 @@ enum wire_step {
 	WIRE_STEP_WRITABLE,
 	WIRE_STEP_PROC,
 	WIRE_STEP_PROTECT,
+	WIRE_STEP_WATCH,
 	WIRE_STEP_CWD,
 	WIRE_STEP_PTY,
 	WIRE_STEP_GO,

@@ -179,6 +179,7 @@ static void set_up(struct init *init)
 	init->step = WIRE_STEP_NAMESPACES;
 	check(init, namespaces_close(init));
 	check(init, view_build(init));
+	check(init, watch_begin(init));
 	check(init, enter_cwd(init));
 	check(init, terminal_open(init));
 	init->step = WIRE_STEP_WALL;
@@ -204,6 +205,7 @@ _Noreturn void init_main(void)
 		.pty = -1,
 		.pty_far = -1,
 		.listener = -1,
+		.watch = { .mounts = -1, .inotify = -1, .end = WATCH_FD },
 		.detail = "",
 	};
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "exec/init/read.h"
+#include "exec/stages/watch.h"
 #include "exec/wire.h"
 
 struct init {
@@ -13,6 +14,7 @@ struct init {
 	int inner, inner_far; /* the channel that asks for sockets, and the gate's end of it */
 	int sockets;          /* sock_diag(7), until it is handed out */
 	int pty, pty_far;     /* slave, and master until it is handed out; -1: none */
+	struct watch watch;   /* until the sandbox's end */
 	long command;         /* pid of the command's first process */
 	int listener;   /* that tells of the command's calls; -1: not made yet. What waits for it
 			   is woken */

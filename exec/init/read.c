@@ -109,6 +109,8 @@ static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 	case WIRE_GRANTED:
 		return is_grants(list, count);
 	case WIRE_SOCKETS:
+	case WIRE_COVERED:
+	case WIRE_FOLDERS:
 		return is_paths(list, count, 1);
 	case WIRE_ENV:
 	case WIRE_LISTS:

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { POLL_CHILDREN, POLL_CONTROL, POLL_INNER, POLLS };
+enum { POLL_SIGNALS, POLL_CONTROL, POLL_INNER, POLL_MOUNTS, POLL_FOLDERS, POLLS };
 
 #define SAFE_FD 16
 
@@ -76,6 +76,21 @@ static _Noreturn void end_all(const struct init *init, struct wire_message *mess
 		(void)init_send(message, NULL, 0);
 	}
 	sys_exit(message ? 0 : 1);
+}
+
+/* Somebody outside replaced what is covered, and the command may reach what is there now: nothing
+ * of it may go on, and what it has read stays here. */
+static void check_covers(const struct init *init)
+{
+	struct wire_message message = { .type = WIRE_UNCOVERED };
+	const char *lost = watch_find_lost(init);
+
+	if (!lost)
+		return;
+	(void)sys(kill, -1, SIGKILL);
+	for (size_t i = 0; i < sizeof(message.detail) - 1 && lost[i]; i++)
+		message.detail[i] = lost[i];
+	end_all(init, &message);
 }
 
 static void bury(const struct init *init)
@@ -175,9 +190,9 @@ static int close_between(int first, int last)
 /* All but what the loop needs: init would hold the command's pipes open, and their readers would
  * never see the end. The pty stays, so that its master sees the end when everybody is gone, and not
  * while nobody happens to have it open. */
-static int close_rest(struct init *init, int *children)
+static int close_rest(struct init *init, int *signals)
 {
-	int *const kept[] = { &init->inner, children, &init->pty };
+	int *const kept[] = { &init->inner, signals, &init->pty };
 	int next = WIRE_CONTROL_FD + 1;
 	int r = close_between(0, WIRE_CONTROL_FD - 1);
 
@@ -193,23 +208,36 @@ static int close_rest(struct init *init, int *children)
 			r = close_between(next, *kept[i] - 1);
 			next = *kept[i] + 1;
 		}
-	return r < 0 ? r : (int)sys(close_range, next, ~0U, 0);
+	if (r == 0)
+		r = close_between(next, WATCH_FD - 1); /* copies of a watch would not watch */
+	return r < 0 ? r : (int)sys(close_range, init->watch.end, ~0U, 0);
+}
+
+/* What is left wakes us again, after what it is about has been looked at. */
+static void drain(const struct pollfd *entry)
+{
+	uint8_t drained[4096];
+
+	if (entry->revents)
+		(void)sys(read, entry->fd, drained, sizeof(drained));
 }
 
 _Noreturn void serve_run(struct init *init)
 {
-	const uint64_t child = 1ULL << (SIGCHLD - 1);
-	int children = (int)sys(signalfd4, -1, &child, SYS_SIGSET_BYTES, O_NONBLOCK | O_CLOEXEC);
-	uint8_t drained[128];
+	/* A child, and a folder in which covers are. */
+	const uint64_t told = 1ULL << (SIGCHLD - 1) | 1ULL << (SIGIO - 1);
+	int signals = (int)sys(signalfd4, -1, &told, SYS_SIGSET_BYTES, O_NONBLOCK | O_CLOEXEC);
 
-	if (children < 0 || close_rest(init, &children) < 0)
+	if (signals < 0 || close_rest(init, &signals) < 0)
 		end_all(init, NULL); /* no descriptors left: the gate sees the end */
 
 	struct serve serve = {
 		.init = init,
-		.polls = { [POLL_CHILDREN] = { .fd = children, .events = POLLIN },
+		.polls = { [POLL_SIGNALS] = { .fd = signals, .events = POLLIN },
 			   [POLL_CONTROL] = { .fd = WIRE_CONTROL_FD, .events = POLLIN },
-			   [POLL_INNER] = { .fd = init->inner, .events = POLLIN } },
+			   [POLL_INNER] = { .fd = init->inner, .events = POLLIN },
+			   [POLL_MOUNTS] = { .fd = init->watch.mounts, .events = POLLPRI },
+			   [POLL_FOLDERS] = { .fd = init->watch.inotify, .events = POLLIN } },
 	};
 
 	for (;;) {
@@ -217,11 +245,13 @@ _Noreturn void serve_run(struct init *init)
 
 		if (n < 0 && n != -EINTR)
 			end_all(init, NULL);
-		if (serve.polls[POLL_CHILDREN].revents) {
-			while (sys(read, children, drained, sizeof(drained)) > 0)
-				;
+		drain(&serve.polls[POLL_FOLDERS]);
+		drain(&serve.polls[POLL_SIGNALS]);
+		if (serve.polls[POLL_SIGNALS].revents | serve.polls[POLL_MOUNTS].revents |
+		    serve.polls[POLL_FOLDERS].revents)
+			check_covers(init);
+		if (serve.polls[POLL_SIGNALS].revents)
 			bury(init);
-		}
 		if (serve.polls[POLL_CONTROL].revents)
 			on_control(init);
 		if (serve.polls[POLL_INNER].revents)

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""covers: what is hidden or read-only stays so when somebody outside replaces it while the command runs, or the run ends and says why.
+
+usage: covers.py SALLYPORT [CASE...]"""
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+
+from harness import NO_SANDBOX, Failed, Skip, main, must
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+
+
+def outside(user, *command):
+    """Runs @command as @user, outside the sandbox."""
+    if not shutil.which(command[0]):
+        raise Skip(f"no {command[0]} here")
+    subprocess.run([str(word) for word in command], check=True, cwd=user.work, env=user.environment(), stdout=subprocess.DEVNULL,
+                   **user.ids())
+
+
+def exchange(left, right):
+    """Both names at once, as renameat2(2) can."""
+    if ctypes.CDLL(None, use_errno=True).renameat2(AT_FDCWD, os.fsencode(left), AT_FDCWD, os.fsencode(right), RENAME_EXCHANGE):
+        raise Skip(os.strerror(ctypes.get_errno()))
+
+
+def attack(world, user, options, script, change):
+    """@change happens outside once the command says that it is ready; then, if it still runs, it goes on. Its exit status and words."""
+    go = user.work / "go"
+    go.unlink(missing_ok=True)
+    process = world.start(user, ["sh", "-c", f"echo ready; until [ -e go ]; do sleep 0.02; done; sleep 0.2; {script}"], options,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    if first == "ready\n":
+        change()
+        user.file(go)
+    out, err = process.communicate(timeout=60)
+    must(first == "ready\n", f"exit {process.returncode}", err)
+    return process.returncode, out, err
+
+
+def ends(world, user, options, script, change, path):
+    status, out, err = attack(world, user, options, script, change)
+    must(status == NO_SANDBOX and not out, f"exit {status}:", out, err)
+    must(str(path) in err and "outside the sandbox" in err, err)
+
+
+def hidden_file(world, user):
+    """Every way to put another file in the place of one that is hidden."""
+    secret, fresh, aside = user.work / "conf/deep/.env", user.work / "conf/deep/fresh", user.work / "aside"
+    script = "cat conf/deep/.env aside/deep/.env aside/.env 2>/dev/null; exit 0"
+
+    def link():
+        secret.unlink()
+        secret.symlink_to("fresh")
+
+    def again(folder):
+        folder.rename(aside)
+        user.file(secret, "new secret\n")
+
+    def created():
+        secret.unlink()
+        user.file(secret, "new secret\n")
+
+    def backed_up():
+        secret.rename(secret.with_name(".env~"))
+        user.file(secret, "new secret\n")
+
+    changes = {
+        "rename": lambda: fresh.rename(secret),
+        "unlink and create": created,
+        "unlink": lambda: secret.unlink(),
+        "exchange": lambda: exchange(fresh, secret),
+        "backup": backed_up,
+        "link": link,
+        "parent": lambda: again(secret.parent),
+        "grandparent": lambda: again(secret.parent.parent),
+        "sed": lambda: outside(user, "sed", "-i", "s/old/new/", secret),
+    }
+    for name, change in changes.items():
+        for folder in (user.work / "conf", aside):
+            shutil.rmtree(folder, ignore_errors=True)
+        user.file(secret, "old secret\n")
+        user.file(fresh, "new secret\n")
+        try:
+            ends(world, user, ["--deny-read", secret], script, change, secret)
+        except Failed as reason:
+            raise Failed(f"{name}: {reason}") from None
+
+
+def hidden_above(world, user):
+    """The working directory itself gets another in its place: what is there now lies in the read-only view."""
+    secret = user.file(user.work / "in/.env", "old secret\n")
+
+    def change():
+        (user.work / "in").rename(user.work / "was")
+        user.file(secret, "new secret\n")
+
+    process = world.start(user, ["sh", "-c", f"echo ready; sleep 5; cat {secret}"], ["--deny-read", secret], cwd=user.work / "in",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    must(process.stdout.readline() == "ready\n", "it did not start")
+    change()
+    out, err = process.communicate(timeout=60)
+    must(process.returncode == NO_SANDBOX and not out, f"exit {process.returncode}", out, err)
+
+
+def hidden_directory(world, user):
+    folder = user.work / "keys"
+    user.file(folder / "key", "old secret\n")
+
+    def change():
+        folder.rename(user.work / "keys.old")
+        user.file(folder / "key", "new secret\n")
+
+    ends(world, user, ["--deny-read", folder], "cat keys/key keys.old/key 2>/dev/null; exit 0", change, folder)
+
+
+def read_only(world, user):
+    """Each of these files decides what a later run may do."""
+    policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    fresh = user.file(user.work / "conf/fresh", "version 1\n")
+    ends(world, user, ["--policy", policy], "echo allow evil.test >>conf/team.policy; echo done", lambda: fresh.rename(policy), policy)
+    must(policy.read_text() == "version 1\n", policy.read_text())
+    project = user.file(user.work / ".sallyport/policy", "version 1\n")
+    fresh = user.file(user.work / ".sallyport/fresh", "version 1\n")
+    ends(world, user, [], "echo allow evil.test >>.sallyport/policy; echo done", lambda: fresh.rename(project), project)
+    must(project.read_text() == "version 1\n", project.read_text())
+
+
+def git_checkout(world, user):
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@x.test", "-c", "init.defaultBranch=one", "-c", "safe.directory=*"]
+    secret = user.file(user.work / "tree/.env", "old secret\n")
+    tree = ["-C", secret.parent]
+    for words in (["init", "-q"], ["add", "-f", ".env"], ["commit", "-qm", "one"], ["checkout", "-qb", "two"]):
+        outside(user, *git, *tree, *words)
+    user.file(secret, "new secret\n")
+    outside(user, *git, *tree, "commit", "-qam", "two")
+    ends(world, user, ["--deny-read", secret], "cat tree/.env", lambda: outside(user, *git, *tree, "checkout", "-q", "one"), secret)
+
+
+def many_folders(world, user):
+    """More folders than dnotify is used for."""
+    secrets = [user.file(user.work / f"many/{i}/.env", "old secret\n") for i in range(80)]
+    options = [word for secret in secrets for word in ("--deny-read", secret)]
+    fresh = user.file(user.work / "many/fresh", "new secret\n")
+    ends(world, user, options, "cat many/77/.env", lambda: fresh.rename(secrets[77]), secrets[77])
+
+
+def what_goes_on(world, user):
+    """Nothing else ends a run: the same file, written in place, is still covered; its neighbours come and go."""
+    secret = user.file(user.work / "calm/.env", "old secret\n")
+
+    def change():
+        secret.write_text("new secret\n")
+        secret.chmod(0o644)
+        user.file(user.work / "calm/beside").rename(user.work / "calm/elsewhere")
+        os.unlink(user.work / "calm/elsewhere")
+
+    status, out, err = attack(world, user, ["--deny-read", secret],
+                              "for i in 1 2 3 4 5 6 7 8 9; do echo >calm/$i; mv calm/$i calm/x; rm calm/x; done; cat calm/.env", change)
+    must(status == 1 and not out and "Permission denied" in err, f"exit {status}:", out, err)
+
+
+cases = [
+    ("hidden-file", hidden_file),
+    ("hidden-above", hidden_above),
+    ("hidden-directory", hidden_directory),
+    ("read-only", read_only),
+    ("git-checkout", git_checkout),
+    ("many-folders", many_folders),
+    ("what-goes-on", what_goes_on),
+]
+
+if __name__ == "__main__":
+    sys.exit(main(cases, 1))
