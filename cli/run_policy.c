@@ -154,7 +154,7 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 	auto_free_list char **paths = mem_new_array(given_count + count + 1, sizeof(*paths));
 
 	for (size_t i = 0; i < given_count; i++)
-		paths[i] = mem_strdup(given[i]);
+		paths[i] = run_places_absolute(places, given[i]);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = policy_get_path(policy, what, i);
 

@@ -205,6 +205,8 @@ static int plan_default(struct plan *plan, const struct exec_plan_config *config
 		r = add_writable(plan, plan->cwd, why);
 	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
 		r = add_writable(plan, *dir, why);
+	if (r == 0)
+		r = view_aliases_add_volumes(plan, config, why);
 	paths_sort(&plan->writable);
 	return r;
 }
@@ -228,7 +230,9 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	if (r == 0)
 		r = view_protect(plan, config->protection, why);
 	if (r == 0)
-		view_names_cover(plan);
+		r = view_names_cover(plan, why);
+	if (r == 0)
+		r = view_aliases_cover(plan, why);
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);

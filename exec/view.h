@@ -21,10 +21,15 @@ void view_pin_parents(struct plan *plan, const char *path);
 int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why);
 /* The same of @path alone; not there, or named as writable itself: no effect. */
 void view_protect_path(struct plan *plan, const char *path);
-/* Covers other names, hard links, of what is hidden, as far as they are found; what is left is
- * among
- * @plan's warnings. */
-void view_names_cover(struct plan *plan);
+/* Covers other names, hard links, of what is protected, as far as they are found; what is left of
+ * hidden files is among @plan's warnings. -EMLINK with @why: a read-only file may be written by a
+ * name that was not found. */
+int view_names_cover(struct plan *plan, struct err *why);
+/* Covers what is protected also where it is mounted once more. 0 or -errno with @why. */
+int view_aliases_cover(struct plan *plan, struct err *why);
+/* Volumes in writable directories that are mounted nowhere else are writable, too. The same. */
+int view_aliases_add_volumes(struct plan *plan, const struct exec_plan_config *config,
+			     struct err *why);
 /* As view_plan(), by what @sandbox says; @plan's cwd is there. */
 int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why);
 

@@ -1,9 +1,12 @@
+#include <errno.h>
 #include <fts.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
 #include "exec/mounts.h"
@@ -12,14 +15,17 @@
 #include "exec/view.h"
 
 /* A mount covers a name, and a file may have more of them. Those that lie where a command works are
- * looked for, and covered, too; that others are left is said. docs/decisions/0185. */
+ * looked for, and covered, too. Of what is hidden others may be left, and that is said; of what is
+ * read-only none may be left where the command may write. docs/decisions/0185 and 0217. */
 
-#define TARGETS_MAX 64    /* files that are hidden and have several names */
-#define WITHIN_MAX  2000  /* entries looked at in hidden directories */
-#define AROUND_MAX  20000 /* and around them */
+#define TARGETS_MAX  64     /* files that are protected and have several names */
+#define WITHIN_MAX   2000   /* entries looked at in protected directories */
+#define AROUND_MAX   20000  /* and around them, */
+#define WRITABLE_MAX 500000 /* where a command could write what is read-only */
 
 struct target {
-	char *path; /* owned */
+	char *path;     /* owned */
+	bool is_hidden; /* else read-only */
 	dev_t device;
 	ino_t inode;
 	nlink_t names, covered;
@@ -32,6 +38,7 @@ struct search {
 	struct paths seen;
 	unsigned int left; /* entries that may still be looked at */
 	bool is_cut;       /* it was more */
+	bool is_short;     /* already of what the command may write */
 };
 
 static struct target *find(struct search *search, const struct stat *what)
@@ -44,7 +51,8 @@ static struct target *find(struct search *search, const struct stat *what)
 }
 
 /* A name that is covered as it is. */
-static void on_hidden(struct search *search, const char *path, const struct stat *what)
+static void add_target(struct search *search, const char *path, const struct stat *what,
+		       bool is_hidden)
 {
 	struct target *target = find(search, what);
 
@@ -57,10 +65,23 @@ static void on_hidden(struct search *search, const char *path, const struct stat
 		return;
 	}
 	search->targets[search->count++] = (struct target){ .path = mem_strdup(path),
+							    .is_hidden = is_hidden,
 							    .device = what->st_dev,
 							    .inode = what->st_ino,
 							    .names = what->st_nlink,
 							    .covered = 1 };
+}
+
+static void on_hidden(struct search *search, const char *path, const struct stat *what)
+{
+	add_target(search, path, what, true);
+}
+
+/* Hidden files come first: who is both is hidden by its other names. */
+static void on_read_only(struct search *search, const char *path, const struct stat *what)
+{
+	if (!paths_holder(&search->plan->hidden, path))
+		add_target(search, path, what, false);
 }
 
 /* One that may not be. */
@@ -68,13 +89,14 @@ static void on_other(struct search *search, const char *path, const struct stat 
 {
 	struct target *target = find(search, what);
 
-	if (!target || paths_holder(&search->plan->hidden, path) || paths_has(&search->seen, path))
+	if (!target || paths_holder(&search->plan->hidden, path) ||
+	    paths_holder(&search->plan->read_only, path) || paths_has(&search->seen, path))
 		return; /* counted, or never to be */
 	target->covered++;
 	paths_add(&search->seen, path);
-	if (mounts_access(search->plan, path) == EXEC_DENY)
+	if (mounts_access(search->plan, path) <= (target->is_hidden ? EXEC_DENY : EXEC_READ))
 		return;
-	paths_add(&search->plan->hidden, path);
+	paths_add(target->is_hidden ? &search->plan->hidden : &search->plan->read_only, path);
 	view_pin_parents(search->plan, path);
 }
 
@@ -91,6 +113,9 @@ static void walk(struct search *search, const char *path,
 			break;
 		}
 		search->left--;
+		/* It is the command's to open. */
+		if (entry->fts_info == FTS_DNR && entry->fts_statp->st_uid == geteuid())
+			search->is_cut = true;
 		if (entry->fts_info == FTS_F && entry->fts_statp->st_nlink > 1)
 			found(search, entry->fts_path, entry->fts_statp);
 	}
@@ -108,6 +133,14 @@ static void walk_parent(struct search *search, const char *path)
 		walk(search, parent, on_other);
 }
 
+static bool has_read_only(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (!search->targets[i].is_hidden)
+			return true;
+	return false;
+}
+
 static bool is_all_covered(const struct search *search)
 {
 	for (size_t i = 0; i < search->count; i++)
@@ -121,12 +154,15 @@ static void look_around(struct search *search)
 {
 	struct paths *writable = &search->plan->writable;
 
-	search->left = AROUND_MAX;
+	search->left = has_read_only(search) ? WRITABLE_MAX : AROUND_MAX;
 	for (size_t i = 0; i < writable->count && !is_all_covered(search); i++)
 		if (i == 0 || !paths_is_within(writable->list[i], writable->list[i - 1]))
 			walk(search, writable->list[i], on_other);
+	search->is_short = search->is_cut;
+	search->left = search->left < AROUND_MAX ? search->left : AROUND_MAX;
 	for (size_t i = 0; i < search->count && !is_all_covered(search); i++)
-		walk_parent(search, search->targets[i].path);
+		if (search->targets[i].is_hidden)
+			walk_parent(search, search->targets[i].path);
 }
 
 static void say(struct search *search)
@@ -134,7 +170,7 @@ static void say(struct search *search)
 	for (size_t i = 0; i < search->count; i++) {
 		const struct target *target = &search->targets[i];
 
-		if (target->covered >= target->names)
+		if (target->covered >= target->names || !target->is_hidden)
 			continue;
 		auto_free char *line = mem_printf(
 			"%s has %lu names, and %lu of them may be seen: hard links, which are "
@@ -149,20 +185,44 @@ static void say(struct search *search)
 			  "not all was looked at for hard links to what is hidden");
 }
 
-void view_names_cover(struct plan *plan)
+/* What is read-only decides what a later run may do: it is, by every name, or nothing runs. A name
+ * where the command may not write does no harm. */
+static int check_read_only(const struct search *search, struct err *why)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		const struct target *target = &search->targets[i];
+
+		if (!target->is_hidden && target->covered < target->names && search->is_short)
+			return err_set(why, -EMLINK,
+				       "%s must stay as it is and has %lu names (hard links); the "
+				       "command may write in more directories than can be searched "
+				       "for them: remove the other names, or copy the file",
+				       target->path, (unsigned long)target->names);
+	}
+	return 0;
+}
+
+int view_names_cover(struct plan *plan, struct err *why)
 {
 	struct search *search = mem_new(sizeof(*search));
-	size_t hidden = plan->hidden.count; /* what is added has been looked at */
+	size_t hidden = plan->hidden.count, closed = plan->read_only.count; /* what is added has
+									       been looked at */
 
 	search->plan = plan;
 	search->left = WITHIN_MAX;
 	for (size_t i = 0; i < hidden; i++)
 		walk(search, plan->hidden.list[i], on_hidden);
+	search->left = WITHIN_MAX;
+	for (size_t i = 0; i < closed; i++)
+		walk(search, plan->read_only.list[i], on_read_only);
 	if (!is_all_covered(search))
 		look_around(search);
 	say(search);
+	int r = check_read_only(search, why);
+
 	for (size_t i = 0; i < search->count; i++)
 		free(search->targets[i].path);
 	paths_done(&search->seen);
 	free(search);
+	return r;
 }

@@ -13,8 +13,9 @@
 
 static const uint64_t closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-/* A file system mounted inside a writable directory stays read-only unless it is named itself: it
- * may be another /proc, a container's root, a disk somebody else uses. */
+/* A file system mounted inside a writable directory stays read-only unless it is named itself, or
+ * the gate has found that it is nowhere else: it may be another /proc, a container's root, a disk
+ * somebody else uses. */
 static int copy(const char *path, bool is_writable)
 {
 	struct statfs what;

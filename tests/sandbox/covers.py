@@ -164,6 +164,65 @@ def what_goes_on(world, user):
     must(status == 1 and not out and "Permission denied" in err, f"exit {status}:", out, err)
 
 
+def linked_policy(world, user):
+    """A name that an earlier run gave to a policy: it is read-only, too."""
+    policy = user.file(user.work / "linked/team.policy", "version 1\n")
+    for name in ("planted/deep/p", "q"):
+        user.file(user.work / "linked" / name).unlink()
+        os.link(policy, user.work / "linked" / name)
+    script = "cd linked; for i in planted/deep/p q team.policy; do echo allow evil.test >>$i; done; true"
+    done = world.run(user, ["sh", "-c", script], ["--policy", policy])
+    must(done.returncode == 0, f"exit {done.returncode}", done.stderr)
+    must(policy.read_text() == "version 1\n", policy.read_text())
+    shutil.rmtree(user.work / "linked")
+
+
+def links_made_inside(world, user):
+    """What is covered gets no other name from inside, by any call."""
+    policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    script = """import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+name, fd = b"conf/team.policy", os.open("conf/team.policy", os.O_RDONLY)
+made = [libc.linkat(-100, name, -100, b"made", 0), libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100, b"made", 0x400),
+        libc.linkat(fd, b"", -100, b"made", 0x1000), libc.rename(name, b"made"), libc.rename(b"conf", b"made")]
+sys.exit(0 if made == [-1] * 5 and not os.path.lexists("made") else 1)"""
+    done = world.run(user, ["python3", "-c", script], ["--policy", policy])
+    must(done.returncode == 0, f"exit {done.returncode}", done.stdout, done.stderr)
+
+
+def mounted_twice(world, user):
+    """The same folder by another mount, and a part of it."""
+    secret = user.file(user.work / "vault/in/key", "old secret\n")
+    policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    for name in ("all", "part", "conf2"):
+        user.file(user.work / "by" / name / "x").unlink()
+    own = user.file(user.outside / "by/x").parent
+    must(os.path.isdir(own), own)
+    argv = world.argv(["sh", "-c", f"cat by/all/in/key by/part/key {own}/in/key 2>/dev/null; echo allow evil.test >>by/conf2/team.policy; exit 0"],
+                      ["--deny-read", secret.parent.parent, "--policy", policy, "--write", "by/conf2"])
+    script = ('mount --bind vault by/all && mount --bind vault/in by/part && mount --bind conf by/conf2 && mount --bind vault "$0" || exit 77; exec "$@"')
+    done = subprocess.run(["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script, str(own), *argv], cwd=user.work, env=user.environment(),
+                          capture_output=True, text=True, timeout=60, **user.ids())
+    if done.returncode == 77 or "unshare" in done.stderr:
+        raise Skip(done.stderr.strip())
+    must(done.returncode == 0 and not done.stdout, f"exit {done.returncode}", done.stdout, done.stderr)
+    must(policy.read_text() == "version 1\n", policy.read_text())
+
+
+def mounted_volumes(world, user):
+    """A volume in the working directory is part of it, when it is mounted nowhere else; --write takes a relative path."""
+    for name in ("vol", "kept", "src"):
+        user.file(user.work / name / "x", "content\n")
+    argv = world.argv(["sh", "-c", "echo y >vol/y && cat vol/y; echo z >kept/x; exit 0"], ["--write", "src"])
+    script = 'mount -t tmpfs none vol && mount --bind src kept || exit 77; exec "$@"'
+    done = subprocess.run(["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script, "sh", *argv], cwd=user.work, env=user.environment(),
+                          capture_output=True, text=True, timeout=60, **user.ids())
+    if done.returncode == 77 or "unshare" in done.stderr:
+        raise Skip(done.stderr.strip())
+    must(done.returncode == 0 and done.stdout == "y\n", f"exit {done.returncode}", done.stdout, done.stderr)
+    must((user.work / "src/x").read_text() == "content\n", "a directory that is mounted twice was written by its second path")
+
+
 cases = [
     ("hidden-file", hidden_file),
     ("hidden-above", hidden_above),
@@ -172,6 +231,10 @@ cases = [
     ("git-checkout", git_checkout),
     ("many-folders", many_folders),
     ("what-goes-on", what_goes_on),
+    ("linked-policy", linked_policy),
+    ("links-made-inside", links_made_inside),
+    ("mounted-twice", mounted_twice),
+    ("mounted-volumes", mounted_volumes),
 ]
 
 if __name__ == "__main__":
