@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/ahead.h"
+#include "agent/extra.h"
 #include "agent/limits.h"
 #include "agent/piece.h"
 #include "base/loop.h"
@@ -88,6 +89,7 @@ struct task {
 	/* TASK_QUESTION: what is approved is the client's to do: its attempt is over at once. */
 	uint64_t attempt;
 	struct loop_timer granted;
+	struct extra permits; /* that it asks for */
 	/* TASK_PROGRAM: of this attempt, and what is to be answered. */
 	struct trial *of;
 	uint64_t program;
@@ -105,21 +107,19 @@ struct proposal {
 
 struct session {
 	struct agent *agent;
-	char *name, *cwd;
-	char **env;
+	char *name, *cwd, **env;
 	struct exec_sandbox *sandbox;
 	struct orchestrator *orchestrator;
 	enum orchestrator_mode mode;
 	unsigned int categories;
 	enum orchestrator_on_denial on_denial;
-	bool must_intercept;
-	bool is_closing; /* takes nothing new; ends with its last task */
-	int64_t timeout_ms;
-	int64_t tasks_max, event_bytes_max, kept_max;
+	bool must_intercept, is_closing; /* takes nothing new; ends with its last task */
+	int64_t timeout_ms, tasks_max, event_bytes_max, kept_max;
 	uint64_t number;
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
+	struct extra permits; /* approved, for the next command */
 	struct ahead_table deciders;
 	LIST_HEAD(ahead_list, ahead) ahead; /* questions that they have */
 	bool has_handed_over;               /* the reviewer's, to people */

@@ -112,6 +112,17 @@ int extra_read(struct extra *extra, const json_t *object, const char *cwd, struc
 	return r;
 }
 
+void extra_add(struct extra *to, const struct extra *from)
+{
+	for (size_t i = 0; i < from->count && to->count < ORCHESTRATOR_ACCESSES_MAX; i++) {
+		struct orchestrator_access *access = add(to, mem_strdup(from->texts[i]));
+
+		access->what = from->list[i].what;
+		access->protocol = from->list[i].protocol;
+		access->port = from->list[i].port;
+	}
+}
+
 void extra_done(struct extra *extra)
 {
 	for (size_t i = 0; i < extra->count; i++)

@@ -19,6 +19,8 @@ struct extra {
 /* Paths are below @cwd, or absolute. 0 or -EINVAL with @why; extra_done() in both cases. */
 int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why);
 void extra_done(struct extra *extra);
+/* Copies what is in @from to @to; what there is no room for is left out. */
+void extra_add(struct extra *to, const struct extra *from);
 /* Could its destinations be granted at all, to a command of @argv (NULL: not known yet)? Who cannot
  * open them is not asked. 0, or -EACCES or -EINVAL with @why. */
 int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,

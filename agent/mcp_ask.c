@@ -104,6 +104,18 @@ static void ask_say_member(struct ask_text *text, const json_t *event, const cha
 	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
 }
 
+/* Of a member that has lines, each for itself. */
+static void ask_say_lines(struct ask_text *text, const json_t *event, const char *name,
+			  const char *label)
+{
+	const char *value = json_string_value(json_object_get(event, name));
+	auto_free char *lines = mem_strdup_or_null(value);
+	char *rest = lines;
+
+	for (char *line; rest && (line = strsep(&rest, "\n")) != NULL;)
+		ask_say_text(text, label, line);
+}
+
 static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
 			 const char *label)
 {
@@ -202,7 +214,7 @@ static void ask_say_grant(struct ask_text *text, const json_t *event, const char
 	ask_say_list(text, event, "items", "  ");
 	ask_say_member(text, event, "cwd", "in: ");
 	ask_say_member(text, event, "program", "program: ");
-	ask_say_member(text, event, "sandbox", "sandbox: ");
+	ask_say_lines(text, event, "sandbox", "sandbox: ");
 	ask_say_list(text, event, "proposal", "added by `always`: ");
 	ask_say_decisions(text, json_object_get(event, "decisions"));
 }

@@ -6,8 +6,10 @@
 #include "agent/mcp_impl.h"
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/text.h"
 
-#define TOOL "run"
+#define TOOL               "run"
+#define CALL_DENIALS_SHOWN 8
 
 /* What a call may say; the rest of a submission is not the model's to say. */
 static const struct {
@@ -299,6 +301,27 @@ static void call_copy(json_t *to, const json_t *from, const char *name)
 		(void)json_object_set(to, name, value); /* memory only */
 }
 
+/* What was denied on the way out stands where a model reads, also of a command that went well. */
+static json_t *call_add_denials(json_t *text, const json_t *end)
+{
+	const json_t *blocks = json_object_get(json_object_get(end, "network"), "blocks");
+
+	for (size_t i = 0; i < json_array_size(blocks) && i < CALL_DENIALS_SHOWN; i++) {
+		const json_t *block = json_array_get(blocks, i);
+		const char *host = json_string_value(json_object_get(block, "host"));
+		const char *protocol = json_string_value(json_object_get(block, "protocol"));
+		const char *by = json_string_value(json_object_get(block, "by"));
+		auto_free char *shown = text_visible_dup(host ? host : "");
+		auto_free char *line = mem_printf(
+			"denied on the network: %s://%s:%lld (%s)", protocol ? protocol : "", shown,
+			(long long)json_integer_value(json_object_get(block, "port")),
+			by ? by : "");
+
+		text = call_add_line(text, line);
+	}
+	return text;
+}
+
 static json_t *call_result(const json_t *end)
 {
 	const char *status = json_string_value(json_object_get(end, "status"));
@@ -315,6 +338,7 @@ static json_t *call_result(const json_t *end)
 
 	if (why && !is_good)
 		said = call_add_line(said, why);
+	said = call_add_denials(said, end);
 	call_copy(structured, end, "exit_code");
 	call_copy(structured, end, "duration_ms");
 	call_copy(structured, end, "why");

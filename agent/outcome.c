@@ -226,7 +226,11 @@ static const char *deferred_status(const struct task *task, const struct trial *
 	bool is_own_end = end == EXEC_JOB_EXITED || end == EXEC_JOB_SIGNALLED ||
 			  (end == EXEC_JOB_CANCELLED && !task->is_cancelled);
 
-	return job_ends[network->is_denial && is_own_end ? EXEC_JOB_DENIED : end];
+	/* As of what is waited for: something was refused to it, and it failed. */
+	bool has_failed = trial->is_confined && trial->refusals.count > 0 &&
+			  end == EXEC_JOB_EXITED && trial->result.code != 0;
+
+	return job_ends[(network->is_denial && is_own_end) || has_failed ? EXEC_JOB_DENIED : end];
 }
 
 json_t *outcome_deferred_end(const struct task *task, const struct trial *trial,

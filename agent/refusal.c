@@ -49,7 +49,7 @@ static bool add(struct trial *trial, const struct orchestrator_refusal *refusal)
 {
 	struct refusal_list *refusals = &trial->refusals;
 
-	if (trial->has_settled || refusals->count == REFUSALS_MAX ||
+	if ((trial->has_settled && !trial->is_deferred) || refusals->count == REFUSALS_MAX ||
 	    is_known(refusals, &refusal->access))
 		return false;
 	if (!refusals->list) {

@@ -87,6 +87,21 @@ static void refuse_line(struct agent *agent, const char *id, const char *text)
 		agent_end(agent, "too many lines of the client are no submissions");
 }
 
+/* Two that go by one name could not be told apart. */
+static bool is_open(const struct agent *agent, const char *id)
+{
+	const struct session *session;
+	const struct task *task;
+
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
+		TAILQ_FOREACH (task, &session->tasks, entry) {
+			if (task->kind != TASK_PROGRAM && strcmp(task->id, id) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void dispatch(struct agent *agent, const struct envelope *envelope, const json_t *object)
 {
 	struct submission submission = { envelope->type, envelope->id, NULL, object };
@@ -95,6 +110,9 @@ static void dispatch(struct agent *agent, const struct envelope *envelope, const
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].type, envelope->type) != 0)
 			continue;
+		if (is_open(agent, envelope->id))
+			return tell_error(agent, NULL, "malformed",
+					  "a submission of this id is open");
 		submission.type = kinds[i].type;
 		submission.session = talk_find(agent, envelope->session);
 		if (kinds[i].needs_session && !submission.session)

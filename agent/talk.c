@@ -325,6 +325,7 @@ void talk_free(struct session *session)
 	while ((proposal = TAILQ_FIRST(&session->proposals)))
 		task_drop_proposal(proposal);
 	asking_forget_session(session);
+	extra_done(&session->permits);
 	exec_sandbox_free(session->sandbox);
 	mem_free_list(session->env);
 	free(session->name);

@@ -53,6 +53,8 @@ static void finish_question(struct task *task, const struct orchestrator_result 
 {
 	json_t *more = json_object();
 
+	if (result->kind == ORCHESTRATOR_DONE)
+		extra_add(&task->session->permits, &task->permits);
 	outcome_add_words(more, result);
 	complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
 		 more);
@@ -144,6 +146,7 @@ void task_free(struct task *task)
 		trial_free(task->trials[i]);
 	if (task->world)
 		session->agent->config.host->world_free(task->world, session->agent->config.arg);
+	extra_done(&task->permits);
 	mem_free_list(task->world_writable);
 	mem_free_list(task->argv);
 	mem_free_list(task->env);

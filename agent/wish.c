@@ -73,9 +73,9 @@ static const struct fields_entry size_fields[] = {
 static int set_argv(struct task *task, const struct wanted *wanted, struct err *why)
 {
 	const char *const script[] = { "sh", "-c", wanted->script, NULL };
-	bool has_argv = wanted->argv && wanted->argv[0];
+	bool has_argv = wanted->argv != NULL;
 
-	if (has_argv == (wanted->script != NULL))
+	if (has_argv == (wanted->script != NULL) || (has_argv && !wanted->argv[0]))
 		return err_set(why, -EINVAL,
 			       "either \"argv\", with a word at least, or "
 			       "\"script\"");
@@ -179,6 +179,8 @@ static int begin_exec(struct task *task, const struct wanted *wanted, struct ext
 		.wish = (enum orchestrator_wish)wanted->wish,
 		.accesses = extra->list,
 		.access_count = extra->count,
+		.granted = task->session->permits.list,
+		.granted_count = task->session->permits.count,
 		.may_retry = !wanted->must_not_retry,
 		.justification = task->justification,
 		.on_denial = floor_on_denial(task->session->agent,
@@ -186,7 +188,11 @@ static int begin_exec(struct task *task, const struct wanted *wanted, struct ext
 	};
 
 	task->number = ++task->session->agent->last_call;
-	return task_begin(task, &request, why);
+	int r = task_begin(task, &request, why);
+
+	if (r == 0)
+		extra_done(&task->session->permits); /* for this one */
+	return r;
 }
 
 int wish_exec(struct agent *agent, const struct submission *submission, struct err *why)
@@ -239,8 +245,9 @@ static const struct fields_entry elicitation_fields[] = {
 	{ 0 },
 };
 
-int wish_begin_question(const struct submission *submission, struct orchestrator_request *request,
-			struct err *why)
+/* @permits: that an approval gives to the next command; NULL: none. */
+static int begin_question(const struct submission *submission, struct orchestrator_request *request,
+			  const struct extra *permits, struct err *why)
 {
 	struct session *session = submission->session;
 
@@ -250,11 +257,19 @@ int wish_begin_question(const struct submission *submission, struct orchestrator
 	struct task *task = task_new(session, TASK_QUESTION, submission->id);
 
 	request->cwd = session->cwd;
+	if (permits)
+		extra_add(&task->permits, permits);
 	int r = task_begin(task, request, why);
 
 	if (r < 0)
 		task_free(task);
 	return r;
+}
+
+int wish_begin_question(const struct submission *submission, struct orchestrator_request *request,
+			struct err *why)
+{
+	return begin_question(submission, request, NULL, why);
 }
 
 int wish_permissions(struct agent *agent, const struct submission *submission, struct err *why)
@@ -277,7 +292,7 @@ int wish_permissions(struct agent *agent, const struct submission *submission, s
 			.justification = wanted.reason,
 		};
 
-		r = wish_begin_question(submission, &request, why);
+		r = begin_question(submission, &request, &extra, why);
 	}
 	extra_done(&extra);
 	return r;

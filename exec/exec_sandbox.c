@@ -225,6 +225,9 @@ struct exec_sandbox *exec_sandbox_new(const struct exec_sandbox_config *config, 
 	switch (config->mode) {
 	case EXEC_MODE_READ_ONLY:
 		r = add(s, "/", EXEC_READ, why);
+		/* Else it would be in a place of the command's own, and empty. */
+		if (r == 0 && config->cwd && private_holder(config->cwd))
+			r = add(s, config->cwd, EXEC_READ, why);
 		break;
 	case EXEC_MODE_WORKSPACE_WRITE:
 		r = add_workspace(s, config, why);

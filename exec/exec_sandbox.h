@@ -43,7 +43,7 @@ enum exec_mode {
 struct exec_sandbox_config {
 	enum exec_mode mode;
 	enum exec_network network; /* FULL_ACCESS is always ENABLED */
-	const char *cwd;           /* WORKSPACE_WRITE: writable. Absolute */
+	const char *cwd; /* WORKSPACE_WRITE: writable; READ_ONLY: seen below /tmp, too. Absolute */
 	const char *const
 		*writable; /* WORKSPACE_WRITE: more of them, NULL-terminated; may be NULL */
 	bool has_no_tmp, has_no_tmpdir; /* WORKSPACE_WRITE: the host's /tmp, its $TMPDIR, stay out

@@ -61,7 +61,7 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_equal(const struct orchestrator_access *a, const struct orchestrator_access *b)
+bool access_is_equal(const struct orchestrator_access *a, const struct orchestrator_access *b)
 {
 	if (a->what != b->what || !is_same_text(a->name, b->name))
 		return false;
@@ -72,7 +72,7 @@ static bool is_equal(const struct orchestrator_access *a, const struct orchestra
 bool access_has(const struct access_list *list, const struct orchestrator_access *access)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (is_equal(&list->list[i], access))
+		if (access_is_equal(&list->list[i], access))
 			return true;
 	}
 	return false;

@@ -10,6 +10,7 @@ struct access_list {
 
 /* 0, or -EINVAL with @why: a path is not absolute, a host or protocol cannot be one. */
 int access_check(const struct orchestrator_access *access, struct err *why);
+bool access_is_equal(const struct orchestrator_access *a, const struct orchestrator_access *b);
 bool access_has(const struct access_list *list, const struct orchestrator_access *access);
 /* Copies it; one that is there already is not added again. False: the list is full. */
 bool access_add(struct access_list *list, const struct orchestrator_access *access);

@@ -45,6 +45,8 @@ bool confine_first(struct call *call, struct err *why)
 	if (!request_has_attempt(request))
 		return may_be_granted(request, why);
 	call->is_confined = judgement->is_confined;
+	if (judgement->is_confined)
+		add_all(&call->granted, request->granted, request->granted_count);
 	if (judgement->is_confined && judgement->wish == ORCHESTRATOR_WITH_ACCESS)
 		add_all(&call->granted, request->accesses, request->access_count);
 	call->sandbox = make(request->sandbox, call->is_confined, &call->granted, why);

@@ -56,10 +56,21 @@ static bool has_destination(const struct orchestrator_request *request)
 	return false;
 }
 
+/* By its sandbox, or by an answer that came before it. */
+static bool is_given(const struct orchestrator_request *request,
+		     const struct orchestrator_access *access)
+{
+	for (size_t i = 0; i < request->granted_count; i++) {
+		if (access_is_equal(&request->granted[i], access))
+			return true;
+	}
+	return access_is_given(request->sandbox, access);
+}
+
 static bool is_all_given(const struct orchestrator_request *request)
 {
 	for (size_t i = 0; i < request->access_count; i++) {
-		if (!access_is_given(request->sandbox, &request->accesses[i]))
+		if (!is_given(request, &request->accesses[i]))
 			return false;
 	}
 	return true;

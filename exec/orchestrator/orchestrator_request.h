@@ -126,6 +126,8 @@ struct orchestrator_request {
 	enum orchestrator_wish wish;
 	const struct orchestrator_access *accesses;
 	size_t access_count;
+	const struct orchestrator_access *granted; /* EXEC: by an answer that came before it */
+	size_t granted_count;
 	bool may_retry;                /* after a denial */
 	enum orchestrator_place place; /* PATCH */
 	/* It can only be stricter than what the rules, or the place, say. */

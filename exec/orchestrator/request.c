@@ -74,7 +74,7 @@ int request_check(const struct orchestrator_request *request, struct err *why)
 	    (unsigned int)request->on_denial > ORCHESTRATOR_STOP ||
 	    (unsigned int)request->requirement > ORCHESTRATOR_SKIP)
 		return err_set(why, -EINVAL, "no such request");
-	if (request->access_count > ORCHESTRATOR_ACCESSES_MAX ||
+	if (request->access_count + request->granted_count > ORCHESTRATOR_ACCESSES_MAX ||
 	    request->key_count > ORCHESTRATOR_KEYS_MAX)
 		return err_set(why, -E2BIG, "more than %d accesses or %d keys",
 			       ORCHESTRATOR_ACCESSES_MAX, ORCHESTRATOR_KEYS_MAX);
@@ -89,6 +89,8 @@ int request_check(const struct orchestrator_request *request, struct err *why)
 						 : check_question(request, why);
 	for (size_t i = 0; r == 0 && i < request->access_count; i++)
 		r = access_check(&request->accesses[i], why);
+	for (size_t i = 0; r == 0 && i < request->granted_count; i++)
+		r = access_check(&request->granted[i], why);
 	return r;
 }
 
@@ -108,6 +110,16 @@ static void copy_access(struct orchestrator_access *ret, const struct orchestrat
 	ret->protocol = mem_strdup_or_null(access->protocol);
 }
 
+static struct orchestrator_access *copy_accesses(const struct orchestrator_access *list,
+						 size_t count)
+{
+	struct orchestrator_access *copy = mem_new_array(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy_access(&copy[i], &list[i]);
+	return copy;
+}
+
 static void free_access(const struct orchestrator_access *access)
 {
 	free((char *)access->name);
@@ -117,12 +129,9 @@ static void free_access(const struct orchestrator_access *access)
 struct orchestrator_request request_copy(const struct orchestrator_request *request)
 {
 	struct orchestrator_request copy = *request;
-	struct orchestrator_access *accesses =
-		mem_new_array(request->access_count + 1, sizeof(*accesses));
 
-	for (size_t i = 0; i < request->access_count; i++)
-		copy_access(&accesses[i], &request->accesses[i]);
-	copy.accesses = accesses;
+	copy.accesses = copy_accesses(request->accesses, request->access_count);
+	copy.granted = copy_accesses(request->granted, request->granted_count);
 	copy.environment = mem_strdup(request->environment ? request->environment : "");
 	copy.cwd = mem_strdup(request->cwd ? request->cwd : "");
 	copy.argv = (const char *const *)copy_list(request->argv, count_words(request->argv));
@@ -138,7 +147,10 @@ void request_drop(struct orchestrator_request *request)
 {
 	for (size_t i = 0; i < request->access_count; i++)
 		free_access(&request->accesses[i]);
+	for (size_t i = 0; i < request->granted_count; i++)
+		free_access(&request->granted[i]);
 	free((struct orchestrator_access *)request->accesses);
+	free((struct orchestrator_access *)request->granted);
 	free((char *)request->environment);
 	free((char *)request->cwd);
 	mem_free_list((char **)request->argv);

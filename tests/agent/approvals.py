@@ -384,6 +384,22 @@ def permissions_and_elicitations(stage):
     assert question["kind"] == "permissions" and len(question["accesses"]) == 2, question
     client.answer(question, "approved", typed=question.get("typed", ""))
     assert client.next("task_complete", id=id)["outcome"] == "approved"
+    # It holds for the next command, and for no other.
+    beside = stage.top / "beside"
+    beside.mkdir()
+    for wish in ({}, {"sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(beside)]}}):
+        client.configure("on-request", name=f"permits-{len(wish)}")
+        session = {"session": f"permits-{len(wish)}"}
+        id = client.send("request_permissions", additional_permissions={"write": [str(beside)]}, **session)
+        client.answer(client.next("approval_request"), "approved")
+        assert client.next("task_complete", id=id)["outcome"] == "approved"
+        assert client.run(["touch", f"{beside}/x"], **session, **wish)["exit_code"] == 0
+        client.never("approval_request")
+        assert client.run(["touch", f"{beside}/y"], **session)["status"] == "denied"
+        id = client.send("request_permissions", additional_permissions={"write": [str(beside)]}, **session)
+        client.answer(client.next("approval_request"), "denied")
+        client.next("task_complete", id=id, outcome="rejected")
+        assert client.run(["touch", f"{beside}/z"], **session)["status"] == "denied"
     id = client.send("request_elicitation", reason="which branch?", items=["main", "next"])
     question = client.next("approval_request")
     assert question["kind"] == "elicitation", question

@@ -415,6 +415,17 @@ def deferred(stage):
     end = client.next("exec_end", id=id)
     assert end["network"]["outcome"] == "person" and end["network"]["blocked"] >= 1, end
     client.next("task_complete", id=id)
+    # What fails of it is denied, with what was refused, as it is where it is waited for.
+    client.configure("never", name="fails")
+    script = "read x; curl -sSf -m 60 http://a.test/ || touch %s/no || exit 7" % stage.top
+    for how in ({}, {"mode": "background", "yield_ms": 1}):
+        id = client.send("exec", session="fails", script=script, input=True, **how)
+        number = client.next("background" if how else "exec_begin", id=id)["exec"]
+        client.send("write_input", session="fails", exec=number, text="\n")
+        end = client.next("exec_end", id=id)
+        assert (end["status"], end["exit_code"]) == ("denied", 7), end
+        assert {entry["what"] for entry in end["evidence"]} == {"destination", "write"}, end
+        client.next("task_complete", id=id, outcome="denied")
 
 
 def deferred_denials(stage):

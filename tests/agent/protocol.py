@@ -3,9 +3,11 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -328,6 +330,39 @@ def malformed_lines(stage):
     assert client.wait() == 0
 
 
+def reads_only_below_tmp(stage):
+    """A working directory in /tmp, which is a command's own otherwise, is there to be read."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        pathlib.Path(folder, "file").write_text("here\n")
+        client = stage.client()
+        client.configure("never", cwd=folder, sandbox={"mode": "read-only"})
+        end = client.run("cat file && ls /tmp")
+        assert end["stdout"]["text"] == f"here\n{pathlib.Path(folder).name}\n", end
+        end = client.run(["touch", "made"])
+        assert end["exit_code"] == 1, end
+        assert os.listdir(folder) == ["file"]
+        client.hang_up()
+        assert client.wait() == 0
+
+
+def ids_are_used_once(stage):
+    """What is open has its id for itself; a command is either words or a script, and never no words."""
+    client = stage.client()
+    client.configure("never")
+    client.send("exec", id="one", argv=["sleep", "1000"])
+    number = client.next("exec_begin", id="one")["exec"]
+    client.send("exec", id="one", argv=["touch", "made"])
+    assert "open" in client.next("error", code="malformed")["message"]
+    client.send("list", id="one", what="execs")
+    assert "open" in client.next("error", code="malformed")["message"]
+    client.send("cancel", exec=number)
+    client.next("task_complete", id="one")
+    assert not (stage.work / "made").exists()
+    assert client.run(["touch", "made"])["exit_code"] == 0
+    client.raw(b'{"version":1,"type":"exec","id":"none","argv":[],"script":"true"}\n')
+    client.error("none", "malformed")
+
+
 def a_line_that_is_too_long(stage):
     client = stage.client()
     client.configure()
@@ -531,7 +566,7 @@ def every_message(stage):
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
-         malformed_lines, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
+         malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 
 if __name__ == "__main__":

@@ -253,6 +253,10 @@ const cases = {
         assert.equal(done.structuredContent.stdout, '403');
         assert.equal(done.structuredContent.network.blocked >= 1, true);
         assert.equal(done.structuredContent.network.outcome, 'no_answer');
+        // Also of a command that went well all the same the text says so.
+        const piped = await run(`${GET} | tail -n1`);
+        assert.equal(piped.structuredContent.exit_code, 0);
+        assert.match(piped.content[0].text, /denied on the network: http:\/\/a\.test:80 \(no_answer\)/);
         await client.close();
     },
 
