@@ -14,15 +14,11 @@
 static int list_run(int dir_fd, const char *run, json_t *all, struct err *why)
 {
 	struct approve_link link;
-	json_t *reply = NULL;
 	int r = approve_link_open(dir_fd, run, &link, why);
 
 	if (r < 0)
 		return r == -ECONNREFUSED || r == -ENOENT ? 0 : r;
-	r = approve_link_request(&link, json_pack("{s:s}", "op", "list"), &reply, why);
-	if (r == 0 && json_array_extend(all, json_object_get(reply, "questions")) < 0)
-		r = err_set(why, -EPROTO, "the gate of run %s sent no list", run);
-	json_decref(reply);
+	r = approve_link_questions(&link, all, why);
 	approve_link_done(&link);
 	return r;
 }
@@ -79,9 +75,8 @@ static int command_list(int argc, char **argv)
 static json_t *find_question(struct approve_link *link, const char *id, int *ret_result,
 			     struct err *why)
 {
-	json_t *reply = NULL, *found = NULL;
-	int r = approve_link_request(link, json_pack("{s:s}", "op", "list"), &reply, why);
-	const json_t *questions = json_object_get(reply, "questions");
+	json_t *questions = json_array(), *found = NULL;
+	int r = approve_link_questions(link, questions, why);
 
 	for (size_t i = 0; i < json_array_size(questions); i++) {
 		json_t *question = json_array_get(questions, i);
@@ -89,7 +84,7 @@ static json_t *find_question(struct approve_link *link, const char *id, int *ret
 		if (strcmp(approve_text_member(question, "id"), id) == 0)
 			found = json_incref(question);
 	}
-	json_decref(reply);
+	json_decref(questions);
 	*ret_result = r;
 	return found;
 }

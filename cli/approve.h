@@ -42,6 +42,8 @@ void approve_link_done(struct approve_link *link);
 int approve_link_request(struct approve_link *link, json_t *request, json_t **ret_reply,
 			 struct err *why);
 /* The greeting is one we understand. */
+/* Adds the open questions to @all, page by page. */
+int approve_link_questions(struct approve_link *link, json_t *all, struct err *why);
 int approve_link_check_greeting(const json_t *greeting, struct err *why);
 
 /* "RUN-NUMBER". */

@@ -10,8 +10,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-#define LINK_VERSION    1
-#define LINK_READ_BYTES 65536
+#define LINK_VERSION       1
+#define LINK_READ_BYTES    65536
+#define LINK_QUESTIONS_MAX 65536 /* more is no gate of ours */
 
 int approve_link_check_greeting(const json_t *greeting, struct err *why)
 {
@@ -121,4 +122,29 @@ int approve_link_request(struct approve_link *link, json_t *request, json_t **re
 	}
 	*ret_reply = reply;
 	return 0;
+}
+
+int approve_link_questions(struct approve_link *link, json_t *all, struct err *why)
+{
+	json_int_t after = 0, next = 0;
+	bool has_more = true;
+	int r = 0;
+
+	while (r == 0 && has_more) {
+		json_t *request = json_pack("{s:s}", "op", "list"), *reply = NULL;
+
+		if (after > 0)
+			(void)json_object_set_new(request, "after", json_integer(after)); /* OOM */
+		r = approve_link_request(link, request, &reply, why);
+		next = json_integer_value(json_object_get(reply, "after"));
+		has_more = json_integer_value(json_object_get(reply, "more")) > 0;
+		if (r == 0 && (json_array_extend(all, json_object_get(reply, "questions")) < 0 ||
+			       (has_more && next <= after)))
+			r = err_set(why, -EPROTO, "the gate sent no list");
+		if (r == 0 && json_array_size(all) > LINK_QUESTIONS_MAX)
+			r = err_set(why, -E2BIG, "the gate asks too much");
+		after = next;
+		json_decref(reply);
+	}
+	return r;
 }

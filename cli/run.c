@@ -19,7 +19,8 @@
 #define FINISH_MS    2000 /* for the worker to report what was open */
 #define JOIN_MS      1000 /* for a session to say that it did */
 #define EXIT_ABORTED 130
-#define EXIT_ASKED   78 /* EX_CONFIG of sysexits.h */
+#define EXIT_ASKED   78    /* EX_CONFIG of sysexits.h */
+#define TERM_MS      10000 /* from SIGTERM to SIGKILL */
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
@@ -34,7 +35,8 @@ struct run {
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
-	bool is_aborted, has_result;
+	struct loop_timer term;
+	bool is_aborted, has_result, is_overdue;
 	struct exec_result result;
 	int64_t started_ms;
 };
@@ -126,7 +128,18 @@ static void on_done(const struct exec_result *result, void *arg)
 	gateway_finish(run->gate.gateway, FINISH_MS, on_finished, run);
 }
 
-/* The first goes to the command, as if there were no gate. Whoever sends a third means it. */
+static void on_overdue(void *arg)
+{
+	struct run *run = arg;
+
+	run->is_overdue = true;
+	if (run->exec && !run->has_result)
+		exec_kill(run->exec, "killed: it did not end by SIGTERM");
+}
+
+/* The first goes to the command, as if there were no gate. Whoever sends a third means it. What is
+ * stopped would not hear of its end, and what ignores it ends all the same: whoever sends SIGTERM
+ * has nobody else to send it to. */
 static void on_signal(evutil_socket_t signal, short what, void *arg)
 {
 	struct run *run = arg;
@@ -137,6 +150,11 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 		exec_kill(run->exec, "killed: interrupted three times");
 	else
 		exec_signal(run->exec, (int)signal);
+	if (signal != SIGTERM || run->signal_count >= 3)
+		return;
+	exec_signal(run->exec, SIGCONT);
+	if (!run->term.is_armed)
+		loop_timer_start(run->gate.loop, &run->term, TERM_MS, on_overdue, run);
 }
 
 static bool has_terminal(void)
@@ -211,6 +229,7 @@ static void run_done(struct run *run)
 {
 	for (size_t i = 0; run->has_signals && i < ARRAY_SIZE(forwarded); i++)
 		event_del(&run->signals[i]);
+	loop_timer_stop(&run->term);
 	run_join_free(run->join);
 	gate_close(&run->gate);
 	exec_free(run->exec);
@@ -229,9 +248,9 @@ static int exit_status(const struct run *run)
 		return 128 + run->result.status;
 	case EXEC_KILLED:
 	default:
-		return run->is_aborted          ? EXIT_ABORTED
-		       : run->signal_count >= 3 ? 128 + SIGKILL
-						: CLI_NO_SANDBOX;
+		return run->is_aborted                             ? EXIT_ABORTED
+		       : run->signal_count >= 3 || run->is_overdue ? 128 + SIGKILL
+								   : CLI_NO_SANDBOX;
 	}
 }
 

@@ -97,39 +97,28 @@ static const char *compare(const struct run_loaded *before, const struct run_loa
 	return out;
 }
 
-/* On a terminal that is the command's, where a line feed may be just that. */
-static void say(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\n' && isatty(STDERR_FILENO))
-			(void)fputc('\r', stderr);
-		(void)fputc(text[i], stderr);
-	}
-	(void)fflush(stderr);
-}
-
 static void say_errors(const char *errors)
 {
 	static const char head[] =
 		"sallyport: the policy changed and has errors; the last good one stays in force\n";
 	size_t len = strlen(errors);
 
-	say(head, sizeof(head) - 1);
+	log_text(head, sizeof(head) - 1);
 	if (len <= ERRORS_SHOWN_MAX) {
-		say(errors, len);
+		log_text(errors, len);
 		return;
 	}
 	for (len = ERRORS_SHOWN_MAX; len > 0 && errors[len - 1] != '\n'; len--)
 		;
-	say(errors, len);
-	say("...\n", 4);
+	log_text(errors, len);
+	log_text("...\n", 4);
 }
 
 static void say_left_out(const struct err *why)
 {
 	auto_free char *line = mem_printf("sallyport: answers no longer count: %s\n", why->text);
 
-	say(line, strlen(line));
+	log_text(line, strlen(line));
 }
 
 static void reload_fail(struct run_reload *reload, const struct run_loaded *loaded,

@@ -15,6 +15,10 @@
 #define WIRE_FILES_MAX  16
 #define WIRE_MOUNTS_MAX 4096
 #define WIRE_DETAIL_MAX 472
+/* Processes and threads at once, in all: what holds big builds, a browser, a Java server, and not
+ * the whole machine. */
+#define WIRE_PROCESSES      8192
+#define WIRE_PROCESSES_TEXT "8192"
 
 /* Lists of strings in the plan, in this order behind it. */
 enum wire_list {

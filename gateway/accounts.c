@@ -13,6 +13,8 @@ struct account {
 	uint64_t begun;               /* requests */
 	int64_t level, level_ms;      /* of the bucket, and when it was that full */
 	bool has_level;
+	bool is_forgotten;          /* it goes with its last lease */
+	size_t leases;              /* that are open on it */
 	struct lease_queue asking;  /* the first is served first */
 	struct lease_queue holding; /* given more than they say they have spent */
 };
@@ -48,6 +50,25 @@ static struct account *account_at(struct accounts *accounts, uint64_t number)
 	TAILQ_INIT(&account->holding);
 	keys_add(&accounts->table, &account->node, number, NULL);
 	return account;
+}
+
+static void account_drop(struct accounts *accounts, struct account *account)
+{
+	if (!account->is_forgotten || account->leases > 0)
+		return;
+	keys_remove(&accounts->table, &account->node);
+	free(account);
+}
+
+void accounts_forget(struct accounts *accounts, uint64_t number)
+{
+	struct key_node *node = number ? keys_find(&accounts->table, number, NULL) : NULL;
+	struct account *account = node ? container_of(node, struct account, node) : NULL;
+
+	if (!account)
+		return;
+	account->is_forgotten = true;
+	account_drop(accounts, account);
 }
 
 static uint64_t account_left(const struct lease *lease, enum gateway_way way)
@@ -116,6 +137,8 @@ enum policy_reason accounts_open(struct accounts *accounts, const struct policy_
 		account->begun++;
 	if (reason != POLICY_NONE || (!limits->upload && !limits->download))
 		lease->account = NULL;
+	else
+		account->leases++;
 	return reason;
 }
 
@@ -325,6 +348,8 @@ void accounts_close(struct accounts *accounts, struct lease *lease,
 		TAILQ_REMOVE(&accounts->news, lease, news_entry);
 	*lease = (struct lease){ 0 };
 	account_settle(accounts, account);
+	account->leases--;
+	account_drop(accounts, account);
 }
 
 struct lease *accounts_next_news(struct accounts *accounts, bool *ret_is_recall)

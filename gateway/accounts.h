@@ -48,6 +48,8 @@ void accounts_done(struct accounts *accounts);
  * limited: nothing is given yet. POLICY_NONE, or the reason why not. */
 enum policy_reason accounts_open(struct accounts *accounts, const struct policy_limits *limits,
 				 int64_t now_ms, struct lease *lease);
+/* No request begins with this account any more: it is freed when the last lease on it is closed. */
+void accounts_forget(struct accounts *accounts, uint64_t number);
 /* Is nothing left of its bytes or requests, for good? */
 bool accounts_are_spent(const struct accounts *accounts, const struct policy_limits *limits);
 /* Of the budgets in @limits, what nobody has yet: what is on a lease counts as spent. True: of one

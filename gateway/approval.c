@@ -92,6 +92,7 @@ static struct approval *approval_new(struct waiter *waiter, const struct policy_
 	char warning[RISK_WORDS_MAX], chain[WHO_CHAIN_MAX];
 
 	approval->gw = gw;
+	approval->serial = ++gw->last_serial;
 	approval->dst = *dst;
 	approval->times = 1;
 	if (grace_take(&gw->graces, dst, loop_now_ms(gw->loop), &approval->number,
@@ -454,6 +455,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 	size_t count = 0;
 
 	*ret = (struct approver_question){
+		.serial = approval->serial,
 		.dst = approval->dst,
 		.waiting = approval->waiting,
 		.command_count = approval->party_count,

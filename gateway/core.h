@@ -88,7 +88,7 @@ struct gateway {
 	struct approval_queue news;
 	struct approval *telling; /* whose news go out now; NULL when it died meanwhile */
 	unsigned int question_count, waiting;
-	uint64_t last_number;
+	uint64_t last_number, last_serial;
 	uint64_t last_answer; /* that was remembered */
 	struct question_walk *walks;
 	struct waiter_queue queue;

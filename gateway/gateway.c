@@ -90,6 +90,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	grace_init(&gw->futile);
 	gw->seen = seen_new(loop, gw->config.seen_path);
 	accounts_init(&gw->accounts);
+	gw->grants.accounts = &gw->accounts;
 	trips_init(&gw->trips);
 	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
 	LIST_INIT(&gw->proposals.open);
@@ -242,6 +243,29 @@ void gateway_each_question(struct gateway *gw,
 	struct question_teller teller = { each, arg };
 
 	approval_walk(gw, tell_question, &teller);
+}
+
+size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
+			       bool (*each)(const struct approver_question *question, void *arg),
+			       void *arg)
+{
+	struct approval *approval;
+	size_t left = 0;
+	bool goes_on = true;
+
+	TAILQ_FOREACH (approval, &gw->questions, entry) {
+		struct approver_question question;
+
+		if (approval->serial <= serial)
+			continue;
+		if (goes_on) {
+			approval_describe(approval, &question);
+			goes_on = each(&question, arg);
+		} else {
+			left++;
+		}
+	}
+	return left;
 }
 
 struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops)

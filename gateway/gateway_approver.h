@@ -24,6 +24,7 @@ enum approver_risk {
 /* Borrowed for the call. What is shown is exactly what is granted: @dst is the key. */
 struct approver_question {
 	char id[APPROVER_ID_MAX];
+	uint64_t serial; /* rises with each question; never used again */
 	struct policy_destination dst;
 	unsigned int waiting;                        /* connections */
 	unsigned int command_count;                  /* may exceed what @commands holds */

@@ -1,3 +1,4 @@
+#include "gateway/accounts.h"
 #include "gateway/grants.h"
 
 #include <errno.h>
@@ -309,11 +310,19 @@ static struct grant *grants_add(struct grants *grants, struct grant_list *list,
 	return grant;
 }
 
+static void grants_forget_account(const struct grants *grants, struct grant *grant)
+{
+	if (grants->accounts)
+		accounts_forget(grants->accounts, grant->limits.account);
+	grant->limits.account = 0;
+}
+
 /* Its budget is one of its own. */
 static void grants_limit(struct grants *grants, struct grant *grant)
 {
 	const struct approver_width *width = &grant->width;
 
+	grants_forget_account(grants, grant); /* of the answer before */
 	grant->until_s = width->for_s > 0 ? grant->since_s + width->for_s : 0;
 	grant->limits = (struct policy_limits){ .upload = width->upload_max,
 						.download = width->download_max,
@@ -400,6 +409,7 @@ void grants_drop(struct grants *grants, struct grant *retired)
 {
 	TAILQ_REMOVE(&grants->retired, retired, order);
 	keys_remove(&grants->ids, &retired->id_node);
+	grants_forget_account(grants, retired);
 	if (grant_is_withdrawn(retired))
 		TAILQ_INSERT_TAIL(&grants->withdrawn, retired, order);
 	else

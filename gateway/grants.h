@@ -58,6 +58,7 @@ struct grants {
 	bool wants_program; /* some grant is for one program alone */
 	size_t wide_count;
 	uint64_t last_id, last_account;
+	struct accounts *accounts; /* of budgets, which end with their answers; NULL: none */
 	struct domains *domains;
 	struct grant_list session; /* those of no exec */
 	TAILQ_HEAD(grant_queue, grant) all;

@@ -75,6 +75,7 @@ struct approval {
 	struct gateway *gw;
 	struct policy_destination dst;
 	uint64_t number; /* the id shows it */
+	uint64_t serial; /* of this time that it is asked */
 	struct key_node by_number;
 	char id[APPROVER_ID_MAX];
 	char *rule, *because, *warning;

@@ -3,9 +3,14 @@
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <sys/socket.h>
+
+#ifndef F_SETDELEG
+#define F_SETDELEG (F_SETLEASE + 16) /* Linux 6.19 */
+#endif
 
 /* The command's filter. Everything else is allowed: behind a user namespace without capabilities an
  * allow-list buys little and breaks compilers, debuggers and whatever comes next year. Denied is
@@ -130,6 +135,16 @@ static const struct filter_rule rules[] = {
 	  .args = { FILTER_ARG(1, FILTER_IN, TIOCSTI, TIOCLINUX, TIOCSETD) },
 	  .why = "types into the user's terminal, or loads its line disciplines",
 	  .told = SECCOMP_TOLD_DENIAL },
+	/* Who opens the file outside waits for up to 45 s until the lease is broken. */
+	{ .name = "fcntl",
+	  .error = EINVAL,
+	  .args = { FILTER_ARG(1, FILTER_IN, F_SETLEASE, F_SETDELEG),
+		    FILTER_ARG(2, FILTER_NOT_IN, F_UNLCK) },
+	  .why = "a lease holds up the user's other programs, also on what may only be read" },
+	{ .name = "fcntl",
+	  .error = EINVAL,
+	  .args = { FILTER_ARG(1, FILTER_IN, F_NOTIFY) },
+	  .why = "kernel attack surface that no command needs" },
 	/* PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the query. */
 	{ .name = "personality",
 	  .error = EPERM,

@@ -10,6 +10,7 @@
 #include <linux/close_range.h>
 #include <linux/limits.h>
 #include <linux/prctl.h>
+#include <linux/resource.h>
 #include <linux/sched.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -33,6 +34,22 @@ static void reset_signals(void)
 		if (i != SIGKILL && i != SIGSTOP)
 			(void)sys(rt_sigaction, i, &action, NULL, SYS_SIGSET_BYTES);
 	(void)sys(rt_sigprocmask, SIG_SETMASK, &none, NULL, SYS_SIGSET_BYTES);
+}
+
+/* Counted in our user namespace, of an ordinary user: of root nothing is, and there it is the pid
+ * namespace that holds. A lower limit stays. */
+static int limit_processes(void)
+{
+	struct rlimit64 limit;
+	long r = sys(prlimit64, 0, RLIMIT_NPROC, NULL, &limit);
+
+	if (r < 0)
+		return (int)r;
+	if (limit.rlim_max > WIRE_PROCESSES)
+		limit.rlim_max = WIRE_PROCESSES;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	return (int)sys(prlimit64, 0, RLIMIT_NPROC, &limit, NULL);
 }
 
 static int take_terminal(const struct init *init)
@@ -149,7 +166,9 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 		init_fail(init, WIRE_FAILED, r);
 	if (!is_unconfined) {
 		init->step = WIRE_STEP_LANDLOCK;
-		r = landlock_restrict(init);
+		r = limit_processes();
+		if (r == 0)
+			r = landlock_restrict(init);
 	}
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);

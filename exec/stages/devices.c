@@ -66,7 +66,8 @@ int devices_make(struct init *init, const struct devices *devices)
 {
 	init->step = WIRE_STEP_DEVICES;
 	init->detail = "/dev";
-	int r = (int)sys(mount, "tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755");
+	int r = (int)sys(mount, "tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC,
+			 "mode=0755,size=20%");
 
 	for (int i = 0; i < DEVICES_COUNT && r == 0; i++) {
 		init->detail = nodes[i];

@@ -151,7 +151,8 @@ static int make(struct init *init, char what, const char *path, int *ret_tree)
 	case WIRE_FRESH_TMP:
 	case WIRE_FRESH:
 		init->step = WIRE_STEP_FRESH;
-		return make_fresh(path, what == WIRE_FRESH ? "mode=0755" : "mode=1777");
+		return make_fresh(path,
+				  what == WIRE_FRESH ? "mode=0755,size=10%" : "mode=1777,size=30%");
 	case WIRE_HIDE_AROUND:
 		return hide_around(path, ret_tree);
 	case WIRE_HIDE:

@@ -79,6 +79,11 @@ int gateway_touch(struct gateway *gw, const char *id);
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),
 			   void *arg);
+/* Calls @each, which must not call back, for the open questions asked after @serial, oldest first,
+ * until it is false. Returns how many are left behind that one. */
+size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
+			       bool (*each)(const struct approver_question *question, void *arg),
+			       void *arg);
 /* What an approver is shown of an open question; text is borrowed until the loop goes on. -ENOENT.
  */
 int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);

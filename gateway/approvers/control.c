@@ -241,42 +241,37 @@ static bool control_is_attached(const struct approver *self)
 	return control_has_watcher(self) || control_watchers_are_awaited(&self->watchers);
 }
 
-static void control_tell(struct approver *self, json_t *event)
+static void control_ask(struct approver *self, const struct approver_question *question)
 {
+	if (!control_has_watcher(self) && !self->grace.is_armed &&
+	    control_watchers_are_awaited(&self->watchers))
+		loop_timer_start(self->loop, &self->grace, CONTROL_GRACE_MS, control_grace_over,
+				 self);
+	for (size_t i = 0; i < self->client_count; i++) {
+		if (self->clients[i]->is_watcher)
+			control_questions_asked(self->clients[i], question);
+	}
+}
+
+static void control_changed(struct approver *self, const struct approver_question *question)
+{
+	for (size_t i = 0; i < self->client_count; i++) {
+		if (self->clients[i]->is_watcher)
+			control_questions_changed(self->clients[i], question);
+	}
+}
+
+static void control_retract(struct approver *self, const struct approver_end *end)
+{
+	json_t *event =
+		json_pack("{s:s, s:{s:s}, s:o}", "event", "retracted", "question", "id", end->id,
+			  "how", wire_text(end->how ? end->how : "", ERR_MAX_BYTES));
+
 	for (size_t i = 0; i < self->client_count; i++) {
 		if (self->clients[i]->is_watcher)
 			control_client_send(self->clients[i], event);
 	}
 	json_decref(event);
-}
-
-static void control_ask(struct approver *self, const struct approver_question *question)
-{
-	if (!control_has_watcher(self)) {
-		if (!self->grace.is_armed && control_watchers_are_awaited(&self->watchers))
-			loop_timer_start(self->loop, &self->grace, CONTROL_GRACE_MS,
-					 control_grace_over, self);
-		return;
-	}
-	control_tell(self, json_pack("{s:s, s:o}", "event", "asked", "question",
-				     control_request_question(self, question)));
-}
-
-static void control_changed(struct approver *self, const struct approver_question *question)
-{
-	if (control_has_watcher(self))
-		control_tell(self, json_pack("{s:s, s:o}", "event", "changed", "question",
-					     control_request_question(self, question)));
-}
-
-static void control_retract(struct approver *self, const struct approver_end *end)
-{
-	if (!control_has_watcher(self))
-		return;
-
-	control_tell(self,
-		     json_pack("{s:s, s:{s:s}, s:o}", "event", "retracted", "question", "id",
-			       end->id, "how", wire_text(end->how ? end->how : "", ERR_MAX_BYTES)));
 }
 
 const struct approver_ops control_approver = {

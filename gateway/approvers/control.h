@@ -12,13 +12,16 @@
 #define CONTROL_CLIENTS_MAX    32
 #define CONTROL_LINE_MAX_BYTES (64U << 10)
 #define CONTROL_QUEUE_MAX_BYTES                                                                    \
-	(2U << 20)                /* towards one client; one that does not read is dropped */
-#define CONTROL_IDLE_MS     60000 /* without a request, for clients that do not watch */
+	(6U << 20) /* towards one client; one that does not read is dropped */
+/* Of questions that wait to be read by one client, about. The command chooses how many there are
+ * and how long they are, so the rest is sent when it has read these. */
+#define CONTROL_AHEAD_BYTES (256U << 10)
+#define CONTROL_IDLE_MS     60000 /* without a request; of a watcher, without reading what waits */
 #define CONTROL_GRACE_MS    5000  /* for a live watcher to connect, once a question is open */
 #define CONTROL_BACKOFF_MS  1000  /* out of descriptors: before accepting again */
 #define CONTROL_COMMAND_MAX 1024  /* bytes of one command in a message */
 
-#define CONTROL_LIST_MAX     1024 /* questions, grants or connections in one reply */
+#define CONTROL_LIST_MAX     1024 /* grants or connections in one reply */
 #define CONTROL_COPIES_MAX   256  /* grants in one reply to `copy`; each is larger there */
 #define CONTROL_WATCHERS_MAX 64   /* watcher files looked at, and given up on */
 
@@ -44,6 +47,10 @@ struct control_client {
 	struct loop_timer idle;
 	struct evbuffer *in, *out;
 	bool is_watcher, is_closed;
+	/* A watcher has been told of the questions up to @told. While it is behind, it is told the
+	 * rest, and what has changed of those behind @again, as it reads. */
+	bool is_behind, is_stale;
+	uint64_t told, again;
 };
 /* Takes @fd. Returned owned. */
 struct control_client *control_client_new(struct approver *server, int fd, const struct peer *peer);
@@ -52,6 +59,8 @@ void control_client_free(struct control_client *client);
 void control_client_send(struct control_client *client, const json_t *message);
 /* From now on it is told of every event, and waits as long as it likes. */
 void control_client_watch(struct control_client *client);
+/* What it has not read yet is more than should be. */
+bool control_client_is_full(const struct control_client *client);
 
 /* One request as it was read. Text is borrowed, NULL: not given; numbers are -1 then. */
 struct control_request {
@@ -66,6 +75,16 @@ void control_request_refuse(const struct control_request *request, const char *c
 			    const char *text);
 /* After -errno of the gateway. */
 void control_request_fail(const struct control_request *request, int r, const char *text);
+/* list, watch. */
+void control_questions_list(const struct control_request *request);
+void control_questions_watch(const struct control_request *request);
+/* Tells @client, which watches, that the question is asked, or has changed. */
+void control_questions_asked(struct control_client *client,
+			     const struct approver_question *question);
+void control_questions_changed(struct control_client *client,
+			       const struct approver_question *question);
+/* It has read what it was told, and is behind: tells it more. */
+void control_questions_catch_up(struct control_client *client);
 /* allow, deny, abort; preview; touch. */
 void control_answer_serve(const struct control_request *request);
 void control_answer_preview(const struct control_request *request);

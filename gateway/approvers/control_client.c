@@ -41,10 +41,17 @@ static void client_flush(struct control_client *client)
 		return;
 	int r = wire_send(client->fd, client->out);
 
-	if (r == -EAGAIN)
+	if (r == -EAGAIN) {
 		event_add(client->write_event, NULL);
-	else if (r < 0)
+		/* A watcher that reads nothing more is nobody who could answer. */
+		if (client->is_watcher && !client->idle.is_armed)
+			loop_timer_start(client->server->loop, &client->idle, CONTROL_IDLE_MS,
+					 client_expired, client);
+	} else if (r < 0) {
 		client_close(client);
+	} else if (client->is_behind) {
+		event_add(client->write_event, NULL); /* the rest, from the loop */
+	}
 }
 
 void control_client_send(struct control_client *client, const json_t *message)
@@ -61,6 +68,11 @@ void control_client_send(struct control_client *client, const json_t *message)
 	client_flush(client);
 	if (evbuffer_get_length(client->out) > CONTROL_QUEUE_MAX_BYTES)
 		client_close(client);
+}
+
+bool control_client_is_full(const struct control_client *client)
+{
+	return evbuffer_get_length(client->out) > CONTROL_AHEAD_BYTES;
 }
 
 /* Serves every whole line that is there. */
@@ -94,7 +106,13 @@ static void client_readable(evutil_socket_t fd, short what, void *arg)
 
 static void client_writable(evutil_socket_t fd, short what, void *arg)
 {
-	client_flush(arg);
+	struct control_client *client = arg;
+
+	if (client->is_watcher)
+		loop_timer_stop(&client->idle);
+	client_flush(client);
+	if (client->is_behind && !client->is_closed && !control_client_is_full(client))
+		control_questions_catch_up(client);
 }
 
 void control_client_watch(struct control_client *client)

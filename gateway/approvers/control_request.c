@@ -57,26 +57,6 @@ json_t *control_request_question(const struct approver *server,
 	return shown;
 }
 
-struct question_list {
-	const struct approver *server;
-	json_t *questions;
-	json_int_t more; /* left out */
-};
-
-static void request_collect(const struct approver_question *question, void *arg)
-{
-	struct question_list *list = arg;
-
-	if (json_array_size(list->questions) >= CONTROL_LIST_MAX) {
-		list->more++;
-		return;
-	}
-	/* NULL is refused by jansson; the list is then one short, and the gateway still denies at
-	 * the deadline. */
-	(void)json_array_append_new(list->questions,
-				    control_request_question(list->server, question));
-}
-
 static void request_send(struct control_client *client, json_t *message)
 {
 	control_client_send(client, message);
@@ -112,27 +92,6 @@ void control_request_fail(const struct control_request *request, int r, const ch
 	control_request_refuse(request, "failed", text[0] ? text : strerror(-r));
 }
 
-static void request_list(const struct control_request *request)
-{
-	struct approver *server = request->client->server;
-	struct question_list list = { .server = server, .questions = json_array() };
-
-	gateway_each_question(server->gw, request_collect, &list);
-	json_t *reply = json_pack("{s:o}", "questions", list.questions);
-
-	if (list.more > 0)
-		(void)json_object_set_new(reply, "more", json_integer(list.more)); /* OOM only */
-	control_request_ok(request, reply);
-}
-
-/* The reply holds the questions open now; every later change arrives as an event. */
-static void request_watch(const struct control_request *request)
-{
-	request_list(request);
-	if (!request->client->is_closed && !request->client->is_watcher)
-		control_client_watch(request->client);
-}
-
 /* Which members an op takes, besides its id. */
 enum {
 	TAKES_QUESTION = 1 << 0,
@@ -151,8 +110,8 @@ static const struct {
 	void (*serve)(const struct control_request *request);
 	unsigned int takes;
 } request_ops[] = {
-	{ "list", request_list, 0 },
-	{ "watch", request_watch, 0 },
+	{ "list", control_questions_list, TAKES_AFTER },
+	{ "watch", control_questions_watch, 0 },
 	{ "allow", control_answer_serve,
 	  TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH | TAKES_CONFIRM },
 	{ "deny", control_answer_serve, TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH },

@@ -10,10 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -338,7 +342,66 @@ static void environment(char **args)
 	}
 }
 
+/* K27. A lease on a file that may only be read makes whoever writes it outside wait. */
+static void leases(char **args)
+{
+	int fd = open("lease", O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		hostile_skip("no file of our own");
+	hostile_try_error("F_SETLEASE F_RDLCK", fcntl(fd, F_SETLEASE, F_RDLCK), EINVAL);
+	hostile_try_error("F_SETLEASE F_WRLCK", fcntl(fd, F_SETLEASE, F_WRLCK), EINVAL);
+	hostile_try_error("F_NOTIFY", fcntl(fd, F_NOTIFY, DN_CREATE), EINVAL);
+	(void)unlink("lease");
+	close(fd);
+}
+
+#define PROCESSES_MAX 8192
+#define WATCHES_MAX   64
+
+/* What one command may take of what all of the user's programs share. @args: "all", where processes
+ * are limited. Ends by itself. */
+static void limits(char **args)
+{
+	static const char *const memory[] = { "/tmp", "/dev/shm", "/run" };
+	unsigned int watches = 0;
+	struct sysinfo machine;
+	struct statvfs fs;
+
+	while (watches <= WATCHES_MAX && inotify_init1(IN_CLOEXEC) >= 0)
+		watches++;
+	if (watches > WATCHES_MAX)
+		hostile_escaped("%u inotify instances", watches);
+	hostile_held();
+	if (sysinfo(&machine) < 0)
+		hostile_skip("sysinfo");
+	for (size_t i = 0; i < LENGTH(memory); i++) {
+		uint64_t all = (uint64_t)machine.totalram * machine.mem_unit;
+
+		if (statvfs(memory[i], &fs) == 0 && (uint64_t)fs.f_blocks * fs.f_frsize > all / 3)
+			hostile_escaped("%s may take more than a third of the memory", memory[i]);
+		hostile_held();
+	}
+	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
+	unsigned long most = 0;
+	struct rlimit own;
+
+	if (file == NULL || fscanf(file, "%lu", &most) != 1)
+		hostile_skip("pid_max");
+	(void)fclose(file);
+	/* Root is not counted by the one, and before Linux 6.14 the other is the machine's. */
+	if (getrlimit(RLIMIT_NPROC, &own) < 0 || own.rlim_max > PROCESSES_MAX)
+		hostile_escaped("any number of processes");
+	if (strcmp(args[0], "own-pids") == 0 && most > PROCESSES_MAX)
+		hostile_escaped("%lu process ids", most);
+	hostile_try("more processes", open("/proc/sys/kernel/pid_max", O_WRONLY));
+	own.rlim_max = PROCESSES_MAX + 1;
+	hostile_try("a higher limit", setrlimit(RLIMIT_NPROC, &own));
+}
+
 const struct hostile_case hostile_process[] = {
+	{ "leases", leases },
+	{ "limits", limits },
 	{ "read-init", read_init },
 	{ "trace-init", trace_init },
 	{ "kill-init", kill_init },

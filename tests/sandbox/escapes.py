@@ -518,6 +518,12 @@ def daemon_stays(world, user):
     must(not left, "left:", left)
 
 
+def limits(world, user):
+    """Since Linux 6.14 a sandbox has a limit of process ids of its own."""
+    release = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    hostile(world, user, "limits", "own-pids" if release >= (6, 14) else "")
+
+
 cases = [
     ("direct", direct),
     plain("raw"),
@@ -556,6 +562,8 @@ cases = [
     ("terminal", terminal),
     ("no-terminal", no_terminal),
     ("daemon-stays", daemon_stays),
+    plain("leases"),
+    ("limits", limits),
     ("environment", environment),
     ("write-outside", write_outside),
     ("change", change),

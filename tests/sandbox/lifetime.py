@@ -128,6 +128,20 @@ def ended_by_signal(world, user):
             process.wait()
 
 
+def stubborn(world, user):
+    """One SIGTERM ends what has stopped itself, at once, and what ignores it, after its grace."""
+    for script, status in (("echo ready; kill -STOP $$; sleep 60", 128 + signal.SIGTERM),
+                           ("trap '' TERM; echo ready; while :; do sleep 1; done", 128 + signal.SIGKILL)):
+        process = world.start(user, ["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+        try:
+            must(process.stdout.readline() == b"ready\n", "not ready")
+            process.send_signal(signal.SIGTERM)
+            must(process.wait(60) == status, f"exit {process.returncode}, not {status}")
+        finally:
+            process.kill()
+            process.wait()
+
+
 def read_until(handle, word, seconds=20):
     """What a terminal shows until @word is there."""
     text, until = b"", time.monotonic() + seconds
@@ -294,6 +308,7 @@ cases = [
     ("output-closed", output_closed),
     ("forwarded", forwarded),
     ("ended-by-signal", ended_by_signal),
+    ("stubborn", stubborn),
     ("interrupt-key", interrupt_key),
     ("daemons-end", daemons_end),
     ("killed-at-any-moment", killed_at_any_moment),

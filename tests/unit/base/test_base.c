@@ -10,6 +10,7 @@ int main(void)
 	suite_add_tcase(suite, test_digest());
 	suite_add_tcase(suite, test_frame());
 	suite_add_tcase(suite, test_keeper());
+	suite_add_tcase(suite, test_log());
 	suite_add_tcase(suite, test_loop());
 	suite_add_tcase(suite, test_sign());
 	suite_add_tcase(suite, test_text());

@@ -11,4 +11,5 @@ TCase *test_loop(void);
 TCase *test_sign(void);
 TCase *test_text(void);
 TCase *test_watch(void);
+TCase *test_log(void);
 TCase *test_toml(void);

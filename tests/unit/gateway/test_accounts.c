@@ -410,12 +410,37 @@ START_TEST(a_budget_is_never_exceeded)
 }
 END_TEST
 
+START_TEST(a_budget_that_is_forgotten_leaves_room)
+{
+	struct policy_limits limits = of(K(64), 0);
+	struct accounts accounts;
+	struct lease lease, held;
+
+	accounts_init(&accounts);
+	open_ok(&accounts, &limits, &held);
+	accounts_forget(&accounts, limits.account);
+	ck_assert_uint_eq(accounts.table.count, 1); /* it is in use */
+	for (uint64_t i = 2; i < ACCOUNTS_MAX + 100; i++) {
+		limits.account = i;
+		open_ok(&accounts, &limits, &lease);
+		accounts_close(&accounts, &lease, NULL);
+		accounts_forget(&accounts, i);
+	}
+	ck_assert_uint_eq(accounts.table.count, 1);
+	accounts_close(&accounts, &held, NULL);
+	ck_assert_uint_eq(accounts.table.count, 0);
+	accounts_forget(&accounts, 1); /* and again */
+	accounts_done(&accounts);
+}
+END_TEST
+
 Suite *suite_accounts(void)
 {
 	Suite *suite = suite_create("accounts");
 	TCase *tcase = tcase_create("accounts");
 
 	tcase_add_test(tcase, one_gets_all_and_no_more);
+	tcase_add_test(tcase, a_budget_that_is_forgotten_leaves_room);
 	tcase_add_test(tcase, what_lies_idle_is_called_back);
 	tcase_add_test(tcase, an_end_gives_back);
 	tcase_add_test(tcase, a_recall_does_not_cross_a_lease);

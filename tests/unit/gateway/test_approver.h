@@ -9,7 +9,7 @@
 #include "gateway/approvers/table.h"
 #include "gateway/bounds.h"
 
-#define FAKE_QUESTIONS_MAX 300
+#define FAKE_QUESTIONS_MAX 600
 #define FAKE_ANSWERS_MAX   300
 
 struct gateway {
@@ -20,6 +20,7 @@ struct gateway {
 	char dir[64]; /* of the control socket */
 
 	struct approver_question questions[FAKE_QUESTIONS_MAX]; /* open */
+	uint64_t last_serial;
 	size_t question_count;
 	struct {
 		char id[APPROVER_ID_MAX];

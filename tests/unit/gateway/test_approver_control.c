@@ -245,19 +245,142 @@ START_TEST(watcher_that_does_not_read)
 	(void)wire_ask(other, "{\"id\":1,\"op\":\"watch\"}\n");
 	(void)wire_ask(wire.client, "{\"id\":1,\"op\":\"watch\"}\n");
 	fake_ask(&wire.gw, "7f3a-1", "a.test");
-	while (wire.gw.changed_count == 2 && told++ < 100000) {
+	while (told++ < 4000) {
 		wire.gw.ops->changed(wire.gw.approver, &wire.gw.questions[0]);
 		loop_step(wire.gw.loop);
 		while (recv(other, wire.reply, sizeof(wire.reply), MSG_DONTWAIT) > 0)
 			; /* this one reads */
 	}
+	/* What it has not read is no more than it may be, and what it does not read is not kept. */
+	ck_assert_uint_eq(wire.gw.changed_count, 2);
+	loop_advance(wire.gw.loop, CONTROL_IDLE_MS);
 	ck_assert_uint_eq(wire.gw.changed_count, 3); /* one was dropped */
 	ck_assert_uint_gt((size_t)told *
 				  sizeof("{\"event\":\"changed\",\"question\":" QUESTION "}"),
-			  CONTROL_QUEUE_MAX_BYTES);
+			  4 * CONTROL_AHEAD_BYTES);
 	ck_assert(wire.gw.ops->is_attached(wire.gw.approver));
 	ck_assert_ptr_nonnull(strstr(wire_ask(other, "{\"id\":2,\"op\":\"list\"}\n"), "\"id\":2,"));
 	fd_close(other);
+}
+END_TEST
+
+/* As much as the command may choose: some 12 KiB each, more than one client may have queued. */
+#define FLOOD_QUESTIONS 256
+
+static char flood_text[1000];
+
+static void flood(void)
+{
+	memset(flood_text, 'x', sizeof(flood_text) - 1);
+	for (unsigned int i = 1; i <= FLOOD_QUESTIONS; i++) {
+		struct approver_question *question = &wire.gw.questions[wire.gw.question_count++];
+		struct approver_question shown = {
+			.serial = ++wire.gw.last_serial,
+			.dst = { .protocol = POLICY_HTTPS, .port = 443, .host = "a.test" },
+			.command_count = APPROVER_COMMANDS_MAX,
+			.rule = "",
+			.because = "",
+			.warning = "",
+			.program = flood_text,
+			.chain = flood_text,
+			.plea = flood_text
+		};
+
+		for (size_t k = 0; k < APPROVER_COMMANDS_MAX; k++)
+			shown.commands[k] = flood_text;
+		*question = shown;
+		(void)snprintf(question->id, sizeof(question->id), "7f3a-%u", i);
+		/* All in one turn of the loop. */
+		wire.gw.ops->ask(wire.gw.approver, question);
+	}
+}
+
+static size_t note_ids(bool seen[FLOOD_QUESTIONS + 1], const json_t *questions)
+{
+	for (size_t i = 0; i < json_array_size(questions); i++) {
+		const char *id =
+			json_string_value(json_object_get(json_array_get(questions, i), "id"));
+		unsigned int number = 0;
+
+		ck_assert_int_eq(sscanf(id, "7f3a-%u", &number), 1);
+		ck_assert(!seen[number]);
+		seen[number] = true;
+	}
+	return json_array_size(questions);
+}
+
+/* 0: it watches before they come; 1: after. */
+START_TEST(a_flood_reaches_a_watcher_that_reads)
+{
+	bool seen[FLOOD_QUESTIONS + 1] = { false };
+	size_t count = 0;
+
+	if (_i == 1)
+		flood();
+	wire_say(wire.client, "{\"id\":1,\"op\":\"watch\"}\n");
+	fake_settle(&wire.gw);
+	if (_i == 0)
+		flood();
+	while (count < FLOOD_QUESTIONS) {
+		const char *line = wire_line(wire.client);
+		json_t *message = json_loads(line, 0, NULL), *one = json_array();
+
+		ck_assert_msg(message != NULL, "%.60s", line);
+		ck_assert_uint_le(strlen(line), 2 * CONTROL_AHEAD_BYTES);
+		json_t *list = json_object_get(message, "questions");
+
+		if (!list)
+			(void)json_array_append(one, json_object_get(message, "question"));
+		count += note_ids(seen, list ? list : one);
+		json_decref(one);
+		json_decref(message);
+	}
+	/* All of it is told, so what comes now is told at once. */
+	ck_assert_str_eq(wire_line(wire.client), "");
+	(void)fake_ask(&wire.gw, "7f3a-999", "b.test");
+	ck_assert_ptr_nonnull(strstr(wire_line(wire.client), "7f3a-999"));
+}
+END_TEST
+
+START_TEST(what_changes_behind_a_slow_watcher_is_told_again)
+{
+	unsigned int changed = 0;
+
+	wire_say(wire.client, "{\"id\":1,\"op\":\"watch\"}\n");
+	fake_settle(&wire.gw);
+	flood();
+	wire.gw.questions[0].waiting = 77;
+	wire.gw.ops->changed(wire.gw.approver, &wire.gw.questions[0]);
+	for (const char *line = wire_line(wire.client); *line; line = wire_line(wire.client)) {
+		bool is_first = strstr(line, "\"id\":\"7f3a-1\"") && strstr(line, "\"waiting\":77");
+
+		changed += is_first && strstr(line, "\"event\":\"changed\"");
+	}
+	ck_assert_uint_ge(changed, 1);
+}
+END_TEST
+
+START_TEST(a_flood_is_listed_in_pages)
+{
+	bool seen[FLOOD_QUESTIONS + 1] = { false };
+	json_int_t after = 0;
+	size_t count = 0, pages = 0;
+
+	flood();
+	while (count < FLOOD_QUESTIONS) {
+		auto_free char *ask =
+			mem_printf("{\"id\":1,\"op\":\"list\",\"after\":%lld}\n", (long long)after);
+		json_t *reply = json_loads(wire_ask(wire.client, ask), 0, NULL);
+
+		ck_assert_ptr_nonnull(reply);
+		count += note_ids(seen, json_object_get(reply, "questions"));
+		ck_assert_int_eq(json_integer_value(json_object_get(reply, "more")),
+				 (json_int_t)(FLOOD_QUESTIONS - count));
+		after = json_integer_value(json_object_get(reply, "after"));
+		json_decref(reply);
+		pages++;
+	}
+	ck_assert_uint_gt(pages, 1);
 }
 END_TEST
 
@@ -334,6 +457,9 @@ Suite *suite_control(void)
 	tcase_add_test(tcase, nul_in_a_line);
 	tcase_add_loop_test(tcase, line_limit, 0, 3);
 	tcase_add_test(tcase, watcher_that_does_not_read);
+	tcase_add_loop_test(tcase, a_flood_reaches_a_watcher_that_reads, 0, 2);
+	tcase_add_test(tcase, what_changes_behind_a_slow_watcher_is_told_again);
+	tcase_add_test(tcase, a_flood_is_listed_in_pages);
 	tcase_add_test(tcase, client_limit);
 	tcase_add_test(tcase, idle_client_is_closed_and_watcher_stays);
 	tcase_add_test(tcase, hostile_bytes);

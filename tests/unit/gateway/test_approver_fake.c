@@ -91,6 +91,24 @@ void gateway_each_question(struct gateway *gw,
 		each(&gw->questions[i], arg);
 }
 
+size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
+			       bool (*each)(const struct approver_question *question, void *arg),
+			       void *arg)
+{
+	bool goes_on = true;
+	size_t left = 0;
+
+	for (size_t i = 0; i < gw->question_count; i++) {
+		if (gw->questions[i].serial <= serial)
+			continue;
+		if (goes_on)
+			goes_on = each(&gw->questions[i], arg);
+		else
+			left++;
+	}
+	return left;
+}
+
 void gateway_approvers_changed(struct gateway *gw)
 {
 	gw->changed_count++;
@@ -135,6 +153,7 @@ struct approver_question *fake_ask(struct gateway *gw, const char *id, const cha
 
 	ck_assert_uint_le(gw->question_count, FAKE_QUESTIONS_MAX);
 	*question = (struct approver_question){
+		.serial = ++gw->last_serial,
 		.dst = { .protocol = POLICY_HTTPS, .port = 443 },
 		.waiting = 1,
 		.command_count = 1,

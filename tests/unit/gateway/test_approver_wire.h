@@ -7,7 +7,7 @@
 struct wire {
 	struct gateway gw;
 	int client;         /* connected and greeted */
-	char reply[262144]; /* the last line */
+	char reply[524288]; /* the last line */
 };
 extern struct wire wire;
 

@@ -87,6 +87,14 @@ static const struct entry commands[] = {
 	{ SYS_io_uring_setup, { 0 }, FAIL(ENOSYS) },
 	{ SYS_io_uring_enter, { 0 }, FAIL(ENOSYS) },
 	{ SYS_io_uring_register, { 0 }, FAIL(ENOSYS) },
+	/* what holds up others on the same file */
+	{ SYS_fcntl, { 3, F_SETLEASE, F_RDLCK }, FAIL(EINVAL) },
+	{ SYS_fcntl, { 3, F_SETLEASE, F_WRLCK }, FAIL(EINVAL) },
+	{ SYS_fcntl, { 3, HIGH(F_SETLEASE), F_WRLCK }, FAIL(EINVAL) },
+	{ SYS_fcntl, { 3, F_SETLEASE, F_UNLCK }, PASS },
+	{ SYS_fcntl, { 3, F_NOTIFY, DN_CREATE }, FAIL(EINVAL) },
+	{ SYS_fcntl, { 3, F_SETLK, 0 }, PASS },
+	{ SYS_fcntl, { 3, F_GETLEASE }, PASS },
 	/* the terminal */
 	{ SYS_ioctl, { 0, TCGETS }, PASS },
 	{ SYS_ioctl, { 0, TIOCGWINSZ }, PASS },
