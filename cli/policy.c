@@ -234,6 +234,7 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 
 	optind = 0; /* argv[0] is "explain" */
 	for (;;) {
+		int at = optind > 0 ? optind : 1;
 		int option = getopt_long(argc, argv, "+:h", options, NULL);
 		int r = option != -1 ? explain_option(explain, option, argv[optind - 1]) : 0;
 
@@ -243,6 +244,11 @@ static int explain_options(struct explain *explain, int argc, char **argv)
 			continue;
 		if (optind == argc)
 			break;
+		/* What is behind `--` is the destination, and no option. */
+		if (optind > at && !text && strcmp(argv[optind], "command") != 0) {
+			text = optind == argc - 1 ? argv[optind] : NULL;
+			break;
+		}
 		/* All words behind it are the command's, options too. */
 		if (!text && strcmp(argv[optind], "command") == 0)
 			return explain_take_command(explain, argv + optind + 1);

@@ -3,6 +3,7 @@
  * tightens once. */
 #include "policies/request_impl.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -234,7 +235,20 @@ static bool request_query(const struct request_values *values, const char *query
 	return is_loosening;
 }
 
-/* "NAME" or "NAME: GLOB". Of several fields of that name, what loosens has to match all. */
+/* The same but for case and for bytes that are no letter or digit: to an application that gets its
+ * fields as variables it is that field. */
+static bool request_is_name_like(const char *name, const char *wanted, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (strncasecmp(name + i, wanted + i, 1) != 0 &&
+		    (isalnum((unsigned char)name[i]) || isalnum((unsigned char)wanted[i])))
+			return false;
+	}
+	return true;
+}
+
+/* "NAME" or "NAME: GLOB". One that is only like it has more than one reading. Of several fields of
+ * that name, what loosens has to match all. */
 static bool request_is_field(const char *value, const void *part, size_t len, bool is_loosening)
 {
 	const struct policy_request *request = part;
@@ -245,8 +259,10 @@ static bool request_is_field(const char *value, const void *part, size_t len, bo
 	for (size_t i = 0; i < request->field_count; i++) {
 		const struct policy_field *field = &request->fields[i];
 
-		if (strlen(field->name) != name || strncasecmp(field->name, value, name) != 0)
+		if (strlen(field->name) != name || !request_is_name_like(field->name, value, name))
 			continue;
+		if (strncasecmp(field->name, value, name) != 0)
+			return !is_loosening;
 		bool matches = request_glob(glob, field->value, false, false) ||
 			       (!is_loosening && request_glob(glob, field->value, false, true));
 

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "policies/policies_request.h"
 
 /* The fields of a head we got fit in HTTP1_HEAD_MAX; ours add a host and a few lines. */
 #define OUT_MAX (2 * HTTP1_HEAD_MAX)
 
-#define X_SALLYPORT  "x-sallyport-"
-#define X_FORWARDED  "x-forwarded-"
-#define PREFIX_BYTES (sizeof(X_SALLYPORT) - 1)
+#define X_SALLYPORT     "x-sallyport-"
+#define X_FORWARDED     "x-forwarded-"
+#define PREFIX_BYTES    (sizeof(X_SALLYPORT) - 1)
+#define LOOKALIKE_BYTES 256
 
 _Static_assert(sizeof(X_SALLYPORT) == sizeof(X_FORWARDED), "compared as one length");
 
@@ -75,6 +77,57 @@ bool rewrite_drops(const struct http1_head *head, const struct http1_field *fiel
 	if (is_named(field, "http2-settings")) /* of an upgrade we declined */
 		return true;
 	return head->minor == 0 && is_named(field, "expect"); /* RFC 9110 §10.1.1 */
+}
+
+/* CGI, WSGI and PHP give an application the fields as variables, in which every byte that is no
+ * letter or digit may have become `_`. So a field that is one of those we write, judge or take away
+ * once those bytes are hyphens is read as that by them, and as another one by us: refused. Others
+ * with such bytes are passed on; nginx would drop them all, and some clients have tokens there. */
+static bool is_lookalike(const struct http1_head *head, const struct http1_field *field)
+{
+	char name[LOOKALIKE_BYTES];
+	struct http1_field meant = *field;
+	bool is_other = false;
+
+	for (size_t i = 0; i < field->name.len; i++) {
+		char c = field->name.at[i];
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9') || c == '-';
+
+		name[i] = is_plain ? c : '-';
+		is_other |= !is_plain;
+	}
+	meant.name.at = name;
+	return is_other &&
+	       (rewrite_drops(head, &meant) || policy_request_is_override(name, field->name.len));
+}
+
+/* RFC 6455 §4.1: a GET without a body, and with a key. Node and others take what follows the head
+ * for the new protocol's bytes, where we would send a body. */
+static bool is_bad_websocket(const struct http1_head *head)
+{
+	return rewrite_is_websocket(head) &&
+	       (head->method.len != 3 || memcmp(head->method.at, "GET", 3) != 0 ||
+		head->body != HTTP1_NO_BODY || !http1_find(head, "sec-websocket-key"));
+}
+
+const char *rewrite_refuses(const struct http1_head *head)
+{
+	const struct http1_field *expect = http1_find(head, "expect");
+
+	for (size_t i = 0; i < head->field_count; i++) {
+		if (head->fields[i].name.len > LOOKALIKE_BYTES)
+			return "a field name is longer than 256 bytes";
+		if (is_lookalike(head, &head->fields[i]))
+			return "a field's name is that of another one but for a byte that "
+			       "applications read as a hyphen";
+	}
+	/* RFC 9110 §10.1.1 knows one expectation. */
+	if (expect && !text_equal_nocase(expect->value.at, expect->value.len, "100-continue"))
+		return "the Expect field is not 100-continue";
+	if (is_bad_websocket(head))
+		return "a WebSocket upgrade is a GET without a body and with a key";
+	return NULL;
 }
 
 struct http1_span rewrite_target(const struct http1_head *head)

@@ -19,6 +19,10 @@
  * HTTP/1.1. */
 bool rewrite_is_websocket(const struct http1_head *head);
 
+/* Why a request is not sent on, though it can be read: a stricter server reads it otherwise, or not
+ * at all. NULL: it may be. Static text. */
+const char *rewrite_refuses(const struct http1_head *head);
+
 /* The request's target as it is sent: never empty. A field that is not sent on. */
 struct http1_span rewrite_target(const struct http1_head *head);
 bool rewrite_drops(const struct http1_head *head, const struct http1_field *field);

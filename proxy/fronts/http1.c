@@ -14,6 +14,7 @@
 #include "proxy/exchange.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/own.h"
+#include "proxy/rewrite.h"
 #include "proxy/seen.h"
 #include "proxy/session.h"
 #include "proxy/tunnel.h"
@@ -261,13 +262,18 @@ static void take_fixed(struct session *session, const struct http1_head *head)
 
 static void take_head(struct session *session, const struct http1_head *head)
 {
+	const char *refused = rewrite_refuses(head);
+
 	session->style = (struct refusal_style){
 		.wants_json = refusal_wants_json(head),
 		.is_head = is_method(head, "HEAD"),
 		.keeps_alive = head->keep_alive,
 		.is_http10 = head->minor == 0,
 	};
-	if (session->is_fixed)
+	if (refused) {
+		session->style.keeps_alive = false;
+		refuse(session, POLICY_MALFORMED, refused);
+	} else if (session->is_fixed)
 		take_fixed(session, head);
 	else if (head->form == HTTP1_ABSOLUTE)
 		take_absolute(session, head);

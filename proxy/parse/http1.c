@@ -103,6 +103,8 @@ static int parse_method(struct http1_span method, const char **ret_cause)
 		return http1_refuse(ret_cause, "the method is not in upper-case letters");
 	if (method.len > METHOD_MAX_BYTES)
 		return http1_refuse(ret_cause, "the method is longer than 32 bytes");
+	if (text_equal_nocase(method.at, method.len, "PRI"))
+		return http1_refuse(ret_cause, "HTTP/2 without negotiation is not spoken here");
 	/* They send back what they were sent, credentials included: RFC 9110 §9.3.8. */
 	if (text_equal_nocase(method.at, method.len, "TRACE") ||
 	    text_equal_nocase(method.at, method.len, "TRACK"))

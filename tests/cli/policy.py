@@ -171,6 +171,8 @@ def explain(stage):
     expect(found, 1, r"change .*\(and 2 more rules that say the same\)$")
     expect(stage.explain("--policy", "good", "tcp://c.test:22"), 1, r"\(default_deny\)")
     expect(stage.explain("c.test"), 2, r"^ask https://c.test:443")
+    expect(stage.explain("--policy", "good", "--", "c.test"), 1, r"^deny https://c.test:443")
+    expect(stage.explain("http://c.test:443"), 2, r"^ask http://c.test:443")
     expect(stage.explain("--default", "allow", "c.test"), 0, r"\(default_allow\)")
     expect(stage.explain("169.254.169.254"), 1, r"\(metadata_address\)")
     expect(stage.explain("--default", "maybe", "c.test"), 3, "", "ask, deny or allow")

@@ -133,6 +133,10 @@ static const struct {
 	{ "header \"accept: text/*\"", "GET /|accept: text/a|Accept: image/b", false, true },
 	{ "header \"accept: text/*\" x-key", "GET /|x-key: 1", true, true },
 	{ "header accept", "GET /", false, false },
+	/* Read as that field by an application that gets variables: more than one reading. */
+	{ "header x-key", "GET /|x_key: 1", false, true },
+	{ "header \"x-key: a\"", "GET /|x-key: a|X_Key: b", false, true },
+	{ "header x_key", "GET /|x_key: 1", true, true },
 
 	{ "method GET path /a", "GET /a", true, true },
 	{ "method GET path /a", "GET /b", false, false },

@@ -52,6 +52,30 @@ static const struct {
 	  false, true },
 	{ "CONNECT {a} HTTP/1.1\r\nHost: {a}\r\nContent-Length: 3\r\n\r\nabc", "400 Bad Request",
 	  POLICY_MALFORMED, false, true },
+	/* what an application reads as a field that we judge, write or take away */
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nX_HTTP_Method_Override: DELETE\r\n\r\n",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nx-original_url: /b\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nX_Forwarded_For: 1.2.3.4\r\n\r\n",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nX.Forwarded.Any: 1\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ "POST http://{a}/ HTTP/1.1\r\nHost: {a}\r\nContent_Length: 1\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ "POST http://{a}/ HTTP/1.1\r\nHost: {a}\r\nTransfer!Encoding: chunked\r\n\r\n",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	/* what a strict server refuses */
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nExpect: 200-ok\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ "PRI http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n", "400 Bad Request", POLICY_MALFORMED,
+	  false, true },
+	{ "POST http://{a}/ HTTP/1.1\r\nHost: {a}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+	  "Sec-WebSocket-Key: x\r\nContent-Length: 1\r\n\r\na",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+	  "\r\n",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "\x16\x03\x01\x02\x00\x01", "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nContent-Length: 1\r\nTransfer-Encoding: "
