@@ -292,6 +292,8 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 
 	if (r == -ENOENT)
 		late_answer_came(gw, id, answer);
+	if (r == 0 && answer->shown && strcmp(answer->shown, giving.text) != 0)
+		r = err_set(why, -ESTALE, "what would be stored is not what was shown; look again");
 	if (r == 0)
 		r = answer_remember(&giving, why);
 	if (r < 0)

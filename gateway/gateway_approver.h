@@ -69,6 +69,10 @@ struct approver_answer {
 	struct approver_width width;
 	bool is_review; /* a program's word, not a person's: for once, of no width */
 	bool is_nobody; /* nobody was asked: a denial for once, and no person's */
+	/* What the person was shown, as gateway_answer_text() said it: where something else would
+	 * be stored, nothing is (-ESTALE). NULL: nobody was shown anything. Borrowed. */
+	const char *shown;
+	const char *typed; /* by that person, to allow what warns; NULL: nothing. Borrowed */
 };
 
 /* How a question ended, for whoever had it on the screen. Borrowed for the call. */

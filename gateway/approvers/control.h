@@ -67,7 +67,7 @@ struct control_request {
 	struct control_client *client;
 	json_int_t id;
 	const char *op, *question, *scope;
-	const char *action, *host, *ports, *program, *duration, *words, *confirm;
+	const char *action, *host, *ports, *program, *duration, *words, *confirm, *text;
 	json_int_t upload, download, connections, grant, live, after;
 };
 void control_request_ok(const struct control_request *request, json_t *more); /* takes @more */

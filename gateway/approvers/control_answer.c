@@ -80,6 +80,8 @@ static bool answer_read(const struct control_request *request, struct approver_a
 		.scope = GATEWAY_ONCE,
 		.is_abort = strcmp(action, "abort") == 0,
 		.words = request->words,
+		.shown = request->text,
+		.typed = request->confirm,
 	};
 	if (!wrong && ret->action == POLICY_DENY && strcmp(action, "deny") != 0 && !ret->is_abort)
 		wrong = "\"action\" is allow or deny";

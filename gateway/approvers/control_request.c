@@ -89,6 +89,8 @@ void control_request_fail(const struct control_request *request, int r, const ch
 	if (r == -EINVAL)
 		return control_request_refuse(request, "refused",
 					      text[0] ? text : "that answer cannot be given");
+	if (r == -ESTALE)
+		return control_request_refuse(request, "changed", text);
 	control_request_refuse(request, "failed", text[0] ? text : strerror(-r));
 }
 
@@ -103,6 +105,7 @@ enum {
 	TAKES_LIVE = 1 << 6,
 	TAKES_CONFIRM = 1 << 7,
 	TAKES_AFTER = 1 << 8,
+	TAKES_TEXT = 1 << 9,
 };
 
 static const struct {
@@ -113,8 +116,9 @@ static const struct {
 	{ "list", control_questions_list, TAKES_AFTER },
 	{ "watch", control_questions_watch, 0 },
 	{ "allow", control_answer_serve,
-	  TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH | TAKES_CONFIRM },
-	{ "deny", control_answer_serve, TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH },
+	  TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH | TAKES_CONFIRM | TAKES_TEXT },
+	{ "deny", control_answer_serve,
+	  TAKES_QUESTION | TAKES_SCOPE | TAKES_WORDS | TAKES_WIDTH | TAKES_TEXT },
 	{ "abort", control_answer_serve, TAKES_QUESTION | TAKES_WORDS },
 	{ "preview", control_answer_preview,
 	  TAKES_QUESTION | TAKES_ACTION | TAKES_SCOPE | TAKES_WIDTH },
@@ -137,6 +141,7 @@ static const struct {
 	{ "scope", offsetof(struct control_request, scope), false, TAKES_SCOPE },
 	{ "words", offsetof(struct control_request, words), false, TAKES_WORDS },
 	{ "confirm", offsetof(struct control_request, confirm), false, TAKES_CONFIRM },
+	{ "text", offsetof(struct control_request, text), false, TAKES_TEXT },
 	{ "action", offsetof(struct control_request, action), false, TAKES_ACTION },
 	{ "host", offsetof(struct control_request, host), false, TAKES_WIDTH },
 	{ "ports", offsetof(struct control_request, ports), false, TAKES_WIDTH },

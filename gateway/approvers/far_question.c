@@ -161,8 +161,10 @@ json_t *far_question_answer(const struct approver_question *question,
 
 	if (!answer->is_abort)
 		r |= put(request, "scope", json_string(scopes[answer->scope]));
-	if (is_allow) /* it was typed where it had to be */
-		r |= put(request, "confirm", json_string(question->typed));
+	if (is_allow) /* what a person typed, or that nothing had to be; the gate compares it */
+		r |= put(request, "confirm", json_string(answer->typed ? answer->typed : ""));
+	if (answer->shown && !answer->is_abort)
+		r |= put(request, "text", json_string(answer->shown));
 	if (answer->words && answer->words[0] != '\0')
 		r |= put(request, "words", json_string(answer->words));
 	r |= put_width(request, &answer->width);

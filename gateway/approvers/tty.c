@@ -269,6 +269,7 @@ static void tty_close(struct approver *self)
 		evbuffer_free(self->out);
 	tty_list_done(&self->list);
 	tty_answer_forget_given(self);
+	tty_shown_done(&self->shown);
 	tty_terminal_close(self);
 	free(self);
 }

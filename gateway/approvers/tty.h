@@ -8,10 +8,13 @@
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/tty_answer.h"
+#include "gateway/approvers/tty_help.h"
 #include "gateway/approvers/tty_input.h"
 #include "gateway/approvers/tty_list.h"
 #include "gateway/approvers/tty_page.h"
 #include "gateway/approvers/tty_popup.h"
+#include "gateway/approvers/tty_prompt.h"
+#include "gateway/approvers/tty_shown.h"
 #include "gateway/approvers/tty_source.h"
 
 #define TTY_FENCE_MS 1000 /* for the terminal to answer the status report */
@@ -64,6 +67,7 @@ struct approver {
 	struct tty_draft draft; /* for it, or for what is ticked */
 	struct tty_list list;
 	struct tty_given_list given; /* on their way; until they came nothing else is shown */
+	struct tty_shown shown;
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
 	bool is_late;       /* typed into what was settled elsewhere: until Enter nothing counts */
@@ -84,19 +88,6 @@ void tty_terminal_restore(struct approver *self);
 int tty_terminal_flush(struct approver *self);
 /* At most @size bytes of what was typed; 0: nothing; -EIO: gone. */
 ssize_t tty_terminal_read(struct approver *self, void *bytes, size_t size);
-
-/* One question as lines, and the answer's label. Returns the lines above the label. */
-unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
-			      const struct approver_question *question,
-			      const struct tty_draft *draft, unsigned int others);
-/* What TERM and NO_COLOR say. */
-void tty_prompt_look(struct tty_look *look);
-/* The destination within @width columns: a long host loses its middle, never its end, which
- * @domain (may be "") belongs to. */
-void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
-			    const char *domain, unsigned int width);
-/* The letters that answer, and nothing but those that can be taken. */
-void tty_prompt_choices(struct tty_page *page, const struct tty_look *look);
 
 /* Draws what is shown: for the first time, or in place of what stands there. */
 void tty_draw(struct approver *self);

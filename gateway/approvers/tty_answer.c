@@ -50,8 +50,8 @@ static bool width_is_plain(const struct approver_width *width)
 
 /* An answer for once is about those who wait, and has no width: what was picked comes back with
  * another letter. */
-static void answer_fill(const struct approver *self, const struct tty_answer *chosen,
-			struct approver_answer *ret)
+void tty_answer_fill(const struct approver *self, const struct tty_answer *chosen,
+		     struct approver_answer *ret)
 {
 	*ret = (struct approver_answer){
 		.action = chosen->action,
@@ -68,7 +68,8 @@ int tty_answer_cover(struct approver *self, struct err *why)
 	char letter = self->draft.letter != 0 ? self->draft.letter : ANSWER_ASSUMED;
 	struct approver_answer answer;
 
-	answer_fill(self, tty_answer_find(self, (unsigned char)letter), &answer);
+	self->draft.covers[0] = '\0';
+	tty_answer_fill(self, tty_answer_find(self, (unsigned char)letter), &answer);
 	return self->source->text(self->of, self->question.id, &answer, self->draft.covers, why);
 }
 
@@ -124,6 +125,7 @@ bool tty_answer_scope(struct approver *self, unsigned char key)
 	if (!width_press(&self->draft, key))
 		return false;
 	self->draft.note[0] = '\0';
+	self->is_stale = true;
 	if (tty_answer_cover(self, &why) < 0) {
 		tty_turn_note(self, "not here: %s", why.text);
 		self->draft.width = before;
@@ -177,19 +179,19 @@ static void answer_given_free(struct tty_given *given)
 	free(given);
 }
 
-void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
+/* Takes nothing of the draft but its words, which @answer borrows, and what was typed. */
+static void answer_send(struct approver *self, const struct tty_answer *chosen,
+			struct approver_answer *answer, const char *covers)
 {
 	char by[PERSON_TEXT_MAX], id[APPROVER_ID_MAX];
-	auto_free char *key = answer_key(chosen, self->draft.covers, &self->question.dst);
-	struct approver_answer answer;
+	auto_free char *key = answer_key(chosen, covers, &self->question.dst);
 	struct err why = { 0 };
 	int r;
 
-	answer_fill(self, chosen, &answer);
-	answer.by = person_text(getuid(), "tty", by);
+	answer->by = person_text(getuid(), "tty", by);
 	memcpy(id, self->question.id, sizeof(id));
 	self->question.id[0] = '\0'; /* whoever retracts it from here on means us */
-	r = self->source->give(self->of, id, &answer, &why);
+	r = self->source->give(self->of, id, answer, &why);
 	if (r == -EINPROGRESS) {
 		answer_sent(self, id, key, chosen);
 		return tty_turn_wait(self);
@@ -198,6 +200,31 @@ void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 	tty_turn_settle(self, line);
 	if (r < 0 && r != -ENOENT)
 		tty_turn_note(self, "nothing was recorded: %s", why.text);
+}
+
+/* What is stored is what was taken down when the page was drawn. */
+void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
+{
+	struct approver_answer answer;
+	char covers[APPROVER_KEY_MAX];
+
+	if (!tty_shown_may_answer(self, chosen))
+		return;
+	if (chosen->action == POLICY_DENY && chosen->scope == GATEWAY_ONCE)
+		return tty_answer_deny(self, chosen);
+	answer = self->shown.answer;
+	memcpy(covers, self->shown.covers, sizeof(covers));
+	if (chosen->action == POLICY_ALLOW && self->question.risk != 0)
+		answer.typed = self->question.typed; /* key_typed_enter() compared it */
+	answer_send(self, chosen, &answer, covers);
+}
+
+void tty_answer_deny(struct approver *self, const struct tty_answer *chosen)
+{
+	struct approver_answer answer;
+
+	tty_answer_fill(self, chosen, &answer);
+	answer_send(self, chosen, &answer, "");
 }
 
 /* Each by its own id and key: a list widens nothing. */
@@ -214,13 +241,15 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 			ticked[at++] = self->list.rows[i];
 	}
 	self->draft = (struct tty_draft){ 0 };
-	answer_fill(self, chosen, &answer);
+	tty_answer_fill(self, chosen, &answer);
 	answer.words = words;
 	answer.by = person_text(getuid(), "tty", by);
 	for (size_t i = 0; i < count; i++) {
 		struct err why = { 0 };
 		auto_free char *key = answer_key(chosen, "", &ticked[i].dst);
 
+		answer.shown = chosen->action == POLICY_ALLOW ? key : NULL;
+		answer.typed = ticked[i].is_named ? ticked[i].domain : NULL;
 		tty_list_forget(&self->list, ticked[i].id); /* one that stays open comes again */
 		int r = self->source->give(self->of, ticked[i].id, &answer, &why);
 

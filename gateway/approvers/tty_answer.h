@@ -23,11 +23,13 @@ struct tty_draft {
 	bool is_typing;                /* the letter allows and is not enough: @typed is wanted */
 	char typed[GATEWAY_WORDS_MAX]; /* a domain fits as well */
 	size_t typed_len;
-	bool is_wording;               /* @typed is to become @words */
-	char words[GATEWAY_WORDS_MAX]; /* to whoever asked, printable ASCII; "": none */
-	bool was_touched;              /* the gateway knows that somebody types */
-	unsigned int empty_count;      /* Enter without a letter */
-	char note[TTY_NOTE_MAX];       /* to whoever answers, or "" */
+	bool is_wording;                   /* @typed is to become @words */
+	char words[GATEWAY_WORDS_MAX];     /* to whoever asked, printable ASCII; "": none */
+	bool was_touched;                  /* the gateway knows that somebody types */
+	bool is_help;                      /* the keys are listed, from line @help_from on */
+	unsigned int help_from, help_next; /* help_next: 0: nothing follows */
+	unsigned int empty_count;          /* Enter without a letter */
+	char note[TTY_NOTE_MAX];           /* to whoever answers, or "" */
 };
 
 struct tty_answer {
@@ -57,8 +59,14 @@ const struct tty_answer *tty_answer_find(const struct approver *self, unsigned c
 int tty_answer_cover(struct approver *self, struct err *why);
 /* A key of the scope, which widens, narrows, or is none: false. */
 bool tty_answer_scope(struct approver *self, unsigned char key);
-/* Answers the question that is shown, or each that is ticked; the view ends. */
+/* What @chosen would be, as the draft has it. @ret borrows the draft's words. */
+void tty_answer_fill(const struct approver *self, const struct tty_answer *chosen,
+		     struct approver_answer *ret);
+/* Gives what is shown, and only that: tty_shown_may_answer(). The view ends. */
 void tty_answer_give(struct approver *self, const struct tty_answer *chosen);
+/* A denial for once, whatever is shown. */
+void tty_answer_deny(struct approver *self, const struct tty_answer *chosen);
+/* The same to each that is ticked. */
 void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chosen);
 
 /* Words to whoever asked are typed: Enter keeps them, an escape or a backspace too many leaves
@@ -70,6 +78,5 @@ void tty_words_escape(struct approver *self);
 /* A line is typed, whose keys are no answers. */
 bool tty_words_is_typing(const struct tty_draft *draft);
 const char *tty_words_label(const struct tty_draft *draft); /* in front of what is typed; static */
-/* What is sent. */
-void tty_words_show(struct tty_page *page, const struct tty_look *look,
-		    const struct tty_draft *draft);
+/* What is sent, all of it. */
+void tty_words_show(struct tty_page *page, const struct tty_draft *draft);

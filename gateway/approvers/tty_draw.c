@@ -18,7 +18,7 @@
 
 struct drawing {
 	struct approver *self;
-	bool is_there;
+	bool is_there, is_whole;
 };
 
 static void draw_one(const struct approver_question *question, void *arg)
@@ -30,15 +30,20 @@ static void draw_one(const struct approver_question *question, void *arg)
 		return;
 	drawing->is_there = true;
 	self->question.risk |= question->risk; /* what it once was it stays, while it is shown */
-	self->drawn =
-		tty_prompt_write(self->out, &self->look, question, &self->draft, self->others);
+	(void)tty_answer_cover(self, NULL); /* what cannot be said is not shown, and not allowed */
+	self->drawn = tty_prompt_write(self->out, &self->look, question, &self->draft, self->others,
+				       &drawing->is_whole);
 }
 
 /* What was typed, behind the label; the end of it where all does not fit. */
 static void draw_typed(struct approver *self)
 {
 	const struct tty_draft *draft = &self->draft;
-	size_t room = self->look.width / 2;
+	const char *label = self->look.is_narrow ? "> " : tty_words_label(draft);
+	size_t taken = strlen(label) + 1; /* and the cursor */
+	size_t room = self->look.width > taken ? self->look.width - taken : 0;
+
+	(void)evbuffer_add(self->out, label, strlen(label)); /* only out of memory */
 	const char *typed = draft->typed + (draft->typed_len > room ? draft->typed_len - room : 0);
 
 	if (tty_words_is_typing(draft))
@@ -60,11 +65,15 @@ void tty_draw(struct approver *self)
 		(void)evbuffer_add(self->out, DRAW_RESET, strlen(DRAW_RESET));
 	else
 		(void)evbuffer_add_printf(self->out, "\x1b[%uA\r\x1b[J", self->drawn);
-	if (self->view == TTY_VIEW_LIST)
-		self->drawn = tty_list_write(self->out, &self->look, &self->list, &self->draft);
+	if (self->draft.is_help)
+		self->drawn = tty_help_write(self->out, &self->look, self->view == TTY_VIEW_LIST,
+					     &self->draft);
+	else if (self->view == TTY_VIEW_LIST)
+		self->drawn = tty_list_write(self, &drawing.is_whole);
 	else
 		self->source->each(self->of, draw_one, &drawing);
 	draw_typed(self);
+	tty_shown_take(self, drawing.is_whole);
 	self->is_stale = false;
 }
 

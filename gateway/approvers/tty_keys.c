@@ -28,6 +28,7 @@ static void key_to_letters(struct approver *self)
 	self->draft.is_typing = false;
 	self->draft.typed_len = 0;
 	self->draft.typed[0] = '\0';
+	self->draft.note[0] = '\0';
 	(void)tty_answer_cover(self, NULL); /* nothing is chosen, so nothing can be refused */
 	self->is_stale = true;
 }
@@ -45,7 +46,7 @@ static enum tty_typing key_typed_enter(struct approver *self, const char *wanted
 		return TTY_TYPING_BACK;
 	if (is_right)
 		return TTY_TYPING_RIGHT;
-	tty_turn_note(self, "that is not it; type it letter by letter, or Enter alone to go back");
+	tty_turn_note(self, "that is not %s; type it, or Enter alone to go back", wanted);
 	return TTY_TYPING_ON;
 }
 
@@ -89,14 +90,18 @@ static void key_enter(struct approver *self)
 	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
 
 	if (chosen && chosen->action == POLICY_ALLOW && self->question.risk != 0) {
+		if (!tty_shown_may_answer(self, chosen))
+			return;
 		self->draft.is_typing = true;
-		return tty_turn_note(self, "a letter is not enough for this one: type its name");
+		return tty_turn_note(self, "to confirm, type %s and press Enter",
+				     self->question.typed);
 	}
 	if (chosen)
 		return tty_answer_give(self, chosen);
-	if (self->draft.empty_count++ > 0)
+	if (self->draft.empty_count > 0)
 		return tty_answer_give(self, tty_answer_find(self, 'n'));
-	tty_turn_note(self, "a letter from the list, then Enter; Enter alone once more denies");
+	self->draft.empty_count++;
+	tty_turn_note(self, "a letter, then Enter; Enter alone once more denies");
 }
 
 static void key_letter(struct approver *self, unsigned char key)
@@ -104,8 +109,11 @@ static void key_letter(struct approver *self, unsigned char key)
 	struct err why = { 0 };
 	int r;
 
-	if (self->draft.letter != 0 || !tty_answer_find(self, key))
-		return;
+	if (!tty_answer_find(self, key))
+		return tty_help_unknown(self, key);
+	if (self->draft.letter != 0)
+		return tty_turn_note(self, "%c was typed: Enter gives it, Backspace takes it back",
+				     self->draft.letter);
 	self->draft.letter = (char)key;
 	self->draft.note[0] = '\0';
 	self->is_stale = true;
@@ -114,6 +122,23 @@ static void key_letter(struct approver *self, unsigned char key)
 		key_to_letters(self);
 		tty_turn_note(self, "not here: %s", why.text);
 	}
+}
+
+/* None of those that end a line, or take something back. */
+static void key_other(struct approver *self, unsigned char key)
+{
+	if (key == 'l' && self->others > 0)
+		return tty_turn_switch(self, NULL);
+	if (key == 'l')
+		return tty_turn_note(self, "no other question waits");
+	if (key == 'r')
+		return tty_words_begin(self);
+	if (key == '?')
+		return tty_help_begin(self);
+	if (key == 'o' && !self->draft.has_program)
+		return tty_turn_note(self, "the program that asks is not known");
+	if (!tty_answer_scope(self, key))
+		key_letter(self, key);
 }
 
 void tty_keys_late(struct approver *self, unsigned char key)
@@ -132,7 +157,9 @@ void tty_keys_press(struct approver *self, unsigned char key)
 	if (self->view == TTY_VIEW_LIST)
 		return tty_list_keys_press(self, key);
 	if (key == KEY_CTRL_C)
-		return tty_answer_give(self, tty_answer_find(self, 'q'));
+		return tty_answer_deny(self, tty_answer_find(self, 'q'));
+	if (self->draft.is_help)
+		return tty_help_press(self);
 	if (!self->draft.was_touched)
 		self->source->touch(self->of, self->question.id);
 	self->draft.was_touched = true;
@@ -140,12 +167,8 @@ void tty_keys_press(struct approver *self, unsigned char key)
 		return key_type(self, key);
 	if (key_is_enter(key))
 		return key_enter(self);
-	if (key_is_erase(key) && self->draft.letter != 0)
+	self->draft.empty_count = 0; /* only Enter after Enter denies */
+	if (key_is_erase(key))
 		return key_to_letters(self);
-	if (key == 'l' && self->others > 0)
-		return tty_turn_switch(self, NULL);
-	if (key == 'r')
-		return tty_words_begin(self);
-	if (!tty_answer_scope(self, key))
-		key_letter(self, key);
+	key_other(self, key);
 }

@@ -46,6 +46,11 @@ static void list_append(struct list_sync *sync, const struct approver_question *
 	memcpy(row->domain, question->typed, sizeof(row->domain));
 }
 
+static bool list_is_same(const struct policy_destination *a, const struct policy_destination *b)
+{
+	return a->protocol == b->protocol && a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
 static void list_see(const struct approver_question *question, void *arg)
 {
 	struct list_sync *sync = arg;
@@ -54,7 +59,10 @@ static void list_see(const struct approver_question *question, void *arg)
 	for (size_t i = 0; i < sync->old_count; i++) {
 		struct tty_row *row = &sync->list->rows[i];
 
-		if (row->is_open || strcmp(row->id, question->id) != 0)
+		/* What stands in a row never changes: it would be another's answer. */
+		if (row->is_open || strcmp(row->id, question->id) != 0 ||
+		    strcmp(row->domain, question->typed) != 0 ||
+		    !list_is_same(&row->dst, &question->dst))
 			continue;
 		row->is_open = true;
 		row->waiting = question->waiting;
@@ -190,10 +198,11 @@ static const char *list_risk(const struct tty_row *row)
 	return "too long for here";
 }
 
-static void list_row(struct tty_page *page, const struct tty_look *look,
-		     const struct tty_list *list, size_t i)
+static void list_row(struct tty_page *page, struct approver *self, size_t i)
 {
-	const struct tty_row *row = &list->rows[i];
+	const struct tty_look *look = &self->look;
+	const struct tty_list *list = &self->list;
+	struct tty_row *row = &self->list.rows[i];
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX], more[64] = "";
 
 	list_destination(row, look, destination);
@@ -205,58 +214,90 @@ static void list_row(struct tty_page *page, const struct tty_look *look,
 					  row->is_ticked ? 'x' : ' ', destination, more);
 
 	tty_page_text(page, TTY_NEEDED, text);
+	tty_shown_take_row(self, row);
 }
 
 /* As many rows as fit, the cursor's among them; a domain with several stands above its own. */
-static void list_rows(struct tty_page *page, const struct tty_look *look,
-		      const struct tty_list *list, unsigned int room)
+static void list_rows(struct tty_page *page, struct approver *self, size_t most)
 {
-	size_t most = room > LIST_ROWS_LEAST ? room : LIST_ROWS_LEAST;
+	const struct tty_list *list = &self->list;
 	size_t from = list->at >= most ? list->at - most + 1 : 0;
 	size_t to = from + most < list->count ? from + most : list->count;
 
 	for (size_t i = from; i < to; i++)
-		list_row(page, look, list, i);
+		list_row(page, self, i);
 	if (to < list->count || from > 0) {
 		auto_free char *text =
 			mem_printf("        %zu above, %zu below", from, list->count - to);
 
-		tty_page_text(page, TTY_HELP, text);
+		tty_page_text(page, TTY_NEEDED, text);
 	}
 }
 
-unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
-			    const struct tty_list *list, const struct tty_draft *draft)
+/* What the keys do, or which there are: where there is no room for more. */
+static void list_keys(struct tty_page *page, const struct tty_look *look, bool is_short)
 {
-	struct tty_page page = { .width = look->width }, below = { .width = look->width };
-	auto_free char *title = mem_printf("sallyport   %zu questions wait", list->count);
-	auto_free char *beyond = mem_printf("        and %u more, after these", list->beyond);
-	auto_free char *ticked = mem_printf("%zu of %zu; (!) is allowed by typing its domain",
-					    tty_list_ticked(list), list->count);
+	static const char *const keys[] = { "[space] tick",   "[number, space] tick that",
+					    "[g] its domain", "[*] all without (!)",
+					    "[v] view it",    "[r] words",
+					    "[?] keys" };
+	static const char *const few[] = { "[space*g] tick", "[v] view", "[r] words", "[?] keys" };
+
+	for (size_t i = 0; !is_short && i < ARRAY_SIZE(keys); i++)
+		tty_page_choice(page, TTY_NEEDED, keys[i], i == 0);
+	for (size_t i = 0; is_short && i < ARRAY_SIZE(few); i++)
+		tty_page_choice(page, TTY_NEEDED, few[i], i == 0);
+	if (is_short)
+		tty_prompt_letters(page, look);
+	else
+		tty_prompt_choices(page, look);
+}
+
+/* All that stands below the rows. */
+static void list_below(struct tty_page *page, const struct approver *self, bool is_short)
+{
+	const struct tty_list *list = &self->list;
 	const struct tty_row *unnamed = tty_list_unnamed(list);
-	unsigned int lines;
+	auto_free char *beyond = mem_printf("        and %u more, after these", list->beyond);
+	auto_free char *ticked =
+		mem_printf("%zu of %zu%s", tty_list_ticked(list), list->count,
+			   is_short ? "" : "; (!) is allowed by typing its domain");
 
 	if (list->beyond > 0)
-		tty_page_text(&below, TTY_HELP, beyond);
-	tty_page_choice(&below, "[space] tick", true);
-	tty_page_choice(&below, "[number, space] tick that", false);
-	tty_page_choice(&below, "[g] its domain", false);
-	tty_page_choice(&below, "[*] all without (!)", false);
-	tty_page_choice(&below, "[v] view it", false);
-	tty_page_choice(&below, "[r] words", false);
-	tty_prompt_choices(&below, look);
-	tty_page_field(&below, TTY_NEEDED, "ticked", ticked);
-	if (draft->is_typing && unnamed)
-		tty_page_whole(&below, "type", unnamed->domain);
-	tty_words_show(&below, look, draft);
-	tty_page_note(&below, draft->note);
-	tty_page_title(&page, title);
-	unsigned int rows = tty_page_room(&page, look);
+		tty_page_text(page, TTY_HELP, beyond);
+	list_keys(page, &self->look, is_short);
+	tty_page_field(page, TTY_NEEDED, "ticked", ticked);
+	if (self->draft.is_typing && unnamed)
+		tty_page_whole(page, "type", unnamed->domain);
+	tty_words_show(page, &self->draft);
+	tty_page_note(page, self->draft.note);
+}
 
-	/* One line says what is above and below. */
-	list_rows(&page, look, list,
-		  rows > below.count + 1 ? rows - (unsigned int)below.count - 1 : 0);
-	lines = tty_page_write(&page, out, look) + tty_page_write(&below, out, look);
-	(void)evbuffer_add_printf(out, "%s", tty_words_label(draft));
-	return lines;
+unsigned int tty_list_write(struct approver *self, bool *ret_is_whole)
+{
+	const struct tty_look *look = &self->look;
+	struct tty_page page = { .width = look->width }, below = { .width = look->width };
+	auto_free char *title = mem_printf("sallyport   %zu questions wait", self->list.count);
+	size_t rows = tty_page_rows(look), least = LIST_ROWS_LEAST;
+	unsigned int lines;
+
+	if (self->list.count < least)
+		least = self->list.count;
+	list_below(&below, self, false);
+	/* The title; and one line says what is above and below. */
+	if (below.count + least + 2 > rows) {
+		tty_page_clear(&below);
+		list_below(&below, self, true);
+	}
+	tty_page_title(&page, title);
+	*ret_is_whole = !look->is_narrow && below.count + 3 <= rows;
+	if (*ret_is_whole) {
+		list_rows(&page, self, rows - below.count - 2);
+	} else {
+		tty_page_small(&page, look, (unsigned int)below.count + 3,
+			       "[v] views one; Ctrl-C ends the commands");
+		tty_page_clear(&below);
+	}
+	lines = tty_page_write(&page, self->out, look);
+	return lines + tty_page_write(&below, self->out, look);
 }

@@ -10,6 +10,13 @@
 #define TTY_LIST_LEAST 4   /* questions at once that make a list */
 #define TTY_LIST_MAX   128 /* lines of one; the questions beyond come when these are answered */
 
+/* A row as it was drawn; zeroed: never. */
+struct tty_row_shown {
+	unsigned long drawing; /* the last one that had it */
+	unsigned int width, rows, risk;
+	bool is_ticked;
+};
+
 struct tty_row {
 	char id[APPROVER_ID_MAX];
 	struct policy_destination dst;
@@ -17,7 +24,8 @@ struct tty_row {
 	unsigned int number;          /* never another's while the list lasts */
 	unsigned int waiting, risk;
 	bool is_ticked, is_open;
-	bool is_named; /* its domain was typed, for the answer that is being given */
+	bool is_named;              /* its domain was typed, for the answer that is being given */
+	struct tty_row_shown shown; /* only tty_shown.c looks into it */
 };
 /* Zeroed is empty. */
 struct tty_list {
@@ -29,8 +37,6 @@ struct tty_list {
 };
 
 struct approver;
-struct evbuffer;
-struct tty_draft;
 struct tty_look;
 
 /* What is open now: the rest leaves, and what is new comes to the end, unticked. */
@@ -44,6 +50,6 @@ size_t tty_list_ticked(const struct tty_list *list);
 const struct tty_row *tty_list_unnamed(const struct tty_list *list);
 /* Its destination is too long to be shown whole, so it is not allowed from here. */
 bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look);
-/* As lines, and the answer's label. Returns the lines above the label. */
-unsigned int tty_list_write(struct evbuffer *out, const struct tty_look *look,
-			    const struct tty_list *list, const struct tty_draft *draft);
+/* As lines, those above the answer's label. Returns how many, and whether all that has to be seen
+ * is among them. */
+unsigned int tty_list_write(struct approver *self, bool *ret_is_whole);

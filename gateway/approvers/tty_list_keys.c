@@ -40,26 +40,48 @@ static struct tty_row *list_meant(struct approver *self)
 	return row;
 }
 
-/* Ticks them, or, when all are ticked, unticks them. What is risky is never ticked along with
- * others. @domain NULL: all. */
+/* Ticks those that stand on the screen, or, when all of them are ticked, unticks them. What is
+ * risky is never ticked along with others. @domain NULL: all. */
 static void list_tick_many(struct approver *self, const char *domain)
 {
 	struct tty_list *list = &self->list;
 	bool is_any_unticked = false;
+	size_t unseen = 0, meant = 0;
 
 	for (int is_doing = 0; is_doing < 2; is_doing++) {
 		for (size_t i = 0; i < list->count; i++) {
 			struct tty_row *row = &list->rows[i];
+			bool is_seen = tty_shown_has_row(self, row);
 
 			if ((domain && strcmp(row->domain, domain) != 0) || row->risk != 0 ||
 			    tty_list_is_long(row, &self->look))
 				continue;
-			if (is_doing)
+			if (is_doing && is_seen)
 				row->is_ticked = is_any_unticked;
-			else
+			else if (!is_doing && is_seen)
 				is_any_unticked = is_any_unticked || !row->is_ticked;
+			if (!is_doing)
+				meant++;
+			unseen += !is_doing && !is_seen && !row->is_ticked;
 		}
 	}
+	if (meant == 0)
+		tty_turn_note(self, "none of them is without (!): Space ticks one");
+	else if (unseen > 0)
+		tty_turn_note(self, "%zu not on the screen: not ticked; go there with j or k",
+			      unseen);
+}
+
+/* It was ticked, and not seen since as it is. */
+static const struct tty_row *list_ticked_unseen(const struct approver *self)
+{
+	for (size_t i = 0; i < self->list.count; i++) {
+		const struct tty_row *row = &self->list.rows[i];
+
+		if (row->is_ticked && !tty_shown_had_row(self, row))
+			return row;
+	}
+	return NULL;
 }
 
 static const struct tty_row *list_ticked_long(const struct approver *self)
@@ -81,6 +103,40 @@ static void list_unname(struct approver *self)
 		self->list.rows[i].is_named = false;
 }
 
+/* What is ticked stands, or stood, on the screen as it is now, and so does the letter. False:
+ * whoever answers is told why. */
+static bool list_is_shown(struct approver *self, const struct tty_answer *chosen)
+{
+	const struct tty_row *row;
+
+	tty_terminal_size(self);
+	tty_list_sync(self);
+	if (tty_list_ticked(&self->list) == 0) {
+		tty_turn_note(self, "nothing is ticked");
+		return false;
+	}
+	if (!tty_shown_may_answer(self, chosen))
+		return false;
+	row = list_ticked_unseen(self);
+	if (!row)
+		return true;
+	self->list.at = (size_t)(row - self->list.rows);
+	tty_turn_note(self, "%u was not on the screen as it is: look, then Enter", row->number);
+	return false;
+}
+
+/* Gives it, or asks for the next domain first. */
+static void list_confirm(struct approver *self, const struct tty_answer *chosen)
+{
+	bool is_allow = chosen->action == POLICY_ALLOW;
+	const struct tty_row *row = is_allow ? tty_list_unnamed(&self->list) : NULL;
+
+	self->draft.is_typing = row != NULL;
+	if (!row)
+		return tty_answer_give_ticked(self, chosen);
+	tty_turn_note(self, "to confirm %u, type %s and press Enter", row->number, row->domain);
+}
+
 static void list_enter(struct approver *self)
 {
 	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
@@ -89,19 +145,13 @@ static void list_enter(struct approver *self)
 	if (!chosen)
 		return tty_turn_note(self,
 				     "tick, then a letter, then Enter; nothing is answered yet");
-	if (tty_list_ticked(&self->list) == 0)
-		return tty_turn_note(self, "nothing is ticked");
+	if (!list_is_shown(self, chosen))
+		return;
 	row = chosen->action == POLICY_ALLOW ? list_ticked_long(self) : NULL;
 	if (row)
-		return tty_turn_note(self,
-				     "%u is too long to be shown here: untick it; [v] shows it",
+		return tty_turn_note(self, "%u is too long to be shown here: untick it; v shows it",
 				     row->number);
-	row = chosen->action == POLICY_ALLOW ? tty_list_unnamed(&self->list) : NULL;
-	self->draft.is_typing = row != NULL;
-	if (row)
-		return tty_turn_note(self, "a letter is not enough for %u: type its domain",
-				     row->number);
-	tty_answer_give_ticked(self, chosen);
+	list_confirm(self, chosen);
 }
 
 /* As at a single question: whatever waits here ends. */
@@ -112,24 +162,36 @@ static void list_abort(struct approver *self)
 	tty_answer_give_ticked(self, tty_answer_find(self, 'q'));
 }
 
+/* The domain of the first that has none was typed: of all that are ticked and have it. */
+static void list_named(struct approver *self, const char *domain)
+{
+	const struct tty_answer *chosen = tty_answer_find(self, (unsigned char)self->draft.letter);
+
+	if (!chosen || !list_is_shown(self, chosen))
+		return;
+	for (size_t i = 0; i < self->list.count; i++) {
+		struct tty_row *row = &self->list.rows[i];
+
+		if (strcmp(row->domain, domain) == 0)
+			row->is_named = row->is_ticked;
+	}
+	list_confirm(self, chosen);
+}
+
 /* One domain after another, until all that is ticked has been named. */
 static void list_type(struct approver *self, unsigned char key)
 {
 	const struct tty_row *row = tty_list_unnamed(&self->list);
+	char domain[POLICY_HOST_MAX];
 
 	if (!row) { /* it was settled elsewhere */
 		list_unname(self);
 		return;
 	}
-	switch (tty_keys_type(self, key, row->domain)) {
+	memcpy(domain, row->domain, sizeof(domain)); /* the row may go */
+	switch (tty_keys_type(self, key, domain)) {
 	case TTY_TYPING_RIGHT:
-		for (size_t i = 0; i < self->list.count; i++) {
-			struct tty_row *other = &self->list.rows[i];
-
-			if (strcmp(other->domain, row->domain) == 0)
-				other->is_named = other->is_ticked;
-		}
-		return list_enter(self);
+		return list_named(self, domain);
 	case TTY_TYPING_BACK:
 		self->draft.letter = 0;
 		list_unname(self);
@@ -169,7 +231,9 @@ static void list_about(struct approver *self, unsigned char key)
 	if (!row)
 		return;
 	memcpy(id, row->id, sizeof(id)); /* the row ends with the list */
-	if (key == ' ')
+	if (key == ' ' && !tty_shown_has_row(self, row))
+		tty_turn_note(self, "%u was not on the screen: look, then Space", row->number);
+	else if (key == ' ')
 		row->is_ticked = !row->is_ticked;
 	else if (key == 'g')
 		list_tick_many(self, row->domain);
@@ -182,6 +246,8 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 	self->is_stale = true;
 	if (key == KEY_CTRL_C)
 		return list_abort(self);
+	if (self->draft.is_help)
+		return tty_help_press(self);
 	if (self->draft.is_typing)
 		return list_type(self, key);
 	if (key == '\r' || key == '\n')
@@ -191,8 +257,11 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		list_erase(self);
 	else if (key == 'r')
 		tty_words_begin(self);
-	else if (self->draft.letter != 0)
-		return; /* what is echoed counts */
+	else if (key == '?')
+		tty_help_begin(self);
+	else if (self->draft.letter != 0) /* what is echoed counts */
+		tty_turn_note(self, "%c was typed: Enter gives it, Backspace takes it back",
+			      self->draft.letter);
 	else if (key >= '0' && key <= '9')
 		list_digit(&self->list, (char)key);
 	else if (key == 'j' || key == 'k')
@@ -203,4 +272,6 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		list_tick_many(self, NULL);
 	else if (tty_answer_find(self, key))
 		self->draft.letter = (char)key;
+	else
+		tty_help_unknown(self, key);
 }

@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 #define PAGE_INDENT     12 /* columns in front of a field's text */
-#define PAGE_ROWS_LEAST 6  /* fewer are not believed */
 #define PAGE_ROWS_APART 2  /* the answer's own, and the empty one in front of the page */
 
 /* Text that is visible already is left as it is, so that nothing is escaped twice; all else is
@@ -53,7 +52,8 @@ void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *l
 void tty_page_whole(struct tty_page *page, const char *label, const char *text)
 {
 	auto_free char *shown = page_shown(text);
-	size_t left = strlen(shown), room = page->width - PAGE_INDENT - 1;
+	size_t left = strlen(shown);
+	size_t room = page->width > PAGE_INDENT + 1 ? page->width - PAGE_INDENT - 1 : 1;
 	const char *at = shown;
 
 	do {
@@ -74,12 +74,29 @@ void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *te
 	page_add(page, weight, line);
 }
 
+/* At a space where there is one. */
+void tty_page_wrap(struct tty_page *page, enum tty_weight weight, const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	size_t room = page->width > 8 ? page->width - 3 : 5;
+
+	for (const char *at = shown; *at;) {
+		size_t len = strlen(at);
+
+		if (len > room) {
+			for (len = room; len > 0 && at[len] != ' ';)
+				len--;
+			len = len > 0 ? len : room;
+		}
+		page_add(page, weight, mem_printf("  %.*s", (int)len, at));
+		at += len;
+		at += strspn(at, " ");
+	}
+}
+
 void tty_page_note(struct tty_page *page, const char *note)
 {
-	auto_free char *text = mem_printf("  %s", note);
-
-	if (note[0] != '\0')
-		tty_page_text(page, TTY_NEEDED, text);
+	tty_page_wrap(page, TTY_NEEDED, note);
 }
 
 void tty_page_title(struct tty_page *page, const char *text)
@@ -88,7 +105,7 @@ void tty_page_title(struct tty_page *page, const char *text)
 	page->lines[page->count - 1].is_bold = true;
 }
 
-void tty_page_choice(struct tty_page *page, const char *text, bool is_first)
+void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *text, bool is_first)
 {
 	unsigned int len = (unsigned int)strlen(text) + 2;
 
@@ -101,22 +118,60 @@ void tty_page_choice(struct tty_page *page, const char *text, bool is_first)
 		page->column += len;
 		return;
 	}
-	page_add(page, TTY_HELP, mem_printf("  %s", text));
+	page_add(page, weight, mem_printf("  %s", text));
 	page->column = len;
 }
 
-static unsigned int page_rows(const struct tty_look *look)
+void tty_page_clear(struct tty_page *page)
 {
-	unsigned int rows = look->rows < PAGE_ROWS_LEAST ? PAGE_ROWS_LEAST : look->rows;
-
-	return rows - PAGE_ROWS_APART;
+	for (size_t i = 0; i < page->count; i++)
+		free(page->lines[i].text);
+	page->count = page->column = 0;
 }
 
-unsigned int tty_page_room(const struct tty_page *page, const struct tty_look *look)
+unsigned int tty_page_count(const struct tty_page *page, enum tty_weight least)
 {
-	unsigned int rows = page_rows(look);
+	unsigned int count = 0;
 
-	return page->count < rows ? rows - (unsigned int)page->count : 0;
+	for (size_t i = 0; i < page->count; i++)
+		count += page->lines[i].weight >= least;
+	return count;
+}
+
+unsigned int tty_page_rows(const struct tty_look *look)
+{
+	return look->rows > PAGE_ROWS_APART ? look->rows - PAGE_ROWS_APART : 1;
+}
+
+void tty_page_small(struct tty_page *page, const struct tty_look *look, unsigned int needed,
+		    const char *how)
+{
+	auto_free char *lines = mem_printf("this window is too small to allow anything: %u lines "
+					   "are needed, and it has %u",
+					   needed + PAGE_ROWS_APART, look->rows);
+	auto_free char *columns = mem_printf("this window is too small to allow anything: %d "
+					     "columns are needed, and it has %u",
+					     TTY_WIDTH_LEAST, look->width);
+
+	tty_page_clear(page);
+	tty_page_wrap(page, TTY_NEEDED, look->is_narrow ? columns : lines);
+	tty_page_wrap(page, TTY_NEEDED, how);
+}
+
+static void page_remove(struct tty_page *page, size_t at)
+{
+	free(page->lines[at].text);
+	page->count--;
+	memmove(&page->lines[at], &page->lines[at + 1],
+		(page->count - at) * sizeof(page->lines[0]));
+}
+
+void tty_page_cut_to(struct tty_page *page, size_t from, size_t count)
+{
+	while (from-- > 0 && page->count > 0)
+		page_remove(page, 0);
+	while (page->count > count)
+		page_remove(page, page->count - 1);
 }
 
 /* The last of the lightest; false: all are needed. */
@@ -130,10 +185,7 @@ static bool page_drop(struct tty_page *page)
 	}
 	if (lightest == page->count || page->lines[lightest].weight == TTY_NEEDED)
 		return false;
-	free(page->lines[lightest].text);
-	page->count--;
-	memmove(&page->lines[lightest], &page->lines[lightest + 1],
-		(page->count - lightest) * sizeof(page->lines[0]));
+	page_remove(page, lightest);
 	return true;
 }
 
@@ -142,17 +194,18 @@ unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
 {
 	unsigned int count;
 
-	while (page->count > page_rows(look) && page_drop(page))
+	while (page->count > tty_page_rows(look) && page_drop(page))
 		;
 	count = (unsigned int)page->count;
+	if (count > tty_page_rows(look)) /* of what says that it is too small */
+		count = tty_page_rows(look);
 	for (size_t i = 0; i < count; i++) {
 		bool is_bold = page->lines[i].is_bold && look->has_colour;
 
 		/* Only out of memory; then less is shown. */
 		(void)evbuffer_add_printf(out, "%s%s%s\r\n", is_bold ? "\x1b[1m" : "",
 					  page->lines[i].text, is_bold ? "\x1b[0m" : "");
-		free(page->lines[i].text);
 	}
-	page->count = 0;
+	tty_page_clear(page);
 	return count;
 }

@@ -32,7 +32,7 @@ static void prompt_left(char *out, size_t size, int64_t left_ms)
 }
 
 static void prompt_count(struct tty_page *page, const struct approver_question *question,
-			 unsigned int others)
+			 unsigned int others, bool is_ours)
 {
 	char text[192], left[32], again[32] = "", more[64] = "";
 
@@ -44,7 +44,7 @@ static void prompt_count(struct tty_page *page, const struct approver_question *
 		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
 	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s%s", question->waiting,
 		       question->waiting == 1 ? "" : "s", again, left,
-		       question->is_touched ? ", somebody is at it" : "", more);
+		       question->is_touched && !is_ours ? ", being answered elsewhere" : "", more);
 	tty_page_field(page, TTY_HELP, "waiting", text);
 }
 
@@ -115,8 +115,28 @@ void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		if (!choices[i].is_always || look->may_always)
-			tty_page_choice(page, choices[i].text, choices[i].is_first);
+			tty_page_choice(page, TTY_HELP, choices[i].text, choices[i].is_first);
 	}
+}
+
+void tty_prompt_letters(struct tty_page *page, const struct tty_look *look)
+{
+	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[yesa] allow" : "[yes] allow", true);
+	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[nESD] deny" : "[nES] deny", false);
+	tty_page_choice(page, TTY_NEEDED, "[q] abort", false);
+}
+
+/* Every key, where there is no room to say what each does: [?] says it. */
+static void prompt_keys(struct tty_page *page, const struct tty_look *look,
+			const struct tty_draft *draft, unsigned int others)
+{
+	tty_prompt_letters(page, look);
+	tty_page_choice(page, TTY_NEEDED, draft->has_program ? "[hptbo] scope" : "[hptb] scope",
+			true);
+	tty_page_choice(page, TTY_NEEDED, "[r] words", false);
+	if (others > 0)
+		tty_page_choice(page, TTY_NEEDED, "[l] list", false);
+	tty_page_choice(page, TTY_NEEDED, "[?] keys", false);
 }
 
 /* The scope, as it is now: each key changes its own part. */
@@ -125,21 +145,24 @@ static void prompt_width(struct tty_page *page, const struct tty_draft *draft)
 	const struct approver_width *width = &draft->width;
 	char text[48];
 
-	tty_page_choice(page, width->is_domain ? "[h] the whole domain" : "[h] this host", true);
-	tty_page_choice(page, width->is_every_port ? "[p] every port" : "[p] this port", false);
+	tty_page_choice(page, TTY_HELP, width->is_domain ? "[h] the whole domain" : "[h] this host",
+			true);
+	tty_page_choice(page, TTY_HELP, width->is_every_port ? "[p] every port" : "[p] this port",
+			false);
 	(void)snprintf(text, sizeof(text), "[t] for %" PRId64 "%s",
 		       width->for_s >= 86400 ? width->for_s / 86400 : width->for_s / 3600,
 		       width->for_s >= 86400 ? "d" : "h");
-	tty_page_choice(page, width->for_s == 0 ? "[t] no end" : text, false);
+	tty_page_choice(page, TTY_HELP, width->for_s == 0 ? "[t] no end" : text, false);
 	(void)snprintf(text, sizeof(text), "[b] at most %" PRIu64 "%s up",
 		       width->upload_max >= 1U << 20 ? width->upload_max >> 20
 						     : width->upload_max >> 10,
 		       width->upload_max >= 1U << 20 ? "m" : "k");
-	tty_page_choice(page, width->upload_max == 0 ? "[b] any amount" : text, false);
+	tty_page_choice(page, TTY_HELP, width->upload_max == 0 ? "[b] any amount" : text, false);
 	if (draft->has_program)
-		tty_page_choice(page, width->is_program ? "[o] this program" : "[o] any program",
-				false);
-	tty_page_choice(page, "[r] words", false);
+		tty_page_choice(page, TTY_HELP,
+				width->is_program ? "[o] this program" : "[o] any program", false);
+	tty_page_choice(page, TTY_HELP, "[r] words", false);
+	tty_page_choice(page, TTY_HELP, "[?] keys", false);
 }
 
 static bool prompt_has(const char *text)
@@ -149,13 +172,12 @@ static bool prompt_has(const char *text)
 
 /* Where it comes from, and why it is asked. */
 static void prompt_reasons(struct tty_page *page, const struct approver_question *question,
-			   unsigned int others)
+			   unsigned int others, bool is_ours)
 {
 	if (prompt_has(question->warning))
 		tty_page_whole(page, "warning", question->warning);
 	if (question->is_private)
-		tty_page_field(page, TTY_NEEDED, "private",
-			       "an address of your own network or machine");
+		tty_page_whole(page, "private", "an address of your own network or machine");
 	prompt_commands(page, question);
 	if (prompt_has(question->plea))
 		tty_page_field(page, TTY_DETAIL, "it says", question->plea);
@@ -163,7 +185,7 @@ static void prompt_reasons(struct tty_page *page, const struct approver_question
 		tty_page_field(page, TTY_HELP, "program", question->program);
 	if (prompt_has(question->chain))
 		tty_page_field(page, TTY_DETAIL, "started by", question->chain);
-	prompt_count(page, question, others);
+	prompt_count(page, question, others, is_ours);
 	if (prompt_has(question->because))
 		tty_page_field(page, TTY_DETAIL, "because", question->because);
 	if (prompt_has(question->rule))
@@ -171,8 +193,7 @@ static void prompt_reasons(struct tty_page *page, const struct approver_question
 }
 
 /* What Enter would do, uncut: it is compared with nothing else. */
-static void prompt_covers(struct tty_page *page, const struct tty_look *look,
-			  const struct tty_draft *draft)
+static void prompt_covers(struct tty_page *page, const struct tty_draft *draft)
 {
 	const char *label = "would be";
 
@@ -184,29 +205,50 @@ static void prompt_covers(struct tty_page *page, const struct tty_look *look,
 		tty_page_whole(page, label, draft->covers);
 }
 
-unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
-			      const struct approver_question *question,
-			      const struct tty_draft *draft, unsigned int others)
+static void prompt_build(struct tty_page *page, const struct tty_look *look,
+			 const struct approver_question *question, const struct tty_draft *draft,
+			 unsigned int others, bool is_short)
 {
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
-	struct tty_page page = { .width = look->width };
-	unsigned int lines;
 
 	tty_prompt_destination(destination, sizeof(destination), &question->dst, question->typed,
 			       look->width > 12 ? look->width - 12 : 0);
 	auto_free char *title = mem_printf("sallyport   %s", destination);
-	tty_page_title(&page, title);
+	tty_page_title(page, title);
 	if (strstr(destination, "..."))
-		tty_page_whole(&page, "domain", question->typed);
-	prompt_reasons(&page, question, others);
-	tty_prompt_choices(&page, look);
-	prompt_width(&page, draft);
-	tty_words_show(&page, look, draft);
-	prompt_covers(&page, look, draft);
+		tty_page_whole(page, "domain", question->typed);
+	prompt_reasons(page, question, others, draft->was_touched);
+	if (is_short) {
+		prompt_keys(page, look, draft, others);
+	} else {
+		tty_prompt_choices(page, look);
+		prompt_width(page, draft);
+	}
+	tty_words_show(page, draft);
+	prompt_covers(page, draft);
 	if (draft->is_typing)
-		tty_page_whole(&page, "type", question->typed);
-	tty_page_note(&page, draft->note);
-	lines = tty_page_write(&page, out, look);
-	(void)evbuffer_add_printf(out, "%s", tty_words_label(draft));
-	return lines;
+		tty_page_whole(page, "type", question->typed);
+	tty_page_note(page, draft->note);
+}
+
+unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
+			      const struct approver_question *question,
+			      const struct tty_draft *draft, unsigned int others,
+			      bool *ret_is_whole)
+{
+	struct tty_page page = { .width = look->width };
+	unsigned int needed;
+
+	prompt_build(&page, look, question, draft, others, false);
+	/* While a name is typed no letter is a key. */
+	if (!draft->is_typing && tty_page_count(&page, TTY_HELP) > tty_page_rows(look)) {
+		tty_page_clear(&page);
+		prompt_build(&page, look, question, draft, others, true);
+	}
+	needed = tty_page_count(&page, TTY_NEEDED);
+	*ret_is_whole = !look->is_narrow && needed <= tty_page_rows(look);
+	if (!*ret_is_whole)
+		tty_page_small(&page, look, needed,
+			       "n, then Enter, denies; Ctrl-C ends the commands");
+	return tty_page_write(&page, out, look);
 }

@@ -15,7 +15,7 @@
  * without waiting. */
 #define TERMINAL_SHARED_BYTES 128
 
-#define TERMINAL_WIDTH_LEAST   40
+#define TERMINAL_WIDTH_FLOOR   8
 #define TERMINAL_WIDTH_MOST    160
 #define TERMINAL_WIDTH_ASSUMED 80
 #define TERMINAL_ROWS_ASSUMED  24
@@ -70,8 +70,9 @@ void tty_terminal_size(struct approver *self)
 
 	(void)ioctl(self->fd, TIOCGWINSZ, &size); /* zero: not known */
 	width = size.ws_col == 0 ? TERMINAL_WIDTH_ASSUMED : size.ws_col;
-	if (width < TERMINAL_WIDTH_LEAST)
-		width = TERMINAL_WIDTH_LEAST;
+	self->look.is_narrow = width < TTY_WIDTH_LEAST;
+	if (width < TERMINAL_WIDTH_FLOOR)
+		width = TERMINAL_WIDTH_FLOOR;
 	self->look.width = width > TERMINAL_WIDTH_MOST ? TERMINAL_WIDTH_MOST : width;
 	self->look.rows = size.ws_row == 0 ? TERMINAL_ROWS_ASSUMED : size.ws_row;
 }

@@ -46,7 +46,6 @@ static void turn_show(struct approver *self, enum tty_view view,
 		tty_list_sync(self);
 	} else {
 		turn_keep(self, question);
-		(void)tty_answer_cover(self, NULL); /* what cannot be said is not shown */
 	}
 	tty_draw(self);
 	if (!self->look.has_escapes)
@@ -144,6 +143,7 @@ void tty_turn_hide(struct approver *self)
 	self->view = self->wanted = TTY_VIEW_NONE;
 	self->is_stale = false;
 	tty_list_done(&self->list);
+	tty_shown_done(&self->shown);
 }
 
 void tty_turn_wait(struct approver *self)

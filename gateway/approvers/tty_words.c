@@ -9,7 +9,6 @@
 _Static_assert(GATEWAY_WORDS_MAX >= POLICY_HOST_MAX, "one line for words and domains");
 
 #define WORDS_LABEL     "  words, then Enter: "
-#define WORDS_ROWS_PART 6 /* of the screen, at most */
 #define WORDS_BACKSPACE 0x08
 #define WORDS_CTRL_U    0x15
 #define WORDS_DELETE    0x7f
@@ -24,15 +23,9 @@ const char *tty_words_label(const struct tty_draft *draft)
 	return draft->is_wording ? WORDS_LABEL : draft->is_typing ? TTY_TYPE_LABEL : TTY_LABEL;
 }
 
-/* On a low screen they leave the place to what is granted. */
-void tty_words_show(struct tty_page *page, const struct tty_look *look,
-		    const struct tty_draft *draft)
+void tty_words_show(struct tty_page *page, const struct tty_draft *draft)
 {
-	if (draft->words[0] == '\0')
-		return;
-	if (strlen(draft->words) > (size_t)look->width * (look->rows / WORDS_ROWS_PART))
-		tty_page_field(page, TTY_NEEDED, "words", draft->words);
-	else
+	if (draft->words[0] != '\0')
 		tty_page_whole(page, "words", draft->words);
 }
 

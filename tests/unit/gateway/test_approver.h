@@ -26,11 +26,14 @@ struct gateway {
 		char id[APPROVER_ID_MAX];
 		struct approver_answer answer;
 		char by[64], words[GATEWAY_WORDS_MAX];
+		char text[APPROVER_KEY_MAX]; /* what it stored */
 	} answers[FAKE_ANSWERS_MAX];
 	size_t answer_count, touch_count;
 	int next_result; /* of the next answer to an open question */
 	const char *next_why;
-	bool is_quiet; /* an answer is not followed by retract() */
+	bool takes_budgets;
+	const char *salt; /* what it would store is something else now */
+	bool is_quiet;    /* an answer is not followed by retract() */
 	unsigned int changed_count;
 };
 
@@ -56,6 +59,7 @@ Suite *suite_reviewer(void);
 Suite *suite_reviewer_parts(void);
 Suite *suite_tty(void);
 Suite *suite_tty_fence(void);
+Suite *suite_tty_keys(void);
 Suite *suite_tty_list(void);
 Suite *suite_tty_parts(void);
 Suite *suite_tty_scope(void);

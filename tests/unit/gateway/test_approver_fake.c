@@ -30,15 +30,22 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 		   struct err *why)
 {
 	struct approver_question *question = fake_find(gw, id);
+	char text[APPROVER_KEY_MAX] = "";
 	int r = gw->next_result;
 
 	if (!question)
 		return -ENOENT;
+	/* As the real one. */
+	if (!answer->is_abort && gateway_answer_text(gw, id, answer, text, why) < 0)
+		return -EINVAL;
+	if (answer->shown && strcmp(answer->shown, text) != 0)
+		return err_set(why, -ESTALE, "not what was shown");
 	ck_assert_uint_lt(gw->answer_count, FAKE_ANSWERS_MAX);
 	(void)snprintf(gw->answers[gw->answer_count].id, APPROVER_ID_MAX, "%s", id);
 	(void)snprintf(gw->answers[gw->answer_count].by, 64, "%s", answer->by);
 	(void)snprintf(gw->answers[gw->answer_count].words, GATEWAY_WORDS_MAX, "%s",
 		       answer->words ? answer->words : "");
+	memcpy(gw->answers[gw->answer_count].text, text, sizeof(text));
 	gw->answers[gw->answer_count++].answer = *answer;
 	gw->next_result = 0;
 	if (r < 0)
@@ -66,20 +73,27 @@ int gateway_answer_text(struct gateway *gw, const char *id, const struct approve
 {
 	const struct approver_question *question = fake_find(gw, id);
 	const struct approver_width *width = &answer->width;
+	char upload[32] = "";
 
 	if (!question)
 		return err_set(why, -ENOENT, "finished");
-	if (width->upload_max != 0)
+	if (width->upload_max != 0 && !gw->takes_budgets)
 		return err_set(why, -ENOTSUP, "no budgets here");
+	if (width->upload_max != 0 && answer->action == POLICY_DENY)
+		return err_set(why, -EINVAL, "a denial allows nothing that could be limited");
+	if (width->upload_max != 0)
+		(void)snprintf(upload, sizeof(upload), " upload %llu",
+			       (unsigned long long)width->upload_max);
 	if (answer->scope == GATEWAY_ONCE && (width->is_domain || width->is_every_port))
 		return err_set(why, -EINVAL, "once has no width");
-	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s:%s%s%s",
+	(void)snprintf(out, APPROVER_KEY_MAX, "%s://%s%s:%s%s%s%s%s",
 		       policy_protocol_name(question->dst.protocol), width->is_domain ? "**." : "",
 		       width->is_domain ? question->typed : question->dst.host,
 		       width->is_every_port ? "*" : "443", width->is_program ? " program P" : "",
 		       width->for_s == 0      ? ""
 		       : width->for_s == 3600 ? " for 1h"
-					      : " for 1d");
+					      : " for 1d",
+		       upload, gw->salt ? gw->salt : "");
 	return 0;
 }
 
@@ -211,6 +225,7 @@ int main(void)
 	srunner_add_suite(runner, suite_reviewer_parts());
 	srunner_add_suite(runner, suite_tty());
 	srunner_add_suite(runner, suite_tty_fence());
+	srunner_add_suite(runner, suite_tty_keys());
 	srunner_add_suite(runner, suite_tty_list());
 	srunner_add_suite(runner, suite_tty_parts());
 	srunner_add_suite(runner, suite_tty_scope());

@@ -91,6 +91,11 @@ static const struct {
 	const char *want;
 } answers[] = {
 	{ { .action = POLICY_ALLOW, .scope = GATEWAY_ONCE },
+	  "{\"confirm\":\"\",\"op\":\"allow\",\"question\":\"7f3a21-1\",\"scope\":\"once\"}" },
+	{ { .action = POLICY_DENY, .scope = GATEWAY_SESSION, .shown = "https://a.test:443" },
+	  "{\"op\":\"deny\",\"question\":\"7f3a21-1\",\"scope\":\"session\","
+	  "\"text\":\"https://a.test:443\"}" },
+	{ { .action = POLICY_ALLOW, .scope = GATEWAY_ONCE, .typed = "a.test" },
 	  "{\"confirm\":\"a.test\",\"op\":\"allow\",\"question\":\"7f3a21-1\",\"scope\":"
 	  "\"once\"}" },
 	{ { .action = POLICY_DENY, .scope = GATEWAY_SESSION },
@@ -100,10 +105,13 @@ static const struct {
 	{ { .action = POLICY_ALLOW,
 	    .scope = GATEWAY_ALWAYS,
 	    .words = "go on",
+	    .typed = "a.test",
+	    .shown = "https://**.a.test:*",
 	    .width = { true, true, true, 3600, 65536, 0, 2 } },
 	  "{\"confirm\":\"a.test\",\"connections\":2,\"for\":\"3600s\",\"host\":\"domain\","
 	  "\"op\":\"allow\",\"ports\":\"all\",\"program\":\"this\",\"question\":\"7f3a21-1\","
-	  "\"scope\":\"always\",\"upload\":65536,\"words\":\"go on\"}" },
+	  "\"scope\":\"always\",\"text\":\"https://**.a.test:*\",\"upload\":65536,\"words\":\"go "
+	  "on\"}" },
 	{ { .action = POLICY_DENY, .is_abort = true, .words = "no\"" },
 	  "{\"op\":\"abort\",\"question\":\"7f3a21-1\",\"words\":\"no\\\"\"}" },
 	{ { .action = POLICY_DENY, .words = "" },

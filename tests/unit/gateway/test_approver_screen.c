@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <pty.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +62,53 @@ static void type_bytes(const char *bytes, size_t len)
 	ck_assert_int_eq(ioctl(screen.slave, FIONREAD, &earlier), 0);
 	ck_assert_int_eq(write(screen.master, bytes, len), (ssize_t)len);
 	for (int i = 0; i < 5000 && (size_t)(there - earlier) < len; i++) {
-		(void)poll(NULL, 0, i > 0); /* 1 ms each, if it takes any */
+		if (i < 200)
+			(void)sched_yield();
+		else
+			(void)poll(NULL, 0, 1); /* 1 ms each, if it takes any */
 		ck_assert_int_eq(ioctl(screen.slave, FIONREAD, &there), 0);
 	}
 	ck_assert_uint_eq((size_t)(there - earlier), len);
 	fake_settle(&screen.gw);
 }
 
-void screen_type(const char *text)
+void screen_type_at_once(const char *text)
 {
 	type_bytes(text, strlen(text));
+}
+
+/* The rest of a sequence comes with its Escape. */
+static size_t key_len(const char *text)
+{
+	const char *end;
+
+	if (text[0] != '\x1b' || text[1] == '\0')
+		return 1;
+	if (text[1] == 'O')
+		return 3;
+	if (text[1] != '[')
+		return 2;
+	for (end = text + 2; *end && (*end < 0x40 || *end > 0x7e);)
+		end++;
+	return (size_t)(end - text) + (*end != '\0');
+}
+
+void screen_type(const char *text)
+{
+	struct termios now;
+
+	while (*text) {
+		size_t len = key_len(text);
+
+		ck_assert_int_eq(tcgetattr(screen.slave, &now), 0);
+		if (now.c_lflag & ICANON) /* the command's: it takes whole lines */
+			return screen_type_at_once(text);
+
+		type_bytes(text, len);
+		text += len;
+		/* What was drawn has to reach the screen, as it does between two keys. */
+		fake_settle(&screen.gw);
+	}
 }
 
 void screen_until_open(void)

@@ -27,7 +27,8 @@ void screen_teardown(void);
 
 /* What was written since the last look. */
 const char *screen_look(void);
-void screen_type(const char *text);
+void screen_type(const char *text); /* key by key */
+void screen_type_at_once(const char *text);
 /* The question is on the screen, the terminal answers the fence, the guard passes. */
 void screen_until_open(void);
 /* The terminal's attributes are what they were. */

@@ -249,7 +249,13 @@ START_TEST(long_list)
 	ck_assert_ptr_nonnull(strstr(screen.text, "sallyport   128 questions wait"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "and 172 more, after these"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "0 above, "));
-	screen_type("100 ");
+	screen_type("100 "); /* it was not on the screen: now it is */
+	(void)screen_look();
+	ck_assert_ptr_nonnull(strstr(screen.text, "> 100 [ ]"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "100 was not on the screen"));
+	screen_type("100");
+	(void)screen_look();
+	screen_type(" ");
 	(void)screen_look();
 	ck_assert_ptr_nonnull(strstr(screen.text, "> 100 [x]"));
 	unsigned int lines = 0;
@@ -257,8 +263,9 @@ START_TEST(long_list)
 	for (const char *at = screen.text; (at = strstr(at, "\r\n")); at += 2)
 		lines++;
 	ck_assert_uint_le(lines, 22);
-	screen_type("*y\r");
-	ck_assert_uint_eq(screen.gw.answer_count, 128);
+	screen_type("*y\r"); /* those on the screen, and no other */
+	ck_assert_uint_gt(screen.gw.answer_count, 2);
+	ck_assert_uint_lt(screen.gw.answer_count, 20);
 	ck_assert_ptr_nonnull(strstr(screen_look(), "sallyport   128 questions wait"));
 }
 END_TEST

@@ -84,7 +84,7 @@ START_TEST(risk_says_what_to_type)
 	screen_type("exa");
 	ck_assert_ptr_nonnull(strstr(screen_look(), "to allow it, then Enter: exa"));
 	screen_type("\r");
-	ck_assert_ptr_nonnull(strstr(screen_look(), "that is not it"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "that is not example.org"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "  type      example.org\r\n"));
 	screen_type("example.org\r");
 	ck_assert_int_eq(screen.gw.answers[0].answer.scope, GATEWAY_SESSION);
@@ -133,6 +133,9 @@ START_TEST(risk_that_comes_later)
 	screen_type("y");
 	screen.gw.questions[0].risk = APPROVER_LISTED;
 	fake_changed(&screen.gw, "7f3a-1", 2);
+	screen_type("\r"); /* in the moment after */
+	ck_assert_ptr_nonnull(strstr(screen_look(), "this has just changed"));
+	loop_advance(screen.gw.loop, TTY_GUARD_MS);
 	screen_type("\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 0);
 	screen_type("a.test\r");
@@ -220,7 +223,8 @@ START_TEST(scope_of_a_program)
 }
 END_TEST
 
-/* A low screen loses what explains, never what is granted. */
+/* A low screen loses what explains, never what is granted, nor a key; and one too low for that says
+ * so, and how many lines it takes. */
 START_TEST(low_screens)
 {
 	struct tty_look look = { .width = 80, .rows = (unsigned int)_i, .may_always = true };
@@ -239,16 +243,29 @@ START_TEST(low_screens)
 	struct tty_draft draft = { .letter = 's', .covers = "https://a.example.org:443" };
 	memset(draft.words, 'w', sizeof(draft.words) - 1);
 	struct evbuffer *out = evbuffer_new();
-	unsigned int lines = tty_prompt_write(out, &look, &question, &draft, 0);
+	bool is_whole;
+	unsigned int lines = tty_prompt_write(out, &look, &question, &draft, 0, &is_whole);
 
-	ck_assert_uint_le(lines, look.rows < 6 ? 4 : look.rows - 2);
+	ck_assert_uint_le(lines, look.rows <= 3 ? 1 : look.rows - 2);
+	ck_assert_int_eq(is_whole, look.rows >= 11);
 	(void)evbuffer_add(out, "", 1);
 	const char *text = (const char *)evbuffer_pullup(out, -1);
 
+	if (!is_whole) {
+		ck_assert_ptr_null(strstr(text, "grants "));
+		ck_assert_ptr_nonnull(strstr(text, "this window is too small to allow anything"));
+		if (look.rows > 3)
+			ck_assert_ptr_nonnull(strstr(text, "11 lines are needed"));
+		evbuffer_free(out);
+		return;
+	}
 	ck_assert_ptr_nonnull(strstr(text, "sallyport   https://a.example.org:443"));
 	ck_assert_ptr_nonnull(strstr(text, "grants    https://a.example.org:443"));
 	ck_assert_ptr_nonnull(strstr(text, "warning   first"));
 	ck_assert_ptr_nonnull(strstr(text, "words     www"));
+	ck_assert(strstr(text, "[D] never") || strstr(text, "[nESD] deny"));
+	ck_assert(strstr(text, "[b] any amount") || strstr(text, "[hptb] scope"));
+	ck_assert_ptr_nonnull(strstr(text, "[?] keys"));
 	evbuffer_free(out);
 }
 END_TEST

@@ -97,6 +97,33 @@ START_TEST(the_text_is_what_would_be_granted)
 }
 END_TEST
 
+/* What was on a screen is not what would be stored: nothing is, whatever led to it. */
+START_TEST(what_was_not_shown_is_not_stored)
+{
+	struct approver_answer answer = { .action = _i ? POLICY_DENY : POLICY_ALLOW,
+					  .scope = GATEWAY_SESSION,
+					  .by = "ana",
+					  .shown = "https://a.test:443",
+					  .width = { .is_every_port = true } };
+	struct fixture_request request = { 0 };
+	struct err why = { 0 };
+
+	fixture_open(NULL);
+	fixture_ask(&request, "https://a.test", FIXTURE_EXEC);
+	ck_assert_int_eq(gateway_answer(fixture.gw, fixture.approver.last.id, &answer, &why),
+			 -ESTALE);
+	ck_assert_ptr_nonnull(strstr(why.text, "not what was shown"));
+	ck_assert(TAILQ_EMPTY(&fixture.gw->grants.all));
+	ck_assert_uint_eq(request.told, 0);
+	answer.width.is_every_port = false;
+	ck_assert_int_eq(gateway_answer(fixture.gw, fixture.approver.last.id, &answer, &why), 0);
+	fixture_settle();
+	ck_assert_uint_eq(request.told, 1);
+	gateway_withdraw(request.ticket);
+	fixture_close();
+}
+END_TEST
+
 /* As if @program held the connection, which is this file now. */
 static void ask_by_file(struct fixture_request *request, const char *program, uint64_t inode)
 {
@@ -528,6 +555,7 @@ Suite *suite_widths(void)
 			    sizeof(texts) / sizeof(texts[0]));
 	tcase_add_loop_test(tcase, a_wide_answer_covers_what_it_says_and_no_more, 0,
 			    sizeof(covers) / sizeof(covers[0]));
+	tcase_add_loop_test(tcase, what_was_not_shown_is_not_stored, 0, 2);
 	tcase_add_test(tcase, every_port_of_tcp_is_every_port);
 	tcase_add_loop_test(tcase, a_denial_wins_however_wide, 0, 4);
 	tcase_add_loop_test(tcase, other_questions_end_with_a_wide_answer, 0, 2);
