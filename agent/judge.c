@@ -64,34 +64,18 @@ static void answer(struct trial *trial, uint64_t id, bool is_allowed)
 }
 
 /* What is not understood of a script is judged when it is executed: what is seen counts. */
-static void decide(const struct trial *trial, const char *const *argv, struct command_verdict *ret)
-{
-	command_rules_decide(trial->task->session->agent->rules, trial->task->world, argv, ret);
-	if (ret->action == COMMAND_ASK)
-		ret->action = ret->seen;
-}
-
-/* By the name it was called by, and by the file that it is: the stronger of both. */
 static void judge(const struct trial *trial, const struct exec_program *program,
 		  const char *const *argv, struct command_verdict *ret)
 {
-	struct command_verdict by_file;
-	size_t count = 0;
+	const struct exec_program *reader = program->interpreter;
+	const struct command_opened by = { reader ? reader->path : NULL,
+					   reader ? reader->device : 0, reader ? reader->inode : 0,
+					   NULL };
+	const struct command_opened opened = { program->path, program->device, program->inode,
+					       reader ? &by : NULL };
 
-	while (argv[count])
-		count++;
-	auto_free const char **real = mem_new_array(count + 2, sizeof(*real));
-
-	real[0] = program->path;
-	for (size_t i = 1; i < count; i++)
-		real[i] = argv[i];
-	decide(trial, real, &by_file);
-	*ret = by_file;
-	if (count == 0)
-		return;
-	decide(trial, argv, ret);
-	if (by_file.action < ret->action)
-		*ret = by_file;
+	command_program_decide(trial->task->session->agent->rules, trial->task->world, &opened,
+			       argv, true, ret);
 }
 
 /* As one access of the running attempt, with its words for the person, and the rule's. */

@@ -15,6 +15,9 @@
 #include "base/fd.h"
 #include "base/text.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
 #define PAGE       4096U
 #define STATUS_MAX 4096
 #define TRIES_MAX  4 /* a ".." while somebody renames is to be tried again */
@@ -104,21 +107,51 @@ int inside_cut(const struct inside *inside, char path[PATH_MAX])
 	return 0;
 }
 
-int inside_absolute(const struct inside *inside, pid_t task, int directory, const char *name,
-		    char path[PATH_MAX])
+/* /proc/PID/fd belongs to root where the task is not dumpable, as init's child is until it has
+ * executed: pidfd_getfd(2) asks for the right to trace instead, which we have as the owner of its
+ * user namespace. PIDFD_THREAD: Linux 6.9; before, only the first thread of a process is found. */
+int inside_descriptor(pid_t task, int number)
 {
 	char link[64];
 
+	if (number < 0)
+		return -EBADF;
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)task, number);
+	int fd = open(link, O_PATH | O_CLOEXEC);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd >= 0 ? fd : -EBADF;
+	auto_close int thread = (int)syscall(SYS_pidfd_open, task, PIDFD_THREAD);
+	auto_close int process =
+		thread < 0 && errno == EINVAL ? (int)syscall(SYS_pidfd_open, task, 0) : -1;
+
+	fd = (int)syscall(SYS_pidfd_getfd, thread < 0 ? process : thread, number, 0);
+	return fd >= 0 ? fd : -EBADF;
+}
+
+static int read_directory(pid_t task, int directory, char path[PATH_MAX])
+{
+	char link[64];
+
+	if (directory == AT_FDCWD) {
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)task);
+		return read_link(link, path);
+	}
+	auto_close int fd = inside_descriptor(task, directory);
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return fd < 0 ? fd : read_link(link, path);
+}
+
+int inside_absolute(const struct inside *inside, pid_t task, int directory, const char *name,
+		    char path[PATH_MAX])
+{
 	if (name[0] == '/') {
 		if ((size_t)snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX)
 			return -ENAMETOOLONG;
 		return 0;
 	}
-	if (directory == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)task);
-	else
-		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)task, directory);
-	int r = read_link(link, path);
+	int r = read_directory(task, directory, path);
 
 	if (r == 0)
 		r = inside_cut(inside, path);

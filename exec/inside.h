@@ -34,6 +34,8 @@ int inside_absolute(const struct inside *inside, pid_t task, int directory, cons
 int inside_open(const struct inside *inside, const char *path, bool follows);
 /* What our own /proc says of a path in there, as it is inside. 0 or -errno. */
 int inside_cut(const struct inside *inside, char path[PATH_MAX]);
+/* What @task has as descriptor @number, returned owned, or -EBADF. */
+int inside_descriptor(pid_t task, int number);
 /* The last number behind @word ("\nTgid:") in the status of @task, or -ESRCH. */
 pid_t inside_number(pid_t task, const char *word);
 /* The thread of @process whose number inside is @inner, or -ESRCH. */

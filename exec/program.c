@@ -149,14 +149,8 @@ static int open_target(const struct inside *inside, const struct seccomp_notif *
 	bool follows = (target->flags & AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (target->name[0] == '\0') {
-		char link[64];
-
-		if (target->directory < 0)
-			return -EBADF;
-		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)request->pid,
-			       target->directory);
-		ret->fd = open(link, O_PATH | O_CLOEXEC);
-		return ret->fd < 0 ? -EBADF : 0;
+		ret->fd = inside_descriptor((pid_t)request->pid, target->directory);
+		return ret->fd < 0 ? ret->fd : 0;
 	}
 	char path[PATH_MAX];
 	int r = inside_absolute(inside, (pid_t)request->pid, target->directory, target->name, path);

@@ -201,12 +201,24 @@ static enum policy_action command_action_with(enum command_action action,
 	}
 }
 
+/* What is done: by the rules' verdict, else by the default; a question that nobody may be asked is
+ * a denial. */
+static enum policy_action command_settle(const struct policy *policy,
+					 const struct command_verdict *verdict)
+{
+	const struct setting *setting;
+	enum policy_action action = command_action_with(verdict->action, layers_otherwise(policy));
+	enum policy_approvals_about about =
+		verdict->number > 0 ? POLICY_ABOUT_RULES : POLICY_ABOUT_SANDBOX;
+
+	return action == POLICY_ASK && agent_line_may_not_ask(policy, about, &setting) ? POLICY_DENY
+										       : action;
+}
+
 enum policy_action policy_decide_command(const struct policy *policy,
 					 const struct command_world *world, const char *const *argv,
 					 struct command_verdict *ret, enum policy_layer *ret_layer)
 {
-	const struct setting *setting;
-
 	*ret = (struct command_verdict){ .action = COMMAND_DENY };
 	*ret_layer = POLICY_PROJECT;
 	if (policy->problems.count > 0 || !policy->commands)
@@ -218,14 +230,19 @@ enum policy_action policy_decide_command(const struct policy *policy,
 		if (command->rule == ret->number)
 			*ret_layer = (enum policy_layer)policy->sources[command->source].layer;
 	}
-	enum policy_action action = command_action_with(ret->action, layers_otherwise(policy));
+	return command_settle(policy, ret);
+}
 
-	enum policy_approvals_about about =
-		ret->number > 0 ? POLICY_ABOUT_RULES : POLICY_ABOUT_SANDBOX;
-
-	/* Nobody may be asked. */
-	return action == POLICY_ASK && agent_line_may_not_ask(policy, about, &setting) ? POLICY_DENY
-										       : action;
+enum policy_action policy_decide_program(const struct policy *policy,
+					 const struct command_world *world,
+					 const struct command_opened *program,
+					 const char *const *argv, struct command_verdict *ret)
+{
+	*ret = (struct command_verdict){ .action = COMMAND_DENY };
+	if (policy->problems.count > 0 || !policy->commands)
+		return POLICY_DENY;
+	command_program_decide(policy->commands, world, program, argv, false, ret);
+	return command_settle(policy, ret);
 }
 
 /* The words of the command, without quotes and escapes: a list, returned owned. NULL: one cannot be

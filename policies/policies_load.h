@@ -27,6 +27,12 @@ const struct command_rules *policy_commands(const struct policy *policy);
 enum policy_action policy_decide_command(const struct policy *policy,
 					 const struct command_world *world, const char *const *argv,
 					 struct command_verdict *ret, enum policy_layer *ret_layer);
+/* The same of a program that is about to be executed: command_program_decide(). */
+struct command_opened;
+enum policy_action policy_decide_program(const struct policy *policy,
+					 const struct command_world *world,
+					 const struct command_opened *program,
+					 const char *const *argv, struct command_verdict *ret);
 /* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
  * it counts, and its bytes. For those who watch files, and compare them. */
 typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,

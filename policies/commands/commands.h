@@ -120,6 +120,18 @@ void command_rules_decide(const struct command_rules *rules, const struct comman
 			  const char *const *argv, struct command_verdict *ret);
 const char *command_action_name(enum command_action action); /* static */
 
+/* The file that is about to be executed, as it was opened, and the one that its #! line names. */
+struct command_opened {
+	const char *path;
+	uint64_t device, inode;
+	const struct command_opened *interpreter; /* NULL: no script */
+};
+/* As command_rules_decide(), of @program started with the words @argv, whose first is the caller's
+ * choice. @is_seen_enough: `seen` counts where a script is not understood. docs/decisions/0240. */
+void command_program_decide(const struct command_rules *rules, const struct command_world *world,
+			    const struct command_opened *program, const char *const *argv,
+			    bool is_seen_enough, struct command_verdict *ret);
+
 /* Understood, and every piece is known to read only, whatever it is given. */
 bool command_is_safe(const char *const *argv);
 /* NAME=VALUE that changes nothing of what a command does but its messages. */

@@ -443,6 +443,22 @@ def intercepted_programs(stage):
     assert all(record["rule"] and record["exec"] and record["action"] == "deny" for record in records), records
 
 
+def intercepted_scripts(stage):
+    """A script's reader is judged as in a run: who denies sed denies what it reads."""
+    stage.policy("command deny sed because \"no streams\"\n")
+    script = stage.work / "script"
+    script.write_text("#!/bin/sed -f\n")
+    script.chmod(0o755)
+    client = stage.client()
+    client.configure("never", intercept_exec=True)
+    id = client.send("exec", argv=["env", "./script", "/etc/hostname"])
+    end = client.next("exec_end", id=id)
+    assert end["exit_code"] == 126 and not end["stdout"]["text"], end
+    assert any(e["what"] == "program" and e["path"] == str(script) for e in end["evidence"]), end["evidence"]
+    record, = [record for record in stage.records() if record["event"] == "program"]
+    assert record["reason"] == "rule_deny" and "sed" in record["rule"], record
+
+
 def intercepted_without_rules(stage):
     """A policy that says nothing about commands says nothing about programs inside, understood or not."""
     stage.policy("allow http://a.test\n")
@@ -689,7 +705,7 @@ CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_s
          a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
+         intercepted_programs, intercepted_scripts, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)

@@ -19,7 +19,7 @@ import world as worlds
 from capture import Capture
 from sentences import meaning, read, step
 from servers import Names, Server, make_certificate
-from world import Gate, TerminalGate, World, until
+from world import Gate, TerminalGate, UserGate, World, until
 
 
 class Scenario:
@@ -201,6 +201,11 @@ def without_dns(s):
 @step(r"start: (.+)")
 def start(s, script):
     s.start(s.fill(script))
+
+
+@step(r"an ordinary user starts: (.+)")
+def user_starts(s, script):
+    s.start(s.fill(script), UserGate)
 
 
 @step(r"start on a terminal: (.+)")

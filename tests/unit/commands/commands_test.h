@@ -27,5 +27,6 @@ TCase *pieces_cases(void);
 TCase *launchers_cases(void);
 TCase *safety_cases(void);
 TCase *dangers_cases(void);
+TCase *programs_cases(void);
 TCase *proposals_cases(void);
 TCase *properties_cases(void);

@@ -12,6 +12,7 @@ int main(void)
 	suite_add_tcase(suite, launchers_cases());
 	suite_add_tcase(suite, safety_cases());
 	suite_add_tcase(suite, dangers_cases());
+	suite_add_tcase(suite, programs_cases());
 	suite_add_tcase(suite, proposals_cases());
 	suite_add_tcase(suite, properties_cases());
 

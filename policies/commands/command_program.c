@@ -1,0 +1,107 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policies/commands/commands.h"
+
+/* The world in which a program's own path stands for the file that was opened, not for what has
+ * that name by now. */
+struct opened {
+	const struct command_world *world;
+	const struct command_opened *program;
+	const struct command_rules *rules;
+	bool is_seen_enough;
+};
+
+static int look_up(const struct command_world *world, const char *name, struct command_file *ret)
+{
+	return world && world->resolve ? world->resolve(name, ret, world->arg) : -ENOENT;
+}
+
+static int resolve(const char *name, struct command_file *ret, void *arg)
+{
+	const struct opened *opened = arg;
+
+	if (strcmp(name, opened->program->path) != 0)
+		return look_up(opened->world, name, ret);
+	if (strlen(name) >= sizeof(ret->path))
+		return -ENAMETOOLONG;
+	*ret = (struct command_file){ .device = opened->program->device,
+				      .inode = opened->program->inode };
+	(void)snprintf(ret->path, sizeof(ret->path), "%s", name);
+	return 0;
+}
+
+static bool may_write(const char *path, void *arg)
+{
+	const struct opened *opened = arg;
+
+	return opened->world && opened->world->may_write &&
+	       opened->world->may_write(path, opened->world->arg);
+}
+
+/* Is @name a name of the file that it is given to? Any other is the caller's invention. */
+static bool is_true_name(const struct opened *opened, const char *name)
+{
+	struct command_file file;
+
+	return look_up(opened->world, name, &file) == 0 && file.device == opened->program->device &&
+	       file.inode == opened->program->inode;
+}
+
+static void decide(struct opened *opened, const char *const *argv, struct command_verdict *ret)
+{
+	const struct command_world ours = { resolve, may_write, opened };
+
+	command_rules_decide(opened->rules, &ours, argv, ret);
+	if (opened->is_seen_enough && ret->action == COMMAND_ASK)
+		ret->action = ret->seen;
+}
+
+/* By the file's own path, and by the name it was started with: links such as sh, and programs that
+ * act by their name. A denial or a question of either counts. An allow of either does, unless the
+ * name is invented. */
+static void decide_words(struct opened *opened, const char *const *argv,
+			 struct command_verdict *ret)
+{
+	struct command_verdict by_name;
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+	auto_free const char **words = mem_new_array(count + 2, sizeof(*words));
+
+	words[0] = opened->program->path;
+	for (size_t i = 1; i < count; i++)
+		words[i] = argv[i];
+	decide(opened, words, ret);
+	if (count == 0)
+		return;
+	decide(opened, argv, &by_name);
+	if (by_name.action == COMMAND_ALLOW
+		    ? ret->action == COMMAND_UNMATCHED && is_true_name(opened, argv[0])
+		    : by_name.action < ret->action && by_name.action != COMMAND_UNMATCHED)
+		*ret = by_name;
+}
+
+/* A script says by its first line which program reads it. Who denies that program denies what it
+ * reads; who is asked about it is asked, unless a rule allows the script itself. */
+void command_program_decide(const struct command_rules *rules, const struct command_world *world,
+			    const struct command_opened *program, const char *const *argv,
+			    bool is_seen_enough, struct command_verdict *ret)
+{
+	struct opened opened = { world, program, rules, is_seen_enough };
+	struct command_verdict by_reader;
+
+	decide_words(&opened, argv, ret);
+	if (!program->interpreter)
+		return;
+	const char *const words[] = { program->interpreter->path, program->path, NULL };
+
+	opened.program = program->interpreter;
+	decide_words(&opened, words, &by_reader);
+	if (by_reader.action == COMMAND_DENY ||
+	    (by_reader.action == COMMAND_ASK && ret->action == COMMAND_UNMATCHED))
+		*ret = by_reader;
+}
