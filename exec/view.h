@@ -21,8 +21,8 @@ void view_pin_parents(struct plan *plan, const char *path);
 int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why);
 /* 0, or -EPERM with @why: the working directory is a home or belongs to the system, and nobody has
  * named it. */
-int view_check_place(const struct plan *plan, const struct policy_protection *protection,
-		     struct err *why);
+int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
+		       struct err *why);
 /* Lets the command write to the repository that its working directory belongs to, where that is the
  * user's own. Before view_protect(), which keeps parts of it. NULL: does nothing. */
 void view_repository(struct plan *plan, const struct policy_protection *protection);

@@ -255,8 +255,8 @@ static int protect_given(struct plan *plan, const struct policy_protection *prot
 	return 0;
 }
 
-int view_check_place(const struct plan *plan, const struct policy_protection *protection,
-		     struct err *why)
+int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
+		       struct err *why)
 {
 	const char *words = protection && !(plan->flags & WIRE_OPEN) &&
 					    mounts_access(plan, plan->cwd) == EXEC_WRITE
