@@ -156,8 +156,7 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 		return NULL;
 	}
 	plan->argv = mem_copy_list(config->argv);
-	const char *const *inherited =
-		config->env ? config->env : (const char *const *)environ;
+	const char *const *inherited = config->env ? config->env : (const char *const *)environ;
 
 	plan->env = env_build(inherited, config->env_set, plan_env_kind(plan), plan->tmpdir);
 	plan->env = env_add(plan->env, inherited, config->env_asked, plan_env_kind(plan));
