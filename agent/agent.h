@@ -46,6 +46,7 @@ struct agent_config {
 	const char *const *hidden;    /* what no command sees, */
 	const char *const *read_only; /* or changes */
 	const struct policy_protection *protection; /* see exec/exec.h */
+	const char *const *env;                     /* as in struct exec_plan_config */
 	const char *const *env_set;                 /* as in struct exec_plan_config; may be NULL */
 	const char *spill_dir; /* where long outputs go, ours alone; NULL: they are cut */
 	bool may_unconfine;    /* what the client asks for may be without a sandbox */

@@ -308,6 +308,7 @@ static void start_job(struct trial *trial, const struct orchestrator_attempt *at
 	const struct command_file *file = &attempt->program;
 	struct exec_plan_config plan = {
 		.argv = (const char *const *)task->argv,
+		.env = agent->config.env,
 		.env_set = agent->config.env_set,
 		.env_asked = (const char *const *)task->env,
 		.cwd = task->cwd,

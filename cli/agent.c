@@ -133,6 +133,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 
 	if (status != CLI_OK)
 		return status;
+	run_env_announce(&gate->view);
 	serving->hidden = copy_list(gate->view.hidden, hidden);
 	for (char *const *path = gate->view.denied; path && *path; path++)
 		mem_append_list(&serving->hidden, mem_strdup(*path));
@@ -152,6 +153,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.hidden = (const char *const *)serving->hidden,
 		.read_only = (const char *const *)gate->view.read_only,
 		.protection = &gate->view.protection,
+		.env = (const char *const *)gate->view.env,
 		.env_set = (const char *const *)options->run.env_set,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,

@@ -25,7 +25,7 @@ static const char help[] =
 	"  --notify, --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME,\n"
 	"  --grants-of NAME, --audit FILE,\n"
 	"  --answers FILE, --resolve NAME:ADDRESS, --dns ADDRESS[:PORT], --write DIR,\n"
-	"  --read PATH, --env NAME[=VALUE], --verbose\n"
+	"  --read PATH, --env NAME[=VALUE], --clean-env, --verbose\n"
 	"                           as for `sallyport run`\n"
 	"\n"
 	"Exit status: 0 the client has gone, 2 usage, 3 bad policy, 125 no gate could be made.\n";
@@ -46,7 +46,7 @@ static const char help_mcp[] =
 	"  --webhook URL, --webhook-key FILE, --webhook-answer URL, --session NAME,\n"
 	"  --grants-of NAME, --audit FILE, --answers FILE, --resolve NAME:ADDRESS,\n"
 	"  --dns ADDRESS[:PORT], --write DIR, --read PATH, --env NAME[=VALUE],\n"
-	"  --verbose                as for `sallyport agent`\n"
+	"  --clean-env, --verbose   as for `sallyport agent`\n"
 	"\n"
 	"  {\"mcpServers\": {\"sallyport\": {\"command\": \"sallyport\", \"args\": [\"mcp\"]}}}\n"
 	"\n"
@@ -79,6 +79,7 @@ static const struct option long_options[] = {
 	{ "write", required_argument, NULL, OPT_RUN },
 	{ "read", required_argument, NULL, OPT_RUN },
 	{ "env", required_argument, NULL, OPT_RUN },
+	{ "clean-env", no_argument, NULL, OPT_RUN },
 	{ "verbose", no_argument, NULL, OPT_RUN },
 	{ 0 },
 };

@@ -197,6 +197,7 @@ void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
 	ret->read_only = (const char *const *)gate->view.read_only;
 	ret->sandbox = gate->view.sandbox;
 	ret->protection = &gate->view.protection;
+	ret->env = (const char *const *)gate->view.env;
 }
 
 void gate_watch(struct gate *gate)

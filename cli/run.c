@@ -180,6 +180,7 @@ static int start_exec(struct run *run, char **ret_plan)
 
 	if (status != CLI_OK)
 		return status;
+	run_env_announce(&run->gate.view);
 	if (run->join)
 		run_join_prepare_view(run->join, &run->gate.view);
 	struct exec_plan_config config = {

@@ -7,11 +7,11 @@
 
 #include "cli/run_helpers.h"
 #include "cli/run_reload.h"
+#include "cli/run_view.h"
 #include "exec/exec.h"
 #include "exec/exec_sandbox.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_load.h"
-#include "policies/policies_protected.h"
 #include "proxy/proxy.h"
 
 struct command_file;
@@ -29,6 +29,7 @@ struct run_options {
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
+	bool has_clean_env;
 	bool has_own_tmp; /* workspace-write: without the host's /tmp and $TMPDIR */
 	bool has_default;
 	enum policy_action default_action;
@@ -95,29 +96,6 @@ const char *run_commands_path(const struct run_options *options);
 
 /* Once all options are there. 0, or -EINVAL after the error was printed. */
 int run_view_settle(struct run_options *options);
-/* What the command may see and change. All owned. */
-struct run_view {
-	char **writable; /* besides the working directory */
-	char **readable; /* what is to be seen at all, the platform's included; NULL: all may be */
-	char **hidden, **read_only;
-	char **homes, **protect, **unprotect; /* of what runs code later, */
-	struct policy_protection protection;  /* which borrows these */
-	struct exec_sandbox *sandbox;         /* NULL: no --sandbox */
-	char **denied; /* by @sandbox: hidden where another is in its place */
-};
-struct run_view_config { /* all borrowed */
-	const struct run_options *options;
-	const struct run_places *places;
-	const struct policy *policy;
-	const struct run_loaded *loaded;
-};
-/* An exit status; says what contradicts itself. Done in every case. */
-int run_view_make(struct run_view *view, const struct run_view_config *config);
-void run_view_add_cwd(struct run_view *view, const struct run_places *places); /* to @writable */
-void run_view_done(struct run_view *view);
-/* The part of it that is about what runs code later. An exit status; says what is wrong. */
-int run_protect_find(struct run_view *view, const struct policy *policy,
-		     const struct run_places *places);
 /* The address of the page, which is all it takes to answer: on the terminal @tty, where a file that
  * the command reads cannot be; -1: there is none, and it goes to stderr. */
 void run_web_announce(int tty, const char *url);

@@ -50,7 +50,11 @@ static const char help[] =
 	"/tmp);\n"
 	"                           external, all files, since somebody else confines them\n"
 	"                           (external:network: the network too); danger-full-access\n"
-	"  --env NAME[=VALUE]       set NAME, or pass the caller's through (repeatable)\n"
+	"  --env NAME[=VALUE]       set NAME, or pass the caller's through, also where it looks "
+	"like a\n"
+	"                           credential (repeatable)\n"
+	"  --clean-env              pass nothing else on but PATH, HOME, TERM, LANG, USER and the "
+	"like\n"
 	"  --intercept-exec         judge every program COMMAND starts by the policy's rules for "
 	"commands\n"
 	"  --dry-run                print the plan of the sandbox, run nothing\n"
@@ -87,6 +91,7 @@ enum run_option {
 	OPT_DENY_READ,
 	OPT_SANDBOX,
 	OPT_ENV,
+	OPT_CLEAN_ENV,
 	OPT_INTERCEPT_EXEC,
 	OPT_DRY_RUN,
 	OPT_VERBOSE,
@@ -122,6 +127,7 @@ static const struct option long_options[] = {
 	{ "deny-read", required_argument, NULL, OPT_DENY_READ },
 	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
 	{ "env", required_argument, NULL, OPT_ENV },
+	{ "clean-env", no_argument, NULL, OPT_CLEAN_ENV },
 	{ "intercept-exec", no_argument, NULL, OPT_INTERCEPT_EXEC },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
@@ -400,6 +406,9 @@ static int set_option(struct run_options *options, enum run_option option, char 
 		return set_sandbox(options, value);
 	case OPT_ENV:
 		return set_env(options, value);
+	case OPT_CLEAN_ENV:
+		options->has_clean_env = true;
+		return 0;
 	case OPT_INTERCEPT_EXEC:
 		options->must_judge_programs = true;
 		return 0;

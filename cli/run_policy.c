@@ -143,8 +143,8 @@ static char *expand(const struct run_places *places, const char *path)
 int run_policy_paths(const struct policy *policy, const struct run_places *places,
 		     enum policy_path what, char *const *given, char ***ret_paths)
 {
-	static const char *const words[POLICY_PATHS] = { "write", "hide", "read", "protect",
-							 "unprotect" };
+	static const char *const words[POLICY_PATHS] = { "write",   "hide",      "read",
+							 "protect", "unprotect", "env" };
 	size_t count = 0, given_count = 0;
 
 	while (given && given[given_count])

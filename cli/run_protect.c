@@ -10,15 +10,22 @@
 #include "cli/run_impl.h"
 
 /* Canonical, once; what is not there is left out. */
-static void add_home(char ***homes, const char *given)
+static void add_named(char ***list, const char *given)
 {
 	auto_free char *path = given && given[0] == '/' ? realpath(given, NULL) : NULL;
 
-	for (char **at = *homes; path && at && *at; at++)
+	for (char **at = *list; path && at && *at; at++)
 		if (strcmp(*at, path) == 0)
 			return;
-	if (path && strcmp(path, "/") != 0)
-		mem_append_list(homes, take(path));
+	if (path)
+		mem_append_list(list, take(path));
+}
+
+/* "/" is nobody's: it is what a service has that needs none. */
+static void add_home(char ***homes, const char *given)
+{
+	if (given && given[strspn(given, "/")] != '\0')
+		add_named(homes, given);
 }
 
 /* The user's; and everybody's where the command has everybody's rights. */
@@ -92,8 +99,11 @@ int run_protect_find(struct run_view *view, const struct policy *policy,
 	if (status == CLI_OK)
 		status = find(policy, places, POLICY_PATH_UNPROTECT, &view->unprotect);
 	view->homes = find_homes();
+	for (char *const *path = view->writable; path && *path; path++)
+		add_named(&view->named, *path);
 	view->protection = (struct policy_protection){
 		.homes = (const char *const *)view->homes,
+		.named = (const char *const *)view->named,
 		.protect = (const char *const *)view->protect,
 		.unprotect = (const char *const *)view->unprotect,
 	};

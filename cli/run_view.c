@@ -229,6 +229,7 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 		status = run_protect_find(view, config->policy, config->places);
 	if (status != CLI_OK)
 		return status;
+	run_env_find(view, config->policy, config->options);
 	view->hidden = own_paths(config);
 	view->read_only = read_only_paths(config);
 	if (view->readable)
@@ -255,6 +256,9 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->read_only);
 	mem_free_list(view->denied);
 	mem_free_list(view->homes);
+	mem_free_list(view->named);
+	mem_free_list(view->env);
+	free(view->withheld);
 	mem_free_list(view->protect);
 	mem_free_list(view->unprotect);
 	exec_sandbox_free(view->sandbox);

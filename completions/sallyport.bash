@@ -106,9 +106,9 @@ _sallyport() {
             end) words=$(_sallyport_sessions) ;;
             esac
             ;;
-        *:run) words='--policy --default --audit --report --session --join --grants-of --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --read --deny-read --sandbox --env --intercept-exec --dry-run --verbose --help --' ;;
+        *:run) words='--policy --default --audit --report --session --join --grants-of --prompt-timeout --no-tty --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --fail-on-ask --bundle --answers --resolve --dns --json --write --read --deny-read --sandbox --env --clean-env --intercept-exec --dry-run --verbose --help --' ;;
         *:agent | *:mcp)
-            words='--allow-unconfined --grants-of --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --read --env --verbose --help'
+            words='--allow-unconfined --grants-of --policy --default --prompt-timeout --web --reviewer --reviewer-mode --reviewer-timeout --notify --webhook --webhook-key --webhook-answer --session --audit --answers --resolve --dns --write --read --env --clean-env --verbose --help'
             case $command in
             agent) words="$words --socket" ;;
             mcp) words="$words --approval --sandbox" ;;

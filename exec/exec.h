@@ -74,12 +74,12 @@ typedef void (*exec_pty_fn)(int master, void *arg);
  * command is killed: the kernel drops mounts on what is replaced. */
 struct exec_plan_config {
 	const char *const *argv;      /* NULL-terminated, at least one */
-	const char *const *env_set;   /* "NAME=VALUE", or "NAME" (passed through); may be NULL */
+	const char *const *env;       /* what it inherits; NULL: our own environment */
+	const char *const *env_set;   /* "NAME=VALUE", or "NAME" (as in @env); may be NULL */
 	const char *const *env_asked; /* on top of it, but the way out stays; may be NULL */
 	const char *cwd;             /* writable, unless it belongs to the system ("/", /proc…) */
 	const char *const *writable; /* --write DIR…, NULL-terminated; may be NULL */
-	const char *const *hidden;   /* paths covered so that nothing inside can see them (state,
-					control socket) */
+	const char *const *hidden;   /* paths that nothing inside can see (state, control socket) */
 	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
 					 audit files) */
 	bool has_terminal; /* one of 0–2 is a terminal. Those that are become a pty of the

@@ -156,10 +156,10 @@ struct plan *plan_new(const struct exec_plan_config *config, int *ret_errno, str
 		return NULL;
 	}
 	plan->argv = mem_copy_list(config->argv);
-	plan->env = env_build((const char *const *)environ, config->env_set, plan_env_kind(plan),
-			      plan->tmpdir);
-	plan->env = env_add(plan->env, (const char *const *)environ, config->env_asked,
-			    plan_env_kind(plan));
+	const char *const *inherited = config->env ? config->env : (const char *const *)environ;
+
+	plan->env = env_build(inherited, config->env_set, plan_env_kind(plan), plan->tmpdir);
+	plan->env = env_add(plan->env, inherited, config->env_asked, plan_env_kind(plan));
 	if (has_door(plan)) {
 		plan->flags |= WIRE_DOOR;
 		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);

@@ -224,6 +224,10 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	r = config->sandbox ? view_entries(plan, config->sandbox, why)
 			    : plan_default(plan, config, why);
 	if (r == 0)
+		r = view_protect_place(plan, config->protection, why);
+	if (r == 0)
+		view_repository(plan, config->protection);
+	if (r == 0)
 		r = protect_all(plan, config->hidden, HIDE, why);
 	if (r == 0)
 		r = protect_all(plan, config->read_only, KEEP_READ_ONLY, why);

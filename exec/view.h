@@ -19,7 +19,14 @@ void view_pin_parents(struct plan *plan, const char *path);
 /* Keeps what runs code later read-only where @plan lets the command write. @protection: NULL:
  * nothing is done. 0, or -errno with @why. */
 int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why);
-/* The same of @path alone; not there, or named as writable itself: no effect. */
+/* 0, or -EPERM with @why: the working directory is a home or belongs to the system, and nobody has
+ * named it. */
+int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
+		       struct err *why);
+/* Lets the command write to the repository that its working directory belongs to, where that is the
+ * user's own. Before view_protect(), which keeps parts of it. NULL: does nothing. */
+void view_repository(struct plan *plan, const struct policy_protection *protection);
+/* As view_protect(), of @path alone; not there, or named as writable itself: no effect. */
 void view_protect_path(struct plan *plan, const char *path);
 /* Covers other names, hard links, of what is protected, as far as they are found; what is left of
  * hidden files is among @plan's warnings. -EMLINK with @why: a read-only file may be written by a

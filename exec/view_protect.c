@@ -255,6 +255,24 @@ static int protect_given(struct plan *plan, const struct policy_protection *prot
 	return 0;
 }
 
+int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
+		       struct err *why)
+{
+	const char *words = protection && !(plan->flags & WIRE_OPEN) &&
+					    mounts_access(plan, plan->cwd) == EXEC_WRITE
+				    ? policy_protected_place(protection, plan->cwd)
+				    : NULL;
+
+	return words ? err_set(why, -EPERM,
+			       "the command may write to its working directory, and that is %s: "
+			       "%s, so "
+			       "it could change far more than a project; work in a directory of "
+			       "its "
+			       "own, or name it: --write %s",
+			       plan->cwd, words, plan->cwd)
+		     : 0;
+}
+
 int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why)
 {
 	struct search search = { .plan = plan, .protection = protection, .left = ENTRIES_MAX };

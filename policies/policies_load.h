@@ -48,6 +48,7 @@ enum policy_path {
 	POLICY_PATH_READ,
 	POLICY_PATH_PROTECT, /* see policies_protected.h */
 	POLICY_PATH_UNPROTECT,
+	POLICY_PATH_ENV, /* no path, but the name of a variable */
 	POLICY_PATHS
 };
 const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index);

@@ -20,6 +20,8 @@ const struct policy_protected_line *policy_protected_lines(size_t *ret_count);
 /* What counts besides; all lists are NULL-terminated and borrowed, and may be NULL. */
 struct policy_protection {
 	const char *const *homes; /* absolute, canonical */
+	/* Directories that somebody has named as writable. */
+	const char *const *named;
 	/* Of the policy. One that begins with "/" is that place, any other is at any depth. */
 	const char *const *protect;   /* always holds */
 	const char *const *unprotect; /* frees what the table says of it and of all in it */
@@ -34,6 +36,9 @@ bool policy_protected_is(const struct policy_protection *protection, const char 
 			 const char **ret_line);
 /* Has a line freed @path, or a folder around it? */
 bool policy_protected_is_freed(const struct policy_protection *protection, const char *path);
+/* Why nobody works in the absolute @path without having named it: "it is your home directory".
+ * NULL: it is a place like any other. */
+const char *policy_protected_place(const struct policy_protection *protection, const char *path);
 /* Could a line name something that begins with the component @name, at any depth? */
 bool policy_protected_begins(const struct policy_protection *protection, const char *name);
 

@@ -363,6 +363,42 @@ bool policy_protected_find(const struct policy_protection *protection, const cha
 	return true;
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+const char *policy_protected_place(const struct policy_protection *protection, const char *path)
+{
+	/* With all that is in them, but for what people build there. */
+	static const char *const system[] = { "/etc",   "/boot",  "/bin",    "/sbin", "/lib",
+					      "/lib32", "/lib64", "/libx32", "/usr",  "/efi" };
+	static const char *const sources[] = { "/usr/src/", "/usr/local/src/" };
+	static const char *const shared[] = { "/var",       "/var/lib", "/var/log", "/var/cache",
+					      "/var/spool", "/opt",     "/srv",     "/home",
+					      "/mnt",       "/media",   "/nix",     "/snap" };
+
+	for (const char *const *given = protection->named; given && *given; given++)
+		if (is_below(path, *given))
+			return NULL;
+	for (const char *const *home = protection->homes; home && *home; home++)
+		if (is_below(*home, path))
+			return strcmp(*home, path) == 0 ? "it is a home directory"
+							: "it holds a home directory";
+	for (size_t i = 0; i < ARRAY_SIZE(shared); i++)
+		if (strcmp(path, shared[i]) == 0)
+			return "it holds what belongs to the system and to others";
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (strncmp(path, sources[i], strlen(sources[i])) == 0)
+			return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
+		if (is_below(path, system[i]))
+			return "it is part of the system";
+	return NULL;
+}
+
 static bool begins(const char *line, const char *name)
 {
 	size_t len = strlen(name);

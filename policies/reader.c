@@ -189,6 +189,7 @@ static const struct {
 	{ "read", settings_read_paths },
 	{ "protect", settings_read_paths },
 	{ "unprotect", settings_read_paths },
+	{ "env", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },

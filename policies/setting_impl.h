@@ -16,6 +16,7 @@ enum setting_kind {
 	SETTING_READ, /* paths, as the two */
 	SETTING_PROTECT,
 	SETTING_UNPROTECT,
+	SETTING_ENV, /* a name of a variable */
 	SETTING_COUNT
 };
 

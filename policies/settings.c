@@ -86,6 +86,7 @@ static const struct {
 	[POLICY_PATH_READ] = { "read", "read ~/src", SETTING_READ },
 	[POLICY_PATH_PROTECT] = { "protect", "protect .env", SETTING_PROTECT },
 	[POLICY_PATH_UNPROTECT] = { "unprotect", "unprotect .vscode", SETTING_UNPROTECT },
+	[POLICY_PATH_ENV] = { "env", "env GITHUB_TOKEN", SETTING_ENV },
 };
 
 void settings_read_paths(struct line *line)
@@ -103,7 +104,13 @@ void settings_read_paths(struct line *line)
 		return;
 	}
 	for (size_t i = 1; i < line->words.count; i++) {
-		if (settings_path(line, &line->words.list[i], advice, text))
+		const struct word *word = &line->words.list[i];
+
+		if (!settings_path(line, word, advice, text))
+			continue;
+		if (what == POLICY_PATH_ENV && strchr(text, '='))
+			settings_problem(line, word->at, advice, "a name, without a value");
+		else
 			settings_add(line, path_lines[what].kind, text, 0);
 	}
 }
@@ -148,7 +155,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_READ] = "read",           [SETTING_LATER] = "",
 		[SETTING_APPROVER] = "approver",   [SETTING_APPROVERS_NEEDED] = "approvers-needed",
 		[SETTING_ON_DENIAL] = "on-denial", [SETTING_PROTECT] = "protect",
-		[SETTING_UNPROTECT] = "unprotect",
+		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -171,6 +178,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_WRITE:
 	case SETTING_READ:
 	case SETTING_UNPROTECT:
+	case SETTING_ENV:
 	case SETTING_LATER:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:

@@ -21,6 +21,15 @@
 	(CLONE_NEWTIME | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
 	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
+/* What makes a program run with somebody else's rights: for whoever executes it outside. */
+#define SET_IDS    06000                                  /* S_ISUID | S_ISGID */
+#define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* else there is no mode */
+
+#define DENY_SET_IDS(call, nr, ...)                                                                \
+	{                                                                                          \
+		.name = #call, .number = (nr), .error = EPERM, .args = { __VA_ARGS__ },            \
+		.why = set_ids, .told = SECCOMP_TOLD_DENIAL                                        \
+	}
 #define DENY(call, reason)                                                                         \
 	{                                                                                          \
 		.name = #call, .error = EPERM, .why = (reason), .told = SECCOMP_TOLD_DENIAL        \
@@ -42,6 +51,7 @@ static const char spying[] = "reads or changes another process by number";
 static const char surface[] = "kernel attack surface that no command needs";
 static const char nested[] = "a namespace inside brings back capabilities and their attack surface";
 static const char names[] = "a Unix socket of the host is reached by its path";
+static const char set_ids[] = "a program left behind would have our rights for whoever runs it";
 static const char ring[] =
 	"opens and connects sockets without system calls that a filter could see";
 
@@ -124,6 +134,19 @@ static const struct filter_rule rules[] = {
 	  .args = { FILTER_ARG(0, FILTER_HAS, NAMESPACE_FLAGS) },
 	  .why = nested,
 	  .told = SECCOMP_TOLD_DENIAL },
+
+	DENY_SET_IDS(chmod, 0, FILTER_ARG(1, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(fchmod, 0, FILTER_ARG(1, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(fchmodat, 0, FILTER_ARG(2, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(fchmodat2, 452, FILTER_ARG(2, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(mknod, 0, FILTER_ARG(1, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(mknodat, 0, FILTER_ARG(2, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(creat, 0, FILTER_ARG(1, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(open, 0, FILTER_ARG(1, FILTER_HAS, MAKES_FILE),
+		     FILTER_ARG(2, FILTER_HAS, SET_IDS)),
+	DENY_SET_IDS(openat, 0, FILTER_ARG(2, FILTER_HAS, MAKES_FILE),
+		     FILTER_ARG(3, FILTER_HAS, SET_IDS)),
+	ABSENT(openat2, "its mode is behind a pointer; every user falls back to openat"),
 
 	ABSENT(clone3, "its flags are behind a pointer; every libc falls back to clone"),
 	ABSENT(io_uring_setup, ring),

@@ -231,6 +231,22 @@ static int generate(const struct filter *filter, bool is_sanitized)
 	return r;
 }
 
+/* The rules of one call next to each other, in the order they have: link_blocks() wants them so. */
+static void gather(struct filter_rule *rules, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		size_t at = i;
+
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(rules[j].name, rules[i].name) == 0)
+				at = j + 1;
+		struct filter_rule moved = rules[i];
+
+		memmove(rules + at + 1, rules + at, (i - at) * sizeof(*rules));
+		rules[at] = moved;
+	}
+}
+
 /* The denials first: a call that both name stays denied. */
 static int generate_told(bool is_sanitized)
 {
@@ -241,6 +257,7 @@ static int generate_told(bool is_sanitized)
 		return -ENOMEM;
 	memcpy(rules, filter_command.rules, filter_command.count * sizeof(*rules));
 	memcpy(rules + filter_command.count, filter_told.rules, filter_told.count * sizeof(*rules));
+	gather(rules, count);
 
 	const struct filter both = {
 		.name = filter_told.name, .rules = rules, .count = count, .tells = 1

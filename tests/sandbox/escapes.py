@@ -35,8 +35,8 @@ def verdict(done, err=False):
     must(done.returncode == 0 and said.startswith("held: "), f"exit {done.returncode}: {said} {other}")
 
 
-def hostile(world, user, *words, **how):
-    verdict(world.run(user, [world.hostile, *words], **how))
+def hostile(world, user, *words, options=(), **how):
+    verdict(world.run(user, [world.hostile, *words], options, **how))
 
 
 def plain(name, *words):
@@ -298,8 +298,8 @@ def hidden_below_home(world, user):
     paths = places(user, user.work)[:2]
     for path in paths:
         user.file(path / "policy", "version 1\n")
-    hostile(world, user, "hidden", *paths, *(path / "policy" for path in paths), env=env)
-    hostile(world, user, "parent-rename", *(path / "policy" for path in paths), env=env)
+    hostile(world, user, "hidden", *paths, *(path / "policy" for path in paths), env=env, options=["--write", user.work])
+    hostile(world, user, "parent-rename", *(path / "policy" for path in paths), env=env, options=["--write", user.work])
     for path in paths:
         must((path / "policy").read_text() == "version 1\n", "the policy has changed")
 

@@ -178,7 +178,146 @@ def git_works(world, user):
     must("eighth" in host(user, "git", "log", "--oneline", cwd=work), "the commits are not there")
 
 
-CASES = [("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("home", home), ("git-works", git_works)]
+def git_works_elsewhere(world, user):
+    """In a folder of a repository, in a linked work tree, in a submodule; and nothing else of these opens."""
+    base = fresh(user, "parts")
+    work = repository(user, base / "work")
+    user.file(work / "sub" / "deep" / "file")
+    host(user, "git", "add", ".", cwd=work)
+    host(user, "git", "commit", "-qm", "files", cwd=work)
+    other = repository(user, base / "other")
+    host(user, "git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "module", cwd=work)
+    host(user, "git", "commit", "-qm", "module", cwd=work)
+    host(user, "git", "worktree", "add", "-q", base / "linked", cwd=work)
+    for at, folder in ((work / "sub" / "deep", work / ".git"), (base / "linked", work / ".git"), (work / "module", work / ".git/modules/module")):
+        kept = [folder / "hooks", folder / "config"]
+        before = tree(*kept)
+        inside(world, user, "echo 1 >new && git add new && git commit -qm new && git checkout -qb other-$(basename $PWD) && git gc -q", cwd=at)
+        must("new" in host(user, "git", "log", "-1", "--format=%s", cwd=at), at, "the commit is not there")
+        inside(world, user, f"echo x >{folder}/hooks/pre-commit; echo x >{folder}/config; git config core.fsmonitor x; mv {folder}/hooks {folder}/h;"
+               f"touch {folder.parent}/x {work}/x; true", cwd=at)
+        must(tree(*kept) == before, at, "hooks or configuration have changed")
+        must(not (work / "x").exists() and not (folder.parent / "x").exists(), at, "more than the repository's folder was opened")
+
+
+def planted(world, user):
+    """A .git that an earlier command has made opens nothing."""
+    base = fresh(user, "planted")
+    victim = repository(user, base / "victim")
+    host(user, "git", "worktree", "add", "-q", base / "linked", cwd=victim)
+    at = base / "at"
+    evil = at / "evil"
+    for name, text in (("HEAD", "ref: refs/heads/main\n"), ("gitdir", f"{at}/.git\n"), ("commondir", f"{victim}/.git\n"),
+                       ("config", f"[core]\n\tworktree = {at}\n"), ("objects/x", ""), ("refs/x", "")):
+        user.file(evil / name, text)
+    shutil.copytree(evil, at / "worktrees" / "evil")
+    shutil.copytree(evil, at / "modules" / "evil")
+    host(user, "true")
+    for path in (at / "worktrees", at / "modules"):
+        for part in [path, *path.rglob("*")]:
+            user.own(part)
+    for to in (f"{victim}/.git", f"{victim}/.git/worktrees/linked", user.home, evil, at / "worktrees" / "evil", at / "modules" / "evil", base):
+        user.file(at / ".git", f"gitdir: {to}\n")
+        before = tree(victim)
+        inside(world, user, f"touch {victim}/.git/x {victim}/.git/worktrees/linked/x {user.home}/x {base}/x; true", cwd=at)
+        must(tree(victim) == before and not (base / "x").exists() and not (user.home / "x").exists(), to, "was opened")
+    # One of the user's own that holds the home is no project.
+    repository(user, user.home)
+    inside(world, user, f"touch {user.home}/.git/x; true", cwd=(user.file(user.home / "project" / "file").parent))
+    must(not (user.home / ".git" / "x").exists(), "the home's repository was opened")
+
+
+def credentials(world, user):
+    """Withheld, said once by name, and passed on by whoever says so."""
+    secret = {"GITHUB_TOKEN": "s3cret", "DATABASE_URL": "postgres://u:s3cret@h/d", "PASSWORD_STORE_DIR": "/x", "KEYBOARD": "us"}
+    policy = user.file(user.base / "env-policy", "version 1\nenv GITHUB_TOKEN\n")
+    for options, seen in (([], ()), (["--env", "GITHUB_TOKEN"], ("GITHUB_TOKEN",)), (["--policy", policy], ("GITHUB_TOKEN",)),
+                          (["--env", "DATABASE_URL=x"], ("DATABASE_URL",)), (["--clean-env"], None)):
+        done = world.run(user, ["env"], options, env=secret)
+        names = {line.partition(b"=")[0].decode() for line in done.stdout.splitlines()}
+        said = done.stderr.decode()
+        if seen is None:
+            must(not names & set(secret) and {"PATH", "HOME"} <= names, "--clean-env passed", names)
+        else:
+            must({"GITHUB_TOKEN", "DATABASE_URL"} & names == set(seen), options, names)
+            must({"PASSWORD_STORE_DIR", "KEYBOARD"} <= names, options, "false friends were withheld")
+            must("DATABASE_URL" in seen or said.count("DATABASE_URL") == 1, options, said)
+        must("s3cret" not in said, said)
+    user.file(user.work / ".sallyport" / "policy", "version 1\nenv GITHUB_TOKEN\n")
+    done = world.run(user, ["env"], env=secret)
+    must(b"s3cret" not in done.stdout, "a project's file passed a token on")
+
+
+SET_IDS = """
+import ctypes, os, shutil, struct
+libc = ctypes.CDLL(None, use_errno=True)
+open("victim", "w").close()
+os.chmod("victim", 0o755)
+fd = os.open("victim", os.O_RDWR)
+def call(number, *words):
+    return libc.syscall(ctypes.c_long(number), *[ctypes.c_char_p(w) if isinstance(w, bytes) else ctypes.c_long(w) for w in words])
+high = 1 << 32
+for mode in (0o4755, 0o2755, 0o6711, 0o4755 | high):
+    name = oct(mode).encode()
+    call(90, b"victim", mode), call(91, fd, mode), call(268, -100, b"victim", mode), call(452, -100, b"victim", mode, 0)
+    call(452, fd, b"", mode, 0x1000)
+    call(2, b"open" + name, 0o102, mode), call(257, -100, b"openat" + name, 0o102, mode), call(85, b"creat" + name, mode)
+    call(257, -100, b".", 0o20200002, mode), call(133, b"mknod" + name, mode | 0o100000, 0), call(259, -100, b"mknodat" + name, mode | 0o100000, 0)
+    call(133, b"fifo" + name, mode | 0o10000, 0), call(83, b"mkdir" + name, mode), call(258, -100, b"mkdirat" + name, mode)
+    how = ctypes.create_string_buffer(struct.pack("QQQ", 0o102, mode & 0o7777, 0))
+    libc.syscall(437, -100, b"openat2" + name, how, 24)
+    temporary = call(257, -100, b".", 0o20200002, mode)
+    if temporary >= 0:
+        call(265, -100, b"/proc/self/fd/%d" % temporary, -100, b"tmp" + name, 0x400)
+capability = struct.pack("<IIIII", 0x02000001, 0xffffffff, 0, 0xffffffff, 0)
+try:
+    os.setxattr("victim", "security.capability", capability)
+except OSError:
+    pass
+for source in ("/usr/bin/su", "/usr/bin/passwd", "/usr/bin/sudo"):
+    if os.access(source, os.R_OK):
+        shutil.copyfile(source, os.path.basename(source))
+        try:
+            shutil.copystat(source, os.path.basename(source))
+        except OSError:
+            pass
+os.chmod("victim", 0o1644)
+"""
+
+
+def set_ids(world, user):
+    """By no call, on x86-64; other machines have fewer of these."""
+    if os.uname().machine != "x86_64":
+        raise Skip("the numbers are those of x86-64")
+    work = fresh(user, "ids")
+    script = user.file(user.base / "set-ids.py", SET_IDS)
+    for options in ([], ["--sandbox", "external", "--deny-read", "/boot"]):
+        inside(world, user, f"umask 0; /usr/bin/python3 {script}; cp /bin/true t; chmod 4755 t; chmod u+s t; install -m 6755 /bin/true i; true",
+               cwd=work, options=options)
+        found = [path for path in work.rglob("*") if os.lstat(path).st_mode & 0o6000 or "security.capability" in os.listxattr(path, follow_symlinks=False)]
+        must((work / "victim").stat().st_mode & 0o7777 == 0o1644, "other modes cannot be set")
+        must(not found, options, "these have the bits:", found)
+
+
+def no_workspace(world, user):
+    """A home, what holds it, and the system's folders: only by name."""
+    folder = user.file(user.home / "project" / "file").parent
+    inside(world, user, "touch new", cwd=folder)
+    places = [user.home, user.home.parent, user.home.parent.parent]
+    if os.geteuid() == 0:
+        places += ["/etc", "/usr/bin", "/usr", "/boot", "/var", "/opt", "/home"] + ["/root"] * (user.uid == 0)
+    for place in filter(os.path.isdir, places):
+        for options in ([], ["--sandbox", "workspace-write"]):
+            said = inside(world, user, "touch sallyport-was-here", want=NO_SANDBOX, cwd=place, options=options)
+            must("--write" in said, place, said)
+            must(not os.path.exists(f"{place}/sallyport-was-here"), place, "was written to")
+        inside(world, user, "true", cwd=place, options=["--sandbox", "read-only"])
+    inside(world, user, "touch named", cwd=user.home, options=["--write", user.home])
+    must((user.home / "named").exists(), "it was named, and is not writable")
+
+
+CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
+         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, 1))

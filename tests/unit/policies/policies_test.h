@@ -32,6 +32,7 @@ TCase *configured_cases(void);
 TCase *request_cases(void);
 TCase *homograph_cases(void);
 TCase *protected_cases(void);
+TCase *credentials_cases(void);
 
 /* Loads and finishes @text, or fails the test with what was wrong. Returned owned. */
 struct policy *policies_test_load(const char *text);

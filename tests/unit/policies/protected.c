@@ -10,7 +10,9 @@
 static const char *const homes[] = { "/home/ana", "/root", NULL };
 static const char *const protect[] = { "/srv/keys", "secrets", NULL };
 static const char *const unprotect[] = { ".idea", "/w/free", ".git/config", "/w/secrets", NULL };
-static const struct policy_protection protection = { homes, protect, unprotect };
+static const struct policy_protection protection = { .homes = homes,
+						     .protect = protect,
+						     .unprotect = unprotect };
 
 static const struct {
 	const char *path, *line; /* NULL: may be written */
@@ -76,7 +78,7 @@ START_TEST(every_line_is_found_by_its_beginning)
 		(void)snprintf(first, sizeof(first), "%.*s", (int)strcspn(lines[i].path, "/"),
 			       lines[i].path);
 		(void)snprintf(path, sizeof(path), "/home/ana/%s", lines[i].path);
-		ck_assert_msg(policy_protected_is(&(struct policy_protection){ homes, NULL, NULL },
+		ck_assert_msg(policy_protected_is(&(struct policy_protection){ .homes = homes },
 						  path, NULL),
 			      "%s", path);
 		if (lines[i].where == POLICY_PROTECTED_ANYWHERE)

@@ -29,6 +29,7 @@ static const struct {
 	{ SYS_socket, { AF_NETLINK, -1, NETLINK_NETFILTER }, EPROTONOSUPPORT },
 	{ SYS_clone3, { 0, 0, 0 }, ENOSYS },
 	{ SYS_io_uring_enter, { -1, 0, 0 }, ENOSYS },
+	{ SYS_fchmod, { -1, 04755 }, EPERM },
 	{ SYS_ioctl, { -1, TIOCSTI, 0 }, EPERM },
 	{ SYS_ioctl, { -1, TIOCLINUX, 0 }, EPERM },
 	{ SYS_ioctl, { -1, TIOCSETD, 0 }, EPERM },
