@@ -90,6 +90,7 @@ static int open_gateway(struct gate *gate)
 		.session = gate_session(gate),
 		.run = gate->id,
 		.audit_path = gate->places.audit_path,
+		.audit_dir = gate->places.audit_dir,
 		.answers_path = gate->places.answers_path,
 		.seen_path = gate->places.seen_path,
 		.control_dir = gate->places.control_dir,

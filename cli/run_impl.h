@@ -64,7 +64,7 @@ void run_options_free(struct run_options *options);
 struct run_places {
 	char *cwd, *config_dir, *state_dir, *control_dir;
 	char *audit_path, *audit_head; /* the log, and the sidecar that knows its end */
-	char *seen_path;               /* what was allowed before */
+	char *audit_dir, *seen_path;   /* what is not in the log yet; what was allowed before */
 	char *answers_path;            /* the user's policy file */
 };
 /* Makes what is missing. @audit: as given to --audit, or NULL. An exit status; says what is wrong.

@@ -29,6 +29,7 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 	ours->session = mem_strdup(config->session ? config->session : "");
 	ours->run = mem_strdup(config->run ? config->run : "");
 	ours->audit_path = mem_strdup_or_null(config->audit_path);
+	ours->audit_dir = mem_strdup_or_null(config->audit_dir);
 	ours->answers_path = mem_strdup_or_null(config->answers_path);
 	ours->control_dir = mem_strdup_or_null(config->control_dir);
 	ours->seen_path = mem_strdup_or_null(config->seen_path);
@@ -38,8 +39,9 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 
 static void config_done(struct gateway_config *ours)
 {
-	const char *texts[] = { ours->session,      ours->run,         ours->audit_path,
-				ours->answers_path, ours->control_dir, ours->seen_path };
+	const char *texts[] = { ours->session,   ours->run,          ours->audit_path,
+				ours->audit_dir, ours->answers_path, ours->control_dir,
+				ours->seen_path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */
@@ -71,6 +73,11 @@ static void on_heard(const struct sink_record *record, void *arg)
 		if (gw->approvers[i].ops->heard)
 			gw->approvers[i].ops->heard(gw->approvers[i].self, record);
 	}
+}
+
+static void on_audit_failed(void *arg)
+{
+	turn_schedule(arg); /* denies those who wait, and closes what is open */
 }
 
 static struct gateway *gateway_make(struct loop *loop, const struct gateway_config *config)
@@ -109,10 +116,11 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 				 const struct approver_ops *const *table, struct err *why)
 {
 	struct gateway *gw = gateway_make(loop, config);
+	const struct journal_hearer hearer = { on_heard, on_audit_failed, gw };
 
 	gw->journal = journal_new(loop, &gw->config, why);
 	if (gw->journal && open_approvers(gw, table, why) == 0) {
-		journal_set_hearer(gw->journal, on_heard, gw);
+		journal_set_hearer(gw->journal, &hearer);
 		/* Written from the loop, while the command starts; before any verdict. */
 		journal_note_start(gw->journal);
 		turn_schedule(gw);

@@ -93,6 +93,7 @@ struct gateway_config {
 	const char *session;         /* borrowed, as all text here */
 	const char *run;          /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path;   /* the JSON-lines file */
+	const char *audit_dir;    /* 0700, where no command sees it: the segments of that file */
 	const char *answers_path; /* where "always" is written; NULL: it is refused */
 	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir;  /* 0700, for the control socket; NULL: none */

@@ -305,8 +305,9 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		slot->waiter = waiter;
 		waiter->slot = slot;
 		gw->batch_count++;
-		const struct sink_record record = turn_record(gw, waiter, &slot->verdict);
+		struct sink_record record = turn_record(gw, waiter, &slot->verdict);
 
+		record.is_awaited = true;
 		(void)journal_write(gw->journal,
 				    &record); /* the commit says whether all went well */
 	}
@@ -353,12 +354,29 @@ static unsigned int turn_batch(struct gateway *gw)
 	return looked;
 }
 
+static bool is_unrecorded(struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	ret->reason = POLICY_AUDIT_FAILED;
+	return true;
+}
+
+/* What moves bytes that nobody can write down ends now, all of it, however much it is. */
+static void turn_close_unrecorded(struct gateway *gw)
+{
+	approval_deny_all(gw, POLICY_AUDIT_FAILED);
+	(void)live_cut(gw, is_unrecorded, NULL);
+	while (!TAILQ_EMPTY(&gw->live.cutting))
+		live_turn(gw);
+}
+
 static void turn_run(void *arg)
 {
 	struct gateway *gw = arg;
 
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
+	if (journal_has_failed(gw->journal))
+		turn_close_unrecorded(gw);
 	live_turn(gw);
 	leases_turn(gw);
 	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
@@ -371,8 +389,6 @@ static void turn_run(void *arg)
 		else if (!approval_has_approver(gw))
 			approval_deny_all(gw, POLICY_APPROVER_GONE);
 	}
-	if (journal_has_failed(gw->journal))
-		approval_deny_all(gw, POLICY_AUDIT_FAILED);
 	approval_tell_news(gw);
 	if (gw->has_aborted)
 		execs_tell_aborted(gw);

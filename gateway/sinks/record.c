@@ -22,6 +22,8 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_CLOSED] = "closed",
 	[SINK_EXEC_END] = "exec_end",
 	[SINK_END] = "end",
+	[SINK_GAP] = "gap",
+	[SINK_KILLED] = "killed",
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
@@ -211,8 +213,10 @@ static void put_time(struct writer *writer, int64_t wall_us)
 	time_t seconds = (time_t)(wall_us / 1000000);
 	struct tm parts;
 
-	if (wall_us < 0 || !gmtime_r(&seconds, &parts))
+	if (wall_us < 0 || !gmtime_r(&seconds, &parts)) {
+		put_bytes(writer, "\"\"", 2);
 		return;
+	}
 	const struct {
 		unsigned int value, width;
 		char after;
@@ -226,7 +230,6 @@ static void put_time(struct writer *writer, int64_t wall_us)
 		{ (unsigned int)(wall_us % 1000000), 6, 'Z' },
 	};
 
-	PUT_NAME(writer, "time");
 	put_bytes(writer, "\"", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		put_digits(writer, fields[i].value, fields[i].width);
@@ -254,6 +257,14 @@ static void record_late(struct writer *writer, const struct sink_late *late)
 	PUT_NUMBER(writer, "answers", late->answers);
 }
 
+static void record_gap(struct writer *writer, const struct sink_gap *gap)
+{
+	PUT_NAME(writer, "since");
+	put_time(writer, gap->since_us);
+	PUT_NUMBER(writer, "denied", gap->denied);
+	PUT_NUMBER(writer, "lost", gap->lost);
+}
+
 static void record_outcome(struct writer *writer, const struct sink_record *record)
 {
 	const struct policy_verdict *verdict = record->verdict;
@@ -267,6 +278,8 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 		PUT_TEXT(writer, "by", verdict->by, sizeof(verdict->by));
 	if (record->late)
 		record_late(writer, record->late);
+	if (record->gap)
+		record_gap(writer, record->gap);
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)
@@ -287,6 +300,7 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 {
 	struct writer writer = { .at = out, .end = out + size };
 
+	PUT_NAME(&writer, "time");
 	put_time(&writer, record->wall_us);
 	PUT_NUMBER(&writer, "mono", (uint64_t)record->mono_ms);
 	PUT_TEXT(&writer, "session", record->session, RECORD_NAME_MAX);
