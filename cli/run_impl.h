@@ -134,7 +134,7 @@ void run_bundle_free(struct run_bundle *ours);
 
 /* What the end of a run says. */
 struct run_summary {
-	const char *run, *session;
+	const char *run, *session, *bundle;  /* the file of questions; NULL: none */
 	const struct run_programs *programs; /* NULL: not judged */
 	/* What went where; borrowed. */
 	const struct gateway_trip *trips, *others;

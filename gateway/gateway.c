@@ -11,6 +11,7 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "gateway/execs.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/inquiries.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
@@ -19,6 +20,7 @@
 #include "gateway/local.h"
 #include "gateway/lookups.h"
 #include "gateway/proposals.h"
+#include "gateway/repeats.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "policies/policies_gate.h"
@@ -105,6 +107,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
 	live_init(gw);
+	LIST_INIT(&gw->repeats.list);
 	lookups_init(gw);
 	gw->walks = &gw->reviewing.walk;
 	LIST_INIT(&gw->clients);
@@ -122,7 +125,7 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 	if (gw->journal && open_approvers(gw, table, why) == 0) {
 		journal_set_hearer(gw->journal, &hearer);
 		/* Written from the loop, while the command starts; before any verdict. */
-		journal_note_start(gw->journal);
+		journal_note_start(gw->journal, config);
 		turn_schedule(gw);
 		return gw;
 	}
@@ -133,6 +136,11 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config, struct err *why)
 {
 	return gateway_new_with(loop, config, approver_table, why);
+}
+
+void gateway_ends_with(struct gateway *gw, int exit_status)
+{
+	journal_set_status(gw->journal, exit_status);
 }
 
 void gateway_free(struct gateway *gw)
@@ -155,6 +163,7 @@ void gateway_free(struct gateway *gw)
 	loop_timer_stop(&gw->finish.timer);
 	outcomes_done(&gw->outcomes);
 	execs_free_all(gw);
+	repeats_done(gw);
 	journal_free(gw->journal);
 	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
 	keys_done(&gw->approvals);
@@ -176,6 +185,13 @@ void gateway_free(struct gateway *gw)
 void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command)
 {
 	execs_begin(gw, exec, command);
+	turn_schedule(gw);
+}
+
+void gateway_exec_begin_unconfined(struct gateway *gw, uint64_t exec, const char *command)
+{
+	execs_begin(gw, exec, command);
+	journal_mark_unconfined(gw->journal);
 	turn_schedule(gw);
 }
 

@@ -38,6 +38,7 @@ struct gateway_trip {
 	uint64_t allowed, denied, unanswered, connections; /* requests; connections closed */
 	uint64_t bytes_up, bytes_down;
 	enum policy_reason last_denial; /* POLICY_NONE: none */
+	char *rule;                     /* of that, with file and line; NULL: none */
 };
 /* Borrowed until the next call into the gateway. */
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);

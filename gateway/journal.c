@@ -2,9 +2,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -27,6 +29,7 @@
 /* Something that happened before there was time to write it. */
 struct note {
 	struct sink_record record;
+	struct sink_start start; /* its text is ours */
 	char *command;
 	STAILQ_ENTRY(note) entry;
 };
@@ -44,9 +47,21 @@ struct journal {
 	struct journal_hearer hearer;
 	struct loop_timer publish, retry;
 	struct sink_gap gap; /* so far */
-	bool was_started;
+	bool was_started, has_status;
+	int status;
 	bool has_failed;
 };
+
+static void note_free(struct note *note)
+{
+	free(note->start.user);
+	free(note->start.host);
+	free(note->start.cwd);
+	free(note->start.version);
+	free(note->start.digest);
+	free(note->command);
+	free(note);
+}
 
 static void journal_close(struct journal *journal)
 {
@@ -58,8 +73,7 @@ static void journal_close(struct journal *journal)
 		journal->sinks[i].ops->close(journal->sinks[i].self);
 	while ((note = STAILQ_FIRST(&journal->notes))) {
 		STAILQ_REMOVE_HEAD(&journal->notes, entry);
-		free(note->command);
-		free(note);
+		note_free(note);
 	}
 	free(journal);
 }
@@ -102,8 +116,8 @@ void journal_stamp(const struct journal *journal, struct sink_record *record)
 	record->run = journal->run;
 }
 
-static void journal_note(struct journal *journal, enum sink_event event, uint64_t exec,
-			 const char *command)
+static struct note *journal_note(struct journal *journal, enum sink_event event, uint64_t exec,
+				 const char *command)
 {
 	struct note *note = mem_new(sizeof(*note));
 
@@ -113,17 +127,46 @@ static void journal_note(struct journal *journal, enum sink_event event, uint64_
 	note->record.command = note->command;
 	journal_stamp(journal, &note->record);
 	STAILQ_INSERT_TAIL(&journal->notes, note, entry);
+	return note;
 }
 
-void journal_note_start(struct journal *journal)
+/* The number where there is no name: a name service that does not answer must not hold a start. */
+void journal_note_start(struct journal *journal, const struct gateway_config *config)
 {
+	char host[HOST_NAME_MAX + 1] = "";
+	struct note *note = journal_note(journal, SINK_START, 0, NULL);
+
 	journal->was_started = true;
-	journal_note(journal, SINK_START, 0, NULL);
+	(void)gethostname(host, sizeof(host) - 1); /* "": not known */
+	note->start = (struct sink_start){
+		.user = mem_printf("%u", (unsigned int)geteuid()),
+		.host = mem_strdup(host),
+		.cwd = mem_strdup_or_null(config->cwd),
+		.version = mem_strdup_or_null(config->version),
+		.digest = mem_strdup_or_null(config->digest),
+	};
+	note->record.start = &note->start;
+}
+
+void journal_set_status(struct journal *journal, int status)
+{
+	journal->status = status;
+	journal->has_status = true;
 }
 
 void journal_note_exec(struct journal *journal, uint64_t exec, const char *command)
 {
-	journal_note(journal, SINK_EXEC_START, exec, command);
+	(void)journal_note(journal, SINK_EXEC_START, exec, command);
+}
+
+void journal_mark_unconfined(struct journal *journal)
+{
+	struct note *note, *last = NULL;
+
+	STAILQ_FOREACH (note, &journal->notes, entry)
+		last = note;
+	if (last)
+		last->record.is_unconfined = true;
 }
 
 static void journal_try_again(void *arg);
@@ -282,8 +325,7 @@ static int journal_put_notes(struct journal *journal)
 	while ((note = STAILQ_FIRST(&journal->notes))) {
 		STAILQ_REMOVE_HEAD(&journal->notes, entry);
 		(void)journal_put_later(journal, &note->record); /* a failure is kept */
-		free(note->command);
-		free(note);
+		note_free(note);
 	}
 	return journal->has_failed ? -EIO : 0;
 }
@@ -336,7 +378,9 @@ void journal_free(struct journal *journal)
 	if (!journal)
 		return;
 	if (journal->was_started) {
-		struct sink_record record = { .event = SINK_END };
+		struct sink_record record = { .event = SINK_END,
+					      .exit_status = journal->status,
+					      .has_status = journal->has_status };
 
 		journal_stamp(journal, &record);
 		(void)journal_write(

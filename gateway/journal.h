@@ -24,13 +24,16 @@ void journal_set_hearer(struct journal *journal, const struct journal_hearer *he
 /* Writes the last record, closes. NULL is fine. */
 void journal_free(struct journal *journal);
 
+/* What the last record says the run ended with. */
+void journal_set_status(struct journal *journal, int status);
 /* Fills in when, session and run. */
 void journal_stamp(const struct journal *journal, struct sink_record *record);
 
 /* Noted now, written before the next record or by journal_flush(): the command may start meanwhile.
  * Copies @command. */
-void journal_note_start(struct journal *journal);
+void journal_note_start(struct journal *journal, const struct gateway_config *config);
 void journal_note_exec(struct journal *journal, uint64_t exec, const char *command);
+void journal_mark_unconfined(struct journal *journal); /* the one that was noted last */
 
 /* Queues a record for journal_commit(), at most GATEWAY_BATCH behind the last one. When one cannot
  * be written all is -EIO, said once in the log: who awaits a record is denied, and the others are

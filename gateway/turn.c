@@ -18,6 +18,7 @@
 #include "gateway/live.h"
 #include "gateway/lookups.h"
 #include "gateway/protocols.h"
+#include "gateway/repeats.h"
 #include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
@@ -255,6 +256,7 @@ static struct sink_record turn_record(const struct gateway *gw, const struct wai
 	};
 
 	journal_stamp(gw->journal, &record);
+	record.program = waiter->program;
 	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
 	return record;
 }
@@ -277,7 +279,8 @@ void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum po
 	const struct sink_record record = turn_record(gw, waiter, &verdict);
 
 	/* Nobody is told this verdict; a failure is kept, and later ones are denied. */
-	(void)journal_write_later(gw->journal, &record);
+	if (!repeats_take(gw, &waiter->facts, &verdict))
+		(void)journal_write_later(gw->journal, &record);
 	turn_schedule(gw);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
 	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
@@ -307,6 +310,12 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		gw->batch_count++;
 		struct sink_record record = turn_record(gw, waiter, &slot->verdict);
 
+		char chain[WHO_CHAIN_MAX];
+
+		if (repeats_take(gw, &waiter->facts, &slot->verdict))
+			continue;
+		lookups_chain(waiter, chain);
+		record.chain = chain;
 		record.is_awaited = true;
 		(void)journal_write(gw->journal,
 				    &record); /* the commit says whether all went well */

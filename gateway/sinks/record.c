@@ -200,6 +200,9 @@ static void put_number(struct writer *writer, uint64_t value)
 
 #define PUT_NUMBER(writer, name, value) (PUT_NAME(writer, name), put_number(writer, value))
 
+#define PUT_WORD(writer, name, word)                                                               \
+	(PUT_NAME(writer, name), put_bytes(writer, word, sizeof(word) - 1))
+
 static void put_status(struct writer *writer, int status)
 {
 	PUT_NAME(writer, "status");
@@ -249,6 +252,15 @@ static void record_facts(struct writer *writer, const struct policy_facts *facts
 	PUT_NUMBER(writer, "port", facts->dst.port);
 }
 
+static void record_start(struct writer *writer, const struct sink_start *start)
+{
+	PUT_TEXT(writer, "user", start->user, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "host", start->host, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "cwd", start->cwd, RECORD_COMMAND_MAX);
+	PUT_TEXT(writer, "version", start->version, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "digest", start->digest, RECORD_NAME_MAX);
+}
+
 static void record_late(struct writer *writer, const struct sink_late *late)
 {
 	PUT_TEXT(writer, "by", late->by, RECORD_NAME_MAX);
@@ -276,10 +288,18 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 		PUT_TEXT(writer, "reason", policy_reason_code(record->reason), RECORD_NAME_MAX);
 	if (verdict)
 		PUT_TEXT(writer, "by", verdict->by, sizeof(verdict->by));
+	PUT_TEXT(writer, "through", record->through, RECORD_NAME_MAX);
 	if (record->late)
 		record_late(writer, record->late);
 	if (record->gap)
 		record_gap(writer, record->gap);
+	if (record->times) {
+		PUT_NUMBER(writer, "times", record->times->count);
+		PUT_NAME(writer, "first");
+		put_time(writer, record->times->first_us);
+		PUT_NAME(writer, "last");
+		put_time(writer, record->times->last_us);
+	}
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)
@@ -310,7 +330,15 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 	PUT_TEXT(&writer, "event", event_names[record->event], RECORD_NAME_MAX);
 	PUT_TEXT(&writer, "command", record->command, RECORD_COMMAND_MAX);
 	PUT_TEXT(&writer, "program", record->program, RECORD_TEXT_MAX);
-	if (record->event == SINK_EXEC_END)
+	PUT_TEXT(&writer, "kind", record->kind, RECORD_NAME_MAX);
+	if (record->is_unconfined)
+		PUT_WORD(&writer, "confined", "false");
+	if (record->is_retry)
+		PUT_WORD(&writer, "retry", "true");
+	PUT_TEXT(&writer, "chain", record->chain, RECORD_TEXT_MAX);
+	if (record->start)
+		record_start(&writer, record->start);
+	if (record->event == SINK_EXEC_END || record->has_status)
 		put_status(&writer, record->exit_status);
 	record_outcome(&writer, record);
 	if (record->has_traffic) {
@@ -319,5 +347,7 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 	}
 	if (record->has_traffic || record->duration_ms > 0)
 		PUT_NUMBER(&writer, "duration_ms", record->duration_ms);
+	if (record->waited_ms > 0)
+		PUT_NUMBER(&writer, "waited_ms", record->waited_ms);
 	return writer.is_full ? -E2BIG : writer.at - out;
 }

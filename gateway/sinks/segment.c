@@ -232,6 +232,10 @@ static bool segment_is_at_end(const struct segment *self, const struct segment_r
 int segment_read(const struct segment *self, struct segment_read *ret, struct err *why)
 {
 	size_t size = SEGMENT_CHUNK + SEGMENT_RECORD_MAX, len = 0;
+	off_t left = lseek(self->fd, 0, SEEK_END) - self->merged.size;
+
+	if (left < (off_t)size)
+		size = left > 0 ? (size_t)left + 1 : 1; /* so that its end is seen */
 	auto_free char *bytes = mem_new(size);
 
 	*ret = (struct segment_read){ .chain = self->merged };

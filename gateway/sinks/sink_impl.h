@@ -40,6 +40,17 @@ struct sink_late {
 	uint64_t answers; /* that came to this question too late, with this one */
 };
 
+/* Of a run. */
+struct sink_start {
+	char *user, *host, *cwd, *version, *digest;
+};
+
+/* Of denials that are counted. */
+struct sink_times {
+	uint64_t count;
+	int64_t first_us, last_us;
+};
+
 /* What is not in the log. */
 struct sink_gap {
 	int64_t since_us;
@@ -55,7 +66,14 @@ struct sink_record {
 	uint64_t exec;
 	const char *command; /* exec_start, reviewed, program: words it was called with */
 	const char *program; /* the file that it is */
-	int exit_status;     /* exec_end */
+	const char *kind;    /* decision: of what; NULL: a destination */
+	const char *through; /* decision: the way the answer came */
+	bool is_unconfined, is_retry;
+	int exit_status; /* exec_end; end, if @has_status */
+	bool has_status;
+	const struct sink_start *start;
+	const char *chain;                    /* who started @program, by name */
+	uint64_t waited_ms;                   /* closed: before it was allowed */
 	const struct policy_facts *facts;     /* decision, closed */
 	const struct policy_verdict *verdict; /* decision, closed */
 	enum policy_reason reason;            /* the verdict's; closed: how it ended */
@@ -68,6 +86,7 @@ struct sink_record {
 	uint64_t duration_ms; /* decision: how long it waited; closed: how long it was open */
 	bool has_traffic;     /* bytes and duration are written even when 0 */
 	const struct sink_gap *gap;
+	const struct sink_times *times;
 	/* What it says holds only when it is kept: when a commit fails it is forgotten. Others are
 	 * kept for the next commit. */
 	bool is_awaited;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,6 +157,42 @@ START_TEST(refused_programs_are_recorded_and_bounded)
 }
 END_TEST
 
+/* A command that tries again and again fills no disk, and hides nothing by it. */
+START_TEST(denials_by_the_thousand_are_counted)
+{
+	static struct fixture_request denied[1000], allowed[1000];
+	auto_free char *text = NULL;
+	struct fixture_request last = { 0 };
+	unsigned long long sum = 0;
+	unsigned int records;
+
+	fixture_open("deny no.test\nallow yes.test");
+	for (int i = 0; i < 1000; i++) {
+		fixture_submit(&denied[i], "https://no.test:443", FIXTURE_EXEC);
+		fixture_submit(&allowed[i], "https://yes.test:443", FIXTURE_EXEC);
+	}
+	fixture_settle();
+	fixture_ask(&last, "https://no.test:443", FIXTURE_EXEC_TWO); /* has its own */
+	loop_advance(fixture.loop, 2000);
+	fixture_settle();
+	ck_assert_uint_eq(fixture_count_records("decision", "rule_allow"), 1000);
+	records = fixture_count_records("decision", "rule_deny");
+	ck_assert_uint_le(records, 70);
+	fixture_publish();
+	auto_close int fd = open(fixture.audit, O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(fd_read_all(fd, 16 << 20, &text, NULL, NULL), 0);
+	for (const char *at = text; (at = strstr(at, "\"times\":")); at++) {
+		sum += strtoull(at + strlen("\"times\":"), NULL, 10);
+		records--;
+	}
+	ck_assert_uint_eq(sum + records, 1001);
+	for (int i = 0; i < 1000; i++)
+		fixture_expect(&denied[i], POLICY_DENY, POLICY_RULE_DENY);
+	fixture_close();
+}
+END_TEST
+
 Suite *suite_audit(void)
 {
 	Suite *suite = suite_create("audit");
@@ -166,6 +203,7 @@ Suite *suite_audit(void)
 	tcase_add_test(tcase, what_cannot_be_read_is_not_called_broken);
 	tcase_add_test(tcase, two_runs_may_write_to_one_file);
 	tcase_add_test(tcase, hostile_text_is_one_line);
+	tcase_add_test(tcase, denials_by_the_thousand_are_counted);
 	tcase_add_test(tcase, refused_programs_are_recorded_and_bounded);
 	suite_add_tcase(suite, tcase);
 	return suite;
