@@ -10,8 +10,11 @@
 #include "agent/trial.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "exec/exec_sandbox.h"
 #include "gateway/gateway_warning.h"
+
+#define SHOWN_MAX 1024 /* bytes of what was asked about, in a record */
 
 static const char *const kind_names[] = {
 	[AGENT_EXEC] = "exec",
@@ -56,6 +59,7 @@ struct asked *asking_note(struct agent *agent, const char *id, enum agent_questi
 	asked->id = mem_strdup(id);
 	asked->kind = kind;
 	asked->session = session;
+	asked->since_ms = loop_now_ms(agent->loop);
 	TAILQ_INSERT_TAIL(&agent->asked, asked, entry);
 	return asked;
 }
@@ -79,6 +83,7 @@ void asking_forget(struct agent *agent, struct asked *asked)
 	if (agent->gateway) /* else it is dead with it */
 		gateway_review_compare(asked->watch, POLICY_ASK);
 	free(asked->typed);
+	free(asked->shown);
 	mem_free_list(asked->warned);
 	free(asked->id);
 	free(asked);
@@ -275,6 +280,22 @@ static json_t *question_json(enum tell_event type, struct asked *asked,
 	return event;
 }
 
+/* For the records: what was put to the client, and whose it is. */
+static void asking_note_shown(struct asked *asked, const struct orchestrator_question *question)
+{
+	const char *const *words = question->argv ? question->argv : question->keys;
+	struct task *task;
+
+	asked->is_retry = question->is_retry;
+	asked->is_unconfined = !question->is_confined && kinds[question->kind] == AGENT_EXEC;
+	asked->shown =
+		words ? text_command_line(words, SHOWN_MAX) : mem_strdup_or_null(question->reason);
+	TAILQ_FOREACH (task, &asked->session->tasks, entry) {
+		for (size_t i = 0; i < question->call_count; i++)
+			task->was_asked |= question->calls[i] == task->asked_as;
+	}
+}
+
 static int ask(const struct orchestrator_question *question, void *arg)
 {
 	struct session *session = arg;
@@ -284,6 +305,7 @@ static int ask(const struct orchestrator_question *question, void *arg)
 		return -ENOTCONN;
 	struct asked *asked = asking_note(agent, question->id, kinds[question->kind], session);
 
+	asking_note_shown(asked, question);
 	asked->watch = ahead_watch(session, question);
 	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, asked, question));
 	return 0;

@@ -32,8 +32,11 @@ enum agent_question_kind {
 struct asked {
 	char *id;
 	enum agent_question_kind kind;
-	struct session *session;      /* NULL: it is the gateway's */
-	char *typed;                  /* what an allow comes with; NULL: nothing */
+	struct session *session; /* NULL: it is the gateway's */
+	char *typed;             /* what an allow comes with; NULL: nothing */
+	char *shown;             /* what it is about, for the records */
+	int64_t since_ms;
+	bool is_retry, is_unconfined;
 	char **warned;                /* the destinations it is for; NULL: none */
 	struct gateway_review *watch; /* what a reviewer says of it, for itself; NULL: nothing */
 	TAILQ_ENTRY(asked) entry;
@@ -74,6 +77,8 @@ struct task {
 	char *id;                      /* the submission's */
 	uint64_t number;               /* the client's name for it: "exec" */
 	uint64_t asked_as;             /* the orchestrator's */
+	const char *about;             /* in records: "exec", "patch" and so on */
+	bool was_asked;                /* somebody was put a question about it */
 	bool is_started, is_cancelled; /* at the orchestrator, which has not told; by the client */
 	json_t *earlier; /* attempts that were told to it before it went to the background */
 	char **argv, *cwd, **env, **own_env, *justification; /* own_env: not its session's */

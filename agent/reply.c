@@ -9,7 +9,9 @@
 #include "agent/submission.h"
 #include "agent/tell.h"
 #include "base/err.h"
+#include "base/loop.h"
 #include "base/mem.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/gateway_warning.h"
 
 struct given {
@@ -168,6 +170,38 @@ static bool is_approval(enum orchestrator_choice choice)
 	       choice == ORCHESTRATOR_ALWAYS || choice == ORCHESTRATOR_UNCONFINED;
 }
 
+/* Before it counts: what cannot be written down is not allowed. */
+static int record_answer(struct agent *agent, const struct given *given, const struct asked *asked,
+			 struct err *why)
+{
+	static const enum policy_reason reasons[] = {
+		[ORCHESTRATOR_DENY] = POLICY_DENIED_ONCE,
+		[ORCHESTRATOR_ABORT] = POLICY_ABORTED,
+		[ORCHESTRATOR_ONCE] = POLICY_GRANTED_ONCE,
+		[ORCHESTRATOR_SESSION] = POLICY_GRANTED_SESSION,
+		[ORCHESTRATOR_ALWAYS] = POLICY_GRANTED_ALWAYS,
+		[ORCHESTRATOR_DENY_ALWAYS] = POLICY_DENIED_ALWAYS,
+		[ORCHESTRATOR_UNCONFINED] = POLICY_GRANTED_ONCE,
+	};
+	enum orchestrator_choice choice = (enum orchestrator_choice)given->decision;
+	const struct gateway_decided decided = {
+		.kind = asking_kind_name(asked->kind),
+		.is_allowed = is_approval(choice),
+		.is_unconfined = asked->is_unconfined || choice == ORCHESTRATOR_UNCONFINED,
+		.is_retry = asked->is_retry,
+		.reason = reasons[choice],
+		.by = AGENT_BY,
+		.through = "agent",
+		.shown = asked->shown,
+		.words = given->words,
+		.waited_ms = loop_now_ms(agent->loop) - asked->since_ms,
+	};
+
+	if (gateway_decided(agent->gateway, &decided) == 0 || !decided.is_allowed)
+		return 0;
+	return err_set(why, -EIO, "the answer cannot be recorded, so it is none");
+}
+
 static int answer_orchestrator(struct agent *agent, const struct submission *submission,
 			       const struct given *given, struct asked *asked, struct err *why)
 {
@@ -186,9 +220,11 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 	    (!given->typed || strcmp(given->typed, asked->typed) != 0))
 		return err_set(why, -EACCES, "\"typed\" has to be what a person typed: %s",
 			       asked->typed);
-	int r = orchestrator_answer(session->orchestrator, given->approval, session->number,
-				    &answer, why);
+	int r = record_answer(agent, given, asked, why);
 
+	if (r == 0)
+		r = orchestrator_answer(session->orchestrator, given->approval, session->number,
+					&answer, why);
 	if (r < 0)
 		return r;
 	for (char **warned = asked->warned; is_approval(answer.choice) && warned && *warned;

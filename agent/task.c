@@ -10,7 +10,12 @@
 #include "agent/tell.h"
 #include "agent/trial.h"
 #include "base/err.h"
+#include "base/loop.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "gateway/gateway_agent.h"
+
+#define SHOWN_MAX 1024 /* bytes of a command, in a record */
 
 struct task *task_new(struct session *session, enum task_kind kind, const char *id)
 {
@@ -66,14 +71,56 @@ static bool is_deferred(const struct orchestrator_result *result)
 	       result->outcomes[result->attempt_count - 1].is_deferred;
 }
 
+int task_record(const struct task *task, const struct orchestrator_result *rejected,
+		bool is_unconfined)
+{
+	static const struct {
+		enum policy_reason reason;
+		const char *by;
+	} rejections[] = {
+		[ORCHESTRATOR_REJECTED_BY_RULE] = { POLICY_RULE_DENY, "policy" },
+		[ORCHESTRATOR_REJECTED_BY_PERSON] = { POLICY_DENIED_SESSION, "an earlier answer" },
+		[ORCHESTRATOR_REJECTED_BY_HOOK] = { POLICY_DENIED_REVIEW, "a hook" },
+		[ORCHESTRATOR_REJECTED_BY_REVIEWER] = { POLICY_DENIED_REVIEW, "the reviewer" },
+		[ORCHESTRATOR_REJECTED_REVIEWER_LATE] = { POLICY_PROMPT_TIMEOUT, "" },
+		[ORCHESTRATOR_REJECTED_NO_ANSWER] = { POLICY_NO_APPROVER, "" },
+	};
+	struct agent *agent = task->session->agent;
+	auto_free char *line =
+		task->argv ? text_command_line((const char *const *)task->argv, SHOWN_MAX)
+			   : mem_strdup_or_null(task->justification);
+	struct gateway_decided decided = {
+		.kind = task->about,
+		.is_allowed = !rejected,
+		.is_unconfined = is_unconfined,
+		.reason = rejected ? rejections[rejected->kind].reason : POLICY_RULE_ALLOW,
+		.by = rejected ? rejections[rejected->kind].by : "policy",
+		.shown = line,
+		.cause = rejected ? rejected->why : "nobody was asked",
+		.waited_ms = rejected ? loop_now_ms(agent->loop) - task->started_ms : 0,
+	};
+
+	return agent->gateway ? gateway_decided(agent->gateway, &decided) : -EPIPE;
+}
+
+/* What a person said was written down when it was said. */
+static void record_end(const struct task *task, const struct orchestrator_result *result)
+{
+	bool is_of_person = result->kind == ORCHESTRATOR_REJECTED_BY_PERSON && task->was_asked;
+
+	if (result->kind <= ORCHESTRATOR_REJECTED_NO_ANSWER && !is_of_person)
+		(void)task_record(task, result, false); /* it is denied all the same */
+}
+
 /* Once, from the loop. */
 static void on_done(const struct orchestrator_result *result, void *arg)
 {
 	struct task *task = arg;
 
 	task->is_started = false;
-	if (task->kind == TASK_PROGRAM)
+	if (task->kind == TASK_PROGRAM) /* recorded as such */
 		return judge_done(task, result);
+	record_end(task, result);
 	if (task->kind == TASK_QUESTION)
 		return finish_question(task, result);
 	if (!is_deferred(result))
@@ -92,6 +139,15 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 {
 	struct session *session = task->session;
 
+	static const char *const about[] = {
+		[ORCHESTRATOR_EXEC] = "exec",
+		[ORCHESTRATOR_PATCH] = "patch",
+		[ORCHESTRATOR_NETWORK] = "network",
+		[ORCHESTRATOR_PERMISSIONS] = "permissions",
+		[ORCHESTRATOR_ELICITATION] = "elicitation",
+	};
+
+	task->about = about[request->kind];
 	request->client = session->number;
 	request->environment = "";
 	request->sandbox = session->sandbox;

@@ -24,6 +24,10 @@ void task_end_deferred(struct task *task, struct trial *trial);
 /* Ends it, its words for whoever reads the result. */
 void task_cancel(struct task *task, const char *why);
 void task_free(struct task *task);
+/* Writes down what was decided about it without a question: @rejected says how; NULL: it goes
+ * ahead. Not 0: it could not be, and then it does not. */
+int task_record(const struct task *task, const struct orchestrator_result *rejected,
+		bool is_unconfined);
 
 /* By the client's number; NULL: there is none that runs. */
 struct task *task_find(const struct session *session, uint64_t number);

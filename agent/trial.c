@@ -385,7 +385,10 @@ static int start_exec(struct task *task, const struct orchestrator_attempt *atte
 	}
 	struct trial *trial = make(task, attempt, sandbox);
 
-	gateway_exec_begin(agent->gateway, trial->exec, command);
+	if (trial->is_confined)
+		gateway_exec_begin(agent->gateway, trial->exec, command);
+	else
+		gateway_exec_begin_unconfined(agent->gateway, trial->exec, command);
 	/* -ENOENT: it has just begun. */
 	(void)gateway_exec_join(agent->gateway, trial->exec, task->session->number);
 	gateway_exec_set_argv(agent->gateway, trial->exec, (const char *const *)task->argv);
@@ -419,6 +422,8 @@ int trial_start(const struct orchestrator_attempt *attempt, struct err *why)
 	struct task *task = attempt->request->arg;
 	struct agent *agent = task->session->agent;
 
+	if (!task->was_asked && task_record(task, NULL, !attempt->is_confined) < 0)
+		return err_set(why, -EIO, "the decision cannot be recorded, so it is a denial");
 	if (task->kind == TASK_EXEC)
 		return start_exec(task, attempt, why);
 	task->attempt = attempt->number;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -14,12 +15,16 @@
 
 static const char help[] =
 	"usage: sallyport audit verify [--json] FILE...\n"
+	"       sallyport audit merge FILE...\n"
 	"\n"
-	"Reads each audit log from its first record to its last and checks the chain of hashes "
+	"verify "
+	"reads each audit log from its first record to its last and checks the chain of hashes "
 	"and\n"
 	"FILE.head: an edit, a deletion, an insertion, a reorder, a cut tail and a half-written "
 	"line\n"
 	"are named by FILE:LINE.\n"
+	"\n"
+	"merge puts what runs that were killed left behind into FILE; the next run does so, too.\n"
 	"\n"
 	"  --json   one JSON object per file on stdout\n"
 	"\n"
@@ -80,7 +85,8 @@ static void print_text(const struct audited *audited)
 static int audit_file(const char *path, bool is_json)
 {
 	struct audited audited = { .path = path };
-	int r = gateway_audit_verify(path, &audited.records, &audited.words);
+	auto_free char *dir = cli_audit_dir();
+	int r = gateway_audit_verify(path, dir, &audited.records, &audited.words);
 
 	audited.status = r == 0 ? CLI_OK : r == -EBADMSG ? CLI_DENIED : CLI_ERROR;
 	if (is_json)
@@ -127,12 +133,50 @@ static int verify(int argc, char **argv)
 	return status;
 }
 
+static int merge_file(const char *path)
+{
+	auto_free char *dir = cli_audit_dir(), *shown = text_visible_dup(path);
+	struct err why = { 0 };
+	int r = dir && access(path, F_OK) < 0 ? err_errno(&why, errno, "cannot open %s", path) : 0;
+
+	if (r == 0 && dir)
+		r = gateway_audit_merge(path, dir, &why);
+	if (r == 0) {
+		(void)printf("%s: merged\n", shown);
+		return CLI_OK;
+	}
+	auto_free char *words = text_visible_dup(why.text);
+
+	return cli_fail(r == -EBADMSG ? CLI_DENIED : CLI_ERROR, "%s", words);
+}
+
+static int merge(int argc, char **argv)
+{
+	int status = CLI_OK, i = 1;
+
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		(void)fputs(help, stdout);
+		return CLI_OK;
+	}
+	if (argc > 1 && strcmp(argv[1], "--") == 0)
+		i++;
+	else if (argc > 1 && argv[1][0] == '-')
+		return cli_usage_error("audit", CLI_USAGE, "unknown option %s", argv[1]);
+	if (i == argc)
+		return cli_usage_error("audit", CLI_USAGE, "which FILE?");
+	for (; i < argc; i++)
+		status = worse(status, merge_file(argv[i]));
+	return status;
+}
+
 int cli_audit(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (strcmp(what, "verify") == 0)
 		return verify(argc - 1, argv + 1);
+	if (strcmp(what, "merge") == 0)
+		return merge(argc - 1, argv + 1);
 	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
 		(void)fputs(help, stdout);
 		return CLI_OK;

@@ -50,6 +50,8 @@ bool cli_may_colour(FILE *stream);
 char *cli_state_dir(void);
 char *cli_config_dir(void);
 /* mkdir -p, 0700, for our own state. 0 or -errno. */
+/* Where runs keep what is not in the audit log yet; not made. Returned owned; NULL: nowhere. */
+char *cli_audit_dir(void);
 int cli_make_dirs(const char *path);
 /* A folder of our own with its files, as far as that goes. */
 void cli_remove_dir(const char *path);

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "gateway/gateway_tools.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,6 +65,15 @@ char *cli_state_dir(void)
 char *cli_config_dir(void)
 {
 	return cli_xdg_dir("XDG_CONFIG_HOME", ".config");
+}
+
+char *cli_audit_dir(void)
+{
+	auto_free char *state = cli_state_dir();
+
+	auto_free char *above = state ? take(state) : gateway_control_dir(NULL);
+
+	return above ? mem_printf("%s/audit", above) : NULL;
 }
 
 int cli_make_dirs(const char *path)

@@ -284,6 +284,7 @@ static int conclude(struct run *run)
 		.exit_status = whole_status(run, command_status),
 		.command_status = command_status,
 		.duration_ms = loop_now_ms(run->gate.loop) - run->started_ms,
+		.bundle = run->options.bundle,
 	};
 	if (run->join)
 		run_join_report(run->join, &summary);
@@ -293,6 +294,8 @@ static int conclude(struct run *run)
 
 	if (status != CLI_OK)
 		summary.exit_status = status;
+	if (run->gate.gateway)
+		gateway_ends_with(run->gate.gateway, summary.exit_status);
 	if (run->result.why[0])
 		(void)cli_fail(0, "%s", run->result.why);
 	else if (run->join && run_join_failure(run->join))

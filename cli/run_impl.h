@@ -65,7 +65,7 @@ void run_options_free(struct run_options *options);
 struct run_places {
 	char *cwd, *config_dir, *state_dir, *control_dir;
 	char *audit_path, *audit_head; /* the log, and the sidecar that knows its end */
-	char *seen_path;               /* what was allowed before */
+	char *audit_dir, *seen_path;   /* what is not in the log yet; what was allowed before */
 	char *answers_path;            /* the user's policy file */
 };
 /* Makes what is missing. @audit: as given to --audit, or NULL. An exit status; says what is wrong.
@@ -112,7 +112,7 @@ void run_bundle_free(struct run_bundle *ours);
 
 /* What the end of a run says. */
 struct run_summary {
-	const char *run, *session;
+	const char *run, *session, *bundle;  /* the file of questions; NULL: none */
 	const struct run_programs *programs; /* NULL: not judged */
 	/* What went where; borrowed. */
 	const struct gateway_trip *trips, *others;

@@ -15,6 +15,20 @@ char *run_places_absolute(const struct run_places *places, const char *path)
 	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", places->cwd, path);
 }
 
+/* Both are hidden from every command. Where nothing is kept between runs, what a killed one leaves
+ * lasts as long as the machine runs. */
+static int find_audit_dir(struct run_places *places)
+{
+	places->audit_dir = cli_audit_dir();
+	int r = places->audit_dir ? cli_make_dirs(places->audit_dir) : -ENOENT;
+
+	if (r < 0)
+		return cli_fail(CLI_NO_SANDBOX, "cannot make %s: %s",
+				places->audit_dir ? places->audit_dir : "a state folder",
+				strerror(-r));
+	return CLI_OK;
+}
+
 int run_places_find(struct run_places *places, const char *audit)
 {
 	struct err why = { 0 };
@@ -52,7 +66,7 @@ int run_places_find(struct run_places *places, const char *audit)
 	places->control_dir = gateway_control_dir(&why);
 	if (!places->control_dir)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
-	return CLI_OK;
+	return find_audit_dir(places);
 }
 
 void run_places_free(struct run_places *places)
@@ -63,6 +77,7 @@ void run_places_free(struct run_places *places)
 	free(places->control_dir);
 	free(places->audit_path);
 	free(places->audit_head);
+	free(places->audit_dir);
 	free(places->answers_path);
 	free(places->seen_path);
 	*places = (struct run_places){ 0 };

@@ -16,6 +16,8 @@
 #define RED   "\x1b[31m"
 #define PLAIN "\x1b[0m"
 
+#define DENIALS_MAX 32 /* lines about destinations that were refused */
+
 struct totals {
 	uint64_t denied, unanswered, bytes_up, bytes_down;
 };
@@ -59,6 +61,59 @@ static json_t *programs_json(const struct run_programs *programs)
 	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
 		json_array_append_new(list, json_string(line));
 	return list;
+}
+
+/* Why, and what to do: a line that says it where nothing else is said. */
+static void print_denial(const struct gateway_trip *trip)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX];
+	const char *next = policy_reason_next(trip->last_denial);
+
+	policy_destination_text(&trip->dst, where);
+	(void)fprintf(stderr, "sallyport: %s: %s (%s)%s%s%s%s\n", where,
+		      policy_reason_sentence(trip->last_denial),
+		      policy_reason_code(trip->last_denial), trip->rule ? " Rule: " : "",
+		      trip->rule ? trip->rule : "", next[0] ? " Next: " : "", next);
+}
+
+static void print_denials(const struct run_summary *summary)
+{
+	size_t left = 0, shown = 0;
+
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		const struct gateway_trip *trip = &summary->trips[i];
+
+		if (trip->denied + trip->unanswered == 0)
+			continue;
+		if (shown == DENIALS_MAX)
+			left++;
+		else
+			print_denial(trip);
+		shown += shown < DENIALS_MAX;
+	}
+	if (left > 0)
+		(void)fprintf(stderr, "sallyport: and %zu more destinations\n", left);
+}
+
+/* The lines that would have let it pass, in the language of policies. */
+static void print_asked(const struct run_summary *summary)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX];
+
+	(void)fprintf(stderr,
+		      "sallyport: --fail-on-ask: nobody answered for what is listed here. To allow "
+		      "it, add to a policy:\n");
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		if (summary->trips[i].unanswered == 0)
+			continue;
+		policy_destination_text(&summary->trips[i].dst, where);
+		(void)fprintf(stderr, "  allow %s\n", where);
+	}
+	if (summary->bundle)
+		(void)fprintf(stderr,
+			      "sallyport: the questions are in %s; answer them with `sallyport "
+			      "approve bundle`\n",
+			      summary->bundle);
 }
 
 static void print_text(const struct run_summary *summary)
@@ -110,6 +165,11 @@ static json_t *trip_json(const struct gateway_trip *trip)
 	if (object && trip->last_denial != POLICY_NONE)
 		json_object_set_new(object, "reason",
 				    json_string(policy_reason_code(trip->last_denial)));
+	if (object && trip->rule) {
+		auto_free char *rule = text_visible_dup(trip->rule);
+
+		json_object_set_new(object, "rule", json_string(rule));
+	}
 	return object;
 }
 
@@ -164,6 +224,11 @@ void run_report_print(const struct run_summary *summary, enum run_report form)
 {
 	if (form != RUN_REPORT_JSON)
 		print_programs(summary->programs); /* no part of the trip: nobody else says so */
+	if (form == RUN_REPORT_TEXT || form == RUN_REPORT_AUTO) {
+		print_denials(summary);
+		if (summary->exit_status != summary->command_status)
+			print_asked(summary);
+	}
 	if (form == RUN_REPORT_AUTO)
 		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
 	if (form == RUN_REPORT_TEXT)

@@ -59,8 +59,6 @@ static char **read_only_paths(const struct run_view_config *config)
 	for (size_t i = 0; i < config->loaded->file_count; i++)
 		if (config->loaded->files[i].path[0] == '/')
 			mem_append_list(&paths, mem_strdup(config->loaded->files[i].path));
-	mem_append_list(&paths, mem_strdup(config->places->audit_path));
-	mem_append_list(&paths, mem_strdup(config->places->audit_head));
 	return paths;
 }
 
@@ -71,6 +69,9 @@ static char **own_paths(const struct run_view_config *config)
 	char **paths = NULL;
 
 	mem_append_list(&paths, mem_strdup(config->places->control_dir));
+	/* Who can open the log can lock it. */
+	mem_append_list(&paths, mem_strdup(config->places->audit_path));
+	mem_append_list(&paths, mem_strdup(config->places->audit_head));
 	if (config->places->config_dir)
 		mem_append_list(&paths, mem_strdup(config->places->config_dir));
 	if (config->places->state_dir)

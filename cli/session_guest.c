@@ -138,6 +138,9 @@ static void on_worker_gone(const struct gateway_trip *trips, size_t count,
 	guest->others = *others;
 	if (count > 0)
 		memcpy(guest->trips, trips, count * sizeof(*trips));
+	for (size_t i = 0; i < count; i++)
+		guest->trips[i].rule = NULL; /* the gateway's */
+	guest->others.rule = NULL;
 	if (guest->state == GUEST_ENDED)
 		guest_over(guest);
 	else if (guest->state == GUEST_RUNNING)

@@ -75,7 +75,7 @@ _sallyport() {
         return
     fi
     case $before in
-    --policy | --audit | --socket | --bundle | --webhook-key | --answers | --read | --deny-read | --key | --output | -o | verify)
+    --policy | --audit | --socket | --bundle | --webhook-key | --answers | --read | --deny-read | --key | --output | -o | verify | merge)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
@@ -97,7 +97,7 @@ _sallyport() {
         case $COMP_CWORD:$command in
         1:*) words='run agent mcp policy approve session audit --version --help' ;;
         2:approve) words='list watch allow deny abort grants revoke undo live cut bundle reviewer --help' ;;
-        2:audit) words='verify --help' ;;
+        2:audit) words='verify merge --help' ;;
         2:session) words='start list end --help' ;;
         *:session)
             case ${COMP_WORDS[2]-} in

@@ -161,7 +161,7 @@ complete -c sallyport -n $in_bundle -l deny -x -d 'deny it'
 complete -c sallyport -n $in_bundle -l from -x -d 'signed by'
 complete -c sallyport -n $in_bundle -l merge -d 'make one of many'
 complete -c sallyport -n $in_bundle -F
-complete -c sallyport -n '__fish_seen_subcommand_from audit' -a verify
+complete -c sallyport -n '__fish_seen_subcommand_from audit' -a 'verify merge'
 complete -c sallyport -n '__fish_seen_subcommand_from audit' -F
 
 set -l in_session '__fish_seen_subcommand_from session'

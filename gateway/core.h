@@ -75,6 +75,10 @@ struct gateway {
 	struct seen *seen;
 	struct accounts accounts;
 	struct trips trips;
+	struct {
+		LIST_HEAD(repeats_list, repeats) list;
+		struct loop_timer timer;
+	} repeats;
 	struct outcomes outcomes;
 	struct proposals {
 		struct gateway_client *client; /* NULL: nothing was proposed yet */

@@ -13,6 +13,7 @@
 #include "gateway/journal.h"
 #include "gateway/lookups.h"
 #include "gateway/redact.h"
+#include "gateway/repeats.h"
 #include "gateway/turn.h"
 #include "gateway/who.h"
 #include "policies/policies_tools.h"
@@ -146,6 +147,7 @@ void execs_end(struct gateway *gw, uint64_t id, int exit_status)
 	approval_exec_ended(gw, exec);
 	outcomes_end(&gw->outcomes, take(exec->outcome));
 	execs_free(gw, exec);
+	repeats_exec_ended(gw, id);
 	journal_stamp(gw->journal, &record);
 	(void)turn_write_down(gw, &record);
 }

@@ -11,6 +11,7 @@
 #include "gateway/approvers/approver_impl.h"
 #include "gateway/core.h"
 #include "gateway/execs.h"
+#include "gateway/gateway_agent.h"
 #include "gateway/inquiries.h"
 #include "gateway/journal.h"
 #include "gateway/ledger.h"
@@ -19,6 +20,7 @@
 #include "gateway/local.h"
 #include "gateway/lookups.h"
 #include "gateway/proposals.h"
+#include "gateway/repeats.h"
 #include "gateway/seen.h"
 #include "gateway/turn.h"
 #include "policies/policies_gate.h"
@@ -29,6 +31,7 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 	ours->session = mem_strdup(config->session ? config->session : "");
 	ours->run = mem_strdup(config->run ? config->run : "");
 	ours->audit_path = mem_strdup_or_null(config->audit_path);
+	ours->audit_dir = mem_strdup_or_null(config->audit_dir);
 	ours->answers_path = mem_strdup_or_null(config->answers_path);
 	ours->control_dir = mem_strdup_or_null(config->control_dir);
 	ours->seen_path = mem_strdup_or_null(config->seen_path);
@@ -38,8 +41,9 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 
 static void config_done(struct gateway_config *ours)
 {
-	const char *texts[] = { ours->session,      ours->run,         ours->audit_path,
-				ours->answers_path, ours->control_dir, ours->seen_path };
+	const char *texts[] = { ours->session,   ours->run,          ours->audit_path,
+				ours->audit_dir, ours->answers_path, ours->control_dir,
+				ours->seen_path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */
@@ -73,6 +77,11 @@ static void on_heard(const struct sink_record *record, void *arg)
 	}
 }
 
+static void on_audit_failed(void *arg)
+{
+	turn_schedule(arg); /* denies those who wait, and closes what is open */
+}
+
 static struct gateway *gateway_make(struct loop *loop, const struct gateway_config *config)
 {
 	struct gateway *gw = mem_new(sizeof(*gw));
@@ -99,6 +108,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
 	live_init(gw);
+	LIST_INIT(&gw->repeats.list);
 	lookups_init(gw);
 	gw->walks = &gw->reviewing.walk;
 	LIST_INIT(&gw->clients);
@@ -110,12 +120,13 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 				 const struct approver_ops *const *table, struct err *why)
 {
 	struct gateway *gw = gateway_make(loop, config);
+	const struct journal_hearer hearer = { on_heard, on_audit_failed, gw };
 
 	gw->journal = journal_new(loop, &gw->config, why);
 	if (gw->journal && open_approvers(gw, table, why) == 0) {
-		journal_set_hearer(gw->journal, on_heard, gw);
+		journal_set_hearer(gw->journal, &hearer);
 		/* Written from the loop, while the command starts; before any verdict. */
-		journal_note_start(gw->journal);
+		journal_note_start(gw->journal, config);
 		turn_schedule(gw);
 		return gw;
 	}
@@ -126,6 +137,11 @@ struct gateway *gateway_new_with(struct loop *loop, const struct gateway_config 
 struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config, struct err *why)
 {
 	return gateway_new_with(loop, config, approver_table, why);
+}
+
+void gateway_ends_with(struct gateway *gw, int exit_status)
+{
+	journal_set_status(gw->journal, exit_status);
 }
 
 void gateway_free(struct gateway *gw)
@@ -148,6 +164,7 @@ void gateway_free(struct gateway *gw)
 	loop_timer_stop(&gw->finish.timer);
 	outcomes_done(&gw->outcomes);
 	execs_free_all(gw);
+	repeats_done(gw);
 	journal_free(gw->journal);
 	assert(TAILQ_EMPTY(&gw->queue) && TAILQ_EMPTY(&gw->questions));
 	keys_done(&gw->approvals);
@@ -169,6 +186,13 @@ void gateway_free(struct gateway *gw)
 void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command)
 {
 	execs_begin(gw, exec, command);
+	turn_schedule(gw);
+}
+
+void gateway_exec_begin_unconfined(struct gateway *gw, uint64_t exec, const char *command)
+{
+	execs_begin(gw, exec, command);
+	journal_mark_unconfined(gw->journal);
 	turn_schedule(gw);
 }
 

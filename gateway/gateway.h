@@ -91,11 +91,14 @@ struct gateway_terminal {
 struct gateway_config {
 	const struct policy *policy; /* kept */
 	const char *session;         /* borrowed, as all text here */
-	const char *run;          /* this run's id: short, unguessable, names the control socket */
-	const char *audit_path;   /* the JSON-lines file */
-	const char *answers_path; /* where "always" is written; NULL: it is refused */
-	const char *seen_path;    /* what was allowed before, for warnings; NULL: not kept */
-	const char *control_dir;  /* 0700, for the control socket; NULL: none */
+	const char *run;        /* this run's id: short, unguessable, names the control socket */
+	const char *audit_path; /* the JSON-lines file */
+	const char *audit_dir;  /* 0700, where no command sees it: the segments of that file */
+	const char *cwd, *version, *digest; /* for the record of the start: where, of what program,
+					       by what policy; may be NULL */
+	const char *answers_path;           /* where "always" is written; NULL: it is refused */
+	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
+	const char *control_dir; /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* where questions that nobody answered are noted; NULL: nowhere */
 	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
@@ -111,6 +114,8 @@ struct gateway_config {
 /* Opens audit, control socket and terminal; cheap. Returned owned, or NULL with @why. */
 struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config,
 			    struct err *why);
+/* What the run ends with, for its last record. */
+void gateway_ends_with(struct gateway *gw, int exit_status);
 /* Denies all who wait (gate_closing; clients that live on tell it from the loop), writes the last
  * record, closes. Not from inside a verdict callback. */
 void gateway_free(struct gateway *gw);

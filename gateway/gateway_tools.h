@@ -22,8 +22,11 @@ struct gateway_web {
 };
 
 /* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and what is
- * wrong there, or another -errno: it cannot be read. */
-int gateway_audit_verify(const char *path, uint64_t *ret_records, struct err *why);
+ * wrong there, or another -errno: it cannot be read. @dir: as audit_dir; NULL: only FILE. */
+int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_records, struct err *why);
+/* sallyport audit merge: what runs that are dead left in @dir goes into the log. 0, -EBUSY: another
+ * process has it; -EBADMSG with @why: something is damaged; or another -errno. */
+int gateway_audit_merge(const char *path, const char *dir, struct err *why);
 
 /* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
  * checked. Returned owned. */
@@ -35,6 +38,7 @@ struct gateway_trip {
 	uint64_t allowed, denied, unanswered, connections; /* requests; connections closed */
 	uint64_t bytes_up, bytes_down;
 	enum policy_reason last_denial; /* POLICY_NONE: none */
+	char *rule;                     /* of that, with file and line; NULL: none */
 };
 /* Borrowed until the next call into the gateway. */
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count);

@@ -75,7 +75,8 @@ static void inquiry_record(struct gateway_review *review)
 				      .command = review->command,
 				      .verdict = &verdict,
 				      .reason = reasons[outcome],
-				      .cause = review->kind };
+				      .cause = review->kind,
+				      .is_awaited = true };
 
 	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", review->by);
 	(void)snprintf(verdict.because, sizeof(verdict.because), "%s", review->reason);

@@ -10,6 +10,7 @@
 #include "gateway/ledger.h"
 #include "gateway/leases.h"
 #include "gateway/live.h"
+#include "gateway/repeats.h"
 #include "gateway/lookups.h"
 #include "gateway/turn.h"
 #include "policies/policies_request.h"
@@ -79,6 +80,16 @@ static void local_record(struct gateway *gw, const struct sink_record *record)
 	turn_schedule(gw); /* writes what is queued, or denies who waits */
 }
 
+/* What the worker measured begins with the request; open is what is behind the wait. */
+static void local_waited(const struct waiter *waiter, struct sink_record *record)
+{
+	uint64_t waited_ms = (uint64_t)(waiter->pass->since_ms - waiter->since_ms);
+
+	record->program = waiter->program;
+	record->waited_ms = waited_ms < record->duration_ms ? waited_ms : record->duration_ms;
+	record->duration_ms -= record->waited_ms;
+}
+
 static void local_report(struct gateway_client *client, const struct gateway_report *report)
 {
 	struct gateway *gw = ((struct local_client *)client)->gw;
@@ -119,7 +130,10 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	trips_count_report(&gw->trips, report);
 	trips_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
-	local_record(gw, &record);
+	if (waiter && was_allowed)
+		local_waited(waiter, &record);
+	if (was_allowed || !repeats_take(gw, &report->facts, &verdict))
+		local_record(gw, &record);
 	if (waiter) {
 		ledger_count(waiter, report);
 		lookups_remove(waiter);

@@ -27,6 +27,9 @@ void trips_done(struct trips *trips)
 	while ((node = keys_pop(&trips->table)))
 		free(container_of(node, struct trip_key, node));
 	keys_done(&trips->table);
+	for (size_t i = 0; i < trips->count; i++)
+		free(trips->list[i].rule);
+	free(trips->others.rule);
 	free(trips->list);
 }
 
@@ -59,8 +62,14 @@ static bool trips_is_unanswered(enum policy_reason reason)
 	       reason == POLICY_EXEC_ENDED || reason == POLICY_GATE_CLOSING;
 }
 
-static void trips_count_denial(struct gateway_trip *trip, enum policy_reason reason)
+static void trips_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)
 {
+	enum policy_reason reason = verdict->reason;
+
+	if (trip->last_denial != reason || !trip->rule) {
+		free(trip->rule);
+		trip->rule = verdict->rule[0] ? mem_strdup(verdict->rule) : NULL;
+	}
 	if (trips_is_unanswered(reason))
 		trip->unanswered++;
 	else
@@ -88,7 +97,7 @@ void trips_count_verdict(struct trips *trips, const struct policy_destination *d
 		trip->allowed++;
 		return;
 	}
-	trips_count_denial(trip, verdict->reason);
+	trips_count_denial(trip, verdict);
 }
 
 void trips_count_report(struct trips *trips, const struct gateway_report *report)
@@ -105,5 +114,5 @@ void trips_count_report(struct trips *trips, const struct gateway_report *report
 	}
 	if (trip->allowed > 0 && trips_was_allowed(report->verdict.reason))
 		trip->allowed--;
-	trips_count_denial(trip, report->verdict.reason);
+	trips_count_denial(trip, &report->verdict);
 }

@@ -18,6 +18,7 @@
 #include "gateway/live.h"
 #include "gateway/lookups.h"
 #include "gateway/protocols.h"
+#include "gateway/repeats.h"
 #include "gateway/unattended.h"
 #include "policies/policies_tools.h"
 
@@ -255,6 +256,7 @@ static struct sink_record turn_record(const struct gateway *gw, const struct wai
 	};
 
 	journal_stamp(gw->journal, &record);
+	record.program = waiter->program;
 	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
 	return record;
 }
@@ -277,7 +279,8 @@ void turn_record_denial(struct gateway *gw, const struct waiter *waiter, enum po
 	const struct sink_record record = turn_record(gw, waiter, &verdict);
 
 	/* Nobody is told this verdict; a failure is kept, and later ones are denied. */
-	(void)journal_write_later(gw->journal, &record);
+	if (!repeats_take(gw, &waiter->facts, &verdict))
+		(void)journal_write_later(gw->journal, &record);
 	turn_schedule(gw);
 	trips_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
 	trips_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
@@ -305,8 +308,15 @@ static unsigned int turn_fill_batch(struct gateway *gw)
 		slot->waiter = waiter;
 		waiter->slot = slot;
 		gw->batch_count++;
-		const struct sink_record record = turn_record(gw, waiter, &slot->verdict);
+		struct sink_record record = turn_record(gw, waiter, &slot->verdict);
 
+		char chain[WHO_CHAIN_MAX];
+
+		if (repeats_take(gw, &waiter->facts, &slot->verdict))
+			continue;
+		lookups_chain(waiter, chain);
+		record.chain = chain;
+		record.is_awaited = true;
 		(void)journal_write(gw->journal,
 				    &record); /* the commit says whether all went well */
 	}
@@ -353,12 +363,29 @@ static unsigned int turn_batch(struct gateway *gw)
 	return looked;
 }
 
+static bool is_unrecorded(struct waiter *waiter, struct policy_verdict *ret, void *arg)
+{
+	ret->reason = POLICY_AUDIT_FAILED;
+	return true;
+}
+
+/* What moves bytes that nobody can write down ends now, all of it, however much it is. */
+static void turn_close_unrecorded(struct gateway *gw)
+{
+	approval_deny_all(gw, POLICY_AUDIT_FAILED);
+	(void)live_cut(gw, is_unrecorded, NULL);
+	while (!TAILQ_EMPTY(&gw->live.cutting))
+		live_turn(gw);
+}
+
 static void turn_run(void *arg)
 {
 	struct gateway *gw = arg;
 
 	for (unsigned int looked = 1, all = 0; looked > 0 && all < GATEWAY_TURN_MAX; all += looked)
 		looked = turn_batch(gw);
+	if (journal_has_failed(gw->journal))
+		turn_close_unrecorded(gw);
 	live_turn(gw);
 	leases_turn(gw);
 	if (!TAILQ_EMPTY(&gw->queue) || !TAILQ_EMPTY(&gw->live.cutting))
@@ -371,8 +398,6 @@ static void turn_run(void *arg)
 		else if (!approval_has_approver(gw))
 			approval_deny_all(gw, POLICY_APPROVER_GONE);
 	}
-	if (journal_has_failed(gw->journal))
-		approval_deny_all(gw, POLICY_AUDIT_FAILED);
 	approval_tell_news(gw);
 	if (gw->has_aborted)
 		execs_tell_aborted(gw);

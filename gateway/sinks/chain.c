@@ -118,6 +118,18 @@ int chain_read(const char *line, size_t len, uint64_t *ret_seq, char ret_prev[DI
 	return 0;
 }
 
+const char *chain_members(const char *line, size_t len, size_t *ret_len)
+{
+	size_t begin = strlen(SEQ_OPENING);
+	size_t end = len - strlen(PREV_OPENING) - strlen(HASH_OPENING) - (2 * (size_t)HASH_LEN) -
+		     1 - strlen(CLOSING);
+
+	while (line[begin] >= '0' && line[begin] <= '9')
+		begin++;
+	*ret_len = end - begin;
+	return line + begin;
+}
+
 int chain_check(struct chain *chain, const char *line, size_t len, struct err *why)
 {
 	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
@@ -152,7 +164,7 @@ char *chain_head_path(const char *path)
 }
 
 /* One spelling only: the fields, blanks to the fixed size, a newline. */
-static void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES])
+void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES])
 {
 	static_assert(sizeof(HEAD_OPENING) - 1 == HEAD_SEQ_AT &&
 			      HEAD_SIZE_AT == HEAD_SEQ_AT + TEXT_DIGITS_MAX + 1 &&
@@ -167,18 +179,14 @@ static void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES
 	ret[CHAIN_HEAD_BYTES - 1] = '\n';
 }
 
-int chain_head_read(int fd, struct chain *ret)
+int chain_head_parse(const char bytes[CHAIN_HEAD_BYTES], struct chain *ret)
 {
 	char head[CHAIN_HEAD_BYTES + 1], again[CHAIN_HEAD_BYTES];
 	uint64_t size;
 	struct chain chain;
-	ssize_t n = pread(fd, head, sizeof(head), 0);
 
-	if (n < 0)
-		return -errno;
-	if (n != CHAIN_HEAD_BYTES)
-		return -EBADMSG;
-	head[n] = '\0';
+	memcpy(head, bytes, CHAIN_HEAD_BYTES);
+	head[CHAIN_HEAD_BYTES] = '\0';
 	if (text_to_u64(head + HEAD_SEQ_AT, 20, UINT64_MAX, &chain.seq) < 0 ||
 	    text_to_u64(head + HEAD_SIZE_AT, 20, INT64_MAX, &size) < 0 ||
 	    !chain_is_hash(head + HEAD_HASH_AT))
@@ -191,6 +199,16 @@ int chain_head_read(int fd, struct chain *ret)
 		return -EBADMSG;
 	*ret = chain;
 	return 0;
+}
+
+int chain_head_read(int fd, struct chain *ret)
+{
+	char head[CHAIN_HEAD_BYTES + 1];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	if (n < 0)
+		return -errno;
+	return n == CHAIN_HEAD_BYTES ? chain_head_parse(head, ret) : -EBADMSG;
 }
 
 int chain_head_write(int fd, const struct chain *chain)

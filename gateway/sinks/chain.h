@@ -36,6 +36,13 @@ int chain_check(struct chain *chain, const char *line, size_t len, struct err *w
 int chain_read(const char *line, size_t len, uint64_t *ret_seq, char ret_prev[DIGEST_TEXT_MAX],
 	       char ret_hash[DIGEST_TEXT_MAX], struct err *why);
 
+/* What stands between the number and the chain's members of a line that chain_read() takes.
+ * Borrowed from @line. */
+const char *chain_members(const char *line, size_t len, size_t *ret_len);
+
+/* A head as bytes, and back: -EBADMSG, it is none. */
+void chain_head_text(const struct chain *chain, char ret[CHAIN_HEAD_BYTES]);
+int chain_head_parse(const char bytes[CHAIN_HEAD_BYTES], struct chain *ret);
 /* "FILE.head". Returned owned. */
 char *chain_head_path(const char *path);
 /* 0 or -errno; -EBADMSG: it is not a head. */

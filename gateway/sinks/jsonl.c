@@ -1,121 +1,55 @@
-/* Several runs may append to one file. Records are gathered without their chain, so that nothing is
- * held meanwhile; the commit takes flock(2), takes the chain up where the head says it stands, and
- * hangs them on it. They go out in one write(2), then the head follows in one pwrite(2): a writer
- * that dies between the two leaves chained records that the head does not know yet, which the next
- * one adopts. */
+/* Records are gathered, sealed and written to a segment of this run's own in one write(2), and are
+ * kept then: nothing is locked, and no other process is waited for. From there they are merged into
+ * the audit log, which all runs share, by turns and from the loop; a log that cannot be had is no
+ * reason to stop. */
 #include "gateway/sinks/jsonl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/mem.h"
-#include "gateway/sinks/chain.h"
+#include "gateway/sinks/logfile.h"
+#include "gateway/sinks/merge.h"
 #include "gateway/sinks/record.h"
-#include "gateway/sinks/resume.h"
+#include "gateway/sinks/segment.h"
 
-#define LOCK_TRIES 200 /* one a millisecond; a holder needs some microseconds */
-#define ROOM_STEP  8   /* how many of the longest there is room for at first, and then more */
-#define ADVICE     "move %s and %s.head aside to start a new log"
+#define ROOM_STEP 8 /* how many of the longest there is room for at first, and then more */
 
 struct jsonl_room {
 	char *bytes;
 	size_t len, size;
 };
 
+/* One that was gathered. */
+struct jsonl_item {
+	size_t end; /* of its members in @gathered */
+	bool is_awaited;
+};
+
 struct jsonl {
-	char *path;
-	int fd, head_fd;
-	struct chain chain; /* as in the file, while locked */
-	struct chain next;  /* with the batch */
-	bool is_locked;
-	bool has_resumed;            /* the file's last record was checked, once */
-	struct jsonl_room gathered;  /* the members of each record, one behind the other */
-	size_t ends[SINK_BATCH_MAX]; /* of each in there */
-	size_t count;
-	struct jsonl_room batch; /* the same, as lines */
+	struct logfile log;
+	struct segment segment;
+	char *dir;
+	char key[SEGMENT_KEY_MAX];
+	bool has_looked_around;     /* for segments of dead runs */
+	struct jsonl_room gathered; /* the members of each record, one behind the other */
+	struct jsonl_room batch;    /* the same, as lines */
+	struct jsonl_item *items;
+	size_t count, item_room;
 };
 
 /* Room for one more of the longest. */
 static void jsonl_make_room(struct jsonl_room *room)
 {
-	if (room->len + CHAIN_LINE_MAX <= room->size)
+	if (room->len + CHAIN_LINE_MAX + SEGMENT_END <= room->size)
 		return;
 	room->size += ROOM_STEP * (size_t)CHAIN_LINE_MAX;
 	room->bytes = mem_grow(room->bytes, room->size, 1);
-}
-
-static int jsonl_lock(struct jsonl *self, struct err *why)
-{
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(self->fd, LOCK_EX | LOCK_NB) == 0) {
-			self->is_locked = true;
-			return 0;
-		}
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_errno(why, errno, "cannot lock %s", self->path);
-		(void)poll(NULL, 0, 1); /* a bounded wait, for a holder that needs microseconds */
-	}
-	return err_set(why, -EBUSY, "%s has been locked by another process for too long",
-		       self->path);
-}
-
-static void jsonl_unlock(struct jsonl *self)
-{
-	if (self->is_locked)
-		(void)flock(self->fd, LOCK_UN); /* cannot fail on a lock that is held */
-	self->is_locked = false;
-}
-
-/* Opens without following a link, and only what is ours: a file that others may write proves
- * nothing. */
-static int jsonl_open_file(const char *path, int flags, struct err *why)
-{
-	auto_close int fd =
-		open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
-	struct stat info;
-
-	if (fd < 0)
-		return err_errno(why, errno, "cannot open %s", path);
-	if (fstat(fd, &info) < 0)
-		return err_errno(why, errno, "cannot look at %s", path);
-	if (!S_ISREG(info.st_mode))
-		return err_set(why, -EINVAL, "%s is not a regular file", path);
-	if (info.st_uid != geteuid() || (info.st_mode & 022) != 0)
-		return err_set(why, -EPERM,
-			       "%s can be written by others: it has to be yours, mode 0600", path);
-	return fd_take(&fd);
-}
-
-/* A new file gets its head at once, so that a head that is missing later was taken away. Nothing is
- * hashed here. */
-static int jsonl_begin(struct jsonl *self, struct err *why)
-{
-	struct stat file, head;
-	struct chain chain;
-
-	if (fstat(self->fd, &file) < 0 || fstat(self->head_fd, &head) < 0)
-		return err_errno(why, errno, "cannot look at %s", self->path);
-	if (file.st_size == 0 && head.st_size == 0) {
-		chain_begin(&chain);
-		int r = chain_head_write(self->head_fd, &chain);
-
-		return r < 0 ? err_errno(why, -r, "cannot write %s.head", self->path) : 0;
-	}
-	if (chain_head_read(self->head_fd, &chain) < 0)
-		return err_set(why, -EBADMSG, "%s.head is missing or damaged: " ADVICE, self->path,
-			       self->path, self->path);
-	if (file.st_size < chain.size)
-		return err_set(why, -EBADMSG,
-			       "%s was cut: its head knows more than is there: " ADVICE, self->path,
-			       self->path, self->path);
-	return 0;
 }
 
 static void jsonl_close(struct sink *sink)
@@ -124,65 +58,62 @@ static void jsonl_close(struct sink *sink)
 
 	if (!self)
 		return;
-	jsonl_unlock(self);
-	fd_close(self->fd);
-	fd_close(self->head_fd);
+	/* What is not merged stays, for the next run or `sallyport audit merge`. */
+	if (self->segment.fd >= 0 && self->segment.path &&
+	    self->segment.merged.seq == self->segment.end.seq)
+		(void)unlink(self->segment.path);
+	segment_close(&self->segment);
+	logfile_close(&self->log);
 	free(self->gathered.bytes);
 	free(self->batch.bytes);
-	free(self->path);
+	free(self->items);
+	free(self->dir);
 	free(self);
 }
 
-static int jsonl_open_both(struct jsonl *self, struct err *why)
+/* What cannot be continued is refused before anything begins; who has it now has checked it. */
+static int jsonl_check_log(struct jsonl *self, struct err *why)
 {
-	auto_free char *head = chain_head_path(self->path);
+	int r = logfile_lock(&self->log, why);
 
-	self->fd = jsonl_open_file(self->path, O_RDWR | O_APPEND, why);
-	if (self->fd < 0)
-		return self->fd;
-	self->head_fd = jsonl_open_file(head, O_RDWR, why);
-	if (self->head_fd < 0)
-		return self->head_fd;
-	int r = jsonl_lock(self, why);
-
-	if (r == 0)
-		r = jsonl_begin(self, why);
-	jsonl_unlock(self);
-	return r;
+	logfile_unlock(&self->log);
+	return r == -EBUSY ? 0 : r;
 }
 
 static struct sink *jsonl_open(const struct gateway_config *config, struct err *why)
 {
 	if (!config->audit_path)
 		return NULL;
+	if (!config->audit_dir) {
+		(void)err_set(why, -EINVAL, "there is no folder for the audit log's segments");
+		return NULL;
+	}
 	struct jsonl *self = mem_new(sizeof(*self));
 
-	self->path = mem_strdup(config->audit_path);
-	self->fd = self->head_fd = -1;
-	if (jsonl_open_both(self, why) == 0)
+	self->segment.fd = -1;
+	self->dir = mem_strdup(config->audit_dir);
+	int r = logfile_open(&self->log, config->audit_path, why);
+
+	if (r == 0)
+		r = jsonl_check_log(self, why);
+	if (r == 0) {
+		segment_key(config->audit_path, self->key);
+		r = segment_create(&self->segment, self->dir, self->key, config->run, why);
+	}
+	if (r == 0)
 		return (struct sink *)self;
 	jsonl_close((struct sink *)self);
 	return NULL;
 }
 
-/* Under the lock: where does the chain stand? Another run may have written since. */
-static int jsonl_resume(struct jsonl *self, struct err *why)
+static void jsonl_gathered(struct jsonl *self, size_t len, bool is_awaited)
 {
-	off_t size = lseek(self->fd, 0, SEEK_END); /* half of what fstat(2) costs */
-	struct err found = { 0 };
-	int r = 0;
-
-	if (size < 0)
-		return err_errno(why, errno, "cannot look at %s", self->path);
-	if (!self->has_resumed)
-		r = resume_first(self->fd, self->head_fd, size, &self->chain, &found);
-	else if (size != self->chain.size)
-		r = resume_again(self->fd, self->head_fd, size, &self->chain, &found);
-	if (r < 0)
-		return err_set(why, r, "%s cannot be continued: %s: " ADVICE, self->path,
-			       found.text, self->path, self->path);
-	self->has_resumed = true;
-	return 0;
+	if (self->count == self->item_room) {
+		self->item_room = self->item_room ? 2 * self->item_room : 64;
+		self->items = mem_grow(self->items, self->item_room, sizeof(*self->items));
+	}
+	self->gathered.len += len;
+	self->items[self->count++] = (struct jsonl_item){ self->gathered.len, is_awaited };
 }
 
 static int jsonl_write(struct sink *sink, const struct sink_record *record, struct err *why)
@@ -190,75 +121,113 @@ static int jsonl_write(struct sink *sink, const struct sink_record *record, stru
 	struct jsonl *self = (struct jsonl *)sink;
 	struct jsonl_room *room = &self->gathered;
 
-	if (self->count == SINK_BATCH_MAX)
+	if (self->count >= SINK_BATCH_MAX && !record->gap)
 		return err_set(why, -E2BIG, "too many audit records at once");
 	jsonl_make_room(room);
 	ssize_t len = record_members(record, room->bytes + room->len, CHAIN_MEMBERS_MAX);
 
 	if (len < 0)
 		return err_set(why, (int)len, "an audit record cannot be made");
-	room->len += (size_t)len;
-	self->ends[self->count++] = room->len;
+	jsonl_gathered(self, (size_t)len, record->is_awaited);
 	return 0;
 }
 
 /* Hangs what was gathered on the chain as it stands. */
-static int jsonl_seal(struct jsonl *self, struct err *why)
+static int jsonl_seal(struct jsonl *self, struct chain *ret_next, struct err *why)
 {
 	struct jsonl_room *batch = &self->batch;
 	size_t from = 0;
 
-	self->next = self->chain;
+	*ret_next = self->segment.end;
 	batch->len = 0;
 	for (size_t i = 0; i < self->count; i++) {
 		jsonl_make_room(batch);
-		ssize_t len = chain_seal(&self->next, self->gathered.bytes + from,
-					 self->ends[i] - from, batch->bytes + batch->len);
+		ssize_t len = chain_seal(ret_next, self->gathered.bytes + from,
+					 self->items[i].end - from, batch->bytes + batch->len);
 
 		if (len < 0)
 			return err_set(why, (int)len, "an audit record cannot be made");
 		batch->len += (size_t)len;
-		from = self->ends[i];
+		from = self->items[i].end;
 	}
 	return 0;
 }
 
-/* All of it and the head, or neither. */
-static int jsonl_append(struct jsonl *self, struct err *why)
+/* Those that somebody waited for are over; the others are still to be written. */
+static void jsonl_forget_awaited(struct jsonl *self)
 {
-	int r = fd_write_all(self->fd, self->batch.bytes, self->batch.len);
+	size_t from = 0, count = self->count;
 
-	if (r == 0)
-		r = chain_head_write(self->head_fd, &self->next);
-	if (r == 0)
-		return 0;
-	/* Back to the last whole record. When that fails too the file ends in the middle of one,
-	 * and verify says so. */
-	if (ftruncate(self->fd, self->chain.size) < 0)
-		return err_errno(why, -r, "cannot write %s, nor cut it back", self->path);
-	(void)chain_head_write(self->head_fd, &self->chain); /* it was tried; the error is @r */
-	return err_errno(why, -r, "cannot write %s", self->path);
+	self->count = self->gathered.len = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct jsonl_item item = self->items[i];
+
+		if (!item.is_awaited) {
+			memmove(self->gathered.bytes + self->gathered.len,
+				self->gathered.bytes + from, item.end - from);
+			jsonl_gathered(self, item.end - from, false);
+		}
+		from = item.end;
+	}
 }
 
 static int jsonl_commit(struct sink *sink, struct err *why)
 {
 	struct jsonl *self = (struct jsonl *)sink;
+	struct chain next;
 
 	if (self->count == 0)
 		return 0;
-	int r = jsonl_lock(self, why);
+	int r = jsonl_seal(self, &next, why);
 
+	if (r == 0) {
+		r = segment_append(&self->segment, self->batch.bytes, self->batch.len, &next);
+		if (r < 0)
+			(void)err_errno(why, -r, "cannot write %s", self->segment.path);
+	}
 	if (r == 0)
-		r = jsonl_resume(self, why);
-	if (r == 0)
-		r = jsonl_seal(self, why);
-	if (r == 0)
-		r = jsonl_append(self, why);
-	if (r == 0)
-		self->chain = self->next;
-	self->count = self->gathered.len = 0;
-	jsonl_unlock(self);
+		self->count = self->gathered.len = 0;
+	else
+		jsonl_forget_awaited(self);
 	return r;
+}
+
+/* Another file may stand at its path by now: whoever moves a damaged log aside is heard. */
+static int jsonl_open_again(struct jsonl *self, struct err *why)
+{
+	auto_free char *path = mem_strdup(self->log.path);
+
+	logfile_close(&self->log);
+	return logfile_open(&self->log, path, why);
+}
+
+/* What dead runs left. What is wrong with it is no reason to stop: it is said, and stays. */
+static int jsonl_look_around(struct jsonl *self)
+{
+	struct err why = { 0 };
+	int r = self->has_looked_around ? 0 : merge_left(&self->log, self->dir, self->key, &why);
+
+	self->has_looked_around = r == 0;
+	if (why.text[0] != '\0' && r == 0)
+		log_warn("audit: what another run left is not merged: %s", why.text);
+	return r < 0 ? -EAGAIN : r;
+}
+
+static int jsonl_publish(struct sink *sink, struct err *why)
+{
+	struct jsonl *self = (struct jsonl *)sink;
+	int r = self->log.fd < 0 || self->log.head_fd < 0 ? jsonl_open_again(self, why) : 0;
+
+	if (r == 0 && self->segment.merged.seq != self->segment.end.seq)
+		r = merge_some(&self->log, &self->segment, NULL, why);
+	if (r == -EBADMSG) { /* it is looked for anew, each time */
+		fd_close(self->log.head_fd);
+		self->log.head_fd = -1;
+		return r;
+	}
+	if (r != 0)
+		return r < 0 ? -EAGAIN : r;
+	return jsonl_look_around(self);
 }
 
 const struct sink_ops jsonl_ops = {
@@ -266,5 +235,6 @@ const struct sink_ops jsonl_ops = {
 	.open = jsonl_open,
 	.write = jsonl_write,
 	.commit = jsonl_commit,
+	.publish = jsonl_publish,
 	.close = jsonl_close,
 };

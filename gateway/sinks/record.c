@@ -22,6 +22,8 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_CLOSED] = "closed",
 	[SINK_EXEC_END] = "exec_end",
 	[SINK_END] = "end",
+	[SINK_GAP] = "gap",
+	[SINK_KILLED] = "killed",
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
@@ -198,6 +200,9 @@ static void put_number(struct writer *writer, uint64_t value)
 
 #define PUT_NUMBER(writer, name, value) (PUT_NAME(writer, name), put_number(writer, value))
 
+#define PUT_WORD(writer, name, word)                                                               \
+	(PUT_NAME(writer, name), put_bytes(writer, word, sizeof(word) - 1))
+
 static void put_status(struct writer *writer, int status)
 {
 	PUT_NAME(writer, "status");
@@ -211,8 +216,10 @@ static void put_time(struct writer *writer, int64_t wall_us)
 	time_t seconds = (time_t)(wall_us / 1000000);
 	struct tm parts;
 
-	if (wall_us < 0 || !gmtime_r(&seconds, &parts))
+	if (wall_us < 0 || !gmtime_r(&seconds, &parts)) {
+		put_bytes(writer, "\"\"", 2);
 		return;
+	}
 	const struct {
 		unsigned int value, width;
 		char after;
@@ -226,7 +233,6 @@ static void put_time(struct writer *writer, int64_t wall_us)
 		{ (unsigned int)(wall_us % 1000000), 6, 'Z' },
 	};
 
-	PUT_NAME(writer, "time");
 	put_bytes(writer, "\"", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		put_digits(writer, fields[i].value, fields[i].width);
@@ -246,12 +252,29 @@ static void record_facts(struct writer *writer, const struct policy_facts *facts
 	PUT_NUMBER(writer, "port", facts->dst.port);
 }
 
+static void record_start(struct writer *writer, const struct sink_start *start)
+{
+	PUT_TEXT(writer, "user", start->user, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "host", start->host, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "cwd", start->cwd, RECORD_COMMAND_MAX);
+	PUT_TEXT(writer, "version", start->version, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "digest", start->digest, RECORD_NAME_MAX);
+}
+
 static void record_late(struct writer *writer, const struct sink_late *late)
 {
 	PUT_TEXT(writer, "by", late->by, RECORD_NAME_MAX);
 	PUT_TEXT(writer, "question", late->question, RECORD_NAME_MAX);
 	PUT_TEXT(writer, "said", late->said, RECORD_TEXT_MAX);
 	PUT_NUMBER(writer, "answers", late->answers);
+}
+
+static void record_gap(struct writer *writer, const struct sink_gap *gap)
+{
+	PUT_NAME(writer, "since");
+	put_time(writer, gap->since_us);
+	PUT_NUMBER(writer, "denied", gap->denied);
+	PUT_NUMBER(writer, "lost", gap->lost);
 }
 
 static void record_outcome(struct writer *writer, const struct sink_record *record)
@@ -265,8 +288,18 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 		PUT_TEXT(writer, "reason", policy_reason_code(record->reason), RECORD_NAME_MAX);
 	if (verdict)
 		PUT_TEXT(writer, "by", verdict->by, sizeof(verdict->by));
+	PUT_TEXT(writer, "through", record->through, RECORD_NAME_MAX);
 	if (record->late)
 		record_late(writer, record->late);
+	if (record->gap)
+		record_gap(writer, record->gap);
+	if (record->times) {
+		PUT_NUMBER(writer, "times", record->times->count);
+		PUT_NAME(writer, "first");
+		put_time(writer, record->times->first_us);
+		PUT_NAME(writer, "last");
+		put_time(writer, record->times->last_us);
+	}
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)
@@ -287,6 +320,7 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 {
 	struct writer writer = { .at = out, .end = out + size };
 
+	PUT_NAME(&writer, "time");
 	put_time(&writer, record->wall_us);
 	PUT_NUMBER(&writer, "mono", (uint64_t)record->mono_ms);
 	PUT_TEXT(&writer, "session", record->session, RECORD_NAME_MAX);
@@ -296,7 +330,15 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 	PUT_TEXT(&writer, "event", event_names[record->event], RECORD_NAME_MAX);
 	PUT_TEXT(&writer, "command", record->command, RECORD_COMMAND_MAX);
 	PUT_TEXT(&writer, "program", record->program, RECORD_TEXT_MAX);
-	if (record->event == SINK_EXEC_END)
+	PUT_TEXT(&writer, "kind", record->kind, RECORD_NAME_MAX);
+	if (record->is_unconfined)
+		PUT_WORD(&writer, "confined", "false");
+	if (record->is_retry)
+		PUT_WORD(&writer, "retry", "true");
+	PUT_TEXT(&writer, "chain", record->chain, RECORD_TEXT_MAX);
+	if (record->start)
+		record_start(&writer, record->start);
+	if (record->event == SINK_EXEC_END || record->has_status)
 		put_status(&writer, record->exit_status);
 	record_outcome(&writer, record);
 	if (record->has_traffic) {
@@ -305,5 +347,7 @@ ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 	}
 	if (record->has_traffic || record->duration_ms > 0)
 		PUT_NUMBER(&writer, "duration_ms", record->duration_ms);
+	if (record->waited_ms > 0)
+		PUT_NUMBER(&writer, "waited_ms", record->waited_ms);
 	return writer.is_full ? -E2BIG : writer.at - out;
 }

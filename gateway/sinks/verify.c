@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/sinks/chain.h"
+#include "gateway/sinks/segment.h"
 
 #define READ_BYTES (256U << 10)
 #define LOCK_TRIES 200 /* one a millisecond */
@@ -147,7 +149,74 @@ static int verify_head(const struct verify *v, struct err *why)
 	return 0;
 }
 
-int verify_file(const char *path, uint64_t *ret_records, struct err *why)
+/* What runs have not merged yet. */
+struct verify_rest {
+	unsigned int live, dead;
+	uint64_t records; /* of the dead */
+	struct err *why;
+};
+
+static int verify_segment_lines(struct segment *segment, struct verify_rest *rest)
+{
+	struct segment_read read;
+	int r;
+
+	do {
+		r = segment_read(segment, &read, rest->why);
+		if (r < 0)
+			return r;
+		free(read.bytes);
+		rest->records += read.chain.seq - segment->merged.seq;
+		segment->merged = read.chain;
+	} while (!read.is_last);
+	return read.is_torn ? err_set(rest->why, -EBADMSG,
+				      "%s:%" PRIu64
+				      ": the end was cut off, or its run was killed while it wrote",
+				      segment->path, read.chain.seq + 1)
+			    : 0;
+}
+
+/* A run that lives looks after its own, and would be met in the middle of a write. */
+static int verify_segment(const char *path, const char *run, void *arg)
+{
+	struct verify_rest *rest = arg;
+	struct segment segment;
+	int r = segment_open(&segment, path, false, rest->why);
+
+	if (r == 0) {
+		rest->dead++;
+		r = verify_segment_lines(&segment, rest);
+	} else if (r == -EBUSY || r == -ENOENT) { /* it lives, or was merged just now */
+		rest->live += r == -EBUSY;
+		r = 0;
+	}
+	segment_close(&segment);
+	return r;
+}
+
+static int verify_segments(const char *path, const char *dir, struct err *why)
+{
+	struct err found = { 0 };
+	struct verify_rest rest = { .why = &found };
+	char key[SEGMENT_KEY_MAX];
+
+	segment_key(path, key);
+	int r = segment_each(dir, key, verify_segment, &rest);
+
+	if (r < 0)
+		return err_set(why, r, "%s", found.text);
+	if (rest.dead == 0)
+		return 0;
+	const char *sign = why && why->text[0] ? "; " : "";
+	auto_free char *before = mem_strdup(why ? why->text : "");
+
+	return err_set(why, 0,
+		       "%s%s%" PRIu64 " records of killed runs are not in it yet: `sallyport audit "
+		       "merge` merges them",
+		       before, sign, rest.records);
+}
+
+int verify_file(const char *path, const char *dir, uint64_t *ret_records, struct err *why)
 {
 	struct verify v = { .path = path };
 	off_t size = 0;
@@ -163,6 +232,8 @@ int verify_file(const char *path, uint64_t *ret_records, struct err *why)
 	r = verify_stream(&v, fd, size, why);
 	if (r == 0)
 		r = verify_head(&v, why);
+	if (r == 0 && dir)
+		r = verify_segments(path, dir, why);
 	if (r == 0)
 		*ret_records = v.chain.seq;
 	return r;

@@ -149,6 +149,7 @@ static void bench_open(bool is_remote, const char *audit)
 	struct gateway_config config = { .session = "bench",
 					 .run = "bench",
 					 .audit_path = audit,
+					 .audit_dir = ".",
 					 .prompt_timeout_ms = 3600000 };
 	int pair[2];
 

@@ -119,6 +119,23 @@ def the_status_of_a_run(stage):
     assert (result["exit_status"], result["command_status"]) == (ASKED, 4), result
 
 
+def a_run_says_what_it_wanted(stage):
+    """Also where standard error is no terminal."""
+    asks = "curl -sS -m 20 http://a.test/ >/dev/null; curl -sS http://denied.test/ >/dev/null; exit 0"
+    done = stage.call("run", "--no-tty", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--fail-on-ask=said.json", "--",
+                      "sh", "-c", asks)
+    expect(done, ASKED, err="sallyport: http://a.test:80: A person has to answer and nobody is there to ask. (no_approver)")
+    expect(done, ASKED, err="  allow http://a.test:80\n")
+    expect(done, ASKED, err="the questions are in said.json")
+    expect(done, ASKED, err="http://denied.test:80: A rule denies it. (rule_deny) Rule: ")
+    expect(done, ASKED, err="Next: ")
+    records = stage.records()
+    start = [record for record in records if record["event"] == "start"][-1]
+    end = [record for record in records if record["event"] == "end"][-1]
+    assert start["cwd"] == str(stage.here) and start["version"] and start["digest"] and start["user"] == str(os.geteuid()), start
+    assert end["status"] == ASKED, end
+
+
 def nobody_waits(stage):
     """Not even where a run would."""
     began = time.monotonic()
@@ -388,7 +405,7 @@ def on_a_terminal(stage):
     assert person.end() == 1 and not (stage.here / "nothing").exists()
 
 
-CASES = [the_status_of_a_run, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
+CASES = [the_status_of_a_run, a_run_says_what_it_wanted, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
          a_command_cannot_send_it_elsewhere, many_jobs_are_one_line, whose_answers_count,
          an_approver_who_is_one_no_longer, a_project_names_nobody,
          two_of_three, what_was_changed_is_refused, words_that_make_no_sense, on_a_terminal]

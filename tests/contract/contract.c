@@ -56,6 +56,7 @@ void contract_open(struct contract_place *place)
 		.session = "contract",
 		.run = "7f3a",
 		.audit_path = place->audit,
+		.audit_dir = place->dir,
 		.answers_path = place->answers,
 		.control_dir = place->dir,
 		.seen_path = place->seen,

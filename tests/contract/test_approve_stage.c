@@ -31,6 +31,7 @@ void stage_run_open(struct run *run, const char *id)
 		.session = "test",
 		.run = id,
 		.audit_path = audit_path,
+		.audit_dir = stage.dir,
 		.answers_path = stage.answers_path,
 		.control_dir = stage.control_dir,
 		.prompt_timeout_ms = 60000,

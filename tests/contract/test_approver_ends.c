@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "gateway/core.h"
+#include "gateway/journal.h"
 #include "tests/contract/contract_stage.h"
 
 #define HOST "https://a.test:443"
@@ -82,6 +83,8 @@ static void end_was_recorded(const char *id)
 {
 	auto_free char *said = mem_printf("\"question\":\"%s\",\"said\":\"allow once\"", id);
 	unsigned int count = 0, want = strcmp(stage_name(), "tty") == 0 ? 0 : 1;
+	while (journal_publish_now(stage.gw->journal) == 1)
+		;
 	FILE *file = fopen(stage.place.audit, "r");
 	uint64_t records;
 	char line[8192];
@@ -91,7 +94,8 @@ static void end_was_recorded(const char *id)
 		count += strstr(line, "\"event\":\"late_answer\"") && strstr(line, said);
 	(void)fclose(file);
 	ck_assert_uint_eq(count, want);
-	ck_assert_int_eq(gateway_audit_verify(stage.place.audit, &records, NULL), 0);
+	ck_assert_int_eq(gateway_audit_verify(stage.place.audit, stage.place.dir, &records, NULL),
+			 0);
 }
 
 /* Keys count from here on. */

@@ -5,6 +5,9 @@ usage: flow.py [--keep] SALLYPORT FILE.flow
 
 A line is a sentence of the table below; what follows "run:" or "start:" is a shell script that runs in the gate, on the
 same line or indented under it. "#" starts a comment. The grammar is described in docs/HACKING.md."""
+import ctypes
+import errno
+import fcntl
 import json
 import pathlib
 import re
@@ -20,6 +23,9 @@ from capture import Capture
 from sentences import meaning, read, step
 from servers import Names, Server, make_certificate
 from world import Gate, TerminalGate, UserGate, World, until
+
+
+CLONE_NEWNS = 0x20000
 
 
 class Scenario:
@@ -455,6 +461,41 @@ def records_hold(s, text):
 @step(r"the records never hold: (.+)")
 def records_never(s, text):
     assert text not in s.world.audit.read_text(), f"{text!r} is in the records"
+
+
+@step(r"the records are on a small disk")
+def small_disk(s):
+    assert ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0, "no mount namespace"
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(s.world.top / "state")], check=True)
+
+
+@step(r"that disk is full")
+def disk_is_full(s):
+    with open(s.world.top / "state" / "filler", "wb", buffering=0) as filler:
+        try:
+            while True:
+                filler.write(bytes(4096))
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+
+
+@step(r"that disk has room")
+def disk_has_room(s):
+    (s.world.top / "state" / "filler").unlink()
+
+
+@step(r"somebody locks the audit log")
+def locks(s):
+    s.locked = [open(str(s.world.audit) + end, "rb") for end in ("", ".head")]
+    for file in s.locked:
+        fcntl.flock(file, fcntl.LOCK_SH)
+
+
+@step(r"somebody lets the audit log go")
+def unlocks(s):
+    for file in s.locked:
+        file.close()
 
 
 @step(r"the audit log is whole")

@@ -177,6 +177,21 @@ class TerminalGate(Gate):
         return text.replace("\r", "")
 
 
+def published(state):
+    """Waits until what runs have written is in the log, too: their segments are empty, or their runs dead."""
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        sizes = []
+        for path in (pathlib.Path(state) / "sallyport" / "audit").glob("*.*"):
+            try:
+                sizes.append(path.stat().st_size)
+            except FileNotFoundError:
+                pass
+        if all(size <= 480 for size in sizes):
+            return
+        time.sleep(0.01)
+
+
 class World:
     def __init__(self, sallyport):
         self.sallyport = os.path.abspath(sallyport)
@@ -220,6 +235,8 @@ class World:
     def records(self):
         if not self.audit.exists():
             return []
+        self.sally("audit", "merge", str(self.audit))  # what killed runs left
+        published(self.top / "state")
         return [json.loads(line) for line in self.audit.read_text().splitlines() if line.startswith("{")]
 
     def attach(self):

@@ -54,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		.session = "fuzz",
 		.run = "7f3a",
 		.audit_path = audit,
+		.audit_dir = dir,
 		.is_patient = true,
 		.prompt_timeout_ms = 60000,
 	};

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from world import processes
+from world import processes, published
 
 TMUX = shutil.which("tmux")
 COLUMNS, ROWS = 100, 30
@@ -89,6 +89,7 @@ class Screen:
         import json
         if not self.audit.exists():
             return []
+        published(self.audit.parent / "state")
         return [json.loads(line) for line in self.audit.read_text().splitlines() if line.startswith("{")]
 
     def reasons(self, host):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
 from screen import COLUMNS, ROWS, Screen, until  # noqa: E402
 import screens  # noqa: E402
-from world import Gate, descendants, enter_namespace  # noqa: E402
+from world import Gate, descendants, enter_namespace, published  # noqa: E402
 
 GUARD = 0.8  # longer than keys are not taken for answers after something moved
 
@@ -52,6 +52,7 @@ def decisions(gate):
     import json
     if not gate.audit.exists():
         return []
+    published(gate.audit.parent / "state")
     records = map(json.loads, gate.audit.read_text().splitlines())
     return [r for r in records if r["event"] == "decision" and r["reason"] != "dns_failed"]  # there is no resolver
 

@@ -1,13 +1,16 @@
 #include "tests/unit/gateway/fixture.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "gateway/gateway_tools.h"
+#include "gateway/journal.h"
 #include "policies/policies_tools.h"
 
 struct fixture fixture;
@@ -109,6 +112,8 @@ void fixture_prepare(const char *more)
 	(void)snprintf(fixture.dir, sizeof(fixture.dir), "%s", "/tmp/test-gateway-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(fixture.dir));
 	(void)snprintf(fixture.audit, sizeof(fixture.audit), "%s/audit.jsonl", fixture.dir);
+	(void)snprintf(fixture.segments, sizeof(fixture.segments), "%s/segments", fixture.dir);
+	ck_assert_int_eq(mkdir(fixture.segments, 0700), 0);
 	(void)snprintf(fixture.answers, sizeof(fixture.answers), "%s/policy", fixture.dir);
 	fixture.loop = loop_new_fake();
 	fixture.policy = policy_new();
@@ -122,6 +127,7 @@ void fixture_prepare(const char *more)
 		.session = "test",
 		.run = "7f3a",
 		.audit_path = fixture.audit,
+		.audit_dir = fixture.segments,
 		.answers_path = fixture.answers,
 		.prompt_timeout_ms = 60000,
 		.on_abort = on_abort,
@@ -164,6 +170,7 @@ void fixture_close(void)
 	(void)unlink(fixture.audit);
 	(void)unlink(head);
 	(void)unlink(fixture.answers);
+	ck_assert_int_eq(rmdir(fixture.segments), 0); /* nothing is left over */
 	(void)rmdir(fixture.dir);
 }
 
@@ -217,15 +224,64 @@ int fixture_answer(enum policy_action action, enum gateway_scope scope)
 	return r;
 }
 
+void fixture_publish(void)
+{
+	struct err why = { 0 };
+
+	for (int i = 0; fixture.gw && i < 1000; i++) {
+		if (journal_publish_now(fixture.gw->journal) != 1)
+			break;
+	}
+	if (access(fixture.audit, F_OK) == 0)
+		(void)gateway_audit_merge(fixture.audit, fixture.segments, &why);
+}
+
+void fixture_segment(char ret[FIXTURE_PATH_MAX])
+{
+	DIR *folder = opendir(fixture.segments);
+
+	ck_assert_ptr_nonnull(folder);
+	ret[0] = '\0';
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] != '.')
+			(void)snprintf(ret, FIXTURE_PATH_MAX, "%s/%s", fixture.segments,
+				       entry->d_name);
+	}
+	(void)closedir(folder);
+	ck_assert_str_ne(ret, "");
+}
+
+char *fixture_record(const char *event)
+{
+	auto_free char *member = mem_printf("\"event\":\"%s\"", event);
+	char line[16384], *found = NULL;
+
+	fixture_publish();
+	FILE *file = fopen(fixture.audit, "r");
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, member))
+			continue;
+		free(found);
+		found = mem_strdup(line);
+	}
+	(void)fclose(file);
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
 unsigned int fixture_count_records(const char *event, const char *reason)
 {
+	fixture_publish();
 	FILE *file = fopen(fixture.audit, "r");
 	struct err why = { 0 };
 	unsigned int count = 0;
 	uint64_t records = 0;
 	char line[16384];
 
-	ck_assert_msg(gateway_audit_verify(fixture.audit, &records, &why) == 0, "%s", why.text);
+	ck_assert_msg(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why) == 0,
+		      "%s", why.text);
 	ck_assert_ptr_nonnull(file);
 	while (fgets(line, sizeof(line), file)) {
 		json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);

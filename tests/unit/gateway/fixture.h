@@ -49,7 +49,7 @@ struct fixture {
 	struct gateway_client *client;
 	struct gateway_config config;
 	struct fixture_approver approver;
-	char dir[64], audit[96], answers[96];
+	char dir[64], audit[96], segments[96], answers[96];
 	uint64_t aborted;
 	unsigned int aborts, workers_gone;
 };
@@ -73,6 +73,13 @@ void fixture_ask(struct fixture_request *request, const char *destination, uint6
 void fixture_on_verdict(const struct policy_verdict *verdict, void *arg);
 /* Answers the question asked last; settles. */
 int fixture_answer(enum policy_action action, enum gateway_scope scope);
+/* What is written stands in the audit log now, that of killed runs, too. */
+void fixture_publish(void);
+/* The file of a run that is in the folder of segments; there is one. */
+#define FIXTURE_PATH_MAX 512
+void fixture_segment(char ret[FIXTURE_PATH_MAX]);
+/* The last one of @event, as it stands in the log. Returned owned. */
+char *fixture_record(const char *event);
 /* How many records of @event the audit log holds, with @reason unless NULL. Verifies it, too. */
 unsigned int fixture_count_records(const char *event, const char *reason);
 
@@ -102,6 +109,7 @@ Suite *suite_audit(void);
 Suite *suite_batches(void);
 Suite *suite_tampering(void);
 Suite *suite_audit_failing(void);
+Suite *suite_audit_segments(void);
 Suite *suite_small(void);
 Suite *suite_accounts(void);
 Suite *suite_reload(void);
