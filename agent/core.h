@@ -64,8 +64,7 @@ struct trial {
 		char **texts;
 		size_t count, room;
 	} refusals;
-	json_t *evidence; /* as it is told */
-	json_t *allowed;  /* destinations, each once */
+	json_t *evidence, *allowed; /* as it is told; destinations, each once */
 	bool is_allowed_cut;
 };
 
@@ -75,28 +74,25 @@ struct task {
 	struct session *session;
 	enum task_kind kind;
 	char *id;                      /* the submission's */
-	uint64_t number;               /* the client's name for it: "exec" */
-	uint64_t asked_as;             /* the orchestrator's */
+	uint64_t number, asked_as;     /* the client's name for it: "exec"; the orchestrator's */
 	const char *about;             /* in records: "exec", "patch" and so on */
 	bool was_asked;                /* somebody was put a question about it */
 	bool is_started, is_cancelled; /* at the orchestrator, which has not told; by the client */
 	json_t *earlier; /* attempts that were told to it before it went to the background */
 	char **argv, *cwd, **env, **own_env, *justification; /* own_env: not its session's */
-	int64_t timeout_ms, yield_ms;
+	int64_t timeout_ms, yield_ms, started_ms;
 	bool is_background, is_streamed, has_input, has_pty;
 	struct exec_size size;
 	struct command_world *world;
 	char **world_writable;
 	struct trial *trials[AGENT_TRIALS_MAX];
 	size_t trial_count;
-	int64_t started_ms;
 	char *poll_id; /* of the submission that waits for output; NULL: none */
 	/* TASK_QUESTION: what is approved is the client's to do: its attempt is over at once. */
 	uint64_t attempt;
 	struct loop_timer granted;
 	struct extra permits; /* that it asks for */
-	/* TASK_PROGRAM: of this attempt, and what is to be answered. */
-	struct trial *of;
+	struct trial *of;     /* TASK_PROGRAM: of this attempt, and what is to be answered: */
 	uint64_t program;
 	char *file, *line, *rule; /* what it is, its words, what asks; owned */
 	TAILQ_ENTRY(task) entry;
@@ -145,9 +141,8 @@ struct agent {
 	uint64_t last_exec, last_call, last_session;
 	const struct gateway_helpers *helpers; /* NULL: none */
 	unsigned int malformed;
-	bool is_gone;  /* the client: nothing is asked, and nothing started any more */
-	bool is_deaf;  /* it said its last, and reads on */
-	bool has_gone; /* host->on_end() was told */
+	bool is_gone, is_deaf; /* the client: nothing is asked or started any more; it reads on */
+	bool has_gone;         /* host->on_end() was told */
 	struct loop_timer ending, deadline;
 };
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "gateway/gateway_agent.h"
 #include "gateway/gateway_warning.h"
+#include "gateway/gateway_decided.h"
 
 struct given {
 	const char *approval, *words, *typed;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/gateway_agent.h"
+#include "gateway/gateway_decided.h"
 
 #define SHOWN_MAX 1024 /* bytes of a command, in a record */
 

@@ -142,8 +142,7 @@ enum wire_step {
 };
 
 struct wire_message {
-	uint32_t type;
-	uint32_t step;
+	uint32_t type, step;
 	int32_t value;
 	uint32_t zero;
 	uint64_t user_us, system_us, rss_kib; /* STATUS: of all that ran; the largest's */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/core.h"
-#include "gateway/gateway_agent.h"
+#include "gateway/gateway_decided.h"
 #include "gateway/journal.h"
 #include "gateway/redact.h"
 #include "gateway/turn.h"

@@ -56,11 +56,10 @@ int gateway_spend(struct gateway_ticket *ticket, const struct gateway_spent *spe
 struct gateway_report {
 	struct policy_facts facts;
 	struct gateway_ticket *ticket; /* what it was allowed under, taken; NULL: none */
-	struct policy_verdict
-		verdict;           /* action DENY: the gate refused it itself, reason says why */
-	enum policy_reason closed; /* how it ended */
-	char cause[128];           /* words for people, or "" */
-	struct addr resolved;      /* dialled, or refused; family 0: none */
+	struct policy_verdict verdict; /* action DENY: the gate refused it itself */
+	enum policy_reason closed;     /* how it ended */
+	char cause[128];               /* words for people, or "" */
+	struct addr resolved;          /* dialled, or refused; family 0: none */
 	uint64_t bytes_up, bytes_down;
 	uint64_t duration_ms;
 };
@@ -94,8 +93,7 @@ struct gateway_config {
 	const char *run;        /* this run's id: short, unguessable, names the control socket */
 	const char *audit_path; /* the JSON-lines file */
 	const char *audit_dir;  /* 0700, where no command sees it: the segments of that file */
-	const char *cwd, *version, *digest; /* for the record of the start: where, of what program,
-					       by what policy; may be NULL */
+	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
 	const char *answers_path;           /* where "always" is written; NULL: it is refused */
 	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir; /* 0700, for the control socket; NULL: none */
@@ -129,13 +127,12 @@ void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const 
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
 /* Serves a worker at the other end of @socket (taken). */
 int gateway_serve(struct gateway *gw, int socket);
-/* Hands the listeners of @exec (taken) to the worker. A fourth descriptor is kept: it tells whose a
- * socket inside is. */
+/* Hands the listeners of @exec (taken) to the worker; a fourth is kept: whose is a socket? */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 
 /* From now on @policy decides (kept; the one before may be freed). What is open and denied by it is
- * cut; who waits is decided again; what people granted holds where it still asks. @files: what
- * changed, for the record; @digest: of all of it. From the loop. */
+ * cut; who waits is decided again; grants hold where it still asks. @files: what changed, for the
+ * record; @digest: of all of it. From the loop. */
 struct gateway_reload {
 	const struct policy *policy; /* NULL: it has errors, and the one before stays */
 	const char *digest, *files, *errors;

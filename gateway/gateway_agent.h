@@ -47,20 +47,6 @@ struct gateway_exec_event {
 #define GATEWAY_EXEC_EVENTS_MAX  32
 #define GATEWAY_EXEC_ALLOWED_MAX 128
 
-/* A decision about what is no destination, whoever made it. Borrowed for the call; text may be NULL
- * but @kind. */
-struct gateway_decided {
-	uint64_t exec;    /* 0: it belongs to none, or has not begun */
-	const char *kind; /* "exec", "patch", "permissions", "elicitation", "program", "network" */
-	bool is_allowed, is_unconfined, is_retry;
-	enum policy_reason reason;
-	const char *by, *through; /* who said so, and by what way it came; "policy": nobody did */
-	const char *shown;        /* what it is about; its secrets are taken out */
-	const char *words, *cause;
-	int64_t waited_ms; /* for the answer */
-};
-/* Written down before it counts: not 0, and an allow is none. */
-int gateway_decided(struct gateway *gw, const struct gateway_decided *decided);
 /* As gateway_exec_begin(), of a command with nothing around it, which its record says. */
 void gateway_exec_begin_unconfined(struct gateway *gw, uint64_t exec, const char *command);
 
