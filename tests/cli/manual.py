@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""Every example of every manual page, as mandoc shows it ("$ COMMAND"), run as it stands there. What an example needs around it is
+made by its stage, below; an example without a stage fails, and so does a stage without an example.
+
+usage: manual.py SALLYPORT [PAGE...]"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "flow"))
+import world as worlds  # noqa: E402
+from servers import Server  # noqa: E402
+from world import World, until  # noqa: E402
+
+QUICK = 60
+ID = "7f3a9c-1"  # which pages have for a question's id
+LISTED_ELSEWHERE = {  # no system of ours to change
+    "$ systemctl --user enable --now sallyport-session@work.socket": "session-activation plays the units",
+}
+
+
+class Stage(World):
+    """A home, a folder to work in, and `sallyport` on the PATH, as the reader of a page has them."""
+
+    used = 9
+
+    def __init__(self, sallyport):
+        super().__init__(sallyport)
+        (self.top / "bin").mkdir()
+        (self.top / "bin" / "sallyport").symlink_to(self.sallyport)
+        self.env["PATH"] = f"{self.top / 'bin'}:{self.env['PATH']}"
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+            del self.env[name]
+        self.home = self.top / "home"
+
+    def new_address(self):
+        Stage.used += 1  # the servers of an example stay until the end
+        return f"{worlds.NETWORK}.{Stage.used}"
+
+    def write(self, name, text):
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def play(self, example, status=0, **changes):
+        """Types it; what it printed."""
+        command = re.sub(r"\s+# .*", "", example.removeprefix("$ "))
+        for old, new in changes.items():
+            command = command.replace({"id": ID}.get(old, old), new)
+        done = subprocess.run(["bash", "-c", command], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=QUICK)
+        assert done.returncode == status, f"it ended with {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def begin(self, command, **more):
+        return subprocess.Popen(["bash", "-c", command], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+
+    def asks(self, host="www.example.org"):
+        """A run whose one question is open: (the run, the question)."""
+        server = Server("web", self.new_address())
+        server.serve_http(80)
+        run = self.begin(f"exec sallyport run --no-tty --default ask --prompt-timeout 60s --resolve {host}:{server.address} -- "
+                         f"curl -sS http://{host}/")
+        return run, until(self.questions, QUICK, "a question")[0]
+
+    def bundles(self, count):
+        for number in range(1, count + 1):
+            done = subprocess.run([self.sallyport, "run", "--no-tty", f"--fail-on-ask=job-{number}.json", "--", "curl", "-sS",
+                                   "http://a.example.org/"], env=self.env, cwd=self.work, capture_output=True, text=True, timeout=QUICK)
+            assert done.returncode == 78, done
+
+    def key(self):
+        (self.home / ".ssh").mkdir(mode=0o700)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.home / ".ssh" / "id_ed25519")], check=True)
+
+    def npm_project(self):
+        self.write("package.json", '{"name": "a", "version": "1.0.0"}\n')
+        self.write("package-lock.json", '{"name": "a", "version": "1.0.0", "lockfileVersion": 3, "packages": '
+                                        '{"": {"name": "a", "version": "1.0.0"}}}\n')
+
+
+def finish(run, status=0):
+    out, _ = run.communicate(timeout=QUICK)
+    assert run.returncode == status, (run.returncode, out)
+    return out
+
+
+def watch(stage, example):
+    watcher = stage.begin(example.removeprefix("$ "))
+    run, question = stage.asks()
+    stage.sally("approve", "deny", question["id"], check=True)
+    finish(run)
+    watcher.terminate()
+    out, _ = watcher.communicate(timeout=QUICK)
+    assert "www.example.org" in out, out
+
+
+def listed(stage, example):
+    run, question = stage.asks()
+    assert stage.play(example) == f"{question['id']} www.example.org\n"
+    stage.sally("approve", "deny", question["id"], check=True)
+    finish(run)
+
+
+def allowed_for_the_session(stage, example):
+    run, question = stage.asks("never.example.org")
+    command = shlex.join(["--confirm", question["typed"]]) if question.get("risk") else ""
+    stage.play(f"{example} {command}", id=question["id"])
+    assert "web GET /" in finish(run)
+
+
+def allowed_for_a_domain(stage, example):
+    run, question = stage.asks()
+    assert "**.example.org" in stage.play(example, id=question["id"])
+    assert "web GET /" in finish(run)
+
+
+def merged(stage, example):
+    stage.bundles(3)
+    stage.play(example)
+    assert len(json.loads((stage.work / "asked.json").read_text())["requests"]) == 1
+
+
+def answered(stage, example):
+    """On a terminal that says y to everything, and types the domain it is asked for."""
+    import pty
+    stage.bundles(1)
+    (stage.work / "job-1.json").rename(stage.work / "asked.json")
+    stage.key()
+    main, inner = pty.openpty()
+    child = subprocess.Popen(["bash", "-c", example.removeprefix("$ ")], env=stage.env, cwd=stage.work, stdin=inner, stdout=inner,
+                             stderr=inner)
+    os.close(inner)
+    shown = ""
+    for prompt, answer in (("[y/n/s/q] ", "y"), ("to allow it: ", "example.org"), ("[y/n] ", "y")):
+        while prompt not in shown:
+            shown += os.read(main, 65536).decode()
+        shown = ""
+        os.write(main, f"{answer}\n".encode())
+    assert child.wait(QUICK) == 0
+    os.close(main)
+    assert "allow http://a.example.org:80" in (stage.work / "asked.json.answers").read_text()
+
+
+def log_of_a_run(stage, example):
+    stage.policy_with_commands()
+    stage.write("Makefile", "all:\n\t-@/bin/ls\n")
+    stage.play("$ sallyport run --no-tty --policy ci.policy --intercept-exec -- make || true; "
+               "sallyport run --no-tty --default deny -- curl -s http://a.example.org/ >out")
+    log = stage.home / ".local/state/sallyport/audit.jsonl"
+    if "audit.jsonl" in example and "~" not in example:
+        (stage.work / "audit.jsonl").write_text(log.read_text())
+    said = stage.play(example)
+    assert ("/ls" in said if '"program"' in example else "a.example.org" in said if "jq" in example else "unbroken" in said), said
+
+
+def page_policy(stage, example, status=0):
+    """The policy that the page itself shows."""
+    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(ROOT / "docs/man/sallyport-policy.5")], capture_output=True,
+                          text=True, check=True).stdout
+    text = re.sub(".\b", "", text)
+    block = re.search(r"^EXAMPLES\n(.*?)^ +Check it", text, re.M | re.S)[1]
+    stage.write("team.policy", "version 1\n")
+    stage.write("ci.policy", "\n".join(line.strip() for line in block.splitlines()) + "\n")
+    return stage.play(example, status)
+
+
+def explained(stage, example):
+    stage.write("ci.policy", "version 1\ndefault deny\nallow packages.example.org\n")
+    assert "allow https://packages.example.org:443" in stage.play(example)
+
+
+def trusted(stage, example):
+    stage.write(".sallyport/policy", "version 1\nallow a.example.org\n")
+    stage.play(example)
+    assert "allow https://a.example.org:443" in stage.play("$ sallyport policy explain https://a.example.org")
+
+
+def undone(stage, example):
+    run, question = stage.asks()
+    stage.sally("approve", "allow", question["id"], "--scope", "always", "--confirm", "example.org", check=True)
+    finish(run)
+    assert "www.example.org" in stage.play(example)
+    assert "www.example.org" not in stage.play("$ sallyport policy list --answers")
+
+
+def configuration(stage, example):
+    stage.write(".npmrc", "registry=https://npm.example.org/\n")
+    stage.write("npm.policy", "version 1\nallow configured npm\n")
+    stage.play(example)
+    assert "allow https" in stage.play("$ sallyport policy explain --policy npm.policy https://npm.example.org")
+
+
+def reviewed(stage, example):
+    """With a reviewer in the place of the one the page names."""
+    program = stage.home / "reviewer.py"
+    program.write_text((ROOT / "docs/examples/reviewer.py").read_text())
+    program.chmod(0o755)
+    stage.write("Makefile", "all:\n\t@echo made\n")
+    command = re.search(r"'(/\S+)", example)[1]
+    assert "made" in stage.play(example, **{command: str(program)})
+
+
+def npm(stage, example):
+    stage.npm_project()
+    stage.play(example)
+
+
+def in_ci(stage, example):
+    stage.write("ci.policy", "version 1\n")
+    stage.write("Makefile", "all:\n\t@echo made\n")
+    assert "made" in stage.play(example)
+    stage.play("$ sallyport audit verify net.jsonl")
+
+
+def session_here_and_there(stage, start):
+    """The block of three, in order."""
+    stage.write("rules", "version 1\n")
+    stage.npm_project()
+    stage.standin("cargo")
+    for example in (start, *SESSION_WORK[1:]):
+        stage.play(example)
+
+
+def session_in_ci(stage, start):
+    stage.write("Makefile", "test:\n\t@echo tested\n")
+    stage.bundles(1)
+    stage.key()
+    key = (stage.home / ".ssh/id_ed25519.pub").read_text().strip()
+    (stage.home / ".config/sallyport").mkdir(parents=True, exist_ok=True)
+    (stage.home / ".config/sallyport/policy").write_text(f'version 1\napprover ana "{key}"\n')
+    (stage.home / ".config/sallyport/policy").chmod(0o600)
+    stage.play("$ sallyport approve bundle job-1.json --key ~/.ssh/id_ed25519 -o answers.json --deny http://a.example.org:80")
+    for example in (start, *SESSION_CI[1:]):
+        stage.play(example)
+
+
+def reviewers(stage, example):
+    assert "no reviewer" in stage.play(example).lower() or "reviewer" in stage.play(example)
+
+
+SESSION_WORK = ["$ sallyport session start --policy rules work", "$ sallyport run --join work -- npm ci        # here",
+                "$ sallyport run --join work -- cargo build   # and there", "$ sallyport session end work"]
+SESSION_CI = ["$ sallyport session start --answers answers.json --bundle asked.json ci",
+              "$ sallyport run --join ci --fail-on-ask -- make test   # many of these", "$ sallyport session end ci"]
+STAGES = {
+    "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
+    "sallyport-audit.1": [log_of_a_run, log_of_a_run, log_of_a_run],
+    "sallyport-policy.5": [page_policy, lambda s, e: page_policy(s, e, 0), lambda s, e: page_policy(s, e, 2), trusted, undone],
+    "sallyport-presets.7": [lambda s, e: s.play(e), configuration],
+    "sallyport-reviewer.7": [reviewers, reviewed],
+    "sallyport-session.1": [session_here_and_there, None, None, None, session_in_ci, None, None, None],
+    "sallyport-web.7": [npm],
+    "sallyport.1": [npm, in_ci, explained],
+}
+
+
+def policy_with_commands(stage):
+    stage.write("ci.policy", "version 1\ndefault deny\ncommand allow make\ncommand allow sh\n")
+
+
+def standin(stage, name):
+    path = stage.top / "bin" / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+Stage.policy_with_commands, Stage.standin = policy_with_commands, standin
+
+
+def examples(page):
+    """As a reader sees them: mandoc's own lines, so that what a macro swallows is missed here, too."""
+    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
+    return [line.strip() for line in re.sub(".\b", "", text).splitlines() if re.match(r" +\$ ", line)]
+
+
+def json_examples(page):
+    """Lines that begin as JSON are JSON."""
+    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
+    return [line.strip() for line in re.sub(".\b", "", text).splitlines() if re.match(r' +\{.+\}$', line)]
+
+
+def play_page(sallyport, page):
+    """(passed, failed)"""
+    passed = failed = 0
+    shown = [example for example in examples(page) if example not in LISTED_ELSEWHERE]
+    stages = STAGES.get(page.name, [])
+    played_with_another = [e for e in (*SESSION_WORK[1:], *SESSION_CI[1:]) if page.name == "sallyport-session.1"]
+    stages = [stage for stage in stages if stage]
+    shown = [example for example in shown if example not in played_with_another]
+    if len(shown) != len(stages):
+        print(f"not ok  {page.name}: {len(shown)} examples and {len(stages)} stages: {shown}")
+        return 0, 1
+    for example, play in zip(shown, stages):
+        stage = Stage(sallyport)
+        try:
+            play(stage, example)
+            print(f"ok      {page.name}: {example}", flush=True)
+            passed += 1
+        except (AssertionError, subprocess.SubprocessError, OSError) as why:
+            print(f"not ok  {page.name}: {example}\n{why}")
+            failed += 1
+        finally:
+            stage.close(False)
+    for line in json_examples(page):
+        try:
+            json.loads(line)
+            passed += 1
+        except ValueError as why:
+            print(f"not ok  {page.name}: no JSON: {line}: {why}")
+            failed += 1
+    return passed, failed
+
+
+def main():
+    worlds.enter_namespace()
+    tempfile.tempdir = "/var/tmp"  # a run has a /tmp of its own
+    pages = sorted((ROOT / "docs/man").glob("*.[1-9]"))
+    wanted = sys.argv[2:]
+    total = [play_page(sys.argv[1], page) for page in pages if not wanted or page.name in wanted]
+    passed, failed = sum(p for p, _ in total), sum(f for _, f in total)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
