@@ -211,6 +211,26 @@ static int plan_default(struct plan *plan, const struct exec_plan_config *config
 	return r;
 }
 
+/* What lies in a hidden folder is covered by that one, and cannot be reached to be covered again.
+ */
+static void drop_buried(const struct plan *plan, struct paths *list)
+{
+	struct paths kept = { 0 };
+
+	for (size_t i = 0; i < list->count; i++) {
+		auto_free char *folder = mem_strdup(list->list[i]);
+		char *slash = strrchr(folder, '/');
+
+		slash[slash == folder ? 1 : 0] = '\0';
+		if (strcmp(list->list[i], "/") == 0 || !paths_holder(&plan->hidden, folder) ||
+		    mounts_access(plan, folder) != EXEC_DENY)
+			paths_add(&kept, list->list[i]);
+	}
+	paths_done(list);
+	*list = kept;
+	paths_sort(list);
+}
+
 int view_plan(struct plan *plan, const struct exec_plan_config *config, struct err *why)
 {
 	int r = paths_resolve(config->cwd, NULL, &plan->cwd, why);
@@ -240,6 +260,8 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	paths_sort(&plan->pins);
 	paths_sort(&plan->hidden);
 	paths_sort(&plan->read_only);
+	drop_buried(plan, &plan->read_only);
+	drop_buried(plan, &plan->hidden);
 	if (r == 0)
 		r = covers_plan(plan, why);
 	if (r == 0)

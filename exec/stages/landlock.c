@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/landlock.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* The mounts keep the command from writing by path. A descriptor it inherited carries the host's
  * writable mount, and /proc/self/fd/0 opens it again with any mode: the open mode is no protection,
@@ -82,6 +83,28 @@ static int allow_mounts(struct init *init, long rules, uint64_t access)
 	return r;
 }
 
+/* What the caller gave to be written on 1 and 2 can be written and cut through the descriptor
+ * anyway, so it may be opened again for that by /dev/stdout and /dev/stderr, as shells do. Not what
+ * the caller appends to: there each write stands behind what is there. */
+static int allow_outputs(long rules, uint64_t access)
+{
+	for (int fd = 1; fd <= 2; fd++) {
+		struct landlock_path_beneath_attr rule = { .allowed_access = access,
+							   .parent_fd = fd };
+		long flags = sys(fcntl, fd, F_GETFL);
+		struct stat what;
+
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || sys(fstat, fd, &what) < 0 ||
+		    !(S_ISCHR(what.st_mode) || (S_ISREG(what.st_mode) && !(flags & O_APPEND))))
+			continue;
+		long r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+
+		if (r < 0 && r != -EBADFD) /* of a file system without paths: not restricted */
+			return (int)r;
+	}
+	return 0;
+}
+
 static int allow_all(struct init *init, long rules, uint64_t handled)
 {
 	int r = allow_mounts(init, rules, handled);
@@ -95,6 +118,8 @@ static int allow_all(struct init *init, long rules, uint64_t handled)
 		r = allow(rules, "/proc", write_file & handled);
 	if (r == 0)
 		init->detail = "";
+	if (r == 0)
+		r = allow_outputs(rules, write_file & handled);
 	return r;
 }
 

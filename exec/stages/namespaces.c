@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static const char host_name[] =
-	"sallyport"; /* no dot: no library derives a search domain from it */
+/* A name that resolves everywhere, to the sandbox's own loopback: Java, hostname -f and others look
+ * the host's own name up. No dot: no library derives a search domain from it. */
+static const char host_name[] = "localhost";
 static const char limit_path[] = "/proc/sys/user/max_user_namespaces";
 /* Counted up through the user namespaces, of the 128 that a user has: some are left to the user's
  * other programs. */

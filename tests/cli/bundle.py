@@ -374,7 +374,7 @@ class Terminal:
 
 
 def on_a_terminal(stage):
-    script = "curl -s http://a.test/; curl -s http://b.test/; curl -s http://c.test:22/; curl -s http://93.184.216.34/"
+    script = "curl -s http://a.test/; curl -s http://b.test/; curl -s -p http://c.test:22/; curl -s http://93.184.216.34/"
     expect(stage.run("--fail-on-ask=asked.json", script=script), ASKED)
     key, _ = stage.pem_key("ana")
     prompt, order = "[y/n/s/q] ", [request["destination"] for request in stage.json("asked.json")["requests"]]

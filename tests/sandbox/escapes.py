@@ -337,6 +337,24 @@ def stdout_again(world, user):
     must(path.read_text() == "content\n", "the file has changed")
 
 
+def outputs_by_name(world, user):
+    """/dev/stdout and /dev/stderr are what the caller gave to be written, as in any shell."""
+    path = user.file(user.outside / "stderr")
+    with open(path, "wb") as stderr:
+        done = world.run(user, ["sh", "-c", "echo out >/dev/stdout && echo err >/dev/stderr"], stdout=subprocess.DEVNULL,
+                         stderr=stderr)
+    must(done.returncode == 0 and path.read_text() == "err\n", done.returncode, path.read_text())
+
+
+def buried(world, user):
+    """What is hidden in a hidden folder, as the log is by default."""
+    folder = user.outside / "closed"
+    user.file(folder / "secret")
+    done = world.run(user, ["sh", "-c", f"! cat {folder}/secret && ! ls {folder}"],
+                     options=["--deny-read", str(folder), "--deny-read", str(folder / "secret")])
+    must(done.returncode == 0, done.stderr)
+
+
 def stdin_directory(world, user):
     handle = os.open(user.outside, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -576,6 +594,8 @@ cases = [
     ("fifos", fifos),
     ("stdin-again", stdin_again),
     ("stdout-again", stdout_again),
+    ("outputs-by-name", outputs_by_name),
+    ("buried", buried),
     ("stdin-directory", stdin_directory),
     ("stdin-connection", stdin_connection),
 ]

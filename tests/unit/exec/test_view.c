@@ -58,7 +58,8 @@ static const char *const scripts[] = {
 	/* /sys */
 	"! touch /sys/fs/cgroup/x && ! mkdir /sys/fs/cgroup/x",
 	/* who it is */
-	"test $(hostname) = sallyport && test $(id -u) = $UID_OUTSIDE && test $(id -g) = "
+	"test $(hostname) = localhost && getent hosts $(hostname) >/dev/null && test $(id -u) = "
+	"$UID_OUTSIDE && test $(id -g) = "
 	"$GID_OUTSIDE",
 	"test \"$(grep -c 'Cap.*:.*0000000000000000' /proc/self/status)\" = 5",
 	"grep -q '^NoNewPrivs:.1$' /proc/self/status && grep -q '^Seccomp:.2$' /proc/self/status",

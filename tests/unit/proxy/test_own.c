@@ -18,7 +18,7 @@ static const struct {
 	{ "POST", "/denials", "405 Method Not Allowed", "GET or HEAD" },
 	{ "GET", "/propose?destination=https://a.test&reason=x", "405 Method Not Allowed", "POST" },
 	{ "GET", "/why?destination=https://a.test", "200 OK", "https://a.test:443" },
-	{ "GET", "/why?destination=https%3A%2F%2Fa.test%3A8443", "200 OK", "tcp://a.test:8443" },
+	{ "GET", "/why?destination=https%3A%2F%2Fa.test%3A8443", "200 OK", "https://a.test:8443" },
 	{ "GET", "/why?x=1&destination=a.test&y", "200 OK", "https://a.test:443" },
 	{ "GET", "/why", "400 Bad Request", "destination= is missing" },
 	{ "GET", "/why?destination=", "400 Bad Request", "an empty host" },
@@ -85,7 +85,7 @@ START_TEST(a_proposal_waits_for_its_answer)
 		 "Accept: application/json\r\n");
 	rig_expect_quiet(&rig, client);
 	ck_assert_str_eq(rig.asked.dst.host, "held.test");
-	ck_assert_int_eq(rig.asked.dst.protocol, POLICY_TCP); /* the key: of the port */
+	ck_assert_int_eq(rig.asked.dst.protocol, POLICY_HTTPS); /* what it says, not the port */
 	ck_assert_int_eq(rig.asked.carries, POLICY_HTTPS);
 	rig_answer(&rig, POLICY_ALLOW, POLICY_GRANTED_EXEC);
 	auto_free char *answer = rig_read(&rig, client, "}\n");
