@@ -38,7 +38,7 @@ def activate(world):
     path, = re.findall(r"^ListenSequentialPacket=(.*)$", listener, re.MULTILINE)
     path = path.replace("%t", world.env["XDG_RUNTIME_DIR"]).replace("%i", "work")
     command, = re.findall(r"^ExecStart=(.*)$", service, re.MULTILINE)
-    command = command.replace("%i", "work").replace("30m", "1s").split()
+    command = command.replace("%i", "work").replace("30m", "5s").split()
     assert world.session("list").stdout == "there is no session\n"  # makes the folder
     variables = [word for name in world.env for word in ("-E", name)]
     manager = subprocess.Popen(["systemd-socket-activate", "--seqpacket", "-l", path, *variables, *command], env=world.env,
