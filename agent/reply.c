@@ -190,15 +190,17 @@ static int record_answer(struct agent *agent, const struct given *given, const s
 		.is_allowed = is_approval(choice),
 		.is_unconfined = asked->is_unconfined || choice == ORCHESTRATOR_UNCONFINED,
 		.is_retry = asked->is_retry,
-		.reason = reasons[choice],
-		.by = AGENT_BY,
+		.reason = given->is_nobody ? POLICY_NO_APPROVER : reasons[choice],
+		.by = given->is_nobody ? "policy" : AGENT_BY, /* nobody was asked */
 		.through = "agent",
 		.shown = asked->shown,
 		.words = given->words,
 		.waited_ms = loop_now_ms(agent->loop) - asked->since_ms,
 	};
 
-	if (gateway_decided(agent->gateway, &decided) == 0 || !decided.is_allowed)
+	int r = agent->gateway ? gateway_decided(agent->gateway, &decided) : -EPIPE;
+
+	if (r == 0 || !decided.is_allowed)
 		return 0;
 	return err_set(why, -EIO, "the answer cannot be recorded, so it is none");
 }
