@@ -256,7 +256,8 @@ static struct sink_record turn_record(const struct gateway *gw, const struct wai
 	};
 
 	journal_stamp(gw->journal, &record);
-	record.program = waiter->program;
+	/* Its text is of the exec. */
+	record.program = execs_find(gw, waiter->facts.exec) ? waiter->program : NULL;
 	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
 	return record;
 }

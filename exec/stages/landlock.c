@@ -152,7 +152,10 @@ int landlock_restrict(struct init *init)
 
 int landlock_scope(struct init *init)
 {
-	const struct rules_head head = { .scoped = SCOPE_ABSTRACT };
+	/* Moves and links between directories are denied by every set of rules that does not allow
+	 * them, also by one about something else. */
+	const struct rules_head head = { .files = LANDLOCK_ACCESS_FS_REFER,
+					 .scoped = SCOPE_ABSTRACT };
 	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi < ABI_SCOPES)
@@ -161,8 +164,10 @@ int landlock_scope(struct init *init)
 
 	if (rules < 0)
 		return (int)rules;
-	long r = sys(landlock_restrict_self, rules, 0);
+	long r = allow(rules, "/", LANDLOCK_ACCESS_FS_REFER);
 
+	if (r == 0)
+		r = sys(landlock_restrict_self, rules, 0);
 	(void)sys(close, rules);
 	init->is_scoped = r == 0;
 	return (int)r;

@@ -74,8 +74,16 @@ static void end_says(int *fd, const char *id, const char *action)
 		stage_say(*fd, line, strlen(line));
 	else if (strcmp(stage_name(), "web") == 0)
 		stage_say_to_page(*fd, "POST /api/answer", strlen(body), body);
-	else
-		stage_say(*fd, action[0] == 'a' ? "y\r" : "n\r", 2);
+	else { /* Enter counts for what has been on the screen */
+		stage_say(*fd, action[0] == 'a' ? "y" : "n", 1);
+		for (int i = 0; i < 100; i++) {
+			stage_settle();
+			(void)usleep(1000);
+		}
+		loop_advance(stage.loop, 1000);
+		stage_settle();
+		stage_say(*fd, "\r", 1);
+	}
 }
 
 /* A terminal has nothing to answer any more: what is typed there is no answer. */

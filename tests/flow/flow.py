@@ -226,7 +226,10 @@ def terminal_shows(s, text):
 
 @step(r"press: (.+)")
 def press(s, keys):
-    s.gate.press(keys.replace("Enter", "\r").replace("Ctrl-C", "\x03").replace(" ", ""))
+    """One key after the other, as a person does: Enter counts for what has been on the screen."""
+    for key in keys.replace("Enter", "\r").replace("Ctrl-C", "\x03").replace(" ", ""):
+        s.gate.press(key)
+        time.sleep(0.2)
 
 
 @step(r"run: (.+)")

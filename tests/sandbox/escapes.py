@@ -346,6 +346,14 @@ def outputs_by_name(world, user):
     must(done.returncode == 0 and path.read_text() == "err\n", done.returncode, path.read_text())
 
 
+def moves_between_directories(world, user):
+    """Renames and links from one directory into another, as package managers make them: not one may be EXDEV."""
+    script = ("import os\nfor top in ('.', '/tmp'):\n os.chdir(top)\n os.mkdir('one')\n os.mkdir('two')\n open('one/f', 'w').close()\n"
+              " os.link('one/f', 'two/g')\n os.rename('one/f', 'two/f')\n os.rename('two', 'one/two')\n")
+    done = world.run(user, ["python3", "-c", script])
+    must(done.returncode == 0, done.stderr)
+
+
 def buried(world, user):
     """What is hidden in a hidden folder, as the log is by default."""
     folder = user.outside / "closed"
@@ -595,6 +603,7 @@ cases = [
     ("stdin-again", stdin_again),
     ("stdout-again", stdout_again),
     ("outputs-by-name", outputs_by_name),
+    ("moves-between-directories", moves_between_directories),
     ("buried", buried),
     ("stdin-directory", stdin_directory),
     ("stdin-connection", stdin_connection),
