@@ -10,7 +10,8 @@
 #define APPROVE_LINE_MAX_BYTES (4U << 20) /* of one line a gate sends; more than it may queue */
 #define APPROVE_WAIT_MS        5000       /* for a gate to answer a request */
 #define APPROVE_CONFIRM_MAX    256
-#define APPROVE_WORDS_MAX      256 /* a gate keeps no more */
+#define APPROVE_TEXT_MAX       1024 /* longer than any that a gate says */
+#define APPROVE_WORDS_MAX      256  /* a gate keeps no more */
 #define APPROVE_DURATION_MAX   32
 
 struct err;
@@ -66,6 +67,9 @@ struct approve_answer {
 	char id[APPROVE_ID_MAX];
 	bool is_person; /* who has to type the domain of a question that warns */
 	char confirm[APPROVE_CONFIRM_MAX];
+	/* What it was shown to be: where the gate would store something else, it stores nothing.
+	 * "": it was not shown. */
+	char text[APPROVE_TEXT_MAX];
 };
 /* "y ID [DOMAIN]", "allow ID [SCOPE] [DOMAIN]", each with the options of `approve allow` or `deny`,
  * or "{"op":…}" as a gate takes it, without a request id. -EINVAL with @why. */

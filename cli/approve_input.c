@@ -197,7 +197,7 @@ static int input_split(char *line, char **words, struct err *why)
 
 /* Of a gate's request, which says no to the rest. */
 struct input_object {
-	const char *op, *id, *scope, *host, *ports, *program, *duration, *words, *confirm;
+	const char *op, *id, *scope, *host, *ports, *program, *duration, *words, *confirm, *text;
 	json_t *upload, *download, *connections;
 };
 
@@ -233,6 +233,8 @@ static bool input_object_read(const struct input_object *from, struct approve_an
 	ret->is_person = from->confirm != NULL; /* somebody is in front of it */
 	if ((from->confirm && !is_allow) || (from->duration && from->duration[0] == '\0'))
 		return false;
+	if ((is_abort && from->text) || (from->text && from->text[0] == '\0'))
+		return false;
 	if (is_abort &&
 	    (from->scope || from->host || from->ports || from->program || from->duration))
 		return false;
@@ -247,7 +249,8 @@ static bool input_object_read(const struct input_object *from, struct approve_an
 	       input_choice(from->program, "any", "this", &width->is_program) &&
 	       input_copy(width->duration, sizeof(width->duration), from->duration) &&
 	       input_copy(ret->words, sizeof(ret->words), from->words) &&
-	       input_copy(ret->confirm, sizeof(ret->confirm), from->confirm);
+	       input_copy(ret->confirm, sizeof(ret->confirm), from->confirm) &&
+	       input_copy(ret->text, sizeof(ret->text), from->text);
 }
 
 static int input_object(json_t *object, struct approve_answer *ret, struct err *why)
@@ -255,12 +258,12 @@ static int input_object(json_t *object, struct approve_answer *ret, struct err *
 	struct input_object from = { 0 };
 	struct approve_answer answer = { 0 };
 	int r = json_unpack_ex(object, NULL, JSON_STRICT,
-			       "{s:s, s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o}", "op",
-			       &from.op, "question", &from.id, "scope", &from.scope, "host",
+			       "{s:s, s:s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o}",
+			       "op", &from.op, "question", &from.id, "scope", &from.scope, "host",
 			       &from.host, "ports", &from.ports, "program", &from.program, "for",
 			       &from.duration, "words", &from.words, "confirm", &from.confirm,
-			       "upload", &from.upload, "download", &from.download, "connections",
-			       &from.connections);
+			       "text", &from.text, "upload", &from.upload, "download",
+			       &from.download, "connections", &from.connections);
 
 	answer.op = input_op(from.op);
 	if (r < 0 || !input_object_read(&from, &answer))
@@ -327,6 +330,8 @@ json_t *approve_input_request(const struct approve_answer *answer)
 		input_add(request, "words", json_string(answer->words));
 	if (answer->is_person && strcmp(answer->op, "allow") == 0)
 		input_add(request, "confirm", json_string(answer->confirm));
+	if (answer->text[0] != '\0')
+		input_add(request, "text", json_string(answer->text));
 	input_add_width(request, &answer->width);
 	return request;
 }

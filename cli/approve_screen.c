@@ -39,7 +39,7 @@ int approve_screen_check(void)
 	return 0;
 }
 
-static void screen_measure(struct approve_screen *screen)
+void approve_screen_measure(struct approve_screen *screen)
 {
 	struct winsize size = { 0 };
 
@@ -61,7 +61,7 @@ static int screen_enter(struct approve_screen *screen)
 		return -errno;
 	screen->is_raw = true;
 	screen_write(SCREEN_ENTER);
-	screen_measure(screen);
+	approve_screen_measure(screen);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static void screen_resized(evutil_socket_t signal, short what, void *arg)
 {
 	struct approve_screen *screen = arg;
 
-	screen_measure(screen);
+	approve_screen_measure(screen);
 	screen_write("\033[2J");
 	approve_screen_guard(screen);
 	approve_screen_touch(screen);
@@ -219,6 +219,7 @@ static void screen_take(struct approve_screen *screen, struct watch_link *link, 
 {
 	const char *id = approve_text_member(asked, "id");
 	struct screen_question *question = screen_find(screen, id);
+	bool is_other;
 
 	if (!approve_input_is_id(id))
 		return;
@@ -233,6 +234,7 @@ static void screen_take(struct approve_screen *screen, struct watch_link *link, 
 		TAILQ_INSERT_TAIL(&screen->questions, question, entry);
 		screen->count++;
 	}
+	is_other = question->question && !approve_screen_drawn_is_same(question->question, asked);
 	json_decref(question->question);
 	question->question = json_incref((json_t *)(uintptr_t)asked);
 	question->due_ms = loop_now_ms(screen->watch->loop) +
@@ -240,6 +242,10 @@ static void screen_take(struct approve_screen *screen, struct watch_link *link, 
 	approve_screen_many_review(screen);
 	if (!screen->chosen)
 		approve_screen_choose(screen, question);
+	else if (is_other && screen->chosen == question)
+		approve_screen_preview(screen); /* what it would grant may have changed with it */
+	else if (is_other && question->is_ticked)
+		approve_screen_guard(screen);
 }
 
 void approve_screen_event(struct approve_screen *screen, struct watch_link *link,
@@ -301,6 +307,8 @@ void approve_screen_replied(struct approve_screen *screen, const struct approve_
 		return;
 	if (question)
 		question->is_answered = false;
+	if (question && question == screen->chosen)
+		approve_screen_preview(screen); /* it may grant something else by now */
 	approve_screen_say(screen, line);
 }
 
@@ -308,7 +316,8 @@ void approve_screen_previewed(struct approve_screen *screen, const struct approv
 			      unsigned int tag, const json_t *reply)
 {
 	unsigned int scope = tag % SCREEN_SCOPES;
-	bool is_ok = json_is_true(json_object_get(reply, "ok"));
+	bool is_ok = json_is_true(json_object_get(reply, "ok")) &&
+		     approve_text_member(reply, "text")[0] != '\0';
 
 	if (tag / SCREEN_SCOPES != screen->tag)
 		return; /* of what was chosen before */
@@ -388,6 +397,7 @@ void approve_screen_free(struct approve_screen *screen)
 		free(screen->past[i]);
 	for (size_t i = 0; i < SCREEN_SCOPES; i++)
 		free(screen->previews[i]);
+	free(screen->drawn);
 	loop_timer_stop(&screen->draw);
 	loop_timer_stop(&screen->tick);
 	if (screen->size_event)

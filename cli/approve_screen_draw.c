@@ -10,12 +10,13 @@
 #include "cli/approve_screen_impl.h"
 #include "cli/approve_watch.h"
 
-#define DRAW_LINE_MAX     1024
-#define DRAW_DETAIL_LINES 3  /* of one text of a question, most of which a command can choose */
-#define DRAW_KEY_INDENT   13 /* of draw_scopes */
-#define DRAW_MANY_INDENT  2
-#define DRAW_LIST_COLUMNS 45 /* in front of a destination; a long id takes from it */
-#define DRAW_ANSWERED     "  (answered)"
+#define DRAW_LINE_MAX      1024
+#define DRAW_DETAIL_LINES  3  /* of one text of a question, most of which a command can choose */
+#define DRAW_KEY_INDENT    13 /* of draw_scopes */
+#define DRAW_MANY_INDENT   2
+#define DRAW_COLUMNS_LEAST (DRAW_KEY_INDENT + 9) /* draw_room(): narrower, lines are cut */
+#define DRAW_LIST_COLUMNS  45 /* in front of a destination; a long id takes from it */
+#define DRAW_ANSWERED      "  (answered)"
 
 struct draw {
 	struct approve_screen *screen;
@@ -142,7 +143,35 @@ static void draw_list(struct draw *draw, unsigned int height)
 		draw_format(draw, "2", "  %zu of %zu", chosen + 1, screen->count + screen->hidden);
 }
 
-static void draw_details(struct draw *draw, const struct screen_question *question)
+/* What has to be seen before an allow, and is not cut. */
+static bool draw_is_warning(const char *line)
+{
+	return strncmp(line, "  careful", 9) == 0 || strncmp(line, "  private", 9) == 0;
+}
+
+/* The lines that the warnings of the chosen question take. */
+static unsigned int draw_warnings_height(const struct approve_screen *screen)
+{
+	size_t room = draw_room(screen, 0), height = 0, len = 0;
+	char *text = NULL, *line, *rest;
+	FILE *stream = open_memstream(&text, &len);
+
+	if (!stream)
+		return screen->rows; /* out of memory: no room */
+	approve_text_question(stream, screen->chosen->question);
+	(void)fclose(stream);
+	rest = text;
+	while ((line = strsep(&rest, "\n"))) {
+		if (draw_is_warning(line))
+			height += (strlen(line) + room - 1) / room;
+	}
+	free(text);
+	return (unsigned int)height;
+}
+
+/* The warnings, or all but them. */
+static void draw_details(struct draw *draw, const struct screen_question *question,
+			 bool is_warnings)
 {
 	const char *careful = draw->screen->has_colours ? "1;33" : "1";
 	char *text = NULL, *line, *rest;
@@ -155,9 +184,10 @@ static void draw_details(struct draw *draw, const struct screen_question *questi
 	(void)fclose(stream);
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
-		if (line[0] != '\0')
-			draw_wrapped(draw, strncmp(line, "  careful", 9) == 0 ? careful : "", "",
-				     line, line[0] == ' ' ? DRAW_DETAIL_LINES : DRAW_LINE_MAX);
+		if (line[0] == '\0' || draw_is_warning(line) != is_warnings)
+			continue;
+		draw_wrapped(draw, is_warnings ? careful : "", "", line,
+			     is_warnings || line[0] != ' ' ? DRAW_LINE_MAX : DRAW_DETAIL_LINES);
 	}
 	free(text);
 }
@@ -240,28 +270,48 @@ static void draw_keys(struct draw *draw)
 	draw_widths(draw);
 }
 
-/* What is granted has its place first; what is left is the list's, and what the command says may
- * fill no more than the rest. */
+/* Narrower than that, lines are cut. */
+static bool draw_is_narrow(const struct approve_screen *screen)
+{
+	return screen->columns < DRAW_COLUMNS_LEAST;
+}
+
+static void draw_too_small(struct draw *draw, unsigned int lines)
+{
+	if (draw_is_narrow(draw->screen))
+		draw_format(draw, "1", "%d columns are needed to allow: the window is too small",
+			    DRAW_COLUMNS_LEAST);
+	else
+		draw_format(draw, "1", "%u lines are needed to allow: the window is too small",
+			    lines);
+}
+
+/* What is granted, and what warns of it, has its place first; what is left is the list's, and what
+ * the command says may fill no more than the rest. */
 static void draw_chosen(struct draw *draw)
 {
 	struct approve_screen *screen = draw->screen;
-	unsigned int keys = draw_keys_height(screen), last = draw->last, room;
+	unsigned int keys = draw_keys_height(screen), warnings = draw_warnings_height(screen);
+	unsigned int last = draw->last, needed = draw->row + 2 + warnings + keys, room;
 	size_t rows = screen->count < screen->rows / 3U ? screen->count : screen->rows / 3U;
 
-	screen->is_cramped = draw->row + 1 + keys > last;
-	room = screen->is_cramped ? 1 : last - draw->row - keys;
+	screen->is_cramped = needed > last || draw_is_narrow(screen);
+	warnings = screen->is_cramped ? 0 : warnings;
+	room = screen->is_cramped ? 2 : last - draw->row - keys - warnings;
 	if (rows + 3 > room) /* the list's count, and a line of the question */
 		rows = room > 4 ? room - 3 : 1;
 	draw->last = draw->row + room;
 	draw_list(draw, (unsigned int)rows);
-	draw_line(draw, "", "");
-	draw_details(draw, screen->chosen);
+	draw->last += warnings;
+	if (!screen->is_cramped)
+		draw_details(draw, screen->chosen, true);
+	draw_details(draw, screen->chosen, false);
 	draw_line(draw, "", "");
 	draw->last = last;
 	if (approve_screen_many_count(screen) > 0)
 		draw_ticked(draw);
 	else if (screen->is_cramped)
-		draw_line(draw, "1", "The window is too small to say what an allow grants.");
+		draw_too_small(draw, needed + 1); /* with the last, which is draw_foot()'s */
 	else
 		draw_keys(draw);
 	draw_line(draw, "", "");
@@ -272,6 +322,8 @@ size_t approve_screen_draw_many_height(const struct approve_screen *screen)
 	size_t room = draw_room(screen, DRAW_MANY_INDENT), height = draw_words_height(screen);
 	const struct screen_question *question;
 
+	if (draw_is_narrow(screen))
+		return screen->rows; /* no room */
 	TAILQ_FOREACH (question, &screen->questions, entry) {
 		auto_free char *to = approve_text_destination(question->question);
 
@@ -397,6 +449,7 @@ void approve_screen_draw(struct approve_screen *screen)
 	/* The last line of the screen has no line below it to move to. */
 	if (len > 2 && memcmp(text + len - 2, "\r\n", 2) == 0)
 		len -= 2;
-	(void)fd_write_all(STDOUT_FILENO, text, len); /* nobody sees it: so be it */
+	if (fd_write_all(STDOUT_FILENO, text, len) == 0) /* else nobody sees it: so be it */
+		approve_screen_drawn_take(screen);
 	free(text);
 }

@@ -46,6 +46,8 @@ struct approve_screen {
 	unsigned int tag;               /* of the previews that are wanted */
 	int64_t moved_ms, ready_ms;  /* the last that something moved; keys answer from then on */
 	bool is_cramped;             /* what an allow grants has no room on the screen */
+	char *drawn;                 /* approve_screen_drawn.c; owned. NULL: nothing was */
+	bool was_many;               /* then, the list of what is ticked was drawn */
 	char *past[SCREEN_PAST_MAX]; /* a ring: what became of questions, and what was said */
 	size_t past_count;
 	bool is_help;
@@ -84,6 +86,16 @@ const char *approve_screen_scope(enum screen_scope scope);
 const char *approve_screen_keys_help(size_t line);
 
 void approve_screen_draw(struct approve_screen *screen);
+/* All of it went to the terminal: what somebody may agree to by looking is taken down. */
+void approve_screen_drawn_take(struct approve_screen *screen);
+/* It is so still. False: that is said, and it is drawn again; a key that comes later answers. */
+bool approve_screen_drawn_is(struct approve_screen *screen);
+/* May what was agreed to before one question be agreed to before the other? */
+bool approve_screen_drawn_is_same(const json_t *one, const json_t *other);
+/* The terminal's size, as it is now. */
+void approve_screen_measure(struct approve_screen *screen);
+/* Something moved so lately that no key answers. */
+bool approve_screen_keys_are_early(struct approve_screen *screen);
 
 size_t approve_screen_many_count(const struct approve_screen *screen);
 void approve_screen_many_tick(struct approve_screen *screen);     /* the chosen one, or not */

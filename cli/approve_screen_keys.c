@@ -48,7 +48,7 @@ const char *approve_screen_keys_help(size_t line)
 }
 
 /* What is typed on and on was meant for what stood there before: it is waited for silence. */
-static bool keys_are_early(struct approve_screen *screen)
+bool approve_screen_keys_are_early(struct approve_screen *screen)
 {
 	int64_t now_ms = loop_now_ms(screen->watch->loop);
 
@@ -61,7 +61,8 @@ static bool keys_are_early(struct approve_screen *screen)
 
 static bool keys_may_answer(struct approve_screen *screen)
 {
-	return !keys_are_early(screen) && screen->chosen && !screen->chosen->is_answered;
+	return !approve_screen_keys_are_early(screen) && screen->chosen &&
+	       !screen->chosen->is_answered;
 }
 
 static void keys_answer(struct approve_screen *screen, const char *op, enum screen_scope scope)
@@ -70,6 +71,10 @@ static void keys_answer(struct approve_screen *screen, const char *op, enum scre
 	bool is_allow = strcmp(op, "allow") == 0;
 
 	if (!keys_may_answer(screen))
+		return;
+	/* What stores nothing is about the question, whatever else is shown of it. */
+	if ((is_allow || scope != SCREEN_ONCE || approve_screen_many_count(screen) > 0) &&
+	    !approve_screen_drawn_is(screen))
 		return;
 	if (approve_screen_many_count(screen) > 0)
 		return approve_screen_many_begin(screen, op, scope);
@@ -86,6 +91,8 @@ static void keys_answer(struct approve_screen *screen, const char *op, enum scre
 		answer.scope = approve_screen_scope(scope);
 	if (scope != SCREEN_ONCE)
 		answer.width = screen->width;
+	if (is_allow || (scope != SCREEN_ONCE && screen->can_be[scope] && !screen->is_cramped))
+		(void)snprintf(answer.text, sizeof(answer.text), "%s", screen->previews[scope]);
 	memcpy(answer.words, screen->words, sizeof(screen->words));
 	if (!is_allow || approve_screen_typed(screen->chosen)[0] == '\0')
 		return approve_screen_send(screen, &answer);
@@ -111,10 +118,14 @@ static void keys_type(struct approve_screen *screen, unsigned char key)
 	size_t len = strlen(screen->typed);
 
 	if (key == '\r' || key == '\n') {
+		bool is_shown = approve_screen_drawn_is(screen);
+
 		screen->is_typing = false;
 		(void)snprintf(screen->pending.confirm, sizeof(screen->pending.confirm), "%s",
 			       screen->typed);
-		if (strcmp(screen->typed, approve_screen_typed(screen->chosen)) == 0)
+		if (!is_shown)
+			; /* it was said */
+		else if (strcmp(screen->typed, approve_screen_typed(screen->chosen)) == 0)
 			approve_screen_send(screen, &screen->pending);
 		else
 			approve_screen_say(screen, "that is not its domain; nothing was answered");
@@ -210,7 +221,7 @@ static void keys_press(struct approve_screen *screen, unsigned char key)
 			approve_watch_link_touch(screen->chosen->link, screen->chosen->id);
 		return approve_screen_preview(screen);
 	}
-	(void)keys_are_early(screen);
+	(void)approve_screen_keys_are_early(screen);
 }
 
 /* How long the sequence at @keys is (ECMA-48 5.4); 0: it has not all come. */

@@ -84,7 +84,11 @@ static void many_send(struct approve_screen *screen)
 		if (!question->is_ticked)
 			continue;
 		question->is_ticked = false;
+		auto_free char *to = approve_text_destination(question->question);
+
 		(void)snprintf(answer.id, sizeof(answer.id), "%s", question->id);
+		if (strcmp(answer.op, "allow") == 0)
+			(void)snprintf(answer.text, sizeof(answer.text), "%s", to);
 		approve_screen_send(screen, &answer);
 	}
 	approve_screen_words_review(screen, false);
@@ -95,8 +99,11 @@ void approve_screen_many_type(struct approve_screen *screen, unsigned char key)
 	size_t len = strlen(screen->typed);
 
 	if (key == '\r' || key == '\n') {
+		bool is_shown =
+			!approve_screen_keys_are_early(screen) && approve_screen_drawn_is(screen);
+
 		screen->is_many = false;
-		if (strcmp(screen->typed, "yes") != 0)
+		if (!is_shown || strcmp(screen->typed, "yes") != 0)
 			approve_screen_say(screen, "nothing was answered");
 		else if (approve_screen_draw_many_height(screen) + SCREEN_MANY_LINES > screen->rows)
 			approve_screen_say(screen,

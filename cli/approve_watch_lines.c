@@ -133,6 +133,7 @@ void approve_watch_lines_previewed(struct watch *watch, const struct approve_ans
 	if (!pending->link || pending->tag != tag)
 		return;
 	pending->is_shown = is_ok;
+	(void)snprintf(pending->answer.text, sizeof(pending->answer.text), "%s", text);
 	/* A yes typed ahead was for nothing that was seen; in the background nothing is typed. */
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
 		(void)tcflush(STDIN_FILENO, TCIFLUSH);

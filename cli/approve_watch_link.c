@@ -184,6 +184,7 @@ int approve_watch_link_preview(struct watch_link *link, const struct approve_ans
 {
 	json_t *request = approve_input_request(answer);
 
+	(void)json_object_del(request, "text"); /* that is what is asked for */
 	(void)json_object_set_new(request, "action", json_string(answer->op)); /* OOM only */
 	(void)json_object_set_new(request, "op", json_string("preview"));
 	return link_ask(link, answer, true, tag, request, why);

@@ -31,6 +31,7 @@
 struct far_request {
 	json_int_t id;
 	char question[APPROVER_ID_MAX];
+	bool is_overdue; /* whoever answered was told that nothing was heard yet */
 	STAILQ_ENTRY(far_request) entry;
 };
 
@@ -187,20 +188,34 @@ static void far_settle(struct gateway_far *far, struct far_request *request, int
 	free(request);
 }
 
+/* The oldest that is not overdue. NULL: none. */
+static struct far_request *far_awaited(struct gateway_far *far)
+{
+	struct far_request *request;
+
+	STAILQ_FOREACH (request, &far->requests, entry) {
+		if (!request->is_overdue)
+			break;
+	}
+	return request;
+}
+
 static void far_late(void *arg)
 {
 	struct gateway_far *far = arg;
-	struct err why = { 0 };
+	struct far_request *request = far_awaited(far);
 
-	(void)err_set(&why, -ETIMEDOUT, "the session does not answer"); /* for the screen only */
-	if (!STAILQ_EMPTY(&far->requests))
-		far_settle(far, STAILQ_FIRST(&far->requests), -ETIMEDOUT, &why);
+	/* It was sent, and may take effect: what became of it is said when it is known. */
+	if (request)
+		request->is_overdue = true;
+	if (request && far->terminal)
+		tty_answer_overdue(far->terminal, request->question);
 	far_wait(far);
 }
 
 static void far_wait(struct gateway_far *far)
 {
-	if (STAILQ_EMPTY(&far->requests))
+	if (!far_awaited(far))
 		loop_timer_stop(&far->late);
 	else if (!far->late.is_armed)
 		loop_timer_start(far->loop, &far->late, FAR_WAIT_MS, far_late, far);

@@ -282,6 +282,7 @@ struct approver *tty_new(const struct tty_source *source, void *of, struct loop 
 	self->source = source;
 	self->of = of;
 	STAILQ_INIT(&self->given);
+	STAILQ_INIT(&self->overdue);
 	self->loop = loop;
 	self->terminal = config->terminal;
 	self->fd = self->keeper.socket = -1;

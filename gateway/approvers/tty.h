@@ -66,7 +66,8 @@ struct approver {
 	unsigned int others;    /* further questions that wait */
 	struct tty_draft draft; /* for it, or for what is ticked */
 	struct tty_list list;
-	struct tty_given_list given; /* on their way; until they came nothing else is shown */
+	struct tty_given_list overdue; /* sent, and nothing heard of them for too long */
+	struct tty_given_list given;   /* on their way; until they came nothing else is shown */
 	struct tty_shown shown;
 	unsigned int drawn; /* lines above the answer's; 0: nothing of ours is on the screen */
 	bool is_stale;      /* what the screen shows is old */
@@ -120,6 +121,8 @@ void tty_turn_wait(struct approver *self); /* nothing is shown until the answers
 void tty_turn_hide(struct approver *self); /* nothing is shown any more */
 /* Shows the question @id in place of the list, or the list (NULL), as if it came new. */
 void tty_turn_switch(struct approver *self, const char *id);
+/* Says it now, by itself or on the page that is shown. */
+void tty_turn_say(struct approver *self, const char *line);
 /* Says it to whoever answers, with the next drawing. */
 void tty_turn_note(struct approver *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -267,36 +267,73 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 		tty_turn_wait(self);
 }
 
-/* Said by the gateway, and not before: what stands on the screen is what was granted. */
-void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why)
+static struct tty_given *answer_take(struct tty_given_list *list, const char *id)
 {
 	struct tty_given *given;
 
-	STAILQ_FOREACH (given, &self->given, entry) {
+	STAILQ_FOREACH (given, list, entry) {
 		if (strcmp(given->id, id) == 0)
 			break;
 	}
+	if (given)
+		STAILQ_REMOVE(list, given, tty_given, entry);
+	return given;
+}
+
+/* One of several that are waited for, or the last: then the turn goes on. */
+static void answer_said(struct approver *self, const char *line)
+{
+	if (STAILQ_EMPTY(&self->given))
+		tty_turn_settle(self, line);
+	else if (tty_is_held(self))
+		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
+}
+
+/* Said by the gateway, and not before: what stands on the screen is what was granted. Replies come
+ * in the order of the answers, so that what is overdue was first. */
+void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why)
+{
+	struct tty_given *overdue = answer_take(&self->overdue, id);
+	struct tty_given *given = overdue ? overdue : answer_take(&self->given, id);
+
 	if (!given)
 		return;
-	STAILQ_REMOVE(&self->given, given, tty_given, entry);
 	auto_free char *line = answer_line(given->key, given->chosen, r, why);
 
 	answer_given_free(given);
-	if (!STAILQ_EMPTY(&self->given) && tty_is_held(self))
-		(void)evbuffer_add_printf(self->out, "\r\n%s", line); /* only out of memory */
-	if (!STAILQ_EMPTY(&self->given))
-		return;
-	tty_turn_settle(self, line);
-	if (r < 0 && r != -ENOENT)
+	if (overdue && STAILQ_EMPTY(&self->given))
+		return tty_turn_say(self, line);
+	answer_said(self, line);
+	if (STAILQ_EMPTY(&self->given) && r < 0 && r != -ENOENT)
 		tty_turn_note(self, "nothing was recorded: %s", why->text);
+}
+
+void tty_answer_overdue(struct approver *self, const char *id)
+{
+	struct tty_given *given = answer_take(&self->given, id);
+
+	if (!given)
+		return;
+	auto_free char *line = mem_printf("sallyport   %s: the session has not answered yet; what "
+					  "became of it is said here",
+					  given->key);
+
+	STAILQ_INSERT_TAIL(&self->overdue, given, entry);
+	answer_said(self, line);
+}
+
+static void answer_forget(struct tty_given_list *list)
+{
+	struct tty_given *given;
+
+	while ((given = STAILQ_FIRST(list))) {
+		STAILQ_REMOVE_HEAD(list, entry);
+		answer_given_free(given);
+	}
 }
 
 void tty_answer_forget_given(struct approver *self)
 {
-	struct tty_given *given;
-
-	while ((given = STAILQ_FIRST(&self->given))) {
-		STAILQ_REMOVE_HEAD(&self->given, entry);
-		answer_given_free(given);
-	}
+	answer_forget(&self->given);
+	answer_forget(&self->overdue);
 }

@@ -50,6 +50,9 @@ struct tty_given {
 STAILQ_HEAD(tty_given_list, tty_given);
 /* What became of the answer to @id: 0, or -errno with @why. Unknown is fine. */
 void tty_answer_came(struct approver *self, const char *id, int r, const struct err *why);
+/* Nothing is known of it yet: it is said, and what follows is not kept waiting. What became of it
+ * is said when tty_answer_came() knows. */
+void tty_answer_overdue(struct approver *self, const char *id);
 void tty_answer_forget_given(struct approver *self);
 
 /* NULL: @letter is none, or cannot be taken here. */

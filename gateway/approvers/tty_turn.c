@@ -169,6 +169,17 @@ void tty_turn_settle(struct approver *self, const char *line)
 	tty_flush(self);
 }
 
+void tty_turn_say(struct approver *self, const char *line)
+{
+	if (self->view != TTY_VIEW_NONE || !tty_seize(self)) {
+		tty_turn_note(self, "%s", line); /* on this page, or on the next */
+		return tty_later(self);
+	}
+	if (self->state == TTY_IDLE)
+		tty_enter(self, TTY_DRAWING);
+	tty_turn_settle(self, line);
+}
+
 void tty_turn_switch(struct approver *self, const char *id)
 {
 	tty_turn_hide(self);

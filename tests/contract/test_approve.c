@@ -237,6 +237,12 @@ static const struct {
 	{ "  deny\t7f3a-1  exec \r\n", POLICY_DENIED_EXEC },
 	{ "\n\nbogus\ny 9999-1\ny 7f3a-9\ny\nn 7f3a-1\n", POLICY_DENIED_ONCE },
 	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"exec\"}\n", POLICY_GRANTED_EXEC },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"exec\","
+	  "\"text\":\"https://example.org:443\"}\n",
+	  POLICY_GRANTED_EXEC },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"exec\","
+	  "\"text\":\"https://example.com:443\"}\nn 7f3a-1\n",
+	  POLICY_DENIED_ONCE },
 	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":\"x\"}\nn 7f3a-1\n",
 	  POLICY_DENIED_ONCE },
 };
@@ -370,6 +376,10 @@ static const struct {
 	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"confirm\":\"a.test\"}", "an answer is" },
 	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"host\":\"domain\"}", "an answer is" },
 	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"scope\":\"once\"}", "an answer is" },
+	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"text\":\"https://a.test:443\"}",
+	  "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":\"\"}", "an answer is" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":443}", "an answer is" },
 	{ "{\"op\":\"allow\",\"op\":\"deny\",\"question\":\"7f3a-1\"}", "no JSON object" },
 };
 

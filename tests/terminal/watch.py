@@ -3,11 +3,14 @@
 answers what is looked at and nothing else, and the terminal comes back as it was.
 
 usage: watch.py SALLYPORT [CASE...]"""
+import json
 import os
 import pathlib
 import shlex
 import signal
+import socket
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
@@ -49,7 +52,6 @@ def run(world, name, script, options=()):
 
 
 def decisions(gate):
-    import json
     if not gate.audit.exists():
         return []
     published(gate.audit.parent / "state")
@@ -463,10 +465,158 @@ def typed_too_late_for_yes(world):
     watch.close()
 
 
+class StandIn:
+    """What a gate says, said by the test: so that a question changes when the test wants it to. The watch is the real one."""
+
+    def __init__(self, world, *questions):
+        where = world.top / "runtime" / "sallyport"
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.texts, self.requests, self.reply = {}, [], {"ok": True}
+        self.questions = [{"id": f"7f3a-{i}", "protocol": "https", "port": 443, "waiting": 1, "commands": ["npm ci"], "command_count": 1, "age_s": 1,
+                           "left_s": 600, "rule": "", "because": "", "private": False, "session": "", "run": "7f3a", "touched": False, "risk": [],
+                           "warning": "", "typed": "a.test", "times": 1, "program": "", "chain": "", "plea": "", **question}
+                          for i, question in enumerate(questions, 1)]
+        self.listener = socket.socket(socket.AF_UNIX)
+        hidden = where / ".stand-in"
+        self.listener.bind(str(hidden))
+        self.listener.listen()
+        hidden.rename(where / "7f3a.sock")
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        self.client = self.listener.accept()[0]
+        self.say({"sallyport": 1, "run": "7f3a", "session": ""})
+        for line in self.client.makefile():
+            request = json.loads(line)
+            self.requests.append(request)
+            self.say({"id": request["id"], **self.answer(request)})
+
+    def answer(self, request):
+        if request["op"] == "watch":
+            return {"ok": True, "questions": self.questions}
+        if request["op"] == "preview":
+            question = next(q for q in self.questions if q["id"] == request["question"])
+            return {"ok": True, "text": self.texts.get(request["scope"], f"https://{question['host']}:443")}
+        return self.reply
+
+    def say(self, message):
+        self.client.sendall(json.dumps(message).encode() + b"\n")
+
+    def change(self, at, **members):
+        self.questions[at].update(members)
+        self.say({"event": "changed", "question": self.questions[at]})
+
+    def given(self, op="allow"):
+        return [request for request in self.requests if request["op"] == op]
+
+
+def what_is_sent_was_shown(world):
+    """An allow carries the text that stands on the screen, to the letter; refused as changed, it is shown anew and takes another key."""
+    gate = StandIn(world, {"host": "files.a.test"})
+    gate.reply = {"ok": False, "code": "changed", "error": "look again"}
+    watch = Watch(world)
+    watch.shows("  s session  https://files.a.test:443")
+    gate.texts["session"] = "https://files.a.test:443 program /usr/bin/other"
+    watch.key("s")
+    watch.shows("not answered: look again")
+    watch.shows("  s session  https://files.a.test:443 program /usr/bin/other")
+    assert [r["text"] for r in gate.given()] == ["https://files.a.test:443"], gate.given()
+    gate.reply = {"ok": True}
+    watch.key("s")
+    until(lambda: len(gate.given()) == 2, 20, lambda: f"not sent: {gate.requests}")
+    assert gate.given()[1]["text"] == gate.texts["session"], gate.given()
+    watch.close()
+
+
+def changed_while_it_is_typed(world):
+    """What has changed since it was agreed to, in a question or in the window, is agreed to again."""
+    gate = StandIn(world, {"host": "files.a.test", "risk": ["new"], "warning": "never allowed before"})
+    watch = Watch(world)
+    watch.shows("  y once     https://files.a.test:443")
+
+    def refused(change, seen):
+        watch.key("y")
+        watch.shows("To allow ")
+        change()
+        watch.shows(seen)
+        watch.key("a.test", ("Enter",))
+        watch.shows_no_more("To allow ")
+        watch.shows("nothing was answered")
+        assert not gate.given(), gate.given()
+
+    refused(lambda: gate.change(0, commands=["npm ci", "evil"], command_count=2), "evil")
+    refused(lambda: gate.change(0, warning="something else"), "careful   something else")
+    refused(lambda: watch.tmux("resize-window", "-x", "90", "-y", "40"), "To allow ")
+    watch.key("y")
+    watch.shows("To allow ")
+    gate.change(0, waiting=7)  # which nothing depends on
+    watch.shows("7 waiting")
+    watch.press("a.test", ("Enter",))
+    until(gate.given, 20, lambda: f"not sent: {watch.text()}")
+    assert gate.given()[0]["text"] == "https://files.a.test:443" and gate.given()[0]["confirm"] == "a.test", gate.given()
+    watch.close()
+
+
+def changed_while_yes_is_typed(world):
+    gate = StandIn(world, {"host": "one.test"}, {"host": "two.test"}, {"host": "three.test"})
+    watch = Watch(world)
+    watch.shows("3 questions in 1 run")
+    watch.key("*")
+    watch.shows("3 ticked")
+    watch.key("s")
+    watch.shows("exactly these 3:")
+    gate.change(1, host="evil.test")
+    watch.shows("  https://evil.test:443")
+    watch.key("yes", ("Enter",))
+    watch.shows("nothing was answered")
+    assert not gate.given(), gate.given()
+    watch.key("syes\r")  # in one piece: nobody can have read the list
+    watch.shows_no_more("exactly these 3:")
+    time.sleep(0.5)
+    assert not gate.given(), gate.given()
+    watch.key("s")
+    watch.shows("exactly these 3:")
+    watch.key("yes", ("Enter",))
+    until(lambda: len(gate.given()) == 3, 20, lambda: f"not sent: {gate.requests}")
+    assert sorted(r["text"] for r in gate.given()) == ["https://evil.test:443", "https://one.test:443", "https://three.test:443"], gate.given()
+    watch.close()
+
+
+def a_warning_has_its_place(world):
+    """Where it has no room, or its lines would be cut, nothing is allowed, and it is said what is needed; a denial goes out."""
+    gate = StandIn(world, {"host": "files.a.test", "warning": " ".join(f"word{i}" for i in range(100))}, {"host": "b.test"})
+    watch = Watch(world, rows=18)
+    watch.shows("lines are needed to allow")
+    for key in "yesa":
+        watch.key(key)
+    needed = int(watch.line("lines are needed").split()[0])
+    watch.tmux("resize-window", "-x", str(COLUMNS), "-y", str(needed - 1))
+    watch.shows("lines are needed to allow")
+    watch.key("y")
+    watch.tmux("resize-window", "-x", "21", "-y", "100")
+    watch.shows("22 columns")
+    watch.key("y")
+    assert not gate.given(), gate.given()
+    watch.tmux("resize-window", "-x", str(COLUMNS), "-y", str(needed))
+    watch.shows("  y once     https://files.a.test:443")
+    whole = "".join(line.ljust(COLUMNS) for line in watch.text().splitlines())
+    assert all(f"word{i} " in whole for i in range(100)), watch.text()
+    watch.key("y")
+    until(gate.given, 20, lambda: f"not sent: {watch.text()}")
+    gate.say({"event": "retracted", "question": {"id": "7f3a-1"}, "how": "allowed"})
+    watch.tmux("resize-window", "-x", "30", "-y", "6")
+    watch.shows("lines are needed")
+    watch.key("n")
+    until(lambda: gate.given("deny"), 20, lambda: f"not denied: {watch.text()}")
+    assert len(gate.given()) == 1 and gate.given("deny")[0]["question"] == "7f3a-2", gate.requests
+    watch.close()
+
+
 CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
          words_are_for_one, several_at_once,
          many_of_two_runs, too_early_is_nothing, an_arrow_in_two, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
-         typed_widths_are_shown_first, typed_too_late_for_yes]
+         typed_widths_are_shown_first, typed_too_late_for_yes, what_is_sent_was_shown, changed_while_it_is_typed,
+         changed_while_yes_is_typed, a_warning_has_its_place]
 
 if __name__ == "__main__":
     enter_namespace()

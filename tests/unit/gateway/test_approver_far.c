@@ -1,10 +1,18 @@
 #include "gateway/approvers/far_question.h"
 #include "tests/unit/gateway/test_approver.h"
 
+#include <poll.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/err.h"
+#include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/approvers/tty.h"
+#include "gateway/gateway_far.h"
 
 #define DESTINATION "\"protocol\":\"https\",\"host\":\"a.test\",\"port\":443"
 #define WHOLE       "{\"id\":\"7f3a21-1\"," DESTINATION ",\"typed\":\"a.test\"}"
@@ -130,6 +138,107 @@ START_TEST(an_answer_is_exactly_as_wide_as_it_was_given)
 }
 END_TEST
 
+/* A terminal whose questions are a session's, which is the test. */
+static struct {
+	struct loop *loop;
+	struct gateway_far *far;
+	int master, slave, session;
+	char text[16384];
+} stage;
+
+static void stage_open(void)
+{
+	static const char began[] = "{\"id\":1,\"ok\":true,\"questions\":[" WHOLE "]}\n";
+	static struct gateway_terminal terminal;
+	struct winsize size = { .ws_col = 80, .ws_row = 24 };
+	struct err why = { 0 };
+	int fds[2];
+
+	setenv("TERM", "xterm", 1);
+	unsetenv("TMUX");
+	ck_assert_int_eq(openpty(&stage.master, &stage.slave, NULL, NULL, &size), 0);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	ck_assert_int_eq(fd_set_nonblocking(stage.master, true), 0);
+	stage.session = fds[1];
+	stage.loop = loop_new_fake();
+	terminal = (struct gateway_terminal){ .fd = stage.slave };
+	stage.far = gateway_far_new(stage.loop,
+				    &(struct gateway_far_config){ .socket = fds[0],
+								  .terminal = &terminal,
+								  .heard = began,
+								  .heard_len = strlen(began),
+								  .run = "7f3a21" },
+				    &why);
+	ck_assert_msg(stage.far != NULL, "%s", why.text);
+}
+
+/* Until the terminal shows @text; what comes over a pty takes its time. */
+static void stage_shows(const char *text)
+{
+	size_t len = strlen(stage.text);
+
+	for (int i = 0; i < 5000 && !strstr(stage.text, text); i++) {
+		ssize_t got;
+
+		for (int step = 0; step < 4; step++)
+			loop_step(stage.loop);
+		got = read(stage.master, stage.text + len, sizeof(stage.text) - 1 - len);
+		if (got > 0)
+			len += (size_t)got;
+		else
+			(void)poll(NULL, 0, 1);
+		stage.text[len] = '\0';
+	}
+	ck_assert_msg(strstr(stage.text, text) != NULL, "never \"%s\" but: %s", text, stage.text);
+}
+
+static void stage_type(const char *keys, const char *shows)
+{
+	stage.text[0] = '\0';
+	ck_assert_int_eq(write(stage.master, keys, strlen(keys)), (ssize_t)strlen(keys));
+	stage_shows(shows);
+}
+
+/* The session answers after the terminal has given up waiting: what it did is said all the same. */
+START_TEST(an_answer_that_is_confirmed_late)
+{
+	static const char *const replies[][2] = {
+		{ "{\"id\":4,\"ok\":true}\n", "https://a.test:443 allowed once" },
+		{ "{\"id\":4,\"ok\":false,\"code\":\"finished\",\"error\":\"over\"}\n",
+		  "https://a.test:443: the question was finished already" },
+		{ "{\"id\":4,\"ok\":false,\"code\":\"failed\",\"error\":\"disk full\"}\n",
+		  "https://a.test:443: nothing was recorded: disk full" },
+	};
+
+	stage_open();
+	stage_shows("answer, then Enter: ");
+	loop_advance(stage.loop, TTY_FENCE_MS);
+	loop_advance(stage.loop, TTY_GUARD_MS);
+	stage_type("y", "answer, then Enter: y");
+	ck_assert_int_eq(write(stage.master, "\r", 1), 1);
+	for (int i = 0; i < 2000 && !strstr(stage.text, "\"op\":\"allow\""); i++) {
+		loop_step(stage.loop);
+		ssize_t got = recv(stage.session, stage.text, sizeof(stage.text) - 1, MSG_DONTWAIT);
+
+		stage.text[got > 0 ? got : 0] = '\0';
+		(void)poll(NULL, 0, 1);
+	}
+	ck_assert_ptr_nonnull(strstr(stage.text, "\"text\":\"https://a.test:443\""));
+	stage.text[0] = '\0';
+	loop_advance(stage.loop, 5000);
+	stage_shows("the session has not answered yet");
+	ck_assert_ptr_null(strstr(stage.text, "nothing was recorded"));
+	stage.text[0] = '\0';
+	ck_assert_int_gt(write(stage.session, replies[_i][0], strlen(replies[_i][0])), 0);
+	stage_shows(replies[_i][1]);
+	gateway_far_free(stage.far);
+	loop_free(stage.loop);
+	(void)close(stage.master);
+	(void)close(stage.slave);
+	(void)close(stage.session);
+}
+END_TEST
+
 Suite *suite_far(void)
 {
 	Suite *suite = suite_create("far");
@@ -139,6 +248,7 @@ Suite *suite_far(void)
 	tcase_add_test(tcase, a_question_keeps_what_it_says);
 	tcase_add_loop_test(tcase, an_answer_is_exactly_as_wide_as_it_was_given, 0,
 			    ARRAY_SIZE(answers));
+	tcase_add_loop_test(tcase, an_answer_that_is_confirmed_late, 0, 3);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -189,6 +189,21 @@ START_TEST(scope_that_is_shown_is_answered)
 }
 END_TEST
 
+/* In one piece they were not seen, and answer nothing; Enter alone does, once it stands there. */
+START_TEST(letter_with_enter_answers_nothing)
+{
+	fake_ask(&screen.gw, "7f3a-1", "a.test");
+	screen_until_open();
+	screen_type_at_once("s\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	ck_assert_msg(strstr(screen_look(), "look, then Enter again") != NULL, "%s", screen.text);
+	screen_type("\r");
+	ck_assert_uint_eq(screen.gw.answer_count, 1);
+	ck_assert_int_eq(screen.gw.answers[0].answer.action, POLICY_ALLOW);
+	ck_assert_int_eq(screen.gw.answers[0].answer.scope, GATEWAY_SESSION);
+}
+END_TEST
+
 START_TEST(scope_that_is_refused_says_why)
 {
 	fake_ask(&screen.gw, "7f3a-1", "a.test");
@@ -282,6 +297,7 @@ Suite *suite_tty_scope(void)
 	tcase_add_test(tcase, risk_without_a_name_is_never_allowed);
 	tcase_add_test(tcase, risk_that_comes_later);
 	tcase_add_loop_test(tcase, scope_that_is_shown_is_answered, 0, (int)ARRAY_SIZE(scopes));
+	tcase_add_test(tcase, letter_with_enter_answers_nothing);
 	tcase_add_test(tcase, scope_that_is_refused_says_why);
 	tcase_add_test(tcase, scope_of_a_program);
 	tcase_add_loop_test(tcase, low_screens, 0, 30);
