@@ -51,7 +51,7 @@ static const char *const accepted[] = {
 	"deny a.test because \"\xc3\xa9 # not a comment\"",
 	"allow **.a.test except b.a.test",
 	"allow **.a.test except b.a.test *.c.a.test because \"x\" private",
-	"allow **.a.test private except https://b.a.test:8443",
+	"allow **.a.test:443,8443 private except https://b.a.test:8443",
 	"allow * except 10.0.0.0/8",
 	"deny * except a.test",
 	"deny 10.0.0.0/8 except 10.0.0.1 db.test",
