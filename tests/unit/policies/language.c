@@ -26,6 +26,8 @@ static const char *const accepted[] = {
 	"allow *.test",
 	"allow *.internal",
 	"allow *.com broad",
+	"allow *.amazonaws.com broad",
+	"allow *.example.windows.net",
 	"allow **.github.io broad because \"all of it\" private",
 	"allow *.example.com",
 	"allow https://a.test",
