@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <idn2.h>
 #include <libpsl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,6 +21,15 @@ static const char host_advice[] = "letters, digits, hyphens and dots, as in www.
 static const char *const host_own_domains[] = {
 	"test", "localhost", "local", "internal", "example", "invalid", "alt", "onion", "home.arpa",
 };
+
+/* Domains that are no public suffix, but have some below them: amazonaws.com has s3.amazonaws.com.
+ */
+static const char *const host_suffix_parents[] = {
+#include "policies/suffix_parents.def"
+};
+
+/* Where anybody can have a name, though the public suffix list does not say so. */
+static const char *const host_more_suffixes[] = { "cloudapp.azure.com" };
 
 /* With their lengths: every name that is asked for is held against all of them. */
 static const struct host_top {
@@ -312,13 +322,32 @@ bool host_is_metadata(const char *name)
 	return false;
 }
 
+static int host_compare(const void *left, const void *right)
+{
+	return strcmp(left, *(const char *const *)right);
+}
+
+/* Is @name above a public suffix? A wildcard on it takes in all that is below that one. */
+static bool host_has_suffixes(const char *name)
+{
+	struct host_top top = { name, strlen(name) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(host_more_suffixes); i++) {
+		if (host_is_within(host_more_suffixes[i], strlen(host_more_suffixes[i]), &top))
+			return true;
+	}
+	return bsearch(name, host_suffix_parents, ARRAY_SIZE(host_suffix_parents),
+		       sizeof(host_suffix_parents[0]), host_compare) != NULL;
+}
+
 bool host_is_public_suffix(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(host_own_domains); i++) {
 		if (strcmp(name, host_own_domains[i]) == 0)
 			return false;
 	}
-	return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ANY) != 0;
+	return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ANY) != 0 ||
+	       host_has_suffixes(name);
 }
 
 const char *policy_host_domain(const char *host)

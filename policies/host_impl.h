@@ -24,7 +24,8 @@ int host_canonical(const char *text, size_t len, struct host *ret, struct flaw *
  */
 bool host_is_localhost(const char *name);
 bool host_is_metadata(const char *name);
-/* "com", "github.io": names below which anybody can register (or have) one. */
+/* "com", "github.io": names below which anybody can register (or have) one; "amazonaws.com": names
+ * that have such names below them. */
 bool host_is_public_suffix(const char *name);
 
 /* The first byte of @text that is not UTF-8 (RFC 3629), or @len. */

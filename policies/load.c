@@ -16,7 +16,8 @@
 /* O_NONBLOCK: a FIFO must be refused, not waited for. */
 #define LOAD_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
 
-#define LOAD_PRESETS_MAX 64 /* names to choose the nearest from */
+#define LOAD_PROJECT_MAX ((size_t)4 << 20) /* bytes of one file of a project */
+#define LOAD_PRESETS_MAX 64                /* names to choose the nearest from */
 
 /* One file that was opened and checked, before it is a source. */
 struct load_file {
@@ -109,6 +110,23 @@ static void load_raise(struct policy *policy, uint32_t source, enum policy_layer
 	}
 }
 
+/* A project's files come with whatever was cloned; all others were written for this machine. */
+static bool load_is_foreign(enum policy_layer layer)
+{
+	return layer == POLICY_PROJECT || layer == POLICY_TRUSTED;
+}
+
+static size_t load_most(enum policy_layer layer)
+{
+	return load_is_foreign(layer) ? LOAD_PROJECT_MAX : POLICY_MAX_BYTES;
+}
+
+static const char *load_too_large(enum policy_layer layer)
+{
+	return load_is_foreign(layer) ? "more than 4 MiB, the most that a project's file may have"
+				      : "more than 256 MiB";
+}
+
 /* Checks @file and makes it a source; *@ret_source is RULE_NONE when it has been read before.
  * @spot: where it was asked for. */
 static int load_take(struct policy *policy, const struct spot *spot, struct load_file *file,
@@ -135,9 +153,10 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 	}
 	if (policy->source_count == POLICY_SOURCES_MAX)
 		return load_problem(policy, spot, -EMFILE, "more than 256 files");
-	r = fd_read_all(file->fd, POLICY_MAX_BYTES, &text, &len, &why);
+	r = fd_read_all(file->fd, load_most(file->layer), &text, &len, &why);
 	if (r < 0)
-		return load_problem(policy, spot, r, r == -E2BIG ? "more than 256 MiB" : why.text);
+		return load_problem(policy, spot, r,
+				    r == -E2BIG ? load_too_large(file->layer) : why.text);
 	if (len > POLICY_TOTAL_MAX - policy->total_bytes)
 		return load_problem(policy, spot, -E2BIG, "more than 1 GiB of policy files");
 	int trust = file->layer == POLICY_PROJECT ? load_trust(policy, file->fd, text, len)

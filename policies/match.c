@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/mem.h"
 #include "policies/pattern_impl.h"
 
 static struct addr_block match_block(const struct policy *policy, const struct pattern *pattern)
@@ -88,6 +89,56 @@ bool match_meets(const struct policy *policy, const struct pattern *left,
 		return match_name(b, right->key_len, left, a);
 	return match_suffix(a, left->key_len, b, right->key_len, &is_apex) ||
 	       match_suffix(b, right->key_len, a, left->key_len, &is_apex);
+}
+
+/* By port and by what the flow may carry: is there any request to which the rule's side and the
+ * exception's both hold? Between the edges of their ranges only 80 and 443 are read differently. */
+static bool match_flow_meets(const struct policy *policy, const struct pattern *pattern,
+			     const struct pattern *exception, bool loosens, uint16_t port)
+{
+	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+
+	if (!ports_has(policy, pattern, port) ||
+	    (exception->has_ports && !ports_has(policy, exception, port)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		bool is_ruled = loosens ? match_covers(pattern, port, all[i])
+					: match_touches(pattern, all[i]);
+		bool is_excepted = loosens ? match_touches(exception, all[i])
+					   : exception->protocol == POLICY_NO_PROTOCOL ||
+						     match_covers(exception, port, all[i]);
+
+		if (is_ruled && is_excepted)
+			return true;
+	}
+	return false;
+}
+
+static bool match_edges_meet(const struct policy *policy, const struct pattern *edges,
+			     const struct pattern *pattern, const struct pattern *exception,
+			     bool loosens)
+{
+	for (uint32_t i = 0; i < edges->port_count; i++) {
+		const struct pattern_port *range = &policy->ports[edges->ports + i];
+
+		if (match_flow_meets(policy, pattern, exception, loosens, range->first) ||
+		    match_flow_meets(policy, pattern, exception, loosens, range->last))
+			return true;
+	}
+	return false;
+}
+
+bool match_meets_flow(const struct policy *policy, const struct pattern *pattern,
+		      const struct pattern *exception, bool loosens)
+{
+	static const uint16_t others[] = { 79, 80, 81, 442, 443, 444 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (match_flow_meets(policy, pattern, exception, loosens, others[i]))
+			return true;
+	}
+	return match_edges_meet(policy, pattern, pattern, exception, loosens) ||
+	       match_edges_meet(policy, exception, pattern, exception, loosens);
 }
 
 bool match_is_explicit(const struct policy *policy, const struct pattern *pattern)

@@ -34,5 +34,8 @@ bool match_touches(const struct pattern *pattern, enum policy_protocol carries);
 /* Can anything match both, by host? An exception that cannot meet its rule is a mistake. */
 bool match_meets(const struct policy *policy, const struct pattern *left,
 		 const struct pattern *right);
+/* The same by port and protocol, of a rule and an exception as search.c matches them. */
+bool match_meets_flow(const struct policy *policy, const struct pattern *pattern,
+		      const struct pattern *exception, bool loosens);
 /* Does it name the host or address, rather than stand for all of them? */
 bool match_is_explicit(const struct policy *policy, const struct pattern *pattern);

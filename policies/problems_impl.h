@@ -1,17 +1,20 @@
 /* problems: what is wrong with policy files, in compiler form. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct policy;
 
-#define POLICY_PROBLEMS_MAX 100U /* shown; the rest are counted */
+#define POLICY_PROBLEMS_MAX 128U /* shown; the rest are counted */
+#define POLICY_ERRORS_MAX   100U /* no file is read on behind so many */
 
 struct problems {
 	char *text;
 	size_t len, room;
 	size_t shown_len; /* of the text without its last line, the count */
 	size_t count;
+	bool is_over; /* it has been said that no more is read */
 };
 
 /* Where in a file something is wrong. @text may be NULL: no line to show. */

@@ -321,6 +321,23 @@ static void reader_line(struct line *line)
 		reader_statement(line);
 }
 
+/* Nobody reads more of what is wrong, and a file of nothing else must not keep the gate busy. Says
+ * so once, at the line behind which it stops. */
+static bool reader_is_hopeless(const struct line *line)
+{
+	struct policy *policy = line->reader->policy;
+	struct spot spot = reader_spot(line, 0);
+
+	if (policy->problems.count < POLICY_ERRORS_MAX)
+		return false;
+	if (!policy->problems.is_over)
+		problems_add(policy, &spot, NULL,
+			     "%u errors or more: what follows this line is not read",
+			     POLICY_ERRORS_MAX);
+	policy->problems.is_over = true;
+	return true;
+}
+
 void reader_run(struct reader *reader)
 {
 	/* Includes move policy->sources; the text itself stays where it is. */
@@ -340,5 +357,7 @@ void reader_run(struct reader *reader)
 		line->len = line_len;
 		reader_line(line);
 		at += line_len + 1;
+		if (at < len && reader_is_hopeless(line))
+			return;
 	}
 }

@@ -170,22 +170,42 @@ static bool rule_line_pattern_meets(const struct rule_line *rl, const struct pat
 	return match_meets(rl->policy, pattern, exception);
 }
 
-static bool rule_line_may_meet(const struct rule_line *rl, const struct pattern *exception)
+/* What an exception has in common with its rule: nothing, the host, or a request. */
+enum rule_line_meeting { MEETS_NOTHING, MEETS_HOST, MEETS };
+
+static enum rule_line_meeting rule_line_meets_one(const struct rule_line *rl,
+						  const struct pattern *pattern,
+						  const struct pattern *exception)
 {
+	if (!rule_line_pattern_meets(rl, pattern, exception))
+		return MEETS_NOTHING;
+	return match_meets_flow(rl->policy, pattern, exception, rule_line_loosens(rl)) ? MEETS
+										       : MEETS_HOST;
+}
+
+static enum rule_line_meeting rule_line_meets(const struct rule_line *rl,
+					      const struct pattern *exception)
+{
+	enum rule_line_meeting best = MEETS_NOTHING;
+
 	for (size_t i = 0; rl->patterns && i < rl->configured->count; i++) {
-		if (rule_line_pattern_meets(rl, &rl->patterns[i], exception))
-			return true;
+		enum rule_line_meeting one = rule_line_meets_one(rl, &rl->patterns[i], exception);
+
+		best = one > best ? one : best;
 	}
+	if (rl->patterns)
+		return best;
 	/* A rule whose own destination is wrong has no host to compare with. */
-	return !rl->patterns && (rl->rule.pattern.port_count == 0 ||
-				 rule_line_pattern_meets(rl, &rl->rule.pattern, exception));
+	return rl->rule.pattern.port_count == 0
+		       ? MEETS
+		       : rule_line_meets_one(rl, &rl->rule.pattern, exception);
 }
 
 bool rule_line_except_pattern(struct rule_line *rl, const struct pattern *exception)
 {
 	struct policy *policy = rl->policy;
 
-	if (!rule_line_may_meet(rl, exception))
+	if (rule_line_meets(rl, exception) != MEETS)
 		return false;
 	if (exception->kind == PATTERN_BLOCK && rl->rule.pattern.kind != PATTERN_BLOCK &&
 	    rule_line_loosens(rl))
@@ -196,6 +216,28 @@ bool rule_line_except_pattern(struct rule_line *rl, const struct pattern *except
 	policy->exceptions[policy->exception_count++] = *exception;
 	rl->rule.exception_count++;
 	return true;
+}
+
+/* "admin.example.org": @word without protocol and ports, which then are those of the rule. */
+static void rule_line_never(struct rule_line *rl, const struct word *word,
+			    const struct pattern *exception)
+{
+	char instead[POLICY_HOST_MAX + 80];
+	const char *mark = memmem(word->text, word->len, "://", 3);
+	const char *host = mark ? mark + 3 : word->text, *end = word->text + word->len;
+
+	if (rule_line_meets(rl, exception) == MEETS_NOTHING) {
+		rule_line_problem(rl, word->at, "an exception within the rule's destination",
+				  "the exception can never meet its rule");
+		return;
+	}
+	if (exception->has_ports)
+		end = memrchr(host, ':', (size_t)(end - host));
+	(void)snprintf(instead, sizeof(instead), "%.*s   (has the rule's ports and protocol)",
+		       (int)(end - host), host);
+	rule_line_problem(rl, word->at, instead,
+			  "the exception can never meet its rule: it is for other ports or "
+			  "another protocol");
 }
 
 static bool rule_line_except(struct rule_line *rl)
@@ -218,9 +260,7 @@ static bool rule_line_except(struct rule_line *rl)
 		rl->at++;
 		if (rule_line_pattern(rl, word, &exception) == 0 &&
 		    !rule_line_except_pattern(rl, &exception))
-			rule_line_problem(rl, word->at,
-					  "an exception within the rule's destination",
-					  "the exception can never meet its rule");
+			rule_line_never(rl, word, &exception);
 	}
 	if (taken > 0)
 		return true;

@@ -211,9 +211,7 @@ int http1_parse_request(const char *buffer, size_t len, size_t *scanned, struct 
 
 	struct http1_span rest = { buffer, head.bytes };
 
-	/* RFC 9112 §2.2: some clients end a body with one CRLF too many. */
-	if (rest.at[0] == '\r')
-		next_line(&rest);
+	/* RFC 9112 §2.2 lets a server skip an empty line here; servers differ in how many. None. */
 	r = parse_request_line(next_line(&rest), &head, ret_cause);
 	if (r < 0)
 		return r;

@@ -5,7 +5,7 @@
 #include "proxy/parse/http1.h"
 #include "proxy/parse/http1_chars.h"
 
-#define SIZE_DIGITS_MAX   16  /* a 64-bit number */
+#define SIZE_DIGITS_MAX   15  /* less than any 64-bit number: no reader overflows */
 #define SIZE_LINE_MAX     512 /* digits and extensions */
 #define TRAILER_MAX_BYTES 8192
 
@@ -13,6 +13,8 @@
 enum state {
 	SIZE,      /* in the digits */
 	EXTENSION, /* behind the ';', up to CR */
+	QUOTED,    /* within the quotes of an extension's value */
+	ESCAPED,   /* behind a backslash in there */
 	SIZE_LF,   /* behind the size line's CR */
 	DATA,      /* @left bytes to go */
 	DATA_CR,   /* behind the data */
@@ -76,13 +78,18 @@ static enum state step_size(struct http1_chunked *decoder, char c)
 	return c == ';' ? EXTENSION : c == '\r' ? SIZE_LF : BROKEN;
 }
 
-static enum state step_extension(struct http1_chunked *decoder, char c)
+/* A quote that is not closed on the line is where readers disagree on where the line ends. */
+static enum state step_extension(struct http1_chunked *decoder, enum state state, char c)
 {
-	if (c == '\r')
+	if (c == '\r' && state == EXTENSION)
 		return SIZE_LF;
 	if (!http1_chars_is(c, HTTP1_CHAR_FIELD) || ++decoder->line > SIZE_LINE_MAX)
 		return BROKEN;
-	return EXTENSION;
+	if (state == ESCAPED)
+		return QUOTED;
+	if (state == QUOTED && c == '\\')
+		return ESCAPED;
+	return (c == '"') == (state == QUOTED) ? EXTENSION : QUOTED;
 }
 
 static bool is_forbidden(const struct http1_chunked *decoder)
@@ -141,7 +148,9 @@ static enum state step(struct http1_chunked *decoder, char c)
 	case SIZE:
 		return step_size(decoder, c);
 	case EXTENSION:
-		return step_extension(decoder, c);
+	case QUOTED:
+	case ESCAPED:
+		return step_extension(decoder, state, c);
 	case SIZE_LF:
 		return step_size_end(decoder, c);
 	case DATA_CR:

@@ -105,6 +105,7 @@ static const struct {
 	{ BYTES("GET / x HTTP/1.1\r\nHost: a.test\r\n\r\n"), "version" },
 	{ BYTES("GET /\r\n\r\n"), "request line" },
 	{ BYTES("GET\r\n\r\n"), "request line" },
+	{ BYTES("\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n"), "request line" },
 	{ BYTES("\r\n\r\n"), "request line" },
 	{ BYTES("\r\n\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n"), "request line" },
 	{ BYTES("GET  / HTTP/1.1\r\nHost: a.test\r\n\r\n"), "version" },

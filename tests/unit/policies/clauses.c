@@ -33,7 +33,7 @@ static const char *const accepted[] = {
 	"allow a.test fronted-by edge.test b\xc3\xbc"
 	"cher.example",
 	"allow **.a.test except b.a.test method GET",
-	"allow a.test method GET except a.test:8443",
+	"allow a.test:443,8443 method GET except a.test:8443",
 	"deny a.test from \"curl\" until 2030-01-01",
 	"answer allow a.test for 1h   # by ana on tty, 2026-11-20T20:13Z, run 7f3a",
 	"answer deny a.test until 2030-01-01",

@@ -169,6 +169,20 @@ START_TEST(a_file_that_is_too_large)
 }
 END_TEST
 
+START_TEST(a_project_file_that_is_too_large)
+{
+	struct policy *policy = policy_new();
+
+	write_file("main.policy", "allow a.test\n");
+	ck_assert_int_eq(truncate("main.policy", ((off_t)4 << 20) + 1), 0);
+	ck_assert_int_eq(policy_load_layer(policy, "main.policy", POLICY_PROJECT), -E2BIG);
+	ck_assert_ptr_nonnull(strstr(policy_errors(policy),
+				     "main.policy: error: more than 4 MiB, the most that a "
+				     "project's file may have"));
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(a_symbolic_link)
 {
 	make_folder("elsewhere");
@@ -380,6 +394,7 @@ TCase *files_cases(void)
 	tcase_add_test(cases, another_owner);
 	tcase_add_test(cases, not_a_regular_file);
 	tcase_add_test(cases, a_file_that_is_too_large);
+	tcase_add_test(cases, a_project_file_that_is_too_large);
 	tcase_add_test(cases, a_symbolic_link);
 	tcase_add_test(cases, includes);
 	tcase_add_test(cases, errors_in_includes_have_their_own_place);

@@ -53,6 +53,77 @@ static void make_destination(struct policies_test_random *random, struct obvious
 	ret->protocol = policies_test_below(random, ARRAY_SIZE(protocols));
 }
 
+static bool port_matches(const struct obvious_destination *destination, uint16_t port)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	if (destination->ports == 0)
+		return (port == 80 && protocol != POLICY_HTTPS) ||
+		       (port == 443 && protocol != POLICY_HTTP);
+	for (size_t i = 0; i < 2; i++) {
+		if (port >= ports[destination->ports].ranges[i][0] &&
+		    port <= ports[destination->ports].ranges[i][1])
+			return true;
+	}
+	return false;
+}
+
+/* The flow is surely what the rule speaks of. */
+static bool surely(const struct obvious_destination *destination, const struct policy_facts *facts)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	if (protocol == POLICY_NO_PROTOCOL)
+		protocol = facts->dst.port == 80    ? POLICY_HTTP
+			   : facts->dst.port == 443 ? POLICY_HTTPS
+						    : POLICY_TCP;
+	return protocol == POLICY_TCP || protocol == facts->carries;
+}
+
+/* The flow may be what the rule speaks of. */
+static bool maybe(const struct obvious_destination *destination, const struct policy_facts *facts)
+{
+	enum policy_protocol protocol = protocols[destination->protocol].protocol;
+
+	return protocol == POLICY_NO_PROTOCOL || protocol == POLICY_TCP ||
+	       facts->carries == POLICY_TCP || protocol == facts->carries;
+}
+
+static bool is_excepted(const struct obvious_rule *rule, const struct policy_facts *facts)
+{
+	const struct obvious_destination *exception = &rule->exception;
+
+	if (exception->ports != 0 && !port_matches(exception, facts->dst.port))
+		return false;
+	if (strstr(actions[rule->action], "allow"))
+		return maybe(exception, facts);
+	return protocols[exception->protocol].protocol == POLICY_NO_PROTOCOL ||
+	       surely(exception, facts);
+}
+
+static bool flow_matches(const struct obvious_rule *rule, const struct policy_facts *facts)
+{
+	return port_matches(&rule->destination, facts->dst.port) &&
+	       (strstr(actions[rule->action], "allow") ? surely(&rule->destination, facts)
+						       : maybe(&rule->destination, facts));
+}
+
+/* An exception that takes no request out of its rule is an error, so it is left out. */
+static bool has_exception(const struct obvious_rule *rule)
+{
+	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+
+	for (size_t i = 0; rule->has_exception && i < ARRAY_SIZE(asked_ports) * ARRAY_SIZE(all);
+	     i++) {
+		struct policy_facts facts = { .carries = all[i % ARRAY_SIZE(all)] };
+
+		facts.dst.port = asked_ports[i / ARRAY_SIZE(all)];
+		if (flow_matches(rule, &facts) && is_excepted(rule, &facts))
+			return true;
+	}
+	return false;
+}
+
 void obvious_make(struct policies_test_random *random, struct obvious_policy *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -123,7 +194,7 @@ static char *layer_text(const struct obvious_policy *policy, unsigned int layer)
 		len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, "%s",
 					actions[rule->action]);
 		len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->destination);
-		if (rule->has_exception) {
+		if (has_exception(rule)) {
 			len += (size_t)snprintf(out + len, OBVIOUS_TEXT_MAX - len, " except");
 			len += put_destination(out + len, OBVIOUS_TEXT_MAX - len, &rule->exception);
 		}
@@ -197,50 +268,9 @@ static bool host_matches(const char *pattern, const struct policy_destination *d
 	return strcmp(dst->host, pattern) == 0;
 }
 
-static bool port_matches(const struct obvious_destination *destination, uint16_t port)
-{
-	enum policy_protocol protocol = protocols[destination->protocol].protocol;
-
-	if (destination->ports == 0)
-		return (port == 80 && protocol != POLICY_HTTPS) ||
-		       (port == 443 && protocol != POLICY_HTTP);
-	for (size_t i = 0; i < 2; i++) {
-		if (port >= ports[destination->ports].ranges[i][0] &&
-		    port <= ports[destination->ports].ranges[i][1])
-			return true;
-	}
-	return false;
-}
-
-/* The flow is surely what the rule speaks of. */
-static bool surely(const struct obvious_destination *destination, const struct policy_facts *facts)
-{
-	enum policy_protocol protocol = protocols[destination->protocol].protocol;
-
-	if (protocol == POLICY_NO_PROTOCOL)
-		protocol = facts->dst.port == 80    ? POLICY_HTTP
-			   : facts->dst.port == 443 ? POLICY_HTTPS
-						    : POLICY_TCP;
-	return protocol == POLICY_TCP || protocol == facts->carries;
-}
-
-/* The flow may be what the rule speaks of. */
-static bool maybe(const struct obvious_destination *destination, const struct policy_facts *facts)
-{
-	enum policy_protocol protocol = protocols[destination->protocol].protocol;
-
-	return protocol == POLICY_NO_PROTOCOL || protocol == POLICY_TCP ||
-	       facts->carries == POLICY_TCP || protocol == facts->carries;
-}
-
 static bool rule_matches(const struct obvious_rule *rule, const struct policy_facts *facts)
 {
-	bool loosens = strstr(actions[rule->action], "allow") != NULL;
-	const struct obvious_destination *destination = &rule->destination,
-					 *exception = &rule->exception;
-
-	if (!host_matches(hosts[destination->host], &facts->dst) ||
-	    !port_matches(destination, facts->dst.port))
+	if (!host_matches(hosts[rule->destination.host], &facts->dst) || !flow_matches(rule, facts))
 		return false;
 	if (ends[rule->end].at != 0 && facts->now >= ends[rule->end].at)
 		return false;
@@ -248,16 +278,8 @@ static bool rule_matches(const struct obvious_rule *rule, const struct policy_fa
 	if (layers[rule->layer] == POLICY_PROJECT && strcmp(actions[rule->action], "deny") != 0 &&
 	    strcmp(actions[rule->action], "ask") != 0)
 		return false;
-	if (loosens ? !surely(destination, facts) : !maybe(destination, facts))
-		return false;
-	if (!rule->has_exception || !host_matches(hosts[exception->host], &facts->dst))
-		return true;
-	if (exception->ports != 0 && !port_matches(exception, facts->dst.port))
-		return true;
-	if (loosens)
-		return !maybe(exception, facts);
-	return protocols[exception->protocol].protocol != POLICY_NO_PROTOCOL &&
-	       !surely(exception, facts);
+	return !rule->has_exception || !host_matches(hosts[rule->exception.host], &facts->dst) ||
+	       !is_excepted(rule, facts) || !has_exception(rule);
 }
 
 static bool any_matches(const struct obvious_policy *policy, const char *action,
