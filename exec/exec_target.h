@@ -8,6 +8,7 @@
 struct err;
 struct exec_sandbox;
 struct exec_target_view;
+struct policy_protection;
 
 /* In the order of their strength: of several places the lowest counts. */
 enum exec_target {
@@ -16,8 +17,12 @@ enum exec_target {
 	EXEC_TARGET_INSIDE
 };
 
-/* Looks at the sandbox's paths as they are now. Returned owned. */
-struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox);
+/* Looks at the sandbox's paths as they are now, with what its view protects of them. Returned
+ * owned; NULL with @why: what the policy protects is not there, or @cwd. @protection is borrowed.
+ */
+struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox, const char *cwd,
+					      const struct policy_protection *protection,
+					      struct err *why);
 /* Nobody may change @paths, NULL-terminated, may be NULL, or what is in them. */
 void exec_target_view_keep(struct exec_target_view *view, const char *const *paths);
 void exec_target_view_free(struct exec_target_view *view);
