@@ -52,6 +52,7 @@ struct gateway_exec {
 	bool is_impatient;       /* denied at once while nobody is there to answer */
 	unsigned int refused;    /* programs */
 	struct outcome *outcome; /* NULL: nobody wants to hear of it */
+	LIST_ENTRY(gateway_exec) ended_entry;
 };
 
 struct approver_seat {
@@ -66,7 +67,8 @@ struct gateway {
 	struct approver_seat approvers[GATEWAY_APPROVERS_MAX];
 	size_t approver_count;
 	struct key_table execs, parties, approvals;
-	struct key_table numbers; /* of the open questions */
+	LIST_HEAD(exec_list, gateway_exec) ended_execs; /* whose requests are not all over */
+	struct key_table numbers;                       /* of the open questions */
 	struct grants grants;
 	struct loop_timer expiry; /* of grants */
 	struct floods floods;
