@@ -105,6 +105,11 @@ static int add_protected(struct exec_target_view *view, const struct exec_sandbo
 	return r;
 }
 
+struct exec_target_view *exec_target_view_new_empty(void)
+{
+	return mem_new(sizeof(struct exec_target_view));
+}
+
 struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox, const char *cwd,
 					      const struct policy_protection *protection,
 					      struct err *why)
@@ -190,31 +195,58 @@ static bool step_up(char *path)
 	return true;
 }
 
+/* Of canonical places. NULL: nothing that holds it is kept. */
+static const char *why_kept(const struct exec_target_view *view, const char *place)
+{
+	auto_free char *path = mem_strdup(place);
+
+	do {
+		struct stat what;
+		bool is_there = lstat(path, &what) == 0;
+
+		for (size_t i = 0; i < view->count; i++)
+			if (view->marks[i].kept &&
+			    is_mark_of(&view->marks[i], path, is_there ? &what : NULL))
+				return view->marks[i].kept;
+	} while (step_up(path));
+	return NULL;
+}
+
+bool exec_target_is_kept(const struct exec_target_view *view, const char *path, struct err *why)
+{
+	auto_free char *place = NULL;
+	int r = paths_resolve_shared(path, &place, why);
+
+	if (r < 0 && r != -ENOENT)
+		return true;
+	const char *kept = why_kept(view, place ? place : path);
+
+	if (kept)
+		(void)err_set(why, -EPERM, "%.300s is %s", path, kept);
+	return kept != NULL;
+}
+
 /* The innermost that something is said of decides; what is kept does at any depth. */
 static enum exec_target judge_marks(const struct exec_target_view *view, const char *place,
 				    struct err *why)
 {
 	auto_free char *path = mem_strdup(place);
 	enum exec_target target = view->otherwise;
+	const char *kept = why_kept(view, place);
 	bool is_said = false;
 
+	if (kept) {
+		(void)err_set(why, -EPERM, "%.300s is %s", place, kept);
+		return EXEC_TARGET_REFUSED;
+	}
 	do {
 		struct stat what;
-		bool is_there = lstat(path, &what) == 0, was_said = is_said;
+		bool is_there = lstat(path, &what) == 0;
 
-		for (size_t i = 0; i < view->count; i++) {
-			const struct mark *mark = &view->marks[i];
-
-			if (!is_mark_of(mark, path, is_there ? &what : NULL))
-				continue;
-			if (mark->kept) {
-				(void)err_set(why, -EPERM, "%.300s is %s", place, mark->kept);
-				return EXEC_TARGET_REFUSED;
-			}
-			if (!was_said)
-				apply(mark, &target, &is_said);
-		}
-	} while (step_up(path));
+		for (size_t i = 0; i < view->count; i++)
+			if (is_mark_of(&view->marks[i], path, is_there ? &what : NULL))
+				apply(&view->marks[i], &target, &is_said);
+	} while (!is_said && step_up(path));
 	if (target == EXEC_TARGET_REFUSED)
 		(void)err_set(why, -EPERM, "the session's sandbox denies %.300s", place);
 	else if (target == EXEC_TARGET_OUTSIDE)
