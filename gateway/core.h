@@ -35,6 +35,7 @@ struct slot {
 /* One command attempt, as the gateway sees it. */
 struct gateway_exec {
 	struct key_node node; /* by id */
+	int64_t question_ms;  /* how long one of its requests waits for an answer; 0: as all */
 	uint64_t session;     /* whose answers count for it: sessions.h; 0: the gateway's alone */
 	char *command;
 	bool is_aborted; /* a person said so; its owner is told from the loop */
