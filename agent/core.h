@@ -115,7 +115,7 @@ struct session {
 	unsigned int categories;
 	enum orchestrator_on_denial on_denial;
 	bool must_intercept, is_closing; /* takes nothing new; ends with its last task */
-	int64_t timeout_ms, tasks_max, event_bytes_max, kept_max;
+	int64_t timeout_ms, tasks_max, event_bytes_max, kept_max, question_ms;
 	uint64_t number;
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;

@@ -9,6 +9,7 @@
 #include "agent/trial.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "exec/exec_target.h"
 #include "gateway/gateway_warning.h"
 #include "policies/policies_tools.h"
 
@@ -79,10 +80,39 @@ static int add_destinations(struct extra *extra, const char *const *list, struct
 	return 0;
 }
 
-int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
+/* What the gate keeps to itself is opened to nobody; what is only read may be seen. */
+static int check_paths(const struct extra *extra, const struct agent *agent, struct err *why)
+{
+	const struct agent_config *config = &agent->config;
+	auto_free_list char **guarded = config->host->guarded(config->arg);
+	struct exec_target_view *hidden = exec_target_view_new_empty();
+	struct exec_target_view *kept = exec_target_view_new_empty();
+	int r = 0;
+
+	exec_target_view_keep(hidden, config->hidden);
+	exec_target_view_keep(kept, config->hidden);
+	exec_target_view_keep(kept, config->read_only);
+	exec_target_view_keep(kept, (const char *const *)guarded);
+	for (size_t i = 0; r == 0 && i < extra->count; i++) {
+		const struct orchestrator_access *access = &extra->list[i];
+
+		if (access->what == ORCHESTRATOR_WRITE_PATH &&
+		    exec_target_is_kept(kept, access->name, why))
+			r = -EPERM;
+		if (access->what == ORCHESTRATOR_READ_PATH &&
+		    exec_target_is_kept(hidden, access->name, why))
+			r = -EPERM;
+	}
+	exec_target_view_free(hidden);
+	exec_target_view_free(kept);
+	return r;
+}
+
+int extra_check(const struct extra *extra, const struct agent *agent, const char *const *argv,
 		struct err *why)
 {
-	int r = 0;
+	struct gateway *gw = agent->gateway;
+	int r = check_paths(extra, agent, why);
 
 	/* No gateway: then nothing is granted either, and its command does not start. */
 	for (size_t i = 0; r == 0 && gw && i < extra->count; i++) {

@@ -7,8 +7,8 @@
 #include "exec/orchestrator/orchestrator_request.h"
 #include "policies/policies.h"
 
+struct agent;
 struct err;
-struct gateway;
 
 /* Owns its texts; { 0 } is none. */
 struct extra {
@@ -21,7 +21,8 @@ int extra_read(struct extra *extra, const json_t *object, const char *cwd, struc
 void extra_done(struct extra *extra);
 /* Copies what is in @from to @to; what there is no room for is left out. */
 void extra_add(struct extra *to, const struct extra *from);
-/* Could its destinations be granted at all, to a command of @argv (NULL: not known yet)? Who cannot
- * open them is not asked. 0, or -EACCES or -EINVAL with @why. */
-int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
+/* Could it be granted at all, to a command of @argv (NULL: not known yet): its destinations, and
+ * its paths, where the gate keeps none to itself? Who cannot open them is not asked. 0, or -EACCES,
+ * -EPERM or -EINVAL with @why. */
+int extra_check(const struct extra *extra, const struct agent *agent, const char *const *argv,
 		struct err *why);

@@ -56,10 +56,13 @@ static enum exec_target judge(const struct session *session, char *const *files,
 			      struct err *why)
 {
 	const struct agent_config *config = &session->agent->config;
-	struct exec_target_view *view = exec_target_view_new(session->sandbox);
+	struct exec_target_view *view =
+		exec_target_view_new(session->sandbox, session->cwd, config->protection, why);
 	auto_free_list char **guarded = config->host->guarded(config->arg);
 	enum exec_target target = EXEC_TARGET_INSIDE;
 
+	if (!view)
+		return EXEC_TARGET_REFUSED;
 	exec_target_view_keep(view, config->hidden);
 	exec_target_view_keep(view, config->read_only);
 	exec_target_view_keep(view, (const char *const *)guarded);

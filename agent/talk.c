@@ -177,6 +177,7 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	session->tasks_max = limits.execs;
 	session->event_bytes_max = limits.event_bytes;
 	session->kept_max = limits.kept_bytes;
+	session->question_ms = limits.question_ms;
 	session->on_denial = (enum orchestrator_on_denial)wanted->on_denial;
 	session->must_intercept = wanted->must_intercept;
 	session->cwd = confine_path(agent->config.cwd, wanted->cwd ? wanted->cwd : ".", why);

@@ -177,18 +177,34 @@ int tool_poll(struct agent *agent, const struct submission *submission, struct e
 	return r;
 }
 
+/* Is it before an attempt, or behind one whose end was told: asked about, or about to run again? */
+static bool is_between(const struct task *task)
+{
+	return task->is_started &&
+	       (task->trial_count == 0 || task->trials[task->trial_count - 1]->has_settled);
+}
+
+/* What is asked about has nothing that a signal could reach: its question is withdrawn. */
 int tool_interrupt(struct agent *agent, const struct submission *submission, struct err *why)
 {
 	struct wanted wanted = { 0 };
-	struct exec_job *job;
-	int r = find_job(submission, exec_fields, &wanted, &job, why);
+	struct task *task;
+	int r = read_and_find(submission, exec_fields, &wanted, &task, why);
 
-	if (r == 0)
+	if (r < 0)
+		return r;
+	struct exec_job *job = job_of(task);
+
+	if (!job && !is_between(task))
+		return err_set(why, -EAGAIN, "it does not run any more");
+	if (job)
 		r = exec_job_interrupt(job);
 	if (r == -EAGAIN)
 		return err_set(why, r, "it has not started yet");
 	if (r == 0)
 		tell_accepted(agent, submission, NULL);
+	if (!job)
+		task_cancel(task, "interrupted by the client");
 	return r;
 }
 

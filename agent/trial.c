@@ -390,7 +390,8 @@ static int start_exec(struct task *task, const struct orchestrator_attempt *atte
 	else
 		gateway_exec_begin_unconfined(agent->gateway, trial->exec, command);
 	/* -ENOENT: it has just begun. */
-	(void)gateway_exec_join(agent->gateway, trial->exec, task->session->number);
+	(void)gateway_exec_join(agent->gateway, trial->exec, task->session->number,
+				task->session->question_ms);
 	gateway_exec_set_argv(agent->gateway, trial->exec, (const char *const *)task->argv);
 	r = grant(trial, attempt, why);
 	if (r < 0) {

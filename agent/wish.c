@@ -216,8 +216,7 @@ int wish_exec(struct agent *agent, const struct submission *submission, struct e
 		if (r == 0 && wanted.extra)
 			r = extra_read(&extra, wanted.extra, task->cwd, why);
 		if (r == 0)
-			r = extra_check(&extra, agent->gateway, (const char *const *)task->argv,
-					why);
+			r = extra_check(&extra, agent, (const char *const *)task->argv, why);
 		if (r == 0)
 			r = begin_exec(task, &wanted, &extra, why);
 		if (r < 0)
@@ -283,7 +282,7 @@ int wish_permissions(struct agent *agent, const struct submission *submission, s
 	if (r == 0 && extra.count == 0)
 		r = err_set(why, -EINVAL, "\"additional_permissions\" names none");
 	if (r == 0)
-		r = extra_check(&extra, agent->gateway, NULL, why);
+		r = extra_check(&extra, agent, NULL, why);
 	if (r == 0) {
 		struct orchestrator_request request = {
 			.kind = ORCHESTRATOR_PERMISSIONS,

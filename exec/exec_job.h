@@ -44,9 +44,9 @@ enum exec_job_end {
 	EXEC_JOB_EXITED,      /* .code */
 	EXEC_JOB_SIGNALLED,   /* not by us; .code 128 + signal */
 	EXEC_JOB_TIMED_OUT,   /* .code 124 */
-	EXEC_JOB_CANCELLED,   /* .code 137 */
+	EXEC_JOB_CANCELLED,   /* .code as it ended, if it did so by itself; else 137 */
 	EXEC_JOB_INTERRUPTED, /* it died of exec_job_interrupt(); .code 130 */
-	EXEC_JOB_DENIED,      /* stopped because something was refused to it; .code 137 */
+	EXEC_JOB_DENIED,      /* stopped because something was refused to it; .code the same */
 	EXEC_JOB_NOT_STARTED, /* .code 127 (not found), 126 (not executable) or 125 (no sandbox) */
 	EXEC_JOB_KILLED       /* from outside, or with the sandbox; .code 137 */
 };

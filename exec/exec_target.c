@@ -13,12 +13,16 @@
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
 #include "exec/paths.h"
+#include "exec/plan.h"
+#include "exec/view.h"
+#include "policies/policies_protected.h"
 
 /* A path that something is said of, by its name and, where it is there, by what it is: another name
  * of the same folder, a mount or a hard link, is no way around it. */
 struct mark {
 	char *path; /* canonical, owned */
-	bool is_there, is_kept;
+	bool is_there;
+	const char *kept; /* why nobody may change it; NULL: they may */
 	dev_t device;
 	ino_t inode;
 	enum exec_access access;
@@ -28,9 +32,10 @@ struct exec_target_view {
 	struct mark *marks;
 	size_t count;
 	enum exec_target otherwise; /* what none of them says anything of */
+	const struct policy_protection *protection;
 };
 
-static void add(struct exec_target_view *view, const char *given, bool is_kept,
+static void add(struct exec_target_view *view, const char *given, const char *kept,
 		enum exec_access access)
 {
 	struct mark *mark;
@@ -44,7 +49,7 @@ static void add(struct exec_target_view *view, const char *given, bool is_kept,
 	view->marks = mem_grow(view->marks, view->count + 1, sizeof(*view->marks));
 	mark = &view->marks[view->count++];
 	*mark = (struct mark){ .path = path ? take(path) : mem_strdup(given),
-			       .is_kept = is_kept,
+			       .kept = kept,
 			       .access = access };
 	if (stat(mark->path, &what) < 0)
 		return;
@@ -56,19 +61,74 @@ static void add(struct exec_target_view *view, const char *given, bool is_kept,
 void exec_target_view_keep(struct exec_target_view *view, const char *const *paths)
 {
 	for (; paths && *paths; paths++)
-		add(view, *paths, true, EXEC_DENY);
+		add(view, *paths, "the gate's own, or hidden: nobody may change it", EXEC_DENY);
 }
 
-struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox)
+/* The paths of @sandbox as its view has them, as far as they are there. */
+static void add_entries(struct plan *plan, const struct exec_sandbox *sandbox)
+{
+	struct paths *const lists[] = {
+		[EXEC_DENY] = &plan->hidden,
+		[EXEC_READ] = &plan->readable,
+		[EXEC_WRITE] = &plan->writable,
+	};
+	size_t count;
+	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		auto_free char *path = NULL;
+
+		if (paths_resolve_shared(entries[i].path, &path, NULL) == 0 &&
+		    !paths_has(lists[entries[i].access], path))
+			paths_add(lists[entries[i].access], path);
+	}
+}
+
+/* What the view of commands protects: also what no name tells, as a repository that is not called
+ * .git, and what a link that is protected leads to. */
+static int add_protected(struct exec_target_view *view, const struct exec_sandbox *sandbox,
+			 const char *cwd, struct err *why)
+{
+	struct plan *plan = mem_new(sizeof(*plan));
+	int r = paths_resolve(cwd, NULL, &plan->cwd, why);
+
+	if (r == 0) {
+		add_entries(plan, sandbox);
+		view_repository(plan, view->protection);
+		r = view_protect(plan, view->protection, why);
+	}
+	for (size_t i = 0; r == 0 && i < plan->read_only.count; i++)
+		add(view, plan->read_only.list[i],
+		    "protected: what runs code later is there; `unprotect` in the policy opens it",
+		    EXEC_DENY);
+	plan_free(plan);
+	return r;
+}
+
+struct exec_target_view *exec_target_view_new_empty(void)
+{
+	return mem_new(sizeof(struct exec_target_view));
+}
+
+struct exec_target_view *exec_target_view_new(const struct exec_sandbox *sandbox, const char *cwd,
+					      const struct policy_protection *protection,
+					      struct err *why)
 {
 	struct exec_target_view *view = mem_new(sizeof(*view));
+	static const struct policy_protection nothing;
 	size_t count;
 	const struct exec_entry *entries = exec_sandbox_entries(sandbox, &count);
 
 	view->otherwise = exec_sandbox_files(sandbox) == EXEC_FILES_RESTRICTED ? EXEC_TARGET_OUTSIDE
 									       : EXEC_TARGET_INSIDE;
 	for (size_t i = 0; i < count; i++)
-		add(view, entries[i].path, false, entries[i].access);
+		add(view, entries[i].path, NULL, entries[i].access);
+	view->protection = protection ? protection : &nothing;
+	if (exec_sandbox_files(sandbox) == EXEC_FILES_RESTRICTED &&
+	    add_protected(view, sandbox, cwd, why) < 0) {
+		exec_target_view_free(view);
+		return NULL;
+	}
 	return view;
 }
 
@@ -82,15 +142,24 @@ void exec_target_view_free(struct exec_target_view *view)
 	free(view);
 }
 
-/* Git runs what is configured there, whoever works in the checkout. */
-static bool is_protected(const char *path)
+/* By its name, in every sandbox: as the table says, which the view goes by; and git's own folder
+ * whole, by whichever letters a file system may find it. */
+static bool is_protected(const struct exec_target_view *view, const char *path, struct err *why)
 {
-	for (const char *at = path; *at; at += strcspn(at, "/")) {
+	const char *line = NULL;
+	bool is = policy_protected_find(view->protection, path, &line);
+
+	for (const char *at = path; *at && !is; at += strcspn(at, "/")) {
 		at += strspn(at, "/");
-		if (strcspn(at, "/") == 4 && strncasecmp(at, ".git", 4) == 0)
-			return true;
+		is = strcspn(at, "/") == 4 && strncasecmp(at, ".git", 4) == 0 &&
+		     !policy_protected_is_freed(view->protection, path);
 	}
-	return false;
+	if (is)
+		(void)err_set(why, -EPERM,
+			      "%.300s is protected: what runs code later is there (%.100s); "
+			      "`unprotect` in the policy opens it",
+			      path, line ? line : ".git");
+	return is;
 }
 
 /* Of @mark, which is @path or what holds it, of a place: so far it is *@target. */
@@ -126,34 +195,58 @@ static bool step_up(char *path)
 	return true;
 }
 
+/* Of canonical places. NULL: nothing that holds it is kept. */
+static const char *why_kept(const struct exec_target_view *view, const char *place)
+{
+	auto_free char *path = mem_strdup(place);
+
+	do {
+		struct stat what;
+		bool is_there = lstat(path, &what) == 0;
+
+		for (size_t i = 0; i < view->count; i++)
+			if (view->marks[i].kept &&
+			    is_mark_of(&view->marks[i], path, is_there ? &what : NULL))
+				return view->marks[i].kept;
+	} while (step_up(path));
+	return NULL;
+}
+
+bool exec_target_is_kept(const struct exec_target_view *view, const char *path, struct err *why)
+{
+	auto_free char *place = NULL;
+	int r = paths_resolve_shared(path, &place, why);
+
+	if (r < 0 && r != -ENOENT)
+		return true;
+	const char *kept = why_kept(view, place ? place : path);
+
+	if (kept)
+		(void)err_set(why, -EPERM, "%.300s is %s", path, kept);
+	return kept != NULL;
+}
+
 /* The innermost that something is said of decides; what is kept does at any depth. */
 static enum exec_target judge_marks(const struct exec_target_view *view, const char *place,
 				    struct err *why)
 {
 	auto_free char *path = mem_strdup(place);
 	enum exec_target target = view->otherwise;
+	const char *kept = why_kept(view, place);
 	bool is_said = false;
 
+	if (kept) {
+		(void)err_set(why, -EPERM, "%.300s is %s", place, kept);
+		return EXEC_TARGET_REFUSED;
+	}
 	do {
 		struct stat what;
-		bool is_there = lstat(path, &what) == 0, was_said = is_said;
+		bool is_there = lstat(path, &what) == 0;
 
-		for (size_t i = 0; i < view->count; i++) {
-			const struct mark *mark = &view->marks[i];
-
-			if (!is_mark_of(mark, path, is_there ? &what : NULL))
-				continue;
-			if (mark->is_kept) {
-				(void)err_set(why, -EPERM,
-					      "%.300s is the gate's own, or hidden: nobody may "
-					      "change it",
-					      place);
-				return EXEC_TARGET_REFUSED;
-			}
-			if (!was_said)
-				apply(mark, &target, &is_said);
-		}
-	} while (step_up(path));
+		for (size_t i = 0; i < view->count; i++)
+			if (is_mark_of(&view->marks[i], path, is_there ? &what : NULL))
+				apply(&view->marks[i], &target, &is_said);
+	} while (!is_said && step_up(path));
 	if (target == EXEC_TARGET_REFUSED)
 		(void)err_set(why, -EPERM, "the session's sandbox denies %.300s", place);
 	else if (target == EXEC_TARGET_OUTSIDE)
@@ -174,11 +267,8 @@ static enum exec_target judge_place(const struct exec_target_view *view, const c
 		(void)err_errno(why, errno, "%.300s", place);
 		return EXEC_TARGET_REFUSED;
 	}
-	if (is_protected(place)) {
-		(void)err_set(why, -EPERM, "%.300s is protected: git runs what its files there say",
-			      place);
+	if (is_protected(view, place, why))
 		return EXEC_TARGET_REFUSED;
-	}
 	if (is_there && !S_ISREG(what.st_mode) && !S_ISLNK(what.st_mode)) {
 		(void)err_set(why, -EINVAL, "%.300s is not a file", place);
 		return EXEC_TARGET_REFUSED;
@@ -244,10 +334,6 @@ enum exec_target exec_target_judge(const struct exec_target_view *view, const ch
 		target = by_end;
 	}
 	/* By the name that was given, too: a link could hide it. */
-	if (target != EXEC_TARGET_REFUSED && is_protected(path)) {
-		(void)err_set(why, -EPERM, "%.300s is protected: git runs what its files there say",
-			      path);
-		target = EXEC_TARGET_REFUSED;
-	}
-	return target;
+	return target != EXEC_TARGET_REFUSED && is_protected(view, path, why) ? EXEC_TARGET_REFUSED
+									      : target;
 }

@@ -34,7 +34,10 @@ static int code_of(enum exec_job_end end, const struct exec_result *raw)
 	case EXEC_JOB_KILLED:
 		break;
 	}
-	return CODE_SIGNAL + SIGKILL;
+	/* What it did when it was told to end. */
+	if (raw->end == EXEC_EXITED)
+		return raw->status;
+	return CODE_SIGNAL + (raw->end == EXEC_SIGNALLED ? raw->status : SIGKILL);
 }
 
 static enum exec_job_end end_of(const struct exec_job *job)

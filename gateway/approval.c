@@ -156,6 +156,46 @@ static void approval_free(struct approval *approval)
 	free(approval);
 }
 
+static void party_release(struct party *party, struct decision *decision);
+static struct decision *decision_new(const struct decision *settled);
+
+/* The others of the question wait on. */
+static void party_expired(void *arg)
+{
+	struct party *party = arg;
+	struct approval *approval = party->approval;
+
+	if (approval->waiting == party->count) {
+		approval_expired(approval);
+		return;
+	}
+	struct decision *decision = decision_new(
+		&(struct decision){ .action = POLICY_DENY, .reason = POLICY_PROMPT_TIMEOUT });
+
+	party_release(party, decision);
+	approval_decision_drop(decision);
+	approval_has_news(approval);
+}
+
+/* The question is open as long as somebody waits on it. */
+static void party_await(struct party *party, int64_t question_ms)
+{
+	struct approval *approval = party->approval;
+	struct loop *loop = approval->gw->loop;
+	int64_t due_ms = loop_now_ms(loop) + question_ms;
+
+	if (question_ms > 0)
+		loop_timer_start(loop, &party->deadline, question_ms, party_expired, party);
+	else
+		due_ms = approval->asked_ms + approval->gw->config.prompt_timeout_ms;
+	bool is_alone = TAILQ_FIRST(&approval->parties) == party && !TAILQ_NEXT(party, entry);
+
+	if (due_ms > approval->due_ms || (is_alone && question_ms > 0)) {
+		approval->due_ms = due_ms;
+		approval_await(approval);
+	}
+}
+
 static struct party *party_find_or_new(struct approval *approval, struct gateway_exec *exec)
 {
 	struct gateway *gw = approval->gw;
@@ -171,6 +211,7 @@ static struct party *party_find_or_new(struct approval *approval, struct gateway
 	TAILQ_INIT(&party->waiters);
 	keys_add(&gw->parties, &party->node, id, &approval->dst);
 	TAILQ_INSERT_TAIL(&approval->parties, party, entry);
+	party_await(party, exec ? exec->question_ms : 0);
 	if (exec) {
 		LIST_INSERT_HEAD(&exec->parties, party, exec_entry);
 		approval->party_count++;
@@ -185,6 +226,7 @@ static void party_free(struct party *party)
 	struct approval *approval = party->approval;
 
 	assert(TAILQ_EMPTY(&party->waiters));
+	loop_timer_stop(&party->deadline);
 	keys_remove(&approval->gw->parties, &party->node);
 	TAILQ_REMOVE(&approval->parties, party, entry);
 	if (party->exec) {

@@ -35,6 +35,7 @@ struct slot {
 /* One command attempt, as the gateway sees it. */
 struct gateway_exec {
 	struct key_node node; /* by id */
+	int64_t question_ms;  /* how long one of its requests waits for an answer; 0: as all */
 	uint64_t session;     /* whose answers count for it: sessions.h; 0: the gateway's alone */
 	char *command;
 	bool is_aborted; /* a person said so; its owner is told from the loop */
@@ -52,6 +53,7 @@ struct gateway_exec {
 	bool is_impatient;       /* denied at once while nobody is there to answer */
 	unsigned int refused;    /* programs */
 	struct outcome *outcome; /* NULL: nobody wants to hear of it */
+	LIST_ENTRY(gateway_exec) ended_entry;
 };
 
 struct approver_seat {
@@ -66,7 +68,8 @@ struct gateway {
 	struct approver_seat approvers[GATEWAY_APPROVERS_MAX];
 	size_t approver_count;
 	struct key_table execs, parties, approvals;
-	struct key_table numbers; /* of the open questions */
+	LIST_HEAD(exec_list, gateway_exec) ended_execs; /* whose requests are not all over */
+	struct key_table numbers;                       /* of the open questions */
 	struct grants grants;
 	struct loop_timer expiry; /* of grants */
 	struct floods floods;

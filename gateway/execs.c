@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "gateway/approval.h"
 #include "gateway/journal.h"
+#include "gateway/local.h"
 #include "gateway/lookups.h"
 #include "gateway/redact.h"
 #include "gateway/repeats.h"
@@ -117,20 +118,40 @@ void execs_ask_who(struct waiter *waiter)
 	waiter->facts.asker = exec->asker;
 }
 
-static void execs_free(struct gateway *gw, struct gateway_exec *exec)
+/* Nothing of it counts any more; its requests have its programs' names until they are over. */
+static void execs_strip(struct gateway *gw, struct gateway_exec *exec)
 {
 	lookups_exec_ended(gw, exec);
 	policy_asker_free(exec->asker);
-	for (size_t i = 0; i < exec->program_count; i++)
-		free(exec->programs[i]);
-	free(exec->programs);
 	for (size_t i = 0; exec->argv && exec->argv[i]; i++)
 		free(exec->argv[i]);
 	free(exec->argv);
 	who_free(exec->who);
 	grants_forget(&gw->grants, &exec->grants);
 	free(exec->command);
+}
+
+static void execs_free(struct gateway_exec *exec)
+{
+	for (size_t i = 0; i < exec->program_count; i++)
+		free(exec->programs[i]);
+	free(exec->programs);
 	free(exec);
+}
+
+void execs_forget_ended(struct gateway *gw)
+{
+	struct gateway_exec *exec = LIST_FIRST(&gw->ended_execs);
+
+	while (exec) {
+		struct gateway_exec *next = LIST_NEXT(exec, ended_entry);
+
+		if (!local_has_exec(gw, exec->node.number)) {
+			LIST_REMOVE(exec, ended_entry);
+			execs_free(exec);
+		}
+		exec = next;
+	}
 }
 
 void execs_end(struct gateway *gw, uint64_t id, int exit_status)
@@ -145,8 +166,11 @@ void execs_end(struct gateway *gw, uint64_t id, int exit_status)
 	keys_remove(&gw->execs, &exec->node);
 	lookups_exec_ended(gw, exec);
 	approval_exec_ended(gw, exec);
+	local_exec_ended(gw, exec);
 	outcomes_end(&gw->outcomes, take(exec->outcome));
-	execs_free(gw, exec);
+	execs_strip(gw, exec);
+	LIST_INSERT_HEAD(&gw->ended_execs, exec, ended_entry);
+	turn_schedule(gw);
 	repeats_exec_ended(gw, id);
 	journal_stamp(gw->journal, &record);
 	(void)turn_write_down(gw, &record);
@@ -179,9 +203,17 @@ void execs_tell_aborted(struct gateway *gw)
 
 void execs_free_all(struct gateway *gw)
 {
+	struct gateway_exec *exec;
 	struct key_node *node;
 
-	while ((node = keys_pop(&gw->execs)))
-		execs_free(gw, container_of(node, struct gateway_exec, node));
+	while ((node = keys_pop(&gw->execs))) {
+		exec = container_of(node, struct gateway_exec, node);
+		execs_strip(gw, exec);
+		execs_free(exec);
+	}
+	while ((exec = LIST_FIRST(&gw->ended_execs))) {
+		LIST_REMOVE(exec, ended_entry);
+		execs_free(exec);
+	}
 	keys_done(&gw->execs);
 }

@@ -21,6 +21,8 @@ bool execs_look_up(struct waiter *waiter);
 void execs_ask_who(struct waiter *waiter);
 /* Denies its waiters and forgets its grants. */
 void execs_end(struct gateway *gw, uint64_t id, int exit_status);
+/* Frees the ended ones whose requests are all over. */
+void execs_forget_ended(struct gateway *gw);
 /* Tells the owner of every exec that a person aborted. From the loop. */
 void execs_tell_aborted(struct gateway *gw);
 /* Drops them all, without a record each. */

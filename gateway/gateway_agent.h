@@ -101,8 +101,9 @@ int gateway_grant_exec(struct gateway *gw, uint64_t exec, const struct gateway_e
 /* Sessions of the program's own, by numbers of its own that are not 0: an answer "for the session"
  * counts for those sessions alone whose requests waited for it. What is of none is the gateway's.
  */
-/* @exec is of @session; before it asks for anything. -ENOENT. */
-int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session);
+/* @exec is of @session, and its requests wait @question_ms for an answer (0: as long as all);
+ * before it asks for anything. -ENOENT. */
+int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session, int64_t question_ms);
 /* Nothing of it runs any more: what was remembered for it is forgotten. */
 void gateway_session_end(struct gateway *gw, uint64_t session);
 /* Borrowed for the call. */

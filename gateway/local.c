@@ -1,5 +1,6 @@
 #include "gateway/local.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,58 @@ void local_cut(struct gateway_client *client, enum policy_reason reason)
 	LIST_REMOVE(local, entry);
 	local->gw = NULL;
 	client_gone(client);
+}
+
+static void local_tell_end(const struct waiter *waiter, struct outcome *outcome)
+{
+	const struct decision *decision = waiter->decision;
+	bool is_denied = decision && decision->action != POLICY_ALLOW;
+	struct policy_verdict verdict = {
+		.action = POLICY_DENY,
+		.reason = is_denied ? decision->reason : POLICY_EXEC_ENDED,
+	};
+
+	if (is_denied)
+		(void)snprintf(verdict.by, sizeof(verdict.by), "%s", decision->by);
+	outcomes_verdict(&waiter->gw->outcomes, outcome, &waiter->facts.dst, &verdict);
+}
+
+void local_exec_ended(struct gateway *gw, const struct gateway_exec *exec)
+{
+	struct local_client *local;
+	struct gateway_ticket *ticket;
+
+	LIST_FOREACH (local, &gw->clients, entry) {
+		TAILQ_FOREACH (ticket, &local->client.tickets, entry) {
+			const struct waiter *waiter = (const struct waiter *)ticket;
+
+			if (waiter->facts.exec == exec->node.number)
+				local_tell_end(waiter, exec->outcome);
+		}
+	}
+}
+
+static bool local_holds(const struct gateway_ticket_list *tickets, uint64_t exec)
+{
+	const struct gateway_ticket *ticket;
+
+	TAILQ_FOREACH (ticket, tickets, entry) {
+		if (((const struct waiter *)ticket)->facts.exec == exec)
+			return true;
+	}
+	return false;
+}
+
+bool local_has_exec(const struct gateway *gw, uint64_t exec)
+{
+	const struct local_client *local;
+
+	LIST_FOREACH (local, &gw->clients, entry) {
+		if (local_holds(&local->client.tickets, exec) ||
+		    local_holds(&local->client.live, exec))
+			return true;
+	}
+	return false;
 }
 
 void local_cut_all(struct gateway *gw)

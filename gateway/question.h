@@ -64,6 +64,7 @@ struct party {
 	struct gateway_exec *exec; /* NULL: none */
 	struct waiter_queue waiters;
 	unsigned int count;
+	struct loop_timer deadline; /* the exec's own, where it has one */
 	TAILQ_ENTRY(party) entry;
 	LIST_ENTRY(party) exec_entry;
 };

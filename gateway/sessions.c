@@ -46,13 +46,14 @@ size_t sessions_of_approval(const struct approval *approval, uint64_t ret[SESSIO
 	return count > 0 ? count : sessions_add(ret, 0, 0);
 }
 
-int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session)
+int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session, int64_t question_ms)
 {
 	struct gateway_exec *found = execs_find(gw, exec);
 
 	if (!found)
 		return -ENOENT;
 	found->session = session;
+	found->question_ms = question_ms;
 	return 0;
 }
 

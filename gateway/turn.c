@@ -400,6 +400,7 @@ static void turn_run(void *arg)
 			approval_deny_all(gw, POLICY_APPROVER_GONE);
 	}
 	approval_tell_news(gw);
+	execs_forget_ended(gw);
 	if (gw->has_aborted)
 		execs_tell_aborted(gw);
 }

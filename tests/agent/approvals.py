@@ -143,6 +143,25 @@ def more_permissions(stage):
     assert end["confinement"]["confined"], end
 
 
+def the_gates_own_is_not_asked_about(stage):
+    """What nobody could open to a command is refused at once, and not after somebody said yes."""
+    hidden = stage.work / "hidden"
+    hidden.mkdir()
+    (stage.work / "to-hidden").symlink_to(hidden)
+    stage.policy(f'{RULES}hide "{hidden}"\n')
+    client = stage.client()
+    client.configure("on-request")
+    own = [{"write": [str(stage.top / "policy")]}, {"write": [str(stage.top / "audit.jsonl")]}, {"write": [str(hidden)]},
+           {"write": [str(stage.work / "to-hidden")]}, {"read": [str(hidden / "key")]},
+           {"write": [str(stage.top / "config" / "sallyport" / "policy")]}]
+    for wanted in own:
+        for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+                              ("request_permissions", {})):
+            words = client.error(client.send(type, additional_permissions=wanted, **members), "refused")
+            assert "nobody may change it" in words, (wanted, words)
+    client.never("approval_request")
+
+
 def granular(stage):
     stage.policy(RULES)
     client = stage.client()
@@ -328,6 +347,28 @@ def nobody_answers_in_time(stage):
     end = client.next("exec_end", id=id)
     assert (end["status"], end["by"]) == ("rejected", "no_answer"), end
     client.error(client.answer(question, "approved"), "unknown")
+
+
+def interrupted_while_it_is_asked(stage):
+    """Before it runs, and between two attempts: the question is withdrawn, and nothing runs (any more)."""
+    stage.policy(RULES)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    question = client.next("approval_request")
+    client.next("accepted", id=client.send("interrupt", exec=question["execs"][0]))
+    assert client.next("approval_resolved", approval=question["approval"])["decision"] == "none"
+    end = client.next("exec_end", id=id)
+    assert (end["status"], end["exit_code"], end["attempts"]) == ("cancelled", None, []), end
+    client.error(client.answer(question, "approved"), "unknown")
+    client.error(client.send("interrupt", exec=question["execs"][0]), "unknown")
+    client.configure("on-failure", name="retries")
+    target = stage.top / "outside"
+    id = client.send("exec", session="retries", script=f"echo >{target}")
+    question = client.next("approval_request", retry=True)
+    client.next("accepted", id=client.send("interrupt", session="retries", exec=question["execs"][0]))
+    end = client.next("exec_end", id=id)
+    assert end["status"] == "cancelled" and len(end["attempts"]) == 1 and not target.exists(), end
 
 
 def hangs_up_with_a_question_open(stage):
@@ -702,8 +743,8 @@ def hooks_that_cannot_be(stage):
 
 
 CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
-         a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, granular,
-         for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time,
+         a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
+         for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_scripts, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 

@@ -226,6 +226,48 @@ def denied_by_nobody(stage):
     assert not server.requests
 
 
+def given_up_at_the_end(stage):
+    """A client that gives up, and its command ends before the gate has seen it: nobody answered, whenever that was."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request")
+    for pause in ("0", "0.05", "0.3", "1.2"):
+        id = client.send("exec", script=f"curl -sS -m 0.3 http://a.test/; sleep {pause}; exit 0")
+        question = client.next("approval_request")
+        end = client.next("exec_end", id=id)
+        assert (end["status"], end["exit_code"]) == ("exited", 0), end
+        assert end["network"]["outcome"] == "no_answer" and end["network"]["blocked"] == 1, end["network"]
+        told = client.next("network_denied", id=id)
+        assert told["by"] == "nobody" and told["reason"] in ("exec_ended", "client_left"), told
+        assert client.next("approval_resolved", approval=question["approval"])["decision"] == "none"
+
+
+def nobody_answers_in_time(stage):
+    """A session's own time for questions holds for destinations, and is the time of its own commands alone."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-request", name="patient")
+    client.configure("on-request", name="short", limits={"question_ms": 700})
+    other = client.send("exec", session="patient", script=GET + "http://a.test/")
+    question = client.next("approval_request")
+    assert question["left_ms"] > 100000, question
+    id = client.send("exec", session="short", script=GET + "http://a.test/")
+    told = client.next("network_denied", id=id)
+    assert (told["reason"], told["by"]) == ("prompt_timeout", "nobody"), told
+    end = client.next("exec_end", id=id)
+    assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
+    client.answer(question, "approved", typed=question["typed"])
+    assert client.next("exec_end", id=other)["stdout"]["text"] == "200"
+    stage_web(stage, "b.test")
+    client = stage.client()
+    client.configure("on-request", limits={"question_ms": 700})
+    id = client.send("exec", script=GET + "http://b.test/")
+    question = client.next("approval_request")
+    assert question["left_ms"] <= 700, question
+    assert client.next("approval_resolved", approval=question["approval"])["decision"] == "none"
+    assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
+
+
 def granular_without_network(stage):
     stage_web(stage, "a.test")
     client = stage.client()
@@ -505,7 +547,7 @@ def what_cannot_be_granted_is_not_asked(stage):
 
 CASES = [what_cannot_be_granted_is_not_asked, allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, the_environment_leads_to_the_gate, granular_without_network, the_clock_stands_still, the_yield_stands_still,
+         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, the_environment_leads_to_the_gate, given_up_at_the_end, nobody_answers_in_time, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 

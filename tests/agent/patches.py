@@ -120,6 +120,62 @@ def what_nobody_may_change(stage):
     asks.expect("refused", "another-policy")
 
 
+# What runs code when a person opens a folder, starts a shell or an agent: in a workspace, at any depth.
+RUN_LATER = (".envrc", ".vscode/tasks.json", ".vscode/settings.json", ".idea/workspace.xml", ".devcontainer/devcontainer.json",
+             ".claude/settings.json", ".claude/commands/new.md", ".mcp.json", ".cursor/mcp.json", ".codex/config.toml", "opencode.json",
+             ".bashrc", ".profile", ".zshenv", ".config/fish/config.fish", ".ssh/authorized_keys", ".gitconfig", ".git", ".GIT/config",
+             ".git/info/attributes")
+
+
+def what_runs_code_later(stage):
+    """The patch judge and the view of commands go by one table, in every sandbox."""
+    work = lay_out(stage)
+    os.symlink(".", work / "here")
+    os.symlink(".envrc", work / "to-envrc")
+    client = stage.client("--allow-unconfined")
+    for sandbox in ({"mode": "workspace-write"}, {"mode": "read-only"}, {"mode": "danger-full-access"}):
+        asks = Sessions(client, ("never", "on-request"), sandbox=sandbox)
+        for name in RUN_LATER:
+            for file in (name, f"src/deep/er/{name}", f"here/{name}", f"folder-in/{name}"):
+                asks.expect("refused", file)
+        asks.expect("refused", "to-envrc")
+        asks.expect("refused", "src/a.c", "src/.envrc")
+    asks = Sessions(client)
+    asks.expect("inside", ".envrc.example")
+    asks.expect("inside", "vscode/tasks.json")
+
+
+def what_a_protected_link_leads_to(stage):
+    """As in the view of commands: what is executed counts, not its name; and a repository by what it is."""
+    work = lay_out(stage)
+    (work / "env.sh").write_text("x\n")
+    os.symlink("env.sh", work / ".envrc")
+    subprocess.run(["git", "init", "-q", "--bare", str(work / "bare")], check=True)
+    (work / "hooked").mkdir()
+    (work / "hooked" / "post-checkout").write_text("#!/bin/sh\n")
+    (work / ".git" / "config").write_text("[core]\n\thooksPath = hooked\n")
+    client = stage.client()
+    end = client.run("for f in env.sh bare/config bare/hooks/new hooked/new; do echo >$f && echo $f; done; echo y >src/a.c") \
+        if client.configure("never") else None
+    asks = Sessions(client)
+    for file in ("env.sh", "bare/config", "bare/hooks/post-update", "hooked/post-checkout", "hooked/new"):
+        asks.expect("refused", file)
+    asks.expect("inside", "src/a.c")
+    assert end["stdout"]["text"] == "", end
+
+
+def what_the_policy_says_of_it(stage):
+    work = lay_out(stage)
+    (work / "own").mkdir()
+    (work / "own" / "file").write_text("x\n")
+    stage.policy(f'unprotect ".vscode"\nunprotect "{work}/src/free"\nunprotect ".git/config"\nprotect "{work}/own"\nprotect "secrets.env"\n')
+    asks = Sessions(stage.client())
+    for file in (".vscode/tasks.json", "src/.vscode/new", "src/free/.envrc", "src/free/.git/hooks/x", ".git/config"):
+        asks.expect("inside", file)
+    for file in (".envrc", "src/.claude/x", ".git/hooks/x", "own/file", "own/new", "secrets.env", "src/secrets.env"):
+        asks.expect("refused", file)
+
+
 def hidden_where_reading_is_restricted(stage):
     """`hide` is the policy's in every mode, also beside `read`."""
     work = lay_out(stage)
@@ -219,7 +275,8 @@ def mounted_twice(stage):
     Sessions(client).expect("refused", "mounted/key")
 
 
-CASES = [in_the_workspace, beside_it, what_nobody_may_change, hidden_where_reading_is_restricted, in_other_sandboxes, a_program_that_decides,
+CASES = [in_the_workspace, beside_it, what_nobody_may_change, what_runs_code_later, what_a_protected_link_leads_to,
+         what_the_policy_says_of_it, hidden_where_reading_is_restricted, in_other_sandboxes, a_program_that_decides,
          a_link_turned_after_its_answer, no_patch_at_all, mounted_twice]
 
 if __name__ == "__main__":

@@ -211,11 +211,26 @@ def cancel(stage):
     client.error(client.send("cancel", exec=number), "unknown")
 
 
-def interrupt(stage):
+def cancelled_as_it_ended(stage):
+    """What it did when it was told to end is told."""
     client = stage.client()
     client.configure()
-    id = client.send("exec", script="echo up; exec sleep 60")
-    client.next("exec_output", id=id)
+    ends = (("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done", 3, None), ("echo up; exec sleep 60", 143, 15),
+            ("trap '' TERM; echo up; while :; do sleep 0.01; done", 137, None))
+    for script, code, signal_ in ends:
+        id = client.send("exec", script=script)
+        number = client.next("exec_begin", id=id)["exec"]
+        client.next("exec_output", id=id)
+        client.next("accepted", id=client.send("cancel", exec=number))
+        end = client.next("exec_end", id=id)
+        assert (end["status"], end["exit_code"], end.get("signal")) == ("cancelled", code, signal_), end
+
+
+def interrupt(stage):
+    """At any time, from its beginning on. No script: dash loses a SIGINT that comes as it forks, with nothing of ours around it."""
+    client = stage.client()
+    client.configure()
+    id = client.send("exec", argv=["sleep", "60"])
     number = client.next("exec_begin", id=id)["exec"]
     client.next("accepted", id=client.send("interrupt", exec=number))
     assert client.next("exec_end", id=id)["status"] == "interrupted"
@@ -544,7 +559,7 @@ def every_message(stage):
     client.answer(client.next("approval_request"), "denied")
     client.next("network_denied", id=id)
     client.next("task_complete", id=id)
-    id = client.send("exec", script="cat", input=True, polled=True)
+    id = client.send("exec", argv=["cat"], input=True, polled=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.next("output", id=client.send("poll", exec=number, wait_ms=1))
     client.next("accepted", id=client.send("interrupt", exec=number))
@@ -565,7 +580,7 @@ def every_message(stage):
 
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
-         interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
+         cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 

@@ -36,9 +36,9 @@ static size_t count_grants(uint64_t session)
 static void open_two(void)
 {
 	fixture_open(NULL);
-	ck_assert_int_eq(gateway_exec_join(fixture.gw, FIXTURE_EXEC, 1), 0);
-	ck_assert_int_eq(gateway_exec_join(fixture.gw, FIXTURE_EXEC_TWO, 2), 0);
-	ck_assert_int_eq(gateway_exec_join(fixture.gw, 4711, 2), -ENOENT);
+	ck_assert_int_eq(gateway_exec_join(fixture.gw, FIXTURE_EXEC, 1, 0), 0);
+	ck_assert_int_eq(gateway_exec_join(fixture.gw, FIXTURE_EXEC_TWO, 2, 0), 0);
+	ck_assert_int_eq(gateway_exec_join(fixture.gw, 4711, 2, 0), -ENOENT);
 }
 
 /* Answers what is asked; the one question there is. */
@@ -59,7 +59,7 @@ START_TEST(an_answer_is_its_sessions)
 
 	open_two();
 	gateway_exec_begin(fixture.gw, 9, "another of the first");
-	ck_assert_int_eq(gateway_exec_join(fixture.gw, 9, 1), 0);
+	ck_assert_int_eq(gateway_exec_join(fixture.gw, 9, 1, 0), 0);
 	fixture_ask(&first, HOST, FIXTURE_EXEC);
 	answer(action, GATEWAY_SESSION, _i >= 2);
 	ck_assert_int_eq(first.verdict.action, action);
