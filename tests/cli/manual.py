@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
 import subprocess
 import sys
@@ -139,12 +140,16 @@ def answered(stage, example):
     child = subprocess.Popen(["bash", "-c", example.removeprefix("$ ")], env=stage.env, cwd=stage.work, stdin=inner, stdout=inner,
                              stderr=inner)
     os.close(inner)
-    shown = ""
-    for prompt, answer in (("[y/n/s/q] ", "y"), ("to allow it: ", "example.org"), ("[y/n] ", "y")):
-        while prompt not in shown:
+    shown, said = "", {"[y/n/s/q] ": "y", "to allow it: ": "example.org", "[y/n] ": "y"}
+    while select.select([main], [], [], QUICK)[0]:
+        try:
             shown += os.read(main, 65536).decode()
-        shown = ""
-        os.write(main, f"{answer}\n".encode())
+        except OSError:  # it has ended
+            break
+        prompt = next((prompt for prompt in said if shown.endswith(prompt)), None)
+        if prompt:
+            shown = ""
+            os.write(main, f"{said[prompt]}\n".encode())
     assert child.wait(QUICK) == 0
     os.close(main)
     assert "allow http://a.example.org:80" in (stage.work / "asked.json.answers").read_text()
@@ -312,7 +317,7 @@ def play_page(sallyport, page):
             stage.close(False)
     for line in json_examples(page):
         try:
-            json.loads(line)
+            json.loads(line.replace("{...}", "{}").replace("[...]", "[]"))
             passed += 1
         except ValueError as why:
             print(f"not ok  {page.name}: no JSON: {line}: {why}")
