@@ -196,12 +196,13 @@ static void take_listener(struct wall *wall)
 	wall->listener = init->listener;
 	if (sys(unshare, CLONE_FILES) < 0)
 		sys_exit(1);
-	set(&init->has_wall, 1);
-	/* Else the ends of the command's pipes would never be seen. */
+	/* Else the ends of the command's pipes would never be seen; before the command begins, or
+	 * they would be seen late. */
 	for (int fd = 0; fd < wall->listener; fd++)
 		if (fd != WIRE_CONTROL_FD)
 			(void)sys(close, fd);
 	(void)sys(close_range, wall->listener + 1, ~0U, 0);
+	set(&init->has_wall, 1);
 }
 
 static void run(void *arg)
