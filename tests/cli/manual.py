@@ -39,6 +39,8 @@ class Stage(World):
         for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             del self.env[name]
         self.home = self.top / "home"
+        # The machine's own belongs to nobody in a user namespace, and would be refused.
+        self.env["npm_config_globalconfig"] = str(self.home / "npmrc")
 
     def new_address(self):
         Stage.used += 1  # the servers of an example stay until the end
