@@ -2,26 +2,26 @@
 
 #include <stdlib.h>
 
-#include "agent/asking.h"
-#include "agent/channel.h"
-#include "agent/core.h"
-#include "agent/reach.h"
-#include "agent/talk.h"
-#include "agent/submission.h"
-#include "agent/task.h"
-#include "agent/tell.h"
-#include "agent/trial.h"
+#include "agent/pending.h"
+#include "agent/rpc/channel.h"
+#include "agent/session/client.h"
+#include "agent/session/policy_writer.h"
+#include "agent/rpc/limits.h"
+#include "agent/command/exec_run.h"
+#include "agent/command/network_question.h"
+#include "agent/session/session.h"
+#include "agent/session/submission.h"
+#include "agent/session/agent_session.h"
+#include "agent/command/task.h"
+#include "agent/session/tell.h"
+#include "agent/command/exec_report.h"
+#include "agent/command/task_exec.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "policies/policies_load.h"
 
-static void on_line(const char *line, size_t len, void *arg)
-{
-	submission_serve(arg, line, len);
-}
-
-/* Whoever held its output back because the client did not read may go on. */
+/* The client reads again: execs whose output was held back may continue. */
 static void on_room(void *arg)
 {
 	struct agent *agent = arg;
@@ -30,8 +30,8 @@ static void on_room(void *arg)
 
 	TAILQ_FOREACH (session, &agent->sessions, entry) {
 		TAILQ_FOREACH (task, &session->tasks, entry) {
-			for (size_t i = 0; i < task->trial_count; i++)
-				trial_consume(task->trials[i]);
+			for (size_t i = 0; i < task->exec_count; i++)
+				exec_report_consume(task->execs[i]);
 		}
 	}
 }
@@ -49,42 +49,69 @@ static bool is_finishing(const struct agent *agent)
 
 static void deny_gateway(struct agent *agent)
 {
-	struct asked *asked, *next;
+	struct pending *pending, *next;
 
 	gateway_embedded_attach(agent->gateway, false);
-	for (asked = TAILQ_FIRST(&agent->asked); asked; asked = next) {
-		next = TAILQ_NEXT(asked, entry);
-		if (!asked->session)
-			asking_forget(agent, asked);
+	for (pending = TAILQ_FIRST(&agent->pending); pending; pending = next) {
+		next = TAILQ_NEXT(pending, entry);
+		if (!pending->session)
+			pending_forget(agent, pending);
 	}
 }
 
-/* Its last session was told to end by itself: it has said all it wanted, and may still read. */
+/* If the client has ended its last session, it has only closed its side and may still read; unless
+ * what it sent is not served any more. */
 static void on_end(const char *why, void *arg)
 {
 	struct agent *agent = arg;
 	struct session *session;
 
-	if (!is_finishing(agent) || channel_is_lost(agent->channel))
+	if (!is_finishing(agent) || channel_is_lost(agent->channel) ||
+	    agent->malformed > AGENT_MALFORMED_MAX)
 		return agent_end(agent, why);
 	deny_gateway(agent);
 	TAILQ_FOREACH (session, &agent->sessions, entry)
 		(void)orchestrator_client_gone(session->orchestrator, session->number);
 	agent->is_deaf = true;
-	agent_look(agent);
+	client_look(agent);
 }
 
 static void on_empty(void *arg)
 {
-	agent_look(arg);
+	client_look(arg);
 }
 
 static const struct channel_events channel_events = {
-	.on_line = on_line,
+	.on_line = submission_serve,
 	.on_room = on_room,
 	.on_end = on_end,
 	.on_empty = on_empty,
 };
+
+/* The last events are still written: on_empty() is called when they were. */
+static void finish(struct agent *agent)
+{
+	channel_finish(agent->channel);
+	if (agent->has_gone || !channel_is_empty(agent->channel))
+		return;
+	agent->has_gone = true;
+	loop_timer_stop(&agent->deadline);
+	agent->config.host->on_end(agent->config.arg);
+}
+
+static void look_now(void *arg)
+{
+	struct agent *agent = arg;
+	struct session *session, *next;
+
+	for (session = TAILQ_FIRST(&agent->sessions); session; session = next) {
+		next = TAILQ_NEXT(session, entry);
+		(void)agent_session_sweep(session); /* frees it if it has no more tasks */
+	}
+	if (TAILQ_EMPTY(&agent->sessions) && !policy_writer_is_busy(agent) &&
+	    (agent->is_gone || agent->is_deaf))
+		finish(agent);
+}
 
 struct agent *agent_new(const struct agent_config *config, struct err *why)
 {
@@ -92,9 +119,16 @@ struct agent *agent_new(const struct agent_config *config, struct err *why)
 
 	agent->config = *config;
 	agent->loop = config->loop;
+	agent->on_look = look_now;
 	TAILQ_INIT(&agent->sessions);
-	TAILQ_INIT(&agent->asked);
-	reach_init(agent);
+	TAILQ_INIT(&agent->pending);
+	agent->embedded = (struct gateway_embedded){
+		.on_question = network_question_ask,
+		.on_update = network_question_changed,
+		.on_retract = network_question_retract,
+		.on_exec_event = exec_run_event,
+		.arg = agent,
+	};
 	agent->channel =
 		channel_new(agent->loop, config->in, config->out, &channel_events, agent, why);
 	if (!agent->channel) {
@@ -132,45 +166,15 @@ void agent_set_policy(struct agent *agent, const struct policy *policy)
 		orchestrator_set_rules(session->orchestrator, agent->rules);
 }
 
-void agent_abort(struct agent *agent, unsigned long long exec)
+void agent_abort(struct agent *agent, unsigned long long number)
 {
-	struct trial *trial = task_find_trial(agent, exec);
+	struct task_exec *exec = task_find_exec(agent, number);
 
-	if (trial)
-		task_cancel(trial->task, "a person aborted the command");
+	if (exec)
+		task_cancel(exec->task, "an approver aborted the command");
 }
 
-/* What is said last is still written: the channel tells when it was. */
-static void finish(struct agent *agent)
-{
-	channel_finish(agent->channel);
-	if (agent->has_gone || !channel_is_empty(agent->channel))
-		return;
-	agent->has_gone = true;
-	loop_timer_stop(&agent->deadline);
-	agent->config.host->on_end(agent->config.arg);
-}
-
-static void look_now(void *arg)
-{
-	struct agent *agent = arg;
-	struct session *session, *next;
-
-	for (session = TAILQ_FIRST(&agent->sessions); session; session = next) {
-		next = TAILQ_NEXT(session, entry);
-		(void)talk_sweep(session); /* true or not: it is out of the list, or stays */
-	}
-	if (TAILQ_EMPTY(&agent->sessions) && (agent->is_gone || agent->is_deaf))
-		finish(agent);
-}
-
-void agent_look(struct agent *agent)
-{
-	if (!agent->has_gone)
-		loop_defer(agent->loop, &agent->ending, look_now, agent);
-}
-
-/* Not everything ended in time: the host frees what is left, which kills it. */
+/* Something did not end in time: the host frees what is left, which kills it. */
 static void on_late(void *arg)
 {
 	struct agent *agent = arg;
@@ -179,7 +183,7 @@ static void on_late(void *arg)
 		return;
 	agent->has_gone = true;
 	loop_timer_stop(&agent->ending);
-	log_warn("not all of the client's commands ended in time; they are killed");
+	log_warn("some of the client's commands did not end in time and are killed");
 	agent->config.host->on_end(agent->config.arg);
 }
 
@@ -195,9 +199,9 @@ void agent_end(struct agent *agent, const char *why)
 	if (agent->gateway)
 		deny_gateway(agent);
 	TAILQ_FOREACH (session, &agent->sessions, entry)
-		talk_end(session, "the client is gone");
+		agent_session_end(session, "the client has disconnected");
 	loop_timer_start(agent->loop, &agent->deadline, AGENT_END_MS, on_late, agent);
-	agent_look(agent);
+	client_look(agent);
 }
 
 void agent_free(struct agent *agent)
@@ -206,15 +210,18 @@ void agent_free(struct agent *agent)
 
 	if (!agent)
 		return;
+	gateway_forget_kept(agent->gateway, &agent->kept);
+	json_decref(agent->unkept);
 	agent->gateway = NULL;
+	policy_writer_forget_all(agent);
 	loop_timer_stop(&agent->ending);
 	loop_timer_stop(&agent->deadline);
 	while ((session = TAILQ_FIRST(&agent->sessions))) {
 		TAILQ_REMOVE(&agent->sessions, session, entry);
-		talk_free(session);
+		agent_session_free(session);
 	}
-	while (!TAILQ_EMPTY(&agent->asked))
-		asking_forget(agent, TAILQ_FIRST(&agent->asked));
+	while (!TAILQ_EMPTY(&agent->pending))
+		pending_forget(agent, TAILQ_FIRST(&agent->pending));
 	channel_free(agent->channel);
 	free(agent);
 }

@@ -1,6 +1,6 @@
-/* agent_mcp: the Model Context Protocol (revisions 2024-11-05 to 2025-11-25, stdio transport) in
- * front of an agent: one tool that runs a command, and elicitation for its questions. To the agent
- * it is a client like any other. sallyport-mcp(1). */
+/* agent_mcp: a server for the Model Context Protocol (revisions 2024-11-05 to 2025-11-25, stdio
+ * transport) in front of an agent: it has one tool, which runs a command, and uses elicitation for
+ * its questions. To the agent it is an ordinary client. sallyport-mcp(1). */
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +10,17 @@ struct loop;
 struct mcp;
 
 struct mcp_config {
-	struct loop *loop;    /* kept, as all here */
-	int in, out;          /* messages of the MCP client, one a line; nonblocking */
+	struct loop *loop;    /* kept, as all members */
+	int in, out;          /* messages of the MCP client, one per line; nonblocking */
 	int agent;            /* a stream socket whose other end is an agent's; nonblocking */
 	const char *version;  /* of the program */
 	const char *approval; /* as in configure_session; NULL: its default */
 	const char *sandbox;  /* a mode; NULL: workspace-write */
-	/* Questions about destinations may be answered elsewhere (the page, `sallyport approve`):
-	 * where the client cannot ask anybody they wait for that. */
+	/* Questions about destinations may be answered in another place (the page, `sallyport
+	 * approve`): if the client cannot ask a person, they wait for that. */
 	bool may_wait;
 };
 
-/* Returned owned. NULL with @why. Ends by itself when either end closes, and closes the other. */
+/* Returned owned. NULL with @why. Ends when either end closes, and closes the other. */
 struct mcp *mcp_new(const struct mcp_config *config, struct err *why);
 void mcp_free(struct mcp *mcp);

@@ -3,15 +3,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/core.h"
-#include "agent/fields.h"
-#include "agent/submission.h"
-#include "agent/task.h"
-#include "agent/tell.h"
+#include "agent/session/client.h"
+#include "agent/rpc/fields.h"
+#include "agent/rpc/limits.h"
+#include "agent/session/received.h"
+#include "agent/session/session.h"
+#include "agent/command/task.h"
+#include "agent/session/tell.h"
+#include "agent/command/task_exec.h"
 #include "base/err.h"
 #include "base/mem.h"
 
-#define PROPOSALS_MAX 64 /* of a session */
+#define PROPOSALS_MAX 64 /* per session */
 
 struct wanted {
 	const char *destination, *reason;
@@ -25,6 +28,32 @@ static const struct fields_entry wanted_fields[] = {
 	{ 0 },
 };
 
+/* One proposal that waits at the gateway. */
+struct proposal {
+	struct session *session;
+	char *id;
+	struct gateway_proposal *proposal;
+	TAILQ_ENTRY(proposal) entry;
+};
+
+static void drop(struct proposal *proposal)
+{
+	/* A gateway that was freed has freed it. */
+	if (proposal->session->agent->gateway)
+		gateway_proposal_withdraw(proposal->proposal);
+	TAILQ_REMOVE(&proposal->session->proposals, proposal, entry);
+	free(proposal->id);
+	free(proposal);
+}
+
+void propose_drop_all(struct session *session)
+{
+	struct proposal *proposal;
+
+	while ((proposal = TAILQ_FIRST(&session->proposals)))
+		drop(proposal);
+}
+
 static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
 	struct proposal *proposal = arg;
@@ -36,22 +65,23 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 	tell_add(event, "reason", json_string(policy_reason_code(verdict->reason)));
 	if (verdict->by[0])
 		tell_add(event, "by", json_string("person"));
-	if (verdict->because[0])
-		tell_add(event, "why", tell_text(verdict->because));
+	tell_add_text(event, "why", verdict->because);
 	tell_send(session->agent, event);
-	proposal->proposal = NULL; /* dead: nothing to withdraw */
-	task_drop_proposal(proposal);
-	agent_look(session->agent);
+	proposal->proposal = NULL; /* freed: nothing to withdraw */
+	drop(proposal);
+	client_look(session->agent);
 }
 
-/* The gateway's number of the command that the client means: 0 when it means none. */
+/* The gateway's number of the command that the client names: 0 if it names none. */
 static int find_exec(const struct session *session, int64_t number, uint64_t *ret_exec,
 		     struct err *why)
 {
 	const struct task *task = number ? task_find(session, (uint64_t)number) : NULL;
 
-	*ret_exec = task && task->trial_count ? task->trials[task->trial_count - 1]->exec : 0;
-	return number && !*ret_exec ? err_set(why, -ENOENT, "no such command runs") : 0;
+	*ret_exec = task && task->exec_count ? task->execs[task->exec_count - 1]->number : 0;
+	return number && !*ret_exec
+		       ? err_set(why, -ENOENT, "no command with this number is running")
+		       : 0;
 }
 
 int propose_serve(struct agent *agent, const struct submission *submission, struct err *why)
@@ -66,13 +96,14 @@ int propose_serve(struct agent *agent, const struct submission *submission, stru
 	if (r == 0)
 		r = find_exec(session, wanted.exec, &exec, why);
 	if (r == 0 && !agent->gateway)
-		r = err_set(why, -EAGAIN, "the gate is not open yet");
+		r = err_set(why, -EAGAIN, "the gate is not open yet; try again later");
 	if (r < 0)
 		return r;
 	TAILQ_FOREACH (other, &session->proposals, entry)
 		count++;
 	if (count >= PROPOSALS_MAX)
-		return err_set(why, -EBUSY, "%d proposals are open already", PROPOSALS_MAX);
+		return err_set(why, -EBUSY, "%d proposals are open; wait for an answer to one",
+			       PROPOSALS_MAX);
 	struct proposal *proposal = mem_new(sizeof(*proposal));
 
 	proposal->session = session;

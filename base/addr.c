@@ -23,7 +23,7 @@ int addr_parse(const char *text, size_t len, struct addr *ret)
 	return 0;
 }
 
-/* One part of an inet_aton(3) number: 0x hex, 0 octal, else decimal. */
+/* One part of an inet_aton(3) number: 0x means hexadecimal, 0 octal, otherwise decimal. */
 static int addr_loose_part(const char *text, size_t len, uint64_t *ret_value)
 {
 	unsigned int radix = 10;

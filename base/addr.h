@@ -10,7 +10,8 @@
 #define ADDR_TEXT_MAX 64 /* "ffff:…:ffff" */
 #define ADDR_PORT_MAX 72 /* "[…]:65535" */
 
-/* Zeroed is "none": family 0. Bytes beyond the family's length are zero, so memcmp() compares. */
+/* A zeroed value means "no address": family 0. Bytes beyond the family's length are zero, so
+ * memcmp() compares two addresses. */
 struct addr {
 	uint8_t family; /* AF_INET, AF_INET6 or 0 */
 	uint8_t bytes[16];
@@ -24,11 +25,11 @@ struct addr_block {
 /* Strict text: dotted quad or RFC 4291 IPv6 without brackets or zone. 0 or -EINVAL. */
 int addr_parse(const char *text, size_t len, struct addr *ret);
 
-/* Every IPv4 spelling inet_aton(3) takes (decimal, octal, hex, one to four parts). -EINVAL: not
- * such a number. */
+/* Every IPv4 spelling that inet_aton(3) takes (decimal, octal, hex, one to four parts). -EINVAL: it
+ * is not such a spelling. */
 int addr_parse_loose_v4(const char *text, size_t len, struct addr *ret);
 
-/* "10.0.0.0/8", "fc00::/7"; host bits set or a bad length: -EINVAL. */
+/* "10.0.0.0/8", "fc00::/7"; host bits that are set or a bad length: -EINVAL. */
 int addr_block_parse(const char *text, size_t len, struct addr_block *ret);
 bool addr_block_has(const struct addr_block *block, const struct addr *addr);
 

@@ -11,11 +11,11 @@ void err_write(struct err *why, const char *format, ...)
 	if (!why)
 		return;
 	va_start(args, format);
-	(void)vsnprintf(why->text, sizeof(why->text), format, args); /* cut is fine */
+	(void)vsnprintf(why->text, sizeof(why->text), format, args); /* truncation is fine */
 	va_end(args);
 }
 
-/* The words, then ": " and @rest, as far as there is room. */
+/* Appends ": " and @rest to the text, as far as there is room. */
 static void __attribute__((format(printf, 2, 0)))
 err_join(struct err *why, const char *format, va_list args, const char *rest)
 {

@@ -1,4 +1,4 @@
-/* err: why something failed, in words for people, beside the -errno that programs read. */
+/* err: why something failed, as text for people, beside the -errno that programs read. */
 #pragma once
 
 #define ERR_MAX_BYTES 1024
@@ -9,7 +9,7 @@ struct err {
 };
 
 /* Writes the text and returns @code (a -errno), so that callers can `return err_set(...)`. @why may
- * be NULL. These are macros so that the compiler, and the checkers, see what comes back. */
+ * be NULL. These are macros so that the compiler and the static checkers see the returned value. */
 #define err_set(why, code, ...)                                                                    \
 	({                                                                                         \
 		__attribute__((unused)) const int err_code = (code);                               \
@@ -17,8 +17,7 @@ struct err {
 		err_code;                                                                          \
 	})
 
-/* As err_set(), with ": " and the system's words for @errnum (positive) appended; returns -@errnum.
- */
+/* As err_set(), with ": " and strerror() of @errnum (positive) appended; returns -@errnum. */
 #define err_errno(why, errnum, ...)                                                                \
 	({                                                                                         \
 		__attribute__((unused)) const int err_number = (errnum);                           \
@@ -26,7 +25,8 @@ struct err {
 		-err_number;                                                                       \
 	})
 
-/* Puts "TEXT: " in front of what is there: the caller knows what it was doing. Returns @code. */
+/* Puts "TEXT: " in front of the existing text: the caller knows which operation failed. Returns
+ * @code. */
 #define err_prefix(why, code, ...)                                                                 \
 	({                                                                                         \
 		__attribute__((unused)) const int err_code = (code);                               \

@@ -18,7 +18,7 @@ void fd_close(int fd)
 	int saved = errno;
 
 	if (fd >= 0)
-		(void)close(fd); /* nothing to do about it; the descriptor is gone either way */
+		(void)close(fd); /* the descriptor is closed even on error */
 	errno = saved;
 }
 
@@ -88,7 +88,7 @@ bool fd_is_always_ready(int fd)
 
 void fd_hang_up(int socket)
 {
-	(void)shutdown(socket, SHUT_RDWR); /* gone already is as good */
+	(void)shutdown(socket, SHUT_RDWR); /* an error means that the peer has closed it already */
 }
 
 union fd_control {
@@ -122,8 +122,8 @@ int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t co
 	return n < 0 ? -errno : 0;
 }
 
-/* Takes the descriptors out of @message; those past FD_PASS_MAX cannot arrive: the control buffer
- * has no room for them. */
+/* Moves the descriptors of @message to @fds. More than FD_PASS_MAX cannot arrive: the control
+ * buffer has no room for them. */
 static size_t fd_collect(struct msghdr *message, int *ret_fds)
 {
 	size_t count = 0;

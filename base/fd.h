@@ -1,4 +1,4 @@
-/* fd: descriptors that close themselves, whole reads and writes, and descriptors sent across a
+/* fd: descriptors that close themselves, complete reads and writes, and descriptors sent over a
  * socket. */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 struct err;
 
-/* Closes unless negative, keeps errno. */
+/* Closes unless negative; keeps errno. */
 void fd_close(int fd);
 static inline void fd_close_local(int *fd)
 {
@@ -16,7 +16,7 @@ static inline void fd_close_local(int *fd)
 }
 #define auto_close __attribute__((cleanup(fd_close_local)))
 
-/* Hands over what a local owns: the local is -1 afterwards. */
+/* Transfers ownership from a local: the local is -1 afterwards. */
 static inline int fd_take(int *fd)
 {
 	int value = *fd;
@@ -28,8 +28,8 @@ static inline int fd_take(int *fd)
 /* 0 or -errno. */
 int fd_set_nonblocking(int fd, bool on);
 
-/* Is there nothing to wait for? True of what epoll(7) refuses with EPERM: a plain file, /dev/null.
- */
+/* Is it always ready? True for descriptors that epoll(7) refuses with EPERM: a regular file,
+ * /dev/null. */
 bool fd_is_always_ready(int fd);
 
 /* Reads to the end into an owned, NUL-terminated *@ret_text (a NUL inside is kept; *@ret_len says
@@ -39,7 +39,7 @@ int fd_read_all(int fd, size_t max_bytes, char **ret_text, size_t *ret_len, stru
 /* Writes all of it or returns -errno; repeats on EINTR. For files and blocking descriptors. */
 int fd_write_all(int fd, const void *bytes, size_t len);
 
-/* Ends a connected socket both ways, whoever else holds it. */
+/* Shuts a connected socket down in both directions, also for other processes that hold it. */
 void fd_hang_up(int socket);
 
 #define FD_PASS_MAX 8
@@ -49,6 +49,6 @@ void fd_hang_up(int socket);
 int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
 
 /* Receives one message: the byte count, or -errno. The descriptors (O_CLOEXEC) are returned owned
- * in @ret_fds[FD_PASS_MAX],
- * *@ret_count of them; a message that was cut is -EMSGSIZE and owns nothing. */
+ * in @ret_fds[FD_PASS_MAX], *@ret_count of them. A truncated message is -EMSGSIZE and returns no
+ * descriptors. */
 ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count);

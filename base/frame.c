@@ -20,7 +20,7 @@ static void frame_put(struct frame *frame, const void *bytes, size_t len)
 	frame->len += (uint32_t)len;
 }
 
-/* Both ends are the same program on the same machine: native byte order. */
+/* Both ends are the same program on the same machine, so the byte order is the native one. */
 void frame_put_u8(struct frame *frame, uint8_t value)
 {
 	frame_put(frame, &value, sizeof(value));

@@ -1,5 +1,5 @@
-/* frame: typed messages between our own processes: one SOCK_SEQPACKET datagram is one frame, so a
- * frame is whole or absent. */
+/* frame: typed messages between our own processes. One SOCK_SEQPACKET datagram is one frame, so a
+ * frame arrives complete or not at all. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 struct loop;
 
-/* A frame being written or read. Writing past the end or reading past what is there sets @is_bad
- * and yields zeros. */
+/* A frame that is being written or read. Writing past the end, or reading past the end of the data,
+ * sets @is_bad and yields zeros. */
 struct frame {
 	uint16_t type;
 	uint32_t len; /* bytes used */
@@ -35,25 +35,25 @@ uint8_t frame_get_u8(struct frame *frame);
 uint16_t frame_get_u16(struct frame *frame);
 uint32_t frame_get_u32(struct frame *frame);
 uint64_t frame_get_u64(struct frame *frame);
-/* Copies at most @max bytes; longer is bad. Returns the length. */
+/* Copies at most @max bytes; a longer value sets @is_bad. Returns the length. */
 uint32_t frame_get_bytes(struct frame *frame, void *out, uint32_t max);
-/* NUL-terminates; text with a NUL inside, or that does not fit @size, is bad. */
+/* NUL-terminates. Text that contains a NUL, or that does not fit @size, sets @is_bad. */
 void frame_get_text(struct frame *frame, char *out, size_t size);
-/* True when all that was written has been read, and nothing was bad. */
+/* True when all the data has been read and @is_bad is not set. */
 bool frame_is_whole(const struct frame *frame);
 
 /* One frame over a SOCK_SEQPACKET socket, at once, without a link. @fds: @count descriptors,
  * borrowed. 0 or -errno. */
 int frame_link_send_on(int socket, const struct frame *frame, const int *fds, size_t count);
-/* One frame: 0, or -errno (-EAGAIN: none now; -EPIPE: the other end is gone; -EBADMSG: not a
- * frame). The descriptors are returned owned in @ret_fds[FD_PASS_MAX]. */
+/* Receives one frame: 0, or -errno (-EAGAIN: none is waiting; -EPIPE: the peer has closed;
+ * -EBADMSG: malformed). The descriptors are returned owned in @ret_fds[FD_PASS_MAX]. */
 int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *ret_count);
 
 struct frame_link;
 /* @frame: borrowed. @fds: @count descriptors, taken. Both callbacks run from the loop only. */
 typedef void (*frame_link_frame_fn)(struct frame *frame, int *fds, size_t count, void *arg);
-/* The other end died, sent nonsense or does not keep up. Runs at most once; no frame comes after
- * it. */
+/* The peer has closed, sent a malformed frame, or reads too slowly. Runs at most once; no frame
+ * follows it. */
 typedef void (*frame_link_closed_fn)(void *arg);
 
 /* Takes @socket (SOCK_SEQPACKET), keeps @loop and @arg. Returned owned. */

@@ -10,15 +10,15 @@
 #include "base/mem.h"
 
 #define FRAME_HEAD_BYTES offsetof(struct frame_wire, bytes)
-#define FRAMES_PER_TURN  64 /* then the loop serves others */
+#define FRAMES_PER_TURN  64 /* afterwards the loop serves other descriptors */
 
-/* What is on the wire: the type, then the body. */
+/* The wire format: the type, then the body. */
 struct frame_wire {
 	uint16_t type;
 	uint8_t bytes[FRAME_MAX_BYTES];
 };
 
-/* A frame that the kernel did not take yet. */
+/* A frame that the kernel has not accepted yet. */
 struct frame_waiting {
 	STAILQ_ENTRY(frame_waiting) entry;
 	int fds[FD_PASS_MAX];
@@ -27,9 +27,9 @@ struct frame_waiting {
 	uint8_t wire[];
 };
 
-/* One datagram is one frame. Sending is tried at once; what the kernel refuses waits, in order, for
- * EV_WRITE. A link that fails is marked closed; on_closed runs from the loop, so nobody is called
- * back from inside frame_link_send(). */
+/* One datagram is one frame. A frame is sent at once; when the kernel has no room, frames wait in
+ * order for EV_WRITE. A link that fails is marked closed; on_closed runs from the loop, never from
+ * inside frame_link_send(). */
 struct frame_link {
 	struct loop *loop;
 	int socket;
@@ -42,7 +42,7 @@ struct frame_link {
 	frame_link_frame_fn on_frame;
 	frame_link_closed_fn on_closed;
 	void *arg;
-	struct frame frame; /* the one being delivered */
+	struct frame frame; /* the frame being delivered */
 };
 
 static void frame_waiting_free(struct frame_waiting *waiting)

@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 static enum log_level log_level_now = LOG_LEVEL_WARN;
-static unsigned int log_lost; /* messages that nobody has read, not said yet */
+static unsigned int log_lost; /* messages dropped and not reported yet */
 
 void log_set_level(enum log_level level)
 {
@@ -24,9 +24,9 @@ enum log_level log_get_level(void)
 	return log_level_now;
 }
 
-/* Whoever reads our standard error may have stopped, and the loop must not wait for it: what has no
- * room is left out, and counted. It is not ours to make it non-blocking, since the description is
- * the caller's. A pipe that is writable takes PIPE_BUF bytes at once. */
+/* The reader of our standard error may have stopped, and the loop must not wait for it: a message
+ * that has no room is dropped and counted. We must not make the descriptor non-blocking, because
+ * the caller shares its file description. A writable pipe takes PIPE_BUF bytes at once. */
 static bool log_has_room(void)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -45,10 +45,12 @@ static void log_put(const char *text, size_t len)
 	}
 	if (log_lost > 0) {
 		n = snprintf(lost, sizeof(lost),
-			     "sallyport: warning: %u messages had no room here and are left out\n",
+			     "sallyport: warning: %u messages were dropped because standard error "
+			     "was full\n",
 			     log_lost);
 		log_lost = 0;
-		(void)!write(STDERR_FILENO, lost, (size_t)n); /* nowhere left to complain to */
+		(void)!write(STDERR_FILENO, lost,
+			     (size_t)n); /* a failure cannot be reported anywhere */
 		if (!log_has_room()) {
 			log_lost++;
 			return;

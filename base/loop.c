@@ -1,23 +1,39 @@
 #include "base/loop.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 
+/* A process whose end is awaited. */
+struct loop_ending {
+	int pidfd;
+	loop_fn then; /* NULL: nothing */
+	void *arg;
+	struct event ended;
+	LIST_ENTRY(loop_ending) entry;
+};
+
 struct loop {
 	struct event_base *base;
+	LIST_HEAD(loop_endings, loop_ending) endings;
 	bool is_fake;
 	int64_t fake_ms;
-	/* The fake's, by due time, oldest first among equals. */
+	/* The fake loop's timers by due time; equal times in the order they were set. */
 	TAILQ_HEAD(loop_timers, loop_timer) timers;
 };
 
 #define FAKE_EPOCH_US 1700000000000000LL
 
-/* What libevent has to say is about our mistakes, not the operator's. */
+/* A libevent message reports a defect of ours; the operator cannot act on it. */
 static void loop_log(int severity, const char *message)
 {
 	log_debug("libevent: %s", message);
@@ -31,17 +47,18 @@ static struct loop *loop_make(bool is_fake)
 	if (!config)
 		abort();
 	event_set_log_callback(loop_log);
-	/* Without PRECISE_TIMER: a timerfd would cost one system call more in every turn of the
+	/* Not PRECISE_TIMER: its timerfd would cost one more system call in every turn of the
 	 * loop. */
 	event_config_set_flag(config,
 			      EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (!loop->base)
-		abort(); /* no epoll: nothing of ours can run */
+		abort(); /* without epoll no part of the program can run */
 	loop->is_fake = is_fake;
 	loop->fake_ms = 1;
 	TAILQ_INIT(&loop->timers);
+	LIST_INIT(&loop->endings);
 	return loop;
 }
 
@@ -55,11 +72,67 @@ struct loop *loop_new_fake(void)
 	return loop_make(true);
 }
 
+/* ECHILD: SIGCHLD is ignored, so the kernel has reaped the child. */
+static void loop_bury(struct loop_ending *ending)
+{
+	siginfo_t how = { 0 };
+
+	(void)waitid(P_PIDFD, (id_t)ending->pidfd, &how, WEXITED | WNOHANG);
+	event_del(&ending->ended);
+	LIST_REMOVE(ending, entry);
+	(void)close(ending->pidfd); /* closing a pidfd cannot fail */
+	if (ending->then)
+		ending->then(ending->arg);
+	free(ending);
+}
+
+static void loop_on_ended(evutil_socket_t fd, short what, void *arg)
+{
+	loop_bury(arg);
+}
+
+void loop_reap_then(struct loop *loop, int pidfd, loop_fn then, void *arg)
+{
+	struct loop_ending *ending = mem_new(sizeof(*ending));
+
+	ending->pidfd = pidfd;
+	ending->then = then;
+	ending->arg = arg;
+	LIST_INSERT_HEAD(&loop->endings, ending, entry);
+	event_assign(&ending->ended, loop->base, pidfd, EV_READ, loop_on_ended, ending);
+	event_add(&ending->ended, NULL);
+}
+
+void loop_reap_child(struct loop *loop, pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (pidfd >= 0) /* otherwise the kernel has reaped it */
+		loop_reap_then(loop, pidfd, NULL, NULL);
+}
+
+/* The time limit applies to all of them together. */
+static void loop_bury_all(struct loop *loop)
+{
+	int64_t until = loop_clock_ms() + LOOP_REAP_MS;
+	struct loop_ending *ending;
+
+	while ((ending = LIST_FIRST(&loop->endings))) {
+		struct pollfd dead = { .fd = ending->pidfd, .events = POLLIN };
+		int64_t left = until - loop_clock_ms();
+
+		while (poll(&dead, 1, left > 0 ? (int)left : 0) < 0 && errno == EINTR)
+			;
+		loop_bury(ending);
+	}
+}
+
 void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
 	assert(TAILQ_EMPTY(&loop->timers));
+	loop_bury_all(loop);
 	event_base_free(loop->base);
 	free(loop);
 }
@@ -102,7 +175,7 @@ void loop_stop(struct loop *loop)
 	event_base_loopbreak(loop->base);
 }
 
-/* The first timer that is due, taken off the list; NULL: none. */
+/* Removes the first timer that is due and returns it; NULL: none is due. */
 static struct loop_timer *loop_fake_due(struct loop *loop)
 {
 	struct loop_timer *timer = TAILQ_FIRST(&loop->timers);
@@ -148,8 +221,8 @@ static void loop_timer_fired(evutil_socket_t fd, short what, void *arg)
 	timer->fn(timer->arg);
 }
 
-/* Thousands of one deadline are armed one behind the other, tasks in front of them all: neither
- * looks at the rest. */
+/* Thousands of timers may share a due time and are armed one after the other, with tasks in front
+ * of them: neither case may walk the list. */
 static void loop_fake_insert(struct loop *loop, struct loop_timer *timer)
 {
 	struct loop_timer *last = TAILQ_LAST(&loop->timers, loop_timers);

@@ -35,6 +35,18 @@ void *mem_grow(void *array, size_t count, size_t size)
 	return mem_or_die(realloc(array, bytes));
 }
 
+void *mem_reserve(void *array, size_t *room, size_t count, size_t size)
+{
+	if (count <= *room)
+		return array;
+	size_t want = *room ? *room : 16;
+
+	while (want < count)
+		want *= 2;
+	*room = want;
+	return mem_grow(array, want, size);
+}
+
 char *mem_strdup(const char *text)
 {
 	return mem_or_die(strdup(text));

@@ -1,5 +1,6 @@
-/* mem: small allocations that die instead of failing, and locals that clean up after themselves.
- * What a peer can size never comes from here: it lives in a buffer with a maximum. */
+/* mem: small allocations that end the process when memory runs out, and locals that free
+ * themselves. Data whose size a peer controls must not be allocated here: it belongs in a buffer
+ * with a maximum. */
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +9,17 @@
 /* All return owned memory, zeroed where new; out of memory ends the process. */
 void *mem_new(size_t size);
 void *mem_new_array(size_t count, size_t size);
-/* Grows @array to @count elements of @size; what is new is not initialised. */
+/* Grows @array to @count elements of @size; new elements are not initialised. */
 void *mem_grow(void *array, size_t count, size_t size);
+/* Grows @array, which has room for *@room elements, until @count elements of @size fit; doubles the
+ * room. */
+void *mem_reserve(void *array, size_t *room, size_t count, size_t size);
 char *mem_strdup(const char *text);
-char *mem_strdup_or_null(const char *text); /* NULL of NULL */
+char *mem_strdup_or_null(const char *text); /* NULL for NULL */
 char *mem_strndup(const char *text, size_t max_bytes);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A list is a NULL-terminated array of strings; NULL has none. */
+/* A list is a NULL-terminated array of strings. A NULL pointer is an empty list. */
 #define mem_count_list(list)                                                                       \
 	({                                                                                         \
 		__typeof__(list) count_list = (list);                                              \
@@ -24,11 +28,11 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			count_of_list++;                                                           \
 		count_of_list;                                                                     \
 	})
-/* The same strings again, the array too: returned owned, never NULL. */
+/* Copies the array and its strings: returned owned, never NULL. */
 char **mem_copy_list(const char *const *list);
-/* @item goes to the end of *@list, which grows. Whose the strings are is the caller's matter. */
+/* Appends @item to *@list, which grows. The caller decides who owns the strings. */
 void mem_append_list(char ***list, char *item);
-/* The strings are owned, as the array is. */
+/* Frees the array and its strings. */
 void mem_free_list(char **list);
 
 static inline void mem_free_local(void *pointer)
@@ -42,7 +46,7 @@ static inline void mem_free_list_local(char ***list)
 #define auto_free      __attribute__((cleanup(mem_free_local)))
 #define auto_free_list __attribute__((cleanup(mem_free_list_local)))
 
-/* Hands over what a local owns: the local is empty afterwards. */
+/* Transfers ownership from a local: the local is NULL afterwards. */
 #define take(pointer)                                                                              \
 	({                                                                                         \
 		__typeof__(pointer) take_value = (pointer);                                        \

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 
-/* Linux 6.3 wants the use said; before that the flags are unknown. */
+/* Linux 6.3 wants one of these flags; older kernels do not know them. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -27,11 +27,10 @@ int memfd_sealed(const char *name, enum memfd_use use, const void *bytes, size_t
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create(name, flags);
 	if (fd < 0 && errno == EACCES)
-		return err_set(
-			why, -EACCES,
-			"the kernel forbids executable memory files (vm.memfd_noexec=2), and the "
-			"sandbox's "
-			"first process is run from one; set it to 1: sysctl vm.memfd_noexec=1");
+		return err_set(why, -EACCES,
+			       "the kernel forbids executable memory files (vm.memfd_noexec=2), "
+			       "and the sandbox's first process runs from one; allow it with: "
+			       "sysctl vm.memfd_noexec=1");
 	if (fd < 0)
 		return err_errno(why, errno, "cannot make a memory file");
 	int r = fd_write_all(fd, bytes, len);

@@ -1,4 +1,4 @@
-/* memfd: bytes in a memory file that nobody can change any more. */
+/* memfd: a memory file whose content can no longer be changed. */
 #pragma once
 
 #include <stddef.h>
@@ -7,6 +7,6 @@ struct err;
 
 enum memfd_use { MEMFD_DATA, MEMFD_PROGRAM };
 
-/* Returned owned: a descriptor with all seals, or -errno with words. */
+/* Returns an owned descriptor with all seals, or -errno with @why set. */
 int memfd_sealed(const char *name, enum memfd_use use, const void *bytes, size_t len,
 		 struct err *why);

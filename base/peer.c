@@ -15,9 +15,9 @@
 #define SO_PEERPIDFD 77
 #endif
 
-/* A descriptor that stands for the very process that connected. An older kernel has only the
- * number: there the process is the one that has it now, which the caller bears by checking that the
- * other end is still open. */
+/* A descriptor for exactly the process that connected. An older kernel has only the number, which
+ * may belong to another process by now: the caller therefore checks that the peer still holds the
+ * connection. */
 static int peer_pidfd(int socket, pid_t pid)
 {
 	int pidfd = -1;
@@ -42,8 +42,7 @@ static bool peer_shares_namespace(pid_t pid, const char *kind)
 	return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Neither the process nor its connection is gone: then the number still meant that process when it
- * was read. */
+/* The process and its connection still exist, so the number meant that process when it was read. */
 static bool peer_is_there(int pidfd, int socket)
 {
 	struct pollfd watched[] = { { .fd = pidfd, .events = POLLIN }, { .fd = socket } };
@@ -62,7 +61,7 @@ int peer_check(int socket, struct peer *ret)
 		return -EACCES;
 	if (peer.uid != geteuid() && peer.uid != 0)
 		return -EACCES;
-	if (peer.pid <= 0) /* not visible from here: another pid namespace */
+	if (peer.pid <= 0) /* the peer is in a pid namespace that is not visible from here */
 		return -EACCES;
 
 	auto_close int pidfd = peer_pidfd(socket, peer.pid);

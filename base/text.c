@@ -3,10 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+
+#define NEAR_MAX 24 /* longer words are nobody's misspelling */
 
 static bool text_is_plain(unsigned char byte)
 {
@@ -41,7 +44,7 @@ size_t text_visible(char *out, size_t size, const void *bytes, size_t len)
 	}
 	if (size == 0)
 		return used;
-	if (used != cut) { /* cut on a whole piece, and say so */
+	if (used != cut) { /* truncate after a complete character, and end with "..." */
 		size_t dots = size > 3 ? 3 : size - 1;
 		size_t at_dots = cut + dots < size ? cut : size - 1 - dots;
 
@@ -69,7 +72,7 @@ static bool text_needs_quotes(const char *word)
 	return word[0] == '\0' || word[strspn(word, safe)] != '\0';
 }
 
-/* Appends within @size; past the end nothing is written, and the length goes on counting. */
+/* Appends within @size; past the end nothing is written, but the length is still counted. */
 static void text_append(char *out, size_t size, size_t *len, const char *piece, size_t n)
 {
 	if (*len + n < size)
@@ -206,7 +209,7 @@ bool text_equal_nocase(const char *left, size_t left_len, const char *right)
 	return true;
 }
 
-/* How long a character is that begins so; 0: none does. RFC 3629, section 3. */
+/* The length of a UTF-8 character by its first byte; 0: not a first byte. RFC 3629 §3. */
 static size_t character_len(uint8_t lead)
 {
 	if (lead >= 0xc2 && lead <= 0xdf)
@@ -225,4 +228,64 @@ size_t text_torn(const char *bytes, size_t len)
 			return character_len(byte) > back ? back : 0;
 	}
 	return 0;
+}
+
+int text_next_name(char *rest, char *name, size_t size)
+{
+	char *at = rest + strspn(rest, "/");
+	size_t len = strcspn(at, "/");
+
+	if (len >= size || len > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, at, len);
+	name[len] = '\0';
+	memmove(rest, at + len, strlen(at + len) + 1);
+	return (int)len;
+}
+
+/* How many letters have to be put in, taken out or changed (Levenshtein). */
+static size_t distance_of(const char *left, size_t left_len, const char *right, size_t right_len)
+{
+	size_t row[NEAR_MAX + 1];
+
+	for (size_t j = 0; j <= right_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= left_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= right_len; j++) {
+			size_t best = diagonal + (left[i - 1] != right[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[right_len];
+}
+
+const char *text_nearest(const char *word, size_t word_len, const char *const *list, size_t count)
+{
+	const char *nearest = NULL;
+	size_t best = 3; /* more than two letters off is another word */
+
+	if (word_len > NEAR_MAX)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(list[i]);
+
+		if (len > NEAR_MAX)
+			continue;
+		size_t distance = distance_of(word, word_len, list[i], len);
+
+		if (distance < best && distance < len) {
+			best = distance;
+			nearest = list[i];
+		}
+	}
+	return nearest;
 }

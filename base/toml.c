@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Of TOML 1.0: tables, arrays of tables, dotted and quoted keys, every kind of string, arrays,
- * inline tables. Numbers, dates and booleans are taken as they stand, without a look inside. Not
- * kept: whether a table was opened twice. */
+/* Supported of TOML 1.0: tables, arrays of tables, dotted and quoted keys, every kind of string,
+ * arrays, inline tables. Numbers, dates and booleans are returned as text and not checked. A table
+ * that is opened twice is not detected. */
 struct toml {
 	const char *at, *end;
 	size_t line;
@@ -42,7 +42,7 @@ static bool toml_take(struct toml *toml, const char *text)
 	return true;
 }
 
-/* Blanks and comments; with @is_across_lines also line ends. */
+/* Skips blanks and comments; with @is_across_lines also line ends. */
 static void toml_skip(struct toml *toml, bool is_across_lines)
 {
 	for (; toml->at < toml->end; toml->at++) {
@@ -79,16 +79,16 @@ static int toml_hex(struct toml *toml, size_t digits, char *out, size_t *len)
 		const char *digit = strchr(hex, toml_peek(toml) | 0x20);
 
 		if (toml->at == toml->end || !digit || *digit == '\0')
-			return toml_refuse(toml, "not a hexadecimal escape");
+			return toml_refuse(toml, "the escape is not hexadecimal");
 		code = code << 4 | (uint32_t)(digit - hex);
 	}
 	if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return toml_refuse(toml, "an escape that is no character");
+		return toml_refuse(toml, "the escape is not a Unicode character");
 	*len += toml_utf8(code, out + *len);
 	return 0;
 }
 
-/* Behind a backslash. */
+/* Reads what follows a backslash. */
 static int toml_escape(struct toml *toml, bool is_long, char *out, size_t *len)
 {
 	static const char names[] = "btnfr\"\\", values[] = "\b\t\n\f\r\"\\";
@@ -109,10 +109,11 @@ static int toml_escape(struct toml *toml, bool is_long, char *out, size_t *len)
 			toml->line += *toml->at == '\n';
 		return 0;
 	}
-	return toml_refuse(toml, "an unknown escape");
+	return toml_refuse(toml, "unknown escape");
 }
 
-/* @toml->at: behind the opening @quote. @is_long: three of them. Into toml->text. */
+/* @toml->at is behind the opening @quote. @is_long: there were three of them. Appends to
+ * toml->text. */
 static int toml_text(struct toml *toml, char quote, bool is_long, size_t *ret_len)
 {
 	const char close[] = { quote, is_long ? quote : '\0', quote, '\0' };
@@ -124,7 +125,7 @@ static int toml_text(struct toml *toml, char quote, bool is_long, size_t *ret_le
 		char c = *toml->at;
 
 		if (toml_take(toml, close)) {
-			/* Up to two quotes may stand before the closing three. */
+			/* Up to two quotes may precede the closing three. */
 			while (is_long && toml_peek(toml) == quote)
 				toml->text[len++] = *toml->at++;
 			*ret_len = len;
@@ -143,16 +144,16 @@ static int toml_text(struct toml *toml, char quote, bool is_long, size_t *ret_le
 		if (r < 0)
 			return r;
 	}
-	return toml_refuse(toml, "a text that is not closed");
+	return toml_refuse(toml, "the string is not closed");
 }
 
-/* @key NULL: an element of a list. */
+/* @key NULL: an element of an array. */
 static int toml_push(struct toml *toml, const char *key, size_t len)
 {
 	if (toml->depth == TOML_DEPTH_MAX)
-		return toml_refuse(toml, "keys more than 16 deep");
+		return toml_refuse(toml, "keys are nested more than 16 deep");
 	if (len > TOML_KEY_MAX)
-		return toml_refuse(toml, "a key of more than 256 bytes");
+		return toml_refuse(toml, "a key is longer than 256 bytes");
 	toml->keys[toml->depth++] = key ? mem_strndup(key, len) : NULL;
 	return 0;
 }
@@ -225,7 +226,7 @@ static int toml_pair(struct toml *toml)
 	return r;
 }
 
-/* Behind [ or {. */
+/* Reads what follows [ or {. */
 static int toml_group(struct toml *toml, bool is_array)
 {
 	const char *close = is_array ? "]" : "}";
@@ -236,8 +237,8 @@ static int toml_group(struct toml *toml, bool is_array)
 		if (toml_take(toml, close))
 			return 0;
 		if (!is_first && !toml_take(toml, ","))
-			return toml_refuse(toml, is_array ? "an array that is not closed"
-							  : "an inline table that is not closed");
+			return toml_refuse(toml, is_array ? "the array is not closed"
+							  : "the inline table is not closed");
 		toml_skip(toml, is_array);
 		if (is_array && toml_take(toml, close))
 			return 0;
@@ -288,7 +289,7 @@ static int toml_value(struct toml *toml)
 		return toml_string(toml, c);
 	if (c == '[' || c == '{') {
 		if (toml->nesting == TOML_DEPTH_MAX)
-			return toml_refuse(toml, "values more than 16 deep");
+			return toml_refuse(toml, "values are nested more than 16 deep");
 		toml->nesting++;
 		toml->at++;
 		r = toml_group(toml, c == '[');
@@ -314,7 +315,7 @@ static int toml_header(struct toml *toml)
 	int r = toml_key(toml);
 
 	if (r == 0 && !toml_take(toml, is_list ? "]]" : "]"))
-		r = toml_refuse(toml, "a table's name that is not closed");
+		r = toml_refuse(toml, "the table name is not closed");
 	return r == 0 && is_list ? toml_push(toml, NULL, 0) : r;
 }
 
@@ -330,7 +331,7 @@ static int toml_document(struct toml *toml)
 			return r;
 		toml_skip(toml, false);
 		if (toml->at < toml->end && *toml->at != '\n')
-			return toml_refuse(toml, "something is left over");
+			return toml_refuse(toml, "unexpected text at the end of the line");
 	}
 }
 

@@ -10,20 +10,20 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-/* What a file's folder tells of it. No IN_MODIFY: a file that is being written is not read before
- * its writer closes it. */
+/* Events in a file's folder. Not IN_MODIFY: a file is read only after its writer has closed it. */
 #define WATCH_ENTRY                                                                                \
 	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB |        \
 	 IN_DELETE_SELF | IN_MOVE_SELF)
-/* What may be half of a change: gone, before the next comes; made, before it is written. */
+/* Events that may be the first half of a change: a file was removed before its replacement comes,
+ * or created before it is written. */
 #define WATCH_UNSETTLED (IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF)
-/* Of a folder that is waited for. */
+/* Events in a folder where a watched path does not exist yet. */
 #define WATCH_ARRIVAL (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
 #define WATCH_READ    (64 * (sizeof(struct inotify_event) + NAME_MAX + 1))
-/* File times are of the last tick of the clock. */
+/* File times have the resolution of the kernel's clock tick. */
 #define WATCH_TICK_US 20000
 
-/* What stat(2) says; all zero: nothing is there. */
+/* The result of stat(2); all zero: the path does not exist. */
 struct watch_look {
 	dev_t device;
 	ino_t inode;
@@ -35,9 +35,9 @@ struct watch_look {
 
 struct watch_item {
 	char *path;
-	int number;       /* of the inotify watch */
+	int number;       /* the inotify watch descriptor */
 	char *folder;     /* owned: the path, with a NUL where the watched folder ends */
-	const char *name; /* the entry meant there, behind that NUL; NULL: every one */
+	const char *name; /* the watched entry, behind that NUL; NULL: every entry */
 	struct watch_look seen;
 };
 
@@ -51,7 +51,7 @@ struct watch {
 	struct watch_item *items;
 	size_t count;
 	struct loop_timer quiet, poll;
-	int64_t burst_ms; /* when it began */
+	int64_t burst_ms; /* when the burst began */
 };
 
 struct watch *watch_new(struct loop *loop, bool may_notify, loop_fn on_change, void *arg)
@@ -119,7 +119,8 @@ static bool watch_look(const char *path, struct watch_look *ret)
 {
 	struct stat status;
 
-	memset(ret, 0, sizeof(*ret)); /* with its padding: it is compared as bytes */
+	memset(ret, 0,
+	       sizeof(*ret)); /* also clears the padding: values are compared with memcmp() */
 	if (stat(path, &status) < 0)
 		return false;
 	ret->device = status.st_dev;
@@ -140,7 +141,7 @@ static void watch_poll(void *arg)
 	for (size_t i = 0; i < watch->count; i++) {
 		struct watch_look now;
 
-		(void)watch_look(watch->items[i].path, &now); /* not there is a look, too */
+		(void)watch_look(watch->items[i].path, &now); /* a missing path is a valid result */
 		has_changed |= memcmp(&now, &watch->items[i].seen, sizeof(now)) != 0;
 		watch->items[i].seen = now;
 	}
@@ -167,7 +168,7 @@ static bool watch_is_meant(const struct watch *watch, const struct inotify_event
 	return false;
 }
 
-/* How long it must be quiet after @event; 0: it means nothing to us. */
+/* How long to wait after @event for further events; 0: the event is not relevant. */
 static int64_t watch_quiet_after(const struct watch *watch, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
@@ -195,7 +196,7 @@ static void watch_readable(evutil_socket_t fd, short what, void *arg)
 		watch_changed(watch, quiet_ms);
 }
 
-/* Watches the folder of @item, or the nearest above that is there. 0 or -errno. */
+/* Watches the folder of @item, or the nearest existing folder above it. 0 or -errno. */
 static int watch_add(struct watch *watch, struct watch_item *item)
 {
 	struct stat status;
@@ -245,7 +246,7 @@ static bool watch_is_since(const struct watch_look *look, int64_t since_us)
 	       since_us - WATCH_TICK_US;
 }
 
-/* Of what is not there, its folder tells. */
+/* For a missing path, look at its folder. */
 static bool watch_has_changed_since(const struct watch *watch, int64_t since_us)
 {
 	for (size_t i = 0; i < watch->count; i++) {
@@ -272,7 +273,7 @@ void watch_set(struct watch *watch, char *const *paths, int64_t since_us)
 		struct watch_item *item = &watch->items[watch->count];
 
 		item->path = mem_strdup(paths[watch->count]);
-		(void)watch_look(item->path, &item->seen); /* not there is a look, too */
+		(void)watch_look(item->path, &item->seen); /* a missing path is a valid result */
 	}
 	if (!watch_notify(watch)) {
 		watch_stop(watch);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -10,36 +9,16 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_tools.h"
 
-static const char help[] =
-	"usage: sallyport audit verify [--json] FILE...\n"
-	"       sallyport audit merge FILE...\n"
-	"\n"
-	"verify "
-	"reads each audit log from its first record to its last and checks the chain of hashes "
-	"and\n"
-	"FILE.head: an edit, a deletion, an insertion, a reorder, a cut tail and a half-written "
-	"line\n"
-	"are named by FILE:LINE.\n"
-	"\n"
-	"merge puts what runs that were killed left behind into FILE; the next run does so, too.\n"
-	"\n"
-	"  --json   one JSON object per file on stdout\n"
-	"\n"
-	"Exit status: 0 unbroken, 1 not, 2 usage, 3 a file cannot be read (and none is broken).\n"
-	"\n"
-	"  sallyport audit verify ~/.local/state/sallyport/audit.jsonl\n";
-
-enum { OPT_JSON = 1, OPT_HELP };
-
-/* What became of one file. */
+/* The result of verifying one file. */
 struct audited {
 	const char *path;
 	int status; /* enum cli_exit */
 	uint64_t records;
-	struct err words; /* the error, or a note */
+	struct err words; /* the error message, or a note */
 };
 
 static const char *state_of(const struct audited *audited)
@@ -49,7 +28,7 @@ static const char *state_of(const struct audited *audited)
 					       : "unreadable";
 }
 
-/* Paths need not be UTF-8, and JSON has to be. */
+/* A path need not be UTF-8, but a JSON string must be. */
 static void print_json(const struct audited *audited)
 {
 	auto_free char *path = text_visible_dup(audited->path);
@@ -96,7 +75,7 @@ static int audit_file(const char *path, bool is_json)
 	return audited.status;
 }
 
-/* What is broken weighs more than what cannot be read. */
+/* The more serious status of the two: a broken file counts for more than an unreadable one. */
 static int worse(int left, int right)
 {
 	if (left == CLI_DENIED || right == CLI_DENIED)
@@ -104,32 +83,13 @@ static int worse(int left, int right)
 	return left != CLI_OK ? left : right;
 }
 
-static int verify(int argc, char **argv)
+int cli_audit_verify(const struct options *options)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ 0 },
-	};
-	bool is_json = false;
-	int option, status = CLI_OK;
+	bool is_json = options_has(options, OPT_JSON);
+	int status = CLI_OK;
 
-	optind = 0; /* getopt_long(3): start afresh */
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == OPT_HELP) {
-			(void)fputs(help, stdout);
-			return CLI_OK;
-		}
-		if (option != OPT_JSON)
-			return cli_usage_error("audit", CLI_USAGE, "unknown option %s",
-					       argv[optind - 1]);
-		is_json = true;
-	}
-	if (optind == argc)
-		return cli_usage_error("audit", CLI_USAGE, "which FILE?");
-	for (int i = optind; i < argc; i++)
-		status = worse(status, audit_file(argv[i], is_json));
+	for (char **path = options->operands; *path; path++)
+		status = worse(status, audit_file(*path, is_json));
 	return status;
 }
 
@@ -150,37 +110,11 @@ static int merge_file(const char *path)
 	return cli_fail(r == -EBADMSG ? CLI_DENIED : CLI_ERROR, "%s", words);
 }
 
-static int merge(int argc, char **argv)
+int cli_audit_merge(const struct options *options)
 {
-	int status = CLI_OK, i = 1;
+	int status = CLI_OK;
 
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		(void)fputs(help, stdout);
-		return CLI_OK;
-	}
-	if (argc > 1 && strcmp(argv[1], "--") == 0)
-		i++;
-	else if (argc > 1 && argv[1][0] == '-')
-		return cli_usage_error("audit", CLI_USAGE, "unknown option %s", argv[1]);
-	if (i == argc)
-		return cli_usage_error("audit", CLI_USAGE, "which FILE?");
-	for (; i < argc; i++)
-		status = worse(status, merge_file(argv[i]));
+	for (char **path = options->operands; *path; path++)
+		status = worse(status, merge_file(*path));
 	return status;
-}
-
-int cli_audit(int argc, char **argv)
-{
-	const char *what = argc > 1 ? argv[1] : "";
-
-	if (strcmp(what, "verify") == 0)
-		return verify(argc - 1, argv + 1);
-	if (strcmp(what, "merge") == 0)
-		return merge(argc - 1, argv + 1);
-	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
-		(void)fputs(help, stdout);
-		return CLI_OK;
-	}
-	return cli_usage_error("audit", CLI_USAGE,
-			       what[0] ? "unknown subcommand %s" : "verify what?%s", what);
 }

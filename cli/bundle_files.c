@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gateway/bundle/bundle.h"
@@ -26,7 +27,7 @@ int bundle_files_open(const char *path, struct bundle_place *ret, struct err *wh
 		slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
 
 	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return err_set(why, -EINVAL, "%s is no name of a file", path);
+		return err_set(why, -EINVAL, "%s is not the name of a file", path);
 	ret->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ret->folder < 0)
 		return err_errno(why, errno, "cannot open the folder %s", folder);
@@ -41,29 +42,14 @@ void bundle_files_close(struct bundle_place *place)
 	*place = (struct bundle_place){ .folder = -1 };
 }
 
-static int write_new(const struct bundle_place *place, const char *name, const char *text)
-{
-	auto_close int fd = openat(place->folder, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
-
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	return r;
-}
-
 int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why)
 {
-	auto_free char *name = mem_printf(".%s.%d.new", place->name, (int)getpid());
-	int r;
+	/* The pid makes the name unique: the folder may belong to another user, so it is not
+	 * locked. */
+	auto_free char *fresh = mem_printf(".%s.%d.new", place->name, (int)getpid());
+	const struct replace what = { place->folder, place->name, fresh, 0600, true };
+	int r = replace_file(&what, text, strlen(text));
 
-	(void)unlinkat(place->folder, name, 0); /* of one that died with our number */
-	r = write_new(place, name, text);
-	if (r == 0 && renameat(place->folder, name, place->folder, place->name) < 0)
-		r = -errno;
-	if (r < 0)
-		(void)unlinkat(place->folder, name, 0);
-	/* What the folder's disk does with the name is its own affair: the file is whole. */
 	return r < 0 ? err_errno(why, -r, "cannot write %s", place->name) : 0;
 }
 
@@ -82,7 +68,7 @@ int bundle_files_read(const char *path, size_t max, char **ret_text, size_t *ret
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
 }
 
-/* -ENOENT: there is none yet. */
+/* -ENOENT: there is no key yet. */
 static int read_key(int folder, struct sign_key *ret, struct err *why)
 {
 	auto_close int fd =
@@ -95,7 +81,8 @@ static int read_key(int folder, struct sign_key *ret, struct err *why)
 		return err_errno(why, errno, "cannot open the key of this machine");
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
 	    status.st_mode & 077)
-		return err_set(why, -EPERM, "the key of this machine is not ours alone (mode 600)");
+		return err_set(why, -EPERM,
+			       "the key file of this machine must belong to you, with mode 0600");
 	int r = fd_read_all(fd, SIGN_PEM_MAX, &text, &len, why);
 
 	if (r == 0)
@@ -105,11 +92,11 @@ static int read_key(int folder, struct sign_key *ret, struct err *why)
 	return r;
 }
 
-/* Whole before it has its name, and never in place of another's: -EEXIST. */
+/* Creates the key file; never replaces one that another process made: -EEXIST. */
 static int make_key(int folder, struct err *why)
 {
 	auto_free char *name = mem_printf("." KEY_NAME ".%d.new", (int)getpid());
-	const struct bundle_place place = { folder, name };
+	const struct replace what = { folder, KEY_NAME, name, 0600, true, .is_new = true };
 	struct sign_key key;
 	int r = sign_key_make(&key, why);
 
@@ -117,11 +104,11 @@ static int make_key(int folder, struct err *why)
 		return r;
 	auto_free char *text = sign_key_to_pem(&key);
 
-	(void)unlinkat(folder, name, 0);
-	r = write_new(&place, name, text);
-	if (r == 0 && linkat(folder, name, folder, KEY_NAME, 0) < 0)
-		r = -errno;
-	(void)unlinkat(folder, name, 0);
+	if (!text) {
+		sign_key_forget(&key);
+		return err_set(why, -EIO, "OpenSSL could not write the key of this machine");
+	}
+	r = replace_file(&what, text, strlen(text));
 	explicit_bzero(text, strlen(text));
 	sign_key_forget(&key);
 	return r < 0 && r != -EEXIST ? err_errno(why, -r, "cannot write the key of this machine")
@@ -133,11 +120,11 @@ int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, st
 	int r = !state ? -ENOENT : is_needed ? cli_make_dirs(state) : 0;
 
 	if (r < 0)
-		return err_errno(why, -r, "there is nowhere to keep a key to sign with");
+		return err_errno(why, -r, "cannot make the folder for the key that signs");
 	auto_close int folder = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return err_errno(why, errno, "cannot open the folder %s", state);
-	/* Whoever else makes one at the same time makes it for us, too. */
+	/* A process that creates the key at the same time creates the one that we use, too. */
 	for (int i = 0; i < KEY_TRIES; i++) {
 		r = read_key(folder, ret, why);
 		if (r != -ENOENT || !is_needed)

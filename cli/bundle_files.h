@@ -1,31 +1,32 @@
-/* bundle_files: where requests and answers lie, and the key this machine signs requests with. */
+/* bundle_files: reads and writes the files of requests and answers, and the key that signs this
+ * machine's requests. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sign.h"
+#include "base/crypto/sign.h"
 
 struct err;
 struct policy;
 
-/* Where a file is to be put later, whatever happens to its path meanwhile. */
+/* The place where a file is written later; renaming its path meanwhile does not change it. */
 struct bundle_place {
 	int folder; /* -1: none; closed by bundle_files_close() */
 	char *name;
 };
 int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why);
 void bundle_files_close(struct bundle_place *place);
-/* Replaces what is there: old or new, never half, for nobody but us to read. */
+/* Replaces the file: readers see the old text or the new one, never a part. Only we may read it
+ * (mode 600). */
 int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why);
 
-/* A whole regular file, at most @max bytes, NUL-terminated, returned owned. */
+/* Reads a whole regular file of at most @max bytes; NUL-terminated, returned owned. */
 int bundle_files_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
 		      struct err *why);
-/* The key in the state folder @state; a new one when there is none and one @is_needed, else
- * -ENOENT.
- */
+/* Reads the key from the state folder @state. If it is missing and @is_needed, makes a new one;
+ * otherwise returns -ENOENT. */
 int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, struct err *why);
 
 /* A file given to --answers. */
@@ -33,14 +34,13 @@ struct bundle_reply {
 	char *path, *text;
 	size_t len;
 };
-/* Those of @paths (NULL-terminated; NULL: none): returned owned, also what was read before a
- * failure.
- */
+/* Reads the files @paths (NULL-terminated; NULL: none). Returned owned, including what was read
+ * before a failure. */
 int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
 			 struct err *why);
-/* Lines of policy from all of them that count by what @policy says so far; those that do not are
- * left out and the last of them is named in @why, with its -errno. *@ret_lacking: destinations that
- * too few approvers allow. */
+/* Adds to @policy the lines of all replies that count according to @policy. Replies that do not
+ * count are skipped; @why names the last one, and its -errno is returned. *@ret_lacking: the number
+ * of destinations that too few approvers allow. */
 int bundle_files_answer(struct policy *policy, const struct bundle_reply *replies, size_t count,
 			int64_t now_s, size_t *ret_lacking, struct err *why);
 void bundle_files_forget(struct bundle_reply *replies, size_t count); /* NULL is fine */

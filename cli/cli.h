@@ -1,11 +1,13 @@
-/* cli: one function per subcommand, one line each in main.c's table; options, usage and exit codes.
+/* cli: the function of each command in commands.def, the exit codes, and what the commands share.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit codes of our own; a command's own code is passed on. */
+struct options;
+
+/* The exit codes of this program; the exit code of a command that it runs is passed on. */
 enum cli_exit {
 	CLI_OK = 0,
 	CLI_DENIED = 1,
@@ -17,41 +19,32 @@ enum cli_exit {
 	CLI_NOT_FOUND = 127
 };
 
-/* @argv[0] is the subcommand's name. Each returns the exit status. */
-int cli_run(int argc, char **argv);
-int cli_policy(int argc, char **argv);
-/* Steps of `policy`, called by its table. */
-int cli_policy_check(int argc, char **argv);
-int cli_policy_diff(int argc, char **argv);
-int cli_policy_fmt(int argc, char **argv);
-int cli_policy_import(int argc, char **argv);
-int cli_policy_export(int argc, char **argv);
-int cli_policy_test(int argc, char **argv);
-int cli_approve(int argc, char **argv);
-int cli_approve_bundle(int argc, char **argv); /* a step of `approve` */
-int cli_agent(int argc, char **argv);
-int cli_mcp(int argc, char **argv);
-int cli_audit(int argc, char **argv);
-int cli_session(int argc, char **argv);
+/* The functions of the commands. Each returns the exit status. */
+#define COMMAND(id, words, function, ...) int function(const struct options *options);
+#define GROUP(...)
+#include "cli/commands.def"
+#undef COMMAND
+#undef GROUP
 
-/* "sallyport SUBCOMMAND: TEXT\nTry `sallyport SUBCOMMAND --help`." on stderr; returns CLI_USAGE…
- * the caller's @status. */
-int cli_usage_error(const char *subcommand, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* The names of this user's sessions, and the ids of the questions that are waiting: lists, returned
+ * owned; NULL: none. They serve completion, so an error counts as none. */
+char **cli_session_names(void);
+char **cli_approve_ids(void);
 
-/* "sallyport: TEXT" on stderr; returns @status. */
+/* Prints "sallyport: TEXT" on stderr; returns @status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Colour only on a terminal, and not with NO_COLOR or TERM=dumb. */
+/* Is @stream a terminal, without NO_COLOR and without TERM=dumb? */
 bool cli_may_colour(FILE *stream);
 
 /* $XDG_STATE_HOME/sallyport (or ~/.local/state/sallyport), $XDG_CONFIG_HOME/sallyport (or
- * ~/.config/sallyport). Returned owned; NULL: no home. */
+ * ~/.config/sallyport). Returned owned; NULL: there is no home directory. */
 char *cli_state_dir(void);
 char *cli_config_dir(void);
-/* mkdir -p, 0700, for our own state. 0 or -errno. */
-/* Where runs keep what is not in the audit log yet; not made. Returned owned; NULL: nowhere. */
+/* As mkdir -p with mode 0700, for our own state. 0 or -errno. */
+/* The folder where runs keep records that are not in the audit log yet; it is not created here.
+ * Returned owned; NULL: there is no state folder. */
 char *cli_audit_dir(void);
 int cli_make_dirs(const char *path);
-/* A folder of our own with its files, as far as that goes. */
+/* Removes a folder of our own and its files; ignores errors. */
 void cli_remove_dir(const char *path);

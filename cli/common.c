@@ -12,18 +12,6 @@
 
 #include "base/mem.h"
 
-int cli_usage_error(const char *subcommand, int status, const char *format, ...)
-{
-	va_list args;
-
-	(void)fprintf(stderr, "sallyport %s: ", subcommand);
-	va_start(args, format);
-	(void)vfprintf(stderr, format, args);
-	va_end(args);
-	(void)fprintf(stderr, "\nTry `sallyport %s --help`.\n", subcommand);
-	return status;
-}
-
 int cli_fail(int status, const char *format, ...)
 {
 	va_list args;
@@ -45,7 +33,7 @@ bool cli_may_colour(FILE *stream)
 	return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
 }
 
-/* XDG Base Directory: a relative value is to be ignored. */
+/* XDG Base Directory: a relative value must be ignored. */
 static char *cli_xdg_dir(const char *variable, const char *under_home)
 {
 	const char *dir = getenv(variable), *home = getenv("HOME");
@@ -94,7 +82,8 @@ void cli_remove_dir(const char *path)
 	DIR *folder = opendir(path);
 
 	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		/* "." and ".." are refused by the kernel; what stays, stays. */
+		/* The kernel refuses to unlink "." and ".."; a file that cannot be removed is left.
+		 */
 		if (entry->d_name[0] != '.')
 			(void)unlinkat(dirfd(folder), entry->d_name, 0);
 	}

@@ -1,150 +1,150 @@
-/* exec: runs one command in namespaces of its own, with one way out: the listeners it hands to its
- * egress. Sees neither proxy nor gateway. */
+/* exec: one run of a command from start to end, with its streams; for callers that run hundreds in
+ * one loop, and for sessions. Every event is reported from the loop, never inside the call that
+ * caused it; only exec_free() waits. The caller ignores SIGPIPE. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-struct err;
+#include "exec/exec_process.h"
+
 struct exec;
-struct exec_sandbox;
-struct loop;
 
-/* Where the injected variables point, inside the namespace. Above the ephemeral range
- * (32768–60999), so that no server the command starts meets them. */
-#define EXEC_HTTP_PORT  61128
-#define EXEC_SOCKS_PORT 61080
-
-/* The same way out as by EXEC_HTTP_PORT, for programs that would rather have a path:
- * $SALLYPORT_SOCKET, inside. */
-#define EXEC_DOOR_DIR "/run/sallyport"
-#define EXEC_DOOR     EXEC_DOOR_DIR "/socket"
-
-/* Descriptors an exec hands out, in this order. */
-enum exec_egress_fd {
-	EXEC_HTTP_LISTENER,
-	EXEC_SOCKS_LISTENER,
-	EXEC_INNER,
-	EXEC_SOCKETS, /* tells whose a socket inside is: NETLINK_SOCK_DIAG, see sock_diag(7) */
-	EXEC_EGRESS_FDS
+enum exec_stream { EXEC_STDOUT, EXEC_STDERR, EXEC_MERGED, EXEC_STREAMS };
+enum exec_io {
+	EXEC_IO_PIPES,    /* one each: MERGED is in the order in which they were read */
+	EXEC_IO_ONE_PIPE, /* 2 is a copy of 1: all is STDOUT, in the order of writing */
+	EXEC_IO_PTY       /* 0–2 are the command's own terminal: all is STDOUT */
 };
 
-/* A program by what it is, not by its name: another file in its place is not executed, but
- * EXEC_NOT_STARTED with 126. docs/decisions/0142. */
-struct exec_program {
-	const char *path; /* absolute; NULL: argv[0] is looked up, in PATH when it is a bare name */
-	uint64_t device, inode;
-	const struct exec_program *interpreter; /* on_program: of a #! script; else NULL */
-};
-struct exec_size {
-	uint16_t rows, columns;
-};
-
-/* What was refused to the command, from what refused it: never from words in its output. */
-enum exec_refused {
-	EXEC_REFUSED_WRITE,   /* a path that it may not change */
-	EXEC_REFUSED_READ,    /* a path that it may not see */
-	EXEC_REFUSED_SOCKET,  /* a Unix socket of the host */
-	EXEC_REFUSED_CALL,    /* a system call */
-	EXEC_REFUSED_PROGRAM, /* a program, by on_program */
-	EXEC_REFUSED_NETWORK  /* an address outside, past the gate: the path is "ADDRESS:PORT" */
-};
-struct exec_evidence {
-	enum exec_refused what;
-	int pid;          /* inside */
-	int error;        /* what the command got: errno */
-	const char *call; /* "openat" */
-	const char *path; /* absolute, or ""; see NETWORK */
-};
-/* From the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are told; what was
- * refused is counted on in exec_result. What the host would refuse without a sandbox is none. */
-#define EXEC_EVIDENCE_MAX 256
-typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
-/* Something inside is about to execute @program, a file that is held open until the answer, with
- * @argv. Answer with exec_program_answer(), once, at once or later; nothing goes on meanwhile. */
-typedef void (*exec_program_fn)(uint64_t id, const struct exec_program *program,
-				const char *const *argv, const char *cwd, void *arg);
-/* @master, taken: the other end of the command's pty. */
-typedef void (*exec_pty_fn)(int master, void *arg);
-
-/* Paths are absolute. What is hidden or read-only must exist wherever the command could make it,
- * must not lie behind a symbolic link the command could turn, and must not hold a writable
- * directory: else nothing is started. When it is replaced, renamed or removed outside meanwhile the
- * command is killed: the kernel drops mounts on what is replaced. */
-struct exec_plan_config {
-	const char *const *argv;      /* NULL-terminated, at least one */
-	const char *const *env;       /* what it inherits; NULL: our own environment */
-	const char *const *env_set;   /* "NAME=VALUE", or "NAME" (as in @env); may be NULL */
-	const char *const *env_asked; /* on top of it, but the way out stays; may be NULL */
-	const char *cwd;             /* writable, unless it belongs to the system ("/", /proc…) */
-	const char *const *writable; /* --write DIR…, NULL-terminated; may be NULL */
-	const char *const *hidden;   /* paths that nothing inside can see (state, control socket) */
-	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
-					 audit files) */
-	bool has_terminal; /* one of 0–2 is a terminal. Those that are become a pty of the
-			      command's own, whatever is said here */
-
-	/* What follows may all be zero. */
-	const struct exec_sandbox
-		*sandbox; /* borrowed; NULL: all may be read, @cwd and @writable be written.
-			     Else @writable is not looked at, and the rest holds if confined */
-	const struct policy_protection *protection; /* borrowed; NULL: nothing by default */
-	struct exec_program program;
-	const int *stdio;            /* three descriptors in place of our 0–2, borrowed */
-	const struct exec_size *pty; /* 0–2 are one pty, whose master goes to: */
-	exec_pty_fn on_pty;
-	exec_evidence_fn on_refused; /* costs a round trip for what is opened for writing, */
-	bool tells_reads;    /* and for all that is opened: where some paths may not be read */
-	bool tells_programs; /* of EXEC_REFUSED_PROGRAM and nothing else, which costs nothing */
-	exec_program_fn on_program; /* for every execve inside */
+/* A field that is 0 has the default in brackets. */
+struct exec_config {
+	enum exec_io io;
+	struct exec_size size;     /* PTY [24 × 80] */
+	bool has_input;            /* 0 is a pipe for exec_write(), else /dev/null */
+	size_t input_max;          /* bytes that wait to be read by the command [64 KiB] */
+	int64_t limit_ms;          /* of running time, see exec_pause_clock() [no limit] */
+	int64_t grace_ms;          /* between SIGTERM and SIGKILL [2000] */
+	size_t head_max, tail_max; /* kept of each stream and of MERGED [64 KiB each] */
+	unsigned int events_max;   /* on_output calls [10000] */
+	uint64_t event_bytes_max;  /* and their bytes [1 MiB] */
+	size_t unread_max;         /* bytes kept for exec_poll() [0: no polls] */
+	size_t window; /* back-pressure: the command is not read from while this many bytes are
+			  neither consumed nor polled; no more are ever kept [0: off] */
+	const char *spill_dir;  /* owned by our user, mode 0700, hidden from the command; copied */
+	const char *spill_name; /* files are NAME.stdout, … [no name]; copied */
+	unsigned int spill; /* BIT(EXEC_STDOUT)…: these are written whole to a file once they exceed
+			       what is kept */
+	uint64_t spill_max; /* bytes per file [64 MiB] */
 };
 
-enum exec_end { EXEC_EXITED, EXEC_SIGNALLED, EXEC_NOT_STARTED, EXEC_KILLED };
-
-/* Of all that ran; all 0: not known, as of a sandbox that was killed. */
-struct exec_usage {
-	int64_t user_us, system_us;
-	uint64_t max_rss_bytes; /* of the largest process */
+enum exec_end {
+	EXEC_EXITED,      /* .code */
+	EXEC_SIGNALLED,   /* not by us; .code 128 + signal */
+	EXEC_TIMED_OUT,   /* .code 124 */
+	EXEC_CANCELLED,   /* .code of its own exit, if it exited by itself; else 137 */
+	EXEC_INTERRUPTED, /* it died of exec_interrupt(); .code 130 */
+	EXEC_DENIED,      /* stopped because it was refused something; .code as for CANCELLED */
+	EXEC_NOT_STARTED, /* .code 127 (not found), 126 (not executable) or 125 (no sandbox) */
+	EXEC_KILLED       /* by another process, or with the sandbox; .code 137 */
 };
 struct exec_result {
 	enum exec_end end;
-	int status; /* exit code; signal; for NOT_STARTED 127 (not found), 126 (not executable) or
-		       125 (no sandbox) */
-	char why[512];    /* NOT_STARTED, KILLED: words for people */
-	uint64_t refused; /* on_refused: how often something was, those not told included */
-	struct exec_usage usage;
+	int code;                       /* as in a shell: 0 only if it exited with 0 */
+	struct exec_process_result raw; /* how the process ended, whatever it was stopped for */
+	char why[512]; /* for people: NOT_STARTED, KILLED, and the reason given with a stop */
+	bool was_interrupted; /* exec_interrupt() reached it, even if it went on */
+	bool is_cut; /* a process outside still held a pipe: its output is not waited for */
+	int64_t running_ms, total_ms; /* without and with the time that the clock was paused */
 };
 
-/* @fds (EXEC_EGRESS_FDS of them) are taken. Runs once, before the command starts. Not 0: the
- * command is not started. With a sandbox on the host's network it never runs: there is no way out
- * of ours. */
-typedef int (*exec_egress_fn)(int *fds, size_t count, void *arg);
-/* Runs once, from the loop, when nothing of the command is left. */
-typedef void (*exec_done_fn)(const struct exec_result *result, void *arg);
+/* @bytes are borrowed. @dropped: set in the last event of an exec that exceeded events_max or
+ * event_bytes_max: this many bytes had no event (len is 0). */
+struct exec_output {
+	enum exec_stream stream; /* never MERGED */
+	uint64_t offset;         /* in its stream */
+	const char *bytes;
+	size_t len;
+	uint64_t dropped;
+};
+struct exec_events {
+	exec_egress_fn on_egress; /* required */
+	/* Runs once, after all output and the answer to a poll. These three may be NULL. */
+	void (*on_end)(struct exec *exec, const struct exec_result *result, void *arg);
+	void (*on_output)(struct exec *exec, const struct exec_output *output, void *arg);
+	/* exec_write() had no room before; there is some now. */
+	void (*on_room)(struct exec *exec, void *arg);
+};
 
-/* Starts it: one clone of everything, so from the process's only thread. 0–2 are the command's, and
- * are looked at first: a directory, a network socket or a closed one there is refused. Borrows
- * @config, keeps @loop and @arg. NULL with @why (which says what the kernel refused and what to do
- * about it): nothing runs. What is refused later comes as EXEC_NOT_STARTED, 125. */
-struct exec *exec_start(struct loop *loop, const struct exec_plan_config *config,
-			exec_egress_fn egress, exec_done_fn done, void *arg, struct err *why);
-/* Kills the whole sandbox; @done runs later, with EXEC_KILLED and @why. */
-void exec_kill(struct exec *exec, const char *why);
-/* To the command's process group (SIGINT, SIGTERM, SIGHUP… that reached us). */
-void exec_signal(struct exec *exec, int signal);
-void exec_free(struct exec *exec); /* kills what is left, waits for it */
-/* After @done the kernel may still be taking the sandbox down, and exec_free() would wait for that:
- * @gone runs once, from the loop, when it would not. False: it would not now. */
-bool exec_when_gone(struct exec *exec, void (*gone)(void *arg));
-/* -ENOENT: no such question any more. @is_allowed: what was asked about runs, or nothing does. */
-int exec_program_answer(struct exec *exec, uint64_t id, bool is_allowed);
+/* Returned owned; keeps @loop, @events and @arg, borrows @config. Every callback may free it. */
+struct exec *exec_new(struct loop *loop, const struct exec_config *config,
+		      const struct exec_events *events, void *arg);
+/* Call it once. Borrows @plan; exec sets its stdio, pty and on_pty, and passes exec_new()'s @arg to
+ * on_refused and on_program. Failures are reported as NOT_STARTED. */
+void exec_start(struct exec *exec, const struct exec_plan_config *plan);
+void exec_refuse(struct exec *exec, const char *why); /* instead: NOT_STARTED, 125 */
+/* Kills what is left and waits for it, unless on_end() has run. No callback runs after it. Called
+ * inside one, it frees the rest when that returns, or in the next turn of the loop. NULL is
+ * fine. */
+void exec_free(struct exec *exec);
 
-/* The terminal while a question is open: stop relaying output and input, and go on. Nothing is
- * lost. No pty: no effect. */
-void exec_hold_terminal(struct exec *exec);
-void exec_release_terminal(struct exec *exec);
+/* Ends it in steps: SIGTERM to the process group, the grace period, then SIGKILL to all. @end:
+ * CANCELLED, DENIED or TIMED_OUT, with @why. Before the start (INTERRUPTED is allowed, too) it
+ * never starts. The first reason counts. 0, or -ESRCH: it had ended, nothing changes. */
+int exec_stop(struct exec *exec, enum exec_end end, const char *why);
+int exec_kill(struct exec *exec, enum exec_end end, const char *why); /* without the grace period */
+/* SIGINT to the process group (PTY: the foreground one), once it exists. -EAGAIN: not started. */
+int exec_interrupt(struct exec *exec);
+int exec_signal(struct exec *exec, int signal); /* any other signal; as exec_interrupt() */
 
-/* Prints the plan, one line a step: `sallyport run --dry-run` and the tests read it. Returned
- * owned. */
-char *exec_plan_text(const struct exec_plan_config *config);
+/* While a question about it is open, its time limit and the wait of a poll are paused. Calls are
+ * counted: it takes as many resumes as pauses. Suspend of the machine is not running time
+ * (CLOCK_MONOTONIC). */
+void exec_pause_clock(struct exec *exec);
+void exec_resume_clock(struct exec *exec);
+/* The answer to on_program(): the program runs, or it does not. -ENOENT: that question is not open;
+ * -ESRCH: nothing runs. */
+int exec_answer(struct exec *exec, uint64_t id, bool is_allowed);
+
+/* Returns how many bytes were copied, at least 1 of @len ≥ 1; -EAGAIN: no room, see on_room;
+ * -EPIPE: nothing reads, or input is closed. */
+ssize_t exec_write(struct exec *exec, const void *bytes, size_t len);
+/* End of file, after what was written. In a PTY it is the end-of-file character, which works only
+ * if the command reads in line mode. */
+void exec_close_input(struct exec *exec);
+/* -ENOTTY: no PTY; -ESRCH. */
+int exec_resize(struct exec *exec, struct exec_size size);
+/* The consumer has finished with @bytes of on_output. See window. */
+void exec_consumed(struct exec *exec, size_t bytes);
+
+/* @bytes are borrowed: what came since the last poll, of all streams, in order of arrival.
+ * @dropped: bytes before them that exceeded the limit. @result: NULL, or it has ended and this is
+ * the rest. */
+struct exec_poll {
+	const char *bytes;
+	size_t len;
+	uint64_t dropped;
+	const struct exec_result *result;
+};
+typedef void (*exec_poll_fn)(struct exec *exec, const struct exec_poll *poll, void *arg);
+/* Calls @done once: when it has ended, when @wait_ms of running time have passed, or when
+ * @max_bytes (0: as many as are kept) are there. -EBUSY: another poll waits; -EINVAL: no polls. */
+int exec_poll(struct exec *exec, int64_t wait_ms, size_t max_bytes, exec_poll_fn done, void *arg);
+void exec_poll_withdraw(struct exec *exec); /* the bytes stay for the next poll */
+
+/* What is kept of a stream: @head, then @omitted bytes that were dropped, then @tail; no UTF-8
+ * character is split. Borrowed until the loop continues. @spill: the file with all of it, -1: none;
+ * @spill_error: the file is incomplete, with @spill_bytes bytes (-EFBIG: spill_max). */
+struct exec_kept {
+	const char *head, *tail;
+	size_t head_len, tail_len;
+	uint64_t omitted;
+	int spill, spill_error;
+	uint64_t spill_bytes;
+};
+void exec_kept(struct exec *exec, enum exec_stream stream, struct exec_kept *ret);
+/* Head, a line that says how much is omitted, and tail; *@ret_len may count NULs. Owned. */
+char *exec_text(struct exec *exec, enum exec_stream stream, size_t *ret_len);
+const struct exec_result *exec_result(const struct exec *exec); /* NULL: not ended */

@@ -1,7 +1,8 @@
-/* exec_platform: what programs need of the system to start at all, where reading is restricted to
- * named roots: compilers, shells and interpreters with their libraries, certificates, time zones
- * and the names of users. Nothing of anybody's home, of /var, of /etc but these files. */
+/* exec_platform: the system files that programs need in order to start, for a sandbox that may read
+ * named roots only: compilers, shells and interpreters with their libraries, certificates, time
+ * zones and the names of users. It has nothing from a home directory or /var, and only these files
+ * from /etc. */
 #pragma once
 
-/* NULL-terminated, static. Not every system has all of them. */
+/* NULL-terminated, static. Some of them do not exist on every system. */
 const char *const *exec_platform(void);

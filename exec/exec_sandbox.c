@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "exec/paths.h"
+#include "exec/sandbox/paths.h"
 
 struct exec_sandbox {
-	enum exec_mode mode; /* how people name it; says nothing that the rest does not */
+	enum exec_mode mode; /* the user's name for it; redundant with the rest */
 	enum exec_files files;
 	enum exec_network network;
 	struct exec_entry *entries; /* sorted by path, each path once, paths owned */
@@ -29,16 +29,17 @@ static const char *const files_names[] = { "restricted", "external", "full" };
 static const char *const network_names[] = { "restricted", "enabled" };
 static const char *const access_names[] = { "deny", "read", "write" };
 
-/* The command's own, and empty, unless an entry names them or all around them may be written: so
- * what "/" says of reading does not reach into them. */
+/* These are private to the command and empty, unless an entry names them or the directory around
+ * them is writable: read access to "/" does not apply inside them. */
 static const char *const private[] = { "/run", "/tmp", "/var/run" };
 
-/* Without empty and "." components: returned owned. ".." is refused: what it means depends on
- * links, and no file is looked at here. */
+/* Removes empty and "." components: returned owned. ".." is refused: its meaning depends on links,
+ * and no file is read here. */
 static char *normal(const char *path, struct err *why)
 {
 	if (!path || path[0] != '/' || strlen(path) >= PATH_MAX) {
-		(void)err_set(why, -EINVAL, "%.80s: not an absolute path", path ? path : "(none)");
+		(void)err_set(why, -EINVAL, "%.80s is not an absolute path",
+			      path ? path : "(none)");
 		return NULL;
 	}
 	char *out = mem_new(strlen(path) + 2);
@@ -49,7 +50,8 @@ static char *normal(const char *path, struct err *why)
 		size_t part = strcspn(at, "/");
 
 		if (part == 2 && at[0] == '.' && at[1] == '.') {
-			(void)err_set(why, -EINVAL, "%.200s: may not hold ..", path);
+			(void)err_set(why, -EINVAL,
+				      "%.200s contains `..`; write the path without it", path);
 			free(out);
 			return NULL;
 		}
@@ -66,7 +68,7 @@ static char *normal(const char *path, struct err *why)
 	return out;
 }
 
-/* Where @path is or belongs; *@ret_found: it is there. */
+/* The index of @path, or where to insert it; *@ret_found: it is there. */
 static size_t place_of(const struct exec_sandbox *s, const char *path, bool *ret_found)
 {
 	size_t i = 0;
@@ -87,7 +89,7 @@ static void insert(struct exec_sandbox *s, size_t at, char *path, enum exec_acce
 	s->count++;
 }
 
-/* Of two for one path the lower access wins. */
+/* Of two entries for one path the weaker access wins. */
 static int add(struct exec_sandbox *s, const char *given, enum exec_access access, struct err *why)
 {
 	char *path = normal(given, why);
@@ -106,16 +108,16 @@ static int add(struct exec_sandbox *s, const char *given, enum exec_access acces
 	}
 	return s->count <= EXEC_ENTRIES_MAX
 		       ? 0
-		       : err_set(why, -E2BIG, "more than %d paths in one sandbox",
+		       : err_set(why, -E2BIG, "the sandbox has more than %d paths; name fewer",
 				 EXEC_ENTRIES_MAX);
 }
 
-/* The innermost entry that is or holds @path; NULL: none. */
+/* The innermost entry that is @path or contains it; NULL: none. */
 static const struct exec_entry *holder(const struct exec_sandbox *s, const char *path)
 {
 	const struct exec_entry *best = NULL;
 
-	/* A directory comes before what it holds. */
+	/* Sorted: a directory comes before its contents. */
 	for (size_t i = 0; i < s->count; i++)
 		if (paths_is_within(path, s->entries[i].path))
 			best = &s->entries[i];
@@ -130,7 +132,7 @@ static const char *private_holder(const char *path)
 	return NULL;
 }
 
-/* @path is as normal() makes it. */
+/* @path is the result of normal(). */
 static enum exec_access access_of(const struct exec_sandbox *s, const char *path)
 {
 	const struct exec_entry *entry = holder(s, path);
@@ -151,11 +153,13 @@ static int add_workspace(struct exec_sandbox *s, const struct exec_sandbox_confi
 			 struct err *why)
 {
 	int r = config->cwd ? add(s, config->cwd, EXEC_WRITE, why)
-			    : err_set(why, -EINVAL, "workspace-write needs a working directory");
+			    : err_set(why, -EINVAL,
+				      "a workspace-write sandbox needs a working directory");
 
 	if (r == 0 && access_of(s, "/") == EXEC_WRITE)
 		return err_set(why, -EINVAL,
-			       "the whole file system is no workspace: work in a directory");
+			       "a workspace cannot be the whole file system; start the command in "
+			       "a directory of its own");
 
 	for (const char *const *dir = config->writable; dir && *dir && r == 0; dir++)
 		r = add(s, *dir, EXEC_WRITE, why);
@@ -166,8 +170,9 @@ static int add_workspace(struct exec_sandbox *s, const struct exec_sandbox_confi
 	return r;
 }
 
-/* Outside the split form entries only take away: one that gives would make the mode's name a lie,
- * and so would one for reading where nothing was to be written: it would seem to restrict. */
+/* Outside the split form an entry may only take access away. One that gives access would make the
+ * name of the mode wrong. One that makes a path readable that was not writable would have no
+ * effect, but look like a restriction. */
 static int check_narrows(const struct exec_sandbox *base, const struct exec_entry *entry,
 			 struct err *why)
 {
@@ -182,13 +187,12 @@ static int check_narrows(const struct exec_sandbox *base, const struct exec_entr
 	if (entry->access == EXEC_READ && base->files == EXEC_FILES_RESTRICTED &&
 	    access_of(base, path) == EXEC_READ)
 		return err_set(why, -EINVAL,
-			       "%s: a %s sandbox shows all, so naming a path for reading restricts "
-			       "nothing; say all of it as split entries",
+			       "%s: a %s sandbox shows all files, so naming a path for reading "
+			       "restricts nothing; use the mode split and list every path",
 			       path, mode_names[base->mode]);
 	return err_set(
 		why, -EINVAL,
-		"%s: a %s sandbox takes no path that is opened to %s; say all of it as split "
-		"entries",
+		"%s: a %s sandbox cannot open a path to %s; use the mode split and list every path",
 		path, mode_names[base->mode], access_names[entry->access]);
 }
 
@@ -201,7 +205,8 @@ static int add_entries(struct exec_sandbox *s, const struct exec_sandbox_config 
 		const struct exec_entry *entry = &config->entries[i];
 
 		if ((unsigned int)entry->access > EXEC_WRITE)
-			return err_set(why, -EINVAL, "no such access");
+			return err_set(why, -EINVAL,
+				       "the access of a path is not one of deny, read and write");
 		if (s->mode != EXEC_MODE_SPLIT)
 			r = check_narrows(s, entry, why);
 	}
@@ -214,7 +219,7 @@ struct exec_sandbox *exec_sandbox_new(const struct exec_sandbox_config *config, 
 {
 	if ((unsigned int)config->mode > EXEC_MODE_SPLIT ||
 	    (unsigned int)config->network > EXEC_NETWORK_ENABLED) {
-		(void)err_set(why, -EINVAL, "no such sandbox");
+		(void)err_set(why, -EINVAL, "the sandbox has an unknown mode or network");
 		return NULL;
 	}
 	struct exec_sandbox *s = mem_new(sizeof(*s));
@@ -225,7 +230,7 @@ struct exec_sandbox *exec_sandbox_new(const struct exec_sandbox_config *config, 
 	switch (config->mode) {
 	case EXEC_MODE_READ_ONLY:
 		r = add(s, "/", EXEC_READ, why);
-		/* Else it would be in a place of the command's own, and empty. */
+		/* Else it would be inside a private directory, and empty. */
 		if (r == 0 && config->cwd && private_holder(config->cwd))
 			r = add(s, config->cwd, EXEC_READ, why);
 		break;
@@ -348,8 +353,10 @@ static char *openable(const struct exec_sandbox *s, const char *given, struct er
 	char *path = normal(given, why);
 
 	if (path && exec_sandbox_is_denied(s, path)) {
-		(void)err_set(why, -EPERM, "%s is denied by %s, which nothing opens", path,
-			      holder(s, path)->path);
+		(void)err_set(
+			why, -EPERM,
+			"the sandbox denies %s, because it denies %s; no request can open that",
+			path, holder(s, path)->path);
 		free(path);
 		return NULL;
 	}
@@ -360,7 +367,8 @@ struct exec_sandbox *exec_sandbox_widen(const struct exec_sandbox *s, const char
 					enum exec_access access, struct err *why)
 {
 	if (access != EXEC_READ && access != EXEC_WRITE) {
-		(void)err_set(why, -EINVAL, "a sandbox is widened to reading or writing");
+		(void)err_set(why, -EINVAL,
+			      "a sandbox can be widened for reading or for writing only");
 		return NULL;
 	}
 	auto_free char *path = openable(s, given, why);
@@ -380,7 +388,8 @@ struct exec_sandbox *exec_sandbox_widen(const struct exec_sandbox *s, const char
 		insert(wide, at, take(path), access);
 	if (wide->count <= EXEC_ENTRIES_MAX)
 		return wide;
-	(void)err_set(why, -E2BIG, "more than %d paths in one sandbox", EXEC_ENTRIES_MAX);
+	(void)err_set(why, -E2BIG, "the sandbox has more than %d paths; name fewer",
+		      EXEC_ENTRIES_MAX);
 	exec_sandbox_free(wide);
 	return NULL;
 }
@@ -399,7 +408,8 @@ struct exec_sandbox *exec_sandbox_add_socket(const struct exec_sandbox *s, const
 	paths_sort(&wide->sockets);
 	if (wide->sockets.count <= EXEC_ENTRIES_MAX)
 		return wide;
-	(void)err_set(why, -E2BIG, "more than %d sockets in one sandbox", EXEC_ENTRIES_MAX);
+	(void)err_set(why, -E2BIG, "the sandbox has more than %d sockets; name fewer",
+		      EXEC_ENTRIES_MAX);
 	exec_sandbox_free(wide);
 	return NULL;
 }
@@ -410,8 +420,9 @@ struct exec_sandbox *exec_sandbox_unconfined(const struct exec_sandbox *s, struc
 
 	if (!exec_sandbox_has_denials(s))
 		return exec_sandbox_new(&config, why);
-	(void)err_set(why, -EPERM,
-		      "this sandbox denies paths; without a sandbox nothing would deny them");
+	(void)err_set(
+		why, -EPERM,
+		"the command cannot run without its sandbox, because the sandbox denies paths");
 	return NULL;
 }
 
@@ -423,8 +434,8 @@ bool exec_sandbox_equal(const struct exec_sandbox *a, const struct exec_sandbox 
 	return strcmp(left, right) == 0;
 }
 
-/* Both functions of a path change nowhere but at the paths of their entries and at private ones, so
- * those are all that need comparing. */
+/* The access by path of both sandboxes changes only at the paths of their entries and at the
+ * private ones, so comparing those is enough. */
 static bool covers_at(const struct exec_sandbox *wide, const struct exec_sandbox *narrow,
 		      const char *path)
 {
@@ -452,12 +463,13 @@ bool exec_sandbox_covers(const struct exec_sandbox *wide, const struct exec_sand
 	return does;
 }
 
-/* Where a path is made visible, a tab and an end of line cannot be part of it. */
+/* A path in the text must not contain a tab or an end of line. */
 static void put(FILE *out, bool is_key, const char *word, const char *text)
 {
 	auto_free char *shown = text_visible_dup(text);
 
-	(void)fprintf(out, is_key ? "%s:%s\t" : "%-11s%s\n", word, shown); /* to memory */
+	(void)fprintf(out, is_key ? "%s:%s\t" : "%-11s%s\n", word,
+		      shown); /* cannot fail: it is memory */
 }
 
 static char *write_out(const struct exec_sandbox *s, bool is_key)

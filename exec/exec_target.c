@@ -12,17 +12,18 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
-#include "exec/paths.h"
-#include "exec/plan.h"
-#include "exec/view.h"
+#include "exec/sandbox/paths.h"
+#include "exec/sandbox/plan.h"
+#include "exec/view/view_protect.h"
+#include "exec/view/view_repository.h"
 #include "policies/policies_protected.h"
 
-/* A path that something is said of, by its name and, where it is there, by what it is: another name
- * of the same folder, a mount or a hard link, is no way around it. */
+/* A path with a rule, identified by its name and, if it exists, by its inode: another name of the
+ * same folder, through a mount or a hard link, does not bypass the rule. */
 struct mark {
 	char *path; /* canonical, owned */
 	bool is_there;
-	const char *kept; /* why nobody may change it; NULL: they may */
+	const char *kept; /* why it may not be changed; NULL: it may */
 	dev_t device;
 	ino_t inode;
 	enum exec_access access;
@@ -31,7 +32,7 @@ struct mark {
 struct exec_target_view {
 	struct mark *marks;
 	size_t count;
-	enum exec_target otherwise; /* what none of them says anything of */
+	enum exec_target otherwise; /* the result if no mark applies */
 	const struct policy_protection *protection;
 };
 
@@ -43,7 +44,8 @@ static void add(struct exec_target_view *view, const char *given, const char *ke
 	struct stat what;
 	int r = paths_resolve_shared(given, &path, NULL);
 
-	/* What cannot be found opens nothing; what it takes away it takes away by its name. */
+	/* An entry whose path cannot be resolved gives no write access; a restriction applies by
+	 * its name. */
 	if (r < 0 && r != -ENOENT && access == EXEC_WRITE)
 		return;
 	view->marks = mem_grow(view->marks, view->count + 1, sizeof(*view->marks));
@@ -61,10 +63,11 @@ static void add(struct exec_target_view *view, const char *given, const char *ke
 void exec_target_view_keep(struct exec_target_view *view, const char *const *paths)
 {
 	for (; paths && *paths; paths++)
-		add(view, *paths, "the gate's own, or hidden: nobody may change it", EXEC_DENY);
+		add(view, *paths, "hidden, or belongs to the gate, and cannot be changed",
+		    EXEC_DENY);
 }
 
-/* The paths of @sandbox as its view has them, as far as they are there. */
+/* The paths of @sandbox as its view has them, if they exist. */
 static void add_entries(struct plan *plan, const struct exec_sandbox *sandbox)
 {
 	struct paths *const lists[] = {
@@ -84,14 +87,15 @@ static void add_entries(struct plan *plan, const struct exec_sandbox *sandbox)
 	}
 }
 
-/* What the view of commands protects: also what no name tells, as a repository that is not called
- * .git, and what a link that is protected leads to. */
+/* Adds what the view of commands protects, including what cannot be recognised by name: a
+ * repository that is not called .git, and the target of a protected link. */
 static int add_protected(struct exec_target_view *view, const struct exec_sandbox *sandbox,
 			 const char *cwd, struct err *why)
 {
 	struct plan *plan = mem_new(sizeof(*plan));
 	int r = paths_resolve(cwd, NULL, &plan->cwd, why);
 
+	plan->is_look = true; /* nothing is created, because no command starts */
 	if (r == 0) {
 		add_entries(plan, sandbox);
 		view_repository(plan, view->protection);
@@ -99,7 +103,8 @@ static int add_protected(struct exec_target_view *view, const struct exec_sandbo
 	}
 	for (size_t i = 0; r == 0 && i < plan->read_only.count; i++)
 		add(view, plan->read_only.list[i],
-		    "protected: what runs code later is there; `unprotect` in the policy opens it",
+		    "protected, because programs run code from there later; an `unprotect` line in "
+		    "the policy opens it",
 		    EXEC_DENY);
 	plan_free(plan);
 	return r;
@@ -142,8 +147,8 @@ void exec_target_view_free(struct exec_target_view *view)
 	free(view);
 }
 
-/* By its name, in every sandbox: as the table says, which the view goes by; and git's own folder
- * whole, by whichever letters a file system may find it. */
+/* Is it protected by name, in every sandbox? By the table, which the view uses as well; and the
+ * whole of git's folder, in any letter case, because a file system may ignore case. */
 static bool is_protected(const struct exec_target_view *view, const char *path, struct err *why)
 {
 	const char *line = NULL;
@@ -156,13 +161,13 @@ static bool is_protected(const struct exec_target_view *view, const char *path, 
 	}
 	if (is)
 		(void)err_set(why, -EPERM,
-			      "%.300s is protected: what runs code later is there (%.100s); "
-			      "`unprotect` in the policy opens it",
+			      "%.300s is protected, because programs run code from there later "
+			      "(%.100s); an `unprotect` line in the policy opens it",
 			      path, line ? line : ".git");
 	return is;
 }
 
-/* Of @mark, which is @path or what holds it, of a place: so far it is *@target. */
+/* Applies @mark, which is @path or contains it, to the result so far, *@target. */
 static void apply(const struct mark *mark, enum exec_target *target, bool *ret_is_said)
 {
 	static const enum exec_target targets[] = {
@@ -184,7 +189,7 @@ static bool is_mark_of(const struct mark *mark, const char *path, const struct s
 		mark->inode == what->st_ino);
 }
 
-/* Cuts off the last part of @path. False: it was the root. */
+/* Removes the last component of @path. False: it was the root. */
 static bool step_up(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -195,7 +200,7 @@ static bool step_up(char *path)
 	return true;
 }
 
-/* Of canonical places. NULL: nothing that holds it is kept. */
+/* Why a canonical place may not be changed. NULL: nothing that contains it is kept. */
 static const char *why_kept(const struct exec_target_view *view, const char *place)
 {
 	auto_free char *path = mem_strdup(place);
@@ -226,7 +231,7 @@ bool exec_target_is_kept(const struct exec_target_view *view, const char *path, 
 	return kept != NULL;
 }
 
-/* The innermost that something is said of decides; what is kept does at any depth. */
+/* The innermost mark decides; a kept mark applies at any depth. */
 static enum exec_target judge_marks(const struct exec_target_view *view, const char *place,
 				    struct err *why)
 {
@@ -250,13 +255,14 @@ static enum exec_target judge_marks(const struct exec_target_view *view, const c
 	if (target == EXEC_TARGET_REFUSED)
 		(void)err_set(why, -EPERM, "the session's sandbox denies %.300s", place);
 	else if (target == EXEC_TARGET_OUTSIDE)
-		(void)err_set(why, -EPERM,
-			      "%.300s is outside of what the session's sandbox lets be written",
-			      place);
+		(void)err_set(
+			why, -EPERM,
+			"%.300s is outside the places where the session's sandbox allows writing",
+			place);
 	return target;
 }
 
-/* Of a canonical place; what is there is a file, or nothing. */
+/* Judges a canonical place, at which there is a file or nothing. */
 static enum exec_target judge_place(const struct exec_target_view *view, const char *place,
 				    struct err *why)
 {
@@ -279,13 +285,13 @@ static enum exec_target judge_place(const struct exec_target_view *view, const c
 	    what.st_nlink == 1)
 		return target;
 	(void)err_set(why, -EPERM,
-		      "%.300s is a file of several names (hard links), and where the others are is "
-		      "not known",
+		      "%.300s has several names (hard links), and the places of the other names "
+		      "are unknown",
 		      place);
 	return EXEC_TARGET_OUTSIDE;
 }
 
-/* The folder as it is, and the name in it. */
+/* Resolves the folder, and appends the name. */
 static int find_place(const char *path, char **ret, struct err *why)
 {
 	auto_free char *folder = mem_strdup(path);
@@ -293,7 +299,7 @@ static int find_place(const char *path, char **ret, struct err *why)
 	const char *name = strrchr(path, '/') + 1;
 
 	if (path[0] != '/' || name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return err_set(why, -EINVAL, "%.300s is no path of a file", path);
+		return err_set(why, -EINVAL, "%.300s is not the path of a file", path);
 	(void)step_up(folder);
 	int r = paths_resolve_shared(folder, &real, why);
 
@@ -303,7 +309,7 @@ static int find_place(const char *path, char **ret, struct err *why)
 	return 0;
 }
 
-/* What a link leads to, in the end; NULL: it is none. */
+/* The final target of a link; NULL: it is not a link. */
 static int find_end(const char *place, char **ret, struct err *why)
 {
 	struct stat what;
@@ -333,7 +339,7 @@ enum exec_target exec_target_judge(const struct exec_target_view *view, const ch
 		(void)err_set(why, -EPERM, "%s", of_end.text);
 		target = by_end;
 	}
-	/* By the name that was given, too: a link could hide it. */
+	/* The given name is checked as well: a link could hide it. */
 	return target != EXEC_TARGET_REFUSED && is_protected(view, path, why) ? EXEC_TARGET_REFUSED
 									      : target;
 }

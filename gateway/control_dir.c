@@ -10,7 +10,7 @@
 #include "gateway/gateway.h"
 #include "gateway/gateway_tools.h"
 
-/* A folder that only we may write into. */
+/* A folder that only our user may write to. */
 static bool is_own_folder(const char *path)
 {
 	struct stat info;
@@ -39,19 +39,19 @@ char *gateway_control_dir(struct err *why)
 		(void)err_errno(why, errno, "cannot make %s", path); /* the caller gets NULL */
 		return NULL;
 	}
-	/* Whoever came first may have put anything there. */
+	/* Another process may have created something there first. */
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &info) < 0) {
-		(void)err_errno(why, errno, "%s has to be a folder of yours and is not", path);
+		(void)err_errno(why, errno, "%s is not a folder that belongs to you", path);
 		return NULL;
 	}
 	if (info.st_uid != geteuid()) {
-		(void)err_set(why, -EPERM, "%s belongs to somebody else: remove it", path);
+		(void)err_set(why, -EPERM, "%s belongs to another user; remove it", path);
 		return NULL;
 	}
 	if ((info.st_mode & 077) != 0) {
-		(void)err_set(why, -EPERM, "%s is open to others: chmod 700 it", path);
+		(void)err_set(why, -EPERM, "other users can open %s; run chmod 700 on it", path);
 		return NULL;
 	}
 	return take(path);

@@ -1,5 +1,5 @@
-/* gateway_approver: what whoever answers is shown, may say, and is told of the end: for the
- * approvers here, and for a program that answers in its own process (gateway_agent.h). */
+/* gateway_approver: what an approver is shown, may answer, and is told about the end of a question:
+ * for the approvers here, and for a program that answers in its own process (gateway_agent.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,12 @@
 #define APPROVER_COMMANDS_MAX 8
 #define APPROVER_KEY_MAX      640 /* of gateway_answer_text() */
 
-/* Why a plain key is not enough for an allow: the domain has to be typed (@typed of the question).
- * Bits. */
+/* Why one key is not enough to allow: the domain has to be typed (@typed of the question). Bits. */
 enum approver_risk {
 	APPROVER_FIRST_SEEN = 1 << 0, /* the registrable domain was never asked for before */
 	APPROVER_LOOKALIKE = 1 << 1,  /* punycode or mixed scripts */
 	APPROVER_LITERAL = 1 << 2,    /* an address, not a name */
-	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: nothing holds them to a protocol */
+	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: no protocol is enforced */
 	APPROVER_LISTED = 1 << 4,     /* a host for pastes, tunnels, request bins or DoH */
 };
 
@@ -29,31 +28,35 @@ struct approver_question {
 	unsigned int waiting;                        /* connections */
 	unsigned int command_count;                  /* may exceed what @commands holds */
 	const char *commands[APPROVER_COMMANDS_MAX]; /* visible text */
-	uint64_t execs[APPROVER_COMMANDS_MAX];       /* whose they are; 0: behind the last */
-	const char *rule;                            /* why it is asked: "FILE:LINE: …" or "" */
+	uint64_t execs[APPROVER_COMMANDS_MAX];       /* their execs; 0: after the last */
+	const char *rule;                            /* why policy asks: "FILE:LINE: …" or "" */
 	const char *because;
 	int64_t age_ms, left_ms; /* since it was asked; until the deadline */
 	bool is_private;         /* the host is a private address literal */
 	unsigned int risk;       /* enum approver_risk; 0: one key is enough */
-	bool is_touched;         /* a person is at it: gateway_touch() */
-	unsigned int times;  /* it was asked lately, with this: 1, or more when nobody answered */
-	const char *warning; /* the risks in words, visible text, or "" */
+	bool is_touched;         /* a person is answering it: gateway_touch() */
+	unsigned int times;      /* it was asked recently; more than 1: unanswered before */
+	const char *warning;     /* the risks in words, visible text, or "" */
 	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the
-	 * address. Never "". Questions with the same one may share a screen. */
+	 * address. Never "". Questions with the same @typed may share a screen. */
 	char typed[POLICY_HOST_MAX];
-	/* What the command itself says it is for, visible text, or "". A claim: it may lie. */
+	/* The purpose as the command states it, visible text, or "". A claim: it may lie. */
 	const char *plea;
-	const char *program; /* of the first that asked: path, visible text, or "": not known */
+	const char *program; /* that asked first: path, visible text, or "": not known */
 	const char *chain;   /* its parents: "npm ci > node > sh", visible text, or "" */
+	/* It came from one of several gateways: its id, and its @session ("": no name), tell them
+	 * apart. */
+	bool is_watched;
+	const char *session;
 };
 
-/* What an answer covers when that is not exactly the question's destination. Zero: exactly that.
- * It has no place in an answer for once, which is about those who wait. */
+/* What an answer covers when that is not exactly the question's destination. Zero: exactly that. It
+ * is not valid in an answer for once, which is only about the requests that wait. */
 struct approver_width {
 	bool is_domain;      /* the registrable domain and every name below it */
 	bool is_every_port;  /* of the protocol */
 	bool is_program;     /* only for the program that asked first */
-	int64_t for_s;       /* 0: as long as the scope */
+	int64_t for_s;       /* 0: as long as the scope lasts */
 	uint64_t upload_max; /* bytes over all its connections; 0: no limit */
 	uint64_t download_max;
 	uint32_t connections_max;
@@ -65,21 +68,23 @@ struct approver_answer {
 	bool is_abort;  /* deny, and end the commands that wait */
 	const char *by; /* "ana on tty"; borrowed */
 	const char
-		*words; /* to whoever asked, in denials and records; NULL or "": none. Borrowed */
+		*words; /* to the requester, in denials and records; NULL or "": none. Borrowed */
 	struct approver_width width;
-	bool is_review; /* a program's word, not a person's: for once, of no width */
-	bool is_nobody; /* nobody was asked: a denial for once, and no person's */
-	/* What the person was shown, as gateway_answer_text() said it: where something else would
-	 * be stored, nothing is (-ESTALE). NULL: nobody was shown anything. Borrowed. */
+	bool is_review; /* a program answered, not a person: for once, without a width */
+	bool is_nobody; /* nobody was asked: a denial for once, not a person's */
+	/* What the person was shown, as returned by gateway_answer_text(): if the stored text would
+	 * differ, nothing is stored (-ESTALE). NULL: nothing was shown. Borrowed. */
 	const char *shown;
-	const char *typed; /* by that person, to allow what warns; NULL: nothing. Borrowed */
+	const char *typed; /* by that person, to allow despite a warning; or NULL. Borrowed */
 };
 
-/* How a question ended, for whoever had it on the screen. Borrowed for the call. */
+/* How a question ended, for an approver that shows it. Borrowed for the call. */
 struct approver_end {
 	const char *id;
 	enum policy_action action;
 	enum policy_reason reason;
 	const char *by;  /* "" when nobody answered */
 	const char *how; /* "allowed for session by ana on tty" */
+	/* Say so even where it is not shown; or NULL. */
+	const struct policy_destination *dst;
 };

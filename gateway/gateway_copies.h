@@ -1,5 +1,5 @@
-/* gateway_copies: what one session remembers, in the place of what another does: all of it that may
- * be copied, or nothing (docs/decisions/0123). */
+/* gateway_copies: replaces the remembered answers of one session by those of another: all that may
+ * be copied, or none (docs/decisions/0025). */
 #pragma once
 
 #include <stddef.h>
@@ -11,18 +11,18 @@ struct gateway;
 struct gateway_copies {
 	const char *text; /* an array of what `copy` of sallyport-approver(7) lists */
 	size_t len;
-	const char *session, *run; /* whose */
+	const char *session, *run; /* where they come from */
 };
-/* How many were copied, and how many not. */
+/* How many were copied, and how many were not. */
 struct gateway_copied {
 	size_t copied;
-	size_t execs; /* were for one command */
-	size_t kept;  /* are in the user's policy file, which holds for everybody */
-	size_t spent; /* have nothing left of a budget, or are over */
+	size_t execs; /* were valid for one command only */
+	size_t kept;  /* are in the user's policy file, which applies to every session */
+	size_t spent; /* have used up their budget, or have ended */
 };
-/* What @gw remembered for its session is forgotten, and cut; the copies take its place, each with a
- * record of its own. They end when they did there, count what was left there for themselves, and
- * are nobody's last answer: undo does not reach them. -EBADMSG: that is no such list; -ENOSPC: no
- * room; nothing was changed. -EIO: it could not be recorded. */
+/* Forgets what @gw remembered for its session, cuts what that allowed, and stores the copies in its
+ * place, each with a record of its own. A copy ends when the original would, has the rest of its
+ * budget to itself, and does not count as the last answer: undo does not reach it. -EBADMSG: @text
+ * is no such list; -ENOSPC: no room; nothing was changed. -EIO: it could not be recorded. */
 int gateway_copy(struct gateway *gw, const struct gateway_copies *copies,
 		 struct gateway_copied *ret, struct err *why);

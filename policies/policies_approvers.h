@@ -1,4 +1,4 @@
-/* policies_approvers: who may answer the questions of others by a file that they have signed. */
+/* policies_approvers: who may answer other users' questions by a signed file. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +7,13 @@
 
 struct policy;
 
-/* Who may answer by a signed file, one for each of their keys: the @index-th, or false. */
+/* An approver's key: the @index-th, or false. An approver with several keys is listed once for
+ * each. */
 #define POLICY_APPROVER_NAME_MAX 32
 struct policy_approver {
 	char name[POLICY_APPROVER_NAME_MAX];
 	uint8_t key[32]; /* Ed25519; a key has one name */
 };
 bool policy_get_approver(const struct policy *policy, size_t index, struct policy_approver *ret);
-/* How many of different names have to agree before anything is allowed so; at least 1. */
+/* How many approvers with different names must agree before anything is allowed; at least 1. */
 unsigned int policy_get_approvers_needed(const struct policy *policy);

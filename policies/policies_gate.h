@@ -1,23 +1,43 @@
-/* policies_gate: for whoever holds a request until it is decided: who asks, what a person should
- * know of a host, and the answers that are kept. docs/decisions/0052 says why it is a header of its
- * own. */
+/* policies_gate: for code that holds a request until it is decided: the requester, warnings about a
+ * host, and kept answers. docs/decisions/0006 says why this is a header of its own. */
 #pragma once
 
 #include "policies/policies.h"
 
-/* What the request with these facts may be held to, in the order in which it is to be decided: what
- * it says of itself, and of a tunnel what its port implies, then what else a rule may name. */
+/* The protocols that a request with these facts may carry, in the order in which they are decided:
+ * first what the request itself says, or for a tunnel what its port implies, then the other
+ * protocols of rules. */
 #define POLICY_PROTOCOLS_MAX 3
 size_t policy_facts_protocols(const struct policy_facts *facts,
 			      enum policy_protocol ret[POLICY_PROTOCOLS_MAX]);
+/* Sets how a request would reach us, for callers that only ask for the decision: plain http as a
+ * request, others in a tunnel. Known properties of a request stay set, also for https as if it were
+ * inspected. */
+void policy_facts_take_way(struct policy_facts *facts);
+/* Has a question about these facts been answered with allow already? */
+typedef bool (*policy_answered_fn)(const struct policy_facts *facts, void *arg);
+/* As policy_decide(), for a request or a tunnel: uses the first protocol that is allowed, or asked
+ * about and answered (@is_answered may be NULL); otherwise the one that a rule asks about by name;
+ * otherwise the first. Sets the protocol of @facts to it. */
+void policy_decide_flow(const struct policy *policy, struct policy_facts *facts,
+			policy_answered_fn is_answered, void *arg, struct policy_verdict *ret);
+/* As policy_decide_flow(), for bytes of protocol @facts->carries: a denial if the protocol allowed
+ * is another one, because the worker would refuse the bytes. */
+void policy_decide_bytes(const struct policy *policy, struct policy_facts *facts,
+			 struct policy_verdict *ret);
+/* As policy_decide_address(), for @alias, a canonical name that @dst leads to by CNAME: a denial if
+ * a rule denies that name. */
+void policy_decide_alias(const struct policy *policy, const struct policy_destination *dst,
+			 const struct policy_verdict *verdict, const char *alias,
+			 struct policy_verdict *ret);
 /* The protocol that rule @number of a verdict names; NO_PROTOCOL: none. */
 enum policy_protocol policy_rule_protocol(const struct policy *policy, uint32_t number);
 
-/* What a person should know of a host whose letters are not what they look like: only of names with
- * an A-label, since all others are plain ASCII. */
+/* A warning about a host whose letters look like others. Only for names with an A-label, because
+ * all others are plain ASCII. */
 struct policy_host_warning {
 	bool is_punycode;                  /* has an A-label (xn--) */
-	bool is_mixed;                     /* a label mixes scripts that nobody writes together */
+	bool is_mixed;                     /* a label mixes scripts that are not written together */
 	char scripts[96];                  /* "Cyrillic and Latin": of the labels not in ASCII */
 	char unicode[POLICY_HOST_MAX * 4]; /* as browsers may show it, UTF-8: not for a terminal;
 					      "": it cannot be decoded */

@@ -1,5 +1,5 @@
 /* policies_image: a policy as one flat, sealed piece of memory, for whoever decides in another
- * process. docs/decisions/0060 says what is in it and what is checked. */
+ * process. docs/decisions/0012 says what is in it and what is checked. */
 #pragma once
 
 #include "policies/policies.h"

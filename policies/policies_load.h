@@ -1,5 +1,5 @@
-/* policies_load: for whoever reads a policy's files: what it needs before, and what is in them that
- * is no rule. docs/decisions/0052 says why it is a header of its own. */
+/* policies_load: for code that reads a policy's files: what it needs before, and the statements
+ * that are not rules. docs/decisions/0006 says why this is a header of its own. */
 #pragma once
 
 #include "policies/policies.h"
@@ -27,16 +27,18 @@ const struct command_rules *policy_commands(const struct policy *policy);
 enum policy_action policy_decide_command(const struct policy *policy,
 					 const struct command_world *world, const char *const *argv,
 					 struct command_verdict *ret, enum policy_layer *ret_layer);
-/* The same of a program that is about to be executed: command_program_decide(). */
+/* As policy_decide_command(), for a program that is about to be executed:
+ * command_program_decide(). */
 struct command_opened;
 enum policy_action policy_decide_program(const struct policy *policy,
 					 const struct command_world *world,
 					 const struct command_opened *program,
 					 const char *const *argv, struct command_verdict *ret);
-/* Told of every file that is read, before its rules are: its absolute path ("": not known), by whom
- * it counts, and its bytes. For those who watch files, and compare them. */
-typedef void (*policy_witness_fn)(const char *path, enum policy_layer layer, const void *bytes,
-				  size_t len, void *arg);
+/* Called for every file that is read, before its rules are: its absolute path ("": not known), the
+ * path by which it was found (as given, or below the folder of the including file), its layer, and
+ * its bytes. For code that watches files and compares them. */
+typedef void (*policy_witness_fn)(const char *path, const char *asked, enum policy_layer layer,
+				  const void *bytes, size_t len, void *arg);
 void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
 /* The shortest `prompt-timeout` that counts; false: none. `write`, `hide` and the like: the
@@ -48,7 +50,8 @@ enum policy_path {
 	POLICY_PATH_READ,
 	POLICY_PATH_PROTECT, /* see policies_protected.h */
 	POLICY_PATH_UNPROTECT,
-	POLICY_PATH_ENV, /* no path, but the name of a variable */
+	POLICY_PATH_ENV,    /* no path, but the name of a variable */
+	POLICY_PATH_SOCKET, /* or "$" and the name of a variable that holds it */
 	POLICY_PATHS
 };
 const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index);

@@ -1,5 +1,5 @@
 /* policies_protected: which paths run code later: when a person opens a folder, starts a shell or
- * types `git status`. One table; pure: it looks at no file. docs/decisions/0220. */
+ * types `git status`. One table; pure: it looks at no file. docs/decisions/0035. */
 #pragma once
 
 #include <stdbool.h>

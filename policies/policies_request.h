@@ -37,7 +37,6 @@ struct policy_request {
 void policy_request_set_target(struct policy_request *ret, const char *target, size_t len,
 			       char room[POLICY_PATH_MAX + POLICY_QUERY_MAX]);
 bool policy_request_is_override(const char *name, size_t len);
-const char *policy_request_override(size_t number); /* a name of these; NULL behind the last */
 
 /* As one piece: how many bytes it takes, and the copy in them. NULL stays NULL and takes none. */
 size_t policy_request_size(const struct policy_request *request);

@@ -6,64 +6,67 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
-#include "proxy/dial.h"
-#include "proxy/exchange.h"
+#include "proxy/upstream/dial.h"
+#include "proxy/http/exchange.h"
 #include "proxy/fronts/front_impl.h"
-#include "proxy/meter.h"
-#include "proxy/session.h"
+#include "proxy/relay/meter.h"
+#include "proxy/connection.h"
 
-static int64_t now_ms(const struct session *session)
+static int64_t now_ms(const struct connection *connection)
 {
-	return loop_now_ms(session->proxy->loop);
+	return loop_now_ms(connection->proxy->loop);
 }
 
-void admit_begin(struct session *session, const struct policy_facts *facts)
+void admit_begin(struct connection *connection, const struct policy_facts *facts)
 {
-	assert(!session->request);
-	session->request = request_new(facts, now_ms(session));
-	session->request->facts.peer_port = session->peer_port;
+	assert(!connection->request);
+	connection->request = request_new(facts, now_ms(connection));
+	connection->request->facts.peer_port = connection->peer_port;
 }
 
-/* Into the exec's own list; and, where the gateway has not decided it itself, into a report. */
-static void record(struct session *session, const struct refusal *refusal, bool reports)
+/* Adds the refusal to the exec's own list and, unless the gateway made the decision itself, reports
+ * it. */
+static void record(struct connection *connection, const struct refusal *refusal, bool reports)
 {
-	struct proxy *proxy = session->proxy;
+	struct proxy *proxy = connection->proxy;
 
-	denials_add(&session->way->denials, refusal, loop_wall_us(proxy->loop));
+	denials_add(&connection->way->denials, refusal, loop_wall_us(proxy->loop));
 	if (reports)
-		request_report(session->request, proxy->client, refusal->reason, true,
-			       refusal->cause, now_ms(session));
+		request_report(connection->request, proxy->client, refusal->reason, true,
+			       refusal->cause, now_ms(connection));
 }
 
-static void refuse(struct session *session, enum policy_reason reason, const char *cause,
+static void refuse(struct connection *connection, enum policy_reason reason, const char *cause,
 		   bool reports, bool tells)
 {
 	struct policy_verdict verdict;
 	struct refusal refusal = { .reason = reason, .verdict = &verdict, .cause = cause };
 	struct request *request;
 
-	if (!session->request)
-		admit_begin(session, &(struct policy_facts){ .exec = session->way->exec,
-							     .way = session->front->way });
-	/* Kept beyond the request, which a front ends when it goes on to the next. */
-	request = session->request;
+	if (!connection->request)
+		admit_begin(connection, &(struct policy_facts){ .exec = connection->way->exec,
+								.way = connection->front->way });
+	/* @refusal points into the request, and the handler may start the next one: free it at the
+	 * end. */
+	request = connection->request;
 	request_get_verdict(request, &verdict);
 	refusal.dst = &request->facts.dst;
-	record(session, &refusal, reports);
-	session->request = NULL;
+	record(connection, &refusal, reports);
+	connection->request = NULL;
+	meter_free(take(connection->meter));
 	if (tells)
-		session->front->on_refused(session, &refusal);
+		connection->front->on_refused(connection, &refusal);
 	request_free(request);
 }
 
-void admit_refuse(struct session *session, enum policy_reason reason, const char *cause)
+void admit_refuse(struct connection *connection, enum policy_reason reason, const char *cause)
 {
-	refuse(session, reason, cause, true, true);
+	refuse(connection, reason, cause, true, true);
 }
 
-void admit_record(struct session *session, enum policy_reason reason, const char *cause)
+void admit_record(struct connection *connection, enum policy_reason reason, const char *cause)
 {
-	refuse(session, reason, cause, true, false);
+	refuse(connection, reason, cause, true, false);
 }
 
 static struct pool_key key_of(const struct request *request)
@@ -74,84 +77,88 @@ static struct pool_key key_of(const struct request *request)
 				  .is_inside = request->reason == POLICY_INSIDE };
 }
 
-static bool is_http(const struct session *session)
+static bool is_http(const struct connection *connection)
 {
-	return session->request->facts.way == POLICY_WAY_HTTP;
+	return connection->request->facts.way == POLICY_WAY_HTTP;
 }
 
 static void on_dialled(struct dial_result *result, void *arg)
 {
-	struct session *session = arg;
-	struct request *request = session->request;
+	struct connection *connection = arg;
+	struct request *request = connection->request;
 	struct pool_key key;
 
-	session->dial = NULL;
+	connection->dial = NULL;
 	request->resolved = result->addr;
 	if (result->fd < 0 || result->verdict.action != POLICY_ALLOW) {
 		fd_close(result->fd);
 		request_keep_verdict(request, &result->verdict);
-		admit_refuse(session, result->verdict.reason, result->cause);
+		admit_refuse(connection, result->verdict.reason, result->cause);
 		return;
 	}
 	key = key_of(request);
-	session_open_upstream(session, result->fd, &result->addr, is_http(session) ? &key : NULL);
-	session->front->on_connected(session);
+	connection_open_upstream(connection, result->fd, &result->addr,
+				 is_http(connection) ? &key : NULL);
+	connection->front->on_connected(connection);
 }
 
-void admit_dial(struct session *session)
+void admit_dial(struct connection *connection)
 {
 	struct policy_verdict verdict;
 
-	request_get_verdict(session->request, &verdict);
-	session_park_upstream(session); /* of an exchange before this CONNECT */
-	session_enter(session, SESSION_DIALLING);
-	session_set_deadline(session, LIMITS_WATCH_MS);
-	session->dial = dial_start(session->proxy->dialer, session->way->exec,
-				   &session->request->facts.dst, &verdict, on_dialled, session);
+	request_get_verdict(connection->request, &verdict);
+	connection_park_upstream(
+		connection); /* an idle connection of the exchange before this CONNECT */
+	connection_enter(connection, CONNECTION_DIALLING);
+	connection_set_deadline(connection, LIMITS_WATCH_MS);
+	connection->dial =
+		dial_start(connection->proxy->dialer, connection->way->exec,
+			   &connection->request->facts.dst, &verdict, on_dialled, connection);
 }
 
-/* The leg kept from the last exchange is the right one for this: same destination, same promise, an
- * address that may still be used. Its end would be noticed by itself; what cannot be sent again
- * looks once more. */
-static bool keeps_upstream(const struct session *session, const struct pool_key *key,
+/* May the upstream leg of the last exchange serve this request: same destination, same promise, an
+ * address that may still be used? An end of the connection is noticed by an event; a request that
+ * cannot be sent twice checks once more. */
+static bool keeps_upstream(const struct connection *connection, const struct pool_key *key,
 			   const struct policy_verdict *verdict)
 {
-	const struct upstream *up = session->up;
+	const struct upstream *up = connection->up;
 
 	return up && up->key && pool_key_equal(up->key, key) &&
-	       now_ms(session) - up->idle_since_ms < LIMITS_POOL_IDLE_MS &&
-	       pool_may_reuse(session->proxy->pool, key, verdict, &up->addr) &&
-	       (session->exchange->is_idempotent || pool_is_idle(up->leg.fd));
+	       now_ms(connection) - up->idle_since_ms < LIMITS_POOL_IDLE_MS &&
+	       pool_may_reuse(connection->proxy->pool, key, verdict, &up->addr) &&
+	       (connection->exchange->is_idempotent || pool_is_idle(up->leg.fd));
 }
 
-/* An upstream leg that stands already, for a request of the HTTP front. */
-static bool reuse_upstream(struct session *session, const struct policy_verdict *verdict)
+/* Uses an existing upstream leg for a request of the HTTP handler. */
+static bool reuse_upstream(struct connection *connection, const struct policy_verdict *verdict)
 {
-	struct pool_key key = key_of(session->request);
+	struct pool_key key = key_of(connection->request);
 	struct addr addr;
 	int fd;
 
-	if (!keeps_upstream(session, &key, verdict)) {
-		session_park_upstream(session);
-		fd = pool_take(session->proxy->pool, &key, verdict, &addr);
+	if (!keeps_upstream(connection, &key, verdict)) {
+		connection_park_upstream(connection);
+		fd = pool_take(connection->proxy->pool, &key, verdict, &addr);
 		if (fd < 0)
 			return false;
-		session_open_upstream(session, fd, &addr, &key);
-		session->up->is_reused = true;
+		connection_open_upstream(connection, fd, &addr, &key);
+		connection->up->is_reused = true;
 	}
-	session->request->resolved = session->up->addr;
+	connection->request->resolved = connection->up->addr;
 	return true;
 }
 
-/* Can the bytes of this way in be held to what was promised? The HTTP front sends requests in
- * clear, so it cannot be TLS. */
-static bool can_keep(const struct session *session, enum policy_protocol promise)
+/* Can the protocol of this way in keep the promise? HTTP requests arrive in clear text, so they
+ * cannot be TLS. */
+static bool can_keep(const struct connection *connection, enum policy_protocol promise)
 {
 	return promise == POLICY_HTTP || promise == POLICY_TCP ||
-	       (promise == POLICY_HTTPS && !is_http(session));
+	       (promise == POLICY_HTTPS && !is_http(connection));
 }
 
-/* Which protocol a tunnel is decided as, the gateway says: a narrower promise is the key's. */
+/* The gateway says which protocol a tunnel was decided as; a narrower promise belongs to the
+ * key. */
 static void note_protocol(struct policy_facts *facts, enum policy_protocol promise)
 {
 	if (promise == POLICY_HTTP || promise == POLICY_HTTPS)
@@ -160,68 +167,71 @@ static void note_protocol(struct policy_facts *facts, enum policy_protocol promi
 
 static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
-	struct session *session = arg;
+	struct connection *connection = arg;
 
 	if (verdict->action == POLICY_ALLOW)
-		session->request->ticket = session->ticket;
-	session->ticket = NULL;
-	request_keep_verdict(session->request, verdict);
-	note_protocol(&session->request->facts, verdict->promise);
+		connection->request->ticket = connection->ticket;
+	connection->ticket = NULL;
+	request_keep_verdict(connection->request, verdict);
+	note_protocol(&connection->request->facts, verdict->promise);
 	if (verdict->action != POLICY_ALLOW) {
-		refuse(session, verdict->reason, NULL, false, true);
+		refuse(connection, verdict->reason, NULL, false, true);
 		return;
 	}
-	if (session->request->plea) {
-		session->front->on_allowed_proposal(session, verdict);
+	if (connection->request->plea) {
+		connection->front->on_allowed_proposal(connection, verdict);
 		return;
 	}
-	meter_begin(session, verdict);
-	if (!can_keep(session, verdict->promise)) {
-		admit_refuse(session,
+	connection->meter = meter_new(connection->request, connection->proxy->loop, verdict,
+				      admit_on_cut, connection);
+	if (!can_keep(connection, verdict->promise)) {
+		admit_refuse(connection,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS
 							      : POLICY_NOT_ENFORCED,
-			     "what was allowed is not what this request can be held to");
+			     "the verdict allows a protocol that this request does not use");
 		return;
 	}
-	if (is_http(session) && reuse_upstream(session, verdict))
-		session->front->on_connected(session);
+	if (is_http(connection) && reuse_upstream(connection, verdict))
+		connection->front->on_connected(connection);
 	else
-		admit_dial(session);
+		admit_dial(connection);
 }
 
-void admit_submit(struct session *session, const struct policy_request *seen)
+void admit_submit(struct connection *connection, const struct policy_request *seen)
 {
-	struct policy_facts facts = session->request->facts;
+	struct policy_facts facts = connection->request->facts;
 
-	facts.request = seen; /* not kept: it lies in the head that was read */
-	session_enter(session, SESSION_DECIDING);
-	session->is_half_closed = false;
-	session_set_deadline(session, LIMITS_WATCH_MS);
-	leg_want_read(&session->client, false);
-	session->ticket = gateway_submit(session->proxy->client, &facts, on_verdict, session);
+	facts.request = seen; /* cleared: it points into the head that was read */
+	connection_enter(connection, CONNECTION_DECIDING);
+	connection->is_half_closed = false;
+	connection_set_deadline(connection, LIMITS_WATCH_MS);
+	leg_want_read(&connection->client, false);
+	connection->ticket =
+		gateway_submit(connection->proxy->client, &facts, on_verdict, connection);
 }
 
-/* The record first, while the request still has the verdict it was allowed by: what it moved was
- * under that. */
-static void cut(struct session *session, const struct policy_verdict *verdict, const char *cause)
+/* The record comes first, while the request still has the verdict that allowed it: the bytes were
+ * moved under that verdict. */
+static void cut(struct connection *connection, const struct policy_verdict *verdict,
+		const char *cause)
 {
-	struct request *request = session->request;
-	bool is_dialling = session->state == SESSION_DIALLING;
-	bool can_say =
-		is_dialling || (session->state == SESSION_EXCHANGE && !session->exchange->has_head);
+	struct request *request = connection->request;
+	bool is_dialling = connection->state == CONNECTION_DIALLING;
+	bool can_say = is_dialling || (connection->state == CONNECTION_EXCHANGE &&
+				       !connection->exchange->has_head);
 	struct refusal refusal = { .reason = verdict->reason, .verdict = verdict };
 
-	dial_withdraw(take(session->dial));
-	request_report(request, session->proxy->client, verdict->reason, is_dialling, cause,
-		       now_ms(session));
+	dial_withdraw(take(connection->dial));
+	request_report(request, connection->proxy->client, verdict->reason, is_dialling, cause,
+		       now_ms(connection));
 	request_keep_verdict(request, verdict);
 	if (can_say) {
-		admit_refuse(session, verdict->reason, NULL);
+		admit_refuse(connection, verdict->reason, NULL);
 		return;
 	}
 	refusal.dst = &request->facts.dst;
-	record(session, &refusal, false);
-	session_abort(session, verdict->reason);
+	record(connection, &refusal, false);
+	connection_abort(connection, verdict->reason);
 }
 
 void admit_on_cut(const struct policy_verdict *verdict, void *arg)
@@ -229,51 +239,52 @@ void admit_on_cut(const struct policy_verdict *verdict, void *arg)
 	cut(arg, verdict, NULL);
 }
 
-/* The gateway looks at names; by which address a name is reached, it does not know. */
-void admit_review(struct session *session, const struct policy *policy)
+/* The gateway decides names; it does not know which address a name was reached at. */
+void admit_review(struct connection *connection, const struct policy *policy)
 {
-	const struct request *request = session->request;
+	const struct request *request = connection->request;
 	struct policy_verdict verdict;
 
-	if (!request || !request->ticket || !session->up || request->reason == POLICY_INSIDE)
+	if (!request || !request->ticket || !connection->up || request->reason == POLICY_INSIDE)
 		return;
 	request_get_verdict(request, &verdict);
-	policy_decide_address(policy, &request->facts.dst, &verdict, &session->up->addr, &verdict);
+	policy_decide_address(policy, &request->facts.dst, &verdict, &connection->up->addr,
+			      &verdict);
 	if (verdict.action == POLICY_ALLOW || verdict.reason != POLICY_RULE_DENY)
 		return;
 	verdict.reason = POLICY_DENIED_SINCE;
-	cut(session, &verdict, verdict.rule);
+	cut(connection, &verdict, verdict.rule);
 }
 
-/* A held client is not read from: what it sends waits in the kernel. It is looked at when its
- * socket stirs and once a second.
+/* A client that waits for a decision is not read from: what it sends waits in the kernel. It is
+ * checked when its socket has an event and once a second.
  *
- * An end of its bytes is all that is seen of a client that gave up, and also of one that
- * half-closes after a whole HTTP request, which is legal. So: reset, or the end of a client that
- * wanted a tunnel: it left. The end of an HTTP client: it left when the question is still open a
- * second later, for a person must not be kept busy for nobody; when the verdict is there, it gets
- * its answer. */
-static void look(struct session *session)
+ * An end of its bytes looks the same for a client that gave up and for one that half-closes after a
+ * complete HTTP request, which is legal. So a reset, or the end of a client that wanted a tunnel,
+ * means that it left. The end of an HTTP client means that it left if the question is still open a
+ * second later, so that a person is not kept busy with it; once there is a verdict, it gets its
+ * response. */
+static void look(struct connection *connection)
 {
-	enum leg_peer peer = leg_peer(&session->client);
-	bool was_half_closed = session->is_half_closed;
+	enum leg_peer peer = leg_peer(&connection->client);
+	bool was_half_closed = connection->is_half_closed;
 
-	session_set_deadline(session, LIMITS_WATCH_MS);
-	session->is_half_closed = peer == LEG_PEER_HALF_CLOSED;
+	connection_set_deadline(connection, LIMITS_WATCH_MS);
+	connection->is_half_closed = peer == LEG_PEER_HALF_CLOSED;
 	if (peer == LEG_PEER_HERE)
 		return;
-	if (peer == LEG_PEER_GONE || !is_http(session) ||
-	    (was_half_closed && session->state == SESSION_DECIDING))
-		session_close(session, POLICY_CLIENT_LEFT);
+	if (peer == LEG_PEER_GONE || !is_http(connection) ||
+	    (was_half_closed && connection->state == CONNECTION_DECIDING))
+		connection_close(connection, POLICY_CLIENT_LEFT);
 }
 
-void admit_on_client(struct session *session)
+void admit_on_client(struct connection *connection)
 {
-	leg_stop_reading(&session->client);
-	look(session);
+	leg_stop_reading(&connection->client);
+	look(connection);
 }
 
-void admit_on_deadline(struct session *session)
+void admit_on_deadline(struct connection *connection)
 {
-	look(session);
+	look(connection);
 }

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "seccomp/seccomp_worker.h"
 
-/* Bits of newer kernels than the headers we build with. The numbers are ABI. */
+/* Bits that may be newer than the kernel headers. The numbers are ABI. */
 #define FS_RIGHTS_1    UINT64_C(0x1fff) /* the first 13: execute to make_sym */
 #define FS_REFER       (UINT64_C(1) << 13)
 #define FS_TRUNCATE    (UINT64_C(1) << 14)
@@ -27,7 +27,7 @@ struct confine_ruleset {
 	uint64_t fs, net, scope;
 };
 
-/* What each ABI added; an unknown bit would make the kernel refuse the whole. */
+/* The rights that each ABI version added. The kernel refuses a ruleset with an unknown bit. */
 static const struct {
 	int abi;
 	struct confine_ruleset adds;
@@ -41,13 +41,13 @@ static int set_limits(struct err *why)
 {
 	struct rlimit files, core = { 0 };
 
-	/* Two descriptors a connection: the usual soft limit of 1024 is for programs that use
-	 * select(2). */
+	/* Each connection takes two descriptors; the usual soft limit of 1024 exists for programs
+	 * that use select(2). */
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return err_errno(why, errno, "cannot read the limit of open files");
+		return err_errno(why, errno, "cannot read the limit on open files");
 	files.rlim_cur = files.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-		return err_errno(why, errno, "cannot raise the limit of open files");
+		return err_errno(why, errno, "cannot raise the limit on open files");
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return err_errno(why, errno, "cannot forbid core dumps");
 	return 0;
@@ -56,14 +56,15 @@ static int set_limits(struct err *why)
 static int set_flags(struct err *why)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return err_errno(why, errno, "cannot become undumpable");
+		return err_errno(why, errno, "cannot clear the dumpable attribute");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_errno(why, errno, "cannot give up new privileges");
+		return err_errno(why, errno, "cannot set no_new_privs");
 	return 0;
 }
 
-/* A ruleset that handles everything and allows nothing. Only a second wall (the filter below has no
- * call that opens), so a kernel without it is no failure; one that has it and refuses is. */
+/* A ruleset that handles every right and grants none. It is a second layer (the filter below has no
+ * call that opens files), so a kernel without Landlock is not a failure; a kernel that has Landlock
+ * and refuses is. */
 static int close_files(struct err *why)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -76,12 +77,12 @@ static int close_files(struct err *why)
 		all.net |= abis[i].adds.net;
 		all.scope |= abis[i].adds.scope;
 	}
-	/* Trailing zeros of a longer struct are fine with an older kernel. */
+	/* An older kernel accepts a longer struct whose tail is zero. */
 	auto_close int ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 	if (ruleset < 0)
-		return err_errno(why, errno, "cannot make a Landlock ruleset");
+		return err_errno(why, errno, "cannot create a Landlock ruleset");
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		return err_errno(why, errno, "cannot enter the Landlock ruleset");
+		return err_errno(why, errno, "cannot enforce the Landlock ruleset");
 	return 0;
 }
 
@@ -89,7 +90,8 @@ static int filter_calls(struct err *why)
 {
 	struct sock_fprog program = {
 		.len = seccomp_worker_len,
-		.filter = (struct sock_filter *)(uintptr_t)seccomp_worker, /* only read */
+		.filter = (struct sock_filter *)(uintptr_t)
+			seccomp_worker, /* the kernel only reads it */
 	};
 
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
@@ -118,9 +120,9 @@ int confine_worker(struct err *why)
 #endif
 #endif
 #ifdef CONFINE_HAS_ASAN
-/* The leak checker looks at the process through ptrace from a thread of its own, which a confined
- * one cannot have: it then kills the program instead of reporting. Asked by the run-time at the
- * end; other processes are checked as ever. */
+/* The leak checker uses ptrace from a thread of its own, which a confined process cannot start: it
+ * would kill the program instead of reporting. The run-time calls this at exit; in unconfined
+ * processes the checker runs. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {

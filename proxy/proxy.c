@@ -7,13 +7,14 @@
 #include "gateway/gateway.h"
 #include "policies/policies_request.h"
 #include "proxy/admit.h"
-#include "proxy/dial.h"
-#include "proxy/dial_impl.h"
-#include "proxy/inner.h"
-#include "proxy/meter.h"
-#include "proxy/pool.h"
-#include "proxy/resolve.h"
-#include "proxy/session.h"
+#include "proxy/upstream/dial.h"
+#include "proxy/upstream/dial_impl.h"
+#include "proxy/entrance.h"
+#include "proxy/upstream/exec_sockets.h"
+#include "proxy/upstream/pool.h"
+#include "proxy/upstream/resolve.h"
+#include "proxy/connection.h"
+#include "proxy/states.h"
 #include "proxy/way.h"
 
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
@@ -28,17 +29,35 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->loop = loop;
 	proxy->client = client;
 	gateway_client_on_cut(client, admit_on_cut);
-	gateway_client_on_lease(client, meter_on_lease);
+	gateway_client_on_lease(client, states_on_lease);
 	proxy->config = config;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	dialer_set_own_port(proxy->dialer, config->own_port);
 	proxy->pool = pool_new(loop, config);
+	proxy->handlers = states_handlers;
 	proxy->seen_parts = policy_request_parts(config->policy);
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);
 	return proxy;
+}
+
+void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts)
+{
+	struct way *way;
+
+	resolver_take_files(proxy->resolver, resolv_conf, hosts);
+	/* A pooled connection may lead to the name's previous address. */
+	LIST_FOREACH (way, &proxy->ways, link) {
+		struct connection *connection;
+
+		pool_drop(proxy->pool, way->exec);
+		LIST_FOREACH (connection, &way->connections, link) {
+			if (connection->state == CONNECTION_HEAD && !connection->is_fixed)
+				connection_drop_upstream(connection);
+		}
+	}
 }
 
 void proxy_policy_changed(struct proxy *proxy)
@@ -49,13 +68,13 @@ void proxy_policy_changed(struct proxy *proxy)
 	dialer_set_policy(proxy->dialer, policy);
 	proxy->seen_parts = policy_request_parts(policy);
 	LIST_FOREACH (way, &proxy->ways, link) {
-		struct session *session = LIST_FIRST(&way->sessions);
+		struct connection *connection = LIST_FIRST(&way->connections);
 
-		while (session) {
-			struct session *next = LIST_NEXT(session, link);
+		while (connection) {
+			struct connection *next = LIST_NEXT(connection, link);
 
-			admit_review(session, policy);
-			session = next;
+			admit_review(connection, policy);
+			connection = next;
 		}
 	}
 }
@@ -67,7 +86,7 @@ void proxy_free(struct proxy *proxy)
 	while (!LIST_EMPTY(&proxy->ways))
 		proxy_close(proxy, LIST_FIRST(&proxy->ways)->exec);
 	while (!LIST_EMPTY(&proxy->closed))
-		session_free(LIST_FIRST(&proxy->closed));
+		connection_free(LIST_FIRST(&proxy->closed));
 	pool_free(proxy->pool);
 	dialer_free(proxy->dialer);
 	resolver_free(proxy->resolver);
@@ -94,14 +113,14 @@ int proxy_open(struct proxy *proxy, uint64_t exec, int http, int socks, int inne
 		fd_close(http);
 		fd_close(socks);
 	} else {
-		r = way_new(proxy, exec, http, socks, &way);
+		r = entrance_open(proxy, exec, http, socks, &way);
 	}
 	if (r < 0) {
 		fd_close(inner);
 		return r;
 	}
 	dialer_set_inner(proxy->dialer, exec, inner);
-	inner_on_door(dialer_inner(proxy->dialer, exec), way_open_door, way);
+	exec_sockets_on_door(dialer_inner(proxy->dialer, exec), entrance_open_door, way);
 	return 0;
 }
 
@@ -111,6 +130,6 @@ void proxy_close(struct proxy *proxy, uint64_t exec)
 
 	if (!way)
 		return;
-	way_free(way);
+	entrance_close(way);
 	dialer_clear_inner(proxy->dialer, exec);
 }

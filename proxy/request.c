@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "gateway/gateway.h"
-#include "proxy/meter.h"
 
 struct request *request_new(const struct policy_facts *facts, int64_t now_ms)
 {
@@ -22,7 +21,6 @@ void request_free(struct request *request)
 		return;
 	gateway_withdraw(request->ticket);
 	free(request->plea);
-	meter_free(request->meter);
 	free(request->texts);
 	free(request);
 }

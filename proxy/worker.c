@@ -1,6 +1,7 @@
 #include "proxy/proxy.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "base/err.h"
@@ -8,18 +9,19 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_names.h"
 #include "policies/policies_image.h"
 #include "proxy/confine.h"
 
-/* Listeners and the channel to the exec's init, in the order of enum exec_egress_fd (exec/exec.h),
- * which this layer does not see. */
+/* Listeners and the channel to the exec's init, in the order of enum exec_egress_fd (exec/exec.h);
+ * this layer may not include that header. */
 enum { WORKER_HTTP, WORKER_SOCKS, WORKER_INNER, WORKER_FDS };
 
 struct worker {
 	struct loop *loop;
 	struct proxy *proxy;
 	struct proxy_config config;
-	struct policy *policy; /* one that came later than the first, owned */
+	struct policy *policy; /* a policy that replaced the first one, owned */
 	bool has_failed;
 };
 
@@ -39,15 +41,15 @@ static void on_exec(uint64_t exec, int *fds, size_t count, void *arg)
 		return;
 	}
 	if (count != WORKER_FDS) {
-		log_error("exec %llu: %zu descriptors where %d were due: no way out",
+		log_error("exec %llu: got %zu descriptors instead of %d; its network stays closed",
 			  (unsigned long long)exec, count, WORKER_FDS);
 		close_all(fds, count);
 		return;
 	}
 	r = proxy_open(worker->proxy, exec, fds[WORKER_HTTP], fds[WORKER_SOCKS], fds[WORKER_INNER]);
 	if (r < 0)
-		log_error("exec %llu: cannot listen: errno %d: no way out",
-			  (unsigned long long)exec, -r);
+		log_error("exec %llu: cannot listen: %s; its network stays closed",
+			  (unsigned long long)exec, strerror(-r));
 }
 
 static void on_gone(void *arg)
@@ -57,7 +59,7 @@ static void on_gone(void *arg)
 	loop_stop(worker->loop);
 }
 
-/* What cannot be read cannot be gone by, and neither can what was: the way out closes. */
+/* Without a readable policy nothing can be decided, and the old one is outdated: end the worker. */
 static void on_image(int image, void *arg)
 {
 	struct worker *worker = arg;
@@ -67,7 +69,7 @@ static void on_image(int image, void *arg)
 
 	fd_close(image);
 	if (r < 0) {
-		log_error("the changed policy cannot be used: %s", why.text);
+		log_error("cannot use the changed policy: %s", why.text);
 		worker->has_failed = true;
 		loop_stop(worker->loop);
 		return;
@@ -78,16 +80,23 @@ static void on_image(int image, void *arg)
 	worker->policy = policy;
 }
 
-/* What is meant for the command, or for the run as a whole, reaches the whole process group. The
- * worker's end is the gateway's to say, or the kernel's when the gateway dies. */
+static void on_names(int resolv_conf, int hosts, void *arg)
+{
+	struct worker *worker = arg;
+
+	proxy_names_changed(worker->proxy, resolv_conf, hosts);
+}
+
+/* Signals that are meant for the command or for the whole run reach the entire process group. Only
+ * the gateway ends the worker, or the kernel when the gateway dies. */
 static int set_signals(struct err *why)
 {
 	static const int ignored[] = { SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM };
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		(void)signal(ignored[i], SIG_IGN); /* fails only for numbers that are no signals */
+		(void)signal(ignored[i], SIG_IGN); /* fails only for invalid numbers */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_set(why, -1, "the worker cannot tie its life to the gateway's");
+		return err_set(why, -1, "cannot make the worker end with the gateway");
 	return 0;
 }
 
@@ -96,7 +105,7 @@ static int run(struct worker *worker, struct gateway_client *client, struct err 
 	worker->proxy = proxy_new(worker->loop, client, &worker->config, why);
 	if (!worker->proxy)
 		return -1;
-	/* Everything that needs a file is open; not one hostile byte has been read. */
+	/* Every file that is needed is open; no hostile byte has been read. */
 	if (set_signals(why) < 0 || confine_worker(why) < 0)
 		return -1;
 	return loop_run(worker->loop);
@@ -112,6 +121,7 @@ int proxy_worker(int socket, const struct proxy_config *config)
 
 	if (client) {
 		gateway_client_on_image(client, on_image, &worker);
+		gateway_client_on_names(client, on_names, &worker);
 		r = run(&worker, client, &why);
 	}
 	if (r < 0)

@@ -12,18 +12,25 @@
 #define F_SETDELEG (F_SETLEASE + 16) /* Linux 6.19 */
 #endif
 
-/* The command's filter. Everything else is allowed: behind a user namespace without capabilities an
- * allow-list buys little and breaks compilers, debuggers and whatever comes next year. Denied is
- * what reaches past the namespaces, what the namespaces do not cover, and kernel surface no build
- * or test needs. */
+/* The command's filter. Everything not named here is allowed: behind a user namespace without
+ * capabilities an allow-list adds little and breaks compilers, debuggers and every new system call.
+ * Denied are the calls that reach past the namespaces, the calls that namespaces do not cover, and
+ * kernel attack surface that no build or test needs.
+ *
+ * To add a sandbox restriction on a system call: a line in rules[] here, with its reason; a hostile
+ * case in tests/hostile/kernel.c and its line in tests/sandbox/escapes.py; its row in
+ * docs/THREATS.md. One on paths is an entry of a plan (exec/sandbox/plan_make.c); one that init
+ * has to make is a stage (exec/stages/stages.h). */
 
 #define NAMESPACE_FLAGS                                                                            \
 	(CLONE_NEWTIME | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
 	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-/* What makes a program run with somebody else's rights: for whoever executes it outside. */
-#define SET_IDS    06000                                  /* S_ISUID | S_ISGID */
-#define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* else there is no mode */
+/* Mode bits that let a program run with its owner's rights: outside the sandbox, the owner is the
+ * user. */
+#define SET_IDS 06000 /* S_ISUID | S_ISGID */
+#define MAKES_FILE                                                                                 \
+	(O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* without these flags the call has no mode */
 
 #define DENY_SET_IDS(call, nr, ...)                                                                \
 	{                                                                                          \
@@ -47,11 +54,12 @@
 static const char mounts[] = "the file system's view is the sandbox";
 static const char keys[] = "the session keyring is inherited from outside";
 static const char machine[] = "acts on the machine, not on the sandbox";
-static const char spying[] = "reads or changes another process by number";
+static const char spying[] = "reads or changes other processes by their number";
 static const char surface[] = "kernel attack surface that no command needs";
 static const char nested[] = "a namespace inside brings back capabilities and their attack surface";
 static const char names[] = "a Unix socket of the host is reached by its path";
-static const char set_ids[] = "a program left behind would have our rights for whoever runs it";
+static const char set_ids[] =
+	"a set-user-ID file left behind would give the user's rights to everyone who runs it";
 static const char ring[] =
 	"opens and connects sockets without system calls that a filter could see";
 
@@ -65,7 +73,7 @@ static const struct filter_rule rules[] = {
 	  .error = EPROTONOSUPPORT,
 	  .args = { FILTER_ARG(0, FILTER_IN, AF_NETLINK),
 		    FILTER_ARG(2, FILTER_NOT_IN, NETLINK_ROUTE) },
-	  .why = "getaddrinfo needs route netlink; the rest is surface",
+	  .why = "getaddrinfo needs route netlink; other families are attack surface",
 	  .told = SECCOMP_TOLD_DENIAL },
 
 	DENY(bpf, surface),
@@ -99,15 +107,15 @@ static const struct filter_rule rules[] = {
 	DENY(swapoff, machine),
 	DENY(reboot, machine),
 	DENY(acct, machine),
-	DENY(syslog, "the kernel's log holds addresses and other people's names"),
+	DENY(syslog, "the kernel log holds addresses and other users' names"),
 	DENY(quotactl, machine),
 	DENY(quotactl_fd, machine),
-	DENY(open_by_handle_at, "opens files by number, past every mount"),
+	DENY(open_by_handle_at, "opens files by handle, on any mount"),
 	DENY(iopl, machine),
 	DENY(ioperm, machine),
 	DENY(settimeofday, machine),
 	DENY(clock_settime, machine),
-	DENY(vhangup, "hangs up the terminal for everybody"),
+	DENY(vhangup, "hangs up the terminal for every process on it"),
 	DENY(nfsservctl, machine),
 	DENY(lookup_dcookie, surface),
 	DENY(fanotify_init, surface),
@@ -127,7 +135,7 @@ static const struct filter_rule rules[] = {
 	{ .name = "clone",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(0, FILTER_HAS, CLONE_PTRACE) },
-	  .why = "gives a child to its parent's tracer, which may be the gate and did not ask",
+	  .why = "makes the tracer of a parent process trace the child; that may be the gate",
 	  .told = SECCOMP_TOLD_DENIAL },
 	{ .name = "unshare",
 	  .error = EPERM,
@@ -146,9 +154,11 @@ static const struct filter_rule rules[] = {
 		     FILTER_ARG(2, FILTER_HAS, SET_IDS)),
 	DENY_SET_IDS(openat, 0, FILTER_ARG(2, FILTER_HAS, MAKES_FILE),
 		     FILTER_ARG(3, FILTER_HAS, SET_IDS)),
-	ABSENT(openat2, "its mode is behind a pointer; every user falls back to openat"),
+	ABSENT(openat2, "its mode is in memory, which the filter cannot read; every user falls "
+			"back to openat"),
 
-	ABSENT(clone3, "its flags are behind a pointer; every libc falls back to clone"),
+	ABSENT(clone3, "its flags are in memory, which the filter cannot read; every libc falls "
+		       "back to clone"),
 	ABSENT(io_uring_setup, ring),
 	ABSENT(io_uring_enter, ring),
 	ABSENT(io_uring_register, ring),
@@ -158,24 +168,25 @@ static const struct filter_rule rules[] = {
 	  .args = { FILTER_ARG(1, FILTER_IN, TIOCSTI, TIOCLINUX, TIOCSETD) },
 	  .why = "types into the user's terminal, or loads its line disciplines",
 	  .told = SECCOMP_TOLD_DENIAL },
-	/* Who opens the file outside waits for up to 45 s until the lease is broken. */
+	/* An open(2) of the file outside blocks for up to 45 s until the lease is broken. */
 	{ .name = "fcntl",
 	  .error = EINVAL,
 	  .args = { FILTER_ARG(1, FILTER_IN, F_SETLEASE, F_SETDELEG),
 		    FILTER_ARG(2, FILTER_NOT_IN, F_UNLCK) },
-	  .why = "a lease holds up the user's other programs, also on what may only be read" },
+	  .why = "a lease blocks the user's other programs, even on read-only files" },
 	{ .name = "fcntl",
 	  .error = EINVAL,
 	  .args = { FILTER_ARG(1, FILTER_IN, F_NOTIFY) },
 	  .why = "kernel attack surface that no command needs" },
-	/* PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (debuggers), and the query. */
+	/* PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE (for debuggers), and the query. */
 	{ .name = "personality",
 	  .error = EPERM,
 	  .args = { FILTER_ARG(0, FILTER_NOT_IN, 0, 8, 0x20000, 0x40000, 0xffffffff) },
-	  .why = "old personalities weaken the address space",
+	  .why = "old personalities weaken address space randomization",
 	  .told = SECCOMP_TOLD_DENIAL },
-	/* The wall makes them (exec/init/wall.h): the family and the name are behind pointers, and
-	   of a message even whether it has one. send(2) is sendto without a name. */
+	/* init's thread `wall` makes these calls in the command's place (exec/init/wall.h): address
+	 * family and name are in memory, which the filter cannot read. For a message, whether it
+	 * has a name is in memory too. send(2) is sendto(2) without a name. */
 	{ .name = "connect", .told = SECCOMP_TOLD_ADDRESS, .why = names },
 	{ .name = "sendto",
 	  .args = { FILTER_ARG(5, FILTER_NOT_IN, 0) },
@@ -183,8 +194,8 @@ static const struct filter_rule rules[] = {
 	  .why = names },
 	{ .name = "sendmsg", .told = SECCOMP_TOLD_ADDRESS, .why = names },
 	{ .name = "sendmmsg", .told = SECCOMP_TOLD_ADDRESS, .why = names },
-	/* ptrace stays: the command's own pid and user namespace bound it, and leak checkers and
-	   debuggers need it. */
+	/* ptrace stays allowed: the command's own pid and user namespace bound it, and leak
+	 * checkers and debuggers need it. */
 };
 
 const struct filter filter_command = {

@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 
-/* What the gate is told of although it is let through: so that it can say what the mounts refused,
- * and judge programs. Nothing here allows anything; the rules of filter_command come first. */
+/* Calls that are allowed and reported to the gate, so that it can explain what the mounts refused,
+ * and decide about programs before they run. Nothing here allows anything; the rules of
+ * filter_command come first. */
 
 #define CHANGES_FILES                                                                              \
 	(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)) /* any bit of these */
@@ -21,9 +22,11 @@
 		.name = #call, .number = (nr), .told = SECCOMP_TOLD_CHANGE, .why = changes         \
 	}
 
-static const char opens[] = "what may not be seen is opened to be read";
-static const char changes[] = "the view refuses to change most files";
-static const char programs[] = "each program is judged before it runs";
+static const char opens[] = "a hidden file may be opened for reading";
+static const char changes[] = "most files are read-only in the view";
+static const char ends[] =
+	"the process that made a command fail shows whether a refusal was the cause";
+static const char programs[] = "each program is decided on before it runs";
 
 static const struct filter_rule rules[] = {
 	{ .name = "open",
@@ -61,7 +64,7 @@ static const struct filter_rule rules[] = {
 	CHANGE(fchownat),
 	CHANGE(utime),
 	CHANGE(utimes),
-	{ .name = "utimensat", /* of a descriptor where there is no path */
+	{ .name = "utimensat", /* acts on a descriptor when there is no path */
 	  .args = { FILTER_ARG(1, FILTER_NOT_IN, 0) },
 	  .told = SECCOMP_TOLD_CHANGE,
 	  .why = changes },
@@ -76,6 +79,8 @@ static const struct filter_rule rules[] = {
 
 	{ .name = "execve", .told = SECCOMP_TOLD_PROGRAM, .why = programs },
 	{ .name = "execveat", .told = SECCOMP_TOLD_PROGRAM, .why = programs },
+
+	{ .name = "exit_group", .told = SECCOMP_TOLD_END, .why = ends },
 };
 
 const struct filter filter_told = {

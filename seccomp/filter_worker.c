@@ -8,9 +8,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-/* The proxy worker's filter: what a loop over TCP sockets, a resolver and malloc need, and nothing
- * else. A worker that has been taken over can neither open a file, start a program or a thread,
- * make memory executable, listen, nor touch another process. What is not here fails with EPERM. */
+/* The proxy worker's filter: an event loop over TCP sockets, a resolver and malloc need these calls
+ * and no others. A worker that an attacker controls can neither open a file, start a program or a
+ * thread, make memory executable, listen, nor touch another process. All other calls fail with
+ * EPERM. */
 
 #define ALLOW(call, reason)                                                                        \
 	{                                                                                          \
@@ -22,10 +23,10 @@
 	}
 
 static const char loop[] = "the event loop";
-static const char bytes[] = "the bytes between client and server";
+static const char bytes[] = "the bytes between client and upstream";
 static const char calls[] = "accepting and dialling";
 static const char memory[] = "malloc";
-static const char ending[] = "leaving, also by abort()";
+static const char ending[] = "exiting, also by abort()";
 
 static const struct filter_rule rules[] = {
 	ALLOW(epoll_wait, loop),
@@ -57,7 +58,7 @@ static const struct filter_rule rules[] = {
 	ALLOW_IF(ioctl, bytes, FILTER_ARG(1, FILTER_IN, FIONREAD, FIONBIO)),
 	ALLOW_IF(fcntl, bytes,
 		 FILTER_ARG(1, FILTER_IN, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GET_SEALS)),
-	ALLOW(lseek, "how long the image of a changed policy is"),
+	ALLOW(lseek, "reads the size of a changed policy image"),
 	ALLOW(fstat, "stdio looks at a descriptor before its first write"),
 
 	ALLOW(accept4, calls),
@@ -78,9 +79,9 @@ static const struct filter_rule rules[] = {
 	ALLOW(madvise, memory),
 	ALLOW_IF(mmap, memory, FILTER_ARG(2, FILTER_LACKS, PROT_EXEC)),
 	ALLOW_IF(mprotect, memory, FILTER_ARG(2, FILTER_LACKS, PROT_EXEC)),
-	ALLOW(futex, "malloc and stdio locks, though nobody contends for them"),
+	ALLOW(futex, "malloc and stdio locks (never contended)"),
 	ALLOW(getrandom, "query numbers, hash seeds"),
-	ALLOW(sysinfo, "qsort() asks how much memory there is"),
+	ALLOW(sysinfo, "qsort() asks for the size of the memory"),
 
 	ALLOW(rt_sigaction, ending),
 	ALLOW(rt_sigprocmask, ending),
@@ -91,8 +92,12 @@ static const struct filter_rule rules[] = {
 	ALLOW(exit, ending),
 	ALLOW(exit_group, ending),
 
-	{ .name = "sched_yield", .why = "the allocator's spin lock", .sanitize_only = 1 },
-	{ .name = "sigaltstack", .why = "the stack is put back at the end", .sanitize_only = 1 },
+	{ .name = "sched_yield",
+	  .why = "the spin lock of the sanitizer's allocator",
+	  .sanitize_only = 1 },
+	{ .name = "sigaltstack",
+	  .why = "the sanitizer restores the alternate stack at exit",
+	  .sanitize_only = 1 },
 	{ .name = "prctl",
 	  .args = { FILTER_ARG(0, FILTER_IN, PR_GET_DUMPABLE) },
 	  .why = "the leak checker asks whether it can run (proxy/confine.c)",

@@ -1,11 +1,11 @@
-/* seccomp_gen: prints a filter as a C header. Runs while building, so that no program links
- * libseccomp or spends its start on compiling rules. libseccomp makes the dispatch (ABI check, a
- * binary tree over the numbers). It has no way to say "none of these", which unrolled into masks
- * trebles the filter and the time to load it, so calls with argument rules are sent to small blocks
- * of ours behind its program: a RET that marks the call becomes a jump to its block. `told` is the
- * command's filter for a supervisor that is told of calls (see seccomp_calls.h), `numbers` what the
- * calls of both tables are on this machine. usage: seccomp_gen command|worker|told|numbers
- * plain|sanitize > HEADER */
+/* seccomp_gen: prints a filter as a C header. It runs at build time, so that no program links
+ * libseccomp or compiles rules when it starts. libseccomp makes the dispatch (ABI check, a binary
+ * tree over the call numbers). libseccomp cannot express "equals none of these"; unrolled into
+ * masks, that makes the filter and the time to load it three times as large. So calls with argument
+ * rules jump to small blocks of ours behind the program of libseccomp: a RET that marks the call
+ * becomes a jump to its block. `told` is the command's filter with notifications (see
+ * seccomp_calls.h), `numbers` are the numbers of the calls of both tables on this machine. usage:
+ * seccomp_gen command|worker|told|numbers plain|sanitize > HEADER */
 #include "seccomp/filter.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static uint32_t answer_of(const struct filter *filter, const struct filter_rule 
 	       (uint32_t)rule->error;
 }
 
-/* Instructions of one argument's test, its load included. */
+/* Number of instructions of one argument's test, its load included. */
 static size_t arg_size(const struct filter_arg *arg)
 {
 	switch (arg->test) {
@@ -68,8 +68,8 @@ static size_t arg_size(const struct filter_arg *arg)
 	return 0;
 }
 
-/* Falls through when the argument matches, else skips to @next instructions after this test's end.
- */
+/* Continues when the argument matches; otherwise skips the @next instructions that follow this
+ * test. */
 static void emit_arg(struct program *program, const struct filter_arg *arg, size_t next)
 {
 	uint32_t offset = offsetof(struct seccomp_data, args) + arg->index * 8 + LOW_WORD;
@@ -92,7 +92,7 @@ static void emit_arg(struct program *program, const struct filter_arg *arg, size
 static void emit_rule(struct program *program, const struct filter *filter,
 		      const struct filter_rule *rule)
 {
-	size_t rest = 1; /* the RET */
+	size_t rest = 1; /* the RET instruction */
 
 	for (size_t i = 0; i < FILTER_ARGS_MAX; i++)
 		rest += arg_size(&rule->args[i]);
@@ -108,7 +108,7 @@ static bool is_left_out(const struct filter_rule *rule, bool is_sanitized)
 	return rule->sanitize_only && !is_sanitized;
 }
 
-/* A call is marked by its first rule's index; no table may use SECCOMP_RET_TRACE for itself. */
+/* A call is marked by the index of its first rule; so no table may use SECCOMP_RET_TRACE itself. */
 static uint32_t mark_of(size_t index)
 {
 	return SECCOMP_RET_TRACE | (uint32_t)index;
@@ -128,11 +128,11 @@ static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, s
 	uint32_t action = return_of(rule->error);
 
 	if (index > 0 && strcmp(rule->name, filter->rules[index - 1].name) == 0)
-		return 0; /* in the block of the first */
+		return 0; /* the block of the first rule has it */
 	if (rule->args[0].test != FILTER_ANY || answer_of(filter, rule) != action)
 		action = mark_of(index);
-	/* A misspelt name must not become a hole. (A call this machine lacks has a pseudo number of
-	 * its own.) */
+	/* A misspelt name must not open a hole. (A call that this machine lacks has a pseudo
+	 * number.) */
 	int r = call == __NR_SCMP_ERROR ? -ENOSYS : seccomp_rule_add(dispatch, action, call, 0);
 	if (r < 0)
 		fprintf(stderr, "seccomp_gen: %s: %s\n", rule->name, strerror(-r));
@@ -141,7 +141,7 @@ static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, s
 
 static int build_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, bool is_sanitized)
 {
-	/* Another ABI has other numbers for the same calls (and x32 the same with a bit set). */
+	/* Other ABIs have other numbers for the same calls (x32: the same with a bit set). */
 	int r = seccomp_attr_set(dispatch, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
 	if (r == 0) /* a binary tree over the numbers instead of a list */
@@ -231,7 +231,7 @@ static int generate(const struct filter *filter, bool is_sanitized)
 	return r;
 }
 
-/* The rules of one call next to each other, in the order they have: link_blocks() wants them so. */
+/* Puts the rules of one call next to each other and keeps their order: link_blocks() needs that. */
 static void gather(struct filter_rule *rules, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -247,7 +247,7 @@ static void gather(struct filter_rule *rules, size_t count)
 	}
 }
 
-/* The denials first: a call that both name stays denied. */
+/* The denials come first: a call that both tables name stays denied. */
 static int generate_told(bool is_sanitized)
 {
 	size_t count = filter_command.count + filter_told.count;

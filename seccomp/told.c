@@ -14,7 +14,7 @@ static bool is_one_of(const struct filter_arg *arg, uint32_t value)
 	return false;
 }
 
-/* As the filter tests it: the low half only. */
+/* Compares as the filter does: the low 32 bits only. */
 static bool holds(const struct filter_arg *arg, const uint64_t args[6])
 {
 	uint32_t value = (uint32_t)args[arg->index];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs each line of its input in a sandbox, and asks whoever types about what it may not do.
+// Runs each line of its input in a sandbox, and asks the user when a command needs a permission.
 // usage: node agent.mjs [SALLYPORT] [OPTION...]     (options are those of `sallyport agent`)
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -10,7 +10,7 @@ const events = createInterface({ input: server.stdout })[Symbol.asyncIterator]()
 const typed = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 let last = 0;
 
-// One submission: an object on a line. What answers it carries the same id.
+// Sends one submission: an object on a line. The events that answer it have the same id.
 function send(type, members = {}) {
   const id = String(++last);
   server.stdin.write(JSON.stringify({ version: 1, type, id, ...members }) + "\n");
@@ -19,13 +19,13 @@ function send(type, members = {}) {
 
 const line = async () => ((await typed.next()).value ?? "").trim();
 
-// Shows a question, and answers with one of the decisions that it takes.
+// Shows a question, and answers with one of the decisions that it offers.
 async function ask(question) {
   const what = question.destination ?? question.argv ?? question.accesses ?? question.items;
   console.log(`? ${question.kind}: ${JSON.stringify(what)} ${question.warning ?? ""}`.trimEnd());
   console.log(`  one of ${question.decisions.join(", ")}:`);
   const said = await line();
-  const decision = question.decisions.includes(said) ? said : "denied"; // no answer is no
+  const decision = question.decisions.includes(said) ? said : "denied"; // anything else denies
   const answer = { approval: question.approval, kind: question.kind, decision };
   if (question.typed && decision.startsWith("approved")) {
     console.log(`  type ${question.typed} to allow it:`);
@@ -34,7 +34,7 @@ async function ask(question) {
   send("approve", answer);
 }
 
-// What comes, until the last word about submission id, or an error.
+// Handles events until the last one for submission id, or an error.
 async function wait(id) {
   for (;;) {
     const { value, done } = await events.next();

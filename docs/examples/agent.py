@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs each line of its input in a sandbox, and asks whoever types about what it may not do.
+"""Runs each line of its input in a sandbox, and asks the user when a command needs a permission.
 
 usage: agent.py [SALLYPORT] [OPTION...]     (options are those of `sallyport agent`)"""
 import itertools
@@ -13,7 +13,7 @@ numbers = itertools.count(1)
 
 
 def send(type, **members):
-    """One submission: an object on a line. What answers it carries the same id."""
+    """Sends one submission: an object on a line. The events that answer it have the same id."""
     id = str(next(numbers))
     server.stdin.write(json.dumps({"version": 1, "type": type, "id": id, **members}) + "\n")
     server.stdin.flush()
@@ -21,12 +21,12 @@ def send(type, **members):
 
 
 def ask(question):
-    """Shows a question, and answers with one of the decisions that it takes."""
+    """Shows a question, and answers with one of the decisions that it offers."""
     what = question.get("destination") or question.get("argv") or question.get("accesses") or question.get("items")
     print(f"? {question['kind']}: {json.dumps(what)} {question.get('warning', '')}".rstrip())
     print(f"  one of {', '.join(question['decisions'])}:")
     line = sys.stdin.readline().strip()
-    decision = line if line in question["decisions"] else "denied"  # no answer is no
+    decision = line if line in question["decisions"] else "denied"  # anything else denies
     answer = {"approval": question["approval"], "kind": question["kind"], "decision": decision}
     if "typed" in question and decision.startswith("approved"):
         print(f"  type {question['typed']} to allow it:")
@@ -35,7 +35,7 @@ def ask(question):
 
 
 def wait(id):
-    """What comes, until the last word about submission @id, or an error."""
+    """Handles events until the last one for submission @id, or an error."""
     for line in server.stdout:
         event = json.loads(line)
         if event["type"] == "exec_output":

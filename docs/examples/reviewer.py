@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""A reviewer for sallyport, as sallyport-reviewer(7) describes it: one JSON object a line in, one out.
+"""A reviewer for sallyport, as sallyport-reviewer(7) describes it: it reads and writes one JSON object on each line.
 
 It denies the domains given with --deny, allows the hosts given with --allow to commands that only read, and leaves
-everything else to people. Of an agent's commands it allows the programs given with --run, in their sandbox, and denies
-what is to be run without one. Begin with one like this in shadow mode, and look at what `sallyport approve reviewer` says.
+everything else to people. For an agent it allows commands with the programs given with --run, in their sandbox, and denies
+commands without a sandbox. Begin with such a reviewer in shadow mode, and look at the output of `sallyport approve reviewer`.
 
     sallyport run --reviewer '/usr/local/lib/reviewer.py --allow docs.example.org --deny paste.example.org' -- COMMAND
     reviewer /usr/local/lib/reviewer.py --run ls --run wc for exec        # in the policy of `sallyport agent`
@@ -25,7 +25,7 @@ def judge_other(question, programs):
         return {"answer": "abstain", "reason": "not about a command"}
     if question["confinement"] == "none":
         return {"answer": "deny", "reason": "not without its sandbox"}
-    argv = question["argv"]  # empty where something was hidden: what is not seen is not judged
+    argv = question["argv"]  # empty if something was hidden: such a command is not judged
     if argv and argv[0] in programs and not question["detail"]:
         return {"answer": "allow", "reason": "only reads"}
     return {"answer": "abstain", "reason": "not known: for a person"}
@@ -37,7 +37,7 @@ def judge(question, allowed, denied, programs):
     host = question["host"]
     if any(is_under(host, domain) for domain in denied):
         return {"answer": "deny", "reason": "a place where data is left", "negative_ttl_s": 600}
-    # command_count may be more than what is listed: what is not seen is not judged.
+    # command_count may be larger than the list: commands that are not listed are not judged.
     lines = question["commands"]
     is_reading = len(lines) == question["command_count"] and not any(word in line for line in lines for word in SENDS)
     if host in allowed and question["protocol"] == "https" and not question["risk"] and is_reading:

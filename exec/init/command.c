@@ -17,7 +17,7 @@
 
 #define SIGNALS 64
 
-/* What execvp(3) would use where PATH is not set. */
+/* The path that execvp(3) uses if PATH is not set. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
 
 /* The kernel's struct sigaction, all zero: the default action. */
@@ -36,20 +36,39 @@ static void reset_signals(void)
 	(void)sys(rt_sigprocmask, SIG_SETMASK, &none, NULL, SYS_SIGSET_BYTES);
 }
 
-/* Counted in our user namespace, of an ordinary user: of root nothing is, and there it is the pid
- * namespace that holds. A lower limit stays. */
-static int limit_processes(void)
+/* Never raises a limit. */
+static int lower(int resource, uint64_t most)
 {
 	struct rlimit64 limit;
-	long r = sys(prlimit64, 0, RLIMIT_NPROC, NULL, &limit);
+	long r = sys(prlimit64, 0, resource, NULL, &limit);
 
 	if (r < 0)
 		return (int)r;
-	if (limit.rlim_max > WIRE_PROCESSES)
-		limit.rlim_max = WIRE_PROCESSES;
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
 	if (limit.rlim_cur > limit.rlim_max)
 		limit.rlim_cur = limit.rlim_max;
-	return (int)sys(prlimit64, 0, RLIMIT_NPROC, &limit, NULL);
+	return (int)sys(prlimit64, 0, resource, &limit, NULL);
+}
+
+/* Counted in our user namespace for an ordinary user. It does not count for root, where the limit
+ * of the pid namespace applies. */
+static int limit_processes(const struct init *init)
+{
+	return lower(RLIMIT_NPROC, init->plan.head->limits.processes);
+}
+
+/* Limits the memory that a process may write and does not share. */
+static int limit_memory(const struct init *init)
+{
+	return init->plan.head->limits.memory ? lower(RLIMIT_DATA, init->plan.head->limits.memory)
+					      : 0;
+}
+
+static int limit_files(const struct init *init)
+{
+	return init->plan.head->limits.files ? lower(RLIMIT_NOFILE, init->plan.head->limits.files)
+					     : 0;
 }
 
 static int take_terminal(const struct init *init)
@@ -74,8 +93,8 @@ static const char *find_path(const struct init *init)
 	return default_path;
 }
 
-/* "DIRECTORY/name" in @out; an empty directory is the current one (POSIX). False: it does not fit.
- */
+/* Puts "DIRECTORY/name" into @out; an empty directory is the current one (POSIX). False: it does
+ * not fit. */
 static bool join(char out[PATH_MAX], const char *directory, size_t len, const char *name)
 {
 	size_t name_len = sys_length(name), at = 0;
@@ -91,9 +110,9 @@ static bool join(char out[PATH_MAX], const char *directory, size_t len, const ch
 	return true;
 }
 
-/* The file that was decided on, whatever has its name by now. A script's interpreter opens it by
- * name, so a script is executed by name too, at once after the look at it: $0 and what lies beside
- * it stay what they are. docs/decisions/0142 says what that leaves. */
+/* Executes the file that was decided on, even if another one has its name by now. A script is
+ * executed by name, immediately after the check, because its interpreter opens it by name, and $0
+ * and the files next to it must stay the same. docs/decisions/0030 says which risk remains. */
 static int execute_program(struct init *init)
 {
 	char **argv = init->plan.lists[WIRE_ARGV], **env = init->plan.lists[WIRE_ENV];
@@ -110,12 +129,12 @@ static int execute_program(struct init *init)
 	if (what.st_dev != init->plan.head->device || what.st_ino != init->plan.head->inode)
 		init_fail(init, WIRE_EXEC_OTHER, 0);
 	r = sys(execveat, fd, "", argv, env, AT_EMPTY_PATH);
-	/* What the kernel says of a script behind a descriptor that ends with the execution. */
+	/* the kernel's error for a script behind a descriptor that is closed on exec */
 	return r == -ENOENT ? (int)sys(execve, path, argv, env) : (int)r;
 }
 
-/* As execvp(3), but that a file without "#!" is not handed to a shell: that is ENOEXEC. Returns
- * what to report. */
+/* As execvp(3), but a file without "#!" is not passed to a shell: that is ENOEXEC. Returns the
+ * error to report. */
 static int execute(const struct init *init)
 {
 	char **argv = init->plan.lists[WIRE_ARGV], **env = init->plan.lists[WIRE_ENV];
@@ -137,7 +156,8 @@ static int execute(const struct init *init)
 						  : -ENAMETOOLONG;
 
 		if (r == -EACCES)
-			result = r; /* there, but not for us: unless another directory has one */
+			result = r; /* exists, but is not executable for us: another directory may
+				       have one that is */
 		else if (r != -ENOENT && r != -ENOTDIR && r != -ENAMETOOLONG)
 			return r;
 		if (at[len] == '\0')
@@ -146,15 +166,15 @@ static int execute(const struct init *init)
 	}
 }
 
-/* The last privileges went before the fork; here go the last freedoms, the filter last of all,
- * since it forbids what the others need. */
+/* The last privileges were dropped before the fork; the last restrictions are applied here. The
+ * filter comes last, because it forbids calls that the others need. */
 static __attribute__((noinline)) _Noreturn void run(struct init *init)
 {
 	bool is_unconfined = (init->plan.head->flags & WIRE_UNCONFINED) != 0;
 	int r = (int)sys(setpgid, 0, 0);
 
-	/* Its own keeper can be killed by it, or by anybody of its user: then this much is certain.
-	 */
+	/* The command, or any process of its user, can kill init: then at least the command dies
+	 * with it. */
 	if (r == 0 && is_unconfined)
 		r = (int)sys(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	init->step = WIRE_STEP_PTY;
@@ -166,7 +186,11 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 		init_fail(init, WIRE_FAILED, r);
 	if (!is_unconfined) {
 		init->step = WIRE_STEP_LANDLOCK;
-		r = limit_processes();
+		r = limit_processes(init);
+		if (r == 0)
+			r = limit_files(init);
+		if (r == 0)
+			r = limit_memory(init);
 		if (r == 0)
 			r = landlock_restrict(init);
 	}
@@ -186,10 +210,10 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 							    : execute(init));
 }
 
-/* As vfork(2): the child has our memory, our descriptors and our stack until it executes its
- * program, so nothing is copied, what we report as started has started, and the wall has the
- * filter's listener from it. Its calls lie below this frame, which holds
- * nothing it changes, and it never returns into it. */
+/* As vfork(2): the child uses our memory, descriptors and stack until it executes its program. So
+ * nothing is copied, a command that is reported as started has started, and the wall gets the
+ * filter's listener from it. The child's calls use the stack below this frame, which contains
+ * nothing that they change, and it never returns into this frame. */
 static __attribute__((noinline)) long fork_command(struct init *init)
 {
 	long pid = sys(clone, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, 0, 0, 0, 0);

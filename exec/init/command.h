@@ -1,8 +1,8 @@
-/* command: the command's process, from fork to its program. */
+/* command: starts the command's process, from fork to its program. */
 #pragma once
 
 struct init;
 
-/* Starts it: init->command is its pid then. What fails later is reported by that process itself. 0
- * or -errno. */
+/* Sets init->command to the pid. Later failures are reported by that process itself. 0 or
+ * -errno. */
 int command_start(struct init *init);

@@ -1,28 +1,9 @@
 #include "exec/init/init.h"
 
 #include <errno.h>
-#include <linux/close_range.h>
-#include <linux/prctl.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <time.h>
 
-#include "exec/init/command.h"
-#include "exec/init/kin.h"
-#include "exec/init/serve.h"
 #include "exec/init/sys.h"
-#include "exec/init/wall.h"
-#include "exec/stages/stages.h"
-
-/* sallyport-init: the sandbox's pid 1, a program of its own, so that nothing of the gate's memory
- * is in it. It was cloned into fresh namespaces with the capabilities that setting them up takes;
- * it sets them up, hands the way out to the gate, drops everything, starts the command, and stays
- * to bury the dead. Any failure ends it, and with it the sandbox. */
-
-#define PLAN_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 int init_send(const struct wire_message *message, const int *fds, int count)
 {
@@ -42,7 +23,8 @@ int init_send(const struct wire_message *message, const int *fds, int count)
 		for (int i = 0; i < count; i++)
 			((int *)(void *)CMSG_DATA(&control.head))[i] = fds[i];
 	}
-	/* From the command's process, too, where the wall makes what may carry a name. */
+	/* Also called from the command's process, where the wall makes calls that may carry an
+	 * address. */
 	long n = count > 0 ? sys(sendmsg, WIRE_CONTROL_FD, &head, MSG_NOSIGNAL)
 			   : sys(sendto, WIRE_CONTROL_FD, message, sizeof(*message), MSG_NOSIGNAL,
 				 NULL, 0);
@@ -56,172 +38,6 @@ _Noreturn void init_fail(const struct init *init, uint32_t type, int error)
 
 	for (size_t i = 0; i < sizeof(message.detail) - 1 && init->detail[i]; i++)
 		message.detail[i] = init->detail[i];
-	(void)init_send(&message, NULL, 0); /* nobody to tell: the gate sees the end all the same */
+	(void)init_send(&message, NULL, 0); /* if it fails, the gate still notices the end */
 	sys_exit(125);
-}
-
-static int64_t now_us(void)
-{
-	struct timespec now = { 0 };
-
-	(void)sys(clock_gettime, CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* For whoever makes the start faster: when each step ended. */
-static void mark(struct init *init)
-{
-	struct wire_message message = { .type = WIRE_TIME, .step = init->step };
-
-	if (init->plan.head->flags & WIRE_TIMES) {
-		message.value = (int32_t)(now_us() - init->started_us);
-		(void)init_send(&message, NULL, 0);
-	}
-}
-
-static void check(struct init *init, int result)
-{
-	if (result < 0)
-		init_fail(init, WIRE_FAILED, result);
-	mark(init);
-}
-
-static int map_plan(struct init *init)
-{
-	struct stat what;
-	long r = sys(fstat, WIRE_PLAN_FD, &what);
-
-	if (r < 0)
-		return (int)r;
-	if (what.st_size <= 0 || what.st_size > WIRE_PLAN_MAX ||
-	    (sys(fcntl, WIRE_PLAN_FD, F_GET_SEALS) & PLAN_SEALS) != PLAN_SEALS)
-		return -EBADMSG;
-	size_t len = (size_t)what.st_size;
-	long plan = sys(mmap, NULL, len, PROT_READ, MAP_PRIVATE, WIRE_PLAN_FD, 0);
-
-	if (plan < 0 && plan > -4096)
-		return (int)plan;
-	size_t pointers = read_pointers((const void *)plan, len);
-	long room = sys(mmap, NULL, (pointers + 1) * sizeof(char *), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (room < 0 && room > -4096)
-		return (int)room;
-	(void)sys(close, WIRE_PLAN_FD);
-	return read_plan((const void *)plan, len, (char **)room, &init->plan);
-}
-
-/* Dies with the gate. A gate that died before this line is noticed by the socket: it never says go.
- */
-static int watch_parent(struct init *init)
-{
-	init->step = WIRE_STEP_PARENT;
-	(void)sys(prctl, PR_SET_NAME, "sallyport-init", 0, 0, 0); /* for ps(1) only */
-	return (int)sys(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-}
-
-static int hand_out(struct init *init)
-{
-	const struct wire_message ready = { .type = WIRE_READY };
-	const int fds[INIT_FDS_MAX] = { init->http, init->socks, init->inner_far, init->sockets };
-	int r = init_send(&ready, fds, INIT_FDS_MAX);
-
-	for (int i = 0; i < INIT_FDS_MAX; i++)
-		(void)sys(close, fds[i]);
-	return r;
-}
-
-static int wait_for_go(struct init *init)
-{
-	struct wire_message message = { 0 };
-	long n;
-
-	init->step = WIRE_STEP_GO;
-	do
-		n = sys(recvfrom, WIRE_CONTROL_FD, &message, sizeof(message), 0, NULL, NULL);
-	while (n == -EINTR);
-	if (n < 0)
-		return (int)n;
-	return n == (long)sizeof(message) && message.type == WIRE_GO ? 0 : -ECONNRESET;
-}
-
-static int enter_cwd(struct init *init)
-{
-	init->step = WIRE_STEP_CWD;
-	init->detail = init->plan.cwd;
-	int r = (int)sys(chdir, init->plan.cwd);
-
-	if (r == 0)
-		init->detail = "";
-	return r;
-}
-
-/* No wall of any kind: only its life is watched. */
-static void set_up_unconfined(struct init *init)
-{
-	init->step = WIRE_STEP_PARENT;
-	check(init, kin_adopt(init));
-	check(init, enter_cwd(init));
-	check(init, terminal_open(init));
-	check(init, wait_for_go(init));
-}
-
-static void set_up(struct init *init)
-{
-	init->step = WIRE_STEP_IDS;
-	check(init, ids_map(init));
-	check(init, watch_parent(init));
-	if ((init->plan.head->flags & WIRE_HOST_NETWORK) == 0) {
-		init->step = WIRE_STEP_LOOPBACK;
-		check(init, egress_open(init));
-		check(init, hand_out(init));
-	}
-	init->step = WIRE_STEP_NAMESPACES;
-	check(init, namespaces_close(init));
-	check(init, view_build(init));
-	check(init, watch_begin(init));
-	check(init, enter_cwd(init));
-	check(init, terminal_open(init));
-	init->step = WIRE_STEP_WALL;
-	check(init, landlock_scope(init));
-	check(init, wall_start(init));
-	init->step = WIRE_STEP_CAPS;
-	check(init, caps_drop(0));
-	check(init, wait_for_go(init));
-}
-
-/* Called by the entry point with an aligned stack; there are no arguments, and the environment is
- * not looked at. */
-_Noreturn void init_main(void);
-_Noreturn void init_main(void)
-{
-	const struct wire_message started = { .type = WIRE_STARTED };
-	struct init init = {
-		.http = -1,
-		.socks = -1,
-		.inner = -1,
-		.inner_far = -1,
-		.sockets = -1,
-		.pty = -1,
-		.pty_far = -1,
-		.listener = -1,
-		.watch = { .mounts = -1, .inotify = -1, .end = WATCH_FD },
-		.detail = "",
-	};
-
-	init.started_us = now_us();
-	int r = (int)sys(close_range, WIRE_PLAN_FD + 1, ~0U, 0);
-
-	if (r == 0)
-		r = map_plan(&init);
-	if (r < 0)
-		init_fail(&init, WIRE_FAILED, r);
-	mark(&init);
-	if (init.plan.head->flags & WIRE_UNCONFINED)
-		set_up_unconfined(&init);
-	else
-		set_up(&init);
-	check(&init, command_start(&init));
-	(void)init_send(&started, NULL, 0); /* a gate that is gone is noticed by what follows */
-	serve_run(&init);
 }

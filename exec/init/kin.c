@@ -12,8 +12,8 @@
 #define ROUND_NS   (5 * 1000 * 1000L)
 #define ROUNDS_MAX 600 /* 3 s */
 
-/* init has one thread. The list is exact only for what does not change meanwhile: so it is read
- * again until nobody is left. */
+/* init has one thread. The list is exact only if no process starts or ends meanwhile, so it is read
+ * again until it is empty. */
 static const char children[] = "/proc/thread-self/children";
 
 int kin_adopt(struct init *init)
@@ -44,7 +44,9 @@ static void kill_children(void)
 			bool is_digit = bytes[i] >= '0' && bytes[i] <= '9';
 
 			if (!is_digit && pid > 1)
-				(void)sys(kill, pid, SIGKILL); /* not yet waited for: still it */
+				(void)sys(
+					kill, pid,
+					SIGKILL); /* not reaped yet, so the pid is still its own */
 			pid = is_digit ? pid * 10 + (bytes[i] - '0') : 0;
 		}
 	if (fd >= 0)
@@ -58,7 +60,7 @@ void kin_end(void)
 		int status;
 		long pid;
 
-		kill_children(); /* theirs become ours */
+		kill_children(); /* their children become ours */
 		do
 			pid = sys(wait4, -1, &status, __WALL | WNOHANG, NULL);
 		while (pid > 0 || pid == -EINTR);

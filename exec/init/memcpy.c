@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a compiler may call for an assignment; init has no C library. */
+/* The compiler may emit a call to it for an assignment; init has no C library. */
 void *memcpy(void *restrict to, const void *restrict from, size_t len)
 {
 	char *out = to;

@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a compiler may call to zero a struct; init has no C library. */
+/* The compiler may emit a call to it to zero a struct; init has no C library. */
 void *memset(void *to, int byte, size_t len)
 {
 	char *out = to;

@@ -8,7 +8,7 @@ struct reader {
 	const char *at, *end;
 };
 
-/* The next string, or NULL when no NUL is left. */
+/* The next string, or NULL if no NUL follows. */
 static const char *read_string(struct reader *reader)
 {
 	const char *text = reader->at;
@@ -56,7 +56,7 @@ size_t read_pointers(const void *bytes, size_t len)
 	return pointers;
 }
 
-/* Canonical paths, or with @step 2 pairs of one and a text. */
+/* Canonical paths; with @step 2 pairs of a path and a text. */
 static bool is_paths(char *const *list, uint32_t count, uint32_t step)
 {
 	if (count % step != 0)
@@ -111,6 +111,7 @@ static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 	case WIRE_SOCKETS:
 	case WIRE_COVERED:
 	case WIRE_FOLDERS:
+	case WIRE_ABSENT:
 		return is_paths(list, count, 1);
 	case WIRE_ENV:
 	case WIRE_LISTS:
@@ -126,18 +127,27 @@ static int read_list(struct reader *reader, uint32_t count, char **list)
 
 		if (!text)
 			return -EBADMSG;
-		/* execve(2) wants them this way; nobody writes through it */
+		/* execve(2) needs this type, but does not write */
 		list[i] = (char *)(uintptr_t)text;
 	}
 	list[count] = NULL;
 	return 0;
 }
 
+static bool is_texts(const struct wire_plan *head)
+{
+	for (int i = 0; i < WIRE_TEXTS; i++)
+		if (head->limits.texts[i][0] == '\0' ||
+		    head->limits.texts[i][WIRE_TEXT_MAX - 1] != '\0')
+			return false;
+	return head->limits.processes > 0;
+}
+
 int read_plan(const void *bytes, size_t len, char **pointers, struct read_plan *ret)
 {
 	const struct wire_plan *head = bytes;
 
-	if (read_pointers(bytes, len) == 0 || head->counts[WIRE_ARGV] == 0 ||
+	if (read_pointers(bytes, len) == 0 || head->counts[WIRE_ARGV] == 0 || !is_texts(head) ||
 	    ((head->flags & WIRE_HAS_PROGRAM) != 0) != (head->counts[WIRE_PROGRAM] != 0))
 		return -EBADMSG;
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 enum { POLL_SIGNALS, POLL_CONTROL, POLL_INNER, POLL_MOUNTS, POLL_FOLDERS, POLLS };
@@ -22,20 +23,36 @@ struct serve {
 	struct pollfd polls[POLLS];
 };
 
-/* A process may make init its tracer (PTRACE_TRACEME); every stop is then reported here, and taken
- * for an end it would end the sandbox early. It is let go, with the signal it was about to get. A
- * stop init cannot detach is the job-control kind. */
+/* A process may make init its tracer (PTRACE_TRACEME). Every stop is then reported here, and would
+ * end the sandbox early if it were taken for an exit. The process is detached, with the signal it
+ * was about to get. A stop from which init cannot detach it is a job-control stop. */
 static void on_stop(const struct init *init, long pid, int status)
 {
 	int signal = WSTOPSIG(status);
-	/* The trap of the first program after TRACEME is the tracer's, not the program's. */
+	/* The SIGTRAP after the first execve under TRACEME is for the tracer, not for the
+	 * program. */
 	int deliver = signal == SIGTRAP || (status >> 16) != 0 ? 0 : signal;
 	struct wire_message message = { .type = WIRE_STOPPED, .value = signal };
 
 	if (sys(ptrace, PTRACE_DETACH, pid, 0, deliver) == 0)
 		return;
 	if (pid == init->command)
-		(void)init_send(&message, NULL, 0); /* a gate that is gone is noticed by the poll */
+		(void)init_send(&message, NULL, 0); /* if the gate is gone, poll() notices */
+}
+
+/* The kernel does not report that a file system is full, so it is checked once a second, and at the
+ * end. */
+static void look_at_fresh(struct init *init)
+{
+	for (char **mount = init->plan.lists[WIRE_MOUNTS]; *mount; mount++) {
+		struct statfs fs;
+		char what = (*mount)[0];
+
+		if ((what == WIRE_FRESH || what == WIRE_FRESH_TMP) &&
+		    sys(statfs, *mount + 1, &fs) == 0 && fs.f_blocks > 0 &&
+		    (fs.f_bfree == 0 || fs.f_ffree == 0))
+			init->is_full = true;
+	}
 }
 
 static uint64_t microseconds(const struct timeval *time)
@@ -43,7 +60,7 @@ static uint64_t microseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
-/* Whoever was waited for, and whom they had waited for: all of them, by now. */
+/* Adds up all processes that were waited for, and those that they had waited for: by now, all. */
 static void note_usage(struct wire_message *message)
 {
 	struct rusage usage;
@@ -55,9 +72,9 @@ static void note_usage(struct wire_message *message)
 	message->rss_kib = (uint64_t)usage.ru_maxrss;
 }
 
-/* The command's end is everybody's: whatever it left behind dies before the end is reported, so
- * that nothing runs on behind the report's back. Every process here is init's child once its parent
- * is gone, so no child left means nobody left. */
+/* The end of the command ends all of its processes: they are killed before the end is reported, so
+ * that nothing still runs after the report. A process becomes init's child when its parent has
+ * ended, so if no child is left, no process is. */
 static _Noreturn void end_all(const struct init *init, struct wire_message *message)
 {
 	int status;
@@ -72,19 +89,24 @@ static _Noreturn void end_all(const struct init *init, struct wire_message *mess
 		pid = sys(wait4, -1, &status, __WALL, NULL);
 	}
 	if (message) {
+		message->is_full = init->is_full;
 		note_usage(message);
 		(void)init_send(message, NULL, 0);
 	}
 	sys_exit(message ? 0 : 1);
 }
 
-/* Somebody outside replaced what is covered, and the command may reach what is there now: nothing
- * of it may go on, and what it has read stays here. */
-static void check_covers(const struct init *init)
+/* A process outside replaced a covered path, and the command may reach what is there now:
+ * everything is killed, so that nothing it has read leaves the sandbox. */
+static void check_covers(struct init *init)
 {
 	struct wire_message message = { .type = WIRE_UNCOVERED };
-	const char *lost = watch_find_lost(init);
+	const char *lost = watch_find_lost(&init->plan);
 
+	if (!lost) {
+		lost = watch_find_made(&init->watch, &init->plan);
+		message.value = 1;
+	}
 	if (!lost)
 		return;
 	(void)sys(kill, -1, SIGKILL);
@@ -93,7 +115,7 @@ static void check_covers(const struct init *init)
 	end_all(init, &message);
 }
 
-static void bury(const struct init *init)
+static void bury(struct init *init)
 {
 	struct wire_message message = { .type = WIRE_STATUS };
 	int status;
@@ -104,6 +126,7 @@ static void bury(const struct init *init)
 			on_stop(init, pid, status);
 		} else if (pid == init->command) {
 			message.value = status;
+			look_at_fresh(init);
 			end_all(init, &message);
 		}
 	}
@@ -118,13 +141,13 @@ static void on_control(const struct init *init)
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n != (long)sizeof(message) || message.type != WIRE_SIGNAL)
-		end_all(init, NULL); /* the gate is gone, or it is not the gate */
+		end_all(init, NULL); /* the gate is gone, or it broke the protocol */
 	if (message.value > 0 && message.value <= 64)
 		(void)sys(kill, -init->command, message.value);
 }
 
-/* One fresh TCP socket of this namespace. The asker is the proxy worker, which reads hostile bytes:
- * it can have sockets that reach nothing but the command's own servers, and nothing else. */
+/* Sends one new TCP socket of this namespace. The proxy worker asks for it, and it parses untrusted
+ * bytes: it gets sockets that can reach only the command's own servers, and nothing else. */
 static void answer(const struct init *init, uint8_t family)
 {
 	int domain = family == 4 ? AF_INET : AF_INET6;
@@ -152,8 +175,8 @@ static void answer(const struct init *init, uint8_t family)
 		(void)sys(close, fd);
 }
 
-/* A request is read only when its answer can be sent: an asker that does not read waits, and init
- * does not. */
+/* A request is read only if its answer can be sent: so a worker that does not read its answers
+ * delays itself, and not init. */
 static void on_inner(struct serve *serve)
 {
 	struct pollfd *entry = &serve->polls[POLL_INNER];
@@ -187,17 +210,17 @@ static int close_between(int first, int last)
 	return first <= last ? (int)sys(close_range, first, last, 0) : 0;
 }
 
-/* All but what the loop needs: init would hold the command's pipes open, and their readers would
- * never see the end. The pty stays, so that its master sees the end when everybody is gone, and not
- * while nobody happens to have it open. */
+/* Closes all descriptors that the loop does not need: else init would hold the command's pipes
+ * open, and their readers would not see the end. The pty stays open, so that its master sees the
+ * end when all processes are gone, and not whenever no process has it open. */
 static int close_rest(struct init *init, int *signals)
 {
 	int *const kept[] = { &init->inner, signals, &init->pty };
 	int next = WIRE_CONTROL_FD + 1;
 	int r = close_between(0, WIRE_CONTROL_FD - 1);
 
-	/* Copies far above what is in use, each higher than the one before; then what lies between
-	 * goes. */
+	/* Copies them far above the descriptors in use, each higher than the one before; then
+	 * closes everything in between. */
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && r == 0; i++) {
 		if (*kept[i] >= 0)
 			r = *kept[i] = (int)sys(fcntl, *kept[i], F_DUPFD_CLOEXEC, SAFE_FD);
@@ -209,11 +232,11 @@ static int close_rest(struct init *init, int *signals)
 			next = *kept[i] + 1;
 		}
 	if (r == 0)
-		r = close_between(next, WATCH_FD - 1); /* copies of a watch would not watch */
+		r = close_between(next, WATCH_FD - 1); /* copies of a watch do not work */
 	return r < 0 ? r : (int)sys(close_range, init->watch.end, ~0U, 0);
 }
 
-/* What is left wakes us again, after what it is about has been looked at. */
+/* Bytes that remain wake us again, after the cause has been checked. */
 static void drain(const struct pollfd *entry)
 {
 	uint8_t drained[4096];
@@ -224,12 +247,13 @@ static void drain(const struct pollfd *entry)
 
 _Noreturn void serve_run(struct init *init)
 {
-	/* A child, and a folder in which covers are. */
+	/* SIGCHLD: a child has ended; SIGIO: a folder with covers has changed. */
 	const uint64_t told = 1ULL << (SIGCHLD - 1) | 1ULL << (SIGIO - 1);
 	int signals = (int)sys(signalfd4, -1, &told, SYS_SIGSET_BYTES, O_NONBLOCK | O_CLOEXEC);
 
 	if (signals < 0 || close_rest(init, &signals) < 0)
-		end_all(init, NULL); /* no descriptors left: the gate sees the end */
+		end_all(init, NULL); /* no descriptor is free: the gate notices the end */
+	watch_hurry(&init->watch);
 
 	struct serve serve = {
 		.init = init,
@@ -241,15 +265,21 @@ _Noreturn void serve_run(struct init *init)
 	};
 
 	for (;;) {
-		long n = sys(ppoll, serve.polls, POLLS, NULL, NULL, SYS_SIGSET_BYTES);
+		struct timespec second = { .tv_sec = 1 };
+		long n = sys(ppoll, serve.polls, POLLS, init->is_full ? NULL : &second, NULL,
+			     SYS_SIGSET_BYTES);
 
 		if (n < 0 && n != -EINTR)
 			end_all(init, NULL);
+		if (n == 0)
+			look_at_fresh(init);
 		drain(&serve.polls[POLL_FOLDERS]);
 		drain(&serve.polls[POLL_SIGNALS]);
 		if (serve.polls[POLL_SIGNALS].revents | serve.polls[POLL_MOUNTS].revents |
 		    serve.polls[POLL_FOLDERS].revents)
 			check_covers(init);
+		serve.polls[POLL_FOLDERS].fd =
+			init->watch.inotify; /* it may have been opened just now */
 		if (serve.polls[POLL_SIGNALS].revents)
 			bury(init);
 		if (serve.polls[POLL_CONTROL].revents)

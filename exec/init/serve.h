@@ -1,9 +1,9 @@
-/* serve: what pid 1 does while the command runs: buries the dead, passes on signals, hands out
+/* serve: the work of pid 1 while the command runs: it reaps processes, passes on signals, and sends
  * sockets. */
 #pragma once
 
 struct init;
 
-/* Returns never: ends, and the kernel ends everything else in the sandbox, when the command ends or
- * the gate does. */
+/* Never returns: it exits when the command ends or the gate does, and the kernel kills everything
+ * else in the sandbox. */
 _Noreturn void serve_run(struct init *init);

@@ -1,6 +1,6 @@
-/* sys: the system calls init makes, by number. Init has no C library: a static one costs 0.9 ms a
- * start, ten times what init itself takes. Every call returns what the kernel does: a value, or
- * -errno. */
+/* sys: the system calls that init makes, by number. Init has no C library: a static one costs 0.9
+ * ms per start, ten times what init itself takes. Every call returns the kernel's result: a value,
+ * or -errno. */
 #pragma once
 
 #include <fcntl.h>
@@ -43,10 +43,10 @@ SYS_ALWAYS long sys_call(long number, long a, long b, long c, long d, long e, lo
 	return x0;
 }
 #else
-#error "init speaks to the kernel itself: add sys_call() for this machine"
+#error "init makes its own system calls; add sys_call() for this machine"
 #endif
 
-/* sys(close, fd): arguments are widened, those not given are 0. */
+/* sys(close, fd): arguments are widened, missing ones are 0. */
 #define SYS_ARG(value)        ((long)(value))
 #define SYS_0(nr)             sys_call(nr, 0, 0, 0, 0, 0, 0)
 #define SYS_1(nr, a)          sys_call(nr, SYS_ARG(a), 0, 0, 0, 0, 0)
@@ -77,5 +77,9 @@ static inline size_t sys_length(const char *text)
 	return n;
 }
 
-/* The kernel's sigset_t: 64 bits everywhere we run. */
+/* The kernel's sigset_t: 64 bits on all our platforms. */
 #define SYS_SIGSET_BYTES 8
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71 /* of socket(7); Linux 5.14 */
+#endif

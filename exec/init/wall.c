@@ -1,7 +1,6 @@
 #include "exec/init/wall.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <stddef.h>
@@ -13,12 +12,12 @@
 #include "exec/init/sys.h"
 #include "exec/init/wall_impl.h"
 #include "exec/stages/stages.h"
-#include "exec/wire_told.h"
+#include "exec/notify/wire_told.h"
 
 #define STACK_BYTES 65536
-#define ROOM        512 /* the kernel's structs may be longer than ours one day */
+#define ROOM        512 /* a newer kernel may have longer structs */
 
-/* Of Linux 6.6. */
+/* Linux 6.6. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
@@ -26,11 +25,8 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
 #endif
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 
-/* start.S: a thread on a stack of its own that calls @fn and ends. Its number or -errno. */
+/* start.S: starts a thread with its own stack that calls @fn and exits. Its id or -errno. */
 long __init_thread(unsigned long flags, void *stack, void (*fn)(void *arg), void *arg);
 
 static void wait_while(const int *word, int value)
@@ -45,7 +41,8 @@ static void set(int *word, int value)
 	(void)sys(futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void answer(const struct wall *wall, uint64_t id, long result)
+/* Answers one call. @passes: the kernel executes it as usual, and @result is ignored. */
+static void respond(const struct wall *wall, uint64_t id, long result, bool passes)
 {
 	union {
 		struct seccomp_notif_resp response;
@@ -54,16 +51,23 @@ static void answer(const struct wall *wall, uint64_t id, long result)
 
 	memset(&buffer, 0, sizeof(buffer));
 	buffer.response.id = id;
-	if (result < 0)
+	if (passes)
+		buffer.response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
 		buffer.response.error = (int)result;
 	else
 		buffer.response.val = result;
 	(void)sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response);
 }
 
-/* The gate answers; it knows what the call is, and has other numbers for tasks: so it gets a
- * descriptor of this one. When it does not read, nothing goes on here: each sandbox has a wall of
- * its own. */
+static void answer(const struct wall *wall, uint64_t id, long result)
+{
+	respond(wall, id, result, false);
+}
+
+/* The gate answers this call: it knows the call, but its pid namespace is another, so it gets a
+ * pidfd of the task. If it does not read, this blocks; only this sandbox is affected, because each
+ * has its own wall. */
 static void forward(struct wall *wall, const struct seccomp_notif *request, int pidfd, long result,
 		    const char *path)
 {
@@ -89,10 +93,11 @@ static void forward(struct wall *wall, const struct seccomp_notif *request, int 
 	control.head.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.head), &pidfd, sizeof(pidfd));
 	if (pidfd < 0 || sys(sendmsg, wall->forward, &message, MSG_NOSIGNAL) < 0)
-		answer(wall, request->id, result < 0 ? result : -EACCES);
+		respond(wall, request->id, result < 0 ? result : -EACCES,
+			request->data.nr == SYS_exit_group); /* an exit is never refused */
 }
 
-/* What ends so is not the sandbox's doing. */
+/* Was the call refused by the sandbox? Any other error is not its doing. */
 static bool is_evidence(const struct wall *wall, const struct wall_call *call, long result)
 {
 	return result < 0 && wall->forward >= 0 && call->index == 0 && call->done == 0 &&
@@ -111,6 +116,33 @@ void wall_finish(struct wall *wall, struct wall_call *call, long result)
 		forward(wall, &request, call->pidfd, result, call->is_refused ? wall->path : NULL);
 	else
 		answer(wall, call->id, result);
+	wall_task_close(call);
+}
+
+/* True if the gate wants a report; else the call is only checked for the names it may create. */
+static bool is_told(const struct wall *wall, const struct wall_call *call)
+{
+	return (wall->init->plan.head->flags & (WIRE_TELL_REFUSED | WIRE_TELL_READS)) != 0 ||
+	       call->number == SYS_execve || call->number == SYS_execveat;
+}
+
+static void serve_other(struct wall *wall, const struct seccomp_notif *request,
+			struct wall_call *call)
+{
+	bool is_made = wall_absent_is_made(wall, call);
+
+	if (!is_made && !is_told(wall, call)) {
+		respond(wall, call->id, 0, true);
+		return;
+	}
+	call->pidfd = wall->forward >= 0 ? wall_task_pidfd(wall, call) : -1;
+	if (is_made) {
+		call->is_refused = true;
+		wall_finish(wall, call, -EACCES);
+		return;
+	}
+	if (wall_task_is_waiting(wall, call))
+		forward(wall, request, call->pidfd, 0, NULL);
 	wall_task_close(call);
 }
 
@@ -134,10 +166,7 @@ static void serve(struct wall *wall, const struct seccomp_notif *request)
 		r = wall_send_turn(wall, &call);
 		break;
 	default:
-		call.pidfd = wall->forward >= 0 ? wall_task_pidfd(wall, &call) : -1;
-		if (wall_task_is_waiting(wall, &call))
-			forward(wall, request, call.pidfd, 0, NULL);
-		wall_task_close(&call);
+		serve_other(wall, request, &call);
 		return;
 	}
 	if (r == WALL_PARK && wall_parked_add(wall, &call))
@@ -145,7 +174,8 @@ static void serve(struct wall *wall, const struct seccomp_notif *request)
 	wall_finish(wall, &call, r == WALL_PARK ? -ENOBUFS : r);
 }
 
-/* To the gate, when it wants to be told of calls: the listener, and what the wall forwards. */
+/* Sends the listener, and the socket on which the wall forwards calls, to the gate, if it wants
+ * reports. */
 static int tell_gate(struct wall *wall)
 {
 	const struct wire_message message = { .type = WIRE_LISTENER };
@@ -187,7 +217,8 @@ static int set_up(struct wall *wall)
 	return tell_gate(wall);
 }
 
-/* From here on its descriptors are its own: those of init are closed while it serves. */
+/* From here on the thread has its own descriptor table, because init closes its descriptors while
+ * it serves. */
 static void take_listener(struct wall *wall)
 {
 	struct init *init = wall->init;
@@ -196,8 +227,8 @@ static void take_listener(struct wall *wall)
 	wall->listener = init->listener;
 	if (sys(unshare, CLONE_FILES) < 0)
 		sys_exit(1);
-	/* Else the ends of the command's pipes would never be seen; before the command begins, or
-	 * they would be seen late. */
+	/* Else the wall would keep the command's pipes open. It closes them before the command
+	 * starts, so that their end is not seen late. */
 	for (int fd = 0; fd < wall->listener; fd++)
 		if (fd != WIRE_CONTROL_FD)
 			(void)sys(close, fd);
@@ -213,7 +244,7 @@ static void run(void *arg)
 		char room[ROOM];
 	} buffer;
 
-	if (caps_drop(1ULL << CAP_SYS_PTRACE) < 0)
+	if (caps_drop(WALL_CAPS) < 0 || caps_have(WALL_CAPS_USED, WALL_CAPS) < 0)
 		sys_exit(1);
 	take_listener(wall);
 	if (set_up(wall) < 0)

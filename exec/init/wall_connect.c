@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <sys/time.h>
 
-#define ERESTARTSYS 512 /* the kernel's own: the call is made again after the signal's handler */
+#define ERESTARTSYS 512 /* in the kernel only: the call is repeated after the signal handler */
 #define TURN_US     1   /* at most one tick of the kernel's clock */
 #define AGAIN_MS    4
 
-/* The socket's own time limit for a call that blocks, from now. */
+/* Sets the deadline of a blocking call from the socket's own time limit. */
 static void set_due(struct wall_call *call, const struct timeval *limit)
 {
 	int64_t ms = (int64_t)limit->tv_sec * 1000 + limit->tv_usec / 1000;
@@ -17,8 +17,8 @@ static void set_due(struct wall_call *call, const struct timeval *limit)
 		call->due_ms = wall_parked_now_ms() + (ms > 0 ? ms : 1);
 }
 
-/* Who blocks here keeps the wall from others. The time limit is the socket's, so for a moment it is
- * a short one: a command that changes it meanwhile delays itself alone. */
+/* A call that blocks here blocks the wall for all others. So the socket's own time limit is set to
+ * a very short one for this call: a command that changes it meanwhile delays only itself. */
 static long try_for_a_moment(struct wall_call *call, const struct wall_aim *aim)
 {
 	const struct timeval moment = { .tv_usec = TURN_US };
@@ -37,7 +37,7 @@ static long try_for_a_moment(struct wall_call *call, const struct wall_aim *aim)
 	set_due(call, &limit);
 	if (call->due_ms != 0 && wall_parked_now_ms() >= call->due_ms)
 		return r;
-	/* A queue that is full says nothing when it is not any more. */
+	/* The kernel does not report when a full queue has room again. */
 	call->next_ms = r == -EAGAIN ? wall_parked_now_ms() + AGAIN_MS : 0;
 	return WALL_PARK;
 }
@@ -58,7 +58,7 @@ long wall_connect_turn(struct wall *wall, struct wall_call *call)
 		return r;
 	r = wall_name_aim(wall, call, &given, (size_t)len, &aim);
 	if (r == 0 && !wall_task_is_waiting(wall, call))
-		r = -ESRCH; /* what was read may be of another task by now */
+		r = -ESRCH; /* the data that was read may belong to another task by now */
 	if (r == 0) {
 		bool may_block = (call->type == SOCK_STREAM || call->type == SOCK_SEQPACKET) &&
 				 (sys(fcntl, call->fd, F_GETFL) & O_NONBLOCK) == 0;

@@ -4,10 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71 /* Linux 5.14 */
-#endif
-
 #define HEAD offsetof(struct sockaddr_un, sun_path)
 
 static bool begins(const char *text, const char *with)
@@ -18,8 +14,8 @@ static bool begins(const char *text, const char *with)
 	return true;
 }
 
-/* What stands for whoever reads it would be the wall's own: the task's takes its place. @text has
- * room for more than a name can hold. */
+/* A path through self would mean the wall itself, so it is replaced by the task's process. @text
+ * has room for more than an address can hold. */
 static const char *put_self(struct wall *wall, const struct wall_call *call, const char *name,
 			    char *text)
 {
@@ -38,7 +34,8 @@ static const char *put_self(struct wall *wall, const struct wall_call *call, con
 			continue;
 		while (selves[i].prefix[len])
 			len++;
-		/* A thread is its process there, but for what only threads of it have. */
+		/* The process stands for its thread; only entries that belong to a single thread
+		 * differ. */
 		wall_task_name(text, "/proc/", wall_task_process(wall, call), selves[i].rest);
 		size_t at = sys_length(text);
 
@@ -91,20 +88,20 @@ static long aim_at_file(struct wall *wall, struct wall_call *call, const char *n
 	ret->at = (int)fd;
 	long r = sys(fstat, ret->at, &what);
 
-	/* Of what is no socket the kernel says so. */
+	/* If it is not a socket, the kernel returns the error. */
 	if (r == 0 && S_ISSOCK(what.st_mode))
 		r = wall_own_judge(wall, ret->at, &what, call->type);
 	if (r == -EACCES) {
 		call->is_refused = true;
 		note_refused(wall, ret);
 	}
-	/* By the inode that was judged, whatever has its name by now. */
+	/* Addresses the inode that was judged, whatever file has its name by now. */
 	wall_task_name(local->sun_path, "/proc/thread-self/fd/", ret->at, "");
 	ret->len = (uint32_t)(HEAD + sys_length(local->sun_path) + 1);
 	return r;
 }
 
-/* A socket that was made in another network namespace looks abstract names up there. */
+/* A socket that was created in another network namespace looks up abstract names there. */
 static long aim_at_abstract(const struct wall *wall, struct wall_call *call)
 {
 	uint64_t cookie = 0;
@@ -133,7 +130,8 @@ long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, 
 
 	if (domain < 0)
 		return domain;
-	/* Others have no names of files, and the kernel refuses names of other families. */
+	/* Other families have no file names, and the kernel refuses an address of another
+	 * family. */
 	if (domain != AF_UNIX || len <= HEAD || local->sun_family != AF_UNIX)
 		return 0;
 	if (len > sizeof(*local))

@@ -1,31 +1,32 @@
 #include "exec/init/sys.h"
 #include "exec/init/init.h"
 #include "exec/init/wall_impl.h"
+#include "exec/stages/stages.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <linux/unix_diag.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
 
-/* Which sockets are the command's own: those that are bound in its network namespace, which nobody
- * else is in. The kernel lists them with the device and the inode they are bound to. On the host's
- * network a process of the command has to hold the socket, too. */
+#include "exec/exec_egress.h"
 
-#define TCP_ESTABLISHED 1 /* states of sock_diag(7) for Unix sockets */
-#define TCP_CLOSE       7
-#define TCP_LISTEN      10
-#define HELD_MAX        65536 /* descriptors that are looked at */
-#define DIRENT_NAME     19    /* struct linux_dirent64 */
+/* The command's own sockets are those that are bound in its network namespace, which has no other
+ * processes. The kernel lists them with the device and the inode they are bound to. On the host's
+ * network a process of the command must have the socket open, too. */
 
-struct found {
-	uint64_t inode; /* of the bound path: the kernel says its low half */
-	uint32_t device;
-	bool is_own;
-	uint32_t socket; /* its number in sockfs */
-};
+#define HELD_MAX    65536 /* descriptors that are checked */
+#define DIRENT_NAME 19    /* struct linux_dirent64 */
+#define EXT4_MAGIC  0xef53
+#define TMPFS_MAGIC 0x01021994
+#define BTRFS_MAGIC 0x9123683e
 
-/* As the kernel has it inside, and in its answer. */
+#ifndef SIOCUNIXFILE
+#define SIOCUNIXFILE 0x89e0 /* Linux 4.12: opens the file that a socket is bound to */
+#endif
+
+/* Converts a device number to the kernel's internal form, which its answer has. */
 static uint32_t device_of(uint64_t given)
 {
 	uint32_t major = (uint32_t)((given >> 8) & 0xfff),
@@ -34,95 +35,8 @@ static uint32_t device_of(uint64_t given)
 	return major << 20 | minor;
 }
 
-static void look_at(const struct nlmsghdr *head, struct found *found)
-{
-	const struct unix_diag_msg *message = (const void *)(head + 1);
-	size_t left = head->nlmsg_len - sizeof(*head);
-
-	if (left < sizeof(*message))
-		return;
-	left -= NLMSG_ALIGN(sizeof(*message));
-	const char *at = (const char *)message + NLMSG_ALIGN(sizeof(*message));
-
-	while (left >= sizeof(struct nlattr)) {
-		const struct nlattr *attribute = (const void *)at;
-		size_t size = NLA_ALIGN(attribute->nla_len);
-		struct unix_diag_vfs bound;
-
-		if (attribute->nla_len < sizeof(*attribute) || attribute->nla_len > left)
-			return;
-		if (attribute->nla_type == UNIX_DIAG_VFS &&
-		    attribute->nla_len >= NLA_HDRLEN + sizeof(bound)) {
-			memcpy(&bound, at + NLA_HDRLEN, sizeof(bound));
-			if (bound.udiag_vfs_ino == (uint32_t)found->inode &&
-			    bound.udiag_vfs_dev == found->device) {
-				found->is_own = true;
-				found->socket = message->udiag_ino;
-			}
-		}
-		if (size >= left)
-			return;
-		left -= size;
-		at += size;
-	}
-}
-
-/* 1: more follows; 0: that was all, or -errno. */
-static int look_at_all(struct wall *wall, size_t len, struct found *found)
-{
-	const char *at = wall->data;
-
-	while (len >= sizeof(struct nlmsghdr)) {
-		const struct nlmsghdr *head = (const void *)at;
-		size_t size = NLMSG_ALIGN(head->nlmsg_len);
-
-		if (head->nlmsg_len < sizeof(*head) || head->nlmsg_len > len)
-			return -EBADMSG;
-		if (head->nlmsg_seq == wall->sequence) {
-			if (head->nlmsg_type == NLMSG_DONE)
-				return 0;
-			if (head->nlmsg_type == NLMSG_ERROR)
-				return -EBADMSG;
-			look_at(head, found);
-		}
-		if (size >= len)
-			break;
-		len -= size;
-		at += size;
-	}
-	return 1;
-}
-
-static int list(struct wall *wall, int type, struct found *found)
-{
-	struct {
-		struct nlmsghdr head;
-		struct unix_diag_req what;
-	} request = {
-		.head = { .nlmsg_len = sizeof(request),
-			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-			  .nlmsg_seq = ++wall->sequence },
-		/* Whoever accepted a connection has the listener's name, too: not of interest. */
-		.what = { .sdiag_family = AF_UNIX,
-			  .udiag_states = 1U << TCP_CLOSE | 1U << TCP_LISTEN |
-					  (type == SOCK_DGRAM ? 1U << TCP_ESTABLISHED : 0),
-			  .udiag_show = UDIAG_SHOW_VFS },
-	};
-	long r = sys(sendto, wall->diag, &request, sizeof(request), MSG_NOSIGNAL, NULL, 0);
-
-	while (r > 0) {
-		r = sys(recvfrom, wall->diag, wall->data, sizeof(wall->data), 0, NULL, NULL);
-		if (r > 0)
-			r = look_at_all(wall, (size_t)r, found);
-		if (r == 0)
-			return 0;
-	}
-	return r < 0 ? (int)r : -EBADMSG;
-}
-
-/* Some file systems (btrfs) tell stat(2) another device than they have: what is mounted there says
- * which. 0: not known. */
+/* Some file systems (btrfs) return another device in stat(2) than their own: the mount table has
+ * the right one. 0: not known. */
 static uint32_t device_of_mount(struct wall *wall, int at)
 {
 	struct statx what;
@@ -173,7 +87,7 @@ static bool is_socket(const char *link, size_t len, uint32_t number)
 	return value == number;
 }
 
-/* Calls @fn for the numbers in a folder of /proc, until it says true. */
+/* Calls @fn for each number that is a name in a folder of /proc, until it returns true. */
 static bool each(const char *folder, bool (*fn)(int number, int at, void *arg), void *arg)
 {
 	_Alignas(8) char room[2048];
@@ -204,7 +118,7 @@ static bool each(const char *folder, bool (*fn)(int number, int at, void *arg), 
 
 struct holder {
 	uint32_t socket;
-	int left;
+	int left, process, fd;
 };
 
 static bool holds(int number, int at, void *arg)
@@ -217,23 +131,92 @@ static bool holds(int number, int at, void *arg)
 	wall_task_name(name, "", number, "");
 	long n = sys(readlinkat, at, name, link, sizeof(link));
 
+	holder->fd = number;
 	return n > 0 && is_socket(link, (size_t)n, holder->socket);
 }
 
 static bool is_holder(int process, int at, void *arg)
 {
+	struct holder *holder = arg;
 	char folder[64];
 
 	(void)at;
+	holder->process = process;
 	wall_task_name(folder, "/proc/", process, "/fd");
 	return each(folder, holds, arg);
 }
 
-static bool is_held(uint32_t socket)
+static bool find_holder(uint32_t socket, struct holder *ret)
 {
-	struct holder holder = { .socket = socket, .left = HELD_MAX };
+	*ret = (struct holder){ .socket = socket, .left = HELD_MAX };
+	return each("/proc", is_holder, ret) && ret->left > 0;
+}
 
-	return each("/proc", is_holder, &holder) && holder.left > 0;
+/* A copy of @socket from the process inside that has it. That process may have another file at this
+ * number by now. -1: it cannot be copied. */
+static long copy_of(const struct wall *wall, uint32_t socket)
+{
+	struct holder holder;
+	uint64_t cookie = 0;
+	uint32_t len = sizeof(cookie);
+	struct stat what;
+
+	if (!find_holder(socket, &holder))
+		return -1;
+	long pidfd = sys(pidfd_open, holder.process, 0);
+	long fd = pidfd < 0 ? pidfd : sys(pidfd_getfd, pidfd, holder.fd, 0);
+
+	if (pidfd >= 0)
+		(void)sys(close, pidfd);
+	if (fd < 0)
+		return -1;
+	if (sys(fstat, fd, &what) == 0 && (uint32_t)what.st_ino == socket &&
+	    sys(getsockopt, fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) == 0 &&
+	    cookie == wall->cookie)
+		return fd;
+	(void)sys(close, fd);
+	return -1;
+}
+
+/* The kernel's list has the lower half of an inode number; the socket itself refers to the file. To
+ * ask it needs a capability in its network namespace, which the wall enables for this moment. */
+static bool is_bound_to(const struct wall *wall, uint32_t socket, const struct stat *what)
+{
+	long fd = copy_of(wall, socket), file = -1;
+	struct stat bound;
+	bool is_it = false;
+
+	if (fd < 0)
+		return false;
+	if (caps_have(WALL_CAPS, WALL_CAPS) == 0)
+		file = sys(ioctl, fd, SIOCUNIXFILE, 0);
+	if (caps_have(WALL_CAPS_USED, WALL_CAPS) < 0)
+		sys_exit(1);
+	if (file >= 0) {
+		is_it = sys(fstat, file, &bound) == 0 && bound.st_dev == what->st_dev &&
+			bound.st_ino == what->st_ino;
+		(void)sys(close, file);
+	}
+	(void)sys(close, fd);
+	return is_it;
+}
+
+/* Inode numbers of this file system have 32 bits: the kernel's list has all of them. */
+static bool has_short_numbers(int at)
+{
+	struct statfs fs;
+
+	return sys(fstatfs, at, &fs) == 0 && fs.f_type == EXT4_MAGIC;
+}
+
+/* Inode numbers of these are assigned in order: it would take four thousand million files to get a
+ * number with a given lower half. */
+static bool has_numbers_in_turn(int at)
+{
+	struct statfs fs;
+
+	return sys(fstatfs, at, &fs) == 0 &&
+	       (fs.f_type == EXT4_MAGIC || fs.f_type == TMPFS_MAGIC || fs.f_type == BTRFS_MAGIC);
 }
 
 static bool is_granted(const struct wall *wall, const struct stat *what)
@@ -256,8 +239,8 @@ static bool is_granted(const struct wall *wall, const struct stat *what)
 	return false;
 }
 
-/* Is it bound at all? Asked by a socket of the datagram kind, of which the other end sees nothing,
- * and which is of the wrong kind for all others. */
+/* Is any socket bound to it? Tested by connecting a datagram socket: the other side does not
+ * notice, and all other types refuse it as the wrong type. */
 static bool is_alive(int at)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -272,47 +255,102 @@ static bool is_alive(int at)
 	return r != -ECONNREFUSED;
 }
 
+/* It was judged before, and the socket that was found then still exists. */
+static bool is_known(struct wall *wall, const struct stat *what)
+{
+	for (size_t i = 0; i < WALL_KNOWN_MAX; i++) {
+		struct wall_known *known = &wall->known[i];
+
+		if (known->socket.number == 0 || known->device != what->st_dev ||
+		    known->inode != what->st_ino)
+			continue;
+		if (wall_diag_has(wall, &known->socket, known->bound_device, what->st_ino))
+			return true;
+		known->socket.number = 0;
+	}
+	return false;
+}
+
+static void remember(struct wall *wall, const struct stat *what, uint32_t device,
+		     const struct wall_socket *socket)
+{
+	wall->known[wall->known_next++ % WALL_KNOWN_MAX] = (struct wall_known){
+		.device = what->st_dev,
+		.inode = what->st_ino,
+		.bound_device = device,
+		.socket = *socket,
+	};
+}
+
+/* Is one of the candidates really the one? */
+static bool is_any_own(struct wall *wall, int at, const struct stat *what,
+		       const struct wall_found *found)
+{
+	struct holder holder;
+	bool is_sure = wall->has_network && has_short_numbers(at);
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct wall_socket *socket = &found->list[i];
+
+		if (!wall->has_network) {
+			/* Only the owner of the network namespace may ask what a socket is bound
+			 * to. */
+			if (what->st_ino >> 32 == 0 && has_numbers_in_turn(at) &&
+			    find_holder(socket->number, &holder))
+				return true;
+		} else if (is_sure || is_bound_to(wall, socket->number, what)) {
+			remember(wall, what, found->device, socket);
+			return true;
+		}
+	}
+	return false;
+}
+
 int wall_own_judge(struct wall *wall, int at, const struct stat *what, int type)
 {
-	struct found found = { .inode = what->st_ino, .device = device_of(what->st_dev) };
+	struct wall_found found = { .inode = what->st_ino, .device = device_of(what->st_dev) };
 
-	if (is_granted(wall, what))
+	if (is_granted(wall, what) || (wall->has_network && is_known(wall, what)))
 		return 0;
-	int r = list(wall, type, &found);
+	int r = wall_diag_list(wall, type, &found);
 
-	if (r == 0 && !found.is_own && found.device >> 20 == 0) {
+	if (r == 0 && found.count == 0 && found.device >> 20 == 0) {
 		uint32_t device = device_of_mount(wall, at);
 
 		if (device != 0 && device != found.device) {
 			found.device = device;
-			r = list(wall, type, &found);
+			r = wall_diag_list(wall, type, &found);
 		}
 	}
-	/* More of the number than the kernel tells: it may be another's. */
-	bool is_own = r == 0 && found.is_own && what->st_ino >> 32 == 0;
+	if (r == 0 && is_any_own(wall, at, what, &found))
+		return 0;
+	return is_alive(at) ? -EACCES : -ECONNREFUSED;
+}
 
-	if (is_own && !wall->has_network)
-		is_own = is_held(found.socket);
-	return is_own ? 0 : is_alive(at) ? -EACCES : -ECONNREFUSED;
+/* Keeps the file open, so that its inode number is not reused. */
+static void add_grant(struct wall *wall, const char *path, bool is_by_name)
+{
+	struct wall_grant *grant = &wall->grants[wall->grant_count];
+	struct stat what;
+	long fd = sys(openat, AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || sys(fstat, fd, &what) < 0)
+		return; /* gone by now */
+	grant->device = what.st_dev;
+	grant->inode = what.st_ino;
+	grant->path = is_by_name ? path : NULL;
+	wall->grant_count++;
 }
 
 int wall_own_init(struct wall *wall)
 {
 	char **grants = wall->init->plan.lists[WIRE_GRANTED];
 
-	for (size_t i = 0; grants[i] && i < WALL_GRANTS_MAX; i++) {
-		struct wall_grant *grant = &wall->grants[wall->grant_count];
-		struct stat what;
-		/* Kept open, so that nothing else gets its number. */
-		long fd = sys(openat, AT_FDCWD, grants[i] + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-		if (fd < 0 || sys(fstat, fd, &what) < 0)
-			continue; /* gone meanwhile */
-		grant->device = what.st_dev;
-		grant->inode = what.st_ino;
-		grant->path = grants[i][0] == WIRE_GRANT_NAME ? grants[i] + 1 : NULL;
-		wall->grant_count++;
-	}
+	/* The worker has it open, so no process inside does. */
+	if (wall->init->plan.head->flags & WIRE_DOOR)
+		add_grant(wall, EXEC_DOOR, false);
+	for (size_t i = 0; grants[i] && wall->grant_count < WALL_GRANTS_MAX; i++)
+		add_grant(wall, grants[i] + 1, grants[i][0] == WIRE_GRANT_NAME);
 	long fd = sys(socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 
 	wall->diag = (int)fd;

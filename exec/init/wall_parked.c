@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <time.h>
 
-#define ERESTARTSYS 512 /* to be made again after the signal's handler, where that says so */
-#define LOOK_MS     20  /* for tasks that died or have a signal */
+#define ERESTARTSYS 512 /* repeated after the signal handler, if that asks for it */
+#define LOOK_MS     20  /* interval of checks for tasks that have died or have a signal */
 
 int64_t wall_parked_now_ms(void)
 {
@@ -39,7 +39,7 @@ static long interrupted(const struct wall_call *call)
 	return call->due_ms == 0 ? -ERESTARTSYS : -EINTR;
 }
 
-/* True: it is over. */
+/* True: the call is finished. */
 static bool look_after(struct wall *wall, struct wall_call *call, bool is_ready, bool may_wait)
 {
 	long r = WALL_PARK;
@@ -48,7 +48,8 @@ static bool look_after(struct wall *wall, struct wall_call *call, bool is_ready,
 		wall_task_close(call);
 		return true;
 	}
-	/* One whose turn takes a moment at a time: the others' first. */
+	/* A call whose attempt takes a moment has its turn only if no other had one in this
+	 * round. */
 	if (is_ready || (may_wait && call->next_ms != 0 && call->next_ms <= wall_parked_now_ms()) ||
 	    (call->due_ms != 0 && call->due_ms <= wall_parked_now_ms()))
 		r = turn(wall, call);
@@ -74,7 +75,7 @@ static void look_after_all(struct wall *wall, const struct pollfd *polls)
 		if (look_after(wall, &call, is_ready[i], may_wait))
 			continue;
 		if (call.next_ms != before)
-			may_wait = false; /* it has waited */
+			may_wait = false; /* this round's turn is used */
 		wall->parked[kept++] = call;
 	}
 	wall->parked_count = kept;

@@ -2,13 +2,14 @@
 #include "exec/init/wall_impl.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <string.h>
 
 #define AGAIN_MS     4
-#define MESSAGES_MAX 1024 /* UIO_MAXIOV, as of sendmmsg(2) */
+#define MESSAGES_MAX 1024 /* UIO_MAXIOV, as for sendmmsg(2) */
 #define PART_MAX     (1ULL << 40)
 
-/* One message, as the call gave it; pointers are the task's. */
+/* One message, as in the call; pointers are the task's. */
 struct message {
 	uint64_t name, control;
 	uint32_t name_len;
@@ -59,7 +60,7 @@ static long read_message(struct wall *wall, const struct wall_call *call, struct
 	return read_parts(wall, call, (uintptr_t)head.msg_iov, ret);
 }
 
-/* Up to WALL_DATA_MAX bytes of what is not sent yet. Their count or -errno. */
+/* Reads up to WALL_DATA_MAX bytes that are not sent yet. Their count or -errno. */
 static long read_data(struct wall *wall, const struct wall_call *call,
 		      const struct message *message)
 {
@@ -87,8 +88,8 @@ static void close_passed(struct wall *wall)
 		(void)sys(close, wall->passed[--wall->passed_count]);
 }
 
-/* Numbers of the task's become numbers of ours: a number that stayed as it is would pass the wall's
- * own descriptor. */
+/* Replaces the task's descriptor numbers by numbers of our copies: an unchanged number would pass
+ * the wall's own descriptor. */
 static long copy_rights(struct wall *wall, const struct wall_call *call, char *data, size_t len)
 {
 	for (size_t at = 0; at + sizeof(int) <= len; at += sizeof(int)) {
@@ -107,21 +108,21 @@ static long copy_rights(struct wall *wall, const struct wall_call *call, char *d
 	return 0;
 }
 
-/* A task may name itself; the kernel takes what names the wall. */
+/* A task may name itself; the kernel accepts credentials that name the wall. */
 static void copy_credentials(struct wall *wall, const struct wall_call *call, char *data)
 {
 	struct ucred who;
 
 	memcpy(&who, data, sizeof(who));
 	if (who.pid != call->task && who.pid != wall_task_process(wall, call))
-		who.pid = -1; /* the kernel refuses it */
+		who.pid = -1; /* the kernel refuses this pid */
 	else
 		who.pid = (int)sys(getpid);
 	memcpy(data, &who, sizeof(who));
 }
 
-/* What goes with the message, in wall->control. The walk is the kernel's (CMSG_OK), over our own
- * copy, and what it would refuse is refused. */
+/* Reads the control data of the message into wall->control. It walks over our own copy as the
+ * kernel does (CMSG_OK), and refuses what the kernel would refuse. */
 static long read_control(struct wall *wall, const struct wall_call *call, uint64_t from, size_t len)
 {
 	long r = len > WALL_CONTROL_MAX ? -ENOBUFS : wall_task_read(call, from, wall->control, len);
@@ -167,11 +168,33 @@ static long park(struct wall_call *call, const struct wall_aim *aim, long result
 			wall_parked_now_ms() + (int64_t)limit.tv_sec * 1000 + limit.tv_usec / 1000;
 	if (call->due_ms != 0 && wall_parked_now_ms() >= call->due_ms)
 		return result;
-	/* poll(2) knows of the socket's own room, and not of a named receiver's. */
+	/* poll(2) reports room in the socket's own buffer, but not in that of a receiver with an
+	 * address. */
 	call->next_ms = aim->at >= 0 || (call->type == SOCK_DGRAM && aim->len > 0)
 				? wall_parked_now_ms() + AGAIN_MS
 				: 0;
 	return WALL_PARK;
+}
+
+/* The kernel compares the descriptors in flight with the sender's limit of open files, so ours is
+ * lowered for this call. The command has its own limit, but does not send. */
+static long send_counted(const struct wall *wall, const struct wall_call *call,
+			 const struct msghdr *head, unsigned int flags)
+{
+	struct rlimit limit, low;
+	long r = wall->passed_count == 0 ? 0 : sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+
+	if (wall->passed_count > 0 && r == 0) {
+		low = limit;
+		low.rlim_cur = limit.rlim_cur < WALL_FLIGHT_MAX ? limit.rlim_cur : WALL_FLIGHT_MAX;
+		r = sys(prlimit64, 0, RLIMIT_NOFILE, &low, NULL);
+	}
+	if (r < 0)
+		return r;
+	r = sys(sendmsg, call->fd, head, flags);
+	if (wall->passed_count > 0)
+		(void)sys(prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	return r;
 }
 
 static long hand_over(struct wall *wall, struct wall_call *call, const struct message *message,
@@ -191,10 +214,10 @@ static long hand_over(struct wall *wall, struct wall_call *call, const struct me
 	}
 	if (!wall_task_is_waiting(wall, call))
 		return -ESRCH;
-	return sys(sendmsg, call->fd, &head, flags_of(call) | MSG_DONTWAIT | MSG_NOSIGNAL);
+	return send_counted(wall, call, &head, flags_of(call) | MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The message's length when all of it is sent. */
+/* Returns the message's length once all of it is sent. */
 static long send_some(struct wall *wall, struct wall_call *call, const struct message *message,
 		      const struct wall_aim *aim)
 {
@@ -202,14 +225,14 @@ static long send_some(struct wall *wall, struct wall_call *call, const struct me
 
 	if (!is_stream && message->total > WALL_DATA_MAX)
 		return -EMSGSIZE;
-	/* The kernel would send from memory that is used again. */
+	/* The kernel would send from our buffer after it is reused. */
 	if ((flags_of(call) & MSG_ZEROCOPY) && wall_task_option(call->fd, SO_ZEROCOPY) > 0)
 		return -ENOBUFS;
 	long n = call->done == 0 && message->control_len > 0
 			 ? read_control(wall, call, message->control, message->control_len)
 			 : 0;
 
-	/* Behind what comes with it: that is read by way of the same memory. */
+	/* After the control data, which is read through the same buffer. */
 	if (n == 0)
 		n = read_data(wall, call, message);
 	if (n >= 0)
@@ -245,7 +268,8 @@ static long send_one(struct wall *wall, struct wall_call *call)
 		r = wall_task_read(call, message.name, &given, message.name_len);
 		if (r == 0)
 			r = wall_name_aim(wall, call, &given, message.name_len, &aim);
-		/* A name says nothing to a connected kind: the kernel refuses it unread. */
+		/* A connected socket type ignores the address: the kernel refuses it without
+		 * reading it. */
 	}
 	if (r == 0)
 		r = send_some(wall, call, &message, &aim);

@@ -24,7 +24,7 @@ void wall_task_name(char *text, const char *before, int number, const char *rest
 		;
 }
 
-/* All of a file of /proc in wall->data, as a string. */
+/* Reads a whole file of /proc into wall->data, as a string. */
 static const char *read_status(struct wall *wall, int task)
 {
 	char path[64];
@@ -44,7 +44,7 @@ static const char *read_status(struct wall *wall, int task)
 	return wall->data;
 }
 
-/* The number behind @word at the start of a line; 0: there is none. */
+/* The number after @word at the start of a line; 0: not found. */
 static uint64_t number_of(const char *text, const char *word, unsigned int base)
 {
 	uint64_t value = 0;
@@ -88,8 +88,8 @@ bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call)
 	return (pending & ~number_of(text, "SigBlk:", 16) & ~number_of(text, "SigIgn:", 16)) != 0;
 }
 
-/* A thread has descriptors of its own when it wants them; before Linux 6.9 only those of the first
- * thread can be had. */
+/* A thread may have a descriptor table of its own; before Linux 6.9 only that of the first thread
+ * is accessible. */
 int wall_task_pidfd(struct wall *wall, const struct wall_call *call)
 {
 	long fd = wall->is_flagged ? sys(pidfd_open, call->task, PIDFD_THREAD) : -EINVAL;
@@ -126,7 +126,7 @@ void wall_task_close(struct wall_call *call)
 	call->fd = call->pidfd = -1;
 }
 
-/* What cannot be looked into cannot be judged. */
+/* A task that cannot be inspected cannot be judged. */
 long wall_task_fd(const struct wall_call *call, int fd)
 {
 	long copy = sys(pidfd_getfd, call->pidfd, fd, 0);

@@ -1,9 +1,12 @@
+#include "exec/orchestrator/orchestrator_mode.h"
+
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "exec/orchestrator/orchestrator.h"
 
 static const struct {
 	const char *word;
@@ -25,7 +28,7 @@ static const struct {
 	{ "network", ORCHESTRATOR_MAY_ASK_NETWORK },
 };
 
-/* 0: no such category. */
+/* 0: unknown category. */
 static unsigned int find_category(const char *word, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(categories); i++) {
@@ -35,7 +38,7 @@ static unsigned int find_category(const char *word, size_t len)
 	return 0;
 }
 
-/* "" is none of them. */
+/* "" is an error. */
 static int parse_categories(const char *list, unsigned int *ret, struct err *why)
 {
 	unsigned int found = 0;
@@ -46,8 +49,8 @@ static int parse_categories(const char *list, unsigned int *ret, struct err *why
 
 		if (!category || (list[len] == ',' && !list[len + 1]))
 			return err_set(why, -EINVAL,
-				       "what may be asked about is a list of sandbox, rules, "
-				       "permissions, elicitation and network, with commas between");
+				       "granular needs a list of sandbox, rules, permissions, "
+				       "elicitation and network, separated by commas");
 		found |= category;
 		list += len + (list[len] == ',');
 	}
@@ -71,8 +74,8 @@ int orchestrator_mode_parse(const char *text, enum orchestrator_mode *ret_mode,
 	}
 	if (!is_reject && strncmp(text, granular, strlen(granular)) != 0)
 		return err_set(why, -EINVAL,
-			       "approvals are untrusted, on-request, on-failure, never, or "
-			       "granular:WORD,WORD");
+			       "the mode of approvals must be untrusted, on-request, on-failure, "
+			       "never or granular:WORD,WORD");
 	int r = parse_categories(strchr(text, ':') + 1, &listed, why);
 
 	if (r < 0)

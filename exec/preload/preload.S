@@ -1,4 +1,4 @@
-/* What the gate puts into the sandbox, as NUL-terminated text in its program (exec/files.c says where each goes). */
+/* What the gate puts into the sandbox, as NUL-terminated text in its program (exec/sandbox/files.c says where each goes). */
 	.section .rodata
 	.globl preload_node
 	.type preload_node, %object

@@ -7,8 +7,20 @@
 #include <linux/securebits.h>
 #include <stdint.h>
 
-/* Numbers a kernel has are contiguous; the first it does not know ends the loop. */
+/* The kernel's capability numbers are contiguous; the first unknown one ends the loop. */
 #define CAPS_MAX 64
+
+int caps_have(uint64_t used, uint64_t kept)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		left[i].effective = (uint32_t)(used >> 32 * i);
+		left[i].permitted = (uint32_t)(kept >> 32 * i);
+	}
+	return (int)sys(capset, &head, left);
+}
 
 int caps_drop(uint64_t kept)
 {
@@ -18,7 +30,7 @@ int caps_drop(uint64_t kept)
 
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		left[i].effective = left[i].permitted = (uint32_t)(kept >> 32 * i);
-	/* The order matters: the first three need CAP_SETPCAP, which capset() takes away. */
+	/* The order matters: the first three need CAP_SETPCAP, which capset() removes. */
 	for (int cap = 0; cap < CAPS_MAX && r == 0; cap++)
 		r = sys(prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (r < 0 && r != -EINVAL)
@@ -34,8 +46,8 @@ int caps_drop(uint64_t kept)
 		r = sys(capset, &head, left);
 	if (r == 0)
 		r = sys(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* So that the command, which has our ids, can neither read init's memory nor attach to it.
-	 */
+	/* The command has our ids: this keeps it from reading init's memory and from attaching to
+	 * it. */
 	if (r == 0)
 		r = sys(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return (int)r;

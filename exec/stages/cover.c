@@ -6,8 +6,8 @@
 
 #include <linux/mount.h>
 
-/* Covers are copies of one empty directory and one empty file that nobody may open, read-only so
- * that their owner (the command has our ids) cannot chmod them. */
+/* Covers are clones of one empty directory and one empty file without any permission. They are
+ * read-only, so that their owner (the command has our ids) cannot chmod them. */
 static const char empty_directory[] = "/dev/.directory";
 static const char empty_file[] = "/dev/.file";
 
@@ -75,8 +75,8 @@ int cover_sockets(struct init *init)
 		init->detail = *path;
 		int at = path_open(*path);
 
-		/* A daemon that ended took its socket along; where we may not go, neither may the
-		 * command. */
+		/* A daemon that ended may have removed its socket; and a path that we cannot reach,
+		 * the command cannot reach, either. */
 		if (at < 0)
 			continue;
 		int r = cover_hide(at);
@@ -90,7 +90,7 @@ int cover_sockets(struct init *init)
 
 int cover_end(struct init *init)
 {
-	/* Their names go, the mounts hold what they need. */
+	/* Their names are removed; the mounts keep the inodes. */
 	init->step = WIRE_STEP_PROTECT;
 	init->detail = empty_directory;
 	int r = (int)sys(unlinkat, AT_FDCWD, empty_directory, AT_REMOVEDIR);

@@ -3,13 +3,14 @@
 
 struct init;
 
-/* Before the first cover, and after the last one: makes and removes what covers are copies of. */
+/* Call them before the first cover and after the last one: they create and remove the files that
+ * covers are clones of. */
 int cover_begin(struct init *init);
 int cover_end(struct init *init);
 
-/* Something empty over what @at names, a file or a directory, that nobody may open. */
+/* Covers the file or directory @at with something empty that cannot be opened. */
 int cover_hide(int at);
-/* Mounts what @at names on itself: a mount point cannot be renamed; its own content stays. */
+/* Mounts @at on itself: a mount point cannot be renamed; its content stays the same. */
 int cover_pin(int at);
-/* The plan's. */
+/* Covers the sockets of the plan. */
 int cover_sockets(struct init *init);

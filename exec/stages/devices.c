@@ -54,8 +54,8 @@ static int make_terminals(struct init *init)
 	init->detail = "/dev/pts";
 	int r = (int)sys(mkdirat, AT_FDCWD, "/dev/pts", 0755);
 
-	/* An instance of its own (every mount is, since Linux 4.7): the host's terminals are not in
-	 * it. */
+	/* A separate instance (every mount is one, since Linux 4.7): it does not contain the host's
+	 * terminals. */
 	if (r == 0)
 		r = (int)sys(mount, "devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 			     "newinstance,ptmxmode=0666,mode=0620");
@@ -67,7 +67,7 @@ int devices_make(struct init *init, const struct devices *devices)
 	init->step = WIRE_STEP_DEVICES;
 	init->detail = "/dev";
 	int r = (int)sys(mount, "tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC,
-			 "mode=0755,size=20%");
+			 init->plan.head->limits.texts[WIRE_DEV_OPTIONS]);
 
 	for (int i = 0; i < DEVICES_COUNT && r == 0; i++) {
 		init->detail = nodes[i];
@@ -84,6 +84,7 @@ int devices_make(struct init *init, const struct devices *devices)
 	init->detail = "/dev/shm";
 	r = (int)sys(mkdirat, AT_FDCWD, "/dev/shm", 01777);
 	if (r == 0)
-		r = (int)sys(fchmodat, AT_FDCWD, "/dev/shm", 01777); /* the umask took some of it */
+		r = (int)sys(fchmodat, AT_FDCWD, "/dev/shm",
+			     01777); /* the umask removed some bits */
 	return r;
 }

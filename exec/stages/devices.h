@@ -1,11 +1,11 @@
-/* devices: a /dev of its own: the harmless nodes, its own pseudo terminals, shared memory. */
+/* devices: a private /dev: the harmless nodes, private pseudo terminals, shared memory. */
 #pragma once
 
 struct init;
 
 #define DEVICES_COUNT 6
 
-/* Copies of the host's nodes, taken while they can still be opened. */
+/* Clones of the host's nodes, made while they can still be opened. */
 struct devices {
 	int trees[DEVICES_COUNT];
 };

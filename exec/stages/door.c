@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "exec/exec.h"
+#include "exec/exec_egress.h"
 
 #define BACKLOG 128
 
-/* A path of the command's own view, in a directory that is gone with it. Others than the command
- * are not in there. */
+/* The socket is in the command's own view, in a directory that is deleted with it. Only the command
+ * is in there. */
 static int listen_at_door(void)
 {
 	const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = EXEC_DOOR };
@@ -51,6 +51,6 @@ int door_open(struct init *init)
 
 	(void)sys(close, fd);
 	init->detail = "";
-	/* A worker that is gone has closed every way out; that is not for init to say. */
+	/* EPIPE: the worker is gone, and its listeners are closed; init does not report that. */
 	return n < 0 && n != -EPIPE ? (int)n : 0;
 }

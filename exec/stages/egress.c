@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "exec/exec.h"
+#include "exec/exec_egress.h"
 
 #define BACKLOG 4096
 
@@ -27,8 +27,8 @@ static int raise_loopback(void)
 	return (int)r;
 }
 
-/* No SO_REUSEPORT: nothing the command starts may share the port and take what is meant for the
- * gate. */
+/* No SO_REUSEPORT: else a program of the command could share the port, and receive connections that
+ * are meant for the gate. */
 static int listen_on(uint16_t port)
 {
 	struct sockaddr_in name = {
@@ -59,7 +59,7 @@ int egress_open(struct init *init)
 		return r;
 	init->inner = pair[0];
 	init->inner_far = pair[1];
-	/* Made here, it answers for this namespace, whoever asks. */
+	/* Created here, it answers for this namespace, also to a process outside. */
 	r = (int)sys(socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		     NETLINK_SOCK_DIAG);
 	if (r < 0)

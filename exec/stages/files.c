@@ -18,7 +18,7 @@ static int write_file(const char *path, const char *text)
 	(void)sys(close, fd);
 	if (n < 0)
 		return (int)n;
-	return (size_t)n == len ? 0 : -ENOSPC; /* a tmpfs takes all or is full */
+	return (size_t)n == len ? 0 : -ENOSPC; /* a tmpfs writes all, or is full */
 }
 
 int files_write(struct init *init)

@@ -16,8 +16,8 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-/* Once the wall has read of a call, only death interrupts it: a signal would have it made and told
- * again. Linux 5.19; before, that is what happens. */
+/* Once the wall has read a call, only a fatal signal interrupts it: any other signal would have the
+ * call made and reported again. Linux 5.19; on older kernels that does happen. */
 static int load(const struct sock_filter *code, size_t len)
 {
 	const struct sock_fprog program = {
@@ -34,15 +34,16 @@ static int load(const struct sock_filter *code, size_t len)
 	return (int)fd;
 }
 
-/* One filter for all wishes: what nobody is to be told of becomes what it is in the other filter, a
- * refusal or nothing. */
+/* One filter serves all flags: a call that does not have to be reported gets the answer that it has
+ * in the other filter, an error or permission. */
 static uint32_t answer_of(uint32_t answer, uint32_t flags)
 {
 	static const uint32_t wish[] = {
 		[SECCOMP_TOLD_DENIAL] = WIRE_TELL_REFUSED,
-		[SECCOMP_TOLD_CHANGE] = WIRE_TELL_REFUSED,
+		[SECCOMP_TOLD_CHANGE] = WIRE_TELL_REFUSED | WIRE_KEEPS_ABSENT,
 		[SECCOMP_TOLD_READ] = WIRE_TELL_READS,
 		[SECCOMP_TOLD_PROGRAM] = WIRE_TELL_PROGRAMS,
+		[SECCOMP_TOLD_END] = WIRE_TELL_REFUSED,
 	};
 	uint32_t told = (answer & SECCOMP_RET_DATA) >> SECCOMP_TOLD_SHIFT;
 	uint32_t error = answer & SECCOMP_TOLD_ERRNO;
@@ -68,8 +69,9 @@ static int load_told(uint32_t flags)
 int filter_load(struct init *init)
 {
 	uint32_t flags = init->plan.head->flags;
-	int fd = (flags & WIRE_TELLS) == 0 ? load(seccomp_command, seccomp_command_len)
-					   : load_told(flags);
+	int fd = (flags & (WIRE_TELLS | WIRE_KEEPS_ABSENT)) == 0
+			 ? load(seccomp_command, seccomp_command_len)
+			 : load_told(flags);
 
 	if (fd < 0)
 		return fd;

@@ -49,7 +49,7 @@ int ids_map(struct init *init)
 	int r = write_map(init, "/proc/self/uid_map", head->uid);
 
 	/* Without this a process in a group that a file denies could leave the group and read it:
-	 * user_namespaces(7). The kernel asks it of everybody without CAP_SETGID outside. */
+	 * user_namespaces(7). The kernel requires it of a process without CAP_SETGID outside. */
 	if (r == 0) {
 		init->detail = "/proc/self/setgroups";
 		r = write_file(init->detail, "deny", 4);

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* The mounts keep the command from writing by path. A descriptor it inherited carries the host's
- * writable mount, and /proc/self/fd/0 opens it again with any mode: the open mode is no protection,
- * Landlock is, since its rules hang on directories and not on mounts. Reading is left alone: what
- * is hidden is hidden by the mounts, and directories are refused on 0–2. Not closed before ABI 3
- * (Linux 6.2): truncate(2) by such a path. */
+/* The mounts keep the command from writing by path. But an inherited descriptor refers to the
+ * host's writable mount, and /proc/self/fd/0 opens it again with any mode, so its open mode is no
+ * protection. Landlock is, because its rules apply to directories and not to mounts. Reading is not
+ * restricted: the mounts hide what is hidden, and directories are refused on 0–2. Before ABI 3
+ * (Linux 6.2) one way stays open: truncate(2) by such a path. */
 
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
@@ -21,14 +21,14 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
-/* The kernel's landlock_ruleset_attr, which older headers have only the beginning of. */
+/* The kernel's landlock_ruleset_attr; older headers have only its first fields. */
 struct rules_head {
 	uint64_t files, network, scoped;
 };
-/* In the host's network namespace its abstract sockets have no other wall, and a descriptor that
- * was made there takes that along. */
+/* In the host's network namespace, only this protects the host's abstract sockets; the same holds
+ * for a descriptor that was created there. */
 #define SCOPE_ABSTRACT 1U
-#define ABI_SCOPES     6 /* Linux 6.12; before it they are open there */
+#define ABI_SCOPES     6 /* Linux 6.12; before it they can be reached there */
 
 static const uint64_t write_file = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
 static const uint64_t write_tree = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
@@ -60,7 +60,7 @@ static int allow(long rules, const char *path, uint64_t access)
 	long r = path_is_directory(fd);
 
 	if (r == 0)
-		rule.allowed_access &= write_file; /* the rest is for what holds others */
+		rule.allowed_access &= write_file; /* the other rights are for directories */
 	if (r >= 0)
 		r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 	(void)sys(close, fd);
@@ -83,9 +83,9 @@ static int allow_mounts(struct init *init, long rules, uint64_t access)
 	return r;
 }
 
-/* What the caller gave to be written on 1 and 2 can be written and cut through the descriptor
- * anyway, so it may be opened again for that by /dev/stdout and /dev/stderr, as shells do. Not what
- * the caller appends to: there each write stands behind what is there. */
+/* A file that the caller opened for writing as 1 or 2 can be written and truncated through the
+ * descriptor anyway, so the command may open it again through /dev/stdout and /dev/stderr, as
+ * shells do. A file opened for appending is excluded, because there every write goes to the end. */
 static int allow_outputs(long rules, uint64_t access)
 {
 	for (int fd = 1; fd <= 2; fd++) {
@@ -99,7 +99,8 @@ static int allow_outputs(long rules, uint64_t access)
 			continue;
 		long r = sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 
-		if (r < 0 && r != -EBADFD) /* of a file system without paths: not restricted */
+		if (r < 0 && r != -EBADFD) /* on a file system without paths, which Landlock does
+					      not restrict */
 			return (int)r;
 	}
 	return 0;
@@ -112,7 +113,7 @@ static int allow_all(struct init *init, long rules, uint64_t handled)
 	init->detail = "/dev";
 	if (r == 0)
 		r = allow(rules, "/dev", handled);
-	/* Its dangerous parts are read-only mounts; a debugger writes /proc/PID/mem. */
+	/* Its dangerous parts are mounted read-only; a debugger writes /proc/PID/mem. */
 	init->detail = "/proc";
 	if (r == 0)
 		r = allow(rules, "/proc", write_file & handled);
@@ -127,17 +128,17 @@ int landlock_restrict(struct init *init)
 {
 	uint32_t flags = init->plan.head->flags;
 
-	/* Where all may be written what is protected is refused on 0–2. */
+	/* If everything may be written, protected files are refused on 0–2 instead. */
 	if ((flags & WIRE_OPEN) != 0)
 		return 0;
 	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	if (abi < 0) /* no Landlock in this kernel: the mounts stand alone */
+	if (abi < 0) /* this kernel has no Landlock: only the mounts protect */
 		return flags & WIRE_HAS_FILES ? (int)abi : 0;
 
 	uint64_t handled = handled_by(abi);
 	struct rules_head head = { .files = handled };
-	/* The size says which fields we know; more recent ones are not ours to handle. */
+	/* The size says which fields are used; newer fields are not handled. */
 	long rules = sys(landlock_create_ruleset, &head, sizeof(head.files), 0);
 
 	if (rules < 0)
@@ -152,8 +153,8 @@ int landlock_restrict(struct init *init)
 
 int landlock_scope(struct init *init)
 {
-	/* Moves and links between directories are denied by every set of rules that does not allow
-	 * them, also by one about something else. */
+	/* Every ruleset that does not allow moves and links between directories denies them, even
+	 * one about something else. */
 	const struct rules_head head = { .files = LANDLOCK_ACCESS_FS_REFER,
 					 .scoped = SCOPE_ABSTRACT };
 	long abi = sys(landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);

@@ -1,4 +1,4 @@
-/* listening: sockets that the command connects to and the gate accepts on. */
+/* listening: creates sockets that the command connects to and the gate accepts on. */
 #pragma once
 
 #include <sys/socket.h>

@@ -9,13 +9,13 @@
 #include <linux/mount.h>
 #include <sys/vfs.h>
 
-#define ST_READ_ONLY 1 /* of statfs: MS_RDONLY */
+#define ST_READ_ONLY 1 /* in statfs: MS_RDONLY */
 
 static const uint64_t closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-/* A file system mounted inside a writable directory stays read-only unless it is named itself, or
- * the gate has found that it is nowhere else: it may be another /proc, a container's root, a disk
- * somebody else uses. */
+/* A file system mounted inside a writable directory stays read-only, unless the plan names it, or
+ * the gate has found that it is mounted nowhere else: it may be another /proc, a container's root,
+ * or a disk that others use. */
 static int copy(const char *path, bool is_writable)
 {
 	struct statfs what;
@@ -59,7 +59,7 @@ static int make_fresh(const char *path, const char *options)
 {
 	long r = sys(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options);
 
-	if (r == -ENOENT) { /* in an empty root */
+	if (r == -ENOENT) { /* in an empty root the directory is missing */
 		r = path_make(path);
 		if (r == 0)
 			r = sys(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options);
@@ -67,7 +67,8 @@ static int make_fresh(const char *path, const char *options)
 	return (int)r;
 }
 
-/* A place for what @tree is. Only in what is fresh or a cover of ours: never on the host. */
+/* Creates the mount point for @tree. Only in a fresh directory or a cover of ours, never on the
+ * host. */
 static int make_place(const char *path, int tree)
 {
 	int r = path_is_directory(tree);
@@ -113,8 +114,8 @@ static int cover(char what, const char *path)
 	return r;
 }
 
-/* An empty directory over @path, which *@ret_tree holds until it is closed to its owner. By
- * descriptor, since a link may have taken the place of @path. */
+/* Mounts an empty directory over @path, and keeps it in *@ret_tree until seal(). It uses a
+ * descriptor, because @path may have been replaced by a link. */
 static int hide_around(const char *path, int *ret_tree)
 {
 	long fs = sys(fsopen, "tmpfs", FSOPEN_CLOEXEC);
@@ -151,8 +152,9 @@ static int make(struct init *init, char what, const char *path, int *ret_tree)
 	case WIRE_FRESH_TMP:
 	case WIRE_FRESH:
 		init->step = WIRE_STEP_FRESH;
-		return make_fresh(path,
-				  what == WIRE_FRESH ? "mode=0755,size=10%" : "mode=1777,size=30%");
+		return make_fresh(
+			path, init->plan.head->limits.texts[what == WIRE_FRESH ? WIRE_FRESH_OPTIONS
+									       : WIRE_TMP_OPTIONS]);
 	case WIRE_HIDE_AROUND:
 		return hide_around(path, ret_tree);
 	case WIRE_HIDE:
@@ -163,9 +165,9 @@ static int make(struct init *init, char what, const char *path, int *ret_tree)
 	}
 }
 
-/* Whoever knows the name of what is inside gets there, and nobody can list it. The owner is the
- * command: only a read-only mount keeps it from being opened up. Last, since the places for what is
- * inside are made in it. */
+/* A process that knows the name of something inside can reach it, but cannot list the directory.
+ * The command owns it, so only the read-only mount keeps it from adding permissions. It runs last,
+ * because the mount points inside are created in the directory. */
 static int seal(struct init *init, const struct mounts *mounts)
 {
 	char **list = init->plan.lists[WIRE_MOUNTS];

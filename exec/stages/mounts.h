@@ -1,16 +1,16 @@
-/* mounts: the plan's mounts, outer before inner. */
+/* mounts: creates the plan's mounts, outer before inner. */
 #pragma once
 
-#include "exec/wire.h"
+#include "exec/run/wire.h"
 
 struct init;
 
-/* What the host has at each of them, taken before anything covers it; -1: nothing is taken. */
+/* Clones of the host's files at these paths, made before anything covers them; -1: no clone. */
 struct mounts {
 	int trees[WIRE_MOUNTS_MAX];
 };
 
-/* 0 or -errno; the descriptors are the process's, which ends when this fails. */
+/* 0 or -errno; the descriptors belong to the process, which ends if this fails. */
 int mounts_copy(struct init *init, struct mounts *ret);
-/* Makes them all, and closes what was taken. */
+/* Creates all mounts, and closes the clones. */
 int mounts_make(struct init *init, struct mounts *mounts);

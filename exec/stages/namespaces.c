@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A name that resolves everywhere, to the sandbox's own loopback: Java, hostname -f and others look
- * the host's own name up. No dot: no library derives a search domain from it. */
+/* A name that always resolves, to the sandbox's own loopback: Java, hostname -f and others look up
+ * the host's own name. It has no dot, so that no library derives a search domain from it. */
 static const char host_name[] = "localhost";
 static const char limit_path[] = "/proc/sys/user/max_user_namespaces";
-/* Counted up through the user namespaces, of the 128 that a user has: some are left to the user's
- * other programs. */
+/* The limit is also counted in the parent user namespaces, where a user has 128: leave some to the
+ * user's other programs. */
 static const char watches_path[] = "/proc/sys/user/max_inotify_instances";
 static const char processes_path[] = "/proc/sys/kernel/pid_max";
 
@@ -28,7 +28,7 @@ static int limit_set(const char *path, const char *text, size_t len)
 	return r < 0 ? (int)r : 0;
 }
 
-/* Before Linux 6.14 the file is the machine's. */
+/* Before Linux 6.14 pid_max applies to the whole machine. */
 static bool has_own_pids(void)
 {
 	struct new_utsname name;
@@ -46,28 +46,27 @@ static bool has_own_pids(void)
 
 int namespaces_close(struct init *init)
 {
+	const char *processes = init->plan.head->limits.texts[WIRE_PID_MAX];
 	long r = sys(sethostname, host_name, sizeof(host_name) - 1);
 
 	if (r < 0)
 		return (int)r;
-	/* The second lock against namespaces in namespaces; the first is the system call filter. It
-	 * counts in our own user namespace, and raising it again needs CAP_SYS_RESOURCE there,
-	 * which nobody has once we have dropped it. */
+	/* A second protection against nested namespaces; the first one is the system call filter.
+	 * The limit applies in our own user namespace, and raising it again needs CAP_SYS_RESOURCE
+	 * there, which no process has once we have dropped it. */
 	init->detail = limit_path;
 	r = limit_set(limit_path, "0", 1);
 	if (r < 0)
 		return (int)r;
-	(void)limit_set(watches_path, "64", 2); /* a kernel without inotify has none */
+	(void)limit_set(watches_path, "64", 2); /* a kernel without inotify has no such file */
 	init->detail = processes_path;
-	r = has_own_pids() ? limit_set(processes_path, WIRE_PROCESSES_TEXT,
-				       sizeof(WIRE_PROCESSES_TEXT) - 1)
-			   : 0;
+	r = has_own_pids() ? limit_set(processes_path, processes, sys_length(processes)) : 0;
 	if (r < 0)
 		return (int)r;
 	init->detail = "";
-	/* Without a session keyring of its own the command would hold the caller's. The filter
-	 * denies every call that could use it, so a kernel without keys, or a user at its quota of
-	 * keyrings, is no reason to refuse. */
+	/* Without a session keyring of its own the command would have the caller's. The filter
+	 * denies every call that could use it, so a kernel without keys, or a user who has reached
+	 * the quota of keyrings, is not a reason to refuse. */
 	(void)sys(keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	return 0;
 }

@@ -69,7 +69,7 @@ int path_is_directory(int at)
 
 int path_clone(int at)
 {
-	/* Recursive even for a file: a clone without the mounts below is refused where the host's
+	/* AT_RECURSIVE even for a file: a clone without the mounts below is refused if the host's
 	 * mounts are locked together, as they are in every user namespace. */
 	return (int)sys(open_tree, at, "",
 			OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);

@@ -1,37 +1,43 @@
-/* To add a stage: a file of its own with one function, a line here, a step in wire.h (so that its
- * failure has words in refusal.c), and its place in init.c's order. Every stage returns 0 or
- * -errno, and names in init->detail what it failed at. */
+/* To add a stage: exec/stages/NAME.c with one function, declared here; exec/meson.build; a step in
+ * enum wire_step (exec/run/wire.h), with a text for its failure in exec/notify/refusal.c; its place
+ * in the order of exec/init/init_main.c. Its test is a hostile case with a signpost of its own.
+ * Every stage returns 0 or -errno, and sets init->detail to what it failed at. */
 #pragma once
 
 #include <stdint.h>
 
 struct init;
 
-/* Own user and group id onto the same ids. Before anything that creates files. */
+/* Maps the own user and group id to the same ids. It runs before anything that creates files. */
 int ids_map(struct init *init);
-/* lo up, the two listeners, the inner channel, the socket that tells whose sockets are. */
+/* Sets lo up, and opens the two listeners, the inner channel, and the socket that tells which
+ * process owns a socket. */
 int egress_open(struct init *init);
-/* No user namespaces below, host name, session keyring. */
+/* Forbids nested user namespaces, and sets the host name and the session keyring. */
 int namespaces_close(struct init *init);
 
-/* The command's view of the file system, in this order (see view.c for why). */
+/* Builds the command's view of the file system; in this order (see view.c for the reason). */
 int view_build(struct init *init);
-/* What the gate puts into fresh directories. */
+/* Writes the gate's files into fresh directories. */
 int files_write(struct init *init);
-/* The socket of the door in /run, whose listener goes to the worker by the inner channel. */
+/* Creates the Unix socket of the gate in /run, and sends its listener to the worker through the
+ * inner channel. */
 int door_open(struct init *init);
-/* New session; the pty, when one of 0–2 was a terminal. */
+/* Starts a new session, and opens the pty if one of 0–2 was a terminal. */
 int terminal_open(struct init *init);
 
-/* Abstract sockets of others are out of reach for init and for all that comes of it, where the
- * kernel can do that: init->is_scoped. */
+/* Makes the abstract sockets of others unreachable for init and all of its descendants, if the
+ * kernel supports that: init->is_scoped. */
 int landlock_scope(struct init *init);
 
-/* Everything this thread of init may do that the command may not goes away here, but what is in
- * @kept (bit N: capability N). */
+/* Removes everything that this thread of init may do and the command may not, except the
+ * capabilities in @kept (bit N: capability N). */
 int caps_drop(uint64_t kept);
+/* Of the capabilities @kept, which it has, the thread has only @used in effect from now on. 0 or
+ * -errno. */
+int caps_have(uint64_t used, uint64_t kept);
 
-/* In the command's process, last things before its program. @init: for the writable roots. */
+/* Run in the command's process, just before its program. @init: for the writable roots. */
 int landlock_restrict(struct init *init);
-/* The filter, whose listener goes to the wall. */
+/* Loads the filter, and passes its listener to the wall. */
 int filter_load(struct init *init);

@@ -5,15 +5,16 @@
 
 #include <asm/ioctls.h>
 
-/* init leads the session and the command gets a process group in it. Were the command itself the
- * leader, its group would be orphaned, and the kernel would drop the stop that Ctrl-Z sends.
- * Without a pty it is a session without a terminal. */
+/* init leads the session, and the command gets a process group in it. If the command itself were
+ * the leader, its group would be orphaned, and the kernel would ignore the stop that Ctrl-Z sends.
+ * Without a pty the session has no terminal. */
 
 static int open_pair(struct init *init)
 {
 	int unlock = 0;
 
-	/* In a view of our own it is ours; the host's has no rights there. */
+	/* /dev/pts/ptmx of a private view is ours; we have no rights in the host's
+	 * /dev/pts. */
 	init->detail = init->plan.head->flags & WIRE_UNCONFINED ? "/dev/ptmx" : "/dev/pts/ptmx";
 	long r = sys(openat, AT_FDCWD, init->detail, O_RDWR | O_NOCTTY | O_CLOEXEC);
 
@@ -29,7 +30,7 @@ static int open_pair(struct init *init)
 	return (int)sys(ioctl, init->pty, TIOCSCTTY, 0);
 }
 
-/* The first pty of a fresh instance is always number 0. */
+/* The first pty of a new instance always has number 0. */
 static int make_console(struct init *init)
 {
 	init->detail = "/dev/console";

@@ -13,14 +13,14 @@
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
-#ifndef MNT_DETACH /* <sys/mount.h> does not go with <linux/mount.h> */
+#ifndef MNT_DETACH /* <sys/mount.h> conflicts with <linux/mount.h> */
 #define MNT_DETACH 2
 #endif
 
-/* The command's view: the host's tree read-only, a few directories fresh, others attached back; or
- * all of that tree writable; or nothing but what is attached. What is to be attached is copied
- * before, because afterwards it may be read-only or out of reach. Nothing here can be undone
- * inside: that takes CAP_SYS_ADMIN, and nobody has it when the command starts. */
+/* The command's view: the host's tree read-only, with some fresh directories and others attached
+ * again; or the whole tree writable; or nothing except what is attached. What will be attached is
+ * cloned first, because afterwards it may be read-only or out of reach. Nothing here can be undone
+ * inside: that needs CAP_SYS_ADMIN, which no process has when the command starts. */
 
 static const uint64_t closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
@@ -37,11 +37,12 @@ static int close_tree(struct init *init)
 	return (int)sys(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof(attr));
 }
 
-/* An empty root in place of the host's, which stays mounted on top of it, where no path leads, but
- * for the descriptor *@ret_host: a new /proc is given to those only who have one already. */
+/* Replaces the host's root by an empty one. The host's stays mounted on top of it, where no path
+ * leads to it, only the descriptor *@ret_host: the kernel allows a new /proc only to a namespace
+ * that has one already. */
 static int enter_empty(struct init *init, int *ret_host)
 {
-	static const char place[] = "/tmp"; /* any directory */
+	static const char place[] = "/tmp"; /* any directory will do */
 
 	init->step = WIRE_STEP_ROOT;
 	init->detail = place;
@@ -76,7 +77,7 @@ static int make_links(struct init *init)
 	return r;
 }
 
-/* Lets the host's tree go, and closes ours. */
+/* Unmounts the host's tree, and makes our root read-only. */
 static int leave_host(struct init *init, int host)
 {
 	init->step = WIRE_STEP_ROOT;
@@ -98,8 +99,8 @@ static int leave_host(struct init *init, int host)
 	return (int)r;
 }
 
-/* Parts of /proc that change the machine and not a process. As root outside, the command's uid owns
- * them: without capabilities a plain write would still be let through. */
+/* Parts of /proc that change the machine and not a process. If the caller is root, the command's
+ * uid owns them: a plain write would succeed even without capabilities. */
 static const char *const proc_parts[] = {
 	"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus",
 	"/proc/fs",  "/proc/acpi",          "/proc/scsi", "/proc/mtrr",
@@ -130,9 +131,9 @@ static int make_proc(struct init *init)
 	init->detail = "/proc";
 	int r = (int)sys(mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 
-	/* In a container whose own /proc is masked the kernel lets nobody see an unmasked one. The
-	 * container's then stays, read-only: of processes outside it shows names and command lines,
-	 * for which the kernel asks nothing, and no more. */
+	/* In a container whose /proc is masked, the kernel does not allow an unmasked one. The
+	 * container's then stays, read-only: it shows names and command lines of processes outside,
+	 * which the kernel does not protect, and nothing else. */
 	if (r == -EPERM)
 		return 0;
 	for (size_t i = 0; r == 0 && i < sizeof(proc_parts) / sizeof(proc_parts[0]); i++) {

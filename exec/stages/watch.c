@@ -1,24 +1,29 @@
 #include "exec/stages/watch.h"
 
-#include "exec/init/init.h"
+#include "exec/init/read.h"
 #include "exec/init/sys.h"
 #include "exec/stages/path.h"
 
 #include <errno.h>
+#include <linux/limits.h>
+#include <linux/sched/types.h>
 #include <linux/stat.h>
 #include <stdbool.h>
 #include <sys/inotify.h>
 
-/* Names are watched in every folder on the way to what is covered: a folder that is renamed takes
- * the covers in it along, and another may get its name. By dnotify, where folders are few: to close
- * an inotify descriptor takes the kernel 13 ms, at the end of every command. It says that a folder
- * has changed and not how, so all covers are looked at; that takes 2 µs each. */
+/* Names are watched in every folder on the path of a cover: if a folder is renamed, the covers in
+ * it move with it, and another folder may get its name. If there are few folders, dnotify is used,
+ * because closing an inotify descriptor takes the kernel 13 ms at the end of every command. It
+ * reports that a folder has changed, but not how, so all covers are checked; that takes 2 µs
+ * each. */
 
-#define FOLDERS_MAX    64 /* one descriptor each */
+#define TURN_NS        100000 /* the kernel's minimum */
+#define FOLDERS_MAX    64     /* one descriptor each */
 #define FOLDER_CHANGES (DN_CREATE | DN_DELETE | DN_RENAME | DN_MULTISHOT)
+#define LOOKS_MAX      16 /* limit, in case the path is created and removed repeatedly */
 #define NAME_CHANGES   (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
 
-/* What is there is a mount of ours: nobody else can mount here. */
+/* A mount at the path must be ours: no other process can mount here. */
 static bool is_covered(const char *path)
 {
 	struct statx what = { 0 };
@@ -32,15 +37,15 @@ static bool is_covered(const char *path)
 	return r == 0 && (what.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-const char *watch_find_lost(const struct init *init)
+const char *watch_find_lost(const struct read_plan *plan)
 {
-	for (char **path = init->plan.lists[WIRE_COVERED]; *path; path++)
+	for (char **path = plan->lists[WIRE_COVERED]; *path; path++)
 		if (!is_covered(*path))
 			return *path;
 	return NULL;
 }
 
-/* Moves @fd to the others; returns its new number or -errno. */
+/* Moves @fd to the descriptors of the watch; returns its new number or -errno. */
 static int keep(struct watch *watch, long fd)
 {
 	if (fd < 0)
@@ -53,7 +58,7 @@ static int keep(struct watch *watch, long fd)
 	return kept;
 }
 
-/* The descriptor must not be copied from then on: to close any copy of it ends the watch. */
+/* The descriptor must not be duplicated after this: closing any copy ends the watch. */
 static int add_folder(struct watch *watch, const char *path)
 {
 	int fd = keep(watch, sys(openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -72,39 +77,127 @@ static int add_to_inotify(struct watch *watch, const char *path)
 	return r < 0 ? (int)r : 0;
 }
 
-/* A folder that is not there or cannot be read in the view is a cover itself, or leads to nothing:
- * what its name leads to is looked at in the end. */
+/* A folder that does not exist or cannot be read in the view is a cover itself, or leads to
+ * nothing: the covers behind it are checked at the end. */
 static int add(struct watch *watch, const char *path, bool is_many)
 {
 	int r = is_many ? -EINVAL : add_folder(watch, path);
 
-	if (r == -EINVAL) /* many, or a kernel without dnotify */
+	if (r == -EINVAL) /* too many, or a kernel without dnotify */
 		r = add_to_inotify(watch, path);
 	return r == -ENOENT || r == -EACCES ? 0 : r;
 }
 
-int watch_begin(struct init *init)
+/* How many bytes of @path exist: all, or as many as consist of folders, without following a link. A
+ * path that cannot be checked counts as existing. */
+static size_t reach(const char *path, char folder[PATH_MAX])
 {
-	const struct wire_plan *head = init->plan.head;
-	struct watch *watch = &init->watch;
+	size_t all = sys_length(path), len = all;
 
-	init->step = WIRE_STEP_WATCH;
-	if (head->counts[WIRE_COVERED] == 0)
+	for (size_t i = 0; i <= all; i++)
+		folder[i] = path[i];
+	while (len > 1) {
+		int at = path_open(folder);
+
+		if (at < 0 && at != -ENOENT && at != -ENOTDIR)
+			return all;
+		int is_there = at < 0 ? 0 : len == all ? 1 : path_is_directory(at);
+
+		if (at >= 0)
+			(void)sys(close, at);
+		if (is_there != 0)
+			return is_there < 0 ? all : len;
+		while (len > 1 && folder[len - 1] != '/')
+			len--;
+		len -= len > 1;
+		folder[len] = '\0';
+	}
+	folder[0] = '/';
+	folder[1] = '\0';
+	return 1;
+}
+
+static bool is_watched(const struct read_plan *plan, const char *folder)
+{
+	for (char **path = plan->lists[WIRE_FOLDERS]; *path; path++) {
+		size_t i = 0;
+
+		while (folder[i] && folder[i] == (*path)[i])
+			i++;
+		if (folder[i] == (*path)[i])
+			return true;
+	}
+	return false;
+}
+
+/* Repeats until nothing has changed between a check and the watch set after it. */
+static bool is_made(struct watch *watch, const struct read_plan *plan, const char *path)
+{
+	char folder[PATH_MAX];
+	size_t all = sys_length(path), before = 0;
+
+	if (all >= sizeof(folder))
+		return true;
+	for (int i = 0; i < LOOKS_MAX; i++) {
+		size_t len = reach(path, folder);
+
+		if (len == all)
+			return true;
+		if (len == before || is_watched(plan, folder))
+			return false;
+		int r = add_to_inotify(watch, folder);
+
+		if (r == -ENOENT || r == -ENOTDIR)
+			continue; /* it was removed since the look */
+		if (r < 0)
+			return true;
+		before = len;
+	}
+	return true;
+}
+
+const char *watch_find_made(struct watch *watch, const struct read_plan *plan)
+{
+	for (char **path = plan->lists[WIRE_ABSENT]; *path; path++)
+		if (is_made(watch, plan, *path))
+			return *path;
+	return NULL;
+}
+
+void watch_hurry(const struct watch *watch)
+{
+	struct sched_attr how = { .size = SCHED_ATTR_SIZE_VER0 };
+
+	if (watch->mounts < 0 || sys(sched_getattr, 0, &how, sizeof(how), 0) < 0 ||
+	    how.sched_policy != 0)
+		return;
+	how.size = SCHED_ATTR_SIZE_VER0;
+	how.sched_runtime = TURN_NS;
+	(void)sys(sched_setattr, 0, &how, 0); /* if it fails, init waits for its turn */
+}
+
+int watch_begin(struct watch *watch, const struct read_plan *plan, const char **ret_detail)
+{
+	const uint32_t *counts = plan->head->counts;
+
+	if (counts[WIRE_COVERED] == 0 && counts[WIRE_ABSENT] == 0)
 		return 0;
-	init->detail = "/proc/self/mountinfo";
-	watch->mounts = keep(watch, sys(openat, AT_FDCWD, init->detail, O_RDONLY));
+	*ret_detail = "/proc/self/mountinfo";
+	watch->mounts = keep(watch, sys(openat, AT_FDCWD, *ret_detail, O_RDONLY));
 	if (watch->mounts < 0)
 		return watch->mounts;
-	for (char **path = init->plan.lists[WIRE_FOLDERS]; *path; path++) {
-		int r = add(watch, *path, head->counts[WIRE_FOLDERS] > FOLDERS_MAX);
+	for (char **path = plan->lists[WIRE_FOLDERS]; *path; path++) {
+		int r = add(watch, *path, counts[WIRE_FOLDERS] > FOLDERS_MAX);
 
-		init->detail = *path;
+		*ret_detail = *path;
 		if (r < 0)
 			return r;
 	}
-	init->detail = watch_find_lost(init);
-	if (init->detail)
+	*ret_detail = watch_find_lost(plan);
+	if (!*ret_detail)
+		*ret_detail = watch_find_made(watch, plan);
+	if (*ret_detail)
 		return -ESTALE;
-	init->detail = "";
+	*ret_detail = "";
 	return 0;
 }

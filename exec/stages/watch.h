@@ -1,19 +1,26 @@
-/* watch: what is covered stays covered, or everything ends. The kernel drops a mount when somebody
- * outside removes or replaces what it is mounted on, and moves it along when that is renamed. */
+/* watch: covered paths stay covered, or everything is killed. The kernel drops a mount if a process
+ * outside removes or replaces its mount point, and moves it if the mount point is renamed. */
 #pragma once
 
-struct init;
+struct read_plan;
 
-#define WATCH_FD 32 /* the first descriptor of a watch; all of them follow one another */
+#define WATCH_FD 32 /* the first descriptor of a watch; the others have the following numbers */
 
 struct watch {
-	int mounts;  /* an exception on it: the mounts have changed; -1: nothing is watched */
-	int inotify; /* readable: a folder has changed; -1: none, then SIGIO says so */
-	int end;     /* behind its last descriptor */
+	int mounts;  /* an exception condition: the mounts have changed; -1: nothing is watched */
+	int inotify; /* readable: a folder has changed; -1: not used, SIGIO reports changes */
+	int end;     /* one after its last descriptor */
 };
 
-/* Once the view is built, before the command starts: all is covered, and will be watched. Signals
- * are blocked. 0 or -errno: then init->detail says which path. */
-int watch_begin(struct init *init);
-/* The first path that is not covered any more; NULL: none. */
-const char *watch_find_lost(const struct init *init);
+/* Call it when the view is built and before the command starts: checks that all paths of @plan are
+ * covered, and starts to watch them. Signals are blocked. 0 or -errno: then *@ret_detail is the
+ * path. */
+int watch_begin(struct watch *watch, const struct read_plan *plan, const char **ret_detail);
+/* Call it once the command's process exists, which would inherit it: since Linux 6.12 a process
+ * that asks for short time slices can preempt others when it wakes up. */
+void watch_hurry(const struct watch *watch);
+/* The first path that is not covered any more; NULL: all are. */
+const char *watch_find_lost(const struct read_plan *plan);
+/* The first absent path that exists now, or cannot be watched any more; NULL: none. From now on new
+ * folders on the path are watched as well. */
+const char *watch_find_made(struct watch *watch, const struct read_plan *plan);

@@ -1,7 +1,10 @@
-/* To add an approver: write one file here that fills a struct approver_ops, add its line to table.c
- * and to meson.build, and run tests/contract over it. An approver puts questions to somebody and
- * answers them; it never decides, it may be slow, it may die. The gateway takes the first answer
- * and retracts the question from the rest. */
+/* To add an approver: gateway/approvers/NAME.c, which fills a struct approver_ops; one line each in
+ * gateway/approvers/table.h and gateway/approvers/table.c; gateway/meson.build; the option that
+ * enables it in struct gateway_config (gateway/gateway.h); the same in contract_open() of
+ * tests/contract/contract.c, whose tests then cover it. Its command-line option is added like any
+ * other. An approver shows questions to a person or a program and passes on the answers; it never
+ * decides, it may be slow, it may fail. The gateway takes the first answer and retracts the
+ * question from the other approvers. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,41 +18,41 @@ struct approver;
 
 struct sink_record;
 
-/* Something else than a destination that a program may be asked about: gateway_review(). The
- * gateway's own; lives until gateway_reviewed() or forget(). */
+/* A question to a program about something other than a destination: gateway_review(). The gateway
+ * owns it, until gateway_reviewed() or forget(). */
 struct approver_review {
 	enum policy_helper_kind kind;
-	const char *object; /* what it is: one JSON object, on one line */
-	int64_t timeout_ms; /* 0: the approver's own */
-	void *job;          /* the approver's */
+	const char *object; /* its description: one JSON object, on one line */
+	int64_t timeout_ms; /* 0: the approver's own timeout */
+	void *job;          /* the approver's own data */
 };
 
 struct approver_ops {
 	const char *name;
-	/* NULL and @why: could not start. NULL with an empty @why: not wanted by @config. Keeps
-	 * @gw. */
+	/* NULL and @why: it could not start. NULL with an empty @why: @config does not enable it.
+	 * Keeps @gw. */
 	struct approver *(*open)(struct gateway *gw, struct loop *loop,
 				 const struct gateway_config *config, struct err *why);
-	/* Somebody is there to answer. */
+	/* Can a person or a program answer now? */
 	bool (*is_attached)(const struct approver *self);
 	void (*ask)(struct approver *self,
 		    const struct approver_question *question); /* a new question */
 	void (*changed)(struct approver *self,
 			const struct approver_question *question); /* more or fewer wait */
-	/* Settled, here or elsewhere. */
+	/* The question ended, here or elsewhere. */
 	void (*retract)(struct approver *self, const struct approver_end *end);
-	/* Every record as it is written, for those who show what happens; NULL: not wanted. From
-	 * inside a turn: it must not call back. */
+	/* Gets every record as it is written, for approvers that show activity; NULL: not wanted.
+	 * Runs inside a turn: it must not call back. */
 	void (*heard)(struct approver *self, const struct sink_record *record);
-	/* Puts @review to the program, and tells what it said by gateway_reviewed(), once, from the
-	 * loop. Not 0: it is not asked about that, or not now. NULL, with forget: it reviews
-	 * nothing. */
+	/* Asks the program about @review, and passes its answer to gateway_reviewed(), once, from
+	 * the loop. Not 0: the program is not asked about this, or not now. NULL, with forget: it
+	 * reviews nothing. */
 	int (*review)(struct approver *self, struct approver_review *review);
 	void (*forget)(struct approver *self, struct approver_review *review);
 	enum gateway_review_by reviews_as; /* not ALL */
-	/* A person has @review: what the program says of it is only compared. Not 0: it is not
-	 * asked. Ends with compare(), what the person said, or forget(). NULL, with compare: it
-	 * watches nothing. */
+	/* A person has @review: the program's answer is only compared. Not 0: it is not asked. Ends
+	 * with compare(), with the person's answer, or with forget(). NULL, with compare: it
+	 * compares nothing. */
 	int (*watch)(struct approver *self, struct approver_review *review);
 	void (*compare)(struct approver *self, struct approver_review *review,
 			enum policy_action by_person);
@@ -58,12 +61,13 @@ struct approver_ops {
 
 extern const struct approver_ops *const approver_table[]; /* NULL-terminated; table.c */
 
-/* For approvers. Settles question @id: 0; -ENOENT: finished or unknown (a late answer does
- * nothing); -EINVAL: no such answer; another -errno with @why: `always` could not be written, and
+/* For approvers. Settles question @id: 0; -ENOENT: finished or unknown (a late answer has no
+ * effect); -EINVAL: no such answer; -EINPROGRESS: `always` is being written: give the answer again
+ * when gateway_when_kept() calls back; another -errno with @why: it could not be written, and
  * nothing was granted. */
 int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		   struct err *why);
-/* The same answer to @count questions, each for itself; *@ret_results holds as many results.
+/* Gives the same answer to @count questions, one by one; *@ret_results receives @count results.
  * Returns how many were settled. */
 int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
 			const struct approver_answer *answer, int *ret_results, struct err *why);
@@ -71,25 +75,24 @@ int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count
  * "https://example.org:443 for 1h upload 64k". -ENOENT, -EINVAL: as gateway_answer(). */
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
 			char out[APPROVER_KEY_MAX], struct err *why);
-/* A person is at question @id, and it is not to run out under the hands: once a question, its
- * deadline is moved to a minute from now, if it comes before that, and never past twice its time.
- * -ENOENT. */
+/* A person is answering question @id: if its deadline is less than a minute away, it is moved to a
+ * minute from now, once per question and at most to twice the original time. -ENOENT. */
 int gateway_touch(struct gateway *gw, const char *id);
 /* Calls @each for every open question, oldest first. */
 void gateway_each_question(struct gateway *gw,
 			   void (*each)(const struct approver_question *question, void *arg),
 			   void *arg);
 /* Calls @each, which must not call back, for the open questions asked after @serial, oldest first,
- * until it is false. Returns how many are left behind that one. */
+ * until it returns false. Returns how many questions follow that one. */
 size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
 			       bool (*each)(const struct approver_question *question, void *arg),
 			       void *arg);
-/* What an approver is shown of an open question; text is borrowed until the loop goes on. -ENOENT.
- */
+/* Fills in what an approver is shown of an open question; text is borrowed until the loop
+ * continues. -ENOENT. */
 int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);
-/* The approver of @ops that was opened for @gw; NULL: it was not wanted. */
+/* The approver of @ops that was opened for @gw; NULL: it is not enabled. */
 struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops);
 void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,
 		      const char *by, const char *reason);
-/* An approver came, or went: with nobody left to ask, open questions are denied. From the loop. */
+/* An approver attached or left: if none is attached, open questions are denied. From the loop. */
 void gateway_approvers_changed(struct gateway *gw);

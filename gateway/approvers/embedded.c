@@ -10,22 +10,22 @@
 #include "base/text.h"
 #include "gateway/approvers/table.h"
 #include "gateway/gateway_agent.h"
-#include "gateway/keys.h"
+#include "gateway/link/keys.h"
 
-/* A question as the program knows it. Described when it is told, not before: it may be another by
- * then, or over. */
+/* A question as the program knows it. It is described at the time it is told, because it may have
+ * changed or ended by then. */
 struct embedded_question {
 	struct key_node node; /* by the number in its id, while it is open */
 	char id[APPROVER_ID_MAX];
 	bool was_told, has_news, is_over;
-	enum policy_action action; /* over: and how */
+	enum policy_action action; /* how it ended, once it is over */
 	enum policy_reason reason;
 	char *by, *how;
-	TAILQ_ENTRY(embedded_question) entry; /* has news */
+	TAILQ_ENTRY(embedded_question) entry; /* while it has news */
 };
 
-/* Whoever holds the gateway in its own process. Everything is told from the loop and in order: an
- * end comes about inside calls of the program's own. */
+/* The program that holds the gateway in its own process. It is told everything from the loop and in
+ * order, because a question may end inside one of the program's own calls. */
 struct approver {
 	struct gateway *gw;
 	struct loop *loop;
@@ -36,7 +36,7 @@ struct approver {
 	bool is_away;
 };
 
-/* Of "7f3a-12"; 0: it is no id. */
+/* The number in "7f3a-12"; 0: not an id. */
 static uint64_t embedded_number(const char *id)
 {
 	const char *dash = strrchr(id, '-');
@@ -54,7 +54,7 @@ static struct embedded_question *embedded_find(const struct approver *self, cons
 	return node ? container_of(node, struct embedded_question, node) : NULL;
 }
 
-/* It is in no table. */
+/* @question must be in no table. */
 static void embedded_question_free(struct approver *self, struct embedded_question *question)
 {
 	if (question->has_news)
@@ -74,7 +74,7 @@ static void embedded_tell_open(struct approver *self, struct embedded_question *
 		return;
 	known->was_told = true;
 	if (told)
-		told(&question, self->program->arg); /* may answer: @known may be over, or dead */
+		told(&question, self->program->arg); /* may answer: @known may be freed */
 }
 
 static void embedded_tell_end(struct approver *self, struct embedded_question *known)
@@ -98,7 +98,7 @@ static void embedded_has_news(struct approver *self, struct embedded_question *q
 		loop_defer(self->loop, &self->task, embedded_turn, self);
 }
 
-/* What the program makes meanwhile is for the next round. */
+/* News that the program causes meanwhile waits for the next round. */
 static void embedded_turn(void *arg)
 {
 	struct approver *self = arg;
@@ -140,7 +140,7 @@ static void embedded_changed(struct approver *self, const struct approver_questi
 		embedded_has_news(self, known);
 }
 
-/* What was never told ends unheard of. */
+/* If the program was never told of the question, it is not told of its end. */
 static void embedded_retract(struct approver *self, const struct approver_end *end)
 {
 	struct embedded_question *known = embedded_find(self, end->id);
@@ -206,7 +206,7 @@ const struct approver_ops embedded_approver = {
 	.close = embedded_close,
 };
 
-/* A program cannot type: it passes on what a person has. */
+/* The program passes on what a person has typed. */
 static int embedded_check_typed(struct gateway *gw, const char *id,
 				const struct approver_answer *answer, const char *typed,
 				struct err *why)
@@ -215,12 +215,11 @@ static int embedded_check_typed(struct gateway *gw, const char *id,
 
 	if (gateway_find_question(gw, id, &question) < 0)
 		return err_set(why, -ENOENT,
-			       "the question is finished or unknown; this answer does nothing");
+			       "the question has ended or is unknown; this answer has no effect");
 	if (answer->action != POLICY_ALLOW || question.risk == 0 ||
 	    (typed && strcmp(typed, question.typed) == 0))
 		return 0;
-	return err_set(why, -EACCES, "%s: to allow it, %s has to be typed", question.warning,
-		       question.typed);
+	return err_set(why, -EACCES, "%s: to allow it, type %s", question.warning, question.typed);
 }
 
 int gateway_embedded_answer(struct gateway *gw, const char *id,
@@ -232,7 +231,7 @@ int gateway_embedded_answer(struct gateway *gw, const char *id,
 
 	if (r == 0)
 		r = gateway_answer_text(gw, id, answer, text, why);
-	if (r == 0 || r == -ENOENT) /* what comes too late is recorded */
+	if (r == 0 || r == -ENOENT) /* late answers are recorded too */
 		r = gateway_answer(gw, id, answer, why);
 	if (r == 0 && ret_text)
 		memcpy(ret_text, text, sizeof(text));

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-/* The users of this machine, by its file: the program is linked statically (docs/decisions/0005),
- * and other name services would have it load libraries. Whoever is known only to them is named by
- * LOGNAME or by number. */
+/* Looks in the user file of this machine only: the program is linked statically
+ * (docs/decisions/0005), and other name services would load libraries. For users that only these
+ * know, LOGNAME or the number is used. */
 static bool person_find(uid_t uid, char *ret_name, size_t size)
 {
 	struct passwd entry, *found = NULL;
@@ -36,10 +36,10 @@ const char *person_text(uid_t uid, const char *where, char out[PERSON_TEXT_MAX])
 	const char *name = getenv("LOGNAME");
 
 	if (!person_find(uid, shown, sizeof(shown))) {
-		/* The environment names nobody but the user who set it. */
+		/* LOGNAME is only trusted for the user who runs this process. */
 		if (uid == geteuid() && name && name[0] != '\0')
 			(void)text_visible(shown, sizeof(shown), name,
-					   strlen(name)); /* cut is fine */
+					   strlen(name)); /* may be cut */
 		else
 			(void)snprintf(shown, sizeof(shown), "uid %u", (unsigned int)uid);
 	}

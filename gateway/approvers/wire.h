@@ -1,4 +1,4 @@
-/* wire: what the approvers that speak JSON over a descriptor share. Private to this folder. */
+/* wire: helpers for approvers that send JSON over a descriptor. Private to this folder. */
 #pragma once
 
 #include <jansson.h>
@@ -6,14 +6,14 @@
 
 struct evbuffer;
 
-/* The first @max_bytes of @text (NULL is ""), returned owned, or NULL out of memory. What is no
- * UTF-8 is shown as \xNN. */
+/* The first @max_bytes of @text (NULL is ""), returned owned, or NULL out of memory. Bytes that are
+ * not UTF-8 are written as \xNN. */
 json_t *wire_text(const char *text, size_t max_bytes);
-/* The names of @risk, bits of enum approver_risk, as every protocol has them: as wire_text(). */
+/* The names of @risk, bits of enum approver_risk, as in every protocol. Returned like
+ * wire_text(). */
 json_t *wire_risks(unsigned int risk);
-/* Back again. A name that is not known is a risk all the same. */
+/* The inverse. An unknown name counts as a risk too. */
 unsigned int wire_risks_read(const json_t *risks);
-/* Sends what the socket takes now. 0: all is sent; -EAGAIN: the rest waits for it; -EIO: it is
- * gone.
- */
+/* Sends what the socket accepts now. 0: everything was sent; -EAGAIN: the rest has to wait; -EIO:
+ * the connection is closed. */
 int wire_send(int fd, struct evbuffer *out);

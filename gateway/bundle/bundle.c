@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "gateway/bundle/bundle_impl.h"
 
-/* Visible text may already be: its backslashes stay single. Returned owned. */
+/* Keeps text that is visible already, so that its backslashes stay single. Returned owned. */
 static char *own_text(const char *text)
 {
 	char cut[BUNDLE_TEXT_MAX];
@@ -51,7 +51,7 @@ void bundle_free(struct bundle *bundle)
 	free(bundle);
 }
 
-/* Where @text stands, or belongs; true: it is there. */
+/* Finds the index of @text, or the index to insert it at; true: it was found. */
 static bool bundle_place(const struct bundle *bundle, const char *text, size_t *ret_place)
 {
 	size_t low = 0, high = bundle->count;
@@ -96,7 +96,7 @@ static struct bundle_entry *bundle_insert(struct bundle *bundle, size_t place,
 	return entry;
 }
 
-/* The first that says something is kept. */
+/* Keeps the first text that is not empty. */
 static void entry_fill(char **place, const char *text)
 {
 	if (*place && ((*place)[0] != '\0' || !text || text[0] == '\0'))
@@ -118,7 +118,7 @@ static void entry_add_command(struct bundle_entry *entry, const char *command)
 	}
 }
 
-/* What others see of it. */
+/* Sets the pointers that callers see. */
 static void entry_show(struct bundle_entry *entry)
 {
 	entry->look.rule = entry->rule;
@@ -220,6 +220,6 @@ void bundle_merge(struct bundle *into, const struct bundle *from)
 		memcpy(source.key, origin->key, sizeof(source.key));
 		bundle_add_source(into, &source);
 	}
-	into->runs = runs; /* also those that had no room */
+	into->runs = runs; /* includes runs that had no room */
 	into->others = add_up(into->others, from->others);
 }

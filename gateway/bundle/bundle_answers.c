@@ -1,24 +1,24 @@
-/* The file of answers: made by who may, and held to what they signed. */
+/* Files of answers: checks their signers, and that the content is what they signed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/base64.h"
+#include "base/crypto/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "gateway/bundle/bundle_impl.h"
 
 #define ANSWERS_FORMAT  "sallyport-answers"
-#define ANSWERS_MESSAGE "sallyport-answers-v1" /* what is signed begins with it */
+#define ANSWERS_MESSAGE "sallyport-answers-v1" /* the beginning of the signed message */
 #define ANSWERS_DATE    32
-#define ANSWERS_EARLY_S 86400 /* that the clock of whoever signed may be ahead */
+#define ANSWERS_EARLY_S 86400 /* how far the signer's clock may be ahead */
 
 /* One line of one file. */
 struct vote {
 	enum policy_action action;
-	char *text; /* of the destination */
+	char *text; /* text form of the destination */
 	char name[POLICY_APPROVER_NAME_MAX];
 	int64_t until_s;
 };
@@ -87,7 +87,7 @@ void bundle_answers_free(struct bundle_answers *answers)
 	free(answers);
 }
 
-/* What a file says of itself. */
+/* The members of a file other than its lines. */
 struct answers_head {
 	uint8_t key[SIGN_KEY_BYTES];
 	uint64_t from_s, until_s;
@@ -114,7 +114,7 @@ static bool read_head(const json_t *object, struct answers_head *ret)
 	       bundle_json_key(object, "key", ret->key);
 }
 
-/* Of either kind; the bytes that it stands for are those of all the rest. */
+/* Checks a signature of either kind over all other members. */
 static int check_signature(json_t *object, struct answers_head *ret_head)
 {
 	bool is_ssh = json_object_get(object, "ssh_signature") != NULL;
@@ -163,7 +163,7 @@ static void add_vote(struct bundle_answers *answers, const struct vote *vote)
 	answers->votes[answers->count++] = *vote;
 }
 
-/* All lines or none. */
+/* Adds all lines, or none. */
 static int add_lines(struct bundle_answers *answers, const json_t *list, const char *name,
 		     int64_t until_s)
 {
@@ -207,22 +207,26 @@ static int add_checked(struct bundle_answers *answers, const struct policy *poli
 	int r = check_signature(object, &head);
 
 	if (r == -EINVAL || !json_is_array(list))
-		return err_set(why, -EBADMSG, "not a file of answers");
+		return err_set(why, -EBADMSG, "this is not a file of answers");
 	if (r < 0)
-		return err_set(why, -EBADMSG, "it was changed since it was signed");
+		return err_set(why, -EBADMSG, "the file was changed after it was signed");
 	if (!find_approver(policy, head.key, &approver))
 		return err_set(why, -EPERM,
-			       "it is signed by %s, and no `approver` line of the policy names "
-			       "that key",
+			       "the file is signed by %s, but no `approver` line of the policy "
+			       "names that key",
 			       sign_public_text(head.key, key));
 	if (now_s < 0 || head.until_s <= (uint64_t)now_s)
-		return err_set(why, -ETIME, "it has expired");
+		return err_set(why, -ETIME, "the file has expired");
 	if (head.from_s > (uint64_t)now_s + ANSWERS_EARLY_S)
-		return err_set(why, -EBADMSG, "it is from the future: one of the clocks is wrong");
+		return err_set(why, -EBADMSG,
+			       "the file's date is in the future; one of the clocks is wrong");
 	if (head.until_s <= head.from_s || head.until_s - head.from_s > BUNDLE_ANSWERS_FOR_MAX_S)
-		return err_set(why, -EBADMSG, "it holds for more than a year, or for no time");
+		return err_set(
+			why, -EBADMSG,
+			"the file must be valid for some time, but not for more than a year");
 	r = add_lines(answers, list, approver.name, (int64_t)head.until_s);
-	return r < 0 ? err_set(why, r, "it is signed, and says what no answer says") : 0;
+	return r < 0 ? err_set(why, r, "the file is signed, but its content is not a valid answer")
+		     : 0;
 }
 
 int bundle_answers_add(struct bundle_answers *answers, const struct policy *policy,
@@ -232,13 +236,13 @@ int bundle_answers_add(struct bundle_answers *answers, const struct policy *poli
 				 ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL)
 				 : NULL;
 	int r = object ? add_checked(answers, policy, object, now_s, why)
-		       : err_set(why, -EBADMSG, "not a file of answers");
+		       : err_set(why, -EBADMSG, "this is not a file of answers");
 
 	json_decref(object);
 	return r;
 }
 
-/* Those of one destination stand together, one name's of one action too. */
+/* Sorts by destination, then by action and name, so that equal ones are adjacent. */
 static int compare_votes(const void *left, const void *right)
 {
 	const struct vote *a = left, *b = right;
@@ -249,7 +253,7 @@ static int compare_votes(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-/* What the votes of one action on one destination come to. */
+/* The sum of the votes for one action on one destination. */
 struct tally {
 	unsigned int names;
 	int64_t until_s;
@@ -263,11 +267,11 @@ static void tally_add(struct tally *tally, const struct vote *vote)
 	if (vote->until_s < tally->until_s || tally->names == 0)
 		tally->until_s = vote->until_s;
 	(void)snprintf(tally->by + len, sizeof(tally->by) - len, "%s%s",
-		       tally->names > 0 ? " and " : "", vote->name); /* cut is fine */
+		       tally->names > 0 ? " and " : "", vote->name); /* may be cut */
 	tally->names++;
 }
 
-/* One name counts once, to the latest end it has signed. */
+/* Each name counts once, with the latest end that it has signed. */
 static size_t tally_votes(const struct vote *votes, size_t count, struct tally *ret)
 {
 	size_t i = 0;

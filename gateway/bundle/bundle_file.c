@@ -2,16 +2,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/digest.h"
+#include "base/crypto/base64.h"
+#include "base/crypto/digest.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "gateway/bundle/bundle_impl.h"
 
 #define FILE_FORMAT  "sallyport-bundle"
-#define FILE_MESSAGE "sallyport-bundle-v1" /* what is signed begins with it */
+#define FILE_MESSAGE "sallyport-bundle-v1" /* the beginning of the signed message */
 
-/* What is left out so that a file is not too large, from the least to the most. */
+/* What is left out if a file would be too large, in this order. */
 enum brevity { FILE_WHOLE, FILE_WITHOUT_TEXTS, FILE_WITHOUT_SOURCES, FILE_BREVITIES };
 
 static json_t *commands_json(const struct bundle_entry *entry, enum brevity brevity)
@@ -46,7 +46,7 @@ static json_t *origin_json(const struct bundle_origin *origin)
 			 "at", (json_int_t)origin->at_s, "key", sign_public_text(origin->key, key));
 }
 
-/* All but the signature. Returned owned. */
+/* All members except the signature. Returned owned. */
 static json_t *bundle_json(const struct bundle *bundle, const uint8_t signer[SIGN_KEY_BYTES],
 			   enum brevity brevity)
 {
@@ -100,7 +100,7 @@ int bundle_file_write(const struct bundle *bundle, const struct sign_key *key, c
 			return 0;
 		}
 	}
-	return err_set(why, -E2BIG, "more was asked than a bundle can hold");
+	return err_set(why, -E2BIG, "there are more questions than a bundle can hold");
 }
 
 static bool read_commands(const json_t *list, struct bundle_request *ret)
@@ -112,7 +112,7 @@ static bool read_commands(const json_t *list, struct bundle_request *ret)
 	for (size_t i = 0; i < count; i++) {
 		const json_t *command = json_array_get(list, i);
 
-		/* Made visible when it is copied. */
+		/* Copying makes it visible. */
 		if (!json_is_string(command))
 			return false;
 		ret->commands[i] = json_string_value(command);
@@ -202,7 +202,7 @@ static bool read_head(const json_t *object, uint8_t ret_signer[SIGN_KEY_BYTES])
 	       bundle_json_key(object, "key", ret_signer);
 }
 
-/* Takes the signature out of @object, and checks it. */
+/* Removes the signature from @object, and checks it. */
 static int read_signed(json_t *object, uint8_t ret_signer[SIGN_KEY_BYTES], char ret_digest[65],
 		       struct err *why)
 {
@@ -211,12 +211,12 @@ static int read_signed(json_t *object, uint8_t ret_signer[SIGN_KEY_BYTES], char 
 	int r = bundle_json_signature(object, "signature", signature, sizeof(signature), &len);
 
 	if (r < 0 || len != SIGN_BYTES || !read_head(object, ret_signer))
-		return err_set(why, -EBADMSG, "not a bundle of requests");
+		return err_set(why, -EBADMSG, "this is not a bundle of requests");
 	auto_free char *text = bundle_json_text(object);
 	auto_free char *message = bundle_json_message(FILE_MESSAGE, text, &message_len);
 
 	if (sign_check(ret_signer, message, message_len, signature) < 0)
-		return err_set(why, -EBADMSG, "it was changed since it was signed");
+		return err_set(why, -EBADMSG, "the bundle was changed after it was signed");
 	return digest_text(text, strlen(text), NULL, 0, ret_digest);
 }
 
@@ -228,10 +228,10 @@ int bundle_file_read(const char *text, size_t len, struct bundle **ret,
 				 ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL)
 				 : NULL;
 	int r = object ? read_signed(object, ret_signer, ret_digest, why)
-		       : err_set(why, -EBADMSG, "not a bundle of requests");
+		       : err_set(why, -EBADMSG, "this is not a bundle of requests");
 
 	if (r == 0 && !read_lists(object, bundle))
-		r = err_set(why, -EBADMSG, "it is signed, and says what no bundle says");
+		r = err_set(why, -EBADMSG, "the bundle is signed, but its content is not valid");
 	json_decref(object);
 	if (r == 0)
 		*ret = take(bundle);

@@ -1,12 +1,12 @@
-/* bundle: what a bundle is made of, and what both kinds of file have in common. */
+/* bundle: the parts of a bundle, and helpers for both kinds of file. */
 #pragma once
 
 #include <jansson.h>
 
 #include "gateway/bundle/bundle.h"
 
-#define BUNDLE_TEXT_MAX   400                 /* of any text in it, with NUL */
-#define BUNDLE_NUMBER_MAX ((uint64_t)1 << 53) /* any reader of JSON can hold it */
+#define BUNDLE_TEXT_MAX   400                 /* of each text in it, with NUL */
+#define BUNDLE_NUMBER_MAX ((uint64_t)1 << 53) /* every JSON reader can represent it */
 
 struct bundle_entry {
 	struct bundle_request look;
@@ -22,25 +22,25 @@ struct bundle_origin {
 };
 
 struct bundle {
-	struct bundle_entry **entries; /* by their text */
+	struct bundle_entry **entries; /* sorted by their text */
 	size_t count, room;
 	struct bundle_origin *sources;
 	size_t source_count;
 	uint64_t runs, others;
 };
 
-/* The one spelling of @object: no spaces, members by name, ASCII. Returned owned. */
+/* The canonical form of @object: no spaces, members sorted by name, ASCII. Returned owned. */
 char *bundle_json_text(const json_t *object);
 /* Has @object these members and no others? */
 bool bundle_json_has_only(const json_t *object, const char *const *names, size_t count);
-/* The text of a member when it is visible ASCII and not too long; NULL. Borrowed. */
+/* The text of a member if it is visible ASCII and not too long; else NULL. Borrowed. */
 const char *bundle_json_string(const json_t *object, const char *name);
 bool bundle_json_number(const json_t *object, const char *name, uint64_t *ret);
 bool bundle_json_key(const json_t *object, const char *name, uint8_t ret[SIGN_KEY_BYTES]);
-/* "https://a.test:443", spelt as we spell it. */
+/* Parses "https://a.test:443", only in our own spelling. */
 bool bundle_json_destination(const char *text, struct policy_destination *ret);
-/* Takes "signature" out of @object: its bytes, at most @size. */
+/* Removes "signature" from @object and decodes it: at most @size bytes. */
 int bundle_json_signature(json_t *object, const char *name, void *ret, size_t size,
 			  size_t *ret_len);
-/* "PREFIX\n" and @text, in front of which no other kind of file's signature is good. Owned. */
+/* "PREFIX\n" and @text; the prefix makes a signature invalid for other kinds of file. Owned. */
 char *bundle_json_message(const char *prefix, const char *text, size_t *ret_len);

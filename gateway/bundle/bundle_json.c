@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/crypto/base64.h"
 #include "base/mem.h"
 #include "gateway/bundle/bundle_impl.h"
 #include "policies/policies_tools.h"

@@ -1,5 +1,6 @@
 import { byId, say } from "/dom.js";
-import { connect, enter, isCapability, Refused } from "/stream.js";
+import { Refused } from "/refused.js";
+import { connect, enter, isCapability, stop } from "/stream.js";
 import { Questions } from "/question.js";
 import { Ledger } from "/ledger.js";
 
@@ -9,6 +10,7 @@ const ledger = new Ledger();
 let since = Infinity; // when this page came, by the gate's clock
 
 function close(title, text) {
+  document.querySelectorAll("dialog[open]").forEach((dialog) => dialog.close());
   byId("main").hidden = true;
   byId("closed").hidden = false;
   say(byId("closed-title"), title);
@@ -18,14 +20,26 @@ function close(title, text) {
   document.title = "Sallyport";
 }
 
+// An error of the page itself: what it shows may be wrong, so it shows nothing, and answers nothing.
+function broke(error) {
+  stop(error);
+  questions.isLive = false;
+  close("This page has an error and cannot answer",
+    `Load it again, or answer with \`sallyport approve\`. The error: ${error?.message ?? error ?? "a script failed"}`);
+}
+addEventListener("error", (event) => broke(event.error ?? event.message));
+addEventListener("unhandledrejection", (event) => broke(event.reason));
+
 function linkIs(state, error) {
   const words = { open: "Connected", wait: "Connecting", over: "The run is over" };
   if (state === "closed")
-    return close("This page was not let in", error.message);
+    return close("The gate refused this page", error.message);
   if (state === "over") {
     questions.over();
     ledger.over();
   }
+  questions.isLive = false; // until they come
+  byId("closed").hidden = true;
   byId("main").hidden = false;
   byId("main").inert = state === "wait";
   byId("main").classList.toggle("over", state === "over");
@@ -58,6 +72,8 @@ const events = {
 
 // A key is a shortcut only where nothing is typed, and never with a modifier: those are the browser's.
 document.addEventListener("keydown", (event) => {
+  if (byId("main").hidden)
+    return;
   if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat || document.querySelector("dialog[open]"))
     return;
   if (event.target.closest("input, select, textarea") && event.target.type !== "radio" && event.target.type !== "checkbox")
@@ -87,8 +103,8 @@ try {
   else
     close("Open the address that was printed", "When the run began, it printed an address that ends in a long code. This page opens with that code only.");
 } catch (error) {
-  if (error instanceof Refused)
-    close("This page was not let in", error.message);
+  if (Refused.only(error).status === 0)
+    close("The gate cannot be reached", "Check that the run has not ended.");
   else
-    close("The gate cannot be reached", "Is the run still there?");
+    close("The gate refused this page", error.message);
 }

@@ -29,6 +29,17 @@ export function say(node, text) {
     node.textContent = shown;
 }
 
+// A name is broken between its labels, and an address between its parts; inside one only when not even that fits on a line.
+export function spread(text) {
+  return text.split(/(?<=\s)|(?<=\/)(?!\/)|(?=[.:?&=](?!\/))/).map((part) => el("span", { class: "part" }, part));
+}
+
+// As say(), for an address or a name.
+export function sayName(node, text) {
+  if (node.textContent !== visible(text))
+    node.replaceChildren(...spread(visible(text)));
+}
+
 export function plural(count, one, many) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
@@ -72,7 +83,7 @@ let quiet;
 export function tell(text, kind = "plain") {
   const place = byId("said");
   place.dataset.kind = kind;
-  say(place, text);
+  sayName(place, text);
   place.classList.add("shown");
   clearTimeout(quiet);
   quiet = setTimeout(() => place.classList.remove("shown"), 6000);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the files of the page as a C table, for gateway/approvers/web_files.c. index.html is the page itself.
+"""Prints the files of the page as a C table, for gateway/approvers/web/web_files.c. index.html is the page itself.
 
 usage: embed.py FILE…"""
 import pathlib

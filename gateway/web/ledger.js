@@ -1,16 +1,20 @@
 // What happens and has happened: connections, grants, denials, totals, a timeline.
-import { byId, bytes, clock, duration, el, plural, say, tell, visible } from "/dom.js";
+import { byId, bytes, clock, duration, el, plural, say, spread, tell, visible } from "/dom.js";
+import { Refused } from "/refused.js";
+import { guard, isReady, moved } from "/shown.js";
 import { post } from "/stream.js";
 
 const kept = 300; // rows of the timeline and of the denials
 const names = { live: "Live", grants: "Grants", denials: "Denials", totals: "Totals", timeline: "Timeline" };
 const empty = {
   live: "No connection is open.",
-  grants: "Nothing has been granted. An answer for longer than once stands here, and can be taken back.",
+  grants: "Nothing has been granted. Answers for longer than once are listed here and can be revoked.",
   denials: "Nothing was denied.",
   totals: "No destination has been asked for yet.",
   timeline: "Nothing has happened yet.",
 };
+
+const spans = { exec: "for the command", session: "for the session", always: "always" };
 
 export class Ledger {
   constructor() {
@@ -82,6 +86,7 @@ export class Ledger {
   // Rows by key: what stays keeps its place, its focus and its selection.
   rowsAre(key, list, keyOf, make, update) {
     const rows = this.rows[key], place = this.panels[key].querySelector("ul, tbody");
+    const tops = new Map([...rows.values()].map((row) => [row, row.offsetTop]));
     const wanted = new Set(list.map(keyOf));
     for (const [id, row] of rows) {
       if (wanted.has(id))
@@ -98,6 +103,10 @@ export class Ledger {
       }
       update(rows.get(id), value);
     }
+    for (const row of rows.values()) {
+      if (tops.get(row) !== row.offsetTop)
+        row.cameAt = performance.now();
+    }
   }
 
   take(key, data) {
@@ -109,7 +118,7 @@ export class Ledger {
       this.takeTotals(data);
     this.counted(key, data.count);
     if (key === "grants")
-      this.panels.grants.querySelector(".undo-line").hidden = data.count === data.list.length && data.list.every((grant) => grant.from); // nobody here gave those
+      this.showLast(data.last);
     const more = this.panels[key].querySelector(".more"), hidden = data.count - data.list.length;
     more.hidden = hidden <= 0;
     say(more, `and ${hidden} more`);
@@ -121,7 +130,7 @@ export class Ledger {
     const cut = el("button", { type: "button", class: "quiet", "aria-label": `Cut ${visible(live.to)}`,
       onclick: () => this.takeBack(cut, "/api/cut", { live: live.id }, () => `Cut: ${live.to}`) }, "Cut");
     const words = [live.grant ? "by an answer" : live.rule && `by ${visible(live.rule)}`, live.way !== "none" && live.way];
-    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, visible(live.to)), age, cut),
+    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, ...spread(visible(live.to))), age, cut),
       el("p", { class: "second" }, words.filter(Boolean).join(" · ")));
     row.count = () => say(age, duration(this.now() - live.since_s * 1000));
     return row;
@@ -132,8 +141,8 @@ export class Ledger {
     const revoke = el("button", { type: "button", class: "quiet", "aria-label": `${grant.action === "allow" ? "Revoke" : "Forget the denial of"} ${visible(grant.text)}`,
       onclick: () => this.takeBack(revoke, "/api/revoke", { grant: grant.id }, (done) => this.moved("Revoked", grant.text, done)) }, grant.action === "allow" ? "Revoke" : "Forget");
     const row = el("li", {}, el("div", { class: "first" },
-      el("span", { class: `badge ${grant.action}` }, grant.action === "allow" ? "allow" : "deny"), el("code", { class: "to", dir: "ltr" }, visible(grant.text)), until, revoke), numbers);
-    const scope = { exec: "for the command", session: "for the session", always: "always" }[grant.scope] ?? grant.scope;
+      el("span", { class: `badge ${grant.action}` }, grant.action === "allow" ? "allow" : "deny"), el("code", { class: "to", dir: "ltr" }, ...spread(visible(grant.text))), until, revoke), numbers);
+    const scope = spans[grant.scope] ?? grant.scope;
     row.update = (now) => {
       grant = now;
       say(numbers, [scope, now.by && `by ${now.by}`, now.from && `copied from ${now.from}`, `since ${clock(now.since_s * 1000)}`,
@@ -148,20 +157,35 @@ export class Ledger {
     return `${what}: ${text}${cut > 0 ? `; ${plural(cut, "connection", "connections")} cut, ${bytes(up)} up and ${bytes(down)} down had moved` : ""}`;
   }
 
+  // Not what came under the hand just now.
   async takeBack(button, path, body, words) {
+    const row = button.closest("li");
+    if (!isReady() || (row && performance.now() < (row.cameAt ?? 0) + guard))
+      return tell("The page had just moved: look, and press again.");
     button.disabled = true;
     try {
       tell(words(await post(path, body)), "good");
     } catch (error) {
-      tell(error.message, "bad");
+      tell(Refused.only(error).message, "bad");
     }
     button.disabled = false;
   }
 
   undo() {
     const button = el("button", { type: "button", class: "undo",
-      onclick: () => this.takeBack(button, "/api/undo", {}, (done) => this.moved("Undone", done.text, done)) }, "Undo the last answer");
-    return el("p", { class: "undo-line", hidden: true }, button);
+      onclick: () => this.takeBack(button, "/api/undo", { answer: this.last.answer }, (done) => this.moved("Undone", done.text, done)) }, "Undo the last answer");
+    this.lastText = el("code", { class: "to", dir: "ltr" });
+    return el("p", { class: "undo-line", hidden: true }, button, " ", this.lastText);
+  }
+
+  // What undo would take back: it names that answer, and the gate takes back no other.
+  showLast(last) {
+    const line = this.panels.grants.querySelector(".undo-line");
+    if (last?.answer !== this.last?.answer)
+      moved();
+    this.last = last;
+    line.hidden = !last;
+    this.lastText.replaceChildren(...(last ? spread(visible(`${last.action} ${last.text} ${spans[last.scope]}`)) : []));
   }
 
   table() {
@@ -174,7 +198,7 @@ export class Ledger {
     if (data.others.allowed + data.others.denied + data.others.unanswered > 0)
       list.push({ ...data.others, to: "all others" });
     list.sort((a, b) => b.up + b.down - a.up - a.down || b.allowed - a.allowed);
-    this.rowsAre("totals", list, (trip) => trip.to, (trip) => el("tr", {}, el("th", { scope: "row", class: "to", dir: "ltr" }, visible(trip.to)),
+    this.rowsAre("totals", list, (trip) => trip.to, (trip) => el("tr", {}, el("th", { scope: "row", class: "to", dir: "ltr" }, ...spread(visible(trip.to))),
       ...[0, 1, 2, 3].map(() => el("td", { class: "number mono" }))), (row, trip) => {
       const denied = trip.denied + trip.unanswered;
       [trip.allowed, denied, bytes(trip.up), bytes(trip.down)].forEach((value, at) => say(row.children[at + 1], value === 0 ? "–" : value));
@@ -210,7 +234,7 @@ export class Ledger {
 
   makeDenial(event) {
     const times = el("span", { class: "age mono" }), count = el("span", { class: "badge" });
-    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, visible(event.to ?? "no destination")), count, times),
+    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, ...spread(visible(event.to ?? "no destination"))), count, times),
       el("p", { class: "second" }, `${visible(event.sentence ?? event.reason ?? "")}${event.by ? ` By ${visible(event.by)}.` : ""}`, event.cause ? ` ${visible(event.cause)}.` : ""),
       event.rule ? el("p", { class: "second mono" }, visible(event.rule)) : null, event.next ? el("p", { class: "second hint" }, visible(event.next)) : null);
     let number = 0;
@@ -250,7 +274,15 @@ export class Ledger {
     case "decision": return event.action === "allow"
       ? ["good", `Allowed: ${to}${by}`]
       : ["bad", `Denied: ${to}${by} · ${visible(event.sentence ?? event.reason ?? "")}`];
-    case "late_answer": return ["plain", `Too late, so nothing came of it: ${visible(event.command ?? "")}${by}${to ? ` for ${to}` : ""} · ${visible(event.cause ?? "")}`];
+    case "late_answer": return ["plain", `An answer came too late and had no effect: ${visible(event.command ?? "")}${by}${to ? ` for ${to}` : ""} · ${visible(event.cause ?? "")}`];
+    case "granted": return ["good", `Granted before it was asked for${by}: ${visible(event.cause ?? "")}`];
+    case "revoked": return ["note", `No longer valid${by}: ${visible(event.cause ?? "")}`];
+    case "reviewed": return ["plain", `A program reviewed a request${by}: ${visible(event.cause ?? "")}`];
+    case "program": return ["bad", `Not executed: ${visible(event.command ?? "")} · ${visible(event.sentence ?? event.cause ?? "")}`];
+    case "policy_reloaded": return ["note", "The policy was read again and now applies"];
+    case "policy_reload_failed": return ["bad", `The changed policy has an error; the previous one still applies: ${visible(event.cause ?? "")}`];
+    case "gap": return ["bad", "The audit log could not be written; all requests were denied in the meantime"];
+    case "killed": return ["bad", "An earlier run was killed; its records were merged"];
     default: return ["plain", `${visible(event.event)} ${to}${by}`];
     }
   }

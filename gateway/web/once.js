@@ -1,29 +1,37 @@
 // One question, by a link that is good for it alone. Nothing is kept in the browser.
-import { byId, countdown, say, visible } from "/dom.js";
+import { byId, countdown, say, sayName, visible } from "/dom.js";
+import { Refused } from "/refused.js";
+import { isReady, moved, sightOf, watch } from "/shown.js";
 
-const guard = 400; // ms after the page came in which no answer is taken
 const link = location.hash.slice(1);
 history.replaceState(null, "", location.pathname); // it leaves the address bar, and with it the history
 
-let question, text, due = 0, ready = Infinity;
+let question, text, due = 0, isOver = false;
 
 async function post(path, body) {
   const response = await fetch(path, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ link, ...body }), credentials: "omit",
     cache: "no-store", redirect: "error", signal: AbortSignal.timeout(10000),
-  });
+  }).catch(() => ({ ok: false, status: 0, json: async () => ({ error: "the gate cannot be reached" }) }));
   const value = await response.json().catch(() => ({}));
   if (!response.ok)
-    throw Object.assign(new Error(value.error ?? `the gate said ${response.status}`), { status: response.status });
+    throw new Refused(response.status, value.code ?? "failed", value.error ?? `the gate said ${response.status}`);
   return value;
 }
 
 function close(title, words) {
+  isOver = true;
   byId("main").hidden = true;
   byId("closed").hidden = false;
   say(byId("closed-title"), title);
   say(byId("closed-text"), words);
 }
+
+function broke(error) {
+  close("This page has an error and cannot answer", `Load it again. The error: ${error?.message ?? error ?? "a script failed"}`);
+}
+addEventListener("error", (event) => broke(event.error ?? event.message));
+addEventListener("unhandledrejection", (event) => broke(event.reason));
 
 function isTyped() {
   return !question.needs_typing || byId("typed").value.trim().toLowerCase() === question.domain.toLowerCase();
@@ -34,33 +42,48 @@ function refresh() {
   if (left <= 0)
     return close("Too late", "Nobody answered in time, so it was denied.");
   say(byId("time"), countdown(left));
-  byId("allow").disabled = performance.now() < ready || !isTyped();
+  byId("allow").disabled = !isTyped();
 }
 
 function show() {
-  say(byId("to"), question.to);
+  sayName(byId("to"), question.to);
   say(byId("who"), `for ${question.commands.map(visible).join(", ")}${question.program ? `, by ${visible(question.program)}` : ""}`);
   say(byId("why"), [question.because, question.rule, question.plea && `The command says: ${question.plea}`].filter(Boolean).map(visible).join(" · "));
-  say(byId("exact"), text);
-  say(byId("domain"), question.domain);
+  sayName(byId("exact"), text);
+  sayName(byId("domain"), question.domain);
   byId("typing").hidden = !question.needs_typing;
   byId("warning").hidden = !question.needs_typing;
-  say(byId("warning"), question.warning || "Nothing is known of this destination.");
+  say(byId("warning"), question.warning || "Nothing is known about this destination.");
   due = performance.now() + question.left_ms;
-  ready = performance.now() + guard;
+  byId("closed").hidden = true;
   byId("main").hidden = false;
-  setInterval(refresh, 200);
+  moved();
+  watch([byId("to"), byId("warning"), byId("grant"), byId("allow"), byId("deny")]);
+  refresh();
+  setInterval(() => isOver || refresh(), 200);
+}
+
+// What has to be read before; it is brought into view when it was not on the screen.
+function isShown(action) {
+  const read = [byId("to"), ...(action === "allow" && question.needs_typing ? [byId("warning")] : []), byId("grant")];
+  const unread = read.find((node) => !sightOf(node).isWhole) ?? [byId("grant"), byId(action)].find((node) => !sightOf(node).isThere);
+  say(byId("wrong"), unread ? "Not all of it was on the screen: look, and press again." : "");
+  if (unread) {
+    sightOf(unread).bring();
+    moved();
+  }
+  return !unread && isReady();
 }
 
 async function answer(action) {
-  if (performance.now() < ready)
+  if (isOver || !isShown(action))
     return;
   try {
-    await post("/api/once/answer", { action, words: byId("words").value, ...(action === "allow" ? { text, typed: byId("typed").value.trim() } : {}) });
+    await post("/api/once/answer", { action, text, words: byId("words").value, ...(action === "allow" ? { typed: byId("typed").value.trim() } : {}) });
     close(action === "allow" ? "Allowed once" : "Denied", `${visible(question.to)}. This page can be closed.`);
   } catch (error) {
-    if (error.status === 410)
-      close("It is over", error.message);
+    if (Refused.only(error).status === 410)
+      close("The question has ended", error.message);
     else
       say(byId("wrong"), error.message);
   }
@@ -73,5 +96,5 @@ try {
   ({ question, text } = await post("/api/once/look", {}));
   show();
 } catch (error) {
-  close(error.status ? "This link opens nothing" : "The gate cannot be reached", error.message);
+  close(Refused.only(error).status ? "This link is not valid" : "The gate cannot be reached", error.message);
 }

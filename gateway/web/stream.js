@@ -1,18 +1,23 @@
 // The way to the gate: entering, requests, and the events that come back.
+import { Refused } from "/refused.js";
 
 const kept = "sallyport-key";
 const waits = [250, 500, 1000, 2000, 4000];
 const silence = 40000; // the gate speaks every 15 s
 
-export class Refused extends Error {
-  constructor(status, code, text) {
-    super(text);
-    this.status = status;
-    this.code = code;
-  }
+let broken = null;
+// The page has an error: from now on it asks the gate for nothing more.
+export function stop(error) {
+  broken ??= error;
+}
+
+function failed() {
+  return new Refused(0, "unreachable", "the gate cannot be reached");
 }
 
 async function read(response) {
+  if (response instanceof Refused)
+    throw response;
   const value = await response.json().catch(() => ({}));
   if (!response.ok)
     throw new Refused(response.status, value.code ?? "failed", value.error ?? `the gate said ${response.status}`);
@@ -25,10 +30,13 @@ function fields() {
 }
 
 export async function post(path, body) {
-  return read(await fetch(path, {
+  if (broken)
+    throw new Refused(0, "broken", "this page has an error and cannot answer");
+  const response = await fetch(path, {
     method: "POST", headers: fields(), body: JSON.stringify(body), credentials: "same-origin", cache: "no-store",
     redirect: "error", signal: AbortSignal.timeout(10000),
-  }));
+  }).catch(failed);
+  return read(response);
 }
 
 export function isCapability(text) {
@@ -57,7 +65,7 @@ async function follow(body, on) {
   }, 5000);
   try {
     for (;;) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch(() => ({ done: true }));
       if (done)
         return false;
       last = performance.now();
@@ -80,18 +88,15 @@ async function follow(body, on) {
 // Stays connected; @state is told "open", "wait", "over", or "closed" with why.
 export async function connect(on, state) {
   for (let tries = 0; tries < waits.length; tries++) {
-    try {
-      const response = await fetch("/api/events", { headers: fields(), credentials: "same-origin", cache: "no-store", redirect: "error" });
-      if (!response.ok)
-        await read(response);
+    const response = await fetch("/api/events", { headers: fields(), credentials: "same-origin", cache: "no-store", redirect: "error" })
+      .catch(failed);
+    if (response.ok) {
       state("open");
       tries = -1; // it was there
       if (await follow(response.body, on))
         return state("over");
-    } catch (error) {
-      if (error instanceof Refused && error.status !== 503)
-        return state("closed", error);
-    }
+    } else if (response.status !== 0 && response.status !== 503)
+      return state("closed", await read(response).catch(Refused.only));
     state("wait");
     await new Promise((done) => setTimeout(done, waits[Math.max(tries, 0)]));
   }

@@ -6,7 +6,7 @@
 #include "policies/commands/danger_impl.h"
 #include "policies/commands/judge_impl.h"
 #include "policies/commands/safe_impl.h"
-#include "policies/commands/variable_impl.h"
+#include "policies/commands/shell/variable_impl.h"
 
 static const char *const actions[] = {
 	[COMMAND_DENY] = "deny",
@@ -32,7 +32,7 @@ static void show_piece(const struct command_piece *piece, char *out, size_t size
 	show(out, size, line);
 }
 
-/* Does a redirection of piece @index write anything that is not a device? */
+/* Does a redirection of piece @index write anything other than a device? */
 static bool writes_file(const struct command_pieces *pieces, size_t index)
 {
 	for (size_t i = 0; i < pieces->redirect_count; i++) {
@@ -50,7 +50,7 @@ static bool is_piece_safe(const struct command_pieces *pieces, size_t index)
 	return safe_has(&pieces->list[index]) && !writes_file(pieces, index);
 }
 
-/* Takes one more piece's judgement into the verdict. */
+/* Adds the judgement of one more piece to the verdict. */
 static void add_judgement(const struct command_rules *rules, const struct command_pieces *pieces,
 			  size_t index, const struct judgement *judgement,
 			  struct command_verdict *ret)
@@ -67,7 +67,8 @@ static void add_judgement(const struct command_rules *rules, const struct comman
 		if (danger && !ret->danger[0])
 			show(ret->danger, sizeof(ret->danger), danger);
 	}
-	/* The first rule of equals: a launcher that says nothing gives way to what it runs. */
+	/* Of equally strong rules the first counts; a launcher without a rule yields to the program
+	 * it runs. */
 	if (!is_first && !is_stronger &&
 	    (judgement->action != ret->action || ret->rule[0] || !judgement->rule))
 		return;
@@ -96,7 +97,7 @@ static void judge_all(const struct command_rules *rules, const struct command_wo
 		has_rule |= judgement.rule != NULL;
 		add_judgement(rules, pieces, i, &judgement, ret);
 	}
-	/* Nothing but launchers and harmless assignments: no rule allowed anything. */
+	/* There were only launchers and harmless assignments: no rule allowed anything. */
 	if (!has_rule && ret->action == COMMAND_ALLOW)
 		ret->action = COMMAND_UNMATCHED;
 }

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "policies/commands/commands.h"
 
-/* The world in which a program's own path stands for the file that was opened, not for what has
- * that name by now. */
+/* A world in which the program's own path means the file that was opened, whatever that path leads
+ * to by now. */
 struct opened {
 	const struct command_world *world;
 	const struct command_opened *program;
@@ -41,7 +41,7 @@ static bool may_write(const char *path, void *arg)
 	       opened->world->may_write(path, opened->world->arg);
 }
 
-/* Is @name a name of the file that it is given to? Any other is the caller's invention. */
+/* Is @name a name of the opened file? Any other name was chosen by the caller. */
 static bool is_true_name(const struct opened *opened, const char *name)
 {
 	struct command_file file;
@@ -59,9 +59,9 @@ static void decide(struct opened *opened, const char *const *argv, struct comman
 		ret->action = ret->seen;
 }
 
-/* By the file's own path, and by the name it was started with: links such as sh, and programs that
- * act by their name. A denial or a question of either counts. An allow of either does, unless the
- * name is invented. */
+/* Decides by the file's own path and by the name it was started with: for links such as sh, and for
+ * programs that act by their name. A denial or a question of either counts. An allow of either
+ * counts, unless the name is not a name of the file. */
 static void decide_words(struct opened *opened, const char *const *argv,
 			 struct command_verdict *ret)
 {
@@ -85,8 +85,8 @@ static void decide_words(struct opened *opened, const char *const *argv,
 		*ret = by_name;
 }
 
-/* A script says by its first line which program reads it. Who denies that program denies what it
- * reads; who is asked about it is asked, unless a rule allows the script itself. */
+/* A script's first line names the program that interprets it. A denial of that program denies the
+ * script; a question about it asks, unless a rule allows the script itself. */
 void command_program_decide(const struct command_rules *rules, const struct command_world *world,
 			    const struct command_opened *program, const char *const *argv,
 			    bool is_seen_enough, struct command_verdict *ret)

@@ -1,45 +1,19 @@
-#include "policies/commands/command_proposal_impl.h"
-
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
-#include "policies/commands/command_pieces_impl.h"
+#include "policies/commands/shell/pieces_impl.h"
 #include "policies/commands/command_rules_impl.h"
 #include "policies/commands/danger_impl.h"
 #include "policies/commands/judge_impl.h"
 #include "policies/commands/launcher_impl.h"
 #include "policies/commands/option_impl.h"
-#include "policies/commands/shell_impl.h"
+#include "policies/commands/program_kind_impl.h"
+#include "policies/commands/shell/shell_impl.h"
 
 #define PROPOSAL_WORDS_MAX 12
 
-/* Versions behind the name (python3.12, lua5.4) are taken off first. */
-/* Read a program from standard input. */
-static const char languages[] =
-	"python pypy py pyw pythonw ipython node nodejs deno bun perl ruby php lua luajit tclsh "
-	"guile osascript pwsh powershell R julia";
-static const char interpreters[] = "wish expect awk gawk mawk nawk racket scheme sbcl clisp ghci "
-				   "runghc Rscript octave java jshell "
-				   "groovy scala kotlin erl escript elixir iex gdb lldb ed ex vi "
-				   "vim nvim emacs nano sed jq m4 bc dc make gmake ninja "
-				   "just task sqlite psql mysql";
-static const char downloaders[] =
-	"curl wget wget2 aria2c fetch lynx links w3m http https xh axel lftp ftp tftp";
-/* Run, or change, something elsewhere: words of theirs are programs again. */
-static const char runners[] = "ssh scp sftp rsync npx pnpx bunx uvx pipx uv poetry pdm hatch rye "
-			      "watch script parallel flock su runuser nsenter "
-			      "systemd-run strace ltrace setpriv capsh firejail bwrap entr tmux "
-			      "screen at batch crontab unbuffer xvfb-run fakeroot "
-			      "proot chrt taskset numactl prlimit start-stop-daemon "
-			      "dbus-run-session docker podman kubectl nerdctl lxc vagrant "
-			      "ansible direnv mise asdf nix nix-shell eval exec source . builtin "
-			      "trap tee cp mv ln install rm rmdir dd chmod chown "
-			      "chgrp mkfs shred truncate kill nc ncat netcat socat telnet openssl "
-			      "gpg git-shell tar zip unzip patch cpio";
-
-/* How many words of a known tool say what it does; SCRIPT: the word behind `run` too. */
+/* How many words of a known tool describe the operation; SCRIPT: the word behind `run` too. */
 enum depth { DEPTH_NEVER = 0, DEPTH_TWO = 2, DEPTH_SCRIPT = 3 };
 static const struct {
 	const char *program, *subcommands;
@@ -69,45 +43,17 @@ static const struct {
 	{ "dotnet", "build test restore", DEPTH_TWO },
 };
 
-static bool is_in(const char *program, const char *list)
-{
-	const char *base = command_pieces_base(program);
-	char name[32];
-	size_t len = strnlen(base, sizeof(name));
-
-	if (len == sizeof(name))
-		return false;
-	memcpy(name, base, len + 1);
-	/* Programs of the other system, where a machine runs both. */
-	if (len > 4 && strcasecmp(name + len - 4, ".exe") == 0)
-		name[len -= 4] = '\0';
-	if (option_is_one_of(name, list))
-		return true;
-	while (len > 1 && strchr("0123456789.-", name[len - 1]))
-		name[--len] = '\0';
-	return option_is_one_of(name, list);
-}
-
-bool command_proposal_is_downloader(const char *program)
-{
-	return is_in(program, downloaders);
-}
-
-bool command_proposal_is_language(const char *program)
-{
-	return is_in(program, languages);
-}
-
 static bool is_never(const struct command_piece *piece)
 {
 	const char *program = piece->argv[0];
 
-	return strchr(program, '/') || is_in(program, languages) || is_in(program, interpreters) ||
-	       is_in(program, downloaders) || is_in(program, runners) || shell_is_name(program) ||
+	return strchr(program, '/') || program_kind_is_language(program) ||
+	       program_kind_is_interpreter(program) || program_kind_is_downloader(program) ||
+	       program_kind_is_runner(program) || shell_is_name(program) ||
 	       launcher_is_name(program);
 }
 
-/* How many words of @piece to offer; 0: none. Unknown programs: all of them. */
+/* How many words of @piece to propose; 0: none. For an unknown program, all of them. */
 static size_t find_depth(const struct command_piece *piece)
 {
 	bool is_tool = false;
@@ -120,11 +66,11 @@ static size_t find_depth(const struct command_piece *piece)
 		    option_is_one_of(piece->argv[1], tools[i].subcommands))
 			return (size_t)tools[i].depth;
 	}
-	/* `git -c x=y status`, `git push`, `npm exec`: what follows may be anything. */
+	/* the words that follow `git -c x=y status`, `git push`, `npm exec` may do anything */
 	return is_tool || piece->argc > PROPOSAL_WORDS_MAX ? 0 : piece->argc;
 }
 
-/* A word as a policy line has it. False: it cannot be written, or does not fit. */
+/* Writes a word as in a policy line. False: it cannot be written, or does not fit. */
 static bool write_word(char *line, size_t *used, const char *word)
 {
 	size_t start = *used, len = strlen(word);
@@ -163,8 +109,8 @@ static bool write_line(const struct command_piece *piece, size_t depth, char *li
 	return true;
 }
 
-/* Would a rule for the first @depth words allow the piece, which no rule matches now? Only what the
- * rule cannot lift could be in the way. */
+/* Would a rule for the first @depth words allow the piece, which no rule matches now? Checks the
+ * obstacles that a rule cannot lift. */
 static bool would_allow(const struct command_rules *rules, const struct command_world *world,
 			const struct command_pieces *pieces, size_t index, size_t depth)
 {
@@ -174,7 +120,7 @@ static bool would_allow(const struct command_rules *rules, const struct command_
 	struct judgement judgement = { 0 };
 
 	for (size_t i = 0; i < depth; i++) {
-		/* As it is: quoted, but without escapes. */
+		/* Unchanged: quoted, but without escapes. */
 		if (strpbrk(piece->argv[i], "\"\\"))
 			depth = 0;
 		else
@@ -184,7 +130,7 @@ static bool would_allow(const struct command_rules *rules, const struct command_
 	if (depth > 0 && command_rules_add(with, "", "", tokens, depth + 1, NULL) == 0) {
 		struct command_rules both = *with;
 
-		/* The programs that the policy names hold for the new line too. */
+		/* The `program` lines of the policy also apply to the new line. */
 		both.programs = rules->programs;
 		both.program_count = rules->program_count;
 		judge_piece(&both, world, pieces, index, &judgement);

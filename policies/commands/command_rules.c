@@ -67,14 +67,25 @@ static int flawed(struct command_flaw *flaw, size_t token, size_t at, const char
 	return -EBADMSG;
 }
 
+/* @at: the backslash. */
+static int flawed_escape(struct command_flaw *flaw, const struct command_token *token, size_t index,
+			 size_t at)
+{
+	char words[64];
+
+	(void)snprintf(words, sizeof(words), "unknown escape \"%.*s\" in this string",
+		       at + 1 < token->len ? 2 : 1, token->text + at);
+	return flawed(flaw, index, at, "a backslash only before a quote or a backslash", words);
+}
+
 static bool is_word(const struct command_token *token, const char *text)
 {
 	return !token->is_quoted && token->len == strlen(text) &&
 	       memcmp(token->text, text, token->len) == 0;
 }
 
-/* Returned owned, with one NUL more than needed (an empty alternative); NULL: an unknown escape or
- * a NUL, at *@ret_at. */
+/* Returned owned, with an additional NUL (an empty alternative); NULL: an unknown escape or a NUL,
+ * at *@ret_at. */
 static char *unquote(const struct command_token *token, size_t *ret_at)
 {
 	auto_free char *text = mem_new(token->len + 2);
@@ -106,20 +117,21 @@ static int read_alternatives(const struct command_token *token, size_t index, ch
 
 	if (token->len < 3 || token->text[token->len - 1] != ')')
 		return flawed(flaw, index, 0,
-			      "(a|b) without blanks; a word in quotes is taken as it is",
-			      "a parenthesis that is not an alternative");
+			      "(a|b) without blanks; or the word in quotes, to take it literally",
+			      "the parenthesis does not begin a list of alternatives");
 	for (size_t i = 1; i + 1 < token->len; i++) {
 		char c = token->text[i];
 		bool is_bar = c == '|';
 
 		if (c == '\0' || strchr("()\\", c))
-			return flawed(flaw, index, i, "(a|b)", "alternatives are plain words");
+			return flawed(flaw, index, i, "(a|b)",
+				      "an alternative may only be a plain word");
 		if (is_bar && (used == 0 || text[used - 1] == '\0'))
-			return flawed(flaw, index, i, "(a|b)", "an empty alternative");
+			return flawed(flaw, index, i, "(a|b)", "an alternative is empty");
 		text[used++] = is_bar ? '\0' : c;
 	}
 	if (used == 0 || text[used - 1] == '\0')
-		return flawed(flaw, index, token->len - 1, "(a|b)", "an empty alternative");
+		return flawed(flaw, index, token->len - 1, "(a|b)", "an alternative is empty");
 	*ret = take(text);
 	return 0;
 }
@@ -132,15 +144,16 @@ static int read_token(const struct command_token *token, size_t index, char **re
 	if (!token->is_quoted && token->len > 0 && token->text[0] == '(')
 		return read_alternatives(token, index, ret, flaw);
 	if (token->len == 0)
-		return flawed(flaw, index, 0, "a word of the command", "an empty word");
+		return flawed(flaw, index, 0, "a word with at least one character",
+			      "a word of the command is empty");
 	if (!token->is_quoted && memchr(token->text, '|', token->len))
-		return flawed(flaw, index, 0, "(a|b); in quotes if the command has this word",
-			      "a bar outside of parentheses");
+		return flawed(flaw, index, 0, "(a|b), or the word in quotes, to take it literally",
+			      "a bar is only allowed inside parentheses");
 	*ret = unquote(token, &at);
-	return *ret ? 0 : flawed(flaw, index, at, "\\\" or \\\\", "an unknown escape");
+	return *ret ? 0 : flawed_escape(flaw, token, index, at);
 }
 
-/* A rule while it is read. */
+/* A rule that is being read. */
 struct draft {
 	struct command_rule rule;
 	char *tokens[COMMAND_TOKENS_MAX];
@@ -163,7 +176,7 @@ static bool is_clause(const struct command_token *token)
 	return is_word(token, "because") || is_word(token, "unconfined");
 }
 
-/* The clause at *@at; steps past it. */
+/* Reads the clause at *@at and moves behind it. */
 static int read_clause(struct draft *draft, const struct command_token *tokens, size_t count,
 		       size_t *at, struct command_flaw *flaw)
 {
@@ -171,27 +184,28 @@ static int read_clause(struct draft *draft, const struct command_token *tokens, 
 
 	if (is_word(&tokens[i], "unconfined")) {
 		if (draft->rule.action != COMMAND_ALLOW)
-			return flawed(flaw, i, 0, "the line without unconfined",
-				      "unconfined says how an allowed command runs");
+			return flawed(flaw, i, 0, "the line without `unconfined`",
+				      "only `command allow` may have `unconfined`");
 		if (draft->rule.is_unconfined)
-			return flawed(flaw, i, 0, "unconfined once", "a second unconfined");
+			return flawed(flaw, i, 0, "`unconfined` once",
+				      "this line has `unconfined` twice");
 		draft->rule.is_unconfined = true;
 		return 0;
 	}
 	if (!is_word(&tokens[i], "because"))
 		return flawed(flaw, i, 0, "because \"TEXT\" or unconfined, at the end",
-			      "a word behind the clauses");
+			      "unexpected word after the clauses");
 	if (draft->rule.because)
-		return flawed(flaw, i, 0, "because once", "a second because");
+		return flawed(flaw, i, 0, "`because` once", "this line has `because` twice");
 	if (++i == count || !tokens[i].is_quoted)
 		return flawed(flaw, i, 0, "because \"the reason\"",
-			      "because needs a text in quotes");
+			      "`because` needs a text in quotes");
 	(*at)++;
 	draft->rule.because = unquote(&tokens[i], &bad);
 	if (!draft->rule.because)
-		return flawed(flaw, i, bad, "\\\" or \\\\", "an unknown escape");
+		return flawed_escape(flaw, &tokens[i], i, bad);
 	if (draft->rule.because[strspn(draft->rule.because, " \t")] == '\0')
-		return flawed(flaw, i, 0, "because \"the reason\"", "a reason that says nothing");
+		return flawed(flaw, i, 0, "because \"the reason\"", "the reason is empty");
 	return 0;
 }
 
@@ -207,7 +221,7 @@ static int read_action(struct draft *draft, const struct command_token *tokens, 
 		}
 	}
 	return flawed(flaw, 0, 0, "command allow, command ask or command deny",
-		      "a command is allow, ask or deny");
+		      "after `command` stands allow, ask or deny");
 }
 
 static int read_draft(struct draft *draft, const struct command_token *tokens, size_t count,
@@ -218,7 +232,8 @@ static int read_draft(struct draft *draft, const struct command_token *tokens, s
 
 	for (; r == 0 && at < count && !is_clause(&tokens[at]); at++) {
 		if (draft->count == COMMAND_TOKENS_MAX)
-			return flawed(flaw, at, 0, "a shorter prefix", "too many words in a rule");
+			return flawed(flaw, at, 0, "a shorter prefix",
+				      "this rule has too many words");
 		r = read_token(&tokens[at], at, &draft->tokens[draft->count], flaw);
 		draft->count += r == 0;
 	}
@@ -243,7 +258,7 @@ int command_rules_add(struct command_rules *rules, const char *place, const char
 	auto_draft struct draft draft = { 0 };
 	int r = rules->count < COMMAND_RULES_MAX
 			? read_draft(&draft, tokens, count, flaw)
-			: flawed(flaw, 0, 0, "", "too many rules for commands");
+			: flawed(flaw, 0, 0, "", "there are too many rules for commands");
 
 	if (r < 0)
 		return r;
@@ -270,7 +285,7 @@ static bool is_listed(char *const *list, const char *text)
 	return false;
 }
 
-/* The paths behind the name, each once. */
+/* The paths of the name, without duplicates. */
 static int read_paths(const char *name, const struct command_token *tokens, size_t count,
 		      char **paths, struct command_flaw *flaw)
 {
@@ -280,20 +295,20 @@ static int read_paths(const char *name, const struct command_token *tokens, size
 		auto_free char *path = unquote(&tokens[i], &bad);
 
 		if (!path)
-			return flawed(flaw, i, bad, "\\\" or \\\\", "an unknown escape");
+			return flawed_escape(flaw, &tokens[i], i, bad);
 		if (path[0] != '/' || strlen(path) >= COMMAND_PATH_MAX)
 			return flawed(flaw, i, 0, "the whole path, from /",
-				      "a path that is not absolute");
+				      "the path is not absolute");
 		if (strcmp(strrchr(path, '/') + 1, name) != 0)
-			return flawed(flaw, i, 0, "a path that ends with the name",
-				      "a file of another name");
+			return flawed(flaw, i, 0, "a path that ends with the program's name",
+				      "the file's name differs from the program's name");
 		if (!is_listed(paths, path))
 			paths[used++] = take(path);
 	}
 	return 0;
 }
 
-/* Only what both lists say stays. */
+/* Keeps the paths that both lists contain. */
 static void narrow(char **paths, char *const *other)
 {
 	size_t kept = 0;
@@ -314,9 +329,11 @@ int command_rules_add_program(struct command_rules *rules, const struct command_
 	auto_free char *name = count > 0 ? unquote(&tokens[0], &bad) : NULL;
 
 	if (!name || !name[0] || strchr(name, '/'))
-		return flawed(flaw, 0, bad, "program git /usr/bin/git", "a program's bare name");
+		return flawed(flaw, 0, bad, "program git /usr/bin/git",
+			      "a program is named without its folder");
 	if (count < 2)
-		return flawed(flaw, 1, 0, "program git /usr/bin/git", "its files are missing");
+		return flawed(flaw, 1, 0, "program git /usr/bin/git",
+			      "the paths of the program are missing");
 	auto_free_list char **paths = mem_new_array(count, sizeof(*paths));
 	int r = read_paths(name, tokens, count, paths, flaw);
 
@@ -329,7 +346,7 @@ int command_rules_add_program(struct command_rules *rules, const struct command_
 		return 0;
 	}
 	if (rules->program_count == COMMAND_RULES_MAX)
-		return flawed(flaw, 0, 0, "", "too many programs");
+		return flawed(flaw, 0, 0, "", "there are too many `program` lines");
 	rules->programs =
 		mem_grow(rules->programs, rules->program_count + 1, sizeof(*rules->programs));
 	rules->programs[rules->program_count++] =

@@ -1,9 +1,9 @@
-/* command_rules: rules and program lists as they are kept. */
+/* command_rules: how rules and program lists are stored. */
 #pragma once
 
 #include "policies/commands/commands.h"
 
-/* All strings are owned by the rules. */
+/* The rule owns all strings. */
 struct command_rule {
 	enum command_action action;
 	bool is_unconfined;
@@ -11,7 +11,7 @@ struct command_rule {
 	char *shown;         /* "FILE:LINE: the line" */
 	char *because;       /* or NULL */
 };
-/* What one token may be: alternatives one behind another, each with its NUL, then an empty one. */
+/* The alternatives of one token, one after the other, each with its NUL, then an empty one. */
 struct command_rules {
 	struct command_rule *list;
 	size_t count, room;

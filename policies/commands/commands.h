@@ -1,5 +1,6 @@
-/* commands: which command lines may run. Rules by argv prefix; scripts cut into pieces; launchers
- * unwrapped. Pure: no I/O, the caller looks files up. The language is in sallyport-policy(5). */
+/* commands: decides which command lines may run. Rules match argv prefixes; scripts are split into
+ * pieces; launchers are unwrapped. Pure: no I/O, the caller looks files up. sallyport-policy(5)
+ * defines the language. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,18 +17,18 @@
 #define COMMAND_PATH_MAX      1024
 #define COMMAND_PROPOSALS_MAX 4
 
-/* Zero is the safe end; the order is the strength: the strongest of all pieces wins. UNMATCHED: no
- * rule says anything, the default does. */
+/* Zero is the safe value; the order is the strength: the strongest action of all pieces wins.
+ * UNMATCHED: no rule matches, the default decides. */
 enum command_action { COMMAND_DENY, COMMAND_ASK, COMMAND_UNMATCHED, COMMAND_ALLOW };
 
-/* A word of a policy line, as it stands there: quotes off, escapes (\" and \\) still in. */
+/* A word of a policy line, as written: without quotes, but with escapes (\" and \\). */
 struct command_token {
 	const char *text;
 	size_t len;
 	bool is_quoted;
 };
-/* What is wrong with a line: at which of its tokens (their count: behind the last), at which byte
- * of it, and what to write instead ("" when there is nothing better to say). */
+/* The error in a line: at which token (their count: behind the last), at which byte of it, and what
+ * to write instead ("" without a suggestion). */
 struct command_flaw {
 	size_t token, at;
 	char words[128];
@@ -38,27 +39,27 @@ struct command_file {
 	char path[COMMAND_PATH_MAX];
 	uint64_t device, inode;
 };
-/* What the caller knows of the world; any function may be NULL. */
+/* What the caller knows about files; any function may be NULL. */
 struct command_world {
-	/* The file that @name (bare: looked up in PATH; else as the command would open it) stands
-	 * for. 0 or -errno. A PATH with relative entries must be refused by the caller. */
+	/* Finds the file of @name (a bare name: in PATH; else as the command would open it). 0 or
+	 * -errno. The caller must refuse a PATH with relative entries. */
 	int (*resolve)(const char *name, struct command_file *ret, void *arg);
-	/* May a redirection write @path? Without it only the null device and the like. */
+	/* May a redirection write @path? If NULL, only the null device and similar ones. */
 	bool (*may_write)(const char *path, void *arg);
 	void *arg;
 };
 
 enum command_word { COMMAND_WORD_PLAIN, COMMAND_WORD_GLOB, COMMAND_WORD_UNKNOWN };
 enum command_piece_flag {
-	COMMAND_PASSES_ON = 1 << 0, /* a launcher that adds nothing: needs no allow of its own */
-	COMMAND_GUESS = 1 << 1,     /* may be run by what was not understood: denials only */
-	COMMAND_OPEN = 1 << 2,      /* more words come from standard input */
-	COMMAND_ELSEWHERE = 1 << 3, /* looks its program up in another place: never allowed */
-	COMMAND_IN_SHELL = 1 << 4,  /* builtins of the shell are meant */
-	COMMAND_PIPED = 1 << 5,     /* reads what the piece before it writes */
+	COMMAND_PASSES_ON = 1 << 0, /* a launcher: adds nothing, so it needs no allow of its own */
+	COMMAND_GUESS = 1 << 1, /* perhaps run by something that was not understood: denials only */
+	COMMAND_OPEN = 1 << 2,  /* more words come from standard input */
+	COMMAND_ELSEWHERE = 1 << 3, /* its program is looked up in another place: never allowed */
+	COMMAND_IN_SHELL = 1 << 4,  /* means builtins of the shell */
+	COMMAND_PIPED = 1 << 5,     /* reads the output of the piece before it */
 	COMMAND_ASSIGNS = 1 << 6,   /* sets a variable that may change what runs */
-	COMMAND_MOVED = 1 << 7,     /* runs in a folder that is not known */
-	COMMAND_INSERTED = 1 << 8,  /* stands in a substitution: its output becomes words */
+	COMMAND_MOVED = 1 << 7,     /* runs in an unknown directory */
+	COMMAND_INSERTED = 1 << 8,  /* in a substitution: its output becomes words */
 };
 enum command_redirect_kind { COMMAND_READS, COMMAND_WRITES, COMMAND_COPIES_FD, COMMAND_HERE };
 struct command_redirect {
@@ -66,33 +67,34 @@ struct command_redirect {
 	enum command_redirect_kind kind;
 	const char *target; /* file name, descriptor, or the here-string or delimiter */
 };
-/* One simple command. A launcher stands before what it runs. */
+/* One simple command. A launcher comes before the command it runs. */
 struct command_piece {
 	const char *const *argv;    /* NULL-terminated; unquoted */
 	const unsigned char *words; /* enum command_word of each */
-	size_t argc;                /* 0: only assignments or redirections */
+	size_t argc;                /* 0: assignments or redirections only */
 	unsigned int flags, depth;
 };
 
-/* @argv cut into what it would run. Keeps @argv's strings; returned owned. Never fails: what was
- * not understood is said by command_pieces_why(), and the pieces are then those that were seen. */
+/* Splits @argv into the commands it would run. Keeps @argv's strings; returned owned. The pieces
+ * are those that were found: command_pieces_why() says what was not understood. */
 struct command_pieces *command_pieces_new(const char *const *argv);
 void command_pieces_free(struct command_pieces *pieces);
 size_t command_pieces_count(const struct command_pieces *pieces);
 const struct command_piece *command_pieces_get(const struct command_pieces *pieces, size_t index);
-/* Borrowed list of all redirections, those of a piece side by side. */
+/* Borrowed list of all redirections; those of one piece are adjacent. */
 const struct command_redirect *command_pieces_redirects(const struct command_pieces *pieces,
 							size_t *ret_count);
-/* NULL: everything was understood. */
+/* What was not understood; NULL: nothing. */
 const char *command_pieces_why(const struct command_pieces *pieces);
 
 struct command_rules *command_rules_new(void);
 void command_rules_free(struct command_rules *rules);
-/* `command ACTION TOKEN... [because "TEXT"] [unconfined]`: @tokens are those behind `command`.
- * @place ("FILE:LINE") and @line are shown when it decides. -EBADMSG with @flaw (may be NULL). */
+/* `command ACTION TOKEN... [because "TEXT"] [unconfined]`: @tokens follow `command`. @place
+ * ("FILE:LINE") and @line are shown when the rule decides. -EBADMSG with @flaw (may be NULL). */
 int command_rules_add(struct command_rules *rules, const char *place, const char *line,
 		      const struct command_token *tokens, size_t count, struct command_flaw *flaw);
-/* `program NAME PATH...`: @tokens are those behind `program`. A second line for a name narrows. */
+/* `program NAME PATH...`: @tokens are those behind `program`. A second line for the same name keeps
+ * only the paths of both. */
 int command_rules_add_program(struct command_rules *rules, const struct command_token *tokens,
 			      size_t count, struct command_flaw *flaw);
 size_t command_rules_count(const struct command_rules *rules);
@@ -100,47 +102,46 @@ bool command_rules_has_denials(const struct command_rules *rules);
 
 struct command_verdict {
 	enum command_action action;
-	enum command_action seen; /* of the pieces; differs where not all was understood */
+	enum command_action seen; /* of the pieces; differs when not all was understood */
 	bool is_understood;
-	bool is_unconfined; /* allowed, and every piece by a rule that says so */
-	bool is_safe;       /* what no rule allows is known to read only */
-	size_t piece;       /* which decided: index into command_pieces_new() of the same argv */
+	bool is_unconfined; /* allowed, and a rule with `unconfined` matched every piece */
+	bool is_safe;       /* the pieces that no rule allows only read */
+	size_t piece;       /* that decided: index into command_pieces_new() of the same argv */
 	char piece_text[COMMAND_TEXT_MAX];
 	size_t number; /* of the rule that decided, from 1 in the order they were added; 0: none */
 	char rule[COMMAND_TEXT_MAX]; /* "FILE:LINE: the line", or "" */
 	char because[COMMAND_TEXT_MAX];
-	char why[256];    /* not understood, or why no rule could allow; or "" */
-	char danger[128]; /* why what no rule names is dangerous; or "" */
-	/* What argv[0] was found to be, to be executed as exactly that; path "" when not looked up.
-	 */
+	char why[256];    /* what was not understood, or why no rule can allow it; or "" */
+	char danger[128]; /* why a command without a rule is dangerous; or "" */
+	/* The file of argv[0], to be executed instead of the name; path "": not looked up. */
 	struct command_file program;
 };
-/* Borrows all; @world may be NULL. Never fails: what is not understood is COMMAND_ASK at best. */
+/* Borrows all; @world may be NULL. What was not understood is COMMAND_ASK at best. */
 void command_rules_decide(const struct command_rules *rules, const struct command_world *world,
 			  const char *const *argv, struct command_verdict *ret);
 const char *command_action_name(enum command_action action); /* static */
 
-/* The file that is about to be executed, as it was opened, and the one that its #! line names. */
+/* The opened file that is about to be executed, and the one that its #! line names. */
 struct command_opened {
 	const char *path;
 	uint64_t device, inode;
-	const struct command_opened *interpreter; /* NULL: no script */
+	const struct command_opened *interpreter; /* NULL: not a script */
 };
-/* As command_rules_decide(), of @program started with the words @argv, whose first is the caller's
- * choice. @is_seen_enough: `seen` counts where a script is not understood. docs/decisions/0240. */
+/* As command_rules_decide(), for @program started with the words @argv, whose first one the caller
+ * chose. @is_seen_enough: `seen` counts where a script is not understood. docs/decisions/0030. */
 void command_program_decide(const struct command_rules *rules, const struct command_world *world,
 			    const struct command_opened *program, const char *const *argv,
 			    bool is_seen_enough, struct command_verdict *ret);
 
-/* Understood, and every piece is known to read only, whatever it is given. */
+/* It was understood, and every piece only reads, whatever its operands are. */
 bool command_is_safe(const char *const *argv);
-/* NAME=VALUE that changes nothing of what a command does but its messages. */
+/* Is it a NAME=VALUE that changes nothing about a command but its messages? */
 bool command_is_harmless_variable(const char *assignment);
-/* Some piece destroys or publishes. @ret_why: static text; may be NULL. */
+/* A piece destroys or publishes something. @ret_why: static text; may be NULL. */
 bool command_is_dangerous(const char *const *argv, const char **ret_why);
 
-/* Lines for "always" ("command allow npm run build"), which together would allow @argv; none where
- * a prefix would allow more than was seen (interpreters, launchers, shells, downloaders). */
+/* Lines for "always" ("command allow npm run build"), which together would allow @argv. None where
+ * a prefix would allow more than this command (interpreters, launchers, shells, downloaders). */
 struct command_proposal {
 	char lines[COMMAND_PROPOSALS_MAX][COMMAND_TEXT_MAX];
 	size_t count;

@@ -4,27 +4,27 @@
 
 #include "base/mem.h"
 #include "policies/commands/option_impl.h"
-#include "policies/commands/command_proposal_impl.h"
-#include "policies/commands/shell_impl.h"
+#include "policies/commands/program_kind_impl.h"
+#include "policies/commands/shell/shell_impl.h"
 
-/* To add a danger: one line. It matches when the program is @name, its first operand one of
- * @subcommands (if any are given), and one of its words is an option by letter or name, one of
- * @words, or begins with @beginning. With none of the four: always. */
+/* To add a danger: one line. It matches when the program is @name, its first operand is one of
+ * @subcommands (if given), and one of its words is an option by letter or name, is one of @words,
+ * or begins with @beginning. Without these four it always matches. */
 static const struct danger {
 	const char *name, *subcommands;
 	const char *letters, *names, *words, *beginning;
 	const char *why;
 } dangers[] = {
 	{ "rm", "", "f", "force", "", "", "removes without asking" },
-	{ "rm", "", "", "", "/ /* ~ ~/ . .. * ./ ../", "", "removes everything there is" },
-	{ "unlink", "", "", "", "/", "", "removes everything there is" },
-	{ "chmod", "", "R", "recursive", "", "", "changes the modes of a whole tree" },
+	{ "rm", "", "", "", "/ /* ~ ~/ . .. * ./ ../", "", "removes all files" },
+	{ "unlink", "", "", "", "/", "", "removes all files" },
+	{ "chmod", "", "R", "recursive", "", "", "changes the modes of a whole directory tree" },
 	{ "chmod", "", "", "", "u+s g+s +s 4755 4777 6755", "", "lets a program run as its owner" },
-	{ "chown", "", "R", "recursive", "", "", "changes the owner of a whole tree" },
-	{ "chgrp", "", "R", "recursive", "", "", "changes the group of a whole tree" },
+	{ "chown", "", "R", "recursive", "", "", "changes the owner of a whole directory tree" },
+	{ "chgrp", "", "R", "recursive", "", "", "changes the group of a whole directory tree" },
 	{ "dd", "", "", "", "", "of=", "writes over a file or a device" },
-	{ "shred", "", "", "", "", "", "destroys what a file held" },
-	{ "truncate", "", "s", "size", "", "", "cuts a file" },
+	{ "shred", "", "", "", "", "", "destroys the content of a file" },
+	{ "truncate", "", "s", "size", "", "", "truncates a file" },
 	{ "wipefs", "", "", "", "", "", "destroys a file system" },
 	{ "blkdiscard", "", "", "", "", "", "destroys a file system" },
 	{ "mkswap", "", "", "", "", "", "destroys a file system" },
@@ -40,33 +40,33 @@ static const struct danger {
 	{ "systemctl", "poweroff reboot halt kexec suspend hibernate rescue emergency", "", "", "",
 	  "", "stops the machine" },
 	{ "systemctl", "stop disable mask", "", "", "", "", "stops a service" },
-	{ "kill", "", "", "", "-1", "", "ends every process" },
-	{ "killall", "", "", "", "", "", "ends processes by name" },
-	{ "pkill", "", "", "", "", "", "ends processes by name" },
-	{ "crontab", "", "r", "", "", "", "removes all timed jobs" },
+	{ "kill", "", "", "", "-1", "", "kills every process" },
+	{ "killall", "", "", "", "", "", "kills processes by name" },
+	{ "pkill", "", "", "", "", "", "kills processes by name" },
+	{ "crontab", "", "r", "", "", "", "removes all cron jobs" },
 	{ "userdel", "", "", "", "", "", "removes a user" },
 	{ "iptables", "", "F", "flush", "", "", "opens the firewall" },
 	{ "nft", "flush", "", "", "", "", "opens the firewall" },
-	{ "find", "", "", "", "-delete", "", "removes what it finds" },
-	{ "git", "reset", "", "hard", "", "", "throws changes away" },
-	{ "git", "clean", "f", "force", "", "", "removes files that are not kept anywhere" },
+	{ "find", "", "", "", "-delete", "", "removes the files it finds" },
+	{ "git", "reset", "", "hard", "", "", "discards changes" },
+	{ "git", "clean", "f", "force", "", "", "removes untracked files" },
 	{ "git", "push", "fd", "force force-with-lease force-if-includes mirror delete prune", "",
-	  "+", "rewrites what others have" },
-	{ "git", "push", "", "", "", ":", "rewrites what others have" },
-	{ "git", "checkout", "f", "force", ". --", "", "throws changes away" },
-	{ "git", "switch", "fC", "force discard-changes force-create", "", "",
-	  "throws changes away" },
-	{ "git", "restore", "", "", "", "", "throws changes away" },
+	  "+", "rewrites a published history" },
+	{ "git", "push", "", "", "", ":", "rewrites a published history" },
+	{ "git", "checkout", "f", "force", ". --", "", "discards changes" },
+	{ "git", "switch", "fC", "force discard-changes force-create", "", "", "discards changes" },
+	{ "git", "restore", "", "", "", "", "discards changes" },
 	{ "git", "branch", "DMC", "force", "", "", "removes or moves a branch" },
 	{ "git", "branch", "d", "delete", "", "", "removes or moves a branch" },
-	{ "git", "stash", "", "", "drop clear", "", "throws changes away" },
-	{ "git", "reflog", "", "", "expire delete", "", "removes what could be brought back" },
+	{ "git", "stash", "", "", "drop clear", "", "discards changes" },
+	{ "git", "reflog", "", "", "expire delete", "",
+	  "removes data that could still be recovered" },
 	{ "git", "filter-branch filter-repo", "", "", "", "", "rewrites the history" },
 	{ "git", "update-ref", "d", "stdin", "", "", "removes or moves a branch" },
-	{ "git", "gc", "", "prune", "", "", "removes what could be brought back" },
+	{ "git", "gc", "", "prune", "", "", "removes data that could still be recovered" },
 	{ "docker", "system", "", "", "prune", "", "removes containers and volumes" },
-	{ "kubectl", "delete drain", "", "", "", "", "removes what runs in a cluster" },
-	{ "terraform", "destroy", "", "", "", "", "removes what runs elsewhere" },
+	{ "kubectl", "delete drain", "", "", "", "", "removes resources in a cluster" },
+	{ "terraform", "destroy", "", "", "", "", "removes remote resources" },
 	{ "npm", "publish unpublish", "", "", "", "", "publishes" },
 	{ "cargo", "publish yank", "", "", "", "", "publishes" },
 	{ "twine", "upload", "", "", "", "", "publishes" },
@@ -79,7 +79,7 @@ static const char git_taking[] = "-C -c --git-dir --work-tree --namespace --exec
 /* The first operand, or argc. */
 static size_t find_subcommand(const struct command_piece *piece)
 {
-	bool is_git = strcmp(command_pieces_base(piece->argv[0]), "git") == 0;
+	bool is_git = strcmp(pieces_base(piece->argv[0]), "git") == 0;
 	size_t at = 1;
 
 	while (at < piece->argc && piece->argv[at][0] == '-') {
@@ -100,7 +100,7 @@ static bool has_word(const struct danger *danger, const struct command_piece *pi
 		    (len > 0 && strncmp(word, danger->beginning, len) == 0))
 			return true;
 		if (strcmp(word, "--") == 0)
-			first = piece->argc; /* no options behind it */
+			first = piece->argc; /* no options follow -- */
 		if (first < piece->argc && (option_has_letter(word, danger->letters) ||
 					    option_has_name(word, danger->names)))
 			return true;
@@ -112,7 +112,7 @@ static bool is_danger(const struct danger *danger, const struct command_piece *p
 {
 	size_t first = 1;
 
-	if (strcmp(danger->name, command_pieces_base(piece->argv[0])) != 0)
+	if (strcmp(danger->name, pieces_base(piece->argv[0])) != 0)
 		return false;
 	if (danger->subcommands[0]) {
 		first = find_subcommand(piece);
@@ -128,7 +128,7 @@ static bool is_danger(const struct danger *danger, const struct command_piece *p
 
 static bool is_download(const struct command_piece *piece)
 {
-	return piece->argc > 0 && command_proposal_is_downloader(piece->argv[0]);
+	return piece->argc > 0 && program_kind_is_downloader(piece->argv[0]);
 }
 
 static bool has_unknown_word(const struct command_piece *piece)
@@ -140,14 +140,14 @@ static bool has_unknown_word(const struct command_piece *piece)
 	return false;
 }
 
-/* Does it run what it reads? A language that is given a program reads data. */
+/* Does the program execute its input? An interpreter that has a program argument reads data. */
 static bool runs_input(const struct command_piece *piece)
 {
-	return shell_is(piece) || (command_proposal_is_language(piece->argv[0]) &&
+	return shell_is(piece) || (program_kind_is_language(piece->argv[0]) &&
 				   (piece->argc == 1 || strcmp(piece->argv[1], "-") == 0));
 }
 
-/* Does a download come in by a pipe, or by a substitution? */
+/* Does a download reach it through a pipe or a substitution? */
 static bool runs_download(const struct command_pieces *pieces, size_t index)
 {
 	const struct command_piece *piece = &pieces->list[index];
@@ -196,11 +196,11 @@ const char *danger_find(const struct command_pieces *pieces, size_t index)
 		return "writes over a device";
 	if (piece->argc == 0)
 		return NULL;
-	if (strncmp(command_pieces_base(piece->argv[0]), "mkfs", 4) == 0)
+	if (strncmp(pieces_base(piece->argv[0]), "mkfs", 4) == 0)
 		return "destroys a file system";
 	for (size_t i = 0; i < ARRAY_SIZE(dangers); i++) {
 		if (is_danger(&dangers[i], piece))
 			return dangers[i].why;
 	}
-	return runs_download(pieces, index) ? "runs what it downloads" : NULL;
+	return runs_download(pieces, index) ? "runs a downloaded program" : NULL;
 }

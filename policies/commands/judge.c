@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policies/commands/shell_impl.h"
+#include "policies/commands/shell/shell_impl.h"
 
-/* MAYBE: words that are not known could make the rule match. */
+/* MAYBE: unknown words could make the rule match. */
 enum match { MATCH_NO, MATCH_MAYBE, MATCH_YES };
 
 static const struct command_world nowhere = { 0 };
 
-/* The alternative of @token that is @text, or NULL. */
+/* The alternative of @token that equals @text, or NULL. */
 static const char *find_alternative(const char *token, const char *text)
 {
 	for (; *token; token += strlen(token) + 1) {
@@ -20,14 +20,14 @@ static const char *find_alternative(const char *token, const char *text)
 	return NULL;
 }
 
-/* How the rule's first word names the program: by what stands there, or by the file's own name. */
+/* Matches the rule's first word with the program: by the word as written, or by the file's own
+ * name. */
 static const char *match_program(const char *token, const char *program)
 {
 	const char *found = find_alternative(token, program);
 
-	return found || !strchr(program, '/')
-		       ? found
-		       : find_alternative(token, command_pieces_base(program));
+	return found || !strchr(program, '/') ? found
+					      : find_alternative(token, pieces_base(program));
 }
 
 static enum match match_rule(const struct command_rules *rules, const struct command_rule *rule,
@@ -41,7 +41,7 @@ static enum match match_rule(const struct command_rules *rules, const struct com
 	for (size_t i = 1; i < rule->count; i++) {
 		if (i >= piece->argc)
 			return piece->flags & COMMAND_OPEN ? MATCH_MAYBE : MATCH_NO;
-		/* One such word may become several, or none. */
+		/* Such a word may expand to several words, or none. */
 		if (piece->words[i] != COMMAND_WORD_PLAIN)
 			return MATCH_MAYBE;
 		if (!find_alternative(tokens[i], piece->argv[i]))
@@ -66,7 +66,7 @@ static bool is_in_program(const struct command_program *program, const struct co
 	struct command_file file, listed;
 
 	if (!world->resolve) {
-		/* By the words alone a bare name is the program that it means. */
+		/* By the words alone, a bare name means the program of that name. */
 		if (!strchr(argv0, '/'))
 			return true;
 		for (char *const *path = program->paths; *path; path++) {
@@ -97,7 +97,7 @@ static bool is_system_path(const char *path, const char *name)
 	return false;
 }
 
-/* Is what @piece would start the program that @name (a rule's word) stands for? */
+/* Would @piece start the program that @name (a word of a rule) means? */
 static bool is_program(const struct command_rules *rules, const struct command_world *world,
 		       const struct command_piece *piece, const char *name)
 {
@@ -134,16 +134,16 @@ static bool is_device(const char *path)
 	return false;
 }
 
-/* NULL, or why a piece like this is never allowed, whatever a rule says. */
+/* NULL, or why no rule can ever allow a piece like this. */
 static const char *find_obstacle(const struct command_world *world,
 				 const struct command_pieces *pieces, size_t index)
 {
 	const struct command_piece *piece = &pieces->list[index];
 
 	if (piece->flags & COMMAND_ASSIGNS)
-		return "it sets a variable that may change what runs";
+		return "it sets a variable that may change which program runs";
 	if (piece->flags & COMMAND_ELSEWHERE)
-		return "its program is looked up in another place";
+		return "its program is searched for in another place";
 	for (size_t i = 0; i < pieces->redirect_count; i++) {
 		const struct command_redirect *redirect = &pieces->redirects[i];
 
@@ -152,7 +152,7 @@ static const char *find_obstacle(const struct command_world *world,
 			continue;
 		if ((piece->flags & COMMAND_MOVED && redirect->target[0] != '/') ||
 		    !world->may_write || !world->may_write(redirect->target, world->arg))
-			return "it writes a file by redirection";
+			return "it writes to a file by redirection";
 	}
 	return NULL;
 }
@@ -179,7 +179,7 @@ static void judge_by_rules(const struct command_rules *rules, const struct comma
 		if (match == MATCH_NO || (action == COMMAND_ALLOW && match != MATCH_YES))
 			continue;
 		if (action == COMMAND_ALLOW && !is_program(rules, world, piece, name)) {
-			ret->why = "the file is not the program that the rule means";
+			ret->why = "the file is not the program that the rule names";
 			continue;
 		}
 		if (match == MATCH_MAYBE)
@@ -217,7 +217,7 @@ void judge_piece(const struct command_rules *rules, const struct command_world *
 	} else if (obstacle) {
 		*ret = (struct judgement){ .action = COMMAND_UNMATCHED, .why = obstacle };
 	} else if (ret->action == COMMAND_UNMATCHED && piece->flags & COMMAND_PASSES_ON &&
-		   is_program(rules, world, piece, command_pieces_base(piece->argv[0]))) {
+		   is_program(rules, world, piece, pieces_base(piece->argv[0]))) {
 		*ret = (struct judgement){ .action = COMMAND_ALLOW, .is_neutral = true };
 	}
 }

@@ -4,30 +4,38 @@
 
 #include "base/mem.h"
 #include "policies/commands/option_impl.h"
-#include "policies/commands/shell_impl.h"
-#include "policies/commands/variable_impl.h"
+#include "policies/commands/shell/shell_impl.h"
+#include "policies/commands/shell/variable_impl.h"
 
 #define LAUNCHER_GUESSES_MAX 16
 
 enum launcher_flag {
-	LAUNCHER_PASSES_ON = 1 << 0, /* what it runs needs the rule, it does not */
+	LAUNCHER_PASSES_ON = 1 << 0, /* the command it runs needs a rule, the launcher does not */
 	LAUNCHER_ASSIGNS = 1 << 1,   /* NAME=VALUE before the command */
 	LAUNCHER_APPENDS = 1 << 2,   /* words from standard input */
 	LAUNCHER_ELSEWHERE = 1 << 3,
 	LAUNCHER_NUMBER = 1 << 4,   /* takes -10 */
-	LAUNCHER_IN_SHELL = 1 << 5, /* a builtin: means this only in a script */
-	LAUNCHER_OPTIONAL = 1 << 6, /* is itself a command when nothing follows */
-	LAUNCHER_BUILTIN = 1 << 7,  /* what it runs may be a builtin */
+	LAUNCHER_IN_SHELL = 1 << 5, /* a builtin: has this meaning only in a script */
+	LAUNCHER_OPTIONAL = 1 << 6, /* is itself a command without operands */
+	LAUNCHER_BUILTIN = 1 << 7,  /* it may run a builtin */
 };
 
-/* To add a launcher: one line. Options that are not listed make it not understood. */
+/* ld.so(8), by any of its names: ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld-2.31.so. */
+static const char loader[] = "ld.so";
+
+static bool is_loader(const char *base)
+{
+	return strncmp(base, "ld-", 3) == 0 && strstr(base, ".so") != NULL;
+}
+
+/* To add a launcher: one line. With an option that is not listed here, it is not understood. */
 static const struct launcher {
 	const char *name;
 	unsigned int flags;
-	const char *alone;     /* short options that take nothing */
-	const char *taking;    /* short options that take a word */
-	const char *names;     /* long ones; "name=" takes a word */
-	unsigned int operands; /* before the command */
+	const char *alone;     /* short options without an argument */
+	const char *taking;    /* short options with an argument */
+	const char *names;     /* long options; "name=" has an argument */
+	unsigned int operands; /* operands before the command */
 } launchers[] = {
 	{ "env", LAUNCHER_PASSES_ON | LAUNCHER_ASSIGNS | LAUNCHER_OPTIONAL, "iv0", "u",
 	  "ignore-environment unset= debug null", 0 },
@@ -56,6 +64,8 @@ static const struct launcher {
 	{ "doas", 0, "n", "u", "", 0 },
 	{ "busybox", LAUNCHER_OPTIONAL, "", "", "", 0 },
 	{ "toybox", LAUNCHER_OPTIONAL, "", "", "", 0 },
+	{ loader, LAUNCHER_PASSES_ON, "", "",
+	  "library-path= preload= audit= argv0= inhibit-rpath= inhibit-cache", 0 },
 	{ "chroot", LAUNCHER_ELSEWHERE, "", "", "userspec= groups= skip-chdir", 1 },
 	{ "unshare", LAUNCHER_ELSEWHERE | LAUNCHER_OPTIONAL, "rnmpuiUCTfc", "SGRw",
 	  "map-root-user map-current-user net mount pid uts ipc user cgroup time fork setuid= "
@@ -65,8 +75,9 @@ static const struct launcher {
 
 static const struct launcher *find(const char *name)
 {
-	const char *base = command_pieces_base(name);
+	const char *base = pieces_base(name);
 
+	base = is_loader(base) ? loader : base;
 	for (size_t i = 0; i < ARRAY_SIZE(launchers); i++) {
 		if (strcmp(base, launchers[i].name) == 0)
 			return &launchers[i];
@@ -76,7 +87,7 @@ static const struct launcher *find(const char *name)
 
 bool launcher_is_name(const char *name)
 {
-	return find(name) != NULL || strcmp(command_pieces_base(name), "find") == 0;
+	return find(name) != NULL || strcmp(pieces_base(name), "find") == 0;
 }
 
 bool launcher_is(const struct command_piece *piece)
@@ -84,7 +95,7 @@ bool launcher_is(const struct command_piece *piece)
 	return launcher_is_name(piece->argv[0]);
 }
 
-/* Steps over the short options in the word at *@at. False: one is not known. */
+/* Steps over the short options in the word at *@at. False: one is unknown. */
 static bool skip_cluster(const struct launcher *launcher, const struct command_piece *piece,
 			 size_t *at)
 {
@@ -117,7 +128,7 @@ static bool skip_name(const struct launcher *launcher, const struct command_piec
 	return *at < piece->argc;
 }
 
-/* Where the options end. False: one is not known, or is not a plain word. */
+/* Finds where the options end. False: one is unknown, or is not a plain word. */
 static bool skip_options(const struct launcher *launcher, const struct command_piece *piece,
 			 size_t *ret_at)
 {
@@ -142,7 +153,7 @@ static bool skip_options(const struct launcher *launcher, const struct command_p
 	return is_known;
 }
 
-/* What may be run by what was not understood: the words from each place on. */
+/* Adds guesses for a launcher that was not understood: the words from each position on. */
 static void guess(struct command_pieces *pieces, const struct command_piece *piece,
 		  const struct place *inner)
 {
@@ -153,11 +164,11 @@ static void guess(struct command_pieces *pieces, const struct command_piece *pie
 
 		if (piece->argv[i][0] != '-' && piece->words[i] == COMMAND_WORD_PLAIN &&
 		    piece->argv[i][0])
-			command_pieces_add(pieces, &wording, &place);
+			pieces_add(pieces, &wording, &place);
 	}
 }
 
-/* xargs -I X: every X in what it runs becomes words that are not known. NULL: no such option. */
+/* xargs -I X: every X in the command is replaced by unknown words. NULL: no such option. */
 static const char *find_replaced(struct command_pieces *pieces, const struct command_piece *piece,
 				 size_t until)
 {
@@ -170,7 +181,7 @@ static const char *find_replaced(struct command_pieces *pieces, const struct com
 		if (!letter && strncmp(word, "--r", 3) != 0)
 			continue;
 		if (found)
-			command_pieces_doubt(pieces, "xargs with two replacements");
+			pieces_doubt(pieces, "xargs has two replacement options");
 		if (!letter)
 			found = equals ? equals + 1 : "{}";
 		else
@@ -179,7 +190,7 @@ static const char *find_replaced(struct command_pieces *pieces, const struct com
 	return found && *found ? found : NULL;
 }
 
-/* Adds @count words of @piece from @first on; those that hold @hole are not known. */
+/* Adds @count words of @piece from @first on; words that contain @hole are unknown. */
 static void add_inner(struct command_pieces *pieces, const struct command_piece *piece,
 		      size_t first, size_t count, const char *hole, const struct place *place)
 {
@@ -191,22 +202,22 @@ static void add_inner(struct command_pieces *pieces, const struct command_piece 
 		if (strstr(piece->argv[first + i], hole) && kinds[i] == COMMAND_WORD_PLAIN)
 			kinds[i] = COMMAND_WORD_GLOB;
 	}
-	command_pieces_add(pieces, &wording, place);
+	pieces_add(pieces, &wording, place);
 }
 
-/* find: the words behind -exec and its like, up to ; or +. */
+/* find: adds the words behind -exec and similar options, up to ; or +. */
 static void open_find(struct command_pieces *pieces, const struct command_piece *piece)
 {
 	struct place place = { piece->flags & ~(unsigned int)COMMAND_IN_SHELL, piece->depth + 1 };
 
 	if (piece->flags & COMMAND_OPEN)
-		command_pieces_doubt(pieces, "find with words that are not known");
+		pieces_doubt(pieces, "find has unknown arguments");
 	for (size_t i = 1; i < piece->argc; i++) {
 		size_t first = i + 1, end = first;
 
-		/* Could become -exec. */
+		/* It could expand to -exec. */
 		if (piece->words[i] != COMMAND_WORD_PLAIN && strchr("*?[{%", piece->argv[i][0]))
-			command_pieces_doubt(pieces, "find with words that are not known");
+			pieces_doubt(pieces, "find has unknown arguments");
 
 		if (!option_is_one_of(piece->argv[i], "-exec -execdir -ok -okdir"))
 			continue;
@@ -231,14 +242,14 @@ static size_t skip_assignments(const struct command_piece *piece, size_t at, str
 	return at;
 }
 
-/* command -v NAME only asks. */
+/* command -v NAME only looks the name up. */
 static bool is_query(const struct command_piece *piece)
 {
 	return piece->argc > 1 && strcmp(piece->argv[0], "command") == 0 &&
 	       option_is_one_of(piece->argv[1], "-v -V");
 }
 
-/* Are the words before @until what they look like? */
+/* Are the words before @until plain words? */
 static bool is_plain(const struct command_piece *piece, size_t until)
 {
 	for (size_t i = 0; i < until && i < piece->argc; i++) {
@@ -261,11 +272,11 @@ static void open_known(struct command_pieces *pieces, struct command_piece *piec
 	if (launcher->flags & LAUNCHER_ELSEWHERE)
 		place.flags |= COMMAND_ELSEWHERE;
 	if (!skip_options(launcher, piece, &at) || !is_plain(piece, at + launcher->operands)) {
-		command_pieces_doubt(pieces, "an option of a launcher that is not known");
+		pieces_doubt(pieces, "a launcher has an unknown option");
 		guess(pieces, piece, &place);
 		return;
 	}
-	/* env may take away what the program would be looked up by. */
+	/* env may remove the variable that the program is looked up by. */
 	if (at > 1 && strcmp(launcher->name, "env") == 0)
 		place.flags |= COMMAND_ASSIGNS;
 	if (launcher->flags & LAUNCHER_APPENDS) {
@@ -277,7 +288,7 @@ static void open_known(struct command_pieces *pieces, struct command_piece *piec
 	at += launcher->operands;
 	if (at >= piece->argc) {
 		if (!(launcher->flags & LAUNCHER_OPTIONAL) || piece->flags & COMMAND_OPEN)
-			command_pieces_doubt(pieces, "a launcher without a command");
+			pieces_doubt(pieces, "a launcher has no command");
 		return;
 	}
 	if (launcher->flags & LAUNCHER_PASSES_ON)
@@ -291,8 +302,8 @@ void launcher_open(struct command_pieces *pieces, struct command_piece *piece)
 	const struct launcher *launcher = find(piece->argv[0]);
 
 	if (shell_bends(piece))
-		command_pieces_doubt(pieces, "a builtin that changes what follows");
-	if (strcmp(command_pieces_base(piece->argv[0]), "find") == 0) {
+		pieces_doubt(pieces, "a shell builtin changes how the rest is run");
+	if (strcmp(pieces_base(piece->argv[0]), "find") == 0) {
 		open_find(pieces, piece);
 		return;
 	}

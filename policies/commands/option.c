@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The next of the names split by spaces; its length, 0 at the end. */
+/* The next of the space-separated names; returns its length, 0 at the end. */
 static size_t next_name(const char **names)
 {
 	while (**names == ' ')

@@ -1,16 +1,16 @@
-/* option: does a word carry an option, in any of the ways a program would understand it? */
+/* option: does a word contain an option, in any of the forms a program accepts? */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Short: one of @letters anywhere in a cluster (so -xf is seen where f is looked for). */
+/* Short: is one of @letters anywhere in a cluster (so -xf contains f)? */
 bool option_has_letter(const char *word, const char *letters);
-/* Long: @word is --NAME or --NAME=VALUE, where NAME is one of @names (split by spaces) or a
- * beginning of one, as getopt_long() takes it. */
+/* Long: @word is --NAME or --NAME=VALUE, where NAME is one of @names (separated by spaces) or the
+ * beginning of one, as getopt_long() accepts it. */
 bool option_has_name(const char *word, const char *names);
-/* Is @word one of @list (split by spaces)? */
+/* Is @word one of @list (separated by spaces)? */
 bool option_is_one_of(const char *word, const char *list);
-/* The one of @names that @word (--NAME[=VALUE]) names, exactly or by a beginning only it has; its
- * '=' when the table writes "name=" (takes a word). False: none. */
+/* Finds the one of @names that @word (--NAME[=VALUE]) means, exactly or by a unique beginning; its
+ * '=' when the table says "name=" (takes an argument). False: none. */
 bool option_find(const char *word, const char *names, bool *ret_takes_word);

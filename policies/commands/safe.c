@@ -4,16 +4,16 @@
 
 #include "base/mem.h"
 #include "policies/commands/option_impl.h"
-#include "policies/commands/shell_impl.h"
+#include "policies/commands/shell/shell_impl.h"
 
 #define SAFE_ANY 1000U
 
-/* To add a command: one line. It may write nothing and run nothing, except by the options that are
- * forbidden here: as letters of a cluster, by their long names, or as whole words. */
+/* To add a command: one line. It must not write or run anything, except by the options that are
+ * listed here as forbidden: as letters of a cluster, by their long names, or as whole words. */
 static const struct safe {
 	const char *name;
 	const char *letters, *names, *words;
-	unsigned int operands; /* at most: a second one may be written to (uniq) */
+	unsigned int operands; /* at most: a second one could be an output file (uniq) */
 } safe[] = {
 	{ "cat", "", "", "", SAFE_ANY },
 	{ "cd", "", "", "", SAFE_ANY },
@@ -69,7 +69,8 @@ static const struct safe {
 	{ "rg", "z", "pre hostname-bin search-zip", "", SAFE_ANY },
 };
 
-/* git: what only reads, and the options by which it would write or start a program. */
+/* git: the subcommands that only read, and the options with which they would write or start a
+ * program. */
 static const struct safe git_safe[] = {
 	{ "status", "", "output", "", SAFE_ANY },
 	{ "log", "", "output ext-diff textconv", "", SAFE_ANY },
@@ -88,7 +89,7 @@ static const struct safe git_safe[] = {
 	{ "grep", "O", "open-files-in-pager textconv ext-grep", "", SAFE_ANY },
 };
 
-/* Every word behind the subcommand must be one of these: others make or remove something. */
+/* Every word behind the subcommand must be one of these: other words create or remove something. */
 static const struct {
 	const char *name, *words;
 } git_listing[] = {
@@ -111,14 +112,14 @@ static bool is_entry(const struct safe *entry, const struct command_piece *piece
 
 		if (is_free)
 			continue;
-		/* A word that is not known may be an option. */
+		/* An unknown word may be an option. */
 		if (piece->words[i] != COMMAND_WORD_PLAIN ||
 		    option_has_letter(word, entry->letters) ||
 		    option_has_name(word, entry->names) || option_is_one_of(word, entry->words))
 			return false;
 		operands += word[0] != '-' || !word[1];
 	}
-	/* Words to come could be anything. */
+	/* Words from standard input could be anything. */
 	return (is_free || !(piece->flags & COMMAND_OPEN)) && operands <= entry->operands;
 }
 
@@ -186,7 +187,7 @@ static bool is_git(const struct command_piece *piece)
 	return false;
 }
 
-/* The name that PATH or the system's own folder gives it: ./ls is another program. */
+/* The name if PATH or a system folder provides the program: ./ls is another program. */
 static const char *known_name(const char *argv0)
 {
 	if (strncmp(argv0, "/usr/bin/", 9) == 0)
@@ -221,7 +222,7 @@ bool safe_has(const struct command_piece *piece)
 	if (strcmp(name, "git") == 0)
 		return is_git(piece);
 	if (strcmp(name, "xargs") == 0 && piece->argc > 1)
-		return true; /* what it runs is judged for itself */
+		return true; /* the command it runs is judged separately */
 	for (size_t i = 0; i < ARRAY_SIZE(safe); i++) {
 		if (strcmp(safe[i].name, name) == 0)
 			return is_entry(&safe[i], piece, 1);

@@ -1,7 +1,7 @@
-/* safe: commands that are known to read only, whatever files they are given. */
+/* safe: commands that only read, whatever their operands are. */
 #pragma once
 
-#include "policies/commands/command_pieces_impl.h"
+#include "policies/commands/shell/pieces_impl.h"
 
-/* Its words alone; redirections are the caller's. */
+/* Judges the words alone; the caller judges redirections. */
 bool safe_has(const struct command_piece *piece);

@@ -6,7 +6,8 @@
 
 #define APT_STANZA_MAX 64 /* URIs of one stanza */
 
-/* Where the URIs of a deb822 stanza stand, until it is known whether it is enabled. */
+/* The places of the URIs of a deb822 stanza, kept until it is known whether the stanza is enabled.
+ */
 struct apt_stanza {
 	struct reading *reading;
 	struct {
@@ -26,15 +27,16 @@ static size_t apt_word(const char *text, size_t len)
 	return at;
 }
 
-/* "mirror+https://": the list of mirrors comes from there; "cdrom:", "file:" and the like do not
- * leave. */
+/* With "mirror+https://" the list of mirrors comes from the host; "cdrom:", "file:" and similar
+ * schemes need no network. */
 static int apt_uri(struct reading *reading, const char *where, const char *uri, size_t len)
 {
 	static const char mirror[] = "mirror+";
 	size_t skip = sizeof(mirror) - 1;
 
 	if (len > skip && memcmp(uri, mirror, skip) == 0) {
-		reading_note(reading, "%s: a list of mirrors; the mirrors in it are not known here",
+		reading_note(reading,
+			     "%s: this is a list of mirrors, whose content is not known here",
 			     where);
 		uri += skip;
 		len -= skip;
@@ -42,10 +44,10 @@ static int apt_uri(struct reading *reading, const char *where, const char *uri, 
 	if (len >= 5 && (text_equal_nocase(uri, 5, "http:") || text_equal_nocase(uri, 5, "https")))
 		return reading_url(reading, where, uri, len);
 	if (!memchr(uri, ':', len))
-		return reading_refuse(reading, where, "not a URI");
+		return reading_refuse(reading, where, "this is not a URI");
 	if (!text_equal_nocase(uri, 5, "cdrom") && !text_equal_nocase(uri, 5, "file:") &&
 	    !text_equal_nocase(uri, 5, "copy:"))
-		reading_note(reading, "%s: left out, neither http nor https", where);
+		reading_note(reading, "%s: left out, because it is neither http nor https", where);
 	return 0;
 }
 
@@ -62,7 +64,8 @@ static int apt_list_line(struct reading *reading, const struct lines *lines)
 	size_t type = apt_word(at, left);
 
 	if (!lines_is(at, type, "deb") && !lines_is(at, type, "deb-src"))
-		return reading_refuse(reading, where, "neither deb nor deb-src");
+		return reading_refuse(reading, where,
+				      "the line begins with neither deb nor deb-src");
 	at += type;
 	left -= type;
 	lines_trim(&at, &left);
@@ -70,7 +73,7 @@ static int apt_list_line(struct reading *reading, const struct lines *lines)
 		const char *close = memchr(at, ']', left);
 
 		if (!close)
-			return reading_refuse(reading, where, "options without their ]");
+			return reading_refuse(reading, where, "the options have no closing ]");
 		left -= (size_t)(close + 1 - at);
 		at = close + 1;
 		lines_trim(&at, &left);
@@ -78,7 +81,7 @@ static int apt_list_line(struct reading *reading, const struct lines *lines)
 	size_t uri = apt_word(at, left);
 
 	if (uri == 0 || uri == left)
-		return reading_refuse(reading, where, "a line without URI and suite");
+		return reading_refuse(reading, where, "the line has no URI and no suite");
 	return apt_uri(reading, where, at, uri);
 }
 
@@ -100,7 +103,7 @@ static int apt_add_uris(struct apt_stanza *stanza, const char *text, size_t len,
 
 		if (stanza->count == APT_STANZA_MAX)
 			return reading_refuse(stanza->reading, reading_where(stanza->reading, line),
-					      "more than %d URIs in a stanza", APT_STANZA_MAX);
+					      "the stanza has more than %d URIs", APT_STANZA_MAX);
 		stanza->uris[stanza->count].text = text;
 		stanza->uris[stanza->count].len = word;
 		stanza->uris[stanza->count++].line = line;
@@ -140,7 +143,7 @@ static int apt_field(struct apt_stanza *stanza, const struct lines *lines)
 	    apt_word(pair.key, pair.key_len) != pair.key_len)
 		return reading_refuse(stanza->reading,
 				      reading_where(stanza->reading, lines->number),
-				      "not \"Field: value\"");
+				      "the line is not \"Field: value\"");
 	stanza->is_in_uris = text_equal_nocase(pair.key, pair.key_len, "URIs");
 	if (stanza->is_in_uris)
 		return apt_add_uris(stanza, pair.value, pair.value_len, lines->number);
@@ -171,7 +174,7 @@ static bool apt_ends_in(const char *name, const char *suffix)
 	return len > tail && strcmp(name + len - tail, suffix) == 0;
 }
 
-/* apt skips names with other characters: sources.list(5). */
+/* apt ignores files whose names have other characters: sources.list(5). */
 static bool apt_is_source_name(const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

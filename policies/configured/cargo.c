@@ -8,14 +8,14 @@
 
 #define CARGO_SPARSE "sparse+"
 
-/* Only what names a host is kept, as "source.NAME.registry": a second file's value for the same key
- * loses. */
+/* Keeps only values that name a host, as "source.NAME.registry": the value of the first file wins.
+ */
 static int cargo_value(const struct toml_value *value, void *arg)
 {
 	struct reading *reading = arg;
 	const char *keys[3];
 
-	/* A list where a text belongs is not cargo's, and neither is a number. */
+	/* A list or a number is not a value that names a host. */
 	if (!value->is_string || value->depth < 2 || value->depth > ARRAY_SIZE(keys))
 		return 0;
 	for (size_t i = 0; i < value->depth; i++) {
@@ -58,8 +58,8 @@ static bool cargo_ends_in(const char *key, const char *tail)
 	return len > tail_len && strcmp(key + len - tail_len, tail) == 0;
 }
 
-/* "replace-with" must name a source or a registry that is there: cargo refuses it too, and a
- * mirror that is not there would be found out in the middle of a build. */
+/* "replace-with" must name a source or a registry that exists: cargo refuses it too, and otherwise
+ * the error would appear in the middle of a build. */
 static int cargo_check_replacement(struct reading *reading, const struct setting *setting)
 {
 	static const char *const forms[] = { "source.%s.registry", "source.%s.git",
@@ -73,7 +73,7 @@ static int cargo_check_replacement(struct reading *reading, const struct setting
 		if (reading_get(reading, key))
 			return 0;
 	}
-	reading_note(reading, "%s: the source it is replaced with names no host", setting->where);
+	reading_note(reading, "%s: the source that replaces it names no host", setting->where);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int cargo_use(struct reading *reading, const struct setting *setting)
 	return reading_url(reading, setting->where, url, strlen(url));
 }
 
-/* Either name; when both are there the old one holds, as cargo has it. */
+/* Reads either name; if both files exist, the old name wins, as in cargo. */
 static int cargo_read_folder(struct reading *reading, const char *folder)
 {
 	static const char *const names[] = { "config", "config.toml" };

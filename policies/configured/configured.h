@@ -1,6 +1,6 @@
 /* configured: the destinations that a tool's own configuration names on this machine, for
- * `configured TOOL` in a policy. Read at load, on the trusted side. No processes, no sockets:
- * whoever calls may supply a way to ask the tool itself. */
+ * `configured TOOL` in a policy. Read when the policy is loaded, on the trusted side. It uses no
+ * processes and no sockets: the caller may supply a function that asks the tool itself. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,53 +21,53 @@ enum configured_tool {
 };
 
 #define CONFIGURED_FILE_MAX_BYTES   (1U << 20) /* of one configuration file */
-#define CONFIGURED_FOLDER_MAX       256        /* files of one folder, as sources.list.d */
+#define CONFIGURED_FOLDER_MAX       256        /* files in one folder, for example sources.list.d */
 #define CONFIGURED_DESTINATIONS_MAX 256        /* of one tool */
-#define CONFIGURED_SETTINGS_MAX     1024       /* values kept while one tool is read */
+#define CONFIGURED_SETTINGS_MAX     1024       /* values kept while one tool's files are read */
 #define CONFIGURED_NOTES_MAX        64
-#define CONFIGURED_ANSWER_MAX_BYTES 4096 /* what a tool says when asked */
-#define CONFIGURED_ASK_MS           5000 /* how long it may take; for whoever supplies @ask */
+#define CONFIGURED_ANSWER_MAX_BYTES 4096 /* what a tool prints when asked */
+#define CONFIGURED_ASK_MS           5000 /* how long it may take; a limit for @ask */
 
-/* Where to look. All borrowed for the call; paths are absolute. Zero is the safe end of each:
- * nothing is read or asked. */
+/* The environment of the search. All borrowed for the call; paths are absolute. Zero is the safe
+ * value of each member: nothing is read or asked. */
 struct configured_environment {
 	const char *home; /* NULL: none */
-	const char
-		*cwd; /* of the command; NULL: none. What lies in it is the command's to write: */
-	bool is_project_trusted; /* false: files within @cwd, and the repository it is in, are not
-				    read, unless @is_trusted says so of one */
-	const char *root;        /* put before every path; NULL: "" */
+	const char *cwd;  /* of the command, which may write what lies in it; NULL: none */
+	/* false: files within @cwd, and in the repository around it, are not read, unless
+	 * @is_trusted accepts them */
+	bool is_project_trusted;
+	const char *root;                                     /* put before every path; NULL: "" */
 	const char *(*variable)(const char *name, void *arg); /* as getenv(3); NULL: none is set */
-	/* Runs @argv and gives the first CONFIGURED_ANSWER_MAX_BYTES of its output, returned owned.
-	 * It must run in "/" and find the program by absolute folders of PATH outside @cwd, or the
-	 * project would answer for the tool; no input; killed after CONFIGURED_ASK_MS. -ENOENT: not
-	 * installed. NULL: nobody is asked. */
+	/* Runs @argv and returns the first CONFIGURED_ANSWER_MAX_BYTES of its output, owned. It
+	 * must run in "/" and find the program in absolute folders of PATH outside @cwd, otherwise
+	 * the project could answer in place of the tool; no input; killed after CONFIGURED_ASK_MS.
+	 * -ENOENT: not installed. NULL: tools are not asked. */
 	int (*ask)(const char *const *argv, char **ret_output, void *arg, struct err *why);
-	/* Instead of the disk: the text of @path, returned owned, or -errno. NULL: the disk. */
+	/* Instead of the disk: returns the text of @path, owned, or -errno. NULL: the disk. */
 	int (*read)(const char *path, char **ret_text, size_t *ret_len, void *arg, struct err *why);
 	void *arg;
-	/* Are these bytes of a file within @cwd trusted as they are? @path: where it really is.
-	 * NULL: none is. */
+	/* Are these bytes of a file within @cwd trusted? @path: its real path. NULL: none is
+	 * trusted. */
 	bool (*is_trusted)(const char *path, const void *bytes, size_t len, void *trust_arg);
-	/* Told of every file that was read and not judged by @is_trusted: where it really is. NULL:
-	 * nobody. */
+	/* Called with the real path of every file that was read and not judged by @is_trusted.
+	 * NULL: not called. */
 	void (*was_read)(const char *path, void *trust_arg);
 	void *trust_arg;
 };
 
-/* Who is told. Called after all was read without error, once for each destination. @destination: a
- * pattern of one host and one port, "https://packages.example.org:443", never a wildcard, never
- * with a user. @where: "/etc/pip.conf:3",
- * "$GOPROXY", "npm config get registry"; safe to show. Both borrowed. */
+/* The receiver of the results. Called once for each destination, after everything was read without
+ * error. @destination: a pattern of one host and one port, "https://packages.example.org:443",
+ * never a wildcard, never with a user. @where: "/etc/pip.conf:3", "$GOPROXY", "npm config get
+ * registry"; safe to show. Both borrowed. */
 struct configured_hearer {
 	void (*found)(const char *destination, const char *where, void *arg);
 	void (*note)(const char *text,
-		     void *arg); /* what could not be known or was left out; may be NULL */
+		     void *arg); /* what could not be determined or was left out; may be NULL */
 	void *arg;
 };
 
-/* 0 also when nothing was found (then a note says why). -EBADMSG: a file or value that cannot be
- * read as the tool does; -E2BIG: a limit; -EPERM: a file that others can write; other -errno of the
+/* 0 also if nothing was found (then a note says why). -EBADMSG: a file or value that cannot be read
+ * as the tool does; -E2BIG: a limit; -EPERM: a file that others can write; other -errno from the
  * disk. @why begins with the file and line. */
 int configured_read(enum configured_tool tool, const struct configured_environment *env,
 		    const struct configured_hearer *hearer, struct err *why);

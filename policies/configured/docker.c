@@ -17,17 +17,17 @@ static int docker_load(struct reading *reading, const char *text, size_t len, js
 	json_error_t error;
 
 	*ret = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
-	if (!*ret) /* error.text may quote the file, which may hold passwords */
+	if (!*ret) /* error.text may quote the file, which may contain passwords */
 		return reading_refuse(
 			reading, reading_where(reading, error.line > 0 ? (size_t)error.line : 1),
 			"not JSON");
 	if (!json_is_object(*ret))
-		return reading_refuse(reading, reading->file, "not a JSON object");
+		return reading_refuse(reading, reading->file, "the file is not a JSON object");
 	return 0;
 }
 
-/* "docker.example.org", "docker.example.org:5000" or a URL. A block is a set of machines, not a
- * registry. */
+/* "docker.example.org", "docker.example.org:5000" or a URL. An address block is refused: it does
+ * not name one registry. */
 static int docker_host(struct reading *reading, const char *where, const char *text,
 		       bool is_plain_too)
 {
@@ -36,7 +36,7 @@ static int docker_host(struct reading *reading, const char *where, const char *t
 	if (strstr(text, "://"))
 		return reading_url(reading, where, text, strlen(text));
 	if (slash && slash[1] && slash[1 + strspn(slash + 1, "0123456789")] == '\0') {
-		reading_note(reading, "%s: left out, a block of addresses", where);
+		reading_note(reading, "%s: left out, because it is a block of addresses", where);
 		return 0;
 	}
 	return reading_host(reading, where, text, strlen(text), is_plain_too);

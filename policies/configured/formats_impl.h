@@ -1,5 +1,5 @@
-/* formats: text that tools are configured with, read strictly: URLs, lines, XML. Know nothing
- * of tools. */
+/* formats: strict parsers for the text of configuration files: URLs, lines, XML. They know nothing
+ * about tools. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 struct err;
 
-/* url: which host, and how. */
+/* url: the host and the protocol of a URL. */
 enum url_scheme { URL_ELSE, URL_HTTP, URL_HTTPS, URL_SSH, URL_GIT };
 #define URL_HOST_MAX        254
 #define URL_DESTINATION_MAX (URL_HOST_MAX + 24)
@@ -17,12 +17,12 @@ struct url {
 	char host[URL_HOST_MAX]; /* lower case; IPv6 in brackets */
 	uint16_t port;
 };
-/* -EBADMSG with words that never repeat the text. URL_ELSE: a scheme that names no host we know how
- * to reach. */
+/* -EBADMSG with a message that never repeats the text. URL_ELSE: a scheme without a host that the
+ * gate can reach. */
 int url_parse(const char *text, size_t len, struct url *ret, struct err *why);
 const char *url_destination(const struct url *url, char out[URL_DESTINATION_MAX]);
 
-/* lines: text, line by line, without the end and the blanks around it. */
+/* lines: text, line by line, without line ends and surrounding blanks. */
 struct lines {
 	const char *at;
 	size_t left;
@@ -32,8 +32,8 @@ struct lines {
 	bool is_indented;
 };
 bool lines_next(struct lines *lines);
-/* "key = value" of the line, by the first of @separators; false: there is none. Blanks around both
- * are taken off. */
+/* "key = value" of the line, split at the first of @separators; false: there is none. Surrounding
+ * blanks are removed from both. */
 struct lines_pair {
 	const char *key, *value;
 	size_t key_len, value_len;
@@ -43,13 +43,13 @@ void lines_trim(const char **text, size_t *len);
 /* Is @text exactly @word? */
 bool lines_is(const char *text, size_t len, const char *word);
 
-/* xml: the elements of a document, each when it ends, with its own text. */
+/* xml: the elements of a document, each reported at its end, with its own text. */
 #define XML_DEPTH_MAX 32
 #define XML_NAME_MAX  64 /* bytes */
 struct xml_element {
 	const char *const *names; /* from the root to this one */
 	size_t depth;
-	const char *text; /* blanks around it taken off */
+	const char *text; /* without surrounding blanks */
 	size_t len, line;
 };
 typedef int (*xml_element_fn)(const struct xml_element *element, void *arg);

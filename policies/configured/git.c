@@ -25,7 +25,7 @@ static bool git_is_kind(const struct setting *setting, const char *kind)
 	return strncmp(setting->key, kind, len) == 0 && setting->key[len] == ' ';
 }
 
-/* The longest insteadOf that @url begins with is put out for its base. Returned owned. */
+/* Replaces the longest insteadOf that @url begins with by its base. Returned owned. */
 static char *git_rewrite(const struct reading *reading, const char *url, const char *kind,
 			 bool *ret_any)
 {
@@ -44,14 +44,14 @@ static char *git_rewrite(const struct reading *reading, const char *url, const c
 	return best ? mem_printf("%s%s", best->value, url + strlen(best->where)) : mem_strdup(url);
 }
 
-/* A URL, or "[user@]host:path" as scp has it (git-clone(1), GIT URLS); a path on this machine has a
- * slash before its first colon, or none. */
+/* A URL, or "[user@]host:path" as for scp (git-clone(1), GIT URLS). A path on this machine has a
+ * slash before its first colon, or no colon. */
 static int git_add(struct reading *reading, const char *where, const char *text)
 {
 	size_t len = strlen(text), host = strcspn(text, ":/");
 
 	if (strstr(text, "::") && strcspn(text, ":") == (size_t)(strstr(text, "::") - text)) {
-		reading_note(reading, "%s: left out, another program fetches it", where);
+		reading_note(reading, "%s: left out, because another program fetches it", where);
 		return 0;
 	}
 	if (strstr(text, "://"))
@@ -80,15 +80,15 @@ static int git_use_remote(struct reading *reading, const struct setting *setting
 	return is_rewritten ? git_add(reading, setting->where, push) : 0;
 }
 
-/* The first line of the files ".git" of a working tree elsewhere and "commondir"
- * (gitrepository-layout(5)): a path. */
+/* Keeps the path in the first line of the file ".git" of a separate working tree, or of "commondir"
+ * (gitrepository-layout(5)). */
 static int git_keep_path(struct reading *reading, const char *key, const char *text, size_t len)
 {
 	struct lines lines = { .at = text, .left = len };
 	const char *where = reading_where(reading, 1);
 
 	if (!lines_next(&lines) || lines.len == 0 || lines.len > GIT_PATH_MAX)
-		return reading_refuse(reading, where, "not a path");
+		return reading_refuse(reading, where, "the value is not a path");
 	return reading_set(reading, key, lines.text, lines.len, where);
 }
 
@@ -98,7 +98,8 @@ static int git_parse_link(struct reading *reading, const char *text, size_t len)
 	size_t skip = sizeof(mark) - 1;
 
 	if (len < skip || memcmp(text, mark, skip) != 0)
-		return reading_refuse(reading, reading_where(reading, 1), "not \"gitdir: PATH\"");
+		return reading_refuse(reading, reading_where(reading, 1),
+				      "the file is not \"gitdir: PATH\"");
 	return git_keep_path(reading, "gitdir", text + skip, len - skip);
 }
 
@@ -107,13 +108,14 @@ static int git_parse_common(struct reading *reading, const char *text, size_t le
 	return git_keep_path(reading, "commondir", text, len);
 }
 
-/* @path as seen from @folder. Returned owned. */
+/* @path relative to @folder. Returned owned. */
 static char *git_path(const char *folder, const char *path)
 {
 	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", folder, path);
 }
 
-/* A submodule's folder has a configuration of its own; a worktree's names the one it shares. */
+/* A submodule's folder has a configuration of its own; a worktree's folder names the one that it
+ * shares. */
 static int git_read_elsewhere(struct reading *reading, const char *folder)
 {
 	auto_free char *place = git_path(folder, reading_get(reading, "gitdir")->value);
@@ -153,7 +155,7 @@ static int git_find_repository(struct reading *reading, const char *cwd)
 		int r = git_read_repository(reading, folder);
 		char *slash = strrchr(folder, '/');
 
-		/* A repository that cannot be read hides those above it, as from git. */
+		/* A repository that cannot be read hides those above it, as it does for git. */
 		if (r != 0 || reading_get(reading, "gitdir"))
 			return r;
 		if (!slash)
@@ -175,8 +177,8 @@ static int git_read_shared(struct reading *reading)
 	return r >= 0 ? reading_file(reading, "/etc/gitconfig", git_parse_shared) : r;
 }
 
-/* A repository's configuration is the project's, wherever it is above the working folder, and
- * within the command's reach: a command could add a remote, and the next run would let it out. */
+/* A repository's configuration is the project's, in any folder above the working folder, and a
+ * command can write it: it could add a remote that the next run would allow. */
 static int git_read(struct reading *reading)
 {
 	const struct configured_environment *env = reading->env;
@@ -194,7 +196,7 @@ static int git_read(struct reading *reading)
 	reading->env = env;
 	if (r == 0)
 		reading_note(reading,
-			     "the working folder is in no git repository that can be read");
+			     "the working directory is not in a git repository that can be read");
 	if (r > 0)
 		r = git_read_shared(reading);
 	for (size_t i = 0; r >= 0 && i < reading->setting_count; i++) {

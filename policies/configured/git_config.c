@@ -6,12 +6,12 @@
 #define GIT_NAME_MAX  256  /* bytes of a section, subsection or key */
 #define GIT_VALUE_MAX 4096 /* bytes of a value */
 
-/* One configuration file while it is read: git-config(1), Syntax. */
+/* The state while one configuration file is read: git-config(1), Syntax. */
 struct git {
 	struct reading *reading;
 	const char *at, *end;
 	size_t line;
-	bool is_repository; /* remotes count; else only url.*.insteadOf */
+	bool is_repository; /* remotes count; otherwise only url.*.insteadOf */
 	char section[GIT_NAME_MAX + 1], subsection[GIT_NAME_MAX + 1];
 	char key[GIT_NAME_MAX + 1], value[GIT_VALUE_MAX + 1];
 	size_t value_len;
@@ -28,7 +28,7 @@ static void git_skip_blanks(struct git *git)
 		git->at++;
 }
 
-/* A word of letters, digits, - and ., in lower case. */
+/* Reads a word of letters, digits, - and ., and converts it to lower case. */
 static int git_word(struct git *git, char out[GIT_NAME_MAX + 1])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
@@ -40,11 +40,11 @@ static int git_word(struct git *git, char out[GIT_NAME_MAX + 1])
 		if (c == '\0' || !strchr(plain, c))
 			break;
 		if (len == GIT_NAME_MAX)
-			return git_refuse(git, "a name of more than 256 bytes");
+			return git_refuse(git, "the name has more than 256 bytes");
 		out[len++] = c;
 	}
 	out[len] = '\0';
-	return len == 0 ? git_refuse(git, "a name is missing") : 0;
+	return len == 0 ? git_refuse(git, "the name is missing") : 0;
 }
 
 static int git_subsection(struct git *git)
@@ -55,12 +55,12 @@ static int git_subsection(struct git *git)
 		if (*git->at == '\\' && git->at + 1 < git->end && git->at[1] != '\n')
 			git->at++;
 		if (len == GIT_NAME_MAX)
-			return git_refuse(git, "a name of more than 256 bytes");
+			return git_refuse(git, "the name has more than 256 bytes");
 		git->subsection[len++] = *git->at;
 	}
 	git->subsection[len] = '\0';
 	if (git->at == git->end || *git->at != '"')
-		return git_refuse(git, "a subsection that is not closed");
+		return git_refuse(git, "the subsection is not closed");
 	git->at++;
 	return 0;
 }
@@ -76,13 +76,14 @@ static int git_header(struct git *git)
 	if (r == 0 && git->at < git->end && *git->at == '"')
 		r = git_subsection(git);
 	if (r == 0 && (git->at == git->end || *git->at != ']'))
-		r = git_refuse(git, "a section that is not closed");
+		r = git_refuse(git, "the section is not closed");
 	if (r == 0)
 		git->at++;
 	return r;
 }
 
-/* One byte of a value, or what an escape stands for; a backslash at the end of a line goes on. */
+/* Reads one byte of a value, or an escape sequence; a backslash at the end of a line continues the
+ * value. */
 static int git_value_byte(struct git *git)
 {
 	static const char names[] = "ntb\"\\", values[] = "\n\t\b\"\\";
@@ -97,12 +98,13 @@ static int git_value_byte(struct git *git)
 			return 0;
 		}
 		if (!name)
-			return git_refuse(git, "an unknown escape");
+			return git_refuse(git, "unknown escape; git expects n, t, b, a quote or a "
+					       "backslash after a backslash");
 		c = values[name - names];
 		git->at++;
 	}
 	if (git->value_len == GIT_VALUE_MAX)
-		return git_refuse(git, "a value of more than 4096 bytes");
+		return git_refuse(git, "the value has more than 4096 bytes");
 	git->value[git->value_len++] = c;
 	return 0;
 }
@@ -110,7 +112,7 @@ static int git_value_byte(struct git *git)
 static int git_value(struct git *git)
 {
 	bool is_quoted = false;
-	size_t kept = 0; /* blanks at the end that are not in quotes are not of the value */
+	size_t kept = 0; /* unquoted trailing blanks are not part of the value */
 
 	git->value_len = 0;
 	git_skip_blanks(git);
@@ -137,11 +139,11 @@ static int git_value(struct git *git)
 	}
 	git->value_len = kept;
 	git->value[kept] = '\0';
-	return is_quoted ? git_refuse(git, "a text that is not closed") : 0;
+	return is_quoted ? git_refuse(git, "the quoted text is not closed") : 0;
 }
 
-/* A list: every value has a key of its own. "remote" and "push": what goes out; "base N" and "push
- * base N": what is put in its place, with where as the text it stands for. */
+/* The settings are a list: every value has a key of its own. "remote" and "push": URLs; "base N"
+ * and "push base N": replacements, with the text that they replace as where. */
 static int git_keep(struct git *git, const char *kind, const char *value, const char *where)
 {
 	auto_free char *key = mem_printf("%s %zu", kind, git->reading->setting_count);
@@ -159,14 +161,14 @@ static int git_use(struct git *git)
 		return git_keep(git, "remote", git->value, where);
 	if (is_remote && strcmp(git->key, "pushurl") == 0)
 		return git_keep(git, "push", git->value, where);
-	/* An empty text would stand before every URL. */
+	/* An empty text would match the start of every URL. */
 	if (is_url && git->value[0] && strcmp(git->key, "insteadof") == 0)
 		return git_keep(git, "base", git->subsection, git->value);
 	if (is_url && git->value[0] && strcmp(git->key, "pushinsteadof") == 0)
 		return git_keep(git, "pushbase", git->subsection, git->value);
 	if (strncmp(git->section, "include", strlen("include")) == 0 &&
 	    strcmp(git->key, "path") == 0)
-		reading_note(git->reading, "%s: the file it includes is not read", where);
+		reading_note(git->reading, "%s: the file that it includes is not read", where);
 	return 0;
 }
 
@@ -177,15 +179,15 @@ static int git_pair(struct git *git)
 	if (r < 0)
 		return r;
 	if (!git->section[0])
-		return git_refuse(git, "a value before the first [section]");
+		return git_refuse(git, "the value stands before the first [section]");
 	git_skip_blanks(git);
 	git->value[0] = '\0';
 	if (git->at == git->end || *git->at != '=') {
-		/* A name alone is a yes. */
+		/* A name without a value means true. */
 		bool is_end = git->at == git->end || *git->at == '\n' || *git->at == '#' ||
 			      *git->at == ';';
 
-		return is_end ? 0 : git_refuse(git, "not \"name = value\"");
+		return is_end ? 0 : git_refuse(git, "the line is not \"name = value\"");
 	}
 	git->at++;
 	r = git_value(git);

@@ -17,7 +17,7 @@ static int go_parse(struct reading *reading, const char *text, size_t len)
 		const char *where = reading_where(reading, lines.number);
 
 		if (!lines_pair(&lines, "=", &pair))
-			return reading_refuse(reading, where, "not NAME=value");
+			return reading_refuse(reading, where, "the line is not NAME=value");
 		for (size_t i = 0; i < ARRAY_SIZE(go_names); i++) {
 			if (!lines_is(pair.key, pair.key_len, go_names[i]) || pair.value_len == 0)
 				continue;
@@ -41,7 +41,7 @@ static int go_read_file(struct reading *reading, const char *variable, const cha
 	return r < 0 ? r : 0;
 }
 
-/* `go env GOPROXY GOSUMDB` prints one line for each. */
+/* `go env GOPROXY GOSUMDB` prints one line for each variable. */
 static int go_ask(struct reading *reading)
 {
 	static const char *const argv[] = { "go", "env", "GOPROXY", "GOSUMDB", NULL };
@@ -83,7 +83,7 @@ static int go_use_proxies(struct reading *reading, const struct setting *setting
 	return 0;
 }
 
-/* "off", "NAME", "NAME+KEY" or "NAME+KEY URL"; a name without URL is its own host. */
+/* "off", "NAME", "NAME+KEY" or "NAME+KEY URL"; a name without a URL is the host. */
 static int go_use_database(struct reading *reading, const struct setting *setting)
 {
 	size_t name = strcspn(setting->value, " \t");

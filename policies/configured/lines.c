@@ -4,7 +4,7 @@
 
 static bool lines_is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 void lines_trim(const char **text, size_t *len)

@@ -5,13 +5,13 @@
 #include "base/mem.h"
 #include "policies/configured/configured_impl.h"
 
-/* One mirror, until its end says whether it is blocked. */
+/* One mirror, kept until its end, when it is known whether it is blocked. */
 struct maven {
 	struct reading *reading;
 	char *mirror; /* its URL */
 	size_t mirror_line;
 	bool is_blocked;
-	bool has_all; /* a mirror of everything, or of the default */
+	bool has_all; /* a mirror of everything, or of the default repository */
 };
 
 static bool maven_is_at(const struct xml_element *element, const char *path)
@@ -28,7 +28,7 @@ static bool maven_is_at(const struct xml_element *element, const char *path)
 	return *path == '\0';
 }
 
-/* ${env.NAME} is known here; other properties are not. */
+/* Expands ${env.NAME}; other properties are not known here. */
 static int maven_expand(struct reading *reading, const char *where, const char *text, size_t len,
 			char **ret)
 {
@@ -43,16 +43,17 @@ static int maven_expand(struct reading *reading, const char *where, const char *
 	}
 	if (!close || (size_t)(close - mark) < sizeof(open) - 1 ||
 	    memcmp(mark, open, sizeof(open) - 1) != 0)
-		return reading_refuse(reading, where, "a URL with a property other than ${env...}");
+		return reading_refuse(reading, where,
+				      "the URL has a property other than ${env...}");
 	auto_free char *name =
 		mem_strndup(mark + sizeof(open) - 1, (size_t)(close - mark) - (sizeof(open) - 1));
 	const char *value = reading_variable(reading, name);
 	size_t rest = len - (size_t)(close + 1 - text);
 
 	if (!value)
-		return reading_refuse(reading, where, "a URL with a variable that is not set");
+		return reading_refuse(reading, where, "the URL has a variable that is not set");
 	if (memmem(close + 1, rest, "${", 2))
-		return reading_refuse(reading, where, "a URL with more than one property");
+		return reading_refuse(reading, where, "the URL has more than one property");
 	*ret = mem_printf("%.*s%s%.*s", (int)head, text, value, (int)rest, close + 1);
 	return 0;
 }
@@ -98,7 +99,7 @@ static int maven_element(const struct xml_element *element, void *arg)
 	} else if (maven_is_at(element, "settings/mirrors/mirror/blocked")) {
 		maven->is_blocked = lines_is(element->text, element->len, "true");
 	} else if (maven_is_at(element, "settings/mirrors/mirror/mirrorOf")) {
-		/* "external:http:*" leaves the default, which is https, alone. */
+		/* "external:http:*" does not cover the default repository, which is https. */
 		maven->has_all = maven->has_all || lines_is(element->text, element->len, "*") ||
 				 lines_is(element->text, element->len, "external:*") ||
 				 lines_is(element->text, element->len, "central");
@@ -121,7 +122,8 @@ static int maven_parse(struct reading *reading, const char *text, size_t len)
 	return r < 0 || !maven.has_all ? r : reading_set(reading, "mirror", "*", 1, reading->file);
 }
 
-/* The installation's settings: where a variable says, or where distributions keep them. */
+/* Reads the settings of the installation: from the folder that a variable names, or from the usual
+ * folders of distributions. */
 static int maven_read_shared(struct reading *reading)
 {
 	static const char *const variables[] = { "MAVEN_HOME", "M2_HOME" };

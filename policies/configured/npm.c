@@ -8,7 +8,8 @@
 	(214 + 16) /* the longest package name npm takes, as a scope, and ":registry"              \
 		    */
 
-/* "${NAME}" as npm expands it. What is not set stays unread: a URL with a hole names nothing. */
+/* Expands "${NAME}" as npm does. If a variable is not set, the value is not used: an incomplete URL
+ * names no host. */
 static int npm_expand(struct reading *reading, const char *where, const char *text, size_t len,
 		      char **ret)
 {
@@ -21,14 +22,16 @@ static int npm_expand(struct reading *reading, const char *where, const char *te
 		const char *value = "";
 
 		if (open && !close)
-			return reading_refuse(reading, where, "a ${ that is not closed");
+			return reading_refuse(reading, where,
+					      "the value has a ${ that is not closed");
 		if (open) {
 			auto_free char *name = mem_strndup(open + 2, (size_t)(close - open) - 2);
 
 			value = reading_variable(reading, name);
 			if (!value)
-				return reading_refuse(reading, where,
-						      "a variable in ${} that is not set");
+				return reading_refuse(
+					reading, where,
+					"the value has a variable in ${} that is not set");
 		}
 		char *longer = mem_printf("%s%.*s%s", out, (int)plain, text + at, value);
 
@@ -40,7 +43,7 @@ static int npm_expand(struct reading *reading, const char *where, const char *te
 	return 0;
 }
 
-/* Quotes around the whole, or a comment behind it. */
+/* Removes quotes around the value, or a comment after it. */
 static void npm_unquote(const char **value, size_t *len)
 {
 	if (*len >= 2 && ((*value)[0] == '"' || (*value)[0] == '\'') &&
@@ -82,7 +85,7 @@ static int npm_parse(struct reading *reading, const char *text, size_t len)
 		const char *where = reading_where(reading, lines.number);
 
 		if (pair.key_len > NPM_KEY_MAX)
-			return reading_refuse(reading, where, "a scope of more than %d bytes",
+			return reading_refuse(reading, where, "the scope has more than %d bytes",
 					      NPM_KEY_MAX);
 		npm_unquote(&pair.value, &pair.value_len);
 		int r = npm_expand(reading, where, pair.value, pair.value_len, &value);
@@ -96,7 +99,7 @@ static int npm_parse(struct reading *reading, const char *text, size_t len)
 	return 0;
 }
 
-/* npm takes its variables in either case. */
+/* npm accepts its variables in lower and upper case. */
 static const char *npm_variable(struct reading *reading, const char *lower, const char *upper)
 {
 	const char *value = reading_variable(reading, lower);
@@ -111,7 +114,7 @@ static int npm_read_below(struct reading *reading, const char *folder, const cha
 	return path && path[0] == '/' ? reading_file(reading, path, npm_parse) : 0;
 }
 
-/* In npm's own order: what is set first holds. */
+/* In npm's order: the first file that sets a value wins. */
 static int npm_read_files(struct reading *reading)
 {
 	static const char *const shared[] = { "/usr/local", "/usr", "" };
@@ -142,7 +145,7 @@ static int npm_read_files(struct reading *reading)
 	return r < 0 ? r : 0;
 }
 
-/* The built-in registry is known to npm, and is not written down here. */
+/* The built-in registry is not listed here: npm itself is asked for it. */
 static int npm_ask(struct reading *reading)
 {
 	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };

@@ -15,16 +15,16 @@ static const struct {
 	{ "find-links", "PIP_FIND_LINKS" },
 };
 
-/* One value while its lines are read. */
+/* The state while the lines of one value are read. */
 struct pip_value {
 	struct reading *reading;
 	char section[PIP_SECTION_MAX + 1];
-	const char *key; /* of pip_keys; NULL: a value that is read over */
+	const char *key; /* one of pip_keys; NULL: the value is skipped */
 	char text[PIP_VALUE_MAX + 1];
 	size_t len, line;
 };
 
-/* pip takes index_url for index-url. */
+/* pip accepts index_url for index-url. */
 static const char *pip_key(const char *text, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(pip_keys); i++) {
@@ -47,7 +47,7 @@ static int pip_append(struct pip_value *value, const char *text, size_t len)
 		return 0;
 	if (len + 1 > PIP_VALUE_MAX - value->len)
 		return reading_refuse(value->reading, reading_where(value->reading, value->line),
-				      "a value of more than %d bytes", PIP_VALUE_MAX);
+				      "the value has more than %d bytes", PIP_VALUE_MAX);
 	memcpy(value->text + value->len, text, len);
 	value->len += len;
 	value->text[value->len++] = '\n';
@@ -69,7 +69,7 @@ static int pip_section(struct pip_value *value, const struct lines *lines)
 {
 	if (lines->text[lines->len - 1] != ']' || lines->len - 2 > PIP_SECTION_MAX)
 		return reading_refuse(value->reading, reading_where(value->reading, lines->number),
-				      "not a section's name");
+				      "this is not the name of a section");
 	memcpy(value->section, lines->text + 1, lines->len - 2);
 	value->section[lines->len - 2] = '\0';
 	return 0;
@@ -92,8 +92,9 @@ static int pip_line(struct pip_value *value, const struct lines *lines)
 		return pip_section(value, lines);
 	if (!value->section[0] || !lines_pair(lines, "=:", &pair))
 		return reading_refuse(value->reading, reading_where(value->reading, lines->number),
-				      value->section[0] ? "not \"name = value\""
-							: "a value before the first [section]");
+				      value->section[0]
+					      ? "the line is not \"name = value\""
+					      : "the value stands before the first [section]");
 	value->key = pip_key(pair.key, pair.key_len);
 	value->line = lines->number;
 	value->len = 0;
@@ -122,7 +123,7 @@ static int pip_read_place(struct reading *reading, const char *variable, const c
 	return r < 0 ? r : 0;
 }
 
-/* XDG_CONFIG_DIRS, each with pip/pip.conf, or /etc/xdg. */
+/* Reads pip/pip.conf in each folder of XDG_CONFIG_DIRS, or /etc/xdg. */
 static int pip_read_shared(struct reading *reading)
 {
 	const char *folders = reading_variable(reading, "XDG_CONFIG_DIRS");
@@ -139,14 +140,14 @@ static int pip_read_shared(struct reading *reading)
 	return r < 0 ? r : reading_file(reading, "/etc/pip.conf", pip_parse);
 }
 
-/* The strongest first: PIP_CONFIG_FILE, the site's (of the virtual environment), the user's, all
- * users'. */
+/* The strongest first: PIP_CONFIG_FILE, the site's file (of the virtual environment), the user's,
+ * the system's. */
 static int pip_read_files(struct reading *reading)
 {
 	const char *extra = reading_variable(reading, "PIP_CONFIG_FILE");
 	int r = 0;
 
-	if (extra && strcmp(extra, "/dev/null") == 0) /* pip's way to say: no files */
+	if (extra && strcmp(extra, "/dev/null") == 0) /* tells pip to read no files */
 		return 0;
 	if (extra && extra[0] == '/')
 		r = reading_file(reading, extra, pip_parse);
@@ -169,7 +170,7 @@ static bool pip_is_key(const char *name, const char *key)
 	return len > tail && name[len - tail - 1] == '.' && strcmp(name + len - tail, key) == 0;
 }
 
-/* A variable stands for every section of every file. *@ret_any: something was set. */
+/* A variable has precedence over every section of every file. *@ret_any: a value was set. */
 static int pip_use(struct reading *reading, const char *key, const char *variable, bool *ret_any)
 {
 	const char *value = reading_variable(reading, variable);
@@ -191,14 +192,14 @@ static int pip_use(struct reading *reading, const char *key, const char *variabl
 	return r;
 }
 
-/* The built-in index, and where it keeps its files, are known to pip and not written down here. No
- * command of pip prints them; its module has had them under these names since pip 10. */
+/* The built-in index and the host of its files are not listed here: pip itself is asked. No pip
+ * command prints them; its module has had them under these names since pip 10. */
 static int pip_ask(struct reading *reading)
 {
 	static const char *const argv[] = {
 		"python3", "-I", "-c",
-		"from pip._internal.models.index import PyPI\n"
-		"print(PyPI.simple_url, 'https://' + PyPI.file_storage_domain, sep='\\n')",
+		("from pip._internal.models.index import PyPI\n"
+		 "print(PyPI.simple_url, 'https://' + PyPI.file_storage_domain, sep='\\n')"),
 		NULL
 	};
 	auto_free char *output = NULL;

@@ -37,7 +37,7 @@ void reading_note(struct reading *reading, const char *format, ...)
 	if (reading->note_count == CONFIGURED_NOTES_MAX)
 		return;
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args); /* cut is fine */
+	(void)vsnprintf(text, sizeof(text), format, args); /* may be cut */
 	va_end(args);
 	reading->notes = mem_grow(reading->notes, reading->note_count + 1, sizeof(*reading->notes));
 	reading->notes[reading->note_count++] = mem_strdup(text);
@@ -49,7 +49,7 @@ int reading_refuse(struct reading *reading, const char *where, const char *forma
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args); /* cut is fine */
+	(void)vsnprintf(text, sizeof(text), format, args); /* may be cut */
 	va_end(args);
 	return err_set(reading->why, -EBADMSG, "%s: %s", where, text);
 }
@@ -76,13 +76,14 @@ char *reading_place(struct reading *reading, const char *variable, const char *f
 	if (value && value[0] == '/')
 		return mem_strdup(value);
 	if (value)
-		reading_note(reading, "$%s is not an absolute path: not used", variable);
+		reading_note(reading, "$%s is not used, because it is not an absolute path",
+			     variable);
 	if (!fallback || !reading->env->home || reading->env->home[0] != '/')
 		return NULL;
 	return mem_printf("%s/%s", reading->env->home, fallback);
 }
 
-/* Below a test's callback there is no disk: what is within is told by the names alone. */
+/* With a test's callback there is no disk: paths are compared as text. */
 static int reading_from_callback(const struct configured_environment *env, const char *path,
 				 char **ret_text, size_t *ret_len, struct err *why)
 {
@@ -111,11 +112,10 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 	free(reading->file);
 	reading->file = text_visible_dup(path);
 	if (r == SOURCE_WITHIN) {
-		reading_note(
-			reading,
-			"%s: not read, because the command can write it, and nobody trusts it as "
-			"it is now",
-			reading->file);
+		reading_note(reading,
+			     "%s: not read, because the command can write it and its current "
+			     "content is not trusted",
+			     reading->file);
 		return 0;
 	}
 	if (r < 0)
@@ -123,7 +123,7 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 	if (r == 0)
 		return 0;
 	if (memchr(text, '\0', len))
-		return reading_refuse(reading, reading->file, "a NUL byte");
+		return reading_refuse(reading, reading->file, "the file contains a NUL byte");
 	r = parse(reading, text, len);
 	return r < 0 ? r : 1;
 }
@@ -201,7 +201,7 @@ int reading_url(struct reading *reading, const char *where, const char *text, si
 	if (url.scheme != URL_ELSE)
 		return reading_found(reading, where, &url);
 	if (len < 5 || !text_equal_nocase(text, 5, "file:"))
-		reading_note(reading, "%s: left out, neither http nor https", where);
+		reading_note(reading, "%s: left out, because it is neither http nor https", where);
 	return 0;
 }
 

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "policies/configured/configured_impl.h"
 
-/* A symbolic link is followed, as the tool does (people keep their dot files elsewhere); what
- * counts is who can have written the file it leads to. */
+/* A symbolic link is followed, as the tool does (people keep their dot files in other folders); the
+ * check is about who can have written the file that it points to. */
 static int source_check(int fd, struct err *why)
 {
 	struct stat status;
@@ -21,17 +21,17 @@ static int source_check(int fd, struct err *why)
 	if (fstat(fd, &status) < 0)
 		return err_errno(why, errno, "cannot look at it");
 	if (!S_ISREG(status.st_mode))
-		return err_set(why, -EINVAL, "not a regular file");
+		return err_set(why, -EINVAL, "it is not a regular file");
 	if (status.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(why, -EPERM, "others can write it (mode %03o): chmod go-w",
+		return err_set(why, -EPERM, "other users can write it (mode %03o); run chmod go-w",
 			       status.st_mode & 0777);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
 		return err_set(why, -EPERM, "it belongs to another user (uid %u)", status.st_uid);
 	return 0;
 }
 
-/* Where the file is, not how it was named: a link from home into the project is the project's. ""
- * when it cannot be known. */
+/* The real path of the file, not the path that was used: a link from the home directory into the
+ * project leads to a file of the project. "": not known. */
 static void source_place(int fd, char ret[PATH_MAX])
 {
 	char link[48];
@@ -49,7 +49,7 @@ bool source_is_below(const char *path, const char *folder)
 	return strncmp(path, folder, top) == 0 && path[top] == '/';
 }
 
-/* What cannot be known counts as within. */
+/* A path that is not known counts as within. */
 static bool source_is_within(const struct configured_environment *env, const char *place)
 {
 	if (!env->cwd)
@@ -64,7 +64,7 @@ int source_read(const struct configured_environment *env, const char *path, char
 		size_t *ret_len, struct err *why)
 {
 	auto_free char *full = mem_printf("%s%s", env->root ? env->root : "", path);
-	/* O_NONBLOCK: a FIFO must be refused, not waited for. */
+	/* O_NONBLOCK: a FIFO must be refused without waiting for a writer. */
 	auto_close int fd = open(full, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -83,10 +83,11 @@ int source_read(const struct configured_environment *env, const char *path, char
 
 	if (r == 0)
 		r = fd_read_all(fd, CONFIGURED_FILE_MAX_BYTES, &text, ret_len, why);
-	/* Nobody can have trusted it: the command must not break the policy with it either. */
+	/* It cannot be trusted, so it is skipped: the command must not be able to break the policy
+	 * with it either. */
 	if (r < 0)
 		return is_ours ? r : SOURCE_WITHIN;
-	/* By the bytes that were read: the file may be another by now. */
+	/* Judge the bytes that were read: the file may have changed since. */
 	if (!is_ours && !env->is_trusted(place, text, *ret_len, env->trust_arg))
 		return SOURCE_WITHIN;
 	if (is_ours && env->was_read)
@@ -127,7 +128,7 @@ int source_list(const struct configured_environment *env, const char *path, char
 	int r = folder ? source_collect(folder, names, why) : 0;
 
 	if (folder)
-		(void)closedir(folder); /* nothing to do about it */
+		(void)closedir(folder); /* was only read */
 	if (r < 0)
 		return r;
 	*ret_names = take(names);

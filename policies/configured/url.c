@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "policies/configured/configured_impl.h"
 
-#define URL_ADDRESS_MAX 47 /* an IPv6 address in its brackets */
+#define URL_ADDRESS_MAX 47 /* an IPv6 address in brackets */
 
 static const struct {
 	const char *name;
 	enum url_scheme scheme;
 	uint16_t port;
-	const char *protocol; /* in the policy's words */
+	const char *protocol; /* as the policy language spells it */
 } url_schemes[] = {
 	{ "http", URL_HTTP, 80, "http" },  { "https", URL_HTTPS, 443, "https" },
 	{ "ssh", URL_SSH, 22, "tcp" },     { "git+ssh", URL_SSH, 22, "tcp" },
@@ -25,8 +25,8 @@ static bool url_is_letter_or_digit(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Only what a host may have: no wildcard, block or list can come out of a configuration, whatever
- * the policy language would make of it. */
+/* Accepts only the characters of a host: a configuration must not produce a wildcard, a block or a
+ * list, whatever the policy language would accept. */
 static bool url_is_host(const char *host, size_t len)
 {
 	if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
@@ -46,7 +46,8 @@ static bool url_is_host(const char *host, size_t len)
 	return true;
 }
 
-/* Takes the user off: RFC 3986 §3.2.1. A second @ is read differently by different tools. */
+/* Removes the user: RFC 3986 §3.2.1. A second @ is refused, because tools differ in how they read
+ * it. */
 static int url_take_user(const char **authority, size_t *len, struct err *why)
 {
 	const char *at = memchr(*authority, '@', *len);
@@ -56,7 +57,7 @@ static int url_take_user(const char **authority, size_t *len, struct err *why)
 	*len -= (size_t)(at + 1 - *authority);
 	*authority = at + 1;
 	if (memchr(*authority, '@', *len))
-		return err_set(why, -EBADMSG, "a URL with more than one @ before its host");
+		return err_set(why, -EBADMSG, "the URL has more than one @ before its host");
 	return 0;
 }
 
@@ -73,9 +74,10 @@ static int url_take_port(const char *authority, size_t *len, uint16_t *ret, stru
 
 	*len = (size_t)(colon - authority);
 	if (digits == 0)
-		return 0; /* "host:" is allowed by RFC 3986 §3.2.3 and means the default */
+		return 0; /* "host:" is allowed by RFC 3986 §3.2.3 and means the default port */
 	if (text_to_u64(colon + 1, digits, UINT16_MAX, &port) < 0 || port == 0)
-		return err_set(why, -EBADMSG, "a URL whose port is not a number from 1 to 65535");
+		return err_set(why, -EBADMSG,
+			       "the port of the URL is not a number from 1 to 65535");
 	*ret = (uint16_t)port;
 	return 0;
 }
@@ -93,7 +95,7 @@ static int url_take_authority(const char *text, size_t len, struct url *url, str
 	if (r < 0)
 		return r;
 	if (!url_is_host(text, end))
-		return err_set(why, -EBADMSG, "a URL whose host is not a plain name or address");
+		return err_set(why, -EBADMSG, "the host of the URL is not a plain name or address");
 	for (size_t i = 0; i < end; i++)
 		url->host[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
 	return 0;
@@ -105,13 +107,13 @@ int url_parse(const char *text, size_t len, struct url *ret, struct err *why)
 	struct url url = { 0 };
 
 	for (size_t i = 0; i < len; i++) {
-		/* A backslash is a slash to some, and a part of the user to others. */
+		/* Some tools read a backslash as a slash, others as a part of the user. */
 		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f || text[i] == '\\')
 			return err_set(why, -EBADMSG,
-				       "a URL with blanks, backslashes or control bytes");
+				       "the URL has blanks, backslashes or control bytes");
 	}
 	if (!mark)
-		return err_set(why, -EBADMSG, "not a URL: it has no ://");
+		return err_set(why, -EBADMSG, "this is not a URL: it has no ://");
 	for (size_t i = 0; i < ARRAY_SIZE(url_schemes); i++) {
 		if (!text_equal_nocase(text, (size_t)(mark - text), url_schemes[i].name))
 			continue;

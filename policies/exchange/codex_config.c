@@ -4,10 +4,10 @@
 #include "policies/exchange/export_impl.h"
 
 /* [permissions.PROFILE.network] of a config.toml: domains = { "host" = "allow" | "deny" }, or the
- * older lists. A host stands for all its ports and any bytes; in the mode "limited" for three
- * methods of HTTP. */
+ * older lists. A host stands for all its ports and any protocol; in the mode "limited" for three
+ * HTTP methods. */
 struct codex {
-	char profile[256]; /* default_permissions, else the only one there is */
+	char profile[256]; /* default_permissions, or the only profile */
 	bool has_default, has_many;
 	bool is_limited;
 };
@@ -25,7 +25,7 @@ static bool codex_part(const struct exchange_item *item, char out[256])
 	return true;
 }
 
-/* First: which profile, and which mode. */
+/* The first pass: finds the profile and its mode. */
 static int codex_look(struct exchange *exchange, const struct exchange_item *item, void *arg)
 {
 	struct codex *codex = arg;
@@ -41,11 +41,12 @@ static int codex_look(struct exchange *exchange, const struct exchange_item *ite
 		memcpy(codex->profile, part, strlen(part) + 1);
 	}
 	if (strcmp(item->key, "mode") == 0 && strcmp(item->value, "limited") == 0)
-		codex->is_limited = true; /* of whichever profile: narrower is never wrong */
+		codex->is_limited = true; /* in any profile: narrower is always safe */
 	return 0;
 }
 
-/* A denied glob such as "region*.v2.example" is denied with all below what follows the glob. */
+/* Denies a glob such as "region*.v2.example" by denying everything below the part after the glob.
+ */
 static int codex_deny_glob(struct exchange *exchange, const struct exchange_item *item,
 			   const char *host)
 {
@@ -57,7 +58,7 @@ static int codex_deny_glob(struct exchange *exchange, const struct exchange_item
 
 	if (!dot || !dot[1])
 		return exchange_refuse(exchange, item->line,
-				       "deny %s cannot be said, and would be missing", host);
+				       "deny %s cannot be expressed and would be lost", host);
 	auto_free char *wider = mem_printf("tcp://**.%s:*", dot + 1);
 
 	exchange_lose(exchange, item->line, "deny %s: denied more widely, as below", host);
@@ -77,7 +78,7 @@ static int codex_host(struct exchange *exchange, const struct exchange_item *ite
 	if (strpbrk(rest, "*?{}") && strcmp(host, "*") != 0 && action == POLICY_DENY)
 		return codex_deny_glob(exchange, item, host);
 	if (colon && !is_v6)
-		exchange_lose(exchange, item->line, "%s: a port in a host was not looked at", host);
+		exchange_lose(exchange, item->line, "%s: the port of the host was ignored", host);
 	auto_free char *bare =
 		is_v6 && host[0] != '[' ? mem_printf("[%s]", host) : mem_strndup(host, len);
 	auto_free char *any = mem_printf("tcp://%s:*", bare),
@@ -102,11 +103,13 @@ static int codex_item(struct exchange *exchange, const struct exchange_item *ite
 	if (!codex_part(item, part)) {
 		if (strncmp(item->path, "experimental_network/", 21) == 0)
 			exchange_lose(exchange, item->line,
-				      "%s %s: a constraint of an administrator", item->path, value);
+				      "%s %s: this is a constraint of an administrator", item->path,
+				      value);
 		return 0; /* not about the network */
 	}
 	if (strcmp(part, codex->profile) != 0) {
-		exchange_lose(exchange, item->line, "%s %s: of another profile", item->path, value);
+		exchange_lose(exchange, item->line, "%s %s: this belongs to another profile",
+			      item->path, value);
 		return 0;
 	}
 	if (exchange_is_at(item, "permissions/?/network/domains/?")) {
@@ -128,8 +131,9 @@ int codex_config_import(struct exchange *exchange, const char *text, size_t len)
 	int r = toml_tables_read(exchange, text, len, codex_look, &codex);
 
 	if (r == 0 && !codex.has_default && codex.has_many)
-		r = exchange_refuse(exchange, 0,
-				    "several profiles, and no default_permissions to choose one");
+		r = exchange_refuse(
+			exchange, 0,
+			"there are several profiles, but no default_permissions to choose one");
 	if (r < 0)
 		return r;
 	exchange_line(exchange, "# a host stood for all ports, and for any bytes");

@@ -4,19 +4,21 @@
 
 #include "base/mem.h"
 #include "policies/exchange/export_impl.h"
+#include "policies/exchange/starlark_impl.h"
+#include "policies/engine/rules_impl.h"
 
 #define RULES_WORDS_MAX 64
 #define RULES_WORD_MAX  512
 
-/* Calls of prefix_rule(), network_rule() and host_executable() with plain strings and lists. The
- * language they are written in has variables and loops; a file that uses them is refused, for a
- * denial may be in them. */
+/* Reads calls of prefix_rule(), network_rule() and host_executable() with plain strings and lists.
+ * The language of these files has variables and loops; a file that uses them is refused, because it
+ * may contain a denial that would be missed. */
 struct call {
 	char name[32];
 	uint32_t line;
 	char decision[32], host[512], protocol[32], because[POLICY_TEXT_MAX], program[256];
 	char *words;     /* `git (status|log)` so far; owned */
-	size_t position; /* in the pattern; alternatives share one */
+	size_t position; /* in the pattern; alternatives have the same position */
 	bool has_alternatives, has_examples;
 	size_t path_count;
 };
@@ -31,7 +33,7 @@ static int rules_keep(struct exchange *exchange, const struct exchange_item *ite
 	return 0;
 }
 
-/* A word as the language writes it: quoted where it has to be. */
+/* Writes a word in the policy language, quoted if necessary. */
 static int rules_word(struct exchange *exchange, struct call *call,
 		      const struct exchange_item *item, bool is_alternative)
 {
@@ -44,15 +46,15 @@ static int rules_word(struct exchange *exchange, struct call *call,
 	if (!item->is_text || strlen(item->value) > RULES_WORD_MAX ||
 	    ++call->position > RULES_WORDS_MAX)
 		return exchange_refuse(exchange, item->line,
-				       "not a word of a command, or too many");
+				       "this is not a word of a command, or there are too many");
 	for (const char *at = item->value; *at; at++) {
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
 			return exchange_refuse(exchange, item->line,
-					       "a word with bytes outside ASCII");
+					       "the word has bytes outside of ASCII");
 	}
 	if (is_alternative && !is_plain)
 		return exchange_refuse(exchange, item->line,
-				       "an alternative that would have to be quoted");
+				       "an alternative would have to be quoted");
 	if (is_alternative && call->has_alternatives)
 		call->words = mem_printf("%s|%s", before, word);
 	else
@@ -110,11 +112,10 @@ static int rules_decision(struct exchange *exchange, const struct call *call,
 		*ret = decisions[i].action;
 		return 0;
 	}
-	return exchange_refuse(exchange, call->line, "an unknown decision: %s", call->decision);
+	return exchange_refuse(exchange, call->line, "unknown decision: %s", call->decision);
 }
 
-/* What is denied or asked is so for all bytes; what is allowed, for the protocol that was written.
- */
+/* A denial or a question applies to any protocol, an allow to the protocol that was written. */
 static int rules_network(struct exchange *exchange, const struct call *call,
 			 enum policy_action action, const char *because)
 {
@@ -130,8 +131,9 @@ static int rules_network(struct exchange *exchange, const struct call *call,
 			protocol = protocols[i][1];
 	}
 	if (!protocol) {
-		exchange_lose(exchange, call->line, "allow %s %s: not a protocol that leaves",
-			      call->protocol, call->host);
+		exchange_lose(exchange, call->line,
+			      "allow %s %s: this protocol cannot leave the sandbox", call->protocol,
+			      call->host);
 		return 0;
 	}
 	bool is_v6 = strchr(call->host, ':') && call->host[0] != '[' &&
@@ -140,7 +142,7 @@ static int rules_network(struct exchange *exchange, const struct call *call,
 		mem_printf(is_v6 ? "%s://[%s]:*" : "%s://%s:*", protocol, call->host);
 
 	if (strchr(call->host, '*') || (!is_v6 && strchr(call->host, ':')))
-		return exchange_refuse(exchange, call->line, "%s: not a host", call->host);
+		return exchange_refuse(exchange, call->line, "%s: this is not a host", call->host);
 	return exchange_rule(exchange, call->line, action, destination, clause);
 }
 
@@ -148,7 +150,7 @@ static int rules_command(struct exchange *exchange, const struct call *call,
 			 enum policy_action action, const char *because)
 {
 	if (!call->words)
-		return exchange_refuse(exchange, call->line, "an empty pattern");
+		return exchange_refuse(exchange, call->line, "the pattern is empty");
 	if (call->has_examples)
 		exchange_lose(exchange, call->line, "match and not_match: write `expect` lines");
 	exchange_line(exchange, "command %s%s%s%s%s", policy_action_name(action), call->words,
@@ -164,86 +166,91 @@ static int rules_call(struct exchange *exchange, const struct call *call)
 
 	if (r < 0 || ++exchange->rule_count > EXCHANGE_RULES_MAX)
 		return r < 0 ? r
-			     : exchange_refuse(exchange, call->line, "more than %u rules",
+			     : exchange_refuse(exchange, call->line, "there are more than %u rules",
 					       EXCHANGE_RULES_MAX);
 	if (strcmp(call->name, "network_rule") == 0)
 		return rules_network(exchange, call, action, because);
 	if (strcmp(call->name, "prefix_rule") == 0)
 		return rules_command(exchange, call, action, because);
 	if (strcmp(call->name, "host_executable") != 0)
-		return exchange_refuse(exchange, call->line, "%s: only the three rules are read",
-				       call->name);
+		return exchange_refuse(
+			exchange, call->line,
+			"%s: only prefix_rule, host_executable and network_rule are read",
+			call->name);
 	auto_free char *name = exchange_quote(call->program);
 
 	if (call->path_count == 0)
 		return exchange_refuse(exchange, call->line,
-				       "%s may be no file at all: cannot be said", name);
+				       "%s may be no file at all: cannot be expressed", name);
 	exchange_line(exchange, "program %s%s", name, call->words);
 	return 0;
 }
 
-/* NAME, and what opens or follows it. */
-static int rules_name(struct flow *flow, char *out, size_t size, char follows)
+/* Reads a NAME, and the character that must follow it. */
+static int rules_name(struct starlark *starlark, char *out, size_t size, char follows)
 {
 	size_t len = 0;
 
-	flow_skip(flow);
-	while (flow->at < flow->len && len + 1 < size &&
-	       (isalnum((unsigned char)flow->text[flow->at]) || flow->text[flow->at] == '_'))
-		out[len++] = flow->text[flow->at++];
+	starlark_skip(starlark);
+	while (starlark->at < starlark->len && len + 1 < size &&
+	       (isalnum((unsigned char)starlark->text[starlark->at]) ||
+		starlark->text[starlark->at] == '_'))
+		out[len++] = starlark->text[starlark->at++];
 	out[len] = '\0';
-	flow_skip(flow);
-	if (len == 0 || flow->at >= flow->len || flow->text[flow->at] != follows)
-		return exchange_refuse(flow->exchange, flow->line,
-				       "only calls with named, plain arguments are read");
-	flow->at++;
+	starlark_skip(starlark);
+	if (len == 0 || starlark->at >= starlark->len || starlark->text[starlark->at] != follows)
+		return exchange_refuse(starlark->walk.exchange, starlark->line,
+				       "only calls with plain, named arguments are read");
+	starlark->at++;
 	return 0;
 }
 
-static int rules_arguments(struct flow *flow)
+static int rules_arguments(struct starlark *starlark)
 {
 	for (;;) {
 		char name[32];
 
-		flow_skip(flow);
-		if (flow->at < flow->len && flow->text[flow->at] == ')') {
-			flow->at++;
+		starlark_skip(starlark);
+		if (starlark->at < starlark->len && starlark->text[starlark->at] == ')') {
+			starlark->at++;
 			return 0;
 		}
-		int r = rules_name(flow, name, sizeof(name), '=');
+		int r = rules_name(starlark, name, sizeof(name), '=');
 
 		if (r == 0)
-			r = flow_push(flow, name);
+			r = walk_push(&starlark->walk, starlark->line, name);
 		if (r == 0)
-			r = flow_value(flow);
+			r = starlark_value(starlark);
 		if (r < 0)
 			return r;
-		flow_pop(flow, 0);
-		flow_skip(flow);
-		if (flow->at < flow->len && flow->text[flow->at] == ',')
-			flow->at++;
-		else if (flow->at >= flow->len || flow->text[flow->at] != ')')
-			return exchange_refuse(flow->exchange, flow->line, "a comma is missing");
+		walk_pop(&starlark->walk, 0);
+		starlark_skip(starlark);
+		if (starlark->at < starlark->len && starlark->text[starlark->at] == ',')
+			starlark->at++;
+		else if (starlark->at >= starlark->len || starlark->text[starlark->at] != ')')
+			return exchange_refuse(starlark->walk.exchange, starlark->line,
+					       "a comma is missing");
 	}
 }
 
 int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 {
-	auto_free struct flow *flow = mem_new(sizeof(*flow));
+	auto_free struct starlark *starlark = mem_new(sizeof(*starlark));
 
-	*flow = (struct flow){
-		.exchange = exchange, .text = text, .len = len, .line = 1, .each = rules_argument
-	};
+	*starlark = (struct starlark){ .walk = { .exchange = exchange, .each = rules_argument },
+				       .text = text,
+				       .len = len,
+				       .line = 1 };
 	exchange_line(exchange,
 		      "# a host stood for all ports; here a denial beats an allow that came later");
-	for (flow_skip(flow); flow->at < flow->len; flow_skip(flow)) {
-		struct call call = { .line = flow->line };
+	for (starlark_skip(starlark); starlark->at < starlark->len; starlark_skip(starlark)) {
+		struct call call = { .line = starlark->line };
 
-		flow->arg = &call;
-		int r = rules_name(flow, call.name, sizeof(call.name), '(');
+		starlark->walk.arg = &call;
+		int r = rules_name(starlark, call.name, sizeof(call.name), '(');
 
 		if (r == 0)
-			r = rules_arguments(flow);
+			r = rules_arguments(starlark);
 		if (r == 0)
 			r = rules_call(exchange, &call);
 		free(call.words);
@@ -253,8 +260,8 @@ int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 	return 0;
 }
 
-/* Which protocol was written is not looked at there, so that every allow is judged as one of any
- * bytes; they are written all the same, as the prompts do. */
+/* The reader of these files ignores the protocol, so every allow is judged as one of any protocol.
+ * The protocol is written all the same, as that tool's own prompts write it. */
 static void codex_rules_write_entry(const struct export *export, const struct export_entry *entry)
 {
 	static const struct {
@@ -297,7 +304,7 @@ static void codex_rules_write(const struct export *export)
 	}
 }
 
-/* A later rule for a host beats an earlier one: nothing is carved out of an allow. */
+/* A later rule for a host has precedence over an earlier one: an allow cannot have exceptions. */
 const struct export_format codex_rules_export = {
 	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BLOCK),
 	.asks = true,

@@ -7,14 +7,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/exchange/exchange_impl.h"
-#include "policies/policy_impl.h"
+#include "policies/engine/policy_impl.h"
 #include "policies/policies_tools.h"
 
 static void exchange_add(char **text, size_t *len, size_t *room, const char *piece)
 {
 	size_t more = strlen(piece);
 
-	*text = rules_reserve(*text, room, *len + more + 1, 1);
+	*text = mem_reserve(*text, room, *len + more + 1, 1);
 	memcpy(*text + *len, piece, more + 1);
 	*len += more;
 }
@@ -84,7 +84,7 @@ int exchange_refuse(struct exchange *exchange, uint32_t line, const char *format
 	return err_set(exchange->why, -EBADMSG, "%s", said);
 }
 
-/* Does the language take it? Clauses of later versions are not asked about. */
+/* Does the policy language accept the rule? Clauses of later versions do not count as accepted. */
 static bool exchange_is_rule(enum policy_action action, const char *destination, bool is_broad)
 {
 	auto_free char *line = mem_printf("%s %s%s\n", policy_action_name(action), destination,
@@ -105,13 +105,15 @@ int exchange_rule(struct exchange *exchange, uint32_t line, enum policy_action a
 	bool is_broad = !is_plain && exchange_is_rule(action, destination, true);
 
 	if (++exchange->rule_count > EXCHANGE_RULES_MAX)
-		return exchange_refuse(exchange, line, "more than %u rules", EXCHANGE_RULES_MAX);
+		return exchange_refuse(exchange, line, "there are more than %u rules",
+				       EXCHANGE_RULES_MAX);
 	if (!is_plain && !is_broad && action == POLICY_ALLOW) {
-		exchange_lose(exchange, line, "allow %s: not a destination", destination);
+		exchange_lose(exchange, line, "allow %s: this is not a destination", destination);
 		return 0;
 	}
 	if (!is_plain && !is_broad)
-		return exchange_refuse(exchange, line, "%s %s cannot be said, and would be missing",
+		return exchange_refuse(exchange, line,
+				       "%s %s cannot be expressed and would be lost",
 				       policy_action_name(action), destination);
 	exchange_line(exchange, "%s %s%s%s%s", policy_action_name(action), destination,
 		      is_broad ? " broad" : "", clauses[0] ? " " : "", clauses);

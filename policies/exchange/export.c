@@ -5,10 +5,12 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policies/clauses_impl.h"
+#include "policies/language/clauses_impl.h"
 #include "policies/exchange/export_impl.h"
+#include "policies/files/layers_impl.h"
 #include "policies/policies_tools.h"
-#include "policies/settings_impl.h"
+#include "policies/engine/rules_impl.h"
+#include "policies/language/settings_impl.h"
 
 void export_lose(const struct export *export, size_t rule, const char *format, ...)
 {
@@ -49,7 +51,7 @@ const struct export_entry *export_next(const struct export *export, bool is_deny
 	return NULL;
 }
 
-/* 0: more than can be listed, or all of them. */
+/* The number of ports; 0: all of them, or more than can be listed. */
 static size_t export_count_ports(const struct export *export, const struct pattern *pattern)
 {
 	size_t count = 0;
@@ -69,11 +71,11 @@ static bool export_is_all_ports(const struct export *export, const struct patter
 	return pattern->port_count == 1 && first->first <= 1 && first->last == UINT16_MAX;
 }
 
-/* How the format writes the host of @pattern; false: it cannot. */
+/* Writes the host of @pattern in the format; false: the format cannot express it. */
 static bool export_host(const struct export *export, const struct pattern *pattern,
 			char out[POLICY_HOST_MAX + 4])
 {
-	const char *key = pattern_key(export->policy, pattern);
+	const char *key = rules_key(export->policy, pattern);
 	struct addr addr = { 0 };
 	char text[ADDR_TEXT_MAX];
 
@@ -114,12 +116,12 @@ static bool export_add_kind(struct export *export, size_t rule, const struct pat
 		return false;
 	if (entry.has_all_ports && format->needs_ports)
 		return false;
-	/* More ports than can be listed one by one: all of them would be wider than any list. */
+	/* If there are more ports than can be listed, "all ports" would be wider than the rule. */
 	if (entry.has_all_ports && format->has_ports && !is_deny &&
 	    !export_is_all_ports(export, pattern))
 		return false;
-	export->entries = rules_reserve(export->entries, &export->entry_room,
-					export->entry_count + 1, sizeof(entry));
+	export->entries = mem_reserve(export->entries, &export->entry_room, export->entry_count + 1,
+				      sizeof(entry));
 	export->entries[export->entry_count++] = entry;
 	return true;
 }
@@ -142,7 +144,7 @@ static bool export_add(struct export *export, size_t rule, const struct pattern 
 	return false;
 }
 
-/* Where a denial holds within an allow, an exception is one. */
+/* In a format in which a denial has precedence over an allow, writes an exception as a denial. */
 static void export_except(struct export *export, size_t index, const struct rule *rule)
 {
 
@@ -168,7 +170,8 @@ static void export_allow(struct export *export, size_t index, const struct rule 
 		return;
 	}
 	if (rule->clause_kinds & ~BIT(CLAUSE_NO_INSPECT)) {
-		export_lose(export, index, "allow %s left out: its clauses cannot be said", text);
+		export_lose(export, index, "allow %s left out: its clauses cannot be expressed",
+			    text);
 		return;
 	}
 	if (!export_add(export, index, &rule->pattern, false)) {
@@ -191,19 +194,19 @@ static int export_deny(struct export *export, size_t index, const struct rule *r
 	auto_free char *text = export_text(export->policy, &rule->pattern, false);
 	bool is_block = rule->pattern.kind == PATTERN_BLOCK;
 
-	/* No format looks at what a name resolves to by these rules. */
+	/* No format checks the addresses that a name resolves to against these rules. */
 	if (export->may_widen && is_block)
 		export_lose(export, index, "wider: deny %s: not for names that resolve there",
 			    text);
 	if (!export->format->asks)
-		return 0; /* what is not listed is denied */
+		return 0; /* the format denies what is not listed */
 	if (!export_add(export, index, &rule->pattern, true)) {
 		if (!export->may_widen)
 			return err_set(export->exchange->why, -EBADMSG,
-				       "%s:%u: deny %s cannot be said, and would be missing",
+				       "%s:%u: deny %s cannot be expressed and would be lost",
 				       export->policy->sources[rule->source].name, rule->number,
 				       text);
-		export_lose(export, index, "wider: deny %s cannot be said: asked about there",
+		export_lose(export, index, "wider: deny %s cannot be expressed: asked about there",
 			    text);
 		return 0;
 	}
@@ -247,7 +250,7 @@ static int export_rule(struct export *export, size_t index)
 	return r;
 }
 
-/* A statement of which nothing is said: @look is as policy_command_look() fills it. */
+/* Reports a statement that is not exported: @look is as policy_command_look() fills it. */
 static void export_skip(const struct export *export, const struct policy_rule_look *look)
 {
 	const char *colon = strstr(look->rule, ": ");
@@ -268,7 +271,7 @@ static void export_statements(const struct export *export)
 		export_skip(export, &look);
 }
 
-/* What is no rule. */
+/* Reports settings, which are not rules. */
 static void export_settings(const struct export *export)
 {
 	const struct policy *policy = export->policy;
@@ -276,7 +279,7 @@ static void export_settings(const struct export *export)
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
 
-		if (setting->kind != SETTING_LATER) /* listed as a statement */
+		if (setting->kind != SETTING_LATER) /* reported as a statement */
 			exchange_list(export->exchange, policy->sources[setting->source].name,
 				      setting->number, settings_word(setting));
 	}
@@ -307,7 +310,7 @@ static int export_compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* A host stands once: denied, if anything denies it. */
+/* Each host is written once: as a denial if any entry denies it. */
 static void export_settle(const struct export *export)
 {
 	auto_free struct export_place *sorted =

@@ -3,33 +3,36 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policies/clauses_impl.h"
+#include "policies/language/clauses_impl.h"
 #include "policies/exchange/export_impl.h"
+#include "policies/files/layers_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/engine/rules_impl.h"
 
 #define JUDGE_ROUNDS_MAX 16
 
-/* Two policies are compared: what is exported, as the format means it, and what may be exported,
- * which is this policy or (where the person asked for that) this policy with wider allows. Nothing
- * may be allowed by the first and not by the second. */
+/* Compares two policies: the export, as the format interprets it, and what may be exported, which
+ * is this policy or (if the person asked for it) this policy with wider allows. The first one must
+ * not allow anything that the second one does not. */
 struct judge {
 	struct export *export;
 	char *text; /* of the policy being written; owned */
 	size_t len, room;
 	size_t found; /* allows left out in this round */
-	bool is_lost; /* something is wider, and by no entry */
+	bool is_lost; /* the export is wider, but not because of an entry */
 };
 
 static void judge_add(struct judge *judge, const char *text)
 {
 	size_t len = strlen(text);
 
-	judge->text = rules_reserve(judge->text, &judge->room, judge->len + len + 1, 1);
+	judge->text = mem_reserve(judge->text, &judge->room, judge->len + len + 1, 1);
 	memcpy(judge->text + judge->len, text, len + 1);
 	judge->len += len;
 }
 
-/* What the format means by @entry: any bytes, and all ports where it has none. */
+/* Writes the meaning of @entry in the format: any protocol, and all ports if the format has none.
+ */
 static void judge_entry(struct judge *judge, const struct export_entry *entry)
 {
 	struct pattern pattern = entry->pattern;
@@ -50,8 +53,8 @@ static void judge_exported(struct judge *judge)
 	for (size_t i = 0; i < export->entry_count; i++) {
 		const struct export_entry *entry = &export->entries[i];
 
-		/* A denied address is compared with what was asked for, not with what a name
-		 * resolves to. */
+		/* A denied address block is compared with the address that was asked for, not with
+		 * the addresses of a name. */
 		bool is_said = !entry->is_deny ||
 			       (export->format->carves && entry->pattern.kind != PATTERN_BLOCK);
 
@@ -68,7 +71,7 @@ static void judge_except(struct judge *judge, const struct rule *rule, bool is_w
 		struct pattern exception = policy->exceptions[rule->exceptions + i];
 
 		if (is_widened) {
-			exception.protocol = POLICY_NO_PROTOCOL; /* as its rule */
+			exception.protocol = POLICY_NO_PROTOCOL; /* as in its rule */
 			exception.has_ports = false;
 		}
 		auto_free char *text = export_text(policy, &exception, false);
@@ -78,8 +81,8 @@ static void judge_except(struct judge *judge, const struct rule *rule, bool is_w
 	}
 }
 
-/* A rule of the policy, or one that is narrower: an allow with clauses is none, what tightens under
- * a condition does so always. */
+/* Writes a rule of the policy, or a narrower one: an allow with clauses is left out, and a denial
+ * or question with a condition applies always. */
 static void judge_rule(struct judge *judge, size_t index)
 {
 	static const char *const words[] = {
@@ -96,8 +99,8 @@ static void judge_rule(struct judge *judge, size_t index)
 
 	rules_get_bare(export->policy, (uint32_t)index, &plain);
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
-	bool is_widened =
-		rule->action == RULE_ALLOW && export->may_widen; /* an answer: over an ask */
+	bool is_widened = rule->action == RULE_ALLOW &&
+			  export->may_widen; /* as an answer: it precedes an ask */
 	bool has_ports = export->format->has_ports;
 	struct pattern pattern = rule->pattern;
 
@@ -124,7 +127,7 @@ static void judge_allowed(struct judge *judge)
 	const struct policy *policy = judge->export->policy;
 	enum policy_action action = POLICY_DENY;
 
-	/* What the default alone allows is never exported. */
+	/* A destination that only the default allows is never exported. */
 	if (policy_get_default(policy, &action) || policy->has_set_default)
 		action = policy->has_set_default ? policy->set_default : action;
 	judge_add(judge, action == POLICY_ASK ? "default ask\n" : "default deny\n");
@@ -165,7 +168,9 @@ static void judge_change(const struct policy_change *change, void *arg)
 	struct policy_destination dst;
 	bool is_found = false;
 
-	if (change->after != POLICY_ALLOW || (change->resolved[0] && export->may_widen))
+	judge->is_lost |= change->rule[0] != '\0'; /* neither policy has conditions */
+	if (judge->is_lost || change->after != POLICY_ALLOW ||
+	    (change->resolved[0] && export->may_widen))
 		return;
 	judge->is_lost |= policy_destination_parse(change->example, &dst, NULL) < 0;
 	for (size_t i = 0; i < export->entry_count && !judge->is_lost; i++) {
@@ -181,11 +186,11 @@ static void judge_change(const struct policy_change *change, void *arg)
 		if (!entry->is_left_out)
 			judge_leave_out(judge, entry, change);
 	}
-	/* Its own loopback is not a way out. */
+	/* The command's own loopback is not reached through the gate. */
 	judge->is_lost |= !is_found && !policy_destination_is_loopback(&dst);
 }
 
-/* 1: nothing was wider; 0: what was is left out now. */
+/* 1: nothing was wider; 0: the wider entries are left out now. */
 static int judge_round(struct judge *judge)
 {
 	struct policy *exported = judge_load(judge, judge_exported);

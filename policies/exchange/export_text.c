@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "policies/exchange/export_impl.h"
+#include "policies/engine/rules_impl.h"
 
 static char *export_text_host(const struct policy *policy, const struct pattern *pattern)
 {
@@ -11,7 +12,7 @@ static char *export_text_host(const struct policy *policy, const struct pattern 
 		[PATTERN_BELOW] = "*.",
 		[PATTERN_TREE] = "**.",
 	};
-	const char *key = pattern_key(policy, pattern);
+	const char *key = rules_key(policy, pattern);
 	char text[ADDR_TEXT_MAX];
 
 	if (pattern->kind == PATTERN_ANY)

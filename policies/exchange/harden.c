@@ -4,13 +4,8 @@
 #include "base/mem.h"
 #include "policies/exchange/export_impl.h"
 
-/* `allowed-endpoints` of a workflow, HOST:PORT with blanks between, or a file of nothing else. Any
- * bytes may go there. */
-struct harden {
-	size_t lists;  /* steps that have one */
-	uint32_t line; /* of the one before, which goes on in the next line */
-};
-
+/* `allowed-endpoints` of a workflow, HOST:PORT separated by blanks, or a file that contains only
+ * these. Any protocol is allowed there. */
 static int harden_endpoint(struct exchange *exchange, uint32_t line, const char *text, size_t len)
 {
 	auto_free char *host = mem_strndup(text, len);
@@ -18,13 +13,13 @@ static int harden_endpoint(struct exchange *exchange, uint32_t line, const char 
 	auto_free char *destination = mem_printf("tcp://%s%s", host, colon ? "" : ":443");
 
 	if (!colon)
-		exchange_lose(exchange, line, "%s: without a port, 443 is taken", host);
+		exchange_lose(exchange, line, "%s: it has no port, so 443 is used", host);
 	return exchange_rule(exchange, line, POLICY_ALLOW, destination, "");
 }
 
 static int harden_endpoints(struct exchange *exchange, uint32_t line, const char *text, size_t len)
 {
-	static const char blanks[] = { ' ', '\t', '\r', ',' };
+	static const char blanks[] = { ' ', '\t', '\r', '\n', ',' };
 	size_t at = 0;
 	int r = 0;
 
@@ -35,6 +30,7 @@ static int harden_endpoints(struct exchange *exchange, uint32_t line, const char
 			at++;
 		if (at > start)
 			r = harden_endpoint(exchange, line, text + start, at - start);
+		line += at < len && text[at] == '\n';
 		at++;
 	}
 	return r;
@@ -42,41 +38,30 @@ static int harden_endpoints(struct exchange *exchange, uint32_t line, const char
 
 static int harden_item(struct exchange *exchange, const struct exchange_item *item, void *arg)
 {
-	struct harden *harden = arg;
+	bool *has_list = arg;
 
 	if (strcmp(item->key, "egress-policy") == 0 && strcmp(item->value, "block") != 0)
 		exchange_lose(exchange, item->line, "egress-policy %s let everything out",
 			      item->value);
 	if (strcmp(item->key, "allowed-endpoints") != 0)
 		return 0; /* the rest of the workflow */
-	if (harden->line == 0 || item->line != harden->line + 1)
-		harden->lists++;
-	harden->line = item->line;
-	if (harden->lists > 1)
-		return exchange_refuse(exchange, item->line,
-				       "a second list: together they would be wider than each");
+	if (*has_list)
+		return exchange_refuse(
+			exchange, item->line,
+			"there is a second list; both together would allow more than each of them");
+	*has_list = true;
 	return harden_endpoints(exchange, item->line, item->value, strlen(item->value));
 }
 
 int harden_import(struct exchange *exchange, const char *text, size_t len)
 {
-	struct harden harden = { 0 };
-	uint32_t line = 0;
+	bool has_list = false; /* of a step */
 
 	exchange_line(exchange, "# any bytes could go to an endpoint; https:// would be narrower");
 	exchange_line(exchange, "default deny");
 	if (memmem(text, len, "allowed-endpoints", 17))
-		return yaml_read(exchange, text, len, harden_item, &harden);
-	for (size_t at = 0; at < len;) {
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t line_len = end ? (size_t)(end - text) - at : len - at;
-		int r = harden_endpoints(exchange, ++line, text + at, line_len);
-
-		if (r < 0)
-			return r;
-		at += line_len + 1;
-	}
-	return 0;
+		return yaml_read(exchange, text, len, harden_item, &has_list);
+	return harden_endpoints(exchange, 1, text, len);
 }
 
 static void harden_write(const struct export *export)

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "policies/exchange/export_impl.h"
 
-/* Settings of sandbox runtimes: {"network": {"allowedDomains": [...], "deniedDomains": [...]}},
- * alone or below "sandbox". A host stands for all its ports and any bytes, unless ":port" is
- * written behind it. */
+/* Settings of sandbox runtimes: {"network": {"allowedDomains": [...], "deniedDomains": [...]}}, at
+ * the top or below "sandbox". A host stands for all its ports and any protocol, unless ":port"
+ * follows it. */
 static int runtime_host(struct exchange *exchange, const struct exchange_item *item,
 			enum policy_action action)
 {
@@ -28,7 +28,7 @@ static int runtime_item(struct exchange *exchange, const struct exchange_item *i
 		return runtime_host(exchange, item, POLICY_ALLOW);
 	if (exchange_is_at(&inner, "network/deniedDomains/#"))
 		return item->is_text ? runtime_host(exchange, item, POLICY_DENY)
-				     : exchange_refuse(exchange, item->line, "not a host");
+				     : exchange_refuse(exchange, item->line, "this is not a host");
 	exchange_lose(exchange, item->line, "%s %s", item->path, item->value);
 	return 0;
 }
@@ -37,10 +37,10 @@ int runtime_import(struct exchange *exchange, const char *text, size_t len)
 {
 	exchange_line(exchange, "# a host without a port stood for all ports, and for any bytes");
 	exchange_line(exchange, "default ask");
-	return flow_json(exchange, text, len, runtime_item, NULL);
+	return json_read(exchange, text, len, runtime_item, NULL);
 }
 
-/* One line late: the last one has no comma. */
+/* Writes each line when the next one is known: the last one has no comma. */
 static void runtime_write_held(const struct export *export, char **held, char *line)
 {
 	if (*held)
@@ -96,7 +96,7 @@ static void runtime_write_nested(const struct export *export)
 	exchange_line(export->exchange, "}");
 }
 
-/* An address is compared as text there, so that another spelling of it would get by. */
+/* The reader compares an address as text, so another spelling of a denied address would pass. */
 const struct export_format runtime_export = {
 	.hosts = BIT(PATTERN_EXACT) | BIT(PATTERN_BELOW),
 	.has_ports = true,

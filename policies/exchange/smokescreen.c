@@ -4,8 +4,8 @@
 #include "policies/exchange/export_impl.h"
 
 /* An egress ACL in YAML: services with allowed_domains, a default, and global lists. A policy of
- * ours is for one run, not for many services: the default is taken, or else the only service there
- * is. A host stands for all its ports and any bytes. */
+ * ours is for one run, not for many services: the default is taken, or the only service. A host
+ * stands for all its ports and any protocol. */
 struct smokescreen {
 	size_t services;
 	bool has_default;
@@ -57,7 +57,7 @@ int smokescreen_import(struct exchange *exchange, const char *text, size_t len)
 
 	if (r == 0 && !acl.has_default && acl.services > 1)
 		r = exchange_refuse(exchange, 0,
-				    "several services and no default: which one is meant?");
+				    "there are several services and no default; keep one of them");
 	if (r < 0)
 		return r;
 	exchange_line(
@@ -68,8 +68,8 @@ int smokescreen_import(struct exchange *exchange, const char *text, size_t len)
 	return yaml_read(exchange, text, len, smokescreen_item, &acl);
 }
 
-/* No denial is written: a service's own allow beats the global list, and what is not listed is
- * denied. */
+/* Denials are not written: a service's own allow has precedence over the global list, and what is
+ * not listed is denied. */
 static void smokescreen_write(const struct export *export)
 {
 	const struct export_entry *entry;

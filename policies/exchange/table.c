@@ -12,12 +12,9 @@ static const struct {
 	int (*import)(struct exchange *exchange, const char *text, size_t len);
 	const struct export_format *export;
 } formats[] = {
-	{ "codex-config", codex_config_import, &codex_config_export },
-	{ "codex-rules", codex_rules_import, &codex_rules_export },
-	{ "sandbox-runtime", runtime_import, &runtime_export },
-	{ "claude-settings", runtime_import, &runtime_export_nested },
-	{ "smokescreen", smokescreen_import, &smokescreen_export },
-	{ "harden-runner", harden_import, &harden_export },
+#define FORMAT(name, read, write) { name, (read), &(write) },
+#include "policies/exchange/formats.def"
+#undef FORMAT
 };
 
 const char *policy_import_format(size_t number)
@@ -35,9 +32,9 @@ int policy_import(const char *format, const char *name, const char *text, size_t
 	while (i < ARRAY_SIZE(formats) && strcmp(formats[i].name, format) != 0)
 		i++;
 	if (i == ARRAY_SIZE(formats))
-		return err_set(why, -EINVAL, "no such format: %s", format);
+		return err_set(why, -EINVAL, "unknown format: %s", format);
 	if (len > EXCHANGE_MAX_BYTES)
-		return err_set(why, -E2BIG, "%s: more than 4 MiB", shown);
+		return err_set(why, -E2BIG, "%s is larger than 4 MiB", shown);
 	exchange_line(&exchange, "version 1");
 	exchange_line(&exchange, "# from %s, %s", formats[i].name, shown);
 	int r = formats[i].import(&exchange, text, len);
@@ -60,7 +57,7 @@ int policy_export(const char *format, const struct policy *policy, bool may_wide
 	while (i < ARRAY_SIZE(formats) && strcmp(formats[i].name, format) != 0)
 		i++;
 	if (i == ARRAY_SIZE(formats))
-		return err_set(why, -EINVAL, "no such format: %s", format);
+		return err_set(why, -EINVAL, "unknown format: %s", format);
 	int r = export_run(&exchange, formats[i].export, policy, may_widen);
 
 	if (r == 0) {

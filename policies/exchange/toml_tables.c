@@ -1,57 +1,24 @@
-#include <string.h>
-
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/toml.h"
 #include "policies/exchange/exchange_impl.h"
 
-/* Keys become a path, as of all formats that are read here. */
+/* Turns keys into a path, as for every format that is read here. */
 struct tables {
-	struct exchange *exchange;
-	exchange_item_fn each;
-	void *arg;
-	bool is_said; /* a refusal has its words already */
+	struct walk walk;
+	bool is_said; /* a refusal has its message already */
 };
-
-/* A '/' in a key must not look like two keys, nor a key "#" like an element: both become a byte
- * that no host has. */
-static bool tables_path(const struct toml_value *value, char out[EXCHANGE_PATH_MAX])
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < value->depth; i++) {
-		const char *key = value->keys[i] ? value->keys[i] : "#";
-		size_t len = strlen(key);
-
-		if (used + len + 2 > EXCHANGE_PATH_MAX)
-			return false;
-		if (i > 0)
-			out[used++] = '/';
-		for (size_t j = 0; j < len; j++)
-			out[used++] = key[j] == '/' || (key[j] == '#' && value->keys[i]) ? '\x01'
-											 : key[j];
-	}
-	out[used] = '\0';
-	return true;
-}
 
 static int tables_value(const struct toml_value *value, void *arg)
 {
 	struct tables *tables = arg;
 	uint32_t line = (uint32_t)value->line;
-	char path[EXCHANGE_PATH_MAX];
+	int r = 0;
 
-	tables->is_said = true;
-	if (memchr(value->text, '\0', value->len))
-		return exchange_refuse(tables->exchange, line, "a NUL byte");
-	if (!tables_path(value, path))
-		return exchange_refuse(tables->exchange, line, "nested too deep");
-	auto_free char *text = mem_strndup(value->text, value->len);
-	const char *slash = strrchr(path, '/');
-	struct exchange_item item = { path, slash ? slash + 1 : path, text, value->is_string,
-				      line };
-	int r = tables->each(tables->exchange, &item, tables->arg);
-
+	tables->walk.path_len = tables->walk.depth = 0;
+	for (size_t i = 0; r == 0 && i < value->depth; i++)
+		r = walk_push(&tables->walk, line, value->keys[i]);
+	if (r == 0)
+		r = walk_value(&tables->walk, line, value->text, value->len, value->is_string);
 	tables->is_said = r < 0;
 	return r;
 }
@@ -59,7 +26,7 @@ static int tables_value(const struct toml_value *value, void *arg)
 int toml_tables_read(struct exchange *exchange, const char *text, size_t len, exchange_item_fn each,
 		     void *arg)
 {
-	struct tables tables = { .exchange = exchange, .each = each, .arg = arg };
+	struct tables tables = { .walk = { .exchange = exchange, .each = each, .arg = arg } };
 	struct err why = { 0 };
 	size_t line = 0;
 	int r = toml_read(text, len, tables_value, &tables, &line, &why);

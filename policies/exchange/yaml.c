@@ -1,195 +1,185 @@
 #include <string.h>
+#include <yaml.h>
 
 #include "base/mem.h"
 #include "policies/exchange/exchange_impl.h"
 
-/* The YAML that people write: mappings and lists by indentation, plain and quoted scalars, lists in
- * brackets, blocks of lines after | and >. Anchors, aliases, tags, and scalars over several lines
- * are refused. */
-struct yaml_level {
-	size_t indent;
-	size_t path_len; /* before its part */
-	bool is_dash;
-};
+/* libyaml parses the syntax. Anything that can repeat or hide a part is refused: anchors, aliases,
+ * merged mappings, tags, duplicate keys, a second document. */
+#define YAML_KEYS_MAX 1024 /* of the open mappings */
+
+#define auto_event __attribute__((cleanup(yaml_event_delete)))
 
 struct yaml {
-	struct flow flow;
-	struct yaml_level levels[EXCHANGE_DEPTH_MAX];
-	size_t level_count;
-	size_t block_indent; /* lines further in belong to a | or > */
-	bool is_block;
+	struct walk walk;
+	yaml_parser_t parser;
+	char *keys[YAML_KEYS_MAX]; /* of the open mappings, the outermost first */
+	size_t key_count;
 };
 
-static int yaml_refuse(const struct yaml *yaml, const char *words)
+static uint32_t yaml_line(const yaml_event_t *event)
 {
-	return exchange_refuse(yaml->flow.exchange, yaml->flow.line, "%s", words);
+	return (uint32_t)event->start_mark.line + 1;
 }
 
-static void yaml_pop(struct yaml *yaml)
+static int yaml_refuse(const struct yaml *yaml, const yaml_mark_t *at, const char *words)
 {
-	flow_pop(&yaml->flow, yaml->levels[--yaml->level_count].path_len);
+	return exchange_refuse(yaml->walk.exchange, (uint32_t)at->line + 1, "column %zu: %s",
+			       at->column + 1, words);
 }
 
-static int yaml_push(struct yaml *yaml, size_t indent, const char *part, bool is_dash)
+/* An error in the encoding has no mark, but an offset. */
+static int yaml_next(struct yaml *yaml, yaml_event_t *ret)
 {
-	if (yaml->level_count == EXCHANGE_DEPTH_MAX)
-		return yaml_refuse(yaml, "nested too deep");
-	yaml->levels[yaml->level_count++] =
-		(struct yaml_level){ indent, yaml->flow.path_len, is_dash };
-	return flow_push(&yaml->flow, part);
-}
+	const yaml_parser_t *parser = &yaml->parser;
 
-/* Without a comment behind it and the blanks before that. */
-static size_t yaml_trim(const char *line, size_t len)
-{
-	char quote = '\0';
-
-	for (size_t i = 0; i < len; i++) {
-		if (quote) {
-			quote = line[i] == quote ? '\0' : quote;
-		} else if ((line[i] == '"' || line[i] == '\'') &&
-			   (i == 0 || strchr(" [,:", line[i - 1]))) {
-			quote = line[i];
-		} else if (line[i] == '#' && (i == 0 || line[i - 1] == ' ')) {
-			len = i;
-		}
-	}
-	while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\r'))
-		len--;
-	return len;
-}
-
-static int yaml_plain(struct yaml *yaml, const char *text, size_t len)
-{
-	if (len >= sizeof(yaml->flow.value))
-		return yaml_refuse(yaml, "a value of more than 2047 bytes");
-	if (memchr(text, '\0', len))
-		return yaml_refuse(yaml, "a NUL byte");
-	memcpy(yaml->flow.value, text, len);
-	yaml->flow.value[len] = '\0';
-	yaml->flow.is_text = true;
-	return flow_emit(&yaml->flow);
-}
-
-static int yaml_value(struct yaml *yaml, const char *text, size_t len, size_t indent)
-{
-	struct flow *flow = &yaml->flow;
-
-	if (text[0] == '|' || text[0] == '>') {
-		yaml->is_block = true;
-		yaml->block_indent = indent;
+	if (yaml_parser_parse(&yaml->parser, ret))
 		return 0;
-	}
-	if (strchr("&*!@`%", text[0]))
-		return yaml_refuse(yaml, "an anchor, an alias or a tag");
-	if (!strchr("\"'[{", text[0]))
-		return yaml_plain(yaml, text, len);
-	flow->text = text;
-	flow->len = len;
-	flow->at = 0;
-	int r = flow_value(flow);
-
-	flow_skip(flow);
-	if (r == 0 && flow->at < len)
-		r = yaml_refuse(yaml, "something behind the value");
-	return r;
+	if (parser->error == YAML_READER_ERROR)
+		return exchange_refuse(yaml->walk.exchange, 0, "byte %zu: %s",
+				       parser->problem_offset + 1, parser->problem);
+	return yaml_refuse(yaml, &parser->problem_mark,
+			   parser->problem ? parser->problem : "out of memory");
 }
 
-/* Where "key:" ends, or 0: it is no key. */
-static size_t yaml_colon(const char *text, size_t len)
+/* Scalars, lists and mappings begin with these two members. */
+static bool yaml_is_marked(const yaml_event_t *event)
 {
-	for (size_t i = 1; i < len; i++) {
-		if (text[i] == ':' && (i + 1 == len || text[i + 1] == ' '))
-			return i;
-	}
-	return 0;
+	return event->data.scalar.anchor || event->data.scalar.tag;
 }
 
-static int yaml_key(struct yaml *yaml, const char *text, size_t len, size_t indent)
+static int yaml_node(struct yaml *yaml, const yaml_event_t *event);
+
+static int yaml_list(struct yaml *yaml)
 {
-	size_t colon = yaml_colon(text, len), key_len = colon;
-	bool is_quoted =
-		colon >= 2 && (text[0] == '"' || text[0] == '\'') && text[colon - 1] == text[0];
+	size_t path_len = yaml->walk.path_len;
 
-	if (colon == 0 || colon >= 256 || memchr(text, '\0', colon) || strchr("&*!?[{", text[0]))
-		return yaml_refuse(yaml, "neither a key nor an element of a list");
-	key_len -= is_quoted ? 2 : 0;
-	auto_free char *key = mem_strndup(text + (is_quoted ? 1 : 0), key_len);
-	int r = yaml_push(yaml, indent, key, false);
-
-	for (colon++; colon < len && text[colon] == ' ';)
-		colon++;
-	return r == 0 && colon < len ? yaml_value(yaml, text + colon, len - colon, indent) : r;
-}
-
-/* One line without its indentation. */
-static int yaml_line(struct yaml *yaml, const char *text, size_t len, size_t indent)
-{
 	for (;;) {
-		bool is_dash = text[0] == '-' && (len == 1 || text[1] == ' ');
+		auto_event yaml_event_t event;
+		int r = yaml_next(yaml, &event);
 
-		/* A list may stand as far in as the key it belongs to. */
-		while (yaml->level_count > 0) {
-			const struct yaml_level *top = &yaml->levels[yaml->level_count - 1];
-
-			if (top->indent < indent ||
-			    (top->indent == indent && is_dash && !top->is_dash))
-				break;
-			yaml_pop(yaml);
-		}
-		if (!is_dash)
-			break;
-		int r = yaml_push(yaml, indent, "#", true);
-		size_t step = 1;
-
-		while (step < len && text[step] == ' ')
-			step++;
-		if (r < 0 || step == len)
+		if (r < 0 || event.type == YAML_SEQUENCE_END_EVENT)
 			return r;
-		text += step;
-		len -= step;
-		indent += step;
-		if (text[0] == '"' || text[0] == '\'' || text[0] == '[' ||
-		    (yaml_colon(text, len) == 0 && !(text[0] == '-' && len > 1 && text[1] == ' ')))
-			return yaml_value(yaml, text, len, indent - 1);
+		r = walk_push(&yaml->walk, yaml_line(&event), NULL);
+		if (r == 0)
+			r = yaml_node(yaml, &event);
+		if (r < 0)
+			return r;
+		walk_pop(&yaml->walk, path_len);
 	}
-	return yaml_key(yaml, text, len, indent);
 }
 
-static int yaml_take(struct yaml *yaml, const char *line, size_t len)
+/* @first: index of the first key of this mapping. */
+static int yaml_key(struct yaml *yaml, const yaml_event_t *event, size_t first)
 {
-	size_t indent = 0;
+	const char *key = (const char *)event->data.scalar.value;
 
-	while (indent < len && line[indent] == ' ')
-		indent++;
-	if (yaml->is_block && (indent > yaml->block_indent || indent == len))
-		return indent == len ? 0 : yaml_plain(yaml, line + indent, len - indent);
-	yaml->is_block = false;
-	len = yaml_trim(line, len);
-	if (indent >= len || (len == 3 && memcmp(line, "---", 3) == 0))
-		return 0;
-	if (line[indent] == '\t')
-		return yaml_refuse(yaml, "a tab in the indentation");
-	return yaml_line(yaml, line + indent, len - indent, indent);
+	if (event->type != YAML_SCALAR_EVENT || yaml_is_marked(event) ||
+	    strlen(key) != event->data.scalar.length)
+		return yaml_refuse(yaml, &event->start_mark, "the key is not plain text");
+	if (strcmp(key, "<<") == 0 && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+		return yaml_refuse(yaml, &event->start_mark,
+				   "merged mappings are not supported; write the keys out");
+	for (size_t i = first; i < yaml->key_count; i++) {
+		if (strcmp(yaml->keys[i], key) == 0)
+			return yaml_refuse(yaml, &event->start_mark,
+					   "this key is there twice; remove one of the two");
+	}
+	if (yaml->key_count == YAML_KEYS_MAX)
+		return yaml_refuse(yaml, &event->start_mark, "the mapping has more than 1024 keys");
+	yaml->keys[yaml->key_count++] = mem_strdup(key);
+	return walk_push(&yaml->walk, yaml_line(event), key);
+}
+
+static void yaml_forget(struct yaml *yaml, size_t first)
+{
+	while (yaml->key_count > first)
+		free(yaml->keys[--yaml->key_count]);
+}
+
+static int yaml_mapping(struct yaml *yaml)
+{
+	size_t path_len = yaml->walk.path_len, first = yaml->key_count;
+
+	for (;;) {
+		auto_event yaml_event_t key, value = { 0 };
+		int r = yaml_next(yaml, &key);
+
+		if (r < 0 || key.type == YAML_MAPPING_END_EVENT) {
+			yaml_forget(yaml, first);
+			return r;
+		}
+		r = yaml_key(yaml, &key, first);
+		if (r == 0)
+			r = yaml_next(yaml, &value);
+		if (r == 0)
+			r = yaml_node(yaml, &value);
+		if (r < 0)
+			return r;
+		walk_pop(&yaml->walk, path_len);
+	}
+}
+
+/* The depth is limited by that of a path. */
+static int yaml_node(struct yaml *yaml, const yaml_event_t *event)
+{
+	yaml_scalar_style_t style = event->data.scalar.style;
+	/* After | and > the text begins on the next line. */
+	uint32_t line = yaml_line(event) +
+			(style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE);
+
+	if (event->type == YAML_ALIAS_EVENT || yaml_is_marked(event))
+		return yaml_refuse(
+			yaml, &event->start_mark,
+			"anchors, aliases and tags are not supported; write the value out");
+	if (event->type == YAML_SEQUENCE_START_EVENT)
+		return yaml_list(yaml);
+	if (event->type == YAML_MAPPING_START_EVENT)
+		return yaml_mapping(yaml);
+	if (style == YAML_PLAIN_SCALAR_STYLE && event->data.scalar.length == 0)
+		return 0; /* a key without a value */
+	return walk_value(&yaml->walk, line, (const char *)event->data.scalar.value,
+			  event->data.scalar.length, style != YAML_PLAIN_SCALAR_STYLE);
+}
+
+static int yaml_stream(struct yaml *yaml)
+{
+	bool has_document = false;
+
+	for (;;) {
+		auto_event yaml_event_t event;
+		int r = yaml_next(yaml, &event);
+
+		if (r < 0 || event.type == YAML_STREAM_END_EVENT)
+			return r;
+		if (event.type == YAML_MAPPING_START_EVENT)
+			r = yaml_node(yaml, &event);
+		else if (event.type == YAML_DOCUMENT_START_EVENT && has_document)
+			r = yaml_refuse(yaml, &event.start_mark,
+					"there is a second document; remove it");
+		else if (event.type == YAML_DOCUMENT_START_EVENT)
+			has_document = true;
+		else if (event.type != YAML_STREAM_START_EVENT &&
+			 event.type != YAML_DOCUMENT_END_EVENT)
+			r = yaml_refuse(yaml, &event.start_mark,
+					"this is not a mapping of keys to values");
+		if (r < 0)
+			return r;
+	}
 }
 
 int yaml_read(struct exchange *exchange, const char *text, size_t len, exchange_item_fn each,
 	      void *arg)
 {
 	auto_free struct yaml *yaml = mem_new(sizeof(*yaml));
-	uint32_t number = 0;
 
-	yaml->flow = (struct flow){ .exchange = exchange, .each = each, .arg = arg };
-	for (size_t at = 0; at < len;) {
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t line_len = end ? (size_t)(end - text) - at : len - at;
+	yaml->walk = (struct walk){ .exchange = exchange, .each = each, .arg = arg };
+	if (!yaml_parser_initialize(&yaml->parser))
+		return exchange_refuse(exchange, 0, "out of memory");
+	yaml_parser_set_input_string(&yaml->parser, (const unsigned char *)text, len);
+	int r = yaml_stream(yaml);
 
-		yaml->flow.line = ++number;
-		int r = yaml_take(yaml, text + at, line_len);
-
-		if (r < 0)
-			return r;
-		at += line_len + 1;
-	}
-	return 0;
+	yaml_forget(yaml, 0);
+	yaml_parser_delete(&yaml->parser);
+	return r;
 }

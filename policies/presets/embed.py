@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the presets as a C table, for policies/presets.c.
+"""Prints the presets as a C table, for policies/hosts/presets.c.
 
 usage: embed.py FILE.policy…"""
 import pathlib

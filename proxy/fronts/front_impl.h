@@ -1,34 +1,42 @@
-/* To add a way in: write fronts/NAME.c with one const struct front, name it in fronts/table.c, and
- * give it a listener in enum way_listener (proxy/way.h). A front reads what the client says, turns
- * it into facts, and says in its own protocol what became of them; it decides nothing. */
+/* To add a proxy protocol: proxy/fronts/NAME.c with one const struct front, declared here;
+ * proxy/meson.build; proxy/entrance.c, where front_of says which listener speaks what; a scenario
+ * tests/flow/scenarios/NAME.flow and its line in tests/flow/meson.build. A front reads what the
+ * client says, turns it into facts, and reports the result in its own protocol; it decides nothing.
+ *
+ * To add a listener, if no one that is there will do: exec/exec_egress.h (its port),
+ * exec/init/init.h, exec/init/init_main.c and exec/stages/egress.c make it and hand it out;
+ * exec/sandbox/env.c and exec/sandbox/plan_text.c tell the command; proxy/worker.c, proxy/proxy.h,
+ * proxy/proxy.c, proxy/entrance.h, proxy/entrance.c and proxy/way.h take it; policies/policies.h
+ * (enum policy_way), policies/hosts/names.c, policies/hosts/destination.c,
+ * gateway/link/link_codec.c, gateway/state.h and gateway/execs/lookups.c tell its requests from the
+ * others. */
 #pragma once
 
 #include "policies/policies.h"
 
 struct refusal;
-struct session;
+struct connection;
 
 struct front {
 	const char *name;
-	enum policy_way way; /* of a request that cannot be read */
-	/* There is something in @session->in, in state HEAD. Consumes it and returns 0 (looked at
-	 * again while there is more), or -EAGAIN: that is not all of it yet. */
-	int (*on_input)(struct session *session);
-	/* What was asked for was refused, or failed; it is recorded already. Tells the client, and
-	 * goes on or closes. */
-	void (*on_refused)(struct session *session, const struct refusal *refusal);
-	/* The upstream leg stands. Tells the client where it has to know, and starts the exchange
-	 * or the tunnel. */
-	void (*on_connected)(struct session *session);
-	/* What the command proposed was allowed; nothing is dialled. NULL where nothing can be
-	 * proposed. */
-	void (*on_allowed_proposal)(struct session *session, const struct policy_verdict *verdict);
-	/* One connection too many, @fd borrowed: a last word that cannot block. May be NULL. */
+	enum policy_way way; /* for a request that cannot be parsed */
+	/* There are bytes in @connection->in, in state HEAD. Consumes some and returns 0 (called
+	 * again while there are more), or -EAGAIN: the message is incomplete. */
+	int (*on_input)(struct connection *connection);
+	/* The request was refused, or failed; it is recorded already. Tells the client, and
+	 * continues or closes. */
+	void (*on_refused)(struct connection *connection, const struct refusal *refusal);
+	/* The upstream leg is connected. Tells the client if its protocol needs that, and starts
+	 * the exchange or the tunnel. */
+	void (*on_connected)(struct connection *connection);
+	/* The command's proposal was allowed; nothing is dialled. NULL for a protocol without
+	 * proposals. */
+	void (*on_allowed_proposal)(struct connection *connection,
+				    const struct policy_verdict *verdict);
+	/* There are too many connections, @fd borrowed: sends a last message without blocking. May
+	 * be NULL. */
 	void (*on_overload)(int fd);
 };
-
-enum front_kind { FRONT_HTTP1, FRONT_SOCKS5 };
-const struct front *table_front(enum front_kind kind);
 
 const struct front *http1_front(void);
 const struct front *socks5_front(void);

@@ -1,23 +1,25 @@
-/* The HTTP/1.1 front: absolute-form requests and CONNECT; and, in a tunnel promised as http,
- * origin-form requests to the one approved authority. */
+/* The HTTP/1.1 front: absolute-form requests and CONNECT; and, in a tunnel that was allowed as
+ * http, origin-form requests to the approved authority only. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "proxy/admit.h"
-#include "proxy/closing.h"
-#include "proxy/exchange.h"
+#include "proxy/relay/closing.h"
+#include "proxy/http/exchange.h"
 #include "proxy/fronts/front_impl.h"
-#include "proxy/own.h"
-#include "proxy/rewrite.h"
-#include "proxy/seen.h"
-#include "proxy/session.h"
-#include "proxy/tunnel.h"
+#include "proxy/http/gate_pages.h"
+#include "proxy/http/rewrite.h"
+#include "proxy/http/policy_parts.h"
+#include "proxy/connection.h"
+#include "proxy/relay/tunnel.h"
+#include "proxy/http/upload.h"
 
 static bool is_method(const struct http1_head *head, const char *method)
 {
@@ -25,121 +27,123 @@ static bool is_method(const struct http1_head *head, const char *method)
 	       !memcmp(head->method.at, method, head->method.len);
 }
 
-/* Our own words to the client, and what comes after them. */
-static void say(struct session *session, const struct buffer *words)
+/* Sends a response of our own to the client, then continues or closes. */
+static void say(struct connection *connection, const struct buffer *words)
 {
-	struct exchange *exchange = session->exchange;
+	struct exchange *exchange = connection->exchange;
 	bool has_body = exchange && !exchange->up.is_done;
 
-	/* Elsewhere it is the one kept for the next request. */
-	if (session->state == SESSION_EXCHANGE || session->is_fixed)
-		session_drop_upstream(session);
-	if (leg_write_bytes(&session->client, buffer_at(words), words->len) < 0)
-		session_close(session, POLICY_CLIENT_CLOSED);
-	else if (!session->style.keeps_alive)
-		closing_linger(session);
+	/* In other states it is an idle connection for the next request. */
+	if (connection->state == CONNECTION_EXCHANGE || connection->is_fixed)
+		connection_drop_upstream(connection);
+	if (leg_write_bytes(&connection->client, buffer_at(words), words->len) < 0)
+		connection_close(connection, POLICY_CLIENT_CLOSED);
+	else if (!connection->style.keeps_alive)
+		closing_linger(connection);
 	else if (has_body)
-		closing_drain(session);
+		closing_drain(connection);
 	else
-		session_next(session);
+		connection_next(connection);
 }
 
-/* After our own answer the connection stays where it can: the client says so, the next request's
- * start is certain, and it is no CONNECT, behind whose head anything may come. */
-static void choose_keep_alive(struct session *session)
+/* After a response of our own the connection stays open if the client asked for it, the start of
+ * the next request is certain, and the request is not a CONNECT, which any bytes may follow. */
+static void choose_keep_alive(struct connection *connection)
 {
-	const struct exchange *exchange = session->exchange;
+	const struct exchange *exchange = connection->exchange;
 
-	if (!exchange || session->is_fixed || session->state == SESSION_EXCHANGE ||
+	if (!exchange || connection->is_fixed || connection->state == CONNECTION_EXCHANGE ||
 	    (exchange->expects_continue && !exchange->up.is_done) ||
 	    (exchange->up.in == HTTP1_LENGTH && exchange->up.left > LIMITS_DRAIN_BYTES))
-		session->style.keeps_alive = false;
+		connection->style.keeps_alive = false;
 }
 
-static void on_refused(struct session *session, const struct refusal *refusal)
+static void on_refused(struct connection *connection, const struct refusal *refusal)
 {
 	struct buffer words = { 0 };
 
-	choose_keep_alive(session);
-	(void)refusal_http(refusal, &session->style, &words); /* fits: every text has a limit */
-	say(session, &words);
+	choose_keep_alive(connection);
+	(void)refusal_http(refusal, &connection->style, &words); /* fits: every text has a limit */
+	say(connection, &words);
 	buffer_clear(&words);
 }
 
-static void on_connected(struct session *session)
+static void on_connected(struct connection *connection)
 {
 	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-	if (session->request->facts.way == POLICY_WAY_HTTP) {
-		exchange_begin(session);
+	if (connection->request->facts.way == POLICY_WAY_HTTP) {
+		upload_begin(connection);
 		return;
 	}
-	if (leg_write_bytes(&session->client, established, sizeof(established) - 1) < 0)
-		session_close(session, POLICY_CLIENT_LEFT);
+	if (leg_write_bytes(&connection->client, established, sizeof(established) - 1) < 0)
+		connection_close(connection, POLICY_CLIENT_LEFT);
 	else
-		tunnel_begin(session);
+		tunnel_begin(connection);
 }
 
-/* A request that is answered with a refusal while it is being read. */
-static void refuse(struct session *session, enum policy_reason reason, const char *cause)
+/* Refuses a request while it is being read. */
+static void refuse(struct connection *connection, enum policy_reason reason, const char *cause)
 {
-	admit_refuse(session, reason, cause);
+	admit_refuse(connection, reason, cause);
 }
 
-static void say_page(struct session *session, const struct own_page *page)
+static void say_page(struct connection *connection, const struct gate_pages_page *page)
 {
-	struct refusal_style style = session->style;
+	struct refusal_style style = connection->style;
 	struct buffer words = { 0 };
 
-	style.wants_json = page->is_json; /* our words for people are plain */
+	style.wants_json = page->is_json; /* our pages are plain text */
 	(void)refusal_http_page(page->status, &style, "", &page->body, &words);
-	say(session, &words);
+	say(connection, &words);
 	buffer_clear(&words);
 }
 
-/* It is asked about as if it were to be dialled, and answered when that is decided. */
-static void propose(struct session *session, struct own_page *page)
+/* Decided as if it were to be dialled; the client gets a response when that is done. */
+static void propose(struct connection *connection, struct gate_pages_page *page)
 {
 	struct policy_facts facts = { .dst = page->dst,
 				      .carries = page->dst.protocol,
 				      .way = POLICY_WAY_HTTP,
-				      .exec = session->way->exec };
+				      .exec = connection->way->exec };
 
-	admit_begin(session, &facts);
-	request_keep_plea(session->request, page->reason);
-	if (own_quota_take(&session->way->quota, loop_now_ms(session->proxy->loop)))
-		admit_submit(session, NULL);
+	admit_begin(connection, &facts);
+	request_keep_plea(connection->request, page->reason);
+	if (quota_take(&connection->way->quota, loop_now_ms(connection->proxy->loop)))
+		admit_submit(connection, NULL);
 	else
-		refuse(session, POLICY_RATE_LIMITED, "a command may propose ten times a minute");
+		refuse(connection, POLICY_RATE_LIMITED,
+		       "a command may make ten proposals a minute");
 }
 
-static void serve_own(struct session *session, const struct http1_head *head)
+static void serve_own(struct connection *connection, const struct http1_head *head)
 {
-	struct own_page page;
+	struct gate_pages_page page;
 
-	own_page_make(session->way, head, &session->style, &page);
-	choose_keep_alive(session);
+	gate_pages_page_make(connection->way, head, &connection->style, &page);
+	choose_keep_alive(connection);
 	if (page.is_proposal)
-		propose(session, &page);
+		propose(connection, &page);
 	else
-		say_page(session, &page);
+		say_page(connection, &page);
 	buffer_clear(&page.body);
 }
 
-static void on_allowed_proposal(struct session *session, const struct policy_verdict *verdict)
+static void on_allowed_proposal(struct connection *connection, const struct policy_verdict *verdict)
 {
 	struct buffer words = { 0 };
 
-	choose_keep_alive(session);
-	(void)own_allowed(&session->request->facts.dst, verdict, &session->style, &words);
-	request_report(session->request, session->proxy->client, POLICY_DONE, false,
-		       "proposed by the command", loop_now_ms(session->proxy->loop));
-	request_free(take(session->request));
-	say(session, &words);
+	choose_keep_alive(connection);
+	(void)gate_pages_allowed(&connection->request->facts.dst, verdict, &connection->style,
+				 &words);
+	request_report(connection->request, connection->proxy->client, POLICY_DONE, false,
+		       "proposed by the command", loop_now_ms(connection->proxy->loop));
+	request_free(take(connection->request));
+	say(connection, &words);
 	buffer_clear(&words);
 }
 
-/* Does what the bytes say name @dst? No port is @default_port. */
+/* Do these bytes name @dst? Without a port, @default_port counts. */
 static bool names(struct http1_span host, uint16_t port, uint16_t default_port,
 		  const struct policy_destination *dst)
 {
@@ -155,169 +159,183 @@ static bool host_field_names(const struct http1_head *head, const struct policy_
 	return names(head->host_field_name, head->host_field_port, 80, dst);
 }
 
-/* The head is understood: it will be sent as the destination wants it, when it may be. */
-static bool keep_exchange(struct session *session, const struct http1_head *head,
-			  const struct policy_destination *dst)
+/* The URL of an absolute-form request decides, and its Host field must have the same bytes (RFC
+ * 9112 §3.2.2). A Host field that is empty, or that ends with a dot where the URL does not, is the
+ * same host to us and another one to some servers: refused. HTTP/1.0 needs no Host field. */
+static bool is_host_of_url(const struct http1_head *head, const struct policy_destination *dst)
 {
-	assert(!session->exchange);
-	return exchange_new(head, dst, &session->exchange) == 0;
+	struct http1_span said = head->host_field_name, url = head->host;
+
+	if (!http1_head_find(head, "host"))
+		return true;
+	return said.len == url.len && !strncasecmp(said.at, url.at, url.len) &&
+	       host_field_names(head, dst);
 }
 
-/* Asked as of a server of that name, which is what a program does that was given a socket's path.
- */
-static bool take_own(struct session *session, const struct http1_head *head)
+/* The head is valid: it will be rewritten for the destination when the request is allowed. */
+static bool keep_exchange(struct connection *connection, const struct http1_head *head,
+			  const struct policy_destination *dst)
+{
+	assert(!connection->exchange);
+	return exchange_new(head, dst, &connection->exchange) == 0;
+}
+
+/* A request to the internal host's name, as programs send it that connect to a Unix socket. */
+static bool take_own(struct connection *connection, const struct http1_head *head)
 {
 	struct policy_destination own;
 
 	if (head->form != HTTP1_ORIGIN || !head->host_field.len ||
-	    policy_destination_set(&own, OWN_HOST, sizeof(OWN_HOST) - 1, 80, NULL) < 0 ||
+	    policy_destination_set(&own, GATE_PAGES_HOST, sizeof(GATE_PAGES_HOST) - 1, 80, NULL) <
+		    0 ||
 	    !host_field_names(head, &own))
 		return false;
-	if (keep_exchange(session, head, &own))
-		serve_own(session, head);
+	if (keep_exchange(connection, head, &own))
+		serve_own(connection, head);
 	else
-		refuse(session, POLICY_HEAD_TOO_LARGE, NULL);
+		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
 	return true;
 }
 
-static void take_absolute(struct session *session, const struct http1_head *head)
+static void take_absolute(struct connection *connection, const struct http1_head *head)
 {
 	struct policy_facts facts = { .carries = POLICY_HTTP,
 				      .way = POLICY_WAY_HTTP,
-				      .exec = session->way->exec };
+				      .exec = connection->way->exec };
 	struct err why = { 0 };
-	struct seen seen;
+	struct policy_parts seen;
 
 	if (!text_equal_nocase(head->scheme.at, head->scheme.len, "http")) {
-		refuse(session, POLICY_UNSUPPORTED,
-		       "only http:// URLs are carried as requests; every other scheme goes by "
-		       "CONNECT");
+		refuse(connection, POLICY_UNSUPPORTED,
+		       "only http:// URLs can be requested; for other schemes use CONNECT");
 		return;
 	}
 	if (policy_destination_set(&facts.dst, head->host.at, head->host.len, head->port, &why) <
 	    0) {
-		refuse(session, POLICY_BAD_HOST, why.text);
+		refuse(connection, POLICY_BAD_HOST, why.text);
 		return;
 	}
 	facts.dst.protocol = POLICY_HTTP;
-	if (!keep_exchange(session, head, &facts.dst)) {
-		refuse(session, POLICY_HEAD_TOO_LARGE, NULL);
+	if (!keep_exchange(connection, head, &facts.dst)) {
+		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
 		return;
 	}
-	if (!strcmp(facts.dst.host, OWN_HOST)) {
-		serve_own(session, head);
+	if (!strcmp(facts.dst.host, GATE_PAGES_HOST)) {
+		serve_own(connection, head);
 		return;
 	}
-	admit_begin(session, &facts);
-	if (way_is_own(session->way, &facts.dst))
-		refuse(session, POLICY_OWN_LISTENER, NULL);
-	else if (head->host_field.len && !host_field_names(head, &facts.dst))
-		refuse(session, POLICY_HOST_MISMATCH,
-		       "the Host field names another host than the URL");
+	admit_begin(connection, &facts);
+	if (way_is_own(connection->way, &facts.dst))
+		refuse(connection, POLICY_OWN_LISTENER, NULL);
+	else if (!is_host_of_url(head, &facts.dst))
+		refuse(connection, POLICY_HOST_MISMATCH,
+		       "the Host field differs from the host of the URL");
 	else
-		admit_submit(session, seen_fill(&seen, head, session->proxy->seen_parts));
+		admit_submit(connection,
+			     policy_parts_fill(&seen, head, connection->proxy->seen_parts));
 }
 
-static void take_connect(struct session *session, const struct http1_head *head)
+static void take_connect(struct connection *connection, const struct http1_head *head)
 {
-	struct policy_facts facts = { .way = POLICY_WAY_CONNECT, .exec = session->way->exec };
+	struct policy_facts facts = { .way = POLICY_WAY_CONNECT, .exec = connection->way->exec };
 	struct err why = { 0 };
 
-	session->style.keeps_alive = false;
+	connection->style.keeps_alive = false;
 	if (policy_destination_set(&facts.dst, head->host.at, head->host.len, head->port, &why) <
 	    0) {
-		refuse(session, POLICY_BAD_HOST, why.text);
+		refuse(connection, POLICY_BAD_HOST, why.text);
 		return;
 	}
 	facts.carries = policy_protocol_of_port(facts.dst.port);
-	admit_begin(session, &facts);
+	admit_begin(connection, &facts);
 	if (head->body != HTTP1_NO_BODY && !(head->body == HTTP1_LENGTH && !head->length))
-		refuse(session, POLICY_MALFORMED, "CONNECT has no body");
-	else if (way_is_own(session->way, &facts.dst) || !strcmp(facts.dst.host, OWN_HOST))
-		refuse(session, POLICY_OWN_LISTENER, NULL);
+		refuse(connection, POLICY_MALFORMED, "a CONNECT request must not have a body");
+	else if (way_is_own(connection->way, &facts.dst) ||
+		 !strcmp(facts.dst.host, GATE_PAGES_HOST))
+		refuse(connection, POLICY_OWN_LISTENER, NULL);
 	else
-		admit_submit(session, NULL);
+		admit_submit(connection, NULL);
 }
 
-/* In a tunnel promised as http: one destination, approved already. */
-static void take_fixed(struct session *session, const struct http1_head *head)
+/* In a tunnel that was allowed as http: one destination, which is approved already. */
+static void take_fixed(struct connection *connection, const struct http1_head *head)
 {
-	const struct policy_destination *dst = &session->request->facts.dst;
+	const struct policy_destination *dst = &connection->request->facts.dst;
 
 	if (head->form == HTTP1_AUTHORITY)
-		refuse(session, POLICY_NOT_HTTP, "a CONNECT inside the tunnel");
+		refuse(connection, POLICY_NOT_HTTP, "the tunnel contains another CONNECT request");
 	else if (!head->host_field.len && head->form != HTTP1_ABSOLUTE)
-		refuse(session, POLICY_HOST_MISMATCH, "no Host field names the approved host");
+		refuse(connection, POLICY_HOST_MISMATCH,
+		       "the Host field is missing; it must name the approved host");
 	else if (head->host_field.len && !host_field_names(head, dst))
-		refuse(session, POLICY_HOST_MISMATCH, "the Host field names another host");
+		refuse(connection, POLICY_HOST_MISMATCH, "the Host field names another host");
 	else if (head->form == HTTP1_ABSOLUTE &&
 		 (!text_equal_nocase(head->scheme.at, head->scheme.len, "http") ||
 		  !names(head->host, head->port, 80, dst)))
-		refuse(session, POLICY_HOST_MISMATCH, "the request's URL names another host");
-	else if (!keep_exchange(session, head, dst))
-		refuse(session, POLICY_HEAD_TOO_LARGE, NULL);
+		refuse(connection, POLICY_HOST_MISMATCH, "the request's URL names another host");
+	else if (!keep_exchange(connection, head, dst))
+		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
 	else
-		exchange_begin(session);
+		upload_begin(connection);
 }
 
-static void take_head(struct session *session, const struct http1_head *head)
+static void take_head(struct connection *connection, const struct http1_head *head)
 {
 	const char *refused = rewrite_refuses(head);
 
-	session->style = (struct refusal_style){
+	connection->style = (struct refusal_style){
 		.wants_json = refusal_wants_json(head),
 		.is_head = is_method(head, "HEAD"),
 		.keeps_alive = head->keep_alive,
 		.is_http10 = head->minor == 0,
 	};
 	if (refused) {
-		session->style.keeps_alive = false;
-		refuse(session, POLICY_MALFORMED, refused);
-	} else if (session->is_fixed)
-		take_fixed(session, head);
+		connection->style.keeps_alive = false;
+		refuse(connection, POLICY_MALFORMED, refused);
+	} else if (connection->is_fixed)
+		take_fixed(connection, head);
 	else if (head->form == HTTP1_ABSOLUTE)
-		take_absolute(session, head);
+		take_absolute(connection, head);
 	else if (head->form == HTTP1_AUTHORITY)
-		take_connect(session, head);
-	else if (!take_own(session, head))
-		refuse(session, POLICY_MALFORMED,
-		       "this is a proxy: it takes whole URLs (http_proxy) and CONNECT; what it "
-		       "denied is "
-		       "at http://" OWN_HOST "/denials");
+		take_connect(connection, head);
+	else if (!take_own(connection, head))
+		refuse(connection, POLICY_MALFORMED,
+		       "this is a proxy that accepts absolute URLs (http_proxy) and CONNECT; it "
+		       "lists its denials at http://" GATE_PAGES_HOST "/denials");
 }
 
-/* What cannot be read has no style, and nothing behind it can be trusted to be a head. */
-static int refuse_unread(struct session *session, int r, const char *cause)
+/* A head that cannot be parsed has no style, and the next head's start is not certain: close. */
+static int refuse_unread(struct connection *connection, int r, const char *cause)
 {
 	enum policy_reason reason = r == -E2BIG ? POLICY_HEAD_TOO_LARGE : POLICY_MALFORMED;
 
-	if (session->is_fixed && r != -E2BIG)
+	if (connection->is_fixed && r != -E2BIG)
 		reason = POLICY_NOT_HTTP;
-	session->style = (struct refusal_style){ 0 };
-	refuse(session, reason, cause);
+	connection->style = (struct refusal_style){ 0 };
+	refuse(connection, reason, cause);
 	return 0;
 }
 
-static int on_input(struct session *session)
+static int on_input(struct connection *connection)
 {
 	struct http1_head head;
 	const char *cause = NULL;
 	struct buffer bytes;
-	int r = http1_parse_request(buffer_at(&session->in), session->in.len, &session->scanned,
-				    &head, &cause);
+	int r = http1_parse_request(buffer_at(&connection->in), connection->in.len,
+				    &connection->scanned, &head, &cause);
 
 	if (r == -EAGAIN)
 		return r;
 	if (r < 0)
-		return refuse_unread(session, r, cause);
-	session->scanned = 0;
-	/* The head's spans point into these bytes; what follows them is the session's again at
-	 * once, because a refusal may go straight on to the next request. */
-	bytes = session->in;
-	session->in = (struct buffer){ 0 };
-	(void)buffer_append(&session->in, buffer_at(&bytes) + head.bytes, bytes.len - head.bytes,
+		return refuse_unread(connection, r, cause);
+	connection->scanned = 0;
+	/* The head's spans point into these bytes. What follows them goes back to the connection
+	 * now, because a refusal may start the next request. */
+	bytes = connection->in;
+	connection->in = (struct buffer){ 0 };
+	(void)buffer_append(&connection->in, buffer_at(&bytes) + head.bytes, bytes.len - head.bytes,
 			    LIMITS_INPUT_BYTES);
-	take_head(session, &head);
+	take_head(connection, &head);
 	buffer_clear(&bytes);
 	return 0;
 }
@@ -326,7 +344,7 @@ static void on_overload(int fd)
 {
 	static const struct refusal_style style;
 	struct refusal refusal = { .reason = POLICY_OVERLOADED,
-				   .cause = "this command has too many connections open" };
+				   .cause = "the command has too many connections" };
 	struct buffer words = { 0 };
 
 	(void)refusal_http(&refusal, &style, &words);

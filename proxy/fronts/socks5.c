@@ -1,21 +1,21 @@
-/* The SOCKS5 front: RFC 1928 CONNECT with names and addresses; no authentication, or a user name
- * that is accepted and forgotten: who asks is known by the listener. */
+/* The SOCKS5 front: RFC 1928 CONNECT with names and addresses. No authentication, or a user name
+ * that is accepted and ignored: the listener identifies the command. */
 #include <errno.h>
 
 #include "base/err.h"
 #include "proxy/admit.h"
-#include "proxy/closing.h"
+#include "proxy/relay/closing.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/parse/socks5.h"
-#include "proxy/session.h"
-#include "proxy/tunnel.h"
+#include "proxy/connection.h"
+#include "proxy/relay/tunnel.h"
 
 enum socks5_step { STEP_GREETING, STEP_LOGIN, STEP_REQUEST };
 
 #define METHOD_LOGIN 2
 
-/* The reply codes of RFC 1928 §6 are few: what a person said no to and what policy refuses are "not
- * allowed by ruleset". */
+/* RFC 1928 §6 has few reply codes. A denial by policy or by a person is "not allowed by ruleset". A
+ * question that nobody answered is a general failure, because a second try may be allowed. */
 static enum socks5_reply reply_of(enum policy_reason reason)
 {
 	switch ((int)reason) {
@@ -29,135 +29,143 @@ static enum socks5_reply reply_of(enum policy_reason reason)
 		return SOCKS5_REFUSED;
 	case POLICY_RATE_LIMITED:
 		return SOCKS5_NOT_ALLOWED;
+	case POLICY_NO_APPROVER:
+	case POLICY_PROMPT_TIMEOUT:
+	case POLICY_APPROVER_GONE:
+		return SOCKS5_FAILURE;
 	default:
 		return policy_reason_status(reason) == 403 ? SOCKS5_NOT_ALLOWED : SOCKS5_FAILURE;
 	}
 }
 
-static void say_and_close(struct session *session, enum socks5_reply reply)
+static void say_and_close(struct connection *connection, enum socks5_reply reply)
 {
 	uint8_t words[SOCKS5_REPLY_BYTES];
 
 	socks5_write_reply(reply, words);
-	session_drop_upstream(session);
-	if (leg_write_bytes(&session->client, words, sizeof(words)) < 0)
-		session_close(session, POLICY_CLIENT_CLOSED);
+	connection_drop_upstream(connection);
+	if (leg_write_bytes(&connection->client, words, sizeof(words)) < 0)
+		connection_close(connection, POLICY_CLIENT_CLOSED);
 	else
-		closing_linger(session);
+		closing_linger(connection);
 }
 
-static void on_refused(struct session *session, const struct refusal *refusal)
+static void on_refused(struct connection *connection, const struct refusal *refusal)
 {
-	/* Before the request there is no reply to give: the client is not speaking SOCKS5, or not
-	 * in time. */
-	if (session->front_step != STEP_REQUEST)
-		session_close(session, refusal->reason);
+	/* Before the request no reply is defined: the client does not speak SOCKS5, or was too
+	 * slow. */
+	if (connection->front_step != STEP_REQUEST)
+		connection_close(connection, refusal->reason);
 	else
-		say_and_close(session, reply_of(refusal->reason));
+		say_and_close(connection, reply_of(refusal->reason));
 }
 
-static void on_connected(struct session *session)
+static void on_connected(struct connection *connection)
 {
 	uint8_t words[SOCKS5_REPLY_BYTES];
 
 	socks5_write_reply(SOCKS5_OK, words);
-	if (leg_write_bytes(&session->client, words, sizeof(words)) < 0)
-		session_close(session, POLICY_CLIENT_LEFT);
+	if (leg_write_bytes(&connection->client, words, sizeof(words)) < 0)
+		connection_close(connection, POLICY_CLIENT_LEFT);
 	else
-		tunnel_begin(session);
+		tunnel_begin(connection);
 }
 
-static int say_step(struct session *session, uint8_t version, uint8_t value, enum socks5_step next)
+static int say_step(struct connection *connection, uint8_t version, uint8_t value,
+		    enum socks5_step next)
 {
 	uint8_t words[2] = { version, value };
 
-	session->front_step = next;
-	if (leg_write_bytes(&session->client, words, sizeof(words)) < 0)
-		session_close(session, POLICY_CLIENT_CLOSED);
+	connection->front_step = next;
+	if (leg_write_bytes(&connection->client, words, sizeof(words)) < 0)
+		connection_close(connection, POLICY_CLIENT_CLOSED);
 	return 0;
 }
 
-static int take_greeting(struct session *session, const uint8_t *bytes)
+static int take_greeting(struct connection *connection, const uint8_t *bytes)
 {
 	uint8_t method = SOCKS5_NO_METHOD;
-	int used = socks5_parse_greeting(bytes, session->in.len, &method);
+	int used = socks5_parse_greeting(bytes, connection->in.len, &method);
 
 	if (used < 0)
 		return used;
-	buffer_consume(&session->in, (size_t)used);
+	buffer_consume(&connection->in, (size_t)used);
 	if (method == SOCKS5_NO_METHOD) {
-		(void)say_step(session, 5, method, STEP_GREETING);
-		if (session->state == SESSION_HEAD)
-			admit_record(session, POLICY_UNSUPPORTED, "no common SOCKS5 method");
-		if (session->state == SESSION_HEAD)
-			closing_linger(session);
+		(void)say_step(connection, 5, method, STEP_GREETING);
+		if (connection->state == CONNECTION_HEAD)
+			admit_record(connection, POLICY_UNSUPPORTED,
+				     "the client offers no supported SOCKS5 method");
+		if (connection->state == CONNECTION_HEAD)
+			closing_linger(connection);
 		return 0;
 	}
-	return say_step(session, 5, method, method == METHOD_LOGIN ? STEP_LOGIN : STEP_REQUEST);
+	return say_step(connection, 5, method, method == METHOD_LOGIN ? STEP_LOGIN : STEP_REQUEST);
 }
 
-static int take_login(struct session *session, const uint8_t *bytes)
+static int take_login(struct connection *connection, const uint8_t *bytes)
 {
-	int used = socks5_parse_login(bytes, session->in.len);
+	int used = socks5_parse_login(bytes, connection->in.len);
 
 	if (used < 0)
 		return used;
-	buffer_consume(&session->in, (size_t)used);
-	return say_step(session, 1, 0, STEP_REQUEST);
+	buffer_consume(&connection->in, (size_t)used);
+	return say_step(connection, 1, 0, STEP_REQUEST);
 }
 
-static void submit(struct session *session, const struct socks5_request *request)
+static void submit(struct connection *connection, const struct socks5_request *request)
 {
-	struct policy_facts facts = { .way = POLICY_WAY_SOCKS5, .exec = session->way->exec };
+	struct policy_facts facts = { .way = POLICY_WAY_SOCKS5, .exec = connection->way->exec };
 	struct err why = { 0 };
 
 	if (request->command != SOCKS5_CONNECT) {
-		admit_record(session, POLICY_UNSUPPORTED, "of SOCKS5 only CONNECT is carried");
-		say_and_close(session, SOCKS5_COMMAND_UNSUPPORTED);
+		admit_record(connection, POLICY_UNSUPPORTED,
+			     "the only supported SOCKS5 command is CONNECT");
+		say_and_close(connection, SOCKS5_COMMAND_UNSUPPORTED);
 		return;
 	}
 	if (policy_destination_set(&facts.dst, request->host, request->host_len, request->port,
 				   &why) < 0) {
-		admit_refuse(session, POLICY_BAD_HOST, why.text);
+		admit_refuse(connection, POLICY_BAD_HOST, why.text);
 		return;
 	}
 	facts.carries = policy_protocol_of_port(facts.dst.port);
-	admit_begin(session, &facts);
-	if (way_is_own(session->way, &facts.dst))
-		admit_refuse(session, POLICY_OWN_LISTENER, NULL);
+	admit_begin(connection, &facts);
+	if (way_is_own(connection->way, &facts.dst))
+		admit_refuse(connection, POLICY_OWN_LISTENER, NULL);
 	else
-		admit_submit(session, NULL);
+		admit_submit(connection, NULL);
 }
 
-static int take_request(struct session *session, const uint8_t *bytes)
+static int take_request(struct connection *connection, const uint8_t *bytes)
 {
 	struct socks5_request request;
-	int used = socks5_parse_request(bytes, session->in.len, &request);
+	int used = socks5_parse_request(bytes, connection->in.len, &request);
 
 	if (used == -EAFNOSUPPORT) {
-		admit_record(session, POLICY_UNSUPPORTED, "unknown SOCKS5 address type");
-		say_and_close(session, SOCKS5_ADDRESS_UNSUPPORTED);
+		admit_record(connection, POLICY_UNSUPPORTED, "unknown SOCKS5 address type");
+		say_and_close(connection, SOCKS5_ADDRESS_UNSUPPORTED);
 		return 0;
 	}
 	if (used < 0)
 		return used;
-	buffer_consume(&session->in, (size_t)used);
-	submit(session, &request);
+	buffer_consume(&connection->in, (size_t)used);
+	submit(connection, &request);
 	return 0;
 }
 
-static int on_input(struct session *session)
+static int on_input(struct connection *connection)
 {
-	static int (*const steps[])(struct session * session, const uint8_t *bytes) = {
+	static int (*const steps[])(struct connection * connection, const uint8_t *bytes) = {
 		[STEP_GREETING] = take_greeting,
 		[STEP_LOGIN] = take_login,
 		[STEP_REQUEST] = take_request,
 	};
-	int r = steps[session->front_step](session, (const uint8_t *)buffer_at(&session->in));
+	int r = steps[connection->front_step](connection,
+					      (const uint8_t *)buffer_at(&connection->in));
 
 	if (r >= 0 || r == -EAGAIN)
 		return r;
-	admit_refuse(session, POLICY_MALFORMED, "that is not SOCKS5");
+	admit_refuse(connection, POLICY_MALFORMED, "the client does not speak SOCKS5");
 	return 0;
 }
 

@@ -25,7 +25,7 @@ enum message {
 	MESSAGE_SUPPLEMENTAL_DATA = 23, /* RFC 4680 */
 };
 
-/* RFC 8446 §4.1.3: the random that makes a ServerHello a HelloRetryRequest. */
+/* RFC 8446 §4.1.3: the random value that marks a ServerHello as a HelloRetryRequest. */
 static const uint8_t retry_random[] = {
 	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
 	0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
@@ -41,8 +41,8 @@ static size_t number(const uint8_t *at, size_t bytes)
 	return value;
 }
 
-/* What a TLS 1.2 client says in plaintext behind its hello: to a server that waits for a second
- * hello each is an error. */
+/* The messages that a TLS 1.2 client sends in plaintext after its hello. A server that waits for a
+ * second hello treats each of them as an error. */
 static bool is_behind_hello(uint8_t type)
 {
 	return type == MESSAGE_CERTIFICATE || type == MESSAGE_CERTIFICATE_VERIFY ||
@@ -54,7 +54,7 @@ static bool is_between_messages(const struct handshake *handshake)
 	return !handshake->client_header_len && !handshake->client_message_left;
 }
 
-/* Bytes of handshake messages that are no hello. 0 or -EBADMSG. */
+/* Skips handshake messages that are not a hello. 0 or -EBADMSG. */
 static int walk_messages(struct handshake *handshake, const uint8_t *at, size_t len)
 {
 	while (len > 0) {
@@ -82,7 +82,7 @@ static int walk_messages(struct handshake *handshake, const uint8_t *at, size_t 
 	return 0;
 }
 
-/* The body of the record that is under way, as far as it is here. */
+/* Reads the body of the current record, as far as it has arrived. */
 static int walk_body(struct handshake *handshake, const uint8_t *at, size_t len, size_t *ret_used)
 {
 	size_t part = handshake->client_left < len ? handshake->client_left : len;
@@ -92,7 +92,7 @@ static int walk_body(struct handshake *handshake, const uint8_t *at, size_t len,
 	return handshake->client_type == RECORD_HANDSHAKE ? walk_messages(handshake, at, part) : 0;
 }
 
-/* A record that is looked at as a whole. */
+/* A record that is parsed when it is complete. */
 static int take_small(struct handshake *handshake, const uint8_t *at, size_t len, size_t *ret_used)
 {
 	size_t body = number(at + 3, 2);
@@ -143,7 +143,7 @@ static int take_handshake(struct handshake *handshake, const uint8_t *at, size_t
 	return 0;
 }
 
-/* One record, or its start. 0: go on; a step; -EAGAIN; -EBADMSG. */
+/* Reads one record, or its start. 0: continue; a step; -EAGAIN; -EBADMSG. */
 static int take_record(struct handshake *handshake, const uint8_t *at, size_t len, size_t *ret_used,
 		       struct hello *ret)
 {
@@ -188,7 +188,7 @@ int handshake_client(struct handshake *handshake, const uint8_t *bytes, size_t l
 	return r > 0 ? r : HANDSHAKE_MORE;
 }
 
-/* A message of the server is whole enough to know what it is. */
+/* Enough of a server message has arrived to know its type. */
 static void look_at_server(struct handshake *handshake)
 {
 	const uint8_t *shown = handshake->server_shown;

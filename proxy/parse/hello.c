@@ -21,13 +21,13 @@ enum extension {
 	EXTENSION_ECH = 0xfe0d,
 };
 
-/* What is left to read of something with a length of its own. */
+/* The rest of something that has a length of its own. */
 struct reader {
 	const uint8_t *at;
 	size_t left;
 };
 
-/* All readers return 0, or -EBADMSG when there is less than what is asked for. */
+/* All readers return 0, or -EBADMSG when fewer bytes are left than requested. */
 static int read_bytes(struct reader *from, size_t len, struct reader *ret)
 {
 	if (from->left < len)
@@ -51,7 +51,8 @@ static int read_number(struct reader *from, size_t bytes, size_t *ret)
 	return 0;
 }
 
-/* A vector of RFC 8446 §3.4: a length of @length_bytes, then as many bytes, from @min to @max. */
+/* A vector of RFC 8446 §3.4: a length in @length_bytes bytes, then that many bytes, from @min to
+ * @max. */
 static int read_vector(struct reader *from, size_t length_bytes, size_t min, size_t max,
 		       struct reader *ret)
 {
@@ -62,15 +63,16 @@ static int read_vector(struct reader *from, size_t length_bytes, size_t min, siz
 	return read_bytes(from, len, ret);
 }
 
-/* Letters, digits, hyphen, dot, and the underscore that some names have in spite of it all. */
+/* Letters, digits, hyphen, dot, and the underscore, which some names have although it is not
+ * allowed. */
 static bool is_name_byte(uint8_t c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '-' || c == '.' || c == '_';
 }
 
-/* RFC 6066 §3: a list, but one with a single type and a single name of each, so exactly one entry.
- */
+/* RFC 6066 §3: a list, but with a single type and at most one name of each type, so exactly one
+ * entry. */
 static int parse_server_name(struct reader extension, struct hello *hello)
 {
 	struct reader list, name;
@@ -123,8 +125,8 @@ static int parse_extension(size_t type, struct reader body, struct hello *hello)
 	}
 }
 
-/* RFC 8446 §4.2: no type twice, whether we read it or not: the two ends might not pick the same
- * one. */
+/* RFC 8446 §4.2: no type may occur twice, also among those we do not read: the two ends might use
+ * different ones. */
 static int parse_extensions(struct reader list, struct hello *hello)
 {
 	uint16_t seen[EXTENSIONS_MAX];
@@ -150,7 +152,7 @@ static int parse_extensions(struct reader list, struct hello *hello)
 	return 0;
 }
 
-/* RFC 8446 §4.1.2, RFC 5246 §7.4.1.2. @body: of the message, all of it. */
+/* RFC 8446 §4.1.2, RFC 5246 §7.4.1.2. @body: the complete body of the message. */
 static int parse_body(struct reader body, struct hello *hello)
 {
 	struct reader skipped, suites, extensions;
@@ -164,13 +166,13 @@ static int parse_body(struct reader body, struct hello *hello)
 	    read_vector(&body, 1, 1, UINT8_MAX, &skipped) < 0)
 		return -EBADMSG;
 	if (body.left == 0)
-		return 0; /* TLS 1.2 may do without extensions */
+		return 0; /* a TLS 1.2 hello may have no extensions */
 	if (read_vector(&body, 2, 0, UINT16_MAX, &extensions) < 0 || body.left > 0)
 		return -EBADMSG;
 	return parse_extensions(extensions, hello);
 }
 
-/* A message put together from records. */
+/* A message that is assembled from records. */
 struct message {
 	uint8_t bytes[HELLO_MAX_BYTES];
 	size_t have;
@@ -182,9 +184,9 @@ static size_t message_bytes(const struct message *message)
 	       ((size_t)message->bytes[1] << 16 | message->bytes[2] << 8 | message->bytes[3]);
 }
 
-/* Takes what is here of a record of @record bytes. 1: the message is whole, 0: go on. A hello is
- * alone in its record: more behind it is another message that one end may read and the other not.
- */
+/* Adds the available bytes of a record of @record bytes. 1: the message is complete, 0: continue. A
+ * hello must be alone in its record: bytes behind it are another message, which one end may read
+ * and the other ignore. */
 static int message_add(struct message *message, struct reader part, size_t record)
 {
 	size_t room = sizeof(message->bytes) - message->have;
@@ -205,8 +207,8 @@ static int message_add(struct message *message, struct reader part, size_t recor
 	return message->have == message_bytes(message);
 }
 
-/* RFC 8446 §5.1. The first bytes decide whether this is TLS at all (-EPROTO); behind them it is TLS
- * gone wrong. */
+/* RFC 8446 §5.1. An error in the first bytes means that this is not TLS (-EPROTO); later it is
+ * malformed TLS. */
 static int read_record_header(struct reader *from, bool is_first, size_t *ret_len)
 {
 	static const uint8_t want[] = { RECORD_HANDSHAKE, 3 };
@@ -230,7 +232,7 @@ static int read_record_header(struct reader *from, bool is_first, size_t *ret_le
 	return 0;
 }
 
-/* Judges left to right, so that the answer does not depend on how the bytes arrived. */
+/* Validates from left to right, so that the result does not depend on how the bytes were split. */
 static int collect(const uint8_t *bytes, size_t len, struct message *message, size_t *ret_bytes)
 {
 	struct reader from = { bytes, len };

@@ -30,7 +30,7 @@ int socks5_parse_greeting(const uint8_t *bytes, size_t len, uint8_t *ret_method)
 	return 2 + bytes[1];
 }
 
-/* RFC 1929 §2, but an empty name or password is taken: it is forgotten either way. */
+/* RFC 1929 §2, but an empty name or password is accepted: both are ignored. */
 int socks5_parse_login(const uint8_t *bytes, size_t len)
 {
 	if (len >= 1 && bytes[0] != LOGIN_VERSION)
@@ -57,7 +57,8 @@ static void set_address(struct socks5_request *request, uint8_t family, const ui
 	memcpy(request->host, text, request->host_len + 1);
 }
 
-/* Judges what is there, so that what is no SOCKS5 is refused at its first wrong byte. */
+/* Validates the bytes as they arrive, so that other protocols are refused at the first wrong
+ * byte. */
 static int check_start(const uint8_t *bytes, size_t len)
 {
 	if (len >= 1 && bytes[0] != VERSION)
@@ -69,7 +70,7 @@ static int check_start(const uint8_t *bytes, size_t len)
 	return 0;
 }
 
-/* Of the address behind the four first bytes; *@ret_at is where its bytes start. */
+/* Finds the address behind the first four bytes; *@ret_at is its position. */
 static int find_address(const uint8_t *bytes, size_t len, size_t *ret_at, size_t *ret_len)
 {
 	*ret_at = 4;
@@ -91,7 +92,7 @@ static int find_address(const uint8_t *bytes, size_t len, size_t *ret_at, size_t
 	}
 }
 
-/* RFC 1928 §4. A command we do not know is the caller's to answer (SOCKS5_COMMAND_UNSUPPORTED). */
+/* RFC 1928 §4. The caller answers an unknown command (SOCKS5_COMMAND_UNSUPPORTED). */
 int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request *ret)
 {
 	struct socks5_request request = { 0 };

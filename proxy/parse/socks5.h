@@ -21,15 +21,15 @@ enum socks5_reply {
 #define SOCKS5_NO_METHOD 0xff
 
 /* -EAGAIN, -EBADMSG, or the bytes used; *@ret_method: 0 (no authentication) or 2 (user name, RFC
- * 1929: some clients offer only that; any pair is accepted and forgotten) or SOCKS5_NO_METHOD. */
+ * 1929: some clients offer only that; any pair is accepted and ignored) or SOCKS5_NO_METHOD. */
 int socks5_parse_greeting(const uint8_t *bytes, size_t len, uint8_t *ret_method);
 /* RFC 1929 user name and password: as above. */
 int socks5_parse_login(const uint8_t *bytes, size_t len);
 
 struct socks5_request {
 	enum socks5_command command;
-	char host[256]; /* as sent, length-counted in @host_len (it may hold NULs: the caller
-			   canonicalises); addresses as text */
+	char host[256]; /* as sent, with the length in @host_len (it may contain NULs: the caller
+			   canonicalises it); addresses as text */
 	size_t host_len;
 	uint16_t port;
 	uint8_t address_type; /* 1, 3, 4 */

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The clients of docs/examples, as somebody types into them. usage: clients.py SALLYPORT [CASE...]"""
+"""The clients of docs/examples, with typed input. usage: clients.py SALLYPORT [CASE...]"""
 import json
 import subprocess
 
 import harness
 from harness import TOP
 
-# In front of the agent: what goes each way is written down, a line each.
+# A process in front of the agent that records the lines of both directions.
 BETWEEN = """#!/bin/sh
 tee -a {said} | "{sallyport}" "$@" | tee -a {heard}
 """

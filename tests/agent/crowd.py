@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two hundred commands at once over one connection, each with its own answer: none is lost, none is crossed.
+"""Two hundred commands at once over one connection, each with its own answer: no answer is lost or mixed up.
 usage: crowd.py SALLYPORT [CASE...]"""
 import harness
 

@@ -1,5 +1,5 @@
-"""harness: a client of `sallyport agent`. Every line in both directions is held to its schema, and nothing is sent back that
-the schema does not name."""
+"""harness: a client of `sallyport agent`. It checks every line in both directions against its schema, and that events have no
+members that the schema does not name."""
 import json
 import os
 import pathlib
@@ -22,11 +22,11 @@ tempfile.tempdir = "/var/tmp"  # /tmp is a command's own where its sandbox does 
 SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (TOP / "docs/schema/agent").glob("*.json")}
 CHECKS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 SEEN = set()  # the schemas that something was held to
-PATIENCE = 30
+PATIENCE = 120
 
 
 def check(kind, message):
-    """Raises unless @message is what docs/schema says; events may hold nothing else."""
+    """Raises unless @message follows docs/schema; events may have no other members."""
     name = f"{kind}-{message.get('type')}"
     assert name in CHECKS, f"no schema for {message}"
     for error in CHECKS[name].iter_errors(message):
@@ -37,7 +37,7 @@ def check(kind, message):
 
 
 class Client:
-    """One connection. What comes is kept in order in .events; .next() waits for one that fits and takes it out."""
+    """One connection. Events are kept in order in .events; .next() waits for a matching one and removes it."""
 
     def __init__(self, stage, *options, connect=None):
         self.stage, self.events, self.last = stage, [], 0
@@ -83,7 +83,7 @@ class Client:
         return message["id"]
 
     def next(self, type, seconds=PATIENCE, **want):
-        """The first event of @type with these members, taken out; AssertionError when none comes."""
+        """Removes and returns the first event of @type with these members; AssertionError if none arrives."""
         deadline = time.monotonic() + seconds
         with self.news:
             while True:
@@ -108,7 +108,7 @@ class Client:
         return self.next("session_configured", id=self.send("configure_session", approval=approval, **members))
 
     def run(self, argv=None, **members):
-        """Runs it to its end: the exec_end."""
+        """Runs it to its end; returns the event exec_end."""
         members |= {"argv": argv} if isinstance(argv, list) else {"script": argv}
         id = self.send("exec", **members)
         end = self.next("exec_end", id=id)
@@ -117,7 +117,7 @@ class Client:
         return end
 
     def answer(self, question, decision, **members):
-        """Answers @question: what came of the answer (approval_resolved or error)."""
+        """Answers @question; returns the event that follows (approval_resolved or error)."""
         return self.send("approve", approval=question["approval"], kind=question["kind"], decision=decision, **members)
 
     def error(self, id, code):
@@ -170,7 +170,7 @@ class Stage(World):
 
 
 def play(cases, sallyport, only=()):
-    """Runs every function of @cases on a stage of its own; the exit status."""
+    """Runs each function of @cases on its own stage; returns the exit status."""
     passed = failed = 0
     for case in cases:
         if only and case.__name__ not in only:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Destinations: asked about while a command waits, granted with it, denied, and what that does to it.
+"""Destinations: questions while a command waits, grants together with it, denials, and their effect on the command.
 usage: network.py SALLYPORT [CASE...]"""
 import json
 import shutil
@@ -134,7 +134,7 @@ def earn_trust(stage):
 
 
 def denied_by_a_reviewer(stage):
-    """As good as a person's denial: it is told whose it was, and does what a denial does."""
+    """It has the effect of a person's denial, and the client is told who denied."""
     server, = stage_web(stage, "a.test")
     own = stage.top / "reviewer.py"  # wherever this tree is: no command may write where it is decided
     shutil.copy(f"{harness.TOP}/docs/examples/reviewer.py", own)
@@ -152,7 +152,7 @@ def denied_by_a_reviewer(stage):
 
 
 def denied_by_default(stage):
-    """What an answer could not open is not asked about, and stays a denial."""
+    """A destination that no answer could permit is not asked about, and stays denied."""
     stage_web(stage, "a.test")
     stage.policy("default deny\n")
     client = stage.client()
@@ -178,7 +178,7 @@ def never_mode_asks_nobody(stage):
 
 
 def the_environment_leads_to_the_gate(stage):
-    """What a client sets, for a session or a command, is no other way out; --env of whoever started it may be."""
+    """Variables that a client sets, for a session or a command, do not change the proxy; --env of the operator may."""
     stage_web(stage, "a.test")
     stage.policy("allow http://a.test\n")
     evil = {name: "http://50.0.0.250:1" for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "Http_Proxy",
@@ -202,7 +202,7 @@ def the_environment_leads_to_the_gate(stage):
 
 
 def denied_by_nobody(stage):
-    """A client that has nobody to ask says so, and no person is told, or recorded, to have denied it."""
+    """A client that cannot ask anybody says so, and the denial is not reported or recorded as a person's."""
     server, = stage_web(stage, "a.test")
     client = stage.client()
     client.configure("untrusted")
@@ -227,7 +227,7 @@ def denied_by_nobody(stage):
 
 
 def given_up_at_the_end(stage):
-    """A client that gives up, and its command ends before the gate has seen it: nobody answered, whenever that was."""
+    """A client gives up, and its command ends before the gate has noticed: the question counts as unanswered."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request")
@@ -243,7 +243,7 @@ def given_up_at_the_end(stage):
 
 
 def nobody_answers_in_time(stage):
-    """A session's own time for questions holds for destinations, and is the time of its own commands alone."""
+    """A session's own time for questions applies to destinations, and only to its own commands."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request", name="patient")
@@ -278,7 +278,7 @@ def granular_without_network(stage):
 
 
 def the_clock_stands_still(stage):
-    """A limit shorter than the question: the command is not timed out while somebody thinks."""
+    """A limit shorter than the question: the command is not timed out while the question is open."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request")
@@ -293,7 +293,7 @@ def the_clock_stands_still(stage):
 
 
 def the_yield_stands_still(stage):
-    """Nor does a question send a command to the background: that has as much time of its own after it as before."""
+    """A question does not send a command to the background either: its time stops while the question is open."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request")
@@ -340,7 +340,7 @@ def a_retry_for_the_session(stage):
 
 
 def granted_for_a_while(stage):
-    """What ends is not taken for what stays: an answer that cannot end so is refused, and the question stays."""
+    """An answer whose duration is not possible is refused, and the question stays open."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request")
@@ -360,11 +360,11 @@ def granted_for_a_while(stage):
                           for event in list(client.events)), 30, "neither asked nor ended")
         return any(event["type"] == "approval_request" for event in client.events)
 
-    until(is_asked_again, 30, "it never ended")
+    until(is_asked_again, 120, "it never ended")
 
 
 def an_answer_is_its_sessions(stage):
-    """What one session was answered another is asked; each sees its own, and may take it back."""
+    """An answer in one session does not apply to another; each session sees its own answers, and may revoke them."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request", name="one")
@@ -457,7 +457,7 @@ def deferred(stage):
     end = client.next("exec_end", id=id)
     assert end["network"]["outcome"] == "person" and end["network"]["blocked"] >= 1, end
     client.next("task_complete", id=id)
-    # What fails of it is denied, with what was refused, as it is where it is waited for.
+    # If it fails, it counts as denied, with the refusals, as in the foreground.
     client.configure("never", name="fails")
     script = "read x; curl -sSf -m 60 http://a.test/ || touch %s/no || exit 7" % stage.top
     for how in ({}, {"mode": "background", "yield_ms": 1}):
@@ -471,7 +471,7 @@ def deferred(stage):
 
 
 def deferred_denials(stage):
-    """Behind its result a denial does what it does before it; that the client cancelled it is another end."""
+    """A denial after the result has the same effect as before; a cancel by the client is a different end."""
     stage_web(stage, "a.test")
     for on_denial, status in (("report", "exited"), ("fail", "denied"), ("stop", "denied"), ("cancel", "cancelled")):
         client = stage.client()
@@ -519,7 +519,7 @@ def somebody_else_answers(stage):
 
 
 def what_cannot_be_granted_is_not_asked(stage):
-    """Nobody is asked for what a rule denies: the submission is refused, and says why."""
+    """For a destination that a rule denies there is no question: the submission is refused with the reason."""
     server, = stage_web(stage, "a.test")
     stage.policy("deny a.test because \"not ours\"\ndeny b.test from \"npm\"\n")
     client = stage.client()

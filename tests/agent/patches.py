@@ -1,4 +1,4 @@
-"""patches: what a client's own tool may change is judged by where it would write, in every mode."""
+"""patches: a change by a client's own tool is judged by the paths that it would write, in every mode."""
 import os
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ class Sessions:
             client.configure(mode, name=name, **members)
 
     def put(self, mode, files):
-        """What became of it: approved, rejected, or the question, which is denied."""
+        """The outcome: approved, rejected, or the question, which is denied."""
         id = self.client.send("request_patch_approval", session=self.names[mode], files=files)
         while True:
             with self.client.news:
@@ -34,6 +34,8 @@ class Sessions:
                 if complete:
                     self.client.events.remove(complete)
                     return complete
+                error = next((event for event in self.client.events if event["type"] == "error" and event.get("id") == id), None)
+                assert not error, f"{files}: {error}"
                 assert self.client.news.wait(harness.PATIENCE), f"nothing came of {files}"
         assert question["kind"] == "patch", question
         self.client.answer(question, "denied")
@@ -120,7 +122,7 @@ def what_nobody_may_change(stage):
     asks.expect("refused", "another-policy")
 
 
-# What runs code when a person opens a folder, starts a shell or an agent: in a workspace, at any depth.
+# Files that run code when a person opens a folder, starts a shell or an agent: in a workspace, at any depth.
 RUN_LATER = (".envrc", ".vscode/tasks.json", ".vscode/settings.json", ".idea/workspace.xml", ".devcontainer/devcontainer.json",
              ".claude/settings.json", ".claude/commands/new.md", ".mcp.json", ".cursor/mcp.json", ".codex/config.toml", "opencode.json",
              ".bashrc", ".profile", ".zshenv", ".config/fish/config.fish", ".ssh/authorized_keys", ".gitconfig", ".git", ".GIT/config",
@@ -146,7 +148,7 @@ def what_runs_code_later(stage):
 
 
 def what_a_protected_link_leads_to(stage):
-    """As in the view of commands: what is executed counts, not its name; and a repository by what it is."""
+    """As for commands: the executed file counts, not its name; and a repository is recognised by its contents."""
     work = lay_out(stage)
     (work / "env.sh").write_text("x\n")
     os.symlink("env.sh", work / ".envrc")
@@ -220,14 +222,14 @@ def a_program_that_decides(stage):
 
 
 def a_link_turned_after_its_answer(stage):
-    """What was approved for the session is the place, not the name that led there."""
+    """An approval for the session holds for the real path, not for the name that led there."""
     lay_out(stage)
     client = stage.client()
     client.configure("on-request")
     id = client.send("request_patch_approval", files=["link-out"])
     question = client.next("approval_request")
     assert question["items"] == [str(stage.work / "link-out"), str(stage.top / "beside" / "file")], question
-    assert "outside of what" in question["reason"], question
+    assert "outside the places" in question["reason"], question
     client.answer(question, "approved_for_session")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     id = client.send("request_patch_approval", files=["link-out"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The protocol itself: what is sent, refused, cut, ended. usage: protocol.py SALLYPORT [CASE...]"""
+"""The protocol itself: sent, refused, cut and ended messages. usage: protocol.py SALLYPORT [CASE...]"""
 import base64
 import json
 import os
@@ -55,7 +55,7 @@ def bytes_that_are_no_text(stage):
 
 
 def characters_are_whole(stage):
-    """Half a character waits for the other half, or for the end; and so it is for who polls."""
+    """An incomplete character is held back until the rest, or the end, arrives; also with poll."""
     client = stage.client()
     client.configure()
     script = r"printf 'a\303'; read x; printf '\251b\342\202'"
@@ -164,7 +164,7 @@ SPIN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 
 
 def what_it_used(stage):
-    """Of all its processes, also of those that nobody waited for, that were left behind and that were killed."""
+    """The usage includes all processes, also those that were not waited for, left behind or killed."""
     client = stage.client()
     client.configure()
     for script, least_us in ((SPIN, 10000), (f"({SPIN}) & wait", 10000), (f"({SPIN}; echo up; sleep 60) & read x", 0)):
@@ -178,7 +178,7 @@ def what_it_used(stage):
         used = end["usage"]
         assert used["user_us"] + used["system_us"] >= least_us and used["max_rss_bytes"] > 100000, (script, used)
         assert used == end["attempts"][0]["usage"], end
-    assert "usage" not in client.run("trap '' TERM; sleep 60", timeout_ms=100)  # nobody is left to say it
+    assert "usage" not in client.run("trap '' TERM; sleep 60", timeout_ms=100)  # no process is left to report it
     assert "usage" in client.run("sleep 60", timeout_ms=100)
     assert "usage" not in client.run(["no-such-program-at-all"])
     used = client.run("true")["usage"]
@@ -212,7 +212,7 @@ def cancel(stage):
 
 
 def cancelled_as_it_ended(stage):
-    """What it did when it was told to end is told."""
+    """Its output after the request to end is reported."""
     client = stage.client()
     client.configure()
     ends = (("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done", 3, None), ("echo up; exec sleep 60", 143, 15),
@@ -227,7 +227,7 @@ def cancelled_as_it_ended(stage):
 
 
 def interrupt(stage):
-    """At any time, from its beginning on. No script: dash loses a SIGINT that comes as it forks, with nothing of ours around it."""
+    """An interrupt works at any time, from the beginning on. No script: dash loses a SIGINT while it forks, also without the gate."""
     client = stage.client()
     client.configure()
     id = client.send("exec", argv=["sleep", "60"])
@@ -326,7 +326,7 @@ def unknown_members_and_types(stage):
     client.error("b", "unknown_type")
     client.raw(b'{"version":2,"type":"exec","id":"c","script":"true"}\n')
     client.error("c", "version")
-    # Where a member might have narrowed what is asked for, it is not ignored.
+    # An unknown member that may be a restriction is not ignored.
     client.raw(b'{"version":1,"type":"configure_session","id":"d","sandbox":{"mode":"read-only","only":"x"}}\n')
     client.error("d", "malformed")
     client.raw(b'{"version":1,"type":"approve","id":"e","approval":"x","kind":"exec","decision":"yes"}\n')
@@ -361,7 +361,7 @@ def reads_only_below_tmp(stage):
 
 
 def ids_are_used_once(stage):
-    """What is open has its id for itself; a command is either words or a script, and never no words."""
+    """The id of an open submission cannot be used again; a command is either words or a script, and words are not empty."""
     client = stage.client()
     client.configure("never")
     client.send("exec", id="one", argv=["sleep", "1000"])
@@ -428,10 +428,10 @@ def nothing_is_left_when_it_hangs_up(stage):
         id = client.send("exec", script="trap '' TERM; sleep 300", mode=("wait", "background")[n % 2], yield_ms=10)
         client.next("exec_begin", id=id)
     process = client.process.pid
-    until(lambda: list(descendants(process).values()).count("sleep") == 3, 20, "they do not run")
+    until(lambda: list(descendants(process).values()).count("sleep") == 3, 120, "they do not run")
     client.hang_up()
     assert client.wait() == 0
-    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 120, "something is left")
 
 
 def told_to_end(stage):
@@ -451,7 +451,7 @@ def worker_dies(stage):
     id = client.send("exec", script="sleep 300")
     client.next("exec_begin", id=id)
     ours = os.readlink("/proc/self/ns/net")
-    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 20, "it does not run")
+    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 120, "it does not run")
     worker = [pid for pid, name in descendants(client.process.pid).items()
               if name == "sallyport" and os.readlink(f"/proc/{pid}/ns/net") == ours]
     os.kill(worker[0], signal.SIGKILL)
@@ -465,14 +465,14 @@ def gate_dies(stage):
     client.configure()
     id = client.send("exec", script="sleep 300")
     client.next("exec_begin", id=id)
-    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 20, "it does not run")
+    until(lambda: any(name == "sleep" for name in descendants(client.process.pid).values()), 120, "it does not run")
     client.process.kill()
     client.wait()
-    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 120, "something is left")
 
 
 def who_does_not_read(stage):
-    """Its commands are held back, not lost: what was printed is all there once it reads on."""
+    """Its commands are held back, and no output is lost: all of it is there when the client reads again."""
     client = stage.client()
     client.configure(limits={"event_bytes": 64 << 20})
     reader, client.reader = client.reader, None
@@ -484,12 +484,54 @@ def who_does_not_read(stage):
     assert end["exit_code"] == 0
 
 
+def high_water(pid):
+    line, = [line for line in open(f"/proc/{pid}/status") if line.startswith("VmHWM")]
+    return int(line.split()[1]) << 10
+
+
+def half_a_line_without_end(stage):
+    """A line that is too long, however long, is one error, and the next line is read."""
+    client = stage.client()
+    client.configure()
+    before = high_water(client.process.pid)
+    client.raw(b'{"version":1,"type":"exec","id":"')
+    for _ in range(4096):  # 1 GB
+        client.raw(b"x" * (256 << 10))
+    assert high_water(client.process.pid) < before + (512 << 20), (before, high_water(client.process.pid))
+    client.raw(b"\n")
+    assert client.next("error")["code"] == "malformed"
+    assert client.run("echo still")["stdout"]["text"] == "still\n"
+    client.raw(b'{"version":1,"type":"exec","id":"cut","argv":["touch","cut"]')
+    client.hang_up()  # in the middle
+    assert client.wait() == 0
+    assert not (stage.work / "cut").exists()
+
+
+def ten_thousand_from_who_does_not_read(stage):
+    """It is disconnected, and its waiting commands do not run."""
+    process = subprocess.Popen([stage.sallyport, "agent", "--audit", str(stage.audit), *stage.options], env=stage.env,
+                               cwd=stage.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    lines = [{"type": "configure_session", "id": "c", "approval": "untrusted"}]
+    lines += [{"type": "exec", "id": f"t{n}", "argv": ["touch", f"ran{n}", "x" * 500]} for n in range(10000)]
+    try:
+        for line in lines:
+            process.stdin.write(json.dumps({"version": 1, **line}).encode() + b"\n")
+        process.stdin.flush()
+        assert high_water(process.pid) < 512 << 20, high_water(process.pid)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # given up already
+    process.wait(120)  # nobody has read a byte
+    assert not list(stage.work.glob("ran*"))
+    process.stdout.close()
+
+
 def over_a_socket(stage):
     folder = stage.top / "sockets"
     folder.mkdir(mode=0o700)
     path = folder / "agent.sock"
     server = stage.client("--socket", str(path))
-    until(path.exists, 20, "no socket")
+    until(path.exists, 120, "no socket")
     assert path.stat().st_mode & 0o777 == 0o600
     one, two = stage.client(connect=path), stage.client(connect=path)
     one.configure(name="same")
@@ -504,7 +546,7 @@ def over_a_socket(stage):
     server.process.send_signal(signal.SIGTERM)
     assert server.wait() == 0
     assert not path.exists()
-    until(lambda: "sleep" not in descendants(os.getpid()).values(), 20, "something is left")
+    until(lambda: "sleep" not in descendants(os.getpid()).values(), 120, "something is left")
 
 
 def socket_folder_is_closed(stage):
@@ -570,10 +612,10 @@ def every_message(stage):
     unseen = set(harness.SCHEMAS) - harness.SEEN
     assert not unseen, f"never sent, or never told: {sorted(unseen)}"
     harness.SEEN |= before
-    with open(TOP / "agent/submission.c", encoding="utf-8") as source:
+    with open(TOP / "agent/session/submission.c", encoding="utf-8") as source:
         served = set(re.findall(r'\t{ "(\w+)", \w+, (?:true|false) },', source.read()))
     assert {f"submission-{type}" for type in served} == {name for name in harness.SCHEMAS if name.startswith("submission")}, served
-    with open(TOP / "agent/tell.c", encoding="utf-8") as source:
+    with open(TOP / "agent/session/tell.c", encoding="utf-8") as source:
         told = set(re.findall(r'\] = "(\w+)"', source.read()))
     assert {f"event-{type}" for type in told} == {name for name in harness.SCHEMAS if name.startswith("event")}, told
 
@@ -582,7 +624,8 @@ CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, charac
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
-         worker_dies, gate_dies, who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
+         worker_dies, gate_dies, who_does_not_read, half_a_line_without_end,
+         ten_thousand_from_who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 
 if __name__ == "__main__":
     harness.main(CASES)

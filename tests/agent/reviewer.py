@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A reviewer between the hooks and the client: what its word is worth, and what becomes of one that hangs, dies or talks
-nonsense. usage: reviewer.py SALLYPORT [CASE...]"""
+"""A reviewer between the hooks and the client: the effect of its answers, and what happens when it hangs, dies or sends
+malformed answers. usage: reviewer.py SALLYPORT [CASE...]"""
 
 import json
 
@@ -9,7 +9,7 @@ from world import until  # found by harness
 
 RULES = "command ask cat\ncommand allow true\n"
 JUDGE = r"""#!/bin/sh
-# Says what the last word of the command is.
+# Answers with the last word of the command.
 while read -r line; do
 	printf '%%s\n' "$line" >>%(asked)s
 	id=${line#*'"id":"'}
@@ -64,7 +64,7 @@ def earn(stage, kinds="exec patch permissions"):
     client.configure("on-request")
     if "exec" in kinds:
         ask(client, "say-allow", "approved")
-    until(lambda: sheet(stage).get("agree_allow"), 20, "nothing was compared")
+    until(lambda: sheet(stage).get("agree_allow"), 120, "nothing was compared")
     client.hang_up()
     assert client.wait() == 0
     (found,) = (stage.top / "state/sallyport/reviewers").glob("*.json")
@@ -80,7 +80,7 @@ def believed(stage, *options, **members):
 
 
 def in_the_shadow_it_is_compared(stage):
-    """It is asked while the client is, answers nothing, and what both said is counted."""
+    """It is asked at the same time as the client, its answer has no effect, and both answers are counted."""
     stage.policy(f'{RULES}reviewer "{judge(stage)}" for exec patch\n')
     client = stage.client()
     client.configure("on-request")
@@ -88,14 +88,14 @@ def in_the_shadow_it_is_compared(stage):
     assert ask(client, "say-deny", "approved")["status"] == "exited"
     assert ask(client, "say-deny", "denied")["by"] == "person"
     assert ask(client, "say-allow", "approved")["status"] == "exited"
-    until(lambda: sheet(stage).get("agree_allow"), 20, "nothing was compared")
+    until(lambda: sheet(stage).get("agree_allow"), 120, "nothing was compared")
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"]}, reason="say-allow")
     client.answer(client.next("approval_request"), "denied")  # is not for it to see
     client.next("task_complete", id=id)
     id = client.send("request_patch_approval", files=[str(stage.top / "say-allow")])
     client.answer(client.next("approval_request"), "denied")
     client.next("task_complete", id=id, outcome="rejected")
-    until(lambda: sheet(stage).get("reviewer_allowed_person_denied"), 20, "nothing was compared")
+    until(lambda: sheet(stage).get("reviewer_allowed_person_denied"), 120, "nothing was compared")
     kept = sheet(stage)
     assert (kept["agree_allow"], kept["agree_deny"], kept["reviewer_denied_person_allowed"]) == (1, 1, 1), kept
     assert [line["kind"] for line in asked(stage)] == ["exec"] * 4 + ["patch"], asked(stage)
@@ -121,7 +121,7 @@ def it_answers_for_people(stage):
     client.next("task_complete", id=id, outcome="approved")
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"]}, reason="say-deny")
     client.next("task_complete", id=id, outcome="rejected")
-    # The words of whoever asks stand where nobody takes them for the gate's.
+    # The agent's text is in a member of its own, so that it cannot look like the gate's.
     line = asked(stage)[-1]
     assert line["justification"] == "say-deny" and "say-deny" not in line["rule"], line
     id = client.send("request_elicitation", reason="which?", items=["say-allow"])
@@ -147,7 +147,7 @@ def what_it_cannot_be_shown_is_a_persons(stage):
 
 
 def late_is_not_denied(stage):
-    """The client is asked, and told; when it says nothing either, the outcome is that the reviewer was late."""
+    """The client is asked, and told; if it does not answer either, the outcome says that the reviewer was late."""
     client = believed(stage, "--reviewer-timeout", "1s", limits={"question_ms": 300})
     id = client.send("exec", argv=["cat", "/dev/null", "say-nothing"])
     assert client.next("approval_request")["review"] == "late"
@@ -172,7 +172,7 @@ def nonsense_is_a_persons(stage):
 
 
 def it_thinks_when_all_ends(stage):
-    """Asked, or only watching: a client that goes, a call that is cancelled and a server that is told to end wait for nobody."""
+    """In both modes, a client that disconnects, a cancelled call and a server that is ended do not wait for the reviewer."""
     earn(stage)
     for options in (["--reviewer-mode", "answer"], []):
         for how in ("cancel", "end_session", "hang_up", "term"):
@@ -181,7 +181,7 @@ def it_thinks_when_all_ends(stage):
             id = client.send("exec", argv=["cat", "/dev/null", "say-nothing"])
             if not options:
                 client.next("approval_request")
-            until(lambda: asked(stage), 20, "it was not asked")
+            until(lambda: asked(stage), 120, "it was not asked")
             if how == "cancel":
                 client.next("accepted", id=client.send("cancel", exec=client.next("task_started", id=id)["exec"]))
                 client.next("task_complete", id=id, outcome="cancelled")
@@ -197,7 +197,7 @@ def it_thinks_when_all_ends(stage):
 
 
 def a_retry_is_for_people(stage):
-    """What would widen a run it may deny, not allow."""
+    """A request that widens a run can be denied by the reviewer, but not allowed."""
     outside = stage.top / "outside"
     outside.mkdir()
     client = believed(stage, approval="untrusted")
@@ -214,7 +214,7 @@ def the_breaker_hands_over(stage):
     for _ in range(3):
         client.never("warning")
         assert client.run(["cat", "/dev/null", "say-deny"])["by"] == "reviewer"
-    assert "people are" in client.next("warning")["message"]
+    assert "asks people instead" in client.next("warning")["message"]
     for _ in range(2):
         assert ask(client, "say-deny", "approved")["status"] == "exited"
     client.never("warning")
@@ -249,7 +249,7 @@ def the_example_reviews(stage):
     client = stage.client()
     client.configure("on-request")
     ask(client, "/dev/null", "approved")
-    until(lambda: sheet(stage).get("agree_allow"), 20, "nothing was compared")
+    until(lambda: sheet(stage).get("agree_allow"), 120, "nothing was compared")
     client.hang_up()
     client.wait()
     (found,) = (stage.top / "state/sallyport/reviewers").glob("*.json")
@@ -288,7 +288,7 @@ def reviewers_that_cannot_be(stage):
         assert words in (stage.top / "agent.err").read_text(), line
     stage.policy(f'{RULES}reviewer "{one}" for exec\n')
     assert stage.client("--reviewer-mode", "answer").wait() == 2
-    assert "has not shown yet" in (stage.top / "agent.err").read_text()
+    assert "may not answer yet" in (stage.top / "agent.err").read_text()
     assert stage.client("--reviewer", str(other)).wait() == 2
     stage.policy(f'{RULES}reviewer "{one}" for exec\nreviewer "{one}" for patch\n')
     client = stage.client()

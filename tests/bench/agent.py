@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a command costs through `sallyport agent`, beside `sallyport run` of the same command, taking turns.
+"""The cost of a command through `sallyport agent`, compared with `sallyport run` of the same command, in turns.
 
 usage: agent.py SALLYPORT [ROUNDS]"""
 import json

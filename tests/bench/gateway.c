@@ -13,7 +13,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "gateway/approvers/approver_impl.h"
-#include "gateway/core.h"
+#include "gateway/gateway_open.h"
+#include "gateway/state.h"
 #include "policies/policies_tools.h"
 
 #define WAITERS      10000
@@ -158,7 +159,7 @@ static void bench_open(bool is_remote, const char *audit)
 	bench.policy = policy_new();
 	policy_set_default(bench.policy, POLICY_ASK);
 	config.policy = bench.policy;
-	bench.gw = gateway_new_with(bench.loop, &config, table, NULL);
+	bench.gw = gateway_open_with(bench.loop, &config, table, NULL);
 	for (uint64_t exec = 1; exec <= EXECS; exec++)
 		gateway_exec_begin(bench.gw, exec, "bench");
 	if (!is_remote) {
@@ -282,7 +283,7 @@ static void time_grant(bool is_remote, bool is_domain, unsigned int flight, cons
 	bench_close(audit);
 }
 
-/* What there is no going below: the bytes of a record, handed to the kernel. */
+/* The minimum cost: the bytes of a record, written to the kernel. */
 static void time_write(size_t records, const char *audit)
 {
 	static const char bytes[FLIGHT * RECORD_BYTES];

@@ -8,9 +8,9 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "exec/exec.h"
+#include "exec/exec_process.h"
 
-/* What it costs to be told of calls: a command that writes many files, as an installer does, one
+/* The cost of reported calls: a command that writes many files, as an installer does, one
  * that reads them, and one that starts many programs; each with and without, taking turns, best of
  * ROUNDS. usage: bench-notify DIRECTORY */
 
@@ -22,8 +22,8 @@ enum told { NOBODY, REFUSED, READS, PROGRAMS, TOLDS };
 
 static struct {
 	struct loop *loop;
-	struct exec *exec;
-	struct exec_result result;
+	struct exec_process *process;
+	struct exec_process_result result;
 } bench;
 
 static const struct {
@@ -44,7 +44,7 @@ static int on_egress(int *fds, size_t count, void *arg)
 	return 0;
 }
 
-static void on_done(const struct exec_result *result, void *arg)
+static void on_done(const struct exec_process_result *result, void *arg)
 {
 	bench.result = *result;
 	loop_stop(bench.loop);
@@ -58,7 +58,7 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
 		       const char *cwd, void *arg)
 {
-	(void)exec_program_answer(bench.exec, id, true);
+	(void)exec_process_answer(bench.process, id, true);
 }
 
 static int64_t run(const char *directory, const char *script, enum told told)
@@ -76,17 +76,17 @@ static int64_t run(const char *directory, const char *script, enum told told)
 	bench.loop = loop_new();
 	int64_t before = loop_now_ms(bench.loop);
 
-	bench.exec = exec_start(bench.loop, &config, on_egress, on_done, NULL, &why);
-	if (!bench.exec) {
+	bench.process = exec_process_start(bench.loop, &config, on_egress, on_done, NULL, &why);
+	if (!bench.process) {
 		fprintf(stderr, "bench-notify: %s\n", why.text);
 		exit(EXIT_FAILURE);
 	}
 	(void)loop_run(bench.loop);
 	int64_t after = loop_now_ms(bench.loop);
 
-	exec_free(bench.exec);
+	exec_process_free(bench.process);
 	loop_free(bench.loop);
-	if (bench.result.end != EXEC_EXITED) {
+	if (bench.result.end != EXEC_PROCESS_EXITED) {
 		fprintf(stderr, "bench-notify: %s\n", bench.result.why);
 		exit(EXIT_FAILURE);
 	}

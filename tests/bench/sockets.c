@@ -1,4 +1,4 @@
-/* What a call that can name a socket costs: run it outside, and in a sandbox.
+/* The cost of a call that can name a socket: run it outside, and in a sandbox.
  * usage: bench-sockets [MORE-SOCKETS], in an empty folder */
 #include <netinet/in.h>
 #include <stddef.h>

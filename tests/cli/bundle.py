@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A run without anybody to ask, its requests in a file, the answers to them, and the next run: as a CI job and a person at home
-would do it. In a network namespace of its own, with a server at an address that policy takes for a public one.
+"""A run without an approver, its questions in a file, the answers to them, and the next run, as with a CI job and a person.
+It uses its own network namespace, with a server at an address that the policy treats as a public one.
 
 usage: bundle.py SALLYPORT [NAME...]"""
 import base64
@@ -88,7 +88,12 @@ class Stage:
         return path, "ed25519:" + base64.b64encode(raw).decode()
 
     def name_approvers(self, *lines):
-        self.write("policy", (self.here / "policy").read_text() + "".join(f"{line}\n" for line in lines))
+        self.write_policy((self.here / "policy").read_text() + "".join(f"{line}\n" for line in lines))
+
+    def write_policy(self, text):
+        """Another one, which commands could have written."""
+        self.write("policy", text)
+        expect(self.call("policy", "trust", "policy"), 0)
 
     def json(self, name):
         return json.loads((self.here / name).read_text())
@@ -124,7 +129,7 @@ def a_run_says_what_it_wanted(stage):
     asks = "curl -sS -m 20 http://a.test/ >/dev/null; curl -sS http://denied.test/ >/dev/null; exit 0"
     done = stage.call("run", "--no-tty", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--fail-on-ask=said.json", "--",
                       "sh", "-c", asks)
-    expect(done, ASKED, err="sallyport: http://a.test:80: A person has to answer and nobody is there to ask. (no_approver)")
+    expect(done, ASKED, err="sallyport: http://a.test:80: A person has to decide, and no approver is connected. (no_approver)")
     expect(done, ASKED, err="  allow http://a.test:80\n")
     expect(done, ASKED, err="the questions are in said.json")
     expect(done, ASKED, err="http://denied.test:80: A rule denies it. (rule_deny) Rule: ")
@@ -223,9 +228,9 @@ def whose_answers_count(stage):
     expect(stage.run("--answers", "missing", script="echo ran"), NO_SANDBOX, "", "missing")
     # an allow is no allow where somebody wrote a denial
     text = (stage.here / "policy").read_text()
-    stage.write("policy", text + "deny a.test\n")
+    stage.write_policy(text + "deny a.test\n")
     expect(stage.run("--fail-on-ask", "--answers", answers), 0, "rule_deny")
-    stage.write("policy", text)
+    stage.write_policy(text)
     # explain says so, too
     explain = ("policy", "explain", "--policy", "policy", "--answers")
     expect(stage.call(*explain, answers, "http://a.test"), 0, "ana by bundle")
@@ -234,17 +239,17 @@ def whose_answers_count(stage):
     # one byte
     whole = (stage.here / answers).read_text()
     stage.write("changed", whole.replace("allow http://a.test", "allow http://b.test"))
-    expect(stage.run("--answers", "changed", script="echo ran"), NO_SANDBOX, "", "changed since it was signed")
+    expect(stage.run("--answers", "changed", script="echo ran"), NO_SANDBOX, "", "changed after it was signed")
     stage.write("more", whole.replace('{"answers"', '{"also":1,"answers"'))
     expect(stage.run("--answers", "more", script="echo ran"), NO_SANDBOX, "", "not a file of answers")
     # over
     expect(stage.approve("asked.json", "--key", key, "--allow", "http://a.test", "--for", "1s", "-o", "short"), 0)
     time.sleep(2.1)  # the clock is the machine's
-    expect(stage.run("--answers", "short", script="echo ran"), NO_SANDBOX, "", "it has expired")
+    expect(stage.run("--answers", "short", script="echo ran"), NO_SANDBOX, "", "the file has expired")
 
 
 def an_approver_who_is_one_no_longer(stage):
-    """While a run goes on; the files that name approvers are not the command's to change."""
+    """During a run; the command cannot change the files that name approvers."""
     expect(stage.run("--fail-on-ask=asked.json"), ASKED)
     key, public = stage.pem_key("ana")
     expect(stage.approve("asked.json", "--key", key, "--allow", "http://a.test", "-o", "answers"), 0)
@@ -258,7 +263,7 @@ def an_approver_who_is_one_no_longer(stage):
                f"a.test:{SERVER}", "--answers", "answers", "--fail-on-ask", "--", "sh", "-c", script]
     run = subprocess.Popen(command, cwd=stage.here, env=stage.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True)
-    world.until(lambda: (stage.here / "ready").exists(), 30, "the first request")
+    world.until(lambda: (stage.here / "ready").exists(), 120, "the first request")
     before = len(stage.records())
     new = folder / "new"
     new.write_text("# nobody\n")
@@ -288,7 +293,7 @@ def two_of_three(stage):
     for name, words in {"ana": ("--allow", "http://a.test"), "ben": ("--allow", "http://a.test", "--allow", "http://b.test"),
                         "cyd": ("--deny", "http://a.test")}.items():
         expect(stage.approve("asked.json", "--key", keys[name][0], *words, "-o", name), 0)
-    expect(stage.run("--fail-on-ask", "--answers", "ana"), ASKED, "no_approver", "fewer than the 2 approvers")
+    expect(stage.run("--fail-on-ask", "--answers", "ana"), ASKED, "no_approver", "fewer than the required 2 approvers")
     expect(stage.run("--fail-on-ask", "--answers", "ana", "--answers", "ana"), ASKED)
     expect(stage.run("--fail-on-ask", "--answers", "ana", "--answers", "ben"), 0, "yes")
     assert any(record.get("by") == "ana and ben by bundle" for record in stage.records())
@@ -301,8 +306,8 @@ def what_was_changed_is_refused(stage):
     expect(stage.run("--fail-on-ask=asked.json"), ASKED)
     whole = (stage.here / "asked.json").read_text()
     stage.write("changed.json", whole.replace("http://a.test:80", "http://b.test:80"))
-    expect(stage.approve("changed.json"), ERROR, "", "changed since it was signed")
-    expect(stage.approve("--merge", "asked.json", "changed.json", "-o", "all.json"), ERROR, "", "changed since")
+    expect(stage.approve("changed.json"), ERROR, "", "changed after it was signed")
+    expect(stage.approve("--merge", "asked.json", "changed.json", "-o", "all.json"), ERROR, "", "changed after it was signed")
     assert not (stage.here / "all.json").exists()
     stage.write("no.json", "{}")
     expect(stage.approve("no.json"), ERROR, "", "not a bundle")
@@ -323,8 +328,8 @@ def words_that_make_no_sense(stage):
                   ("--merge", "asked.json"), ("--merge", "asked.json", "-o", "x", "--key", key),
                   ("asked.json", "--for", "2000d", "--key", key), ("asked.json", "--nonsense"), ("asked.json", "--key")):
         expect(stage.approve(*words), ERROR, "", "--help")
-    expect(stage.approve("asked.json", "--key", key, "--allow", "http://c.test"), ERROR, "", "was not asked")
-    expect(stage.approve("asked.json", "--key", key), ERROR, "", "on a terminal")
+    expect(stage.approve("asked.json", "--key", key, "--allow", "http://c.test"), ERROR, "", "no question about")
+    expect(stage.approve("asked.json", "--key", key), ERROR, "", "no terminal to ask on")
     expect(stage.approve("asked.json", "--key", "policy", "--allow", "http://a.test"), ERROR, "", "not an Ed25519 key")
     expect(stage.approve("missing"), ERROR, "", "missing")
     expect(stage.approve("--help"), 0, "usage: sallyport approve bundle")
@@ -387,7 +392,7 @@ def on_a_terminal(stage):
     assert "http://a.test:80" in person.type(prompt, "y")
     person.type(prompt, "s")
     person.type(prompt, "y")
-    assert "nothing holds them" in person.type("type c.test to allow it: ", "c.test")
+    assert "no protocol is checked" in person.type("type c.test to allow it: ", "c.test")
     shown = person.type("[y/n] ", "what?")
     assert "Type y to sign" in person.type("[y/n] ", "y")
     assert "allow tcp://c.test:22" in shown and "b.test" not in shown.split("will be signed")[1], shown

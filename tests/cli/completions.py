@@ -1,106 +1,118 @@
 #!/usr/bin/env python3
-"""The shells' completions know every step of `policy`, `agent` and `mcp`, and the options that --help names, and no others.
+"""The program's completions of the next word, and their use by bash and fish: every command, exactly the options that its
+--help names, the values of options, files, sessions.
 
 usage: completions.py SALLYPORT"""
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "completions"
 # COMP_WORDS is what was typed, the last word being the one to complete.
 BASH = """
 source "$1"; shift
+_command_offset() { COMPREPLY=("from $1"); }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 _sallyport
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+GROUPS = {"session", "approve", "policy", "audit"}
+# (what is typed, the last word being begun; what is offered)
+TYPED = [
+    (["po"], {"policy"}),
+    (["policy", "ex"], {"explain", "export"}),
+    (["complet"], set()),
+    (["approve", "pop"], set()),
+    (["run", "--default", ""], {"ask", "deny", "allow"}),
+    (["run", "--sandbox", "ext"], {"external", "external:network"}),
+    (["run", "--re"], {"--reviewer", "--reviewer-mode", "--reviewer-timeout", "--report", "--resolve", "--read"}),
+    (["run", "--no-tty", "--policy", "ru"], {"rules", "run"}),
+    (["run", "--write", "r"], {"run"}),
+    (["run", "--env", "SALLYPORT_TES"], {"SALLYPORT_TEST"}),
+    (["run", "--web", "--no"], {"--no-tty", "--notify"}),
+    (["run", "--", "ls", "-"], {"from 3"}),
+    (["run", "--no-tty", "ls", "-"], {"from 3"}),
+    (["mcp", "--approval", "on"], {"on-request", "on-failure"}),
+    (["policy", "explain", "command", ""], {"from 4"}),
+    (["policy", "explain", "--by", "ru"], {"rules", "run"}),
+    (["policy", "check", "ru"], {"rules", "run"}),
+    (["policy", "import", "codex"], {"codex-config", "codex-rules"}),
+    (["policy", "import", "codex-rules", "ru"], {"rules", "run"}),
+    (["policy", "export", "--lossy", "s"], {"sandbox-runtime", "smokescreen"}),
+    (["policy", "diff", "--layer", ""], {"managed", "user", "command-line", "project"}),
+    (["policy", "undo", ""], {"--help"}),
+    (["approve", "bundle", "-o", "ru"], {"rules", "run"}),
+    (["approve", "allow", "--scope", "ex"], {"exec"}),
+    (["session", "end", ""], {"here"}),
+    (["run", "--join", "h"], {"here"}),
+    (["approve", "list", "--session", ""], {"here"}),
+]
 
 
-def bash(*words):
+def bash(env, *words):
     out = subprocess.run(["bash", "--norc", "-c", BASH, "bash", str(FOLDER / "sallyport.bash"), "sallyport", *words],
-                         check=True, capture_output=True, text=True, timeout=60)
+                         check=True, capture_output=True, text=True, timeout=60, env=env, cwd=env["HOME"])
     assert out.stderr == "", out.stderr
-    return set(out.stdout.split())
+    return set(out.stdout.split("\n")) - {""}
 
 
-def said(sallyport, *step):
-    """Options of the step's own help."""
-    text = subprocess.run([sallyport, "policy", *step, "--help"], check=True, capture_output=True, text=True,
-                          timeout=60).stdout
-    return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
+def fish(env, *words):
+    out = subprocess.run(["fish", "--no-config", "-c", 'source $argv[1]; complete -C "$argv[2]"', str(FOLDER / "sallyport.fish"),
+                          " ".join(["sallyport", *words])], check=True, capture_output=True, text=True, timeout=60, env=env, cwd=env["HOME"])
+    return {line.split("\t")[0].rstrip("/") for line in out.stdout.splitlines()}
 
 
-def server_options(sallyport, name):
-    text = subprocess.run([sallyport, name, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
-    return set(re.findall(r"(?<![-\w])--[a-z-]+", text.split("Exit status")[0])) | {"--help"}
+def said(sallyport, *command):
+    """The options of a command's own help."""
+    text = subprocess.run([sallyport, *command, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.M))
 
 
-def steps(sallyport):
-    text = subprocess.run([sallyport, "policy", "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
-    return sorted(set(re.findall(r"sallyport policy ([a-z]+)", text)))
-
-
-def fish_options(step):
-    lines = (FOLDER / "sallyport.fish").read_text().splitlines()
-    found = {match[1] for line in lines if f"'__sallyport_policy_step {step}'" in line
-             for match in [re.search(r" -l ([a-z-]+)", line)] if match}
-    return {f"--{name}" for name in found} | {"--help"}
-
-
-def zsh_options(step):
-    text = (FOLDER / "_sallyport").read_text()
-    part = re.search(rf"^    {step}\) (_arguments.*?);;$", text, re.M | re.S)
-    return set(re.findall(r"(--[a-z-]+)\[", part[1])) if part else set()
+def steps(sallyport, *group):
+    text = subprocess.run([sallyport, *group, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
+    return set(re.findall(r"^  ([a-z]+)  ", text, re.M))
 
 
 def check(name, found, wanted):
     if found == wanted:
-        return 0
+        return True
     print(f"{name}: too many: {sorted(found - wanted)}, missing: {sorted(wanted - found)}")
-    return 1
+    return False
 
 
 def main():
-    sallyport, failed, passed = sys.argv[1], 0, 0
-    every = steps(sallyport)
-    results = [check("bash, steps", bash("policy", "") - {"--help"}, set(every))]
-    fish, zsh = ((FOLDER / name).read_text() for name in ("sallyport.fish", "_sallyport"))
-    results.append(check("fish, steps", set(re.findall(r"\$in_policy -a ([a-z]+)", fish)), set(every)))
-    results.append(check("zsh, steps", set(re.search(r"'1:step:\((check[^)]*)\)", zsh)[1].split()), set(every)))
-    for step in every:
-        wanted = said(sallyport, step)
-        results.append(check(f"bash, {step}", bash("policy", step, "--"), wanted))
-        results.append(check(f"fish, {step}", fish_options(step), wanted))
-        results.append(check(f"zsh, {step}", zsh_options(step), wanted))
-    for name in ("agent", "mcp"):
-        wanted = server_options(sallyport, name)
-        results.append(check(f"bash, {name}", bash(name, "--"), wanted))
-        results.append(check(f"fish, {name}", {f"--{option}" for option in re.findall(
-            rf"\$in_(?:{name}|serving) -l ([a-z-]+)", fish)} | {"--help"}, wanted))
-        part = "".join(re.findall(rf"^    {name}\)\n.*?;;$|^_sallyport_server.*?^}}$", zsh, re.M | re.S))
-        results.append(check(f"zsh, {name}", set(re.findall(r"(--[a-z-]+)\[", part)), wanted))
-    formats = {"codex-config", "codex-rules", "sandbox-runtime", "claude-settings", "smokescreen", "harden-runner"}
-    results.append(check("bash, formats", bash("policy", "export", "--lossy", ""), formats))
-    results.append(check("bash, layers", bash("policy", "diff", "--layer", ""),
-                         {"managed", "user", "command-line", "project"}))
-    results.append(check("bash, a word begun", bash("policy", "ex"), {"explain", "export"}))
-    started = subprocess.run([sallyport, "session", "start", "--help"], check=True, capture_output=True, text=True,
-                             timeout=60).stdout
-    wanted = set(re.findall(r"^  (--[a-z-]+)", started, re.M)) | {"--help"}
-    results.append(check("bash, session start", bash("session", "start", "--"), wanted))
-    results.append(check("fish, session start", {f"--{name}" for name in re.findall(r"\$in_start -l ([a-z-]+)", fish)}
-                         | {"--help"}, wanted))
-    part = re.search(r"^        start\) (_arguments.*?);;$", zsh, re.M | re.S)
-    results.append(check("zsh, session start", set(re.findall(r"(--[a-z-]+)\[", part[1])), wanted))
-    results.append(check("bash, session", bash("session", ""), {"start", "list", "end", "--help"}))
+    sallyport, results = sys.argv[1], []
+    with tempfile.TemporaryDirectory() as home:
+        for folder in ("bin", "run", "state"):
+            (pathlib.Path(home) / folder).mkdir(mode=0o700)
+        (pathlib.Path(home) / "rules").write_text("version 1\n")
+        (pathlib.Path(home) / "bin/sallyport").symlink_to(pathlib.Path(sallyport).resolve())
+        env = {**os.environ, "HOME": home, "XDG_RUNTIME_DIR": f"{home}/run", "XDG_STATE_HOME": f"{home}/state", "SALLYPORT_TEST": "1",
+               "PATH": f"{home}/bin:{os.environ['PATH']}"}
+        subprocess.run(["sallyport", "session", "start", "here"], check=True, capture_output=True, timeout=60, env=env)
+        try:
+            every = {(step,) for step in steps(sallyport)}
+            results.append(check("commands", bash(env, ""), {step for step, in every}))
+            for group in GROUPS:
+                results.append(check(group, bash(env, group, ""), steps(sallyport, group)))
+                every |= {(group, step) for step in steps(sallyport, group)}
+            for command in sorted(every):
+                results.append(check(f"{' '.join(command)} --", bash(env, *command, "--"), said(sallyport, *command)))
+            for words, wanted in TYPED:
+                results.append(check(f"bash: {' '.join(words)}", bash(env, *words), wanted))
+                if shutil.which("fish") and not any(word.startswith("from ") for word in wanted):
+                    results.append(check(f"fish: {' '.join(words)}", fish(env, *words), wanted))
+        finally:
+            subprocess.run(["sallyport", "session", "end", "here"], check=True, capture_output=True, timeout=60, env=env)
     for shell, file in (("bash", "sallyport.bash"), ("zsh", "_sallyport"), ("fish", "sallyport.fish")):
         if shutil.which(shell):
-            results.append(subprocess.run([shell, "-n", str(FOLDER / file)], check=False, timeout=60).returncode != 0)
-    failed, passed = sum(map(bool, results)), len(results) - sum(map(bool, results))
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+            results.append(subprocess.run([shell, "-n", str(FOLDER / file)], check=False, timeout=60).returncode == 0)
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed, 0 skipped")
+    return not all(results)
 
 
 if __name__ == "__main__":

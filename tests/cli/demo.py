@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`./dev run` without a command: the demo, where port 80 is free, where it is taken, and where there is no namespace for it.
+"""`./dev run` without a command: the demonstration, with a free port 80, with a used one, and without a namespace for it.
 usage: demo.py SALLYPORT DEMO"""
 import os
 import pathlib
@@ -15,7 +15,7 @@ TIMEOUT_S = 120
 
 
 def play(folder, *launcher):
-    """Its status and all it said; it leaves nothing in the folder for temporary files."""
+    """Its status and its output; it leaves nothing in the folder for temporary files."""
     temporary = os.path.join(folder, "tmp")
     os.mkdir(temporary)
     environment = {**os.environ, "TMPDIR": temporary, "HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every example of every manual page, as mandoc shows it ("$ COMMAND"), run as it stands there. What an example needs around it is
-made by its stage, below; an example without a stage fails, and so does a stage without an example.
+"""Runs every example of every manual page, exactly as mandoc shows it ("$ COMMAND"). The stage of an example, below, creates the files
+that it needs; an example without a stage fails, and so does a stage without an example.
 
 usage: manual.py SALLYPORT [PAGE...]"""
 import json
@@ -21,7 +21,7 @@ from world import World, until  # noqa: E402
 
 QUICK = 60
 ID = "7f3a9c-1"  # which pages have for a question's id
-LISTED_ELSEWHERE = {  # no system of ours to change
+LISTED_ELSEWHERE = {  # would change this system
     "$ systemctl --user enable --now sallyport-session@work.socket": "session-activation plays the units",
 }
 
@@ -53,7 +53,7 @@ class Stage(World):
         return path
 
     def play(self, example, status=0, **changes):
-        """Types it; what it printed."""
+        """Types it; returns its output."""
         command = re.sub(r"\s+# .*", "", example.removeprefix("$ "))
         for old, new in changes.items():
             command = command.replace({"id": ID}.get(old, old), new)
@@ -133,7 +133,7 @@ def merged(stage, example):
 
 
 def answered(stage, example):
-    """On a terminal that says y to everything, and types the domain it is asked for."""
+    """Runs it on a terminal that answers y to every question, and types the domain if it is required."""
     import pty
     stage.bundles(1)
     (stage.work / "job-1.json").rename(stage.work / "asked.json")
@@ -284,7 +284,7 @@ Stage.policy_with_commands, Stage.standin = policy_with_commands, standin
 
 
 def examples(page):
-    """As a reader sees them: mandoc's own lines, so that what a macro swallows is missed here, too."""
+    """As a reader sees them: mandoc's own lines, so that text that a macro hides is missing here, too."""
     text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
     return [line.strip() for line in re.sub(".\b", "", text).splitlines() if re.match(r" +\$ ", line)]
 

@@ -1,4 +1,4 @@
-"""cases: one entry for each way a real program goes out. The script runs in the gate, in an empty folder that holds the
+"""cases: one entry for each way in which a real program connects. The script runs in the sandbox, in an empty folder that holds the
 test's CA as ca.pem; HOST stands for a host that the policy allows and, a second time, for denied.test."""
 import subprocess
 from dataclasses import dataclass
@@ -59,8 +59,18 @@ def requests(url, more=""):
                   "answer.raise_for_status()\nprint(answer.text)")
 
 
+def httpx(url):
+    return python(f"import httpx\nanswer = httpx.get('{url}', verify='ca.pem')\nanswer.raise_for_status()\nprint(answer.text)")
+
+
 PYSOCKS = python("import socks\ns = socks.socksocket()\ns.set_proxy(socks.SOCKS5, '127.0.0.1', 61080, rdns=True)\n"
                  "s.settimeout(10)\ns.connect(('HOST', 7000))\ns.sendall(b'said and heard')\nprint(s.recv(100).decode())")
+# It can make no sandbox of its own inside ours. Its zygote learns the pids of its children from the sender of a message, which is
+# always process 1 here.
+CHROMIUM = """export HOME=$PWD
+chromium --headless --no-sandbox --no-zygote --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \\
+    --disable-sync --ignore-certificate-errors --user-data-dir=$PWD/profile --dump-dom SCHEME://HOST/page 2>chromium.log | tee page.html
+grep -q 'GET /page' page.html || { tail -3 chromium.log >&2; exit 1; }"""
 S_CLIENT = """printf 'GET /page HTTP/1.0\\r\\nHost: HOST\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile ca.pem -proxy 127.0.0.1:61128 -connect HOST:443 -servername HOST"""
 
 
@@ -138,7 +148,8 @@ CASES = [
     Case("curl socks5h https", "web.test", "curl -fsS --cacert ca.pem -x socks5h://127.0.0.1:61080 https://HOST/page",
          PAGE, "(2)"),
     Case("curl by ALL_PROXY alone", "web.test",
-         "unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY; curl -fsS --cacert ca.pem https://HOST/page", PAGE, "(2)"),
+         "unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY; curl -fsS --cacert ca.pem https://HOST/page", PAGE),
+    Case("curl by SALLYPORT_SOCKS", "web.test", "curl -fsS --cacert ca.pem -x $SALLYPORT_SOCKS https://HOST/page", PAGE, "(2)"),
     Case("curl upload", "web.test", "printf 'up and back' | curl -fsS --cacert ca.pem -T - https://HOST/put", "up and back"),
     Case("wget http", "web.test", "wget -qO- -t 1 http://HOST/page || wget -O- -t 1 http://HOST/page", PAGE),
     Case("wget https", "web.test", "wget -O- -t 1 --ca-certificate=ca.pem https://HOST/page", PAGE, "Forbidden"),
@@ -153,6 +164,8 @@ CASES = [
     Case("python requests https", "web.test", requests("https://HOST/page"), PAGE),
     Case("python requests socks5h", "web.test",
          requests("https://HOST/page", ", proxies={'https': 'socks5h://127.0.0.1:61080'}"), PAGE, ""),
+    Case("python httpx http", "web.test", httpx("http://HOST/page"), PAGE),
+    Case("python httpx https", "web.test", httpx("https://HOST/page"), PAGE),
     Case("PySocks, plain tcp", "tcp.test", PYSOCKS, "said and heard", "0x02"),
     Case("node https through a tunnel", "web.test", f"cat > t.js <<'END'\n{NODE_TUNNEL}\nEND\nnode t.js", PAGE),
     Case("node fetch http", "web.test", node_fetch("http"), PAGE, NODE_SAYS),
@@ -169,6 +182,8 @@ CASES = [
     Case("node, NODE_OPTIONS extended", "web.test",
          node_get("https", run='NODE_OPTIONS="$NODE_OPTIONS --max-old-space-size=300" node t.js'), PAGE, NODE_SAYS),
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
+    Case("chromium http", "web.test", CHROMIUM.replace("SCHEME", "http"), PAGE, "rule_deny"),
+    Case("chromium https", "web.test", CHROMIUM.replace("SCHEME", "https"), PAGE, ""),
 ]
 # TLS that begins otherwise: a server that asks for a second hello, and one that is of TLS 1.2; both also resumed.
 for _host in ("again.test", "old.test"):
@@ -185,6 +200,8 @@ if not NODE_READS_THEM:
     CASES.append(Case("node https.get, agent: false", "web.test", node_get("https", "{ agent: false }"), PAGE, NODE_SAYS))
 # Programs that throw the variables away: nothing of theirs may leave.
 ASTRAY = [
+    # ftp has no way through the gate: the refusal is one of HTTP's.
+    Case("curl ftp", "web.test", "curl -fsS ftp://HOST/page", PAGE),
     Case("node fetch, no variables", "web.test",
          node_fetch("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
     Case("node https.get, no variables", "web.test",
@@ -194,7 +211,7 @@ ASTRAY = [
 
 @dataclass
 class Preset:
-    """A tool that works by its preset alone: the machine's configuration names the host, the policy does not."""
+    """A tool that works with only its preset: the machine's configuration names the host, the policy does not."""
     name: str
     host: str        # where it is configured to go
     variables: dict  # its configuration: of the caller, passed on to the command

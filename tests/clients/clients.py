@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Real programs through the gate, against local servers with a CA of their own and dnsmasq as the resolver. Each must work
-where the policy allows and fail, with our reason on record and no packet sent, where it denies.
+"""Real programs through the gate, against local servers with their own CA and dnsmasq as the resolver. Each must work
+if the policy allows, and fail with a recorded reason and no packet sent if it denies.
 
 usage: clients.py SALLYPORT [NAME…]"""
 import pathlib
@@ -50,7 +50,7 @@ class Stage:
         self.start_resolver()
 
     def add(self, name, handler, tune=lambda context: None, **attributes):
-        """A server for NAME.test on 80, 443 and 8443. @tune: what its TLS is like."""
+        """A server for NAME.test on 80, 443 and 8443. @tune: its TLS settings."""
         made = servers.Server(name, self.world.new_address())
         context = servers.make_certificate(self.certificates, [f"{name}.test"])
         tune(context)
@@ -89,10 +89,10 @@ class Stage:
                  "--listen-address=127.0.0.1", "--log-queries", "--log-facility=-",
                  *[f"--address=/{name}/{address}" for name, address in self.addresses.items()]],
                 stdout=log, stderr=log)
-        worlds.until(lambda: "started" in self.queries.read_text(), 10, "dnsmasq did not start")
+        worlds.until(lambda: "started" in self.queries.read_text(), 120, "dnsmasq did not start")
 
     def run(self, script, name, options=()):
-        """One gate in an empty folder: (status, what it printed, what it said, its records)."""
+        """One gate in an empty folder: (status, standard output, standard error, its records)."""
         self.runs += 1
         self.world.work = self.world.top / f"work{self.runs}"
         self.world.work.mkdir()

@@ -11,7 +11,7 @@
 #include "gateway/gateway_agent.h"
 #include "gateway/gateway_tools.h"
 
-/* What every program of an operator's does: it throws every question back at the gate, or what the
+/* What every program of an operator does: it sends every question back to the gate, or what the
  * test has said. */
 static char script[1024] = "exec cat";
 static const char *const echo[] = { "sh", "-c", script, NULL };
@@ -28,7 +28,7 @@ static const struct gateway_webhook webhook = {
 	.url = "http://127.0.0.1:1/",
 	.key = "0123456789abcdef0123456789abcdef",
 };
-/* A program that hears, and says nothing. */
+/* A program that reads, and writes nothing. */
 static void ignore_question(const struct approver_question *question, void *arg)
 {
 	(void)question, (void)arg;

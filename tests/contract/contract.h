@@ -1,4 +1,4 @@
-/* contract: what every approver and every sink of the tables has to keep, whoever wrote it. */
+/* contract: the rules that every approver and every sink of the tables has to follow. */
 #pragma once
 
 #include <check.h>
@@ -16,7 +16,7 @@ struct contract_place {
 };
 
 void contract_open(struct contract_place *place);
-/* What the programs of an operator's are from the next opening on: a script for sh(1). */
+/* Sets the operator's programs from the next opening on: a script for sh(1). */
 void contract_script(const char *text);
 /* Removes it, whatever is in it. */
 void contract_close(struct contract_place *place);

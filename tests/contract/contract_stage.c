@@ -14,7 +14,8 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "gateway/core.h"
+#include "gateway/gateway_open.h"
+#include "gateway/state.h"
 #include "policies/policies_tools.h"
 
 struct contract_stage stage;
@@ -44,12 +45,14 @@ void stage_open(int i)
 	stage.terminal.fd = stage.keys;
 	stage.loop = loop_new_fake();
 	stage.policy = policy_new();
-	ck_assert_int_eq(policy_load_text(stage.policy, "<test>", "version 1\ndefault ask\n"), 0);
+	ck_assert_int_eq(policy_load_text(stage.policy, "<test>",
+					  "version 1\ndefault ask\nlimit questions 4096\n"),
+			 0);
 	ck_assert_int_eq(policy_finish(stage.policy), 0);
 	stage.place.config.policy = stage.policy;
 	stage.place.config.terminal = &stage.terminal;
-	stage.place.config.is_patient = true; /* whoever is attached */
-	stage.gw = gateway_new_with(stage.loop, &stage.place.config, table, &why);
+	stage.place.config.patience_ms = -1; /* no limit: even with no approver */
+	stage.gw = gateway_open_with(stage.loop, &stage.place.config, table, &why);
 	ck_assert_msg(stage.gw != NULL, "%s", why.text);
 	ck_assert_uint_eq(stage.gw->approver_count, 1);
 	stage.client = gateway_client_new(stage.gw);

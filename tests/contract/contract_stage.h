@@ -21,13 +21,13 @@ extern struct contract_stage stage;
 /* With the line @i of the table. */
 void stage_open(int i);
 void stage_close(void);
-/* Until nothing moves any more; what stands on the terminal is read. */
+/* Runs until nothing happens any more, and reads the text on the terminal. */
 void stage_settle(void);
 struct gateway_ticket *stage_submit(const char *destination);
 /* And settles. */
 struct gateway_ticket *stage_ask(const char *destination);
-/* Whoever sits at the other end of it: a client of the socket, a page, bytes on the terminal. -1:
- * there is none by a descriptor. */
+/* The other end of the approver: a client of the socket, a page, bytes on the terminal. -1: it has
+ * no descriptor. */
 int stage_other_end(void);
 /* Writes to it and settles. */
 void stage_say(int fd, const char *bytes, size_t len);

@@ -16,17 +16,17 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "cli/approve.h"
+#include "cli/approve/approve.h"
 
 START_TEST(nothing_waits)
 {
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_str_eq(stage.output, "no sallyport run is waiting for an answer\n");
+	ck_assert_str_eq(stage.output, "no question waits for an answer\n");
 	ck_assert_int_eq(stage_approve("list --json"), 0);
 	ck_assert_str_eq(stage.output, "[]\n");
 	ck_assert_int_eq(stage_approve("allow 7f3a-1"), 1);
 	ck_assert_str_eq(stage.output,
-			 "sallyport: no such question: no sallyport run is waiting\n");
+			 "sallyport: no such question: no run has an open question\n");
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(list_shows_every_run)
 	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(strstr(stage.output,
 				     "7f3a-1  https://example.org:443\n"
-				     "  careful   never allowed before on this machine\n"
+				     "  warning   never allowed before on this machine\n"
 				     "  asked by  npm ci\n"
 				     "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
@@ -117,11 +117,11 @@ START_TEST(a_name_that_looks_like_another)
 	stage_run_open(&stage.runs[0], "7f3a");
 	stage_watch("watch");
 	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
-	stage_child_until(&stage.watcher, "careful   Cyrillic letters: looks like apple.test, is");
+	stage_child_until(&stage.watcher, "warning   Cyrillic letters: looks like apple.test, is");
 	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(strstr(
 		stage.output, "7f3a-1  https://xn--80ak6aa92e.test:443\n"
-			      "  careful   Cyrillic letters: looks like apple.test, is "
+			      "  warning   Cyrillic letters: looks like apple.test, is "
 			      "xn--80ak6aa92e.test; never allowed before on this machine\n"));
 	stage_end_watch(0);
 }
@@ -162,7 +162,7 @@ START_TEST(every_answer)
 	ck_assert_ptr_nonnull(strstr(stage.runs[0].verdict.by, " on approve"));
 
 	ck_assert_int_eq(stage_approve(answers[_i].words), 1); /* twice is once too often */
-	ck_assert_ptr_nonnull(strstr(stage.output, "finished already"));
+	ck_assert_ptr_nonnull(strstr(stage.output, "answered or withdrawn"));
 	ck_assert_uint_eq(stage.runs[0].told, 1);
 	stage_child_until(&stage.watcher, " on approve");
 	stage_end_watch(0);
@@ -261,7 +261,7 @@ START_TEST(answers_that_are_typed)
 }
 END_TEST
 
-/* What is remembered is what the line says, to the letter. */
+/* The remembered answer is exactly the text of the line. */
 static const struct {
 	const char *typed, *text;
 } wide[] = {
@@ -326,61 +326,63 @@ END_TEST
 static const struct {
 	const char *line, *want;
 } wrong_lines[] = {
-	{ "y 7f3a-1 --scope session", "no such option: --scope" }, /* the letter says it */
-	{ "allow 7f3a-1 session --scope exec", "scope stands there twice" },
-	{ "allow 7f3a-1 --scope forever", "--scope is once" },
-	{ "allow 7f3a-1 --for 1h --for 2h", "--for stands there twice" },
-	{ "s 7f3a-1 --domain --domain", "--domain stands there twice" },
+	{ "y 7f3a-1 --scope session", "--scope is not allowed here" }, /* the letter says it */
+	{ "allow 7f3a-1 session --scope exec", "give one scope only" },
+	{ "allow 7f3a-1 --scope forever", "--scope must be once" },
+	{ "allow 7f3a-1 --for 1h --for 2h", "--for was given twice" },
+	{ "s 7f3a-1 --domain --domain", "--domain was given twice" },
 	{ "s 7f3a-1 --for", "--for needs a value" },
-	{ "s 7f3a-1 --for soon", "--for is a duration" },
-	{ "s 7f3a-1 --for 0", "--for is a duration" },
-	{ "s 7f3a-1 --upload 0", "--upload is a size" },
-	{ "s 7f3a-1 --download 1x", "--download is a size" },
-	{ "s 7f3a-1 --connections 65536", "--connections is a number" },
-	{ "s 7f3a-1 --connections -1", "--connections is a number" },
+	{ "s 7f3a-1 --for soon", "--for needs a duration" },
+	{ "s 7f3a-1 --for 0", "--for needs a duration" },
+	{ "s 7f3a-1 --upload 0", "--upload needs a size" },
+	{ "s 7f3a-1 --download 1x", "--download needs a size" },
+	{ "s 7f3a-1 --connections 65536", "--connections needs a number" },
+	{ "s 7f3a-1 --connections -1", "--connections needs a number" },
 	{ "s 7f3a-1 --wide", "no such option: --wide" },
-	{ "s 7f3a-1 --session x", "no such option" },
-	{ "s 7f3a-1 --json", "no such option" },
-	{ "s 7f3a-1 -x", "no such option" },
-	{ "s 7f3a-1 -h", "help is" },
+	{ "s 7f3a-1 --session x", "--session is not allowed" },
+	{ "s 7f3a-1 --json", "--session is not allowed" },
+	{ "s 7f3a-1 -x", "--session is not allowed" },
+	{ "s 7f3a-1 -h", "--help is not allowed" },
 	{ "s 7f3a-1 --\x1b[2J", "no such option: --\\x1b[2J" },
-	{ "s 7f3a-1 example.org --confirm example.org", "more than an answer takes" },
-	{ "s 7f3a-1 example.org example.com", "more than an answer takes" },
-	{ "n 7f3a-1 example.org", "more than an answer takes" },
+	{ "s 7f3a-1 example.org --confirm example.org", "the answer has too many words" },
+	{ "s 7f3a-1 example.org example.com", "the answer has too many words" },
+	{ "n 7f3a-1 example.org", "the answer has too many words" },
 	{ "S 7f3a-1 --upload 64k", "no such option: --upload" },
 	{ "deny 7f3a-1 --confirm example.org", "no such option: --confirm" },
 	{ "abort 7f3a-1 --domain", "no such option: --domain" },
 	{ "abort 7f3a-1 session", "abort has no scope" },
-	{ "abort 7f3a-1 --scope once", "no such option: --scope" },
+	{ "abort 7f3a-1 --scope once", "--scope is not allowed here" },
 	{ "n 7f3a-1 --words 'open", "a quote is not closed" },
 	{ "n 7f3a-1 --words \"open\\\"", "a quote is not closed" },
-	{ "n 7f3a-1 --words \xff", "--words is no text" },
-	{ "n --words 7f3a-1", "which question" },
+	{ "n 7f3a-1 --words \xff", "--words must be valid UTF-8 text" },
+	{ "n --words 7f3a-1", "name a question" },
 	{ "--domain s 7f3a-1", "type a letter" },
-	{ "s 7f3a-1 --domain yes yes", "more than an answer takes" },
-	{ "s 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6", "more than an" },
-	{ "{\"op\":\"allow\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"id\":1}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"until\":1}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"host\":\"all\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"ports\":80}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"program\":\"that\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":\"\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":3600}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":0}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":-1}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":1.5}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":\"64k\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":null}", "an answer is" },
-	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"upload\":1}", "an answer is" },
-	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"confirm\":\"a.test\"}", "an answer is" },
-	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"host\":\"domain\"}", "an answer is" },
-	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"scope\":\"once\"}", "an answer is" },
+	{ "s 7f3a-1 --domain yes yes", "the answer has too many words" },
+	{ "s 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6",
+	  "the answer has too many words" },
+	{ "{\"op\":\"allow\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"id\":1}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"until\":1}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"host\":\"all\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"ports\":80}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"program\":\"that\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":\"\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"for\":3600}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":0}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":-1}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":1.5}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"upload\":\"64k\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"scope\":null}", "an answer must be" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"upload\":1}", "an answer must be" },
+	{ "{\"op\":\"deny\",\"question\":\"7f3a-1\",\"confirm\":\"a.test\"}", "an answer must be" },
+	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"host\":\"domain\"}", "an answer must be" },
+	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"scope\":\"once\"}", "an answer must be" },
 	{ "{\"op\":\"abort\",\"question\":\"7f3a-1\",\"text\":\"https://a.test:443\"}",
-	  "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":\"\"}", "an answer is" },
-	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":443}", "an answer is" },
-	{ "{\"op\":\"allow\",\"op\":\"deny\",\"question\":\"7f3a-1\"}", "no JSON object" },
+	  "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":\"\"}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"question\":\"7f3a-1\",\"text\":443}", "an answer must be" },
+	{ "{\"op\":\"allow\",\"op\":\"deny\",\"question\":\"7f3a-1\"}",
+	  "the file is not a JSON object" },
 };
 
 START_TEST(lines_that_are_refused)
@@ -394,7 +396,7 @@ START_TEST(lines_that_are_refused)
 }
 END_TEST
 
-/* What would be cut on the way is not sent. */
+/* An answer that would be cut is not sent. */
 START_TEST(words_that_are_too_long)
 {
 	struct approve_answer answer = { 0 };
@@ -452,7 +454,7 @@ START_TEST(watcher_that_dies)
 }
 END_TEST
 
-/* @listens: a socket of ours behind the name, else a dead run's. */
+/* @listens: the name is a socket of this test, else of a dead run. */
 static int plant(const char *name, bool listens)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -484,13 +486,13 @@ static const struct {
 	const char *greeting, *want;
 } strangers[] = {
 	{ "{\"sallyport\":2,\"run\":\"odd\",\"session\":\"\"}\n", "speaks version 2" },
-	{ "{\"sallyport\":\"1\"}\n", "is no gate" },
-	{ "[]\n", "is no gate" },
-	{ "220 mail.example.org ESMTP\n", "no JSON" },
-	{ "", "hung up" },
-	{ "{\"sallyport\":1,\"run\":\"odd\",\"session\":\"\"}\n", "hung up" },
-	{ "{\"sallyport\":1}\n{\"id\":7,\"ok\":true,\"questions\":[]}\n", "something else" },
-	{ "{\"sallyport\":1}\n{\"id\":1,\"ok\":true,\"questions\":7}\n", "sent no list" },
+	{ "{\"sallyport\":\"1\"}\n", "is not a Sallyport gateway" },
+	{ "[]\n", "is not a Sallyport gateway" },
+	{ "220 mail.example.org ESMTP\n", "not JSON" },
+	{ "", "closed the connection" },
+	{ "{\"sallyport\":1,\"run\":\"odd\",\"session\":\"\"}\n", "closed the connection" },
+	{ "{\"sallyport\":1}\n{\"id\":7,\"ok\":true,\"questions\":[]}\n", "another request" },
+	{ "{\"sallyport\":1}\n{\"id\":1,\"ok\":true,\"questions\":7}\n", "malformed list" },
 };
 
 START_TEST(server_that_is_none)
@@ -534,7 +536,7 @@ START_TEST(socket_of_somebody_else)
 		(void)printf("SKIP socket_of_somebody_else: only root can give a file away\n");
 	} else {
 		ck_assert_int_eq(stage_approve("list"), 3);
-		ck_assert_ptr_nonnull(strstr(stage.output, "not a socket of yours"));
+		ck_assert_ptr_nonnull(strstr(stage.output, "not your own socket"));
 	}
 	fd_close(listener);
 }

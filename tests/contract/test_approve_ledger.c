@@ -1,9 +1,9 @@
-/* `sallyport approve`: widths, risks, and what is remembered. */
+/* `sallyport approve`: widths, risks, and remembered answers. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/approve.h"
+#include "cli/approve/approve.h"
 #include "tests/contract/test_approve_stage.h"
 
 static void open_and_ask(void)
@@ -25,15 +25,16 @@ static const struct {
 	{ "allow 7f3a-1 --domain --confirm example.org", 3, "sallyport: 7f3a-1 was not answered" },
 	{ "allow 7f3a-1 --scope session --program --confirm example.org", 3,
 	  "sallyport: 7f3a-1 was not answered" },
-	/* The error says what to type, as a whole. */
+	/* The error shows the whole command to type. */
 	{ "allow 7f3a-1 --scope session --for 1h", 3,
 	  "sallyport: 7f3a-1 was not answered: never allowed before on this machine: to allow it, "
 	  "type example.org as well:\n"
 	  "  sallyport approve allow 7f3a-1 --scope session --for 1h --confirm example.org\n" },
 	{ "allow 7f3a-1 --confirm a.example.org", 3, "sallyport: 7f3a-1 was not answered" },
-	{ "allow 7f3a-1 --for soon", 3, "sallyport approve allow: --for is a duration" },
-	{ "allow 7f3a-1 --upload 64x", 3, "sallyport approve allow: --upload is a size" },
-	{ "allow 7f3a-1 --connections 0", 3, "sallyport approve allow: --connections is a number" },
+	{ "allow 7f3a-1 --for soon", 3, "sallyport approve allow: --for needs a duration" },
+	{ "allow 7f3a-1 --upload 64x", 3, "sallyport approve allow: --upload needs a size" },
+	{ "allow 7f3a-1 --connections 0", 3,
+	  "sallyport approve allow: --connections needs a number" },
 	{ "deny 7f3a-1 --upload 64k", 3, "sallyport approve deny: no such option" },
 	{ "abort 7f3a-1 --domain", 3, "sallyport approve abort: no such option" },
 	{ "list --domain", 3, "sallyport approve list: no such option" },
@@ -55,7 +56,7 @@ START_TEST(a_risk_is_shown)
 	open_and_ask();
 	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(
-		strstr(stage.output, "\n  careful   never allowed before on this machine\n"));
+		strstr(stage.output, "\n  warning   never allowed before on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST
@@ -85,7 +86,7 @@ START_TEST(grants_are_listed_and_taken_back)
 	ck_assert_int_eq(stage_approve("revoke 0b1c-g1"), 1);
 	ck_assert_int_eq(stage_approve("revoke ../x-g1"), 3);
 	ck_assert_int_eq(stage_approve(_i ? "undo" : "revoke 7f3a-g1"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output, "taken back"));
+	ck_assert_ptr_nonnull(strstr(stage.output, "revoked"));
 	ck_assert_int_eq(stage_approve(_i ? "undo 7f3a" : "revoke 7f3a-g1"), 1);
 	ck_assert_int_eq(stage_approve("grants"), 0);
 	ck_assert_str_eq(stage.output, "no answer is remembered\n");

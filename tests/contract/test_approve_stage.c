@@ -14,12 +14,24 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_tools.h"
 
 #define DEADLINE_MS   20000 /* for anything a test waits for */
 #define ARGUMENTS_MAX 16
+
+/* Of the one group that is tested here. */
+static const options_run_fn functions[CLI_COMMANDS] = {
+	[CLI_APPROVE_LIST] = cli_approve_list,         [CLI_APPROVE_WATCH] = cli_approve_watch,
+	[CLI_APPROVE_ALLOW] = cli_approve_answer,      [CLI_APPROVE_DENY] = cli_approve_answer,
+	[CLI_APPROVE_ABORT] = cli_approve_answer,      [CLI_APPROVE_GRANTS] = cli_approve_grants,
+	[CLI_APPROVE_REVOKE] = cli_approve_revoke,     [CLI_APPROVE_UNDO] = cli_approve_undo,
+	[CLI_APPROVE_LIVE] = cli_approve_live,         [CLI_APPROVE_CUT] = cli_approve_cut,
+	[CLI_APPROVE_BUNDLE] = cli_approve_bundle,     [CLI_APPROVE_POPUP] = cli_approve_popup,
+	[CLI_APPROVE_REVIEWER] = cli_approve_reviewer,
+};
 
 struct stage stage;
 
@@ -67,7 +79,9 @@ void stage_setup(void)
 	stage.answers_path = mem_printf("%s/policy", stage.dir);
 	stage.loop = loop_new();
 	stage.policy = policy_new();
-	ck_assert_int_eq(policy_load_text(stage.policy, "<test>", "version 1\ndefault ask\n"), 0);
+	ck_assert_int_eq(policy_load_text(stage.policy, "<test>",
+					  "version 1\ndefault ask\nlimit questions 4096\n"),
+			 0);
 	ck_assert_int_eq(policy_finish(stage.policy), 0);
 }
 
@@ -89,7 +103,7 @@ void stage_child_start(struct child *child, const char *words)
 	char copy[256], *argv[ARGUMENTS_MAX + 1] = { NULL }, *rest = copy;
 	int input[2], output[2], argc = 0;
 
-	(void)snprintf(copy, sizeof(copy), "approve %s", words);
+	(void)snprintf(copy, sizeof(copy), "sallyport approve %s", words);
 	while (rest && argc < ARGUMENTS_MAX)
 		argv[argc++] = strsep(&rest, " ");
 	ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
@@ -101,7 +115,7 @@ void stage_child_start(struct child *child, const char *words)
 		(void)dup2(output[1], STDOUT_FILENO);
 		(void)dup2(output[1], STDERR_FILENO);
 		fd_close(input[1]);
-		int status = cli_approve(argc, argv);
+		int status = options_run(functions, argc, argv);
 		(void)fflush(stdout);
 		_exit(status);
 	}

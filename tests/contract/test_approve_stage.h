@@ -13,7 +13,7 @@
 
 struct loop;
 
-/* A gateway, and what became of the requests that were made of it. */
+/* A gateway, and the results of its requests. */
 struct run {
 	char id[16];
 	struct gateway *gw;
@@ -30,7 +30,7 @@ struct child {
 	char text[STAGE_OUTPUT_MAX];
 };
 
-/* What a test looks at. */
+/* The values that a test reads. */
 struct stage {
 	char dir[64];
 	char *control_dir, *answers_path;
@@ -62,7 +62,7 @@ void stage_child_say(struct child *child, const char *line);
 int stage_child_end(struct child *child);
 /* `sallyport approve WORDS`, to its end. */
 int stage_approve(const char *words);
-/* Somebody who watches, so that questions are asked at all; once it has met the run 7f3a. */
+/* A watcher, so that questions are asked; after it has connected to the run 7f3a. */
 void stage_watch(const char *words);
 void stage_end_watch(int status);
 

@@ -1,5 +1,5 @@
-/* Whoever sits at the other end of an approver, at their worst: a program that hangs, crashes, says
- * nonsense, answers twice, or to what it was not asked; a person, a page or a client that does. */
+/* The worst behaviour of an approver's other end: a program, person, page or client that hangs,
+ * crashes, sends malformed answers, answers twice, or answers a question that it was not asked. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "gateway/core.h"
-#include "gateway/journal.h"
+#include "gateway/state.h"
+#include "gateway/audit/journal.h"
 #include "tests/contract/contract_stage.h"
 
 #define HOST "https://a.test:443"
@@ -61,7 +61,7 @@ START_TEST(a_program_at_its_worst_allows_nothing)
 }
 END_TEST
 
-/* As somebody at the end of it says it: a letter, a line, a page's request. */
+/* In the form of the other end: a letter, a line, a page's request. */
 static void end_says(int *fd, const char *id, const char *action)
 {
 	auto_free char *line =
@@ -86,7 +86,7 @@ static void end_says(int *fd, const char *id, const char *action)
 	}
 }
 
-/* A terminal has nothing to answer any more: what is typed there is no answer. */
+/* A terminal without a question: typed keys do not answer. */
 static void end_was_recorded(const char *id)
 {
 	auto_free char *said = mem_printf("\"question\":\"%s\",\"said\":\"allow once\"", id);
@@ -122,7 +122,7 @@ static bool end_can_say(void)
 	       strcmp(stage_name(), "web") == 0;
 }
 
-/* The first of two counts, and the other is told so where there is somebody to tell. */
+/* The first of two answers counts, and the other approver is told, if there is one. */
 static void end_was_told(int fd)
 {
 	char answers[8192] = "";

@@ -15,7 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "gateway/approvers/approver_impl.h"
-#include "gateway/core.h"
+#include "gateway/state.h"
 #include "policies/policies_tools.h"
 
 START_TEST(not_wanted_is_not_an_error)
@@ -80,8 +80,8 @@ START_TEST(may_be_closed_with_questions_open)
 }
 END_TEST
 
-/* Settled elsewhere: what it is told it forgets, and the next question is put as if nothing had
- * been. */
+/* Answered elsewhere: the approver forgets the question, and the next one is shown as if nothing
+ * had been. */
 START_TEST(forgets_what_another_has_answered)
 {
 	stage_open(_i);
@@ -99,7 +99,7 @@ START_TEST(forgets_what_another_has_answered)
 }
 END_TEST
 
-/* What it was never asked, it is told about without harm. */
+/* A notice about a question that it was never asked has no effect. */
 START_TEST(a_retract_of_nothing_is_nothing)
 {
 	struct approver_seat seat;
@@ -153,7 +153,7 @@ START_TEST(any_question_can_be_put)
 }
 END_TEST
 
-/* Garbage is no answer: the question waits for its deadline, and is denied. */
+/* A malformed answer does not count: the question waits for its deadline, and is denied. */
 START_TEST(garbage_allows_nothing)
 {
 	static const char line[] = "{\"id\":1,\"op\":\"allow\",\"question\":\"7f3a-99\"}\n";

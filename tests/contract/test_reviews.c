@@ -1,6 +1,5 @@
-/* What every program that speaks for people has to be held to, however it behaves: each question is
- * told once, an answer is of the question that it was given to, and nothing but a good one allows.
- */
+/* Rules for every program that answers for people, however it behaves: each question is sent once,
+ * an answer belongs to its question, and only a valid answer allows. */
 #include "tests/contract/contract.h"
 
 #include <poll.h>
@@ -12,7 +11,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "gateway/approvers/approver_impl.h"
-#include "gateway/core.h"
+#include "gateway/gateway_open.h"
+#include "gateway/state.h"
 #include "gateway/gateway_review.h"
 #include "policies/policies_tools.h"
 
@@ -100,7 +100,7 @@ static void stage_open(const char *does, bool may_answer)
 	ck_assert_int_eq(policy_load_text(stage.policy, "<test>", "version 1\ndefault ask\n"), 0);
 	ck_assert_int_eq(policy_finish(stage.policy), 0);
 	stage.place.config.policy = stage.policy;
-	stage.gw = gateway_new_with(stage.loop, &stage.place.config, approver_table, &why);
+	stage.gw = gateway_open_with(stage.loop, &stage.place.config, approver_table, &why);
 	ck_assert_msg(stage.gw != NULL, "%s", why.text);
 	settle();
 }
@@ -154,7 +154,8 @@ START_TEST(each_question_has_its_answer)
 	stage_open(behaviours[_i].does, true);
 	ck_assert_ptr_nonnull(gateway_review(stage.gw, &request, on_done, NULL, NULL));
 	wait_for_it(behaviours[_i].is_silent);
-	/* What is malformed counts as said or as late, as it names its question or does not. */
+	/* A malformed answer counts as an answer if it names its question, and as late if it does
+	 * not. */
 	ck_assert_int_eq(stage.outcome, behaviours[_i].want);
 	stage.told = 0;
 	ck_assert_ptr_nonnull(gateway_review(stage.gw, &request, on_done, NULL, NULL));

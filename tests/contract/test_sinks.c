@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "gateway/sinks/sink_impl.h"
+#include "gateway/audit/sink_impl.h"
 
 static const struct policy_facts facts = {
 	.dst = { .host = "a.test", .protocol = POLICY_HTTPS, .port = 443 },
@@ -123,7 +123,7 @@ START_TEST(a_batch_has_a_limit)
 }
 END_TEST
 
-/* What was taken in and never committed is not kept, and leaves nothing held. */
+/* Records that were accepted and never committed are not kept, and no resources stay held. */
 START_TEST(closing_without_commit_lets_go)
 {
 	const struct policy_verdict verdict = { .action = POLICY_ALLOW };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills one part of the gate at one step of a question: never an allow that nobody gave, never a hang, nothing left behind.
+"""Kills one part of the gate at one step of a question: there must be no allow without an answer, no hang, and no process left.
 
 usage: fault.py SALLYPORT gateway|worker|approver|holder before|asked|answered|released"""
 import json
@@ -18,7 +18,7 @@ from world import Gate, World, descendants, reap, until  # noqa: E402
 QUICK = 30  # seconds: what is over is over long before the prompt's deadline
 BODY = b"let out\n"
 
-# Two requests: the first is the one whose question is disturbed, the second finds out how it is afterwards.
+# Two requests: the question of the first is disturbed, and the second one shows the state afterwards.
 SCRIPT = """
 touch ready; while [ ! -e go ]; do sleep 0.05; done
 curl -sS -m 25 http://{address}:80/ -o first; echo $? > first.status
@@ -27,7 +27,7 @@ curl -sS -m 25 http://{address}:8080/ -o second; echo $? > second.status
 
 
 class Destination:
-    """Counts who came, answers, and on port 80 keeps the connection open behind the answer's beginning."""
+    """Counts connections, answers, and on port 80 keeps the connection open after the beginning of the answer."""
 
     def __init__(self, address):
         self.address, self.came, self.held = address, [], []
@@ -45,7 +45,7 @@ class Destination:
 
 
 class Approver:
-    """A client of sallyport-approver(7). One that dies is a socket that closes."""
+    """A client of sallyport-approver(7). To simulate its death, it closes its socket."""
 
     def __init__(self, world, run):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -116,7 +116,7 @@ class Fault:
         self.kill()
 
     def answered(self):
-        """The answer is on its way, and the gate has not read it. Of an approver that dies, half of it is."""
+        """The answer was sent, but the gate has not read it. An approver that dies has sent half of it."""
         self.go()
         request = {"id": 2, "op": "allow", "question": self.approver.asked(), "scope": "session"}
         if self.victim == "approver":

@@ -1,6 +1,6 @@
-"""agents: sentences about a client of `sallyport agent`. What it says and hears is held to docs/schema/agent by the client of
-tests/agent. A command, a patch, a question has a name that begins with a capital; $work is the working directory, and $outside a
-folder that is in no sandbox of its own accord."""
+"""agents: sentences about a client of `sallyport agent`. The client of tests/agent checks its lines in both directions
+against docs/schema/agent. A command, a patch, a question has a name that begins with a capital; $work is the working directory, and
+$outside a folder that no sandbox includes by default."""
 import json
 import pathlib
 import re
@@ -11,7 +11,7 @@ from sentences import step
 from world import Gate
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "agent"))
-PATIENCE = 30
+PATIENCE = 120
 MODES = ("read-only", "workspace-write", "external", "danger-full-access", "split")
 APPROVALS = ("untrusted", "on-request", "on-failure", "never")
 
@@ -23,7 +23,7 @@ def prepare(functions):
 
 
 class Agent(Gate):
-    """One `sallyport agent` and its client. It stands among the gates, so that what is said of those can be said of it."""
+    """One `sallyport agent` and its client. It is in the list of gates, so that the sentences about gates apply to it."""
 
     def __init__(self, world, options):
         from harness import Client
@@ -215,7 +215,7 @@ def spoken(access):
 
 @step(r"question ([A-Z]\w*) of ([\w ]+): (a retry|exec|patch|network|permissions|elicitation)((?:, .+)?)")
 def question(s, name, whose, kind, details):
-    """Who waits for it is all of those that are named; what it grants is all that is named."""
+    """Exactly the named commands wait for it; it grants exactly the named accesses."""
     ids = {s.agent.ids[one] for one in whose.split(" and ")}
 
     def fits(event):
@@ -242,7 +242,7 @@ def offers(s, name, words):
 
 @step(r"answer ([A-Z]\w*): (\w+)( of another kind)?(?: is refused as (\w+))?")
 def answer(s, name, decision, is_crossed, code):
-    """As somebody does who looks at the question: what has to be typed is typed. Nothing comes of what is refused."""
+    """Answers as a person who sees the question: required text is typed. An answer that is refused has no effect."""
     asked = s.agent.questions[name]
     typed = {"typed": asked["typed"]} if "typed" in asked else {}
     kind = ("patch" if asked["kind"] != "patch" else "exec") if is_crossed else asked["kind"]

@@ -9,7 +9,7 @@ SO_RCVBUFFORCE = 33
 
 
 class Capture:
-    """A raw socket on lo. The kernel queues a packet the moment it is sent, so reading what is queued is never too early."""
+    """A raw socket on lo. The kernel queues a packet the moment it is sent, so the queued packets are complete when they are read."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays one scenario: a .flow file, read from top to bottom, each line something that happens or must hold.
+"""Plays one scenario: a .flow file, read from top to bottom, each line is an action or a check.
 
 usage: flow.py [--keep] SALLYPORT FILE.flow
 
@@ -109,7 +109,7 @@ def policy(s, line):
 
 @step(r"the (user's )?policy( in reach)? becomes( in place)?: (.+)")
 def policy_becomes(s, users, in_reach, in_place, text):
-    """All of it: lines are parted by "/". As editors do it, by a rename, unless in place."""
+    """Writes the whole file; "/" separates lines. Renames a new file into place, as editors do, unless told to write in place."""
     file = s.world.top / ("config/sallyport/policy" if users else "work/in-reach" if in_reach else "policy")
     file.parent.mkdir(mode=0o700, exist_ok=True)
     lines = "version 1\n" + "".join(line.strip() + "\n" for line in s.fill(text).split(" / "))
@@ -129,10 +129,10 @@ def policy_deleted(s, users):
 
 @step(r"the gate (takes|refuses) the policy")
 def reloads(s, what):
-    """Waits for one more such record than this gate was seen to write."""
+    """Waits for one more such record than this gate has written so far."""
     event = "policy_reloaded" if what == "takes" else "policy_reload_failed"
     seen = s.reloads.get(event, 0)
-    until(lambda: len([r for r in s.world.records() if r["event"] == event]) > seen, 20, f"no {event}")
+    until(lambda: len([r for r in s.world.records() if r["event"] == event]) > seen, 120, f"no {event}")
     s.reloads[event] = seen + 1
 
 
@@ -191,7 +191,7 @@ def webhook(s, server):
 def was_told(s, server, count):
     def told():
         return [r for r in s.servers[server].requests if r[1] == "/hook"]
-    until(lambda: len(told()) >= int(count), 20, "the webhook was not told")
+    until(lambda: len(told()) >= int(count), 120, "the webhook was not told")
     for method, _, _, headers in told():
         assert method == "POST" and headers["x-sallyport-signature"].startswith("sha256="), str(headers)
     assert len(told()) == int(count), str(told())
@@ -200,6 +200,34 @@ def was_told(s, server, count):
 @step(r"without DNS")
 def without_dns(s):
     s.has_dns = False
+
+
+@step(r"another name server at ([\d.]+) says ([\w.-]+) is (.+)")
+def other_names(s, address, name, server):
+    s.other_names = Names(address)
+    s.other_names.set(name, [[s.address(server)]])
+
+
+@step(r"the host has its own names: (.+)")
+def own_names(s, text):
+    """A copy of /etc that replaces the host's, and is changed as programs of the host would."""
+    assert ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0, "no mount namespace"
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    copy = s.world.top / "etc"
+    subprocess.run(["cp", "-a", "--no-preserve=ownership", "/etc", copy], stderr=subprocess.DEVNULL)  # not what is unreadable
+    subprocess.run(["mount", "--bind", copy, "/etc"], check=True)
+    names_become(s, text)
+
+
+@step(r"the host's names become: (.+)")
+def names_become(s, text):
+    """"nameserver ADDRESS, SERVER HOST, ...": by a rename, as NetworkManager and others do it."""
+    lines = [line.strip().split() for line in text.split(",")]
+    for file, content in (("resolv.conf", [line for line in lines if line[0] == "nameserver"]),
+                          ("hosts", [[s.address(line[0]), line[1]] for line in lines if line[0] != "nameserver"])):
+        fresh = pathlib.Path(f"/etc/{file}.new")
+        fresh.write_text("".join(" ".join(line) + "\n" for line in content))
+        fresh.rename(f"/etc/{file}")
 
 
 # --- what happens ----------------------------------------------------------------------------------------------------
@@ -221,12 +249,12 @@ def start_on_terminal(s, script):
 
 @step(r"the terminal shows: (.+)")
 def terminal_shows(s, text):
-    until(lambda: text in s.gate.text("out"), 20, "the terminal did not show it")
+    until(lambda: text in s.gate.text("out"), 120, "the terminal did not show it")
 
 
 @step(r"press: (.+)")
 def press(s, keys):
-    """One key after the other, as a person does: Enter counts for what has been on the screen."""
+    """Types one key after the other, as a person does: Enter confirms the text on the screen."""
     for key in keys.replace("Enter", "\r").replace("Ctrl-C", "\x03").replace(" ", ""):
         s.gate.press(key)
         time.sleep(0.2)
@@ -288,17 +316,17 @@ def reviewer_was_right(s, count):
 def reviewer_runs(s):
     def there():
         return "sleep" in worlds.descendants(s.gate.process.pid).values()
-    until(there, 20, "no reviewer")
+    until(there, 120, "no reviewer")
 
 
 @step(r"the question goes away")
 def question_goes(s):
-    until(lambda: not s.world.questions(), 20, "the question stayed")
+    until(lambda: not s.world.questions(), 120, "the question stayed")
 
 
 @step(r"the approver was asked (\d+) questions?")
 def ever_asked(s, count):
-    """By what its watch printed: one event for each question that ever opened."""
+    """Counts, in the output of its watch, one event for each question that was opened."""
     asked = [line for line in (s.world.top / "watch.out").read_text().splitlines() if '"asked"' in line]
     assert len(asked) == int(count), f"{len(asked)} questions:\n" + "\n".join(asked)
 
@@ -340,14 +368,14 @@ def wait(s, seconds):
 
 @step(r"the gate is ready")
 def ready(s):
-    until(lambda: "ready" in s.gate.text("out"), 20, "the command did not say it is ready")
+    until(lambda: "ready" in s.gate.text("out"), 120, "the command did not say it is ready")
 
 
 # --- what must hold --------------------------------------------------------------------------------------------------
 
 @step(r"it says so far: (.+)")
 def prints_so_far(s, text):
-    until(lambda: text in s.gate.text("out"), 20, f"it did not print {text!r}")
+    until(lambda: text in s.gate.text("out"), 120, f"it did not print {text!r}")
 
 
 @step(r"it ends with (\d+)")
@@ -415,7 +443,7 @@ def saw(s, name, count):
 @step(r"(\w+) received (\d+) bytes")
 def received(s, name, count):
     s.gate.wait()
-    until(lambda: not s.servers[name].open, 10, "connections stayed open")
+    until(lambda: not s.servers[name].open, 120, "connections stayed open")
     assert s.servers[name].bytes == int(count), f"it received {s.servers[name].bytes}"
 
 
@@ -452,7 +480,7 @@ def allowed(s, count):
     def enough():
         made = [r for r in s.world.records() if r["event"] == "decision" and r["action"] == "allow"]
         return len(made) >= int(count)
-    until(enough, 20, f"not {count} allowed")
+    until(enough, 120, f"not {count} allowed")
 
 
 @step(r"the records hold: (.+)")
@@ -509,7 +537,7 @@ def audit_is_whole(s):
 
 @step(r"explaining (.+) ends with (\d+) and says: (.+)")
 def explain(s, words, status, text):
-    """`sallyport policy explain` with the scenario's policy."""
+    """Runs `sallyport policy explain` with the scenario's policy."""
     got = s.world.sally("policy", "explain", "--policy", str(s.world.top / "policy"), *shlex.split(words))
     assert got.returncode == int(status), f"exit {got.returncode}\n{got.stdout}{got.stderr}"
     assert text in got.stdout, f"{text!r} is not in:\n{got.stdout}{got.stderr}"
@@ -537,7 +565,7 @@ def nothing_is_left(s):
         return not {p: n for p, n in worlds.descendants(os.getpid()).items() if p not in watchers}
     import os
     try:
-        until(gone, 10, "processes are left")
+        until(gone, 120, "processes are left")
     except AssertionError as why:
         raise AssertionError(f"{why}: {worlds.descendants(os.getpid())}") from None
 

@@ -1,5 +1,5 @@
-"""hellos NAME WAY: opens a tunnel to a.test:443 that is allowed as https, shows a.test in a first TLS hello that no server can
-go by, so that it asks for another one, and @NAME in the second. Says whether the server answered that."""
+"""hellos NAME WAY: opens a tunnel to a.test:443 that is allowed as https, names a.test in a first TLS hello that no server can
+use, so that it asks for another one, and @NAME in the second. Prints whether the server answered the second."""
 import socket
 import struct
 import sys

@@ -1,4 +1,4 @@
-"""sentences: what a line of a .flow file means. A table of patterns; a sentence is the first of them that fits all of it."""
+"""sentences: the meaning of the lines of a .flow file. A table of patterns; the first pattern that matches a whole line is used."""
 import re
 
 STEPS = []

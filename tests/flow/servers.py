@@ -1,4 +1,5 @@
-"""servers: what the gate dials in a scenario: web servers, servers that misbehave, and a DNS server that can lie."""
+"""servers: the servers that the gate connects to in a scenario: web servers, servers that misbehave, and a DNS server whose
+answers can be wrong."""
 import http.server
 import os
 import socket
@@ -82,7 +83,7 @@ def read_or_nothing(connection):
 
 
 class Server:
-    """One named server on an address of its own; @requests and @connections are what it saw."""
+    """One named server on its own address; @requests and @connections record what it received."""
 
     def __init__(self, name, address):
         self.name, self.address = name, address
@@ -137,7 +138,7 @@ class Server:
         self.serve_each(port, lambda connection: connection.close())
 
     def hold(self, port):
-        """Takes connections and never says a word."""
+        """Accepts connections and sends nothing."""
         self.serve_each(port, self.kept.append)
 
     def never_accept(self, port):
@@ -151,7 +152,7 @@ class Server:
 
 
 def make_certificate(folder, names):
-    """A CA in @folder/ca.pem and a server certificate for @names; an SSL context that shows it."""
+    """A CA in @folder/ca.pem and a server certificate for @names; returns an SSL context that uses it."""
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
 
@@ -172,7 +173,7 @@ def make_certificate(folder, names):
 
 
 class Names:
-    """A DNS server for A and AAAA. Each name has a list of answers; the last one stays. None: no answer at all."""
+    """A DNS server for A and AAAA. Each name has a list of answers; the last one is repeated. None: no answer."""
 
     def __init__(self, address="127.0.0.1", port=53):
         self.answers, self.queries = {}, []

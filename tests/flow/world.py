@@ -1,5 +1,5 @@
-"""world: where a scenario happens. A network namespace with nothing but lo, addresses that policy takes for public ones,
-folders of its own, and the gates that run in it."""
+"""world: the environment of a scenario: a network namespace with lo only, addresses that the policy treats as public ones,
+its own folders, and the gates that run in it."""
 import fcntl
 import json
 import os
@@ -23,7 +23,7 @@ SKIP = 77  # meson's word for a skipped test
 
 
 def enter_namespace():
-    """Starts this program again in a network namespace of its own; skips where the kernel refuses one."""
+    """Starts this program again in its own network namespace; skips the test if the kernel refuses one."""
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     if IN_NAMESPACE not in os.environ:
         how = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
@@ -43,7 +43,7 @@ def ip(*words):
 
 
 def become_subreaper():
-    """Orphans become our children, so that "nothing is left" can be looked up and nothing outlives us."""
+    """Makes orphans our children, so that a test can check that no process is left, and none outlives us."""
     import ctypes
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -58,6 +58,8 @@ def processes():
             stat = (entry / "stat").read_text()
         except OSError:
             continue
+        if not stat:
+            continue  # it ended while it was read
         name = stat[stat.index("(") + 1:stat.rindex(")")]
         rest = stat[stat.rindex(")") + 2:].split()
         found[int(entry.name)] = (int(rest[1]), name, rest[0])
@@ -76,7 +78,7 @@ def descendants(root):
 
 
 def reap():
-    """Collects orphans that ended; never a Popen's own child, which it still waits for."""
+    """Waits for orphans that have ended; never for the child of a Popen object, which waits for it itself."""
     owned = {gate.process.pid for gate in Gate.all}
     for pid, (parent, _, state) in processes().items():
         if parent == os.getpid() and state == "Z" and pid not in owned:
@@ -125,7 +127,7 @@ class Gate:
         return (self.out if stream == "out" else self.err).read_text(errors="replace")
 
     def worker(self):
-        """The process that holds the listeners: the gate's only direct child in the gate's own network."""
+        """The process with the listeners: the gate's only direct child in the gate's own network namespace."""
         ours = os.readlink("/proc/self/ns/net")
         for pid, (parent, _, _) in processes().items():
             try:
@@ -145,7 +147,7 @@ class UserGate(Gate):
 
 
 class TerminalGate(Gate):
-    """One `sallyport run` on a terminal of its own, which answers a status report as a real one does."""
+    """One `sallyport run` on its own terminal, which answers a status request as a real one does."""
 
     def begin(self, command, out, err):
         self.terminal, inner = pty.openpty()
@@ -172,13 +174,13 @@ class TerminalGate(Gate):
         os.write(self.terminal, keys.encode())
 
     def text(self, stream):
-        """What is written, without the sequences that move or colour it."""
+        """The output, without the sequences that move the cursor or change colours."""
         text = re.sub(r"\x1b(\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])", "", super().text(stream))
         return text.replace("\r", "")
 
 
 def published(state):
-    """Waits until what runs have written is in the log, too: their segments are empty, or their runs dead."""
+    """Waits until all records of runs are in the log: their segments are empty, or their runs have ended."""
     deadline = time.monotonic() + 2
     while time.monotonic() < deadline:
         sizes = []
@@ -199,7 +201,7 @@ class World:
         self.work = self.top / "work"
         self.work.mkdir()
         self.audit = self.top / "audit.jsonl"
-        # Nothing of the developer's machine: its proxies, certificates and configurations are not what is tested.
+        # Remove the developer's settings: proxies, certificates and configurations of the machine must not affect the test.
         kept = ("PATH", "CI", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
         self.env = {name: os.environ[name] for name in kept if name in os.environ}
         self.env |= {"HOME": str(self.top / "home"), "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PIP_CONFIG_FILE": "/dev/null"}
@@ -222,7 +224,7 @@ class World:
         return run
 
     def questions(self):
-        """What `approve list --json` says is open: [{id, protocol, host, port, waiting, commands}]"""
+        """The open questions according to `approve list --json`: [{id, protocol, host, port, waiting, commands}]"""
         text = self.sally("approve", "list", "--json").stdout.strip()
         if not text:
             return []
@@ -240,7 +242,7 @@ class World:
         return [json.loads(line) for line in self.audit.read_text().splitlines() if line.startswith("{")]
 
     def attach(self):
-        """Somebody who watches, so that the gate has whom to ask."""
+        """Starts a watcher, so that the gate has an approver to ask."""
         with open(self.top / "watch.out", "ab") as out:
             self.watchers.append(subprocess.Popen([self.sallyport, "approve", "watch", "--json"], env=self.env,
                                                   stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.top))

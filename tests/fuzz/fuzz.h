@@ -1,4 +1,4 @@
-/* fuzz: what every target and both of its drivers (libFuzzer, replay.c) agree on. */
+/* fuzz: the interface of the targets and their drivers (libFuzzer, replay.c). */
 #pragma once
 
 #include <stddef.h>

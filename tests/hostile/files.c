@@ -294,8 +294,8 @@ static void absent(char **args)
 
 static int try_kernel_file(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
-	/* Pressure triggers are memory of whoever opens them. The processes below /proc are ours,
-	 * and read-init's. */
+	/* Pressure triggers use memory of the process that opens them. The processes below /proc
+	 * are ours, and read-init's. */
 	if (kind == FTW_D && strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9')
 		return FTW_SKIP_SUBTREE;
 	if (strncmp(path, "/proc/pressure", 14) == 0 || strstr(path, ".pressure") != NULL)
@@ -321,7 +321,7 @@ static void kernel_files(char **args)
 		(void)nftw(trees[i], try_kernel_file, 64, FTW_PHYS | FTW_ACTIONRETVAL);
 }
 
-/* A pseudo terminal that we did not open is somebody else's. */
+/* A pseudo terminal that this program did not open belongs to another one. */
 static void try_terminals(void)
 {
 	char path[64];
@@ -332,7 +332,7 @@ static void try_terminals(void)
 	}
 }
 
-/* What a device node opens is not in any mount. @args: nodes of the host outside /dev. */
+/* The device that a node opens is not in any mount. @args: nodes of the host outside /dev. */
 static void devices(char **args)
 {
 	static const char *const wanted[] = {
@@ -421,7 +421,7 @@ const struct hostile_case hostile_files[] = {
 	{ "change", change },
 	{ "parent-rename", parent_rename },
 	{ "hidden", hidden },
-	{ "denied", denied },
+	{ "denies", denied },
 	{ "absent", absent },
 	{ "kernel-files", kernel_files },
 	{ "devices", devices },

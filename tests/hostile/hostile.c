@@ -104,7 +104,7 @@ int hostile_in_child(void (*fn)(void *arg), void *arg)
 	return status;
 }
 
-/* Some of what is tried would be no game on a host. */
+/* Some of these attempts would be harmful on a host. */
 static void must_be_inside(void)
 {
 	struct utsname name;

@@ -29,7 +29,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Outside, whoever is there; what runs the tests adds addresses that do answer. */
+/* Addresses outside; the test runner adds addresses that do answer. */
 static const char *const everywhere[] = {
 	"192.0.2.1",       "8.8.8.8",     "169.254.169.254",
 	"10.0.0.1",        "224.0.0.251", "127.0.0.53",
@@ -60,7 +60,7 @@ static socklen_t make_address(const char *host, const char *port, union address 
 	return sizeof(ret->v6);
 }
 
-/* 0 when a connection was made; whoever neither answers nor refuses was not reached. */
+/* 0 when a connection was made; an address that neither answers nor refuses was not reached. */
 static int finish_connect(int fd, int r)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLOUT };
@@ -151,7 +151,8 @@ static void try_all(const char *host, const char *port)
 	}
 }
 
-/* K01, K02, K03, K17. @args: ADDRESS PORT, any number of them; where somebody listens outside. */
+/* K01, K02, K03, K17. @args: ADDRESS PORT, any number of them; the addresses of listeners outside.
+ */
 static void direct(char **args)
 {
 	for (; args[0] != NULL && args[1] != NULL; args += 2)
@@ -296,7 +297,7 @@ static void interfaces(char **args)
 	hostile_held();
 }
 
-/* K16, A01: whoever had the gate's port would get what is meant for it. @args: PORT… */
+/* K16, A01: a program with the gate's port would get the connections to the gate. @args: PORT… */
 static void gate_ports(char **args)
 {
 	static const char *const hosts[] = { "127.0.0.1", "0.0.0.0" };

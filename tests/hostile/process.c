@@ -93,7 +93,7 @@ static void trace_init(char **args)
 				  syscall(SYS_pidfd_getfd, pidfd, fd, 0), EPERM);
 }
 
-/* F: init ignores what it has no handler for, whoever sends it from inside. */
+/* F: init ignores signals without a handler from every process inside. */
 static void kill_init(char **args)
 {
 	static const int signals[] = { SIGKILL, SIGSTOP, SIGTERM, SIGSEGV, SIGABRT, SIGINT,
@@ -273,7 +273,8 @@ static void other_ids(char **args)
 			    : -1);
 }
 
-/* K18: typing into the terminal of whoever started us. The kernel reads 32 bits of the request. */
+/* K18: typing into the terminal of the program that started us. The kernel reads 32 bits of the
+ * request. */
 static void terminal(char **args)
 {
 	static const unsigned long requests[] = { TIOCSTI, 0x541C /* TIOCLINUX */,
@@ -294,7 +295,7 @@ static void terminal(char **args)
 	}
 }
 
-/* K18: the terminal that whoever started us sits at is not ours, when none of 0-2 was it. */
+/* K18: the terminal of the user who started us is not available if none of 0-2 was it. */
 static void no_terminal(char **args)
 {
 	hostile_try("/dev/tty", open("/dev/tty", O_RDWR | O_NOCTTY));
@@ -342,7 +343,7 @@ static void environment(char **args)
 	}
 }
 
-/* K27. A lease on a file that may only be read makes whoever writes it outside wait. */
+/* K27. A lease on a file that may only be read blocks a program that writes it outside. */
 static void leases(char **args)
 {
 	int fd = open("lease", O_RDONLY | O_CREAT | O_CLOEXEC, 0600);

@@ -89,7 +89,7 @@ static void count(int status)
 }
 
 typedef void (*flip_fn)(bool is_evil);
-struct race {
+struct happy_eyeballs {
 	const char *name;
 	flip_fn flip;
 	int (*execute)(void *arg); /* in the child; returns when it failed */
@@ -185,7 +185,7 @@ static void flip_script(bool is_evil)
 	(void)syscall(SYS_renameat2, AT_FDCWD, "script", AT_FDCWD, "spare", RENAME_EXCHANGE);
 }
 
-static const struct race races[] = {
+static const struct happy_eyeballs races[] = {
 	{ "path", flip_path, by_path, 0 },
 	{ "word", flip_word, by_path, 0 },
 	{ "pointer", flip_pointer, by_path, 0 },
@@ -199,7 +199,7 @@ static const struct race races[] = {
 
 static void *flip_on(void *arg)
 {
-	const struct race *race = arg;
+	const struct happy_eyeballs *race = arg;
 	unsigned int pause = 0;
 
 	for (bool is_evil = false; !is_over; is_evil = !is_evil) {
@@ -248,7 +248,7 @@ static void prepare(const char *name)
 		flip_slot(false);
 }
 
-static void run_race(const struct race *race, unsigned int tries)
+static void run_race(const struct happy_eyeballs *race, unsigned int tries)
 {
 	static char stack[STACK_BYTES] __attribute__((aligned(16)));
 	pthread_t thread;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -153,7 +155,7 @@ static void serve(char **args)
 }
 
 /* What a racer changes while a call waits: memory that both have, the descriptor, the file. */
-static struct race {
+static struct happy_eyeballs {
 	struct sockaddr_un own, theirs;
 	struct sockaddr_un name; /* as one of them, or of another family */
 	struct sockaddr_in inet;
@@ -347,11 +349,11 @@ static void passes_descriptors(void)
 	must_work("receiving one", recvmsg(pair[1], &message, 0) == 1);
 	memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
 	must_work("its pipe", write(ends[1], "through", 7) == 7 && read(got, text, 7) == 7);
-	/* A number that is none passes nothing, least of all the wall's own. */
+	/* An invalid number passes nothing, least of all the wall's own. */
 	part.iov_base = (void *)(uintptr_t) "x";
 	for (int fd = 200; fd < 260; fd++) {
 		memcpy(CMSG_DATA(head), &fd, sizeof(int));
-		must_work("a descriptor that is none",
+		must_work("an invalid descriptor",
 			  sendmsg(pair[0], &message, 0) < 0 && errno == EBADF);
 	}
 }
@@ -361,8 +363,8 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-/* Who waits for room in a listener's queue keeps nobody else waiting, and is interrupted by a
- * signal. */
+/* A call that waits for room in a listener's queue does not delay other calls, and a signal
+ * interrupts it. */
 static void waits_alone(void)
 {
 	const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
@@ -398,7 +400,7 @@ static void waits_alone(void)
 	must_work("who waited", waitpid(pid, &status, 0) == pid && status == 0);
 }
 
-/* More than there is room for, to somebody who reads it later. */
+/* More than the buffer holds, to a reader that reads later. */
 static void sends_much(void)
 {
 	static char bytes[1 << 20];
@@ -435,6 +437,57 @@ static void sends_much(void)
 	must_work("EPIPE", sendmsg(pair[0], &message, MSG_NOSIGNAL) < 0 && errno == EPIPE);
 }
 
+#define OWN_MANY 100 /* more than are remembered */
+
+/* Many at once, each twice; and one that only another process holds. */
+static void many_own(void)
+{
+	static int servers[OWN_MANY];
+	char path[64];
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < OWN_MANY; i++) {
+			struct sockaddr_un name;
+			int client = socket(AF_UNIX, SOCK_STREAM, 0);
+
+			(void)snprintf(path, sizeof(path), "/tmp/many-%d", i);
+			name = named(path);
+			if (round == 0)
+				servers[i] = listen_at(path, SOCK_STREAM);
+			must_work(path,
+				  connect(client, (struct sockaddr *)&name, sizeof(name)) == 0);
+			close(client);
+		}
+	/* Known, and then another one has the name. */
+	for (int i = 0; i < OWN_MANY; i++) {
+		(void)snprintf(path, sizeof(path), "/tmp/many-%d", i);
+		close(servers[i]);
+		if (i % 10 == 0)
+			connects(SOCK_STREAM, path, path);
+	}
+	int ready[2], pid;
+
+	must_work("a pipe", pipe(ready) == 0);
+	pid = fork();
+	if (pid == 0) {
+		int server = listen_at("/tmp/held", SOCK_STREAM);
+
+		struct pollfd come = { .fd = server, .events = POLLIN };
+
+		_exit(write(ready[1], "x", 1) == 1 && poll(&come, 1, 60000) == 1 ? 0 : 1);
+	}
+	struct sockaddr_un name = named("/tmp/held");
+	int client = socket(AF_UNIX, SOCK_STREAM, 0), status = -1;
+
+	must_work("who holds it", read(ready[0], path, 1) == 1);
+	must_work("what another holds",
+		  connect(client, (struct sockaddr *)&name, sizeof(name)) == 0);
+	must_work("its end", waitpid(pid, &status, 0) == pid && status == 0);
+	close(client);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void own(char **args)
 {
 	char path[64];
@@ -450,12 +503,72 @@ static void own(char **args)
 		must_work("a link", symlink("/tmp/own", "turned") == 0);
 		connects(types[i], "/tmp/own", "turned");
 	}
+	many_own();
 	passes_descriptors();
 	waits_alone();
 	sends_much();
 }
 
+#define FLIGHT_MAX   600 /* the user's other programs may have 1024 */
+#define FLIGHT_PAIRS 32
+#define FLIGHT_EACH  253
+
+/* As many descriptors as go into messages that nobody reads; returns how many that are. */
+static unsigned int put_in_flight(int null)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(FLIGHT_EACH * sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { .iov_base = (void *)(uintptr_t) "x", .iov_len = 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+	unsigned int count = 0;
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	for (int i = 0; i < FLIGHT_PAIRS; i++) {
+		int pair[2], each = i % 2 == 0 ? FLIGHT_EACH : 1;
+
+		must_work("a pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
+		control.head.cmsg_len = CMSG_LEN((size_t)each * sizeof(int));
+		message.msg_hdr.msg_control = control.bytes;
+		message.msg_hdr.msg_controllen = CMSG_SPACE((size_t)each * sizeof(int));
+		for (int n = 0; n < each; n++)
+			((int *)(void *)CMSG_DATA(&control.head))[n] = null;
+		for (int n = 0; n < 40; n++) {
+			ssize_t sent = n % 2 == 0 ? sendmsg(pair[0], &message.msg_hdr, 0)
+						  : sendmmsg(pair[0], &message, 1, 0);
+
+			count += sent > 0 ? (unsigned int)each : 0;
+		}
+	}
+	return count;
+}
+
+/* Counted for the user, of whom other programs then cannot pass any. What is there stays until
+ * stdin ends. */
+static void in_flight(char **args)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit most;
+	unsigned int count;
+	char byte;
+
+	(void)args;
+	must_work("a limit", getrlimit(RLIMIT_NOFILE, &most) == 0);
+	most.rlim_cur = most.rlim_max;
+	must_work("the highest limit", setrlimit(RLIMIT_NOFILE, &most) == 0);
+	count = put_in_flight(null);
+	if (count > FLIGHT_MAX)
+		hostile_escaped("%u descriptors are in flight", count);
+	must_work("some in flight", count > 0);
+	hostile_held();
+	(void)printf("%u in flight\n", count);
+	(void)fflush(stdout);
+	(void)read(STDIN_FILENO, &byte, 1);
+}
+
 const struct hostile_case hostile_unix[] = {
-	{ "unix-late", late }, { "unix-serve", serve }, { "unix-race", racing },
-	{ "unix-own", own },   { NULL, NULL },
+	{ "unix-late", late }, { "unix-serve", serve },    { "unix-race", racing },
+	{ "unix-own", own },   { "in-flight", in_flight }, { NULL, NULL },
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `./dev` does where something is missing or not ours to write. The tools it calls are stand-ins that write down their words:
-what they do is their own affair. usage: dev.py DEV"""
+"""What `./dev` does if a tool is missing or a folder cannot be written. The tools that it calls are replaced by scripts that record
+their arguments. usage: dev.py DEV"""
 import os
 import pathlib
 import shutil
@@ -17,7 +17,7 @@ PLAIN = ("bash", "dirname", "tee", "cat", "mkdir", "env", "touch", "sh", "rm")
 
 
 class Stage:
-    """A folder with a copy of ./dev, and a PATH with nothing but what a case names."""
+    """A folder with a copy of ./dev, and a PATH with only the tools that a case names."""
 
     def __init__(self, folder, dev):
         self.top = pathlib.Path(folder)
@@ -43,7 +43,7 @@ class Stage:
 
 
 def everything_is_there(stage):
-    """As if all packages were installed: only what ./dev looks for is taken out of the copy."""
+    """As if all packages were installed: only the check for packages is removed from the copy."""
     dev = stage.top / "project" / "dev"
     text = dev.read_text()
     begin, end = text.index("needs_build="), text.index("usage() {")

@@ -114,7 +114,7 @@ const cases = {
 
     async wrong() {
         const { client, run } = await connect();
-        await assert.rejects(client.callTool({ name: 'walk', arguments: {} }), /no such tool/);
+        await assert.rejects(client.callTool({ name: 'walk', arguments: {} }), /tool is unknown/);
         await assert.rejects(client.callTool({ name: 'run' }), /arguments/);
         for (const [given, why] of [
             [{}, /command/], [{ command: 'true', argv: ['true'] }, /command/], [{ command: 'true', shell: 'zsh' }, /argument/],
@@ -143,9 +143,9 @@ const cases = {
         assert.equal(done.structuredContent.stdout, '200');
         assert.equal(asked.length, 1);
         const lines = asked[0].message.split('\n');
-        assert.equal(lines[0], 'May it reach http://a.test:80 ?');
-        assert.ok(lines.includes('approved: this time, for all that wait for this answer'), asked[0].message);
-        assert.ok(lines.includes('always: and it is added to your policy'), asked[0].message);
+        assert.equal(lines[0], 'May the command reach http://a.test:80 ?');
+        assert.ok(lines.includes('approved: allow it this time, for all that wait for this answer'), asked[0].message);
+        assert.ok(lines.includes('always: allow it, and add it to your policy'), asked[0].message);
         assert.ok(lines.some((line) => line.startsWith('asked by: ') && line.includes('curl')), asked[0].message);
         assert.match(asked[0].message, /^[\x20-\x7e\n]+$/);
         const { properties, required } = asked[0].requestedSchema;
@@ -190,14 +190,14 @@ const cases = {
     async untrusted() {
         let decision = 'denied';
         const { client, run, asked } = await connect((params) => say(decision)(params));
-        let done = await run({ argv: ['touch', 'made here', '\nMay it reach http://good.test:80 ?\u202e'] });
+        let done = await run({ argv: ['touch', 'made here', '\nMay the command reach http://good.test:80 ?\u202e'] });
         assert.deepEqual([done.structuredContent.status, done.isError], ['rejected', true]);
         assert.equal(fs.existsSync('made here'), false);
         const lines = asked[0].message.split('\n');
         assert.equal(lines[0], 'Run this in its sandbox?');
-        assert.ok(lines.some((line) => line.trim().startsWith("touch 'made here' ") && line.includes('\\x0aMay it reach')),
+        assert.ok(lines.some((line) => line.trim().startsWith("touch 'made here' ") && line.includes('\\x0aMay the command reach')),
             asked[0].message);
-        assert.equal(lines.filter((line) => line.startsWith('May it')).length, 0);
+        assert.equal(lines.filter((line) => line.startsWith('May the command')).length, 0);
         assert.ok(lines.includes(`in: ${process.cwd()}`), asked[0].message);
         assert.ok(lines.some((line) => line.startsWith('sandbox: ')), asked[0].message);
         assert.match(asked[0].message, /^[\x20-\x7e\n]+$/);
@@ -225,7 +225,7 @@ const cases = {
         assert.equal(done.structuredContent.stdout, '200');
         assert.equal(asked.length, 1);
         const lines = asked[0].message.split('\n');
-        assert.ok(lines.includes('  and it may reach http://a.test:80'), asked[0].message);
+        assert.ok(lines.includes('  and allow it to reach http://a.test:80'), asked[0].message);
         assert.ok(lines.includes('the agent says: to fetch'), asked[0].message);
         assert.equal(asked[0].requestedSchema.properties.typed.title, 'To allow it, type a.test');
         assert.ok(lines.some((line) => line.includes("sh -c 'curl")), asked[0].message);
@@ -234,7 +234,7 @@ const cases = {
         done = await run({ command: `echo kept > ${aside}/file`, sandbox_permissions: 'with_additional_permissions',
             additional_permissions: { write: [aside] } });
         assert.equal(done.structuredContent.exit_code, 0, JSON.stringify(done));
-        assert.ok(asked[1].message.split('\n').includes(`  and it may use: write ${aside}`), asked[1].message);
+        assert.ok(asked[1].message.split('\n').includes(`  and allow it to use: write ${aside}`), asked[1].message);
         assert.equal(fs.readFileSync(`${aside}/file`, 'utf8'), 'kept\n');
         await client.close();
     },
@@ -264,7 +264,7 @@ const cases = {
         const { client, run } = await connect();
         const done = await run('touch made');
         assert.equal(done.structuredContent.status, 'rejected');
-        assert.match(done.structuredContent.why, /nobody/);
+        assert.match(done.structuredContent.why, /cannot show a question/);
         assert.equal(fs.existsSync('made'), false);
         await client.close();
     },
@@ -312,7 +312,7 @@ const cases = {
         const other = [];
         await run(GET, { onprogress: (progress) => other.push(progress) });
         assert.equal(asked.length, 1);
-        assert.ok(other.some((one) => one.message === 'waits for an answer'), JSON.stringify(other));
+        assert.ok(other.some((one) => one.message === 'the command waits for an answer'), JSON.stringify(other));
         await run('sleep 1.2'); // asks for none
         assert.equal(told.length, ended);
         await client.close();

@@ -1,5 +1,5 @@
-/* `sallyport mcp` without its agent: that is whoever listens on a socket, so that a test hears what
- * both say. usage: mcp-front SOCKET [--approval MODE] */
+/* `sallyport mcp` with another agent: the program that listens on a socket, so that a test sees the
+ * messages of both sides. usage: mcp-front SOCKET [--approval MODE] */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-"""tap: between `sallyport mcp`, played by mcp-front, and an agent: every line, both ways, is held to docs/schema/agent. What a
-client says in a member that is its own to fill is passed on as it is: that the agent refuses."""
+"""tap: between `sallyport mcp`, played by mcp-front, and an agent: every line in both directions is checked against
+docs/schema/agent. Members that the client fills in freely are passed on unchanged: the agent refuses wrong ones."""
 import json
 import socket
 import threading
@@ -47,5 +47,5 @@ class Tap:
             self.wrong["line"] = f"no JSON is said by the {kind} side: {wrong}"
 
     def never(self, *_):
-        """What harness.play asks of its own clients."""
+        """The functions of a client that harness.play calls."""
         assert not self.wrong, self.wrong

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""covers: what is hidden or read-only stays so when somebody outside replaces it while the command runs, or the run ends and says why.
+"""covers: a hidden or read-only path stays so when a program outside replaces it while the command runs, or the run ends with a reason.
 
 usage: covers.py SALLYPORT [CASE...]"""
 import ctypes
@@ -28,7 +28,7 @@ def exchange(left, right):
 
 
 def attack(world, user, options, script, change):
-    """@change happens outside once the command says that it is ready; then, if it still runs, it goes on. Its exit status and words."""
+    """@change happens outside once the command says that it is ready; then, if it still runs, it continues. Returns its exit status and output."""
     go = user.work / "go"
     go.unlink(missing_ok=True)
     process = world.start(user, ["sh", "-c", f"echo ready; until [ -e go ]; do sleep 0.02; done; sleep 0.2; {script}"], options,
@@ -92,7 +92,7 @@ def hidden_file(world, user):
 
 
 def hidden_above(world, user):
-    """The working directory itself gets another in its place: what is there now lies in the read-only view."""
+    """The working directory itself is replaced: the new one is in the read-only view."""
     secret = user.file(user.work / "in/.env", "old secret\n")
 
     def change():
@@ -119,8 +119,9 @@ def hidden_directory(world, user):
 
 
 def read_only(world, user):
-    """Each of these files decides what a later run may do."""
+    """Each of these files affects the permissions of a later run."""
     policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    world.trust(user, policy)
     fresh = user.file(user.work / "conf/fresh", "version 1\n")
     ends(world, user, ["--policy", policy], "echo allow evil.test >>conf/team.policy; echo done", lambda: fresh.rename(policy), policy)
     must(policy.read_text() == "version 1\n", policy.read_text())
@@ -170,6 +171,7 @@ def linked_policy(world, user):
     for name in ("planted/deep/p", "q"):
         user.file(user.work / "linked" / name).unlink()
         os.link(policy, user.work / "linked" / name)
+    world.trust(user, policy)
     script = "cd linked; for i in planted/deep/p q team.policy; do echo allow evil.test >>$i; done; true"
     done = world.run(user, ["sh", "-c", script], ["--policy", policy])
     must(done.returncode == 0, f"exit {done.returncode}", done.stderr)
@@ -178,8 +180,9 @@ def linked_policy(world, user):
 
 
 def links_made_inside(world, user):
-    """What is covered gets no other name from inside, by any call."""
+    """A covered file cannot get another name from inside, by any call."""
     policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    world.trust(user, policy)
     script = """import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 name, fd = b"conf/team.policy", os.open("conf/team.policy", os.O_RDONLY)
@@ -194,6 +197,7 @@ def mounted_twice(world, user):
     """The same folder by another mount, and a part of it."""
     secret = user.file(user.work / "vault/in/key", "old secret\n")
     policy = user.file(user.work / "conf/team.policy", "version 1\n")
+    world.trust(user, policy)
     for name in ("all", "part", "conf2"):
         user.file(user.work / "by" / name / "x").unlink()
     own = user.file(user.outside / "by/x").parent
@@ -207,6 +211,18 @@ def mounted_twice(world, user):
         raise Skip(done.stderr.strip())
     must(done.returncode == 0 and not done.stdout, f"exit {done.returncode}", done.stdout, done.stderr)
     must(policy.read_text() == "version 1\n", policy.read_text())
+
+
+def protected_in_volumes(world, user):
+    """Files that run code later are protected in a volume, too, which is a separate file system."""
+    user.file(user.work / "disk/x")
+    argv = world.argv(["sh", "-c", "echo new >disk/in/.envrc; echo new >disk/.git/hooks/x; echo y >disk/in/y; cat disk/in/.envrc disk/in/y; ls disk/.git/hooks"])
+    script = 'mount -t tmpfs none disk || exit 77; mkdir -p disk/in disk/.git/hooks; echo old >disk/in/.envrc; exec "$@"'
+    done = subprocess.run(["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script, "sh", *argv], cwd=user.work, env=user.environment(),
+                          capture_output=True, text=True, timeout=60, **user.ids())
+    if done.returncode == 77 or "unshare" in done.stderr:
+        raise Skip(done.stderr.strip())
+    must(done.returncode == 0 and done.stdout == "old\ny\n", f"exit {done.returncode}", done.stdout, done.stderr)
 
 
 def mounted_volumes(world, user):
@@ -223,6 +239,88 @@ def mounted_volumes(world, user):
     must((user.work / "src/x").read_text() == "content\n", "a directory that is mounted twice was written by its second path")
 
 
+ATTEMPTS = """import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+open("mine", "w").close()
+os.mkdir("folder")
+at = os.open(".", os.O_RDONLY)
+made = [libc.open(b"key", 0o101, 0o600), libc.creat(b"key", 0o600), libc.openat(at, b"key", 0o101, 0o600), libc.open(b"../keep/./key", 0o101, 0o600),
+        libc.mkdir(b"key", 0o700), libc.mkdir(b"key/", 0o700), libc.mkdirat(at, b"key", 0o700), libc.mknod(b"key", 0o100600, 0), libc.mknodat(at, b"key", 0o10600, 0),
+        libc.symlink(b"mine", b"key"), libc.symlinkat(b"mine", at, b"key"), libc.link(b"mine", b"key"), libc.linkat(-100, b"mine", at, b"key", 0),
+        libc.rename(b"mine", b"key"), libc.renameat(at, b"mine", at, b"key"), libc.renameat2(at, b"folder", at, b"key", 1),
+        libc.open(os.path.abspath("key").encode(), 0o101, 0o600)]
+elsewhere = [libc.mkdir(b"folder/key", 0o700), libc.symlink(b"key", b"folder/link"), libc.rename(b"mine", b"other")]
+print(made.count(-1) == len(made) and elsewhere == [0, 0, 0] and not os.path.lexists("key"), flush=True)
+"""
+
+
+def absent_is_not_made(world, user):
+    """A hidden path that does not exist: the command cannot create it, by any call, and continues; the same name in another folder is not affected."""
+    keep = user.file(user.work / "keep/x").parent
+    user.file(user.work / "attempts.py", ATTEMPTS)
+    done = world.run(user, ["sh", "-c", "cd keep && python3 ../attempts.py && sleep 0.2 && echo went on"], ["--deny-read", keep / "key"])
+    must(done.returncode == 0 and done.stdout == b"True\nwent on\n", f"exit {done.returncode}", done.stdout, done.stderr)
+    shutil.rmtree(keep)
+
+
+def absent_appears(world, user):
+    """Created by any program in any way, where the command may write and where it may not, in existing folders and in new ones."""
+    def put(path):
+        return lambda: user.file(path, "new secret\n")
+
+    def moved(path):
+        def change():
+            user.file(user.base / "moved/key", "new secret\n")
+            path.parent.parent.mkdir(exist_ok=True)
+            user.own(path.parent.parent)
+            (user.base / "moved").rename(path.parent)
+        return change
+
+    for top in (user.work / "top", user.home / "top"):
+        for path, make in ((top / "key", put), (top / "new/key", put), (top / "new/deep/key", put), (top / "new/key", moved), (top / "new/deep/key", moved)):
+            user.file(top / "x")
+            status, out, err = attack(world, user, ["--deny-read", path], f"cat {path} 2>/dev/null; exit 0", make(path))
+            must(status == NO_SANDBOX and not out and str(path) in err and "was created while the command ran" in err, f"{path}: exit {status}", out, err)
+            shutil.rmtree(top)
+
+
+def absent_with_neighbours(world, user):
+    """Folders in its path, and other files in them, are created and removed."""
+    top = user.file(user.work / "top/x").parent
+    status, out, err = attack(world, user, ["--deny-read", top / "new/deep/key"],
+                              "mkdir -p top/new/deep; echo >top/new/deep/other; rm -r top/new; mkdir -p top/new/deep/key2; sleep 0.3; echo went on",
+                              lambda: user.file(user.file(top / "new/beside").parent / "deep/beside"))
+    must(status == 0 and out == "went on\n", f"exit {status}", out, err)
+    shutil.rmtree(top)
+
+
+def absent_in_a_busy_folder(world, user):
+    """A folder on the way to it that is removed between a look at it and the watch on it is no way to it."""
+    top = user.file(user.work / "top/x").parent
+    script = """import os
+for _ in range(20000):
+    os.mkdir("top/new")
+    os.mkdir("top/new/deep")
+    os.rmdir("top/new/deep")
+    os.rmdir("top/new")
+print("went on")"""
+    done = world.run(user, ["/usr/bin/python3", "-c", script], ["--deny-read", top / "new/deep/key"])
+    must(done.returncode == 0 and done.stdout == b"went on\n", f"exit {done.returncode}", done.stdout, done.stderr)
+    shutil.rmtree(top)
+
+
+def absent_by_another_way(world, user):
+    """If the command creates a folder of the path that cannot be watched, or that leads to another place, the run ends."""
+    for script in ("ln -s ../aside top/new", "mkdir -m 0300 top/new", "mkdir top/away top/away/deep; ln -s away top/new",
+                   """python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("top/direct")'"""):
+        top = user.file(user.work / "top/x").parent
+        paths = [word for path in ("new/deep/key", "direct") for word in ("--deny-read", top / path)]
+        done = world.run(user, ["sh", "-c", f"{script} && sleep 5; echo went on"], paths)
+        must(done.returncode == NO_SANDBOX and not done.stdout and b"was created while the command ran" in done.stderr, script, f"exit {done.returncode}", done.stdout, done.stderr)
+        subprocess.run(["chmod", "-R", "u+rwx", str(top)], check=True)
+        shutil.rmtree(top)
+
+
 cases = [
     ("hidden-file", hidden_file),
     ("hidden-above", hidden_above),
@@ -231,10 +329,16 @@ cases = [
     ("git-checkout", git_checkout),
     ("many-folders", many_folders),
     ("what-goes-on", what_goes_on),
+    ("absent-is-not-made", absent_is_not_made),
+    ("absent-appears", absent_appears),
+    ("absent-with-neighbours", absent_with_neighbours),
+    ("absent-in-a-busy-folder", absent_in_a_busy_folder),
+    ("absent-by-another-way", absent_by_another_way),
     ("linked-policy", linked_policy),
     ("links-made-inside", links_made_inside),
     ("mounted-twice", mounted_twice),
     ("mounted-volumes", mounted_volumes),
+    ("protected-in-volumes", protected_in_volumes),
 ]
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""escapes: the hostile program inside, one case a run, as root and as an ordinary user. What it says is checked, and so is what
-arrived outside.
+"""escapes: the hostile program inside, one case in each run, as root and as an ordinary user. Its output is checked, and so is the
+data that arrived outside.
 
 usage: escapes.py SALLYPORT HOSTILE [CASE...]"""
 import errno
@@ -27,7 +27,7 @@ GATE_PORTS = ("61128", "61080")  # exec/exec.h
 
 
 def verdict(done, err=False):
-    """Judges what the hostile program said."""
+    """Judges the output of the hostile program."""
     said = (done.stderr if err else done.stdout).decode(errors="replace").strip()
     other = (done.stdout if err else done.stderr).decode(errors="replace").strip()
     if done.returncode == SKIP and said.startswith("skipped: "):
@@ -149,7 +149,7 @@ def unix_race(world, user):
 
 
 def unix_other_network(world, user):
-    """A daemon of the host in another network namespace is in no list of ours."""
+    """A daemon of the host in another network namespace is in no list of sockets in this one."""
     path = user.work / "elsewhere"
     script = f"""import socket, sys
 s = socket.socket(socket.AF_UNIX); s.bind({str(path)!r}); s.listen(5); s.settimeout(60)
@@ -170,7 +170,7 @@ except OSError: pass"""
 
 
 def unix_two_runs(world, user):
-    """What one run leaves in a folder for the next."""
+    """Files that one run leaves in a folder for the next."""
     clean(user, "relay")
     path = user.work / "relay"
     server = world.start(user, [world.hostile, "unix-serve", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -187,7 +187,7 @@ def unix_two_runs(world, user):
 
 
 def unix_tmux(world, user):
-    """All of an escape: a server of the host that runs what it is told."""
+    """A complete escape: a server of the host that runs any command it gets."""
     if not shutil.which("tmux"):
         raise Skip("there is no tmux")
     clean(user, "tmux")
@@ -262,6 +262,7 @@ def protected(world, user):
     audit = user.work / "log" / "deep" / "audit.jsonl"
     user.file(audit.parent / "other")
     before = look(policy)
+    world.trust(user, policy)
     options = ["--policy", policy, "--audit", audit]
     world.run(user, ["true"], options)  # the audit log is there from now on
     hostile(world, user, "parent-rename", policy, audit, f"{audit}.head", options=options)
@@ -272,7 +273,7 @@ def protected(world, user):
 
 
 def places(user, home):
-    """Where the gate keeps what nobody inside may see."""
+    """The gate's folders, which no program inside may see."""
     return [home / ".config/sallyport", home / ".local/state/sallyport", user.runtime / "sallyport"]
 
 
@@ -293,7 +294,7 @@ def hidden(world, user):
 
 
 def hidden_below_home(world, user):
-    """The working directory is the home directory: what is hidden is inside what is writable."""
+    """The working directory is the home directory: a hidden path is inside a writable one."""
     env = {"HOME": str(user.work)}
     paths = places(user, user.work)[:2]
     for path in paths:
@@ -338,7 +339,7 @@ def stdout_again(world, user):
 
 
 def outputs_by_name(world, user):
-    """/dev/stdout and /dev/stderr are what the caller gave to be written, as in any shell."""
+    """/dev/stdout and /dev/stderr are the files that the caller gave, as in any shell."""
     path = user.file(user.outside / "stderr")
     with open(path, "wb") as stderr:
         done = world.run(user, ["sh", "-c", "echo out >/dev/stdout && echo err >/dev/stderr"], stdout=subprocess.DEVNULL,
@@ -355,7 +356,7 @@ def moves_between_directories(world, user):
 
 
 def buried(world, user):
-    """What is hidden in a hidden folder, as the log is by default."""
+    """A hidden path in a hidden folder, such as the log by default."""
     folder = user.outside / "closed"
     user.file(folder / "secret")
     done = world.run(user, ["sh", "-c", f"! cat {folder}/secret && ! ls {folder}"],
@@ -374,7 +375,7 @@ def stdin_directory(world, user):
 
 
 def stdin_connection(world, user):
-    """A connection of the host's on a standard descriptor is a way out of its own."""
+    """A connection of the host on a standard descriptor is network access that the caller gave."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
@@ -455,7 +456,7 @@ def environment(world, user):
 
 
 def terminal(world, user):
-    """On a terminal of its own: what it types reaches nobody."""
+    """On its own terminal: its typed text does not reach another program."""
     master, slave = pty.openpty()
     if os.geteuid() == 0:
         os.fchown(slave, user.uid, -1)
@@ -544,8 +545,26 @@ def daemon_stays(world, user):
     must(not left, "left:", left)
 
 
+PASSES = """import array, resource, socket
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+left, right = socket.socketpair()
+left.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 253))])
+"""
+
+
+def in_flight(world, user):
+    """The user's other programs can pass descriptors while the command has as many in flight as it can."""
+    run = world.start(user, [world.hostile, "in-flight"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    line = run.stdout.readline().decode()
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    outside = subprocess.run([python, "-c", PASSES], capture_output=True, **user.ids())
+    out, _ = run.communicate(b"x", timeout=60)
+    must("in flight" in line and run.returncode == 0, line, out.decode(errors="replace"))
+    must(outside.returncode == 0, outside.stderr.decode(errors="replace"))
+
+
 def limits(world, user):
-    """Since Linux 6.14 a sandbox has a limit of process ids of its own."""
+    """Since Linux 6.14 a sandbox has its own limit of process ids."""
     release = tuple(int(part) for part in os.uname().release.split(".")[:2])
     hostile(world, user, "limits", "own-pids" if release >= (6, 14) else "")
 
@@ -566,6 +585,7 @@ cases = [
     ("unix-two-runs", unix_two_runs),
     ("unix-tmux", unix_tmux),
     ("unix-own", unix_own),
+    ("in-flight", in_flight),
     ("stdin-unix", stdin_unix),
     plain("io-uring"),
     plain("new-namespaces"),

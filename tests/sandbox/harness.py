@@ -1,4 +1,4 @@
-"""harness: folders, users and runs that the sandbox tests share. One line per case, "N passed, N failed, N skipped" last."""
+"""harness: folders, users and runs that the sandbox tests share. Prints one line per case, then "N passed, N failed, N skipped"."""
 import ctypes
 import os
 import pathlib
@@ -17,11 +17,11 @@ SKIP = 77  # meson's word for a skipped test
 
 
 class Skip(Exception):
-    """The case needs what this machine does not have."""
+    """The case needs something that this machine does not have."""
 
 
 class Failed(Exception):
-    """The case found what must not be."""
+    """The case found an error."""
 
 
 def must(condition, *words):
@@ -30,7 +30,7 @@ def must(condition, *words):
 
 
 def descendants():
-    """{pid: command line} of every process below this one. It is a subreaper: nothing that was started can leave the tree."""
+    """{pid: command line} of every process below this one. It is a subreaper, so no process that was started can leave the tree."""
     parents, found = {}, {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -52,7 +52,7 @@ def descendants():
 
 
 def reap():
-    """Buries orphans that became ours."""
+    """Waits for orphans that became our children."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -60,16 +60,16 @@ def reap():
         pass
 
 
-def wait_for(condition, seconds=5.0):
-    """Polls; the last value of @condition()."""
+def wait_for(condition, seconds=60.0):
+    """Polls @condition(); returns its last value."""
     until = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < until:
         time.sleep(0.01)
     return value
 
 
-def nothing_left(but=(), seconds=5.0):
-    """Waits until no process is below this one, besides @but; those that still are."""
+def nothing_left(but=(), seconds=60.0):
+    """Waits until no process is below this one, except @but; returns those that remain."""
     left = {}
 
     def is_empty():
@@ -81,7 +81,7 @@ def nothing_left(but=(), seconds=5.0):
 
 
 class User:
-    """Whose sandbox it is, with folders: work (the working directory), home, outside (readable inside, never writable)."""
+    """The user of a sandbox, with folders: work (the working directory), home, outside (readable inside, never writable)."""
 
     def __init__(self, name, uid, base):
         self.name, self.uid, self.base = name, uid, base / name
@@ -97,7 +97,7 @@ class User:
             os.chown(path, self.uid, self.uid, follow_symlinks=False)
 
     def file(self, path, text="content\n"):
-        """A file of this user's; folders above it too."""
+        """Makes a file of this user's, and the folders above it."""
         path = pathlib.Path(path)
         for folder in reversed(path.parents):
             if not folder.exists():
@@ -108,7 +108,7 @@ class User:
         return path
 
     def ids(self):
-        """For subprocess: become this user."""
+        """For subprocess: changes to this user."""
         if os.geteuid() != 0 or self.uid == 0:
             return {}
         return {"user": self.uid, "group": self.uid, "extra_groups": []}
@@ -147,7 +147,7 @@ class World:
                                 **user.ids(), **how)
 
     def run(self, user, command, options=(), env=None, timeout=60, data=None, **how):
-        """Its exit status and output, once it has ended."""
+        """Waits for its end; returns its exit status and output."""
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
         if data is not None:
@@ -161,8 +161,13 @@ class World:
             raise Failed(f"took longer than {timeout} s") from None
         return subprocess.CompletedProcess(command, process.returncode, out or b"", err or b"")
 
+    def trust(self, user, policy):
+        """Trusts the file as a person would, although a command could write it."""
+        done = subprocess.run([str(self.sallyport), "policy", "trust", str(policy)], env=user.environment(), capture_output=True, **user.ids())
+        must(done.returncode == 0, done.stderr)
+
     def case(self, user, name, function):
-        """Runs it, prints its line."""
+        """Runs the case and prints its line."""
         try:
             function(self, user)
             word, why = "passed", ""
@@ -175,15 +180,25 @@ class World:
         self.counts[word] += 1
         print(f"{word} {user.name}/{name}{why}", flush=True)
 
+    def has_namespaces(self, user):
+        """Can @user make namespaces on this machine? Checked without the program under test."""
+        try:
+            done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--ipc", "--uts", "--cgroup", "--fork", "true"],
+                                  cwd=user.work, env=user.environment(), capture_output=True, timeout=60, **user.ids())
+        except OSError:
+            return True  # nobody can tell: then it is the program that has to say so
+        return done.returncode == 0
+
     def possible(self):
-        """Can this kernel make the sandbox for every user? Prints why not."""
+        """Can this machine make the sandbox for every user? Prints why not. If it has all that is needed, a failure is an error."""
         for user in self.users:
             done = self.run(user, ["true"])
-            if done.returncode == NO_SANDBOX:
-                print(f"skipped {user.name}: no sandbox here: {done.stderr.decode(errors='replace').strip()}")
+            why = done.stderr.decode(errors="replace").strip()
+            if done.returncode == NO_SANDBOX and not self.has_namespaces(user):
+                print(f"skipped {user.name}: no sandbox here: {why}")
                 return False
             if done.returncode:
-                print(f"failed {user.name}: `true` gave {done.returncode}: {done.stderr.decode(errors='replace')}")
+                print(f"failed {user.name}: `true` gave {done.returncode}: {why}")
                 self.counts["failed"] += 1
         return True
 
@@ -200,7 +215,7 @@ class World:
 
 
 def main(cases, arguments):
-    """Every case of @cases as every user; a name behind the programs on the command line runs only that one."""
+    """Runs each case of @cases as each user; a name after the programs on the command line runs only that case."""
     if len(sys.argv) < arguments + 1:
         sys.exit(f"usage: {sys.argv[0]} SALLYPORT{' HOSTILE' if arguments == 2 else ''} [CASE...]")
     programs, only = sys.argv[1:arguments + 1], sys.argv[arguments + 1:]

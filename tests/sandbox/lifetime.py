@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""lifetime: how a command starts and ends. Its status, its streams, the signals it gets, and that nothing of it stays, whoever
-ends first.
+"""lifetime: how a command starts and ends. Its status, its streams, its signals, and that no process of it stays, regardless of which
+side ends first.
 
 usage: lifetime.py SALLYPORT [CASE...]"""
 import fcntl
@@ -88,7 +88,7 @@ def streams(world, user):
 
 
 def output_closed(world, user):
-    """Whoever reads the output goes away: the command is told, as without us."""
+    """The reader of the output ends: the command gets the same signal as without the gate."""
     process = world.start(user, ["sh", "-c", "while echo x; do :; done 2>/dev/null; exit 9"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL)
     process.stdout.read(100)
@@ -116,7 +116,7 @@ def forwarded(world, user):
 
 
 def ended_by_signal(world, user):
-    """A command that handles nothing is ended by what is forwarded."""
+    """A command without handlers is ended by the forwarded signals."""
     for number in (signal.SIGTERM, signal.SIGINT):
         process = world.start(user, ["sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE, start_new_session=True)
         try:
@@ -129,7 +129,7 @@ def ended_by_signal(world, user):
 
 
 def stubborn(world, user):
-    """One SIGTERM ends what has stopped itself, at once, and what ignores it, after its grace."""
+    """One SIGTERM ends a command that has stopped itself at once, and one that ignores it after its grace period."""
     for script, status in (("echo ready; kill -STOP $$; sleep 60", 128 + signal.SIGTERM),
                            ("trap '' TERM; echo ready; while :; do sleep 1; done", 128 + signal.SIGKILL)):
         process = world.start(user, ["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
@@ -142,8 +142,8 @@ def stubborn(world, user):
             process.wait()
 
 
-def read_until(handle, word, seconds=20):
-    """What a terminal shows until @word is there."""
+def read_until(handle, word, seconds=120):
+    """Reads a terminal's text until it contains @word."""
     text, until = b"", time.monotonic() + seconds
     while word not in text and time.monotonic() < until:
         if select.select([handle], [], [], 0.1)[0]:
@@ -225,7 +225,7 @@ def killed_at_any_moment(world, user):
 
 
 def worker_killed(world, user):
-    """The process that reads hostile bytes dies: the command ends too, or has no way out; nothing stays when the gate ends."""
+    """The worker dies: the command ends too, or has no network access; no process stays when the gate ends."""
     before = set(descendants())
     process = world.start(user, ["sh", "-c", "echo ready; sleep 300"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
@@ -248,7 +248,7 @@ def worker_killed(world, user):
 
 
 def init_killed(world, user):
-    """Somebody outside kills the sandbox's first process: everything in it goes, and the gate says so."""
+    """A process outside kills the sandbox's first process: all of its processes end, and the gate says so."""
     before = set(descendants())
     process = world.start(user, ["sh", "-c", "echo ready; sleep 300"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:

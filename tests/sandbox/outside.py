@@ -1,4 +1,4 @@
-"""outside: who would be reached if something got out. Everything that arrives here is written down."""
+"""outside: servers that a command would reach if it got out. They record everything that arrives."""
 import fcntl
 import os
 import selectors
@@ -26,7 +26,7 @@ def host_addresses():
 
 
 class Outside:
-    """Listening sockets in a thread; `seen` is who came."""
+    """Listening sockets in a thread; `seen` lists the connections."""
 
     def __init__(self):
         self.seen, self.sockets, self.made = [], [], []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""protect: what runs code later stays as it is, and git goes on working. What is outside afterwards is looked at.
+"""protect: files that run code later stay unchanged, and git still works. The files outside are checked afterwards.
 
 usage: protect.py SALLYPORT [CASE...]"""
 import os
@@ -41,7 +41,7 @@ def repository(user, path):
 
 
 def fresh(user, name):
-    """A folder of its own for a case."""
+    """A separate folder for a case."""
     if not shutil.which("git"):
         raise Skip("no git")
     path = user.base / name
@@ -132,6 +132,7 @@ def by_policy(world, user):
     for path in (".vscode/x", "sub/.vscode/x", ".idea/x", "keys/x", "sub/keys/x", "one/x"):
         user.file(work / path)
     policy = user.file(user.base / "by-policy", "version 1\nunprotect .vscode\nprotect keys ./one\n")
+    world.trust(user, policy)
     inside(world, user, "echo new >.vscode/x && echo new >sub/.vscode/x && ! echo new >.idea/x && ! echo new >keys/x &&"
            "! echo new >sub/keys/x && ! echo new >one/x", options=["--policy", policy], cwd=work)
     # A project's own file only adds.
@@ -143,7 +144,7 @@ def by_policy(world, user):
 
 
 def home(world, user):
-    """As the working directory; what nobody has named stays as it is."""
+    """As the working directory; folders that are not named stay unchanged."""
     places = (".bashrc", ".profile", ".zshrc", ".ssh/authorized_keys", ".ssh/config", ".gitconfig", ".config/systemd/user/x.service",
               ".config/autostart/x.desktop", ".local/bin/x", ".docker/config.json", ".kube/config", ".aws/credentials", ".npmrc", ".netrc",
               ".config/pip/pip.conf", ".cargo/config.toml", ".vim/vimrc", ".config/nvim/init.lua", "bin/x", ".gnupg/gpg.conf",
@@ -228,9 +229,10 @@ def planted(world, user):
 
 
 def credentials(world, user):
-    """Withheld, said once by name, and passed on by whoever says so."""
+    """Withheld, reported once by name, and passed on by an option or a policy line."""
     secret = {"GITHUB_TOKEN": "s3cret", "DATABASE_URL": "postgres://u:s3cret@h/d", "PASSWORD_STORE_DIR": "/x", "KEYBOARD": "us"}
     policy = user.file(user.base / "env-policy", "version 1\nenv GITHUB_TOKEN\n")
+    world.trust(user, policy)
     for options, seen in (([], ()), (["--env", "GITHUB_TOKEN"], ("GITHUB_TOKEN",)), (["--policy", policy], ("GITHUB_TOKEN",)),
                           (["--env", "DATABASE_URL=x"], ("DATABASE_URL",)), (["--clean-env"], None)):
         done = world.run(user, ["env"], options, env=secret)
@@ -244,6 +246,7 @@ def credentials(world, user):
             must("DATABASE_URL" in seen or said.count("DATABASE_URL") == 1, options, said)
         must("s3cret" not in said, said)
     user.file(user.work / ".sallyport" / "policy", "version 1\nenv GITHUB_TOKEN\n")
+    world.trust(user, policy)
     done = world.run(user, ["env"], env=secret)
     must(b"s3cret" not in done.stdout, "a project's file passed a token on")
 
@@ -300,7 +303,7 @@ def set_ids(world, user):
 
 
 def no_workspace(world, user):
-    """A home, what holds it, and the system's folders: only by name."""
+    """A home, a folder that contains it, and the system's folders: only by name."""
     folder = user.file(user.home / "project" / "file").parent
     inside(world, user, "touch new", cwd=folder)
     places = [user.home, user.home.parent, user.home.parent.parent]
@@ -316,8 +319,93 @@ def no_workspace(world, user):
     must((user.home / "named").exists(), "it was named, and is not writable")
 
 
+def made(world, user):
+    """New files that run code later are listed at the end, and in the log; git's own new files are not."""
+    work = fresh(user, "made")
+    repository(user, work / "old")
+    shutil.rmtree(work / "old/.git/hooks")
+    os.symlink("elsewhere", work / ".envrc")
+    user.file(work / "elsewhere")
+    audit = user.base / "made.jsonl"
+    calm = """git init -q new && cd new && git commit -q --allow-empty -m x && git remote add origin ../old && git branch b &&
+        git worktree add -q ../tree b && cd .. && git clone -q old clone && git -C clone config user.name me && cd clone &&
+        git -c protocol.file.allow=always submodule --quiet add ../new sub && echo works >file"""
+    said = inside(world, user, calm, cwd=work, options=["--audit", audit])
+    must("the command made" not in said, said)
+    in_new = {
+        "echo evil >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit": ".git/hooks/pre-commit: git runs it as a hook",
+        "touch x; chmod +x x; ln -s ../../x .git/hooks/post-checkout": ".git/hooks/post-checkout: git runs it",
+        "mv .git/hooks h; ln -s ../h .git/hooks": "h: programs run",
+        "git config core.fsmonitor /tmp/x": ".git/config: git runs or reads the programs and files that it names: fsmonitor = /tmp/x",
+        "git config alias.st '!evil'": ".git/config: ",
+        "git config filter.x.clean evil": ".git/config: ",
+        "git config include.path ../x": ".git/config: ",
+        "git config remote.origin.url 'ext::sh -c evil'": ".git/config: ",
+        "git config submodule.x.update '!evil'": ".git/config: ",
+        r"printf '[core] bare = false\n[a] b = c\n' >>.git/config": ".git/config: ",
+        "echo ../evil >.git/commondir": ".git/commondir: ",
+        "mkdir bare; cp -r .git/. bare; git -C bare config core.sshCommand evil": "bare/config: ",
+        "mkdir -p .git/modules; cp -r .git/refs .git/objects .git/HEAD .git/config .git/hooks .git/modules; echo '[x]y=z' >>.git/modules/config": ".git/modules/config: ",
+        "mkdir -p a/.vscode; echo '{}' >a/.vscode/tasks.json": "a/.vscode: programs run its contents",
+        "mkdir -p deep/er/.ssh; : >deep/er/.bashrc": "deep/er/.bashrc: ",
+    }
+    for attack, words in in_new.items():
+        shutil.rmtree(work / "new2", ignore_errors=True)
+        said = inside(world, user, f"git init -q new2 && cd new2 && {attack}", cwd=work, options=["--audit", audit])
+        must(f"the command made {work}/new2/{words}" in said and "read or remove it" in said, attack, "->", said)
+        path = f"{work}/new2/{words.split(':')[0]}"
+        must(any('"event":"made"' in line and path in line for line in audit.read_text().splitlines()), f"{path} is not in the log")
+    said = inside(world, user, "rm .envrc; echo evil >.envrc", cwd=work, options=["--audit", audit])
+    must(f"the command made {work}/.envrc: " in said, said)
+
+
+def killed_while_it_made(world, user):
+    """A command that does not end by itself is looked at, too."""
+    work = fresh(user, "made-killed")
+    said = inside(world, user, "echo evil >.envrc; kill -9 $$", cwd=work, want=137)
+    must(f"the command made {work}/.envrc: " in said, said)
+
+
+def hooks_of_a_repository_without(world, user):
+    """A folder for hooks that is not there cannot be made."""
+    work = fresh(user, "hookless")
+    repository(user, work)
+    shutil.rmtree(work / ".git/hooks")
+    user.file(work / "bare/HEAD")
+    for part in ("objects", "refs"):
+        user.file(work / "bare" / part / "x")
+    user.file(work / "bare/config")
+    for path in (".git", "bare"):
+        inside(world, user, f"! mkdir {path}/hooks && ! touch {path}/hooks/pre-commit && ! mv {path}/hooks x && ! rmdir {path}/hooks", cwd=work)
+        must(not list((work / path / "hooks").iterdir()), f"a hook was made in {path}")
+        must((work / path / "hooks").stat().st_uid == user.uid, "it belongs to somebody else")
+    inside(world, user, "git commit -q --allow-empty -m second", cwd=work)
+
+
+def configuration_is_explained(world, user):
+    """git names the file that it cannot write; the gate says what to do, and only then."""
+    work = fresh(user, "explained")
+    repository(user, work)
+    words = f"{work}/.git/config is read-only inside"
+    said = inside(world, user, "git remote add origin ../x || exit 7", cwd=work, want=7)
+    must(words in said and "unprotect .git/config" in said, said)
+    policy = user.file(work / "free.policy", "version 1\nunprotect .git/config\n")
+    world.trust(user, policy)
+    inside(world, user, "git remote add origin ../x && git config core.fsmonitor false", cwd=work, options=["--policy", policy])
+    for text, status in (("git commit -q --allow-empty -m x", 0), ("exit 3", 3), ("cat .gitignore", 1)):
+        must(words not in inside(world, user, text, cwd=work, want=status), text)
+
+
+def withheld_is_recorded(world, user):
+    audit = user.base / "withheld.jsonl"
+    world.run(user, ["true"], ["--audit", audit], env={"GITHUB_TOKEN": "s3cret"})
+    lines = [line for line in audit.read_text().splitlines() if '"event":"withheld"' in line]
+    must(len(lines) == 1 and '"cause":"GITHUB_TOKEN"' in lines[0] and "s3cret" not in audit.read_text(), lines)
+
+
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("home", home), ("git-works", git_works)]
+         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("hookless", hooks_of_a_repository_without),
+         ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, 1))

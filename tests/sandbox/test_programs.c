@@ -12,11 +12,15 @@
 #include "base/mem.h"
 #include "tests/unit/exec/rig.h"
 
-/* Programs inside are judged while another thread makes them others: what may not run never does,
- * what may does, and neither gate nor sandbox stays behind. tests/hostile/racer.c. */
+/* Programs inside are judged while another thread replaces them: a denied program never runs, an
+ * allowed one does, and neither gate nor sandbox is left over. tests/hostile/racer.c. */
 
 #define PROGRAM_MAX (16 << 20)
 #define WAITING_MAX 512
+
+/* Opened before the tests become another user, who may not enter the folder that it was built in.
+ */
+static int racer_fd;
 
 static struct {
 	struct rig rig;
@@ -39,10 +43,16 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 
 static void answer_all(void *arg)
 {
-	/* Whoever died meanwhile is not there any more, which is said by the error. */
+	/* A process that died since then does not exist any more, which the error shows. */
 	for (size_t i = 0; i < t.waiting_count; i++)
-		(void)exec_program_answer(t.rig.exec, t.waiting[i].id, t.waiting[i].is_allowed);
+		(void)exec_process_answer(t.rig.process, t.waiting[i].id, t.waiting[i].is_allowed);
 	t.waiting_count = 0;
+}
+
+/* The command may end while a question is open; nothing is there to answer then. */
+static void on_end(struct rig *rig)
+{
+	loop_timer_stop(&t.answering);
 }
 
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
@@ -55,7 +65,7 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 	for (; *argv; argv++)
 		is_allowed = is_allowed && strcmp(*argv, "evil") != 0;
 	if (!t.is_slow) {
-		ck_assert_int_eq(exec_program_answer(t.rig.exec, id, is_allowed), 0);
+		ck_assert_int_eq(exec_process_answer(t.rig.process, id, is_allowed), 0);
 		return;
 	}
 	ck_assert_uint_lt(t.waiting_count, WAITING_MAX);
@@ -70,13 +80,12 @@ static void put_copy(const char *name, const char *mark)
 	auto_free char *to = mem_printf("%s/%s", t.rig.dir, name);
 	auto_free char *text = NULL;
 	size_t len = 0;
-	auto_close int in = open(getenv("RACER"), O_RDONLY | O_CLOEXEC);
 	auto_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	struct stat what;
 
-	ck_assert_int_ge(in, 0);
 	ck_assert_int_ge(out, 0);
-	ck_assert_int_eq(fd_read_all(in, PROGRAM_MAX, &text, &len, NULL), 0);
+	ck_assert_int_eq(lseek(racer_fd, 0, SEEK_SET), 0);
+	ck_assert_int_eq(fd_read_all(racer_fd, PROGRAM_MAX, &text, &len, NULL), 0);
 	ck_assert_int_eq(fd_write_all(out, text, len), 0);
 	ck_assert_int_eq(fd_write_all(out, mark, strlen(mark)), 0);
 	ck_assert_int_eq(fchmod(out, 0755), 0);
@@ -113,12 +122,13 @@ START_TEST(nothing_else_runs)
 	t.is_slow = cases[_i / RIG_USERS].is_slow;
 	t.rig.config.on_refused = on_refused;
 	t.rig.config.on_program = on_program;
+	t.rig.on_end = on_end;
 	put_copy("racer", "");
 	put_copy("good", "GOOD");
 	put_copy("evil", "EVIL");
 	ck_assert_msg(rig_start(&t.rig, argv), "%s", t.rig.text);
 	rig_wait(&t.rig);
-	ck_assert_msg(t.rig.result.end == EXEC_EXITED && t.rig.result.status == 0,
+	ck_assert_msg(t.rig.result.end == EXEC_PROCESS_EXITED && t.rig.result.status == 0,
 		      "%s: end %d, status %d, %s, %s", argv[1], t.rig.result.end,
 		      t.rig.result.status, t.rig.result.why, t.rig.text);
 	ck_assert_msg(sscanf(t.rig.text, "good %u evil %u refused %u killed %u other %u", &good,
@@ -130,7 +140,6 @@ START_TEST(nothing_else_runs)
 	ck_assert_msg(!cases[_i / RIG_USERS].has_good || good > 0, "%s: %s", argv[1], t.rig.text);
 	ck_assert_msg(!cases[_i / RIG_USERS].has_refused || refused > 0, "%s: %s", argv[1],
 		      t.rig.text);
-	loop_timer_stop(&t.answering);
 	rig_done(&t.rig);
 }
 END_TEST
@@ -142,8 +151,15 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 
 	tcase_set_timeout(tcase, 300);
-	const char *only = getenv("RACER_ONLY"); /* one row, for whoever looks into it */
+	const char *only = getenv("RACER_ONLY"); /* only one row, for debugging */
 	int first = only ? (int)strtol(only, NULL, 10) : 0;
+	const char *racer = getenv("RACER");
+
+	racer_fd = racer ? open(racer, O_RDONLY | O_CLOEXEC) : -1;
+	if (racer_fd < 0) {
+		fprintf(stderr, "RACER says where the racer is\n");
+		return EXIT_FAILURE;
+	}
 
 	tcase_add_loop_test(tcase, nothing_else_runs, first,
 			    only ? first + 1 : (int)ARRAY_SIZE(cases) * RIG_USERS);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The files for a service manager, by its own tools: are they right, and does a session start from its socket?
+"""The files for a service manager, checked with its own tools: they are valid, and a session starts from its socket.
 
 usage: activation.py SALLYPORT activate"""
 import os
@@ -39,12 +39,12 @@ def activate(world):
     path = path.replace("%t", world.env["XDG_RUNTIME_DIR"]).replace("%i", "work")
     command, = re.findall(r"^ExecStart=(.*)$", service, re.MULTILINE)
     command = command.replace("%i", "work").replace("30m", "5s").split()
-    assert world.session("list").stdout == "there is no session\n"  # makes the folder
+    assert world.session("list").stdout == "no session exists\n"  # makes the folder
     variables = [word for name in world.env for word in ("-E", name)]
     manager = subprocess.Popen(["systemd-socket-activate", "--seqpacket", "-l", path, *variables, *command], env=world.env,
                                cwd=world.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: pathlib.Path(path).is_socket(), QUICK, "it listens")
-    assert world.session("list").stdout == "there is no session\n", "to look must not start it"
+    assert world.session("list").stdout == "no session exists\n", "to look must not start it"
     first = world.join("work", "echo joined > first")
     assert first.wait(QUICK) == 0 and world.text("first") == "joined", first.text("err")
     assert world.holder("work") == manager.pid and world.state("work"), "another session than that of the socket"

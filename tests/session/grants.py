@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sessions that begin with the answers of another, and approvers that mean one of several.
+"""Sessions that begin with the answers of another, and approvers that choose one of several.
 
 usage: grants.py SALLYPORT copies|agents|broken|named"""
 import json
@@ -37,7 +37,7 @@ def grants(world, name):
 
 
 def is_let_out(world, name, destination):
-    """Without a question: nobody is there to answer one, so it would be denied."""
+    """Without a question: there is no approver, so it would be denied."""
     before = destination.came
     run, _ = ask(world, name, destination)
     assert run.wait(QUICK) == 0, run.text("err")
@@ -49,7 +49,7 @@ def patient(world, name, *options):
 
 
 def copies(world):
-    """What was answered in one holds in the other, counts there for itself, and outlives it."""
+    """Answers of one session hold in the other, count there separately, and stay when the first session ends."""
     wide, once, exec_, denied, spent = (Destination(world.new_address()) for _ in range(5))
     patient(world, "work")
     answer(world, "work", world.destination, "allow", "--scope", "session")
@@ -59,9 +59,9 @@ def copies(world):
     answer(world, "work", denied, "deny", "--scope", "session", "--words", "not that one")
     answer(world, "work", spent, "allow", "--scope", "session", "--connections", "1")
     shown = world.session("start", "--audit", str(world.audit), "--grants-of", "work", "sub")
-    assert shown.stdout == "sub\n" and "3 copied" in shown.stderr and "1 spent" in shown.stderr, shown
+    assert shown.stdout == "sub\n" and "answers copied: 3;" in shown.stderr and "1 used up" in shown.stderr, shown
     assert world.state("sub")["grants_of"] == "work" and world.state("work")["grants_of"] == ""
-    assert "with the grants of work" in world.session("list").stdout
+    assert "with the answers of work" in world.session("list").stdout
     copied = {grant["text"].split(" ")[0]: grant for grant in grants(world, "sub")}
     assert len(copied) == 3 and {grant["from"] for grant in copied.values()} == {"work"}, copied
     limited = copied[f"http://{wide.address}:80"]
@@ -126,7 +126,7 @@ class Agent:
 
 
 def agents(world):
-    """A sub-agent in a process of its own has the answers of the gate it came from."""
+    """A sub-agent in a separate process has the answers of the gate that it came from."""
     patient(world, "work")
     answer(world, "work", world.destination, "allow", "--scope", "session")
     script = f"curl -sS -m 25 http://{world.destination.address}/"
@@ -146,7 +146,7 @@ def agents(world):
 
 
 class Broken:
-    """Listens as a gate of run "dead00" would, and answers as it is told to."""
+    """Listens as a gate of run "dead00" would, and answers as the test says."""
 
     def __init__(self, world, replies):
         self.path, self.replies = world.dir / "dead00.sock", replies
@@ -179,9 +179,9 @@ def reply(number, grants, more=0):
 
 
 def broken(world):
-    """Nobody there, or nobody that says what a gate says: nothing is started."""
+    """Without a gate there, or with one that sends wrong replies, nothing is started."""
     tried = world.session("start", "--grants-of", "nobody", "sub", status=125)
-    assert "no such session" in tried.stderr and tried.stdout == "", tried
+    assert "no session or run has this name" in tried.stderr and tried.stdout == "", tried
     world.start("dead")
     os.kill(world.holder("dead"), signal.SIGKILL)
     until(lambda: world.holder("dead") is None or reap(), QUICK, "it is dead")
@@ -190,15 +190,15 @@ def broken(world):
     world.session("start", "--if-needed", "--grants-of", "dead", "sub", status=2)
     world.session("start", "--grants-of", "../x", "sub", status=2)
     agent = world.sally("agent", "--grants-of", "nobody")
-    assert agent.returncode == 125 and "no such session" in agent.stderr and not agent.stdout, agent
+    assert agent.returncode == 125 and "no session or run has this name" in agent.stderr and not agent.stdout, agent
     world.start("there")
     run = world.join("there", "touch ran", "--grants-of", "there")
-    assert run.wait(QUICK) == 2 and "session's to have" in run.text("err"), run.text("err")
+    assert run.wait(QUICK) == 2 and "the session has this option" in run.text("err"), run.text("err")
     world.session("end", "there")
     whole = reply(1, [GOOD])
-    for replies, words in (([b"{}\n"], "something else"), ([b"no json\n"], "no JSON"), ([whole[:-20]], "the gate"), ([], "the gate"),
-                           ([reply(1, {})], "does not say"), ([reply(1, [], more=1)], "does not say"),
-                           ([reply(1, [GOOD], more=1), reply(2, [GOOD], more=1)], "does not say"),
+    for replies, words in (([b"{}\n"], "another request"), ([b"no json\n"], "not JSON"), ([whole[:-20]], "the gate"), ([], "the gate"),
+                           ([reply(1, {})], "malformed list"), ([reply(1, [], more=1)], "malformed list"),
+                           ([reply(1, [GOOD], more=1), reply(2, [GOOD], more=1)], "malformed list"),
                            ([reply(1, [GOOD, {**GOOD, "id": 2}])], "twice"), ([reply(1, [{**GOOD, "host": "A.test"}])], "answer 1"),
                            ([reply(1, [GOOD, None])], "answer 2"), ([reply(1, [{**GOOD, "only": "x"}])], "answer 1"),
                            ([reply(1, [GOOD], more=1), reply(2, [{**GOOD, "id": 2, "port": 0}])], "answer 2")):
@@ -239,7 +239,7 @@ def named(world):
     assert not grants(world, "two")
     for words in (["revoke", grant["id"]], ["undo", grant["run"]], ["cut", f"{grant['run']}-c1"]):
         tried = world.sally("approve", "--session", "two", *words)
-        assert tried.returncode == 1 and "not of session two" in tried.stderr, tried
+        assert tried.returncode == 1 and "does not belong to session two" in tried.stderr, tried
     watch = subprocess.Popen([world.sallyport, "approve", "watch", "--session", "two", "--json"], env=world.env, cwd=world.work,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert json.loads(watch.stdout.readline())["session"] == "two"

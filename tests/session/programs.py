@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the policy says about programs that are asked before people, in a session: its reviewer is the runs', and no run writes it.
+"""Policy lines for programs that are asked before people, in a session: all runs use its reviewer, and no run can write it.
 
 usage: programs.py SALLYPORT reviewer|refused"""
 import json
@@ -24,7 +24,7 @@ done
 
 
 class Programs(sessions.Sessions):
-    """With one that denies, outside of what runs write, and told of what it was asked."""
+    """With one that denies, in a place that runs cannot write, and that records its questions."""
 
     def __init__(self, sallyport):
         super().__init__(sallyport)
@@ -47,17 +47,17 @@ class Programs(sessions.Sessions):
 
 
 def reviewer(world):
-    """In the shadow until it is trusted; then its word is the session's."""
+    """In shadow mode until it is trusted; then its answers count for the session."""
     world.policy.write_text(f'{OTHERS}reviewer "{world.judge}" for network exec\n')
     said = world.begin("work", "--prompt-timeout", "60s", "--verbose")
-    assert said.count("nothing of that kind is asked here") == 2 and "/no/such/hook" in said, said
+    assert said.count("no such questions are asked here") == 2 and "/no/such/hook" in said, said
     run = world.join("work", world.curl("one"))
     until(lambda: world.asked.exists() and world.asked.read_text(), QUICK, "it was not asked")
     world.sally("approve", "deny", world.question()["id"], check=True)
     assert run.wait(QUICK) == 0
     until(lambda: world.sheet() and json.loads(world.sheet().read_text())["agree_deny"], QUICK, "nothing was compared")
     world.session("end", "work")
-    assert "has not shown yet" in world.begin("work", "--reviewer-mode", "answer", status=2)
+    assert "may not answer yet" in world.begin("work", "--reviewer-mode", "answer", status=2)
     world.sheet().write_text(json.dumps(json.loads(world.sheet().read_text()) | {"agree_allow": 50, "agree_deny": 50}))
     world.begin("work", "--reviewer-mode", "answer")
     for name in ("two", "three"):
@@ -77,7 +77,7 @@ def reviewer(world):
 
 
 def refused(world):
-    """What could not be trusted begins no session."""
+    """With a program that cannot be trusted no session starts."""
     inside = world.work / "judge"
     inside.write_bytes(world.judge.read_bytes())
     inside.chmod(0o755)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sessions: what runs share, how long a session lives, and what is left when a part of it dies.
+"""Sessions: what runs share, how long a session lives, and what happens when a part of it dies.
 
 usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|words|inside"""
 import json
@@ -20,12 +20,12 @@ import world as worlds  # noqa: E402
 from world import Gate, TerminalGate, World, descendants, processes, published, reap, until  # noqa: E402
 
 QUICK = 30
-JOIN, BEGIN, TERMS = 2, 3, 10  # enum session_frame
+JOIN, BEGIN, TERMS = 2, 3, 11  # enum session_frame
 BODY = b"let out\n"
 
 
 class Destination:
-    """Counts who came, and answers."""
+    """Counts connections, and answers."""
 
     def __init__(self, address):
         self.address, self.came = address, 0
@@ -131,9 +131,9 @@ def share(world):
 
 
 def lifetime(world):
-    """Starts on demand, one at a time, ends when idle; what a dead one left is replaced."""
+    """Starts on demand, one at a time, ends when idle; files of a dead session are replaced."""
     world.session("end", "work", status=1)
-    assert world.session("list").stdout == "there is no session\n"
+    assert world.session("list").stdout == "no session exists\n"
     name = world.session("start").stdout.strip()  # a name is made up
     world.session("end", name)
     starters = [subprocess.Popen([world.sallyport, "session", "start", "--if-needed", "crowd"],
@@ -159,7 +159,7 @@ def lifetime(world):
     os.kill(world.holder("work"), signal.SIGKILL)
     until(lambda: world.holder("work") is None or reap(), QUICK, "it is dead")
     assert (world.dir / "work.session").exists(), "a killed one leaves its socket"
-    assert world.session("list").stdout == "there is no session\n"
+    assert world.session("list").stdout == "no session exists\n"
     world.start("work")
     assert world.join("work", "true").wait(QUICK) == 0
     world.session("end", "work")
@@ -179,7 +179,7 @@ def activation(world):
     listener.bind(str(path))
     os.chmod(path, 0o600)
     listener.listen(16)
-    assert world.session("list").stdout == "there is no session\n", "to look must not start it"
+    assert world.session("list").stdout == "no session exists\n", "to look must not start it"
     run = world.join("active", "echo joined > active")
     listener.setblocking(True)
     until(lambda: readable(listener), QUICK, "the run came to the socket")
@@ -217,7 +217,7 @@ def readable(listener):
 
 
 def deaths(world):
-    """Whoever dies: nothing is allowed that nobody allowed, nothing hangs, and the others go on."""
+    """When any process dies, nothing is allowed without an answer, nothing hangs, and the others continue."""
     world.start("work", "--prompt-timeout", "120s")
     doomed = world.join("work", world.curl("doomed"))
     world.question()
@@ -263,19 +263,19 @@ def deaths(world):
 
 
 def refusals(world):
-    """A name that is none, options that would be passed over, a policy that would be: nothing runs."""
+    """With an unknown name, with options or a policy that the session would ignore, nothing runs."""
     run = world.join("nobody", "touch ran")
-    assert run.wait(QUICK) == 125 and "no such session" in run.text("err"), run.text("err")
+    assert run.wait(QUICK) == 125 and "the session does not exist" in run.text("err"), run.text("err")
     world.start("work")
     for options in (["--policy", "x"], ["--default", "allow"], ["--session", "x"], ["--audit", "x"], ["--web"],
                     ["--prompt-timeout", "5s"], ["--reviewer", "x"], ["--answers", "x"]):
         run = world.join("work", "touch ran", *options)
-        assert run.wait(QUICK) == 2 and "session's to have" in run.text("err"), (options, run.text("err"))
+        assert run.wait(QUICK) == 2 and "the session has this option" in run.text("err"), (options, run.text("err"))
     project = world.work / ".sallyport"
     project.mkdir()
     (project / "policy").write_text("version 1\ndeny a.test\n")
     run = world.join("work", "touch ran")
-    assert run.wait(QUICK) == 125 and "does not go by it" in run.text("err"), run.text("err")
+    assert run.wait(QUICK) == 125 and "but not in the session" in run.text("err"), run.text("err")
     (project / "policy").unlink()
     project.rmdir()
     policy = world.top / "rules"
@@ -292,7 +292,7 @@ def refusals(world):
     run = subprocess.run([world.sallyport, "run", "--join", "ruled", "--intercept-exec", "--", "/usr/bin/python3", "-c",
                           "import subprocess; subprocess.run(['/usr/bin/curl', '--version'])"], env=world.env, cwd=world.work,
                          capture_output=True, text=True, timeout=QUICK)  # judged by the run, written down by the session
-    refused, = world.events("program")
+    refused, = [record for record in world.events("decision") if record.get("kind") == "program"]
     assert "PermissionError" in run.stderr and not run.stdout, run
     assert refused["program"].endswith("/curl") and refused["reason"] == "rule_deny", refused
     assert refused["rule"].endswith("command deny curl") and refused["command"] == "/usr/bin/curl --version", refused
@@ -300,13 +300,18 @@ def refusals(world):
     policy.write_text("version 1\nno such rule\n")  # the last good one stays, and cannot be had twice
     run = world.join("ruled", "touch ran")
     assert run.wait(QUICK) == 125 and "nothing was run" in run.text("err"), run.text("err")
-    policy.write_text(f"version 1\ndeny {world.destination.address}\n")
-    run = world.join("ruled", world.curl("denied"))  # waits until the session has read it, too
+    policy.write_text(f"version 1\ndeny {world.destination.address} because \"not from here\"\n")
+    run = world.join("ruled", world.curl("denied"), "--json=2", "--report", "text")  # waits until the session has read it, too
     assert run.wait(QUICK) == 0 and world.text("denied.status") == "0", run.text("err")
     assert world.destination.came == 0 and world.events("decision")[-1]["reason"] == "rule_deny", \
         world.events("decision")[-1]
+    # By which rule, and why, is in the report of a joined run as in that of any other.
+    trip, = json.loads(run.text("err").splitlines()[-1])["destinations"]
+    assert trip["rule"].startswith(f"{policy}:2: deny") and trip["because"] == "not from here", trip
+    assert "Because: not from here" in run.text("err"), run.text("err")
     here = world.work / "here"  # a file that the commands of a session may write widens nothing while it lives
     here.write_text(f"version 1\ndeny {world.destination.address}\n")
+    world.sally("policy", "trust", str(here), check=True)
     world.start("near", "--policy", str(here))
     assert world.join("near", world.curl("near")).wait(QUICK) == 0 and world.destination.came == 0
     here.write_text(f"version 1\nallow {world.destination.address}\n")
@@ -377,11 +382,11 @@ print("inside:", seen)
 
 def hello():
     version = b"0.1.0"
-    return struct.pack("=HII", 1, 2, len(version)) + version
+    return struct.pack("=HII", 1, 3, len(version)) + version
 
 
 def talk(path):
-    """What the holder says to a greeting: 0 bytes is a refusal."""
+    """The holder's reply to a greeting: 0 bytes is a refusal."""
     one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     one.settimeout(QUICK)
     one.connect(str(path))
@@ -412,12 +417,12 @@ def begin(path, fds):
 
 
 def pipes(world):
-    """Whoever reads them to the end waits for ever."""
+    """A program that reads them to the end waits for ever."""
     return list(os.pipe())
 
 
 def plain_files(world):
-    """They change under whoever reads them."""
+    """They change while a program reads them."""
     (world.top / "list").write_text("ls")
     return [os.open(world.top / "list", os.O_RDONLY) for _ in range(2)]
 
@@ -433,7 +438,7 @@ def endless(world):
 
 
 def inside(world):
-    """No command of it sees the session, and nobody from other namespaces may join."""
+    """No command of it sees the session, and processes in other namespaces cannot join."""
     for variable, name in (("XDG_RUNTIME_DIR", "runtime"), ("XDG_STATE_HOME", "state")):
         (world.work / name).mkdir(mode=0o700)  # where a command could see it: /tmp is fresh inside
         world.env[variable] = str(world.work / name)
@@ -443,7 +448,7 @@ def inside(world):
     run = world.join("work", f"{sys.executable} inside.py {world.dir}")
     assert run.wait(QUICK) == 0 and run.text("out") == "inside: []\n", run.text("out") + run.text("err")
     assert (world.dir / "work.session").is_socket(), "it was there to be seen"
-    state = world.work / "state" / "sallyport"  # the session's own, hidden also from who has another
+    state = world.work / "state" / "sallyport"  # the session's own, hidden also from runs with another one
     run = subprocess.run([world.sallyport, "run", "--join", "work", "--", "sh", "-c", f"ls {state}; exit 7"],
                          env={**world.env, "XDG_STATE_HOME": str(world.top / "elsewhere")}, cwd=world.work,
                          capture_output=True, text=True, timeout=QUICK)
@@ -456,7 +461,7 @@ def inside(world):
         tried = subprocess.run(["unshare", *flags, "--", sys.executable, "-c", rogue], env=world.env, timeout=QUICK,
                                capture_output=True, text=True)
         assert tried.returncode == 0, (flags, tried)
-    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # who talks nonsense is cut off, and nobody else
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # only a client that sends malformed frames is disconnected
     one.connect(str(path))
     one.send(hello())
     one.settimeout(QUICK)
@@ -468,7 +473,7 @@ def inside(world):
     assert world.join("work", "true").wait(QUICK) == 0
     rival = subprocess.run([world.sallyport, "session", "start", "--foreground", "work"], env=world.env, cwd=world.work,
                            capture_output=True, text=True, timeout=QUICK)
-    assert rival.returncode == 1 and "held already" in rival.stderr, rival
+    assert rival.returncode == 1 and "exists" in rival.stderr, rival
     assert world.join("work", "true").wait(QUICK) == 0, "the first is still the one"
 
 
@@ -484,7 +489,7 @@ def keys(gate, press, shown):
 
 
 def terminal(world):
-    """Whoever joins from a terminal is asked there; an answer on one takes the question from the other."""
+    """A run that joins from a terminal shows questions there; an answer on one terminal removes the question from the other."""
     world.start("work")  # nobody waits for the deadline: without an approver it is denied at once
     alone = world.join("work", world.curl("alone"))
     assert alone.wait(QUICK) == 0 and world.events("decision")[-1]["reason"] == "no_approver"
@@ -508,6 +513,7 @@ def terminal(world):
     keys(third, "n\r", "denied once")
     assert third.wait(QUICK) == 0 and far.came == 0
     fourth = world.join("work", script.format("fourth"), kind=TerminalGate)  # the terminal goes, and with it whom to ask
+    until(lambda: far.address in fourth.text("out"), QUICK, "the question is on the terminal")  # or `waits` may find nobody
     waits = world.join("work", script.format("waits"))
     world.question(waiting=2)
     os.kill(fourth.process.pid, signal.SIGKILL)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs that join one session where nobody is there to answer: their exit status, their bundles, and signed answers.
+"""Jobs that join one session without an approver: their exit status, their bundles, and signed answers.
 
 usage: unattended.py SALLYPORT status|bundles"""
 import json
@@ -33,7 +33,7 @@ def bundle(world, name):
 
 
 def status(world):
-    """--fail-on-ask is of one run: others wait for somebody as long as they would."""
+    """--fail-on-ask applies to one run: other runs wait for an approver as before."""
     world.start("work", "--prompt-timeout", "60s")
     asks = curl(world.destination) + "; exit 4"
     waits = job(world, "work", world.curl("waits"))
@@ -53,13 +53,13 @@ def status(world):
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     assert json.loads(watch.stdout.readline())["event"] == "run_began"
     far = Destination(world.new_address())
-    answered = job(world, "work", f"{curl(far)}; exit 4", "--fail-on-ask")  # somebody is there, so it waits
+    answered = job(world, "work", f"{curl(far)}; exit 4", "--fail-on-ask")  # there is an approver, so it waits
     asked = json.loads(watch.stdout.readline())["question"]
     world.sally("approve", "deny", asked["id"], check=True)
     assert answered.wait(QUICK) == 4, "a person's denial is an answer"
     left = job(world, "work", f"{curl(far)}; exit 4", "--fail-on-ask")
     world.question()
-    watch.send_signal(signal.SIGTERM)  # who was there leaves
+    watch.send_signal(signal.SIGTERM)  # the approver disconnects
     assert watch.wait(QUICK) == 0 and left.wait(QUICK) == ASKED, left.text("err")
     watch.stdout.close()
     doomed = job(world, "work", "while :; do sleep 0.05; done", "--fail-on-ask=lost.json")
@@ -75,7 +75,7 @@ def bundles(world):
     policy.write_text("version 1\n")
     other = Destination(world.new_address())
     first, second = (f"http://{destination.address}:80" for destination in (world.destination, other))
-    world.start("work", "--bundle", "all.json", "--policy", "rules")  # nobody waits: nobody is there
+    world.start("work", "--bundle", "all.json", "--policy", "rules")  # no run waits: there is no approver
     jobs = [job(world, "work", f"{curl(other if number % 2 else world.destination)}; exit 0", f"--fail-on-ask=job{number}.json")
             for number in range(JOBS)]
     for number, one in enumerate(jobs):
@@ -103,12 +103,15 @@ def bundles(world):
     refused = world.session("start", "--answers", "answers", "--policy", "rules", "work", status=125)
     assert "no `approver` line" in refused.stderr, refused
     policy.write_text(f'version 1\napprover ana "{(world.top / "ana.pub").read_text().strip()}"\n')
+    refused = world.session("start", "--answers", "answers", "--policy", "rules", "work", status=3)
+    assert "rules has changed" in refused.stderr, refused
+    world.sally("policy", "trust", "rules", check=True)
     world.start("work", "--answers", "answers", "--policy", "rules")
     assert job(world, "work", curl(world.destination), "--fail-on-ask").wait(QUICK) == 0 and world.destination.came == 1
     assert world.events("decision")[-1]["by"] == "ana by bundle", world.events("decision")[-1]
     assert job(world, "work", curl(other), "--fail-on-ask").wait(QUICK) == ASKED and other.came == 0
     own = job(world, "work", "touch ran", "--answers", "answers")
-    assert own.wait(QUICK) == 2 and "session's to have" in own.text("err") and not (world.work / "ran").exists()
+    assert own.wait(QUICK) == 2 and "the session has this option" in own.text("err") and not (world.work / "ran").exists()
     world.session("end", "work")
     assert world.sally("audit", "verify", str(world.audit)).returncode == 0
 

@@ -1,4 +1,5 @@
-"""screen: a terminal that can be looked at: a tmux server of the test's own, with one pane, which runs one gate."""
+"""screen: a terminal that a test can read: the test's own tmux server, with one pane, which runs one gate."""
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,7 +9,10 @@ from world import processes, published
 
 TMUX = shutil.which("tmux")
 COLUMNS, ROWS = 100, 30
-LABEL = "answer, then Enter:"
+LABEL = "answer, then Enter:"  # stands there while keys count; in the guard it says "wait a moment"
+TYPE_LABEL = "to allow it, then Enter:"
+ROW = re.compile(r"[> ] *(\d+) \[([ x])\] (\S+)")  # of a list: its number, its tick, its destination
+SECONDS = 120  # for what has to happen on a busy machine; nobody waits so long for what does happen
 
 
 class Screen:
@@ -27,18 +31,18 @@ class Screen:
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def tmux(self, *words, env=None):
-        run = subprocess.run([TMUX, "-S", str(self.socket), *words], capture_output=True, text=True, timeout=20,
+        run = subprocess.run([TMUX, "-S", str(self.socket), *words], capture_output=True, text=True, timeout=SECONDS,
                              env=env or self.world.env, stdin=subprocess.DEVNULL)
         if run.returncode:
             raise AssertionError(f"tmux {words[0]}: {run.stderr.strip()}")
         return run.stdout
 
     def text(self, styles=False):
-        """What stands on the screen now."""
+        """The text on the screen now."""
         return self.tmux("capture-pane", "-p", *(["-e"] if styles else []))
 
     def state(self):
-        """What the terminal is set to, besides its text."""
+        """The settings of the terminal, without its text."""
         fields = ("alternate_on", "cursor_x", "cursor_y", "cursor_flag", "insert_flag", "keypad_cursor_flag", "keypad_flag",
                   "mouse_any_flag", "mouse_sgr_flag", "origin_flag", "scroll_region_lower", "scroll_region_upper", "wrap_flag")
         return dict(zip(fields, self.tmux("display-message", "-p", ",".join(f"#{{{f}}}" for f in fields)).strip().split(",")))
@@ -47,19 +51,73 @@ class Screen:
         for key in keys:
             self.tmux("send-keys", *key) if isinstance(key, tuple) else self.tmux("send-keys", "-l", key)
 
+    def question(self):
+        """The lines of the one that is open, in tmux's window if there is one; those above it are answered."""
+        lines = self.text().splitlines()
+        window = [line.split("│")[1].rstrip() for line in lines if line.count("│") > 1]
+        lines = window or lines
+        return lines[max((i for i, line in enumerate(lines) if line.startswith("sallyport   ")), default=0):]
+
+    def typed(self, label=LABEL):
+        """The text after @label of the open question; None: it is not there."""
+        return next((line.partition(label)[2].strip() for line in self.question() if label in line), None)
+
+    def choose(self, *keys):
+        """Types them at a question that takes keys, one after the other, each seen before the next: the last is its letter."""
+        self.sees(lambda: self.typed() is not None, "a question that takes keys")
+        for key in keys:
+            before = self.text()
+            self.press(key)
+            until(lambda: self.text() != before and self.typed() is not None, SECONDS, lambda: f"{key} does nothing:\n{self.text()}")
+        self.sees(lambda: self.typed() == keys[-1], f"the letter {keys[-1]}")
+
+    def enter(self, *keys):
+        """Chooses an answer, and gives it. If the page has just changed, it says so and does not answer: then it is chosen again, as by a person."""
+        while True:
+            self.choose(*keys)
+            self.press(("Enter",))
+            self.sees(lambda: self.typed() != keys[-1] or self.is_refused(), "the answer taken, or not")
+            if not self.is_refused():
+                return
+            keys = keys[-1:]
+            self.press(("BSpace",))
+            self.sees(lambda: self.typed() == "", "the letter taken back")
+
+    def is_refused(self):
+        return any(part in line for line in self.question() for part in ("look again, then Enter", "look, then Enter"))
+
     def answer(self, letter, name=None):
-        """A person's answer: looks, waits for the guard to pass, types; @name, where a letter is not enough."""
-        time.sleep(0.8)
-        self.press(letter)
-        until(lambda: self.line(LABEL).endswith(f"{LABEL} {letter}"), 10, lambda: f"the letter is not shown:\n{self.text()}")
-        self.press(("Enter",))
+        """A person's answer, when keys count; @name, where a letter is not enough."""
+        self.enter(letter)
         if name:
-            self.shows(f"  type      {name}")
-            self.press(name, ("Enter",))
+            self.type_name(name)
+
+    def type_name(self, name):
+        """Types the text that is required before it is allowed; again if it was not accepted, as above."""
+        self.shows(f"  type      {name}")
+        while True:
+            self.press(name)
+            self.sees(lambda: self.typed(TYPE_LABEL) == name, "the name that is typed")
+            self.press(("Enter",))
+            self.sees(lambda: self.typed(TYPE_LABEL) != name, "the name taken, or not")
+            if not self.is_refused():
+                return
+
+    def rows(self):
+        """Of a list: {number: (is ticked, destination)}."""
+        found = [ROW.match(line) for line in self.text().splitlines()]
+        return {row[1]: (row[2] == "x", row[3]) for row in found if row}
+
+    def tick(self, *numbers):
+        """In a list that takes keys, each seen before the next."""
+        for number in numbers:
+            self.choose(number)
+            self.press(" ")
+            self.sees(lambda: self.rows().get(number, (False,))[0] and self.typed() == "", f"a tick at {number}")
 
     def attributes(self):
         """The terminal's, as stty has them."""
-        return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=20, check=True).stdout
+        return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
     def gate(self):
         """The gate's process: the shell's child."""
@@ -70,20 +128,23 @@ class Screen:
     def line(self, part):
         return next((line.rstrip() for line in self.text().splitlines() if part in line), "")
 
-    def shows(self, part, seconds=30):
-        until(lambda: part in self.text(), seconds, lambda: f"the screen never shows {part!r}, but:\n{self.text()}")
+    def sees(self, condition, what):
+        until(condition, SECONDS, lambda: f"the screen never shows {what}, but:\n{self.text()}")
 
-    def shows_no_more(self, part, seconds=10):
-        until(lambda: part not in self.text(), seconds, lambda: f"the screen still shows {part!r}:\n{self.text()}")
+    def shows(self, part):
+        self.sees(lambda: part in self.text(), repr(part))
 
-    def becomes(self, want, seconds=10):
-        until(lambda: self.text() == want, seconds,
+    def shows_no_more(self, part):
+        until(lambda: part not in self.text(), SECONDS, lambda: f"the screen still shows {part!r}:\n{self.text()}")
+
+    def becomes(self, want):
+        until(lambda: self.text() == want, SECONDS,
               lambda: f"the screen is not what it was. It was:\n{want}\nIt is:\n{self.text()}")
 
-    def ends(self, seconds=30):
+    def ends(self):
         """The gate's exit status."""
-        until(self.ended.exists, seconds, lambda: f"the gate did not end:\n{self.text()}")
-        return int(until(lambda: self.ended.read_text().strip(), 5, "no status"))
+        until(self.ended.exists, SECONDS, lambda: f"the gate did not end:\n{self.text()}")
+        return int(until(lambda: self.ended.read_text().strip(), SECONDS, "no status"))
 
     def records(self):
         import json
@@ -95,18 +156,18 @@ class Screen:
     def reasons(self, host):
         return [r.get("reason") for r in self.records() if r.get("host") == host]
 
-    def attach(self):
-        """Somebody who looks at it, on a terminal of their own; returns that one."""
+    def attach(self, columns=COLUMNS, rows=ROWS):
+        """Attaches another terminal to it; returns that one."""
         viewer = object.__new__(Screen)
         viewer.world, viewer.name, viewer.socket = self.world, f"{self.name}-viewer", self.world.top / f"{self.name}-viewer.tmux"
-        viewer.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS),
+        viewer.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
                     f"TMUX= exec tmux -S {shlex.quote(str(self.socket))} attach", ";", "set-option", "-g", "status", "off",
                     env={**self.world.env, "TERM": "xterm"})
-        until(lambda: self.tmux("list-clients"), 20, "nobody attaches")
+        until(lambda: self.tmux("list-clients"), SECONDS, "nobody attaches")
         return viewer
 
     def close(self):
-        subprocess.run([TMUX, "-S", str(self.socket), "kill-server"], capture_output=True, timeout=20, check=False)
+        subprocess.run([TMUX, "-S", str(self.socket), "kill-server"], capture_output=True, timeout=SECONDS, check=False)
 
 
 def until(condition, seconds, what):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""screens: questions over whatever a command has on its screen. The question is whole and readable, what is typed is its
-answer and not the command's, and then the command's screen is as it was.
+"""screens: questions over any screen of a command. The question is complete and readable, the typed keys answer it and do not
+reach the command, and then the command's screen is restored.
 
 usage: screens.py SALLYPORT [CASE...]"""
+import json
 import os
 import pathlib
 import signal
@@ -12,7 +13,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
-from screen import LABEL, ROWS, Screen, until  # noqa: E402
+from screen import LABEL, ROWS, SECONDS, Screen, until  # noqa: E402
 from world import World, descendants, enter_namespace, processes  # noqa: E402
 
 # The question comes once the test has seen the screen that it comes over.
@@ -27,33 +28,48 @@ def lines_file(world):
 
 
 def start_question(screen):
+    """Until it takes keys."""
     (screen.world.work / "go").touch()
     screen.shows("http://a.test:80")
     screen.shows(LABEL)
 
 
-def must_be_whole(screen):
-    """Every line of the question, in its order, and nothing of others between them."""
+def is_vim(screen):
+    """All of it is drawn, and there is no message below it."""
+    *lines, last = screen.text().splitlines()
+    return all(lines) and len(lines) == ROWS - 1 and not last
+
+
+def is_less(screen):
+    """At the first line, and moved: its prompt is the file's name only before that."""
+    lines = screen.text().splitlines()
+    return lines[0] == "line 1 of the file" and len(lines) == ROWS and lines[-1] == ":"
+
+
+def is_whole(screen):
+    """Every line of the question, in its order, and nothing of others between them or below."""
     text = screen.text().splitlines()
-    at = next((i for i, line in enumerate(text) if line.startswith(SHOWN[0])), None)
-    assert at is not None, "\n".join(text)
+    at = next((i for i, line in enumerate(text) if line.startswith(SHOWN[0])), len(text))
     shown = [line for line in text[at:] if line.strip()]
     found = [i for part in SHOWN for i, line in enumerate(shown) if line.startswith(part)]
-    assert found == sorted(found) and len(found) == len(SHOWN), "not whole:\n" + "\n".join(text)
-    assert shown[-1].startswith(f"  {LABEL}"), "below the question:\n" + "\n".join(text)
+    return found == sorted(found) and len(found) == len(SHOWN) and shown[-1].startswith(f"  {LABEL}")
+
+
+def must_be_whole(screen):
+    assert is_whole(screen), f"not whole:\n{screen.text()}"
 
 
 def must_be_answered(screen, letter="y", reason="granted_once"):
     screen.answer(letter, "a.test" if letter in "yesa" else None)
-    until(lambda: reason in screen.reasons("a.test"), 20, f"no record says {reason}: {screen.reasons('a.test')}")
+    until(lambda: reason in screen.reasons("a.test"), SECONDS, lambda: f"no record says {reason}: {screen.reasons('a.test')}")
 
 
-def over(world, name, command, ready, keys, rows=ROWS):
+def over(world, name, command, ready, keys, is_drawn):
     """A question over @command, from which the screen comes back as it was. Returns it, with the command running on."""
-    screen = Screen(world, name, ASK + command, rows=rows)
+    screen = Screen(world, name, ASK + command)
     screen.shows(ready)
     screen.press(*keys)
-    time.sleep(0.3)
+    screen.sees(lambda: is_drawn(screen), "all of the program")
     before, state = screen.text(), screen.state()
     start_question(screen)
     must_be_whole(screen)
@@ -66,7 +82,7 @@ def over(world, name, command, ready, keys, rows=ROWS):
 def vim(world):
     lines_file(world)
     screen = over(world, "vim", "exec vim -u NONE -i NONE -N -n +50 --cmd 'set ttyfast shortmess+=I laststatus=2' lines",
-                  "line 50 of the file", [("C-l",)])  # its message is there only once
+                  "line 50 of the file", [("C-l",)], is_vim)  # its message is there only once
     screen.press("ihello ", ("Escape",))
     screen.shows("hello line 50 of the file")
     screen.press(":q!", ("Enter",))
@@ -76,7 +92,7 @@ def vim(world):
 
 def less(world):
     lines_file(world)
-    screen = over(world, "less", "exec less -S lines", "line 1 of the file", "jk")  # its prompt is the name only once
+    screen = over(world, "less", "exec less -S lines", "line 1 of the file", "jk", is_less)
     screen.press("G")
     screen.shows("line 199 of the file")
     screen.press("q")
@@ -92,14 +108,13 @@ def painted(world):
         echo ready >painted; while [ ! -e done ]; do sleep 0.05; done
         printf 'lqk\033(B!'; touch written; exec sleep 100"""
     screen = Screen(world, "painted", ASK + command)
-    screen.shows("qqq")  # lines, in another character set
-    time.sleep(0.3)
+    screen.shows("qqq")  # lines, in another character set; the last that it writes
     before, state = screen.text(styles=True), screen.state()
     start_question(screen)
     must_be_whole(screen)
     assert screen.state()["cursor_flag"] == "1" and "row 1 of" not in screen.text()
     must_be_answered(screen)
-    until((world.work / "written").exists, 20, "the command does not go on")
+    until((world.work / "written").exists, SECONDS, "the command does not go on")
     screen.shows("qqqlqk!")
     after = screen.text(styles=True)
     assert "\x0eqqqlqk\x0f!" in after, repr(after)  # in the same colours and character set, without a seam
@@ -113,18 +128,19 @@ def painted(world):
 
 def counter(world):
     """Prints on and on: held meanwhile, and no number is lost, doubled or out of order."""
-    screen = Screen(world, "counter", ASK + "i=1; while [ $i -le 60 ]; do echo number $i; i=$((i+1)); sleep 0.05; done")
+    screen = Screen(world, "counter", ASK + "i=1; while [ $i -le 60 ] || [ ! -e done ]; do echo number $i; echo $i >said; i=$((i+1)); sleep 0.05; done")
     screen.shows("number 5")
     start_question(screen)
     must_be_whole(screen)
-    held = screen.text()
-    time.sleep(1)
+    held, said = screen.text(), world.work / "said"
+    end = int(said.read_text()) + 10
+    until(lambda: int(said.read_text() or 0) >= end, SECONDS, "the command does not go on")
     assert screen.text() == held, "the command writes under the question"
     must_be_answered(screen)
     assert screen.ends() == 0
     text = screen.tmux("capture-pane", "-p", "-S", "-")
     numbers = [int(line.split()[1]) for line in text.splitlines() if line.startswith("number ")]
-    assert numbers == list(range(1, 61)), numbers
+    assert numbers == list(range(1, int(said.read_text()) + 1)), numbers
     screen.close()
 
 
@@ -145,6 +161,8 @@ while time.time() < end:
     except BlockingIOError:
         time.sleep(0.01)
     i += 1
+    if i == 10 * len(parts):
+        open("began", "w").close()
     if os.path.exists("done"):
         break
 os.write(out, b"\x1bc\x1b[?1049l\x1b[2J\x1b[Hthe end\r\n")
@@ -155,12 +173,11 @@ time.sleep(100)
 def hostile(world):
     """Writes sequences without end: the question is whole, stays so, and nothing the terminal reports answers it."""
     (world.work / "hostile.py").write_text(HOSTILE)
-    screen = Screen(world, "hostile", ASK + "exec python3 hostile.py 60")
-    time.sleep(1.5)
+    screen = Screen(world, "hostile", ASK + "exec python3 hostile.py 600")
+    until((world.work / "began").exists, SECONDS, "it does not write all that it has")
     start_question(screen)
     for _ in range(20):
         must_be_whole(screen)
-        time.sleep(0.1)
     assert "good.test" not in screen.text() and not screen.reasons("a.test"), screen.text()
     must_be_answered(screen)
     screen.shows("the end")
@@ -169,15 +186,16 @@ def hostile(world):
 
 
 def keys_are_not_the_commands(world):
-    """What is typed at the question is not read by the command, and what is typed after it is."""
+    """The command does not read keys typed at the question, and reads later ones."""
     command = "stty raw -echo; printf '\\033[2;2Hraw and waiting'; dd bs=1 count=1 of=typed 2>/dev/null; stty sane; exit 3"
     screen = Screen(world, "keys", ASK + command)
     screen.shows("raw and waiting")
-    start_question(screen)
+    (world.work / "go").touch()
+    screen.shows("http://a.test:80")
     screen.press("zzz", ("Enter",))
-    time.sleep(1)
-    assert not screen.reasons("a.test")
+    start_question(screen)
     must_be_answered(screen, "n", "denied_once")
+    assert screen.reasons("a.test") == ["denied_once"], screen.records()
     screen.shows("raw and waiting")
     assert not (world.work / "typed").exists() or (world.work / "typed").read_bytes() == b"", "the command read an answer"
     screen.press("k")
@@ -190,16 +208,16 @@ def words_to_whoever_asked(world):
     """Typed at the question and shown on it; the command that waited reads them, and none of their letters answers."""
     screen = Screen(world, "words", ASK + "wait; cat asked; exit 3")
     start_question(screen)
-    time.sleep(0.8)
     screen.press("r")
-    screen.shows("  words, then Enter:")
+    screen.shows("  reason, then Enter:")
     screen.press("nessD")
+    screen.shows("  reason, then Enter: nessD")
     screen.press(("Escape",))
     screen.shows(LABEL)
     screen.press("r", "sorry: \u00ddou, use the mirror", ("BSpace",), "r", ("Enter",))
-    screen.shows("  words     sorry: ou, use the mirror")
+    screen.shows("  reason    sorry: ou, use the mirror")
     assert not screen.reasons("a.test"), screen.records()
-    screen.press("n", ("Enter",))
+    screen.answer("n")
     screen.shows("sorry: ou, use the mirror\n")
     assert screen.ends() == 3 and screen.reasons("a.test") == ["denied_once"], screen.records()
     screen.close()
@@ -225,24 +243,20 @@ def many_at_once(world):
     screen = Screen(world, "many", asks + "exec less -S lines 2>/dev/null")
     screen.shows("line 1 of the file")
     screen.press("jk")
-    time.sleep(0.3)
+    screen.sees(lambda: is_less(screen), "all of less")
     before = screen.text()
     (world.work / "go").touch()
     screen.shows("sallyport   6 questions wait")
-    screen.shows(LABEL)
-    time.sleep(0.8)
-    screen.press("1", " ", "5", " ")
+    screen.tick("1", "5")
     screen.shows("ticked    2 of 6")
-    ticked = [line.split("] ")[1].split()[0] for line in screen.text().splitlines() if "[x]" in line]
+    ticked = [destination for is_ticked, destination in screen.rows().values() if is_ticked]
     assert len(ticked) == 2, screen.text()
-    screen.press("s", ("Enter",))
-    for _ in range(2):
-        screen.shows("  type      d")
-        screen.press(screen.line("  type      d").split()[1], ("Enter",))
-        time.sleep(0.3)
+    screen.enter("s")
+    for domain in dict.fromkeys(destination.split(".", 1)[1].rsplit(":", 1)[0] for destination in ticked):
+        screen.type_name(domain)  # once for all that have it
     screen.shows("sallyport   4 questions wait")
-    time.sleep(0.8)
-    screen.press(*(f"{number} " for number in (1, 2, 3, 4)), "n", ("Enter",))
+    screen.tick(*"1234")
+    screen.enter("n")
     screen.becomes(before)
     granted = {r["host"] for r in screen.records() if r.get("reason") == "granted_session"}
     denied = {r["host"] for r in screen.records() if r.get("reason") == "denied_once"}
@@ -260,7 +274,7 @@ def resized(world):
     screen.shows("line 1 of the file")
     start_question(screen)
     screen.tmux("resize-window", "-x", "70", "-y", "20")
-    time.sleep(0.5)
+    screen.sees(lambda: is_whole(screen), "the question, whole")
     must_be_answered(screen)
     screen.shows("line 19 of the file")
     screen.shows_no_more("line 20 of the file")
@@ -270,7 +284,7 @@ def resized(world):
 
 
 def tmux_window(world):
-    """Inside tmux, with somebody there: a window over the program, which is not stopped, and none of its keys are the pane's."""
+    """Inside tmux, with a client attached: a window over the program, which is not stopped, and none of its keys are the pane's."""
     lines_file(world)
     command = "(while sleep 0.1; do date +%s%N >beat; done) & exec vim -u NONE -i NONE -N -n --cmd 'set ttyfast laststatus=2' lines"
     screen = Screen(world, "window", ASK + command)
@@ -278,20 +292,19 @@ def tmux_window(world):
     viewer = screen.attach()
     viewer.shows("line 1 of the file")
     screen.press(("C-l",))
-    time.sleep(0.3)
-    before, seen = screen.text(), viewer.text()
+    screen.sees(lambda: is_vim(screen), "all of vim")
+    before = seen = screen.text()
+    viewer.becomes(seen)
     (world.work / "go").touch()
     viewer.shows("│sallyport   http://a.test:80")
     viewer.shows(LABEL)
     assert screen.text() == before, "the pane has changed"
-    viewer.press("y")  # into the guard
-    time.sleep(0.8)
-    viewer.press("s", ("Enter",))
+    viewer.enter("s")
     viewer.shows("type      a.test")
     beat = (world.work / "beat").read_text()
-    until(lambda: (world.work / "beat").read_text() != beat, 10, "the command was stopped")
-    viewer.press("a.test", ("Enter",))
-    until(lambda: "granted_session" in screen.reasons("a.test"), 20, screen.records)
+    until(lambda: (world.work / "beat").read_text() != beat, SECONDS, "the command was stopped")
+    viewer.type_name("a.test")
+    until(lambda: "granted_session" in screen.reasons("a.test"), SECONDS, screen.records)
     viewer.becomes(seen)
     assert screen.text() == before, "the pane has changed"
     viewer.press(":q!", ("Enter",))
@@ -310,23 +323,102 @@ def tmux_window_is_closed(world):
     viewer.shows("│sallyport   http://a.test:80")
     viewer.shows(LABEL)
     assert LABEL not in screen.text()
-    time.sleep(0.8)
-    viewer.press("r", "yes, for")
-    viewer.shows("words, then Enter: yes, for")
+    viewer.press("r")
+    viewer.shows("reason, then Enter:")
+    viewer.press("yes, for")
+    viewer.shows("reason, then Enter: yes, for")
     screen.tmux("display-popup", "-C")
     screen.shows(LABEL)
     must_be_whole(screen)
     screen.shows("goes nowhere until Enter")
-    time.sleep(0.8)
     screen.press(" this session", ("Enter",))
     screen.shows_no_more("goes nowhere until Enter")
     assert not screen.reasons("a.test")
     must_be_answered(screen, "n", "denied_once")
+    assert screen.reasons("a.test") == ["denied_once"], screen.records()
     screen.shows("line 1 of the file")
     screen.press("q")
     assert screen.ends() == 0
     viewer.close()
     screen.close()
+
+
+SIZES = ((50, 22), (80, 24), (100, 30), (146, 48))  # of the terminal around the window
+SCOPES = {"y": ("allow", "once"), "e": ("allow", "exec"), "s": ("allow", "session"), "a": ("allow", "always"),
+          "n": ("deny", "once"), "E": ("deny", "exec"), "S": ("deny", "session"), "D": ("deny", "always")}
+
+
+def window_fields(viewer):
+    """What stands in the window: {label: text}, of which a line without a label is the rest, and the letter behind the label of the answer."""
+    fields, label = {}, None
+    for line in viewer.text().splitlines():
+        if line.count("│") < 2:
+            continue
+        line = line.split("│")[1].rstrip()
+        if line.startswith("sallyport "):
+            fields, label = {"sallyport": line[12:]}, None
+        elif line.startswith(" " * 12) and label:
+            fields[label] += line.strip()
+        elif line.startswith("  "):
+            label = line[2:12].strip()
+            fields[label] = line[12:].strip() if len(line) > 12 else ""
+        if LABEL in line:
+            fields["letter"] = line.split(LABEL)[1].strip()
+    return fields
+
+
+def window_answer(screen, viewer, keys, number):
+    """Presses @keys at one question; what the window showed then is what is stored. False: tmux took too long for a window, and the
+    question, which came to the terminal behind it, is denied."""
+    host = f"a.d{number}.test"
+    viewer.shows(f"sallyport   http://{host}:80")
+    viewer.shows(LABEL)
+    if f"│sallyport   http://{host}:80" not in viewer.text():
+        viewer.answer("n")
+        until(lambda: "denied_once" in screen.reasons(host), SECONDS, viewer.text)
+        return False
+    viewer.choose(*keys)
+    before = window_fields(viewer)
+    action, scope = SCOPES[keys[-1]]
+    shown = before.get("grants" if action == "allow" else "denies", "")
+    viewer.press(("Enter",))
+    if action == "allow":
+        viewer.shows(f"  type      d{number}.test")
+        must = window_fields(viewer)
+        assert must["grants"] == shown, (keys, shown, must)
+        viewer.type_name(f"d{number}.test")
+    reason = ("granted_" if action == "allow" else "denied_") + scope
+    until(lambda: reason in screen.reasons(host), SECONDS, lambda: f"{keys}: no {reason}: {screen.records()}\n{viewer.text()}")
+    if scope == "once":
+        assert action == "deny" or shown == f"http://{host}:80", (keys, shown)
+        return True
+    grants = json.loads(screen.world.sally("approve", "grants", "--json", check=True).stdout)
+    stored = [(grant["action"], grant["scope"], grant["text"]) for grant in grants if f"d{number}.test" in grant["text"]]
+    assert stored == [(action, scope, shown)], f"{keys}: stored {stored}, shown {shown!r}"
+    return True
+
+
+def tmux_window_keys(world):
+    """Every letter, with every width, in windows of four sizes, by tmux's own window: the stored answer is the text of the window."""
+    widths = ["", "h", "p", "t", "hp", "ht", "tt", "hpt"]
+    for size, (columns, rows) in enumerate(SIZES):
+        first = 100 * (size + 1)  # a destination that was allowed once has no warning the next time
+        walks = [(widths[(i + 3 * size) % len(widths)] if letter in "esaESD" else "") + letter for i, letter in enumerate(SCOPES)]
+        world.work.joinpath("go").unlink(missing_ok=True)
+        script = "until [ -e go ]; do sleep 0.05; done; " + "; ".join(f"curl -sS -o asked http://a.d{i}.test/" for i in range(first, first + 2 * len(walks)))
+        screen = Screen(world, f"keys{size}", f"{script}; exec sleep 1000")
+        viewer = screen.attach(columns, rows)
+        before = screen.text()
+        (world.work / "go").touch()
+        asked = first
+        for keys in walks:
+            while not window_answer(screen, viewer, keys, asked):
+                asked += 1
+            asked += 1
+        if asked == first + len(walks):
+            until(lambda: screen.text() == before, SECONDS, "the pane has changed")
+        viewer.close()
+        screen.close()
 
 
 def tmux_cannot_be_reached(world):
@@ -402,11 +494,11 @@ def killed(world, name, script, shown, redirect="", question=False):
     before = screen.attributes()
     assert " -icanon" in before, before
     gate = screen.gate()
-    until(lambda: has_keeper(gate), 10, "no keeper")
+    until(lambda: has_keeper(gate), SECONDS, "no keeper")
     os.kill(gate, signal.SIGKILL)
-    until(lambda: " icanon" in screen.attributes() and " echo " in screen.attributes(), 10, screen.attributes)
+    until(lambda: " icanon" in screen.attributes() and " echo " in screen.attributes(), SECONDS, screen.attributes)
     assert screen.ends() == 128 + signal.SIGKILL
-    until(lambda: not [name for name in descendants(int(screen.pane)).values() if name.startswith("sallyport")], 10,
+    until(lambda: not [name for name in descendants(int(screen.pane)).values() if name.startswith("sallyport")], SECONDS,
           lambda: descendants(int(screen.pane)))
     state = screen.state()
     assert state["alternate_on"] == "0" and state["cursor_flag"] == "1" and state["mouse_any_flag"] == "0", state
@@ -433,7 +525,7 @@ def gate_dies_at_a_plain_question(world):
 
 
 CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, no_terminal_of_its_own, many_at_once, resized, tmux_window,
-         tmux_window_is_closed, tmux_cannot_be_reached, tmux_is_another,
+         tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]
 

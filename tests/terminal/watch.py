@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""watch: `sallyport approve watch` on a whole terminal, with real runs that ask. What stands on it is what is so, a key
+"""watch: `sallyport approve watch` on a terminal, with real runs that ask. The page is the one of `run`, a key
 answers what is looked at and nothing else, and the terminal comes back as it was.
 
 usage: watch.py SALLYPORT [CASE...]"""
+import contextlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import socket
@@ -15,11 +17,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
-from screen import COLUMNS, ROWS, Screen, until  # noqa: E402
+from screen import COLUMNS, LABEL, ROWS, SECONDS, TYPE_LABEL, Screen, until  # noqa: E402
 import screens  # noqa: E402
-from world import Gate, descendants, enter_namespace, published  # noqa: E402
+from world import Gate, descendants, enter_namespace, processes, published  # noqa: E402
 
-GUARD = 0.8  # longer than keys are not taken for answers after something moved
+IDLE = "no question waits"
 
 
 class Watch(Screen):
@@ -38,14 +40,53 @@ class Watch(Screen):
                   line, ";", "set-option", "-g", "status", "off", env={**world.env, "TERM": "xterm"})
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
+    def opens(self):
+        """Until keys answer."""
+        self.sees(lambda: self.typed() is not None, "a question that takes keys")
+
     def key(self, *keys):
-        time.sleep(GUARD)
+        """When keys answer; what it does is seen before the next."""
+        self.opens()
+        before = self.text()
         self.press(*keys)
+        self.sees(lambda: self.text() != before, f"what {keys} does")
+
+    def pid(self):
+        (pid,) = [pid for pid, program in descendants(int(self.pane)).items() if program == "sallyport"]
+        return pid
+
+    def asked(self):
+        """The id of the question on the page."""
+        return next(line.split()[1].rstrip(",") for line in self.question() if line.startswith("  question  "))
+
+    def destination(self):
+        return self.question()[0].split()[1]
+
+    def has_words(self):
+        return any(line.startswith("  reason    ") for line in self.question())
+
+    def lists(self, count):
+        """The list of all questions, of which there are @count."""
+        self.sees(lambda: f"sallyport   {count} questions wait" in self.text() or self.typed() is not None, "a question")
+        while f"sallyport   {count} questions wait" not in self.text():
+            if self.text().count("questions wait:"):
+                self.key("l")
+            time.sleep(0.2)
+        self.opens()
+
+    def settle(self):
+        """All that was pressed before has been read."""
+        self.sees(lambda: self.typed() is not None or "x leaves, ?" in self.text(), "that keys are read")
+        self.press("?")
+        self.shows("any key: ")
+        while "any key: " in (text := self.text()):
+            self.press("j")
+            self.sees(lambda: self.text() != text, "the rest of the keys, or the page")
 
 
 def run(world, name, script, options=()):
     audit = world.top / f"{name}.jsonl"
-    gate = Gate(world, ["--audit", str(audit), "--report", "none", "--default", "ask", "--prompt-timeout", "60s", "--no-tty",
+    gate = Gate(world, ["--audit", str(audit), "--report", "none", "--default", "ask", "--prompt-timeout", "600s", "--no-tty",
                         *options], script, name)
     gate.audit = audit
     return gate
@@ -60,7 +101,7 @@ def decisions(gate):
 
 
 def answered(gate, reason):
-    until(lambda: [r for r in decisions(gate) if r["reason"] == reason], 20, lambda: f"no {reason}: {decisions(gate)}")
+    until(lambda: [r for r in decisions(gate) if r["reason"] == reason], SECONDS, lambda: f"no {reason}: {decisions(gate)}")
 
 
 def curl(host):
@@ -68,49 +109,50 @@ def curl(host):
 
 
 def shows_and_allows(world):
-    """One question: who asks and what each key grants; what is risky wants its domain typed."""
+    """One question: who asks and what a letter grants; what is risky wants its domain typed."""
     watch = Watch(world)
-    watch.shows("Nothing waits")
+    watch.shows(IDLE)
     gate = run(world, "one", curl("files.a.test"))
-    watch.shows("http://files.a.test:80")
-    watch.shows("1 question in 1 run")
+    watch.shows("sallyport   http://files.a.test:80")
     watch.shows("curl -sS -o /dev/null http://files.a.test/")
-    watch.shows("  y once     http://files.a.test:80")
-    assert watch.line("> ").rstrip().endswith("! http://files.a.test:80"), watch.text()
-    watch.key("y")
-    watch.shows("To allow ")
+    watch.shows("  waiting   1 connection, ")
+    watch.shows("  would be  http://files.a.test:80")
+    watch.shows("  warning   never allowed before")
+    watch.enter("y")
+    watch.shows("  type      a.test")
     assert not decisions(gate), "a letter allowed a risk"
-    until(lambda: "+ " in watch.line("> ").split("waiting")[0], 20, lambda: f"nobody is at it: {watch.text()}")
+    until(lambda: world.questions()[0]["touched"], SECONDS, lambda: f"nobody is at it: {watch.text()}")
     watch.press("wrong.test", ("Enter",))
-    watch.shows("that is not its domain")
-    watch.key("y")
-    watch.shows("To allow ")
-    watch.press("a.test", ("Enter",))
+    watch.shows("that is not a.test")
+    watch.type_name("a.test")
     answered(gate, "granted_once")
-    watch.shows("Nothing waits")
-    watch.shows("http://files.a.test:80  allowed")
+    watch.shows(IDLE)
+    watch.shows("sallyport   http://files.a.test:80 allowed once")
+    assert "wrong.test" not in watch.text() and "[y] once" not in watch.text(), watch.text()
     gate.wait()
+    watch.shows(" has ended")
     watch.close()
 
 
 def widths_are_what_is_granted(world):
     watch = Watch(world)
     gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
-    watch.shows("  s session  http://files.a.test:80")
-    watch.key("w")
-    watch.shows("  s session  http://**.a.test:80")
-    watch.shows("[w] whole domain")
-    assert "  y once     http://files.a.test:80" in watch.text(), watch.text()
-    watch.key("t", "b")
-    watch.shows("  s session  http://**.a.test:80 for 1h upload 64k")
+    watch.shows("  would be  http://files.a.test:80")
+    watch.key("h")
+    watch.shows("  would be  http://**.a.test:80")
+    watch.shows("[h] the whole domain")
+    watch.choose("y")
+    watch.shows("  grants    http://files.a.test:80")
+    watch.key(("BSpace",))
+    watch.shows("  would be  http://**.a.test:80")
+    watch.key("t")
+    watch.key("b")
+    watch.shows("  would be  http://**.a.test:80 for 1h upload 64k")
     watch.shows("[t] for 1h  [b] at most 64k up")
-    for _ in range(3):
-        watch.press("t")
-    for _ in range(4):
-        watch.press("b")
-    watch.shows("  s session  http://**.a.test:80 for 1h upload 64k")
-    watch.key("s")
-    watch.press("a.test", ("Enter",))
+    for key in "tttbbbb":
+        watch.key(key)
+    watch.shows("  would be  http://**.a.test:80 for 1h upload 64k")
+    watch.answer("s", "a.test")
     gate.wait()
     assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
         [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
@@ -122,46 +164,47 @@ def what_is_granted_has_its_place(world):
     host = ".".join(["a" * 60, "b" * 60, "evil.test"])
     watch = Watch(world, rows=30)
     gate = run(world, "long", f": {'x' * 3000}; curl -sS -o /dev/null http://{host}/")
-    watch.shows("  y once     http://aaaa")
-    watch.shows("b a budget")
-    watch.shows("x leave")
-    assert watch.line("> ").rstrip().endswith(".evil.test:80"), watch.text()
+    watch.shows("  would be  http://aaaa")
+    watch.shows("[b] any bytes")
+    watch.opens()
+    assert watch.question()[0].endswith(".evil.test:80"), watch.text()
     watch.tmux("resize-window", "-x", "60", "-y", "24")
-    until(lambda: watch.text().count("evil.test:80") > 5 and "Before" not in watch.text(), 10, watch.text)
-    watch.tmux("resize-window", "-x", "60", "-y", "12")
+    watch.sees(lambda: f"http://{host}:80" in "".join(line[12:] for line in watch.question()), "the whole destination")
+    watch.tmux("resize-window", "-x", "60", "-y", "8")
     watch.shows("too small")
-    watch.key("y")
-    watch.key("evil.test", ("Enter",))
+    watch.press("y", ("Enter",))
+    watch.settle()
+    watch.press("evil.test", ("Enter",))
+    watch.settle()
     assert not decisions(gate), decisions(gate)
     watch.tmux("resize-window", "-x", "100", "-y", "30")
-    watch.shows("  a always   http://aaaa")
-    watch.key("y")
-    watch.shows("To allow ")
-    watch.press("evil.test", ("Enter",))
+    watch.shows("http://aaaa")
+    watch.opens()
+    watch.press(("BSpace",))
+    watch.answer("y", "evil.test")
     answered(gate, "granted_once")
     gate.wait()
     watch.close()
 
 
 def typed_for_another(world):
-    """What is typed on while its question is settled elsewhere answers no other."""
+    """Keys that are typed while the question is answered elsewhere do not answer another one."""
     watch = Watch(world)
     one = run(world, "one", curl("one.test"))
-    watch.shows("1 question in 1 run")
+    watch.shows("sallyport   http://one.test:80")
     two = run(world, "two", curl("two.test"))
-    watch.shows("2 questions in 2 runs")
-    watch.key("y")
-    watch.shows("To allow ")
+    watch.shows("1 more question waits")
+    watch.enter("y")
+    watch.shows("  type      one.test")
     watch.press("o")
-    world.sally("approve", "deny", watch.line("> ").split()[1], check=True)
+    world.sally("approve", "deny", watch.asked(), check=True)
     watch.shows("goes nowhere")
-    watch.key("ne.test")
-    time.sleep(1)
-    assert not decisions(two), decisions(two)
-    watch.press(("Enter",))
+    watch.shows("sallyport   http://one.test:80 denied")
+    watch.press("ne.test", ("Enter",))
     watch.shows_no_more("goes nowhere")
-    watch.key("S")
+    watch.enter("S")
     answered(two, "denied_session")
+    assert len(decisions(two)) == 1, decisions(two)
     for gate in (one, two):
         gate.wait()
     watch.close()
@@ -172,44 +215,43 @@ def words_to_whoever_asked(world):
     watch = Watch(world)
     gate = run(world, "words", "curl -sS -o told http://a.test/; curl -sS -o next http://b.test/")
     watch.shows("http://a.test:80")
-    watch.shows("r words")
+    watch.shows("[r] reason")
     watch.key("r")
-    watch.shows("Words to whoever asked, then Enter")
+    watch.shows("reason, then Enter:")
     watch.press("nesyD", ("Escape",))
-    watch.shows_no_more("Words to whoever asked, then Enter")
-    watch.key("r", "no: \u00ddtake the mirror", ("Enter",))
-    watch.shows("  words      no: take the mirror")
+    watch.shows_no_more("reason, then Enter:")
+    watch.key("r")
+    watch.press("no: \u00ddtake the mirror", ("Enter",))
+    watch.shows("  reason    no: take the mirror")
     assert not decisions(gate), decisions(gate)
-    watch.key("n")
-    watch.shows("http://b.test:80")
+    watch.enter("n")
+    watch.shows("sallyport   http://b.test:80")
     assert "no: take the mirror\n" in (world.work / "told").read_text(), (world.work / "told").read_text()
-    assert "  words" not in watch.text(), watch.text()
-    watch.key("n")
+    assert not watch.has_words(), watch.text()
+    watch.enter("n")
     gate.wait()
     assert "mirror" not in (world.work / "next").read_text(), (world.work / "next").read_text()
     watch.close()
 
 
 def words_for_another(world):
-    """Settled elsewhere while they are typed, they answer no other question, and are said to nobody."""
+    """If the question is answered elsewhere while they are typed, they do not answer another question, and are not sent."""
     watch = Watch(world)
     one = run(world, "one", "curl -sS -o first http://one.test/")
-    watch.shows("1 question in 1 run")
+    watch.shows("sallyport   http://one.test:80")
     two = run(world, "two", "curl -sS -o second http://two.test/")
-    watch.shows("2 questions in 2 runs")
+    watch.shows("1 more question waits")
     watch.key("r")
     watch.press("n")
-    world.sally("approve", "deny", watch.line("> ").split()[1], check=True)
+    world.sally("approve", "deny", watch.asked(), check=True)
     watch.shows("goes nowhere")
-    watch.key("o, never", ("Up",), ("Down",))
-    time.sleep(1)
-    assert not decisions(two), decisions(two)
-    watch.press(("Enter",))
+    watch.press("o, never", ("Up",), ("Down",), ("Enter",))
     watch.shows_no_more("goes nowhere")
-    assert "  words" not in watch.text(), watch.text()
-    watch.key("n")
+    assert not watch.has_words(), watch.text()
+    watch.enter("S")
     for gate in (one, two):
         gate.wait()
+    assert [r["reason"] for r in decisions(two)] == ["denied_session"], decisions(two)
     assert "never" not in (world.work / "first").read_text() + (world.work / "second").read_text()
     watch.close()
 
@@ -218,19 +260,22 @@ def words_are_for_one(world):
     """And no more of them than arrive."""
     watch = Watch(world)
     gate = run(world, "many", " & ".join(f"curl -sS -o told{i} http://h{i}.one.test/" for i in range(3)) + " & wait")
-    watch.shows("3 questions in 1 run")
+    watch.shows("2 more questions wait")
     watch.key("r")
     watch.press("y" * 300)
-    watch.shows("255 bytes at most")
+    watch.shows("no more than that")
     watch.press(("C-u",), "ask for this", ("Enter",))
-    watch.shows("  words      ask for this")
-    watch.key("n")
-    watch.shows("2 questions in 1 run")
-    assert "  words" not in watch.text(), watch.text()
+    watch.shows("  reason    ask for this")
+    watch.enter("n")
+    watch.shows("1 more question waits")
+    assert not watch.has_words(), watch.text()
     watch.key("r")
     watch.press("yes, later", ("Enter",))
-    for _ in range(2):
-        watch.key("n")
+    watch.shows("  reason    yes, later")
+    watch.enter("n")
+    watch.sees(lambda: watch.typed() == "" and not watch.has_words(), "the last question")
+    watch.enter("n")
+    watch.shows(IDLE)
     gate.wait()
     told = sorted((world.work / f"told{i}").read_text().count("ask for this") for i in range(3))
     later = sorted((world.work / f"told{i}").read_text().count("yes, later") for i in range(3))
@@ -239,43 +284,37 @@ def words_are_for_one(world):
 
 
 def several_at_once(world):
-    """One list: what is ticked is answered together, each as it is asked, after it was listed and a word was typed."""
+    """One list: what is ticked and on the screen is answered together, each as it is asked."""
     watch = Watch(world)
     gate = run(world, "many", f"{curl('h0.one.test')}; " + " & ".join(curl(f"h{i}.one.test") for i in range(1, 5)) +
                f" & {curl('other.test')} & wait")
     watch.shows("http://h0.one.test:80")
-    watch.key("y")
-    watch.press("one.test", ("Enter",))
-    watch.shows("5 questions in 1 run")
+    watch.answer("y", "one.test")
+    watch.lists(5)
     watch.key("*")
-    watch.shows("4 ticked")
-    assert watch.text().count("[x] http://h") == 4 and "! http://other.test:80" in watch.text(), watch.text()
-    while "h4.one.test" not in watch.line("> "):
-        before = watch.line("> ")
-        watch.press("j" if "h" in before else "k")
-        until(lambda: watch.line("> ") != before, 10, "the cursor does not move")
-    watch.press((" ",))
-    watch.shows("3 ticked")
+    watch.shows("ticked    4 of 5")
+    rows = watch.rows()
+    assert sorted(is_ticked for is_ticked, _ in rows.values()) == [False] + [True] * 4, watch.text()
+    assert "[ ] http://other.test:80 (!)" in watch.text(), watch.text()
+    watch.choose(next(number for number, (_, destination) in rows.items() if "h4.one.test" in destination))
+    watch.press(" ")
+    watch.shows("ticked    3 of 5")
     watch.key("r")
     watch.press("these yes", ("Enter",))
-    watch.shows("  words      these yes")
-    watch.key("s")
-    watch.shows("Allow, session, exactly these 3:")
-    assert "  words      these yes" in watch.text(), watch.text()
-    assert "h4" not in watch.text() and "other" not in watch.text(), watch.text()
+    watch.shows("  reason    these yes")
     watch.key(("Enter",))
-    watch.shows("nothing was answered")
+    watch.shows("nothing is answered yet")
     assert len(decisions(gate)) == 1, decisions(gate)
-    watch.key("s")
-    watch.key("yes", ("Enter",))
-    watch.shows("2 questions in 1 run")
+    watch.enter("s")
+    watch.shows("1 more question waits")
     granted = sorted(r["host"] for r in decisions(gate) if r["reason"] == "granted_session")
     assert granted == ["h1.one.test", "h2.one.test", "h3.one.test"], decisions(gate)
     assert all("these yes" in str(r) for r in decisions(gate) if r["reason"] == "granted_session"), decisions(gate)
-    assert "  words" not in watch.text(), watch.text()
-    for left in (1, 0):
-        watch.key("n")
-        watch.shows(f"{left} question" if left else "Nothing waits")
+    assert not watch.has_words(), watch.text()
+    watch.enter("n")
+    watch.sees(lambda: watch.typed() == "", "the last question")
+    watch.enter("n")
+    watch.shows(IDLE)
     gate.wait()
     watch.close()
 
@@ -285,21 +324,26 @@ def many_of_two_runs(world):
     one = run(world, "one", " & ".join(curl(f"h{i}.one.test") for i in range(3)) + " & wait")
     two = run(world, "two", curl("two.test"))
     watch = Watch(world)
-    watch.shows("4 questions in 2 runs")
+    watch.lists(4)
+
+    def chosen():
+        return next(line.split("] ")[1].split()[0] for line in watch.text().splitlines() if line.startswith(">"))
+
     for _ in range(4):
         watch.press(("Down",))
-    time.sleep(0.2)
-    chosen = watch.line("> ").split()
+    watch.sees(lambda: re.findall(r"^([> ]) *\d+ \[", watch.text(), re.M) == list("   >"), "the last of them")
+    before = chosen()
     watch.press("k")
-    until(lambda: watch.line("> ").split()[1] != chosen[1], 10, "k does not move")
-    chosen = watch.line("> ").split()
-    other = next(line.split()[0] for line in watch.text().splitlines() if "waiting" in line and line.startswith("  ") and "-" in line.split()[0])
-    world.sally("approve", "deny", other, check=True)
-    watch.shows("3 questions in")
-    assert watch.line("> ").split()[1] == chosen[1], watch.text()
-    for left in (2, 1, 0):
-        watch.key("n")
-        watch.shows(f"{left} question" if left else "Nothing waits")
+    until(lambda: chosen() != before, SECONDS, "k does not move")
+    before = chosen()
+    world.sally("approve", "deny", next(q["id"] for q in world.questions() if q["host"] not in before), check=True)
+    watch.shows("sallyport   3 questions wait")
+    assert chosen() == before, watch.text()
+    watch.press("v")
+    watch.shows(f"sallyport   {before}")
+    for left in ("1 more question waits", "1 connection, ", IDLE):
+        watch.enter("n")
+        watch.shows(left)
     for gate in (one, two):
         gate.wait()
         assert all(r["reason"] == "denied_once" for r in decisions(gate)), decisions(gate)
@@ -307,76 +351,87 @@ def many_of_two_runs(world):
 
 
 def too_early_is_nothing(world):
-    """What was typed before the question came, Enter, and what is pasted answer nothing."""
+    """What was typed before the question came, one Enter, and what is pasted answer nothing."""
     watch = Watch(world)
-    watch.shows("Nothing waits")
+    watch.shows("x leaves, ?")
     watch.press("nnnnnnDDDD")
+    watch.shows("D does nothing here")
+    watch.settle()
+    watcher = watch.pid()
+    os.kill(watcher, signal.SIGSTOP)  # so that it reads the next key with the question
     gate = run(world, "early", curl("a.test"))
-    until(lambda: "http://a.test:80" in watch.text(), 20, watch.text)
-    watch.press("n")  # it has just come
-    watch.key(("Enter",), (" ",))
+    until(lambda: world.questions(), SECONDS, "nothing is asked")
+    watch.press("n", ("Enter",))  # it has just come
+    os.kill(watcher, signal.SIGCONT)
+    watch.shows("http://a.test:80")
+    watch.sees(lambda: watch.typed() == "", "that no letter was taken")
+    watch.key(("Enter",))
+    watch.shows("a letter, then Enter")
+    watch.key(" ")
     watch.tmux("set-buffer", "nD")
     watch.tmux("paste-buffer", "-p")
-    time.sleep(1)
-    assert not decisions(gate), decisions(gate)
-    assert "http://a.test:80" in watch.text(), watch.text()
-    watch.key("D")
-    answered(gate, "denied_always")
+    watch.settle()
+    assert "http://a.test:80" in watch.text() and not decisions(gate), watch.text()
+    watch.enter("S")
     gate.wait()
+    assert [r["reason"] for r in decisions(gate)] == ["denied_session"], decisions(gate)
     watch.close()
 
 
 def an_arrow_in_two(world):
     """The rest of a key's sequence is no letter, however late it comes."""
     watch = Watch(world)
-    watch.shows("Nothing waits")
+    watch.shows(IDLE)
     gate = run(world, "arrow", curl("a.test"))
-    until(lambda: "http://a.test:80" in watch.text(), 20, watch.text)
-    watch.key(("Escape",))
-    watch.key("[D")
-    watch.key(("Escape",))
-    watch.key("O")
-    watch.key("D")
-    time.sleep(1)
-    assert not decisions(gate), decisions(gate)
-    watch.key("D")
-    answered(gate, "denied_always")
+    watch.shows("http://a.test:80")
+    watch.opens()
+    for rest in (("[D",), ("O", "D")):
+        watch.press(("Escape",))
+        time.sleep(0.5)  # a person's, or a slow line's
+        watch.press(*rest)
+    watch.settle()
+    assert watch.typed() == "", watch.text()
+    watch.enter("S")
     gate.wait()
+    assert [r["reason"] for r in decisions(gate)] == ["denied_session"], decisions(gate)
     watch.close()
 
 
 def hostile_text(world):
-    """What a command calls itself moves nothing on the screen."""
+    """A command's name cannot move anything on the screen."""
     watch = Watch(world)
     name = "x\x1b[2J\x1b[H\x1b]0;owned\x07\u202e"
     gate = run(world, "hostile", f": {shlex.quote(name)}; " + curl("a.test"))
     watch.shows("http://a.test:80")
     watch.shows("\\x1b[2J")
-    assert watch.text().startswith(" sallyport"), watch.text()
-    watch.key("q")
+    assert watch.question()[0].startswith("sallyport   http://a.test:80"), watch.text()
+    watch.enter("q")
     gate.wait()
     watch.close()
 
 
 def comes_and_goes(world):
-    """It stops and goes on as a program of the terminal does, follows its size, and leaves nothing behind."""
+    """It stops and continues as a program of the terminal does, follows its size, and leaves nothing behind."""
     watch = Watch(world)
-    watch.shows("Nothing waits")
+    watch.shows(IDLE)
     before = watch.attributes()
     gate = run(world, "size", curl("a.test"), ["--prompt-timeout", "15s"])
     watch.shows("http://a.test:80")
     watch.tmux("resize-window", "-x", "60", "-y", "16")
-    until(lambda: watch.text().splitlines()[0].startswith(" sallyport"), 10, watch.text)
-    watch.shows("x leave")
+    watch.shows(LABEL)
     assert all(len(line) <= 60 for line in watch.text().splitlines()), watch.text()
-    watch.press("?")
-    watch.shows("another question")
-    watch.press("j")
-    watch.shows_no_more("another question")
+    watch.settle()
+    watcher = watch.pid()
+    os.kill(watcher, signal.SIGTSTP)  # as Ctrl-Z does; tmux would continue its own child
+    until(lambda: processes()[watcher][2] == "T", SECONDS, "it does not stop")
+    assert " icanon" in watch.attributes(), watch.attributes()
+    os.kill(watcher, signal.SIGCONT)
+    watch.settle()
     watch.press("x")
     assert watch.ends() == 0
-    watch.shows("before the watch")
+    assert "before the watch\n" in watch.tmux("capture-pane", "-p", "-S", "-"), watch.text()
     assert watch.state()["alternate_on"] == "0" and watch.state()["cursor_flag"] == "1", watch.state()
+    assert LABEL not in watch.text(), watch.text()
     assert "-icanon" in before and " icanon" in watch.attributes(), watch.attributes()
     gate.wait()  # nobody is there any more
     assert all(r["action"] == "deny" for r in decisions(gate)), decisions(gate)
@@ -386,9 +441,8 @@ def comes_and_goes(world):
 def ended_by_a_signal(world):
     for name in ("TERM", "INT"):
         watch = Watch(world)
-        watch.shows("Nothing waits")
-        (pid,) = [pid for pid, program in descendants(int(watch.pane)).items() if program == "sallyport"]
-        os.kill(pid, getattr(signal, f"SIG{name}"))
+        watch.shows(IDLE)
+        os.kill(watch.pid(), getattr(signal, f"SIG{name}"))
         assert watch.ends() == 0, name
         assert watch.state()["alternate_on"] == "0" and " icanon" in watch.attributes(), watch.attributes()
         watch.close()
@@ -400,7 +454,7 @@ def line_by_line(world):
         watch = Watch(world, options, env)
         watch.shows("no sallyport run yet")
         gate = run(world, f"plain{len(options)}", curl("a.test"))
-        watch.shows("y once, e this command")
+        watch.shows("y allows once, e for this command")
         assert watch.state()["alternate_on"] == "0"
         gate.process.terminate()
         gate.wait()
@@ -408,11 +462,11 @@ def line_by_line(world):
 
 
 def typed_widths_are_shown_first(world):
-    """What a line with a width would store is shown, and given to a yes behind that and to nothing else."""
+    """The text that a line with a width would store is shown, and only a later yes confirms it."""
     watch = Watch(world, ["--plain"])
     watch.shows("no sallyport run yet")
     gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
-    watch.shows("y once, e this command")
+    watch.shows("y allows once, e for this command")
     question = next(line.split()[0] for line in watch.text().splitlines() if "http://files.a.test:80" in line and "-" in line.split()[0])
     line = f"s {question} --domain --for 1h a.test"
     shown = f"{question}  would be  http://**.a.test:80 for 1h  allowed for this session"
@@ -423,7 +477,7 @@ def typed_widths_are_shown_first(world):
     watch.press("yes", ("Enter",))
     watch.shows("type a letter and an id")
     watch.press(line, ("Enter",))
-    until(lambda: watch.text().count(shown) == 2, 20, watch.text)
+    until(lambda: watch.text().count(shown) == 2, SECONDS, watch.text)
     watch.press(f"y {question} --domain", ("Enter",))
     watch.shows(f"{question}  not answered: ")
     watch.press(f"s {question} --domain wrong.test", ("Enter",))
@@ -432,7 +486,7 @@ def typed_widths_are_shown_first(world):
     watch.shows("to allow it, type a.test as well")
     assert not decisions(gate), decisions(gate)
     watch.press(line, ("Enter",))
-    until(lambda: watch.text().count(shown) == 3, 20, watch.text)
+    until(lambda: watch.text().count(shown) == 3, SECONDS, watch.text)
     watch.press("yes", ("Enter",))
     gate.wait()
     assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
@@ -441,15 +495,14 @@ def typed_widths_are_shown_first(world):
 
 
 def typed_too_late_for_yes(world):
-    """A yes that came before what it says yes to, or after that was settled, is none."""
+    """A yes that came before the text it confirms, or after the question was answered, does not count."""
     watch = Watch(world, ["--plain"])
     watch.shows("no sallyport run yet")
     gate = run(world, "late", f"{curl('one.test')}; {curl('two.test')}")
-    watch.shows("y once, e this command")
+    watch.shows("y allows once, e for this command")
     question = next(line.split()[0] for line in watch.text().splitlines() if "http://one.test:80" in line and "-" in line.split()[0])
     watch.press(f"s {question} --domain one.test\ryes\r")
-    until(lambda: "would be" in watch.text() or "not answered" in watch.text(), 20, watch.text)
-    time.sleep(0.5)
+    until(lambda: "would be" in watch.text() or "not answered" in watch.text(), SECONDS, watch.text)
     watch.press(("Enter",))
     watch.shows(f"{question}  not answered")
     assert not decisions(gate), decisions(gate)
@@ -466,7 +519,7 @@ def typed_too_late_for_yes(world):
 
 
 class StandIn:
-    """What a gate says, said by the test: so that a question changes when the test wants it to. The watch is the real one."""
+    """A gate that the test controls, so that a question changes when the test wants it to. The watch is the real one."""
 
     def __init__(self, world, *questions):
         where = world.top / "runtime" / "sallyport"
@@ -506,108 +559,143 @@ class StandIn:
         self.questions[at].update(members)
         self.say({"event": "changed", "question": self.questions[at]})
 
+    @contextlib.contextmanager
+    def changing(self, at, member, *values):
+        """It never stays as it is."""
+        began, ended = threading.Event(), threading.Event()
+
+        def change():
+            i = 0
+            while not ended.wait(0.1):
+                self.change(at, **{member: values[i % len(values)]})
+                i += 1
+                if i > len(values):
+                    began.set()
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        began.wait(SECONDS)
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
     def given(self, op="allow"):
         return [request for request in self.requests if request["op"] == op]
 
 
 def what_is_sent_was_shown(world):
     """An allow carries the text that stands on the screen, to the letter; refused as changed, it is shown anew and takes another key."""
-    gate = StandIn(world, {"host": "files.a.test"})
-    gate.reply = {"ok": False, "code": "changed", "error": "look again"}
+    gate = StandIn(world, {"host": "files.a.test", "program": "/usr/bin/one"})
+    gate.reply = {"ok": False, "code": "changed", "error": "look once more"}
     watch = Watch(world)
-    watch.shows("  s session  https://files.a.test:443")
-    gate.texts["session"] = "https://files.a.test:443 program /usr/bin/other"
-    watch.key("s")
-    watch.shows("not answered: look again")
-    watch.shows("  s session  https://files.a.test:443 program /usr/bin/other")
+    watch.shows("  would be  https://files.a.test:443")
+    watch.enter("s")
+    watch.shows("nothing was recorded: look once more")
     assert [r["text"] for r in gate.given()] == ["https://files.a.test:443"], gate.given()
+    gate.change(0, program="/usr/bin/other")
+    watch.shows("  program   /usr/bin/other")
+    watch.key("o")
+    watch.shows("  would be  https://files.a.test:443 by /usr/bin/other")
     gate.reply = {"ok": True}
-    watch.key("s")
-    until(lambda: len(gate.given()) == 2, 20, lambda: f"not sent: {gate.requests}")
-    assert gate.given()[1]["text"] == gate.texts["session"], gate.given()
+    watch.enter("s")
+    until(lambda: len(gate.given()) == 2, SECONDS, lambda: f"not sent: {gate.requests}")
+    assert gate.given()[1]["text"] == "https://files.a.test:443 by /usr/bin/other", gate.given()
     watch.close()
 
 
 def changed_while_it_is_typed(world):
-    """What has changed since it was agreed to, in a question or in the window, is agreed to again."""
+    """What has changed since it was looked at, in a question or in the window, is not answered."""
     gate = StandIn(world, {"host": "files.a.test", "risk": ["new"], "warning": "never allowed before"})
     watch = Watch(world)
-    watch.shows("  y once     https://files.a.test:443")
+    watch.shows("  would be  https://files.a.test:443")
 
-    def refused(change, seen):
-        watch.key("y")
-        watch.shows("To allow ")
-        change()
-        watch.shows(seen)
-        watch.key("a.test", ("Enter",))
-        watch.shows_no_more("To allow ")
-        watch.shows("nothing was answered")
+    def types():
+        watch.enter("y")
+        watch.shows("  type      a.test")
+        watch.press("a.test")
+        watch.sees(lambda: watch.typed(TYPE_LABEL) == "a.test", "the name that is typed")
+
+    def is_refused():
+        watch.shows("look again, then Enter")
+        watch.sees(lambda: watch.typed(TYPE_LABEL) == "", "that nothing is typed")
+        watch.press(("Enter",))
+        watch.shows("nothing is allowed")
         assert not gate.given(), gate.given()
 
-    refused(lambda: gate.change(0, commands=["npm ci", "evil"], command_count=2), "evil")
-    refused(lambda: gate.change(0, warning="something else"), "careful   something else")
-    refused(lambda: watch.tmux("resize-window", "-x", "90", "-y", "40"), "To allow ")
-    watch.key("y")
-    watch.shows("To allow ")
+    for member, values in (("commands", (["npm ci", "evil"], ["npm ci"])), ("warning", ("something else", "never allowed before"))):
+        types()
+        with gate.changing(0, member, *values):
+            watch.press(("Enter",))
+            watch.shows("look again, then Enter")
+        is_refused()
+    types()
+    watcher = watch.pid()
+    os.kill(watcher, signal.SIGSTOP)
+    watch.tmux("resize-window", "-x", "90", "-y", "40")
+    watch.press(("Enter",))
+    os.kill(watcher, signal.SIGCONT)
+    is_refused()
+    watch.enter("y")
     gate.change(0, waiting=7)  # which nothing depends on
-    watch.shows("7 waiting")
-    watch.press("a.test", ("Enter",))
-    until(gate.given, 20, lambda: f"not sent: {watch.text()}")
+    watch.shows("7 connections")
+    watch.type_name("a.test")
+    until(gate.given, SECONDS, lambda: f"not sent: {watch.text()}")
     assert gate.given()[0]["text"] == "https://files.a.test:443" and gate.given()[0]["confirm"] == "a.test", gate.given()
     watch.close()
 
 
-def changed_while_yes_is_typed(world):
+def changed_while_it_is_ticked(world):
+    """A tick is about what its line said."""
     gate = StandIn(world, {"host": "one.test"}, {"host": "two.test"}, {"host": "three.test"})
     watch = Watch(world)
-    watch.shows("3 questions in 1 run")
-    watch.key("*")
-    watch.shows("3 ticked")
-    watch.key("s")
-    watch.shows("exactly these 3:")
+    watch.shows("2 more questions wait")
+    watch.key("l")
+    watch.shows("sallyport   3 questions wait")
+    watch.opens()
+    watch.press("*s\r")  # in one piece: nobody can have read the list
+    watch.shows("look, then Enter")
+    watch.key(("BSpace",))
+    watch.shows("ticked    3 of 3")
     gate.change(1, host="evil.test")
-    watch.shows("  https://evil.test:443")
-    watch.key("yes", ("Enter",))
-    watch.shows("nothing was answered")
+    watch.shows("[ ] https://evil.test:443")
+    watch.shows("ticked    2 of 3")
     assert not gate.given(), gate.given()
-    watch.key("syes\r")  # in one piece: nobody can have read the list
-    watch.shows_no_more("exactly these 3:")
-    time.sleep(0.5)
-    assert not gate.given(), gate.given()
-    watch.key("s")
-    watch.shows("exactly these 3:")
-    watch.key("yes", ("Enter",))
-    until(lambda: len(gate.given()) == 3, 20, lambda: f"not sent: {gate.requests}")
-    assert sorted(r["text"] for r in gate.given()) == ["https://evil.test:443", "https://one.test:443", "https://three.test:443"], gate.given()
+    watch.enter("s")
+    until(lambda: len(gate.given()) == 2, SECONDS, lambda: f"not sent: {gate.requests}")
+    assert sorted(r["text"] for r in gate.given()) == ["https://one.test:443", "https://three.test:443"], gate.given()
     watch.close()
 
 
 def a_warning_has_its_place(world):
-    """Where it has no room, or its lines would be cut, nothing is allowed, and it is said what is needed; a denial goes out."""
+    """Where it has no room, or its lines would be cut, nothing can be allowed, and it says what is needed; a denial is sent."""
     gate = StandIn(world, {"host": "files.a.test", "warning": " ".join(f"word{i}" for i in range(100))}, {"host": "b.test"})
-    watch = Watch(world, rows=18)
-    watch.shows("lines are needed to allow")
+    watch = Watch(world, rows=12)
+    watch.shows("too small to allow anything")
     for key in "yesa":
-        watch.key(key)
-    needed = int(watch.line("lines are needed").split()[0])
+        watch.press(key, ("Enter",), ("BSpace",))
+    watch.settle()
+    needed = int(re.search(r"(\d+) lines *are *needed", " ".join(watch.text().split()))[1])
     watch.tmux("resize-window", "-x", str(COLUMNS), "-y", str(needed - 1))
-    watch.shows("lines are needed to allow")
-    watch.key("y")
-    watch.tmux("resize-window", "-x", "21", "-y", "100")
-    watch.shows("22 columns")
-    watch.key("y")
-    assert not gate.given(), gate.given()
+    watch.shows(f"and it has {needed - 1}")
+    watch.press("y", ("Enter",), ("BSpace",))
+    watch.tmux("resize-window", "-x", "39", "-y", "100")
+    watch.shows("40 columns")
+    watch.press("y", ("Enter",), ("BSpace",))
     watch.tmux("resize-window", "-x", str(COLUMNS), "-y", str(needed))
-    watch.shows("  y once     https://files.a.test:443")
-    whole = "".join(line.ljust(COLUMNS) for line in watch.text().splitlines())
-    assert all(f"word{i} " in whole for i in range(100)), watch.text()
-    watch.key("y")
-    until(gate.given, 20, lambda: f"not sent: {watch.text()}")
+    watch.shows("  would be  https://files.a.test:443")
+    watch.settle()
+    assert not gate.given(), gate.given()
+    whole = "".join(line[12:] for line in watch.text().splitlines())
+    assert all(f"word{i}" in whole for i in range(100)), watch.text()
+    time.sleep(0.5)  # what has just changed is not answered, and there is no room to say so
+    watch.enter("y")
+    until(gate.given, SECONDS, lambda: f"not sent: {watch.text()}")
     gate.say({"event": "retracted", "question": {"id": "7f3a-1"}, "how": "allowed"})
     watch.tmux("resize-window", "-x", "30", "-y", "6")
-    watch.shows("lines are needed")
-    watch.key("n")
-    until(lambda: gate.given("deny"), 20, lambda: f"not denied: {watch.text()}")
+    watch.shows("columns")
+    watch.sees(lambda: watch.press("n", ("Enter",)) or gate.given("deny"), "a denial")
     assert len(gate.given()) == 1 and gate.given("deny")[0]["question"] == "7f3a-2", gate.requests
     watch.close()
 
@@ -616,7 +704,7 @@ CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_p
          words_are_for_one, several_at_once,
          many_of_two_runs, too_early_is_nothing, an_arrow_in_two, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
          typed_widths_are_shown_first, typed_too_late_for_yes, what_is_sent_was_shown, changed_while_it_is_typed,
-         changed_while_yes_is_typed, a_warning_has_its_place]
+         changed_while_it_is_ticked, a_warning_has_its_place]
 
 if __name__ == "__main__":
     enter_namespace()

@@ -12,8 +12,31 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name of a referen
 KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Right": "\ue014", "Left": "\ue012", "Escape": "\ue00c"}
 
 
+# The page's own guard is 400 ms, and it looks at its screen every 50 ms; both by its own clock, in its own frames.
+REST = """
+    const [ms, done] = arguments;
+    import('/shown.js').catch(() => null).then((shown) => {
+      const end = performance.now() + 60000;
+      let last = '', since = 0, frames = 0;
+      const turn = () => requestAnimationFrame(() => {
+        const now = [...document.querySelectorAll('button, input, summary, li, .target, .grant, .warning')].map((node) => {
+          const { left, top, width, height } = node.getBoundingClientRect();
+          return `${left} ${top} ${width} ${height}`;
+        }).join();
+        if (now !== last)
+          [last, since, frames] = [now, performance.now(), 0];
+        const isOver = document.getAnimations().length === 0 && ++frames > ms / 50 + 2 && performance.now() - since >= ms && (shown === null || ms < 400 || shown.isReady());
+        if (isOver || performance.now() > end)
+          done(isOver);
+        else
+          turn();
+      });
+      turn();
+    });"""
+
+
 class Failed(Exception):
-    """The browser found what must not be."""
+    """The browser found an error."""
 
 
 def must(condition, *words):
@@ -21,7 +44,7 @@ def must(condition, *words):
         raise Failed(" ".join(str(word) for word in words))
 
 
-def wait_for(condition, what, seconds=10.0):
+def wait_for(condition, what, seconds=60.0):
     """Polls; the first true value of @condition()."""
     until = time.monotonic() + seconds
     while True:
@@ -55,6 +78,7 @@ class Browser:
                          "--proxy-server=direct://", "--hide-scrollbars", f"--user-data-dir={self.profile}/chromium"]
             capabilities = {"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
             self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+            self.do("POST", "/timeouts", {"script": 120000})
         except BaseException:
             self.close()
             raise
@@ -76,14 +100,14 @@ class Browser:
         raise Failed(f"chromedriver did not start: {said}")
 
     def ask(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=180)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
             value = json.loads(connection.getresponse().read())["value"]
         finally:
             connection.close()
         if isinstance(value, dict) and value.get("error"):
-            raise Failed(f"{value['error']}: {value.get('message', '').splitlines()[0]}")
+            raise Failed(f"{value['error']}: {value.get('message', '').partition(chr(10))[0]}")
         return value
 
     def is_ready(self):
@@ -128,6 +152,14 @@ class Browser:
         actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         self.do("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
+    def click_at(self, x, y):
+        self.do("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [
+            {"type": "pointerMove", "x": x, "y": y, "duration": 0}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}]})
+
+    def rest(self, ms=500):
+        """Until nothing on the page has moved for so long: as a person waits before the next key."""
+        must(self.run_async(REST, ms), "the page does not stand still")
+
     def text(self, css):
         return self.run("return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent).join('\\n')", css)
 
@@ -135,7 +167,7 @@ class Browser:
         return self.do("GET", f"/element/{self.one(css)}/enabled")
 
     def console(self):
-        """What the browser complained of since the last time: policy violations and errors."""
+        """The browser's messages since the last time: policy violations and errors."""
         return [entry["message"] for entry in self.do("POST", "/se/log", {"type": "browser"})]
 
     def cdp(self, name, **parameters):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gate: the page of a real run: who may ask it what, what an answer does, and that nothing inside the sandbox reaches it.
+"""gate: the page of a real run: which requests it accepts, what an answer does, and that no program in the sandbox can connect to it.
 
 usage: gate.py SALLYPORT [CASE…]"""
 import http.server
@@ -59,7 +59,7 @@ class Run:
             self.process.wait()
             raise
 
-    def end(self, seconds=30):
+    def end(self, seconds=120):
         """Its status and output."""
         out, err = self.process.communicate(timeout=seconds)
         return self.process.returncode, out, self.process.said + err
@@ -137,7 +137,7 @@ def denied(world, user):
 
 
 def granted_and_revoked(world, user):
-    """A grant for the session stands on the page, and a revocation ends it."""
+    """A grant for the session is shown on the page, and a revocation ends it."""
     with Site() as site:
         script = f"curl -sS -o /dev/null {site.url}; touch first; while [ ! -e go ]; do sleep 0.05; done; curl -s -m 60 {site.url}"
         with Run(world, user, ["sh", "-c", script], *resolve(site)) as run:
@@ -165,7 +165,7 @@ def granted_and_revoked(world, user):
 
 
 class Hook(Site):
-    """A server that is told of questions by the webhook."""
+    """A server that gets questions from the webhook."""
 
     def __enter__(self):
         told = self.told = []
@@ -219,7 +219,7 @@ def answered_by_a_link(world, user):
 
 
 def waits_for_the_page(world, user):
-    """Nobody is there yet: a question is held; everybody has gone: it is denied."""
+    """Before the first page a question is held; after the last page has closed it is denied."""
     with Site() as site, Run(world, user, fetch(site), *resolve(site)) as run:
         time.sleep(0.5)
         must(run.process.poll() is None, "it was not waited for")
@@ -288,7 +288,7 @@ def other_runs_secrets(world, user):
 
 
 def slow_clients(world, user):
-    """Those that do not write and those that do not read are cut, and are in nobody's way."""
+    """Those that do not write and those that do not read are disconnected, and do not delay others."""
     with sleeping(world, user) as run:
         page = run.page
         idle = [page.connect(20) for _ in range(20)]
@@ -449,7 +449,7 @@ def nothing_tells_the_capability(world, user):
 CASES = [(function.__name__.replace("_", "-"), function) for function in (
     allowed, denied, granted_and_revoked, answered_by_a_link, waits_for_the_page, guarded, other_runs_secrets, slow_clients, fixed_port,
     unreachable_from_inside, nothing_tells_the_capability)]
-if os.geteuid() == 0:  # who else could be another user?
+if os.geteuid() == 0:  # only root can become another user
     CASES.append(("another-user", another_user))
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""page: the page's server, spoken to in bytes: whatever a browser would or would not send."""
+"""page: tests of the page's server with raw bytes, also with requests that a browser does not send."""
 import json
 import re
 import select
@@ -11,7 +11,7 @@ URL = re.compile(rb"http://127\.0\.0\.1:(\d+)/#([0-9a-f]{64})")
 
 
 class Answer:
-    """What came back, until the other end hung up."""
+    """The response, until the other end closed."""
 
     def __init__(self, data):
         head, _, self.body = data.partition(b"\r\n\r\n")
@@ -32,10 +32,10 @@ class Page:
     def __init__(self, port, capability):
         self.port, self.capability, self.cookie, self.key = port, capability, None, None
 
-    def connect(self, timeout=10):
+    def connect(self, timeout=60):
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
-    def raw(self, data, timeout=10):
+    def raw(self, data, timeout=60):
         with self.connect(timeout) as connection:
             connection.sendall(data)
             return Answer(self.read(connection))
@@ -100,7 +100,7 @@ class Watch:
                 if self.name == "events":
                     self.events += self.state[self.name]
 
-    def until(self, condition, seconds=15):
+    def until(self, condition, seconds=60):
         end = time.monotonic() + seconds
         while not (value := condition()):
             must(time.monotonic() < end and not self.is_over, "the stream has not said what was waited for:", self.state)
@@ -115,8 +115,8 @@ class Watch:
         self.connection.close()
 
 
-def page_of(process, seconds=20):
-    """The page of a run, from what it prints on stderr; what was read is kept on the process."""
+def page_of(process, seconds=60):
+    """The page of a run, from what it prints on stderr; the text that was read is kept on the process."""
     process.said = b""
 
     def look():

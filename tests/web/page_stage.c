@@ -1,6 +1,7 @@
 /* The page's server with a gateway that does what it is told, for tests in a browser: scenes come
  * in as lines of JSON, what a person did goes out as lines of text.
- *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"retract","id":…,"how":…}
+ *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"change","id":…,…}
+ * {"op":"retract","id":…,"how":…}
  *   {"op":"link","id":…}  {"op":"text","text":…}  {"op":"tell"}: what it was asked for
  *   {"op":"ledger","live":2,"grants":3,"trips":4}  {"op":"hear","host":…,"action":…,"by":…}  */
 #include <errno.h>
@@ -13,10 +14,10 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "gateway/approvers/answer_link.h"
+#include "gateway/approvers/remote/answer_link.h"
 #include "gateway/approvers/table.h"
-#include "gateway/sinks/sink_impl.h"
-#include "tests/unit/gateway/test_web_fake.h"
+#include "gateway/audit/sink_impl.h"
+#include "tests/unit/gateway/approvers/web/test_web_fake.h"
 #include "gateway/gateway_tools.h"
 
 #define LINE_MAX_BYTES 65536
@@ -45,33 +46,52 @@ static json_int_t number_of(const json_t *object, const char *key, json_int_t ot
 	return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-static void op_ask(json_t *object)
+/* What @object says of it; the rest is @question's already. */
+static void fill(struct approver_question *question, const json_t *object)
 {
 	static const char *const protocols[] = { "", "http", "https", "tcp" };
-	struct approver_question *question =
-		stage_put(text_of(object, "id", "q"), text_of(object, "host", "a.test"));
-	const char *protocol = text_of(object, "protocol", "https");
+	const char *protocol = text_of(object, "protocol", protocols[question->dst.protocol]);
 
-	if (!question)
-		exit(1);
 	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
 		if (strcmp(protocol, protocols[i]) == 0)
 			question->dst.protocol = (enum policy_protocol)i;
 	}
-	question->dst.port = (uint16_t)number_of(object, "port", 443);
-	question->waiting = (unsigned int)number_of(object, "waiting", 1);
-	question->command_count = (unsigned int)number_of(object, "command_count", 1);
-	question->commands[0] = text_of(object, "command", "curl -sS https://example.org/");
-	question->left_ms = number_of(object, "left_ms", 299000);
-	question->risk = (unsigned int)number_of(object, "risk", 0);
-	question->warning = text_of(object, "warning", "");
-	question->rule = text_of(object, "rule", "");
-	question->because = text_of(object, "because", "");
-	question->program = text_of(object, "program", "");
-	question->chain = text_of(object, "chain", "");
-	(void)snprintf(question->typed, sizeof(question->typed), "%s",
-		       text_of(object, "domain", question->dst.host));
+	question->dst.port = (uint16_t)number_of(object, "port", question->dst.port);
+	question->waiting = (unsigned int)number_of(object, "waiting", question->waiting);
+	question->command_count =
+		(unsigned int)number_of(object, "command_count", question->command_count);
+	question->commands[0] = text_of(object, "command", question->commands[0]);
+	question->left_ms = number_of(object, "left_ms", question->left_ms);
+	question->risk = (unsigned int)number_of(object, "risk", question->risk);
+	question->is_touched = number_of(object, "touched", question->is_touched) != 0;
+	question->warning = text_of(object, "warning", question->warning);
+	question->rule = text_of(object, "rule", question->rule);
+	question->because = text_of(object, "because", question->because);
+	question->program = text_of(object, "program", question->program);
+	question->chain = text_of(object, "chain", question->chain);
+	if (json_object_get(object, "domain"))
+		(void)snprintf(question->typed, sizeof(question->typed), "%s",
+			       text_of(object, "domain", ""));
 	web_approver.changed(stage.approver, question);
+}
+
+static void op_ask(const json_t *object)
+{
+	struct approver_question *question =
+		stage_put(text_of(object, "id", "q"), text_of(object, "host", "a.test"));
+
+	if (!question)
+		exit(1);
+	fill(question, object);
+}
+
+static void op_change(const json_t *object)
+{
+	struct approver_question *question = stage_find(text_of(object, "id", ""));
+
+	if (!question)
+		exit(1);
+	fill(question, object);
 }
 
 static void op_ledger(json_t *object)
@@ -131,6 +151,8 @@ static void serve(const char *line)
 	(void)json_array_append_new(play.held, object);
 	if (strcmp(op, "ask") == 0)
 		op_ask(object);
+	else if (strcmp(op, "change") == 0)
+		op_change(object);
 	else if (strcmp(op, "retract") == 0)
 		stage_retract(text_of(object, "id", ""), text_of(object, "how", ""));
 	else if (strcmp(op, "ledger") == 0)

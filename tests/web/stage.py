@@ -1,4 +1,4 @@
-"""stage: page-stage under the hand of a test: scenes in, what a person did out."""
+"""stage: controls page-stage from a test: it sends scenes and reads a person's actions."""
 import json
 import queue
 import subprocess
@@ -26,7 +26,7 @@ class Stage:
     def ask(self, number, host, **scene):
         self.do("ask", id=f"7f3a-{number}", host=host, **scene)
 
-    def said(self, seconds=10.0):
+    def said(self, seconds=60.0):
         """The next line."""
         try:
             return self.lines.get(timeout=seconds)

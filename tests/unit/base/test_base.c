@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "tests/unit/base/http1/http1_test.h"
+
 int main(void)
 {
 	Suite *suite = suite_create("base");
@@ -9,13 +11,22 @@ int main(void)
 	suite_add_tcase(suite, test_addr());
 	suite_add_tcase(suite, test_digest());
 	suite_add_tcase(suite, test_frame());
+	suite_add_tcase(suite, test_aside());
+	suite_add_tcase(suite, test_helper());
 	suite_add_tcase(suite, test_keeper());
 	suite_add_tcase(suite, test_log());
 	suite_add_tcase(suite, test_loop());
+	suite_add_tcase(suite, test_local());
+	suite_add_tcase(suite, test_replace());
 	suite_add_tcase(suite, test_sign());
 	suite_add_tcase(suite, test_text());
 	suite_add_tcase(suite, test_watch());
 	suite_add_tcase(suite, test_toml());
+	suite_add_tcase(suite, head_cases());
+	suite_add_tcase(suite, target_cases());
+	suite_add_tcase(suite, refused_cases());
+	suite_add_tcase(suite, response_cases());
+	suite_add_tcase(suite, chunked_cases());
 
 	SRunner *runner = srunner_create(suite);
 

@@ -44,8 +44,10 @@ START_TEST(a_reader_that_has_stopped_holds_up_nothing)
 
 	ck_assert_int_gt((int)n, 0);
 	text[n] = '\0';
-	ck_assert_str_eq(text, "sallyport: warning: 4 messages had no room here and are left out\n"
-			       "sallyport: error: five\n");
+	ck_assert_str_eq(
+		text,
+		"sallyport: warning: 4 messages were dropped because standard error was full\n"
+		"sallyport: error: five\n");
 	fd_close(saved);
 	fd_close(reader);
 }

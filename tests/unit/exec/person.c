@@ -66,8 +66,8 @@ void person_sit_down(struct person *person, int user)
 void person_stand_up(struct person *person)
 {
 	event_del(&person->seen);
-	exec_free(person->rig.exec);
-	person->rig.exec = NULL;
+	exec_process_free(person->rig.process);
+	person->rig.process = NULL;
 	rig_done(&person->rig);
 	close(person->screen);
 	check_waitpid_and_exit(0);

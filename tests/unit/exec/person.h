@@ -1,4 +1,4 @@
-/* person: a person at a terminal, for tests: what the command shows, and the keys it gets. */
+/* person: a person at a terminal, for tests: the output of the command, and its keys. */
 #pragma once
 
 #include <stddef.h>

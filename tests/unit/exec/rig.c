@@ -19,7 +19,7 @@
 #include "base/mem.h"
 
 #define NOBODY   65534
-#define GUARD_MS 30000
+#define GUARD_MS 240000
 
 static void become_user(void)
 {
@@ -68,7 +68,7 @@ static int remove_entry(const char *path, const struct stat *what, int type, str
 
 void rig_done(struct rig *rig)
 {
-	exec_free(rig->exec);
+	exec_process_free(rig->process);
 	loop_free(rig->loop);
 	for (int fd = 0; fd < 3; fd++) {
 		(void)dup2(rig->saved[fd], fd);
@@ -96,7 +96,7 @@ static int on_egress(int *fds, size_t count, void *arg)
 	return rig->egress_result;
 }
 
-static void on_done(const struct exec_result *result, void *arg)
+static void on_done(const struct exec_process_result *result, void *arg)
 {
 	struct rig *rig = arg;
 
@@ -112,10 +112,10 @@ bool rig_start(struct rig *rig, const char *const *argv)
 	struct err why = { 0 };
 
 	rig->config.argv = argv;
-	rig->exec = exec_start(rig->loop, &rig->config, on_egress, on_done, rig, &why);
-	if (!rig->exec)
+	rig->process = exec_process_start(rig->loop, &rig->config, on_egress, on_done, rig, &why);
+	if (!rig->process)
 		(void)snprintf(rig->text, sizeof(rig->text), "%s", why.text);
-	return rig->exec != NULL;
+	return rig->process != NULL;
 }
 
 static void on_guard(void *arg)
@@ -156,8 +156,8 @@ void rig_wait(struct rig *rig)
 	event_del(&readable);
 	catch_output(rig);
 	ck_assert_uint_eq(rig->done_count, 1);
-	exec_free(rig->exec);
-	rig->exec = NULL;
+	exec_process_free(rig->process);
+	rig->process = NULL;
 	loop_step(rig->loop); /* nothing is left in it that could call again */
 	ck_assert_uint_eq(rig->done_count, 1);
 	rig->done_count = 0;
@@ -177,7 +177,7 @@ const char *rig_ok(struct rig *rig, const char *script)
 {
 	const char *text = rig_sh(rig, script);
 
-	ck_assert_msg(rig->result.end == EXEC_EXITED && rig->result.status == 0,
+	ck_assert_msg(rig->result.end == EXEC_PROCESS_EXITED && rig->result.status == 0,
 		      "%s: end %d, status %d, why %s, printed: %s", script, rig->result.end,
 		      rig->result.status, rig->result.why, text);
 	return text;

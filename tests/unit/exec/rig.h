@@ -1,4 +1,4 @@
-/* rig: runs a real command through exec, with a directory of its own to work in and its output
+/* rig: runs a real command through process, with a directory of its own to work in and its output
  * caught. As root also as an ordinary user: every test that uses it is a loop test over RIG_USERS.
  */
 #pragma once
@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exec/exec.h"
+#include "exec/exec_process.h"
 
 struct loop;
 
 #define RIG_USERS                                                                                  \
-	2 /* _i: 0 as whoever runs the tests; 1 as an ordinary user, when that is root             \
+	2 /* _i: 0 as the user of the tests; 1 as an ordinary user, if that is root                \
 	   */
 
 struct rig {
 	struct loop *loop;
-	struct exec *exec;
+	struct exec_process *process;
 	char dir[64];     /* the command's working directory, empty at first; or config.cwd */
 	char outside[64]; /* another one, not writable for it */
 	struct exec_plan_config config;
@@ -26,7 +26,7 @@ struct rig {
 	void (*on_ready)(struct rig *rig); /* from the loop, with @fds there; may be NULL */
 	void (*on_end)(struct rig *rig);   /* from exec's own callback; may be NULL */
 	unsigned int egress_count, done_count;
-	struct exec_result result;
+	struct exec_process_result result;
 	int saved[3]; /* our own 0–2 */
 	int output;   /* read end of what the command's 1 and 2 are */
 	char text[32768];

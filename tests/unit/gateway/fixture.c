@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/gateway_open.h"
 #include "gateway/gateway_tools.h"
-#include "gateway/journal.h"
+#include "gateway/audit/journal.h"
 #include "policies/policies_tools.h"
 
 struct fixture fixture;
@@ -105,8 +106,9 @@ void fixture_prepare(const char *more)
 {
 	bool is_managed = more && more[0] == '!',
 	     is_default = !is_managed || !strstr(more, "default");
-	auto_free char *text = mem_printf("version 1\n%s\n%s\n", is_default ? "default ask" : "",
-					  more ? more + is_managed : "");
+	auto_free char *text =
+		mem_printf("version 1\n%s\n%s\nlimit questions 4096\n",
+			   is_default ? "default ask" : "", more ? more + is_managed : "");
 
 	memset(&fixture, 0, sizeof(fixture));
 	(void)snprintf(fixture.dir, sizeof(fixture.dir), "%s", "/tmp/test-gateway-XXXXXX");
@@ -139,7 +141,7 @@ void fixture_start(void)
 {
 	struct err why = { 0 };
 
-	fixture.gw = gateway_new_with(fixture.loop, &fixture.config, fake_table, &why);
+	fixture.gw = gateway_open_with(fixture.loop, &fixture.config, fake_table, &why);
 	ck_assert_msg(fixture.gw != NULL, "%s", why.text);
 	fixture.client = gateway_client_new(fixture.gw);
 	gateway_exec_begin(fixture.gw, FIXTURE_EXEC, "npm ci");

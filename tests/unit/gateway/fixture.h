@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "gateway/approvers/approver_impl.h"
-#include "gateway/core.h"
+#include "gateway/state.h"
 #include "gateway/gateway.h"
-#include "gateway/sinks/sink_impl.h"
+#include "gateway/audit/sink_impl.h"
 
 #define FIXTURE_CALLS_MAX 64
 #define FIXTURE_EXEC      1
@@ -32,7 +32,7 @@ struct fixture_approver {
 	int instead_result;
 };
 
-/* One request and what came of it. */
+/* One request and its result. */
 struct fixture_request {
 	struct gateway_ticket *ticket; /* until there is a verdict */
 	struct gateway_ticket *pass;   /* the same, allowed */
@@ -123,5 +123,6 @@ Suite *suite_widths(void);
 Suite *suite_ledger(void);
 Suite *suite_floods(void);
 Suite *suite_kept(void);
+Suite *suite_keeping(void);
 Suite *suite_reference(void);
 Suite *suite_budgets(void);

@@ -3,12 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/approvers/control.h"
+#include "gateway/approvers/control/control.h"
 #include "tests/unit/gateway/fixture.h"
 
 char *fixture_copies(struct gateway *gw)
 {
-	struct approver server = { .gw = gw, .loop = fixture.loop, .dir_fd = -1, .listen_fd = -1 };
+	struct approver server = { .gw = gw, .loop = fixture.loop, .dir_fd = -1 };
 	const struct peer peer = { .pid = getpid(), .uid = geteuid() };
 	static const char request[] = "{\"id\":1,\"op\":\"copy\"}";
 	char reply[16384];

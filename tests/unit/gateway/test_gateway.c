@@ -38,6 +38,7 @@ int main(void)
 	srunner_add_suite(runner, suite_ledger());
 	srunner_add_suite(runner, suite_floods());
 	srunner_add_suite(runner, suite_kept());
+	srunner_add_suite(runner, suite_keeping());
 	srunner_add_suite(runner, suite_reference());
 	srunner_add_suite(runner, suite_budgets());
 	srunner_run_all(runner, CK_NORMAL);

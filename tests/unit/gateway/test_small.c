@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "gateway/domains.h"
+#include "gateway/grants/domains.h"
 #include "gateway/gateway_tools.h"
-#include "gateway/redact.h"
-#include "gateway/trips.h"
+#include "gateway/audit/redact.h"
+#include "gateway/execs/traffic.h"
 #include "policies/policies_tools.h"
 
 static const struct {
@@ -88,27 +88,27 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	struct policy_verdict late = { .action = POLICY_DENY, .reason = POLICY_PROMPT_TIMEOUT };
 	struct gateway_report report = { .verdict = yes, .bytes_up = 1, .bytes_down = 2 };
 	struct policy_destination dst;
-	struct trips trips = { 0 };
+	struct traffic trips = { 0 };
 
-	trips_init(&trips);
-	for (int i = 0; i < TRIPS_MAX + 10; i++) {
+	traffic_init(&trips);
+	for (int i = 0; i < TRAFFIC_MAX + 10; i++) {
 		char text[64];
 
 		(void)snprintf(text, sizeof(text), "https://h%d.test:443", i);
 		ck_assert_int_eq(policy_destination_parse(text, &dst, NULL), 0);
-		trips_count_verdict(&trips, &dst, &yes);
+		traffic_count_verdict(&trips, &dst, &yes);
 		report.facts.dst = dst;
-		trips_count_report(&trips, &report);
+		traffic_count_report(&trips, &report);
 	}
-	ck_assert_uint_eq(trips.count, TRIPS_MAX);
+	ck_assert_uint_eq(trips.count, TRAFFIC_MAX);
 	ck_assert_str_eq(trips.list[4095].dst.host, "h4095.test");
 	ck_assert_uint_eq(trips.list[4095].connections, 1);
 	ck_assert_uint_eq(trips.others.allowed, 10);
 	ck_assert_uint_eq(trips.others.bytes_down, 20);
 
 	ck_assert_int_eq(policy_destination_parse("https://h7.test:443", &dst, NULL), 0);
-	trips_count_verdict(&trips, &dst, &no);
-	trips_count_verdict(&trips, &dst, &late);
+	traffic_count_verdict(&trips, &dst, &no);
+	traffic_count_verdict(&trips, &dst, &late);
 	ck_assert_uint_eq(trips.list[7].denied, 1);
 	ck_assert_uint_eq(trips.list[7].unanswered, 1);
 	ck_assert_int_eq(trips.list[7].last_denial, POLICY_PROMPT_TIMEOUT);
@@ -116,14 +116,14 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	report.facts.dst = dst;
 	report.verdict.action = POLICY_DENY;
 	report.verdict.reason = POLICY_PRIVATE_ADDRESS;
-	trips_count_report(&trips, &report);
+	traffic_count_report(&trips, &report);
 	ck_assert_uint_eq(trips.list[7].allowed, 0);
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].connections, 1);
 	report.facts.dst = (struct policy_destination){ 0 };
-	trips_count_report(&trips, &report); /* of no destination: of no trip */
+	traffic_count_report(&trips, &report); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);
-	trips_done(&trips);
+	traffic_done(&trips);
 }
 END_TEST
 

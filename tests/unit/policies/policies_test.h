@@ -1,8 +1,9 @@
-/* policies_test: what the cases of this folder share. */
+/* policies_test: functions that the cases of this folder share. */
 #pragma once
 
 #include <check.h>
 
+#include "policies/policies_limits.h"
 #include "policies/policies_tools.h"
 
 TCase *agent_cases(void);

@@ -5,8 +5,9 @@
 #include <check.h>
 
 #include "base/loop.h"
-#include "proxy/resolve.h"
-#include "tests/unit/proxy/dns_stub.h"
+#include "proxy/config.h"
+#include "proxy/upstream/resolve.h"
+#include "tests/unit/proxy/upstream/dns_stub.h"
 
 TCase *test_resolve(void);
 TCase *test_known(void);

@@ -46,7 +46,7 @@ struct rig {
 	uint16_t ports[2];            /* of the listeners */
 	int server;                   /* listens for a.test, b.test and the others */
 	uint16_t port;                /* of it */
-	uint16_t dead;                /* a port where nobody listens */
+	uint16_t dead;                /* a port without a listener */
 	enum policy_protocol promise; /* of every allow; none: what the facts carry */
 	size_t submits, withdrawals;
 	struct gateway_ticket *held; /* the last that waits */
@@ -57,7 +57,7 @@ struct rig {
 	struct policy_limits limits; /* of every allow */
 	uint64_t left[GATEWAY_WAYS]; /* of the budgets of all */
 	uint64_t lease;              /* given at a time */
-	bool keeps_leases;           /* says nothing to whoever asks */
+	bool keeps_leases;           /* does not answer requests for leases */
 	size_t asks, returns;
 	gateway_lease_fn on_lease;
 	struct policy_facts asked; /* the last */
@@ -97,9 +97,9 @@ void rig_settle(struct rig *rig);
 
 /* Answers rig->held. */
 void rig_answer(struct rig *rig, enum policy_action action, enum policy_reason reason);
-/* Calls back what rig->live has not spent. */
+/* Recalls the unused lease of rig->live. */
 void rig_recall(struct rig *rig);
-/* Takes back what rig->live was allowed. */
+/* Revokes the permission of rig->live. */
 void rig_cut(struct rig *rig);
 /* The only report so far, or the last of @count. */
 const struct gateway_report *rig_report(struct rig *rig, size_t count);

@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "proxy/confine.h"
-#include "proxy/dial.h"
+#include "proxy/upstream/dial.h"
 
 /* A child that waits until its end of the returned pipe closes. */
 static pid_t start_child(bool is_confined, int *ret_hold)

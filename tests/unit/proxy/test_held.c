@@ -1,4 +1,4 @@
-/* A client that waits for a person, and what it may do meanwhile. */
+/* A client that waits for a person, and its actions during that time. */
 #include <sys/socket.h>
 
 #include "proxy/limits.h"
@@ -130,7 +130,7 @@ START_TEST(held_client_stays_as_long_as_it_takes)
 		rig_expect(&rig, client,
 			   "HTTP/1.1 403 Forbidden\r\nx-sallyport-reason: prompt_timeout\r\n");
 	else
-		rig_expect_bytes(&rig, client, "\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00", 10);
+		rig_expect_bytes(&rig, client, "\x05\x01\x00\x01\x00\x00\x00\x00\x00\x00", 10);
 	ck_assert_uint_eq(rig.report_count, 0); /* the gateway wrote it down */
 	rig_close(&rig, client);
 	rig_done(&rig);

@@ -1,4 +1,4 @@
-/* What a verdict limits is kept to the byte and to the second, on every path. */
+/* The limits of a verdict are exact to the byte and to the second, on every path. */
 #include <stdio.h>
 #include <string.h>
 
@@ -246,7 +246,7 @@ START_TEST(half_a_head_is_told)
 }
 END_TEST
 
-/* Every request on a kept connection draws on what is left. */
+/* Every request on a kept connection uses the remaining budget. */
 START_TEST(kept_requests_share_it)
 {
 	struct rig rig;
@@ -294,7 +294,7 @@ START_TEST(a_fixed_tunnel_is_one)
 }
 END_TEST
 
-/* What is called back is not spent, and has to be asked for again. */
+/* A recalled lease is not spent, and has to be requested again. */
 START_TEST(a_recall_is_answered_at_once)
 {
 	struct rig rig;
@@ -317,7 +317,7 @@ START_TEST(a_recall_is_answered_at_once)
 }
 END_TEST
 
-/* No answer is no leave. */
+/* Without an answer nothing is sent. */
 START_TEST(a_late_lease_is_a_cut)
 {
 	struct rig rig;

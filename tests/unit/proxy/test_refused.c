@@ -1,4 +1,4 @@
-/* What is refused, how it is said, and what becomes of the connection. */
+/* Refused requests, the responses to them, and the state of the connection. */
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +65,22 @@ static const struct {
 	  POLICY_MALFORMED, false, true },
 	{ "POST http://{a}/ HTTP/1.1\r\nHost: {a}\r\nTransfer!Encoding: chunked\r\n\r\n",
 	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	/* a Host field beside a URL says the same in the same letters */
+	{ "GET http://a.test/ HTTP/1.1\r\nHost:\r\n\r\n", "403 Forbidden", POLICY_HOST_MISMATCH,
+	  true, true },
+	{ "GET http://a.test/ HTTP/1.0\r\nHost:\r\n\r\n", "403 Forbidden", POLICY_HOST_MISMATCH,
+	  false, true },
+	{ "GET http://a.test/ HTTP/1.1\r\nHost: a.test.\r\n\r\n", "403 Forbidden",
+	  POLICY_HOST_MISMATCH, true, true },
+	{ "GET http://a.test./ HTTP/1.1\r\nHost: a.test\r\n\r\n", "403 Forbidden",
+	  POLICY_HOST_MISMATCH, true, true },
+	{ "GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.1\r\n\r\n", "403 Forbidden",
+	  POLICY_HOST_MISMATCH, true, true },
 	/* what a strict server refuses */
+	{ "GET http://{a}/%00 HTTP/1.1\r\nHost: {a}\r\n\r\n", "400 Bad Request", POLICY_MALFORMED,
+	  false, true },
+	{ "GET http://{a}/../x HTTP/1.1\r\nHost: {a}\r\n\r\n", "400 Bad Request", POLICY_MALFORMED,
+	  false, true },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nExpect: 200-ok\r\n\r\n", "400 Bad Request",
 	  POLICY_MALFORMED, false, true },
 	{ "PRI http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n", "400 Bad Request", POLICY_MALFORMED,
@@ -119,7 +134,7 @@ START_TEST(refusal_is_told)
 }
 END_TEST
 
-/* What is kept after a refusal serves the next request. */
+/* A connection that stays open after a refusal serves the next request. */
 START_TEST(refused_connection_goes_on)
 {
 	struct rig rig;

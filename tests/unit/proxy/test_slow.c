@@ -1,4 +1,4 @@
-/* A side that does not take what it is sent: the other is held back, and what waits is bounded. */
+/* A side that does not read: the other side is held back, and the buffered data is limited. */
 #include <string.h>
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@ static size_t spilled(const struct rig *rig)
 	return rig->proxy->shared.spilled;
 }
 
-/* Sends zeros until nobody takes any more; how many went. */
+/* Sends zeros until the other side does not read any more; returns their number. */
 static size_t flood(struct rig *rig, int fd)
 {
 	static const char zeros[PIECE_BYTES];
@@ -82,7 +82,7 @@ START_TEST(tunnel_holds_the_sender_back)
 }
 END_TEST
 
-/* What waits is delivered before the half-close that stands behind it. */
+/* Buffered data is delivered before the half-close that follows it. */
 START_TEST(half_close_waits_for_the_bytes)
 {
 	struct rig rig;

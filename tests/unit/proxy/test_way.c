@@ -1,4 +1,4 @@
-/* An exec's way out as a whole: opening, closing, limits. */
+/* The proxy of one exec as a whole: opening, closing, limits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "proxy/limits.h"
-#include "proxy/session.h"
+#include "proxy/connection.h"
 #include "tests/unit/proxy/rig.h"
 
 START_TEST(closing_ends_everything_with_a_report_each)
@@ -86,7 +86,7 @@ START_TEST(one_connection_too_many)
 
 	rig_init(&rig);
 	way = LIST_FIRST(&rig.proxy->ways);
-	way->session_count = LIMITS_CONNECTIONS_MAX;
+	way->connection_count = LIMITS_CONNECTIONS_MAX;
 	for (int i = 0; i < 3; i++) {
 		client = rig_connect(&rig, RIG_HTTP);
 		auto_free char *answer = rig_read(&rig, client, NULL);
@@ -99,7 +99,7 @@ START_TEST(one_connection_too_many)
 	}
 	/* a flood of connections is not one of records */
 	ck_assert_int_eq(rig_report(&rig, 1)->verdict.reason, POLICY_OVERLOADED);
-	way->session_count = 0;
+	way->connection_count = 0;
 	rig_done(&rig);
 }
 END_TEST
@@ -118,11 +118,11 @@ START_TEST(descriptors_run_out_and_come_back)
 	fd_close(spare);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	rig_settle(&rig);
-	ck_assert(LIST_EMPTY(&LIST_FIRST(&rig.proxy->ways)->sessions));
+	ck_assert(LIST_EMPTY(&LIST_FIRST(&rig.proxy->ways)->connections));
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
 	rig_settle(&rig);
-	ck_assert(LIST_EMPTY(&LIST_FIRST(&rig.proxy->ways)->sessions)); /* a pause, not a spin */
-	loop_advance(rig.loop, LIMITS_ACCEPT_PAUSE_MS);
+	ck_assert(LIST_EMPTY(&LIST_FIRST(&rig.proxy->ways)->connections)); /* a pause, not a spin */
+	loop_advance(rig.loop, LISTENER_PAUSE_MS);
 	rig_send(&rig, client, "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n");
 	server = rig_accept(&rig);
 	rig_close(&rig, client);
@@ -150,24 +150,24 @@ END_TEST
 /* The promise of an idle tunnel: itself, an upstream leg and a request, no buffers. */
 START_TEST(idle_tunnel_is_small)
 {
-	const struct session *session;
+	const struct connection *connection;
 	struct rig rig;
 	int client, server;
 
-	ck_assert_uint_le(sizeof(struct session) + sizeof(struct upstream) + sizeof(struct request),
-			  1536);
+	ck_assert_uint_le(
+		sizeof(struct connection) + sizeof(struct upstream) + sizeof(struct request), 1536);
 	rig_init(&rig);
 	rig.promise = POLICY_TCP;
 	client = rig_connect(&rig, RIG_HTTP);
 	rig_send(&rig, client, "CONNECT {a} HTTP/1.1\r\nHost: {a}\r\n\r\nearly");
 	server = rig_accept(&rig);
 	rig_expect(&rig, server, "early");
-	session = LIST_FIRST(&LIST_FIRST(&rig.proxy->ways)->sessions);
-	ck_assert_ptr_null(session->in.bytes);
-	ck_assert_ptr_null(session->client.out.bytes);
-	ck_assert_ptr_null(session->up->leg.out.bytes);
-	ck_assert_ptr_null(session->exchange);
-	ck_assert_ptr_null(session->up->key);
+	connection = LIST_FIRST(&LIST_FIRST(&rig.proxy->ways)->connections);
+	ck_assert_ptr_null(connection->in.bytes);
+	ck_assert_ptr_null(connection->client.out.bytes);
+	ck_assert_ptr_null(connection->up->leg.out.bytes);
+	ck_assert_ptr_null(connection->exchange);
+	ck_assert_ptr_null(connection->up->key);
 	rig_close(&rig, client);
 	rig_close(&rig, server);
 	rig_done(&rig);

@@ -1,0 +1,146 @@
+#include "agent/approval_request.h"
+
+#include <errno.h>
+
+#include "agent/deciders.h"
+#include "agent/pending.h"
+#include "agent/session/client.h"
+#include "agent/session/session.h"
+#include "agent/command/task.h"
+#include "agent/session/tell.h"
+#include "base/mem.h"
+#include "exec/exec_sandbox.h"
+
+static const char *const class_names[ORCHESTRATOR_CLASSES] = {
+	[ORCHESTRATOR_WRITE_PATH] = "write", [ORCHESTRATOR_READ_PATH] = "read",
+	[ORCHESTRATOR_SOCKET] = "socket",    [ORCHESTRATOR_DESTINATION] = "destination",
+	[ORCHESTRATOR_PROGRAM] = "program",  [ORCHESTRATOR_SYSTEM_CALL] = "call",
+};
+
+static json_t *accesses_json(const struct orchestrator_question *question)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < question->access_count; i++) {
+		const struct orchestrator_access *access = &question->accesses[i];
+		json_t *shown = json_pack("{s:s, s:o}", "what", class_names[access->what], "name",
+					  tell_text(access->name));
+
+		if (access->what == ORCHESTRATOR_DESTINATION) {
+			tell_add(shown, "protocol", tell_text(access->protocol));
+			tell_add(shown, "port", json_integer(access->port));
+		}
+		(void)json_array_append_new(list, shown); /* fails only without memory */
+	}
+	return list;
+}
+
+/* Adds the client's commands that wait for the question, by their numbers and the ids of their
+ * submissions. */
+static void add_tasks(json_t *event, const struct session *session,
+		      const struct orchestrator_question *question)
+{
+	json_t *execs = json_array(), *ids = json_array();
+	const struct task *task;
+
+	TAILQ_FOREACH (task, &session->tasks, entry) {
+		for (size_t i = 0; i < question->request_count; i++) {
+			if (question->requests[i] != task->request)
+				continue;
+			(void)json_array_append_new(ids, tell_text(task->id));
+			if (task->ops->kind != TASK_QUESTION)
+				(void)json_array_append_new(execs,
+							    json_integer((json_int_t)task->number));
+		}
+	}
+	tell_add(event, "execs", execs);
+	tell_add(event, "ids", ids);
+}
+
+static void add_command(json_t *event, const struct orchestrator_question *question)
+{
+	if (question->argv)
+		tell_add(event, "argv", tell_list(question->argv));
+	if (question->env && question->env[0])
+		tell_add(event, "env", tell_list(question->env));
+	if (question->keys)
+		tell_add(event, "items", tell_list(question->keys));
+	tell_add_text(event, "program", question->program.path);
+	if (question->cwd)
+		tell_add(event, "cwd", tell_text(question->cwd));
+	tell_add(event, "confined", json_boolean(question->is_confined));
+	if (question->is_confined && question->sandbox) {
+		auto_free char *text = exec_sandbox_text(question->sandbox);
+
+		tell_add(event, "sandbox", tell_text(text));
+	}
+}
+
+static json_t *question_json(enum tell_event type, struct pending *pending,
+			     const struct orchestrator_question *question)
+{
+	const struct session *session = pending->session;
+	json_t *event = tell_of_session(type, NULL, session);
+	int64_t left_ms = question->deadline_ms - loop_now_ms(session->agent->loop);
+
+	tell_add(event, "approval", json_string(question->id));
+	tell_add(event, "kind", json_string(pending_kind_words[question->kind]));
+	add_tasks(event, session, question);
+	tell_add(event, "retry", json_boolean(question->is_retry));
+	tell_add(event, "one_shot", json_boolean(question->is_one_shot));
+	add_command(event, question);
+	tell_add(event, "accesses", accesses_json(question));
+	pending_add_warnings(pending, event, question);
+	tell_add(event, "decisions", pending_choices(question->choices));
+	tell_add_text(event, "reason", question->reason);
+	tell_add_text(event, "justification", question->justification);
+	if (question->proposal && question->proposal[0])
+		tell_add(event, "proposal", tell_list(question->proposal));
+	if (question->heard != ORCHESTRATOR_PASS)
+		tell_add(event, "review",
+			 json_string(question->heard == ORCHESTRATOR_WAS_LATE ? "late" : "failed"));
+	tell_add(event, "left_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
+	return event;
+}
+
+int approval_request_ask(const struct orchestrator_question *question, void *arg)
+{
+	struct session *session = arg;
+	struct agent *agent = session->agent;
+
+	if (agent->is_gone || agent->is_deaf || question->client != session->number)
+		return -ENOTCONN;
+	struct pending *pending = pending_add(agent, question->id, question->kind, session);
+
+	pending->watch = deciders_watch(session, question);
+	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, pending, question));
+	return 0;
+}
+
+void approval_request_changed(const struct orchestrator_question *question, void *arg)
+{
+	struct session *session = arg;
+
+	if (deciders_has(session, question->id))
+		return;
+	struct pending *pending = pending_find(session->agent, question->id);
+
+	if (!pending)
+		return;
+	tell_send(session->agent, question_json(TELL_APPROVAL_UPDATED, pending, question));
+}
+
+void approval_request_retract(const char *id, const char *why, void *arg)
+{
+	struct session *session = arg;
+
+	if (deciders_drop(session, id))
+		return;
+	json_t *event = tell_of_session(TELL_APPROVAL_RESOLVED, NULL, session);
+
+	pending_forget(session->agent, pending_find(session->agent, id));
+	tell_add(event, "approval", tell_text(id));
+	tell_add(event, "decision", json_string("none"));
+	tell_add(event, "how", tell_text(why));
+	tell_send(session->agent, event);
+}

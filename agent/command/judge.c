@@ -1,0 +1,141 @@
+#include "agent/command/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/session/client.h"
+#include "agent/session/session.h"
+#include "agent/command/task.h"
+#include "agent/command/task_exec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "exec/orchestrator/orchestrator_program.h"
+
+#define COMMAND_MAX 512
+
+/* Records the refusal with the command that wanted the program. */
+static void record(const struct task_exec *exec, const struct gateway_refused *refused)
+{
+	gateway_exec_refused(exec->task->session->agent->gateway, exec->number, refused);
+}
+
+static void record_rule(const struct task_exec *exec, const struct exec_program *program,
+			const char *const *argv, const struct command_verdict *verdict)
+{
+	auto_free char *line = text_command_line(argv, COMMAND_MAX);
+
+	record(exec, &(struct gateway_refused){ .path = program->path,
+						.command = line,
+						.reason = POLICY_RULE_DENY,
+						.rule = verdict->rule,
+						.because = verdict->because });
+}
+
+/* Records that the question could not be asked. */
+static void record_overload(const struct task *task, const char *words)
+{
+	record(task->of, &(struct gateway_refused){ .path = task->file,
+						    .command = task->line,
+						    .reason = POLICY_OVERLOADED,
+						    .rule = task->rule,
+						    .because = words });
+}
+
+static void answer(struct task_exec *exec, uint64_t id, bool is_allowed)
+{
+	/* -ENOENT, -ESRCH: the process that waits for the answer has ended. */
+	(void)exec_answer(exec->running, id, is_allowed);
+}
+
+/* A script is judged by the commands that could be read in it; the others are judged when they are
+ * executed. */
+static void judge(const struct task_exec *exec, const struct exec_program *program,
+		  const char *const *argv, struct command_verdict *ret)
+{
+	struct orchestrator_program opened;
+
+	command_program_decide(exec->task->session->agent->rules, exec->task->world,
+			       orchestrator_program(program, &opened), argv, true, ret);
+}
+
+/* The question was answered by a decider; the answer was recorded already. */
+static void on_judged(struct task *task, const struct orchestrator_result *result)
+{
+	struct agent *agent = task->session->agent;
+
+	if (task->of)
+		answer(task->of, task->program, result->kind == ORCHESTRATOR_DONE);
+	task_free(task);
+	client_look(agent);
+}
+
+static const struct task_ops program_ops = { .kind = TASK_PROGRAM, .done = on_judged };
+
+/* Asks about the program as one additional access of the running exec, with the requester's words
+ * and the rule's. */
+static void put(struct task_exec *exec, uint64_t id, const struct exec_program *program,
+		const char *const *argv, const struct command_verdict *verdict)
+{
+	struct session *session = exec->task->session;
+	auto_free char *line = text_command_line(argv, COMMAND_MAX);
+	auto_free char *reason = mem_printf("a rule asks: %s",
+					    verdict->because[0] ? verdict->because : verdict->rule);
+	const struct orchestrator_access access = { .what = ORCHESTRATOR_PROGRAM,
+						    .name = program->path };
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PERMISSIONS,
+		.cwd = exec->task->cwd,
+		.argv = argv,
+		.accesses = &access,
+		.access_count = 1,
+		.is_one_shot = true,
+		.reason = reason,
+		.justification = exec->task->justification,
+		.exec = exec->number,
+	};
+	struct task *task = task_new(session, &program_ops, exec->task->id);
+	struct err why = { 0 };
+
+	task->of = exec;
+	task->program = id;
+	task->file = mem_strdup(program->path);
+	task->rule = mem_strdup(verdict->rule);
+	task->line = take(line);
+	task->number = exec->task->number;
+	if (task_begin(task, &request, &why) == 0)
+		return;
+	record_overload(task, why.text);
+	task_free(task);
+	answer(exec, id, false);
+}
+
+void judge_ask(struct task_exec *exec, uint64_t id, const struct exec_program *program,
+	       const char *const *argv)
+{
+	struct command_verdict verdict;
+
+	const struct command_rules *rules = exec->task->session->agent->rules;
+
+	if (!rules || command_rules_count(rules) == 0)
+		return answer(exec, id, true);
+	judge(exec, program, argv, &verdict);
+	if (verdict.action == COMMAND_ASK)
+		put(exec, id, program, argv, &verdict);
+	else
+		answer(exec, id, verdict.action != COMMAND_DENY);
+	if (verdict.action == COMMAND_DENY)
+		record_rule(exec, program, argv, &verdict);
+}
+
+void judge_exec_ended(struct task_exec *exec)
+{
+	struct task *task;
+
+	TAILQ_FOREACH (task, &exec->task->session->tasks, entry) {
+		if (task->ops->kind != TASK_PROGRAM || task->of != exec)
+			continue;
+		task->of = NULL;
+		task_cancel(task, "the command has ended");
+	}
+}

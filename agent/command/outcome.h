@@ -1,0 +1,23 @@
+/* outcome: the result of a command, as it is told to the client. */
+#pragma once
+
+#include <jansson.h>
+
+#include "exec/orchestrator/orchestrator.h"
+
+struct task;
+struct task_exec;
+
+/* "exited", "signalled", "timed_out", "cancelled", "interrupted", "denied", "rejected",
+ * "not_started", "failed". Static. */
+const char *outcome_status(const struct orchestrator_result *result);
+/* Adds "why", "note", "by" and "abort", those that are known. */
+void outcome_add_words(json_t *object, const struct orchestrator_result *result);
+/* The first @count execs, and the last one that was started, or NULL. Owned. */
+json_t *outcome_execs(const struct orchestrator_result *result, size_t count,
+		      const struct task_exec **ret_last);
+/* The event exec_end. Owned. */
+json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result);
+/* The same for a command that continued after its result; *@ret_status as above. */
+json_t *outcome_deferred_end(const struct task *task, const struct task_exec *exec,
+			     const char **ret_status);

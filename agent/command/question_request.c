@@ -1,0 +1,273 @@
+#include "agent/command/question_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/session/client.h"
+#include "agent/command/confine.h"
+#include "agent/rpc/fields.h"
+#include "agent/rpc/limits.h"
+#include "agent/command/look.h"
+#include "agent/session/received.h"
+#include "agent/session/session.h"
+#include "agent/command/task.h"
+#include "agent/command/extra.h"
+#include "agent/command/outcome.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "exec/exec_target.h"
+
+static void finish_question(struct task *task, const struct orchestrator_result *result)
+{
+	json_t *more = json_object();
+
+	if (result->kind == ORCHESTRATOR_DONE)
+		extra_add(&task->session->permits, &task->permits);
+	outcome_add_words(more, result);
+	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
+		      more);
+}
+
+static const struct task_ops question_ops = {
+	.kind = TASK_QUESTION,
+	.done = finish_question,
+};
+
+static int new_question(const struct submission *submission, struct task **ret, struct err *why)
+{
+	struct session *session = submission->session;
+
+	if (session->task_count >= (size_t)session->tasks_max)
+		return err_set(why, -EBUSY,
+			       "%zu tasks of this session are open; wait for one to end",
+			       session->task_count);
+	*ret = task_new(session, &question_ops, submission->id);
+	return 0;
+}
+
+struct wanted {
+	const char **files, *reason;
+};
+static const struct fields_entry wanted_fields[] = {
+	{ "files", FIELDS_WORDS, offsetof(struct wanted, files), ORCHESTRATOR_KEYS_MAX, true,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct wanted, reason), AGENT_TEXT_MAX, false, NULL },
+	{ 0 },
+};
+
+/* Absolute, in one spelling: returned owned; NULL with @why. */
+static char **read_files(const struct session *session, const char *const *files, struct err *why)
+{
+	auto_free_list char **paths = mem_new_array(mem_count_list(files) + 1, sizeof(*paths));
+
+	if (!files[0])
+		(void)err_set(why, -EINVAL, "\"files\" is empty; name at least one file");
+	for (size_t i = 0; files[i]; i++) {
+		paths[i] = confine_path(session->cwd, files[i], why);
+		if (!paths[i])
+			return NULL;
+	}
+	return files[0] ? take(paths) : NULL;
+}
+
+static enum orchestrator_place place_of(enum exec_target target)
+{
+	switch (target) {
+	case EXEC_TARGET_INSIDE:
+		return ORCHESTRATOR_INSIDE;
+	case EXEC_TARGET_OUTSIDE:
+		return ORCHESTRATOR_OUTSIDE;
+	case EXEC_TARGET_REFUSED:
+		break;
+	}
+	return ORCHESTRATOR_NO_PLACE;
+}
+
+/* The worst judgement of all files; @why describes the first file with it. */
+static enum exec_target judge(const struct session *session, char *const *files, char ***ret_places,
+			      struct err *why)
+{
+	const struct agent_config *config = &session->agent->config;
+	struct exec_target_view *view =
+		exec_target_view_new(session->sandbox, session->cwd, config->protection, why);
+	auto_free_list char **guarded = config->host->guarded(config->arg);
+	enum exec_target target = EXEC_TARGET_INSIDE;
+
+	if (!view)
+		return EXEC_TARGET_REFUSED;
+	exec_target_view_keep(view, config->hidden);
+	exec_target_view_keep(view, config->read_only);
+	exec_target_view_keep(view, (const char *const *)guarded);
+	for (; *files && target != EXEC_TARGET_REFUSED; files++) {
+		struct err of_this = { 0 };
+		enum exec_target next = exec_target_judge(view, *files, ret_places, &of_this);
+
+		if (next < target) {
+			target = next;
+			*why = of_this;
+		}
+	}
+	exec_target_view_free(view);
+	return target;
+}
+
+enum kind { TARGET = 't', PLACE = 'p' };
+
+/* In the process: searches all that the session may write for protected files. */
+static void look(FILE *out, const struct task *task)
+{
+	auto_free_list char **places = NULL;
+	struct err why = { 0 };
+	enum exec_target target = judge(task->session, task->files, &places, &why);
+	auto_free char *word = mem_printf("%d", (int)target);
+	char *const *keys = target == EXEC_TARGET_REFUSED ? task->files : places;
+
+	look_put(out, TARGET, word, why.text);
+	for (; keys && *keys; keys++)
+		look_put(out, PLACE, *keys, "");
+}
+
+/* One key per path, so that the answer also covers a later patch of some of the paths. The key is
+ * the resolved path: a link that points elsewhere later is not covered. */
+static int begin(struct task *task, struct err *why)
+{
+	const char *words = "", *value, *key;
+	size_t at = 0;
+	const char *word = look_next(task, TARGET, &at, &words);
+	auto_free char *reason = words[0] ? text_visible_dup(words) : NULL;
+	auto_free_list char **keys = NULL;
+
+	for (at = 0; (key = look_next(task, PLACE, &at, &value)) != NULL;)
+		mem_append_list(&keys, mem_strdup(key));
+	size_t count = mem_count_list(keys);
+
+	if (!word || count == 0)
+		return err_set(why, -EIO, "the helper process did not say where these files are");
+	if (count > ORCHESTRATOR_KEYS_MAX)
+		return err_set(why, -EINVAL,
+			       "\"files\" stands for %zu files, with the targets of links; at most "
+			       "%d are allowed",
+			       count, ORCHESTRATOR_KEYS_MAX);
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PATCH,
+		.cwd = task->session->cwd,
+		.place = place_of((enum exec_target)strtol(word, NULL, 10)),
+		.keys = (const char *const *)keys,
+		.key_count = count,
+		.reason = reason,
+		.justification = task->justification,
+	};
+
+	return task_begin(task, &request, why);
+}
+
+static int put(const struct submission *submission, const struct wanted *wanted, struct err *why)
+{
+	struct session *session = submission->session;
+	auto_free_list char **files = read_files(session, (const char *const *)wanted->files, why);
+	struct task *task;
+	int r = files ? new_question(submission, &task, why) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	task->files = take(files);
+	task->justification = mem_strdup_or_null(wanted->reason);
+	look_task(task, look, begin);
+	return 0;
+}
+
+int question_request_patch(struct agent *agent, const struct submission *submission,
+			   struct err *why)
+{
+	struct wanted wanted = { 0 };
+	int r = fields_read(submission->body, wanted_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = put(submission, &wanted, why);
+	fields_forget(wanted_fields, &wanted);
+	return r;
+}
+
+struct asked_for {
+	const char **items, *reason;
+	const json_t *extra;
+};
+static const struct fields_entry permission_fields[] = {
+	{ "additional_permissions", FIELDS_OBJECT, offsetof(struct asked_for, extra), 0, true,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, false, NULL },
+	{ 0 },
+};
+static const struct fields_entry elicitation_fields[] = {
+	{ "items", FIELDS_WORDS, offsetof(struct asked_for, items), ORCHESTRATOR_KEYS_MAX, false,
+	  NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct asked_for, reason), AGENT_TEXT_MAX, true, NULL },
+	{ 0 },
+};
+
+/* @permits: what an approval grants to the next command; NULL: nothing. */
+static int begin_question(const struct submission *submission, struct orchestrator_request *request,
+			  const struct extra *permits, struct err *why)
+{
+	struct task *task;
+	int r = new_question(submission, &task, why);
+
+	if (r < 0)
+		return r;
+	request->cwd = submission->session->cwd;
+	if (permits)
+		extra_add(&task->permits, permits);
+	r = task_begin(task, request, why);
+	if (r < 0)
+		task_free(task);
+	return r;
+}
+
+int question_request_permissions(struct agent *agent, const struct submission *submission,
+				 struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	struct extra extra = { 0 };
+	int r = fields_read(submission->body, permission_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = extra_read(&extra, wanted.extra, submission->session->cwd, why);
+	if (r == 0 && extra.count == 0)
+		r = err_set(why, -EINVAL, "\"additional_permissions\" is empty; name at least one");
+	if (r == 0)
+		r = extra_check(&extra, agent, NULL, why);
+	if (r == 0) {
+		struct orchestrator_request request = {
+			.kind = ORCHESTRATOR_PERMISSIONS,
+			.accesses = extra.list,
+			.access_count = extra.count,
+			.justification = wanted.reason,
+		};
+
+		r = begin_question(submission, &request, &extra, why);
+	}
+	extra_done(&extra);
+	return r;
+}
+
+int question_request_elicitation(struct agent *agent, const struct submission *submission,
+				 struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	int r = fields_read(submission->body, elicitation_fields, false, &wanted, why);
+
+	if (r == 0) {
+		struct orchestrator_request request = {
+			.kind = ORCHESTRATOR_ELICITATION,
+			.keys = wanted.items,
+			.justification = wanted.reason,
+		};
+
+		while (wanted.items && wanted.items[request.key_count])
+			request.key_count++;
+		r = begin_question(submission, &request, NULL, why);
+	}
+	fields_forget(elicitation_fields, &wanted);
+	return r;
+}

@@ -1,0 +1,97 @@
+/* task: one submission that takes time: a command, or a question of the client's own. Its last
+ * event is task_complete. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "agent/command/extra.h"
+#include "agent/rpc/limits.h"
+#include "agent/session/tell.h"
+#include "base/loop.h"
+#include "exec/exec.h"
+#include "exec/orchestrator/orchestrator_mode.h"
+#include "exec/orchestrator/orchestrator_request.h"
+#include "policies/commands/commands.h"
+
+struct agent;
+struct aside;
+struct err;
+struct orchestrator_exec;
+struct orchestrator_request;
+struct orchestrator_result;
+struct session;
+struct task;
+struct task_exec;
+
+enum task_kind { TASK_EXEC, TASK_QUESTION, TASK_PROGRAM };
+/* The operations of one kind of task. */
+struct task_ops {
+	enum task_kind kind;
+	/* The orchestrator's result: once, from the loop. */
+	void (*done)(struct task *task, const struct orchestrator_result *result);
+	/* Stops an exec that continues after the task's result. NULL: there is none. */
+	void (*stop)(struct task *task, const char *why);
+	/* Frees the members of its kind. NULL: there are none. */
+	void (*drop)(struct task *task);
+};
+
+/* What a separate process finds in the file system before the task begins: see look.h. Zeroed:
+ * there is no such process. */
+struct task_look {
+	struct aside *aside; /* NULL: no process is running */
+	/* Called with what was written. Not 0 with @why: the client is told, and @task is freed. */
+	int (*then)(struct task *task, struct err *why);
+	char *bytes; /* owned */
+	size_t len;
+	struct command_world world; /* answers from what the process found */
+};
+
+struct task {
+	struct session *session;
+	const struct task_ops *ops;
+	char *id;                      /* the submission's */
+	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
+	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
+	json_t *earlier;               /* execs that were told before it went to the background */
+	char **argv, *cwd, **env, **own_env, *justification, **files; /* files: of a patch */
+	enum orchestrator_confinement confinement;
+	enum orchestrator_on_denial on_denial;
+	struct task_look look;
+	int64_t timeout_ms, yield_ms, started_ms;
+	bool is_background, is_streamed, has_input, has_pty, may_retry;
+	struct exec_size size;
+	struct command_world *world;
+	char **world_writable;
+	struct task_exec *execs[AGENT_EXECS_MAX];
+	size_t exec_count;
+	char *poll_id;               /* of the submission that waits for output; NULL: none */
+	struct extra permits, given; /* wanted; EXEC: and granted by an earlier approval */
+	struct task_exec *of;        /* TASK_PROGRAM: of this exec, and the program to answer: */
+	uint64_t program;
+	char *file, *line, *rule; /* the file, its words and the requester; owned */
+	TAILQ_ENTRY(task) entry;
+};
+
+/* A task of @session that was not told yet. @session owns it from task_begin() on. Keeps @ops. */
+struct task *task_new(struct session *session, const struct task_ops *ops, const char *id);
+/* Passes it to the orchestrator; fills @request's client, done and arg. 0, or -errno with @why, and
+ * then the caller must free the task. */
+int task_begin(struct task *task, struct orchestrator_request *request, struct err *why);
+/* Adds it to its session's list, before it begins. */
+void task_add(struct task *task);
+/* The task does not begin: tells the client why, and frees it. @error: negative. */
+void task_refuse(struct task *task, int error, const char *why);
+/* An event about it. Returned owned. */
+json_t *task_event(enum tell_event type, const struct task *task);
+/* Tells the end, and frees it. @more is taken, may be NULL. */
+void task_complete(struct task *task, const char *outcome, json_t *more);
+/* Ends it; @why is part of its result. */
+void task_cancel(struct task *task, const char *why);
+void task_free(struct task *task);
+/* A command by the client's number; NULL: no such command is running. */
+struct task *task_find(const struct session *session, uint64_t number);
+/* An exec of any task, by its number; NULL: none. */
+struct task_exec *task_find_exec(const struct agent *agent, uint64_t number);

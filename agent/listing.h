@@ -1,9 +1,0 @@
-/* listing: what there is: commands, open questions, what is remembered. */
-#pragma once
-
-struct agent;
-struct err;
-struct submission;
-
-int listing_serve(struct agent *agent, const struct submission *submission, struct err *why);
-int listing_revoke(struct agent *agent, const struct submission *submission, struct err *why);

@@ -1,0 +1,371 @@
+/* Puts the agent's questions to the person in front of the client by elicitation. An answer counts
+ * only if it is clear and was offered; any other one is a denial. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/mcp/mcp_impl.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+static void ask_free(struct mcp *mcp, struct mcp_ask *ask)
+{
+	LIST_REMOVE(ask, entry);
+	mcp->ask_count--;
+	free(ask->approval);
+	free(ask->kind);
+	json_decref(ask->decisions);
+	free(ask);
+}
+
+void mcp_ask_free_all(struct mcp *mcp)
+{
+	while (!LIST_EMPTY(&mcp->asks))
+		ask_free(mcp, LIST_FIRST(&mcp->asks));
+}
+
+static struct mcp_ask *ask_find(struct mcp *mcp, const char *id)
+{
+	struct mcp_ask *ask;
+
+	LIST_FOREACH (ask, &mcp->asks, entry) {
+		if (id && strcmp(ask->id, id) == 0)
+			return ask;
+	}
+	return NULL;
+}
+
+/* False: the person's words are too long for an answer, and nothing was decided. */
+static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+		       const char *decision, const json_t *content)
+{
+	json_t *message = json_pack("{s:s, s:s, s:s}", "approval", approval, "kind", kind,
+				    "decision", decision);
+	const char *typed = json_string_value(json_object_get(content, "typed"));
+	const char *words = json_string_value(json_object_get(content, "words"));
+
+	if (json_is_true(json_object_get(content, "unasked")))
+		(void)json_object_set_new(message, "unasked",
+					  json_true()); /* fails only without memory */
+	if (typed)
+		(void)json_object_set_new(message, "typed",
+					  json_string(typed)); /* fails only without memory */
+	if (words && words[0] != '\0')
+		(void)json_object_set_new(message, "words", json_string(words));
+	return mcp_tell_agent(mcp, "approve", id, message);
+}
+
+/* @is_nobody: the answer is not a person's. */
+static void ask_deny(struct mcp *mcp, const char *id, const char *approval, const char *kind,
+		     const char *words, bool is_nobody)
+{
+	json_t *content = json_pack("{s:s, s:b}", "words", words, "unasked", is_nobody);
+
+	/* It is short. */
+	(void)ask_decide(mcp, id, approval, kind, "denied", content);
+	json_decref(content);
+}
+
+struct ask_text {
+	char out[MCP_MESSAGE_MAX];
+	size_t len;
+	bool is_cut;
+};
+
+static void ask_say(struct ask_text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void ask_say(struct ask_text *text, const char *format, ...)
+{
+	size_t room = sizeof(text->out) - text->len;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(text->out + text->len, room, format, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= room)
+		text->is_cut = true;
+	if (len > 0)
+		text->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+/* Shows text of others so that it can neither begin a line nor look like a line of ours. */
+static void ask_say_text(struct ask_text *text, const char *label, const char *value)
+{
+	if (!value || value[0] == '\0')
+		return;
+	auto_free char *shown = text_visible_dup(value);
+
+	ask_say(text, "\n%s%s", label, shown);
+}
+
+static void ask_say_member(struct ask_text *text, const json_t *event, const char *name,
+			   const char *label)
+{
+	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
+}
+
+/* Shows each line of a member that has lines. */
+static void ask_say_lines(struct ask_text *text, const json_t *event, const char *name,
+			  const char *label)
+{
+	const char *value = json_string_value(json_object_get(event, name));
+	auto_free char *lines = mem_strdup_or_null(value);
+	char *rest = lines;
+
+	for (char *line; rest && (line = strsep(&rest, "\n")) != NULL;)
+		ask_say_text(text, label, line);
+}
+
+static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
+			 const char *label)
+{
+	const json_t *list = json_object_get(event, name);
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		ask_say_text(text, label, json_string_value(json_array_get(list, i)));
+}
+
+static void ask_say_command(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "argv");
+	size_t count = json_array_size(list);
+
+	if (count == 0)
+		return;
+	auto_free const char **argv = mem_new_array(count + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		argv[i] = word ? word : "";
+	}
+	/* Longer than the room for it, so that a cut is noticed. */
+	auto_free char *line = text_command_line(argv, 2 * sizeof(text->out));
+
+	ask_say(text, "\n  %s", line);
+}
+
+static void ask_say_accesses(struct ask_text *text, const json_t *event)
+{
+	const json_t *list = json_object_get(event, "accesses");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *access = json_array_get(list, i);
+		const char *what = json_string_value(json_object_get(access, "what"));
+		const char *name = json_string_value(json_object_get(access, "name"));
+		const char *protocol = json_string_value(json_object_get(access, "protocol"));
+		auto_free char *shown = text_visible_dup(name ? name : "");
+
+		if (protocol)
+			ask_say(text, "\n  and allow it to reach %s://%s:%lld", protocol, shown,
+				(long long)json_integer_value(json_object_get(access, "port")));
+		else
+			ask_say(text, "\n  and allow it to use: %s %s", what ? what : "", shown);
+	}
+}
+
+static const struct {
+	const char *decision, *words;
+} meanings[] = {
+	{ "approved", "allow it this time, for all that wait for this answer" },
+	{ "approved_for_session",
+	  "allow it, and whenever the same is asked until this server ends" },
+	{ "always", "allow it, and add it to your policy" },
+	{ "denied", "deny it this time" },
+	{ "denied_always", "deny it, and add the denial to your policy" },
+	{ "abort", "deny it, and end the command that asked" },
+	{ "approved_unconfined", "run it WITHOUT a sandbox" },
+};
+
+static void ask_say_decisions(struct ask_text *text, const json_t *decisions)
+{
+	for (size_t i = 0; i < json_array_size(decisions); i++) {
+		const char *decision = json_string_value(json_array_get(decisions, i));
+
+		for (size_t j = 0; decision && j < ARRAY_SIZE(meanings); j++) {
+			if (strcmp(meanings[j].decision, decision) == 0)
+				ask_say(text, "\n%s: %s", decision, meanings[j].words);
+		}
+	}
+}
+
+/* Shows all that an allow grants. */
+static void ask_say_grant(struct ask_text *text, const json_t *event, const char *kind)
+{
+	const json_t *to = json_object_get(event, "destination");
+	const char *host = json_string_value(json_object_get(to, "host"));
+	const char *protocol = json_string_value(json_object_get(to, "protocol"));
+	bool is_open = json_is_false(json_object_get(event, "confined"));
+	bool is_retry = json_is_true(json_object_get(event, "retry"));
+	auto_free char *shown = text_visible_dup(host ? host : "");
+
+	if (host)
+		ask_say(text, "May the command reach %s://%s:%lld ?", protocol ? protocol : "tcp",
+			shown, (long long)json_integer_value(json_object_get(to, "port")));
+	else if (strcmp(kind, "exec") == 0)
+		ask_say(text, "Run this %s%s?", is_retry ? "again, " : "",
+			is_open ? "WITHOUT a sandbox" : "in its sandbox");
+	else
+		ask_say(text, "Allow this (%s)?", kind);
+	if (json_is_true(json_object_get(event, "private")))
+		ask_say(text, "\ncareful: it is an address of a private network");
+	ask_say_member(text, event, "warning", "careful: ");
+	ask_say_command(text, event);
+	ask_say_accesses(text, event);
+	ask_say_list(text, event, "items", "  ");
+	ask_say_member(text, event, "cwd", "in: ");
+	ask_say_member(text, event, "program", "program: ");
+	ask_say_lines(text, event, "sandbox", "sandbox: ");
+	ask_say_list(text, event, "proposal", "added by `always`: ");
+	ask_say_decisions(text, json_object_get(event, "decisions"));
+}
+
+/* False: what would be granted is too long to show. */
+static bool ask_describe(const json_t *event, const char *kind, struct ask_text *text)
+{
+	text->len = 0;
+	text->is_cut = false;
+	ask_say_grant(text, event, kind);
+	if (text->is_cut)
+		return false;
+	ask_say_list(text, event, "commands", "asked by: ");
+	ask_say_member(text, event, "chain", "run by: ");
+	ask_say_member(text, event, "reason", "why it is asked: ");
+	ask_say_member(text, event, "rule", "rule: ");
+	ask_say_member(text, event, "justification", "the agent says: ");
+	ask_say_member(text, event, "plea", "the command says: ");
+	if (text->is_cut)
+		(void)memcpy(text->out + sizeof(text->out) - 4, "...", 4);
+	return true;
+}
+
+static json_t *ask_schema(const json_t *event, const json_t *decisions)
+{
+	const char *typed = json_string_value(json_object_get(event, "typed"));
+	json_t *properties =
+		json_pack("{s:{s:s, s:s, s:O}, s:{s:s, s:s, s:i}}", "decision", "type", "string",
+			  "title", "Decision", "enum", decisions, "words", "type", "string",
+			  "title", "Message to the command or agent that asked (optional)",
+			  "maxLength", MCP_WORDS_MAX);
+
+	if (typed && typed[0] != '\0') {
+		auto_free char *shown = text_visible_dup(typed);
+		auto_free char *title = mem_printf("To allow it, type %s", shown);
+
+		(void)json_object_set_new(
+			properties, "typed",
+			json_pack("{s:s, s:s}", "type", "string", "title", title));
+	}
+	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", properties,
+			 "required", "decision");
+}
+
+void mcp_ask_begin(struct mcp *mcp, const json_t *event)
+{
+	const char *approval = json_string_value(json_object_get(event, "approval"));
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	json_t *decisions = json_object_get(event, "decisions");
+	struct ask_text text;
+	char id[MCP_ID_MAX];
+
+	if (!approval || !kind || !json_is_array(decisions))
+		return; /* an agent sends no such event; the question stays open */
+	mcp_make_id(mcp, 'q', id);
+	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
+		if (!mcp->config.may_wait || strcmp(kind, "network") != 0)
+			ask_deny(mcp, id, approval, kind,
+				 "the client cannot show a question to a person", true);
+		return;
+	}
+	if (!ask_describe(event, kind, &text))
+		return ask_deny(mcp, id, approval, kind,
+				"the question was denied, because it is too long to show to a "
+				"person in full",
+				true);
+	struct mcp_ask *ask = mem_new(sizeof(*ask));
+
+	memcpy(ask->id, id, sizeof(id));
+	ask->approval = mem_strdup(approval);
+	ask->kind = mem_strdup(kind);
+	ask->decisions = json_incref(decisions);
+	LIST_INSERT_HEAD(&mcp->asks, ask, entry);
+	mcp->ask_count++;
+	mcp_tell_client(mcp, json_pack("{s:s, s:s, s:{s:s, s:o}}", "id", id, "method",
+				       "elicitation/create", "params", "message", text.out,
+				       "requestedSchema", ask_schema(event, decisions)));
+}
+
+/* The question was answered elsewhere, or was not answered in time. */
+void mcp_ask_resolved(struct mcp *mcp, const json_t *event)
+{
+	const char *approval = json_string_value(json_object_get(event, "approval"));
+	struct mcp_ask *ask, *next;
+
+	for (ask = LIST_FIRST(&mcp->asks); approval && ask; ask = next) {
+		next = LIST_NEXT(ask, entry);
+		if (strcmp(ask->approval, approval) != 0)
+			continue;
+		if (!ask->was_answered)
+			mcp_tell_client(mcp, json_pack("{s:s, s:{s:s, s:s}}", "method",
+						       "notifications/cancelled", "params",
+						       "requestId", ask->id, "reason",
+						       "the question was answered elsewhere"));
+		ask_free(mcp, ask);
+	}
+}
+
+static bool ask_offers(const struct mcp_ask *ask, const char *decision)
+{
+	for (size_t i = 0; decision && i < json_array_size(ask->decisions); i++) {
+		const char *offered = json_string_value(json_array_get(ask->decisions, i));
+
+		if (offered && strcmp(offered, decision) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result)
+{
+	struct mcp_ask *ask = ask_find(mcp, id);
+	const char *action = json_string_value(json_object_get(result, "action"));
+	const json_t *content = json_object_get(result, "content");
+	const char *decision = json_string_value(json_object_get(content, "decision"));
+	bool is_meant = action && strcmp(action, "accept") == 0;
+	bool is_person = is_meant || (action && strcmp(action, "decline") == 0);
+
+	if (!ask || ask->was_answered)
+		return false;
+	ask->was_answered = true;
+	/* The form has no field for this. */
+	json_t *form = json_is_object(content) ? json_copy((json_t *)(uintptr_t)content) : NULL;
+	bool was_decided = false;
+
+	(void)json_object_del(form, "unasked"); /* may be missing */
+	if (is_meant && ask_offers(ask, decision))
+		was_decided = ask_decide(mcp, ask->id, ask->approval, ask->kind, decision, form);
+	json_decref(form);
+	if (was_decided)
+		return true;
+	ask->was_denied = true;
+	ask_deny(mcp, ask->id, ask->approval, ask->kind,
+		 is_person ? "" : "the question was not answered", !is_person);
+	return true;
+}
+
+/* For example, the domain was not typed: the person answered, but the answer was not a valid allow.
+ */
+bool mcp_ask_refused(struct mcp *mcp, const char *id)
+{
+	struct mcp_ask *ask = ask_find(mcp, id);
+
+	if (!ask)
+		return false;
+	if (!ask->was_denied)
+		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the server refused the answer",
+			 false);
+	ask->was_denied = true;
+	return true;
+}

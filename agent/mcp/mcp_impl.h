@@ -1,0 +1,107 @@
+/* mcp: what its files share: mcp.c has the messages, mcp_call.c the tool, mcp_ask.c the questions.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "agent/agent_mcp.h"
+#include "agent/rpc/channel.h"
+#include "base/loop.h"
+
+#define MCP_CALLS_MAX   256
+#define MCP_ASKS_MAX    256
+#define MCP_MESSAGE_MAX 8192       /* bytes of a question as a person reads it */
+#define MCP_WORDS_MAX   400        /* of a person, to the requester */
+#define MCP_KEPT_BYTES  32768      /* of the head and of the tail of an output, in a result */
+#define MCP_EVENT_MAX   (8U << 20) /* bytes of an agent's line: three outputs, fully escaped */
+#define MCP_REQUEST_MAX 256        /* bytes of an id of the client */
+#define MCP_BAD_MAX     32         /* malformed messages before the client is disconnected */
+#define MCP_ID_MAX      24         /* "c1" */
+#define MCP_SESSION     "mcp"
+
+/* JSON-RPC 2.0, section 5.1. */
+enum mcp_error {
+	MCP_PARSE_ERROR = -32700,
+	MCP_INVALID_REQUEST = -32600,
+	MCP_NO_METHOD = -32601,
+	MCP_BAD_PARAMS = -32602,
+	MCP_INTERNAL = -32603,
+	MCP_NOT_READY = -32002
+};
+
+/* A tools/call request that was not replied to yet. */
+struct mcp_call {
+	struct mcp *mcp;
+	char id[MCP_ID_MAX];
+	json_t *request; /* the client's id; NULL: it wants no reply any more */
+	uint64_t exec;   /* 0: not started */
+	json_t *end;     /* the event exec_end, once received */
+	json_t *token;   /* of the progress notifications; NULL: none wanted */
+	int64_t began_ms, progress;
+	char *waits_for; /* a question; NULL: none */
+	struct loop_timer tick;
+	LIST_ENTRY(mcp_call) entry;
+};
+
+/* An elicitation/create request, until the client answers or it is settled elsewhere. */
+struct mcp_ask {
+	char id[MCP_ID_MAX]; /* of our request, and of our answer to the agent */
+	char *approval, *kind;
+	json_t *decisions; /* the offered ones */
+	bool was_answered, was_denied;
+	LIST_ENTRY(mcp_ask) entry;
+};
+
+struct mcp {
+	struct mcp_config config;
+	char *version, *approval, *sandbox;
+	struct channel *front, *back;
+	bool is_initialized, can_elicit, is_over;
+	char *refused; /* why no session could be made */
+	char *closing; /* why the agent ends */
+	uint64_t last_id;
+	unsigned int bad;
+	LIST_HEAD(mcp_call_list, mcp_call) calls;
+	LIST_HEAD(mcp_ask_list, mcp_ask) asks;
+	size_t call_count, ask_count;
+};
+
+/* Each takes @message, and adds the members that all messages have. */
+void mcp_tell_client(struct mcp *mcp, json_t *message);
+/* False: the message is longer than an agent accepts, and was not sent. */
+bool mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message);
+/* A reply to @request; takes @result. */
+void mcp_reply(struct mcp *mcp, const json_t *request, json_t *result);
+void mcp_refuse(struct mcp *mcp, const json_t *request, enum mcp_error code, const char *words);
+void mcp_make_id(struct mcp *mcp, char prefix, char ret[MCP_ID_MAX]);
+
+json_t *mcp_call_tools(void); /* the result of tools/list; owned */
+void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params);
+void mcp_call_cancel(struct mcp *mcp, const json_t *request);
+/* An event of the agent with an id. False: the id belongs to no call. */
+bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *event);
+/* Every open call fails with @words. */
+void mcp_call_give_up(struct mcp *mcp, const char *words);
+void mcp_call_free_all(struct mcp *mcp);
+
+/* mcp_progress.c: reports the progress of a call that has sent @token, which is kept; NULL: none.
+ */
+bool mcp_progress_is_token(const json_t *token);
+void mcp_progress_begin(struct mcp_call *call, const json_t *token);
+void mcp_progress_started(struct mcp_call *call);
+/* Stops the reports; called before the reply. */
+void mcp_progress_end(struct mcp_call *call);
+/* Handle approval_request, approval_updated, and the end of a question. */
+void mcp_progress_asked(struct mcp *mcp, const json_t *event);
+void mcp_progress_resolved(struct mcp *mcp, const json_t *event);
+
+void mcp_ask_begin(struct mcp *mcp, const json_t *event);
+void mcp_ask_resolved(struct mcp *mcp, const json_t *event);
+/* The client's response to the request @id. False: @id is not a request of ours. */
+bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result);
+/* The agent rejected our answer @id. False: @id is not an answer of ours. */
+bool mcp_ask_refused(struct mcp *mcp, const char *id);
+void mcp_ask_free_all(struct mcp *mcp);

@@ -1,0 +1,43 @@
+/* pending: the questions that the client has not answered yet, and the words for them in the
+ * protocol. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "exec/orchestrator/orchestrator_ops.h"
+
+struct agent;
+struct gateway_review;
+struct session;
+
+struct pending {
+	char *id;
+	enum orchestrator_kind kind;
+	struct session *session;      /* NULL: a question of the gateway */
+	char *typed;                  /* what an allow must contain; NULL: nothing */
+	char **warned;                /* the destinations for which it must; NULL: none */
+	struct gateway_review *watch; /* the reviewer's own answer, to compare; NULL: none */
+	TAILQ_ENTRY(pending) entry;
+};
+
+/* Notes that @id was put to the client, by @session, or by the gateway if that is NULL. Borrowed.
+ */
+struct pending *pending_add(struct agent *agent, const char *id, enum orchestrator_kind kind,
+			    struct session *session);
+struct pending *pending_find(const struct agent *agent, const char *id); /* NULL: not open */
+void pending_forget(struct agent *agent, struct pending *pending);       /* NULL is fine */
+void pending_forget_session(struct session *session);
+
+/* Each list has the order of its enum; NULL-terminated. */
+extern const char *const pending_kind_words[];   /* enum orchestrator_kind */
+extern const char *const pending_choice_words[]; /* enum orchestrator_choice */
+/* The words of @choices, BIT(enum orchestrator_choice), as the protocol has them: owned. */
+json_t *pending_choices(unsigned int choices);
+
+/* Does the question have a destination whose domain a person would have to type? */
+bool pending_warns(const struct session *session, const struct orchestrator_question *question);
+/* Adds "warning" and "typed" to @event, and notes what must be typed. */
+void pending_add_warnings(struct pending *pending, json_t *event,
+			  const struct orchestrator_question *question);

@@ -1,0 +1,13 @@
+/* received: a submission of the client, after parsing. */
+#pragma once
+
+#include <jansson.h>
+
+struct session;
+
+/* Borrowed for the call. */
+struct submission {
+	const char *type, *id;
+	struct session *session; /* NULL: none, and none is needed */
+	const json_t *body;
+};

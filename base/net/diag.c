@@ -1,0 +1,78 @@
+#include "base/net/diag.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* An answer to a question that was given up may still be there. */
+static void drain(int netlink)
+{
+	char bytes[64];
+
+	while (recv(netlink, bytes, sizeof(bytes), MSG_DONTWAIT) >= 0 || errno == EINTR)
+		;
+}
+
+static int ask(int netlink, const struct sockaddr_in *theirs, const struct sockaddr_in *ours)
+{
+	const struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 body;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.body = { .sdiag_family = AF_INET,
+			  .sdiag_protocol = IPPROTO_TCP,
+			  .idiag_states = ~0U,
+			  .id = { .idiag_sport = theirs->sin_port,
+				  .idiag_dport = ours->sin_port,
+				  .idiag_src = { theirs->sin_addr.s_addr },
+				  .idiag_dst = { ours->sin_addr.s_addr },
+				  .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+	};
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	ssize_t n = sendto(netlink, &request, sizeof(request), MSG_DONTWAIT,
+			   (const struct sockaddr *)&kernel, sizeof(kernel));
+
+	return n == (ssize_t)sizeof(request) ? 0 : n < 0 ? -errno : -EIO;
+}
+
+static int hear(int netlink, struct inet_diag_msg *ret)
+{
+	union {
+		struct nlmsghdr head;
+		char bytes[2048];
+	} answer;
+	ssize_t n = recv(netlink, &answer, sizeof(answer), MSG_DONTWAIT);
+	struct nlmsgerr error;
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < sizeof(answer.head) || answer.head.nlmsg_len > (size_t)n)
+		return -EBADMSG;
+	if (answer.head.nlmsg_type == NLMSG_ERROR &&
+	    answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(error))) {
+		memcpy(&error, NLMSG_DATA(&answer.head), sizeof(error));
+		return error.error == -ENOENT ? -ESRCH : error.error < 0 ? error.error : -EIO;
+	}
+	if (answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+	    answer.head.nlmsg_len < NLMSG_LENGTH(sizeof(*ret)))
+		return -EBADMSG;
+	memcpy(ret, NLMSG_DATA(&answer.head), sizeof(*ret));
+	return 0;
+}
+
+int diag_tcp(int netlink, const struct sockaddr_in *theirs, const struct sockaddr_in *ours,
+	     struct inet_diag_msg *ret)
+{
+	drain(netlink);
+	int r = ask(netlink, theirs, ours);
+
+	if (r == 0)
+		r = hear(netlink, ret);
+	return r == 0 && ret->id.idiag_sport != theirs->sin_port ? -EBADMSG : r;
+}

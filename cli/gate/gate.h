@@ -1,0 +1,103 @@
+/* gate: all of a run except its commands: places, policy, gateway, worker, and the watch on the
+ * policy's files. A gate of `run` has one command, others have many. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/view/run_places.h"
+#include "cli/run/run_sources.h"
+#include "cli/view/run_view.h"
+#include "gateway/gateway_agent.h"
+#include "gateway/gateway_tools.h"
+
+struct exec_plan_config;
+struct gateway;
+struct loop;
+struct policy;
+struct run_bundle;
+struct run_helpers;
+struct run_names;
+struct run_options;
+struct run_reload;
+
+#define GATE_ID_BYTES 3
+
+/* All are called from the loop; all may be NULL. */
+struct gate_calls {
+	void (*hold)(void *arg); /* a question is on the terminal: write nothing there */
+	void (*release)(void *arg);
+	void (*on_abort)(uint64_t exec, void *arg);
+	void (*on_worker_gone)(void *arg); /* and with it the network access of commands */
+	/* Another policy is in force; the one before is about to be freed. */
+	void (*on_policy)(const struct policy *policy, void *arg);
+	void *arg;
+	const struct gateway_embedded *embedded; /* for the gateway; kept */
+};
+
+/* gate_prepare() fills the first part, gate_open() and later calls the second. gate_close() and
+ * gate_free() may be called at any time, in this order. Initial value: GATE_NONE. */
+struct gate {
+	struct run_options *options; /* kept */
+	char id[GATE_ID_BYTES * 2 + 1];
+	struct run_places places;
+	struct run_sources sources;
+	struct run_loaded loaded;
+	struct policy *policy;
+	/* From here on: not filled by gate_prepare(). */
+	struct gate_calls calls;
+	struct run_reload *reload;
+	struct run_names *names;
+	struct run_view view; /* filled by gate_view(): what commands may see and change */
+	pid_t worker;
+	int worker_socket, tty;
+	struct gateway_terminal terminal;
+	struct run_helpers *helpers;
+	struct gateway_web web;
+	struct loop *loop;
+	struct gateway *gateway;
+	struct run_bundle *bundle;
+};
+#define GATE_NONE ((struct gate){ .worker_socket = -1, .tty = -1 })
+
+/* Makes an id, finds the places, reads the policy. Returns an exit status and prints what is wrong,
+ * as every function here does. */
+int gate_prepare(struct gate *gate, struct run_options *options);
+/* Makes the loop, unless there is one, the helper programs and the gateway. */
+int gate_open(struct gate *gate, const struct gate_calls *calls);
+/* A part of gate_open(): opens the file that records unanswered questions, if there is one. It is
+ * called now because commands cannot change any path yet. */
+int gate_open_bundle(struct gate *gate);
+/* Forks the worker; the link to it is left in `worker_socket`. */
+int gate_fork_worker(struct gate *gate);
+/* Forks the worker and lets the gateway serve it. May be called after exec_process_start(): nothing
+ * reaches the listeners before the gateway has passed them on. */
+int gate_start_worker(struct gate *gate);
+/* Reads the policy, and how names are resolved, again when their files change, unless commands may
+ * write those files. Call it after the fork of the worker, which does not need it. */
+void gate_watch(struct gate *gate);
+/* Ignores SIGPIPE and SIGXFSZ: a full file or a closed reader fails a write and must not end the
+ * gate. */
+void gate_ignore_signals(void);
+/* Applies a new @gate->view.writable, the paths that commands may write. After gate_watch(). */
+void gate_set_writable(struct gate *gate);
+/* The files that the gate depends on besides the policy: programs that decide, and what
+ * `configured` reads. Returned owned. */
+char **gate_guarded(const struct gate *gate);
+/* Notes for later runs that commands may write below @paths. It may block, so another process may
+ * do it. Not 0 with @why: a file that decides lies there; @why names it. */
+int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why);
+/* From now on commands may write below @paths. */
+void gate_widen(struct gate *gate, char *const *paths);
+const char *gate_session(const struct gate *gate); /* the session's name in records */
+
+/* Finds once what commands may see and change. An exit status. */
+int gate_view(struct gate *gate);
+/* Fills the settings that all commands of @gate share; borrows @gate. */
+void gate_apply(const struct gate *gate, struct exec_plan_config *ret);
+
+/* gate_close() ends the worker and the gateway, which denies all waiting requests. Between the two
+ * calls the caller may free its own objects while the kernel takes down the sandbox. */
+void gate_close(struct gate *gate);
+void gate_free(struct gate *gate);

@@ -1,0 +1,20 @@
+/* policy_reach: a policy file that a command can write, or could, counts only with the content that
+ * it had at its first use or when a person trusted it. */
+#pragma once
+
+struct err;
+struct run_loaded;
+
+/* All borrowed. */
+struct policy_reach {
+	const char *state;     /* the folder of the lists; NULL: there is none */
+	const char *cwd;       /* absolute: relative names start here */
+	char *const *writable; /* folders that commands of this run may write; NULL-terminated */
+};
+
+/* Do the files of --policy, and the files they include, count? Notes and reports those that are
+ * used for the first time. Not 0 with @why: one does not count. */
+int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
+		       struct err *why);
+/* Notes that commands may write there from now on; call it before any of them runs. */
+int policy_reach_note(const struct policy_reach *reach, struct err *why);

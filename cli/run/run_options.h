@@ -1,0 +1,56 @@
+/* run_options: the options of `sallyport run`. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addr.h"
+#include "cli/gate/run_helpers.h"
+#include "cli/options.h"
+#include "cli/run/run_report.h"
+#include "exec/exec_sandbox.h"
+#include "policies/policies.h"
+
+struct proxy_mapping;
+
+/* As given on the command line. Strings point into argv, and @command into the options that were
+ * taken, unless a comment says otherwise. */
+struct run_options {
+	enum cli_command given_to; /* named in error messages */
+	/* Owned lists of borrowed strings, NULL-terminated. With a sandbox only the working
+	 * directory and @writable can be written. */
+	char **policies, **writable, **readable, **denied, **env_set, **answers;
+	bool has_sandbox;
+	enum exec_mode sandbox;
+	enum exec_network network;
+	bool has_clean_env;
+	bool has_own_tmp; /* workspace-write, but not the host's /tmp and $TMPDIR */
+	bool has_default;
+	enum policy_action default_action;
+	const char *audit, *session;
+	const char *join;      /* the session to join; NULL: none */
+	const char *grants_of; /* the session or run whose answers are copied; NULL: none */
+	enum run_report report;
+	bool has_prompt_timeout;
+	int64_t prompt_timeout_ms;
+	bool may_use_tty;
+	bool must_fail_on_ask;
+	const char *bundle; /* NULL: none is written */
+	struct run_helper_options helpers;
+	bool has_web;                   /* serve the page on @web_port */
+	uint16_t web_port;              /* 0: any free port */
+	struct proxy_mapping *resolves; /* owned, including the names */
+	size_t resolve_count;
+	struct addr dns_addr;
+	uint16_t dns_port;
+	int json_fd; /* -1: none */
+	bool is_dry_run;
+	bool must_judge_programs;   /* --intercept-exec */
+	const char *const *command; /* the operands */
+};
+
+/* For `run` and every other command that has a gate. Returns an exit status and prints what is
+ * wrong. Must be freed in every case. */
+int run_options_take(struct run_options *options, const struct options *given);
+void run_options_free(struct run_options *options);

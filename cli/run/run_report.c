@@ -1,0 +1,290 @@
+#include "cli/run/run_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/view/run_made.h"
+#include "cli/view/run_programs.h"
+#include "gateway/gateway_tools.h"
+#include "policies/policies_limits.h"
+
+#define RED   "\x1b[31m"
+#define PLAIN "\x1b[0m"
+
+#define DENIALS_MAX 32 /* lines about destinations that were refused */
+
+struct totals {
+	uint64_t denied, unanswered, bytes_up, bytes_down;
+};
+
+static void print_trip(const struct gateway_trip *trip, bool may_colour)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX], up[32], down[32];
+
+	policy_destination_text(&trip->dst, where);
+	text_bytes(up, sizeof(up), trip->bytes_up);
+	text_bytes(down, sizeof(down), trip->bytes_down);
+	(void)fprintf(stderr, "  %-40s", where);
+	if (trip->allowed > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " allowed, %s up, %s down", trip->allowed, up,
+			      down);
+	if (trip->denied > 0)
+		(void)fprintf(stderr, "  %s%" PRIu64 " denied (%s)%s", may_colour ? RED : "",
+			      trip->denied, policy_reason_code(trip->last_denial),
+			      may_colour ? PLAIN : "");
+	if (trip->unanswered > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " unanswered", trip->unanswered);
+	(void)fputc('\n', stderr);
+}
+
+static void print_programs(const struct run_programs *programs)
+{
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		(void)fprintf(stderr, "sallyport: refused: %s\n", line);
+	if (run_programs_more(programs) > 0)
+		(void)fprintf(stderr,
+			      "sallyport: refused: %zu more programs, which the audit log lists\n",
+			      run_programs_more(programs));
+}
+
+static json_t *programs_json(const struct run_programs *programs)
+{
+	json_t *list = json_array();
+	const char *line;
+
+	for (size_t i = 0; (line = run_programs_refused(programs, i)) != NULL; i++)
+		json_array_append_new(list, json_string(line));
+	return list;
+}
+
+/* Lists the limits that were reached: the command itself may only print that something failed. */
+static void print_limits(const struct run_summary *summary)
+{
+	for (size_t i = 0; i < POLICY_LIMITS; i++) {
+		const char *name = policy_limit_name((enum policy_limit)i);
+		uint64_t held = policy_limit_held(summary->policy, (enum policy_limit)i);
+		auto_free char *value = held ? mem_printf(" %" PRIu64, held) : mem_strdup("");
+
+		if ((summary->limits & BIT(i)) != 0)
+			(void)fprintf(stderr,
+				      "sallyport: the command reached limit %s%s; change it with a "
+				      "line `limit %s N` in a policy\n",
+				      name, value, name);
+	}
+}
+
+static json_t *limits_json(const struct run_summary *summary)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < POLICY_LIMITS; i++)
+		if ((summary->limits & BIT(i)) != 0)
+			json_array_append_new(list,
+					      json_string(policy_limit_name((enum policy_limit)i)));
+	return list;
+}
+
+/* Says why it was denied and what to do; one line if there is nothing else to print. */
+static void print_denial(const struct gateway_trip *trip)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX];
+	const char *next = policy_reason_next(trip->last_denial);
+	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
+	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
+
+	policy_destination_text(&trip->dst, where);
+	(void)fprintf(stderr, "sallyport: %s: %s (%s)%s%s%s%s%s%s\n", where,
+		      policy_reason_sentence(trip->last_denial),
+		      policy_reason_code(trip->last_denial), rule ? " Rule: " : "",
+		      rule ? rule : "", because ? " Because: " : "", because ? because : "",
+		      next[0] ? " Next: " : "", next);
+}
+
+static void print_denials(const struct run_summary *summary)
+{
+	size_t left = 0, shown = 0;
+
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		const struct gateway_trip *trip = &summary->trips[i];
+
+		if (trip->denied + trip->unanswered == 0)
+			continue;
+		if (shown == DENIALS_MAX)
+			left++;
+		else
+			print_denial(trip);
+		shown += shown < DENIALS_MAX;
+	}
+	if (left > 0)
+		(void)fprintf(stderr,
+			      "sallyport: %zu more destinations were denied or not answered\n",
+			      left);
+}
+
+/* Prints the policy lines that would have allowed it. */
+static void print_asked(const struct run_summary *summary)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX];
+
+	(void)fprintf(stderr, "sallyport: --fail-on-ask: these destinations were not answered. To "
+			      "allow them, add to a policy:\n");
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		if (summary->trips[i].unanswered == 0)
+			continue;
+		policy_destination_text(&summary->trips[i].dst, where);
+		(void)fprintf(stderr, "  allow %s\n", where);
+	}
+	if (summary->bundle)
+		(void)fprintf(stderr,
+			      "sallyport: the questions are in %s; answer them with `sallyport "
+			      "approve bundle`\n",
+			      summary->bundle);
+}
+
+static void print_text(const struct run_summary *summary)
+{
+	const struct gateway_trip *trips = summary->trips;
+	size_t count = summary->trip_count;
+	const struct gateway_trip *others = summary->others;
+	struct totals sum = {
+		.denied = others->denied,
+		.unanswered = others->unanswered,
+		.bytes_up = others->bytes_up,
+		.bytes_down = others->bytes_down,
+	};
+	char up[32], down[32];
+
+	if (count == 0)
+		return; /* a command without connections needs no report */
+	for (size_t i = 0; i < count; i++) {
+		sum.denied += trips[i].denied;
+		sum.unanswered += trips[i].unanswered;
+		sum.bytes_up += trips[i].bytes_up;
+		sum.bytes_down += trips[i].bytes_down;
+	}
+	text_bytes(up, sizeof(up), sum.bytes_up);
+	text_bytes(down, sizeof(down), sum.bytes_down);
+	(void)fprintf(stderr,
+		      "sallyport: run %s: %zu destination%s, %s up, %s down, %" PRIu64
+		      " denied, %" PRIu64 " unanswered\n",
+		      summary->run, count, count == 1 ? "" : "s", up, down, sum.denied,
+		      sum.unanswered);
+	for (size_t i = 0; i < count; i++)
+		print_trip(&trips[i], cli_may_colour(stderr));
+	if (others->allowed + others->denied + others->unanswered > 0)
+		(void)fprintf(stderr,
+			      "  other destinations, not listed: %" PRIu64 " allowed, %" PRIu64
+			      " denied, %" PRIu64 " unanswered\n",
+			      others->allowed, others->denied, others->unanswered);
+}
+
+static json_t *trip_json(const struct gateway_trip *trip)
+{
+	json_t *object = json_pack(
+		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host, "protocol",
+		policy_protocol_name(trip->dst.protocol), "port", (int)trip->dst.port, "allowed",
+		(json_int_t)trip->allowed, "denied", (json_int_t)trip->denied, "unanswered",
+		(json_int_t)trip->unanswered, "connections", (json_int_t)trip->connections,
+		"bytes_up", (json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
+
+	if (object && trip->last_denial != POLICY_NONE)
+		json_object_set_new(object, "reason",
+				    json_string(policy_reason_code(trip->last_denial)));
+	if (object && trip->rule) {
+		auto_free char *rule = text_visible_dup(trip->rule);
+
+		json_object_set_new(object, "rule", json_string(rule));
+	}
+	if (object && trip->because) {
+		auto_free char *because = text_visible_dup(trip->because);
+
+		json_object_set_new(object, "because", json_string(because));
+	}
+	return object;
+}
+
+static json_t *summary_json(const struct run_summary *summary)
+{
+	static const char *const ends[] = { "exited", "signalled", "not_started", "killed" };
+	json_t *list = json_array();
+	json_t *object;
+
+	for (size_t i = 0; i < summary->trip_count; i++)
+		json_array_append_new(list, trip_json(&summary->trips[i]));
+	object = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o}", "run", summary->run, "session",
+			   summary->session, "end", ends[summary->result.end], "exit_status",
+			   summary->exit_status, "duration_ms", (json_int_t)summary->duration_ms,
+			   "destinations", list);
+	if (!object)
+		return NULL;
+	if (summary->exit_status != summary->command_status)
+		json_object_set_new(object, "command_status",
+				    json_integer(summary->command_status));
+	if (summary->limits)
+		json_object_set_new(object, "limits", limits_json(summary));
+	if (summary->programs) {
+		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
+		json_object_set_new(object, "programs_more",
+				    json_integer((json_int_t)run_programs_more(summary->programs)));
+	}
+	if (summary->made->hint)
+		json_object_set_new(object, "hint", json_string(summary->made->hint));
+	if (summary->made->count > 0) {
+		json_object_set_new(object, "made", run_made_json(summary->made));
+		json_object_set_new(object, "made_count",
+				    json_integer((json_int_t)summary->made->count));
+	}
+	if (summary->result.end == EXEC_PROCESS_SIGNALLED)
+		json_object_set_new(object, "signal", json_integer(summary->result.status));
+	if (summary->result.why[0]) {
+		auto_free char *why = text_visible_dup(summary->result.why);
+
+		json_object_set_new(object, "why", json_string(why));
+	}
+	return object;
+}
+
+int run_report_json(const struct run_summary *summary, int fd)
+{
+	json_t *object = summary_json(summary);
+	auto_free char *line = NULL;
+	int r;
+
+	if (object)
+		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(object);
+	if (!line)
+		return -ENOMEM;
+	r = fd_write_all(fd, line, strlen(line));
+	return r < 0 ? r : fd_write_all(fd, "\n", 1);
+}
+
+void run_report_print(const struct run_summary *summary, enum run_report form)
+{
+	if (form != RUN_REPORT_JSON) { /* not part of the trip report, not printed elsewhere */
+		print_programs(summary->programs);
+		run_made_print(summary->made);
+	}
+	if (form == RUN_REPORT_TEXT || form == RUN_REPORT_AUTO) {
+		print_denials(summary);
+		print_limits(summary);
+		if (summary->exit_status != summary->command_status)
+			print_asked(summary);
+	}
+	if (form == RUN_REPORT_AUTO)
+		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
+	if (form == RUN_REPORT_TEXT)
+		print_text(summary);
+	else if (form == RUN_REPORT_JSON)
+		(void)run_report_json(summary, STDERR_FILENO); /* stderr is closed: no reader */
+}

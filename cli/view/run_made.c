@@ -1,0 +1,118 @@
+#include "cli/view/run_made.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define LINES_MAX 10 /* the log has all of them */
+
+static void on_made(const char *path, const char *what, void *arg)
+{
+	struct run_made *made = arg;
+	auto_free char *shown = text_visible_dup(path), *words = text_visible_dup(what);
+
+	made->count++;
+	if (made->count <= LINES_MAX)
+		mem_append_list(&made->lines,
+				mem_printf("%s%s%s", shown, shown[0] ? ": " : "", words));
+	if (made->count <= RUN_MADE_MAX)
+		made->record(path, what, made->arg);
+}
+
+void run_made_find(struct run_made *made, const struct exec_process *process,
+		   const struct exec_plan_config *config, exec_made_fn record, void *arg)
+{
+	struct err why = { 0 };
+
+	made->record = record;
+	made->arg = arg;
+	if (exec_made(process, config, on_made, made, &why) < 0)
+		made->failure = mem_strdup(why.text);
+}
+
+/* Does the command line contain "git" as a word of its own, also in a script? */
+static bool names_git(const char *words)
+{
+	for (const char *at = words; (at = strstr(at, "git")) != NULL; at += 3) {
+		bool begins = at == words || (!isalnum((unsigned char)at[-1]) && at[-1] != '.');
+
+		if (begins && (at[3] == '\0' || isspace((unsigned char)at[3])))
+			return true;
+	}
+	return false;
+}
+
+static const char *find_config(const struct exec_process *process)
+{
+	static const char end[] = "/.git/config";
+
+	for (const char *const *path = exec_process_protected(process); *path; path++) {
+		size_t len = strlen(*path);
+
+		if (len >= sizeof(end) && strcmp(*path + len - (sizeof(end) - 1), end) == 0)
+			return *path;
+	}
+	return NULL;
+}
+
+void run_made_explain(struct run_made *made, const struct exec_process *process,
+		      const struct exec_process_result *result, const char *const *argv)
+{
+	const char *config = find_config(process);
+	bool has_git = false;
+
+	for (; *argv; argv++)
+		has_git = has_git || names_git(*argv);
+	if (!config || !has_git || result->end != EXEC_PROCESS_EXITED || result->status == 0)
+		return;
+	auto_free char *shown = text_visible_dup(config);
+
+	made->hint = mem_printf(
+		"%s is read-only inside, because git runs programs that it names; git config, git "
+		"remote add, git submodule, git branch -u and git push -u cannot change it: run "
+		"them outside, or write `unprotect .git/config` into your policy",
+		shown);
+}
+
+void run_made_print(const struct run_made *made)
+{
+	for (char *const *line = made->lines; line && *line; line++)
+		(void)fprintf(stderr, "sallyport: the command made %s\n", *line);
+	if (made->count > LINES_MAX)
+		(void)fprintf(stderr, "sallyport: and %zu more, which the audit log lists\n",
+			      made->count - LINES_MAX);
+	if (made->count > 0)
+		(void)fprintf(
+			stderr,
+			"sallyport: this can run code outside of the sandbox; read or remove it "
+			"before you use its folder, or allow it with `unprotect` in a policy\n");
+	if (made->hint)
+		(void)fprintf(stderr, "sallyport: %s\n", made->hint);
+	if (made->failure)
+		(void)fprintf(stderr,
+			      "sallyport: cannot tell whether the command made files that run code "
+			      "later: %s\n",
+			      made->failure);
+}
+
+json_t *run_made_json(const struct run_made *made)
+{
+	json_t *list = json_array();
+
+	for (char *const *line = made->lines; line && *line; line++)
+		json_array_append_new(list, json_string(*line));
+	return list;
+}
+
+void run_made_done(struct run_made *made)
+{
+	mem_free_list(made->lines);
+	free(made->failure);
+	free(made->hint);
+	*made = (struct run_made){ 0 };
+}

@@ -1,0 +1,48 @@
+/* run_view: what the commands of a run may see and change, and which variables they inherit. */
+#pragma once
+
+#include "exec/exec_limits.h"
+#include "policies/policies_protected.h"
+
+struct exec_sandbox;
+struct policy;
+struct run_loaded;
+struct run_options;
+struct run_places;
+
+/* What the command may see and change. All owned. */
+struct run_view {
+	char **writable; /* besides the working directory */
+	char **readable; /* all that can be seen, including system paths; NULL: everything */
+	char **hidden, **read_only;
+	char **homes, **named, **protect, **unprotect; /* about files that run code later, */
+	struct policy_protection protection;           /* which borrows these four */
+	char **sockets;                                /* that the command may connect to */
+	char **socket_names;                           /* the variables that hold their paths */
+	char **env;                                    /* the variables that the command inherits */
+	char *withheld;                                /* the names of the others; NULL: none */
+	struct exec_limits limits;
+	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
+	char **denied;                /* hidden by @sandbox, or, without one, by bind mounts */
+};
+struct run_view_config { /* all borrowed */
+	const struct run_options *options;
+	const struct run_places *places;
+	const struct policy *policy;
+	const struct run_loaded *loaded;
+};
+/* Returns an exit status and prints contradictions. Must be freed with run_view_done() in every
+ * case. */
+int run_view_make(struct run_view *view, const struct run_view_config *config);
+void run_view_add_cwd(struct run_view *view, const struct run_places *places); /* to @writable */
+void run_view_done(struct run_view *view);
+/* Fills the variables. */
+void run_env_find(struct run_view *view, const struct policy *policy,
+		  const struct run_options *options);
+void run_env_announce(const struct run_view *view); /* prints the withheld variables on stderr */
+/* Fills the sockets. Returns an exit status and prints what is wrong. */
+int run_sockets_find(struct run_view *view, const struct policy *policy,
+		     const struct run_places *places);
+/* Fills the lists of files that run code later. Returns an exit status and prints what is wrong. */
+int run_protect_find(struct run_view *view, const struct policy *policy,
+		     const struct run_places *places);

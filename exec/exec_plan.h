@@ -1,0 +1,59 @@
+/* exec_plan: which command is run, and with which rights: for exec_process_start() and
+ * exec_plan_text(). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/exec_made.h"
+#include "exec/exec_told.h"
+
+struct exec_limits;
+struct exec_sandbox;
+struct policy_protection;
+
+struct exec_size {
+	uint16_t rows, columns;
+};
+
+/* @master, taken: the other end of the command's pty. */
+typedef void (*exec_pty_fn)(int master, void *arg);
+
+/* Paths are absolute. A hidden or read-only path must exist if the command could create it, must
+ * not be reached through a symbolic link that the command could change, and must not contain a
+ * writable directory: else nothing is started. When such a path is replaced, renamed or removed
+ * from outside, the command is killed, because the kernel drops mounts on what is replaced. */
+struct exec_plan_config {
+	const char *const *argv;    /* NULL-terminated, at least one */
+	const char *const *env;     /* the inherited environment; NULL: our own */
+	const char *const *env_set; /* "NAME=VALUE", or "NAME" (as in @env); may be NULL */
+	const char *const
+		*env_asked; /* applied after it, but not to the gate's variables; may be NULL */
+	const char *cwd;    /* writable, unless it belongs to the system ("/", /proc…) */
+	const char *const *writable;  /* --write DIR…, NULL-terminated; may be NULL */
+	const char *const *hidden;    /* paths that are invisible inside (state, control socket) */
+	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
+					 audit files) */
+	bool has_terminal; /* at least one of 0–2 is; each that is becomes the command's own pty */
+
+	/* All fields below may be zero. */
+	bool is_look;          /* nothing will be started, so nothing is created for it */
+	struct exec_seen seen; /* bytes NULL: exec_process_start() looks itself */
+	const struct exec_limits *limits; /* borrowed, as is @sockets */
+	const char *const *sockets; /* host sockets that it may reach, besides those of @sandbox */
+	/* Borrowed; NULL: all may be read, @cwd and @writable may be written. Else @writable is
+	 * ignored, and the rest applies if the command is confined. */
+	const struct exec_sandbox *sandbox;
+	const struct policy_protection *protection; /* borrowed; NULL: no default protection */
+	struct exec_program program;
+	const int *stdio;            /* three descriptors to use as 0–2, borrowed */
+	const struct exec_size *pty; /* 0–2 are one pty, whose master is passed to: */
+	exec_pty_fn on_pty;
+	exec_evidence_fn on_refused; /* costs a round trip per file opened for writing, */
+	bool tells_reads;            /* and per file opened at all: if some paths may not be read */
+	bool tells_programs;         /* reports EXEC_REFUSED_PROGRAM and nothing else, at no cost */
+	exec_program_fn on_program;  /* for every execve inside */
+};
+
+/* The plan as text, one line per step, for `sallyport run --dry-run`. Returned owned. */
+char *exec_plan_text(const struct exec_plan_config *config);

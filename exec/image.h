@@ -1,4 +1,0 @@
-/* image: the program sallyport-init, as bytes in ours (init/image.S). */
-#pragma once
-
-extern const char image_start[], image_end[];

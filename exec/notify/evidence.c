@@ -1,0 +1,25 @@
+#include "exec/notify/evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void evidence_tell(struct evidence *evidence, const struct exec_evidence *what)
+{
+	if (!evidence->fn)
+		return;
+	(void)__atomic_add_fetch(evidence->total, 1, __ATOMIC_SEQ_CST);
+	/* A refusal of the same kind for the same path is reported once, whichever call tried
+	 * it. */
+	auto_free char *key =
+		mem_printf("%d %s%s", (int)what->what, what->path[0] ? "" : what->call, what->path);
+
+	for (unsigned int i = 0; i < evidence->seen_count; i++)
+		if (strcmp(evidence->seen[i], key) == 0)
+			return;
+	if (evidence->seen_count == EXEC_EVIDENCE_MAX)
+		return;
+	evidence->seen[evidence->seen_count++] = take(key);
+	evidence->fn(what, evidence->arg);
+}

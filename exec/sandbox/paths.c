@@ -1,0 +1,224 @@
+#include "exec/sandbox/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define LINKS_MAX 40 /* the kernel's limit */
+
+void paths_add(struct paths *paths, const char *path)
+{
+	paths->list = mem_grow(paths->list, paths->count + 2, sizeof(*paths->list));
+	paths->list[paths->count++] = mem_strdup(path);
+	paths->list[paths->count] = NULL;
+}
+
+void paths_remove(struct paths *paths, const char *path)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		if (strcmp(paths->list[i], path) != 0)
+			continue;
+		free(paths->list[i]);
+		memmove(paths->list + i, paths->list + i + 1,
+			(paths->count - i) * sizeof(*paths->list)); /* including the NULL */
+		paths->count--;
+		return;
+	}
+}
+
+void paths_done(struct paths *paths)
+{
+	mem_free_list(paths->list);
+	*paths = (struct paths){ 0 };
+}
+
+bool paths_has(const struct paths *paths, const char *path)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (strcmp(paths->list[i], path) == 0)
+			return true;
+	return false;
+}
+
+static int compare(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void paths_sort(struct paths *paths)
+{
+	if (paths->count > 1)
+		qsort(paths->list, paths->count, sizeof(*paths->list), compare);
+}
+
+bool paths_is_within(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return true;
+	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+const char *paths_holder(const struct paths *paths, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths_is_within(path, paths->list[i]) &&
+		    (!best || strlen(paths->list[i]) > strlen(best)))
+			best = paths->list[i];
+	return best;
+}
+
+bool paths_is_around(const struct paths *paths, const char *directory)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (strcmp(paths->list[i], directory) != 0 &&
+		    paths_is_within(paths->list[i], directory))
+			return true;
+	return false;
+}
+
+/* State of a path walk: @done is canonical and exists (unless @is_missing), @rest still has to be
+ * walked. */
+struct walk {
+	char done[PATH_MAX];
+	char rest[PATH_MAX];
+	unsigned int links;
+	bool is_missing;
+	bool is_shared; /* the result must not depend on the process */
+};
+
+/* The result of `..` after a missing component is not known, because a link may be created
+ * there. */
+static int step_up(struct walk *walk)
+{
+	char *slash = strrchr(walk->done, '/');
+
+	if (walk->is_shared && walk->is_missing)
+		return -ENOTDIR;
+	if (slash)
+		*slash = '\0'; /* "" is the root while walking */
+	return 0;
+}
+
+/* Is it in a /proc, at any mount point? The targets of its links depend on the process. */
+static bool is_of_process(const char *directory)
+{
+	struct statfs what;
+
+	return statfs(directory, &what) < 0 || what.f_type == PROC_SUPER_MAGIC;
+}
+
+/* @link is a symbolic link: puts its target before the rest. */
+static int follow(struct walk *walk, const char *link)
+{
+	char target[PATH_MAX], joined[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if (++walk->links > LINKS_MAX)
+		return -ELOOP;
+	if (snprintf(joined, sizeof(joined), "%s/%s", target, walk->rest) >= (int)sizeof(joined))
+		return -ENAMETOOLONG;
+	if (target[0] == '/')
+		walk->done[0] = '\0';
+	memcpy(walk->rest, joined, sizeof(joined));
+	return 0;
+}
+
+static int step_into(struct walk *walk, const char *name, const struct paths *writable)
+{
+	char next[PATH_MAX];
+	struct stat what;
+
+	if (snprintf(next, sizeof(next), "%s/%s", walk->done, name) >= (int)sizeof(next))
+		return -ENAMETOOLONG;
+	if (!walk->is_missing && lstat(next, &what) < 0) {
+		if (errno != ENOENT)
+			return -errno;
+		walk->is_missing = true;
+	}
+	if (!walk->is_missing && S_ISLNK(what.st_mode)) {
+		const char *here = walk->done[0] ? walk->done : "/";
+
+		if (walk->is_shared && is_of_process(here))
+			return -EXDEV;
+		return writable && paths_holder(writable, here) ? -EMLINK : follow(walk, next);
+	}
+	memcpy(walk->done, next, sizeof(next));
+	return 0;
+}
+
+/* Walks to the end, or to the first error. */
+static int walk_all(struct walk *walk, const char *path, const struct paths *writable)
+{
+	char name[NAME_MAX + 1];
+	int r;
+
+	memcpy(walk->rest, path, strlen(path) + 1);
+	while ((r = text_next_name(walk->rest, name, sizeof(name))) > 0) {
+		r = 0;
+		if (strcmp(name, "..") == 0)
+			r = step_up(walk);
+		else if (strcmp(name, ".") != 0)
+			r = step_into(walk, name, writable);
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+static int resolve(const char *path, struct walk *walk, const struct paths *writable, char **ret,
+		   struct err *why)
+{
+	if (path[0] != '/')
+		return err_set(why, -EINVAL, "%s is not an absolute path", path);
+	if (strlen(path) >= sizeof(walk->rest))
+		return err_errno(why, ENAMETOOLONG, "%.80s…", path);
+	int r = walk_all(walk, path, writable);
+
+	if (r == -EMLINK)
+		return err_set(
+			why, -ELOOP,
+			"%s: a symbolic link in this path is in a directory that the command can "
+			"write, so the command could redirect it; name the target itself",
+			path);
+	if (r == -EXDEV)
+		return err_set(why, r,
+			       "%s: a link of /proc in this path leads each process elsewhere; "
+			       "name the target itself",
+			       path);
+	if (r < 0)
+		return err_errno(why, -r, "%s", path);
+	*ret = mem_strdup(walk->done[0] ? walk->done : "/");
+	return walk->is_missing ? err_errno(why, ENOENT, "%s", path) : 0;
+}
+
+int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+
+	return resolve(path, walk, writable, ret, why);
+}
+
+int paths_resolve_shared(const char *path, char **ret, struct err *why)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+
+	walk->is_shared = true;
+	return resolve(path, walk, NULL, ret, why);
+}

@@ -1,0 +1,37 @@
+/* paths: canonical absolute paths, and lists of them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/* { 0 } is empty. Owns its strings; list is NULL-terminated once a path was added. */
+struct paths {
+	char **list;
+	size_t count;
+};
+
+void paths_add(struct paths *paths, const char *path);
+void paths_remove(struct paths *paths, const char *path); /* no effect if it is not there */
+void paths_done(struct paths *paths);
+bool paths_has(const struct paths *paths, const char *path);
+/* Sorts: a directory comes before its contents. */
+void paths_sort(struct paths *paths);
+
+/* Is @path @directory itself or inside it? Both canonical. */
+bool paths_is_within(const char *path, const char *directory);
+/* The innermost entry of @paths that is @path or contains it; NULL: none. */
+const char *paths_holder(const struct paths *paths, const char *path);
+
+/* Is one of @paths inside of @directory, and not @directory itself? */
+bool paths_is_around(const struct paths *paths, const char *directory);
+
+/* Canonical form of @path (absolute), with every link followed, returned owned in *@ret. A link
+ * that lies in one of @writable is refused (-ELOOP): the command could change its target. -ENOENT:
+ * it does not exist (then *@ret is the path it has if its missing parts are created as
+ * directories). */
+int paths_resolve(const char *path, const struct paths *writable, char **ret, struct err *why);
+/* The same without @writable, for a path that another process will use: -EXDEV if it goes through a
+ * link of /proc, -ENOTDIR if `..` follows a missing component. */
+int paths_resolve_shared(const char *path, char **ret, struct err *why);

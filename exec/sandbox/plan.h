@@ -1,0 +1,38 @@
+/* plan: everything that will be done for one command, decided before anything is done. It is
+ * immutable once built, can be printed, and is sent to init unchanged. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/sandbox/env.h"
+#include "exec/exec_limits.h"
+#include "exec/sandbox/paths.h"
+
+struct plan {
+	char **argv, **env;       /* owned */
+	char **files;             /* pairs of path and text, owned */
+	char *cwd;                /* canonical, owned */
+	char *tmpdir;             /* $TMPDIR, if it is the host's; owned; NULL: /tmp */
+	uint32_t uid, gid, flags; /* enum wire_flag */
+	bool has_fresh_tmp;       /* the first of @fresh is /tmp */
+	bool is_look;             /* as in the config */
+	/* Readable: what is visible inside a hidden, fresh or empty directory. Missing: paths that
+	 * were named and do not exist. */
+	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
+	struct paths absent; /* hidden, and do not exist */
+	struct paths covered,
+		folders;           /* mounts that must stay; folders of the names on their paths */
+	struct paths open_sockets; /* are not covered */
+	struct paths granted;      /* the same for the wall: an enum wire_grant and the path */
+	struct paths links;        /* of an empty root: pairs of path and target */
+	struct paths warnings;     /* text for people, not paths */
+	char *program;             /* owned; NULL: argv[0] is looked up */
+	uint64_t device, inode;
+	struct exec_limits limits; /* as configured; processes is always set */
+	bool has_group;            /* which limits memory: no limit per process is needed */
+};
+
+void plan_free(struct plan *plan); /* frees what it owns as well; NULL is fine */
+
+enum env_kind plan_env_kind(const struct plan *plan);

@@ -1,0 +1,152 @@
+/* docs/decisions/0035 */
+#include "exec/view/made.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "exec/exec_made.h"
+#include "exec/view/git_config.h"
+#include "exec/sandbox/paths.h"
+#include "exec/sandbox/plan.h"
+#include "exec/view/seen.h"
+#include "exec/view/view.h"
+#include "exec/run/wire.h"
+
+#define FILE_MAX 65536 /* a longer file is not read */
+
+static const char by_name[] =
+	"programs run its contents when a person enters, opens or uses the folder";
+
+struct maker {
+	exec_made_fn each;
+	void *arg;
+};
+
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+/* Returned owned; NULL: not a regular file, or too long. */
+static char *read_text(const char *path, size_t *ret_len)
+{
+	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char *text = NULL;
+	struct stat what;
+
+	if (fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode) ||
+	    fd_read_all(fd, FILE_MAX, &text, ret_len, NULL) < 0)
+		return NULL;
+	return text;
+}
+
+static bool is_sample(const char *name)
+{
+	static const char end[] = ".sample";
+	size_t len = strlen(name);
+
+	return len >= sizeof(end) && strcmp(name + len - (sizeof(end) - 1), end) == 0;
+}
+
+/* Reports all executable files except git's own templates, which do nothing until they are
+ * renamed. */
+static void tell_hooks(const struct maker *maker, const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)) != NULL) {
+		struct stat what;
+
+		if (entry->d_name[0] == '.' || is_sample(entry->d_name) ||
+		    fstatat(dirfd(directory), entry->d_name, &what, 0) < 0 ||
+		    !S_ISREG(what.st_mode) || (what.st_mode & 0111) == 0)
+			continue;
+		auto_free char *hook = mem_printf("%s/%s", path, entry->d_name);
+
+		maker->each(hook, "git runs it as a hook", maker->arg);
+	}
+	if (directory)
+		(void)closedir(directory);
+}
+
+static void tell_config(const struct maker *maker, const char *path)
+{
+	size_t len = 0;
+	auto_free char *text = read_text(path, &len);
+	auto_free char *line =
+		text ? git_config_runs(text, len) : mem_strdup("the file cannot be read");
+	auto_free char *words =
+		line ? mem_printf("git runs or reads the programs and files that it names: %s",
+				  line)
+		     : NULL;
+
+	if (words)
+		maker->each(path, words, maker->arg);
+}
+
+/* The commondir of a linked work tree leads to the repository that contains it. */
+static void tell_commondir(const struct maker *maker, const char *path)
+{
+	static const char own[] = "../..\n";
+	size_t len = 0;
+	auto_free char *text = read_text(path, &len);
+
+	if (!text || len != sizeof(own) - 1 || memcmp(text, own, len) != 0 ||
+	    !strstr(path, "/worktrees/"))
+		maker->each(path, "git uses the configuration and the hooks of another folder",
+			    maker->arg);
+}
+
+static void tell(const struct maker *maker, const char *path)
+{
+	const char *name = name_of(path);
+	struct stat what;
+
+	if (lstat(path, &what) < 0)
+		return;
+	if (strcmp(name, "hooks") == 0 && S_ISDIR(what.st_mode))
+		tell_hooks(maker, path);
+	else if (strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0)
+		tell_config(maker, path);
+	else if (strcmp(name, "commondir") == 0)
+		tell_commondir(maker, path);
+	/* The targets of these are checked on their own. */
+	else if (strcmp(name, "gitdir") != 0 && strcmp(name, ".git") != 0)
+		maker->each(path, by_name, maker->arg);
+}
+
+int made_find(const struct exec_plan_config *config, const struct paths *before, exec_made_fn each,
+	      void *arg, struct err *why)
+{
+	const struct maker maker = { each, arg };
+	struct plan *now = mem_new(sizeof(*now));
+	int r = view_find(now, config, why);
+
+	for (size_t i = 0; i < now->read_only.count && r == 0; i++)
+		if (!paths_holder(before, now->read_only.list[i]))
+			tell(&maker, now->read_only.list[i]);
+	for (size_t i = 0; i < now->warnings.count && r == 0; i++)
+		each("", now->warnings.list[i], arg);
+	plan_free(now);
+	return r;
+}
+
+int exec_made_since(const struct exec_seen *seen, const struct exec_plan_config *config,
+		    exec_made_fn each, void *arg, struct err *why)
+{
+	struct plan *before = mem_new(sizeof(*before));
+	int r = seen_read(seen, before, why);
+
+	if (r == 0 && !(before->flags & WIRE_UNCONFINED))
+		r = made_find(config, &before->read_only, each, arg, why);
+	plan_free(before);
+	return r;
+}

@@ -1,0 +1,13 @@
+/* view_entries: the view that a sandbox describes. */
+#pragma once
+
+struct err;
+struct exec_sandbox;
+struct plan;
+
+/* Opens the sockets of @list (NULL: none) to the command: visible, not covered, granted. One that
+ * does not exist is added to @plan's missing. 0, or -errno with @why: it is hidden, or not a
+ * socket. */
+int view_entries_open_sockets(struct plan *plan, const char *const *list, struct err *why);
+/* As view_plan(), from @sandbox; @plan's cwd must be set. */
+int view_entries(struct plan *plan, const struct exec_sandbox *sandbox, struct err *why);

@@ -1,0 +1,11 @@
+/* view_git: protects the files from which git executes something because a repository names
+ * them. */
+#pragma once
+
+struct plan;
+struct policy_protection;
+
+/* Makes the files in @directory, a folder of git's own, that decide this read-only; and the files
+ * that its configuration names, if the command may write them. */
+void view_git_protect(struct plan *plan, const struct policy_protection *protection,
+		      const char *directory);

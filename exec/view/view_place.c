@@ -1,0 +1,128 @@
+#include "exec/view/view_place.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "exec/exec_sandbox.h"
+#include "exec/sandbox/mounts.h"
+#include "exec/sandbox/paths.h"
+#include "exec/sandbox/plan.h"
+#include "exec/run/wire.h"
+
+/* Never writable: they control the machine or its processes. */
+static const char *const special[] = { "/proc", "/sys", "/dev" };
+
+const char *view_place_unfit(const struct plan *plan, const char *path)
+{
+	if (strcmp(path, "/") == 0)
+		return "it is the whole file system";
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
+		if (paths_is_within(path, "/dev/shm") && strcmp(path, "/dev/shm") != 0)
+			continue;
+		if (paths_is_within(path, special[i]) || paths_is_within(special[i], path))
+			return "it belongs to the machine, not to the command";
+	}
+	for (size_t i = 0; i < plan->fresh.count; i++) {
+		const char *dir = plan->fresh.list[i];
+
+		/* /tmp itself is allowed as a working directory, because a person asked for it;
+		 * /run is not, because it is full of sockets. */
+		if (paths_is_within(dir, path) && (i > 0 || strcmp(dir, path) != 0))
+			return "it holds a directory that the command gets empty";
+	}
+	return NULL;
+}
+
+/* The outermost writable directory that contains @path: a rename anywhere below it could change the
+ * file that @path names. */
+static const char *outermost(const struct plan *plan, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < plan->writable.count; i++)
+		if (paths_is_within(path, plan->writable.list[i]) &&
+		    (!best || strlen(plan->writable.list[i]) < strlen(best)))
+			best = plan->writable.list[i];
+	return best;
+}
+
+/* Mounts every directory between the writable root and @path on itself: else `mv project away;
+ * mkdir -p project/protected` would replace it by the command's own. */
+void view_place_pin(struct plan *plan, const char *path)
+{
+	const char *root = outermost(plan, path);
+	char part[PATH_MAX];
+
+	if (!root)
+		return;
+	(void)snprintf(part, sizeof(part), "%s", path);
+	for (char *slash = strrchr(part, '/'); slash && slash != part; slash = strrchr(part, '/')) {
+		*slash = '\0';
+		if (strlen(part) <= strlen(root))
+			return;
+		/* What is read-only or covered cannot be moved, and its own parents are pinned. */
+		if (mounts_access(plan, part) == EXEC_WRITE && !paths_has(&plan->pins, part) &&
+		    !paths_has(&plan->writable, part))
+			paths_add(&plan->pins, part);
+	}
+}
+
+static bool is_kept_already(const struct plan *plan, const char *path)
+{
+	/* A path that is listed as writable is so by the user's decision. */
+	return paths_has(&plan->writable, path) || paths_has(&plan->read_only, path) ||
+	       mounts_access(plan, path) != EXEC_WRITE;
+}
+
+/* A mount cannot cover a link: the link's target is kept. */
+void view_place_keep(struct plan *plan, const char *path)
+{
+	auto_free char *target = NULL;
+	struct stat what;
+
+	if (lstat(path, &what) < 0)
+		return;
+	if (S_ISLNK(what.st_mode)) {
+		if (paths_resolve(path, NULL, &target, NULL) < 0)
+			return;
+		path = target;
+	}
+	if (is_kept_already(plan, path))
+		return;
+	paths_add(&plan->read_only, path);
+	view_place_pin(plan, path);
+}
+
+static void pin_existing_parents(struct plan *plan, const char *path)
+{
+	auto_free char *next = mem_strdup(path); /* the outermost missing component */
+	struct stat what;
+
+	for (char *slash = strrchr(next, '/'); slash && slash != next; slash = strrchr(next, '/')) {
+		*slash = '\0';
+		if (lstat(next, &what) == 0) {
+			*slash = '/';
+			break;
+		}
+	}
+	view_place_pin(plan, next);
+}
+
+void view_place_hide_absent(struct plan *plan, const char *path)
+{
+	int access = mounts_access(plan, path);
+
+	/* A file that appears there is not visible. */
+	if (access == EXEC_DENY || paths_has(&plan->absent, path))
+		return;
+	paths_add(&plan->absent, path);
+	if (access != EXEC_WRITE)
+		return;
+	plan->flags |= WIRE_KEEPS_ABSENT;
+	pin_existing_parents(plan, path);
+}

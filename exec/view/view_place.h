@@ -1,0 +1,15 @@
+/* view_place: checks and protects a single path in a view. */
+#pragma once
+
+struct plan;
+
+/* NULL, or why @path (canonical) cannot be writable. */
+const char *view_place_unfit(const struct plan *plan, const char *path);
+/* Keeps the protected @path from being moved. */
+void view_place_pin(struct plan *plan, const char *path);
+/* Makes @path, which runs code later, read-only if @plan lets the command write it. No effect if it
+ * does not exist, or is listed as writable itself. */
+void view_place_keep(struct plan *plan, const char *path);
+/* @path, canonical, is to be hidden and does not exist: the command may not create it, and if
+ * another process does, everything is killed. */
+void view_place_hide_absent(struct plan *plan, const char *path);

@@ -1,0 +1,281 @@
+#include "exec/view/view_protect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "exec/exec_sandbox.h"
+#include "exec/sandbox/mounts.h"
+#include "exec/sandbox/paths.h"
+#include "exec/sandbox/plan.h"
+#include "exec/view/view_git.h"
+#include "exec/view/view_place.h"
+#include "exec/run/wire.h"
+#include "policies/policies_protected.h"
+
+/* Files that run code later are searched for in the directories that the command may write, and
+ * become read-only. The search is level by level, so that a limit leaves out the deepest ones.
+ * docs/decisions/0035. */
+
+#define ENTRIES_MAX 1000000
+
+struct search {
+	struct plan *plan;
+	const struct policy_protection *protection;
+	struct paths queue; /* directories; those before @next have been read */
+	size_t next;
+	unsigned int left; /* entries that may still be read */
+	dev_t device;      /* of the root: other file systems inside it are read-only */
+};
+
+/* The relevant contents of one directory. */
+struct found {
+	struct paths inner;
+	bool has_head, has_objects, has_refs, has_commondir, has_config, has_hooks;
+};
+
+static void protect_line(struct search *search, const char *directory, const char *line)
+{
+	auto_free char *path =
+		mem_printf("%s/%s", strcmp(directory, "/") == 0 ? "" : directory, line);
+
+	if (policy_protected_is(search->protection, path, NULL))
+		view_place_keep(search->plan, path);
+}
+
+static bool begins_with(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(line, name, len) == 0 && (line[len] == '/' || line[len] == '\0');
+}
+
+/* Protects what the lines that begin with @name describe, at @directory. */
+static void protect_name(struct search *search, const char *directory, const char *name)
+{
+	const char *const *given = search->protection->protect;
+	size_t count;
+	const struct policy_protected_line *lines = policy_protected_lines(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].where == POLICY_PROTECTED_ANYWHERE && begins_with(lines[i].path, name))
+			protect_line(search, directory, lines[i].path);
+	for (; given && *given; given++)
+		if (begins_with(*given, name))
+			protect_line(search, directory, *given);
+}
+
+static bool is_directory(const struct search *search, int fd, const struct dirent *entry)
+{
+	struct stat what;
+
+	if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+		return false;
+	return fstatat(fd, entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(what.st_mode) && what.st_dev == search->device;
+}
+
+static void look_at(struct search *search, const char *path, int fd, const struct dirent *entry,
+		    struct found *found)
+{
+	const char *name = entry->d_name;
+
+	found->has_head |= strcmp(name, "HEAD") == 0;
+	found->has_objects |= strcmp(name, "objects") == 0;
+	found->has_refs |= strcmp(name, "refs") == 0;
+	found->has_commondir |= strcmp(name, "commondir") == 0;
+	found->has_config |= strcmp(name, "config") == 0 && entry->d_type != DT_DIR;
+	found->has_hooks |= strcmp(name, "hooks") == 0;
+	if (policy_protected_begins(search->protection, name))
+		protect_name(search, path, name);
+	if (is_directory(search, fd, entry)) {
+		auto_free char *inner =
+			mem_printf("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
+
+		paths_add(&found->inner, inner);
+	} else if (strcmp(name, ".git") == 0) {
+		auto_free char *link = mem_printf("%s/.git", path);
+
+		if (policy_protected_find(search->protection, link, NULL))
+			view_place_keep(search->plan, link);
+	}
+}
+
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static bool holds_repositories(const char *path)
+{
+	for (const char *const *inner = policy_protected_git_inner; *inner; inner++)
+		if (strcmp(name_of(path), *inner) == 0)
+			return true;
+	return false;
+}
+
+/* Is @path below a folder .git? Everything there is judged by its name. */
+static bool is_below_git(const char *path)
+{
+	return strstr(path, "/.git/") != NULL;
+}
+
+/* Of git's own folders, only those that contain others are searched, because there are many
+ * objects. A command may remove everything that is not protected, so that the rest is not
+ * recognised as a repository: so a name is sufficient, and so are the remains of a repository that
+ * has no such name. */
+static void go_on(struct search *search, const char *path, const struct found *found)
+{
+	bool is_repository = found->has_head &&
+			     ((found->has_objects && found->has_refs) || found->has_commondir);
+	bool is_git = is_repository || strcmp(name_of(path), ".git") == 0;
+
+	if (is_git || is_below_git(path) || (found->has_config && found->has_hooks))
+		view_git_protect(search->plan, search->protection, path);
+	for (size_t i = 0; i < found->inner.count; i++) {
+		const char *inner = found->inner.list[i];
+
+		if (is_git ? holds_repositories(inner)
+			   : mounts_access(search->plan, inner) == EXEC_WRITE)
+			paths_add(&search->queue, inner);
+	}
+}
+
+static void read_directory(struct search *search, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	struct found found = { 0 };
+	const struct dirent *entry;
+
+	if (!directory) {
+		if (fd >= 0)
+			(void)close(fd);
+		return; /* the command cannot read it, either, because it has our ids */
+	}
+	while (search->left > 0 && (entry = readdir(directory)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		search->left--;
+		look_at(search, path, fd, entry, &found);
+	}
+	(void)closedir(directory);
+	go_on(search, path, &found);
+	paths_done(&found.inner);
+}
+
+static void search_root(struct search *search, const char *root)
+{
+	struct stat what;
+
+	if (stat(root, &what) < 0)
+		return;
+	search->device = what.st_dev;
+	search->next = 0;
+	paths_done(&search->queue);
+	paths_add(&search->queue, root);
+	while (search->next < search->queue.count && search->left > 0)
+		read_directory(search, search->queue.list[search->next++]);
+	if (search->left > 0)
+		return;
+	auto_free char *line = mem_printf(
+		"%s holds more than %d files, so its deepest folders were not searched for files "
+		"that run code later (.git/hooks, .vscode and the like); those are not protected",
+		root, ENTRIES_MAX);
+
+	paths_add(&search->plan->warnings, line);
+}
+
+static void protect_homes(struct search *search)
+{
+	size_t count;
+	const struct policy_protected_line *lines = policy_protected_lines(&count);
+
+	for (const char *const *home = search->protection->homes; home && *home; home++) {
+		if (!paths_holder(&search->plan->writable, *home) &&
+		    !paths_is_around(&search->plan->writable, *home))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (lines[i].where == POLICY_PROTECTED_HOME)
+				protect_line(search, *home, lines[i].path);
+	}
+}
+
+static int protect_given(struct plan *plan, const struct policy_protection *protection,
+			 struct err *why)
+{
+	for (const char *const *given = protection->protect; given && *given; given++) {
+		auto_free char *path = NULL;
+
+		if ((*given)[0] != '/')
+			continue;
+		int r = paths_resolve(*given, &plan->writable, &path, why);
+
+		if (r < 0 && r != -ENOENT)
+			return err_prefix(why, r, "cannot protect a path");
+		if (r == -ENOENT && mounts_access(plan, path) == EXEC_WRITE)
+			return err_set(why, r,
+				       "%s does not exist, and the command could create it, "
+				       "because it can write there; create it first",
+				       *given);
+		if (r == 0)
+			view_place_keep(plan, path);
+	}
+	return 0;
+}
+
+int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
+		       struct err *why)
+{
+	const char *words = protection && !(plan->flags & WIRE_OPEN) &&
+					    mounts_access(plan, plan->cwd) == EXEC_WRITE
+				    ? policy_protected_place(protection, plan->cwd)
+				    : NULL;
+
+	return words ? err_set(why, -EPERM,
+			       "the command can write to its working directory, and that is %s: "
+			       "%s, so it could change far more than a project; start it in a "
+			       "directory of its own, or name this one: --write %s",
+			       plan->cwd, words, plan->cwd)
+		     : 0;
+}
+
+/* Else the search in one does not reach the other. */
+static bool is_same_device(const char *one, const char *other)
+{
+	struct stat first, second;
+
+	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev;
+}
+
+int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why)
+{
+	struct search search = { .plan = plan, .protection = protection, .left = ENTRIES_MAX };
+
+	if (!protection || (plan->flags & WIRE_OPEN))
+		return 0;
+	int r = protect_given(plan, protection, why);
+
+	if (r == 0)
+		protect_homes(&search);
+	for (size_t i = 0; r == 0 && i < plan->writable.count; i++) {
+		const char *root = plan->writable.list[i];
+		bool is_within = false;
+
+		for (size_t k = 0; k < i; k++)
+			is_within |= paths_is_within(root, plan->writable.list[k]) &&
+				     is_same_device(root, plan->writable.list[k]);
+		if (!is_within)
+			search_root(&search, root);
+	}
+	paths_done(&search.queue);
+	return r;
+}

@@ -1,0 +1,10 @@
+/* view_repository: finds the repository that a command works in. */
+#pragma once
+
+struct plan;
+struct policy_protection;
+
+/* Lets the command write to the repository that its working directory belongs to, if that is the
+ * user's own. Call it before view_protect(), which protects parts of it. @protection NULL: does
+ * nothing. */
+void view_repository(struct plan *plan, const struct policy_protection *protection);

@@ -1,0 +1,223 @@
+#include "gateway/approvers/screen/tty_page.h"
+
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#define PAGE_INDENT     12 /* columns before a field's text */
+#define PAGE_ROWS_APART 2  /* the line of the answer, and the empty one before the page */
+
+/* Escapes text, except if it is visible already, so that nothing is escaped twice. Returned
+ * owned. */
+static char *page_shown(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at < 0x20 || *at > 0x7e)
+			return text_visible_dup(text);
+	}
+	return mem_strdup(text);
+}
+
+/* Takes @text. */
+static void page_add(struct tty_page *page, enum tty_weight weight, char *text)
+{
+	page->column = 0;
+	if (page->count == TTY_PAGE_LINES_MAX) { /* no page needs more */
+		free(text);
+		return;
+	}
+	page->lines[page->count++] = (struct tty_page_line){ .text = text, .weight = weight };
+}
+
+/* The last column stays free, because a character there wraps on some terminals. */
+static void page_cut(const struct tty_page *page, char *line)
+{
+	if (strlen(line) >= page->width)
+		memcpy(line + page->width - 4, "...", 4);
+}
+
+void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *label,
+		    const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	char *line = mem_printf("  %-9s %s", label, shown);
+
+	page_cut(page, line);
+	page_add(page, weight, line);
+}
+
+void tty_page_whole(struct tty_page *page, const char *label, const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	size_t left = strlen(shown);
+	size_t room = page->width > PAGE_INDENT + 1 ? page->width - PAGE_INDENT - 1 : 1;
+	const char *at = shown;
+
+	do {
+		size_t len = left < room ? left : room;
+
+		page_add(page, TTY_NEEDED,
+			 mem_printf("  %-9s %.*s", at == shown ? label : "", (int)len, at));
+		at += len;
+		left -= len;
+	} while (left > 0);
+}
+
+void tty_page_warn(struct tty_page *page, const char *label, const char *text)
+{
+	size_t from = page->count;
+
+	tty_page_whole(page, label, text);
+	for (size_t i = from; i < page->count; i++)
+		page->lines[i].is_warning = true;
+}
+
+void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text)
+{
+	char *line = page_shown(text);
+
+	page_cut(page, line);
+	page_add(page, weight, line);
+}
+
+/* Breaks at a space if there is one. */
+void tty_page_wrap(struct tty_page *page, enum tty_weight weight, const char *text)
+{
+	auto_free char *shown = page_shown(text);
+	size_t room = page->width > 8 ? page->width - 3 : 5;
+
+	for (const char *at = shown; *at;) {
+		size_t len = strlen(at);
+
+		if (len > room) {
+			for (len = room; len > 0 && at[len] != ' ';)
+				len--;
+			len = len > 0 ? len : room;
+		}
+		page_add(page, weight, mem_printf("  %.*s", (int)len, at));
+		at += len;
+		at += strspn(at, " ");
+	}
+}
+
+void tty_page_note(struct tty_page *page, const char *note)
+{
+	tty_page_wrap(page, TTY_NOTE, note);
+}
+
+void tty_page_title(struct tty_page *page, const char *text)
+{
+	tty_page_text(page, TTY_NEEDED, text);
+	page->lines[page->count - 1].is_title = true;
+}
+
+void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *text, bool is_first)
+{
+	unsigned int len = (unsigned int)strlen(text) + 2;
+
+	if (page->column > 0 && !is_first && page->column + len < page->width) {
+		struct tty_page_line *line = &page->lines[page->count - 1];
+		char *longer = mem_printf("%s  %s", line->text, text);
+
+		free(line->text);
+		line->text = longer;
+		page->column += len;
+		return;
+	}
+	page_add(page, weight, mem_printf("  %s", text));
+	page->column = len;
+}
+
+void tty_page_clear(struct tty_page *page)
+{
+	for (size_t i = 0; i < page->count; i++)
+		free(page->lines[i].text);
+	page->count = page->column = 0;
+}
+
+unsigned int tty_page_count(const struct tty_page *page, enum tty_weight least)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < page->count; i++)
+		count += page->lines[i].weight >= least;
+	return count;
+}
+
+unsigned int tty_page_rows(const struct tty_look *look)
+{
+	return look->rows > PAGE_ROWS_APART ? look->rows - PAGE_ROWS_APART : 1;
+}
+
+void tty_page_small(struct tty_page *page, const struct tty_look *look, unsigned int needed,
+		    const char *how)
+{
+	auto_free char *lines = mem_printf("this window is too small to allow anything: %u lines "
+					   "are needed, and it has %u",
+					   needed + PAGE_ROWS_APART, look->rows);
+	auto_free char *columns = mem_printf("this window is too small to allow anything: %d "
+					     "columns are needed, and it has %u",
+					     TTY_WIDTH_LEAST, look->width);
+
+	tty_page_clear(page);
+	tty_page_wrap(page, TTY_NEEDED, look->is_narrow ? columns : lines);
+	tty_page_wrap(page, TTY_NEEDED, how);
+}
+
+static void page_remove(struct tty_page *page, size_t at)
+{
+	free(page->lines[at].text);
+	page->count--;
+	memmove(&page->lines[at], &page->lines[at + 1],
+		(page->count - at) * sizeof(page->lines[0]));
+}
+
+void tty_page_cut_to(struct tty_page *page, size_t from, size_t count)
+{
+	while (from-- > 0 && page->count > 0)
+		page_remove(page, 0);
+	while (page->count > count)
+		page_remove(page, page->count - 1);
+}
+
+/* Drops the last line of the lowest weight; false: all lines are needed. */
+static bool page_drop(struct tty_page *page)
+{
+	size_t lightest = page->count;
+
+	for (size_t i = page->count; i-- > 0;) {
+		if (lightest == page->count || page->lines[i].weight < page->lines[lightest].weight)
+			lightest = i;
+	}
+	if (lightest == page->count || page->lines[lightest].weight == TTY_NEEDED)
+		return false;
+	page_remove(page, lightest);
+	return true;
+}
+
+unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
+			    const struct tty_look *look)
+{
+	unsigned int count;
+
+	while (page->count > tty_page_rows(look) && page_drop(page))
+		;
+	count = (unsigned int)page->count;
+	if (count > tty_page_rows(look)) /* of the text that says that it is too small */
+		count = tty_page_rows(look);
+	for (size_t i = 0; i < count; i++) {
+		const char *style = !look->has_colour           ? ""
+				    : page->lines[i].is_title   ? "\x1b[1m"
+				    : page->lines[i].is_warning ? "\x1b[1;33m"
+								: "";
+
+		/* Fails only out of memory; then less is shown. */
+		(void)evbuffer_add_printf(out, "%s%s%s\r\n", style, page->lines[i].text,
+					  style[0] ? "\x1b[0m" : "");
+	}
+	tty_page_clear(page);
+	return count;
+}

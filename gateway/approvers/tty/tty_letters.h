@@ -1,0 +1,20 @@
+/* tty_letters: the letters that answer, and the width of the answers. Private to tty*.c. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "gateway/approvers/tty/tty_draft.h"
+
+struct approver;
+struct err;
+
+/* NULL: @letter is not an answer, or not possible here. */
+const struct tty_answer *tty_letters_find(const struct approver *self, unsigned char letter);
+/* Sets draft.covers to exactly what the letter (or, without one, an allow for the session) would
+ * store. -errno with @why: the gateway refuses such an answer. */
+int tty_letters_cover(struct approver *self, struct err *why);
+/* Handles a key that widens or narrows the scope; false: it is none of these. */
+bool tty_letters_scope(struct approver *self, unsigned char key);
+/* Fills in the answer that @chosen would give with this draft. @ret borrows the draft's words. */
+void tty_letters_fill(const struct approver *self, const struct tty_answer *chosen,
+		      struct approver_answer *ret);

@@ -1,0 +1,268 @@
+#include "gateway/approvers/tty/tty_prompt.h"
+
+#include <event2/buffer.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvers/screen/tty_words.h"
+#include "policies/policies_tools.h"
+
+#define PROMPT_COMMANDS_MAX 3 /* commands that are shown; the rest is counted */
+
+void tty_prompt_look(struct tty_look *look)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	look->has_escapes = term && term[0] != '\0' && strcmp(term, "dumb") != 0;
+	look->has_colour = look->has_escapes && !(no_color && no_color[0] != '\0');
+}
+
+static void prompt_left(char *out, size_t size, int64_t left_ms)
+{
+	long long left_s = left_ms > 0 ? (left_ms + 999) / 1000 : 0;
+
+	if (left_s >= 3600)
+		(void)snprintf(out, size, "%lldh%02lldm", left_s / 3600, left_s / 60 % 60);
+	else if (left_s >= 60)
+		(void)snprintf(out, size, "%lldm%02llds", left_s / 60, left_s % 60);
+	else
+		(void)snprintf(out, size, "%llds", left_s);
+}
+
+static void prompt_count(struct tty_page *page, const struct approver_question *question,
+			 unsigned int others, bool is_ours)
+{
+	char text[192], left[32], again[32] = "", more[64] = "";
+
+	prompt_left(left, sizeof(left), question->left_ms);
+	if (others > 0)
+		(void)snprintf(more, sizeof(more), ", %u more question%s: [l] lists them", others,
+			       others == 1 ? " waits" : "s wait");
+	if (question->times > 1)
+		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
+	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s%s", question->waiting,
+		       question->waiting == 1 ? "" : "s", again, left,
+		       question->is_touched && !is_ours ? ", being answered elsewhere" : "", more);
+	tty_page_field(page, TTY_HELP, "waiting", text);
+}
+
+void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
+			    const char *domain, unsigned int width)
+{
+	char host[POLICY_HOST_MAX * 4], port[8];
+	const char *protocol = policy_protocol_name(dst->protocol);
+	bool has_colon = strchr(dst->host, ':') != NULL;
+	size_t len, tail = strlen(domain) + 1, room;
+
+	(void)text_visible(host, sizeof(host), dst->host, strnlen(dst->host, sizeof(dst->host)));
+	(void)snprintf(port, sizeof(port), "%u", (unsigned int)dst->port);
+	len = strlen(host);
+	/* "://", ":", brackets */
+	room = strlen(protocol) + strlen(port) + 6;
+	room = width > room ? width - room : 0;
+	if (len <= room) {
+		(void)snprintf(out, size, "%s://%s%s%s:%s", protocol, has_colon ? "[" : "", host,
+			       has_colon ? "]" : "", port);
+		return;
+	}
+	if (tail < TTY_HOST_TAIL)
+		tail = TTY_HOST_TAIL;
+	if (tail + 3 > room)
+		tail = room > 3 ? room - 3 : 0;
+	/* A host name has no empty label, so the three dots cannot be part of it. */
+	(void)snprintf(out, size, "%s://%.*s...%s:%s", protocol,
+		       (int)(room > tail + 3 ? room - tail - 3 : 0), host, host + len - tail, port);
+}
+
+static void prompt_commands(struct tty_page *page, const struct approver_question *question)
+{
+	unsigned int shown = 0;
+
+	while (shown < question->command_count && shown < PROMPT_COMMANDS_MAX &&
+	       question->commands[shown]) {
+		tty_page_field(page, shown == 0 ? TTY_HELP : TTY_DETAIL,
+			       shown == 0 ? "asked by" : "", question->commands[shown]);
+		shown++;
+	}
+	if (shown < question->command_count) {
+		char more[64];
+
+		(void)snprintf(more, sizeof(more), "%s%u more command%s", shown > 0 ? "and " : "",
+			       question->command_count - shown,
+			       question->command_count - shown == 1 ? "" : "s");
+		tty_page_field(page, TTY_HELP, shown == 0 ? "asked by" : "", more);
+	}
+}
+
+void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
+{
+	static const struct {
+		const char *text;
+		bool is_first, is_always;
+	} choices[] = {
+		{ "[y] once", true, false },
+		{ "[e] this command", false, false },
+		{ "[s] session", false, false },
+		{ "[a] always", false, true },
+		{ "[n] no", true, false },
+		{ "[E] not for this command", false, false },
+		{ "[S] not this session", false, false },
+		{ "[D] never", false, true },
+		{ "[q] abort", false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		if (!choices[i].is_always || look->may_always)
+			tty_page_choice(page, TTY_HELP, choices[i].text, choices[i].is_first);
+	}
+}
+
+void tty_prompt_letters(struct tty_page *page, const struct tty_look *look)
+{
+	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[yesa] allow" : "[yes] allow", true);
+	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[nESD] deny" : "[nES] deny", false);
+	tty_page_choice(page, TTY_NEEDED, "[q] abort", false);
+}
+
+/* Lists every key, if there is no room to explain them: [?] does. */
+static void prompt_keys(struct tty_page *page, const struct tty_look *look,
+			const struct tty_draft *draft, unsigned int others)
+{
+	tty_prompt_letters(page, look);
+	tty_page_choice(page, TTY_NEEDED, draft->has_program ? "[hptbo] scope" : "[hptb] scope",
+			true);
+	tty_page_choice(page, TTY_NEEDED, "[r] reason", false);
+	if (others > 0)
+		tty_page_choice(page, TTY_NEEDED, "[l] list", false);
+	tty_page_choice(page, TTY_NEEDED, "[?] keys", false);
+}
+
+/* Shows the current scope; each key changes one part of it. */
+static void prompt_width(struct tty_page *page, const struct tty_draft *draft)
+{
+	const struct approver_width *width = &draft->width;
+	char text[48];
+
+	tty_page_choice(page, TTY_HELP, width->is_domain ? "[h] the whole domain" : "[h] this host",
+			true);
+	tty_page_choice(page, TTY_HELP, width->is_every_port ? "[p] every port" : "[p] this port",
+			false);
+	(void)snprintf(text, sizeof(text), "[t] for %" PRId64 "%s",
+		       width->for_s >= 86400 ? width->for_s / 86400 : width->for_s / 3600,
+		       width->for_s >= 86400 ? "d" : "h");
+	tty_page_choice(page, TTY_HELP, width->for_s == 0 ? "[t] no end" : text, false);
+	(void)snprintf(text, sizeof(text), "[b] at most %" PRIu64 "%s up",
+		       width->upload_max >= 1U << 20 ? width->upload_max >> 20
+						     : width->upload_max >> 10,
+		       width->upload_max >= 1U << 20 ? "m" : "k");
+	tty_page_choice(page, TTY_HELP, width->upload_max == 0 ? "[b] any bytes" : text, false);
+	if (draft->has_program)
+		tty_page_choice(page, TTY_HELP,
+				width->is_program ? "[o] this program" : "[o] any program", false);
+	tty_page_choice(page, TTY_HELP, "[r] reason", false);
+	tty_page_choice(page, TTY_HELP, "[?] keys", false);
+}
+
+static bool prompt_has(const char *text)
+{
+	return text && text[0] != '\0';
+}
+
+/* Names it as `sallyport approve` does. */
+static void prompt_from(struct tty_page *page, const struct approver_question *question)
+{
+	bool has_name = prompt_has(question->session);
+	auto_free char *text = mem_printf("%s%s%s", question->id, has_name ? ", session " : "",
+					  has_name ? question->session : "");
+
+	tty_page_field(page, TTY_HELP, "question", text);
+}
+
+/* Says where the request comes from, and why policy asks. */
+static void prompt_reasons(struct tty_page *page, const struct approver_question *question,
+			   unsigned int others, bool is_ours)
+{
+	if (prompt_has(question->warning))
+		tty_page_warn(page, "warning", question->warning);
+	if (question->is_private)
+		tty_page_warn(page, "private", "an address of your own network or machine");
+	prompt_commands(page, question);
+	if (prompt_has(question->plea))
+		tty_page_field(page, TTY_DETAIL, "it says", question->plea);
+	if (prompt_has(question->program))
+		tty_page_field(page, TTY_HELP, "program", question->program);
+	if (prompt_has(question->chain))
+		tty_page_field(page, TTY_DETAIL, "started by", question->chain);
+	prompt_count(page, question, others, is_ours);
+	if (question->is_watched)
+		prompt_from(page, question);
+	if (prompt_has(question->because))
+		tty_page_field(page, TTY_DETAIL, "because", question->because);
+	if (prompt_has(question->rule))
+		tty_page_field(page, TTY_DETAIL, "rule", question->rule);
+}
+
+/* Shows what Enter would store, uncut, because the person has only this text to check. */
+static void prompt_covers(struct tty_page *page, const struct tty_draft *draft)
+{
+	const char *label = "would be";
+
+	if (draft->letter == 'q')
+		return tty_page_field(page, TTY_NEEDED, "aborts", "the commands that wait for it");
+	if (draft->letter != 0)
+		label = strchr("yesa", draft->letter) ? "grants" : "denies";
+	if (draft->covers[0] != '\0')
+		tty_page_whole(page, label, draft->covers);
+}
+
+static void prompt_build(struct tty_page *page, const struct tty_look *look,
+			 const struct approver_question *question, const struct tty_draft *draft,
+			 unsigned int others, bool is_short)
+{
+	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
+
+	tty_prompt_destination(destination, sizeof(destination), &question->dst, question->typed,
+			       look->width > 12 ? look->width - 12 : 0);
+	auto_free char *title = mem_printf("sallyport   %s", destination);
+	tty_page_title(page, title);
+	if (strstr(destination, "..."))
+		tty_page_whole(page, "domain", question->typed);
+	prompt_reasons(page, question, others, draft->was_touched);
+	if (is_short) {
+		prompt_keys(page, look, draft, others);
+	} else {
+		tty_prompt_choices(page, look);
+		prompt_width(page, draft);
+	}
+	tty_words_show(page, draft);
+	prompt_covers(page, draft);
+	if (draft->is_typing)
+		tty_page_whole(page, "type", question->typed);
+	tty_page_note(page, draft->note);
+}
+
+unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
+			      const struct approver_question *question,
+			      const struct tty_draft *draft, unsigned int others,
+			      bool *ret_is_whole)
+{
+	struct tty_page page = { .width = look->width };
+	unsigned int needed;
+
+	prompt_build(&page, look, question, draft, others, false);
+	/* While a name is being typed, letters are not keys. */
+	if (!draft->is_typing && tty_page_count(&page, TTY_HELP) > tty_page_rows(look)) {
+		tty_page_clear(&page);
+		prompt_build(&page, look, question, draft, others, true);
+	}
+	needed = tty_page_count(&page, TTY_NEEDED);
+	*ret_is_whole = !look->is_narrow && needed <= tty_page_rows(look);
+	if (!*ret_is_whole)
+		tty_page_small(&page, look, needed,
+			       "n, then Enter, denies; q, then Enter, ends the commands");
+	return tty_page_write(&page, out, look);
+}

@@ -1,0 +1,150 @@
+/* web: the page on loopback where a person sees and answers questions. docs/decisions/0020 says
+ * which requests are served for whom. Private to web*.c. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "base/net/listener.h"
+#include "gateway/approvers/remote/answer_link.h"
+#include "gateway/approvers/web/web_head.h"
+#include "gateway/approvers/web/web_seen.h"
+#include "gateway/gateway_tools.h"
+
+#define WEB_CONNECTIONS_MAX 48
+#define WEB_STREAMS_MAX     16
+#define WEB_REQUEST_MS      5000  /* for a whole request to arrive */
+#define WEB_DRAIN_MS        10000 /* for a client to read what is queued for it */
+#define WEB_WRITE_MS        30000 /* for an answer to be written */
+#define WEB_LINGER_MS       1000  /* for a client to close the connection after its answer */
+#define WEB_GRACE_MS        3000  /* for a page to reload before it counts as closed */
+#define WEB_FLUSH_MS        50    /* between two updates, */
+#define WEB_CROWD_MS        500   /* if more questions are open than are shown */
+#define WEB_TICK_MS         1000  /* between two checks of what has no events */
+#define WEB_PING_MS         15000
+#define WEB_SHOWN_MAX       100 /* questions, grants, connections, destinations in one update */
+#define WEB_QUEUE_MAX_BYTES (8U << 20)
+#define WEB_SECRET_BYTES    32
+#define WEB_SECRET_MAX      (2 * WEB_SECRET_BYTES + 1)
+#define WEB_COOKIE_MAX      32
+#define WEB_USED_MAX        64 /* answer links that were used and have not expired */
+
+/* The parts of the page; each update replaces the whole text of one. */
+enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
+
+struct web_shown {
+	char *text; /* an event of the stream; NULL: not rendered yet */
+	uint64_t version;
+	bool is_stale;
+};
+
+enum web_client_state {
+	WEB_READING,
+	WEB_REPLYING,
+	WEB_LINGERING, /* answered; further input is discarded */
+	WEB_STREAMING,
+	WEB_CLOSED,
+};
+
+/* One connection with one request. Closing marks it and schedules web_sweep(); no object is freed
+ * while a caller uses it. A stream has at most one rendering of each topic queued: while it does
+ * not read, nothing more is written, and after WEB_DRAIN_MS it is closed. */
+struct web_client {
+	struct approver *server;
+	int fd;
+	enum web_client_state state;
+	struct event *read_event, *write_event;
+	struct loop_timer deadline;
+	char in[WEB_HEAD_MAX_BYTES + WEB_BODY_MAX_BYTES];
+	size_t in_len;
+	struct evbuffer *out;
+	struct gateway_kept kept;
+	uint64_t versions[WEB_TOPICS];
+	uint64_t events_to, denials_to; /* sent up to these numbers */
+};
+
+struct web_client *web_client_new(struct approver *server, int fd); /* takes @fd; returned owned */
+void web_client_free(struct web_client *client);
+/* Answers the request. @fields: additional header lines, each with CRLF, or "". */
+void web_client_reply(struct web_client *client, int status, const char *type, const char *fields,
+		      const void *body, size_t len);
+/* Borrows @value; NULL (out of memory) sends a 500. */
+void web_client_reply_json(struct web_client *client, int status, const char *fields,
+			   const json_t *value);
+void web_client_refuse(struct web_client *client, int status, const char *code, const char *text);
+void web_client_wait(struct web_client *client); /* served again when something is written */
+void web_client_stream(struct web_client *client);
+/* Sends what the stream has not got, unless the last update is still queued. */
+void web_client_update(struct web_client *client);
+/* The run ends: sends the last news, as far as the socket accepts them at once. */
+void web_client_farewell(struct web_client *client);
+void web_client_ping(struct web_client *client);
+
+/* May this request be served? 0, or the status of the refusal, with *@ret_why. */
+int web_guard_check(const struct approver *self, const struct web_head *head, bool is_entry,
+		    const char **ret_why);
+/* Makes the secrets of this start; the key of answer links is written to @config. */
+int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why);
+bool web_guard_is_capability(const struct approver *self, const char *given, size_t len);
+
+/* Does our own user, or root, hold the other end of this connection? False if that cannot be
+ * found. */
+bool web_peer_is_ours(int socket);
+
+/* Answers one whole request. */
+void web_api_serve(struct web_client *client, const struct web_head *head, const char *body);
+/* The operations of POST /api/…, each with one object. */
+void web_answer_text(struct web_client *client, const json_t *object);
+void web_answer_touch(struct web_client *client, const json_t *object);
+void web_answer_give(struct web_client *client, const json_t *object);
+/* Gives an answer in the name of @by. True: it was accepted. */
+bool web_answer_take(struct web_client *client, const json_t *object, const char *by);
+/* With an answer link, instead of the cookie and the key. */
+void web_once_look(struct web_client *client, const json_t *object);
+void web_once_answer(struct web_client *client, const json_t *object);
+void web_ledger_revoke(struct web_client *client, const json_t *object);
+void web_ledger_undo(struct web_client *client, const json_t *object);
+void web_ledger_cut(struct web_client *client, const json_t *object);
+
+/* Renders stale topics again; a topic that changed gets a new version. */
+void web_state_render(struct approver *self);
+/* All returned owned, or NULL out of memory. */
+json_t *web_state_question(const struct approver_question *question);
+char *web_state_event(const char *name, json_t *value); /* takes @value */
+
+/* The files of the page. Borrowed; NULL: no such path. */
+const char *web_files_find(const struct http1_span *path, const char **ret_type, size_t *ret_len);
+
+struct approver {
+	struct gateway *gw;
+	struct loop *loop;
+	char *run, *session;
+	bool may_always; /* there is a file for kept answers */
+	uint16_t port;
+	struct listener listener;
+	struct loop_timer flush, tick, grace, sweep;
+	char capability[WEB_SECRET_MAX]; /* in the address that the person is shown */
+	char cookie[WEB_SECRET_MAX];     /* identifies the browser, */
+	char key[WEB_SECRET_MAX];        /* and this its page: all ports share cookies */
+	char cookie_name[WEB_COOKIE_MAX];
+	const char *link_key;                   /* of answer links; gateway_web owns it; "": none */
+	char link_origin[POLICY_HOST_MAX + 16]; /* of answer links, as a browser sends it; or "" */
+	struct answer_link_used used[WEB_USED_MAX];
+	size_t used_count;
+	struct web_client *clients[WEB_CONNECTIONS_MAX];
+	size_t client_count, stream_count;
+	unsigned int ticks;
+	bool is_crowded; /* more questions are open than are shown */
+	bool was_opened; /* a page was open once: questions no longer wait for one */
+	struct web_shown shown[WEB_TOPICS];
+	struct web_seen seen;
+};
+/* A client was closed: frees it from the loop. */
+void web_sweep(struct approver *self);
+/* A page was opened or closed. */
+void web_joined(struct approver *self);
+void web_left(struct approver *self);
+void web_stale(struct approver *self, enum web_topic topic);

@@ -1,0 +1,202 @@
+#include "gateway/audit/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "gateway/audit/logfile.h"
+#include "gateway/audit/record.h"
+#include "gateway/audit/segment.h"
+
+/* Lines that are sealed for the log. */
+struct merge {
+	struct chain next;
+	char *bytes;
+	size_t len, size;
+};
+
+static int merge_seal(struct merge *merge, const char *members, size_t len)
+{
+	if (merge->size - merge->len < CHAIN_LINE_MAX) {
+		merge->size += SEGMENT_CHUNK;
+		merge->bytes = mem_grow(merge->bytes, merge->size, 1);
+	}
+	ssize_t n = chain_seal(&merge->next, members, len, merge->bytes + merge->len);
+
+	if (n < 0)
+		return (int)n;
+	merge->len += (size_t)n;
+	return 0;
+}
+
+static int64_t merge_clock(clockid_t clock, int64_t per_s)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(clock, &now); /* these two clocks always exist */
+	return (int64_t)now.tv_sec * per_s + now.tv_nsec / (1000000000 / per_s);
+}
+
+static int merge_seal_killed(struct merge *merge, const char *run, bool is_torn)
+{
+	const struct sink_record record = {
+		.event = SINK_KILLED,
+		.wall_us = merge_clock(CLOCK_REALTIME, 1000000),
+		.mono_ms = merge_clock(CLOCK_MONOTONIC, 1000),
+		.run = run,
+		.cause = is_torn ? "the run was killed while it wrote a record, or the end of its "
+				   "records was removed"
+				 : "the run was killed; its last records have now been merged",
+	};
+	char members[CHAIN_MEMBERS_MAX];
+	ssize_t len = record_members(&record, members, sizeof(members));
+
+	return len < 0 ? (int)len : merge_seal(merge, members, (size_t)len);
+}
+
+static bool merge_is_end(const char *line, size_t len)
+{
+	static const char end[] = ",\"event\":\"end\","; /* quotes in texts are escaped */
+
+	return memmem(line, len, end, sizeof(end) - 1) != NULL;
+}
+
+/* Seals the lines of @read; *@ret_has_ended: the last one ends the run. */
+static int merge_lines(struct merge *merge, const struct segment_read *read, bool *ret_has_ended)
+{
+	*ret_has_ended = false;
+	for (const char *at = read->bytes, *end = at + read->len; at < end;) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t len;
+		const char *members = chain_members(at, (size_t)(newline - at), &len);
+		int r = merge_seal(merge, members, len);
+
+		if (r < 0)
+			return r;
+		*ret_has_ended = merge_is_end(at, (size_t)(newline - at));
+		at = newline + 1;
+	}
+	return 0;
+}
+
+/* Skips the records that the run had merged before it was killed: those of its next records that
+ * are in the log at the place where they were to be written. */
+static int merge_recover(const struct logfile *log, struct segment *segment, struct err *why)
+{
+	struct segment_read read = { 0 };
+	size_t size = SEGMENT_CHUNK * 2;
+	auto_free char *there = mem_new(size);
+	ssize_t n = pread(log->fd, there, size, segment->log.size);
+	int r = n < 0 ? err_errno(why, errno, "cannot read %s", log->path)
+		      : segment_read(segment, &read, why);
+	const char *ours = read.bytes, *theirs = there;
+
+	while (r == 0 && ours < read.bytes + read.len) {
+		const char *our_end = memchr(ours, '\n', (size_t)(read.bytes + read.len - ours));
+		const char *their_end = memchr(theirs, '\n', (size_t)(there + n - theirs));
+		char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
+		uint64_t seq;
+		size_t our_len, their_len;
+
+		if (!their_end ||
+		    chain_read(theirs, (size_t)(their_end - theirs), &seq, prev, hash, NULL) < 0)
+			break;
+		const char *our = chain_members(ours, (size_t)(our_end - ours), &our_len);
+		const char *their = chain_members(theirs, (size_t)(their_end - theirs), &their_len);
+
+		if (our_len != their_len || memcmp(our, their, our_len) != 0)
+			break;
+		r = chain_check(&segment->merged, ours, (size_t)(our_end - ours), why);
+		ours = our_end + 1;
+		theirs = their_end + 1;
+	}
+	free(read.bytes);
+	return r;
+}
+
+static int merge_locked(struct logfile *log, struct segment *segment, const char *run,
+			struct err *why)
+{
+	struct segment_read read = { 0 };
+	struct merge merge = { .next = log->chain };
+	bool has_ended;
+	int r = segment->is_unsure ? merge_recover(log, segment, why) : 0;
+
+	if (r == 0)
+		r = segment_read(segment, &read, why);
+	if (r == 0)
+		r = merge_lines(&merge, &read, &has_ended);
+	if (r == 0 && run && read.is_last && !has_ended)
+		r = merge_seal_killed(&merge, run, read.is_torn);
+	if (r == 0) {
+		segment->log = log->chain;
+		r = segment_save(segment);
+	}
+	if (r == 0 && merge.len > 0) {
+		segment->is_unsure = true;
+		r = logfile_append(log, merge.bytes, merge.len, &merge.next, why);
+	}
+	if (r == 0) {
+		segment->is_unsure = run != NULL;
+		segment->merged = read.chain;
+		segment->log = log->chain;
+		r = read.is_last && !run ? segment_rewind(segment) : segment_save(segment);
+	}
+	if (r == 0 && !read.is_last)
+		r = 1;
+	free(read.bytes);
+	free(merge.bytes);
+	return r;
+}
+
+int merge_some(struct logfile *log, struct segment *segment, const char *run, struct err *why)
+{
+	int r = logfile_lock(log, why);
+
+	if (r < 0)
+		return r;
+	r = merge_locked(log, segment, run, why);
+	logfile_unlock(log);
+	return r;
+}
+
+struct merge_job {
+	struct logfile *log;
+	struct err *why;
+};
+
+enum { MERGE_NEXT, MERGE_STEP }; /* look at the next segment; a step was done */
+
+static int merge_one(const char *path, const char *run, void *arg)
+{
+	const struct merge_job *job = arg;
+	struct err why = { 0 };
+	struct segment segment;
+	int r = segment_open(&segment, path, true, &why);
+	bool is_live = r == -EBUSY;
+
+	if (r == 0)
+		r = merge_some(job->log, &segment, run, &why);
+	if (r == 0 && unlink(path) < 0)
+		r = err_errno(&why, errno, "cannot remove %s", path);
+	segment_close(&segment);
+	if (is_live)
+		return MERGE_NEXT;
+	if (r >= 0)
+		return MERGE_STEP;
+	if (r == -EBUSY)
+		return r;
+	(void)err_set(job->why, r, "%s", why.text); /* other segments may be valid */
+	return MERGE_NEXT;
+}
+
+int merge_left(struct logfile *log, const char *dir, const char *key, struct err *why)
+{
+	struct merge_job job = { log, why };
+
+	return segment_each(dir, key, merge_one, &job);
+}

@@ -1,0 +1,132 @@
+#include "gateway/audit/resume.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "gateway/audit/sink_impl.h"
+
+/* The most that a writer can leave after its head: one batch, and another if it had adopted a batch
+ * before. Our programs never leave more. */
+#define BEHIND_MAX (2U * SINK_BATCH_MAX * CHAIN_LINE_MAX)
+
+static int resume_read(int fd, char *bytes, size_t len, off_t at, struct err *why)
+{
+	while (len > 0) {
+		ssize_t n = pread(fd, bytes, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_errno(why, errno, "cannot read it");
+		if (n == 0)
+			return err_set(why, -EBADMSG, "the file was truncated while it was read");
+		bytes += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The record that ends at the head's size must be the record that the head names. */
+static int resume_check_last(int fd, const struct chain *head, struct err *why)
+{
+	size_t len = head->size < CHAIN_LINE_MAX ? (size_t)head->size : CHAIN_LINE_MAX;
+	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
+	uint64_t seq;
+
+	if (head->seq == 0 || len == 0) {
+		struct chain fresh;
+
+		chain_begin(&fresh);
+		if (head->seq == 0 && len == 0 && strcmp(head->hash, fresh.hash) == 0)
+			return 0;
+		return err_set(why, -EBADMSG, "its head does not match it");
+	}
+	auto_free char *tail = mem_new(len);
+	int r = resume_read(fd, tail, len, head->size - (off_t)len, why);
+
+	if (r < 0)
+		return r;
+	if (tail[len - 1] != '\n')
+		return err_set(why, -EBADMSG, "its last record is not complete");
+	const char *before = len > 1 ? memrchr(tail, '\n', len - 1) : NULL;
+	const char *line = before ? before + 1 : tail;
+
+	r = chain_read(line, (size_t)(tail + len - 1 - line), &seq, prev, hash, why);
+	if (r < 0)
+		return err_prefix(why, r, "its last record");
+	if (seq != head->seq || strcmp(hash, head->hash) != 0)
+		return err_set(why, -EBADMSG, "its head does not match its last record");
+	return 0;
+}
+
+/* Adopts what a killed writer left before it updated the head: complete records that continue the
+ * chain. A partial line at the end is cut off: a signal can interrupt write(2) between two pages,
+ * and a record that the head does not include has had no effect. */
+static int resume_adopt(int fd, off_t size, struct chain *chain, struct err *why)
+{
+	size_t len = (size_t)(size - chain->size);
+
+	if (len > BEHIND_MAX)
+		return err_set(why, -EBADMSG, "its head is too far behind it");
+	auto_free char *tail = mem_new(len);
+	int r = resume_read(fd, tail, len, chain->size, why);
+
+	for (const char *at = tail; r == 0 && at < tail + len;) {
+		const char *end = memchr(at, '\n', (size_t)(tail + len - at));
+
+		if (!end)
+			return ftruncate(fd, chain->size) < 0
+				       ? err_errno(why, errno,
+						   "its incomplete last line cannot be removed")
+				       : 0;
+		r = chain_check(chain, at, (size_t)(end - at), why);
+		at = end + 1;
+	}
+	return r;
+}
+
+static int resume_head(int head_fd, off_t size, struct chain *ret, struct err *why)
+{
+	int r = chain_head_read(head_fd, ret);
+
+	if (r < 0)
+		return err_set(why, -EBADMSG, "its head is missing or damaged");
+	if (ret->size > size)
+		return err_set(why, -EBADMSG,
+			       "the file was truncated: its head counts more records than it has");
+	return 0;
+}
+
+int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err *why)
+{
+	struct chain chain;
+	int r = resume_head(head_fd, size, &chain, why);
+
+	if (r == 0)
+		r = resume_check_last(fd, &chain, why);
+	if (r == 0 && size > chain.size)
+		r = resume_adopt(fd, size, &chain, why);
+	if (r == 0)
+		*ret = chain;
+	return r;
+}
+
+int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why)
+{
+	struct chain now;
+	int r = resume_head(head_fd, size, &now, why);
+
+	if (r < 0)
+		return r;
+	if (now.size < chain->size || now.seq < chain->seq)
+		return err_set(why, -EBADMSG, "its head is older than the last record");
+	if (size > now.size)
+		r = resume_adopt(fd, size, &now, why);
+	if (r == 0)
+		*chain = now;
+	return r;
+}

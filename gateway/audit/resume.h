@@ -1,0 +1,13 @@
+/* resume: continues the chain of an existing audit log. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "gateway/audit/chain.h"
+
+/* For the first time: reads and hashes the record that the head names and the records after it; a
+ * partial line after the head is cut off. Call it with the lock. 0, and @ret is the position of the
+ * chain, or -EBADMSG with words. */
+int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err *why);
+/* Later: another process has appended since @chain, and its head is trusted up to its size. */
+int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why);

@@ -1,0 +1,121 @@
+/* To add a record sink: gateway/audit/NAME.c and gateway/audit/NAME.h, which fill and declare a
+ * struct sink_ops; its line in gateway/audit/table.c; gateway/meson.build; the option that enables
+ * it in struct gateway_config (gateway/gateway.h); the same in contract_open() of
+ * tests/contract/contract.c, whose tests then cover it. Its command-line option is added like any
+ * other. A sink stores records; it never decides. When it cannot write, every later verdict is a
+ * denial, so it fails only if it must. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gateway/gateway.h"
+
+struct sink;
+
+#define SINK_BATCH_MAX 4096 /* records that were passed in and not committed */
+
+enum sink_event {
+	SINK_START,
+	SINK_EXEC_START,
+	SINK_DECISION,
+	SINK_CLOSED,
+	SINK_GRANTED,  /* said before anybody asked, for one exec, or copied from a session; that
+			  text is the cause */
+	SINK_REVIEWED, /* a program reviewed a command, a patch and so on: the cause */
+	SINK_REVOKED,  /* a remembered answer is no longer valid; its text is the cause */
+	SINK_LATE,     /* an answer to a question that had ended; how it ended is the cause */
+	SINK_WITHHELD, /* environment variables that it does not get: the cause */
+	SINK_MADE,     /* files that it left, which run code later: the files, and the cause */
+	SINK_LIMIT,    /* a limit that a command has reached; @kind: the word in the policy */
+	SINK_POLICY_RELOADED,
+	SINK_POLICY_RELOAD_FAILED,
+	SINK_EXEC_END,
+	SINK_END,
+	SINK_GAP,    /* writing failed for a while, and everything was denied */
+	SINK_KILLED, /* the run was killed; written by the process that merged its records */
+	SINK_EVENT_COUNT
+};
+
+/* An answer without effect. Text is borrowed. */
+struct sink_late {
+	const char *question, *by;
+	const char *said; /* "allow session" */
+	uint64_t answers; /* number of late answers to this question, this one included */
+};
+
+/* The start of a run. */
+struct sink_start {
+	char *user, *host, *cwd, *version, *digest;
+};
+
+/* For counted denials. */
+struct sink_times {
+	uint64_t count;
+	int64_t first_us, last_us;
+};
+
+/* What is missing in the log. */
+struct sink_gap {
+	int64_t since_us;
+	uint64_t denied; /* verdicts that became denials */
+	uint64_t lost;   /* other records that were dropped for lack of room */
+};
+
+/* A plain value; all text is borrowed. Members that are NULL, zero or POLICY_NONE are not
+ * written. */
+struct sink_record {
+	enum sink_event event;
+	int64_t wall_us, mono_ms;
+	const char *session, *run;
+	uint64_t exec;
+	const char *command; /* exec_start, reviewed, program: the argv */
+	const char *program; /* the path of its file */
+	const char *kind;    /* decision, limit: of what; NULL: of a destination */
+	const char *grants;  /* decision: what it may access in addition */
+	const char *through; /* decision: the channel of the answer */
+	bool is_unconfined, is_retry;
+	int exit_status; /* exec_end; end, if @has_status */
+	bool has_status;
+	const struct sink_start *start;
+	const char *chain;                    /* the parents of @program */
+	uint64_t waited_ms;                   /* closed: before it was allowed */
+	const struct policy_facts *facts;     /* decision, closed */
+	const struct policy_verdict *verdict; /* decision, closed */
+	enum policy_reason reason;            /* of the verdict; closed: how it ended */
+	struct addr resolved;
+	const struct sink_late *late; /* late_answer; has no verdict */
+	const char *files, *digest;   /* policy_*: the changed files; of the whole policy */
+	const char *cause;
+	const char *from, *from_run; /* granted: the session that it was copied from */
+	uint64_t bytes_up, bytes_down;
+	uint64_t duration_ms; /* decision: time until the verdict; closed: time it was open */
+	bool has_traffic;     /* writes bytes and duration even if they are 0 */
+	const struct sink_gap *gap;
+	const struct sink_times *times;
+	/* A request waits for it: if the commit fails, it is dropped. Other records are kept for
+	 * the next commit. */
+	bool is_awaited;
+};
+
+struct sink_ops {
+	const char *name;
+	/* NULL and @why: it could not be opened. NULL with an empty @why: @config does not enable
+	 * it. Copies what it needs later. */
+	struct sink *(*open)(const struct gateway_config *config, struct err *why);
+	/* Adds a record; it is not stored, and has no effect, before commit(). -E2BIG: there are
+	 * SINK_BATCH_MAX already; that is not a failed write. Borrows @record. */
+	int (*write)(struct sink *self, const struct sink_record *record, struct err *why);
+	/* 0: all added records are stored, or -errno with @why: none of them is, and the awaited
+	 * ones are dropped. Never waits for another process. */
+	int (*commit)(struct sink *self, struct err *why);
+	/* Appends a part of the stored records to the file that people read. 1: there is more.
+	 * -EAGAIN: another process holds the lock, or the file cannot be written now. Another
+	 * -errno with @why: the file is damaged, and nothing may be allowed until it is
+	 * repaired. */
+	int (*publish)(struct sink *self, struct err *why);
+	void (*close)(struct sink *self);
+};
+
+extern const struct sink_ops *const sink_table[]; /* NULL-terminated; table.c */

@@ -1,0 +1,202 @@
+#include "gateway/execs/lookups.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/execs/execs.h"
+#include "gateway/decide/queue.h"
+
+/* The lookups of one exec. */
+struct lookup {
+	struct gateway_exec *exec;
+	struct socket_owner_wants asked; /* for the next scan */
+	struct socket_owner_scan *scan;  /* NULL: none is running */
+	bool is_read;                    /* its results are being delivered */
+	int64_t since_ms;
+	TAILQ_ENTRY(lookup) entry; /* while it has work to do */
+};
+
+static void lookups_turn(void *arg);
+
+void lookups_init(struct gateway *gw, void (*on_known)(struct waiter *waiter))
+{
+	gw->lookups.on_known = on_known;
+	TAILQ_INIT(&gw->lookups.busy);
+}
+
+static struct gateway_exec *lookups_exec(const struct waiter *waiter)
+{
+	struct gateway_exec *exec = execs_find(waiter->gw, waiter->facts.exec);
+
+	return exec && exec->who && waiter->facts.peer_port != 0 ? exec : NULL;
+}
+
+static struct lookup *lookup_of(struct gateway_exec *exec)
+{
+	if (!exec->lookup) {
+		exec->lookup = mem_new(sizeof(*exec->lookup));
+		exec->lookup->exec = exec;
+		TAILQ_INIT(&exec->lookup->asked);
+	}
+	return exec->lookup;
+}
+
+static bool lookup_is_idle(const struct lookup *lookup)
+{
+	return !lookup->scan && TAILQ_EMPTY(&lookup->asked);
+}
+
+bool lookups_start(struct waiter *waiter)
+{
+	struct gateway *gw = waiter->gw;
+	struct gateway_exec *exec = lookups_exec(waiter);
+
+	if (waiter->lookup)
+		return true;
+	if (waiter->was_looked_up || !exec)
+		return false;
+	struct lookup *lookup = lookup_of(exec);
+	bool is_socks = waiter->facts.way == POLICY_WAY_SOCKS5;
+
+	if (lookup_is_idle(lookup))
+		TAILQ_INSERT_TAIL(&gw->lookups.busy, lookup, entry);
+	waiter->lookup = lookup;
+	waiter->want = (struct socket_owner_want){ .peer_port = waiter->facts.peer_port,
+						   .port = exec->ports[is_socks ? 1 : 0] };
+	TAILQ_INSERT_TAIL(&lookup->asked, &waiter->want, entry);
+	if (!gw->lookups.task.is_armed)
+		loop_defer(gw->loop, &gw->lookups.task, lookups_turn, gw);
+	return true;
+}
+
+bool lookups_ask(struct waiter *waiter)
+{
+	const struct gateway *gw = waiter->gw;
+
+	return (gw->grants.wants_program || gw->wants_program) && lookups_start(waiter);
+}
+
+/* Nothing is left to do for it. */
+static void lookup_rest(struct gateway *gw, struct lookup *lookup)
+{
+	if (lookup_is_idle(lookup))
+		TAILQ_REMOVE(&gw->lookups.busy, lookup, entry);
+}
+
+void lookups_remove(struct waiter *waiter)
+{
+	struct lookup *lookup = take(waiter->lookup);
+
+	if (!lookup)
+		return;
+	if (waiter->want.home) {
+		socket_owner_scan_remove(lookup->scan, &waiter->want);
+	} else {
+		TAILQ_REMOVE(&lookup->asked, &waiter->want, entry);
+		lookup_rest(waiter->gw, lookup);
+	}
+}
+
+static void lookups_give_back(struct waiter *waiter)
+{
+	waiter->lookup = NULL;
+	waiter->was_looked_up = true;
+	waiter->gw->lookups.on_known(waiter);
+}
+
+static void lookup_begin(struct lookup *lookup, int64_t now_ms)
+{
+	struct socket_owner_want *want;
+
+	lookup->scan = socket_owner_scan_new(lookup->exec->who);
+	lookup->is_read = false;
+	lookup->since_ms = now_ms;
+	while ((want = TAILQ_FIRST(&lookup->asked))) {
+		TAILQ_REMOVE(&lookup->asked, want, entry);
+		socket_owner_scan_add(lookup->scan, want);
+	}
+}
+
+static void lookup_hand_out(struct gateway *gw, struct lookup *lookup)
+{
+	struct socket_owner_found found;
+	struct socket_owner_want *want = NULL;
+	int r;
+
+	for (unsigned int i = 0; i < LOOKUPS_WORK / 8; i++) {
+		want = socket_owner_scan_take(lookup->scan, &found, &r);
+		if (!want)
+			break;
+		struct waiter *waiter = container_of(want, struct waiter, want);
+
+		if (r == 0) {
+			waiter->program = execs_intern(lookup->exec, found.program);
+			waiter->program_file = found.file;
+			waiter->program_pid = found.pid;
+		}
+		lookups_give_back(waiter);
+	}
+	if (want)
+		return;
+	socket_owner_scan_free(take(lookup->scan));
+	lookup_rest(gw, lookup);
+}
+
+/* Does one part of the work for the exec whose turn it is. */
+static void lookups_turn(void *arg)
+{
+	struct gateway *gw = arg;
+	struct lookup *lookup = TAILQ_FIRST(&gw->lookups.busy);
+
+	if (!lookup)
+		return;
+	TAILQ_REMOVE(&gw->lookups.busy, lookup, entry);
+	TAILQ_INSERT_TAIL(&gw->lookups.busy, lookup, entry);
+	if (!lookup->scan)
+		lookup_begin(lookup, loop_now_ms(gw->loop));
+	if (lookup->is_read)
+		lookup_hand_out(gw, lookup);
+	else
+		lookup->is_read = !socket_owner_scan_step(lookup->scan, LOOKUPS_WORK) ||
+				  loop_now_ms(gw->loop) - lookup->since_ms > LOOKUPS_SCAN_MS;
+	if (!TAILQ_EMPTY(&gw->lookups.busy) && !gw->lookups.task.is_armed)
+		loop_defer(gw->loop, &gw->lookups.task, lookups_turn, gw);
+}
+
+void lookups_exec_ended(struct gateway *gw, struct gateway_exec *exec)
+{
+	struct lookup *lookup = take(exec->lookup);
+	struct socket_owner_found found;
+	struct socket_owner_want *want;
+	int r;
+
+	if (!lookup)
+		return;
+	if (!lookup_is_idle(lookup))
+		TAILQ_REMOVE(&gw->lookups.busy, lookup, entry);
+	while (lookup->scan && (want = socket_owner_scan_take(lookup->scan, &found, &r)))
+		TAILQ_INSERT_TAIL(&lookup->asked, want, entry);
+	socket_owner_scan_free(lookup->scan);
+	TAILQ_FOREACH (want, &lookup->asked, entry) {
+		struct waiter *waiter = container_of(want, struct waiter, want);
+
+		waiter->lookup = NULL;
+		if (!waiter->pass && !waiter->party && !waiter->is_queued)
+			queue_add(waiter);
+	}
+	free(lookup);
+}
+
+void lookups_chain(const struct waiter *waiter, char out[SOCKET_OWNER_CHAIN_MAX])
+{
+	const struct gateway_exec *exec = lookups_exec(waiter);
+
+	out[0] = '\0';
+	if (exec && waiter->program_pid > 0)
+		socket_owner_chain(exec->who, waiter->program_pid, out);
+}
+
+void lookups_done(struct gateway *gw)
+{
+	loop_timer_stop(&gw->lookups.task);
+}

@@ -1,0 +1,131 @@
+#include "gateway/execs/traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/gateway_tools.h"
+
+#define TRIPS_FIRST 64
+
+/* Kept apart from the list that callers read: its copy of the destination stays in place when the
+ * list is reallocated. */
+struct trip_key {
+	struct key_node node;
+	struct policy_destination dst;
+	size_t place;
+};
+
+void traffic_init(struct traffic *trips)
+{
+	keys_init(&trips->table);
+}
+
+void traffic_done(struct traffic *trips)
+{
+	struct key_node *node;
+
+	while ((node = keys_pop(&trips->table)))
+		free(container_of(node, struct trip_key, node));
+	keys_done(&trips->table);
+	for (size_t i = 0; i < trips->count; i++)
+		gateway_trip_done(&trips->list[i]);
+	gateway_trip_done(&trips->others);
+	free(trips->list);
+}
+
+void gateway_trip_done(struct gateway_trip *trip)
+{
+	free(take(trip->rule));
+	free(take(trip->because));
+}
+
+static void set_text(char **text, const char *new)
+{
+	if (*text && strcmp(*text, new) == 0)
+		return; /* the usual case */
+	free(*text);
+	*text = new[0] ? mem_strdup(new) : NULL;
+}
+
+static struct gateway_trip *traffic_at(struct traffic *trips, const struct policy_destination *dst)
+{
+	struct key_node *node = keys_find(&trips->table, 0, dst);
+
+	if (node)
+		return &trips->list[container_of(node, struct trip_key, node)->place];
+	if (trips->count == TRAFFIC_MAX)
+		return &trips->others;
+	if (trips->count == 0 ||
+	    (trips->count >= TRIPS_FIRST && (trips->count & (trips->count - 1)) == 0))
+		trips->list = mem_grow(trips->list, trips->count ? trips->count * 2 : TRIPS_FIRST,
+				       sizeof(*trips->list));
+	struct trip_key *key = mem_new(sizeof(*key));
+
+	key->dst = *dst;
+	key->place = trips->count;
+	keys_add(&trips->table, &key->node, 0, &key->dst);
+	trips->list[trips->count] = (struct gateway_trip){ .dst = *dst };
+	return &trips->list[trips->count++];
+}
+
+/* True: the request was denied because it got no answer. */
+static bool traffic_is_unanswered(enum policy_reason reason)
+{
+	return reason == POLICY_NO_APPROVER || reason == POLICY_PROMPT_TIMEOUT ||
+	       reason == POLICY_APPROVER_GONE || reason == POLICY_CLIENT_LEFT ||
+	       reason == POLICY_EXEC_ENDED || reason == POLICY_GATE_CLOSING;
+}
+
+static void traffic_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)
+{
+	enum policy_reason reason = verdict->reason;
+
+	set_text(&trip->rule, verdict->rule);
+	set_text(&trip->because, verdict->because);
+	if (traffic_is_unanswered(reason))
+		trip->unanswered++;
+	else
+		trip->denied++;
+	trip->last_denial = reason;
+}
+
+/* Reasons that follow an allow: the address, the dial, the bytes. With other reasons, the request
+ * was never allowed. */
+static bool traffic_was_allowed(enum policy_reason reason)
+{
+	return reason >= POLICY_PRIVATE_ADDRESS && reason != POLICY_OWN_LISTENER &&
+	       reason != POLICY_MALFORMED && reason != POLICY_HEAD_TOO_LARGE &&
+	       reason != POLICY_CLIENT_TIMEOUT && reason != POLICY_UNSUPPORTED;
+}
+
+void traffic_count_verdict(struct traffic *trips, const struct policy_destination *dst,
+			   const struct policy_verdict *verdict)
+{
+	if (!trips)
+		return;
+	struct gateway_trip *trip = traffic_at(trips, dst);
+
+	if (verdict->action == POLICY_ALLOW) {
+		trip->allowed++;
+		return;
+	}
+	traffic_count_denial(trip, verdict);
+}
+
+void traffic_count_report(struct traffic *trips, const struct gateway_report *report)
+{
+	if (!trips || report->facts.dst.host[0] == '\0')
+		return; /* refused before it named a destination */
+	struct gateway_trip *trip = traffic_at(trips, &report->facts.dst);
+
+	if (report->verdict.action == POLICY_ALLOW) {
+		trip->connections++;
+		trip->bytes_up += report->bytes_up;
+		trip->bytes_down += report->bytes_down;
+		return;
+	}
+	if (trip->allowed > 0 && traffic_was_allowed(report->verdict.reason))
+		trip->allowed--;
+	traffic_count_denial(trip, &report->verdict);
+}

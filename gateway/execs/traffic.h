@@ -1,0 +1,25 @@
+/* traffic: counts requests and bytes per destination, for a limited number of destinations. */
+#pragma once
+
+#include <stddef.h>
+
+#include "gateway/gateway_tools.h"
+#include "gateway/link/keys.h"
+
+#define TRAFFIC_MAX 4096
+
+struct traffic {
+	struct key_table table; /* destination → its index in @list */
+	struct gateway_trip *list;
+	size_t count;
+	struct gateway_trip others; /* the sum of the destinations after TRAFFIC_MAX */
+};
+
+void traffic_init(struct traffic *trips);
+void traffic_done(struct traffic *trips);
+
+/* Counts a verdict that was sent. */
+void traffic_count_verdict(struct traffic *trips, const struct policy_destination *dst,
+			   const struct policy_verdict *verdict);
+/* Counts the end of a request. In both, NULL counts nothing. */
+void traffic_count_report(struct traffic *trips, const struct gateway_report *report);

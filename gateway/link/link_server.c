@@ -1,0 +1,534 @@
+#include "gateway/gateway_guests.h"
+#include "gateway/link/link_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/execs/execs.h"
+#include "gateway/link/link_impl.h"
+#include "gateway/link/local.h"
+#include "gateway/decide/queue.h"
+
+/* A worker's request that has no verdict yet, or was allowed and is not reported. */
+struct asked {
+	struct key_node node; /* by the worker's id */
+	struct worker *worker;
+	struct gateway_ticket *ticket;
+	bool is_allowed;
+};
+
+struct worker {
+	struct gateway *gw;
+	struct frame_link *link;
+	struct gateway_client *client;
+	struct key_table asked;
+	uint64_t last_id;
+	bool has_said_hello, must_finish, was_told_to_finish;
+	uint64_t exec; /* the only exec that it serves; 0: all */
+	struct traffic trips;
+	gateway_guest_gone_fn on_gone; /* for one exec; NULL: the owner does not want a call */
+	void *arg;
+	LIST_ENTRY(worker) entry;
+};
+
+/* Frees everything except the trips and the worker itself. */
+static void worker_close(struct worker *worker)
+{
+	struct key_node *node;
+
+	LIST_REMOVE(worker, entry);
+	local_cut(worker->client, POLICY_GATE_CLOSING);
+	while ((node = keys_pop(&worker->asked))) {
+		struct asked *asked = container_of(node, struct asked, node);
+
+		gateway_withdraw(asked->ticket);
+		free(asked);
+	}
+	keys_done(&worker->asked);
+	gateway_client_free(worker->client);
+	frame_link_free(worker->link);
+}
+
+static void worker_free(struct worker *worker)
+{
+	worker_close(worker);
+	traffic_done(&worker->trips);
+	free(worker);
+}
+
+static void finish_over(void *arg)
+{
+	struct gateway *gw = arg;
+
+	gw->finish.done(gw->finish.arg);
+}
+
+static void finish_if_alone(struct gateway *gw)
+{
+	if (LIST_EMPTY(&gw->workers) && gw->finish.timer.is_armed)
+		loop_defer(gw->loop, &gw->finish.timer, finish_over, gw);
+}
+
+/* For the worker of one exec: passes its trips to the owner. */
+static void worker_guest_gone(struct worker *worker)
+{
+	worker_close(worker);
+	if (worker->on_gone)
+		worker->on_gone(worker->trips.list, worker->trips.count, &worker->trips.others,
+				worker->arg);
+	traffic_done(&worker->trips);
+	free(worker);
+}
+
+/* The worker's link is closed. The owner is told last: it may end the run in this call. */
+static void worker_gone(struct worker *worker)
+{
+	if (worker->exec != 0)
+		return worker_guest_gone(worker);
+	struct gateway *gw = worker->gw;
+	void (*on_gone)(void *) = gw->config.on_worker_gone;
+	void *arg = gw->config.arg;
+
+	worker_free(worker);
+	if (gw->finish.is_wanted)
+		finish_if_alone(gw);
+	else if (on_gone)
+		on_gone(arg);
+}
+
+static void on_closed(void *arg)
+{
+	worker_gone(arg);
+}
+
+static void send_verdict(struct worker *worker, uint64_t id, const struct policy_verdict *verdict)
+{
+	struct frame frame;
+
+	link_codec_put_verdict(&frame, id, verdict);
+	(void)frame_link_send(worker->link, &frame, NULL, 0); /* a closed link reports itself */
+}
+
+static void on_verdict(const struct policy_verdict *verdict, void *arg)
+{
+	struct asked *asked = arg;
+	struct worker *worker = asked->worker;
+	uint64_t id = asked->node.number;
+
+	asked->is_allowed = verdict->action == POLICY_ALLOW;
+	if (!asked->is_allowed) {
+		keys_remove(&worker->asked, &asked->node);
+		free(asked);
+	}
+	send_verdict(worker, id, verdict);
+}
+
+static void on_cut(const struct policy_verdict *verdict, void *arg)
+{
+	const struct asked *asked = arg;
+	struct frame frame;
+
+	link_codec_put_cut(&frame, asked->node.number, verdict);
+	(void)frame_link_send(asked->worker->link, &frame, NULL,
+			      0); /* a closed link reports itself */
+}
+
+static void on_lease(const struct gateway_lease *lease, void *arg)
+{
+	const struct asked *asked = arg;
+	struct frame frame;
+
+	link_codec_put_lease(&frame, asked->node.number, lease);
+	(void)frame_link_send(asked->worker->link, &frame, NULL,
+			      0); /* a closed link reports itself */
+}
+
+/* The worker of a single exec may not name another. */
+static bool worker_may_name(const struct worker *worker, uint64_t exec)
+{
+	return worker->exec == 0 || worker->exec == exec;
+}
+
+static int handle_submit(struct worker *worker, struct frame *frame)
+{
+	static const struct policy_verdict overloaded = {
+		.action = POLICY_DENY,
+		.reason = POLICY_OVERLOADED,
+	};
+	struct link_request room;
+	struct policy_facts facts;
+	uint64_t id;
+	int r = link_codec_get_submit(frame, &id, &facts, &room);
+
+	if (r < 0 || id <= worker->last_id || !worker_may_name(worker, facts.exec))
+		return -EBADMSG;
+	worker->last_id = id;
+	if (worker->asked.count >= LINK_TICKETS_MAX) {
+		send_verdict(worker, id, &overloaded);
+		return 0;
+	}
+	struct asked *asked = mem_new(sizeof(*asked));
+
+	asked->worker = worker;
+	keys_add(&worker->asked, &asked->node, id, NULL);
+	asked->ticket = gateway_submit(worker->client, &facts, on_verdict, asked);
+	return 0;
+}
+
+static int handle_withdraw(struct worker *worker, struct frame *frame)
+{
+	uint64_t id;
+	int r = link_codec_get_number(frame, &id);
+	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
+
+	if (r < 0 || id > worker->last_id)
+		return -EBADMSG;
+	if (!node)
+		return 0; /* its verdict is on the way */
+	struct asked *asked = container_of(node, struct asked, node);
+
+	keys_remove(&worker->asked, node);
+	gateway_withdraw(asked->ticket);
+	free(asked);
+	return 0;
+}
+
+static int handle_report(struct worker *worker, struct frame *frame)
+{
+	struct gateway_report report;
+	uint64_t id;
+	int r = link_codec_get_report(frame, &id, &report);
+	struct key_node *node = r < 0 || id == 0 ? NULL : keys_find(&worker->asked, id, NULL);
+	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
+
+	/* A ticket is reported only once, and only if it was allowed. */
+	if (r < 0 || (id != 0 && !asked) || (asked && !asked->is_allowed) ||
+	    !worker_may_name(worker, report.facts.exec))
+		return -EBADMSG;
+	if (asked) {
+		keys_remove(&worker->asked, node);
+		report.ticket = asked->ticket;
+		free(asked);
+	}
+	gateway_report(worker->client, &report);
+	return 0;
+}
+
+/* A worker whose counts contradict ours cannot be the one that we started. */
+static int handle_spent(struct worker *worker, struct frame *frame)
+{
+	struct gateway_spent spent;
+	uint64_t id;
+	int r = link_codec_get_spent(frame, &id, &spent);
+	struct key_node *node = r < 0 ? NULL : keys_find(&worker->asked, id, NULL);
+	struct asked *asked = node ? container_of(node, struct asked, node) : NULL;
+
+	if (!asked || !asked->is_allowed)
+		return -EBADMSG;
+	return gateway_spend(asked->ticket, &spent);
+}
+
+/* It was sent after everything else that the worker had to report. */
+static int handle_finish(struct worker *worker, struct frame *frame)
+{
+	uint64_t number;
+
+	if (link_codec_get_number(frame, &number) < 0 ||
+	    !(worker->was_told_to_finish || worker->gw->finish.was_sent))
+		return -EBADMSG;
+	worker_gone(worker);
+	return 0;
+}
+
+static int handle_hello(struct worker *worker, struct frame *frame)
+{
+	if (worker->has_said_hello || link_codec_get_hello(frame) < 0)
+		return -EBADMSG;
+	worker->has_said_hello = true;
+	return 0;
+}
+
+static int handle_frame(struct worker *worker, struct frame *frame)
+{
+	if (frame->type == LINK_HELLO)
+		return handle_hello(worker, frame);
+	if (!worker->has_said_hello)
+		return -EBADMSG;
+	if (frame->type == LINK_SUBMIT)
+		return handle_submit(worker, frame);
+	if (frame->type == LINK_WITHDRAW)
+		return handle_withdraw(worker, frame);
+	if (frame->type == LINK_REPORT)
+		return handle_report(worker, frame);
+	if (frame->type == LINK_SPENT)
+		return handle_spent(worker, frame);
+	if (frame->type == LINK_FINISH)
+		return handle_finish(worker, frame);
+	return -EBADMSG;
+}
+
+static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
+{
+	struct worker *worker = arg;
+
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+	if (count == 0 && handle_frame(worker, frame) == 0)
+		return;
+	log_error("malformed frame from the proxy worker; closing its link");
+	worker_gone(worker);
+}
+
+/* Takes @socket. *@ret: borrowed. */
+static int worker_new(struct gateway *gw, int socket, struct worker **ret)
+{
+	struct worker *worker = mem_new(sizeof(*worker));
+	struct frame frame;
+
+	worker->gw = gw;
+	keys_init(&worker->asked);
+	traffic_init(&worker->trips);
+	worker->client = gateway_client_new(gw);
+	gateway_client_on_cut(worker->client, on_cut);
+	gateway_client_on_lease(worker->client, on_lease);
+	worker->link = frame_link_new(gw->loop, socket, on_frame, on_closed, worker);
+	LIST_INSERT_HEAD(&gw->workers, worker, entry);
+	link_codec_put_hello(&frame);
+	int r = frame_link_send(worker->link, &frame, NULL, 0);
+
+	if (r < 0)
+		worker_free(worker);
+	else
+		*ret = worker;
+	return r;
+}
+
+int gateway_serve(struct gateway *gw, int socket)
+{
+	struct worker *worker;
+
+	return worker_new(gw, socket, &worker);
+}
+
+static struct worker *worker_of_exec(const struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (worker->exec == exec)
+			return worker;
+	}
+	return NULL;
+}
+
+/* Otherwise the worker would judge addresses by the old policy. A frame that it cannot read ends
+ * it. */
+static void send_policy(struct worker *worker, int image)
+{
+	int own = fcntl(image, F_DUPFD_CLOEXEC, 3);
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_POLICY, 0);
+	(void)frame_link_send(worker->link, &frame, &own,
+			      own < 0 ? 0 : 1); /* a closed link reports itself */
+}
+
+int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, int socket)
+{
+	struct worker *worker;
+	bool is_first = execs_find(gw, guest->exec) && !worker_of_exec(gw, guest->exec);
+	int r = is_first ? worker_new(gw, socket, &worker) : -EINVAL;
+
+	if (!is_first)
+		fd_close(socket);
+	if (r < 0)
+		return r;
+	worker->exec = guest->exec;
+	worker->client->trips = &worker->trips;
+	worker->on_gone = guest->on_gone;
+	worker->arg = guest->arg;
+	send_policy(worker, guest->image);
+	return 0;
+}
+
+void gateway_guest_finish(struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker = worker_of_exec(gw, exec);
+
+	if (!worker || worker->must_finish)
+		return;
+	worker->must_finish = true;
+	queue_schedule(gw);
+}
+
+void gateway_guest_drop(struct gateway *gw, uint64_t exec)
+{
+	struct worker *worker = worker_of_exec(gw, exec);
+
+	if (worker)
+		worker_free(worker);
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+}
+
+/* Even with several workers, the listeners of an exec belong to one, because each holder of a
+ * listener can accept its connections. */
+int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
+{
+	struct worker *own = worker_of_exec(gw, exec);
+	struct worker *worker = own ? own : worker_of_exec(gw, 0);
+	struct frame frame;
+
+	count = execs_watch(gw, exec, fds, count);
+	if (!worker || count == 0 || count > FD_PASS_MAX) {
+		close_all(fds, count);
+		return worker ? -EINVAL : -EPIPE;
+	}
+	link_codec_put_number(&frame, LINK_OPEN, exec);
+	return frame_link_send(worker->link, &frame, fds, count);
+}
+
+static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, type, number);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (type == LINK_CLOSE && !worker_may_name(worker, number))
+			continue;
+		(void)frame_link_send(worker->link, &frame, NULL,
+				      0); /* a closed link reports itself */
+	}
+}
+
+void link_server_policy(struct gateway *gw, int image)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry)
+		send_policy(worker, image);
+}
+
+/* -ENOENT: there is no such file. Opened once per worker, so that workers do not share a file
+ * offset. */
+static int open_names(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat found;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
+		return fd;
+	fd_close(fd);
+	return -EINVAL;
+}
+
+/* A worker that does not get them continues with the old files. */
+static void send_names(struct worker *worker, const char *const paths[2])
+{
+	struct frame frame;
+	uint64_t which = 0;
+	size_t count = 0;
+	int own[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		int fd = open_names(paths[i]);
+
+		if (fd == -ENOENT)
+			continue;
+		if (fd < 0) {
+			close_all(own, count);
+			return;
+		}
+		own[count++] = fd;
+		which |= BIT(i);
+	}
+	link_codec_put_number(&frame, LINK_NAMES, which);
+	(void)frame_link_send(worker->link, &frame, own, count); /* a closed link reports itself */
+}
+
+void gateway_send_names(struct gateway *gw, const char *resolv_conf, const char *hosts)
+{
+	const char *const paths[] = { resolv_conf, hosts };
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry)
+		send_names(worker, paths);
+}
+
+void link_server_close_way(struct gateway *gw, uint64_t exec)
+{
+	gw->ended = mem_grow(gw->ended, gw->ended_count + 1, sizeof(*gw->ended));
+	gw->ended[gw->ended_count++] = exec;
+	queue_schedule(gw);
+}
+
+void gateway_finish(struct gateway *gw, int64_t wait_ms, void (*done)(void *arg), void *arg)
+{
+	gw->finish.is_wanted = true;
+	gw->finish.done = done;
+	gw->finish.arg = arg;
+	loop_timer_start(gw->loop, &gw->finish.timer, wait_ms, finish_over, gw);
+	queue_schedule(gw);
+}
+
+/* They are sent after the end of their execs. */
+static void send_finish_to_guests(struct gateway *gw)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_FINISH, 0);
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (!worker->must_finish || worker->was_told_to_finish)
+			continue;
+		worker->was_told_to_finish = true;
+		(void)frame_link_send(worker->link, &frame, NULL,
+				      0); /* a closed link reports itself */
+	}
+}
+
+void link_server_turn(struct gateway *gw)
+{
+	for (size_t i = 0; i < gw->ended_count; i++)
+		send_to_all(gw, LINK_CLOSE, gw->ended[i]);
+	gw->ended_count = 0;
+	send_finish_to_guests(gw);
+	if (!gw->finish.is_wanted || gw->finish.was_sent)
+		return;
+	gw->finish.was_sent = true;
+	for (size_t i = 0; i < gw->execs.size; i++) {
+		for (struct key_node *node = gw->execs.buckets[i]; node; node = node->next)
+			send_to_all(gw, LINK_CLOSE, node->number);
+	}
+	send_to_all(gw, LINK_FINISH, 0);
+	finish_if_alone(gw);
+}
+
+void link_server_drop(struct gateway *gw, const struct gateway_client *client)
+{
+	struct worker *worker;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (worker->client == client) {
+			worker_gone(worker);
+			return;
+		}
+	}
+}
+
+void link_server_free_all(struct gateway *gw)
+{
+	while (!LIST_EMPTY(&gw->workers))
+		worker_free(LIST_FIRST(&gw->workers));
+}

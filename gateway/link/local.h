@@ -1,0 +1,15 @@
+/* local: the client in the gateway's own process. */
+#pragma once
+
+#include "gateway/state.h"
+
+/* Closes @client: records waiting requests as denied with @reason, and denies them from the loop
+ * (gate_closing). */
+void local_cut(struct gateway_client *client, enum policy_reason reason);
+/* Closes all of them: the gateway is being freed. */
+void local_cut_all(struct gateway *gw);
+/* Tells the embedding program of each request of @exec without a verdict: a verdict would come too
+ * late. */
+void local_exec_ended(struct gateway *gw, const struct gateway_exec *exec);
+/* Does @exec have a request whose end is not reported yet? */
+bool local_has_exec(const struct gateway *gw, uint64_t exec);

@@ -1,0 +1,382 @@
+// One question on the page, and answering it.
+import { countdown, el, plural, say, sayName, spread, visible } from "/dom.js";
+import { Refused } from "/refused.js";
+import { isReady, moved, sightOf, watch } from "/shown.js";
+import { post } from "/stream.js";
+
+export const scopes = [
+  ["once", "Once", "the connections that wait now"],
+  ["exec", "This command", "until it ends"],
+  ["session", "Session", "every command of the session"],
+  ["always", "Always", "a line in your policy file"],
+];
+const limits = {
+  for_s: ["For", [["as long as above", 0], ["5 minutes", 300], ["1 hour", 3600], ["8 hours", 28800], ["1 day", 86400], ["7 days", 604800]]],
+  upload: ["Upload", [["any size", 0], ["64 KiB", 65536], ["1 MiB", 1048576], ["16 MiB", 16777216], ["256 MiB", 268435456]]],
+  download: ["Download", [["any size", 0], ["1 MiB", 1048576], ["16 MiB", 16777216], ["256 MiB", 268435456], ["4 GiB", 4294967296]]],
+  connections: ["Connections", [["any number", 0], ["1", 1], ["10", 10], ["100", 100]]],
+};
+
+// Each with its level: what is told apart by colour has a word, too.
+const risks = { first_seen: ["note", "new domain"], lookalike: ["danger", "lookalike name"], literal: ["risk", "bare address"],
+  raw_tcp: ["risk", "raw TCP"], listed: ["danger", "listed host"] };
+const levels = { danger: "Danger", risk: "Careful", note: "New" };
+
+function riskOf(name) {
+  return risks[name] ?? ["danger", visible(name)];
+}
+
+// Which answers stand on the page, each with what it is and what would be kept of it.
+export const answers = {
+  allow: { once: "An allow lets through, this once, exactly", exec: "An allow grants, until the command ends, exactly",
+    session: "An allow grants, for the session, exactly", always: "An allow writes in your policy file exactly" },
+  deny: { once: "A denial turns away, this once, exactly", exec: "A denial refuses, until the command ends, exactly",
+    session: "A denial refuses, for the session, exactly", always: "A denial writes in your policy file exactly" },
+};
+const amounts = ["upload", "download", "connections"]; // a denial has none
+
+export const early = "The page had just moved: look, and press again.";
+
+export class Card {
+  constructor(owner, question) {
+    this.owner = owner;
+    this.id = question.id;
+    this.scope = "once";
+    this.drawn = { allow: null, deny: null }; // what each box says, with the answer that it says: that one is sent
+    this.asked = 0;
+    this.build(question);
+    this.update(question);
+  }
+
+  build(question) {
+    const name = `q-${this.id}`;
+    this.time = el("span", { class: "time mono" });
+    this.bar = el("progress", { class: "left", max: "1", value: "1", "aria-hidden": "true" });
+    this.badges = el("span", { class: "badges" });
+    this.who = el("p", { class: "who" });
+    this.tick = el("input", { type: "checkbox", class: "tick", "aria-label": `Select ${question.to}`, hidden: true,
+      onchange: () => this.owner.countPicked() });
+    this.name = this.target(question);
+    this.opener = el("button", { type: "button", class: "opener", "aria-expanded": "false", "aria-controls": `${name}-body`,
+      onclick: () => this.owner.select(this.isOpen ? null : this) }, this.name, this.badges);
+    this.body = el("div", { id: `${name}-body`, class: "body", hidden: true });
+    this.node = el("article", { class: "question", "aria-label": `Question: ${visible(question.to)}`, tabindex: "-1" },
+      this.bar, el("div", { class: "top" }, this.tick, this.opener, this.time), this.who, this.body);
+  }
+
+  // The registrable domain is what counts, so it stands out; nothing of the host is left out.
+  target(question) {
+    const host = visible(question.host), domain = visible(question.domain);
+    const ends = domain !== "" && host.endsWith(domain);
+    return el("span", { class: "target", dir: "ltr" },
+      el("span", { class: "dim" }, ...spread(`${question.protocol}://${ends ? host.slice(0, host.length - domain.length) : ""}`)),
+      el("strong", {}, ...spread(ends ? domain : host)), el("span", { class: "dim" }, `:${question.port}`));
+  }
+
+  // What fill() is made from: where this changes, all of it is made anew, and has to be read again.
+  shape(question) {
+    const { needs_typing, warning, domain, program, protocol, risks: found } = question;
+    return JSON.stringify([needs_typing, warning, domain, program, protocol, found]);
+  }
+
+  // The part that is only there while the question is open on the page.
+  fill() {
+    const question = this.question, name = `q-${this.id}`;
+    const level = Object.keys(levels).find((one) => question.risks.some((risk) => riskOf(risk)[0] === one)) ?? "risk";
+    this.filled = this.shape(question);
+    this.why = el("p", { class: "why" });
+    this.warning = question.needs_typing
+      ? el("div", { class: `warning ${level}`, role: "note" }, el("strong", {}, levels[level]), el("p", {}, visible(question.warning || "Nothing is known about this destination.")))
+      : null;
+    this.radios = el("fieldset", { class: "scopes" }, el("legend", {}, "Allow or deny for"));
+    for (const [scope, label, hint] of scopes) {
+      if (scope === "always" && !this.owner.mayAlways)
+        continue;
+      const radio = el("input", { type: "radio", name: `${name}-scope`, value: scope, checked: scope === this.scope,
+        onchange: () => this.choose(scope) });
+      this.radios.append(el("label", { title: hint }, radio, el("span", {}, label)));
+    }
+    this.widths = this.fillWidths();
+    this.texts = this.fillTexts(name);
+    this.typed = question.needs_typing
+      ? el("input", { type: "text", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: `${name}-typed`,
+        "aria-describedby": `${name}-typed-hint`, oninput: () => { this.touch(); this.refresh(); },
+        onkeydown: (event) => event.key === "Enter" && say(this.wrong, this.isTyped ? "That is its domain. Press Allow to allow it." : this.wantsTyping) })
+      : null;
+    this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words`, oninput: () => this.touch() });
+    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: () => this.answer("deny", this.no) }, "Deny");
+    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: () => this.answer("allow", this.yes) }, "Allow");
+    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: () => this.answer("abort", this.end) }, "Deny and end the command");
+    this.wrong = el("p", { class: "wrong", role: "alert" });
+    this.body.replaceChildren(...[this.warning, this.why, this.radios, this.widths,
+      el("div", { class: "grants", "aria-live": "polite" }, ...Object.values(this.texts).map(({ node }) => node)),
+      this.typed && el("div", { class: "field typed" },
+        el("label", { for: `${name}-typed`, id: `${name}-typed-hint` }, "To allow, type ", el("code", {}, ...spread(visible(question.domain)))), this.typed),
+      el("details", { class: "more-words" }, el("summary", {}, "Add a message for the command"),
+        el("label", { class: "field", for: `${name}-words` }, "It is sent with the answer, and recorded", this.words)),
+      this.wrong, el("div", { class: "buttons" }, this.no, this.yes, this.end),
+      el("p", { class: "hint", id: `${name}-end` }, "Ending the command stores no answer; the waiting requests are denied once.")].filter(Boolean));
+    this.update(question);
+    this.fetchText();
+    this.watch();
+  }
+
+  watch() {
+    watch([this.name, this.warning, this.texts.allow.node, this.texts.deny.node, this.no, this.yes, this.end]);
+  }
+
+  refill() {
+    const words = this.words.value;
+    moved();
+    this.fill();
+    this.words.value = words;
+    say(this.wrong, "This question has changed: look at it again.");
+  }
+
+  // One box an answer, side by side where there is room.
+  fillTexts(name) {
+    const texts = {};
+    for (const action of ["deny", "allow"]) {
+      const label = el("span", { class: "label" }), code = el("code", { class: "exact", dir: "ltr" }), hint = el("span", { class: "hint", hidden: true });
+      texts[action] = { label, code, hint, node: el("div", { class: `grant ${action}-text`, id: `${name}-${action}` }, label, code, hint) };
+    }
+    say(texts.deny.hint, "Amounts limit an allow only; a denial has no amounts.");
+    return texts;
+  }
+
+  fillWidths() {
+    const box = (key, label) => el("label", { class: "box" }, el("input", { type: "checkbox", "data-width": key, onchange: () => this.widen() }), el("span", {}, label));
+    const question = this.question;
+    const parts = [box("every_port", `every port of ${question.protocol}`)];
+    if (question.domain !== "" && !question.risks.includes("literal"))
+      parts.unshift(box("domain", `${visible(question.domain)} and every name below it`));
+    if (question.program !== "")
+      parts.push(box("program", `only ${visible(question.program)}`));
+    for (const [key, [label, choices]] of Object.entries(limits)) {
+      const select = el("select", { "data-width": key, onchange: () => this.widen() });
+      for (const [text, value] of choices)
+        select.append(el("option", { value: String(value) }, text));
+      parts.push(el("label", { class: "field" }, label, select));
+    }
+    return el("details", { class: "widths", ontoggle: moved }, el("summary", {}, "Narrow or widen"),
+      el("p", { class: "hint once-only" }, "Once applies to the waiting requests only; it has no width."), el("div", { class: "width-parts" }, ...parts));
+  }
+
+  get isOpen() {
+    return !this.body.hidden;
+  }
+
+  open(isOpen) {
+    if (this.isOpen === isOpen)
+      return;
+    moved();
+    this.body.hidden = !isOpen;
+    this.node.classList.toggle("open", isOpen);
+    this.opener.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen)
+      return this.fill();
+    this.body.replaceChildren();
+    watch([]);
+  }
+
+  update(question) {
+    this.question = question;
+    this.due = performance.now() + question.left_ms;
+    this.span = Math.max(question.age_ms + question.left_ms, 1);
+    const commands = question.commands.map(visible);
+    const others = question.command_count - commands.length;
+    say(this.who, `${commands[0] ?? "a command"}${question.command_count > 1 ? ` and ${plural(question.command_count - 1, "other", "others")}` : ""}`);
+    this.who.classList.toggle("mono", commands.length > 0);
+    this.badges.replaceChildren(...[
+      question.waiting > 1 ? el("span", { class: "badge" }, plural(question.waiting, "connection", "connections")) : null,
+      question.times > 1 ? el("span", { class: "badge" }, `asked ${question.times} times`) : null,
+      question.touched && !this.isTouched ? el("span", { class: "badge" }, "being answered elsewhere") : null,
+      question.private ? el("span", { class: "badge risk" }, "private address") : null,
+      ...question.risks.map(riskOf).map(([level, words]) => el("span", { class: `badge ${level}` }, words)),
+    ].filter(Boolean));
+    if (this.isOpen && this.filled !== this.shape(question))
+      return this.refill();
+    if (this.isOpen) {
+      if (this.shownCommands !== undefined && this.shownCommands !== commands.join("\n"))
+        moved(); // others ask for it now
+      this.shownCommands = commands.join("\n");
+      const parts = [
+        ["Waits", `${plural(question.waiting, "connection", "connections")} of ${plural(question.command_count, "command", "commands")}`],
+        [commands.length > 1 ? "Commands" : "Command", commands.join("\n") + (others > 0 ? `\nand ${others} more` : ""), "mono"],
+        ["Program", visible(question.program), "mono"],
+        ["Started by", visible(question.chain), "mono"],
+        ["Asked by rule", visible(question.rule), "mono"],
+        ["It says", visible(question.plea)],
+        ["Because", visible(question.because)],
+      ];
+      const shown = el("dl", { class: "facts" }, ...parts.filter(([, text]) => text !== "")
+        .map(([key, text, kind]) => el("div", {}, el("dt", {}, key), el("dd", { class: kind ?? null }, text))));
+      if (this.why.textContent !== shown.textContent)
+        this.why.replaceWith(this.why = shown);
+    }
+    this.count();
+  }
+
+  count() {
+    const left = this.due - performance.now();
+    say(this.time, countdown(left));
+    this.bar.value = Math.max(0, Math.min(1, left / this.span));
+    this.node.classList.toggle("late", left < 30000);
+  }
+
+  choose(scope) {
+    this.scope = scope;
+    for (const radio of this.radios.querySelectorAll("input"))
+      radio.checked = radio.value === scope;
+    this.fetchText();
+  }
+
+  widen() {
+    this.touch();
+    this.fetchText();
+  }
+
+  // Somebody is at it: the gate gives the time to end, once.
+  touch() {
+    if (!this.isTouched)
+      post("/api/touch", { question: this.id }).catch(Refused.only); // over: it goes from the page by itself
+    this.isTouched = true;
+  }
+
+  width(action) {
+    const width = {};
+    if (this.scope === "once")
+      return width;
+    for (const input of this.widths.querySelectorAll("[data-width]")) {
+      if (action === "deny" && amounts.includes(input.dataset.width))
+        continue;
+      if (input.type === "checkbox" && input.checked)
+        width[input.dataset.width] = true;
+      else if (input.type !== "checkbox" && input.value !== "0")
+        width[input.dataset.width] = Number(input.value);
+    }
+    return width;
+  }
+
+  // The gate writes what it would grant, and refuse; until it has, no answer can be given.
+  async fetchText() {
+    const number = ++this.asked;
+    this.drawn = { allow: null, deny: null };
+    this.widths.classList.toggle("is-once", this.scope === "once");
+    for (const input of this.widths.querySelectorAll("[data-width]"))
+      input.disabled = this.scope === "once";
+    for (const { code } of Object.values(this.texts))
+      code.classList.add("old");
+    say(this.wrong, "");
+    this.refresh();
+    await Promise.all(["deny", "allow"].map((action) => this.fetchOne(action, number)));
+  }
+
+  async fetchOne(action, number) {
+    const choice = this.choice(action);
+    let text = null, wrong = "";
+    try {
+      ({ text } = await post("/api/text", { question: this.id, action, ...choice }));
+    } catch (error) {
+      Refused.only(error);
+      wrong = error.message;
+    }
+    if (number !== this.asked || !this.isOpen)
+      return;
+    this.draw(action, choice, text);
+    if (wrong !== "")
+      say(this.wrong, wrong);
+    this.refresh();
+  }
+
+  // What was chosen, as it stands in the page.
+  choice(action) {
+    return { scope: this.scope, width: this.width(action) };
+  }
+
+  // The only place that writes a box, and that says what a button gives: both are the same answer.
+  draw(action, choice, text) {
+    const { label, code, hint } = this.texts[action];
+    say(label, answers[action][choice.scope]);
+    sayName(code, text ?? "nothing");
+    hint.hidden = action === "allow" || !amounts.some((amount) => amount in this.width("allow"));
+    code.classList.remove("old");
+    this.drawn[action] = text === null ? null : { answer: { action, ...choice, text }, label: label.textContent, code: code.textContent };
+  }
+
+  // The box says what it said when it was drawn, and what is chosen is still that.
+  isDrawn(action) {
+    const drawn = this.drawn[action], { label, code } = this.texts[action];
+    if (drawn === null || drawn.label !== label.textContent || drawn.code !== code.textContent)
+      return false;
+    const { scope, width } = drawn.answer;
+    return JSON.stringify(this.choice(action)) === JSON.stringify({ scope, width });
+  }
+
+  get isTyped() {
+    return this.typed === null || this.typed.value.trim().toLowerCase() === this.question.domain.toLowerCase();
+  }
+
+  get wantsTyping() {
+    return `To allow it, type ${visible(this.question.domain)} first.`;
+  }
+
+  refresh() {
+    if (!this.isOpen)
+      return;
+    this.yes.disabled = this.isSent || this.drawn.allow === null || !this.isTyped;
+    this.no.disabled = this.isSent || this.drawn.deny === null;
+    this.end.disabled = Boolean(this.isSent);
+  }
+
+  // What must have been read before that answer, and what must be there as it is given.
+  parts(action, button) {
+    const box = action === "abort" ? null : this.texts[action].node;
+    return { read: [this.name, action === "allow" ? this.warning : null, box].filter(Boolean), there: [box, button].filter(Boolean) };
+  }
+
+  // Why @action cannot be given now; null: it can. What was not read is brought into view.
+  hindrance(action, button) {
+    if (!this.owner.isLive)
+      return "The page is not connected to the gate: nothing is answered.";
+    if (action !== "abort" && !this.isDrawn(action))
+      return "The gate has not yet sent the text of this answer.";
+    if (action === "allow" && !this.isTyped) {
+      this.typed.focus();
+      return this.wantsTyping;
+    }
+    const { read, there } = this.parts(action, button);
+    const unread = read.find((node) => !sightOf(node).isWhole) ?? there.find((node) => !sightOf(node).isThere);
+    if (!unread)
+      return isReady() ? null : early;
+    sightOf(unread).bring();
+    moved();
+    return "Not all of it was on the screen: look, and press again.";
+  }
+
+  async answer(action, button = null) {
+    if (this.isSent || !this.isOpen)
+      return;
+    const why = this.hindrance(action, button);
+    say(this.wrong, why ?? "");
+    if (why !== null)
+      return;
+    const body = { question: this.id, ...(action === "abort" ? { action } : this.drawn[action].answer) };
+    if (action === "allow" && this.typed)
+      body.typed = this.typed.value.trim();
+    if (this.words.value.trim() !== "")
+      body.words = this.words.value.trim();
+    this.isSent = true;
+    this.refresh();
+    try {
+      await post("/api/answer", body);
+    } catch (error) {
+      Refused.only(error);
+      say(this.wrong, error.message);
+      this.isSent = false;
+      if (error.code === "changed" && this.isOpen)
+        this.fetchText();
+      this.refresh();
+    }
+  }
+}

@@ -1,0 +1,71 @@
+#include "policies/policies.h"
+
+#include "base/mem.h"
+
+static const struct {
+	const char *code;
+	int status;
+	const char *sentence;
+	const char *next;
+} reasons[] = {
+#define X(name, code, status, sentence, next) { code, status, sentence, next },
+#include "policies/reasons.def"
+#undef X
+};
+
+static const char *const actions[] = {
+	[POLICY_DENY] = "deny",
+	[POLICY_ASK] = "ask",
+	[POLICY_ALLOW] = "allow",
+};
+static const char *const protocols[] = {
+	[POLICY_NO_PROTOCOL] = "none", [POLICY_HTTP] = "http", [POLICY_HTTPS] = "https",
+	[POLICY_TCP] = "tcp",          [POLICY_UDP] = "udp",
+};
+static const char *const ways[] = {
+	[POLICY_WAY_NONE] = "none",
+	[POLICY_WAY_HTTP] = "http",
+	[POLICY_WAY_CONNECT] = "connect",
+	[POLICY_WAY_SOCKS5] = "socks5",
+};
+
+/* Values come over a link from another process, so one past the table gets a name too. */
+static enum policy_reason reason_known(enum policy_reason reason)
+{
+	return (unsigned int)reason < ARRAY_SIZE(reasons) ? reason : POLICY_NONE;
+}
+
+const char *policy_action_name(enum policy_action action)
+{
+	return (unsigned int)action < ARRAY_SIZE(actions) ? actions[action] : actions[POLICY_DENY];
+}
+
+const char *policy_protocol_name(enum policy_protocol protocol)
+{
+	return (unsigned int)protocol < ARRAY_SIZE(protocols) ? protocols[protocol] : "none";
+}
+
+const char *policy_way_name(enum policy_way way)
+{
+	return (unsigned int)way < ARRAY_SIZE(ways) ? ways[way] : "none";
+}
+
+const char *policy_reason_code(enum policy_reason reason)
+{
+	return reasons[reason_known(reason)].code;
+}
+
+int policy_reason_status(enum policy_reason reason)
+{
+	return reasons[reason_known(reason)].status;
+}
+
+const char *policy_reason_sentence(enum policy_reason reason)
+{
+	return reasons[reason_known(reason)].sentence;
+}
+
+const char *policy_reason_next(enum policy_reason reason)
+{
+	return reasons[reason_known(reason)].next;
+}

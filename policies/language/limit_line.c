@@ -1,0 +1,134 @@
+#include "policies/files/layers_impl.h"
+#include "policies/policies_limits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/language/settings_impl.h"
+
+#define LIMIT_SIZE_MAX (1ULL << 40)
+
+static const struct {
+	const char *word, *advice;
+	uint64_t least, most, normal; /* normal 0: the default is set elsewhere */
+	bool is_size;
+} limits[POLICY_LIMITS] = {
+	[POLICY_LIMIT_PROCESSES] = { "processes", "limit processes 2048", 8, 65536, 8192, false },
+	[POLICY_LIMIT_MEMORY] = { "memory", "limit memory 4g", 16U << 20, LIMIT_SIZE_MAX, 0, true },
+	[POLICY_LIMIT_TMP] = { "tmp", "limit tmp 512m", 64U << 10, LIMIT_SIZE_MAX, 0, true },
+	[POLICY_LIMIT_FILES] = { "files", "limit files 4096", 32, 1U << 20, 0, false },
+	/* A screen shows some tens; a command that needs more has to wait for answers anyway.
+	 * docs/decisions/0036. */
+	[POLICY_LIMIT_QUESTIONS] = { "questions", "limit questions 64", 1, 4096, 64, false },
+	[POLICY_LIMIT_RECORDS] = { "records", "limit records 64", 1, 100000, 64, false },
+};
+
+const char *policy_limit_name(enum policy_limit limit)
+{
+	return limits[limit].word;
+}
+
+uint64_t policy_limit_default(enum policy_limit limit)
+{
+	return limits[limit].normal;
+}
+
+static enum policy_limit limit_of(const struct policy *policy, const struct setting *setting)
+{
+	size_t limit = 0;
+
+	while (limit < POLICY_LIMITS - 1 &&
+	       strcmp(policy->names + setting->text, limits[limit].word) != 0)
+		limit++;
+	return (enum policy_limit)limit;
+}
+
+bool limit_line_counts(const struct policy *policy, const struct setting *setting)
+{
+	enum policy_limit limit = limit_of(policy, setting);
+	uint64_t normal = limits[limit].normal;
+
+	if (layers_may_set(policy, setting->source))
+		return true;
+	return limit != POLICY_LIMIT_RECORDS && (normal == 0 || (uint64_t)setting->value < normal);
+}
+
+uint64_t policy_get_limit(const struct policy *policy, enum policy_limit limit)
+{
+	uint64_t least = 0;
+
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		if (setting->kind == SETTING_LIMIT && limit_of(policy, setting) == limit &&
+		    limit_line_counts(policy, setting) &&
+		    (least == 0 || (uint64_t)setting->value < least))
+			least = (uint64_t)setting->value;
+	}
+	return least;
+}
+
+uint64_t policy_limit_held(const struct policy *policy, enum policy_limit limit)
+{
+	uint64_t said = policy_get_limit(policy, limit);
+
+	return said ? said : limits[limit].normal;
+}
+
+/* "512m"; plain numbers where the limit is not a size. False: invalid, or out of bounds. */
+static bool limit_value(const struct word *word, enum policy_limit limit, uint64_t *ret)
+{
+	static const char units[] = "kmg";
+	size_t len = word->len;
+	unsigned int shift = 0;
+
+	if (word->is_quoted || len == 0)
+		return false;
+	const char *unit = limits[limit].is_size
+				   ? memchr(units, word->text[len - 1], sizeof(units) - 1)
+				   : NULL;
+
+	if (unit) {
+		shift = 10 * (unsigned int)(unit - units + 1);
+		len--;
+	}
+	if (text_to_u64(word->text, len, limits[limit].most >> shift, ret) < 0)
+		return false;
+	*ret <<= shift;
+	return *ret >= limits[limit].least;
+}
+
+void limit_line_read(struct line *line)
+{
+	static const char kinds[] = "processes, memory, tmp, files, questions or records";
+	const struct words *words = &line->words;
+	char range[96];
+	size_t limit = 0;
+	uint64_t value = 0;
+
+	if (!reader_has_words(line, 3, limits[0].advice))
+		return;
+	while (limit < POLICY_LIMITS && !words_is(&words->list[1], limits[limit].word))
+		limit++;
+	if (limit == POLICY_LIMITS) {
+		(void)reader_refuse(line, line->words.list[1].at, kinds,
+				    "this is not the name of a limit");
+		return;
+	}
+	if (limit_value(&words->list[2], (enum policy_limit)limit, &value)) {
+		settings_add(line, SETTING_LIMIT, limits[limit].word, (int64_t)value);
+		return;
+	}
+	if (limits[limit].is_size)
+		(void)snprintf(
+			range, sizeof(range),
+			"a size is a number, then k, m, g or nothing for bytes, from %luk to 1024g",
+			(unsigned long)(limits[limit].least >> 10));
+	else
+		(void)snprintf(range, sizeof(range), "this is not a number from %lu to %lu",
+			       (unsigned long)limits[limit].least,
+			       (unsigned long)limits[limit].most);
+	(void)reader_refuse(line, line->words.list[2].at, limits[limit].advice, range);
+}

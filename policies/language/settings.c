@@ -1,0 +1,230 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "policies/files/layers_impl.h"
+#include "policies/language/reader_impl.h"
+#include "policies/policies_tools.h"
+#include "policies/language/settings_impl.h"
+#include "policies/engine/rules_impl.h"
+
+void settings_add(const struct line *line, enum setting_kind kind, const char *text, int64_t value)
+{
+	struct policy *policy = line->reader->policy;
+
+	policy->settings = mem_reserve(policy->settings, &policy->setting_room,
+				       policy->setting_count + 1, sizeof(*policy->settings));
+	policy->settings[policy->setting_count++] = (struct setting){
+		.kind = (uint8_t)kind,
+		.text = text ? rules_add_name(policy, text, strlen(text)) : 0,
+		.value = value,
+		.source = line->reader->source,
+		.number = line->number,
+	};
+}
+
+void settings_read_timeout(struct line *line)
+{
+	static const char advice[] = "prompt-timeout 5m";
+	const struct word *word = &line->words.list[1];
+	int64_t ms;
+
+	if (!reader_has_words(line, 2, advice))
+		return;
+	auto_free char *text = mem_strndup(word->text, word->len);
+
+	if (word->is_quoted || text_to_duration_ms(text, &ms) < 0 || ms == 0)
+		(void)reader_refuse(line, word->at, advice, "this is not a duration");
+	else
+		settings_add(line, SETTING_PROMPT_TIMEOUT, NULL, ms);
+}
+
+/* Refuses what a shell would expand: a path must be what the line says. */
+static const char *settings_path_refused(const char *text)
+{
+	if (text[0] == '\0')
+		return "the path is empty";
+	if (text[0] == '~' && text[1] != '\0' && text[1] != '/')
+		return "~USER is not supported; only ~/ for your own home directory is";
+	if (text[strcspn(text, "*?[")] != '\0')
+		return "a path cannot contain *, ? or [";
+	return strchr(text, '$') ? "variables are not expanded; write the path itself" : NULL;
+}
+
+/* Reads the path in @word into @text. False: an error was reported. */
+static bool settings_path(const struct line *line, const struct word *word, const char *advice,
+			  char text[POLICY_LINE_MAX])
+{
+	struct flaw flaw = { 0 };
+
+	if (word->is_quoted && words_unquote(word, text, POLICY_LINE_MAX, &flaw) < 0) {
+		(void)reader_refuse(line, flaw.at, flaw.instead, flaw.words);
+		return false;
+	}
+	if (!word->is_quoted)
+		(void)snprintf(text, POLICY_LINE_MAX, "%.*s", (int)word->len, word->text);
+	const char *refused = settings_path_refused(text);
+
+	if (refused)
+		(void)reader_refuse(line, word->at, advice, refused);
+	return !refused;
+}
+
+static const struct {
+	const char *word, *advice;
+	enum setting_kind kind;
+} path_lines[POLICY_PATHS] = {
+	[POLICY_PATH_WRITE] = { "write", "write /var/tmp/build", SETTING_WRITE },
+	[POLICY_PATH_HIDE] = { "hide", "hide ~/.ssh", SETTING_HIDE },
+	[POLICY_PATH_READ] = { "read", "read ~/src", SETTING_READ },
+	[POLICY_PATH_PROTECT] = { "protect", "protect .env", SETTING_PROTECT },
+	[POLICY_PATH_UNPROTECT] = { "unprotect", "unprotect .vscode", SETTING_UNPROTECT },
+	[POLICY_PATH_SOCKET] = { "socket", "socket /run/x", SETTING_SOCKET },
+	[POLICY_PATH_ENV] = { "env", "env GITHUB_TOKEN", SETTING_ENV },
+};
+
+void settings_read_paths(struct line *line)
+{
+	enum policy_path what = POLICY_PATH_WRITE;
+	char text[POLICY_LINE_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(path_lines); i++)
+		if (words_is(&line->words.list[0], path_lines[i].word))
+			what = (enum policy_path)i;
+	const char *advice = path_lines[what].advice;
+
+	if (line->words.count < 2) {
+		(void)reader_has_words(line, 2, advice);
+		return;
+	}
+	for (size_t i = 1; i < line->words.count; i++) {
+		const struct word *word = &line->words.list[i];
+
+		if (!settings_path(line, word, advice, text))
+			continue;
+		if (what == POLICY_PATH_ENV && strchr(text, '='))
+			(void)reader_refuse(line, word->at, advice,
+					    "the name of the variable, without a value");
+		else
+			settings_add(line, path_lines[what].kind, text, 0);
+	}
+}
+
+bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms)
+{
+	int64_t shortest = INT64_MAX;
+
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		if (setting->kind == SETTING_PROMPT_TIMEOUT &&
+		    layers_may_set(policy, setting->source) && setting->value < shortest)
+			shortest = setting->value;
+	}
+	if (shortest == INT64_MAX)
+		return false;
+	*ret_ms = shortest;
+	return true;
+}
+
+const char *policy_get_path(const struct policy *policy, enum policy_path what, size_t index)
+{
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		if (setting->kind != path_lines[what].kind)
+			continue;
+		if ((what == POLICY_PATH_HIDE || what == POLICY_PATH_PROTECT ||
+		     layers_may_set(policy, setting->source)) &&
+		    index-- == 0)
+			return policy->names + setting->text;
+	}
+	return NULL;
+}
+
+const char *settings_word(const struct setting *setting)
+{
+	static const char *const words[SETTING_COUNT] = {
+		[SETTING_APPROVALS] = "approvals", [SETTING_PROMPT_TIMEOUT] = "prompt-timeout",
+		[SETTING_WRITE] = "write",         [SETTING_HIDE] = "hide",
+		[SETTING_READ] = "read",           [SETTING_LATER] = "",
+		[SETTING_APPROVER] = "approver",   [SETTING_APPROVERS_NEEDED] = "approvers-needed",
+		[SETTING_ON_DENIAL] = "on-denial", [SETTING_PROTECT] = "protect",
+		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
+		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
+	};
+
+	if (setting->kind == SETTING_HELPER)
+		return agent_line_is_reviewer(setting) ? "reviewer" : "hook";
+	return words[setting->kind];
+}
+
+/* Settings that only narrow count in any file. */
+bool settings_counts(const struct policy *policy, const struct setting *setting)
+{
+	switch ((enum setting_kind)setting->kind) {
+	case SETTING_APPROVALS:
+		return agent_line_counts(policy, setting);
+	case SETTING_LIMIT:
+		return limit_line_counts(policy, setting);
+	case SETTING_HIDE:
+	case SETTING_PROTECT:
+	case SETTING_APPROVERS_NEEDED:
+	case SETTING_ON_DENIAL:
+		return true;
+	case SETTING_PROMPT_TIMEOUT:
+	case SETTING_WRITE:
+	case SETTING_READ:
+	case SETTING_UNPROTECT:
+	case SETTING_ENV:
+	case SETTING_SOCKET:
+	case SETTING_LATER:
+	case SETTING_APPROVER:
+	case SETTING_HELPER:
+	case SETTING_COUNT:
+	default:
+		return layers_may_set(policy, setting->source);
+	}
+}
+
+/* Line @number of @source, without leading blanks; its length in *@ret_len. */
+static const char *settings_line(const struct source *source, uint32_t number, size_t *ret_len)
+{
+	const char *at = source->text, *end = source->text + source->len, *next;
+
+	for (uint32_t i = 1; i < number && (next = memchr(at, '\n', (size_t)(end - at))); i++)
+		at = next + 1;
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	next = memchr(at, '\n', (size_t)(end - at));
+	*ret_len = (size_t)((next ? next : end) - at);
+	return at;
+}
+
+bool policy_setting_look(const struct policy *policy, size_t index, struct policy_rule_look *ret)
+{
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+		const struct source *source = &policy->sources[setting->source];
+		size_t len;
+
+		if (setting->kind == SETTING_LATER || index-- > 0)
+			continue;
+		const char *line = settings_line(source, setting->number, &len);
+
+		*ret = (struct policy_rule_look){
+			.word = settings_word(setting),
+			.layer = (enum policy_layer)source->layer,
+			.match = settings_counts(policy, setting) ? POLICY_MATCHES
+								  : POLICY_MATCH_UNTRUSTED,
+		};
+		len = len < sizeof(ret->rule) ? len : sizeof(ret->rule);
+		auto_free char *text = mem_strndup(line, len), *shown = text_visible_dup(text);
+
+		(void)snprintf(ret->rule, sizeof(ret->rule), "%s:%u: %s", source->name,
+			       setting->number, shown); /* truncation is fine */
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,39 @@
+/* dial: destination + verdict → a connected socket to a checked address. Resolves the name (after
+ * the allow), checks every address with policy_decide_address(), and races them (Happy Eyeballs,
+ * RFC 8305). The sandbox's own loopback is dialled inside the sandbox, with a socket from its
+ * init. */
+#pragma once
+
+#include <stdint.h>
+
+#include "policies/policies.h"
+
+struct dial;
+struct dialer;
+struct loop;
+struct resolver;
+
+struct dial_result {
+	int fd; /* connected, nonblocking, TCP_NODELAY; the callee takes it; -1: see @verdict */
+	struct policy_verdict verdict; /* allow (as submitted), or a denial with its reason */
+	struct addr addr; /* the dialled address, or the last one that was refused or failed */
+	char cause[128];  /* text for people, or "" */
+};
+typedef void (*dial_fn)(struct dial_result *result, void *arg);
+
+/* Keeps all; returned owned. */
+struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
+			  const struct policy *policy);
+/* The gate's own port on the host's loopback; 0: it has none. */
+void dialer_set_own_port(struct dialer *dialer, uint16_t port);
+void dialer_free(struct dialer *dialer);
+/* For addresses that are checked from now on. Kept. */
+void dialer_set_policy(struct dialer *dialer, const struct policy *policy);
+/* An exec's channel to its init (SOCK_SEQPACKET, taken). A request is one byte (4 or 6); the
+ * response is one message with one socket. */
+void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner);
+void dialer_clear_inner(struct dialer *dialer, uint64_t exec);
+/* @done runs from the loop, at most once. @verdict (allow) is copied. */
+struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct policy_destination *dst,
+			const struct policy_verdict *verdict, dial_fn done, void *arg);
+void dial_withdraw(struct dial *dial);

@@ -1,0 +1,34 @@
+/* dial: what dial.c (one dial) and dialer.c (all of them) share. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct dial;
+struct exec_sockets;
+struct loop;
+struct policy;
+struct resolver;
+
+struct dial_inner {
+	LIST_ENTRY(dial_inner) link;
+	uint64_t exec;
+	struct exec_sockets *inner;
+};
+
+struct dialer {
+	struct loop *loop;
+	struct resolver *resolver;
+	const struct policy *policy;
+	uint16_t own_port;
+	LIST_HEAD(dial_list, dial) dials;
+	size_t dial_count;
+	LIST_HEAD(dial_inner_list, dial_inner) inners;
+};
+
+/* The channel of @exec, or NULL. Borrowed. */
+struct exec_sockets *dialer_inner(struct dialer *dialer, uint64_t exec);
+
+/* Denies the dials of @exec that wait for a socket of its channel, which closes. */
+void dial_end_inside(struct dialer *dialer, uint64_t exec);

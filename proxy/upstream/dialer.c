@@ -1,0 +1,80 @@
+#include "proxy/upstream/dial.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "proxy/upstream/dial_impl.h"
+#include "proxy/upstream/exec_sockets.h"
+
+struct dialer *dialer_new(struct loop *loop, struct resolver *resolver, const struct policy *policy)
+{
+	struct dialer *dialer = mem_new(sizeof(*dialer));
+
+	dialer->loop = loop;
+	dialer->resolver = resolver;
+	dialer->policy = policy;
+	LIST_INIT(&dialer->dials);
+	LIST_INIT(&dialer->inners);
+	return dialer;
+}
+
+void dialer_set_policy(struct dialer *dialer, const struct policy *policy)
+{
+	dialer->policy = policy;
+}
+
+void dialer_set_own_port(struct dialer *dialer, uint16_t port)
+{
+	dialer->own_port = port;
+}
+
+static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)
+{
+	struct dial_inner *entry;
+
+	LIST_FOREACH (entry, &dialer->inners, link) {
+		if (entry->exec == exec)
+			return entry;
+	}
+	return NULL;
+}
+
+struct exec_sockets *dialer_inner(struct dialer *dialer, uint64_t exec)
+{
+	struct dial_inner *entry = find_inner(dialer, exec);
+
+	return entry ? entry->inner : NULL;
+}
+
+void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner)
+{
+	struct dial_inner *entry = mem_new(sizeof(*entry));
+
+	dialer_clear_inner(dialer, exec);
+	entry->exec = exec;
+	entry->inner = exec_sockets_new(dialer->loop, inner);
+	LIST_INSERT_HEAD(&dialer->inners, entry, link);
+}
+
+void dialer_clear_inner(struct dialer *dialer, uint64_t exec)
+{
+	struct dial_inner *entry = find_inner(dialer, exec);
+
+	if (!entry)
+		return;
+	dial_end_inside(dialer, exec);
+	LIST_REMOVE(entry, link);
+	exec_sockets_free(entry->inner);
+	free(entry);
+}
+
+void dialer_free(struct dialer *dialer)
+{
+	if (!dialer)
+		return;
+	while (!LIST_EMPTY(&dialer->dials))
+		dial_withdraw(LIST_FIRST(&dialer->dials));
+	while (!LIST_EMPTY(&dialer->inners))
+		dialer_clear_inner(dialer, LIST_FIRST(&dialer->inners)->exec);
+	free(dialer);
+}

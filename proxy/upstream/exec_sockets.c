@@ -1,0 +1,231 @@
+#include "proxy/upstream/exec_sockets.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define DEADLINE_MS  2000
+#define REQUESTS_MAX 256
+#define REPLY_MAX    16  /* one byte is enough */
+#define DOOR         'd' /* as in exec/run/wire.h: the first message, which is not a response */
+
+/* Responses have no number: the n-th belongs to the n-th request. So a request that was sent stays
+ * in the queue until its response comes, even when it was withdrawn. */
+struct exec_sockets_request {
+	TAILQ_ENTRY(exec_sockets_request) link;
+	struct exec_sockets *inner;
+	exec_sockets_fn done; /* NULL: withdrawn */
+	void *arg;
+	int family;
+	int error; /* the result that the task will report */
+	bool is_sent;
+	struct loop_timer timer;
+};
+
+struct exec_sockets {
+	struct loop *loop;
+	int channel; /* -1: the exec has ended */
+	struct event event;
+	TAILQ_HEAD(inner_request_list, exec_sockets_request) requests;
+	size_t count;
+	bool was_heard; /* the first message has come */
+	exec_sockets_door_fn on_door;
+	void *arg;
+};
+
+static void request_free(struct exec_sockets_request *request)
+{
+	loop_timer_stop(&request->timer);
+	TAILQ_REMOVE(&request->inner->requests, request, link);
+	request->inner->count--;
+	free(request);
+}
+
+/* Withdraws it, or frees it. */
+static void request_let_go(struct exec_sockets_request *request)
+{
+	request->done = NULL;
+	loop_timer_stop(&request->timer);
+	if (!request->is_sent || request->inner->channel < 0)
+		request_free(request);
+}
+
+static void request_fail(void *arg)
+{
+	struct exec_sockets_request *request = arg;
+	int error = request->error;
+	exec_sockets_fn done = request->done;
+
+	arg = request->arg;
+	request_let_go(request);
+	done(error, arg);
+}
+
+static void close_channel(struct exec_sockets *inner)
+{
+	struct exec_sockets_request *request, *next;
+
+	if (inner->channel < 0)
+		return;
+	event_del(&inner->event);
+	fd_close(fd_take(&inner->channel));
+	for (request = TAILQ_FIRST(&inner->requests); request; request = next) {
+		next = TAILQ_NEXT(request, link);
+		if (!request->done) {
+			request_free(request);
+			continue;
+		}
+		request->error = -EPIPE;
+		loop_defer(inner->loop, &request->timer, request_fail, request);
+	}
+}
+
+static bool has_option(int socket, int option, int want)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(socket, SOL_SOCKET, option, &value, &len) == 0 && value == want;
+}
+
+/* The other end shares its kernel objects with hostile programs, so the socket is checked. A
+ * blocking socket would stop the worker. */
+static bool is_usable(int socket, int family)
+{
+	return has_option(socket, SO_DOMAIN, family) &&
+	       has_option(socket, SO_PROTOCOL, IPPROTO_TCP) &&
+	       has_option(socket, SO_ACCEPTCONN, 0) && fd_set_nonblocking(socket, true) == 0;
+}
+
+static void on_door(struct exec_sockets *inner, const int *fds, size_t count)
+{
+	auto_close int listener = count == 1 ? fds[0] : -1;
+
+	for (size_t i = 0; count != 1 && i < count; i++)
+		fd_close(fds[i]);
+	if (listener < 0 || !has_option(listener, SO_DOMAIN, AF_UNIX) ||
+	    !has_option(listener, SO_TYPE, SOCK_STREAM) ||
+	    !has_option(listener, SO_ACCEPTCONN, 1) || fd_set_nonblocking(listener, true) < 0)
+		close_channel(inner);
+	else if (inner->on_door)
+		inner->on_door(fd_take(&listener), inner->arg);
+}
+
+static void on_answer(struct exec_sockets *inner, const int *fds, size_t count)
+{
+	struct exec_sockets_request *request = TAILQ_FIRST(&inner->requests);
+	auto_close int socket = count == 1 ? fds[0] : -1;
+
+	for (size_t i = 0; count != 1 && i < count; i++)
+		fd_close(fds[i]);
+	while (request && !request->is_sent)
+		request = TAILQ_NEXT(request, link);
+	if (!request) { /* a response without a request */
+		close_channel(inner);
+		return;
+	}
+	exec_sockets_fn done = request->done;
+	void *arg = request->arg;
+	int family = request->family;
+
+	request_free(request);
+	if (done)
+		done(socket >= 0 && is_usable(socket, family) ? fd_take(&socket) : -EPROTO, arg);
+}
+
+/* One response per call, because its callback may free the channel. More of them make the event
+ * fire again. */
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct exec_sockets *inner = arg;
+	char reply[REPLY_MAX];
+	int fds[FD_PASS_MAX];
+	size_t count = 0;
+	ssize_t n = fd_recv(fd, reply, sizeof(reply), fds, &count);
+
+	bool is_first = !inner->was_heard;
+
+	inner->was_heard |= n > 0;
+	if (n > 0 && is_first && reply[0] == DOOR)
+		on_door(inner, fds, count);
+	else if (n > 0)
+		on_answer(inner, fds, count);
+	else if (n != -EAGAIN)
+		close_channel(inner);
+}
+
+void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn fn, void *arg)
+{
+	inner->on_door = fn;
+	inner->arg = arg;
+}
+
+struct exec_sockets *exec_sockets_new(struct loop *loop, int channel)
+{
+	struct exec_sockets *inner = mem_new(sizeof(*inner));
+
+	inner->loop = loop;
+	inner->channel = channel;
+	TAILQ_INIT(&inner->requests);
+	(void)fd_set_nonblocking(channel,
+				 true); /* an invalid descriptor fails at the first request */
+	event_assign(&inner->event, loop_base(loop), channel, EV_READ | EV_PERSIST, on_readable,
+		     inner);
+	event_add(&inner->event, NULL);
+	return inner;
+}
+
+void exec_sockets_free(struct exec_sockets *inner)
+{
+	if (!inner)
+		return;
+	close_channel(inner);
+	while (!TAILQ_EMPTY(&inner->requests))
+		request_free(TAILQ_FIRST(&inner->requests));
+	free(inner);
+}
+
+static int send_question(struct exec_sockets *inner, int family)
+{
+	char question = family == AF_INET ? 4 : 6;
+
+	if (inner->channel < 0)
+		return -EPIPE;
+	if (inner->count > REQUESTS_MAX)
+		return -EAGAIN;
+	return fd_send(inner->channel, &question, sizeof(question), NULL, 0);
+}
+
+struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner, int family,
+					      exec_sockets_fn done, void *arg)
+{
+	struct exec_sockets_request *request = mem_new(sizeof(*request));
+
+	request->inner = inner;
+	request->done = done;
+	request->arg = arg;
+	request->family = family;
+	TAILQ_INSERT_TAIL(&inner->requests, request, link);
+	inner->count++;
+	request->error = send_question(inner, family);
+	request->is_sent = request->error == 0;
+	if (!request->is_sent) {
+		loop_defer(inner->loop, &request->timer, request_fail, request);
+		return request;
+	}
+	request->error = -ETIMEDOUT;
+	loop_timer_start(inner->loop, &request->timer, DEADLINE_MS, request_fail, request);
+	return request;
+}
+
+void exec_sockets_withdraw(struct exec_sockets_request *request)
+{
+	if (request)
+		request_let_go(request);
+}

@@ -1,0 +1,24 @@
+/* exec_sockets: gets sockets of an exec's network namespace from the exec's init, one at a time.
+ * The worker cannot enter a namespace; the sockets it makes belong to the host's. */
+#pragma once
+
+struct exec_sockets;
+struct exec_sockets_request;
+struct loop;
+
+/* From the loop, at most once. @socket: a nonblocking TCP socket, taken; or -errno: -EPIPE the exec
+ * has ended, -ETIMEDOUT no response in 2 s, -EAGAIN too many requests, -EPROTO no usable socket
+ * came. */
+typedef void (*exec_sockets_fn)(int socket, void *arg);
+
+/* @channel (SOCK_SEQPACKET) is taken, @loop kept. Returned owned. */
+struct exec_sockets *exec_sockets_new(struct loop *loop, int channel);
+void exec_sockets_free(struct exec_sockets *inner); /* no callback of a request runs any more */
+/* The exec's Unix listener: nonblocking, taken. From the loop, at most once, and only before the
+ * first response; never for an exec without one. */
+typedef void (*exec_sockets_door_fn)(int listener, void *arg);
+void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn on_door, void *arg);
+/* @family: AF_INET or AF_INET6. Keeps @arg. The request dies when @done runs or is withdrawn. */
+struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner, int family,
+					      exec_sockets_fn done, void *arg);
+void exec_sockets_withdraw(struct exec_sockets_request *request); /* NULL is fine */

@@ -1,0 +1,23 @@
+/* resolve: what resolver.c (the resolver) and resolve.c (its queries) share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+struct cares;
+struct static_hosts;
+struct loop;
+struct resolve_lookup;
+
+struct resolver {
+	struct loop *loop;
+	struct cares *cares;
+	struct static_hosts *known;
+	LIST_HEAD(resolve_lookup_list, resolve_lookup) lookups;
+	size_t lookup_count, query_count;
+	bool is_fixed; /* --dns */
+};
+
+/* Drops all queries. cares_free() ends lookups that c-ares still works on. */
+void resolve_drop_all(struct resolver *resolver);

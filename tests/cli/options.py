@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""How words are parsed: names, beginnings of names, values, operands; and the messages for wrong ones.
+
+usage: options.py SALLYPORT"""
+import os
+import subprocess
+import sys
+import tempfile
+
+TRY = "\nTry `sallyport {} --help`.\n"
+# (words, exit status, the error behind "sallyport COMMAND: ", the command)
+WRONG = [
+    (["run", "--polcy", "x", "true"], 2, "no such option: --polcy; did you mean --policy?", "run"),
+    (["run", "--frobnicate", "true"], 2, "no such option: --frobnicate", "run"),
+    (["run", "--re", "x", "true"], 2, "--re is ambiguous; it may be --reviewer, --reviewer-mode, --reviewer-timeout, --report, --resolve, --read", "run"),
+    (["run", "--no-tty=yes", "true"], 2, "--no-tty takes no value", "run"),
+    (["run", "--policy"], 2, "--policy needs a value", "run"),
+    (["run", "-x", "true"], 2, "no such option: -x", "run"),
+    (["run", "--\x1b[2J", "true"], 2, "no such option: --\\x1b[2J", "run"),
+    (["run", "--default", "maybe", "true"], 2, "--default must be ask, deny or allow, not `maybe`", "run"),
+    (["run", "--default", "", "true"], 2, "--default must be ask, deny or allow, not ``", "run"),
+    (["run", "--default", "ask|deny", "true"], 2, "--default must be ask, deny or allow, not `ask|deny`", "run"),
+    (["run", "--sandbox", "none", "true"], 2, "--sandbox must be read-only, workspace-write, workspace-write:own-tmp, external, "
+     "external:network or danger-full-access, not `none`", "run"),
+    (["run", "--no-tty"], 2, "COMMAND is missing", "run"),
+    (["run", "--join", "a", "--webhook-key", "x", "true"], 2, "--join and --webhook cannot be given together; the session has this option: see "
+     "`sallyport session start --help`", "run"),
+    (["agent", "--no-tty"], 2, "no such option: --no-tty", "agent"),
+    (["agent", "true"], 2, "unexpected argument: true", "agent"),
+    (["session", "start", "a", "--sandbox", "x"], 2, "no such option: --sandbox", "session start"),
+    (["session", "end"], 2, "SESSION is missing", "session end"),
+    (["session", "lits"], 2, "there is no step `lits`; did you mean list?", "session"),
+    (["session"], 2, "a step is missing; give one of: start, list, end", "session"),
+    (["approve", "allow", "7f3a-1", "--scop", "often"], 3, "--scope must be once, exec, session or always, not `often`", "approve allow"),
+    (["approve", "allow", "7f3a-1", "--for", "1h", "--for", "2h"], 3, "--for was given twice; give it once", "approve allow"),
+    (["approve", "deny", "7f3a-1", "--upload", "1k"], 3, "no such option: --upload", "approve deny"),
+    (["approve", "bundle", "-o"], 3, "-o needs a value", "approve bundle"),
+    (["policy", "import", "codex-rules"], 3, "FILE is missing", "policy import"),
+    (["policy", "import"], 3, "FORMAT is missing", "policy import"),
+    (["policy", "import", "codex-rules", "a", "b"], 3, "unexpected argument: b", "policy import"),
+    (["policy", "diff", "a"], 3, "name two files, or --a FILE and --b FILE", "policy diff"),
+    (["policy", "explain", "command"], 3, "COMMAND is missing", "policy explain"),
+    (["policy", "explain", "a.test", "command", "x"], 3, "unexpected argument: command", "policy explain"),
+    (["audit", "verify", "--jsno", "x"], 2, "no such option: --jsno; did you mean --json?", "audit verify"),
+    (["audit"], 2, "a step is missing; give one of: verify, merge", "audit"),
+]
+# (words, exit status, how what is said on standard output begins)
+RIGHT = [
+    (["--version"], 0, "sallyport "), (["-V"], 0, "sallyport "), (["help"], 0, "usage: sallyport COMMAND"),
+    (["policy", "help"], 0, "usage: sallyport policy check"),
+    (["policy", "explain", "--def=allow", "--no-user", "a.test"], 0, "allow https://a.test:443"),  # the beginning of a name
+    (["policy", "explain", "a.test", "--default", "deny", "--no-user"], 1, "deny https://a.test:443"),  # behind the operand
+    (["policy", "explain", "--default", "allow", "--default", "deny", "a.test"], 1, "deny"),  # the last of several
+    (["policy", "explain", "--", "a.test"], 2, "ask https://a.test:443"),
+    (["policy", "explain", "command", "ls", "--json"], 2, "ask command ls --json"),  # the command's own
+    (["policy", "explain", "--json", "command", "--", "ls"], 2, "{"),
+    (["policy", "fmt", "--check", "--", "--policy"], 0, ""),  # a file of that name
+    (["policy", "fmt", "--help", "--bogus"], 0, "usage: sallyport policy fmt"),
+    (["run", "--verbose", "-h", "--bogus"], 0, "usage: sallyport run"),
+]
+
+
+def main():
+    sallyport, failed = os.path.abspath(sys.argv[1]), 0
+    with tempfile.TemporaryDirectory() as home:
+        with open(f"{home}/--policy", "w", encoding="utf-8") as file:
+            file.write("version 1\n")
+
+        def run(words):
+            return subprocess.run([sallyport, *words], capture_output=True, text=True, timeout=60, cwd=home, stdin=subprocess.DEVNULL,
+                                  env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"})
+
+        for words, status, error, command in WRONG:
+            done = run(words)
+            if (done.returncode, done.stdout, done.stderr) != (status, "", f"sallyport {command}: {error}{TRY.format(command)}"):
+                print(f"{words}: {done}")
+                failed += 1
+        for words, status, begin in RIGHT:
+            done = run(words)
+            if done.returncode != status or not done.stdout.startswith(begin) or done.stderr:
+                print(f"{words}: {done}")
+                failed += 1
+        done = run(["polciy"])
+        if done.returncode != 2 or "sallyport: there is no command `polciy`; did you mean policy?" not in done.stderr:
+            print(done)
+            failed += 1
+    print(f"{len(WRONG) + len(RIGHT) + 1 - failed} passed, {failed} failed, 0 skipped")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

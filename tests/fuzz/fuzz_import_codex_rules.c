@@ -1,6 +1,0 @@
-#include "tests/fuzz/fuzz_import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
-{
-	return fuzz_import("codex-rules", bytes, len);
-}

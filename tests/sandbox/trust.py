@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""trust: a policy that a command could write is used with the contents of its first use, or with trusted contents.
+
+usage: trust.py SALLYPORT [CASE...]"""
+import os
+import shutil
+import subprocess
+import sys
+
+from harness import main, must
+
+REFUSED = 3
+NARROW, WIDE = "version 1\ndeny *\n", "version 1\nallow evil.test\n"
+
+
+def fresh(user, name):
+    """A folder that no command could write yet: its own state belongs to it."""
+    work = user.work / f"trust-{name}"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(user.home / "state", ignore_errors=True)
+    work.mkdir()
+    user.own(work)
+    return work
+
+
+def state(user):
+    return {"XDG_STATE_HOME": str(user.home / "state")}
+
+
+def run(world, user, work, policy, text="true"):
+    done = world.run(user, ["sh", "-c", text], ["--policy", policy] if policy else [], cwd=work, env=state(user))
+    must(done.returncode in (0, REFUSED), f"exit {done.returncode}", done.stderr)
+    return done.returncode, done.stderr.decode()
+
+
+def counts(world, user, work, policy, text="true"):
+    status, said = run(world, user, work, policy, text)
+    must(status == 0, "it was refused:", said)
+    return said
+
+
+def refused(world, user, work, policy, why="has changed"):
+    status, said = run(world, user, work, policy, "touch ran")
+    must(status == REFUSED and why in said and not (work / "ran").exists(), f"exit {status}:", said)
+    return said
+
+
+def trust(world, user, work, policy):
+    done = subprocess.run([world.sallyport, "policy", "trust", policy], cwd=work, env={**user.environment(), **state(user)},
+                          capture_output=True, text=True, **user.ids())
+    must(done.returncode == 0, done.stderr)
+
+
+def first_use(world, user):
+    work = fresh(user, "first")
+    policy = user.file(work / "team.policy", NARROW)
+    must("from now on it counts only as it is now" in counts(world, user, work, "team.policy"), "nobody was told")
+    must("from now on" not in counts(world, user, work, policy), "told twice")
+    counts(world, user, work, "./x/../team.policy" if (work / "x").mkdir() or user.own(work / "x") else "")
+
+
+def busy_folder(world, user):
+    """Other programs change the folder while a policy in it is used for the first time. None of them is a command."""
+    for number in range(5):
+        work = fresh(user, f"busy-{number}")
+        user.file(work / "conf/team.policy", NARROW)
+        busy = subprocess.Popen(["sh", "-c", "while :; do : >x; rm x; done"], cwd=work / "conf", **user.ids())
+        try:
+            must("from now on it counts only as it is now" in counts(world, user, work, "conf/team.policy"), "nobody was told")
+        finally:
+            busy.kill()
+            busy.wait()
+
+
+def same_inode(world, user):
+    """A new folder that got the inode of one which a command could write, and which is gone, is not that folder."""
+    old = fresh(user, "inode-old")
+    counts(world, user, old, None, "true")
+    shutil.rmtree(old)
+    new = user.work / "trust-inode-new"
+    shutil.rmtree(new, ignore_errors=True)
+    user.file(new / "team.policy", NARROW)
+    listed = next(user.home.rglob("reached"))
+    made = new.stat()
+    before = listed.read_text()
+    lines = [line.split(" ", 3) for line in before.splitlines() if line.endswith(f" {old}")]
+    must(len(lines) == 1, before)
+    since, _, key, path = lines[0]
+    born = key.split(":")[2]
+
+    def listed_as(born):
+        listed.write_text(before.replace(f"{since}  {key} {path}", f"{since}  {made.st_dev}:{made.st_ino}:{born} {path}"))
+
+    listed_as("0")  # a file system that does not say when a folder was made: it may be that one
+    refused(world, user, user.outside, new / "team.policy", "it has not been trusted")
+    if born != "0":
+        listed_as(born)
+        counts(world, user, user.outside, new / "team.policy")
+
+
+def written_by_another_run(world, user):
+    """The run that writes it does not know that it is a policy."""
+    work = fresh(user, "written")
+    policy = user.file(work / "conf/team.policy", NARROW)
+    counts(world, user, work, policy)
+    counts(world, user, work, None, "echo 'allow evil.test' >>conf/team.policy")
+    must(policy.read_text() != NARROW, "nothing was tried")
+    said = refused(world, user, work, "conf/team.policy")
+    must("sallyport policy trust conf/team.policy" in said, said)
+    refused(world, user, work, "conf/../conf/team.policy")
+    trust(world, user, work, "conf/team.policy")
+    counts(world, user, work, policy)
+    user.file(policy, NARROW)  # as it was noted, but a person has trusted another one
+    refused(world, user, work, policy)
+
+
+def planted(world, user):
+    """Made by a run, before its first use: also by moving a file that is older than the run."""
+    work = fresh(user, "planted")
+    user.file(work / "vendor/it/team.policy", WIDE)
+    user.file(work / "vendor/old.policy", WIDE)
+    user.file(work / "linked", WIDE)
+    counts(world, user, work, None, "echo version 1 >made.policy; mv vendor/old.policy moved.policy; mv vendor/it conf; ln linked link.policy")
+    for name in ("made.policy", "moved.policy", "conf/team.policy", "link.policy", "linked"):
+        refused(world, user, work, name, "it has not been trusted")
+    trust(world, user, work, "moved.policy")
+    counts(world, user, work, "moved.policy")
+
+
+def other_folders(world, user):
+    """The run that uses it cannot write it, but an earlier one could; the folder may have another name by now."""
+    work = fresh(user, "other")
+    user.file(work / "in/x")
+    counts(world, user, work, None, "echo version 1 >made.policy")
+    refused(world, user, work / "in", "../made.policy", "it has not been trusted")
+    refused(world, user, user.outside, work / "made.policy", "it has not been trusted")
+    moved = user.work / "trust-other-2"
+    shutil.rmtree(moved, ignore_errors=True)
+    work.rename(moved)
+    refused(world, user, user.outside, moved / "made.policy", "it has not been trusted")
+    shutil.rmtree(moved)
+
+
+def links(world, user):
+    """A link that a command may replace names no policy, whatever it leads to; a hard link reaches one that lies elsewhere."""
+    work = fresh(user, "links")
+    policy = user.file(work / "wide.policy", WIDE)
+    trust(world, user, work, policy)
+    counts(world, user, work, policy)
+    os.symlink("wide.policy", work / "team.policy")
+    os.symlink(".", work / "here")
+    for name in ("team.policy", "here/team.policy"):
+        status, said = run(world, user, work, name)
+        must(status == REFUSED and "symbolic link" in said, said)
+    counts(world, user, work, None)
+    status, said = run(world, user, user.outside, work / "team.policy")
+    must(status == REFUSED and "symbolic link" in said, said)
+    os.symlink(work / "here", user.outside / "there")
+    status, said = run(world, user, user.work / "trust-links", user.outside / "there/team.policy")
+    must(status == REFUSED and "symbolic link" in said, said)
+    (user.outside / "there").unlink()
+    kept = user.file(user.outside / "kept.policy", NARROW)
+    os.link(kept, work / "kept")
+    refused(world, user, work, kept, "it has not been trusted")
+    kept.unlink()
+
+
+def included(world, user):
+    """Files that a policy includes are in reach as well: changed, or replaced."""
+    work = fresh(user, "included")
+    user.file(work / "conf/more.policy", NARROW)
+    user.file(work / "conf/wide.policy", WIDE)
+    policy = user.file(work / "conf/team.policy", 'version 1\ninclude "more.policy"\n')
+    counts(world, user, work, policy)
+    counts(world, user, work, "conf/wide.policy")
+    counts(world, user, work, None, "cp conf/wide.policy conf/more.policy")
+    refused(world, user, work, policy)
+    user.file(work / "conf/more.policy", NARROW)
+    counts(world, user, work, policy)
+    counts(world, user, work, None, "ln -sf wide.policy conf/more.policy")
+    status, said = run(world, user, work, policy)
+    must(status == REFUSED and "symbolic link" in said, said)
+
+
+def swapped(world, user):
+    """Another folder, with a policy that counts for itself, in the place of this one."""
+    work = fresh(user, "swapped")
+    policy = user.file(work / "a/team.policy", NARROW)
+    counts(world, user, work, policy)
+    user.file(work / "b/team.policy", WIDE)
+    trust(world, user, work, "b/team.policy")
+    counts(world, user, work, "b/team.policy")
+    counts(world, user, work, None, "mv a c; mv b a")
+    refused(world, user, work, policy)
+
+
+def out_of_reach(world, user):
+    """Files that no command could write can be changed freely."""
+    work = fresh(user, "out")
+    policy = user.file(user.outside / "mine.policy", NARROW)
+    for text in (NARROW, WIDE, NARROW):
+        user.file(policy, text)
+        must("counts only as it is" not in counts(world, user, work, policy), "a word about what is nobody's else")
+    policy.unlink()
+
+
+def unattended(world, user):
+    """A checkout, and a machine that has never seen it: steps with and without a policy need no person."""
+    work = fresh(user, "ci")
+    policy = user.file(work / "ci.policy", NARROW)
+    counts(world, user, work, None, "echo built >out")
+    counts(world, user, work, "ci.policy")
+    counts(world, user, work, policy, "echo again >out")
+
+
+def two_at_once(world, user):
+    """Runs that start at the same time lose none of their notes."""
+    work = fresh(user, "many")
+    names = [f"{i}.policy" for i in range(6)]
+    for name in names:
+        user.file(work / name, NARROW)
+    runs = [world.start(user, ["true"], ["--policy", name], env=state(user), cwd=work, stderr=subprocess.PIPE) for name in names]
+    for process in runs:
+        said = process.communicate(timeout=60)[1]
+        must(process.returncode == 0, said)
+    for name in names:
+        user.file(work / name, WIDE)
+        refused(world, user, work, name)
+
+
+cases = [
+    ("first-use", first_use),
+    ("busy-folder", busy_folder),
+    ("same-inode", same_inode),
+    ("written-by-another-run", written_by_another_run),
+    ("planted", planted),
+    ("other-folders", other_folders),
+    ("links", links),
+    ("included", included),
+    ("swapped", swapped),
+    ("out-of-reach", out_of_reach),
+    ("unattended", unattended),
+    ("two-at-once", two_at_once),
+]
+
+if __name__ == "__main__":
+    sys.exit(main(cases, 1))

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""browser_contract: every key and every button of the page, in each of its states, compared with the stored answers of a real gate.
+
+A real run asks, the real page stands in a real browser; the store is read where it is: what the control socket says became of the
+question, the grants that it lists, the policy's file. What was on the screen is read word by word from where the browser drew it, in
+the moment of the press. The page has a clock that the test moves past its guard; but in one state, where what answers is pressed, the
+clock is the browser's.
+
+usage: browser_contract.py SALLYPORT WIDTH HEIGHT [STATE…]"""
+import collections
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
+
+from browser import KEYS, Browser, Failed, is_possible, must
+from scene import Scene
+from world import World, enter_namespace
+
+SKIP = 77
+MEANT = "1234adjktw?"  # each alone; of all others together it is enough that none does anything
+NAMED = {"Enter": KEYS["Enter"], "Space": " ", "Escape": KEYS["Escape"], "Tab": KEYS["Tab"], "Backspace": "\ue003", "Delete": "\ue017",
+         "Insert": "\ue016", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Home": "\ue011", "End": "\ue010",
+         "PageUp": "\ue00e", "PageDown": "\ue00f", "F2": "\ue032", "F8": "\ue038"}
+ANSWER = ("a", "d")
+PRESSES = 8  # of these: what is brought into view by the first is answered by another
+SENTENCES = {  # what the page says over an answer, and what the gate says became of it
+    ("allow", "once"): "An allow lets through, this once, exactly", ("deny", "once"): "A denial turns away, this once, exactly",
+    ("allow", "exec"): "An allow grants, until the command ends, exactly", ("deny", "exec"): "A denial refuses, until the command ends, exactly",
+    ("allow", "session"): "An allow grants, for the session, exactly", ("deny", "session"): "A denial refuses, for the session, exactly",
+    ("allow", "always"): "An allow writes in your policy file exactly", ("deny", "always"): "A denial writes in your policy file exactly",
+}
+
+# How each state comes about in a page with so many questions, that warn or not, and none of them open.
+State = collections.namedtuple("State", "script questions warns is_real", defaults=(1, False, False))
+TYPED = """
+    open();
+    const typed = one('.open .typed input');
+    typed.value = one('.open .typed code').textContent;
+    typed.dispatchEvent(new Event('input'));
+    await read();"""
+LIST = """
+    pick();
+    await until(() => !one('#several-allow').disabled, 'a button for several');
+    await ready();
+    one('#several-allow').click();
+    await until(() => one('#confirm[open] li'), 'the list');
+    await ready();"""
+STATES = {
+    "nothing-open": State("await ready()", 2),
+    "once": State("open(); await read()"),
+    "real-clock": State("open(); await read()", is_real=True),
+    "exec": State("open('exec'); await read()"),
+    "session": State("open('session'); await read()", 2),
+    "always": State("open('always'); await read()"),
+    "wide": State("""
+        open('session');
+        one('.open .widths').open = true;
+        for (const input of all('.open [data-width]')) {
+          if (input.type === 'checkbox')
+            input.checked = true;
+          else
+            input.selectedIndex = 2;
+        }
+        one('.open [data-width]').dispatchEvent(new Event('change'));
+        await read()"""),
+    # The choice has changed, and its text is not back from the gate yet.
+    "narrow": State("""
+        open();
+        await read();
+        const held = window.fetch;
+        window.fetch = (path, how) => path === '/api/text' ? new Promise(() => {}) : held(path, how);
+        one('.open .scopes input[value=always]').click();
+        document.activeElement.blur();
+        window.fetch = held;
+        await ready()"""),
+    "warns": State("open(); await read()", warns=True),
+    "typed": State(TYPED, warns=True),
+    "typing": State(f"{TYPED}; typed.focus({{ preventScroll: true }})", warns=True),
+    "words": State("""
+        open();
+        await read();
+        one('.open .more-words').open = true;
+        one('.open .more-words input').scrollIntoView({ block: 'center' });
+        one('.open .more-words input').focus();
+        await ready()"""),
+    # The open question is scrolled out of the window.
+    "away": State("open('session'); await read(); document.body.style.paddingBottom = '4000px'; scrollTo(0, 3000); await ready()"),
+    "on-allow": State("open(); await read(); one('.open .allow').focus(); await ready()"),
+    # The focus is on a button that is out of the window.
+    "on-deny-away": State("""
+        open('session');
+        await read();
+        document.body.style.paddingBottom = '4000px';
+        one('.open .buttons .deny').focus();
+        scrollTo(0, 3000);
+        await ready()"""),
+    "picking": State("pick(); await ready()", 3),
+    "list": State(LIST, 6),
+    "list-read": State(f"""{LIST}
+        const list = one('#confirm-list'), yes = one('#confirm-yes');
+        for (let times = 0; times < 60 && yes.disabled; times++) {{
+          list.scrollTop = list.scrollTop + list.clientHeight >= list.scrollHeight - 1 ? 0 : list.scrollTop + list.clientHeight * 0.5;
+          await looked();
+        }}
+        if (yes.disabled)
+          throw new Error('the list cannot be read');
+        yes.focus({{ preventScroll: true }});
+        await ready()""", 6),
+    "help": State("open(); await read(); one('#help').showModal(); await ready()"),
+    # Two answers are remembered; the tab with them is open.
+    "grants": State("""
+        one('#tab-grants').click();
+        await until(() => all('#panel-grants li').length === 2 && all('.question').length === 1, 'the grants');
+        one('.undo').scrollIntoView({ block: 'center' });
+        await ready()""", 3),
+}
+
+
+def bare(text):
+    return re.sub(r"\s", "", text)
+
+
+def check_taken_back(store, remembered, sent, what):
+    """What is gone was on the screen, by its name."""
+    before, left = sent["before"], [grant["text"] for grant in store.grants()]
+    gone = [text for text in remembered if text not in left]
+    must(len(gone) == 1, what, "not one was taken back:", gone, sent)
+    must(any(bare(gone[0]) in text for text in [before["now"], *before["boxes"]]), what, "taken back", gone, "the screen said", before["boxes"], before["now"])
+
+
+def check(scene, what, sent, remembered):
+    """The sent answer stored the text that was on the screen. Returns it."""
+    before = sent["before"]
+    must(before, what, "it was sent, and nothing was pressed:", sent)
+    if sent["path"] != "/api/answer":
+        check_taken_back(scene.store, remembered, sent, what)
+        return "back", sent["path"]
+    action, scope, text = scene.store.became(sent["question"])
+    said = f"{what}: stored {action} {scope} {text}; on the screen: {before['boxes']} {before['rows']} {before['now'][:1500]}"
+    if scope == "abort":
+        must(bare("Deny and end the command") in before["now"] and before["name"], said)
+        scene.gate.wait(60)
+        scene.begin()
+        return action, scope
+    sentence = bare(SENTENCES[action, scope])
+    if before["rows"]:
+        must(sentence in "".join(before["boxes"]), said)
+        must(scope == "once" and action == "deny" or [text, True] in before["rows"], said)
+        return action, scope
+    must(any(box.startswith(sentence) and box[len(sentence):].startswith(bare(text)) and
+             box[len(sentence) + len(bare(text)):] in ("", bare("Amounts limit an allow only; a denial has no amounts.")) for box in before["boxes"]), said)
+    must(before["name"], "its destination was not read:", said)
+    must(action == "deny" or before["warning"] in (None, True), "its warning was not read:", said)
+    return action, scope
+
+
+class Play:
+    """One state, and all that can be pressed in it."""
+
+    def __init__(self, scene, name):
+        self.scene, self.name, self.state = scene, name, STATES[name]
+        self.tried, self.answered, self.remembered = 0, [], []
+        self.is_fresh = False
+
+    def begin(self, act=None):
+        """The state as new; what can be clicked in it."""
+        scene, state = self.scene, self.state
+        scene.clean(state.questions, state.warns)
+        before = "await clean(given[0]);"
+        if self.name == "grants":
+            scene.run(before, state.questions)
+            for at, question in enumerate(list(scene.store.open)[:2]):
+                scene.store.do("allow" if at else "deny", question=question, scope="session")
+            self.remembered = [grant["text"] for grant in scene.store.grants()]
+            before = "reset();"
+        if act is None or act[-1] not in ANSWER:  # one press has to do, and what is said of the last answer would take it
+            before += "one('#said').classList.remove('shown');"
+        self.wanted, self.targets = scene.run(f"{before} {state.script}\n; return [arm(), targets()]", state.questions)
+        self.is_fresh = True
+
+    def press(self, acts):
+        """In the page as it is armed: keys one after the other, or one click. Returns the results."""
+        kind, what, *place = acts[0]
+        if kind == "click":
+            self.scene.page.click_at(*place)
+        else:
+            self.scene.page.press([key for _, _, key in acts])
+        found = self.scene.run("return await result()")
+        names = f"{self.name} {self.scene.size} {kind} {' '.join(name for _, name, *_ in acts[:found['presses']])}"
+        must(not found["closed"], names, "the page has an error:", found["closed"])
+        must(not found["stray"], names, "was sent, and nothing was pressed:", found["stray"])
+        self.tried += found["presses"]
+        # The state is as new when nothing was done. What comes late is seen by the next press, which is then not taken.
+        self.is_fresh = not found["isOver"] and not found["isEarly"] and not found["sent"] and found["state"] == self.wanted
+        for sent in found["sent"]:
+            self.answered.append(check(self.scene, names, sent, self.remembered))
+        return found
+
+    def act(self, acts):
+        """How many of @acts were done: one that changes something ends it, and one that comes too late, or too early, is no act."""
+        for _ in range(10):
+            if not self.is_fresh:
+                self.begin(acts[0])
+            else:
+                self.scene.run("arm()")
+            if acts[0][0] == "click":
+                at = {name: place for name, *place in self.targets}
+                if acts[0][1] not in at:
+                    return 1  # its place has another by now; that one has its own turn
+                acts = [("click", acts[0][1], *at[acts[0][1]])]
+            found = self.press(acts)
+            if found["presses"] > 0 and (not found["isEarly"] or acts[0][-1] in ANSWER):
+                break
+        must(found["presses"] > 0, self.name, self.scene.size, "does not stand still")
+        for _ in range(PRESSES - 1 if acts[0][-1] in ANSWER else 0):
+            if found["sent"]:
+                break
+            self.scene.run("await ready(); arm()")
+            found = self.press(acts)
+        return found["presses"]
+
+    def all(self):
+        self.begin()
+        if self.state.is_real:
+            return self.all_that_answer()
+        others = [("key", chr(code), chr(code)) for code in range(0x21, 0x7f) if chr(code) not in MEANT]
+        while others:
+            others = others[self.act(others):]
+        alone = [("key", name, key) for name, key in [*((key, key) for key in MEANT), *NAMED.items()]]
+        # What a tab does is the same whatever is asked.
+        alone += [("click", name) for name, *_ in self.targets if self.name in ("once", "grants") or "tab-" not in name]
+        for act in alone:
+            self.act([act])
+
+    def all_that_answer(self):
+        for act in [("key", key, key) for key in "ad"] + [("key", name, NAMED[name]) for name in ("Enter", "Space")]:
+            self.act([act])
+        for name, *_ in self.targets:
+            if name.startswith(("BUTTON deny", "BUTTON allow", "BUTTON quiet end")):
+                self.act([("click", name)])
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(f"usage: {sys.argv[0]} SALLYPORT WIDTH HEIGHT [STATE…]")
+    if why := is_possible():
+        print(f"skipped: {why}\n0 passed, 0 failed, 1 skipped")
+        return SKIP
+    enter_namespace()
+    size, only = (int(sys.argv[2]), int(sys.argv[3])), sys.argv[4:]
+    passed = failed = 0
+    stored = set()
+    world = World(sys.argv[1])
+    try:
+        with Browser() as page:
+            scene = Scene(world, page, size)
+            for name, state in STATES.items():
+                if only and name not in only:
+                    continue
+                try:
+                    since = time.monotonic()
+                    scene.clock(state.is_real)
+                    play = Play(scene, name)
+                    play.all()
+                    must(play.answered or not state.is_real, "nothing was answered")
+                    passed += 1
+                    stored |= set(play.answered)
+                    print(f"passed {name}: {play.tried} keys and clicks, {len(play.answered)} answers, {time.monotonic() - since:.0f} s", flush=True)
+                except (Failed, AssertionError, OSError, ValueError) as reason:
+                    failed += 1
+                    print(f"failed {name}: {reason}", flush=True)
+                    scene.renew()
+            # A page that answers nothing would keep every promise.
+            if missing := [] if only else sorted(set(SENTENCES) - stored):
+                failed += 1
+                print(f"failed to store at all: {missing}")
+            live = scene.url.split("#")[0]  # the runs before have ended, and refuse
+            complaints = [line for line in page.console() if line.startswith("http://127.0.0.1") and "409" not in line and "/api/events" not in line
+                          and (line.startswith(live) or "ERR_CONNECTION_REFUSED" not in line)]
+            if complaints:
+                failed += 1
+                print(f"failed console: {complaints}")
+    finally:
+        world.close(False)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
