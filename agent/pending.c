@@ -21,7 +21,7 @@ const char *const pending_kind_words[] = {
 	NULL,
 };
 const char *const pending_choice_words[] = {
-	[ORCHESTRATOR_DENY] = "denies",
+	[ORCHESTRATOR_DENY] = "denied",
 	[ORCHESTRATOR_ABORT] = "abort",
 	[ORCHESTRATOR_ONCE] = "approved",
 	[ORCHESTRATOR_SESSION] = "approved_for_session",

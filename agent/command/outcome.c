@@ -19,7 +19,7 @@ static const char *const statuses[] = {
 	[ORCHESTRATOR_REJECTED_BY_REVIEWER] = "rejected",
 	[ORCHESTRATOR_REJECTED_REVIEWER_LATE] = "rejected",
 	[ORCHESTRATOR_REJECTED_NO_ANSWER] = "rejected",
-	[ORCHESTRATOR_DENIED] = "denies",
+	[ORCHESTRATOR_DENIED] = "denied",
 	[ORCHESTRATOR_RESULT_NOT_STARTED] = "not_started",
 	[ORCHESTRATOR_RESULT_TIMED_OUT] = "timed_out",
 	[ORCHESTRATOR_RESULT_SIGNALLED] = "signalled",
@@ -41,7 +41,7 @@ static const char *const rejecters[] = {
 static const char *const ends[] = {
 	[EXEC_EXITED] = "exited",           [EXEC_SIGNALLED] = "signalled",
 	[EXEC_TIMED_OUT] = "timed_out",     [EXEC_CANCELLED] = "cancelled",
-	[EXEC_INTERRUPTED] = "interrupted", [EXEC_DENIED] = "denies",
+	[EXEC_INTERRUPTED] = "interrupted", [EXEC_DENIED] = "denied",
 	[EXEC_NOT_STARTED] = "not_started", [EXEC_KILLED] = "failed",
 };
 static const char *const network_kinds[] = {

@@ -421,7 +421,7 @@ const struct hostile_case hostile_files[] = {
 	{ "change", change },
 	{ "parent-rename", parent_rename },
 	{ "hidden", hidden },
-	{ "denies", denied },
+	{ "denied", denied },
 	{ "absent", absent },
 	{ "kernel-files", kernel_files },
 	{ "devices", devices },

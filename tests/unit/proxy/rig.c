@@ -292,7 +292,7 @@ void rig_done(struct rig *rig)
 static const char *expansion(const struct rig *rig, const char *key, size_t len, uint16_t *ret_port)
 {
 	static const char *const hosts[][2] = {
-		{ "a", "a.test" },       { "b", "b.test" },    { "denies", "denied.test" },
+		{ "a", "a.test" },       { "b", "b.test" },    { "denied", "denied.test" },
 		{ "held", "held.test" }, { "gone", "a.test" },
 	};
 

@@ -225,7 +225,7 @@ static const struct {
 	{ "timeout", GATEWAY_GRACE_MS + 1, false },
 	{ "left", 1000, true },
 	{ "gone", 1000, true },
-	{ "denies", 1000, false },
+	{ "denied", 1000, false },
 	{ "allowed", 1000, false },
 };
 

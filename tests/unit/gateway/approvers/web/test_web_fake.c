@@ -52,7 +52,7 @@ int gateway_answer(struct gateway *gw, const char *id, const struct approver_ans
 	(void)snprintf(gw->words, sizeof(gw->words), "%s", answer->words ? answer->words : "");
 	if (r < 0)
 		return err_set(why, r, "the disk is full");
-	stage_retract(id, answer->action == POLICY_ALLOW ? "allowed" : "denies");
+	stage_retract(id, answer->action == POLICY_ALLOW ? "allowed" : "denied");
 	return 0;
 }
 
