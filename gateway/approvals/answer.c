@@ -48,15 +48,15 @@ static int answer_check(const struct approver_answer *answer, struct err *why)
 	if (answer->action != POLICY_ALLOW && answer->action != POLICY_DENY)
 		return err_set(why, -EINVAL, "an answer must be allow or deny");
 	if ((unsigned int)answer->scope >= ARRAY_SIZE(scopes))
-		return err_set(why, -EINVAL, "there is no such scope");
+		return err_set(why, -EINVAL, "unknown scope; use once, exec, session or always");
 	if (answer->is_abort && answer->action != POLICY_DENY)
 		return err_set(why, -EINVAL, "an answer that aborts must deny");
 	if (answer->is_review && (answer->is_abort || answer->scope != GATEWAY_ONCE))
-		return err_set(why, -EINVAL, "a reviewer can only answer for once");
+		return err_set(why, -EINVAL, "a reviewer's answer must have the scope once");
 	if (answer->is_nobody && (answer->action != POLICY_DENY || answer->is_abort ||
 				  answer->is_review || answer->scope != GATEWAY_ONCE))
 		return err_set(why, -EINVAL,
-			       "a request about which nobody is asked can only be denied once");
+			       "a request without a question can only be denied once");
 	if (has_width && (answer->is_abort || answer->scope == GATEWAY_ONCE))
 		return err_set(why, -EINVAL,
 			       "an answer for once applies to the waiting requests only, and "
@@ -209,7 +209,8 @@ static int answer_remember(const struct giving *giving, struct err *why)
 	if (answer->scope == GATEWAY_SESSION)
 		count = sessions_of_approval(giving->approval, sessions);
 	if (!grants_has_room(&gw->grants, count, width_is_wide(&answer->width)))
-		return err_set(why, -ENOSPC, "too many answers are remembered: answer once");
+		return err_set(why, -ENOSPC,
+			       "too many answers are remembered; answer with the scope once");
 	r = answer_check_text(giving, why);
 	if (r < 0)
 		return r;
@@ -248,7 +249,7 @@ static void answer_how(const struct giving *giving, char *out, size_t size)
 	if (answer->is_abort)
 		(void)snprintf(out, size, "aborted by %s", giving->by);
 	else if (answer->is_nobody)
-		(void)snprintf(out, size, "denied: nobody was asked");
+		(void)snprintf(out, size, "denied without a question");
 	else
 		(void)snprintf(out, size, "%s %s by %s%s%s",
 			       answer->action == POLICY_ALLOW ? "allowed" : "denied",

@@ -291,7 +291,7 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 
 	if (futile != POLICY_NONE) {
 		*ret_words =
-			"this name resolved to such an address a moment ago, so nobody is asked";
+			"this name has just resolved to a denied address; no question is asked";
 		return futile;
 	}
 	bool is_looking = false;

@@ -141,13 +141,13 @@ int chain_check(struct chain *chain, const char *line, size_t len, struct err *w
 		return r;
 	if (seq > want)
 		return err_set(why, -EBADMSG,
-			       "record %" PRIu64 " stands where %" PRIu64
-			       " belongs: records were removed or reordered",
+			       "found record %" PRIu64 " instead of %" PRIu64
+			       ": records were removed or reordered",
 			       seq, want);
 	if (seq < want)
 		return err_set(why, -EBADMSG,
-			       "record %" PRIu64 " stands where %" PRIu64
-			       " belongs: a record was repeated, inserted or reordered",
+			       "found record %" PRIu64 " instead of %" PRIu64
+			       ": a record was repeated, inserted or reordered",
 			       seq, want);
 	if (strcmp(prev, chain->hash) != 0)
 		return err_set(

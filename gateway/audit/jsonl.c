@@ -122,12 +122,12 @@ static int jsonl_write(struct sink *sink, const struct sink_record *record, stru
 	struct jsonl_room *room = &self->gathered;
 
 	if (self->count >= SINK_BATCH_MAX && !record->gap)
-		return err_set(why, -E2BIG, "there are too many audit records at once");
+		return err_set(why, -E2BIG, "too many audit records are written together");
 	jsonl_make_room(room);
 	ssize_t len = record_members(record, room->bytes + room->len, CHAIN_MEMBERS_MAX);
 
 	if (len < 0)
-		return err_set(why, (int)len, "an audit record cannot be made");
+		return err_set(why, (int)len, "an audit record cannot be formatted");
 	jsonl_gathered(self, (size_t)len, record->is_awaited);
 	return 0;
 }
@@ -146,7 +146,7 @@ static int jsonl_seal(struct jsonl *self, struct chain *ret_next, struct err *wh
 					 self->items[i].end - from, batch->bytes + batch->len);
 
 		if (len < 0)
-			return err_set(why, (int)len, "an audit record cannot be made");
+			return err_set(why, (int)len, "an audit record cannot be formatted");
 		batch->len += (size_t)len;
 		from = self->items[i].end;
 	}

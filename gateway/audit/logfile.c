@@ -25,7 +25,7 @@ int logfile_open_own(const char *path, int flags, struct err *why)
 	if (fd < 0)
 		return err_errno(why, errno, "cannot open %s", path);
 	if (fstat(fd, &info) < 0)
-		return err_errno(why, errno, "cannot look at %s", path);
+		return err_errno(why, errno, "cannot read the attributes of %s", path);
 	if (!S_ISREG(info.st_mode))
 		return err_set(why, -EINVAL, "%s is not a regular file", path);
 	if (info.st_uid != geteuid() || (info.st_mode & 022) != 0)
@@ -42,7 +42,7 @@ static int logfile_begin(struct logfile *self, struct err *why)
 	struct chain chain;
 
 	if (fstat(self->fd, &file) < 0 || fstat(self->head_fd, &head) < 0)
-		return err_errno(why, errno, "cannot look at %s", self->path);
+		return err_errno(why, errno, "cannot read the attributes of %s", self->path);
 	if (file.st_size == 0 && head.st_size == 0) {
 		chain_begin(&chain);
 		int r = chain_head_write(self->head_fd, &chain);
@@ -120,7 +120,7 @@ static int logfile_resume(struct logfile *self, struct err *why)
 	int r = 0;
 
 	if (size < 0)
-		return err_errno(why, errno, "cannot look at %s", self->path);
+		return err_errno(why, errno, "cannot read the attributes of %s", self->path);
 	if (!self->has_resumed)
 		r = resume_first(self->fd, self->head_fd, size, &self->chain, &found);
 	else if (size != self->chain.size)

@@ -88,7 +88,7 @@ static int segment_check_dir(const char *dir, struct err *why)
 	struct stat info;
 
 	if (lstat(dir, &info) < 0)
-		return err_errno(why, errno, "cannot look at %s", dir);
+		return err_errno(why, errno, "cannot read the attributes of %s", dir);
 	if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
 		return err_set(why, -EPERM, "%s must be a folder that only you can write", dir);
 	return 0;

@@ -40,7 +40,7 @@ static int verify_snapshot(struct verify *v, int fd, off_t *ret_size, struct err
 
 	v->has_head = r == 0;
 	if (fstat(fd, &info) < 0)
-		return err_errno(why, errno, "cannot look at %s", v->path);
+		return err_errno(why, errno, "cannot read the attributes of %s", v->path);
 	(void)flock(fd, LOCK_UN); /* it may not be held */
 	if (!S_ISREG(info.st_mode))
 		return err_set(why, -EINVAL, "%s is not a regular file", v->path);
@@ -127,8 +127,8 @@ static int verify_head(const struct verify *v, struct err *why)
 	if (!v->has_head)
 		return err_set(why, -EBADMSG,
 			       "%s:%" PRIu64
-			       ": %s.head is missing or damaged, so whether records were "
-			       "cut off here cannot be told",
+			       ": %s.head is missing or damaged, so it is unknown whether "
+			       "records were cut off here",
 			       v->path, next, v->path);
 	if (v->head.seq > v->chain.seq)
 		return err_set(why, -EBADMSG,
@@ -140,9 +140,8 @@ static int verify_head(const struct verify *v, struct err *why)
 			       v->path, next);
 	if (v->head.seq < v->chain.seq)
 		(void)err_set(why, 0,
-			      "%" PRIu64
-			      " records stand behind the head: their writer died between "
-			      "the record and its head",
+			      "%" PRIu64 " records are not counted in the head: their writer died "
+			      "before it updated the head",
 			      v->chain.seq - v->head.seq);
 	return 0;
 }

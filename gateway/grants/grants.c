@@ -356,7 +356,8 @@ struct grant *grants_put(struct grants *grants, struct grant_list *list,
 	struct policy *wide = NULL;
 
 	if (!grant && !grants_has_room(grants, 1, is_wide)) {
-		(void)err_set(why, -ENOSPC, "too many answers are remembered: answer once");
+		(void)err_set(why, -ENOSPC,
+			      "too many answers are remembered; answer with the scope once");
 		return NULL;
 	}
 	if (is_wide)

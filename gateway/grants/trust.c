@@ -93,7 +93,7 @@ static int sheet_read(int dir_fd, const char *digest, struct sheet *ret, struct 
 		return 0;
 	}
 	if (fd < 0)
-		return err_errno(why, errno, "cannot open the reviewer's sheet %s", name);
+		return err_errno(why, errno, "cannot open the reviewer's record %s", name);
 	int r = fd_read_all(fd, SHEET_MAX_BYTES, &text, &len, why);
 	if (r < 0)
 		return r;
@@ -101,7 +101,7 @@ static int sheet_read(int dir_fd, const char *digest, struct sheet *ret, struct 
 
 	r = object ? sheet_parse(object, ret) : -EBADMSG;
 	json_decref(object);
-	return r < 0 ? err_set(why, r, "the reviewer's sheet %s is not valid", name) : 0;
+	return r < 0 ? err_set(why, r, "the reviewer's record %s is not valid", name) : 0;
 }
 
 static char *sheet_text(const struct sheet *sheet)
@@ -134,7 +134,7 @@ static int sheet_write(int dir_fd, const char *digest, const struct sheet *sheet
 	const struct replace what = { dir_fd, name, fresh, 0600, false };
 	int r = text ? replace_file(&what, text, strlen(text)) : -ENOMEM;
 
-	return r < 0 ? err_errno(why, -r, "cannot write the reviewer's sheet") : 0;
+	return r < 0 ? err_errno(why, -r, "cannot write the reviewer's record") : 0;
 }
 
 static int dir_open(const char *dir, struct err *why)

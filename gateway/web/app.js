@@ -20,7 +20,7 @@ function close(title, text) {
   document.title = "Sallyport";
 }
 
-// An error of the page itself: what it shows may be wrong, so it shows nothing, and answers nothing.
+// An error of the page itself: its contents may be wrong, so it hides them and sends no answer.
 function broke(error) {
   stop(error);
   questions.isLive = false;
@@ -70,7 +70,7 @@ const events = {
   },
 };
 
-// A key is a shortcut only where nothing is typed, and never with a modifier: those are the browser's.
+// Keys are shortcuts only outside of text fields and without a modifier: the browser uses those.
 document.addEventListener("keydown", (event) => {
   if (byId("main").hidden)
     return;
@@ -87,7 +87,7 @@ document.addEventListener("keydown", (event) => {
 byId("keys").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 
-// The address is opened again in the page that is open: enter anew.
+// The address was opened again in the open page: authenticate again.
 addEventListener("hashchange", () => {
   if (isCapability(location.hash.slice(1)))
     location.reload();

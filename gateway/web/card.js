@@ -1,4 +1,4 @@
-// One question on the page, and answering it.
+// card: one question on the page, with the controls that answer it.
 import { countdown, el, plural, say, sayName, spread, visible } from "/dom.js";
 import { Refused } from "/refused.js";
 import { isReady, moved, sightOf, watch } from "/shown.js";
@@ -17,7 +17,7 @@ const limits = {
   connections: ["Connections", [["any number", 0], ["1", 1], ["10", 10], ["100", 100]]],
 };
 
-// Each with its level: what is told apart by colour has a word, too.
+// Each risk has a level. A level has a colour and also a word, for people who do not see colours.
 const risks = { first_seen: ["note", "new domain"], lookalike: ["danger", "lookalike name"], literal: ["risk", "bare address"],
   raw_tcp: ["risk", "raw TCP"], listed: ["danger", "listed host"] };
 const levels = { danger: "Danger", risk: "Careful", note: "New" };
@@ -26,16 +26,16 @@ function riskOf(name) {
   return risks[name] ?? ["danger", visible(name)];
 }
 
-// Which answers stand on the page, each with what it is and what would be kept of it.
+// The answers that the page shows, each with its label.
 export const answers = {
-  allow: { once: "An allow lets through, this once, exactly", exec: "An allow grants, until the command ends, exactly",
-    session: "An allow grants, for the session, exactly", always: "An allow writes in your policy file exactly" },
-  deny: { once: "A denial turns away, this once, exactly", exec: "A denial refuses, until the command ends, exactly",
-    session: "A denial refuses, for the session, exactly", always: "A denial writes in your policy file exactly" },
+  allow: { once: "Allow once, for the connections that wait now", exec: "Allow until the command ends",
+    session: "Allow for the session", always: "Allow always, by this line in your policy file" },
+  deny: { once: "Deny once, for the connections that wait now", exec: "Deny until the command ends",
+    session: "Deny for the session", always: "Deny always, by this line in your policy file" },
 };
 const amounts = ["upload", "download", "connections"]; // a denial has none
 
-export const early = "The page had just moved: look, and press again.";
+export const early = "The page has just moved. Read the answer, and press again.";
 
 export class Card {
   constructor(owner, question) {
@@ -64,7 +64,7 @@ export class Card {
       this.bar, el("div", { class: "top" }, this.tick, this.opener, this.time), this.who, this.body);
   }
 
-  // The registrable domain is what counts, so it stands out; nothing of the host is left out.
+  // The registrable domain decides trust, so it is emphasised; the whole host is shown.
   target(question) {
     const host = visible(question.host), domain = visible(question.domain);
     const ends = domain !== "" && host.endsWith(domain);
@@ -73,13 +73,13 @@ export class Card {
       el("strong", {}, ...spread(ends ? domain : host)), el("span", { class: "dim" }, `:${question.port}`));
   }
 
-  // What fill() is made from: where this changes, all of it is made anew, and has to be read again.
+  // The input of fill(): if it changes, the whole card is drawn again and has to be read again.
   shape(question) {
     const { needs_typing, warning, domain, program, protocol, risks: found } = question;
     return JSON.stringify([needs_typing, warning, domain, program, protocol, found]);
   }
 
-  // The part that is only there while the question is open on the page.
+  // The part that exists only while the question is open on the page.
   fill() {
     const question = this.question, name = `q-${this.id}`;
     const level = Object.keys(levels).find((one) => question.risks.some((risk) => riskOf(risk)[0] === one)) ?? "risk";
@@ -130,10 +130,10 @@ export class Card {
     moved();
     this.fill();
     this.words.value = words;
-    say(this.wrong, "This question has changed: look at it again.");
+    say(this.wrong, "This question has changed. Read it again.");
   }
 
-  // One box an answer, side by side where there is room.
+  // One box for each answer, side by side where the width allows it.
   fillTexts(name) {
     const texts = {};
     for (const action of ["deny", "allow"]) {
@@ -236,7 +236,7 @@ export class Card {
     this.fetchText();
   }
 
-  // Somebody is at it: the gate gives the time to end, once.
+  // A person has begun to answer: the gate extends the deadline once.
   touch() {
     if (!this.isTouched)
       post("/api/touch", { question: this.id }).catch(Refused.only); // over: it goes from the page by itself
@@ -258,7 +258,7 @@ export class Card {
     return width;
   }
 
-  // The gate writes what it would grant, and refuse; until it has, no answer can be given.
+  // The gate sends the text that an allow and a deny would store. No answer is possible before it arrives.
   async fetchText() {
     const number = ++this.asked;
     this.drawn = { allow: null, deny: null };
@@ -289,12 +289,12 @@ export class Card {
     this.refresh();
   }
 
-  // What was chosen, as it stands in the page.
+  // The chosen answer, from the controls of the page.
   choice(action) {
     return { scope: this.scope, width: this.width(action) };
   }
 
-  // The only place that writes a box, and that says what a button gives: both are the same answer.
+  // Only this function writes a box and sets the answer of its button, so both are always the same answer.
   draw(action, choice, text) {
     const { label, code, hint } = this.texts[action];
     say(label, answers[action][choice.scope]);
@@ -304,7 +304,7 @@ export class Card {
     this.drawn[action] = text === null ? null : { answer: { action, ...choice, text }, label: label.textContent, code: code.textContent };
   }
 
-  // The box says what it said when it was drawn, and what is chosen is still that.
+  // True: the box has not changed since it was drawn, and the chosen answer is still the one it shows.
   isDrawn(action) {
     const drawn = this.drawn[action], { label, code } = this.texts[action];
     if (drawn === null || drawn.label !== label.textContent || drawn.code !== code.textContent)
@@ -329,13 +329,13 @@ export class Card {
     this.end.disabled = Boolean(this.isSent);
   }
 
-  // What must have been read before that answer, and what must be there as it is given.
+  // The nodes that must have been read before this answer, and be visible when it is given.
   parts(action, button) {
     const box = action === "abort" ? null : this.texts[action].node;
     return { read: [this.name, action === "allow" ? this.warning : null, box].filter(Boolean), there: [box, button].filter(Boolean) };
   }
 
-  // Why @action cannot be given now; null: it can. What was not read is brought into view.
+  // The reason why @action is not possible now; null: it is possible. Scrolls to the text that was not read.
   hindrance(action, button) {
     if (!this.owner.isLive)
       return "The page is not connected to the gate: nothing is answered.";
@@ -351,7 +351,7 @@ export class Card {
       return isReady() ? null : early;
     sightOf(unread).bring();
     moved();
-    return "Not all of it was on the screen: look, and press again.";
+    return "Not all of this answer was on the screen. Read it, and press again.";
   }
 
   async answer(action, button = null) {

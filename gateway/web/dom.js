@@ -1,6 +1,6 @@
-// Elements and words. Whatever came from elsewhere becomes text, never markup.
+// dom: elements and text. Data of others becomes text, never markup.
 
-// What moves or hides text is shown by its number: controls, soft hyphens, zero widths, directions.
+// Characters that move or hide text are shown as their numbers: controls, soft hyphens, zero-width characters, text directions.
 const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff]|\udb40[\udc00-\udfff]/g;
 
 export function visible(text) {
@@ -22,14 +22,14 @@ export function el(name, attributes, ...children) {
   return node;
 }
 
-// Writes only what differs: a selection, and a screen reader, are left alone.
+// Changes the text only if it differs, so that a selection and a screen reader are not disturbed.
 export function say(node, text) {
   const shown = visible(text);
   if (node.textContent !== shown)
     node.textContent = shown;
 }
 
-// A name is broken between its labels, and an address between its parts; inside one only when not even that fits on a line.
+// Allows line breaks between the labels of a name and the parts of an address; within one only if it is longer than a line.
 export function spread(text) {
   return text.split(/(?<=\s)|(?<=\/)(?!\/)|(?=[.:?&=](?!\/))/).map((part) => el("span", { class: "part" }, part));
 }
@@ -79,7 +79,7 @@ export function byId(id) {
 }
 
 let quiet;
-// Says what happened, at the foot of the page and to a screen reader.
+// Shows a notice at the foot of the page, and announces it to a screen reader.
 export function tell(text, kind = "plain") {
   const place = byId("said");
   place.dataset.kind = kind;

@@ -1,4 +1,4 @@
-// What happens and has happened: connections, grants, denials, totals, a timeline.
+// ledger: the panels with connections, grants, denials, totals and the timeline.
 import { byId, bytes, clock, duration, el, plural, say, spread, tell, visible } from "/dom.js";
 import { Refused } from "/refused.js";
 import { guard, isReady, moved } from "/shown.js";
@@ -48,7 +48,7 @@ export class Ledger {
     return Date.now() - this.skew;
   }
 
-  // Nothing lives any more; what there was is worth a look.
+  // The run is over: no connection is open, and the earlier entries stay visible.
   over() {
     this.take("live", { list: [], count: 0 });
     if (!this.panels.live.hidden)
@@ -83,7 +83,7 @@ export class Ledger {
     this.panels[key].querySelector(".empty").hidden = count > 0;
   }
 
-  // Rows by key: what stays keeps its place, its focus and its selection.
+  // Updates rows by key: a row that stays keeps its position, its focus and its selection.
   rowsAre(key, list, keyOf, make, update) {
     const rows = this.rows[key], place = this.panels[key].querySelector("ul, tbody");
     const tops = new Map([...rows.values()].map((row) => [row, row.offsetTop]));
@@ -157,11 +157,11 @@ export class Ledger {
     return `${what}: ${text}${cut > 0 ? `; ${plural(cut, "connection", "connections")} cut, ${bytes(up)} up and ${bytes(down)} down had moved` : ""}`;
   }
 
-  // Not what came under the hand just now.
+  // Not a row that has just moved under the pointer.
   async takeBack(button, path, body, words) {
     const row = button.closest("li");
     if (!isReady() || (row && performance.now() < (row.cameAt ?? 0) + guard))
-      return tell("The page had just moved: look, and press again.");
+      return tell("The page has just moved. Read it, and press again.");
     button.disabled = true;
     try {
       tell(words(await post(path, body)), "good");
@@ -178,7 +178,7 @@ export class Ledger {
     return el("p", { class: "undo-line", hidden: true }, button, " ", this.lastText);
   }
 
-  // What undo would take back: it names that answer, and the gate takes back no other.
+  // The answer that undo would revoke. The request names it, and the gate revokes no other.
   showLast(last) {
     const line = this.panels.grants.querySelector(".undo-line");
     if (last?.answer !== this.last?.answer)
@@ -211,7 +211,7 @@ export class Ledger {
     });
   }
 
-  // Equal denials are one row that counts.
+  // Equal denials share one row with a count.
   takeDenials(list) {
     const place = this.panels.denials.querySelector("ul");
     for (const event of list) {

@@ -1,4 +1,4 @@
-// One question, by a link that is good for it alone. Nothing is kept in the browser.
+// once: the page of a link that answers one question. The browser stores nothing.
 import { byId, countdown, say, sayName, visible } from "/dom.js";
 import { Refused } from "/refused.js";
 import { isReady, moved, sightOf, watch } from "/shown.js";
@@ -40,7 +40,7 @@ function isTyped() {
 function refresh() {
   const left = due - performance.now();
   if (left <= 0)
-    return close("Too late", "Nobody answered in time, so it was denied.");
+    return close("Too late", "It was not answered in time, so it was denied.");
   say(byId("time"), countdown(left));
   byId("allow").disabled = !isTyped();
 }
@@ -63,11 +63,11 @@ function show() {
   setInterval(() => isOver || refresh(), 200);
 }
 
-// What has to be read before; it is brought into view when it was not on the screen.
+// The text that has to be read before an answer; scrolls to it if it was not on the screen.
 function isShown(action) {
   const read = [byId("to"), ...(action === "allow" && question.needs_typing ? [byId("warning")] : []), byId("grant")];
   const unread = read.find((node) => !sightOf(node).isWhole) ?? [byId("grant"), byId(action)].find((node) => !sightOf(node).isThere);
-  say(byId("wrong"), unread ? "Not all of it was on the screen: look, and press again." : "");
+  say(byId("wrong"), unread ? "Not all of this question was on the screen. Read it, and press again." : "");
   if (unread) {
     sightOf(unread).bring();
     moved();

@@ -1,4 +1,4 @@
-// The questions that wait, which of them is open, and answering several together.
+// question: the list of waiting questions, the open one, and answers to several at once.
 import { Card, answers, early, scopes } from "/card.js";
 import { byId, el, plural, say, sayName, tell } from "/dom.js";
 import { Refused } from "/refused.js";
@@ -97,7 +97,7 @@ export class Questions {
       say(byId("alarm"), news === 1 ? `New question: ${[...this.cards.values()].at(-1).question.to}` : `${news} new questions`);
   }
 
-  // What was not answered is denied; what happened stays to be read.
+  // Unanswered questions were denied; the earlier entries stay readable.
   over() {
     this.take({ list: [], count: 0 });
     this.isLive = false;
@@ -128,7 +128,7 @@ export class Questions {
       this.select(cards[at]);
   }
 
-  // True: the key meant something.
+  // True: the key has a meaning here.
   press(key) {
     if (this.isLate) {
       if (key === "Enter" || key === "Escape") {
@@ -161,7 +161,7 @@ export class Questions {
     return true;
   }
 
-  // --- several at once: what warns is only denied so, and what is kept only after its row was on the screen
+  // --- several at once: a question with a warning can only be denied so; a row is answered only after it was on the screen
 
   dress(card) {
     card.tick.hidden = !this.isPicking;
@@ -242,7 +242,7 @@ export class Questions {
     return node.textContent === shown && (!this.mustRead || sightOf(node).isWhole);
   }
 
-  // The list is answered when all of it was on the screen.
+  // The list can be answered after all of it was on the screen.
   countRead() {
     if (!this.confirmed)
       return;

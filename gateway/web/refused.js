@@ -1,4 +1,4 @@
-// What the gate refuses, or that it is not reached: no error of the page.
+// refused: the gate has refused a request or cannot be reached. This is not an error of the page.
 export class Refused extends Error {
   constructor(status, code, text) {
     super(text);
@@ -6,7 +6,7 @@ export class Refused extends Error {
     this.code = code;
   }
 
-  // @error, when it is one of these; anything else is an error of the page, and goes on.
+  // Returns @error if it is one of these; throws any other error again, because it is an error of the page.
   static only(error) {
     if (!(error instanceof Refused))
       throw error;

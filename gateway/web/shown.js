@@ -1,4 +1,4 @@
-// What is on the screen: an answer counts for what was read there, whole, and stands there still.
+// shown: what is on the screen. An answer counts only if its whole text was on the screen, and still is.
 import { byId } from "/dom.js";
 
 export const guard = 400; // ms after something moved in which no answer is taken
@@ -15,7 +15,7 @@ addEventListener("focus", moved); // the click that brings the window to the fro
 addEventListener("resize", moved);
 document.addEventListener("visibilitychange", moved);
 
-// The part of the window in which @node can be read: a dialog is over all; else the bar above and what is said at the foot cover some.
+// The part of the window in which @node can be read: all of it in a dialog, else without the bar at the top and the notice at the foot.
 function pane(node) {
   const view = window.visualViewport ?? { offsetTop: 0, offsetLeft: 0, width: innerWidth, height: innerHeight };
   const box = { top: view.offsetTop, left: view.offsetLeft, right: view.offsetLeft + view.width, bottom: view.offsetTop + view.height };
@@ -34,7 +34,7 @@ function isOnTop(node, x, y) {
   return hit !== null && (node.contains(hit) || hit.contains(node));
 }
 
-// From where to where of its height @node can be read now; null: nothing of it.
+// The visible part of the height of @node, as [from, to]; null: none of it is visible.
 function band(node) {
   const at = node.getBoundingClientRect();
   if (!node.isConnected || at.width === 0 || at.height === 0 || !node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
@@ -56,7 +56,7 @@ function band(node) {
   return { from: from - at.top, to: to - at.top, isFull: to - from >= Math.min(at.height, box.bottom - box.top) - 1 };
 }
 
-// What was seen of one node since its text or its size changed.
+// The parts of one node that were visible since its text or its size changed.
 class Sight {
   constructor(node) {
     this.node = node;
@@ -71,7 +71,7 @@ class Sight {
     this.since = Infinity; // when it came to its place
   }
 
-  // What it says, and how large: another one has to be read again.
+  // Its text and size: if one of them changes, it has to be read again.
   formNow() {
     const { width, height } = this.node.getBoundingClientRect();
     return `${Math.round(width)} ${Math.round(height)} ${this.node.textContent}`;
@@ -86,7 +86,7 @@ class Sight {
       this.place = place;
       this.since = performance.now();
     }
-    // Seen is what two looks saw: one of them can have come before it was painted.
+    // A part counts as seen only after two observations: the first may precede its painting.
     if (now && this.before)
       this.see(Math.max(now.from, this.before.from), Math.min(now.to, this.before.to));
     this.before = now;
@@ -100,20 +100,20 @@ class Sight {
     this.seen = [...apart, [Math.min(from, ...touching.map(([a]) => a)), Math.max(to, ...touching.map(([, b]) => b))]].sort(([a], [b]) => a - b);
   }
 
-  // All of it was on the screen as it is now.
+  // True: all of it was on the screen, with its present text and size.
   get isWhole() {
     const height = this.node.getBoundingClientRect().height;
     return this.formNow() === this.form && this.seen.some(([from, to]) => from <= 1 && to >= height - 1);
   }
 
-  // It is on the screen at this moment, and did not move under the hand.
+  // True: it is on the screen now, and has not just moved.
   get isThere() {
     const now = band(this.node), at = this.node.getBoundingClientRect();
     return now !== null && now.isFull && this.place === `${Math.round(at.left)} ${Math.round(at.top)}`
       && performance.now() - this.since >= guard;
   }
 
-  // Scrolls to what was not seen of it, to where it can be read; what is said at the foot may leave no room for it, and goes.
+  // Scrolls to its unseen part. Hides the notice at the foot if it leaves too little room.
   bring() {
     byId("said").classList.remove("shown");
     const box = pane(this.node), room = box.bottom - box.top, first = this.seen.find(([from]) => from <= 1);
@@ -133,7 +133,7 @@ function look() {
     sight.look();
 }
 
-// From now on these nodes are looked at, and no others. What was seen of one that stays is kept.
+// Observes these nodes from now on, and no others. Keeps what was seen of nodes that stay.
 export function watch(nodes) {
   sights = new Map(nodes.filter(Boolean).map((node) => [node, sights.get(node) ?? new Sight(node)]));
 }
@@ -143,12 +143,12 @@ export function sightOf(node) {
 }
 
 let onLook = () => {};
-// Calls @then after each look.
+// Calls @then after each observation.
 export function afterLook(then) {
   onLook = then;
 }
 
-// In frames: a window that is not painted shows nothing.
+// Counted in animation frames, because a window that is not painted shows nothing.
 setInterval(() => requestAnimationFrame(() => {
   if (sights.size === 0)
     return;

@@ -1,4 +1,4 @@
-// The way to the gate: entering, requests, and the events that come back.
+// stream: the connection to the gate: authentication, requests and events.
 import { Refused } from "/refused.js";
 
 const kept = "sallyport-key";
@@ -6,7 +6,7 @@ const waits = [250, 500, 1000, 2000, 4000];
 const silence = 40000; // the gate speaks every 15 s
 
 let broken = null;
-// The page has an error: from now on it asks the gate for nothing more.
+// The page has an error: it sends no more requests.
 export function stop(error) {
   broken ??= error;
 }
@@ -24,7 +24,7 @@ async function read(response) {
   return value;
 }
 
-// The key is this page's part of the proof; the cookie, which no script sees, is the other.
+// The key is one of two secrets; the other is a cookie that scripts cannot read.
 function fields() {
   return { "Content-Type": "application/json", "Sallyport-Key": sessionStorage.getItem(kept) ?? "" };
 }
@@ -43,7 +43,7 @@ export function isCapability(text) {
   return /^[0-9a-f]{64}$/.test(text);
 }
 
-// Turns the capability in the address into cookie and key. It leaves the address bar, and with it the history, first.
+// Exchanges the capability in the address for the cookie and the key. First removes it from the address bar and the history.
 export async function enter() {
   const capability = location.hash.slice(1);
   if (!isCapability(capability))
@@ -85,7 +85,7 @@ async function follow(body, on) {
   }
 }
 
-// Stays connected; @state is told "open", "wait", "over", or "closed" with why.
+// Keeps the connection open, and calls @state with "open", "wait", "over", or "closed" and the cause.
 export async function connect(on, state) {
   for (let tries = 0; tries < waits.length; tries++) {
     const response = await fetch("/api/events", { headers: fields(), credentials: "same-origin", cache: "no-store", redirect: "error" })

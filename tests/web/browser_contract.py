@@ -27,10 +27,10 @@ NAMED = {"Enter": KEYS["Enter"], "Space": " ", "Escape": KEYS["Escape"], "Tab": 
 ANSWER = ("a", "d")
 PRESSES = 8  # of these: what is brought into view by the first is answered by another
 SENTENCES = {  # what the page says over an answer, and what the gate says became of it
-    ("allow", "once"): "An allow lets through, this once, exactly", ("deny", "once"): "A denial turns away, this once, exactly",
-    ("allow", "exec"): "An allow grants, until the command ends, exactly", ("deny", "exec"): "A denial refuses, until the command ends, exactly",
-    ("allow", "session"): "An allow grants, for the session, exactly", ("deny", "session"): "A denial refuses, for the session, exactly",
-    ("allow", "always"): "An allow writes in your policy file exactly", ("deny", "always"): "A denial writes in your policy file exactly",
+    ("allow", "once"): "Allow once, for the connections that wait now", ("deny", "once"): "Deny once, for the connections that wait now",
+    ("allow", "exec"): "Allow until the command ends", ("deny", "exec"): "Deny until the command ends",
+    ("allow", "session"): "Allow for the session", ("deny", "session"): "Deny for the session",
+    ("allow", "always"): "Allow always, by this line in your policy file", ("deny", "always"): "Deny always, by this line in your policy file",
 }
 
 # How each state comes about in a page with so many questions, that warn or not, and none of them open.

@@ -152,7 +152,7 @@ def what_stands_there_is_given(case):
     wait_for(case.allow_is_on, "an allow")
     for change in ("document.querySelector('.open [data-width=domain]').checked = true",
                    "document.querySelector('.open .allow-text code').textContent = 'https://other.test:443'",
-                   "document.querySelector('.open .allow-text .label').textContent = 'An allow lets through, this once, exactly'"):
+                   "document.querySelector('.open .allow-text .label').textContent = 'Allow once, for the connections that wait now'"):
         page.run(change)
         page.rest()
         page.press(["a"])

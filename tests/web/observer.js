@@ -4,7 +4,7 @@
   const beat = 50, watchdog = 5000; // the page's own: between two of its looks at the screen, and at whether the gate still speaks
   const guard = 400; // the page's own, too
   const answers = ["/api/answer", "/api/undo", "/api/revoke"];
-  const early = /^The page had just moved/; // what it says then
+  const early = /^The page has just moved/; // what it says then
   const held = window.fetch, clock = performance.now.bind(performance), every = window.setInterval.bind(window);
   const looks = [];
   let skipped = 0, pending = 0, armed = null, isRefused = false;

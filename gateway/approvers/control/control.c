@@ -103,7 +103,7 @@ static int control_open_dir(struct approver *self, const char *path, struct err 
 	if (self->dir_fd < 0)
 		return err_errno(why, errno, "cannot open the control directory %s", path);
 	if (fstat(self->dir_fd, &st) < 0)
-		return err_errno(why, errno, "cannot look at %s", path);
+		return err_errno(why, errno, "cannot read the attributes of %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return err_set(why, -EPERM, "%s must belong to you and have mode 0700", path);
 	self->watchers.dir_fd = self->dir_fd;
@@ -117,7 +117,7 @@ static int control_listen(struct approver *self, struct err *why)
 	int fd = local_listen(self->dir_fd, name, SOCK_STREAM, CONTROL_BACKLOG, true);
 
 	if (fd < 0)
-		return err_errno(why, -fd, "cannot put the control socket at %s", name);
+		return err_errno(why, -fd, "cannot create the control socket at %s", name);
 	self->name = take(name);
 	int r = listener_open(&self->listener, self->loop, fd, control_admit, self);
 

@@ -95,8 +95,8 @@ static void webhook_done(void *arg)
 
 	if (strlen(said) != 3 || said[0] != '2') {
 		auto_free char *how =
-			mem_printf("its server answered %s",
-				   said[0] && strcmp(said, "000") != 0 ? said : "nothing");
+			mem_printf("its server sent %s",
+				   said[0] && strcmp(said, "000") != 0 ? said : "no response");
 
 		webhook_failed(self, how);
 	}
@@ -119,7 +119,7 @@ static void webhook_next(void *arg)
 	free(news);
 	if (!config || errand_run(&self->errand, self->loop, &self->config->curl, argv, config,
 				  webhook_done, self) < 0) {
-		webhook_failed(self, "curl cannot be run");
+		webhook_failed(self, "curl cannot be started");
 		webhook_next_soon(self);
 	}
 }

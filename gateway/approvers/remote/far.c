@@ -267,7 +267,7 @@ static void far_closed(struct far_link *link, const char *why, void *of)
 	if (far->watch)
 		return far_lost(far, link, why);
 	if (why[0] != '\0')
-		log_error("nothing more is asked on this terminal: the session: %s", why);
+		log_error("this terminal shows no more questions of the session: %s", why);
 	far_end(far);
 }
 

@@ -176,7 +176,8 @@ static void link_replied(struct far_link *link, const json_t *reply, json_int_t 
 		link_settle(link, request, -ENOENT, &why);
 	else
 		link_settle(link, request,
-			    err_set(&why, -EIO, "%s", error ? error : "the gateway refuses it"),
+			    err_set(&why, -EIO, "%s",
+				    error ? error : "the gateway refused the request"),
 			    &why);
 	link_wait(link);
 }
@@ -224,7 +225,10 @@ static void link_readable(evutil_socket_t fd, short what, void *arg)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0)
-		return link_close(link, link->is_greeted ? "" : "it takes no answers from here");
+		return link_close(
+			link, link->is_greeted
+				      ? ""
+				      : "the gateway does not accept answers from this process");
 	link_read_lines(link);
 }
 

@@ -79,7 +79,8 @@ void web_once_look(struct web_client *client, const json_t *object)
 	int64_t until_s;
 
 	if (json_object_size(object) != 1)
-		return web_client_refuse(client, 400, "malformed", "only the link");
+		return web_client_refuse(client, 400, "malformed",
+					 "the request must contain only the link");
 	if (!once_admit(client, object, id, &until_s))
 		return;
 	gateway_each_question(client->server->gw, once_look, &search);
