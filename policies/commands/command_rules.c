@@ -221,7 +221,7 @@ static int read_action(struct draft *draft, const struct command_token *tokens, 
 		}
 	}
 	return flawed(flaw, 0, 0, "command allow, command ask or command deny",
-		      "after `command` stands allow, ask or deny");
+		      "`command` must be followed by allow, ask or deny");
 }
 
 static int read_draft(struct draft *draft, const struct command_token *tokens, size_t count,

@@ -179,7 +179,7 @@ static int git_pair(struct git *git)
 	if (r < 0)
 		return r;
 	if (!git->section[0])
-		return git_refuse(git, "the value stands before the first [section]");
+		return git_refuse(git, "the value is before the first [section]");
 	git_skip_blanks(git);
 	git->value[0] = '\0';
 	if (git->at == git->end || *git->at != '=') {

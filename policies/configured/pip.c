@@ -94,7 +94,7 @@ static int pip_line(struct pip_value *value, const struct lines *lines)
 		return reading_refuse(value->reading, reading_where(value->reading, lines->number),
 				      value->section[0]
 					      ? "the line is not \"name = value\""
-					      : "the value stands before the first [section]");
+					      : "the value is before the first [section]");
 	value->key = pip_key(pair.key, pair.key_len);
 	value->line = lines->number;
 	value->len = 0;

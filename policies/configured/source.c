@@ -19,7 +19,7 @@ static int source_check(int fd, struct err *why)
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return err_errno(why, errno, "cannot look at it");
+		return err_errno(why, errno, "cannot read its attributes");
 	if (!S_ISREG(status.st_mode))
 		return err_set(why, -EINVAL, "it is not a regular file");
 	if (status.st_mode & (S_IWGRP | S_IWOTH))

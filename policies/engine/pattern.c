@@ -83,7 +83,7 @@ static int pattern_cut_bracket(const char *text, size_t at, size_t len, struct p
 				"the brackets do not contain an IPv6 address");
 	if (!memchr(scratch, ':', (size_t)r))
 		return flaw_set(flaw, at, "the address without brackets",
-				"only IPv6 addresses stand in brackets");
+				"only an IPv6 address may be in brackets");
 	cut->text = scratch;
 	cut->host = 0;
 	cut->at = at + 1;

@@ -136,7 +136,7 @@ int codex_config_import(struct exchange *exchange, const char *text, size_t len)
 			"there are several profiles, but no default_permissions to choose one");
 	if (r < 0)
 		return r;
-	exchange_line(exchange, "# a host stood for all ports, and for any bytes");
+	exchange_line(exchange, "# a host matched all ports and any bytes");
 	exchange_line(exchange, "default ask");
 	return toml_tables_read(exchange, text, len, codex_item, &codex);
 }

@@ -181,7 +181,7 @@ static int rules_call(struct exchange *exchange, const struct call *call)
 
 	if (call->path_count == 0)
 		return exchange_refuse(exchange, call->line,
-				       "%s may be no file at all: cannot be expressed", name);
+				       "%s with an empty list of paths cannot be expressed", name);
 	exchange_line(exchange, "program %s%s", name, call->words);
 	return 0;
 }
@@ -241,8 +241,9 @@ int codex_rules_import(struct exchange *exchange, const char *text, size_t len)
 				       .text = text,
 				       .len = len,
 				       .line = 1 };
-	exchange_line(exchange,
-		      "# a host stood for all ports; here a denial beats an allow that came later");
+	exchange_line(
+		exchange,
+		"# a host matched all ports; here a denial has precedence over a later allow");
 	for (starlark_skip(starlark); starlark->at < starlark->len; starlark_skip(starlark)) {
 		struct call call = { .line = starlark->line };
 

@@ -175,7 +175,7 @@ static void export_allow(struct export *export, size_t index, const struct rule 
 		return;
 	}
 	if (!export_add(export, index, &rule->pattern, false)) {
-		export_lose(export, index, "allow %s left out: the format cannot say it", text);
+		export_lose(export, index, "allow %s left out: the format cannot express it", text);
 		return;
 	}
 	export_except(export, index, rule);

@@ -41,7 +41,7 @@ static int harden_item(struct exchange *exchange, const struct exchange_item *it
 	bool *has_list = arg;
 
 	if (strcmp(item->key, "egress-policy") == 0 && strcmp(item->value, "block") != 0)
-		exchange_lose(exchange, item->line, "egress-policy %s let everything out",
+		exchange_lose(exchange, item->line, "egress-policy %s allowed all connections",
 			      item->value);
 	if (strcmp(item->key, "allowed-endpoints") != 0)
 		return 0; /* the rest of the workflow */

@@ -35,7 +35,7 @@ static int runtime_item(struct exchange *exchange, const struct exchange_item *i
 
 int runtime_import(struct exchange *exchange, const char *text, size_t len)
 {
-	exchange_line(exchange, "# a host without a port stood for all ports, and for any bytes");
+	exchange_line(exchange, "# a host without a port matched all ports and any bytes");
 	exchange_line(exchange, "default ask");
 	return json_read(exchange, text, len, runtime_item, NULL);
 }

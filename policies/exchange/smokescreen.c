@@ -60,10 +60,9 @@ int smokescreen_import(struct exchange *exchange, const char *text, size_t len)
 				    "there are several services and no default; keep one of them");
 	if (r < 0)
 		return r;
-	exchange_line(
-		exchange,
-		"# a host stood for all ports, and for any bytes; a service's own allow beat");
-	exchange_line(exchange, "# the global denial, here the denial wins");
+	exchange_line(exchange,
+		      "# a host matched all ports and any bytes; a service's own allow overrode");
+	exchange_line(exchange, "# the global denial, but here the denial has precedence");
 	exchange_line(exchange, "default deny");
 	return yaml_read(exchange, text, len, smokescreen_item, &acl);
 }

@@ -148,7 +148,8 @@ static int load_take(struct policy *policy, const struct spot *spot, struct load
 
 	*ret_source = RULE_NONE;
 	if (seen != RULE_NONE && policy->sources[seen].is_open)
-		return load_problem(policy, spot, -ELOOP, "the include leads back to this file");
+		return load_problem(policy, spot, -ELOOP,
+				    "the include is circular: it leads back to this file");
 	if (seen != RULE_NONE) {
 		load_raise(policy, seen, file->layer);
 		return 0;

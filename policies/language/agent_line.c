@@ -79,7 +79,7 @@ static bool agent_bits(const struct line *line, size_t first, const struct named
 		}
 		if (bits & list[at].bit) {
 			(void)reader_refuse(line, word->at, "once",
-					    "this word stands twice on the line");
+					    "this word is on the line twice");
 			return false;
 		}
 		bits |= list[at].bit;

@@ -202,9 +202,10 @@ static bool rule_line_action(struct rule_line *rl)
 		rl->at++;
 		return true;
 	}
-	rule_line_problem(
-		rl, rule_line_has_word(rl) ? rule_line_word(rl)->at : reader_end(rl->line),
-		"answer allow ... or answer deny ...", "after `answer` stands allow or deny");
+	rule_line_problem(rl,
+			  rule_line_has_word(rl) ? rule_line_word(rl)->at : reader_end(rl->line),
+			  "answer allow ... or answer deny ...",
+			  "`answer` must be followed by allow or deny");
 	return false;
 }
 

@@ -36,10 +36,10 @@ static int words_take_plain(const char *line, size_t len, size_t *at, struct wor
 	while (end < len && !words_is_blank(line[end])) {
 		if (line[end] == '"')
 			return flaw_set(flaw, end, "a space before the quote",
-					"a quote stands inside a word");
+					"a quote is inside a word");
 		if (line[end] == '#')
 			return flaw_set(flaw, end, "a space before '#' if you mean a comment",
-					"'#' stands inside a word");
+					"'#' is inside a word");
 		end++;
 	}
 	*ret = (struct word){ line + start, end - start, start, false };

@@ -68,8 +68,8 @@ static const struct configured_case cases[] = {
 	{ .name = "npm: not installed",
 	  .tool = CONFIGURED_NPM,
 	  .want = "",
-	  .says = "npm could not be asked for its default (\"npm config get registry\"): not "
-		  "installed" },
+	  .says = "npm could not be asked for its default (\"npm config get registry\"): it is "
+		  "not installed" },
 	{ .name = "npm: says undefined",
 	  .tool = CONFIGURED_NPM,
 	  .answer = "undefined\n",
@@ -161,7 +161,7 @@ static const struct configured_case cases[] = {
 	{ .name = "pip: no sections",
 	  .tool = CONFIGURED_PIP,
 	  .files = { { PIPCONF, "index-url=https://a.test\n" } },
-	  .says = "/home/ana/.config/pip/pip.conf:1: the value stands before the first [section]" },
+	  .says = "/home/ana/.config/pip/pip.conf:1: the value is before the first [section]" },
 	{ .name = "pip: an open section",
 	  .tool = CONFIGURED_PIP,
 	  .files = { { PIPCONF, "# x\n[global\nindex-url=https://a.test\n" } },

@@ -38,7 +38,7 @@ static const struct {
 	{ "harden-runner", "default ask\nallow tcp://*.a.test:443\nask c.b.a.test\n", false, "",
 	  "p:3: ask: denied there\n" },
 	{ "harden-runner", "default deny\nallow tcp://a.test:1-100\nallow tcp://8.8.8.8:53\n",
-	  false, "", "the format cannot say it" },
+	  false, "", "the format cannot express it" },
 	{ "harden-runner", "default deny\nallow tcp://a.test:443 for 1h\n", true, "",
 	  "p:2: allow tcp://a.test:443 left out: its clauses" },
 	{ "smokescreen", "default deny\nallow tcp://a.test:*\nallow tcp://b.test:1-99\n", false,

@@ -265,8 +265,8 @@ static const struct {
 	{ "include \"loose/x.policy\"",
 	  "main.policy:1:9: error: other users can write its folder" },
 	{ "include \"fifo\"", "main.policy:1:9: error: it is not a regular file" },
-	{ "include \"main.policy\"", "main.policy:1:9: error: the include leads back" },
-	{ "include \"back.policy\"", "back.policy:1:9: error: the include leads back" },
+	{ "include \"main.policy\"", "main.policy:1:9: error: the include is circular" },
+	{ "include \"back.policy\"", "back.policy:1:9: error: the include is circular" },
 };
 
 START_TEST(include_refused)

@@ -203,7 +203,7 @@ static const struct {
 } mistakes[] = {
 	{ "approvals granular", 19, "the line is not complete" },
 	{ "approvals reject", 17, "the line is not complete" },
-	{ "approvals granular sandbox sandbox", 28, "this word stands twice on the line" },
+	{ "approvals granular sandbox sandbox", 28, "this word is on the line twice" },
 	{ "approvals granular skill", 20, "this is not a category of questions" },
 	{ "approvals granular \"sandbox\"", 20, "this is not a category of questions" },
 	{ "approvals never network", 17, "unexpected text at the end of the line" },
@@ -226,7 +226,7 @@ static const struct {
 	{ "hook \"\" for exec", 6, "a program is named by one path, without *, ?, [ and $" },
 	{ "hook ~ana/a for exec", 6, "a program is named by one path, without *, ?, [ and $" },
 	{ "hook /bin/a for everything", 17, "this is not a kind of question" },
-	{ "hook /bin/a for exec exec", 22, "this word stands twice on the line" },
+	{ "hook /bin/a for exec exec", 22, "this word is on the line twice" },
 	{ "hook /bin/a for exec network", 17, "a hook cannot answer for the network" },
 	{ "reviewer /bin/a for sandbox", 21, "this is not a kind of question" },
 	{ "reviewer \"/bin/\\a\" for exec", 16, "unknown escape \"\\\\a\" in this string" },

@@ -161,8 +161,7 @@ START_TEST(asks_once)
 			 0);
 	ck_assert_uint_gt(machine.asked, 0);
 	size_t asked = machine.asked;
-	const char *note = strstr(policy_notes(policy),
-				  "the question could not be put to the program that decides");
+	const char *note = strstr(policy_notes(policy), "go could not be asked for its default");
 
 	ck_assert_ptr_nonnull(note);
 	policy_free(policy);
@@ -213,7 +212,8 @@ START_TEST(trust_is_by_the_bytes)
 		ck_assert_int_eq(verdict.action, is_trusted ? POLICY_ALLOW : POLICY_DENY);
 		ck_assert_ptr_null(policy_configured_file(policy, 0));
 		if (!is_trusted)
-			ck_assert_ptr_nonnull(strstr(policy_notes(policy), "nobody trusts it"));
+			ck_assert_ptr_nonnull(
+				strstr(policy_notes(policy), "its current content is not trusted"));
 		policy_free(policy);
 	}
 }

@@ -53,8 +53,8 @@ static const struct {
 	{ "allow configured pipp", 1, 18, "unknown tool \"pipp\"" },
 	{ "allow configured \"pip\"", 1, 18, "unknown tool \"pip\"" },
 	{ "answer allow configured pip", 1, 14, "an `answer` line cannot use `configured`" },
-	{ "command", 1, 8, "after `command` stands allow, ask or deny" },
-	{ "command alow git", 1, 9, "after `command` stands allow, ask or deny" },
+	{ "command", 1, 8, "`command` must be followed by allow, ask or deny" },
+	{ "command alow git", 1, 9, "`command` must be followed by allow, ask or deny" },
 	{ "command deny", 1, 13, "the command is missing" },
 	{ "command deny git (a|", 1, 18, "the parenthesis does not begin a list of alternatives" },
 	{ "command deny git (a||b)", 1, 21, "an alternative is empty" },
@@ -110,9 +110,9 @@ static const struct {
 	{ "deny http://* except https://b.a.test:80", 1, 22, OTHER_PORTS },
 	{ "ask 10.0.0.0/8:80 except 10.1.0.0/16:443", 1, 26, OTHER_PORTS },
 	{ "allow * except [2001:db8::1]:8443", 1, 16, OTHER_PORTS },
-	{ "answer ask a.test", 1, 8, "after `answer` stands allow or deny" },
-	{ "answer", 1, 7, "after `answer` stands allow or deny" },
-	{ "answer a.test", 1, 8, "after `answer` stands allow or deny" },
+	{ "answer ask a.test", 1, 8, "`answer` must be followed by allow or deny" },
+	{ "answer", 1, 7, "`answer` must be followed by allow or deny" },
+	{ "answer a.test", 1, 8, "`answer` must be followed by allow or deny" },
 	{ "answer allow", 1, 13, "the destination is missing" },
 	/* destinations */
 	{ "allow ftp://a.test", 1, 7, "unknown protocol" },
@@ -177,7 +177,7 @@ static const struct {
 	{ "allow [2001:db8::1]/32", 1, 8, "the address block has host bits set" },
 	{ "allow [::1", 1, 7, "the opening bracket has no closing bracket" },
 	{ "allow [::1]x", 1, 7, "the brackets do not contain an IPv6 address" },
-	{ "allow [1.2.3.4]", 1, 7, "only IPv6 addresses stand in brackets" },
+	{ "allow [1.2.3.4]", 1, 7, "only an IPv6 address may be in brackets" },
 	{ "allow [fe80::1%eth0]", 1, 15, "the address has a zone id" },
 	{ "allow ::1", 1, 7, "the destination has more than one colon" },
 	{ "allow a.test:80:90", 1, 7, "the destination has more than one colon" },
@@ -224,8 +224,8 @@ static const struct {
 	{ "allow a.test because \"open", 1, 22, "the quote is not closed" },
 	{ "allow a.test because \"open\\\"", 1, 22, "the quote is not closed" },
 	{ "allow a.test because \"a\"b", 1, 25, "text follows the closing quote without a space" },
-	{ "allow a.test because a\"b\"", 1, 23, "a quote stands inside a word" },
-	{ "allow a.test#comment", 1, 13, "'#' stands inside a word" },
+	{ "allow a.test because a\"b\"", 1, 23, "a quote is inside a word" },
+	{ "allow a.test#comment", 1, 13, "'#' is inside a word" },
 };
 
 static void check_form(const char *errors, const char *instead_of)
