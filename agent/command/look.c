@@ -92,7 +92,7 @@ static void on_task(int result, const char *bytes, size_t len, void *arg)
 		task->look.len = len;
 		result = task->look.then(task, &why);
 	} else {
-		result = err_set(&why, -EIO, "cannot look at the paths that the request names: %s",
+		result = err_set(&why, -EIO, "cannot examine the paths of the request: %s",
 				 aside_words(result));
 	}
 	if (result < 0)

@@ -210,8 +210,8 @@ static void ask_say_grant(struct ask_text *text, const json_t *event, const char
 	else
 		ask_say(text, "Allow this (%s)?", kind);
 	if (json_is_true(json_object_get(event, "private")))
-		ask_say(text, "\ncareful: it is an address of a private network");
-	ask_say_member(text, event, "warning", "careful: ");
+		ask_say(text, "\nwarning: it is an address of a private network");
+	ask_say_member(text, event, "warning", "warning: ");
 	ask_say_command(text, event);
 	ask_say_accesses(text, event);
 	ask_say_list(text, event, "items", "  ");

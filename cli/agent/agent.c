@@ -76,7 +76,7 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 {
 	struct serving *serving = arg;
 
-	agent_end(serving->agent, "the server was told to end");
+	agent_end(serving->agent, "the server received a signal to end");
 }
 
 static void watch_signals(struct serving *serving)

@@ -118,7 +118,7 @@ int cli_approve_answer(const struct options *options)
 
 	if (!approve_input_is_id(id))
 		return options_wrong(options->command,
-				     "this is not an id; an id looks like 7f3a-1");
+				     "`%s` is not the ID of a question (example: 7f3a-1)", id);
 	if (approve_options_answer(options, &answer, &why) < 0)
 		return options_wrong(options->command, "%s", why.text);
 	(void)snprintf(answer.id, sizeof(answer.id), "%s", id); /* fits, because it is valid */

@@ -21,13 +21,13 @@ static char *risk_of(const struct bundle_request *request, const char **ret_word
 
 	*ret_words = NULL;
 	if (dst->addr.family != 0)
-		*ret_words = "an address, not a name";
+		*ret_words = "a bare IP address";
 	else if (policy_host_is_listed(dst->host))
-		*ret_words = "a place to drop or tunnel data, according to the baseline preset";
+		*ret_words = "a known file-drop or tunnel service (baseline list)";
 	else if (policy_host_warning(dst->host, &warning))
-		*ret_words = "its letters may be look-alikes of others";
+		*ret_words = "its letters may be look-alikes of other letters";
 	else if (dst->protocol == POLICY_TCP)
-		*ret_words = "any bytes, because no protocol is checked";
+		*ret_words = "raw TCP: the protocol cannot be checked";
 	return *ret_words ? mem_strdup(domain ? domain : dst->host) : NULL;
 }
 

@@ -112,7 +112,7 @@ static int dir_check_server(int dir_fd, const char *name, int fd, struct err *wh
 	socklen_t len = sizeof(peer);
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_errno(why, errno, "cannot look at %s", name);
+		return err_errno(why, errno, "cannot read the attributes of %s", name);
 	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
 		return err_set(why, -EPERM, "%s is not your own socket", name);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())

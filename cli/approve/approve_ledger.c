@@ -274,9 +274,9 @@ int cli_approve_revoke(const struct options *options)
 	int status;
 
 	if (ledger_split(id, LEDGER_MARK, &run, &number) < 0)
-		return options_wrong(
-			options->command,
-			"this is not the id of a remembered answer; one looks like 7f3a-g1");
+		return options_wrong(options->command,
+				     "`%s` is not the ID of a remembered answer (example: 7f3a-g1)",
+				     id);
 	auto_close int dir_fd = ledger_open(options, run, id, &status);
 
 	if (dir_fd < 0)
@@ -293,7 +293,7 @@ int cli_approve_undo(const struct options *options)
 
 	if (named && !approve_input_is_run(named))
 		return options_wrong(options->command,
-				     "this is not the id of a run; one looks like 7f3a");
+				     "`%s` is not the ID of a run (example: 7f3a)", named);
 	auto_close int dir_fd = approve_dir_open(&why);
 
 	int r = dir_fd < 0 ? -EACCES : approve_dir_runs(dir_fd, session, &runs, &why);
@@ -327,7 +327,7 @@ int cli_approve_cut(const struct options *options)
 
 	if (ledger_split(id, LEDGER_LIVE_MARK, &run, &number) < 0)
 		return options_wrong(options->command,
-				     "this is not the id of a connection; one looks like 7f3a-c1");
+				     "`%s` is not the ID of a connection (example: 7f3a-c1)", id);
 	auto_close int dir_fd = ledger_open(options, run, id, &status);
 
 	if (dir_fd < 0)

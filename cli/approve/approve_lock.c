@@ -50,7 +50,7 @@ static int lock_try(int folder_fd, const char *name, struct err *why)
 	if (r < 0)
 		return err_errno(why, -r, "cannot lock the watcher's file");
 	if (fstat(fd, &mine) < 0)
-		return err_errno(why, errno, "cannot look at the watcher's file");
+		return err_errno(why, errno, "cannot read the attributes of the watcher's file");
 	if (fstatat(folder_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
 		return err_set(why, -ESTALE, "the watcher's file was removed");

@@ -366,7 +366,7 @@ int approve_watch(int dir_fd, const struct options *options)
 	} else {
 		watch_scan(&watch);
 		if (watch.is_prompting && !watch.far && watch.link_count == 0)
-			(void)printf("no sallyport run yet; waiting for one\n");
+			(void)printf("no sallyport run is active; waiting for one\n");
 		(void)fflush(stdout);
 		if (loop_run(watch.loop) < 0)
 			status = cli_fail(CLI_ERROR, "the event loop failed");

@@ -147,8 +147,8 @@ int session_place_bind(const struct session_place *place, struct err *why)
 	auto_free char *name = socket_name(place);
 	int fd = local_listen(place->dir_fd, name, SOCK_SEQPACKET, PLACE_BACKLOG, false);
 
-	return fd < 0 ? err_errno(why, -fd, "cannot put the session's socket at %s/%s", place->dir,
-				  name)
+	return fd < 0 ? err_errno(why, -fd, "cannot create the session's socket at %s/%s",
+				  place->dir, name)
 		      : fd;
 }
 

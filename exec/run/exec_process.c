@@ -528,7 +528,7 @@ void exec_process_free(struct exec_process *process)
 	if (!process)
 		return;
 	if (process->notify && was_launched)
-		exec_process_kill(process, "the gate gave the command up");
+		exec_process_kill(process, "the gate ended the command");
 	notify_free(process->notify); /* it must reap the processes that it traces, or exit */
 	if (was_launched)
 		let_go(process);

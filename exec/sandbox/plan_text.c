@@ -69,10 +69,10 @@ static void put_view(FILE *out, const struct plan *plan)
 static void put_network(FILE *out, const struct plan *plan)
 {
 	if (plan->flags & WIRE_HOST_NETWORK)
-		put(out, "way-out", "the host's network, without the gate");
+		put(out, "network", "the host's network, without the gate");
 	else
 		(void)fprintf(out,
-			      "way-out    http 127.0.0.1:%d\nway-out    socks5h 127.0.0.1:%d\n",
+			      "proxy      http 127.0.0.1:%d\nproxy      socks5h 127.0.0.1:%d\n",
 			      EXEC_HTTP_PORT, EXEC_SOCKS_PORT);
 }
 

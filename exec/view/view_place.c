@@ -33,7 +33,7 @@ const char *view_place_unfit(const struct plan *plan, const char *path)
 		/* /tmp itself is allowed as a working directory, because a person asked for it;
 		 * /run is not, because it is full of sockets. */
 		if (paths_is_within(dir, path) && (i > 0 || strcmp(dir, path) != 0))
-			return "it holds a directory that the command gets empty";
+			return "it contains a directory that the sandbox replaces by an empty one";
 	}
 	return NULL;
 }

@@ -241,9 +241,9 @@ int view_protect_place(const struct plan *plan, const struct policy_protection *
 				    : NULL;
 
 	return words ? err_set(why, -EPERM,
-			       "the command can write to its working directory, and that is %s: "
-			       "%s, so it could change far more than a project; start it in a "
-			       "directory of its own, or name this one: --write %s",
+			       "the command would be able to write in its working directory %s, "
+			       "and %s; "
+			       "start it in a directory of its own, or name this one: --write %s",
 			       plan->cwd, words, plan->cwd)
 		     : 0;
 }

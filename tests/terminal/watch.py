@@ -452,7 +452,7 @@ def line_by_line(world):
     """Where it is asked for, and where the terminal cannot be moved about on."""
     for options, env in ((["--plain"], {}), ([], {"TERM": "dumb"})):
         watch = Watch(world, options, env)
-        watch.shows("no sallyport run yet")
+        watch.shows("no sallyport run is active")
         gate = run(world, f"plain{len(options)}", curl("a.test"))
         watch.shows("y allows once, e for this command")
         assert watch.state()["alternate_on"] == "0"
@@ -464,7 +464,7 @@ def line_by_line(world):
 def typed_widths_are_shown_first(world):
     """The text that a line with a width would store is shown, and only a later yes confirms it."""
     watch = Watch(world, ["--plain"])
-    watch.shows("no sallyport run yet")
+    watch.shows("no sallyport run is active")
     gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
     watch.shows("y allows once, e for this command")
     question = next(line.split()[0] for line in watch.text().splitlines() if "http://files.a.test:80" in line and "-" in line.split()[0])
@@ -497,7 +497,7 @@ def typed_widths_are_shown_first(world):
 def typed_too_late_for_yes(world):
     """A yes that came before the text it confirms, or after the question was answered, does not count."""
     watch = Watch(world, ["--plain"])
-    watch.shows("no sallyport run yet")
+    watch.shows("no sallyport run is active")
     gate = run(world, "late", f"{curl('one.test')}; {curl('two.test')}")
     watch.shows("y allows once, e for this command")
     question = next(line.split()[0] for line in watch.text().splitlines() if "http://one.test:80" in line and "-" in line.split()[0])

@@ -96,7 +96,7 @@ int question_answer_decider(struct questions *questions, const char *id,
 
 	if (!question || question_put_is_with_person(question))
 		return err_set(why, -ENOENT,
-			       "the question is not open; it was withdrawn, or its time was over");
+			       "the question is not open; it was withdrawn, or it expired");
 	const struct orchestrator_decider *decider =
 		&questions->setting->config.deciders[question->next];
 	bool is_silence = decision == ORCHESTRATOR_WAS_LATE || decision == ORCHESTRATOR_HAS_FAILED;

@@ -153,7 +153,7 @@ START_TEST(a_question_is_shown_exactly)
 	begin(&rig);
 	say(&rig, rig.agent[0], asked);
 	has(hear(&rig, rig.client[0]),
-	    "\"message\":\"May the command reach https://a.test:443 ?\\ncareful: it is an address "
+	    "\"message\":\"May the command reach https://a.test:443 ?\\nwarning: it is an address "
 	    "of a "
 	    "private "
 	    "network\\ndenied: deny it this time\\napproved: allow it this time, for all that wait "

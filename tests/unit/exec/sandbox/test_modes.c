@@ -489,7 +489,7 @@ START_TEST(the_plan_says_it)
 		{ "read-only deny %/secret", "deny       %/secret\n" },
 		{ "read-only deny %/secret", "hidden     %/secret\n" },
 		{ "read-only", "read-only  /\n" },
-		{ "read-only+net", "way-out    the host's network, without the gate\n" },
+		{ "read-only+net", "network    the host's network, without the gate\n" },
 		{ "read-only+net", "namespaces user mount pid ipc uts cgroup\n" },
 		{ "danger-full-access", "namespaces none (the command is not confined)\n" },
 		{ "external", "writable   /\n" },

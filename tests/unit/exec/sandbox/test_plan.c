@@ -133,8 +133,8 @@ START_TEST(prints_the_plan)
 	static const char *const wanted[] = {
 		"command    sh -c 'echo \\\\x1b'\n",
 		"namespaces user net mount pid ipc uts cgroup\n",
-		"way-out    http 127.0.0.1:61128\n",
-		"way-out    socks5h 127.0.0.1:61080\n",
+		"proxy      http 127.0.0.1:61128\n",
+		"proxy      socks5h 127.0.0.1:61080\n",
 		"read-only  /\n",
 		"fresh      /tmp\n",
 		"fresh      /proc\n",
