@@ -12,9 +12,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "flow"))
+sys.path[:0] = [str(ROOT / "tests" / "flow"), str(ROOT / "tests" / "clients")]
+import fixtures  # noqa: E402
+import servers  # noqa: E402
 import world as worlds  # noqa: E402
 from servers import Server  # noqa: E402
 from world import World, until  # noqa: E402
@@ -35,16 +38,42 @@ class Stage(World):
         super().__init__(sallyport)
         (self.top / "bin").mkdir()
         (self.top / "bin" / "sallyport").symlink_to(self.sallyport)
+        (self.top / "bin" / "python3").symlink_to("/usr/bin/python3")  # which has Debian's modules
         self.env["PATH"] = f"{self.top / 'bin'}:{self.env['PATH']}"
         for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             del self.env[name]
         self.home = self.top / "home"
+        self.addresses = {}
         # The machine's own belongs to nobody in a user namespace, and would be refused.
         self.env["npm_config_globalconfig"] = str(self.home / "npmrc")
 
     def new_address(self):
         Stage.used += 1  # the servers of an example stay until the end
         return f"{worlds.NETWORK}.{Stage.used}"
+
+    def serve(self, host, handler=servers.Page, **attributes):
+        """Serves @host by http and https, to every run of this stage."""
+        made = Server(host, self.new_address())
+        certificates = self.top / "certificates"
+        certificates.mkdir(exist_ok=True)
+        context = servers.make_certificate(certificates, [host])
+        for port, tls in ((80, None), (443, context)):
+            server = servers.Quiet((made.address, port), handler)
+            server.world, server.context = made, tls
+            for name, value in attributes.items():
+                setattr(server, name, value)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in ("CURL_CA_BUNDLE", "SSL_CERT_FILE", "GIT_SSL_CAINFO", "PIP_CERT", "npm_config_cafile"):
+            self.env[name] = str(certificates / "ca.pem")
+        (self.home / ".wgetrc").write_text(f"ca_certificate = {certificates / 'ca.pem'}\n")
+        self.addresses[host] = made.address
+        # The pages name no addresses, so the program gets them here.
+        known = " ".join(f"--resolve {name}:{address}" for name, address in self.addresses.items())
+        program = self.top / "bin" / "sallyport"
+        program.unlink()
+        program.write_text(f'#!/bin/sh\ncase $1 in\nrun) shift; exec {self.sallyport} run {known} "$@" ;;\n'
+                           f'esac\nexec {self.sallyport} "$@"\n')
+        program.chmod(0o755)
 
     def write(self, name, text):
         path = self.work / name
@@ -171,10 +200,7 @@ def log_of_a_run(stage, example):
 
 def page_policy(stage, example, status=0):
     """The policy that the page itself shows."""
-    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(ROOT / "docs/man/sallyport-policy.5")], capture_output=True,
-                          text=True, check=True).stdout
-    text = re.sub(".\b", "", text)
-    block = re.search(r"^EXAMPLES\n(.*?)^ +Check it", text, re.M | re.S)[1]
+    block = re.search(r"^EXAMPLES\n(.*?)^ +Check it", shown(ROOT / "docs/man/sallyport-policy.5"), re.M | re.S)[1]
     stage.write("team.policy", "version 1\n")
     stage.write("ci.policy", "\n".join(line.strip() for line in block.splitlines()) + "\n")
     return stage.play(example, status)
@@ -225,7 +251,16 @@ def in_ci(stage, example):
     stage.write("ci.policy", "version 1\n")
     stage.write("Makefile", "all:\n\t@echo made\n")
     assert "made" in stage.play(example)
-    stage.play("$ sallyport audit verify net.jsonl")
+    if "--audit" in example:
+        stage.play("$ sallyport audit verify net.jsonl")
+
+
+def in_ci_asked(stage, example):
+    """A job that needs a destination without a rule."""
+    stage.write("ci.policy", "version 1\n")
+    stage.write("Makefile", "all:\n\t-@curl -sS http://a.example.org/\n")
+    stage.play(example, 78)
+    assert len(json.loads((stage.work / "asked.json").read_text())["requests"]) == 1
 
 
 def session_here_and_there(stage, start):
@@ -254,6 +289,130 @@ def reviewers(stage, example):
     assert "no reviewer" in stage.play(example).lower() or "reviewer" in stage.play(example)
 
 
+def shown(page):
+    """The page as a reader sees it: mandoc's own lines, so that text that a macro hides is missing here, too."""
+    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
+    return re.sub(".\b", "", text)
+
+
+def write_policies(stage, page):
+    """Writes the policies that the page shows: blocks whose first line is "# NAME.policy"."""
+    name, indent, lines = None, 0, []
+    for line in [*shown(page).splitlines(), "END"]:
+        depth = len(line) - len(line.lstrip())
+        if name and line and (depth < indent or line.lstrip().startswith("$ ")):
+            stage.write(name, "\n".join(lines) + "\n")
+            name = None
+        if found := re.fullmatch(r" +# (\S+\.policy)", line):
+            name, indent, lines = found[1], depth, []
+        elif name:
+            lines.append(line.strip())
+
+
+def made_by(stage, *tools):
+    """A Makefile, and programs that do nothing in the place of @tools."""
+    stage.write("Makefile", "all test:\n\t@echo made\n")
+    for tool in tools:
+        stage.standin(tool)
+
+
+def on_the_web(stage, example):
+    stage.serve("example.org")
+    assert stage.play(example).startswith("example.org GET /")
+
+
+def asked_and_allowed(stage, example):
+    stage.serve("example.org")
+    stage.attach()
+    run = stage.begin(example.removeprefix("$ "))
+    question = until(stage.questions, QUICK, "a question")[0]
+    stage.sally("approve", "allow", question["id"], "--confirm", question["typed"] or "example.org", check=True)
+    assert "example.org GET /" in finish(run)
+
+
+def explained_as(status, words):
+    def play(stage, example):
+        assert words in stage.play(example, status)
+    return play
+
+
+def run_of_make(stage, example):
+    made_by(stage)
+    assert "made" in stage.play(example)
+
+
+def with_token(stage, example):
+    stage.env["GITHUB_TOKEN"] = "secret"
+    (stage.home / ".ssh").mkdir()
+    run_of_make(stage, example)
+
+
+def npm_with_cache(stage, example):
+    (stage.home / ".npm").mkdir()
+    npm(stage, example)
+
+
+def dry_run(stage, example):
+    made_by(stage)
+    assert "read-only" in stage.play(example)
+
+
+def cloned(stage, example):
+    things = stage.top / "things"
+    things.mkdir()
+    fixtures.make_git(things)
+    stage.serve("git.example.org", fixtures.GitPage, root=str(things))
+    stage.play(example)
+    assert (stage.work / "repo" / "file").read_text() == "first light\n"
+
+
+def packages(stage, example):
+    """Both tools are configured to use a mirror of the company."""
+    stage.serve("npm.example.org", fixtures.FilesPage, files=fixtures.npm_files("npm.example.org"))
+    stage.serve("pip.example.org", fixtures.FilesPage, files=fixtures.pip_files())
+    (stage.home / ".npmrc").write_text("registry=https://npm.example.org/\nupdate-notifier=false\naudit=false\n")
+    stage.env["PIP_INDEX_URL"] = "https://pip.example.org/simple"
+    (stage.home / ".npm").mkdir()
+    stage.write("requirements.txt", "hello\n")
+    stage.write("package.json", '{"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}}\n')
+    stage.write("package-lock.json", json.dumps({"name": "t", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+        "": {"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}}, "node_modules/hello": {"version": "1.0.0"}}}))
+    stage.play(example)
+    assert (stage.work / ("lib/hello.py" if "pip" in example else "node_modules/hello/i.js")).exists()
+
+
+def built(stage, example):
+    (stage.home / ".cargo").mkdir()
+    made_by(stage, "cargo")
+    stage.play(example)
+
+
+def in_a_job(stage, example):
+    made_by(stage)
+    (stage.home / ".npmrc").write_text("registry=https://npm.example.org/\n")
+    assert "made" in stage.play(example)
+
+
+def with_agent(stage, example):
+    made_by(stage, "agent")
+    stage.play(example)
+
+
+def in_a_session(stage, start):
+    """The block of three, in order."""
+    stage.serve("example.org")
+    for example in (start, *SESSION_WEB[1:]):
+        said = stage.play(example)
+        assert "curl" not in example or "example.org" in said, said
+
+
+def denied_and_explained(stage, example):
+    stage.serve("example.org")
+    assert "default_deny" in stage.play(example)
+
+
+SESSION_WEB = ["$ sallyport session start --policy web.policy work", "$ sallyport run --join work -- curl -sS https://example.org/",
+               "$ sallyport session end work"]
 SESSION_WORK = ["$ sallyport session start --policy rules work", "$ sallyport run --join work -- npm ci        # here",
                 "$ sallyport run --join work -- cargo build   # and there", "$ sallyport session end work"]
 SESSION_CI = ["$ sallyport session start --answers answers.json --bundle asked.json ci",
@@ -261,12 +420,20 @@ SESSION_CI = ["$ sallyport session start --answers answers.json --bundle asked.j
 STAGES = {
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [log_of_a_run, log_of_a_run, log_of_a_run],
+    "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, built, explained_as(0, "allow tcp://db.example.net:5432"),
+                             explained_as(0, "ssh.policy: ok"), in_a_job, merged, explained_as(1, "example.org"),
+                             explained_as(0, "expectations"), with_agent, in_a_session],
     "sallyport-policy.5": [page_policy, lambda s, e: page_policy(s, e, 0), lambda s, e: page_policy(s, e, 2), trusted, undone],
     "sallyport-presets.7": [lambda s, e: s.play(e), configuration],
+    "sallyport-quickstart.7": [asked_and_allowed, watch, run_of_make, explained_as(0, ""), undone, explained_as(0, "first.policy: ok"),
+                               explained_as(0, "allow https://www.example.com:443"), on_the_web, trusted, log_of_a_run, log_of_a_run],
     "sallyport-reviewer.7": [reviewers, reviewed],
     "sallyport-session.1": [session_here_and_there, None, None, None, session_in_ci, None, None, None],
+    "sallyport-troubleshooting.7": [npm_with_cache, dry_run, explained_as(0, ""), explained_as(0, "http://127.0.0.1:61128"),
+                                    denied_and_explained, explained_as(2, "ask https://example.org:443"),
+                                    explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted],
     "sallyport-web.7": [npm],
-    "sallyport.1": [npm, in_ci, explained],
+    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, with_token, dry_run, explained],
 }
 
 
@@ -284,30 +451,28 @@ Stage.policy_with_commands, Stage.standin = policy_with_commands, standin
 
 
 def examples(page):
-    """As a reader sees them: mandoc's own lines, so that text that a macro hides is missing here, too."""
-    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
-    return [line.strip() for line in re.sub(".\b", "", text).splitlines() if re.match(r" +\$ ", line)]
+    return [line.strip() for line in shown(page).splitlines() if re.match(r" +\$ ", line)]
 
 
 def json_examples(page):
     """Lines that begin as JSON are JSON."""
-    text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", str(page)], capture_output=True, text=True, check=True).stdout
-    return [line.strip() for line in re.sub(".\b", "", text).splitlines() if re.match(r' +\{.+\}$', line)]
+    return [line.strip() for line in shown(page).splitlines() if re.match(r' +\{.+\}$', line)]
 
 
 def play_page(sallyport, page):
     """(passed, failed)"""
     passed = failed = 0
-    shown = [example for example in examples(page) if example not in LISTED_ELSEWHERE]
+    listed = [example for example in examples(page) if example not in LISTED_ELSEWHERE]
     stages = STAGES.get(page.name, [])
-    played_with_another = [e for e in (*SESSION_WORK[1:], *SESSION_CI[1:]) if page.name == "sallyport-session.1"]
+    played_with_another = {"sallyport-session.1": [*SESSION_WORK[1:], *SESSION_CI[1:]], "sallyport-cookbook.7": SESSION_WEB[1:]}
     stages = [stage for stage in stages if stage]
-    shown = [example for example in shown if example not in played_with_another]
-    if len(shown) != len(stages):
-        print(f"not ok  {page.name}: {len(shown)} examples and {len(stages)} stages: {shown}")
+    listed = [example for example in listed if example not in played_with_another.get(page.name, [])]
+    if len(listed) != len(stages):
+        print(f"not ok  {page.name}: {len(listed)} examples and {len(stages)} stages: {listed}")
         return 0, 1
-    for example, play in zip(shown, stages):
+    for example, play in zip(listed, stages):
         stage = Stage(sallyport)
+        write_policies(stage, page)
         try:
             play(stage, example)
             print(f"ok      {page.name}: {example}", flush=True)

@@ -228,7 +228,7 @@ START_TEST(a_late_answer_does_nothing_and_says_so)
 	memcpy(id, fixture.approver.last.id, sizeof(id));
 	ck_assert_int_eq(fixture_answer(POLICY_DENY, GATEWAY_ONCE), 0);
 	ck_assert_int_eq(gateway_answer(fixture.gw, id, &yes, &why), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(why.text, "finished"));
+	ck_assert_ptr_nonnull(strstr(why.text, "the question has ended"));
 	ck_assert_int_eq(gateway_answer(fixture.gw, "7f3a-999", &yes, &why), -ENOENT);
 	fixture_ask(&second, HOST, FIXTURE_EXEC);
 	ck_assert_uint_eq(second.told, 0);
