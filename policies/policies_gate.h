@@ -1,5 +1,5 @@
-/* policies_gate: for code that holds a request until it is decided: the requester, warnings about a
- * host, and kept answers. docs/decisions/0006 says why this is a header of its own. */
+/* policies_gate: for code that holds a request until it is decided: the requester, warnings
+ * about a host, and kept answers. docs/decisions/0006 gives the reason for a separate header. */
 #pragma once
 
 #include "policies/policies.h"
@@ -44,42 +44,46 @@ struct policy_host_warning {
 	char looks_like[POLICY_HOST_MAX];  /* the ASCII host it can be taken for, or "" */
 	char text[2 * POLICY_HOST_MAX + 160]; /* all of that in one line of ASCII */
 };
-/* @host: canonical, as in struct policy_destination. True: there is something to say. */
+/* @host: canonical, as in struct policy_destination. True: there is a warning. */
 bool policy_host_warning(const char *host, struct policy_host_warning *ret);
 /* The registrable domain of a canonical name (one label more than its public suffix), within it;
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
-/* Does the baseline preset deny canonical @host, as a place for pastes, tunnels, request bins or
- * DoH; does another shipped preset allow it by name? For prompts, whatever the policy includes. */
+/* policy_host_is_listed(): does the baseline preset deny canonical @host, as a service for
+ * pastes, tunnels, request bins or DoH? The other function: does another preset allow it by
+ * name? For prompts, independent of the presets that the policy includes. */
 bool policy_host_is_listed(const char *host);
 bool policy_host_is_known(const char *host);
 
-/* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
- * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
+/* Appends `answer allow|deny DESTINATION # PROVENANCE` to @path (created 0600, folder 0700),
+ * with lock, fsync and rename. A line that exists is not added again. Symbolic links, and files
+ * that others may write, are refused. */
 int policy_answer_append(const char *path, enum policy_action action,
 			 const struct policy_destination *dst, const char *provenance,
 			 struct err *why);
-/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
- * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
+/* As policy_answer_append(), for a destination with clauses: "tcp://example.org:22 for 1h". A
+ * line with `for` replaces one with the same text. -EINVAL: not a valid answer. */
 int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
 			      const char *provenance, struct err *why);
-/* The same of whole lines, such as `command allow npm run build`: each is one that can be read, and
- * is not added when it stands there word for word. */
+/* As policy_answer_append(), for complete lines such as `command allow npm run build`. Each must
+ * be valid; a line that the file already contains is not added. */
 int policy_lines_append(const char *path, const char *const *lines, struct err *why);
-/* Removes every `answer` line of @path that says @text, as carefully. -ENOENT: there is none. */
+/* Removes every `answer` line with @text from @path, in the same way. -ENOENT: there is none. */
 int policy_answer_remove(const char *path, enum policy_action action, const char *text,
 			 struct err *why);
-/* Removes the last `answer` line of @path, as carefully; *@ret_line: it, returned owned. -ENOENT:
- * there is none. */
+/* Removes the last `answer` line from @path, in the same way; *@ret_line: that line, returned
+ * owned. -ENOENT: there is none. */
 int policy_answer_undo(const char *path, char **ret_line, struct err *why);
 
-/* Who asks, for `by` and `from`: the exec's @argv (borrowed as long as it lives), returned owned;
- * and the executable's absolute path (borrowed), NULL or "": not known for certain. */
+/* The requester, for `by` and `from`. policy_asker_new(): @argv of the exec, which must outlive
+ * the result; returned owned. policy_asker_set_program(): the absolute path of the executable
+ * (borrowed); NULL or "": not known with certainty. */
 struct policy_asker *policy_asker_new(const char *const *argv);
 void policy_asker_free(struct policy_asker *asker);
 void policy_asker_set_program(struct policy_asker *asker, const char *path);
-/* Does a rule have `by`, so that it is worth finding out which program asks? */
+/* Does a rule have `by`? Otherwise the program that asks need not be determined. */
 bool policy_wants_program(const struct policy *policy);
-/* Both hold from now on: the lesser of each. The account is that of @more where it has one; a
- * budget of @limits is then kept there as well, with whatever else is on it. */
+/* Combines two sets of limits: the smaller value of each applies. The account is that of @more
+ * if it has one; a budget of @limits is then counted there, together with the other requests of
+ * that account. */
 void policy_limits_narrow(struct policy_limits *limits, const struct policy_limits *more);

@@ -1,48 +1,50 @@
-/* policies_protected: which paths run code later: when a person opens a folder, starts a shell or
- * types `git status`. One table; pure: it looks at no file. docs/decisions/0035. */
+/* policies_protected: the paths that run code later: when a person opens a folder, starts a
+ * shell or types `git status`. Pure: one table, no file access. docs/decisions/0035. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a line of the table counts. */
+/* Where a line of the table applies. */
 enum policy_protected_where {
-	POLICY_PROTECTED_ANYWHERE, /* at any depth: a path that ends with it */
-	POLICY_PROTECTED_HOME      /* in a home directory */
+	POLICY_PROTECTED_ANYWHERE, /* to paths that end with it, at any depth */
+	POLICY_PROTECTED_HOME      /* to paths in a home directory */
 };
 struct policy_protected_line {
-	const char *path; /* "without/a/slash/in/front" */
+	const char *path; /* a relative path */
 	enum policy_protected_where where;
 };
-/* All of them. */
+/* All lines of the table. */
 const struct policy_protected_line *policy_protected_lines(size_t *ret_count);
 
-/* What counts besides; all lists are NULL-terminated and borrowed, and may be NULL. */
+/* Additions to the table. All lists are NULL-terminated and borrowed, and may be NULL. */
 struct policy_protection {
 	const char *const *homes; /* absolute, canonical */
-	/* Directories that somebody has named as writable. */
+	/* Directories that --write or a policy names. */
 	const char *const *named;
-	/* Of the policy. One that begins with "/" is that place, any other is at any depth. */
-	const char *const *protect;   /* always holds */
-	const char *const *unprotect; /* frees what the table says of it and of all in it */
+	/* Lines of the policy. A path that begins with "/" is that path only, any other matches
+	 * at any depth. */
+	const char *const *protect;   /* `protect`: has precedence over @unprotect */
+	const char *const *unprotect; /* `unprotect`: the table does not apply to it and its
+				       * contents */
 };
-/* Is the absolute @path, without "." and "..", protected or inside something that is? *@ret_line
- * (may be NULL) is the line that says so, borrowed. What lies in a folder that git uses as its own
- * without being called .git is not known by name. */
+/* Is the absolute @path, without "." and "..", protected or inside a protected path? *@ret_line
+ * (may be NULL): the line that protects it, borrowed. A git directory with a name other than
+ * .git is not recognised. */
 bool policy_protected_find(const struct policy_protection *protection, const char *path,
 			   const char **ret_line);
-/* The same of @path alone, whatever it lies in. */
+/* The same, for @path only, without its parent folders. */
 bool policy_protected_is(const struct policy_protection *protection, const char *path,
 			 const char **ret_line);
-/* Has a line freed @path, or a folder around it? */
+/* Does an `unprotect` line apply to @path or to a folder that contains it? */
 bool policy_protected_is_freed(const struct policy_protection *protection, const char *path);
-/* Why nobody works in the absolute @path without having named it: "it is your home directory".
- * NULL: it is a place like any other. */
+/* The reason why the absolute @path must be named before it may be a writable working directory,
+ * such as "it is a home directory"; NULL: it need not be named. */
 const char *policy_protected_place(const struct policy_protection *protection, const char *path);
-/* Could a line name something that begins with the component @name, at any depth? */
+/* Is @name the first component of a path in some line that applies at any depth? */
 bool policy_protected_begins(const struct policy_protection *protection, const char *name);
 
-/* What of a folder of git's own (".git", or a bare repository) decides what git executes, with a
- * NULL behind the last; and the folders in it that hold others of that kind. */
+/* The names inside a git directory (".git", or a bare repository) that determine what git
+ * executes, NULL-terminated; and the folders in it that contain further git directories. */
 extern const char *const policy_protected_git[];
 extern const char *const policy_protected_git_inner[];
