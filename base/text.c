@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define NEAR_MAX 24 /* longer words are nobody's misspelling */
+#define NEAR_MAX 24 /* longer words get no suggestion */
 
 static bool text_is_plain(unsigned char byte)
 {

@@ -94,9 +94,9 @@ struct gateway_exec_grant {
 int gateway_grant_exec(struct gateway *gw, uint64_t exec, const struct gateway_exec_grant *grant,
 		       char ret_text[APPROVER_KEY_MAX], struct err *why);
 
-/* The program's own sessions, with its own numbers other than 0: an answer "for the session" counts
- * only for the sessions whose requests waited for it. What belongs to none counts for the gateway's
- * own. */
+/* The program's own sessions, with its own numbers other than 0: an answer "for the session"
+ * applies only to the sessions whose requests waited for it. A request without one belongs to
+ * the gateway's own session, 0. */
 /* @exec belongs to @session, and its requests wait @question_ms for an answer (0: the common
  * timeout); call it before its first request. -ENOENT. */
 int gateway_exec_join(struct gateway *gw, uint64_t exec, uint64_t session, int64_t question_ms);
@@ -116,8 +116,8 @@ typedef void (*gateway_grant_fn)(const struct gateway_grant *grant, void *arg);
  * must not call back. */
 void gateway_session_grants(const struct gateway *gw, uint64_t session, gateway_grant_fn each,
 			    void *arg);
-/* Forgets one and cuts connections that it allows. -ENOENT; -EPERM: it is for always or for all, or
- * a denial by somebody other than @by. */
+/* Forgets one and cuts the connections that it allows. -ENOENT; -EPERM: it is for always or for
+ * all sessions, or a denial by another approver than @by. */
 int gateway_session_revoke(struct gateway *gw, uint64_t session, uint64_t id, const char *by,
 			   struct err *why);
 

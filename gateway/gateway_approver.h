@@ -71,7 +71,7 @@ struct approver_answer {
 		*words; /* to the requester, in denials and records; NULL or "": none. Borrowed */
 	struct approver_width width;
 	bool is_review; /* a program answered, not a person: for once, without a width */
-	bool is_nobody; /* nobody was asked: a denial for once, not a person's */
+	bool is_nobody; /* a denial without a question, for once: not a person's answer */
 	/* What the person was shown, as returned by gateway_answer_text(): if the stored text would
 	 * differ, nothing is stored (-ESTALE). NULL: nothing was shown. Borrowed. */
 	const char *shown;
@@ -83,8 +83,8 @@ struct approver_end {
 	const char *id;
 	enum policy_action action;
 	enum policy_reason reason;
-	const char *by;  /* "" when nobody answered */
+	const char *by;  /* "": no approver answered */
 	const char *how; /* "allowed for session by ana on tty" */
-	/* Say so even where it is not shown; or NULL. */
+	/* A message to show even if the question is not on the screen; or NULL. */
 	const struct policy_destination *dst;
 };

@@ -13,7 +13,7 @@ enum policy_approvals_mode {
 	POLICY_APPROVALS_ON_REQUEST, /* when the command requests it, or a rule says ask; the
 					default */
 	POLICY_APPROVALS_UNTRUSTED,  /* unless the command is known to be harmless */
-	POLICY_APPROVALS_NEVER,      /* nobody is ever asked */
+	POLICY_APPROVALS_NEVER,      /* no question is ever asked */
 };
 /* What people may be asked about. Bits. */
 enum policy_approvals_about {

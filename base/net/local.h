@@ -1,5 +1,5 @@
 /* local: sockets of AF_UNIX that have a name in a directory. The directory is held open, so that
- * nobody can swap it, and the length of its path has no limit. */
+ * it cannot be replaced, and the length of its path has no limit. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 #include "cli/run/run_bundle.h"
 
-/* Writes the questions that nobody answered in this run to a file that can be answered elsewhere.
- */
+/* Writes the unanswered questions of this run to a file that can be answered elsewhere. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* run_bundle: the questions that nobody answered, as a file. */
+/* run_bundle: the unanswered questions of a run, as a file. */
 #pragma once
 
 #include <stdbool.h>

@@ -20,7 +20,7 @@ struct run_join {
 	struct frame_link *link;
 	struct loop *loop;
 	struct run_gateway_calls calls;
-	struct gateway_far *far; /* asks on the terminal here; NULL: nobody is asked here */
+	struct gateway_far *far; /* shows questions on this terminal; NULL: no question is shown */
 	struct gateway_trip *trips, others;
 	size_t trip_count;
 	struct loop_timer late;

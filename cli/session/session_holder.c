@@ -210,7 +210,7 @@ static int listen_here(struct session_holder *holder)
 	return CLI_OK;
 }
 
-/* After this, messages go to the session's log: nobody reads this terminal any more. */
+/* After this, messages go to the session's log: this terminal is not used any more. */
 static void leave_terminal(const struct session_holder *holder)
 {
 	const char *state = holder->gate.places.state_dir;
@@ -238,7 +238,7 @@ static void say_ready(const struct session_holder *holder, int ready)
 		(void)fflush(stdout);
 		return;
 	}
-	/* An error means that the starter has ended, so nobody waits for this. */
+	/* An error means that the process that started the session has ended and does not wait. */
 	(void)fd_write_all(ready, "r", 1);
 	leave_terminal(holder);
 }

@@ -25,7 +25,7 @@ static int write_file(const char *path, const char *text, size_t len)
 		return (int)fd;
 	long n = sys(write, fd, text, len);
 
-	(void)sys(close, fd); /* what write() said counts */
+	(void)sys(close, fd); /* the result of write() decides */
 	return n < 0 ? (int)n : 0;
 }
 

@@ -21,8 +21,8 @@ enum sink_event {
 	SINK_EXEC_START,
 	SINK_DECISION,
 	SINK_CLOSED,
-	SINK_GRANTED,  /* said before anybody asked, for one exec, or copied from a session; that
-			  text is the cause */
+	SINK_GRANTED,  /* granted in advance for one exec, or copied from a session; the cause is
+			* the grant */
 	SINK_REVIEWED, /* a program reviewed a command, a patch and so on: the cause */
 	SINK_REVOKED,  /* a remembered answer is no longer valid; its text is the cause */
 	SINK_LATE,     /* an answer to a question that had ended; how it ended is the cause */

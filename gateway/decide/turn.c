@@ -120,7 +120,8 @@ static bool decision_is_void(const struct waiter *waiter, const struct grant *gr
 	       (decision->reason == POLICY_GRANTED_EXEC && waiter->facts.exec != 0);
 }
 
-/* The page belongs to the person. A loopback inside the sandbox is another one (POLICY_INSIDE). */
+/* Only the person may use the page, so no command may connect to it. The sandbox's own loopback
+ * (POLICY_INSIDE) does not lead to it. */
 static bool is_own_page(const struct gateway *gw, const struct waiter *waiter,
 			const struct policy_verdict *verdict)
 {

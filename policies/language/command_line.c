@@ -196,8 +196,8 @@ static enum policy_action command_action_with(enum command_action action,
 	}
 }
 
-/* The decision: by the rules' verdict, otherwise by the default; a question that nobody may be
- * asked is a denial. */
+/* The decision: by the rules' verdict, otherwise by the default; a question that the policy
+ * forbids is a denial. */
 static enum policy_action command_settle(const struct policy *policy,
 					 const struct command_verdict *verdict)
 {

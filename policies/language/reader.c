@@ -331,8 +331,7 @@ static void reader_line(struct line *line)
 		reader_statement(line);
 }
 
-/* A file full of errors must not keep the gate busy, and nobody reads that many. Reports once at
- * which line it stops. */
+/* A file full of errors must not keep the gate busy. Reports once at which line it stops. */
 static bool reader_is_hopeless(const struct line *line)
 {
 	struct policy *policy = line->reader->policy;
