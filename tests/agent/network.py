@@ -116,7 +116,7 @@ def denied_and_stopped(stage):
 
 
 def earn_trust(stage):
-    """What a reviewer has once people agreed with it often enough: its sheet is made by a first question."""
+    """The record of a reviewer that people have agreed with often enough; a first question creates its file."""
     client = stage.client()
     client.configure("on-request")
     id = client.send("exec", script=GET + "http://a.test/")
@@ -445,7 +445,7 @@ def two_commands_one_question(stage):
 
 
 def deferred(stage):
-    """A command in the background is denied something later: its end says so."""
+    """A command in the background is denied a destination later: its last event reports it."""
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request", on_denial="fail")

@@ -11,7 +11,7 @@ ASKED = {"inside": ("untrusted",), "outside": ("on-failure", "on-request", "untr
 
 
 class Sessions:
-    """A session for each mode, all of one sandbox."""
+    """One session for each mode, all with the same sandbox."""
 
     def __init__(self, client, modes=MODES, **members):
         self.client, self.modes = client, modes
@@ -130,7 +130,7 @@ RUN_LATER = (".envrc", ".vscode/tasks.json", ".vscode/settings.json", ".idea/wor
 
 
 def what_runs_code_later(stage):
-    """The patch judge and the view of commands go by one table, in every sandbox."""
+    """Patches and commands follow the same table of protected paths, in every sandbox."""
     work = lay_out(stage)
     os.symlink(".", work / "here")
     os.symlink(".envrc", work / "to-envrc")
@@ -259,7 +259,7 @@ def no_patch_at_all(stage):
 
 
 def mounted_twice(stage):
-    """A folder by another name of the file system is the same folder."""
+    """A folder that is mounted under another name is the same folder."""
     work = lay_out(stage)
     inner = work / "mounted"
     inner.mkdir()

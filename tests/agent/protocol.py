@@ -346,7 +346,7 @@ def malformed_lines(stage):
 
 
 def reads_only_below_tmp(stage):
-    """A working directory in /tmp, which is a command's own otherwise, is there to be read."""
+    """A working directory below /tmp can be read, although /tmp is otherwise the command's own."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         pathlib.Path(folder, "file").write_text("here\n")
         client = stage.client()
@@ -559,7 +559,7 @@ def socket_folder_is_closed(stage):
 
 
 def every_message(stage):
-    """Each that has a schema, both ways, in one conversation; and none is there without one."""
+    """Every message that has a schema is exchanged in one conversation, and no message is without one."""
     before = set(harness.SEEN)
     harness.SEEN.clear()
     stage.web("a.test")

@@ -33,7 +33,7 @@ def hook(stage, kinds="exec patch permissions elicitation"):
 
 
 def decisions(stage, count):
-    """Of all but destinations, in the order they were taken."""
+    """The records of all decisions except those about destinations, in order."""
     def found():
         return [record for record in stage.records() if record["event"] == "decision" and "kind" in record]
 
@@ -99,7 +99,7 @@ def exec_by_everybody(stage):
 
 
 def what_was_not_offered_is_no_record(stage):
-    """An answer that does not count is not written down as if it had."""
+    """An answer that is not accepted is not recorded as one."""
     stage.policy("command ask cat\n")
     client = stage.client()
     client.configure("on-request")
@@ -186,7 +186,7 @@ def by_the_mode(stage):
 
 
 def by_a_hook(stage):
-    """Its name and its message are in the record; a program that hangs, floods, or closes its output allows nothing."""
+    """The name of a program that decides and its message are in the record; one that hangs, floods, or closes its output allows nothing."""
     outside = stage.top / "outside"
     outside.mkdir()
     stage.policy("command ask cat\n" + hook(stage))

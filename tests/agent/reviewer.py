@@ -58,7 +58,7 @@ def ask(client, word, decision, **want):
 
 
 def earn(stage, kinds="exec patch permissions"):
-    """Compared once, and then believed to have been compared often."""
+    """Has the reviewer compared once, then edits the record so that it may answer."""
     stage.policy(f'{RULES}reviewer "{judge(stage)}" for {kinds}\n')
     client = stage.client()
     client.configure("on-request")
@@ -241,7 +241,7 @@ def a_hook_that_failed_is_not_outvoted(stage):
 
 
 def the_example_reviews(stage):
-    """docs/examples/reviewer.py, as it would be used: earned, and then believed."""
+    """docs/examples/reviewer.py as it would be used: first in shadow mode, then with answers."""
     path = stage.top / "reviewer.py"
     path.write_bytes((harness.TOP / "docs/examples/reviewer.py").read_bytes())
     path.chmod(0o755)

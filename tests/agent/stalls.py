@@ -38,7 +38,7 @@ def start(client, script, session):
 
 
 def sessions(stage, intercepts=False, approval="never", **held):
-    """One for the command that is held, in its folder, another for the one that must not be."""
+    """One session for the held command, in its folder, and another for the command that must continue."""
     client = stage.client()
     for name, more in ("held", held), ("other", {}):
         folder = stage.top / name
@@ -59,11 +59,11 @@ def helpers(client):
 
 
 class Missed(Exception):
-    """It was over before it was seen."""
+    """The process had ended before it was found."""
 
 
 def catch(client, id, name="sallyport-look"):
-    """The process that does that for this command, stopped."""
+    """Stops the process that examines the calls of this command."""
     server = client.process.pid
     while True:
         for pid in pathlib.Path(f"/proc/{server}/task/{server}/children").read_text().split():
@@ -79,7 +79,7 @@ def catch(client, id, name="sallyport-look"):
 
 
 def until_caught(case):
-    """A search takes an unknown time."""
+    """A search that takes an unknown time."""
     def again(stage):
         for _ in range(50):
             try:
@@ -173,7 +173,7 @@ def late_words_are_refused(stage):
 
 
 def a_late_program_is_refused(stage):
-    """Its name is never read, and it never runs."""
+    """A program whose name is never read never runs."""
     slow = fuse.Fuse(stage.work / "fuse")
     try:
         client = sessions(stage, True)
@@ -293,7 +293,7 @@ def what_it_made_is_unknown_without_the_search(stage):
 
 @until_caught
 def an_interrupt_during_the_search(stage):
-    """It has nothing to be signalled, and never begins."""
+    """A command that is interrupted before it has a process never begins."""
     client = search(stage)
     id = client.send("exec", script="echo began", session="held")
     catch(client, id)
@@ -347,7 +347,7 @@ def an_answer_that_cannot_be_written(stage):
 
 
 def held_by_a_folder_that_is_not_listed(stage):
-    """It may be written, so it is searched before and after."""
+    """A writable folder is searched before and after the command."""
     (stage.top / "held").mkdir()
     slow = fuse.Fuse(stage.top / "held" / "fuse", fuse.READDIR)
     try:

@@ -91,7 +91,7 @@ class Stage:
         self.write_policy((self.here / "policy").read_text() + "".join(f"{line}\n" for line in lines))
 
     def write_policy(self, text):
-        """Another one, which commands could have written."""
+        """Writes a policy in a place that commands can write, and trusts it."""
         self.write("policy", text)
         expect(self.call("policy", "trust", "policy"), 0)
 
@@ -125,7 +125,7 @@ def the_status_of_a_run(stage):
 
 
 def a_run_says_what_it_wanted(stage):
-    """Also where standard error is no terminal."""
+    """Also if standard error is not a terminal."""
     asks = "curl -sS -m 20 http://a.test/ >/dev/null; curl -sS http://denied.test/ >/dev/null; exit 0"
     done = stage.call("run", "--no-tty", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--fail-on-ask=said.json", "--",
                       "sh", "-c", asks)
@@ -142,7 +142,7 @@ def a_run_says_what_it_wanted(stage):
 
 
 def nobody_waits(stage):
-    """Not even where a run would."""
+    """--fail-on-ask does not wait, not even with options that make a run wait for an approver."""
     began = time.monotonic()
     expect(stage.run("--fail-on-ask", "--prompt-timeout", "10m", "--default", "ask"), ASKED, "no_approver")
     assert time.monotonic() - began < TIMEOUT_S
@@ -180,7 +180,7 @@ def a_bundle_that_cannot_be_written(stage):
 
 
 def a_command_cannot_send_it_elsewhere(stage):
-    """The folder was opened before the command had a say."""
+    """The folder was opened before the command started."""
     (stage.here / "out").mkdir()
     (stage.here / "other").mkdir()
     script = "curl -s http://a.test/; mv out gone; ln -s other out; ln -s ../target gone/asked.json"
@@ -340,7 +340,7 @@ def words_that_make_no_sense(stage):
 
 
 class Terminal:
-    """`approve bundle` as a person has it in front of them."""
+    """`approve bundle` on a terminal, as a person uses it."""
 
     def __init__(self, stage, *words):
         self.main, side = pty.openpty()

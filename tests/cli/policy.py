@@ -96,7 +96,7 @@ class Stage:
 
 
 def expect(result, status, out=None, err=None):
-    """@out, @err: patterns to be found; "" means empty; None: whatever."""
+    """@out, @err: patterns that must match; "" means empty; None: not checked."""
     shown = f"status {result.status}\nstdout: {result.out}\nstderr: {result.err}"
     assert result.status == status, f"want {status}: {shown}"
     for want, text, name in ((out, result.out, "stdout"), (err, result.err, "stderr")):
@@ -211,7 +211,7 @@ def explain_json(stage):
 
 
 def explain_of_a_tunnel(stage):
-    """As the gate decides it: a tunnel is held to one protocol, and its bytes to that."""
+    """`explain` agrees with the gate: a tunnel may carry only one protocol."""
     stage.write("p", "version 1\ndefault deny\nallow https://a.test:80,8443\nallow http://a.test:80 method GET\n"
                 "allow http://b.test:80\nallow https://b.test:80\n")
     on = ("--no-user", "--policy", "p")
@@ -245,7 +245,7 @@ def rules_that_never_allow(stage):
 
 
 def too_many_rules_of_one_host(stage):
-    """Each request looks at all of them."""
+    """The warning about hosts with many rules, because each request checks all of them."""
     for last, status in ((5000, 0), (5001, 3)):
         stage.write("p", "version 1\n" + "".join(f"deny a.test:{port}\n" for port in range(1, last + 1)))
         expect(stage.run("check", "p"), status, None, None if status == 0 else r"p:5002:1: error: this host has more than")

@@ -17,7 +17,7 @@ APPROVALS = ("untrusted", "on-request", "on-failure", "never")
 
 
 def prepare(functions):
-    """Before the world is made: /tmp is a command's own where its sandbox does not name it, so the world is elsewhere."""
+    """Call it before the world is made: a command has its own /tmp unless its sandbox names it, so the world is in another folder."""
     if any(function.__module__ == __name__ for function in functions):
         import harness  # noqa: F401
 

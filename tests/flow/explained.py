@@ -92,7 +92,7 @@ def answer(rng):
 
 
 def write_good(world, file, lines):
-    """Without the lines that are no rules: `policy check` says which."""
+    """Removes the invalid lines, which `policy check` names."""
     for _ in range(4):
         file.write_text("\n".join(["version 1", *lines]) + "\n")
         file.chmod(0o600)

@@ -56,7 +56,7 @@ class Scenario:
         self.gates.append(gate(self.world, options + self.options, script, f"gate{len(self.gates) + 1}"))
 
     def fill(self, text):
-        """{a server}, {work}, the commands' folder, {tests}, this one, and {reviewer}, the line for it."""
+        """Replaces {a server} by its address, {work} by the commands' folder, {tests} by this folder, and {reviewer} by the policy's line."""
         places = {name: server.address for name, server in self.servers.items()}
         places |= {"work": str(self.world.work), "tests": str(pathlib.Path(__file__).resolve().parent), "reviewer": self.reviewer}
         for name, value in places.items():

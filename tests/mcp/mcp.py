@@ -25,7 +25,7 @@ NEWEST = "2025-11-25"
 
 
 def install():
-    """What the lock names, and nothing else; before there is no network any more."""
+    """Installs exactly the packages of the lock file, before the network is removed."""
     lock = (HERE / "package-lock.json").read_bytes()
     stamp, wanted = NODE / "installed", hashlib.sha256(lock).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
@@ -60,7 +60,7 @@ def play(stage, name, *options):
 
 
 class Raw:
-    """A client without manners."""
+    """A client that does not follow the protocol."""
 
     def __init__(self, stage, *options):
         self.process = subprocess.Popen(argv(stage, *options), env=stage.env, cwd=stage.work, stdin=subprocess.PIPE,
@@ -236,7 +236,7 @@ def garbage(stage):
 
 
 def ids(stage):
-    """Ids come back as they were, and one that is open is not another's."""
+    """Ids are returned unchanged, and an open id cannot be used again."""
     client = Raw(stage)
     client.begin()
     for id in (0, -5, 2**53, "", "\u00fc", "1", 1):
@@ -412,7 +412,7 @@ LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "
 
 
 def every_line(stage):
-    """What this program says is in all of its schemas: after the others, none of its words was left out."""
+    """After the other cases: every message and member of the schemas was used."""
     said = {name for name in harness.SEEN if name.startswith("submission-")}
     assert said == {"submission-approve", "submission-cancel", "submission-configure_session", "submission-exec"}, said
     assert {"event-exec_end", "event-approval_request", "event-task_complete"} <= harness.SEEN

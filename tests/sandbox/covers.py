@@ -22,7 +22,7 @@ def outside(user, *command):
 
 
 def exchange(left, right):
-    """Both names at once, as renameat2(2) can."""
+    """Exchanges two names in one call, as renameat2(2) can."""
     if ctypes.CDLL(None, use_errno=True).renameat2(AT_FDCWD, os.fsencode(left), AT_FDCWD, os.fsencode(right), RENAME_EXCHANGE):
         raise Skip(os.strerror(ctypes.get_errno()))
 
@@ -151,7 +151,7 @@ def many_folders(world, user):
 
 
 def what_goes_on(world, user):
-    """Nothing else ends a run: the same file, written in place, is still covered; its neighbours come and go."""
+    """Other changes do not end a run: the same file, written in place, is still covered; its neighbours may be created and removed."""
     secret = user.file(user.work / "calm/.env", "old secret\n")
 
     def change():
@@ -295,7 +295,7 @@ def absent_with_neighbours(world, user):
 
 
 def absent_in_a_busy_folder(world, user):
-    """A folder on the way to it that is removed between a look at it and the watch on it is no way to it."""
+    """If a folder of its path is removed between the search and the watch, the run continues."""
     top = user.file(user.work / "top/x").parent
     script = """import os
 for _ in range(20000):

@@ -40,7 +40,7 @@ def hostile(world, user, *words, options=(), **how):
 
 
 def plain(name, *words):
-    """A case that needs nothing but the program."""
+    """A case that needs only the hostile program."""
     return name, lambda world, user: hostile(world, user, name, *words)
 
 
@@ -95,7 +95,7 @@ def clean(user, *names):
 
 
 def made_later(world, user, case, make):
-    """The hostile case @case, which gets what make() makes once it runs inside."""
+    """The hostile case @case, which gets the result of make() after it has started inside."""
     with Outside() as outside:
         clean(user)
         folders = [user.work, user.outside, user.base]
@@ -125,7 +125,7 @@ def unix_late(world, user):
 
 
 def unix_rebound(world, user):
-    """A daemon that starts again: its cover goes with the old file."""
+    """A daemon restarts: the cover disappears with the old socket file."""
     old = []
     for folder in (user.work, user.outside):
         old.append(socket.socket(socket.AF_UNIX))
@@ -411,7 +411,7 @@ def outside_processes(world, user):
 
 
 def set_uid_of_the_system(world, user):
-    """As set_uid() for those who cannot make such programs: passwd -S shows dates only when it may read /etc/shadow."""
+    """As set_uid(), for users who cannot make such programs: passwd -S shows dates only if it may read /etc/shadow."""
     ask = ["passwd", "-S", pwd.getpwuid(os.geteuid()).pw_name]
     outside = subprocess.run(ask, capture_output=True).stdout.split()
     must(len(outside) > 2, f"passwd -S does not work outside either: {outside}")
@@ -456,7 +456,7 @@ def environment(world, user):
 
 
 def terminal(world, user):
-    """On its own terminal: its typed text does not reach another program."""
+    """On its own terminal: text that the command types does not reach another program."""
     master, slave = pty.openpty()
     if os.geteuid() == 0:
         os.fchown(slave, user.uid, -1)

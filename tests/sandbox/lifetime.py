@@ -181,7 +181,7 @@ def interrupt_key(world, user):
 
 
 def daemons_end(world, user):
-    """Double-forked, in sessions of their own, deaf to signals, on the command's output: gone with the command."""
+    """Daemons in their own sessions that ignore signals and hold the command's output are ended with the command."""
     before = set(descendants())
     script = "for i in 1 2 3; do (setsid setsid sh -c 'trap \"\" HUP TERM INT; sleep 300' &); done; exit 42"
     started = time.monotonic()
@@ -266,7 +266,7 @@ def init_killed(world, user):
 
 
 def side_by_side(world, user):
-    """Ten at once do not meet: each has its own status, and its own ports."""
+    """Ten concurrent runs do not affect each other: each has its own status and its own ports."""
     running = [world.start(user, ["sh", "-c", f"sleep 0.2; exit {10 + number}"]) for number in range(10)]
     try:
         for number, process in enumerate(running):

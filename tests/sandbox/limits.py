@@ -25,7 +25,7 @@ def inside(world, user, script, lines=(), want=0, report="text"):
 
 
 def limit_of(what, limits):
-    """The hard one, of /proc/PID/limits."""
+    """The hard limit in /proc/PID/limits."""
     return int(next(line for line in limits.splitlines() if line.startswith(f"Max {what}")).split()[3])
 
 

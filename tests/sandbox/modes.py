@@ -58,7 +58,7 @@ def workspace_write(world, user):
 
 
 def hosts_tmp(world, user):
-    """In, with $TMPDIR; a socket in it stays covered."""
+    """The host's /tmp and $TMPDIR are writable; a socket in them stays covered."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, Outside() as outside:
         os.chmod(folder, 0o777)
         path = outside.unix(f"{folder}/socket", socket.SOCK_STREAM)
@@ -208,7 +208,7 @@ def still_a_sandbox(world, user):
 
 
 def nothing_stays(world, user):
-    """The whole of it ends with the command, and with the gate, confined or not."""
+    """All processes end with the command and with the gate, confined or not."""
     text = "for i in 1 2 3; do (setsid setsid sh -c 'trap \"\" HUP TERM INT; sleep 300' &); done; exit 42"
     for mode in (*CONFINED, "external:network", "danger-full-access"):
         before = set(descendants())
@@ -226,7 +226,7 @@ def nothing_stays(world, user):
 
 
 def swapped_program(world, user):
-    """Rules for commands decide on a file. Behind the decision another takes its name: it never runs."""
+    """Rules for commands decide about a file. Another file that takes its name after the decision never runs."""
     other = user.file(user.work / "bin" / "other", "#!/bin/sh\necho OTHER\n")
     path = user.file(user.work / "bin" / "tool", "#!/bin/sh\necho TOOL $0\n")
     for name in (other, path):

@@ -90,7 +90,7 @@ true
 
 
 def what_is_there(world, user):
-    """At any depth, by any of these ways, and with the folders around it."""
+    """Protected files at any depth cannot be changed by any of these calls, and neither can the folders above them."""
     work = fresh(user, "there")
     repository(user, work)
     repository(user, work / "a" / "b" / "inner")
@@ -112,7 +112,7 @@ def what_is_there(world, user):
 
 
 def hooks_elsewhere(world, user):
-    """Where the configuration leads to is kept, too, and so is a work tree's link to its repository."""
+    """Files that the configuration names are protected, too, and so is a work tree's link to its repository."""
     work = fresh(user, "elsewhere")
     repository(user, work)
     user.file(work / "tools" / "hooks" / "pre-commit")
@@ -144,7 +144,7 @@ def by_policy(world, user):
 
 
 def home(world, user):
-    """As the working directory; folders that are not named stay unchanged."""
+    """A home directory as the working directory: its protected files stay unchanged."""
     places = (".bashrc", ".profile", ".zshrc", ".ssh/authorized_keys", ".ssh/config", ".gitconfig", ".config/systemd/user/x.service",
               ".config/autostart/x.desktop", ".local/bin/x", ".docker/config.json", ".kube/config", ".aws/credentials", ".npmrc", ".netrc",
               ".config/pip/pip.conf", ".cargo/config.toml", ".vim/vimrc", ".config/nvim/init.lua", "bin/x", ".gnupg/gpg.conf",
@@ -180,7 +180,7 @@ def git_works(world, user):
 
 
 def git_works_elsewhere(world, user):
-    """In a folder of a repository, in a linked work tree, in a submodule; and nothing else of these opens."""
+    """git works in a folder of a repository, in a linked work tree and in a submodule; no other paths become writable."""
     base = fresh(user, "parts")
     work = repository(user, base / "work")
     user.file(work / "sub" / "deep" / "file")
@@ -202,7 +202,7 @@ def git_works_elsewhere(world, user):
 
 
 def planted(world, user):
-    """A .git that an earlier command has made opens nothing."""
+    """A .git that an earlier command has made makes no path writable."""
     base = fresh(user, "planted")
     victim = repository(user, base / "victim")
     host(user, "git", "worktree", "add", "-q", base / "linked", cwd=victim)
@@ -229,7 +229,7 @@ def planted(world, user):
 
 
 def credentials(world, user):
-    """Withheld, reported once by name, and passed on by an option or a policy line."""
+    """Credentials in the environment are withheld, reported once by name, and passed on with an option or a policy line."""
     secret = {"GITHUB_TOKEN": "s3cret", "DATABASE_URL": "postgres://u:s3cret@h/d", "PASSWORD_STORE_DIR": "/x", "KEYBOARD": "us"}
     policy = user.file(user.base / "env-policy", "version 1\nenv GITHUB_TOKEN\n")
     world.trust(user, policy)
@@ -289,7 +289,7 @@ os.chmod("victim", 0o1644)
 
 
 def set_ids(world, user):
-    """By no call, on x86-64; other machines have fewer of these."""
+    """No call changes a protected file on x86-64; other machines have fewer calls."""
     if os.uname().machine != "x86_64":
         raise Skip("the numbers are those of x86-64")
     work = fresh(user, "ids")
@@ -303,7 +303,7 @@ def set_ids(world, user):
 
 
 def no_workspace(world, user):
-    """A home, a folder that contains it, and the system's folders: only by name."""
+    """A home directory, a folder that contains one, and the system's folders are writable only if they are named."""
     folder = user.file(user.home / "project" / "file").parent
     inside(world, user, "touch new", cwd=folder)
     places = [user.home, user.home.parent, user.home.parent.parent]
@@ -360,14 +360,14 @@ def made(world, user):
 
 
 def killed_while_it_made(world, user):
-    """A command that does not end by itself is looked at, too."""
+    """Files of a command that is killed are searched, too."""
     work = fresh(user, "made-killed")
     said = inside(world, user, "echo evil >.envrc; kill -9 $$", cwd=work, want=137)
     must(f"the command made {work}/.envrc: " in said, said)
 
 
 def hooks_of_a_repository_without(world, user):
-    """A folder for hooks that is not there cannot be made."""
+    """A missing folder for hooks cannot be created."""
     work = fresh(user, "hookless")
     repository(user, work)
     shutil.rmtree(work / ".git/hooks")

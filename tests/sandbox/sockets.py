@@ -87,7 +87,7 @@ def by_variable(world, user):
 
 
 def ssh_agent(world, user):
-    """A real one, which checks its peers."""
+    """A real ssh agent, which checks its peers."""
     if not shutil.which("ssh-agent"):
         return by_variable(world, user)
     path = user.outside / "agent"
@@ -113,7 +113,7 @@ def put_there_later(world, user):
 
 
 def starts_again(world, user):
-    """Where it may not write the name counts: the daemon may be started again."""
+    """In a folder that the command may not write, any socket of the name is used, so the daemon may be restarted."""
     path = user.outside / "again"
     first = Server(user, path, "first")
     policy = user.file(user.base / "again.policy", f"socket {path}\n")
@@ -130,7 +130,7 @@ def starts_again(world, user):
 
 
 def refused(world, user):
-    """Nothing that is no socket, and never the gate's own."""
+    """Files that are not sockets, and the gate's own sockets, are refused."""
     plain = user.file(user.outside / "plain")
     _, err = inside(world, user, "true", [f"socket {plain}"], want=NO_SANDBOX)
     must("is not a socket" in err, err)

@@ -14,7 +14,7 @@ NARROW, WIDE = "version 1\ndeny *\n", "version 1\nallow evil.test\n"
 
 
 def fresh(user, name):
-    """A folder that no command could write yet: its own state belongs to it."""
+    """A folder with its own state, which no command has been able to write."""
     work = user.work / f"trust-{name}"
     shutil.rmtree(work, ignore_errors=True)
     shutil.rmtree(user.home / "state", ignore_errors=True)
@@ -142,7 +142,7 @@ def other_folders(world, user):
 
 
 def links(world, user):
-    """A link that a command may replace names no policy, whatever it leads to; a hard link reaches one that lies elsewhere."""
+    """A policy cannot be named through a link that a command may replace; a hard link may lead to a policy in another place."""
     work = fresh(user, "links")
     policy = user.file(work / "wide.policy", WIDE)
     trust(world, user, work, policy)
@@ -183,7 +183,7 @@ def included(world, user):
 
 
 def swapped(world, user):
-    """Another folder, with a policy that counts for itself, in the place of this one."""
+    """Another folder, with a trusted policy of its own, takes the place of this one."""
     work = fresh(user, "swapped")
     policy = user.file(work / "a/team.policy", NARROW)
     counts(world, user, work, policy)
@@ -214,7 +214,7 @@ def unattended(world, user):
 
 
 def two_at_once(world, user):
-    """Runs that start at the same time lose none of their notes."""
+    """Runs that start at the same time all keep their records."""
     work = fresh(user, "many")
     names = [f"{i}.policy" for i in range(6)]
     for name in names:

@@ -18,13 +18,13 @@ from session import QUICK, Destination, reap, until  # noqa: E402
 
 
 def ask(world, name, destination, *options):
-    """The command's status of one request, on whose answer nobody waits but who answers with `approve`."""
+    """The exit status of one request that is answered with `approve`."""
     out = f"{name}{world.gates}"
     return world.join(name, f"curl -sS -m 25 http://{destination.address}/ -o {out}.out; echo $? > {out}", *options), out
 
 
 def answer(world, name, destination, *words):
-    """Asks for it in @name, and answers so."""
+    """Asks about it in session @name, and gives that answer."""
     run, _ = ask(world, name, destination)
     asked = world.question()
     world.sally("approve", words[0], *words[1:], *(["--confirm", asked["typed"]] if words[0] == "allow" else []), asked["id"],
@@ -37,7 +37,7 @@ def grants(world, name):
 
 
 def is_let_out(world, name, destination):
-    """Without a question: there is no approver, so it would be denied."""
+    """A request without a question: there is no approver, so a question would be denied."""
     before = destination.came
     run, _ = ask(world, name, destination)
     assert run.wait(QUICK) == 0, run.text("err")

@@ -24,7 +24,7 @@ done
 
 
 class Programs(sessions.Sessions):
-    """With one that denies, in a place that runs cannot write, and that records its questions."""
+    """A session with a reviewer that denies, in a folder that runs cannot write, and that records its questions."""
 
     def __init__(self, sallyport):
         super().__init__(sallyport)
@@ -35,7 +35,7 @@ class Programs(sessions.Sessions):
         self.policy = self.top / "rules"
 
     def begin(self, name, *options, status=0):
-        """Where its runs are."""
+        """The folder of the session's runs."""
         run = subprocess.run([self.sallyport, "session", "start", "--audit", str(self.audit), "--policy", str(self.policy),
                               *options, name], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, timeout=QUICK)

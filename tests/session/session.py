@@ -71,7 +71,7 @@ class Sessions(World):
         return None
 
     def holder(self, name):
-        """The process that holds it, by its lock."""
+        """The process that holds the session, found by its lock."""
         text = (self.dir / f"{name}.lock").read_text().strip() if (self.dir / f"{name}.lock").exists() else "0"
         pid = int(text)
         return pid if pid in processes() and processes()[pid][2] not in "ZX" else None
@@ -173,7 +173,7 @@ def default_records(world):
 
 
 def activation(world):
-    """As a service manager does it: it listens, starts us at the first connection, and keeps the socket."""
+    """As a service manager does: it listens, starts the session at the first connection, and keeps the socket."""
     path = world.dir / "active.session"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(str(path))
@@ -328,7 +328,7 @@ def refusals(world):
 
 
 def words(world):
-    """Options stand before or behind what they are about, and behind "--" there are none."""
+    """Options may be before or after the operands, but not after "--"."""
     world.session("start", "--audit", str(world.audit), "work", "--prompt-timeout", "60s", "--idle", "20m")
     world.session("start", "--", "other")
     world.session("start", "--if-needed", "work", "--idle", "20m")
@@ -398,7 +398,7 @@ def talk(path):
 
 
 def begin(path, fds):
-    """Joins, and begins with two lists that are none: is it still talked to?"""
+    """Joins, and begins with two malformed lists: does the session still respond?"""
     one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     one.settimeout(QUICK)
     one.connect(str(path))
@@ -422,13 +422,13 @@ def pipes(world):
 
 
 def plain_files(world):
-    """They change while a program reads them."""
+    """The lists change while a program reads them."""
     (world.top / "list").write_text("ls")
     return [os.open(world.top / "list", os.O_RDONLY) for _ in range(2)]
 
 
 def endless(world):
-    """The last text has no end."""
+    """The last text is not terminated."""
     found = [os.memfd_create("list", os.MFD_ALLOW_SEALING) for _ in range(2)]
     for fd in found:
         os.write(fd, b"ls")
@@ -438,7 +438,7 @@ def endless(world):
 
 
 def inside(world):
-    """No command of it sees the session, and processes in other namespaces cannot join."""
+    """No command of a run sees the session, and processes in other namespaces cannot join it."""
     for variable, name in (("XDG_RUNTIME_DIR", "runtime"), ("XDG_STATE_HOME", "state")):
         (world.work / name).mkdir(mode=0o700)  # where a command could see it: /tmp is fresh inside
         world.env[variable] = str(world.work / name)
@@ -478,7 +478,7 @@ def inside(world):
 
 
 def keys(gate, press, shown):
-    """Types once the guard is over, which nothing on the screen says: until it shows."""
+    """Types again until the text is visible, because the screen does not show when keys are accepted."""
     def typed():
         gate.press(press)
         try:

@@ -70,7 +70,7 @@ def status(world):
 
 
 def bundles(world):
-    """Each job's own, those of all, and the answers."""
+    """The bundle of each job, the bundle of all jobs, and the answers."""
     policy = world.top / "rules"
     policy.write_text("version 1\n")
     other = Destination(world.new_address())

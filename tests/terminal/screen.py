@@ -52,7 +52,7 @@ class Screen:
             self.tmux("send-keys", *key) if isinstance(key, tuple) else self.tmux("send-keys", "-l", key)
 
     def question(self):
-        """The lines of the one that is open, in tmux's window if there is one; those above it are answered."""
+        """The lines of the open question, in tmux's window if there is one; lines above it are answered questions."""
         lines = self.text().splitlines()
         window = [line.split("│")[1].rstrip() for line in lines if line.count("│") > 1]
         lines = window or lines
@@ -63,7 +63,7 @@ class Screen:
         return next((line.partition(label)[2].strip() for line in self.question() if label in line), None)
 
     def choose(self, *keys):
-        """Types them at a question that takes keys, one after the other, each seen before the next: the last is its letter."""
+        """Types @keys at a question that accepts keys, one by one, and waits until each is visible; the last is the letter of the answer."""
         self.sees(lambda: self.typed() is not None, "a question that takes keys")
         for key in keys:
             before = self.text()
@@ -87,7 +87,7 @@ class Screen:
         return any(part in line for line in self.question() for part in ("look again, then Enter", "look, then Enter"))
 
     def answer(self, letter, name=None):
-        """A person's answer, when keys count; @name, where a letter is not enough."""
+        """Answers as a person, when keys are accepted; @name: the domain to type if the question has a warning."""
         self.enter(letter)
         if name:
             self.type_name(name)
@@ -104,19 +104,19 @@ class Screen:
                 return
 
     def rows(self):
-        """Of a list: {number: (is ticked, destination)}."""
+        """The rows of a list: {number: (is ticked, destination)}."""
         found = [ROW.match(line) for line in self.text().splitlines()]
         return {row[1]: (row[2] == "x", row[3]) for row in found if row}
 
     def tick(self, *numbers):
-        """In a list that takes keys, each seen before the next."""
+        """Types keys in a list that accepts them, and waits until each has its effect."""
         for number in numbers:
             self.choose(number)
             self.press(" ")
             self.sees(lambda: self.rows().get(number, (False,))[0] and self.typed() == "", f"a tick at {number}")
 
     def attributes(self):
-        """The terminal's, as stty has them."""
+        """The settings of the terminal, as stty prints them."""
         return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=SECONDS, check=True).stdout
 
     def gate(self):
@@ -157,7 +157,7 @@ class Screen:
         return [r.get("reason") for r in self.records() if r.get("host") == host]
 
     def attach(self, columns=COLUMNS, rows=ROWS):
-        """Attaches another terminal to it; returns that one."""
+        """Attaches another terminal to the server, and returns it."""
         viewer = object.__new__(Screen)
         viewer.world, viewer.name, viewer.socket = self.world, f"{self.name}-viewer", self.world.top / f"{self.name}-viewer.tmux"
         viewer.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),

@@ -28,26 +28,26 @@ def lines_file(world):
 
 
 def start_question(screen):
-    """Until it takes keys."""
+    """Waits until the question accepts keys."""
     (screen.world.work / "go").touch()
     screen.shows("http://a.test:80")
     screen.shows(LABEL)
 
 
 def is_vim(screen):
-    """All of it is drawn, and there is no message below it."""
+    """True if the program has drawn its whole screen, without a message below it."""
     *lines, last = screen.text().splitlines()
     return all(lines) and len(lines) == ROWS - 1 and not last
 
 
 def is_less(screen):
-    """At the first line, and moved: its prompt is the file's name only before that."""
+    """Waits until less has moved: it shows the file's name only before that."""
     lines = screen.text().splitlines()
     return lines[0] == "line 1 of the file" and len(lines) == ROWS and lines[-1] == ":"
 
 
 def is_whole(screen):
-    """Every line of the question, in its order, and nothing of others between them or below."""
+    """Checks that every line of the question is there in order, without other text between them or below."""
     text = screen.text().splitlines()
     at = next((i for i, line in enumerate(text) if line.startswith(SHOWN[0])), len(text))
     shown = [line for line in text[at:] if line.strip()]
@@ -65,7 +65,7 @@ def must_be_answered(screen, letter="y", reason="granted_once"):
 
 
 def over(world, name, command, ready, keys, is_drawn):
-    """A question over @command, from which the screen comes back as it was. Returns it, with the command running on."""
+    """Asks a question over @command, and checks that the screen is restored. Returns the screen; the command continues."""
     screen = Screen(world, name, ASK + command)
     screen.shows(ready)
     screen.press(*keys)
@@ -101,7 +101,7 @@ def less(world):
 
 
 def painted(world):
-    """On its main screen, with everything set that a question has to unset: where it wrote, it writes on."""
+    """A program on the main screen has set every mode that a question resets: it continues to write at its own position."""
     command = r"""
         stty -echo; i=1; while [ $i -lt 25 ]; do echo "row $i of the table"; i=$((i+1)); done
         printf '\033[3;20r\033[?25l\033[4h\033[?7l\033(0\033[1;33m\033[12;30Hqqq'
@@ -127,7 +127,7 @@ def painted(world):
 
 
 def counter(world):
-    """Prints on and on: held meanwhile, and no number is lost, doubled or out of order."""
+    """A command that prints continuously is held during the question; no number is lost, repeated or out of order."""
     screen = Screen(world, "counter", ASK + "i=1; while [ $i -le 60 ] || [ ! -e done ]; do echo number $i; echo $i >said; i=$((i+1)); sleep 0.05; done")
     screen.shows("number 5")
     start_question(screen)
@@ -171,7 +171,7 @@ time.sleep(100)
 
 
 def hostile(world):
-    """Writes sequences without end: the question is whole, stays so, and nothing the terminal reports answers it."""
+    """A command writes escape sequences continuously: the question stays complete, and no report of the terminal answers it."""
     (world.work / "hostile.py").write_text(HOSTILE)
     screen = Screen(world, "hostile", ASK + "exec python3 hostile.py 600")
     until((world.work / "began").exists, SECONDS, "it does not write all that it has")
@@ -186,7 +186,7 @@ def hostile(world):
 
 
 def keys_are_not_the_commands(world):
-    """The command does not read keys typed at the question, and reads later ones."""
+    """The command does not receive the keys that were typed at the question, but later ones."""
     command = "stty raw -echo; printf '\\033[2;2Hraw and waiting'; dd bs=1 count=1 of=typed 2>/dev/null; stty sane; exit 3"
     screen = Screen(world, "keys", ASK + command)
     screen.shows("raw and waiting")
@@ -205,7 +205,7 @@ def keys_are_not_the_commands(world):
 
 
 def words_to_whoever_asked(world):
-    """Typed at the question and shown on it; the command that waited reads them, and none of their letters answers."""
+    """A reason is typed at the question, shown on it and sent to the command; none of its letters is an answer."""
     screen = Screen(world, "words", ASK + "wait; cat asked; exit 3")
     start_question(screen)
     screen.press("r")
@@ -224,7 +224,7 @@ def words_to_whoever_asked(world):
 
 
 def no_terminal_of_its_own(world):
-    """All three streams are elsewhere; the question comes to the controlling terminal all the same."""
+    """The three standard streams are redirected; the question is shown on the controlling terminal."""
     (world.work / "go").touch()
     screen = Screen(world, "piped", ASK + "wait; echo result", redirect="</dev/null >piped.out 2>piped.err")
     screen.shows(LABEL)
@@ -237,7 +237,7 @@ def no_terminal_of_its_own(world):
 
 
 def many_at_once(world):
-    """One list, to be ticked, over a full-screen program; each is answered as itself."""
+    """Several questions are one list over a full-screen program; each ticked one is answered with its own destination."""
     lines_file(world)
     asks = "".join(f"(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o /dev/null http://h{i}.d{i % 2}.test/) & " for i in range(6))
     screen = Screen(world, "many", asks + "exec less -S lines 2>/dev/null")
@@ -268,7 +268,7 @@ def many_at_once(world):
 
 
 def resized(world):
-    """The window changes while the question is open: it is drawn again, and the program has the new size after."""
+    """The window changes its size while the question is open: the question is drawn again, and the program gets the new size afterwards."""
     lines_file(world)
     screen = Screen(world, "resized", ASK + "exec less -S lines")
     screen.shows("line 1 of the file")
@@ -284,7 +284,7 @@ def resized(world):
 
 
 def tmux_window(world):
-    """Inside tmux, with a client attached: a window over the program, which is not stopped, and none of its keys are the pane's."""
+    """Inside tmux with an attached client, the question is in a window over the program, which is not stopped; keys typed there do not reach the pane."""
     lines_file(world)
     command = "(while sleep 0.1; do date +%s%N >beat; done) & exec vim -u NONE -i NONE -N -n --cmd 'set ttyfast laststatus=2' lines"
     screen = Screen(world, "window", ASK + command)
@@ -314,7 +314,7 @@ def tmux_window(world):
 
 
 def tmux_window_is_closed(world):
-    """Closing the window answers nothing: the question goes to the terminal behind it."""
+    """Closing the window is not an answer: the question moves to the terminal behind it."""
     lines_file(world)
     screen = Screen(world, "closed", ASK + "exec less -S lines")
     screen.shows("line 1 of the file")
@@ -422,7 +422,7 @@ def tmux_window_keys(world):
 
 
 def tmux_cannot_be_reached(world):
-    """From inside, even where its socket lies in the working directory: no word of it, and no way to type into a pane."""
+    """A command cannot use tmux to read a pane or type into it, even if tmux's socket is in the working directory."""
     place = world.work / "tmux.place"
     script = f"env | grep -c '^TMUX'; tmux -S {place} send-keys 'echo evi''l' Enter || echo refused; ls -A $XDG_RUNTIME_DIR/sallyport {world.top}/runtime/sallyport; exit 5"
     screen = Screen(world, "inside", script, socket=place)
@@ -454,7 +454,7 @@ def connect():
 
 
 def tmux_is_another(world):
-    """Whatever answers in tmux's place: the question comes to the terminal, and nothing else has answered it."""
+    """A program in the place of tmux cannot answer: the question is shown on the terminal."""
     fake = world.top / "bin" / "tmux"
     fake.parent.mkdir()
     path = world.env["PATH"]
@@ -475,7 +475,7 @@ def tmux_is_another(world):
 
 
 def parent_is_gone(pid):
-    """It is a gate's leftover, which came to us."""
+    """A process that a gate has left behind, and that became our child."""
     return processes().get(pid, (0,))[0] == os.getpid() and b"if-shell" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
@@ -486,7 +486,7 @@ def has_keeper(gate):
 
 
 def killed(world, name, script, shown, redirect="", question=False):
-    """The gate dies at once, with the terminal in its hands: it is given back all the same."""
+    """The gate is killed while the terminal is in raw mode: the terminal is restored."""
     screen = Screen(world, name, script, redirect=redirect)
     screen.shows(shown)
     if question:
@@ -531,7 +531,7 @@ CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_
 
 
 def play(all_cases):
-    """Those that the command line names, or all. The exit status."""
+    """Runs the cases that the command line names, or all. Returns the exit status."""
     wanted, failed = sys.argv[2:], 0
     cases = [case for case in all_cases if not wanted or case.__name__ in wanted]
     for case in cases:

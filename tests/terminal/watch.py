@@ -25,7 +25,7 @@ IDLE = "no question waits"
 
 
 class Watch(Screen):
-    """A shell's terminal with the watch in it; the shell goes on behind it."""
+    """The terminal of a shell that runs the watch; the shell continues after it."""
 
     count = 0
 
@@ -41,11 +41,11 @@ class Watch(Screen):
         self.pane, self.tty = self.tmux("display-message", "-p", "#{pane_pid} #{pane_tty}").split()
 
     def opens(self):
-        """Until keys answer."""
+        """Waits until keys are accepted."""
         self.sees(lambda: self.typed() is not None, "a question that takes keys")
 
     def key(self, *keys):
-        """When keys answer; what it does is seen before the next."""
+        """Types keys when they are accepted, and waits for the effect of each."""
         self.opens()
         before = self.text()
         self.press(*keys)
@@ -66,7 +66,7 @@ class Watch(Screen):
         return any(line.startswith("  reason    ") for line in self.question())
 
     def lists(self, count):
-        """The list of all questions, of which there are @count."""
+        """Waits for the list of all @count questions."""
         self.sees(lambda: f"sallyport   {count} questions wait" in self.text() or self.typed() is not None, "a question")
         while f"sallyport   {count} questions wait" not in self.text():
             if self.text().count("questions wait:"):
@@ -75,7 +75,7 @@ class Watch(Screen):
         self.opens()
 
     def settle(self):
-        """All that was pressed before has been read."""
+        """Waits until the watch has read all keys that were pressed before."""
         self.sees(lambda: self.typed() is not None or "x leaves, ?" in self.text(), "that keys are read")
         self.press("?")
         self.shows("any key: ")
@@ -109,7 +109,7 @@ def curl(host):
 
 
 def shows_and_allows(world):
-    """One question: who asks and what a letter grants; what is risky wants its domain typed."""
+    """One question shows who asks and what a letter grants; for a risky destination the domain has to be typed."""
     watch = Watch(world)
     watch.shows(IDLE)
     gate = run(world, "one", curl("files.a.test"))
@@ -160,7 +160,7 @@ def widths_are_what_is_granted(world):
 
 
 def what_is_granted_has_its_place(world):
-    """However much a command has to say, and however long its host is; where there is no room for it, nothing is allowed."""
+    """A long command line and a long host are shown as far as the window has room; without enough room nothing can be allowed."""
     host = ".".join(["a" * 60, "b" * 60, "evil.test"])
     watch = Watch(world, rows=30)
     gate = run(world, "long", f": {'x' * 3000}; curl -sS -o /dev/null http://{host}/")
@@ -211,7 +211,7 @@ def typed_for_another(world):
 
 
 def words_to_whoever_asked(world):
-    """They are shown before the answer, go with it, and are read by the command that waited; no letter of them answers."""
+    """A reason is shown before the answer, is sent with it, and reaches the command that waited; none of its letters is an answer."""
     watch = Watch(world)
     gate = run(world, "words", "curl -sS -o told http://a.test/; curl -sS -o next http://b.test/")
     watch.shows("http://a.test:80")
@@ -235,7 +235,7 @@ def words_to_whoever_asked(world):
 
 
 def words_for_another(world):
-    """If the question is answered elsewhere while they are typed, they do not answer another question, and are not sent."""
+    """If the question is answered elsewhere while a reason is typed, the reason is not sent, and its letters do not answer another question."""
     watch = Watch(world)
     one = run(world, "one", "curl -sS -o first http://one.test/")
     watch.shows("sallyport   http://one.test:80")
@@ -257,7 +257,7 @@ def words_for_another(world):
 
 
 def words_are_for_one(world):
-    """And no more of them than arrive."""
+    """A reason is not longer than the gate accepts."""
     watch = Watch(world)
     gate = run(world, "many", " & ".join(f"curl -sS -o told{i} http://h{i}.one.test/" for i in range(3)) + " & wait")
     watch.shows("2 more questions wait")
@@ -284,7 +284,7 @@ def words_are_for_one(world):
 
 
 def several_at_once(world):
-    """One list: what is ticked and on the screen is answered together, each as it is asked."""
+    """One list: the ticked questions on the screen are answered together, each with its own destination."""
     watch = Watch(world)
     gate = run(world, "many", f"{curl('h0.one.test')}; " + " & ".join(curl(f"h{i}.one.test") for i in range(1, 5)) +
                f" & {curl('other.test')} & wait")
@@ -320,7 +320,7 @@ def several_at_once(world):
 
 
 def many_of_two_runs(world):
-    """The one that is looked at stays the one that is looked at while others come and go."""
+    """The selected question stays selected while others open and close."""
     one = run(world, "one", " & ".join(curl(f"h{i}.one.test") for i in range(3)) + " & wait")
     two = run(world, "two", curl("two.test"))
     watch = Watch(world)
@@ -351,7 +351,7 @@ def many_of_two_runs(world):
 
 
 def too_early_is_nothing(world):
-    """What was typed before the question came, one Enter, and what is pasted answer nothing."""
+    """Keys typed before the question, a single Enter, and pasted text are no answers."""
     watch = Watch(world)
     watch.shows("x leaves, ?")
     watch.press("nnnnnnDDDD")
@@ -379,7 +379,7 @@ def too_early_is_nothing(world):
 
 
 def an_arrow_in_two(world):
-    """The rest of a key's sequence is no letter, however late it comes."""
+    """The rest of a key's escape sequence is not taken as a letter, even if it arrives late."""
     watch = Watch(world)
     watch.shows(IDLE)
     gate = run(world, "arrow", curl("a.test"))
@@ -398,7 +398,7 @@ def an_arrow_in_two(world):
 
 
 def hostile_text(world):
-    """A command's name cannot move anything on the screen."""
+    """The name of a command cannot control the screen."""
     watch = Watch(world)
     name = "x\x1b[2J\x1b[H\x1b]0;owned\x07\u202e"
     gate = run(world, "hostile", f": {shlex.quote(name)}; " + curl("a.test"))
@@ -411,7 +411,7 @@ def hostile_text(world):
 
 
 def comes_and_goes(world):
-    """It stops and continues as a program of the terminal does, follows its size, and leaves nothing behind."""
+    """The watch can be stopped and continued, follows the size of the terminal, and leaves no traces on it."""
     watch = Watch(world)
     watch.shows(IDLE)
     before = watch.attributes()
@@ -449,7 +449,7 @@ def ended_by_a_signal(world):
 
 
 def line_by_line(world):
-    """Where it is asked for, and where the terminal cannot be moved about on."""
+    """Line mode: with --plain, and on a terminal whose cursor cannot be moved."""
     for options, env in ((["--plain"], {}), ([], {"TERM": "dumb"})):
         watch = Watch(world, options, env)
         watch.shows("no sallyport run is active")
@@ -561,7 +561,7 @@ class StandIn:
 
     @contextlib.contextmanager
     def changing(self, at, member, *values):
-        """It never stays as it is."""
+        """Changes @member of the question at @at continuously, inside the block."""
         began, ended = threading.Event(), threading.Event()
 
         def change():
@@ -586,7 +586,7 @@ class StandIn:
 
 
 def what_is_sent_was_shown(world):
-    """An allow carries the text that stands on the screen, to the letter; refused as changed, it is shown anew and takes another key."""
+    """An allow contains exactly the text on the screen. If the gate refuses it as changed, the question is drawn again and needs another key."""
     gate = StandIn(world, {"host": "files.a.test", "program": "/usr/bin/one"})
     gate.reply = {"ok": False, "code": "changed", "error": "look once more"}
     watch = Watch(world)
@@ -606,7 +606,7 @@ def what_is_sent_was_shown(world):
 
 
 def changed_while_it_is_typed(world):
-    """What has changed since it was looked at, in a question or in the window, is not answered."""
+    """A question is not answered if it, or the window, has changed since it was shown."""
     gate = StandIn(world, {"host": "files.a.test", "risk": ["new"], "warning": "never allowed before"})
     watch = Watch(world)
     watch.shows("  would be  https://files.a.test:443")
@@ -647,7 +647,7 @@ def changed_while_it_is_typed(world):
 
 
 def changed_while_it_is_ticked(world):
-    """A tick is about what its line said."""
+    """A tick applies only to the text that its line showed."""
     gate = StandIn(world, {"host": "one.test"}, {"host": "two.test"}, {"host": "three.test"})
     watch = Watch(world)
     watch.shows("2 more questions wait")
@@ -669,7 +669,7 @@ def changed_while_it_is_ticked(world):
 
 
 def a_warning_has_its_place(world):
-    """Where it has no room, or its lines would be cut, nothing can be allowed, and it says what is needed; a denial is sent."""
+    """In a window that is too small nothing can be allowed, and the page says which size it needs; a denial is sent."""
     gate = StandIn(world, {"host": "files.a.test", "warning": " ".join(f"word{i}" for i in range(100))}, {"host": "b.test"})
     watch = Watch(world, rows=12)
     watch.shows("too small to allow anything")

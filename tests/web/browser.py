@@ -56,7 +56,7 @@ def wait_for(condition, what, seconds=60.0):
 
 
 def is_possible():
-    """None, or why no browser can be had here."""
+    """None, or the reason why no browser can be started here."""
     for name in ("chromium", "chromedriver"):
         if not shutil.which(name):
             return f"{name} is not installed"
@@ -84,7 +84,7 @@ class Browser:
             raise
 
     def start(self):
-        """It draws one port for two families, and gives up when one of them is taken: it may try again."""
+        """chromedriver chooses one port for IPv4 and IPv6, and fails if one of them is used: start it again."""
         for _ in range(5):
             self.driver = subprocess.Popen(["chromedriver", "--port=0", "--log-level=SEVERE"], stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -135,7 +135,7 @@ class Browser:
         return self.do("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def find(self, css):
-        """The elements; references."""
+        """References to the matching elements."""
         return [found[ELEMENT] for found in self.do("POST", "/elements", {"using": "css selector", "value": css})]
 
     def one(self, css):
@@ -148,7 +148,7 @@ class Browser:
         self.do("POST", f"/element/{self.one(css)}/value", {"text": text})
 
     def press(self, keys):
-        """To whatever has the focus."""
+        """Sends keys to the element that has the focus."""
         actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         self.do("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
@@ -157,7 +157,7 @@ class Browser:
             {"type": "pointerMove", "x": x, "y": y, "duration": 0}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]}]})
 
     def rest(self, ms=500):
-        """Until nothing on the page has moved for so long: as a person waits before the next key."""
+        """Waits until nothing on the page has moved for that time, as a person does before the next key."""
         must(self.run_async(REST, ms), "the page does not stand still")
 
     def text(self, css):

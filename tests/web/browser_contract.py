@@ -124,7 +124,7 @@ def bare(text):
 
 
 def check_taken_back(store, remembered, sent, what):
-    """What is gone was on the screen, by its name."""
+    """Checks that the revoked answer was the one that the screen named."""
     before, left = sent["before"], [grant["text"] for grant in store.grants()]
     gone = [text for text in remembered if text not in left]
     must(len(gone) == 1, what, "not one was taken back:", gone, sent)
@@ -158,7 +158,7 @@ def check(scene, what, sent, remembered):
 
 
 class Play:
-    """One state, and all that can be pressed in it."""
+    """One state of the page, and all its keys and buttons."""
 
     def __init__(self, scene, name):
         self.scene, self.name, self.state = scene, name, STATES[name]
@@ -166,7 +166,7 @@ class Play:
         self.is_fresh = False
 
     def begin(self, act=None):
-        """The state as new; what can be clicked in it."""
+        """Creates the state again; returns what can be clicked in it."""
         scene, state = self.scene, self.state
         scene.clean(state.questions, state.warns)
         before = "await clean(given[0]);"
@@ -182,7 +182,7 @@ class Play:
         self.is_fresh = True
 
     def press(self, acts):
-        """In the page as it is armed: keys one after the other, or one click. Returns the results."""
+        """Presses the keys one after the other, or clicks once. Returns the results."""
         kind, what, *place = acts[0]
         if kind == "click":
             self.scene.page.click_at(*place)
@@ -200,7 +200,7 @@ class Play:
         return found
 
     def act(self, acts):
-        """How many of @acts were done: one that changes something ends it, and one that comes too late, or too early, is no act."""
+        """Counts how many of @acts took place: the first that changes something ends the state, and one that is too late or too early does not count."""
         for _ in range(10):
             if not self.is_fresh:
                 self.begin(acts[0])

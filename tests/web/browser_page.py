@@ -49,7 +49,7 @@ class Case:
 
 
 def enters_and_forgets(case):
-    """The capability leaves the address bar and the history; a second load needs it no more; nothing is complained of."""
+    """The capability is removed from the address bar and the history; a second load does not need it; the browser reports no errors."""
     page = case.open().browser
     capability = case.stage.url.split("#")[1]
     must("#" not in page.address() and capability not in page.address(), page.address())
@@ -115,7 +115,7 @@ def enter_never_allows(case):
 
 
 def too_early_is_nothing(case):
-    """For a while after something moved: the key and the click were meant for the previous text."""
+    """Keys and clicks are ignored shortly after something moved, because they were meant for the previous text."""
     case.open().ask()
     wait_for(case.allow_is_on, "an allow")
     case.stage.ask(2, "second.example.test", domain="example.test")
@@ -368,7 +368,7 @@ def hostile_text_is_text(case):
 
 
 def markup_cannot_be_made(case):
-    """Even a script of the page itself: the browser enforces the policy."""
+    """The browser enforces the content security policy even against the page's own script."""
     page = case.open().browser
     refused = page.run("try { document.body.innerHTML = '<p>x</p>'; return false } catch (error) { return true }")
     must(refused, "innerHTML works")
@@ -476,7 +476,7 @@ CONTRAST = """
 
 
 def phone(case):
-    """390 px: nothing is wider than the window, and what is touched is large enough."""
+    """At 390 px nothing is wider than the window, and controls are large enough to be touched."""
     case.browser.look(390, 844)
     case.open().ask(command="npm ci --prefer-offline --no-audit", waiting=12, risk=1, warning="never allowed before")
     case.stage.do("ledger", live=2, grants=2, trips=3, because="ana on tty")
@@ -494,7 +494,7 @@ def phone(case):
 
 
 def still(case):
-    """A user who prefers less motion gets none."""
+    """Nothing is animated for a user who prefers reduced motion."""
     case.browser.look(still=True)
     case.open().ask()
     moving = case.browser.run("""return [...document.querySelectorAll('*')].filter((node) => {
@@ -503,7 +503,7 @@ def still(case):
 
 
 def touched(case):
-    """Typing, and a width, tell the gate and the other approvers that a person is answering; to look is not enough."""
+    """Typing, and choosing a width, report to the gate and the other approvers that a person is answering; reading does not."""
     case.open().ask(risk=1, warning="never allowed before")
     case.ask(2, "second.example.test")
     page = case.browser

@@ -25,7 +25,7 @@ def press_until_said(case, key):
 
 
 def out_of_view(case):
-    """A key while the question stands somewhere else on the page answers nothing, and brings it back."""
+    """A key does not answer a question that was scrolled away, and scrolls back to it."""
     case.open().ask()
     page = case.browser
     for size in SIZES:
@@ -61,7 +61,7 @@ def a_long_warning_is_read(case):
 
 
 def what_is_said_makes_room(case):
-    """However much of a small window it covers, and for how long: the next question can be read, and answered."""
+    """A notice that covers much of a small window does not prevent the next question from being read and answered."""
     page = case.open().browser
     page.run("const held = window.setTimeout; window.setTimeout = (then, ms, ...more) => ms === 6000 ? 0 : held(then, ms, ...more)")
     for number, size in enumerate(SIZES):
@@ -75,7 +75,7 @@ def what_is_said_makes_room(case):
 
 
 def all_that_has_room_is_read(case):
-    """What is a little lower than the part of the window below the bar is brought there, and not under the bar."""
+    """Text just below the visible part is scrolled into view, and not under the bar."""
     page = case.open().browser
     for number, size in enumerate(SIZES):
         page.look(*size)
@@ -89,7 +89,7 @@ def all_that_has_room_is_read(case):
 
 
 def begins_to_warn(case):
-    """While it is open: it is drawn anew, has to be read again, and its domain to be typed; the page has no error."""
+    """An open question that changes is drawn again, has to be read again, and its domain has to be typed again; the page has no error."""
     case.open().ask(program="/usr/bin/node")
     page = case.browser
     page.press(["3"])
@@ -145,7 +145,7 @@ def something_lies_over_it(case):
 
 
 def what_stands_there_is_given(case):
-    """Whatever changes the choice without the page's knowing, or the words in the box: nothing is answered."""
+    """If the choice, or the text in the box, changes without the page, nothing is answered."""
     case.open().ask()
     page = case.browser
     page.press(["3"])
@@ -201,7 +201,7 @@ def says_its_errors(case):
 
 
 def an_event_it_cannot_read(case):
-    """A list of questions that the script cannot make sense of is an error as well, not a lost connection."""
+    """A malformed list of questions is an error of the page, not a lost connection."""
     case.open()
     page = case.browser
     page.run("document.querySelector('#list').remove()")

@@ -288,7 +288,7 @@ def other_runs_secrets(world, user):
 
 
 def slow_clients(world, user):
-    """Those that do not write and those that do not read are disconnected, and do not delay others."""
+    """Clients that do not write, and clients that do not read, are disconnected and do not delay others."""
     with sleeping(world, user) as run:
         page = run.page
         idle = [page.connect(20) for _ in range(20)]
@@ -366,7 +366,7 @@ for at in addresses:
 
 
 def unreachable_from_inside(world, user):
-    """By no address and no way in, under a policy that allows all it can."""
+    """A command cannot connect to the page by any address or protocol, even under a policy that allows everything."""
     names = ["name.test", "both.test"]
     spelled = ["127.0.0.1", "localhost", "0.0.0.0", "127.0.0.2", "127.1", "2130706433", "0x7f000001", "::1", "::", "::ffff:127.0.0.1",
                "::ffff:7f00:1", "::127.0.0.1", "64:ff9b::7f00:1", *host_addresses()[1:]]
@@ -416,7 +416,7 @@ def unreachable_from_inside(world, user):
 
 
 def another_user(world, user):
-    """Even with the capability: its sockets are not ours."""
+    """Another user cannot use the page, even with the capability."""
     uid = OTHER_UID + 1
     with sleeping(world, user) as run:
         page = run.page
@@ -430,7 +430,7 @@ def another_user(world, user):
 
 
 def nothing_tells_the_capability(world, user):
-    """Not the command line, not the environment, not a file that the command could read."""
+    """The capability is not in a command line, in the environment or in a file that the command can read."""
     script = "cat /proc/1/cmdline /proc/1/environ /proc/self/environ /proc/*/cmdline 2>/dev/null; env; sleep 600"
     with Run(world, user, ["sh", "-c", script]) as run:
         capability = run.page.capability.encode()

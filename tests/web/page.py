@@ -27,7 +27,7 @@ class Answer:
 
 
 class Page:
-    """One start of the gate: its port and capability, and cookie and key once it was entered."""
+    """One start of the gate: its port and capability, and the cookie and key after authentication."""
 
     def __init__(self, port, capability):
         self.port, self.capability, self.cookie, self.key = port, capability, None, None
@@ -51,7 +51,7 @@ class Page:
         return b"".join(parts)
 
     def fields(self, **other):
-        """As the page sends them; a field that is None is left out."""
+        """The fields that the page sends; a field that is None is left out."""
         fields = {"Host": f"127.0.0.1:{self.port}", "Origin": f"http://127.0.0.1:{self.port}", "Sec-Fetch-Site": "same-origin",
                   "Content-Type": "application/json", "Cookie": f"sallyport-{self.port}={self.cookie}", "Sallyport-Key": self.key}
         fields.update({name.replace("_", "-"): value for name, value in other.items()})

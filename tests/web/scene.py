@@ -41,7 +41,7 @@ class Store:
 
     @staticmethod
     def connect(folder):
-        """To the run that lives; what dead ones left refuses."""
+        """Connects to the live run; sockets of ended runs refuse."""
         for path in folder.glob("[!.]*.sock"):
             found = socket.socket(socket.AF_UNIX)
             found.settimeout(60)
@@ -113,7 +113,7 @@ class Scene:
         self.begin()
 
     def begin(self):
-        """The run, and the page of it; again when the one before was ended by an answer."""
+        """Starts the run and its page; again if an answer has ended the previous one."""
         options = ["--audit", str(self.world.audit), "--report", "none", "--default", "ask", "--prompt-timeout", "15m", "--no-tty", "--web"]
         self.gate = Gate(self.world, options, DRIVER, "page")
         self.url = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/#[0-9a-f]{64}", self.gate.text("err")), 30, "the page's address")[0]
@@ -149,7 +149,7 @@ class Scene:
         self.begin()
 
     def run(self, script, *arguments):
-        """In the page, with all that the observer can."""
+        """Runs a script in the page, with the functions of the observer."""
         done = self.page.run_async(f"""const done = arguments[arguments.length - 1], given = [...arguments];
             const {{ {NAMES} }} = window.observer;
             (async () => {{ {script} }})().then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))""", *arguments)
@@ -163,7 +163,7 @@ class Scene:
         return host
 
     def clean(self, wanted, warns):
-        """So many questions, of that kind, and no grant."""
+        """Prepares that many questions of that kind, and no grant."""
         kept = [question for question in self.store.open.values() if bool(question["risk"]) == warns][:wanted]
         extra = [question for question in self.store.open.values() if question not in kept]
         if extra or len(kept) < wanted or self.store.grants():
