@@ -79,23 +79,30 @@ static bool is_kept_already(const struct plan *plan, const char *path)
 	       mounts_access(plan, path) != EXEC_WRITE;
 }
 
-/* A mount cannot cover a link: the link's target is kept. */
-void view_place_keep(struct plan *plan, const char *path)
+static void keep(struct plan *plan, const char *path)
 {
-	auto_free char *target = NULL;
-	struct stat what;
-
-	if (lstat(path, &what) < 0)
-		return;
-	if (S_ISLNK(what.st_mode)) {
-		if (paths_resolve(path, NULL, &target, NULL) < 0)
-			return;
-		path = target;
-	}
 	if (is_kept_already(plan, path))
 		return;
 	paths_add(&plan->read_only, path);
 	view_place_pin(plan, path);
+}
+
+/* Every link on the way is kept, too: else another one could take its place. */
+void view_place_keep(struct plan *plan, const char *path)
+{
+	auto_free char *target = NULL;
+	struct paths links = { 0 };
+	struct stat what;
+
+	if (lstat(path, &what) < 0)
+		return;
+	int r = paths_resolve_links(path, &links, &target);
+
+	for (size_t i = 0; i < links.count; i++)
+		keep(plan, links.list[i]);
+	if (r == 0)
+		keep(plan, target);
+	paths_done(&links);
 }
 
 static void pin_existing_parents(struct plan *plan, const char *path)
