@@ -133,3 +133,32 @@ void view_place_hide_absent(struct plan *plan, const char *path)
 	plan->flags |= WIRE_KEEPS_ABSENT;
 	pin_existing_parents(plan, path);
 }
+
+/* Is everything from @directory down to @path, which is inside of it, on one file system? */
+static bool is_on_one(const char *path, const char *directory)
+{
+	auto_free char *at = mem_strdup(path);
+	struct stat here, above;
+
+	if (stat(path, &here) < 0)
+		return false;
+	while (strlen(at) > strlen(directory) && strcmp(at, "/") != 0) {
+		char *slash = strrchr(at, '/');
+
+		slash[slash == at ? 1 : 0] = '\0';
+		if (stat(at, &above) < 0 || above.st_dev != here.st_dev)
+			return false;
+	}
+	return true;
+}
+
+bool view_place_begins(const struct plan *plan, size_t index)
+{
+	const struct paths *writable = &plan->writable;
+
+	for (size_t i = 0; i < index; i++)
+		if (paths_is_within(writable->list[index], writable->list[i]) &&
+		    is_on_one(writable->list[index], writable->list[i]))
+			return false;
+	return true;
+}
