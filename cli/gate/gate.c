@@ -315,7 +315,8 @@ int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why
 			       "%s holds a program that decides for people, so commands must not "
 			       "write there",
 			       held);
-	const struct policy_reach reach = { gate->places.state_dir, gate->places.cwd, paths };
+	const struct policy_reach reach = { gate->places.state_dir, gate->places.cwd,
+					    gate->places.config_dir, paths };
 
 	return policy_reach_note(&reach, why) < 0 ? -EIO : 0;
 }

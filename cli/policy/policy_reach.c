@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/agent/command_world.h"
 #include "cli/cli.h"
 #include "cli/run/run_sources.h"
 #include "cli/view/trust_store.h"
@@ -27,19 +28,25 @@
 #define NEVER       INT64_MAX
 #define NOT_YET     (NEVER - 1) /* commands of this run may write there, but none has begun */
 
-/* A folder that commands may write, or could since @since (ns, by the file system's clock). It is
- * also recognized by its inode, because it may have been renamed or be mounted elsewhere; @born
- * tells it from a later folder that got the same inode. */
+/* A folder, wherever it is: it may have been renamed or be mounted elsewhere. @born tells it from a
+ * later folder that got the same inode. */
+struct folder {
+	uint64_t device, inode; /* 0: no folder */
+	int64_t born;           /* ns; 0: unknown */
+};
+
+/* A folder that commands may write, or could since @since (ns, by the file system's clock). Inside
+ * of @hidden they could not. */
 struct root {
 	char *path;
-	uint64_t device, inode;
-	int64_t born; /* ns; 0: unknown */
+	struct folder folder, hidden;
 	int64_t since;
 };
 struct roots {
 	struct root *list;
 	size_t count;
-	int64_t earliest; /* the earliest @since of earlier runs; NEVER: none */
+	int64_t earliest;     /* the earliest @since of earlier runs; NEVER: none */
+	struct folder config; /* the user's folder, which this run hides */
 };
 
 /* What the walk along a path has found about the file. */
@@ -47,6 +54,7 @@ struct walk {
 	const struct roots *roots;
 	char done[PATH_MAX], rest[PATH_MAX];
 	int64_t since;                   /* first time commands could write here; NEVER: none */
+	int64_t since_in_config;         /* the same, in the user's folder if it is here */
 	bool is_in_reach, may_be_theirs; /* may_be_theirs: changed since then */
 	struct stat what;                /* the status of @done */
 };
@@ -91,59 +99,107 @@ static int64_t born_ns(const char *path)
 	return what.stx_btime.tv_sec * 1000000000 + what.stx_btime.tv_nsec;
 }
 
-/* One line each: "NANOSECONDS  DEVICE:INODE:BORN PATH". If the numbers cannot be parsed, the folder
- * counts from time 0. */
+/* One line each: "NANOSECONDS  DEVICE:INODE:BORN PATH", and "+DEVICE:INODE:BORN" before the path
+ * for the hidden folder. If the numbers cannot be parsed, the folder counts from time 0. */
 static void roots_parse(struct roots *roots, char *text)
 {
 	char *line;
 
 	while ((line = strsep(&text, "\n")) != NULL) {
 		struct root root = { .path = strchr(line, '/') };
+		struct folder *folder = &root.folder, *hidden = &root.hidden;
 
 		if (!root.path)
 			continue;
-		if (sscanf(line, "%" SCNd64 "  %" SCNu64 ":%" SCNu64 ":%" SCNd64, &root.since,
-			   &root.device, &root.inode, &root.born) != 4)
-			root.since = root.born = 0;
+		int count = sscanf(line,
+				   "%" SCNd64 "  %" SCNu64 ":%" SCNu64 ":%" SCNd64 "+%" SCNu64
+				   ":%" SCNu64 ":%" SCNd64,
+				   &root.since, &folder->device, &folder->inode, &folder->born,
+				   &hidden->device, &hidden->inode, &hidden->born);
+
+		if (count < 4)
+			root.since = folder->born = 0;
+		if (count < 7)
+			*hidden = (struct folder){ 0 };
 		roots_add(roots, &root);
 		if (root.since < roots->earliest)
 			roots->earliest = root.since;
 	}
 }
 
-static void roots_add_own(struct roots *roots, char *const *writable, int64_t since)
+/* How the line of @root begins, after its time. Returned owned. */
+static char *name_of(const struct root *root)
 {
-	for (; *writable; writable++) {
-		auto_free char *path = realpath(*writable, NULL);
-		struct stat what;
+	const struct folder *folder = &root->folder, *hidden = &root->hidden;
+	auto_free char *place = mem_printf("%" PRIu64 ":%" PRIu64 ":%" PRId64, folder->device,
+					   folder->inode, folder->born);
 
-		if (path && stat(path, &what) == 0)
-			roots_add(roots, &(struct root){ .path = path,
-							 .device = what.st_dev,
-							 .inode = what.st_ino,
-							 .born = born_ns(path),
-							 .since = since });
+	return hidden->inode ? mem_printf("%s+%" PRIu64 ":%" PRIu64 ":%" PRId64 " %s", place,
+					  hidden->device, hidden->inode, hidden->born, root->path)
+			     : mem_printf("%s %s", place, root->path);
+}
+
+/* The folder at @path, canonical; no folder if there is none. */
+static struct folder folder_at(const char *path)
+{
+	struct stat what;
+
+	return path && stat(path, &what) == 0
+		       ? (struct folder){ what.st_dev, what.st_ino, born_ns(path) }
+		       : (struct folder){ 0 };
+}
+
+static void roots_add_own(struct roots *roots, const struct policy_reach *reach, int64_t since)
+{
+	auto_free char *config = reach->config ? realpath(reach->config, NULL) : NULL;
+
+	roots->config = folder_at(config);
+	for (char *const *writable = reach->writable; *writable; writable++) {
+		auto_free char *path = realpath(*writable, NULL);
+		struct root root = { .path = path, .folder = folder_at(path), .since = since };
+
+		if (!root.folder.inode)
+			continue;
+		if (config && command_world_is_below(config, path))
+			root.hidden = roots->config;
+		roots_add(roots, &root);
 	}
 }
 
-/* Is @path, whose status is @what, the folder @root? When in doubt, it is. */
-static bool is_root(const struct root *root, const struct stat *what, const char *path)
+/* Is @path, whose status is @what, this folder? When in doubt, it is. */
+static bool is_folder(const struct folder *folder, const struct stat *what, const char *path)
 {
-	if (root->inode != what->st_ino || root->device != what->st_dev)
+	if (folder->inode != what->st_ino || folder->device != what->st_dev)
 		return false;
 	int64_t born = born_ns(path);
 
-	return root->born == 0 || born == 0 || root->born == born;
+	return folder->born == 0 || born == 0 || folder->born == born;
+}
+
+/* Surely? */
+static bool is_same(const struct folder *left, const struct folder *right)
+{
+	return left->device == right->device && left->inode == right->inode &&
+	       left->born == right->born;
 }
 
 static void enter(struct walk *walk, const char *path)
 {
-	for (size_t i = 0; i < walk->roots->count; i++) {
-		const struct root *root = &walk->roots->list[i];
+	const struct roots *roots = walk->roots;
 
-		if (root->since < walk->since &&
-		    (strcmp(root->path, path) == 0 || is_root(root, &walk->what, path)))
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct root *root = &roots->list[i];
+
+		if (strcmp(root->path, path) != 0 && !is_folder(&root->folder, &walk->what, path))
+			continue;
+		if (root->since < walk->since)
 			walk->since = root->since;
+		if (root->since < walk->since_in_config && !is_same(&root->hidden, &roots->config))
+			walk->since_in_config = root->since;
+	}
+	if (roots->config.inode && is_folder(&roots->config, &walk->what, path)) {
+		walk->since = walk->since_in_config;
+		walk->may_be_theirs &= walk->since != NEVER;
 	}
 }
 
@@ -159,7 +215,7 @@ static int begin_again(struct walk *walk, const char *front)
 		return -ENAMETOOLONG;
 	memcpy(walk->rest, rest, strlen(rest) + 1);
 	walk->done[0] = '\0';
-	walk->since = NEVER;
+	walk->since = walk->since_in_config = NEVER;
 	walk->may_be_theirs = false;
 	if (lstat("/", &walk->what) < 0)
 		return -errno;
@@ -220,8 +276,9 @@ static int walk_path(struct walk *walk, const char *path)
 		if (r == 1 && ++steps > STEPS_MAX)
 			return -ELOOP;
 	}
-	/* A second hard link of the file may lie where commands can write. */
-	if (r >= 0 && S_ISREG(walk->what.st_mode) && walk->what.st_nlink > 1) {
+	/* A second hard link of the file may lie where commands can write, if this user may. */
+	if (r >= 0 && S_ISREG(walk->what.st_mode) && walk->what.st_nlink > 1 &&
+	    faccessat(AT_FDCWD, walk->done, W_OK, AT_EACCESS) == 0) {
 		walk->is_in_reach = true;
 		walk->may_be_theirs |= changed_ns(&walk->what) >= walk->roots->earliest;
 	}
@@ -303,6 +360,12 @@ static int check_file(const struct policy_reach *reach, const struct roots *root
 	return walk->is_in_reach ? check_digest(reach, file, shown, walk->may_be_theirs, why) : 0;
 }
 
+/* A project's file loosens nothing before its content is trusted. */
+static bool is_of_person(enum policy_layer layer)
+{
+	return layer != POLICY_PROJECT && layer != POLICY_TRUSTED;
+}
+
 int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
 		       struct err *why)
 {
@@ -314,9 +377,9 @@ int policy_reach_check(const struct policy_reach *reach, const struct run_loaded
 		return r;
 	roots_parse(&roots, text);
 	/* A change in these folders before the first command was made by another program. */
-	roots_add_own(&roots, reach->writable, NOT_YET);
+	roots_add_own(&roots, reach, NOT_YET);
 	for (size_t i = 0; i < loaded->file_count && r == 0; i++)
-		if (loaded->files[i].layer == POLICY_COMMAND_LINE)
+		if (is_of_person(loaded->files[i].layer) && loaded->files[i].path[0] == '/')
 			r = check_file(reach, &roots, &loaded->files[i], why);
 	roots_done(&roots);
 	return r;
@@ -338,10 +401,9 @@ static int shorten(const struct policy_reach *reach, struct err *why)
 
 		if (stat(root->path, &what) < 0)
 			continue;
-		auto_free char *before = take(kept);
+		auto_free char *before = take(kept), *name = name_of(root);
 
-		kept = mem_printf("%s%" PRId64 "  %" PRIu64 ":%" PRIu64 ":%" PRId64 " %s\n", before,
-				  root->since, root->device, root->inode, root->born, root->path);
+		kept = mem_printf("%s%" PRId64 "  %s\n", before, root->since, name);
 	}
 	roots_done(&roots);
 	return trust_store_replace(reach->state, TRUST_STORE_REACHED, kept, why);
@@ -357,13 +419,10 @@ int policy_reach_note(const struct policy_reach *reach, struct err *why)
 		return r;
 	if (strlen(text) >= LIST_MAX)
 		r = shorten(reach, why);
-	roots_add_own(&roots, reach->writable, now_ns());
+	roots_add_own(&roots, reach, now_ns());
 	for (size_t i = 0; i < roots.count && r == 0; i++) {
-		const struct root *root = &roots.list[i];
-		auto_free char *name =
-			mem_printf("%" PRIu64 ":%" PRIu64 ":%" PRId64 " %s", root->device,
-				   root->inode, root->born, root->path);
-		auto_free char *key = mem_printf("%" PRId64, root->since);
+		auto_free char *name = name_of(&roots.list[i]);
+		auto_free char *key = mem_printf("%" PRId64, roots.list[i].since);
 
 		if (!trust_store_find(text, name))
 			r = trust_store_put(reach->state, TRUST_STORE_REACHED, name, key, why);

@@ -9,11 +9,12 @@ struct run_loaded;
 struct policy_reach {
 	const char *state;     /* the folder of the lists; NULL: there is none */
 	const char *cwd;       /* absolute: relative names start here */
+	const char *config;    /* the user's folder, which every run hides; NULL: there is none */
 	char *const *writable; /* folders that commands of this run may write; NULL-terminated */
 };
 
-/* Do the files of --policy, and the files they include, count? Notes and reports those that are
- * used for the first time. Not 0 with @why: one does not count. */
+/* Do the files of every layer but the project's, and the files they include, count? Notes and
+ * reports those that are used for the first time. Not 0 with @why: one does not count. */
 int policy_reach_check(const struct policy_reach *reach, const struct run_loaded *loaded,
 		       struct err *why);
 /* Notes that commands may write there from now on; call it before any of them runs. */

@@ -78,7 +78,8 @@ static int check_reach(const struct run_options *options, const struct run_place
 		       const struct run_loaded *loaded, char *const *writable)
 {
 	auto_free_list char **paths = reached(options, places, writable);
-	const struct policy_reach reach = { places->state_dir, places->cwd, paths };
+	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
+					    paths };
 	struct err why = { 0 };
 
 	if (policy_reach_check(&reach, loaded, &why) < 0)
@@ -90,7 +91,8 @@ int run_policy_note_reach(const struct run_options *options, const struct run_pl
 			  char *const *writable)
 {
 	auto_free_list char **paths = reached(options, places, writable);
-	const struct policy_reach reach = { places->state_dir, places->cwd, paths };
+	const struct policy_reach reach = { places->state_dir, places->cwd, places->config_dir,
+					    paths };
 	struct err why = { 0 };
 
 	if (policy_reach_note(&reach, &why) < 0)

@@ -97,7 +97,8 @@ struct walk {
 	char rest[PATH_MAX];
 	unsigned int links;
 	bool is_missing;
-	bool is_shared; /* the result must not depend on the process */
+	bool is_shared;         /* the result must not depend on the process */
+	struct paths *followed; /* gets every link; NULL: not wanted */
 };
 
 /* The result of `..` after a missing component is not known, because a link may be created
@@ -157,7 +158,11 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 
 		if (walk->is_shared && is_of_process(here))
 			return -EXDEV;
-		return writable && paths_holder(writable, here) ? -EMLINK : follow(walk, next);
+		if (writable && paths_holder(writable, here))
+			return -EMLINK;
+		if (walk->followed)
+			paths_add(walk->followed, next);
+		return follow(walk, next);
 	}
 	memcpy(walk->done, next, sizeof(next));
 	return 0;
@@ -221,4 +226,12 @@ int paths_resolve_shared(const char *path, char **ret, struct err *why)
 
 	walk->is_shared = true;
 	return resolve(path, walk, NULL, ret, why);
+}
+
+int paths_resolve_links(const char *path, struct paths *links, char **ret)
+{
+	auto_free struct walk *walk = mem_new(sizeof(*walk));
+
+	walk->followed = links;
+	return resolve(path, walk, NULL, ret, NULL);
 }

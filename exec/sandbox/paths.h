@@ -35,3 +35,5 @@ int paths_resolve(const char *path, const struct paths *writable, char **ret, st
 /* The same without @writable, for a path that another process will use: -EXDEV if it goes through a
  * link of /proc, -ENOTDIR if `..` follows a missing component. */
 int paths_resolve_shared(const char *path, char **ret, struct err *why);
+/* The same without @writable, with the path of every link that was followed added to @links. */
+int paths_resolve_links(const char *path, struct paths *links, char **ret);

@@ -240,6 +240,36 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 	return r == 0 ? mounts_check(plan, why) : r;
 }
 
+/* Is it one of @paths, under any name? */
+static bool is_one_of(const struct paths *paths, const struct stat *what)
+{
+	struct stat other;
+
+	for (size_t i = 0; i < paths->count; i++)
+		if (lstat(paths->list[i], &other) == 0 && other.st_dev == what->st_dev &&
+		    other.st_ino == what->st_ino)
+			return true;
+	return false;
+}
+
+/* Is it, or a directory that it is in, protected? It may have been opened by another mount, which
+ * has other paths. */
+static bool is_protected(const struct plan *plan, const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+	struct stat what;
+
+	if (paths_holder(&plan->hidden, path) || paths_holder(&plan->read_only, path))
+		return true;
+	for (char *slash = strrchr(at, '/'); slash && slash != at; slash = strrchr(at, '/')) {
+		if (stat(at, &what) == 0 &&
+		    (is_one_of(&plan->hidden, &what) || is_one_of(&plan->read_only, &what)))
+			return true;
+		*slash = '\0';
+	}
+	return false;
+}
+
 /* An open descriptor refers to the host's writable mount, and Landlock allows everything in a
  * writable directory: so a protected file must not be one of 0–2. */
 int view_check_open_file(const struct plan *plan, int fd, const char *what, struct err *why)
@@ -252,10 +282,10 @@ int view_check_open_file(const struct plan *plan, int fd, const char *what, stru
 	if (n < 0)
 		return err_errno(why, errno, "cannot determine which file %s is", what);
 	path[n] = '\0';
-	if (paths_holder(&plan->hidden, path) || paths_holder(&plan->read_only, path))
-		return err_set(why, -EPERM,
-			       "%s is %s, which the gate protects from the command; if the command "
-			       "may read it, put a pipe there (cat |)",
-			       what, path);
-	return 0;
+	return is_protected(plan, path)
+		       ? err_set(why, -EPERM,
+				 "%s is %s, which the gate protects from the command; if the "
+				 "command may read it, put a pipe there (cat |)",
+				 what, path)
+		       : 0;
 }

@@ -21,10 +21,9 @@
  * not found, a warning says so; if some names of a read-only file may be in a directory that the
  * command may write, it is not started. docs/decisions/0034. */
 
-#define TARGETS_MAX  64     /* protected files with several names */
-#define WITHIN_MAX   2000   /* entries read in protected directories */
+#define WITHIN_MAX   2000   /* entries read in hidden directories */
 #define AROUND_MAX   20000  /* and next to them, */
-#define WRITABLE_MAX 500000 /* and in directories where the command may write a read-only file */
+#define WRITABLE_MAX 500000 /* and in read-only directories, and where the command may write */
 
 struct target {
 	char *path;     /* owned */
@@ -36,37 +35,78 @@ struct target {
 
 struct search {
 	struct plan *plan;
-	struct target targets[TARGETS_MAX];
-	size_t count;
+	struct target *targets; /* sorted once all are known */
+	size_t count, room;
 	struct paths seen;
-	unsigned int left; /* entries that may still be read */
-	bool is_cut;       /* the limit was reached */
-	bool is_short;     /* the limit was reached in what the command may write */
+	const char *unread; /* a read-only directory that was not read to its end; NULL: none */
+	unsigned int left;  /* entries that may still be read */
+	bool is_cut;        /* the limit was reached */
+	bool is_short;      /* the limit was reached in what the command may write */
 };
 
-static struct target *find(struct search *search, const struct stat *what)
+/* By file; of one file a hidden name is first. */
+static int compare(const void *left, const void *right)
 {
-	for (size_t i = 0; i < search->count; i++)
-		if (search->targets[i].device == what->st_dev &&
-		    search->targets[i].inode == what->st_ino)
-			return &search->targets[i];
-	return NULL;
+	const struct target *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	return (int)b->is_hidden - (int)a->is_hidden;
+}
+
+static bool is_same(const struct target *left, const struct target *right)
+{
+	return left->device == right->device && left->inode == right->inode;
+}
+
+/* Makes one target of all names of a file. */
+static void merge(struct search *search)
+{
+	size_t kept = 0;
+
+	if (search->count > 1)
+		qsort(search->targets, search->count, sizeof(*search->targets), compare);
+	for (size_t i = 0; i < search->count; i++) {
+		struct target *target = &search->targets[i];
+
+		if (kept > 0 && is_same(target, &search->targets[kept - 1])) {
+			search->targets[kept - 1].covered++;
+			free(target->path);
+		} else {
+			search->targets[kept++] = *target;
+		}
+	}
+	search->count = kept;
+}
+
+static struct target *find(const struct search *search, const struct stat *what)
+{
+	size_t from = 0, to = search->count;
+	const struct target wanted = { .device = what->st_dev,
+				       .inode = what->st_ino,
+				       .is_hidden = true };
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (compare(&search->targets[middle], &wanted) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < search->count && is_same(&search->targets[from], &wanted)
+		       ? &search->targets[from]
+		       : NULL;
 }
 
 /* Adds a name that is covered already. */
 static void add_target(struct search *search, const char *path, const struct stat *what,
 		       bool is_hidden)
 {
-	struct target *target = find(search, what);
-
-	if (target) {
-		target->covered++;
-		return;
-	}
-	if (search->count == TARGETS_MAX) {
-		search->is_cut = true;
-		return;
-	}
+	search->targets = mem_reserve(search->targets, &search->room, search->count + 1,
+				      sizeof(*search->targets));
 	search->targets[search->count++] = (struct target){ .path = mem_strdup(path),
 							    .is_hidden = is_hidden,
 							    .device = what->st_dev,
@@ -159,7 +199,7 @@ static void look_around(struct search *search)
 
 	search->left = has_read_only(search) ? WRITABLE_MAX : AROUND_MAX;
 	for (size_t i = 0; i < writable->count && !is_all_covered(search); i++)
-		if (i == 0 || !paths_is_within(writable->list[i], writable->list[i - 1]))
+		if (view_place_begins(search->plan, i))
 			walk(search, writable->list[i], on_other);
 	search->is_short = search->is_cut;
 	search->left = search->left < AROUND_MAX ? search->left : AROUND_MAX;
@@ -191,6 +231,12 @@ static void say(struct search *search)
  * command is not started. A name that the command may not write does no harm. */
 static int check_read_only(const struct search *search, struct err *why)
 {
+	if (search->unread)
+		return err_set(why, -EMLINK,
+			       "%s must not change, and holds more than %d files, which are too "
+			       "many to search for their other names (hard links); protect a "
+			       "smaller directory",
+			       search->unread, WRITABLE_MAX);
 	for (size_t i = 0; i < search->count; i++) {
 		const struct target *target = &search->targets[i];
 
@@ -214,9 +260,13 @@ int view_names_cover(struct plan *plan, struct err *why)
 	search->left = WITHIN_MAX;
 	for (size_t i = 0; i < hidden; i++)
 		walk(search, plan->hidden.list[i], on_hidden);
-	search->left = WITHIN_MAX;
-	for (size_t i = 0; i < closed; i++)
+	search->left = WRITABLE_MAX;
+	for (size_t i = 0; i < closed && !search->unread; i++) {
 		walk(search, plan->read_only.list[i], on_read_only);
+		if (search->left == 0)
+			search->unread = plan->read_only.list[i];
+	}
+	merge(search);
 	if (!is_all_covered(search))
 		look_around(search);
 	say(search);
@@ -224,6 +274,7 @@ int view_names_cover(struct plan *plan, struct err *why)
 
 	for (size_t i = 0; i < search->count; i++)
 		free(search->targets[i].path);
+	free(search->targets);
 	paths_done(&search->seen);
 	free(search);
 	return r;

@@ -79,23 +79,30 @@ static bool is_kept_already(const struct plan *plan, const char *path)
 	       mounts_access(plan, path) != EXEC_WRITE;
 }
 
-/* A mount cannot cover a link: the link's target is kept. */
-void view_place_keep(struct plan *plan, const char *path)
+static void keep(struct plan *plan, const char *path)
 {
-	auto_free char *target = NULL;
-	struct stat what;
-
-	if (lstat(path, &what) < 0)
-		return;
-	if (S_ISLNK(what.st_mode)) {
-		if (paths_resolve(path, NULL, &target, NULL) < 0)
-			return;
-		path = target;
-	}
 	if (is_kept_already(plan, path))
 		return;
 	paths_add(&plan->read_only, path);
 	view_place_pin(plan, path);
+}
+
+/* Every link on the way is kept, too: else another one could take its place. */
+void view_place_keep(struct plan *plan, const char *path)
+{
+	auto_free char *target = NULL;
+	struct paths links = { 0 };
+	struct stat what;
+
+	if (lstat(path, &what) < 0)
+		return;
+	int r = paths_resolve_links(path, &links, &target);
+
+	for (size_t i = 0; i < links.count; i++)
+		keep(plan, links.list[i]);
+	if (r == 0)
+		keep(plan, target);
+	paths_done(&links);
 }
 
 static void pin_existing_parents(struct plan *plan, const char *path)
@@ -125,4 +132,33 @@ void view_place_hide_absent(struct plan *plan, const char *path)
 		return;
 	plan->flags |= WIRE_KEEPS_ABSENT;
 	pin_existing_parents(plan, path);
+}
+
+/* Is everything from @directory down to @path, which is inside of it, on one file system? */
+static bool is_on_one(const char *path, const char *directory)
+{
+	auto_free char *at = mem_strdup(path);
+	struct stat here, above;
+
+	if (stat(path, &here) < 0)
+		return false;
+	while (strlen(at) > strlen(directory) && strcmp(at, "/") != 0) {
+		char *slash = strrchr(at, '/');
+
+		slash[slash == at ? 1 : 0] = '\0';
+		if (stat(at, &above) < 0 || above.st_dev != here.st_dev)
+			return false;
+	}
+	return true;
+}
+
+bool view_place_begins(const struct plan *plan, size_t index)
+{
+	const struct paths *writable = &plan->writable;
+
+	for (size_t i = 0; i < index; i++)
+		if (paths_is_within(writable->list[index], writable->list[i]) &&
+		    is_on_one(writable->list[index], writable->list[i]))
+			return false;
+	return true;
 }

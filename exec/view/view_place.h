@@ -1,6 +1,9 @@
 /* view_place: checks and protects a single path in a view. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct plan;
 
 /* NULL, or why @path (canonical) cannot be writable. */
@@ -13,3 +16,6 @@ void view_place_keep(struct plan *plan, const char *path);
 /* @path, canonical, is to be hidden and does not exist: the command may not create it, and if
  * another process does, everything is killed. */
 void view_place_hide_absent(struct plan *plan, const char *path);
+/* Does a search of the writable directories begin at number @index? Else the search of another one,
+ * which stays on its file system, reaches it. */
+bool view_place_begins(const struct plan *plan, size_t index);

@@ -248,14 +248,6 @@ int view_protect_place(const struct plan *plan, const struct policy_protection *
 		     : 0;
 }
 
-/* Else the search in one does not reach the other. */
-static bool is_same_device(const char *one, const char *other)
-{
-	struct stat first, second;
-
-	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev;
-}
-
 int view_protect(struct plan *plan, const struct policy_protection *protection, struct err *why)
 {
 	struct search search = { .plan = plan, .protection = protection, .left = ENTRIES_MAX };
@@ -266,16 +258,9 @@ int view_protect(struct plan *plan, const struct policy_protection *protection, 
 
 	if (r == 0)
 		protect_homes(&search);
-	for (size_t i = 0; r == 0 && i < plan->writable.count; i++) {
-		const char *root = plan->writable.list[i];
-		bool is_within = false;
-
-		for (size_t k = 0; k < i; k++)
-			is_within |= paths_is_within(root, plan->writable.list[k]) &&
-				     is_same_device(root, plan->writable.list[k]);
-		if (!is_within)
-			search_root(&search, root);
-	}
+	for (size_t i = 0; r == 0 && i < plan->writable.count; i++)
+		if (view_place_begins(plan, i))
+			search_root(&search, plan->writable.list[i]);
 	paths_done(&search.queue);
 	return r;
 }

@@ -179,6 +179,25 @@ def linked_policy(world, user):
     shutil.rmtree(user.work / "linked")
 
 
+def linked_in_a_large_folder(world, user):
+    """A protected file is read-only by its other name, however many files are protected beside it, and however many of them have other names."""
+    folder = user.work / "large/.claude"
+    for i in range(3000):
+        user.file(folder / f"{i}")
+    for i in range(0, 3000, 20):
+        os.link(folder / f"{i}", folder / f"again{i}")
+    os.link(folder / "2999", user.work / "large/planted")
+    os.link(folder / "1", user.work / "large/planted2")
+    user.file(folder / "deep/er/settings.json", "old\n")
+    os.link(folder / "deep/er/settings.json", user.work / "large/planted3")
+    done = world.run(user, ["sh", "-c", "for i in large/planted*; do echo evil >$i; done; echo works >large/works"])
+    must(done.returncode == 0, f"exit {done.returncode}", done.stderr)
+    for name in ("1", "2999"):
+        must((folder / name).read_text() == "content\n", f"{name} was written by its other name")
+    must((folder / "deep/er/settings.json").read_text() == "old\n", "the file in a folder inside was written by its other name")
+    shutil.rmtree(user.work / "large")
+
+
 def links_made_inside(world, user):
     """A covered file cannot get another name from inside, by any call."""
     policy = user.file(user.work / "conf/team.policy", "version 1\n")
@@ -213,11 +232,28 @@ def mounted_twice(world, user):
     must(policy.read_text() == "version 1\n", policy.read_text())
 
 
+def opened_by_another_mount(world, user):
+    """A protected file that is the command's input, opened by the path that it has in another mount."""
+    user.file(user.work / "input/.envrc", "old\n")
+    user.file(user.work / "input/.claude/in/settings.json", "old\n")
+    own = user.file(user.outside / "input/x").parent
+    argv = world.argv(["sh", "-c", "echo evil >/proc/self/fd/0"])
+    for name in (".envrc", ".claude/in/settings.json"):
+        script = f'mount --bind . "$0" || exit 77; exec "$@" <"$0/input/{name}"'
+        done = subprocess.run(["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script, str(own), *argv], cwd=user.work, env=user.environment(),
+                              capture_output=True, text=True, timeout=60, **user.ids())
+        if done.returncode == 77 or "unshare" in done.stderr:
+            raise Skip(done.stderr.strip())
+        must((user.work / "input" / name).read_text() == "old\n", f"{name} was written")
+        must(done.returncode == NO_SANDBOX and "protects from the command" in done.stderr, f"exit {done.returncode}", done.stderr)
+
+
 def protected_in_volumes(world, user):
     """Files that run code later are protected in a volume, too, which is a separate file system."""
     user.file(user.work / "disk/x")
-    argv = world.argv(["sh", "-c", "echo new >disk/in/.envrc; echo new >disk/.git/hooks/x; echo y >disk/in/y; cat disk/in/.envrc disk/in/y; ls disk/.git/hooks"])
-    script = 'mount -t tmpfs none disk || exit 77; mkdir -p disk/in disk/.git/hooks; echo old >disk/in/.envrc; exec "$@"'
+    argv = world.argv(["sh", "-c", "for i in .envrc planted; do echo new >disk/in/$i; done; echo new >disk/.git/hooks/x; echo y >disk/in/y;"
+                       "cat disk/in/.envrc disk/in/y; ls disk/.git/hooks"])
+    script = 'mount -t tmpfs none disk || exit 77; mkdir -p disk/in disk/.git/hooks; echo old >disk/in/.envrc; ln disk/in/.envrc disk/in/planted; exec "$@"'
     done = subprocess.run(["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script, "sh", *argv], cwd=user.work, env=user.environment(),
                           capture_output=True, text=True, timeout=60, **user.ids())
     if done.returncode == 77 or "unshare" in done.stderr:
@@ -335,8 +371,10 @@ cases = [
     ("absent-in-a-busy-folder", absent_in_a_busy_folder),
     ("absent-by-another-way", absent_by_another_way),
     ("linked-policy", linked_policy),
+    ("linked-in-a-large-folder", linked_in_a_large_folder),
     ("links-made-inside", links_made_inside),
     ("mounted-twice", mounted_twice),
+    ("opened-by-another-mount", opened_by_another_mount),
     ("mounted-volumes", mounted_volumes),
     ("protected-in-volumes", protected_in_volumes),
 ]

@@ -101,7 +101,12 @@ def what_is_there(world, user):
                  "a/.envrc", "a/.bashrc", "a/.ssh/authorized_keys", "a/.config/systemd/user/x.service", "a/.config/autostart/x.desktop",
                  "a/.local/bin/tool", "a/.config/git/config"):
         user.file(work / path)
-    for path in (".git/hooks", ".git/config", "a/b/inner/.git/hooks", "a/b/inner/.git/config", "a/bare/hooks", "a/bare/config",
+    for link, target in ((".envrc", "real/envrc"), (".vscode", "real"), (".idea", "way"), ("way", "real"), (".config", "dots")):
+        user.file(work / "links/real/envrc")
+        user.file(work / "links/dots/git/config")
+        os.symlink(target, work / "links" / link)
+    for path in ("links/.envrc", "links/.vscode", "links/.vscode/envrc", "links/.idea", "links/way", "links/.config/git/config",
+                 ".git/hooks", ".git/config", "a/b/inner/.git/hooks", "a/b/inner/.git/config", "a/bare/hooks", "a/bare/config",
                  ".vscode", ".vscode/tasks.json", ".idea", ".envrc", ".claude", ".mcp.json", "a/b/.vscode/tasks.json", "a/.envrc", "a/.bashrc",
                  "a/.ssh", "a/.config/systemd/user/x.service", "a/.config/autostart", "a/.local/bin/tool", "a/.config/git/config"):
         before = tree(work / path)
@@ -355,8 +360,9 @@ def made(world, user):
         must(f"the command made {work}/new2/{words}" in said and "read or remove it" in said, attack, "->", said)
         path = f"{work}/new2/{words.split(':')[0]}"
         must(any('"event":"made"' in line and path in line for line in audit.read_text().splitlines()), f"{path} is not in the log")
-    said = inside(world, user, "rm .envrc; echo evil >.envrc", cwd=work, options=["--audit", audit])
-    must(f"the command made {work}/.envrc: " in said, said)
+    (work / "elsewhere").unlink()
+    said = inside(world, user, "echo evil >elsewhere; echo evil >.bashrc", cwd=work, options=["--audit", audit])
+    must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
 
 
 def killed_while_it_made(world, user):

@@ -194,6 +194,39 @@ def swapped(world, user):
     refused(world, user, work, policy)
 
 
+def users_own(world, user):
+    """The user's policy: in a folder that a command has made, or that it could write before the user put it there; by a link."""
+    def run_as(config, options=(), text="true"):
+        done = world.run(user, ["sh", "-c", text], options, cwd=work, env={**state(user), "XDG_CONFIG_HOME": str(config)})
+        return done.returncode, done.stderr.decode()
+
+    work = fresh(user, "user")
+    user.file(work / "dots/sallyport/policy", NARROW)
+    user.file(work / "in-use/sallyport/policy", NARROW)
+    status, said = run_as(work / "in-use", text="mkdir -p made/sallyport linked; echo version 1 | tee made/sallyport/policy linked/policy;"
+                          "echo 'allow evil.test' >>dots/sallyport/policy; ! echo >in-use/sallyport/policy 2>/dev/null")
+    must(status == 0 and (work / "made/sallyport/policy").exists() and "counts only as it is" not in said, f"exit {status}:", said)
+    # The folder was hidden in every run that could write around it, so it needs no trust.
+    for text in (NARROW, WIDE, NARROW):
+        user.file(work / "in-use/sallyport/policy", text)
+        status, said = run_as(work / "in-use", ["--write", work])
+        must(status == 0 and "counts only as it is" not in said, f"exit {status}:", said)
+    link = user.base / "link"
+    shutil.rmtree(link, ignore_errors=True)
+    link.mkdir()
+    os.symlink(work / "linked", link / "sallyport")
+    for config in (work / "made", work / "dots", link):
+        status, said = run_as(config)
+        must(status == REFUSED and "it has not been trusted" in said, config, f"exit {status}:", said)
+        trust(world, user, work, (config / "sallyport/policy").resolve())
+        status, said = run_as(config)
+        must(status == 0, config, f"exit {status}:", said)
+    # In these runs others were hidden.
+    user.file(work / "in-use/sallyport/policy", WIDE)
+    status, said = run_as(work / "in-use")
+    must(status == REFUSED and "it has not been trusted" in said, f"exit {status}:", said)
+
+
 def out_of_reach(world, user):
     """Files that no command could write can be changed freely."""
     work = fresh(user, "out")
@@ -238,6 +271,7 @@ cases = [
     ("links", links),
     ("included", included),
     ("swapped", swapped),
+    ("users-own", users_own),
     ("out-of-reach", out_of_reach),
     ("unattended", unattended),
     ("two-at-once", two_at_once),
