@@ -257,7 +257,9 @@ static void take_connect(struct connection *connection, const struct http1_head 
 		admit_submit(connection, NULL);
 }
 
-/* In a tunnel that was allowed as http: one destination, which is approved already. */
+/* In a tunnel that was allowed as http: one destination, which is approved already. A Host field of
+ * an origin-form request may end with a dot: it is the only name of the host, and is written anew.
+ */
 static void take_fixed(struct connection *connection, const struct http1_head *head)
 {
 	const struct policy_destination *dst = &connection->request->facts.dst;
@@ -267,7 +269,8 @@ static void take_fixed(struct connection *connection, const struct http1_head *h
 	else if (!head->host_field.len && head->form != HTTP1_ABSOLUTE)
 		refuse(connection, POLICY_HOST_MISMATCH,
 		       "the Host field is missing; it must name the approved host");
-	else if (head->host_field.len && !host_field_names(head, dst))
+	else if (head->form == HTTP1_ABSOLUTE ? !is_host_of_url(head, dst)
+					      : !host_field_names(head, dst))
 		refuse(connection, POLICY_HOST_MISMATCH, "the Host field names another host");
 	else if (head->form == HTTP1_ABSOLUTE &&
 		 (!text_equal_nocase(head->scheme.at, head->scheme.len, "http") ||

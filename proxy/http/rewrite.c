@@ -15,6 +15,9 @@
 #define PREFIX_BYTES    (sizeof(X_SALLYPORT) - 1)
 #define LOOKALIKE_BYTES 256
 
+#define WEBSOCKET_KEY_CHARS 24
+#define BASE64_CHARS        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
 _Static_assert(sizeof(X_SALLYPORT) == sizeof(X_FORWARDED), "both prefixes have one length");
 
 static bool is_named(const struct http1_field *field, const char *name)
@@ -102,29 +105,52 @@ static bool is_lookalike(const struct http1_head *head, const struct http1_field
 	       (rewrite_drops(head, &meant) || policy_request_is_override(name, field->name.len));
 }
 
+/* RFC 6455 §4.1: exactly one key, which is 16 bytes in base64. */
+static bool has_websocket_key(const struct http1_head *head)
+{
+	int keys = 0;
+
+	for (size_t i = 0; i < head->field_count; i++) {
+		char key[WEBSOCKET_KEY_CHARS + 1] = { 0 };
+		const struct http1_field *field = &head->fields[i];
+
+		if (!is_named(field, "sec-websocket-key"))
+			continue;
+		if (field->value.len != WEBSOCKET_KEY_CHARS)
+			return false;
+		memcpy(key, field->value.at, WEBSOCKET_KEY_CHARS);
+		if (strspn(key, BASE64_CHARS) != WEBSOCKET_KEY_CHARS - 2 ||
+		    strcmp(key + WEBSOCKET_KEY_CHARS - 2, "==") != 0)
+			return false;
+		keys++;
+	}
+	return keys == 1;
+}
+
 /* RFC 6455 §4.1: a GET without a body, and with a key. Node and others read what follows the head
  * as bytes of the new protocol, where we would send a body. */
 static bool is_bad_websocket(const struct http1_head *head)
 {
 	return rewrite_is_websocket(head) &&
 	       (head->method.len != 3 || memcmp(head->method.at, "GET", 3) != 0 ||
-		head->body != HTTP1_NO_BODY || !http1_head_find(head, "sec-websocket-key"));
+		head->body != HTTP1_NO_BODY || !has_websocket_key(head));
 }
 
 const char *rewrite_refuses(const struct http1_head *head)
 {
-	const struct http1_field *expect = http1_head_find(head, "expect");
-
 	for (size_t i = 0; i < head->field_count; i++) {
-		if (head->fields[i].name.len > LOOKALIKE_BYTES)
+		const struct http1_field *field = &head->fields[i];
+
+		if (field->name.len > LOOKALIKE_BYTES)
 			return "a field name is longer than 256 bytes";
-		if (is_lookalike(head, &head->fields[i]))
+		if (is_lookalike(head, field))
 			return "a field name looks like a reserved one: some applications read one "
 			       "of its bytes as a hyphen";
+		/* RFC 9110 §10.1.1 defines one expectation. */
+		if (is_named(field, "expect") &&
+		    !text_equal_nocase(field->value.at, field->value.len, "100-continue"))
+			return "the Expect field is not 100-continue";
 	}
-	/* RFC 9110 §10.1.1 defines one expectation. */
-	if (expect && !text_equal_nocase(expect->value.at, expect->value.len, "100-continue"))
-		return "the Expect field is not 100-continue";
 	if (is_bad_websocket(head))
 		return "a WebSocket upgrade must be a GET without a body and with a key";
 	return NULL;

@@ -54,6 +54,7 @@ static const struct {
 	{ "GET http://{b}/ HTTP/1.1\r\nHost: {b}\r\n\r\n", POLICY_HOST_MISMATCH },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {b}\r\n\r\n", POLICY_HOST_MISMATCH },
 	{ "GET http://{b}/ HTTP/1.1\r\nHost: {a}\r\n\r\n", POLICY_HOST_MISMATCH },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost:\r\n\r\n", POLICY_HOST_MISMATCH },
 	{ "CONNECT {b} HTTP/1.1\r\nHost: {b}\r\n\r\n", POLICY_NOT_HTTP },
 	{ "\x16\x03\x01\x02\x01\x01", POLICY_NOT_HTTP },
 	{ "SSH-2.0-x y\r\n\r\n", POLICY_NOT_HTTP },

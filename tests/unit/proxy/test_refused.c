@@ -5,6 +5,10 @@
 #include "proxy/limits.h"
 #include "tests/unit/proxy/rig.h"
 
+#define WEBSOCKET                                                                                  \
+	"GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+#define WEBSOCKET_KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
 static const struct {
 	const char *ask;
 	const char *status;
@@ -83,14 +87,24 @@ static const struct {
 	  false, true },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nExpect: 200-ok\r\n\r\n", "400 Bad Request",
 	  POLICY_MALFORMED, false, true },
+	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nExpect: 100-continue\r\nExpect: x\r\n\r\n",
+	  "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "PRI http://{a}/ HTTP/1.1\r\nHost: {a}\r\n\r\n", "400 Bad Request", POLICY_MALFORMED,
 	  false, true },
 	{ "POST http://{a}/ HTTP/1.1\r\nHost: {a}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
-	  "Sec-WebSocket-Key: x\r\nContent-Length: 1\r\n\r\na",
+	  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\na",
 	  "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
 	  "\r\n",
 	  "400 Bad Request", POLICY_MALFORMED, false, true },
+	{ WEBSOCKET "Sec-WebSocket-Key:\r\n\r\n", "400 Bad Request", POLICY_MALFORMED, false,
+	  true },
+	{ WEBSOCKET "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25j\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ WEBSOCKET "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ!=\r\n\r\n", "400 Bad Request",
+	  POLICY_MALFORMED, false, true },
+	{ WEBSOCKET WEBSOCKET_KEY WEBSOCKET_KEY "\r\n", "400 Bad Request", POLICY_MALFORMED, false,
+	  true },
 	{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "\x16\x03\x01\x02\x00\x01", "400 Bad Request", POLICY_MALFORMED, false, true },
 	{ "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nContent-Length: 1\r\nTransfer-Encoding: "

@@ -286,12 +286,14 @@ START_TEST(websocket_becomes_a_tunnel)
 	rig_init(&rig);
 	client = rig_connect(&rig, RIG_HTTP);
 	rig_send(&rig, client,
-		 "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nSec-WebSocket-Key: x\r\nConnection: "
+		 "GET http://{a}/ HTTP/1.1\r\nHost: {a}\r\nSec-WebSocket-Key: "
+		 "dGhlIHNhbXBsZSBub25jZQ==\r\nConnection: "
 		 "Upgrade\r\n"
 		 "Upgrade: websocket\r\n\r\nearly");
 	server = rig_accept(&rig);
 	rig_expect(&rig, server,
-		   "GET / HTTP/1.1\r\nHost: {a}\r\nSec-WebSocket-Key: x\r\nConnection: Upgrade\r\n"
+		   "GET / HTTP/1.1\r\nHost: {a}\r\nSec-WebSocket-Key: "
+		   "dGhlIHNhbXBsZSBub25jZQ==\r\nConnection: Upgrade\r\n"
 		   "Upgrade: websocket\r\n\r\n");
 	rig_send(&rig, server,
 		 "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfrom");

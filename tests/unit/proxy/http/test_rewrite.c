@@ -46,8 +46,8 @@ static const struct {
 	/* of upgrades only websocket goes on */
 	{ "GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: "
 	  "websocket\r\n"
-	  "Sec-WebSocket-Key: x\r\n\r\n",
-	  "GET / HTTP/1.1\r\nHost: a.test\r\nSec-WebSocket-Key: x\r\n"
+	  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+	  "GET / HTTP/1.1\r\nHost: a.test\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 	  "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n" },
 	{ "GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"
 	  "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
