@@ -30,7 +30,8 @@ int bundle_files_open(const char *path, struct bundle_place *ret, struct err *wh
 		return err_set(why, -EINVAL, "%s is not the name of a file", path);
 	ret->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ret->folder < 0)
-		return err_errno(why, errno, "cannot open the folder %s", folder);
+		return err_errno(why, errno, "cannot write %s: cannot open its folder %s", path,
+				 folder);
 	ret->name = mem_strdup(name);
 	return 0;
 }

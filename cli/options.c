@@ -456,18 +456,37 @@ static int refuse_step(enum cli_command above, const char *word)
 				       all);
 }
 
+static int print_help(enum cli_command command)
+{
+	options_help(command, stdout);
+	return fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the help") : CLI_OK;
+}
+
+/* `help`, `help run`, `policy help diff`: the help of the command that the words after it name.
+ * @argv[0] is `help`. */
+static int run_help(enum cli_command above, char **argv)
+{
+	while (*++argv) {
+		enum cli_command step = find_step(above, *argv);
+
+		if (step == CLI_ROOT)
+			return refuse_step(above, *argv);
+		above = step;
+	}
+	return print_help(above);
+}
+
 static int run_group(enum cli_command command, const char *word)
 {
 	enum cli_option option = word ? options_named(command, word) : OPT_COUNT;
 
-	if (option == OPT_VERSION) {
+	if (option == OPT_VERSION ||
+	    (command == CLI_ROOT && word && strcmp(word, "version") == 0)) {
 		(void)printf("sallyport %s\n", SALLYPORT_VERSION);
 		return CLI_OK;
 	}
-	if (option == OPT_HELP || (word && strcmp(word, "help") == 0)) {
-		options_help(command, stdout);
-		return CLI_OK;
-	}
+	if (option == OPT_HELP)
+		return print_help(command);
 	if (!word && command == CLI_ROOT) {
 		options_help(command, stderr);
 		return CLI_USAGE;
@@ -485,6 +504,8 @@ int options_run(const options_run_fn functions[CLI_COMMANDS], int argc, char **a
 		move_session(argc - 1, argv + 1);
 	enum cli_command command = options_find(argc, argv, &words);
 
+	if (!functions[command] && argv[words + 1] && strcmp(argv[words + 1], "help") == 0)
+		return run_help(command, argv + words + 1);
 	if (!functions[command])
 		return run_group(command, argv[words + 1]);
 	int status = options_read(&options, command, argc - words, argv + words, &why) < 0
@@ -492,9 +513,7 @@ int options_run(const options_run_fn functions[CLI_COMMANDS], int argc, char **a
 			     : CLI_OK;
 
 	if (status == CLI_OK && options_has(&options, OPT_HELP)) {
-		options_help(command, stdout);
-		status = fflush(stdout) == EOF ? cli_fail(CLI_ERROR, "cannot write the help")
-					       : CLI_OK;
+		status = print_help(command);
 	} else if (status == CLI_OK) {
 		status = check_operands(&options);
 		status = status == CLI_OK ? functions[command](&options) : status;

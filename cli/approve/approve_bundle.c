@@ -124,19 +124,36 @@ static int write_file(const char *path, const char *text)
 	return r < 0 ? cli_fail(CLI_ERROR, "%s", why.text) : CLI_OK;
 }
 
+/* Is @digest new? Then it is appended to @digests. */
+static bool is_first(char ***digests, const char *digest)
+{
+	for (char **known = *digests; known && *known; known++) {
+		if (strcmp(*known, digest) == 0)
+			return false;
+	}
+	mem_append_list(digests, mem_strdup(digest));
+	return true;
+}
+
+/* A file and its copy count once. */
 static int merge_all(const struct options *options, struct bundle *all)
 {
-	for (char **path = options->operands; *path; path++) {
-		struct opened opened = { .bundle = NULL };
-		int status = open_bundle(options, *path, &opened);
+	char **digests = NULL;
+	int status = CLI_OK;
 
-		if (status == CLI_OK)
+	for (char **path = options->operands; *path && status == CLI_OK; path++) {
+		struct opened opened = { .bundle = NULL };
+
+		status = open_bundle(options, *path, &opened);
+		if (status == CLI_OK && !is_first(&digests, opened.digest))
+			(void)cli_fail(0, "%s: the same file was merged already; it counts once",
+				       *path);
+		else if (status == CLI_OK)
 			bundle_merge(all, opened.bundle);
 		bundle_free(opened.bundle);
-		if (status != CLI_OK)
-			return status;
 	}
-	return CLI_OK;
+	mem_free_list(digests);
+	return status;
 }
 
 static int merge(const struct options *options)

@@ -1,4 +1,6 @@
 #include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,12 +13,19 @@
 
 #define DIFF_SHOWN_MAX 200
 
+/* A reviewer looks first for what a change opens: this is the order of the output. */
+enum diff_rank { DIFF_ALLOWED, DIFF_WIDER, DIFF_OTHER, DIFF_RANKS };
+
 struct diff {
 	struct policy *sides[2];
 	size_t files[2];
 	enum policy_layer layer;
 	bool is_json, is_bad;
-	json_t *changes;
+	struct diff_list {
+		size_t count; /* all of them; the first DIFF_SHOWN_MAX are kept */
+		char *texts[DIFF_SHOWN_MAX];
+		json_t *changes;
+	} lists[DIFF_RANKS];
 };
 
 static void diff_load(struct diff *diff, size_t side, const char *path)
@@ -64,56 +73,88 @@ static bool diff_finish(struct policy *policy)
 	return false;
 }
 
-static void print_json_change(const struct policy_change *change, struct diff *diff)
+static enum diff_rank diff_rank(const struct policy_change *change)
 {
-	(void)json_array_append_new(
-		diff->changes,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change",
-			  change->what, "before", policy_action_name(change->before), "after",
-			  policy_action_name(change->after), "destination", change->destination,
-			  "rule", change->rule, "resolved", change->resolved, "example",
-			  change->example, "example_address", change->example_address, "from",
-			  change->from, "limits_before", change->limits[0], "limits_after",
-			  change->limits[1]));
+	if (change->rule[0] || change->before == change->after)
+		return DIFF_WIDER; /* the same action, with other limits or conditions */
+	return change->after == POLICY_ALLOW                                  ? DIFF_ALLOWED
+	       : change->after == POLICY_ASK && change->before == POLICY_DENY ? DIFF_WIDER
+									      : DIFF_OTHER;
+}
+
+static json_t *change_json(const struct policy_change *change)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "change",
+			 change->what, "before", policy_action_name(change->before), "after",
+			 policy_action_name(change->after), "destination", change->destination,
+			 "rule", change->rule, "resolved", change->resolved, "example",
+			 change->example, "example_address", change->example_address, "from",
+			 change->from, "limits_before", change->limits[0], "limits_after",
+			 change->limits[1]);
 }
 
 /* "allow within upload 1024" */
-static void print_side(enum policy_action action, const char *limits)
+static char *side_text(enum policy_action action, const char *limits)
 {
-	(void)printf("%s%s%s", policy_action_name(action), limits[0] ? " within " : "", limits);
+	return mem_printf("%s%s%s", policy_action_name(action), limits[0] ? " within " : "",
+			  limits);
 }
 
-static void print_change(const struct policy_change *change, void *arg)
+static char *change_text(const struct policy_change *change)
+{
+	if (change->rule[0])
+		return mem_printf("%s: %s\n", change->what, change->rule);
+	auto_free char *before = side_text(change->before, change->limits[0]),
+		       *after = side_text(change->after, change->limits[1]);
+	bool is_resolved = change->resolved[0] != '\0';
+
+	return mem_printf("%s: %s%s%s%s%s\n    %s -> %s, for example %s%s%s\n", change->what,
+			  change->destination, is_resolved ? " resolving to " : "",
+			  change->resolved, change->from[0] ? ", from " : "", change->from, before,
+			  after, change->example, is_resolved ? " at " : "",
+			  change->example_address);
+}
+
+static void keep_change(const struct policy_change *change, void *arg)
 {
 	struct diff *diff = arg;
+	struct diff_list *list = &diff->lists[diff_rank(change)];
 
-	if (diff->is_json) {
-		print_json_change(change, diff);
+	if (list->count++ >= DIFF_SHOWN_MAX)
 		return;
+	if (diff->is_json)
+		(void)json_array_append_new(list->changes, change_json(change));
+	else
+		list->texts[list->count - 1] = change_text(change);
+}
+
+static void print_texts(const struct diff *diff, size_t count)
+{
+	size_t shown = 0;
+
+	for (size_t rank = 0; rank < DIFF_RANKS; rank++) {
+		for (size_t i = 0; i < diff->lists[rank].count && shown < DIFF_SHOWN_MAX;
+		     i++, shown++)
+			(void)fputs(diff->lists[rank].texts[i], stdout);
 	}
-	if (change->rule[0]) {
-		(void)printf("%s: %s\n", change->what, change->rule);
-		return;
-	}
-	(void)printf("%s: %s", change->what, change->destination);
-	if (change->resolved[0])
-		(void)printf(" resolving to %s", change->resolved);
-	if (change->from[0])
-		(void)printf(", from %s", change->from);
-	(void)printf("\n    ");
-	print_side(change->before, change->limits[0]);
-	(void)printf(" -> ");
-	print_side(change->after, change->limits[1]);
-	(void)printf(", for example %s", change->example);
-	if (change->resolved[0])
-		(void)printf(" at %s", change->example_address);
-	(void)putchar('\n');
+	if (count > shown)
+		(void)printf("... and %zu more\n", count - shown);
 }
 
 static int print_json(const struct diff *diff, size_t count)
 {
-	json_t *object = json_pack("{s:b, s:I, s:O}", "same", count == 0, "count",
-				   (json_int_t)count, "changes", diff->changes);
+	json_t *changes = json_array(), *change;
+	size_t i;
+
+	for (size_t rank = 0; rank < DIFF_RANKS; rank++) {
+		json_array_foreach(diff->lists[rank].changes, i, change)
+		{
+			if (json_array_size(changes) < DIFF_SHOWN_MAX)
+				(void)json_array_append(changes, change);
+		}
+	}
+	json_t *object = json_pack("{s:b, s:I, s:o}", "same", count == 0, "count",
+				   (json_int_t)count, "changes", changes);
 	bool is_written = object && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(object);
@@ -121,6 +162,17 @@ static int print_json(const struct diff *diff, size_t count)
 		return cli_fail(CLI_ERROR, "cannot write JSON");
 	(void)putchar('\n');
 	return CLI_OK;
+}
+
+static void diff_done(struct diff *diff)
+{
+	for (size_t rank = 0; rank < DIFF_RANKS; rank++) {
+		for (size_t i = 0; i < DIFF_SHOWN_MAX; i++)
+			free(diff->lists[rank].texts[i]);
+		json_decref(diff->lists[rank].changes);
+	}
+	policy_free(diff->sides[0]);
+	policy_free(diff->sides[1]);
 }
 
 static int diff_compare(struct diff *diff)
@@ -136,15 +188,15 @@ static int diff_compare(struct diff *diff)
 	}
 	if (!is_good || diff->is_bad)
 		return CLI_ERROR;
-	int r = policy_diff(diff->sides[0], diff->sides[1], DIFF_SHOWN_MAX, print_change, diff,
-			    &count, &why);
+	int r = policy_diff(diff->sides[0], diff->sides[1], SIZE_MAX, keep_change, diff, &count,
+			    &why);
 
 	if (r < 0)
 		return cli_fail(CLI_ERROR, "%s", why.text);
 	if (diff->is_json && print_json(diff, count) != CLI_OK)
 		return CLI_ERROR;
-	if (!diff->is_json && count > DIFF_SHOWN_MAX)
-		(void)printf("... and %zu more\n", count - DIFF_SHOWN_MAX);
+	if (!diff->is_json)
+		print_texts(diff, count);
 	return r == 0 ? CLI_OK : CLI_DENIED;
 }
 
@@ -152,14 +204,14 @@ int cli_policy_diff(const struct options *options)
 {
 	struct diff diff = { .sides = { policy_new(), policy_new() },
 			     .layer = POLICY_COMMAND_LINE,
-			     .is_json = options_has(options, OPT_JSON),
-			     .changes = json_array() };
+			     .is_json = options_has(options, OPT_JSON) };
+
+	for (size_t rank = 0; rank < DIFF_RANKS; rank++)
+		diff.lists[rank].changes = json_array();
 	int status = diff_options(&diff, options);
 
 	if (status == 0)
 		status = diff_compare(&diff);
-	json_decref(diff.changes);
-	policy_free(diff.sides[0]);
-	policy_free(diff.sides[1]);
+	diff_done(&diff);
 	return status;
 }

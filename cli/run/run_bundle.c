@@ -35,7 +35,7 @@ struct run_bundle *run_bundle_open(const struct run_options *options,
 		r = bundle_files_open(options->bundle, &ours->place, &why);
 	if (r == 0)
 		return ours;
-	(void)cli_fail(CLI_NO_SANDBOX, "--bundle: %s", why.text);
+	(void)cli_fail(CLI_NO_SANDBOX, "%s", why.text);
 	run_bundle_free(ours);
 	return NULL;
 }
@@ -64,7 +64,7 @@ int run_bundle_write(struct run_bundle *ours, const char *run, const char *sessi
 
 	if (r == 0)
 		r = bundle_files_write(&ours->place, text, &why);
-	return r < 0 ? cli_fail(CLI_NO_SANDBOX, "--bundle: %s", why.text) : CLI_OK;
+	return r < 0 ? cli_fail(CLI_NO_SANDBOX, "%s", why.text) : CLI_OK;
 }
 
 void run_bundle_free(struct run_bundle *ours)

@@ -115,7 +115,7 @@ static int set_sandbox(struct run_options *options, const char *value)
 
 static int set_env(struct run_options *options, char *value)
 {
-	if (value[0] == '\0' || value[0] == '=')
+	if (value[0] == '\0' || value[0] == '=' || (value[0] >= '0' && value[0] <= '9'))
 		return wrong(options, "--env", value, "NAME or NAME=VALUE");
 	mem_append_list(&options->env_set, value);
 	return 0;

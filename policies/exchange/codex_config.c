@@ -82,16 +82,16 @@ static int codex_host(struct exchange *exchange, const struct exchange_item *ite
 	auto_free char *bare =
 		is_v6 && host[0] != '[' ? mem_printf("[%s]", host) : mem_strndup(host, len);
 	auto_free char *any = mem_printf("tcp://%s:*", bare),
-		       *http = mem_printf("http://%s:*", bare),
-		       *https = mem_printf("https://%s:443", bare);
+		       *http = mem_printf("http://%s:*", bare);
 
 	if (action != POLICY_ALLOW || !codex->is_limited)
 		return exchange_rule(exchange, item->line, action, any, "");
-	int r = exchange_rule(exchange, item->line, action, http, "method GET HEAD OPTIONS");
-
-	return r < 0 ? r
-		     : exchange_rule(exchange, item->line, action, https,
-				     "method GET HEAD OPTIONS");
+	exchange_lose(
+		exchange, item->line,
+		"allow https://%s: mode limited allows three methods, and the gate cannot see "
+		"the method inside TLS",
+		bare);
+	return exchange_rule(exchange, item->line, action, http, "method GET HEAD OPTIONS");
 }
 
 static int codex_item(struct exchange *exchange, const struct exchange_item *item, void *arg)
@@ -121,6 +121,9 @@ static int codex_item(struct exchange *exchange, const struct exchange_item *ite
 		return codex_host(exchange, item, codex, value, POLICY_ALLOW);
 	if (exchange_is_at(item, "permissions/?/network/denied_domains/#"))
 		return codex_host(exchange, item, codex, value, POLICY_DENY);
+	if ((exchange_is_at(item, "permissions/?/network/enabled") && strcmp(value, "true") == 0) ||
+	    (exchange_is_at(item, "permissions/?/network/mode") && strcmp(value, "limited") == 0))
+		return 0; /* the rules say the same */
 	exchange_lose(exchange, item->line, "%s %s", item->path, value);
 	return 0;
 }

@@ -233,6 +233,7 @@ static int export_rule(struct export *export, size_t index)
 	switch ((enum rule_action)rule->action) {
 	case RULE_ALLOW:
 	case RULE_ANSWER_ALLOW:
+		export->has_allow = true;
 		export_allow(export, index, rule);
 		break;
 	case RULE_DENY:
@@ -354,6 +355,14 @@ int export_run(struct exchange *exchange, const struct export_format *format,
 		export_settle(&export);
 	if (r == 0)
 		r = export_judge(&export);
+	size_t first = 0;
+
+	if (r == 0 && export.has_allow && !export_next(&export, false, &first))
+		exchange_list(
+			exchange, exchange->name, 0,
+			may_widen ? "the result allows nothing: no rule can be expressed"
+				  : "the result allows nothing: no rule can be expressed; "
+				    "--lossy lets a host stand for all its ports and protocols");
 	if (r == 0)
 		format->write(&export);
 	free(export.entries);

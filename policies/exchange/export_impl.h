@@ -25,6 +25,7 @@ struct export
 	struct exchange *exchange; /* receives the text and the losses */
 	const struct export_format *format;
 	const struct policy *policy;
+	bool has_allow; /* the policy has a rule that allows */
 	bool may_widen; /* ignore ports and protocols of allows, and inexpressible denials */
 	struct export_entry *entries;
 	size_t entry_count, entry_room;

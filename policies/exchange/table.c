@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -22,17 +23,33 @@ const char *policy_import_format(size_t number)
 	return number < ARRAY_SIZE(formats) ? formats[number].name : NULL;
 }
 
+/* The number of @format, or -EINVAL. */
+static int format_find(const char *format, struct err *why)
+{
+	auto_free char *all = mem_strdup("");
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(formats[i].name, format) == 0)
+			return (int)i;
+		char *longer = mem_printf("%s%s%s", all, i > 0 ? ", " : "", formats[i].name);
+
+		free(all);
+		all = longer;
+	}
+	auto_free char *shown = text_visible_dup(format);
+
+	return err_set(why, -EINVAL, "unknown format: %s; use one of %s", shown, all);
+}
+
 int policy_import(const char *format, const char *name, const char *text, size_t len,
 		  char **ret_text, char **ret_losses, struct err *why)
 {
 	auto_free char *shown = text_visible_dup(name);
 	struct exchange exchange = { .name = shown, .why = why };
-	size_t i = 0;
+	int i = format_find(format, why);
 
-	while (i < ARRAY_SIZE(formats) && strcmp(formats[i].name, format) != 0)
-		i++;
-	if (i == ARRAY_SIZE(formats))
-		return err_set(why, -EINVAL, "unknown format: %s", format);
+	if (i < 0)
+		return i;
 	if (len > EXCHANGE_MAX_BYTES)
 		return err_set(why, -E2BIG, "%s is larger than 4 MiB", shown);
 	exchange_line(&exchange, "version 1");
@@ -52,12 +69,10 @@ int policy_export(const char *format, const struct policy *policy, bool may_wide
 		  char **ret_losses, struct err *why)
 {
 	struct exchange exchange = { .name = format, .why = why };
-	size_t i = 0;
+	int i = format_find(format, why);
 
-	while (i < ARRAY_SIZE(formats) && strcmp(formats[i].name, format) != 0)
-		i++;
-	if (i == ARRAY_SIZE(formats))
-		return err_set(why, -EINVAL, "unknown format: %s", format);
+	if (i < 0)
+		return i;
 	int r = export_run(&exchange, formats[i].export, policy, may_widen);
 
 	if (r == 0) {

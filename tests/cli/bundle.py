@@ -174,7 +174,7 @@ def what_is_in_a_bundle(stage):
 
 
 def a_bundle_that_cannot_be_written(stage):
-    expect(stage.run("--bundle", "none/asked.json", script="echo ran"), NO_SANDBOX, "", "--bundle")
+    expect(stage.run("--bundle", "none/asked.json", script="echo ran"), NO_SANDBOX, "", "cannot write none/asked.json: cannot open its folder none/: No such file")
     assert "ran" not in stage.run("--bundle", "none/asked.json", script="echo ran").stdout
     expect(stage.run("--bundle", "x/..", script="echo ran"), NO_SANDBOX)
 
@@ -200,6 +200,9 @@ def many_jobs_are_one_line(stage):
             expect(done, ASKED)
     files = [f"job{number}.json" for number in range(RUNS)]
     expect(stage.approve("--merge", *files, "-o", "all.json"), 0, f"1 destination, asked for in {RUNS} runs")
+    (stage.here / "copy.json").write_bytes((stage.here / "job0.json").read_bytes())
+    expect(stage.approve("--merge", *files, "copy.json", "-o", "all.json"), 0, f"1 destination, asked for in {RUNS} runs",
+           "copy.json: the same file was merged already; it counts once")
     merged = stage.json("all.json")
     assert len(merged["requests"]) == 1 and merged["requests"][0]["count"] == RUNS, merged
     assert {source["session"] for source in merged["sources"]} == {f"job-{number}" for number in range(RUNS)}

@@ -23,6 +23,8 @@ WRONG = [
     (["run", "--sandbox", "none", "true"], 2, "--sandbox must be read-only, workspace-write, workspace-write:own-tmp, external, "
      "external:network or danger-full-access, not `none`", "run"),
     (["run", "--no-tty"], 2, "COMMAND is missing", "run"),
+    (["run", "--env", "1=2", "true"], 2, "--env: `1=2` is not NAME or NAME=VALUE", "run"),
+    (["help", "policy", "dif"], 3, "there is no step `dif`; did you mean diff?", "policy"),
     (["run", "--join", "a", "--webhook-key", "x", "true"], 2, "--join and --webhook cannot be given together; the session has this option: see "
      "`sallyport session start --help`", "run"),
     (["agent", "--no-tty"], 2, "no such option: --no-tty", "agent"),
@@ -47,7 +49,9 @@ WRONG = [
 # (words, exit status, how what is said on standard output begins)
 RIGHT = [
     (["--version"], 0, "sallyport "), (["-V"], 0, "sallyport "), (["help"], 0, "usage: sallyport COMMAND"),
-    (["policy", "help"], 0, "usage: sallyport policy check"),
+    (["version"], 0, "sallyport "),
+    (["policy", "help"], 0, "usage: sallyport policy check"), (["help", "run"], 0, "usage: sallyport run"),
+    (["help", "policy", "diff"], 0, "usage: sallyport policy diff"), (["policy", "help", "diff"], 0, "usage: sallyport policy diff"),
     (["policy", "explain", "--def=allow", "--no-user", "a.test"], 0, "allow https://a.test:443"),  # the beginning of a name
     (["policy", "explain", "a.test", "--default", "deny", "--no-user"], 1, "deny https://a.test:443"),  # behind the operand
     (["policy", "explain", "--default", "allow", "--default", "deny", "a.test"], 1, "deny"),  # the last of several

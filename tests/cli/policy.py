@@ -372,6 +372,16 @@ def diff(stage):
     expect(stage.run("diff", "a"), 3, "", "two files")
     expect(stage.run("diff", "--a", "a"), 3, "", "two files")
     expect(stage.run("diff", "a", "missing"), 3, "", "missing")
+    # What a change opens is listed first, whatever it closes.
+    stage.write("before", "default ask\n" + "".join(f"allow tcp://c{i}.test:22\n" for i in range(30)) + "deny d.test\n")
+    stage.write("after", "default ask\nallow tcp://z.test:22\n")
+    said = [line.split(":")[0] for line in stage.run("diff", "before", "after").out.splitlines() if not line.startswith(" ")]
+    assert said == ["newly allowed", "newly asked"] + ["newly asked"] * 30, said
+    changes = stage.run("diff", "--json", "before", "after").json()["changes"]
+    assert [change["before"] for change in changes[:3]] == ["ask", "deny", "allow"], changes[:3]
+    stage.write("many", "default ask\n" + "".join(f"allow tcp://c{i}.test:22\n" for i in range(300)))
+    told = stage.run("diff", "many", "after").out
+    assert told.startswith("newly allowed: tcp://z.test:22\n") and told.endswith("\n... and 101 more\n"), told[-80:]
 
 
 def diff_of_conditions_and_budgets(stage):
@@ -440,7 +450,7 @@ def exports(stage):
     lossy = stage.run("export", "--lossy", "sandbox-runtime", "policy")
     expect(lossy, 0, '"a.test:443"', "^policy:2: wider: a.test")
     assert lossy.json()["network"]["allowedDomains"] == ["a.test:80", "a.test:443", "b.test"], lossy.out
-    expect(stage.run("export", "ini", "policy"), 3, "", "unknown format")
+    expect(stage.run("export", "ini", "policy"), 3, "", "unknown format: ini; use one of codex-config, .*, harden-runner$")
     expect(stage.run("export", "harden-runner"), 3, "", "FILE is missing")
     stage.write("broken", BROKEN)
     expect(stage.run("export", "harden-runner", "broken"), 3, "", "broken:2:")

@@ -103,7 +103,10 @@ static const struct {
 	  "a.test:443\n", "p:2: socket\n" },
 	{ "harden-runner", "default deny\napprovers-needed 2\nallow tcp://a.test:443\n", false,
 	  "a.test:443\n", "p:2: approvers-needed\n" },
-	{ "ini", "", false, NULL, "unknown format" },
+	{ "harden-runner", "default ask\nallow a.test\n", false, "",
+	  "harden-runner: the result allows nothing: no rule can be expressed; --lossy lets a host "
+	  "stand for all its ports and protocols\n" },
+	{ "ini", "", false, NULL, "unknown format: ini; use one of codex-config, codex-rules, " },
 };
 
 START_TEST(export)

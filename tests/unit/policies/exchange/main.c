@@ -60,14 +60,16 @@ static const struct {
 	  "model = \"x\" # y\nnotes = "
 	  "\"\"\"\n[permissions.z.network]\n\"\"\"\n[permissions.w.network]\nenabled = true\n"
 	  "[permissions.w.network.domains]\n\"a.test\" = \"allow\"\n\"**.b.test\" = \"deny\"\n",
-	  "default ask\nallow tcp://a.test:*\ndeny tcp://**.b.test:*\n",
-	  "f:6: permissions/w/network/enabled true\n" },
+	  "default ask\nallow tcp://a.test:*\ndeny tcp://**.b.test:*\n", "" },
+	{ "codex-config", "[permissions.w.network]\nenabled = false\n", "default ask\n",
+	  "f:2: permissions/w/network/enabled false\n" },
 	{ "codex-config",
 	  "[permissions.w.network]\nmode = \"limited\"\ndomains = { \"a.test\" = \"allow\", "
 	  "'b.test:80' = \"deny\" }\n",
-	  "default ask\nallow http://a.test:* method GET HEAD OPTIONS\n"
-	  "allow https://a.test:443 method GET HEAD OPTIONS\ndeny tcp://b.test:*\n",
-	  "the port of the host was ignored" },
+	  "default ask\nallow http://a.test:* method GET HEAD OPTIONS\ndeny tcp://b.test:*\n",
+	  "f:3: allow https://a.test: mode limited allows three methods, and the gate cannot see "
+	  "the "
+	  "method inside TLS\nf:3: b.test:80: the port of the host was ignored\n" },
 	{ "codex-config",
 	  "[permissions.w.network]\nallowed_domains = [\n \"a.test\",\n \"r*.v2.test\", # x\n]\n"
 	  "denied_domains = [\"r*.v3.test\"]\n",
