@@ -45,8 +45,8 @@ int session_options_take(struct session_start *start, const struct options *give
 		return options_wrong(given->command, "--idle needs a time such as 30m");
 	if (start->name && !session_place_is_name(start->name))
 		return options_wrong(given->command,
-				     "a session's name has at most 32 letters, digits, _, . and -, "
-				     "and begins with neither . nor -");
+				     "a session's name has 1 to 32 letters, digits, _, . and -, "
+				     "and does not start with . or -");
 	if (start->is_if_needed && start->options.grants_of)
 		return options_wrong(given->command,
 				     "--if-needed and --grants-of cannot be given together: a "

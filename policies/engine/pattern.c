@@ -188,7 +188,7 @@ static int pattern_take_wildcard(const char *text, size_t len, struct pattern *r
 		return flaw_set(flaw, 0,
 				"*.example.org for the names below, or **.example.org for the name "
 				"itself too",
-				"a wildcard cannot stand inside a label");
+				"a wildcard cannot be inside a label");
 	ret->kind = stars == 1 ? PATTERN_BELOW : PATTERN_TREE;
 	*ret_skip = stars + 1;
 	return 0;

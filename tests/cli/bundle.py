@@ -336,7 +336,7 @@ def words_that_make_no_sense(stage):
     expect(stage.approve("asked.json", "--key", "policy", "--allow", "http://a.test"), ERROR, "", "not an Ed25519 key")
     expect(stage.approve("missing"), ERROR, "", "missing")
     expect(stage.approve("--help"), 0, "usage: sallyport approve bundle")
-    # a denial stands beside an allow of the same
+    # a denial and an allow of the same destination
     both = ("asked.json", "--key", key, "--allow", "http://a.test", "--deny", "http://a.test", "-o", "both")
     expect(stage.approve(*both), 0)
     assert stage.json("both")["answers"] == ["deny http://a.test:80"]

@@ -469,7 +469,7 @@ def inside(world):
     one.send(struct.pack("=H", 3) + b"\0" * 8)
     assert not one.recv(100)
     for lists in (pipes, plain_files, endless):
-        assert not begin(path, lists(world)), "it took a list that is none"
+        assert not begin(path, lists(world)), "it accepted a malformed list"
     assert world.join("work", "true").wait(QUICK) == 0
     rival = subprocess.run([world.sallyport, "session", "start", "--foreground", "work"], env=world.env, cwd=world.work,
                            capture_output=True, text=True, timeout=QUICK)

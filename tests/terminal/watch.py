@@ -121,7 +121,7 @@ def shows_and_allows(world):
     watch.enter("y")
     watch.shows("  type      a.test")
     assert not decisions(gate), "a letter allowed a risk"
-    until(lambda: world.questions()[0]["touched"], SECONDS, lambda: f"nobody is at it: {watch.text()}")
+    until(lambda: world.questions()[0]["touched"], SECONDS, lambda: f"it is not marked as being answered: {watch.text()}")
     watch.press("wrong.test", ("Enter",))
     watch.shows("that is not a.test")
     watch.type_name("a.test")
@@ -433,7 +433,7 @@ def comes_and_goes(world):
     assert watch.state()["alternate_on"] == "0" and watch.state()["cursor_flag"] == "1", watch.state()
     assert LABEL not in watch.text(), watch.text()
     assert "-icanon" in before and " icanon" in watch.attributes(), watch.attributes()
-    gate.wait()  # nobody is there any more
+    gate.wait()  # no approver is connected any more
     assert all(r["action"] == "deny" for r in decisions(gate)), decisions(gate)
     watch.close()
 

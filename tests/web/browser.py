@@ -51,7 +51,7 @@ def wait_for(condition, what, seconds=60.0):
         value = condition()
         if value:
             return value
-        must(time.monotonic() < until, "waited in vain for", what)
+        must(time.monotonic() < until, "it did not happen in time:", what)
         time.sleep(0.02)
 
 

@@ -522,7 +522,7 @@ def touched(case):
     must("elsewhere" not in page.text("#list"), "it is said to who does it:", page.text("#list"))
     case.ask(3, "third.example.test")
     case.stage.do("change", id="7f3a-3", touched=1)
-    wait_for(lambda: "being answered elsewhere" in page.text(".question:nth-child(3) .badges"), "who else is at it")
+    wait_for(lambda: "being answered elsewhere" in page.text(".question:nth-child(3) .badges"), "being answered elsewhere")
     must("elsewhere" not in page.text(".question:nth-child(1)") + page.text(".question:nth-child(2)"), page.text("#list"))
     must(case.stage.is_silent(0.2), "it answered")
 

@@ -389,7 +389,7 @@ def unreachable_from_inside(world, user):
         page = run.page.enter()
         watch = page.watch()
         while run.process.poll() is None:
-            # A question about it would be one too many; an answer to it must not help.
+            # There must be no question about it, and an answer must not help.
             for question in watch.state.get("questions", {}).get("list", []):
                 body = {"question": question["id"], "action": "allow"}
                 answer = page.post("/api/text", body)

@@ -184,7 +184,7 @@ static void check_change(const struct policy_change *change, void *arg)
 		return;
 	ck_assert_int_eq(policy_destination_parse(change->example, &facts.dst, NULL), 0);
 	if (policy_destination_is_loopback(&facts.dst))
-		return; /* its own is not a way out */
+		return; /* its own loopback is not outside */
 	ck_assert_msg(widest->may_widen, "wider at %s %s\n%s\n%s", change->example,
 		      change->example_address, widest->text, widest->exported);
 	facts.carries = facts.dst.protocol;

@@ -345,7 +345,7 @@ START_TEST(somebody_holds_the_lock)
 }
 END_TEST
 
-/* Comments and the order stay; the last one only, whatever stands behind it. */
+/* Comments and the order stay; only the last answer is removed, whatever follows it. */
 START_TEST(undo)
 {
 	char dir[] = "/tmp/answers-XXXXXX";
