@@ -116,7 +116,7 @@ void wall_finish(struct wall *wall, struct wall_call *call, long result)
 		forward(wall, &request, call->pidfd, result, call->is_refused ? wall->path : NULL);
 	else
 		answer(wall, call->id, result);
-	wall_task_close(call);
+	wall_task_close(wall, call);
 }
 
 /* True if the gate wants a report; else the call is only checked for the names it may create. */
@@ -143,7 +143,7 @@ static void serve_other(struct wall *wall, const struct seccomp_notif *request,
 	}
 	if (wall_task_is_waiting(wall, call))
 		forward(wall, request, call->pidfd, 0, NULL);
-	wall_task_close(call);
+	wall_task_close(wall, call);
 }
 
 static void serve(struct wall *wall, const struct seccomp_notif *request)
@@ -218,14 +218,14 @@ static int set_up(struct wall *wall)
 }
 
 /* From here on the thread has its own descriptor table, because init closes its descriptors while
- * it serves. */
+ * it serves, and its own working directory. */
 static void take_listener(struct wall *wall)
 {
 	struct init *init = wall->init;
 
 	wait_while(&init->listener, -1);
 	wall->listener = init->listener;
-	if (sys(unshare, CLONE_FILES) < 0)
+	if (sys(unshare, CLONE_FILES | CLONE_FS) < 0 || sys(chdir, "/proc/thread-self/fd") < 0)
 		sys_exit(1);
 	/* Else the wall would keep the command's pipes open. It closes them before the command
 	 * starts, so that their end is not seen late. */
@@ -276,6 +276,7 @@ int wall_start(struct init *init)
 	if (!wall || !stack)
 		return -ENOMEM;
 	wall->init = init;
+	wall->spare_pidfd = -1;
 	long r = __init_thread(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
 				       CLONE_SYSVSEM,
 			       stack + STACK_BYTES, run, wall);

@@ -13,13 +13,8 @@
 
 static void note(struct wall_found *found, const struct unix_diag_msg *message)
 {
-	struct wall_socket *socket = &found->list[found->count];
-
-	if (found->count == WALL_FOUND_MAX)
-		return;
-	found->count++;
-	socket->number = message->udiag_ino;
-	memcpy(socket->cookie, message->udiag_cookie, sizeof(socket->cookie));
+	if (found->count < WALL_FOUND_MAX)
+		found->list[found->count++] = message->udiag_ino;
 }
 
 static void look_at(const struct nlmsghdr *head, struct wall_found *found)
@@ -53,9 +48,8 @@ static void look_at(const struct nlmsghdr *head, struct wall_found *found)
 	}
 }
 
-/* 1: more messages follow; 0: that was the last, or -errno. @is_list: false if the first is the
- * only one. */
-static int look_at_all(struct wall *wall, size_t len, bool is_list, struct wall_found *found)
+/* 1: more messages follow; 0: that was the last, or -errno. */
+static int look_at_all(struct wall *wall, size_t len, struct wall_found *found)
 {
 	const char *at = wall->data;
 
@@ -69,10 +63,8 @@ static int look_at_all(struct wall *wall, size_t len, bool is_list, struct wall_
 			if (head->nlmsg_type == NLMSG_DONE)
 				return 0;
 			if (head->nlmsg_type == NLMSG_ERROR)
-				return is_list ? -EBADMSG : 0;
+				return -EBADMSG;
 			look_at(head, found);
-			if (!is_list)
-				return 0;
 		}
 		if (size >= len)
 			break;
@@ -82,8 +74,7 @@ static int look_at_all(struct wall *wall, size_t len, bool is_list, struct wall_
 	return 1;
 }
 
-static int ask(struct wall *wall, const struct unix_diag_req *what, bool is_list,
-	       struct wall_found *found)
+int wall_diag_list(struct wall *wall, int type, struct wall_found *found)
 {
 	struct {
 		struct nlmsghdr head;
@@ -91,49 +82,24 @@ static int ask(struct wall *wall, const struct unix_diag_req *what, bool is_list
 	} request = {
 		.head = { .nlmsg_len = sizeof(request),
 			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			  .nlmsg_flags = NLM_F_REQUEST | (is_list ? NLM_F_DUMP : 0),
+			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
 			  .nlmsg_seq = ++wall->sequence },
-		.what = *what,
+		.what = { .sdiag_family = AF_UNIX,
+			  /* An accepted connection has the listener's name as well; it is not
+			   * needed. */
+			  .udiag_states = 1U << TCP_CLOSE | 1U << TCP_LISTEN |
+					  (type == SOCK_DGRAM ? 1U << TCP_ESTABLISHED : 0),
+			  .udiag_show = UDIAG_SHOW_VFS },
 	};
 	long r = sys(sendto, wall->diag, &request, sizeof(request), MSG_NOSIGNAL, NULL, 0);
 
 	found->count = 0;
-	/* If the socket does not exist, the error comes from the call or in a message. */
-	if (!is_list && (r == -ENOENT || r == -ESTALE))
-		return 0;
 	while (r > 0) {
 		r = sys(recvfrom, wall->diag, wall->data, sizeof(wall->data), 0, NULL, NULL);
 		if (r > 0)
-			r = look_at_all(wall, (size_t)r, is_list, found);
+			r = look_at_all(wall, (size_t)r, found);
 		if (r == 0)
 			return 0;
 	}
 	return r < 0 ? (int)r : -EBADMSG;
-}
-
-int wall_diag_list(struct wall *wall, int type, struct wall_found *found)
-{
-	const struct unix_diag_req what = {
-		.sdiag_family = AF_UNIX,
-		/* An accepted connection has the listener's name as well; it is not needed. */
-		.udiag_states = 1U << TCP_CLOSE | 1U << TCP_LISTEN |
-				(type == SOCK_DGRAM ? 1U << TCP_ESTABLISHED : 0),
-		.udiag_show = UDIAG_SHOW_VFS,
-	};
-
-	return ask(wall, &what, true, found);
-}
-
-bool wall_diag_has(struct wall *wall, const struct wall_socket *socket, uint32_t device,
-		   uint64_t inode)
-{
-	struct wall_found found = { .device = device, .inode = inode };
-	const struct unix_diag_req what = {
-		.sdiag_family = AF_UNIX,
-		.udiag_ino = socket->number,
-		.udiag_show = UDIAG_SHOW_VFS,
-		.udiag_cookie = { socket->cookie[0], socket->cookie[1] },
-	};
-
-	return ask(wall, &what, false, &found) == 0 && found.count == 1;
 }

@@ -45,17 +45,11 @@ struct wall_call {
 	bool is_refused; /* by the wall, not by the kernel */
 };
 
-/* Identifies a socket uniquely: its number in sockfs, and its cookie. */
-struct wall_socket {
-	uint32_t number, cookie[2];
-};
-
-/* A socket found to be the command's own and bound to this inode, which stays true while it
- * exists. */
+/* A file that one of the command's own sockets is bound to. bind(2) makes a new file each time, so
+ * no other socket is ever bound to this one; and while it is open, no other gets its number. */
 struct wall_known {
 	uint64_t device, inode;
-	uint32_t bound_device;     /* as in sock_diag(7) */
-	struct wall_socket socket; /* number 0: the entry is free */
+	int fd; /* of the file; 0: the entry is free */
 };
 
 /* Sockets of the command's network namespace that are bound to an inode with these numbers; only
@@ -65,7 +59,7 @@ struct wall_found {
 	uint64_t inode;
 	uint32_t device; /* as in sock_diag(7) */
 	size_t count;
-	struct wall_socket list[WALL_FOUND_MAX];
+	uint32_t list[WALL_FOUND_MAX]; /* their numbers in sockfs */
 };
 
 /* A socket that the command may reach although it is not its own. */
@@ -82,7 +76,8 @@ struct wall {
 	bool is_scoped;   /* Landlock blocks abstract sockets of others */
 	bool is_flagged;  /* pidfd_open() supports PIDFD_THREAD */
 	uint64_t cookie;  /* of that namespace */
-	uint32_t sequence; /* of requests on @diag */
+	uint32_t sequence;           /* of requests on @diag */
+	int spare_task, spare_pidfd; /* of the task that called last; -1: none */
 	size_t grant_count, parked_count, passed_count;
 	struct wall_grant grants[WALL_GRANTS_MAX];
 	struct wall_known known[WALL_KNOWN_MAX];
@@ -105,7 +100,7 @@ struct wall_aim {
 /* wall_task: the task that made a call. */
 int wall_task_pidfd(struct wall *wall, const struct wall_call *call);
 int wall_task_open(struct wall *wall, struct wall_call *call); /* its pidfd, and the socket */
-void wall_task_close(struct wall_call *call);
+void wall_task_close(struct wall *wall, struct wall_call *call);
 long wall_task_fd(const struct wall_call *call, int fd); /* a copy, owned, or -errno */
 long wall_task_read(const struct wall_call *call, uint64_t from, void *to, size_t len);
 long wall_task_write(const struct wall_call *call, uint64_t to, const void *from, size_t len);
@@ -122,11 +117,8 @@ long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, 
 		   struct wall_aim *ret);
 void wall_name_done(struct wall_aim *aim);
 
-/* wall_diag: the kernel's data on sockets of the namespace. 0 or -errno; does it still exist, bound
- * to these numbers? */
+/* wall_diag: the kernel's data on sockets of the namespace. 0 or -errno. */
 int wall_diag_list(struct wall *wall, int type, struct wall_found *found);
-bool wall_diag_has(struct wall *wall, const struct wall_socket *socket, uint32_t device,
-		   uint64_t inode);
 
 /* wall_own: may the command reach the socket @at? 0; -EACCES: it is not the command's;
  * -ECONNREFUSED: no process has it. */

@@ -68,9 +68,9 @@ static long open_name(struct wall *wall, const struct wall_call *call, const cha
 
 static void note_refused(struct wall *wall, const struct wall_aim *aim)
 {
-	char link[64];
+	char link[16];
 
-	wall_task_name(link, "/proc/thread-self/fd/", aim->at, "");
+	wall_task_name(link, "", aim->at, "");
 	long n = sys(readlinkat, AT_FDCWD, link, wall->path, sizeof(wall->path) - 1);
 
 	wall->path[n > 0 ? n : 0] = '\0';
@@ -95,8 +95,9 @@ static long aim_at_file(struct wall *wall, struct wall_call *call, const char *n
 		call->is_refused = true;
 		note_refused(wall, ret);
 	}
-	/* Addresses the inode that was judged, whatever file has its name by now. */
-	wall_task_name(local->sun_path, "/proc/thread-self/fd/", ret->at, "");
+	/* Addresses the inode that was judged, whatever file has its name by now. The wall's
+	 * working directory is /proc/thread-self/fd. */
+	wall_task_name(local->sun_path, "", ret->at, "");
 	ret->len = (uint32_t)(HEAD + sys_length(local->sun_path) + 1);
 	return r;
 }

@@ -21,6 +21,8 @@
 #define EXT4_MAGIC  0xef53
 #define TMPFS_MAGIC 0x01021994
 #define BTRFS_MAGIC 0x9123683e
+#define XFS_MAGIC   0x58465342
+#define OVER_MAGIC  0x794c7630 /* overlayfs */
 
 #ifndef SIOCUNIXFILE
 #define SIOCUNIXFILE 0x89e0 /* Linux 4.12: opens the file that a socket is bound to */
@@ -248,38 +250,42 @@ static bool is_alive(int at)
 
 	if (fd < 0)
 		return true;
-	wall_task_name(name.sun_path, "/proc/thread-self/fd/", at, "");
+	wall_task_name(name.sun_path, "", at, "");
 	long r = sys(connect, fd, &name, sizeof(name));
 
 	(void)sys(close, fd);
 	return r != -ECONNREFUSED;
 }
 
-/* It was judged before, and the socket that was found then still exists. */
-static bool is_known(struct wall *wall, const struct stat *what)
+static bool is_known(const struct wall *wall, const struct stat *what)
 {
 	for (size_t i = 0; i < WALL_KNOWN_MAX; i++) {
-		struct wall_known *known = &wall->known[i];
+		const struct wall_known *known = &wall->known[i];
 
-		if (known->socket.number == 0 || known->device != what->st_dev ||
-		    known->inode != what->st_ino)
-			continue;
-		if (wall_diag_has(wall, &known->socket, known->bound_device, what->st_ino))
+		if (known->fd > 0 && known->device == what->st_dev && known->inode == what->st_ino)
 			return true;
-		known->socket.number = 0;
 	}
 	return false;
 }
 
-static void remember(struct wall *wall, const struct stat *what, uint32_t device,
-		     const struct wall_socket *socket)
+/* Only on file systems of this machine: a server may use a number again while we have its file
+ * open. */
+static void remember(struct wall *wall, int at, const struct stat *what)
 {
-	wall->known[wall->known_next++ % WALL_KNOWN_MAX] = (struct wall_known){
-		.device = what->st_dev,
-		.inode = what->st_ino,
-		.bound_device = device,
-		.socket = *socket,
-	};
+	struct wall_known *known = &wall->known[wall->known_next % WALL_KNOWN_MAX];
+	struct statfs fs;
+
+	if (!has_numbers_in_turn(at) &&
+	    (sys(fstatfs, at, &fs) < 0 || (fs.f_type != XFS_MAGIC && fs.f_type != OVER_MAGIC)))
+		return;
+	long fd = sys(fcntl, at, F_DUPFD_CLOEXEC, 1);
+
+	if (fd < 0)
+		return;
+	if (known->fd > 0)
+		(void)sys(close, known->fd);
+	*known = (struct wall_known){ what->st_dev, what->st_ino, (int)fd };
+	wall->known_next++;
 }
 
 /* Is one of the candidates really the one? */
@@ -290,16 +296,16 @@ static bool is_any_own(struct wall *wall, int at, const struct stat *what,
 	bool is_sure = wall->has_network && has_short_numbers(at);
 
 	for (size_t i = 0; i < found->count; i++) {
-		const struct wall_socket *socket = &found->list[i];
+		uint32_t socket = found->list[i];
 
 		if (!wall->has_network) {
 			/* Only the owner of the network namespace may ask what a socket is bound
 			 * to. */
 			if (what->st_ino >> 32 == 0 && has_numbers_in_turn(at) &&
-			    find_holder(socket->number, &holder))
+			    find_holder(socket, &holder))
 				return true;
-		} else if (is_sure || is_bound_to(wall, socket->number, what)) {
-			remember(wall, what, found->device, socket);
+		} else if (is_sure || is_bound_to(wall, socket, what)) {
+			remember(wall, at, what);
 			return true;
 		}
 	}

@@ -45,7 +45,7 @@ static bool look_after(struct wall *wall, struct wall_call *call, bool is_ready,
 	long r = WALL_PARK;
 
 	if (!wall_task_is_waiting(wall, call)) {
-		wall_task_close(call);
+		wall_task_close(wall, call);
 		return true;
 	}
 	/* A call whose attempt takes a moment has its turn only if no other had one in this

@@ -102,14 +102,42 @@ int wall_task_pidfd(struct wall *wall, const struct wall_call *call)
 	return (int)fd;
 }
 
+/* Many calls in a row are made by one task, and a new pidfd takes 2 µs. */
+static bool take_spare(struct wall *wall, struct wall_call *call)
+{
+	if (wall->spare_pidfd < 0 || wall->spare_task != call->task)
+		return false;
+	call->pidfd = wall->spare_pidfd;
+	wall->spare_pidfd = -1;
+	return true;
+}
+
+/* Keeps @pidfd, which refers to this one task, for its next call; before PIDFD_THREAD it refers to
+ * the process, and the task's number may be that of another one's thread by then. */
+static void keep_spare(struct wall *wall, int task, int pidfd)
+{
+	if (!wall->is_flagged) {
+		(void)sys(close, pidfd);
+		return;
+	}
+	if (wall->spare_pidfd >= 0)
+		(void)sys(close, wall->spare_pidfd);
+	wall->spare_task = task;
+	wall->spare_pidfd = pidfd;
+}
+
 int wall_task_open(struct wall *wall, struct wall_call *call)
 {
-	long fd = wall_task_pidfd(wall, call);
+	bool is_spare = take_spare(wall, call);
+	long fd = is_spare ? wall_task_fd(call, (int)call->args[0]) : -ESRCH;
 
-	if (fd < 0)
-		return (int)fd;
-	call->pidfd = (int)fd;
-	fd = wall_task_fd(call, (int)call->args[0]);
+	/* Else another task has the number of one that has ended. */
+	if (fd == -ESRCH) {
+		if (is_spare)
+			(void)sys(close, call->pidfd);
+		call->pidfd = wall_task_pidfd(wall, call);
+		fd = call->pidfd < 0 ? call->pidfd : wall_task_fd(call, (int)call->args[0]);
+	}
 	if (fd < 0)
 		return (int)fd;
 	call->fd = (int)fd;
@@ -117,12 +145,12 @@ int wall_task_open(struct wall *wall, struct wall_call *call)
 	return call->type < 0 ? call->type : 0;
 }
 
-void wall_task_close(struct wall_call *call)
+void wall_task_close(struct wall *wall, struct wall_call *call)
 {
 	if (call->fd >= 0)
 		(void)sys(close, call->fd);
 	if (call->pidfd >= 0)
-		(void)sys(close, call->pidfd);
+		keep_spare(wall, call->task, call->pidfd);
 	call->fd = call->pidfd = -1;
 }
 

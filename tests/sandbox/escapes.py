@@ -143,6 +143,51 @@ def unix_rebound(world, user):
             one.close()
 
 
+REMEMBERED = """import errno, os, socket, time
+names = [f"again-{at}" for at in range(100)]
+def call(name):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(20)
+        return client.connect_ex(name)
+servers = []
+for name in names:
+    servers.append(socket.socket(socket.AF_UNIX))
+    servers[-1].bind(name)
+    servers[-1].listen(8)
+for at in range(3):
+    assert not any(call(name) for name in names), "an own socket is refused"
+for at in range(30):
+    child = os.fork()
+    if child == 0:
+        os._exit(call(names[at]) != 0)
+    assert os.waitpid(child, 0)[1] == 0, "an own socket is refused to another process"
+for server in servers[::2]:
+    server.close()
+for name in names:
+    os.unlink(name)
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+results = {call(name) for name in names}
+print("reached" if 0 in results else "refused", results)
+"""
+
+
+def unix_remembered(world, user):
+    """Names of own sockets that the command has connected to, with the host's sockets in their place."""
+    clean(user)
+    process = world.start(user, ["/usr/bin/python3", "-c", REMEMBERED], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with Outside() as outside:
+        wait_ready(user, process)
+        for at in range(100):
+            outside.unix(str(user.work / f"again-{at}"))
+        user.file(user.work / "go")
+        out, err = process.communicate(timeout=60)
+        must(process.returncode == 0 and out.startswith(b"refused"), out, err)
+        must(not outside.seen, "outside saw", outside.seen)
+    clean(user, *(f"again-{at}" for at in range(100)))
+
+
 def unix_race(world, user):
     made_later(world, user, "unix-race",
                lambda outside, paths: [outside.unix(path, KINDS[at % 3]) for at, path in enumerate(paths)])
@@ -580,6 +625,7 @@ cases = [
     ("unix-abstract", unix_abstract),
     ("unix-late", unix_late),
     ("unix-rebound", unix_rebound),
+    ("unix-remembered", unix_remembered),
     ("unix-race", unix_race),
     ("unix-other-network", unix_other_network),
     ("unix-two-runs", unix_two_runs),
