@@ -66,14 +66,26 @@ static void on_end(const char *why, void *arg)
 	struct agent *agent = arg;
 	struct session *session;
 
-	if (!is_finishing(agent) || channel_is_lost(agent->channel) ||
-	    agent->malformed > AGENT_MALFORMED_MAX)
+	bool is_bad = channel_is_lost(agent->channel) || agent->malformed > AGENT_MALFORMED_MAX;
+
+	if (!is_bad && agent_session_is_pending(agent)) {
+		agent->end = why;
+		return;
+	}
+	if (is_bad || !is_finishing(agent))
 		return agent_end(agent, why);
 	deny_gateway(agent);
 	TAILQ_FOREACH (session, &agent->sessions, entry)
 		(void)orchestrator_client_gone(session->orchestrator, session->number);
 	agent->is_deaf = true;
 	client_look(agent);
+}
+
+static void on_configured(struct agent *agent, json_t *held)
+{
+	submission_serve_held(held, agent);
+	if (agent->end && !agent->is_gone && !agent_session_is_pending(agent))
+		on_end(agent->end, agent);
 }
 
 static void on_empty(void *arg)
@@ -120,6 +132,7 @@ struct agent *agent_new(const struct agent_config *config, struct err *why)
 	agent->config = *config;
 	agent->loop = config->loop;
 	agent->on_look = look_now;
+	agent->on_configured = on_configured;
 	TAILQ_INIT(&agent->sessions);
 	TAILQ_INIT(&agent->pending);
 	agent->embedded = (struct gateway_embedded){

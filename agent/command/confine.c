@@ -230,7 +230,7 @@ char **confine_writable(const struct exec_sandbox *sandbox)
 }
 
 int confine_new(const struct agent *agent, const json_t *wanted_json, const char *cwd,
-		struct exec_sandbox **ret, char ***ret_writable, struct err *why)
+		struct exec_sandbox **ret, struct err *why)
 {
 	struct wanted wanted = { .mode = "workspace-write" };
 	struct lists lists = { 0 };
@@ -242,8 +242,6 @@ int confine_new(const struct agent *agent, const json_t *wanted_json, const char
 		r = check_lists(&lists, count_of(wanted.writable), why);
 	if (r == 0)
 		r = make(agent, &wanted, cwd, &lists, ret, why);
-	if (r == 0)
-		*ret_writable = confine_writable(*ret);
 	free_lists(&lists);
 	fields_forget(wanted_fields, &wanted);
 	return r;

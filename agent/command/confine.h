@@ -8,10 +8,10 @@ struct command_world;
 struct err;
 struct exec_sandbox;
 
-/* @wanted: the member "sandbox"; NULL: workspace-write. *@ret is returned owned; @ret_writable: the
- * writable paths, a list, owned. 0, -EINVAL or -EPERM with @why. */
+/* @wanted: the member "sandbox"; NULL: workspace-write. *@ret is returned owned. Looks at no file.
+ * 0, -EINVAL or -EPERM with @why. */
 int confine_new(const struct agent *agent, const json_t *wanted, const char *cwd,
-		struct exec_sandbox **ret, char ***ret_writable, struct err *why);
+		struct exec_sandbox **ret, struct err *why);
 /* The paths that may be written in @sandbox: a list, owned. They are searched for changes. */
 char **confine_writable(const struct exec_sandbox *sandbox);
 /* Turns {"NAME": "VALUE", "OTHER": null} into a list of NAME=VALUE and NAME, after the entries of

@@ -8,6 +8,7 @@
 #include "agent/command/exec_run.h"
 #include "agent/command/confine.h"
 #include "agent/command/extra.h"
+#include "agent/command/extra_look.h"
 #include "agent/rpc/fields.h"
 #include "agent/session/policy_minimum.h"
 #include "agent/rpc/limits.h"
@@ -99,31 +100,6 @@ static int set_tty(struct task *task, const struct wanted *wanted, struct err *w
 	return r;
 }
 
-/* The PATH that the command will have. */
-static const char *search_path(const struct task *task)
-{
-	const char *const *const lists[] = { task->session->agent->config.env_set,
-					     (const char *const *)task->env };
-	const char *path = getenv("PATH");
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		for (const char *const *at = lists[i]; at && *at; at++) {
-			if (strncmp(*at, "PATH=", 5) == 0)
-				path = *at + 5;
-		}
-	}
-	return path;
-}
-
-static void set_world(struct task *task)
-{
-	const struct agent_config *config = &task->session->agent->config;
-
-	task->world_writable = confine_writable(task->session->sandbox);
-	task->world = config->host->world_new(task->cwd, search_path(task), task->world_writable,
-					      config->arg);
-}
-
 static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 {
 	static const char *const nothing[] = { NULL };
@@ -151,7 +127,8 @@ static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 	task->is_background = wanted->mode == 1;
 	task->is_streamed = !wanted->is_polled;
 	task->has_input = wanted->has_input;
-	set_world(task);
+	task->world_writable = confine_writable(session->sandbox);
+	task->world = task_world_new(task, task->cwd);
 	return 0;
 }
 
@@ -192,9 +169,19 @@ static int begin_exec(struct task *task, struct err *why)
 		.on_denial = task->on_denial,
 	};
 
+	int r = extra_look_read(task, why);
+
+	if (r < 0)
+		return r;
 	look_world_init(task);
 	task->number = ++task->session->agent->last_task;
 	return task_begin(task, &request, why);
+}
+
+static void look(FILE *out, const struct task *task)
+{
+	look_words(out, task);
+	extra_look(out, task);
 }
 
 /* Permissions that were approved before are used for this command. */
@@ -208,7 +195,7 @@ static void look_at_words(struct task *task, const struct wanted *wanted)
 						   (enum orchestrator_on_denial)wanted->on_denial);
 	extra_add(&task->given, &session->permits);
 	extra_done(&session->permits);
-	look_task(task, look_words, begin_exec);
+	look_task(task, look, begin_exec);
 }
 
 int exec_request_serve(struct agent *agent, const struct submission *submission, struct err *why)
@@ -232,7 +219,8 @@ int exec_request_serve(struct agent *agent, const struct submission *submission,
 		if (r == 0 && wanted.extra)
 			r = extra_read(extra, wanted.extra, task->cwd, why);
 		if (r == 0)
-			r = extra_check(extra, agent, (const char *const *)task->argv, why);
+			r = extra_check(extra, agent->gateway, (const char *const *)task->argv,
+					why);
 		if (r == 0)
 			look_at_words(task, &wanted);
 		else

@@ -21,6 +21,7 @@
 #include "base/process/aside.h"
 #include "base/text.h"
 #include "exec/exec_sandbox.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 
 #define COMMAND_MAX  512
 #define WINDOW_BYTES (256 << 10) /* of output on its way to the client */
@@ -158,6 +159,7 @@ static void free_exec(struct task_exec *exec)
 	free(exec->look.seen);
 	free(exec->look.unknown);
 	json_decref(exec->look.made);
+	judge_drop(exec);
 	exec_free(exec->running);
 	exec_sandbox_free(exec->sandbox);
 	refusal_done(&exec->refusals);
@@ -223,7 +225,7 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
 		       const char *cwd, void *arg)
 {
-	judge_ask(arg, id, program, argv);
+	judge_ask(arg, &(struct orchestrator_judged){ id, program, argv, cwd });
 }
 
 /* Grants the destinations of its approval. */

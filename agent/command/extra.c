@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/session/client.h"
 #include "agent/command/confine.h"
 #include "agent/rpc/fields.h"
 #include "agent/rpc/limits.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "exec/exec_target.h"
 #include "gateway/gateway_warning.h"
 #include "policies/policies_tools.h"
 
@@ -52,11 +50,6 @@ static int add_paths(struct extra *extra, const char *const *paths, enum orchest
 
 		if (!path)
 			return -EINVAL;
-		if (what == ORCHESTRATOR_WRITE_PATH) {
-			auto_free char *given = path;
-
-			path = confine_openable(given);
-		}
 		add(extra, path)->what = what;
 	}
 	return 0;
@@ -89,39 +82,10 @@ char *extra_destination(const struct orchestrator_access *access)
 			  is_v6 ? "]" : "", (unsigned int)access->port);
 }
 
-/* The gate's hidden paths are never opened; its read-only paths may be read. */
-static int check_paths(const struct extra *extra, const struct agent *agent, struct err *why)
-{
-	const struct agent_config *config = &agent->config;
-	auto_free_list char **guarded = config->host->guarded(config->arg);
-	struct exec_target_view *hidden = exec_target_view_new_empty();
-	struct exec_target_view *kept = exec_target_view_new_empty();
-	int r = 0;
-
-	exec_target_view_keep(hidden, config->hidden);
-	exec_target_view_keep(kept, config->hidden);
-	exec_target_view_keep(kept, config->read_only);
-	exec_target_view_keep(kept, (const char *const *)guarded);
-	for (size_t i = 0; r == 0 && i < extra->count; i++) {
-		const struct orchestrator_access *access = &extra->list[i];
-
-		if (access->what == ORCHESTRATOR_WRITE_PATH &&
-		    exec_target_is_kept(kept, access->name, why))
-			r = -EPERM;
-		if (access->what == ORCHESTRATOR_READ_PATH &&
-		    exec_target_is_kept(hidden, access->name, why))
-			r = -EPERM;
-	}
-	exec_target_view_free(hidden);
-	exec_target_view_free(kept);
-	return r;
-}
-
-int extra_check(const struct extra *extra, const struct agent *agent, const char *const *argv,
+int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
 		struct err *why)
 {
-	struct gateway *gw = agent->gateway;
-	int r = check_paths(extra, agent, why);
+	int r = 0;
 
 	/* Without a gateway no destination is granted, and the command does not start. */
 	for (size_t i = 0; r == 0 && gw && i < extra->count; i++) {
@@ -132,6 +96,15 @@ int extra_check(const struct extra *extra, const struct agent *agent, const char
 		r = gateway_may_grant(gw, text, argv, why);
 	}
 	return r;
+}
+
+void extra_set_path(struct extra *extra, size_t at, const char *path)
+{
+	if (at >= extra->count)
+		return;
+	free(extra->texts[at]);
+	extra->texts[at] = mem_strdup(path);
+	extra->list[at].name = extra->texts[at];
 }
 
 int extra_read(struct extra *extra, const json_t *object, const char *cwd, struct err *why)

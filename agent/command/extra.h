@@ -7,8 +7,8 @@
 #include "exec/orchestrator/orchestrator_request.h"
 #include "policies/policies.h"
 
-struct agent;
 struct err;
+struct gateway;
 
 /* Owns its texts; { 0 } is empty. */
 struct extra {
@@ -22,10 +22,12 @@ int extra_read(struct extra *extra, const json_t *object, const char *cwd, struc
 void extra_done(struct extra *extra);
 /* Copies the entries of @from to @to; entries beyond the limit are left out. */
 void extra_add(struct extra *to, const struct extra *from);
-/* Could the permissions be granted to a command of @argv (NULL: not known yet): its destinations,
- * and its paths, of which the gate must hide none? What cannot be granted is not asked. 0, or
- * -EACCES, -EPERM or -EINVAL with @why. */
-int extra_check(const struct extra *extra, const struct agent *agent, const char *const *argv,
+/* Could the destinations be granted to a command of @argv (NULL: not known yet)? What cannot be
+ * granted is not asked. @gw may be NULL. 0, or -EACCES, -EPERM or -EINVAL with @why. For the paths
+ * see extra_look.h. */
+int extra_check(const struct extra *extra, struct gateway *gw, const char *const *argv,
 		struct err *why);
+/* Replaces the path of entry @at. */
+void extra_set_path(struct extra *extra, size_t at, const char *path);
 /* A destination in the gateway's spelling: returned owned. */
 char *extra_destination(const struct orchestrator_access *access);

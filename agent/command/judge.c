@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "exec/orchestrator/orchestrator_program.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 
 #define COMMAND_MAX 512
 
@@ -48,15 +48,17 @@ static void answer(struct task_exec *exec, uint64_t id, bool is_allowed)
 	(void)exec_answer(exec->running, id, is_allowed);
 }
 
-/* A script is judged by the commands that could be read in it; the others are judged when they are
- * executed. */
-static void judge(const struct task_exec *exec, const struct exec_program *program,
-		  const char *const *argv, struct command_verdict *ret)
+/* In a separate process. A script is judged by the commands that could be read in it; the others
+ * are judged when they are executed. */
+static int decide(const struct orchestrator_judged *judged, const struct command_opened *opened,
+		  struct command_verdict *ret, void *arg)
 {
-	struct orchestrator_program opened;
+	const struct task *task = ((const struct task_exec *)arg)->task;
+	struct command_world *world = task_world_new(task, judged->cwd);
 
-	command_program_decide(exec->task->session->agent->rules, exec->task->world,
-			       orchestrator_program(program, &opened), argv, true, ret);
+	command_program_decide(task->session->agent->rules, world, opened, judged->argv, true, ret);
+	task->session->agent->config.host->world_free(world, task->session->agent->config.arg);
+	return (int)ret->action;
 }
 
 /* The question was answered by a decider; the answer was recorded already. */
@@ -110,28 +112,68 @@ static void put(struct task_exec *exec, uint64_t id, const struct exec_program *
 	answer(exec, id, false);
 }
 
-void judge_ask(struct task_exec *exec, uint64_t id, const struct exec_program *program,
-	       const char *const *argv)
+/* Records that the rules could not be applied, so that the program does not start. */
+static void refuse(struct task_exec *exec, const struct orchestrator_judged *judged,
+		   const char *words)
 {
-	struct command_verdict verdict;
+	auto_free char *line = text_command_line(judged->argv, COMMAND_MAX);
 
+	record(exec, &(struct gateway_refused){ .path = judged->program->path,
+						.command = line,
+						.reason = POLICY_PROGRAM_UNKNOWN,
+						.because = words });
+	answer(exec, judged->id, false);
+}
+
+static void on_decided(const struct orchestrator_judged *judged,
+		       const struct orchestrator_judgement *judgement, const char *why, void *arg)
+{
+	struct task_exec *exec = arg;
+	const struct command_verdict *verdict = judgement ? &judgement->verdict : NULL;
+
+	if (!verdict)
+		return refuse(exec, judged, why);
+	if (verdict->action == COMMAND_ASK)
+		return put(exec, judged->id, judged->program, judged->argv, verdict);
+	answer(exec, judged->id, verdict->action != COMMAND_DENY);
+	if (verdict->action == COMMAND_DENY)
+		record_rule(exec, judged->program, judged->argv, verdict);
+}
+
+static struct orchestrator_judge *judge_of(struct task_exec *exec)
+{
+	const struct orchestrator_judge_config config = {
+		.loop = exec->task->session->agent->loop,
+		.decide = decide,
+		.done = on_decided,
+		.arg = exec,
+	};
+
+	if (!exec->judge)
+		exec->judge = orchestrator_judge_new(&config);
+	return exec->judge;
+}
+
+void judge_ask(struct task_exec *exec, const struct orchestrator_judged *judged)
+{
 	const struct command_rules *rules = exec->task->session->agent->rules;
 
 	if (!rules || command_rules_count(rules) == 0)
-		return answer(exec, id, true);
-	judge(exec, program, argv, &verdict);
-	if (verdict.action == COMMAND_ASK)
-		put(exec, id, program, argv, &verdict);
-	else
-		answer(exec, id, verdict.action != COMMAND_DENY);
-	if (verdict.action == COMMAND_DENY)
-		record_rule(exec, program, argv, &verdict);
+		return answer(exec, judged->id, true);
+	if (orchestrator_judge_add(judge_of(exec), judged) < 0)
+		refuse(exec, judged, "too many programs wait for their judgement");
+}
+
+void judge_drop(struct task_exec *exec)
+{
+	orchestrator_judge_free(take(exec->judge));
 }
 
 void judge_exec_ended(struct task_exec *exec)
 {
 	struct task *task;
 
+	judge_drop(exec);
 	TAILQ_FOREACH (task, &exec->task->session->tasks, entry) {
 		if (task->ops->kind != TASK_PROGRAM || task->of != exec)
 			continue;

@@ -12,6 +12,7 @@
 #include "agent/session/session.h"
 #include "agent/command/task.h"
 #include "agent/command/extra.h"
+#include "agent/command/extra_look.h"
 #include "agent/command/outcome.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -206,9 +207,57 @@ static const struct fields_entry elicitation_fields[] = {
 	{ 0 },
 };
 
-/* @permits: what an approval grants to the next command; NULL: nothing. */
-static int begin_question(const struct submission *submission, struct orchestrator_request *request,
-			  const struct extra *permits, struct err *why)
+static int begin_permissions(struct task *task, struct err *why)
+{
+	int r = extra_look_read(task, why);
+	struct orchestrator_request request = {
+		.kind = ORCHESTRATOR_PERMISSIONS,
+		.cwd = task->session->cwd,
+		.accesses = task->permits.list,
+		.access_count = task->permits.count,
+		.justification = task->justification,
+	};
+
+	return r == 0 ? task_begin(task, &request, why) : r;
+}
+
+static int put_permissions(const struct submission *submission, const struct asked_for *wanted,
+			   struct err *why)
+{
+	const struct session *session = submission->session;
+	struct task *task;
+	int r = new_question(submission, &task, why);
+
+	if (r < 0)
+		return r;
+	r = extra_read(&task->permits, wanted->extra, session->cwd, why);
+	if (r == 0 && task->permits.count == 0)
+		r = err_set(why, -EINVAL, "\"additional_permissions\" is empty; name at least one");
+	if (r == 0)
+		r = extra_check(&task->permits, session->agent->gateway, NULL, why);
+	if (r < 0) {
+		task_free(task);
+		return r;
+	}
+	task->justification = mem_strdup_or_null(wanted->reason);
+	look_task(task, extra_look, begin_permissions);
+	return 0;
+}
+
+int question_request_permissions(struct agent *agent, const struct submission *submission,
+				 struct err *why)
+{
+	struct asked_for wanted = { 0 };
+	int r = fields_read(submission->body, permission_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = put_permissions(submission, &wanted, why);
+	fields_forget(permission_fields, &wanted);
+	return r;
+}
+
+static int begin_elicitation(const struct submission *submission,
+			     struct orchestrator_request *request, struct err *why)
 {
 	struct task *task;
 	int r = new_question(submission, &task, why);
@@ -216,38 +265,9 @@ static int begin_question(const struct submission *submission, struct orchestrat
 	if (r < 0)
 		return r;
 	request->cwd = submission->session->cwd;
-	if (permits)
-		extra_add(&task->permits, permits);
 	r = task_begin(task, request, why);
 	if (r < 0)
 		task_free(task);
-	return r;
-}
-
-int question_request_permissions(struct agent *agent, const struct submission *submission,
-				 struct err *why)
-{
-	struct asked_for wanted = { 0 };
-	struct extra extra = { 0 };
-	int r = fields_read(submission->body, permission_fields, false, &wanted, why);
-
-	if (r == 0)
-		r = extra_read(&extra, wanted.extra, submission->session->cwd, why);
-	if (r == 0 && extra.count == 0)
-		r = err_set(why, -EINVAL, "\"additional_permissions\" is empty; name at least one");
-	if (r == 0)
-		r = extra_check(&extra, agent, NULL, why);
-	if (r == 0) {
-		struct orchestrator_request request = {
-			.kind = ORCHESTRATOR_PERMISSIONS,
-			.accesses = extra.list,
-			.access_count = extra.count,
-			.justification = wanted.reason,
-		};
-
-		r = begin_question(submission, &request, &extra, why);
-	}
-	extra_done(&extra);
 	return r;
 }
 
@@ -266,7 +286,7 @@ int question_request_elicitation(struct agent *agent, const struct submission *s
 
 		while (wanted.items && wanted.items[request.key_count])
 			request.key_count++;
-		r = begin_question(submission, &request, NULL, why);
+		r = begin_elicitation(submission, &request, why);
 	}
 	fields_forget(elicitation_fields, &wanted);
 	return r;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/session/client.h"
 #include "agent/command/extra.h"
@@ -140,6 +141,29 @@ void task_free(struct task *task)
 	free(task->cwd);
 	free(task->id);
 	free(task);
+}
+
+/* The PATH that the command will have. */
+static const char *search_path(const struct task *task)
+{
+	const char *const *const lists[] = { task->session->agent->config.env_set,
+					     (const char *const *)task->env };
+	const char *path = getenv("PATH");
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (const char *const *at = lists[i]; at && *at; at++) {
+			if (strncmp(*at, "PATH=", 5) == 0)
+				path = *at + 5;
+		}
+	}
+	return path;
+}
+
+struct command_world *task_world_new(const struct task *task, const char *cwd)
+{
+	const struct agent_config *config = &task->session->agent->config;
+
+	return config->host->world_new(cwd, search_path(task), task->world_writable, config->arg);
 }
 
 struct task *task_find(const struct session *session, uint64_t number)

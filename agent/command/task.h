@@ -91,6 +91,9 @@ void task_complete(struct task *task, const char *outcome, json_t *more);
 /* Ends it; @why is part of its result. */
 void task_cancel(struct task *task, const char *why);
 void task_free(struct task *task);
+/* The files as its command finds them, in a process that runs in @cwd. Keeps @task. Returned owned:
+ * host->world_free(). */
+struct command_world *task_world_new(const struct task *task, const char *cwd);
 /* A command by the client's number; NULL: no such command is running. */
 struct task *task_find(const struct session *session, uint64_t number);
 /* An exec of any task, by its number; NULL: none. */

@@ -15,6 +15,7 @@
 
 struct aside;
 struct exec_sandbox;
+struct orchestrator_judge;
 struct task;
 struct task_exec;
 
@@ -38,6 +39,7 @@ struct task_exec {
 	struct exec_plan_config plan;
 	struct task_exec_look look; /* its search, before it has a result: it was not started */
 	struct exec *running;
+	struct orchestrator_judge *judge; /* NULL: it has started no program that was judged */
 	struct exec_result result;
 	bool has_result;  /* it has ended; the gateway has not finished with it */
 	bool has_settled; /* the orchestrator was told its end */

@@ -23,9 +23,11 @@
 #include "agent/session/tell.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/process/aside.h"
 #include "base/text.h"
 #include "exec/exec_sandbox.h"
 
+#define LOOK_MS     30000
 #define TIMEOUT_MS  (10 * INT64_C(60) * 1000)
 #define TASKS_USUAL 256
 #define EVENT_BYTES (1 << 20)
@@ -187,7 +189,6 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 {
 	struct agent *agent = session->agent;
 	static const char *const none[] = { NULL };
-	auto_free_list char **writable = NULL;
 	struct limits limits = { TIMEOUT_MS, TASKS_USUAL, EVENT_BYTES, KEPT_BYTES, 0 };
 	int r = wanted->limits ? fields_read(wanted->limits, limit_fields, true, &limits, why) : 0;
 
@@ -210,11 +211,7 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	session->env = confine_env(wanted->env, none, why);
 	if (!session->env)
 		return -EINVAL;
-	r = confine_new(agent, wanted->sandbox, session->cwd, &session->sandbox, &writable, why);
-	if (r == 0)
-		r = agent->config.host->note_reach(writable, why, agent->config.arg);
-	if (r == 0)
-		agent->config.host->widen(writable, agent->config.arg);
+	r = confine_new(agent, wanted->sandbox, session->cwd, &session->sandbox, why);
 	return r == 0 ? make_orchestrator(session, wanted, &limits, why) : r;
 }
 
@@ -256,6 +253,78 @@ static int name_it(struct session *session, const char *name, struct err *why)
 	return 0;
 }
 
+/* Finds, in a separate process, whether the session's commands may have what it wants. */
+static void look(FILE *out, void *arg)
+{
+	const struct session *session = arg;
+	const struct agent_config *config = &session->agent->config;
+	auto_free_list char **writable = confine_writable(session->sandbox);
+	struct err why = { 0 };
+
+	if (config->host->note_reach(writable, &why, config->arg) < 0)
+		(void)fputs(why.text, out); /* into memory */
+}
+
+static void drop(struct session *session)
+{
+	TAILQ_REMOVE(&session->agent->sessions, session, entry);
+	session->agent->session_count--;
+	agent_session_free(session);
+}
+
+static void on_look(int result, const char *bytes, size_t len, void *arg)
+{
+	struct session *session = arg;
+	struct agent *agent = session->agent;
+	struct aside *aside = take(session->look); /* owns the bytes */
+	auto_free char *id = take(session->id);
+	json_t *held = take(session->held);
+
+	if (result == 0 && len == 0) {
+		auto_free_list char **writable = confine_writable(session->sandbox);
+
+		agent->config.host->widen(writable, agent->config.arg);
+		tell_configured(session, id);
+	} else {
+		auto_free char *why =
+			result == 0 ? mem_strdup(bytes)
+				    : mem_printf("cannot look at the paths of the sandbox: %s",
+						 aside_words(result));
+
+		tell_failure(agent, id, result == 0 ? -EPERM : -EIO, why);
+		drop(session);
+	}
+	aside_free(aside);
+	agent->on_configured(agent, held);
+}
+
+static void start_look(struct session *session, const char *id)
+{
+	const struct aside_config config = {
+		.name = "sallyport-paths",
+		.run = look,
+		.run_arg = session,
+		.limit_ms = LOOK_MS,
+		.max_bytes = ERR_MAX_BYTES,
+		.done = on_look,
+		.arg = session,
+	};
+
+	session->id = mem_strdup(id);
+	session->look = aside_start(session->agent->loop, &config);
+}
+
+bool agent_session_is_pending(const struct agent *agent)
+{
+	const struct session *session;
+
+	TAILQ_FOREACH (session, &agent->sessions, entry) {
+		if (session->look)
+			return true;
+	}
+	return false;
+}
+
 int agent_session_configure(struct agent *agent, const struct submission *submission,
 			    struct err *why)
 {
@@ -280,7 +349,7 @@ int agent_session_configure(struct agent *agent, const struct submission *submis
 	}
 	TAILQ_INSERT_TAIL(&agent->sessions, session, entry);
 	agent->session_count++;
-	tell_configured(session, submission->id);
+	start_look(session, submission->id);
 	return 0;
 }
 
@@ -331,7 +400,10 @@ bool agent_session_sweep(struct session *session)
 		return false;
 	TAILQ_REMOVE(&agent->sessions, session, entry);
 	agent->session_count--;
-	tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
+	if (session->look)
+		tell_failure(agent, session->id, -EBUSY, "the client has disconnected");
+	else
+		tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
 	if (agent->gateway)
 		gateway_session_end(agent->gateway, session->number);
 	agent_session_free(session);
@@ -351,6 +423,9 @@ void agent_session_free(struct session *session)
 	deciders_free(session->deciders);
 	propose_drop_all(session);
 	pending_forget_session(session);
+	aside_free(session->look);
+	json_decref(session->held);
+	free(session->id);
 	extra_done(&session->permits);
 	exec_sandbox_free(session->sandbox);
 	mem_free_list(session->env);

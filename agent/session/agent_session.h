@@ -14,6 +14,9 @@ int agent_session_configure(struct agent *agent, const struct submission *submis
 int agent_session_serve_end(struct agent *agent, const struct submission *submission,
 			    struct err *why);
 
+/* Is a session's configuration being examined? Until it was, submissions to it wait:
+ * on_configured() of the agent gets them. */
+bool agent_session_is_pending(const struct agent *agent);
 /* NULL @name: the first session. NULL: there is none that takes submissions. */
 struct session *agent_session_find(struct agent *agent, const char *name);
 /* Ends all of its tasks; its open questions are denied. The session is freed after its last task.

@@ -36,9 +36,13 @@ struct agent {
 	struct gateway_kept kept;
 	LIST_HEAD(, policy_writer) writers; /* answers that are being written */
 	size_t writer_count;
-	bool is_gone, is_deaf;        /* disconnected; has ended its input but may still read */
-	bool has_gone;                /* host->on_end() was called */
+	bool is_gone, is_deaf; /* disconnected; has ended its input but may still read */
+	bool has_gone;         /* host->on_end() was called */
+	const char *end; /* the input has ended, while a session is being configured: why; static */
 	void (*on_look)(void *agent); /* client_look(): from the loop */
+	/* A session was configured, or could not be: @held, taken, are the submissions that waited
+	 * for it; may be NULL. */
+	void (*on_configured)(struct agent *agent, json_t *held);
 	struct loop_timer ending, deadline;
 };
 

@@ -2,6 +2,7 @@
  * ends it. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -10,6 +11,7 @@
 #include "exec/orchestrator/orchestrator.h"
 
 struct agent;
+struct aside;
 struct deciders;
 struct exec_sandbox;
 struct proposal;
@@ -31,5 +33,10 @@ struct session {
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
 	struct extra permits;      /* approved, for the next command */
 	struct deciders *deciders; /* the programs that are asked before the client */
+	/* While a separate process looks at its paths (docs/decisions/0037); NULL: it is
+	 * configured. The id of its submission, owned, and later ones, that wait. */
+	struct aside *look;
+	char *id;
+	json_t *held;
 	TAILQ_ENTRY(session) entry;
 };

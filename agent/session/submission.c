@@ -78,6 +78,8 @@ static bool is_open(const struct agent *agent, const char *id)
 	const struct task *task;
 
 	TAILQ_FOREACH (session, &agent->sessions, entry) {
+		if (session->id && strcmp(session->id, id) == 0)
+			return true;
 		TAILQ_FOREACH (task, &session->tasks, entry) {
 			if (task->ops->kind != TASK_PROGRAM && strcmp(task->id, id) == 0)
 				return true;
@@ -88,26 +90,47 @@ static bool is_open(const struct agent *agent, const char *id)
 
 static void serve_object(struct agent *agent, json_t *object);
 
-static void serve_again(void *arg)
+void submission_serve_held(json_t *held, struct agent *agent)
 {
-	struct agent *agent = arg;
-	json_t *waiting = take(agent->unkept), *object;
+	json_t *object;
 	size_t i;
 
-	json_array_foreach(waiting, i, object)
+	json_array_foreach(held, i, object)
 	{
 		serve_object(agent, object); /* it was parsed as a submission before */
 	}
-	json_decref(waiting);
+	json_decref(held);
+}
+
+static void serve_again(void *arg)
+{
+	struct agent *agent = arg;
+
+	submission_serve_held(take(agent->unkept), agent);
+}
+
+static void append(json_t **list, json_t *object)
+{
+	if (!*list)
+		*list = json_array();
+	(void)json_array_append(*list, object); /* fails only without memory */
 }
 
 /* Serves the submission again after a write: it may have been the answer that it needs. */
 static void wait_for_file(struct agent *agent, json_t *object)
 {
-	if (!agent->unkept)
-		agent->unkept = json_array();
-	(void)json_array_append(agent->unkept, object); /* fails only without memory */
+	append(&agent->unkept, object);
 	gateway_when_kept(agent->gateway, &agent->kept, serve_again, agent);
+}
+
+/* The session's configuration is being examined. */
+static void hold(struct agent *agent, struct session *session, const char *id, json_t *object)
+{
+	if (json_array_size(session->held) < AGENT_TASKS_MAX)
+		append(&session->held, object);
+	else
+		tell_failure(agent, id, -EBUSY,
+			     "too many submissions wait for the configuration of the session");
 }
 
 static void dispatch(struct agent *agent, const struct envelope *envelope, json_t *object)
@@ -129,6 +152,8 @@ static void dispatch(struct agent *agent, const struct envelope *envelope, json_
 				envelope->session
 					? "the session is unknown; configure it first"
 					: "no session is configured; configure one first");
+		if (kinds[i].needs_session && submission.session->look)
+			return hold(agent, submission.session, envelope->id, object);
 		int r = kinds[i].serve(agent, &submission, &why);
 
 		if (r == -EINPROGRESS)

@@ -21,6 +21,7 @@
 #include "cli/run/run_report.h"
 #include "exec/exec_process.h"
 #include "exec/exec_sandbox.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 #include "policies/commands/commands.h"
 #include "policies/policies_limits.h"
 
@@ -85,9 +86,16 @@ static void on_program(uint64_t id, const struct exec_program *program, const ch
 		       const char *cwd, void *arg)
 {
 	struct run *run = arg;
-	bool is_allowed = run_programs_judge(run->programs, run->gate.policy, program, argv, cwd);
 
-	(void)exec_process_answer(run->process, id, is_allowed); /* it was asked just now */
+	run_programs_judge(run->programs, &(struct orchestrator_judged){ id, program, argv, cwd });
+}
+
+static void on_judged(uint64_t id, bool is_allowed, void *arg)
+{
+	struct run *run = arg;
+
+	/* -ENOENT: the process that waits for the answer has ended. */
+	(void)exec_process_answer(run->process, id, is_allowed);
 }
 
 static void on_refused(const struct exec_evidence *evidence, void *arg)
@@ -126,6 +134,7 @@ static void on_done(const struct exec_process_result *result, void *arg)
 
 	run->result = *result;
 	run->has_result = true;
+	run_programs_end(run->programs);
 	gate_apply(&run->gate, &config);
 	run_made_find(&run->made, run->process, &config, on_made, run);
 	run_made_explain(&run->made, run->process, result, run->options.command);
@@ -167,6 +176,23 @@ static bool has_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
+static struct run_programs *new_programs(struct run *run)
+{
+	const struct run_programs_config config = {
+		.loop = run->gate.loop,
+		.command = run->options.command,
+		.path = run_commands_path(&run->options),
+		.writable = run->gate.view.writable,
+		.cwd = run->gate.places.cwd,
+		.policy = &run->gate.policy,
+		.answer = on_judged,
+		.on_refused = on_program_refused,
+		.arg = run,
+	};
+
+	return run_programs_new(&config);
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -184,10 +210,7 @@ static int start_exec(struct run *run, char **ret_plan)
 
 	gate_apply(&run->gate, &config);
 	if (run->options.must_judge_programs) {
-		run->programs =
-			run_programs_new(run->options.command, run_commands_path(&run->options),
-					 run->gate.view.writable, run->gate.places.cwd);
-		run_programs_on_refused(run->programs, on_program_refused, run);
+		run->programs = new_programs(run);
 		config.on_program = on_program;
 		config.on_refused = on_refused;
 		config.tells_programs = true;

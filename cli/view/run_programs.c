@@ -9,7 +9,7 @@
 #include "cli/agent/command_world.h"
 #include "cli/view/run_programs.h"
 #include "exec/exec_process.h"
-#include "exec/orchestrator/orchestrator_program.h"
+#include "exec/orchestrator/orchestrator_judge.h"
 #include "policies/policies_tools.h"
 
 /* --intercept-exec: each program that the command starts is judged by the same rules as the
@@ -19,47 +19,15 @@
 #define SHOWN_MAX   256
 
 struct run_programs {
-	const char *const *command; /* judged before; borrowed */
+	struct run_programs_config config;
 	bool has_started;
-	const char *path; /* the PATH of the command, borrowed */
+	struct orchestrator_judge *judge;
 	char **writable;
 	char *refused[REFUSED_MAX]; /* for the report: "COMMAND: why" */
 	size_t refused_count, more;
 	char *paths[EXEC_EVIDENCE_MAX]; /* of refused programs, each once */
 	size_t path_count;
-	run_refused_fn on_refused; /* may be NULL */
-	void *arg;
 };
-
-struct run_programs *run_programs_new(const char *const *command, const char *path,
-				      char *const *writable, const char *cwd)
-{
-	struct run_programs *programs = mem_new(sizeof(*programs));
-
-	programs->command = command;
-	programs->path = path;
-	programs->writable = mem_copy_list((const char *const *)writable);
-	mem_append_list(&programs->writable, mem_strdup(cwd));
-	return programs;
-}
-
-void run_programs_free(struct run_programs *programs)
-{
-	if (!programs)
-		return;
-	for (size_t i = 0; i < programs->refused_count; i++)
-		free(programs->refused[i]);
-	for (size_t i = 0; i < programs->path_count; i++)
-		free(programs->paths[i]);
-	mem_free_list(programs->writable);
-	free(programs);
-}
-
-void run_programs_on_refused(struct run_programs *programs, run_refused_fn fn, void *arg)
-{
-	programs->on_refused = fn;
-	programs->arg = arg;
-}
 
 static bool is_equal(const char *const *left, const char *const *right)
 {
@@ -114,6 +82,12 @@ static bool has_path(const struct run_programs *programs, const char *path)
 	return false;
 }
 
+static void keep_path(struct run_programs *programs, const char *path)
+{
+	if (programs->path_count < EXEC_EVIDENCE_MAX && !has_path(programs, path))
+		programs->paths[programs->path_count++] = mem_strdup(path);
+}
+
 static void note(struct run_programs *programs, const char *const *argv,
 		 const struct exec_program *program, const struct command_verdict *verdict,
 		 enum policy_action action)
@@ -130,52 +104,115 @@ static void note(struct run_programs *programs, const char *const *argv,
 		.because = verdict->because,
 	};
 
-	if (programs->path_count < EXEC_EVIDENCE_MAX && !has_path(programs, program->path))
-		programs->paths[programs->path_count++] = mem_strdup(program->path);
-	if (programs->on_refused)
-		programs->on_refused(&refused, programs->arg);
+	keep_path(programs, program->path);
+	programs->config.on_refused(&refused, programs->config.arg);
 	keep_line(programs,
 		  mem_printf("%s (%.256s): %s%s%s%s%s", command, path,
 			     why_of(verdict->action, action), verdict->rule[0] ? "; " : "",
 			     verdict->rule, because[0] ? ", because: " : "", because));
 }
 
-void run_programs_refuse(struct run_programs *programs, const char *path)
+/* @why: for people. */
+static void note_unknown(struct run_programs *programs, const char *path, const char *command,
+			 const char *why)
 {
-	const struct gateway_refused refused = { .path = path, .reason = POLICY_PROGRAM_UNKNOWN };
+	const struct gateway_refused refused = {
+		.path = path, .command = command, .reason = POLICY_PROGRAM_UNKNOWN, .because = why
+	};
 	auto_free char *shown = text_visible_dup(path[0] ? path : "(no name)");
 
-	if (has_path(programs, path))
-		return; /* run_programs_judge() has reported it */
-	if (programs->on_refused)
-		programs->on_refused(&refused, programs->arg);
-	keep_line(programs, mem_printf("%.256s could not be judged: it has no file, has changed, "
-				       "is traced, or has too many words",
-				       shown));
+	programs->config.on_refused(&refused, programs->config.arg);
+	keep_line(programs, mem_printf("%.256s could not be judged: %s", shown, why));
 }
 
-bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
-			const struct exec_program *program, const char *const *argv,
-			const char *cwd)
+void run_programs_refuse(struct run_programs *programs, const char *path)
 {
-	struct command_world_places places = { cwd, programs->path, programs->writable };
-	struct command_world world;
-	struct command_verdict verdict;
-	struct orchestrator_program opened;
+	if (!has_path(programs, path)) /* else it was reported when it was judged */
+		note_unknown(programs, path, NULL,
+			     "it has no file, has changed, is traced, or has too many words");
+}
 
-	/* The command itself was judged before anything started, and the person who typed it could
-	 * be asked. execvp(3) tries several folders of PATH, so the first attempts may fail. */
-	if (!programs->has_started && is_equal(argv, programs->command)) {
-		programs->has_started = true;
-		return true;
-	}
+/* In a separate process. */
+static int decide(const struct orchestrator_judged *judged, const struct command_opened *opened,
+		  struct command_verdict *ret, void *arg)
+{
+	struct run_programs *programs = arg;
+	struct command_world_places places = { judged->cwd, programs->config.path,
+					       programs->writable };
+	struct command_world world;
+
 	command_world_init(&world, &places);
-	enum policy_action action = policy_decide_program(
-		policy, &world, orchestrator_program(program, &opened), argv, &verdict);
+	return (int)policy_decide_program(*programs->config.policy, &world, opened, judged->argv,
+					  ret);
+}
+
+static void refuse_unjudged(struct run_programs *programs, const struct orchestrator_judged *judged,
+			    const char *why)
+{
+	auto_free char *command = text_command_line(judged->argv, SHOWN_MAX);
+
+	keep_path(programs, judged->program->path);
+	note_unknown(programs, judged->program->path, command, why);
+	programs->config.answer(judged->id, false, programs->config.arg);
+}
+
+static void on_judged(const struct orchestrator_judged *judged,
+		      const struct orchestrator_judgement *judgement, const char *why, void *arg)
+{
+	struct run_programs *programs = arg;
+
+	if (!judgement)
+		return refuse_unjudged(programs, judged, why);
+	enum policy_action action = (enum policy_action)judgement->action;
 
 	if (action != POLICY_ALLOW)
-		note(programs, argv, program, &verdict, action);
-	return action == POLICY_ALLOW;
+		note(programs, judged->argv, judged->program, &judgement->verdict, action);
+	programs->config.answer(judged->id, action == POLICY_ALLOW, programs->config.arg);
+}
+
+struct run_programs *run_programs_new(const struct run_programs_config *config)
+{
+	struct run_programs *programs = mem_new(sizeof(*programs));
+	const struct orchestrator_judge_config judge = {
+		.loop = config->loop, .decide = decide, .done = on_judged, .arg = programs
+	};
+
+	programs->config = *config;
+	programs->judge = orchestrator_judge_new(&judge);
+	programs->writable = mem_copy_list((const char *const *)config->writable);
+	mem_append_list(&programs->writable, mem_strdup(config->cwd));
+	return programs;
+}
+
+void run_programs_end(struct run_programs *programs)
+{
+	if (programs)
+		orchestrator_judge_free(take(programs->judge));
+}
+
+void run_programs_free(struct run_programs *programs)
+{
+	if (!programs)
+		return;
+	run_programs_end(programs);
+	for (size_t i = 0; i < programs->refused_count; i++)
+		free(programs->refused[i]);
+	for (size_t i = 0; i < programs->path_count; i++)
+		free(programs->paths[i]);
+	mem_free_list(programs->writable);
+	free(programs);
+}
+
+/* The command itself was judged before anything started, and the person who typed it could be
+ * asked. execvp(3) tries several folders of PATH, so the first attempts may fail. */
+void run_programs_judge(struct run_programs *programs, const struct orchestrator_judged *judged)
+{
+	if (!programs->has_started && is_equal(judged->argv, programs->config.command)) {
+		programs->has_started = true;
+		programs->config.answer(judged->id, true, programs->config.arg);
+	} else if (orchestrator_judge_add(programs->judge, judged) < 0) {
+		refuse_unjudged(programs, judged, "too many programs wait for their judgement");
+	}
 }
 
 const char *run_programs_refused(const struct run_programs *programs, size_t index)

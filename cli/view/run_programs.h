@@ -4,23 +4,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "gateway/gateway_agent.h"
 
-struct exec_program;
+struct loop;
+struct orchestrator_judged;
 struct policy;
 struct run_programs;
 
-/* Returned owned. @command (which has been judged) and @path are borrowed, the rest is copied. */
-struct run_programs *run_programs_new(const char *const *command, const char *path,
-				      char *const *writable, const char *cwd);
-/* Called for each refused program, from within the calls below. */
-typedef void (*run_refused_fn)(const struct gateway_refused *refused, void *arg);
-void run_programs_on_refused(struct run_programs *programs, run_refused_fn fn, void *arg);
+struct run_programs_config {
+	struct loop *loop;
+	const char *const *command; /* judged before */
+	const char *path;           /* the PATH of the command */
+	char *const *writable;
+	const char *cwd;
+	struct policy *const *policy; /* the one in force, whenever a program is judged */
+	/* The judgement of run_programs_judge(): from within it, or later from the loop. */
+	void (*answer)(uint64_t id, bool is_allowed, void *arg);
+	/* Called for each refused program. */
+	void (*on_refused)(const struct gateway_refused *refused, void *arg);
+	void *arg;
+};
+
+/* Returned owned. Keeps @config's loop, command, path and policy, and copies the other lists. */
+struct run_programs *run_programs_new(const struct run_programs_config *config);
 void run_programs_free(struct run_programs *programs);
-bool run_programs_judge(struct run_programs *programs, const struct policy *policy,
-			const struct exec_program *program, const char *const *argv,
-			const char *cwd);
+void run_programs_judge(struct run_programs *programs, const struct orchestrator_judged *judged);
+/* No process is left: answers to nothing more. @programs may be NULL. */
+void run_programs_end(struct run_programs *programs);
 /* The file @path was refused: by a rule, or because it could not be judged. */
 void run_programs_refuse(struct run_programs *programs, const char *path);
 /* The refused programs, as printable lines; NULL after the last. @programs may be NULL. */

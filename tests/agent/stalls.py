@@ -100,36 +100,51 @@ def wait_for_word(client, script):
     return id, number, helper
 
 
+def held_by(stage, intercepts, script):
+    place = stage.work / "fuse"
+    slow = fuse.Fuse(place)
+    try:
+        client = sessions(stage, intercepts)
+        id = start(client, script, "held")
+        slow.wait()
+        other_is_answered(client)
+        client.never("exec_end", id=id)
+        slow.release()
+        client.next("exec_end", id=id)
+        client.hang_up()
+        client.wait()
+    finally:
+        slow.close()
+    place.rmdir()
+    for name in ("link", "made"):
+        (stage.work / name).unlink(missing_ok=True)
+
+
 def held_by_a_file_system(stage):
-    for n, (intercepts, script) in enumerate(WAYS.values()):
-        place = stage.work / "fuse"
-        slow = fuse.Fuse(place)
-        try:
-            client = sessions(stage, intercepts)
-            id = start(client, script, "held")
-            slow.wait()
-            other_is_answered(client)
-            client.never("exec_end", id=id)
-            slow.release()
-            client.next("exec_end", id=id)
-            client.hang_up()
-            client.wait()
-        finally:
-            slow.close()
-        place.rmdir()
-        for name in ("link", "made"):
-            (stage.work / name).unlink(missing_ok=True)
+    for intercepts, script in WAYS.values():
+        held_by(stage, intercepts, script)
+
+
+def held_by_a_program_s_words(stage):
+    """The rules look at the file that the second shell names."""
+    stage.policy("command deny nothing\ncommand allow sh\ncommand allow echo\n")
+    (stage.work / "script").write_text("sh -c fuse/held\n")
+    held_by(stage, True, "sh ./script")
 
 
 def held_by_its_words(stage):
     """Before the start: finding the program, the writable places, and the files of a patch."""
     stage.policy("command allow echo\n")
     place = stage.work / "fuse"
-    for members in ({"argv": [f"{place}/held"]}, {"script": f"echo x >{place}/held/x"}, {"files": [f"{place}/held"]}):
+    wish = {"write": [f"{place}/held/x"]}
+    with_wish = {"sandbox_permissions": "with_additional_permissions", "additional_permissions": wish}
+    for type, members in (("exec", {"argv": [f"{place}/held"]}), ("exec", {"script": f"echo x >{place}/held/x"}),
+                          ("exec", {"argv": ["true"]} | with_wish), ("request_permissions", {"additional_permissions": wish}),
+                          ("request_patch_approval", {"files": [f"{place}/held"]})):
         slow = fuse.Fuse(place)
         try:
             client = sessions(stage)
-            id = client.send("request_patch_approval" if "files" in members else "exec", session="held", **members)
+            id = client.send(type, session="held", **members)
             slow.wait()
             other_is_answered(client)
             client.never("task_started", id=id)
@@ -144,6 +159,49 @@ def held_by_its_words(stage):
             slow.close()
         place.rmdir()
         (stage.work / "made").unlink()
+
+
+def held_by_a_session_s_paths(stage):
+    """What is sent to it meanwhile waits for it, and so does the end of the input."""
+    slow = fuse.Fuse(stage.work / "fuse")
+    try:
+        client = sessions(stage)
+        sandbox = {"mode": "workspace-write", "writable": [f"{slow.place}/held"]}
+        id = client.send("configure_session", name="new", approval="never", sandbox=sandbox)
+        slow.wait()
+        client.error(client.send("configure_session", name="new", approval="never"), "busy")
+        client.send("exec", id=id, argv=["true"], session="other")
+        client.next("error", code="malformed")  # one of this id is open
+        first = client.send("exec", argv=["echo", "first"], session="new")
+        other_is_answered(client)
+        for name in "held", "other", "new":
+            client.send("end_session", session=name, wait=True)
+        client.hang_up()
+        client.next("session_ended", session="other")
+        client.never("session_configured", id=id)
+        client.never("task_started", id=first)
+        slow.release()
+        client.next("session_configured", id=id)
+        client.next("task_complete", id=first)
+        client.next("session_ended", session="new")
+        client.wait()
+    finally:
+        slow.close()
+
+
+def late_paths_are_refused(stage):
+    """There is no such session, and what waited for it is told so."""
+    slow = fuse.Fuse(stage.work / "fuse")
+    try:
+        client = sessions(stage)
+        sandbox = {"mode": "workspace-write", "writable": [f"{slow.place}/held"]}
+        id = client.send("configure_session", name="new", approval="never", sandbox=sandbox)
+        first = client.send("exec", argv=["true"], session="new")
+        assert "did not answer in time" in client.error(id, "failed")
+        client.error(first, "unknown")
+        other_is_answered(client)
+    finally:
+        slow.close()
 
 
 def the_client_goes_before_it_begins(stage):
@@ -304,6 +362,44 @@ def an_interrupt_during_the_search(stage):
     other_is_answered(client)
 
 
+def judged(stage):
+    """A client, and a command that starts many programs, which are judged."""
+    if not stage.options:
+        stage.policy("command deny nothing\ncommand allow sh\ncommand allow true\ncommand allow echo\n")
+    (stage.work / "script").write_text("/bin/true || echo refused $?\n" * 20)
+    client = sessions(stage, True)
+    return client, client.send("exec", argv=["sh", "./script"], session="held")
+
+
+@until_caught
+def held_by_a_process_that_judges(stage):
+    client, id = judged(stage)
+    pid = catch(client, id, "sallyport-judge")
+    other_is_answered(client)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError as over:
+        raise Missed from over  # it had answered before it was stopped
+    client.never("exec_end", id=id)
+    os.kill(pid, signal.SIGCONT)
+    end = client.next("exec_end", id=id)
+    assert end["exit_code"] == 0 and end["stdout"]["text"] == "", end
+
+
+@until_caught
+def refused_without_the_process_that_judges(stage):
+    client, id = judged(stage)
+    os.kill(catch(client, id, "sallyport-judge"), signal.SIGKILL)
+    end = client.next("exec_end", id=id)
+    if end["stdout"]["text"] == "":
+        raise Missed  # it had answered before
+    assert end["stdout"]["text"] == "refused 126\n", end
+    other_is_answered(client)
+    client.hang_up()
+    client.wait()
+    assert '"reason":"program_unknown"' in stage.audit.read_text()
+
+
 def held_by_an_answer_for_good(stage):
     """Another process holds the lock of the policy's folder: the answer counts when it is written, and others do not wait for it."""
     folder = stage.top / "config/sallyport"
@@ -374,9 +470,10 @@ def held_by_a_folder_that_is_not_listed(stage):
 
 
 CASES = [held_by_a_stopped_process, held_by_a_dead_process, asked_of_a_dead_process, held_by_a_large_tree,
-         held_by_an_answer_for_good, an_answer_that_cannot_be_written,
+         held_by_a_process_that_judges, refused_without_the_process_that_judges, held_by_an_answer_for_good, an_answer_that_cannot_be_written,
          nothing_runs_without_the_search, what_it_made_is_unknown_without_the_search, an_interrupt_during_the_search]
-WITH_FUSE = [held_by_a_file_system, held_by_a_folder_that_is_not_listed, held_by_its_words, the_client_goes_before_it_begins,
+WITH_FUSE = [held_by_a_file_system, held_by_a_folder_that_is_not_listed, held_by_a_program_s_words, held_by_its_words,
+             held_by_a_session_s_paths, late_paths_are_refused, the_client_goes_before_it_begins,
              late_words_are_refused, a_late_program_is_refused, the_client_goes_meanwhile]
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ int main(void)
 	suite_add_tcase(suite, approvals_cases());
 	suite_add_tcase(suite, deciders_cases());
 	suite_add_tcase(suite, network_cases());
+	suite_add_tcase(suite, judge_cases());
 	suite_add_tcase(suite, walks_cases());
 
 	SRunner *runner = srunner_create(suite);

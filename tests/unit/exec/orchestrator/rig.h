@@ -113,4 +113,5 @@ TCase *deciders_cases(void);
 TCase *network_cases(void);
 TCase *machine_cases(void);
 TCase *values_cases(void);
+TCase *judge_cases(void);
 TCase *walks_cases(void);
