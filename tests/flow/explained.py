@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import socket
 import ssl
 import subprocess
@@ -123,7 +124,7 @@ def explain(world, policy, destination):
 def connect(world, policy, probes):
     (world.work / "probes.json").write_text(json.dumps(probes))
     run = subprocess.run([world.sallyport, "run", "--no-tty", "--report", "none", "--audit", str(world.audit), "--dns", "127.0.0.1",
-                          "--policy", str(policy), "--", sys.executable, CLIENT, "probes.json"],
+                          "--policy", str(policy), "--", sys.executable, CLIENT.name, "probes.json"],
                          env=world.env, cwd=world.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     if run.returncode:
         raise AssertionError(f"the client ended with {run.returncode}: {run.stderr}")
@@ -169,6 +170,7 @@ def play(world, seed, policies):
     rng, tally, wrong = random.Random(seed), collections.Counter(), []
     user, policy = world.top / "config/sallyport/policy", world.top / "policy"
     user.parent.mkdir(mode=0o700)
+    shutil.copy(CLIENT, world.work)  # these files may be in /tmp, which the sandbox has its own of
     for number in range(policies):
         rules = [rule(rng) for _ in range(rng.randint(2, 14))]
         write_good(world, policy, [f"default {rng.choice(('allow', 'deny', 'ask', 'ask'))}", *rules])
