@@ -237,10 +237,11 @@ def rules_that_never_allow(stage):
             "answer allow https://[ff02::1]:443", "allow a.test until 2020-01-01"]
     dead += ["allow d.test except d.test", "allow *.d.test:80-90 except **.d.test:1-90", "ask tcp://e.test:22 except e.test",
              "allow **.f.test", "allow 10.1.2.3 private", "allow https://g.test", "allow sallyport.internal"]
-    alive = ["deny **.f.test", "deny 10.1.0.0/16", "deny https://n.test method GET", "allow https://n.test", "deny https://g.test", "deny http://h.test:8080",
-             "allow http://h.test", "allow i.test:80-90 except i.test:81-90", "deny **.j.test except k.j.test", "allow **.j.test",
-             "deny *.k.test", "allow **.k.test", "ask tcp://l.test:22 except https://l.test:22", "deny m.test until 2090-01-01",
-             "allow m.test", "deny 169.254.169.254", "allow 169.254.0.0/16", "allow 127.0.0.0/8", "allow a.test until 2090-01-01", "allow b.test for 1h"]
+    alive = ["deny **.f.test", "deny 10.1.0.0/16", "deny https://n.test method GET", "allow https://n.test", "deny https://g.test",
+             "deny http://h.test:8080", "allow http://h.test", "allow i.test:80-90 except i.test:81-90", "allow **.j.test",
+             "deny **.j.test except k.j.test", "deny *.k.test", "allow **.k.test", "ask tcp://l.test:22 except https://l.test:22",
+             "deny m.test until 2090-01-01", "allow m.test", "deny 169.254.169.254", "allow 169.254.0.0/16", "allow 127.0.0.0/8",
+             "allow a.test until 2090-01-01", "allow b.test for 1h"]
     stage.write("p", "version 1\n" + "".join(line + "\n" for line in dead + alive))
     found = stage.run("check", "p")
     expect(found, 0, "ok", None)
