@@ -4,6 +4,9 @@
 
 #include "policies/policies.h"
 
+/* The host of the gate's own pages; the gate answers all requests to it. */
+#define POLICY_GATE_HOST "sallyport.internal"
+
 /* The protocols that a request with these facts may carry, in the order in which they are decided:
  * first what the request itself says, or for a tunnel what its port implies, then the other
  * protocols of rules. */

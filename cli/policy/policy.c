@@ -55,20 +55,40 @@ static int explain_request(struct explain *explain, const struct options *option
 	return 0;
 }
 
+/* Says how to write a URL that has a path. */
+static int explain_wrong_destination(const char *text, const char *cause)
+{
+	const char *scheme = strstr(text, "://");
+	size_t host = scheme ? (size_t)(scheme - text) + strlen("://") : 0;
+	size_t path = host + strcspn(text + host, "/?#");
+	size_t query = path + strcspn(text + path, "?#");
+	size_t end = query + strcspn(text + query, "#");
+	auto_free char *destination = mem_strndup(text, path);
+	struct policy_destination ignored;
+	struct err why = { 0 };
+
+	if (path == query && end <= query + 1)
+		return options_wrong(CLI_POLICY_EXPLAIN, "%s", cause);
+	if (policy_destination_parse(destination, &ignored, &why) < 0)
+		return options_wrong(CLI_POLICY_EXPLAIN, "%s", why.text);
+	if (end <= query + 1)
+		return options_wrong(CLI_POLICY_EXPLAIN,
+				     "a destination has no path; write --path '%.*s' %s",
+				     (int)(query - path), text + path, destination);
+	return options_wrong(CLI_POLICY_EXPLAIN,
+			     "a destination has no path and no query; write --path '/%.*s' --query "
+			     "'%.*s' %s",
+			     query > path ? (int)(query - path - 1) : 0, text + path + 1,
+			     (int)(end - query - 1), text + query + 1, destination);
+}
+
 static int explain_take_destination(struct explain *explain, const char *text)
 {
 	struct err why = { 0 };
 
 	if (policy_destination_parse(text, &explain->dst, &why) == 0)
 		return 0;
-	const char *scheme = strstr(text, "://");
-	const char *path = strchr(scheme ? scheme + strlen("://") : text, '/');
-
-	if (!path)
-		return options_wrong(CLI_POLICY_EXPLAIN, "%s", why.text);
-	return options_wrong(CLI_POLICY_EXPLAIN,
-			     "a destination has no path; write --path '%s' %.*s", path,
-			     (int)(path - text), text);
+	return explain_wrong_destination(text, why.text);
 }
 
 /* 0, or an exit status if the operands are wrong. */

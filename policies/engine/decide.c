@@ -184,7 +184,9 @@ static enum policy_reason decide_guard(const struct policy_facts *facts)
 	    facts->carries != POLICY_TCP)
 		return POLICY_UNSUPPORTED;
 	if (dst->addr.family == 0)
-		return host_is_metadata(dst->host) ? POLICY_METADATA_ADDRESS : POLICY_NONE;
+		return host_is_metadata(dst->host)                ? POLICY_METADATA_ADDRESS
+		       : strcmp(dst->host, POLICY_GATE_HOST) == 0 ? POLICY_OWN_LISTENER
+								  : POLICY_NONE;
 
 	enum special_class class = special_class(&dst->addr);
 

@@ -92,6 +92,27 @@ bool match_meets(const struct policy *policy, const struct pattern *left,
 	       match_suffix(b, right->key_len, a, left->key_len, &is_apex);
 }
 
+bool match_contains(const struct policy *policy, const struct pattern *outer,
+		    const struct pattern *inner)
+{
+	const char *name = rules_key(policy, inner), *top = rules_key(policy, outer);
+	bool is_apex;
+
+	if (outer->kind == PATTERN_ANY || inner->kind == PATTERN_ANY)
+		return outer->kind == PATTERN_ANY;
+	if (outer->kind == PATTERN_BLOCK && inner->kind == PATTERN_BLOCK) {
+		struct addr_block wide = match_block(policy, outer);
+		struct addr_block narrow = match_block(policy, inner);
+
+		return wide.bits <= narrow.bits && addr_block_has(&wide, &narrow.base);
+	}
+	if (outer->kind == PATTERN_BLOCK || inner->kind == PATTERN_BLOCK ||
+	    !match_suffix(name, inner->key_len, top, outer->key_len, &is_apex))
+		return false;
+	return is_apex ? outer->kind == PATTERN_TREE || outer->kind == inner->kind
+		       : outer->kind != PATTERN_EXACT;
+}
+
 /* By port and protocol: can any request match both the rule and the exception? Between the ends of
  * their ranges, only ports 80 and 443 have a different meaning. */
 static bool match_flow_meets(const struct policy *policy, const struct pattern *pattern,

@@ -35,7 +35,10 @@ bool match_touches(const struct pattern *pattern, enum policy_protocol carries);
 /* Can one host match both? An exception that cannot match with its rule is an error. */
 bool match_meets(const struct policy *policy, const struct pattern *left,
 		 const struct pattern *right);
-/* The same by port and protocol, for a rule and an exception as search.c matches them. */
+/* Does @outer match every host that @inner matches? */
+bool match_contains(const struct policy *policy, const struct pattern *outer,
+		    const struct pattern *inner);
+/* As match_meets(), by port and protocol, for a rule and an exception as search.c matches them. */
 bool match_meets_flow(const struct policy *policy, const struct pattern *pattern,
 		      const struct pattern *exception, bool loosens);
 /* Does the pattern name the host or address, rather than match every one? */

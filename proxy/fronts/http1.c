@@ -14,6 +14,7 @@
 #include "proxy/relay/closing.h"
 #include "proxy/http/exchange.h"
 #include "proxy/fronts/front_impl.h"
+#include "policies/policies_gate.h"
 #include "proxy/http/gate_pages.h"
 #include "proxy/http/rewrite.h"
 #include "proxy/http/policy_parts.h"
@@ -186,7 +187,7 @@ static bool take_own(struct connection *connection, const struct http1_head *hea
 	struct policy_destination own;
 
 	if (head->form != HTTP1_ORIGIN || !head->host_field.len ||
-	    policy_destination_set(&own, GATE_PAGES_HOST, sizeof(GATE_PAGES_HOST) - 1, 80, NULL) <
+	    policy_destination_set(&own, POLICY_GATE_HOST, sizeof(POLICY_GATE_HOST) - 1, 80, NULL) <
 		    0 ||
 	    !host_field_names(head, &own))
 		return false;
@@ -220,7 +221,7 @@ static void take_absolute(struct connection *connection, const struct http1_head
 		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
 		return;
 	}
-	if (!strcmp(facts.dst.host, GATE_PAGES_HOST)) {
+	if (!strcmp(facts.dst.host, POLICY_GATE_HOST)) {
 		serve_own(connection, head);
 		return;
 	}
@@ -251,7 +252,7 @@ static void take_connect(struct connection *connection, const struct http1_head 
 	if (head->body != HTTP1_NO_BODY && !(head->body == HTTP1_LENGTH && !head->length))
 		refuse(connection, POLICY_MALFORMED, "a CONNECT request must not have a body");
 	else if (way_is_own(connection->way, &facts.dst) ||
-		 !strcmp(facts.dst.host, GATE_PAGES_HOST))
+		 !strcmp(facts.dst.host, POLICY_GATE_HOST))
 		refuse(connection, POLICY_OWN_LISTENER, NULL);
 	else
 		admit_submit(connection, NULL);
@@ -304,7 +305,7 @@ static void take_head(struct connection *connection, const struct http1_head *he
 	else if (!take_own(connection, head))
 		refuse(connection, POLICY_MALFORMED,
 		       "this is a proxy that accepts absolute URLs (http_proxy) and CONNECT; it "
-		       "lists its denials at http://" GATE_PAGES_HOST "/denials");
+		       "lists its denials at http://" POLICY_GATE_HOST "/denials");
 }
 
 /* A head that cannot be parsed has no style, and the next head's start is not certain: close. */

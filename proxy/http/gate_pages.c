@@ -115,7 +115,7 @@ static bool gate_pages_destination(struct http1_span query, struct gate_pages_pa
 
 static bool gate_pages_is_reachable(const struct way *way, struct gate_pages_page *page)
 {
-	if (strcmp(page->dst.host, GATE_PAGES_HOST) != 0 && !way_is_own(way, &page->dst))
+	if (strcmp(page->dst.host, POLICY_GATE_HOST) != 0 && !way_is_own(way, &page->dst))
 		return true;
 	gate_pages_say(page, 400, policy_reason_sentence(POLICY_OWN_LISTENER));
 	return false;

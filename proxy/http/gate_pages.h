@@ -11,7 +11,6 @@
 
 struct way;
 
-#define GATE_PAGES_HOST       "sallyport.internal"
 #define GATE_PAGES_REASON_MAX 301 /* bytes of a proposal's reason, and NUL */
 
 /* The result of a request for a page. */

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -178,7 +179,12 @@ def explain(stage):
     expect(stage.explain("--default", "maybe", "c.test"), 3, "", "ask, deny or allow")
     expect(stage.explain("a@b.test"), 3, "", "cannot be a host")
     # An address as a browser has it.
-    expect(stage.explain("https://c.test/foo/bar?x=1"), 3, "", r"no path; write --path '/foo/bar\?x=1' https://c\.test")
+    for url, advice in (("http://c.test/foo/bar?x=1&y#z", "--path '/foo/bar' --query 'x=1&y' http://c.test"),
+                        ("http://c.test?x", "--path '/' --query 'x' http://c.test"), ("https://c.test/a#b", "--path '/a' https://c.test")):
+        expect(stage.explain(url), 3, "", f"write {re.escape(advice)}\n")
+        expect(stage.explain(*shlex.split(advice)), 2, "^ask ")
+    expect(stage.explain("git@c.test:a/b"), 3, "", "the port must be")
+    expect(stage.explain("--default", "allow", "http://sallyport.internal"), 1, r"\(own_listener\)")
     expect(stage.explain("c.test/"), 3, "", r"no path; write --path '/' c\.test")
     expect(stage.explain("a.test", "b.test"), 3, "", "unexpected argument: b.test")
     expect(stage.explain("--policy"), 3, "", "needs a value")
@@ -229,12 +235,19 @@ def rules_that_never_allow(stage):
     """`check` names destinations that are never reachable, and rules that have ended."""
     dead = ["allow 169.254.169.254", "ask 169.254.169.0/24", "allow *.metadata.google.internal", "allow 224.0.0.0/8 private",
             "answer allow https://[ff02::1]:443", "allow a.test until 2020-01-01"]
-    alive = ["deny 169.254.169.254", "allow 169.254.0.0/16", "allow 127.0.0.0/8", "allow a.test until 2090-01-01", "allow b.test for 1h"]
+    dead += ["allow d.test except d.test", "allow *.d.test:80-90 except **.d.test:1-90", "ask tcp://e.test:22 except e.test",
+             "allow **.f.test", "allow 10.1.2.3 private", "allow https://g.test", "allow sallyport.internal"]
+    alive = ["deny **.f.test", "deny 10.1.0.0/16", "deny https://n.test method GET", "allow https://n.test", "deny https://g.test",
+             "deny http://h.test:8080", "allow http://h.test", "allow i.test:80-90 except i.test:81-90", "allow **.j.test",
+             "deny **.j.test except k.j.test", "deny *.k.test", "allow **.k.test", "ask tcp://l.test:22 except https://l.test:22",
+             "deny m.test until 2090-01-01", "allow m.test", "deny 169.254.169.254", "allow 169.254.0.0/16", "allow 127.0.0.0/8",
+             "allow a.test until 2090-01-01", "allow b.test for 1h"]
     stage.write("p", "version 1\n" + "".join(line + "\n" for line in dead + alive))
     found = stage.run("check", "p")
     expect(found, 0, "ok", None)
     said = [line for line in found.err.splitlines() if "can never allow anything" in line]
     assert [line.split(":")[1] for line in said] == [str(2 + n) for n in range(len(dead))], found.err
+    assert "this denial applies to all of it: p:15: deny **.f.test" in said[9], said
     expect(stage.explain("--no-user", "--default", "deny", "--policy", "p", "a.test"), 0)
     stage.write("p", "version 1\ndefault deny\nallow a.test until 2020-01-01\nallow https://b.test:8443 until 2020-01-01\n"
                 "allow http://c.test method PUT until 2020-01-01\n")

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import socket
 import ssl
 import subprocess
@@ -28,10 +29,16 @@ NAMES = {"a.test": [PUBLIC], "x.a.test": [PUBLIC], "b.test": [SECOND], "p.test":
          "m.b.test": [SECOND, f"{PRIVATE}.5"]}
 HOSTS = [*NAMES, PUBLIC, SECOND, f"{PRIVATE}.5"]
 PATTERNS = [*HOSTS, "*.a.test", "**.b.test", "**.test", "*", f"{worlds.NETWORK}.0/24", f"{PRIVATE}.0/24", f"{SECOND}/32"]
-REQUESTS = (("GET", "/"), ("GET", "/v1/x"), ("POST", "/v1/x"))
+# Method, path, query, and the value of a header field.
+REQUESTS = (("GET", "/", "", ""), ("GET", "/v1/x", "a=1", "b"), ("POST", "/v1/x", "", "a"), ("DELETE", "/v1/./x", "a=1&b=2", ""))
+CONDITIONS = ("method GET", "method POST DELETE", "path /v1/**", "path /", "query a", "query a=1 b", "header x-kind:a", "header x-kind",
+              "method GET path /v1/** query a header x-kind")
+PYTHON = os.path.realpath(sys.executable)
+REQUESTERS = (f"by {PYTHON}", "by /usr/bin/curl", f'from "{PYTHON}"', 'from "curl"')
+KINDS = {"request": CONDITIONS, "requester": REQUESTERS}
 BY_ADDRESS = ("private_address", "rule_deny", "special_address")
 # Way in, and the bytes that are sent: which explanation it is compared with, and what of it.
-WAYS = [("request", "http"), ("connect", "http"), ("socks", "http"), ("connect", "https"), ("socks", "https"),
+WAYS = [("request", "http"), ("kept", "http"), ("connect", "http"), ("socks", "http"), ("connect", "https"), ("socks", "https"),
         ("connect", "tcp"), ("socks", "tcp")]
 CLIENT = pathlib.Path(__file__).resolve().parent / "explained_client.py"
 
@@ -40,7 +47,7 @@ def serve(server, port, context):
     """Any bytes are answered with "served"; TLS and HTTP in their own words."""
     def speak(connection):
         data = connection.recv(65536)
-        if data[:4] in (b"GET ", b"POST"):
+        if data.split(b" ")[0] in (b"GET", b"POST", b"DELETE"):
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nserved")
         elif data:
             connection.sendall(b"served")
@@ -63,8 +70,10 @@ def clauses(rng, action, protocol):
     words = []
     if action == "allow" and rng.random() < 0.25:
         words.append("private")
-    if protocol == "http" and rng.random() < 0.3:
-        words += rng.choice((["method", "GET"], ["method", "POST"], ["path", "/v1/**"], ["path", "/"]))
+    if protocol in ("", "http") and rng.random() < 0.5:
+        words.append(rng.choice(CONDITIONS))
+    if rng.random() < 0.15:
+        words.append(rng.choice(REQUESTERS))
     if action == "allow" and rng.random() < 0.15:
         words += rng.choice((["until", "2020-01-01"], ["until", "2090-01-01"], ["for", "1h"], ["connections", "100000"]))
     return words
@@ -112,9 +121,11 @@ def destinations(rng):
 
 
 def explain(world, policy, destination):
-    protocol, host, port, (method, path) = destination
-    request = ["--method", method, "--path", path] if protocol == "http" else []
-    run = world.sally("policy", "explain", "--json", "--policy", str(policy), *request, f"{protocol}://{host}:{port}")
+    protocol, host, port, (method, path, query, kind) = destination
+    request = ["--method", method, "--path", path, "--query", query, "--header", "X-Other: 1"] if protocol == "http" else []
+    request += ["--header", f"X-Kind: {kind}"] if request and kind else []
+    run = world.sally("policy", "explain", "--json", "--policy", str(policy), *request, "--by", PYTHON,
+                      "--from", f"{PYTHON} {CLIENT.name} probes.json", f"{protocol}://{host}:{port}")
     if run.returncode not in (0, 1, 2):
         raise AssertionError(f"explain: {run.returncode}: {run.stderr}")
     return json.loads(run.stdout)
@@ -123,7 +134,7 @@ def explain(world, policy, destination):
 def connect(world, policy, probes):
     (world.work / "probes.json").write_text(json.dumps(probes))
     run = subprocess.run([world.sallyport, "run", "--no-tty", "--report", "none", "--audit", str(world.audit), "--dns", "127.0.0.1",
-                          "--policy", str(policy), "--", sys.executable, CLIENT, "probes.json"],
+                          "--policy", str(policy), "--", PYTHON, CLIENT.name, "probes.json"],
                          env=world.env, cwd=world.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     if run.returncode:
         raise AssertionError(f"the client ended with {run.returncode}: {run.stderr}")
@@ -132,7 +143,7 @@ def connect(world, policy, probes):
 
 def wanted(way, protocol, said):
     """The verdict of explain: "served", or the code of the refusal."""
-    part = said["tunnel"] if protocol == "http" and way != "request" else said
+    part = said["tunnel"] if protocol == "http" and way not in ("request", "kept") else said
     if part["action"] == "allow":
         return "served"
     return "no_approver" if part["action"] == "ask" else part["reason"]
@@ -153,6 +164,7 @@ def compare(world, rng, policy, tally):
     wrong = []
     for (way, *destination), got in zip(probes, connect(world, policy, probes)):
         told = explained[tuple(destination)]
+        tally.update(kind for kind, words in KINDS.items() if any(f" {one} " in told["rule"] + " " for one in words))
         want = wanted(way, destination[0], told)
         tally[way, destination[0], "served" if got == "served" else "refused"] += 1
         if is_same(want, got):
@@ -169,6 +181,7 @@ def play(world, seed, policies):
     rng, tally, wrong = random.Random(seed), collections.Counter(), []
     user, policy = world.top / "config/sallyport/policy", world.top / "policy"
     user.parent.mkdir(mode=0o700)
+    shutil.copy(CLIENT, world.work)  # these files may be in /tmp, which the sandbox has its own of
     for number in range(policies):
         rules = [rule(rng) for _ in range(rng.randint(2, 14))]
         write_good(world, policy, [f"default {rng.choice(('allow', 'deny', 'ask', 'ask'))}", *rules])
@@ -180,9 +193,12 @@ def play(world, seed, policies):
         for outcome in ("served", "refused"):
             if not tally[way, protocol, outcome]:
                 wrong.append(f"no connection by {way} with {protocol} was {outcome}: nothing was compared")
+    for kind in KINDS:
+        if not tally[kind]:
+            wrong.append(f"no connection was decided by a rule with a condition on the {kind}")
     if not tally["by address"]:
         wrong.append("no name was refused for its address")
-    print(f"{sum(n for key, n in tally.items() if key != 'by address')} connections, {tally['by address']} refused by address")
+    print(f"{sum(n for key, n in tally.items() if isinstance(key, tuple))} connections, {tally['by address']} refused by address")
     return wrong
 
 

@@ -31,9 +31,25 @@ def outcome(answer):
     return code[1].decode() if code else "served" if answer.endswith(b"served") else "refused"
 
 
-def head(method, target, host, port):
+def head(method, target, host, port, more=""):
     length = "Content-Length: 0\r\n" if method == "POST" else ""
-    return f"{method} {target} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n{length}\r\n".encode()
+    return f"{method} {target} HTTP/1.1\r\nHost: {host}:{port}\r\n{length}{more}\r\n".encode()
+
+
+def ask(request, host, port, authority=""):
+    method, path, query, kind = request
+    kind = f"X-Kind: {kind}\r\n" if kind else ""
+    return head(method, authority + path + ("?" + query if query else ""), host, port, f"X-Other: 1\r\n{kind}Connection: close\r\n")
+
+
+def read_one(connection):
+    """One whole response; the connection stays open."""
+    got = b""
+    while b"\r\n\r\n" not in got or len(got.split(b"\r\n\r\n", 1)[1]) < int(re.search(rb"(?i)content-length: (\d+)", got)[1]):
+        part = connection.recv(1)
+        if not part:
+            raise Refused("the connection was not kept")
+        got += part
 
 
 def tunnel(way, host, port):
@@ -68,16 +84,19 @@ def secure(connection, host):
 
 
 def probe(way, protocol, host, port, request):
-    if way == "request":
-        with socket.create_connection(HTTP, 20) as connection:
-            connection.sendall(head(request[0], f"http://{host}:{port}{request[1]}", host, port))
-            return outcome(read_all(connection))
     try:
+        if way in ("request", "kept"):
+            with socket.create_connection(HTTP, 20) as connection:
+                if way == "kept":  # after a request that a policy may decide in another way
+                    connection.sendall(head("GET", "http://a.test/", "a.test", 80))
+                    read_one(connection)
+                connection.sendall(ask(request, host, port, f"http://{host}:{port}"))
+                return outcome(read_all(connection))
         connection = tunnel(way, host, port)
         if protocol == "https":
             connection = secure(connection, host)
         with connection:
-            connection.sendall(head(*request, host, port) if protocol != "tcp" else b"\0any bytes\n")
+            connection.sendall(ask(request, host, port) if protocol != "tcp" else b"\0any bytes\n")
             return outcome(read_all(connection))
     except Refused as refused:
         return str(refused)
