@@ -94,7 +94,7 @@ struct gateway_config {
 	const char *audit_dir;  /* 0700, hidden from commands: the segments of that file */
 	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
 	const char *answers_path;           /* where "always" is written; NULL: refused */
-	bool keeps_aside;        /* written by another process; else in the answering call */
+	bool keeps_aside, observes; /* written by another process; allows instead of asking */
 	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir; /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */

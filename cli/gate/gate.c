@@ -124,6 +124,7 @@ static int open_gateway(struct gate *gate)
 		.digest = gate->loaded.digest,
 		.answers_path = gate->places.answers_path,
 		.keeps_aside = true,
+		.observes = gate->options->is_observing,
 		.seen_path = gate->places.seen_path,
 		.control_dir = gate->places.control_dir,
 		.terminal = terminal,

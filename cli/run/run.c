@@ -14,6 +14,7 @@
 #include "cli/run/run_gateway.h"
 #include "cli/run/run_join.h"
 #include "cli/view/run_made.h"
+#include "cli/run/run_observe.h"
 #include "cli/run/run_options.h"
 #include "cli/gate/run_own.h"
 #include "cli/run/run_policy.h"
@@ -223,6 +224,7 @@ static int start_exec(struct run *run, char **ret_plan)
 		return CLI_OK;
 	}
 	status = run_policy_note_reach(&run->options, &run->gate.places, run->gate.view.writable);
+	run_observe_begin(&run->options);
 	if (status == CLI_OK)
 		status = run->gateway->ops->begin(run->gateway);
 	if (status != CLI_OK)
@@ -317,6 +319,7 @@ static int conclude(struct run *run)
 	else if (failure)
 		summary.exit_status = cli_fail(CLI_NO_SANDBOX, "%s", failure);
 	run_report_print(&summary, run->options.report);
+	run_observe_end(&run->options, summary.run);
 	if (run->options.json_fd >= 0) {
 		int r = run_report_json(&summary, run->options.json_fd);
 

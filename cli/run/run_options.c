@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/run/run_observe.h"
 #include "cli/session/session_place.h"
 #include "policies/policies_agent.h"
 #include "proxy/proxy.h"
@@ -260,6 +261,9 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_INTERCEPT_EXEC:
 		options->must_judge_programs = true;
 		return 0;
+	case OPT_OBSERVE:
+		options->is_observing = true;
+		return 0;
 	case OPT_DRY_RUN:
 		options->is_dry_run = true;
 		return 0;
@@ -372,6 +376,8 @@ int run_options_take(struct run_options *options, const struct options *given)
 				       "--webhook-answer needs --web: its links lead to the page");
 	if (status == CLI_OK)
 		status = settle_sandbox(options);
+	if (status == CLI_OK && options->is_observing)
+		status = run_observe_check(options, given);
 	return status == CLI_OK && options->join ? check_join(given) : status;
 }
 

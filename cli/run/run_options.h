@@ -46,8 +46,9 @@ struct run_options {
 	uint16_t dns_port;
 	int json_fd; /* -1: none */
 	bool is_dry_run;
-	bool must_judge_programs;   /* --intercept-exec */
-	const char *const *command; /* the operands */
+	bool is_observing;             /* --observe */
+	bool must_judge_programs;      /* --intercept-exec */
+	const char *const *command;    /* the operands */
 };
 
 /* For `run` and every other command that has a gate. Returns an exit status and prints what is

@@ -144,6 +144,7 @@ void journal_note_start(struct journal *journal, const struct gateway_config *co
 		.cwd = mem_strdup_or_null(config->cwd),
 		.version = mem_strdup_or_null(config->version),
 		.digest = mem_strdup_or_null(config->digest),
+		.observes = config->observes,
 	};
 	note->record.start = &note->start;
 }

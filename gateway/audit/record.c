@@ -266,6 +266,8 @@ static void record_start(struct writer *writer, const struct sink_start *start)
 	PUT_TEXT(writer, "cwd", start->cwd, RECORD_COMMAND_MAX);
 	PUT_TEXT(writer, "version", start->version, RECORD_NAME_MAX);
 	PUT_TEXT(writer, "digest", start->digest, RECORD_NAME_MAX);
+	if (start->observes)
+		PUT_WORD(writer, "observe", "true");
 }
 
 static void record_late(struct writer *writer, const struct sink_late *late)

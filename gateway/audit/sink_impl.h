@@ -48,6 +48,7 @@ struct sink_late {
 /* The start of a run. */
 struct sink_start {
 	char *user, *host, *cwd, *version, *digest;
+	bool observes; /* nobody is asked */
 };
 
 /* For counted denials. */

@@ -175,6 +175,18 @@ static const struct grant *decide_unspent(struct gateway *gw, const struct waite
 	return grant;
 }
 
+/* A run that observes: what would be asked about is allowed, to learn from. Nobody has looked at it,
+ * so private addresses stay denied, whatever the rule that asks says. */
+static void verdict_observe(const struct gateway *gw, const struct policy_destination *dst,
+			    struct policy_verdict *verdict)
+{
+	verdict->action = POLICY_ALLOW;
+	verdict->reason = POLICY_OBSERVED;
+	verdict->may_private = false;
+	if (dst->addr.family)
+		policy_decide_address(gw->config.policy, dst, verdict, &dst->addr, verdict);
+}
+
 static bool decide_known(struct gateway *gw, struct waiter *waiter, struct policy_verdict *verdict)
 {
 	const struct decision *decision = waiter->decision;
@@ -210,6 +222,8 @@ static bool decide_known(struct gateway *gw, struct waiter *waiter, struct polic
 	waiter->grant = grant && verdict->action == POLICY_ALLOW ? grant->id_node.number : 0;
 	if (waiter->grant != 0)
 		verdict_limits(verdict, grant, is_kept);
+	if (verdict->action == POLICY_ASK && gw->config.observes)
+		verdict_observe(gw, &waiter->facts.dst, verdict);
 	if (verdict->action != POLICY_ASK)
 		return true;
 	const char *words = "";

@@ -1,0 +1,23 @@
+/* report: the forms of `audit report`. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct selection;
+
+struct report_row {
+	const char *key; /* visible ASCII; borrowed */
+	uint64_t allowed, denied, unanswered, connections, bytes_up, bytes_down;
+	int64_t first_us, last_us;
+};
+struct report_sheet { /* all borrowed */
+	const struct selection *selection;
+	const char *by;
+	struct report_row *const *rows; /* NULL-terminated */
+};
+/* On stdout; false: it cannot be written. */
+bool report_text(const struct report_sheet *sheet);
+bool report_json(const struct report_sheet *sheet);
+/* A cell that a spreadsheet would take for a formula begins with an apostrophe. */
+bool report_csv(const struct report_sheet *sheet);
