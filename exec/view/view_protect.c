@@ -149,6 +149,21 @@ static void go_on(struct search *search, const char *path, const struct found *f
 	}
 }
 
+/* A command with our ids cannot read it either, but may change that, if we own it. */
+static void note_unread(struct search *search, const char *path)
+{
+	struct stat what;
+
+	if (errno != EACCES || lstat(path, &what) < 0 || what.st_uid != geteuid())
+		return;
+	auto_free char *line =
+		mem_printf("%s cannot be read, so it was not searched for files that "
+			   "run code later (.git/hooks, .vscode and the like)",
+			   path);
+
+	paths_add(&search->plan->warnings, line);
+}
+
 static void read_directory(struct search *search, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -157,9 +172,10 @@ static void read_directory(struct search *search, const char *path)
 	const struct dirent *entry;
 
 	if (!directory) {
+		note_unread(search, path);
 		if (fd >= 0)
 			(void)close(fd);
-		return; /* the command cannot read it, either, because it has our ids */
+		return;
 	}
 	while (search->left > 0 && (entry = readdir(directory)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)

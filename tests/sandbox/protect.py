@@ -365,6 +365,17 @@ def made(world, user):
     must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
 
 
+def in_a_folder_that_cannot_be_read(world, user):
+    """What a command has made there is found by root, and said not to be searched by others."""
+    work = fresh(user, "made-unread")
+    said = inside(world, user, "mkdir -p a/b; echo evil >a/b/.envrc; chmod 0300 a/b", cwd=work)
+    words = f"the command made {work}/a/b/.envrc: " if user.uid == 0 else f"{work}/a/b cannot be read, so it was not searched"
+    must(words in said, said)
+    said = inside(world, user, "true", cwd=work)
+    must(user.uid == 0 or words in said, said)
+    (work / "a/b").chmod(0o700)
+
+
 def killed_while_it_made(world, user):
     """Files of a command that is killed are searched, too."""
     work = fresh(user, "made-killed")
@@ -410,7 +421,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-unread", in_a_folder_that_cannot_be_read), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
