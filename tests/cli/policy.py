@@ -15,6 +15,7 @@ import sys
 import tempfile
 import traceback
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = ("check", "explain", "list", "test", "trust", "undo", "diff", "fmt", "import", "export")
 TIMEOUT_S = 60
 
@@ -312,6 +313,29 @@ def tests(stage):
     expect(stage.run("test", "--managed", "only"), 0, "^only: 1 of 1 expectations hold", "")
 
 
+def presets(stage):
+    """Every preset, with a whole sentence on what it is for."""
+    listed = stage.run("list", "--presets")
+    expect(listed, 0, None, "")
+    names = sorted(path.stem for path in (ROOT / "policies" / "presets").glob("*.policy"))
+    assert [line.split()[0] for line in listed.out.splitlines()] == names, listed.out
+    assert all(line.endswith(".") for line in listed.out.splitlines()), listed.out
+    assert [entry["name"] for entry in stage.run("list", "--presets", "--json").json()] == names
+
+
+def trust_of_a_configuration(stage):
+    """A tool's configuration that a command could have written does not count until a person trusts it."""
+    stage.write(".npmrc", "registry=https://npm.example.org/\n")
+    stage.write("p", "default deny\nallow configured npm\n")
+    on = ("--no-user", "--policy", "p", "https://npm.example.org")
+    expect(stage.explain(*on), 1, "^deny ", r"\.npmrc")
+    expect(stage.run("trust", ".npmrc"), 3, "", r"\.npmrc:1:")
+    expect(stage.run("trust", "--configuration", ".npmrc"), 0, "trusted as it is now", "")
+    expect(stage.explain(*on), 0, "^allow ", "")
+    stage.write(".npmrc", "registry=https://npm.example.org/\n@a:registry=https://other.example.org/\n")
+    expect(stage.explain(*on), 1, "^deny ", r"\.npmrc")
+
+
 def trust(stage):
     stage.write(".git/config", "")
     project = stage.write(".sallyport/policy", "allow p.test\n")
@@ -486,7 +510,7 @@ def no_colour_where_none_is_wanted(stage):
 
 CASES = [help_of_every_step, what_makes_no_sense, check, check_refuses_what_others_may_write, explain,
          explain_says_who_and_when, explain_json, explain_of_a_tunnel, explain_of_a_request, rules_that_never_allow,
-         too_many_rules_of_one_host, lists, tests, trust, a_project_only_narrows, undo, diff,
+         too_many_rules_of_one_host, lists, tests, presets, trust_of_a_configuration, trust, a_project_only_narrows, undo, diff,
          diff_of_conditions_and_budgets, diff_of_layers_and_ends, fmt, import_and_export, exports, no_colour_where_none_is_wanted]
 
 
