@@ -395,7 +395,7 @@ def on_a_terminal(stage):
     assert "http://a.test:80" in person.type(prompt, "y")
     person.type(prompt, "s")
     person.type(prompt, "y")
-    assert "no protocol is checked" in person.type("type c.test to allow it: ", "c.test")
+    assert "the protocol cannot be checked" in person.type("type c.test to allow it: ", "c.test")
     shown = person.type("[y/n] ", "what?")
     assert "Type y to sign" in person.type("[y/n] ", "y")
     assert "allow tcp://c.test:22" in shown and "b.test" not in shown.split("will be signed")[1], shown

@@ -34,7 +34,7 @@ def tour(folder):
 def port_is_taken(folder):
     with socket.create_server(("127.128.0.1", 80)):
         status, said = play(folder)
-    assert status == 0 and "port 80 is taken here" in said and "8 allowed" in said, said
+    assert status == 0 and "port 80 is used by another program" in said and "8 allowed" in said, said
 
 
 def no_namespaces(folder):

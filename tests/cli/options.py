@@ -12,7 +12,7 @@ TRY = "\nTry `sallyport {} --help`.\n"
 WRONG = [
     (["run", "--polcy", "x", "true"], 2, "no such option: --polcy; did you mean --policy?", "run"),
     (["run", "--frobnicate", "true"], 2, "no such option: --frobnicate", "run"),
-    (["run", "--re", "x", "true"], 2, "--re is ambiguous; it may be --reviewer, --reviewer-mode, --reviewer-timeout, --report, --resolve, --read", "run"),
+    (["run", "--re", "x", "true"], 2, "--re is ambiguous; it may be --report, --resolve, --read, --reviewer, --reviewer-mode, --reviewer-timeout", "run"),
     (["run", "--no-tty=yes", "true"], 2, "--no-tty takes no value", "run"),
     (["run", "--policy"], 2, "--policy needs a value", "run"),
     (["run", "-x", "true"], 2, "no such option: -x", "run"),
