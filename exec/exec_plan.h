@@ -51,7 +51,9 @@ struct exec_plan_config {
 	exec_pty_fn on_pty;
 	exec_evidence_fn on_refused; /* costs a round trip per file opened for writing, */
 	bool tells_reads;            /* and per file opened at all: if some paths may not be read */
-	bool tells_programs;         /* reports EXEC_REFUSED_PROGRAM and nothing else, at no cost */
+	bool tells_briefly;          /* reports only what costs little: names that cannot be created
+					because their folder is read-only, connects past the gate,
+					and programs */
 	exec_program_fn on_program;  /* for every execve inside */
 };
 
