@@ -119,6 +119,16 @@ static int set_flag(bool *flag)
 	return 0;
 }
 
+static int set_cache(struct run_options *options, const char *value)
+{
+	static const enum policy_cache caches[] = { POLICY_CACHE_PRIVATE, POLICY_CACHE_SHARED,
+						    POLICY_CACHE_NONE };
+
+	options->has_cache = true;
+	options->cache = caches[options_choice_of(OPT_CACHE, value)];
+	return 0;
+}
+
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=')
@@ -269,6 +279,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_VERBOSE:
 		log_set_level(log_get_level() < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG);
 		return 0;
+	case OPT_CACHE:
+		return set_cache(options, value);
 	case OPT_FAIL_ON_DENY:
 		return set_flag(&options->must_fail_on_deny);
 	case OPT_FAIL_ON_ASK:

@@ -11,6 +11,7 @@
 #include "cli/run/run_report.h"
 #include "exec/exec_sandbox.h"
 #include "policies/policies.h"
+#include "policies/policies_load.h"
 
 struct proxy_mapping;
 
@@ -24,6 +25,8 @@ struct run_options {
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
+	bool has_cache;
+	enum policy_cache cache;
 	bool has_clean_env;
 	bool has_own_tmp; /* workspace-write, but not the host's /tmp and $TMPDIR */
 	bool has_default;

@@ -27,6 +27,7 @@ enum wire_list {
 	WIRE_PROGRAM, /* empty, or the path of the file to execute: see WIRE_HAS_PROGRAM */
 	WIRE_MOUNTS,  /* an enum wire_mount, then a canonical path; outer before inner */
 	WIRE_LINKS,   /* pairs of canonical paths: a symbolic link of an empty root, its target */
+	WIRE_CACHED,  /* pairs of canonical paths: a WIRE_CACHE mount, the folder that is mounted */
 	WIRE_GRANTED, /* an enum wire_grant, then a path: sockets of others that may be reached */
 	WIRE_SOCKETS, /* canonical paths of the host's sockets: covered by an empty file; one that
 			 no longer exists is not an error */
@@ -46,7 +47,9 @@ enum wire_mount {
 	WIRE_READ = 'r', /* the host's file or directory, read-only */
 	WIRE_READ_NEW = 'R',
 	WIRE_WRITE = 'w', /* writable */
-	WIRE_WRITE_NEW = 'W'
+	WIRE_WRITE_NEW = 'W',
+	WIRE_CACHE = 'c', /* another folder of the host's is mounted there, writable */
+	WIRE_CACHE_NEW = 'C'
 };
 
 enum wire_grant {
