@@ -13,6 +13,7 @@
 /* The same listener as EXEC_HTTP_PORT, as a Unix socket: $SALLYPORT_SOCKET, inside. */
 #define EXEC_DOOR_DIR "/run/sallyport"
 #define EXEC_DOOR     EXEC_DOOR_DIR "/socket"
+#define EXEC_CACHES   EXEC_DOOR_DIR "/caches" /* see struct exec_cache */
 
 /* The descriptors that an exec hands out, in this order. */
 enum exec_egress_fd {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "exec/exec_made.h"
@@ -18,6 +19,16 @@ struct exec_size {
 
 /* @master, taken: the other end of the command's pty. */
 typedef void (*exec_pty_fn)(int master, void *arg);
+
+/* A folder of the gate's own that the command can write, mounted over @path. If @path does not
+ * exist, it has to be below EXEC_CACHES, and the tool is told of it by @entry, "NAME=VALUE". Left
+ * out where the command may write anyway or may not read, and where the plan needs something
+ * inside. */
+struct exec_cache {
+	const char *source, *path;
+	const char *entry; /* set unless the command has the variable; NULL: none */
+	bool is_appended;  /* @entry is more options, and not the whole value */
+};
 
 /* Paths are absolute. A hidden or read-only path must exist if the command could create it, must
  * not be reached through a symbolic link that the command could change, and must not contain a
@@ -40,6 +51,8 @@ struct exec_plan_config {
 	bool is_look;          /* nothing will be started, so nothing is created for it */
 	struct exec_seen seen; /* bytes NULL: exec_process_start() looks itself */
 	const struct exec_limits *limits; /* borrowed, as is @sockets */
+	const struct exec_cache *caches;  /* @cache_count of them, borrowed */
+	size_t cache_count;
 	const char *const *sockets; /* host sockets that it may reach, besides those of @sandbox */
 	/* Borrowed; NULL: all may be read, @cwd and @writable may be written. Else @writable is
 	 * ignored, and the rest applies if the command is confined. */
@@ -51,7 +64,9 @@ struct exec_plan_config {
 	exec_pty_fn on_pty;
 	exec_evidence_fn on_refused; /* costs a round trip per file opened for writing, */
 	bool tells_reads;            /* and per file opened at all: if some paths may not be read */
-	bool tells_programs;         /* reports EXEC_REFUSED_PROGRAM and nothing else, at no cost */
+	bool tells_briefly;          /* reports only what costs little: names that cannot be created
+					because their folder is read-only, connects past the gate,
+					and programs */
 	exec_program_fn on_program;  /* for every execve inside */
 };
 

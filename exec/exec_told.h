@@ -22,12 +22,14 @@ enum exec_refused {
 	EXEC_REFUSED_PROGRAM, /* a program, by the answer to on_program */
 	EXEC_REFUSED_NETWORK  /* an address outside, past the gate: the path is "ADDRESS:PORT" */
 };
+#define EXEC_PROGRAM_MAX 64 /* of that name; a longer one is cut */
 struct exec_evidence {
 	enum exec_refused what;
-	int pid;          /* in the pid namespace */
-	int error;        /* errno that the command got */
-	const char *call; /* "openat" */
-	const char *path; /* absolute, or ""; see NETWORK */
+	int pid;             /* in the pid namespace */
+	int error;           /* errno that the command got */
+	const char *call;    /* "openat" */
+	const char *path;    /* absolute, or ""; see NETWORK */
+	const char *program; /* the name of the file that the process executes; "": not known */
 };
 /* Called from the loop; @evidence is borrowed. At most EXEC_EVIDENCE_MAX different ones are
  * reported; exec_process_result counts the rest, too. A refusal that the host would make without a

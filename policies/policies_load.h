@@ -43,6 +43,15 @@ typedef void (*policy_witness_fn)(const char *path, const char *asked, enum poli
 				  const void *bytes, size_t len, void *arg);
 void policy_set_witness(struct policy *policy, policy_witness_fn witness, void *arg);
 
+/* Where the caches of the command's tools are kept; of several lines the last of these holds. */
+enum policy_cache {
+	POLICY_CACHE_SHARED,  /* by all sandboxes with this policy */
+	POLICY_CACHE_PRIVATE, /* for the sandboxes of one working directory */
+	POLICY_CACHE_NONE,
+	POLICY_CACHES
+};
+bool policy_get_cache(const struct policy *policy, enum policy_cache *ret); /* false: no line */
+
 /* policy_get_prompt_timeout(): the shortest `prompt-timeout` in force; false: none. The others:
  * the @index-th path of the `write`, `hide` ... lines, as written; NULL behind the last. */
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms);

@@ -17,6 +17,10 @@
 	{                                                                                          \
 		.name = #call, .told = SECCOMP_TOLD_CHANGE, .why = changes                         \
 	}
+#define MAKE(call)                                                                                 \
+	{                                                                                          \
+		.name = #call, .told = SECCOMP_TOLD_MAKE, .why = changes                           \
+	}
 #define CHANGE_NUMBER(call, nr)                                                                    \
 	{                                                                                          \
 		.name = #call, .number = (nr), .told = SECCOMP_TOLD_CHANGE, .why = changes         \
@@ -30,32 +34,40 @@ static const char programs[] = "each program is decided on before it runs";
 
 static const struct filter_rule rules[] = {
 	{ .name = "open",
+	  .args = { FILTER_ARG(1, FILTER_HAS, O_CREAT) },
+	  .told = SECCOMP_TOLD_MAKE,
+	  .why = changes },
+	{ .name = "open",
 	  .args = { FILTER_ARG(1, FILTER_HAS, CHANGES_FILES) },
 	  .told = SECCOMP_TOLD_CHANGE,
 	  .why = changes },
 	TELL(open, SECCOMP_TOLD_READ),
+	{ .name = "openat",
+	  .args = { FILTER_ARG(2, FILTER_HAS, O_CREAT) },
+	  .told = SECCOMP_TOLD_MAKE,
+	  .why = changes },
 	{ .name = "openat",
 	  .args = { FILTER_ARG(2, FILTER_HAS, CHANGES_FILES) },
 	  .told = SECCOMP_TOLD_CHANGE,
 	  .why = changes },
 	TELL(openat, SECCOMP_TOLD_READ),
 
-	CHANGE(creat),
+	MAKE(creat),
 	CHANGE(truncate),
-	CHANGE(mkdir),
-	CHANGE(mkdirat),
+	MAKE(mkdir),
+	MAKE(mkdirat),
 	CHANGE(rmdir),
 	CHANGE(unlink),
 	CHANGE(unlinkat),
-	CHANGE(rename),
-	CHANGE(renameat),
-	CHANGE(renameat2),
-	CHANGE(link),
-	CHANGE(linkat),
-	CHANGE(symlink),
-	CHANGE(symlinkat),
-	CHANGE(mknod),
-	CHANGE(mknodat),
+	MAKE(rename),
+	MAKE(renameat),
+	MAKE(renameat2),
+	MAKE(link),
+	MAKE(linkat),
+	MAKE(symlink),
+	MAKE(symlinkat),
+	MAKE(mknod),
+	MAKE(mknodat),
 	CHANGE(chmod),
 	CHANGE(fchmodat),
 	CHANGE_NUMBER(fchmodat2, 452),

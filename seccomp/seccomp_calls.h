@@ -14,6 +14,7 @@ enum seccomp_told {
 	SECCOMP_TOLD_NOTHING,
 	SECCOMP_TOLD_DENIAL,  /* refused: the supervisor always answers with the rule's errno */
 	SECCOMP_TOLD_CHANGE,  /* would change files */
+	SECCOMP_TOLD_MAKE,    /* would create a name */
 	SECCOMP_TOLD_READ,    /* opens something, perhaps only to read */
 	SECCOMP_TOLD_PROGRAM, /* executes a program */
 	SECCOMP_TOLD_END,     /* ends its process */

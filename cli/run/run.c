@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,15 +20,19 @@
 #include "cli/gate/run_own.h"
 #include "cli/run/run_policy.h"
 #include "cli/view/run_programs.h"
+#include "cli/run/run_refused.h"
 #include "cli/run/run_report.h"
+#include "cli/run/run_summary.h"
 #include "exec/exec_process.h"
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator_judge.h"
+#include "gateway/gateway_tools.h"
 #include "policies/commands/commands.h"
 #include "policies/policies_limits.h"
 
 #define EXIT_ABORTED 130
-#define EXIT_ASKED   78    /* EX_CONFIG of sysexits.h */
+#define EXIT_DENIED  77    /* EX_NOPERM of sysexits.h */
+#define EXIT_ASKED   78    /* EX_CONFIG */
 #define TERM_MS      10000 /* from SIGTERM to SIGKILL */
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -42,6 +47,7 @@ struct run {
 	struct exec_process *process;
 	struct run_programs *programs;
 	struct run_made made;
+	struct run_refused refused;
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
@@ -103,7 +109,10 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 {
 	struct run *run = arg;
 
-	run_programs_refuse(run->programs, evidence->path);
+	if (run->programs && evidence->what == EXEC_REFUSED_PROGRAM)
+		run_programs_refuse(run->programs, evidence->path);
+	else
+		run_refused_add(&run->refused, evidence, getenv("HOME"));
 }
 
 /* The gateway, here or in a session, records it. */
@@ -210,11 +219,14 @@ static int start_exec(struct run *run, char **ret_plan)
 	};
 
 	gate_apply(&run->gate, &config);
+	run_caches_find(&run->gate.view, run->gate.policy, &run->options, &run->gate.places);
+	config.caches = run->gate.view.caches;
+	config.cache_count = run->gate.view.cache_count;
+	config.on_refused = on_refused;
+	config.tells_briefly = true;
 	if (run->options.must_judge_programs) {
 		run->programs = new_programs(run);
 		config.on_program = on_program;
-		config.on_refused = on_refused;
-		config.tells_programs = true;
 	}
 	if (run->program.path[0])
 		config.program = (struct exec_program){ run->program.path, run->program.device,
@@ -258,6 +270,7 @@ static void run_done(struct run *run)
 	exec_process_free(run->process);
 	run_programs_free(run->programs);
 	run_made_done(&run->made);
+	run_refused_done(&run->refused);
 	gate_free(&run->gate);
 	run_options_free(&run->options);
 }
@@ -279,35 +292,49 @@ static int exit_status(const struct run *run)
 	}
 }
 
-/* The exit status of the run: that of the command, unless a question could not be asked and
- * --fail-on-ask was given. If the gate ended the command, its own status has precedence. */
-static int whole_status(const struct run *run, int command_status)
+/* Replaces the command's exit status if --fail-on-deny or --fail-on-ask says so. If the gate ended
+ * the command, its own status has precedence. */
+static void set_status(const struct run *run, struct run_summary *summary)
 {
+	const struct run_options *options = &run->options;
 	bool is_of_command =
 		run->result.end == EXEC_PROCESS_EXITED || run->result.end == EXEC_PROCESS_SIGNALLED;
+	uint64_t denied = summary->others->denied, unanswered = summary->others->unanswered;
 
-	return is_of_command && run->options.must_fail_on_ask &&
-			       run_bundle_has_any(run->gate.bundle)
-		       ? EXIT_ASKED
-		       : command_status;
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		denied += summary->trips[i].denied;
+		unanswered += summary->trips[i].unanswered;
+	}
+	summary->exit_status = summary->command_status;
+	if (is_of_command && options->must_fail_on_ask && run_bundle_has_any(run->gate.bundle)) {
+		summary->exit_status = EXIT_ASKED;
+		summary->fails_by = "--fail-on-ask";
+	}
+	if (is_of_command && options->must_fail_on_deny &&
+	    (denied > 0 || (unanswered > 0 && !summary->fails_by))) {
+		summary->exit_status = EXIT_DENIED;
+		summary->fails_by = "--fail-on-deny";
+	}
 }
 
 static int conclude(struct run *run)
 {
-	int command_status = exit_status(run);
 	struct run_summary summary = {
 		.session = gate_session(&run->gate),
 		.programs = run->programs,
 		.made = &run->made,
 		.result = run->result,
-		.exit_status = whole_status(run, command_status),
-		.command_status = command_status,
+		.refused = &run->refused,
+		.policy_path = run->gate.places.answers_path,
+		.command_status = exit_status(run),
+		.has_failed = run->result.end != EXEC_PROCESS_EXITED || run->result.status != 0,
 		.duration_ms = loop_now_ms(run->gate.loop) - run->started_ms,
 		.bundle = run->options.bundle,
 		.limits = run->result.limits,
 		.policy = run->gate.policy,
 	};
 	run->gateway->ops->report(run->gateway, &summary);
+	set_status(run, &summary);
 	int status = run_bundle_write(run->gate.bundle, summary.run, summary.session);
 
 	if (status != CLI_OK)

@@ -114,6 +114,22 @@ static int set_sandbox(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int set_flag(bool *flag)
+{
+	*flag = true;
+	return 0;
+}
+
+static int set_cache(struct run_options *options, const char *value)
+{
+	static const enum policy_cache caches[] = { POLICY_CACHE_PRIVATE, POLICY_CACHE_SHARED,
+						    POLICY_CACHE_NONE };
+
+	options->has_cache = true;
+	options->cache = caches[options_choice_of(OPT_CACHE, value)];
+	return 0;
+}
+
 static int set_env(struct run_options *options, char *value)
 {
 	if (value[0] == '\0' || value[0] == '=' || (value[0] >= '0' && value[0] <= '9'))
@@ -256,20 +272,20 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_ENV:
 		return set_env(options, value);
 	case OPT_CLEAN_ENV:
-		options->has_clean_env = true;
-		return 0;
+		return set_flag(&options->has_clean_env);
 	case OPT_INTERCEPT_EXEC:
-		options->must_judge_programs = true;
-		return 0;
+		return set_flag(&options->must_judge_programs);
 	case OPT_OBSERVE:
-		options->is_observing = true;
-		return 0;
+		return set_flag(&options->is_observing);
 	case OPT_DRY_RUN:
-		options->is_dry_run = true;
-		return 0;
+		return set_flag(&options->is_dry_run);
 	case OPT_VERBOSE:
 		log_set_level(log_get_level() < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG);
 		return 0;
+	case OPT_CACHE:
+		return set_cache(options, value);
+	case OPT_FAIL_ON_DENY:
+		return set_flag(&options->must_fail_on_deny);
 	case OPT_FAIL_ON_ASK:
 		options->must_fail_on_ask = true;
 		return value ? set_bundle(options, value) : 0;

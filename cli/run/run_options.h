@@ -11,6 +11,7 @@
 #include "cli/run/run_report.h"
 #include "exec/exec_sandbox.h"
 #include "policies/policies.h"
+#include "policies/policies_load.h"
 
 struct proxy_mapping;
 
@@ -24,6 +25,8 @@ struct run_options {
 	bool has_sandbox;
 	enum exec_mode sandbox;
 	enum exec_network network;
+	bool has_cache;
+	enum policy_cache cache;
 	bool has_clean_env;
 	bool has_own_tmp; /* workspace-write, but not the host's /tmp and $TMPDIR */
 	bool has_default;
@@ -35,7 +38,7 @@ struct run_options {
 	bool has_prompt_timeout;
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
-	bool must_fail_on_ask;
+	bool must_fail_on_ask, must_fail_on_deny;
 	const char *bundle; /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page on @web_port */

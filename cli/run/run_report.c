@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/run/run_denials.h"
+#include "cli/run/run_refused.h"
+#include "cli/run/run_summary.h"
 #include "cli/view/run_made.h"
 #include "cli/view/run_programs.h"
 #include "gateway/gateway_tools.h"
@@ -18,8 +21,6 @@
 
 #define RED   "\x1b[31m"
 #define PLAIN "\x1b[0m"
-
-#define DENIALS_MAX 32 /* lines about destinations that were refused */
 
 struct totals {
 	uint64_t denied, unanswered, bytes_up, bytes_down;
@@ -94,63 +95,6 @@ static json_t *limits_json(const struct run_summary *summary)
 	return list;
 }
 
-/* Says why it was denied and what to do; one line if there is nothing else to print. */
-static void print_denial(const struct gateway_trip *trip)
-{
-	char where[POLICY_DESTINATION_TEXT_MAX];
-	const char *next = policy_reason_next(trip->last_denial);
-	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
-	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
-
-	policy_destination_text(&trip->dst, where);
-	(void)fprintf(stderr, "sallyport: %s: %s (%s)%s%s%s%s%s%s\n", where,
-		      policy_reason_sentence(trip->last_denial),
-		      policy_reason_code(trip->last_denial), rule ? " Rule: " : "",
-		      rule ? rule : "", because ? " Because: " : "", because ? because : "",
-		      next[0] ? " Next: " : "", next);
-}
-
-static void print_denials(const struct run_summary *summary)
-{
-	size_t left = 0, shown = 0;
-
-	for (size_t i = 0; i < summary->trip_count; i++) {
-		const struct gateway_trip *trip = &summary->trips[i];
-
-		if (trip->denied + trip->unanswered == 0)
-			continue;
-		if (shown == DENIALS_MAX)
-			left++;
-		else
-			print_denial(trip);
-		shown += shown < DENIALS_MAX;
-	}
-	if (left > 0)
-		(void)fprintf(stderr,
-			      "sallyport: %zu more destinations were denied or not answered\n",
-			      left);
-}
-
-/* Prints the policy lines that would have allowed it. */
-static void print_asked(const struct run_summary *summary)
-{
-	char where[POLICY_DESTINATION_TEXT_MAX];
-
-	(void)fprintf(stderr, "sallyport: --fail-on-ask: these destinations were not answered. To "
-			      "allow them, add to a policy:\n");
-	for (size_t i = 0; i < summary->trip_count; i++) {
-		if (summary->trips[i].unanswered == 0)
-			continue;
-		policy_destination_text(&summary->trips[i].dst, where);
-		(void)fprintf(stderr, "  allow %s\n", where);
-	}
-	if (summary->bundle)
-		(void)fprintf(stderr,
-			      "sallyport: the questions are in %s; answer them with `sallyport "
-			      "approve bundle`\n",
-			      summary->bundle);
-}
-
 static void print_text(const struct run_summary *summary)
 {
 	const struct gateway_trip *trips = summary->trips;
@@ -188,6 +132,23 @@ static void print_text(const struct run_summary *summary)
 			      others->allowed, others->denied, others->unanswered);
 }
 
+static void add_visible(json_t *object, const char *key, const char *text)
+{
+	auto_free char *visible = text ? text_visible_dup(text) : NULL;
+
+	if (visible)
+		json_object_set_new(object, key, json_string(visible));
+}
+
+static void add_denial(json_t *object, const struct gateway_trip *trip)
+{
+	auto_free char *line = run_denials_line(trip);
+
+	add_visible(object, "program", trip->program);
+	add_visible(object, "request", trip->request);
+	add_visible(object, "allowed_by", line);
+}
+
 static json_t *trip_json(const struct gateway_trip *trip)
 {
 	json_t *object = json_pack(
@@ -200,16 +161,12 @@ static json_t *trip_json(const struct gateway_trip *trip)
 	if (object && trip->last_denial != POLICY_NONE)
 		json_object_set_new(object, "reason",
 				    json_string(policy_reason_code(trip->last_denial)));
-	if (object && trip->rule) {
-		auto_free char *rule = text_visible_dup(trip->rule);
-
-		json_object_set_new(object, "rule", json_string(rule));
+	if (object) {
+		add_visible(object, "rule", trip->rule);
+		add_visible(object, "because", trip->because);
 	}
-	if (object && trip->because) {
-		auto_free char *because = text_visible_dup(trip->because);
-
-		json_object_set_new(object, "because", json_string(because));
-	}
+	if (object && trip->denied + trip->unanswered > 0)
+		add_denial(object, trip);
 	return object;
 }
 
@@ -232,6 +189,9 @@ static json_t *summary_json(const struct run_summary *summary)
 				    json_integer(summary->command_status));
 	if (summary->limits)
 		json_object_set_new(object, "limits", limits_json(summary));
+	if (run_refused_line(summary->refused, summary->has_failed, 0))
+		json_object_set_new(object, "refused",
+				    run_refused_json(summary->refused, summary->has_failed));
 	if (summary->programs) {
 		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
 		json_object_set_new(object, "programs_more",
@@ -271,20 +231,22 @@ int run_report_json(const struct run_summary *summary, int fd)
 
 void run_report_print(const struct run_summary *summary, enum run_report form)
 {
-	if (form != RUN_REPORT_JSON) { /* not part of the trip report, not printed elsewhere */
-		print_programs(summary->programs);
-		run_made_print(summary->made);
-	}
-	if (form == RUN_REPORT_TEXT || form == RUN_REPORT_AUTO) {
-		print_denials(summary);
-		print_limits(summary);
-		if (summary->exit_status != summary->command_status)
-			print_asked(summary);
-	}
-	if (form == RUN_REPORT_AUTO)
-		form = isatty(STDERR_FILENO) ? RUN_REPORT_TEXT : RUN_REPORT_NONE;
-	if (form == RUN_REPORT_TEXT)
-		print_text(summary);
-	else if (form == RUN_REPORT_JSON)
+	bool has_text =
+		form == RUN_REPORT_TEXT || (form == RUN_REPORT_AUTO && isatty(STDERR_FILENO));
+
+	if (form == RUN_REPORT_JSON) {
 		(void)run_report_json(summary, STDERR_FILENO); /* stderr is closed: no reader */
+		return;
+	}
+	if (has_text)
+		print_text(summary);
+	print_programs(summary->programs); /* printed nowhere else */
+	run_made_print(summary->made);
+	/* What to do comes last: it is what a person sees. */
+	if (form == RUN_REPORT_NONE) {
+		run_denials_print_status(summary);
+		return;
+	}
+	print_limits(summary);
+	run_denials_print(summary);
 }

@@ -141,6 +141,8 @@ static void own_texts(struct gateway_trip *trip)
 {
 	trip->rule = mem_strdup_or_null(trip->rule);
 	trip->because = mem_strdup_or_null(trip->because);
+	trip->program = mem_strdup_or_null(trip->program);
+	trip->request = mem_strdup_or_null(trip->request);
 }
 
 static void on_worker_gone(const struct gateway_trip *trips, size_t count,

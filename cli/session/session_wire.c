@@ -241,13 +241,16 @@ void session_wire_put_trip(struct frame *frame, enum session_frame type,
 	frame_put_u16(frame, (uint16_t)trip->last_denial);
 	put_cut(frame, trip->rule, POLICY_TEXT_MAX);
 	put_cut(frame, trip->because, POLICY_TEXT_MAX);
+	put_cut(frame, trip->program, POLICY_TEXT_MAX);
+	put_cut(frame, trip->request, POLICY_TEXT_MAX);
 }
 
 int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 {
 	uint64_t *const counts[] = { &ret->allowed,     &ret->denied,   &ret->unanswered,
 				     &ret->connections, &ret->bytes_up, &ret->bytes_down };
-	char host[POLICY_HOST_MAX], rule[POLICY_TEXT_MAX], because[POLICY_TEXT_MAX];
+	char host[POLICY_HOST_MAX], rule[POLICY_TEXT_MAX], because[POLICY_TEXT_MAX],
+		program[POLICY_TEXT_MAX], request[POLICY_TEXT_MAX];
 
 	*ret = (struct gateway_trip){ 0 };
 	frame_get_text(frame, host, sizeof(host));
@@ -260,6 +263,8 @@ int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 
 	frame_get_text(frame, rule, sizeof(rule));
 	frame_get_text(frame, because, sizeof(because));
+	frame_get_text(frame, program, sizeof(program));
+	frame_get_text(frame, request, sizeof(request));
 	if (!frame_is_whole(frame) || protocol > POLICY_UDP || reason >= POLICY_REASON_COUNT)
 		return -EBADMSG;
 	if (host[0] != '\0' &&
@@ -269,6 +274,8 @@ int session_wire_get_trip(struct frame *frame, struct gateway_trip *ret)
 	ret->last_denial = (enum policy_reason)reason;
 	ret->rule = rule[0] ? mem_strdup(rule) : NULL;
 	ret->because = because[0] ? mem_strdup(because) : NULL;
+	ret->program = program[0] ? mem_strdup(program) : NULL;
+	ret->request = request[0] ? mem_strdup(request) : NULL;
 	return 0;
 }
 

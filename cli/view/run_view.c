@@ -244,6 +244,8 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->homes);
 	mem_free_list(view->named);
 	mem_free_list(view->env);
+	mem_free_list(view->cache_texts);
+	free(view->caches);
 	mem_free_list(view->sockets);
 	mem_free_list(view->socket_names);
 	free(view->withheld);

@@ -4,6 +4,7 @@
 #include "exec/exec_limits.h"
 #include "policies/policies_protected.h"
 
+struct exec_cache;
 struct exec_sandbox;
 struct policy;
 struct run_loaded;
@@ -21,6 +22,9 @@ struct run_view {
 	char **socket_names;                           /* the variables that hold their paths */
 	char **env;                                    /* the variables that the command inherits */
 	char *withheld;                                /* the names of the others; NULL: none */
+	struct exec_cache *caches; /* of the command's tools; with their texts */
+	size_t cache_count;
+	char **cache_texts;
 	struct exec_limits limits;
 	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
 	char **denied;                /* hidden by @sandbox, or, without one, by bind mounts */
@@ -40,6 +44,10 @@ void run_view_done(struct run_view *view);
 void run_env_find(struct run_view *view, const struct policy *policy,
 		  const struct run_options *options);
 void run_env_announce(const struct run_view *view); /* prints the withheld variables on stderr */
+/* Fills the caches and makes their folders in the state folder. What fails is left out: the tool
+ * then does without, as it does with `cache none`. */
+void run_caches_find(struct run_view *view, const struct policy *policy,
+		     const struct run_options *options, const struct run_places *places);
 /* Fills the sockets. Returns an exit status and prints what is wrong. */
 int run_sockets_find(struct run_view *view, const struct policy *policy,
 		     const struct run_places *places);

@@ -101,9 +101,9 @@ static void forward(struct wall *wall, const struct seccomp_notif *request, int 
 static bool is_evidence(const struct wall *wall, const struct wall_call *call, long result)
 {
 	return result < 0 && wall->forward >= 0 && call->index == 0 && call->done == 0 &&
-	       (wall->init->plan.head->flags & WIRE_TELL_REFUSED) != 0 && result != -EAGAIN &&
-	       result != -EINPROGRESS && result != -EPIPE && result != -ESRCH &&
-	       result != -EALREADY && result >= -133;
+	       (wall->init->plan.head->flags & (WIRE_TELL_REFUSED | WIRE_TELL_BRIEF)) != 0 &&
+	       result != -EAGAIN && result != -EINPROGRESS && result != -EPIPE &&
+	       result != -ESRCH && result != -EALREADY && result >= -133;
 }
 
 void wall_finish(struct wall *wall, struct wall_call *call, long result)
@@ -122,8 +122,11 @@ void wall_finish(struct wall *wall, struct wall_call *call, long result)
 /* True if the gate wants a report; else the call is only checked for the names it may create. */
 static bool is_told(const struct wall *wall, const struct wall_call *call)
 {
-	return (wall->init->plan.head->flags & (WIRE_TELL_REFUSED | WIRE_TELL_READS)) != 0 ||
-	       call->number == SYS_execve || call->number == SYS_execveat;
+	uint32_t flags = wall->init->plan.head->flags;
+
+	return (flags & (WIRE_TELL_REFUSED | WIRE_TELL_READS)) != 0 || call->number == SYS_execve ||
+	       call->number == SYS_execveat ||
+	       ((flags & WIRE_TELL_BRIEF) != 0 && wall_absent_is_read_only(call));
 }
 
 static void serve_other(struct wall *wall, const struct seccomp_notif *request,

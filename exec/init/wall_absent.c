@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
@@ -12,7 +13,8 @@
  * between our check and the kernel's another thread can change the name, and not every form of a
  * name is checked. If the path does come to exist, everything is killed (stages/watch.c). */
 
-#define PAGE 4096U
+#define PAGE      4096U
+#define READ_ONLY 1 /* in statfs: MS_RDONLY */
 
 /* Calls that create a name: the argument with the name, and the one with its starting folder. */
 static const struct {
@@ -29,6 +31,7 @@ static const struct {
 	{ SYS_rename, 1, -1 },
 #endif
 };
+#define MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 static bool is_to_read(const struct wall_call *call)
 {
@@ -157,7 +160,7 @@ bool wall_absent_is_made(struct wall *wall, const struct wall_call *call)
 
 	if ((wall->init->plan.head->flags & WIRE_KEEPS_ABSENT) == 0 || is_to_read(call))
 		return false;
-	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]) && !path; i++)
+	for (size_t i = 0; i < MAKERS && !path; i++)
 		if (makers[i].number == call->number)
 			path = find(wall, call, makers[i].name, makers[i].folder);
 	if (!path)
@@ -166,4 +169,29 @@ bool wall_absent_is_made(struct wall *wall, const struct wall_call *call)
 		wall->path[len] = path[len];
 	wall->path[len] = '\0';
 	return true;
+}
+
+bool wall_absent_is_read_only(const struct wall_call *call)
+{
+	char name[PATH_MAX];
+	struct statfs what = { 0 };
+	size_t i = 0;
+
+	while (i < MAKERS && makers[i].number != call->number)
+		i++;
+	if (i == MAKERS || is_to_read(call))
+		return false;
+	long len = read_name(call, call->args[makers[i].name], name);
+
+	if (len <= 0)
+		return false;
+	const char *part = cut_last(name, len);
+	long fd = open_folder(call, makers[i].folder, name, (size_t)(part - name));
+
+	if (fd < 0)
+		return false;
+	long r = sys(fstatfs, fd, &what);
+
+	(void)sys(close, fd);
+	return r == 0 && (what.f_flags & READ_ONLY) != 0;
 }

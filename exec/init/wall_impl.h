@@ -124,8 +124,9 @@ int wall_diag_list(struct wall *wall, int type, struct wall_found *found);
  * -ECONNREFUSED: no process has it. */
 int wall_own_judge(struct wall *wall, int at, const struct stat *what, int type);
 int wall_own_init(struct wall *wall);
-/* wall_absent: does @call create a hidden path? Then wall->path is that path. */
+/* wall_absent: does @call create a hidden path (wall->path), or a name in a read-only folder? */
 bool wall_absent_is_made(struct wall *wall, const struct wall_call *call);
+bool wall_absent_is_read_only(const struct wall_call *call);
 
 /* One attempt to make the call: its result, or WALL_PARK. */
 long wall_connect_turn(struct wall *wall, struct wall_call *call);

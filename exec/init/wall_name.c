@@ -1,10 +1,13 @@
 #include "exec/init/sys.h"
 #include "exec/init/wall_impl.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
-#define HEAD offsetof(struct sockaddr_un, sun_path)
+#define HEAD      offsetof(struct sockaddr_un, sun_path)
+#define NAME_PORT 53
 
 static bool begins(const char *text, const char *with)
 {
@@ -117,6 +120,22 @@ static long aim_at_abstract(const struct wall *wall, struct wall_call *call)
 	return -EACCES;
 }
 
+/* Is it a name server on the sandbox's loopback? Nothing inside can listen on that port, and only a
+ * refusal here can be reported: the kernel's own comes after the call. */
+static bool is_name_server(const struct wall *wall, const struct sockaddr_storage *name, size_t len)
+{
+	const struct sockaddr_in *v4 = (const void *)name;
+	const struct sockaddr_in6 *v6 = (const void *)name;
+
+	if (!wall->has_network)
+		return false;
+	if (name->ss_family == AF_INET && len >= sizeof(*v4))
+		return v4->sin_port == htons(NAME_PORT) &&
+		       ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+	return name->ss_family == AF_INET6 && len >= sizeof(*v6) &&
+	       v6->sin6_port == htons(NAME_PORT) && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
 long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, size_t len,
 		   struct wall_aim *ret)
 {
@@ -134,7 +153,7 @@ long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, 
 	/* Other families have no file names, and the kernel refuses an address of another
 	 * family. */
 	if (domain != AF_UNIX || len <= HEAD || local->sun_family != AF_UNIX)
-		return 0;
+		return is_name_server(wall, &ret->name, len) ? -ECONNREFUSED : 0;
 	if (len > sizeof(*local))
 		return -EINVAL;
 	if (local->sun_path[0] == '\0')

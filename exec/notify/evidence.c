@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "exec/notify/inside.h"
 
 void evidence_tell(struct evidence *evidence, const struct exec_evidence *what)
 {
@@ -21,5 +22,10 @@ void evidence_tell(struct evidence *evidence, const struct exec_evidence *what)
 	if (evidence->seen_count == EXEC_EVIDENCE_MAX)
 		return;
 	evidence->seen[evidence->seen_count++] = take(key);
-	evidence->fn(what, evidence->arg);
+	char name[EXEC_PROGRAM_MAX];
+	struct exec_evidence whole = *what;
+
+	inside_program(what->pid, name, sizeof(name));
+	whole.program = name;
+	evidence->fn(&whole, evidence->arg);
 }

@@ -253,3 +253,13 @@ int inside_name(const struct inside *inside, int fd, char path[PATH_MAX])
 		cut_suffix(path, " (deleted)");
 	return inside_cut(inside, path);
 }
+
+void inside_program(pid_t task, char *name, size_t size)
+{
+	char link[64], path[PATH_MAX];
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)task);
+	const char *slash = read_link(link, path) == 0 ? strrchr(path, '/') : NULL;
+
+	(void)snprintf(name, size, "%s", slash ? slash + 1 : "");
+}

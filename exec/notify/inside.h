@@ -39,6 +39,8 @@ int inside_cut(const struct inside *inside, char path[PATH_MAX]);
 int inside_descriptor(pid_t task, int number);
 /* The last number after @word ("\nTgid:") in the status of @task, or -ESRCH. */
 pid_t inside_number(pid_t task, const char *word);
+/* The name of the file that @task executes, without its folder; "": not known. */
+void inside_program(pid_t task, char *name, size_t size);
 /* The thread of @process whose pid inside is @inner, or -ESRCH. */
 pid_t inside_thread(pid_t process, pid_t inner);
 /* The current path of @fd inside, with every link resolved. 0 or -errno. */

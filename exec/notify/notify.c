@@ -58,7 +58,9 @@ uint32_t notify_wishes(const struct exec_plan_config *config)
 {
 	uint32_t wishes = 0;
 
-	if (config->on_refused && !config->tells_programs)
+	if (config->on_refused && config->tells_briefly)
+		wishes |= WIRE_TELL_BRIEF;
+	else if (config->on_refused)
 		wishes |= WIRE_TELL_REFUSED | (config->tells_reads ? WIRE_TELL_READS : 0);
 	if (config->on_program)
 		wishes |= WIRE_TELL_PROGRAMS;
@@ -75,6 +77,7 @@ static void on_unjudged(struct notify *notify, int pid)
 		.error = EACCES,
 		.call = "execve",
 		.path = "",
+		.program = "",
 	};
 
 	if (!notify->on_refused)

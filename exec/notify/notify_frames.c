@@ -69,6 +69,7 @@ void notify_frames_put_evidence(struct frame *frame, const struct exec_evidence 
 	frame_put_u32(frame, (uint32_t)evidence->error);
 	frame_put_text(frame, evidence->call);
 	frame_put_text(frame, evidence->path);
+	frame_put_text(frame, evidence->program);
 }
 
 int notify_frames_get_evidence(struct frame *frame, struct notify_frames_room *room,
@@ -81,6 +82,8 @@ int notify_frames_get_evidence(struct frame *frame, struct notify_frames_room *r
 	ret->error = (int)frame_get_u32(frame);
 	frame_get_text(frame, room->call, sizeof(room->call));
 	frame_get_text(frame, room->path, sizeof(room->path));
+	frame_get_text(frame, room->program, sizeof(room->program));
+	ret->program = room->program;
 	ret->call = room->call;
 	ret->path = room->path;
 	return frame_is_whole(frame) && what <= EXEC_REFUSED_NETWORK ? 0 : -EBADMSG;
@@ -113,8 +116,8 @@ int notify_frames_error(const struct wire_told *told, bool *ret_is_program)
 	*ret_is_program = told->error == 0 && call.told == SECCOMP_TOLD_PROGRAM;
 	if (told->error != 0)
 		return told->error;
-	if (call.told == SECCOMP_TOLD_CHANGE || call.told == SECCOMP_TOLD_READ ||
-	    call.told == SECCOMP_TOLD_END)
+	if (call.told == SECCOMP_TOLD_CHANGE || call.told == SECCOMP_TOLD_MAKE ||
+	    call.told == SECCOMP_TOLD_READ || call.told == SECCOMP_TOLD_END)
 		return 0;
 	return call.told == SECCOMP_TOLD_DENIAL && call.error != 0 ? call.error : EACCES;
 }

@@ -33,7 +33,7 @@ void notify_frames_put_evidence(struct frame *frame, const struct exec_evidence 
 /* Decodes a frame; @room is the storage for what it says. 0 or -EBADMSG. */
 struct notify_frames_room {
 	struct exec_program interpreter;
-	char path[4096], interpreter_path[4096], cwd[4096], call[64];
+	char path[4096], interpreter_path[4096], cwd[4096], call[64], program[EXEC_PROGRAM_MAX];
 };
 int notify_frames_get_program(struct frame *frame, struct notify_frames_room *room,
 			      struct notify_program *ret);

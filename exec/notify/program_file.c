@@ -178,8 +178,11 @@ static bool may_turn(const struct plan *plan, const char *directory)
 	const char *writable = paths_holder(&plan->writable, directory);
 	const char *fresh = paths_holder(&plan->fresh, directory);
 	const char *kept = paths_holder(&plan->read_only, directory);
+	const char *cache = paths_holder(&plan->caches, directory);
 	size_t open = writable ? strlen(writable) : 0;
 
+	if (cache && strlen(cache) > open)
+		open = strlen(cache);
 	if (fresh && strlen(fresh) > open)
 		open = strlen(fresh);
 	return open > 0 && (!kept || strlen(kept) < open);

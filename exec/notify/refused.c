@@ -40,6 +40,7 @@ static enum owner owner_of(const struct plan *plan, const char *path)
 
 	consider(&plan->fresh, OWN, path, &owner, &best);
 	consider(&plan->writable, WRITABLE, path, &owner, &best);
+	consider(&plan->caches, WRITABLE, path, &owner, &best);
 	consider(&plan->hidden, HIDDEN, path, &owner, &best);
 	consider(&plan->read_only, KEPT, path, &owner, &best);
 	consider(&plan->sockets, SOCKET, path, &owner, &best);

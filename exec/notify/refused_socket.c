@@ -17,6 +17,7 @@
 #include "seccomp/seccomp_calls.h"
 
 #define MESSAGES_MAX 16 /* of one sendmmsg(2) that are inspected */
+#define NAME_PORT    53 /* a lookup counts wherever it goes: names are the gate's to resolve */
 
 union name {
 	struct sockaddr any;
@@ -54,16 +55,19 @@ static bool look_at_network(const struct plan *plan, const union name *name, str
 	bool is_v4 = name->any.sa_family == AF_INET;
 	char host[INET6_ADDRSTRLEN];
 
-	if ((plan->flags & WIRE_HOST_NETWORK) || is_own(name) ||
-	    !has_way_outside(name, is_v4 ? sizeof(name->v4) : sizeof(name->v6)) ||
+	uint16_t port = ntohs(is_v4 ? name->v4.sin_port : name->v6.sin6_port);
+
+	if ((plan->flags & WIRE_HOST_NETWORK) ||
+	    (port != NAME_PORT &&
+	     (is_own(name) ||
+	      !has_way_outside(name, is_v4 ? sizeof(name->v4) : sizeof(name->v6)))) ||
 	    !inet_ntop(name->any.sa_family,
 		       is_v4 ? (const void *)&name->v4.sin_addr : &name->v6.sin6_addr, host,
 		       sizeof(host)))
 		return false;
 	ret->what = EXEC_REFUSED_NETWORK;
 	ret->error = ENETUNREACH;
-	(void)snprintf(ret->path, sizeof(ret->path), is_v4 ? "%s:%u" : "[%s]:%u", host,
-		       ntohs(is_v4 ? name->v4.sin_port : name->v6.sin6_port));
+	(void)snprintf(ret->path, sizeof(ret->path), is_v4 ? "%s:%u" : "[%s]:%u", host, port);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "exec/run/wire_limits.h"
+#include "exec/run/wire_step.h"
 
 /* The descriptors that init starts with, besides the command's own 0–2. */
 #define WIRE_CONTROL_FD 3
@@ -26,6 +27,7 @@ enum wire_list {
 	WIRE_PROGRAM, /* empty, or the path of the file to execute: see WIRE_HAS_PROGRAM */
 	WIRE_MOUNTS,  /* an enum wire_mount, then a canonical path; outer before inner */
 	WIRE_LINKS,   /* pairs of canonical paths: a symbolic link of an empty root, its target */
+	WIRE_CACHED,  /* pairs of canonical paths: a WIRE_CACHE mount, the folder that is mounted */
 	WIRE_GRANTED, /* an enum wire_grant, then a path: sockets of others that may be reached */
 	WIRE_SOCKETS, /* canonical paths of the host's sockets: covered by an empty file; one that
 			 no longer exists is not an error */
@@ -45,7 +47,9 @@ enum wire_mount {
 	WIRE_READ = 'r', /* the host's file or directory, read-only */
 	WIRE_READ_NEW = 'R',
 	WIRE_WRITE = 'w', /* writable */
-	WIRE_WRITE_NEW = 'W'
+	WIRE_WRITE_NEW = 'W',
+	WIRE_CACHE = 'c', /* another folder of the host's is mounted there, writable */
+	WIRE_CACHE_NEW = 'C'
 };
 
 enum wire_grant {
@@ -70,9 +74,11 @@ enum wire_flag {
 	WIRE_TELL_REFUSED = 2048,  /* report what is or may be refused, ends of processes, */
 	WIRE_TELL_READS = 4096,    /* files opened for reading, too, */
 	WIRE_TELL_PROGRAMS = 8192, /* programs before they are executed */
-	WIRE_TELLS = 14336,
 	WIRE_KEEPS_ABSENT = 16384, /* the command could create an absent path: that is refused */
-	WIRE_FLAGS = 32767
+	WIRE_TELL_BRIEF = 32768,   /* report only names created in read-only folders, and connects
+				      that failed */
+	WIRE_TELLS = 47104,
+	WIRE_FLAGS = 65535
 };
 
 /* Sent first on the inner channel, with the listener of the Unix socket, if there is one: a byte
@@ -110,35 +116,6 @@ enum wire_type {
 	WIRE_GO,     /* start the command */
 	WIRE_SIGNAL, /* send signal @value to the command's process group */
 	WIRE_TYPES
-};
-
-enum wire_step {
-	WIRE_STEP_PLAN,
-	WIRE_STEP_IDS,
-	WIRE_STEP_PARENT,
-	WIRE_STEP_LOOPBACK,
-	WIRE_STEP_LISTENERS,
-	WIRE_STEP_NAMESPACES,
-	WIRE_STEP_VIEW,
-	WIRE_STEP_ROOT,
-	WIRE_STEP_FRESH,
-	WIRE_STEP_FILES,
-	WIRE_STEP_DOOR,
-	WIRE_STEP_DEVICES,
-	WIRE_STEP_WRITABLE,
-	WIRE_STEP_PROC,
-	WIRE_STEP_PROTECT,
-	WIRE_STEP_WATCH,
-	WIRE_STEP_CWD,
-	WIRE_STEP_PTY,
-	WIRE_STEP_GO,
-	WIRE_STEP_WALL,
-	WIRE_STEP_CAPS,
-	WIRE_STEP_FORK,
-	WIRE_STEP_LANDLOCK,
-	WIRE_STEP_SECCOMP,
-	WIRE_STEP_EXEC,
-	WIRE_STEPS
 };
 
 struct wire_message {

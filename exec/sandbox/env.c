@@ -279,6 +279,11 @@ static void replace(char **place, char *entry)
 	*place = entry;
 }
 
+bool env_has(char *const *env, const char *name)
+{
+	return find((const char *const *)env, name, strlen(name)) != NULL;
+}
+
 char **env_append(char **env, const char *name, const char *value)
 {
 	char **place = place_of(&env, name);

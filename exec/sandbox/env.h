@@ -2,6 +2,7 @@
  * variables that point to the gate. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum env_kind {
@@ -20,6 +21,7 @@ char **env_build(const char *const *host, const char *const *set, enum env_kind 
  * party that may not change the connection to the gate: variables that point to the gate stay (if
  * they hold other options as well, the given value is put first), and our own variables, too. */
 char **env_add(char **env, const char *const *host, const char *const *asked, enum env_kind kind);
+bool env_has(char *const *env, const char *name);
 
 /* Takes @env, NULL-terminated, and returns it with @value appended to variable @name, or as its
  * value. */

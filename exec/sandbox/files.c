@@ -1,5 +1,6 @@
 #include "exec/sandbox/files.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,9 +15,13 @@
 static const struct file {
 	const char *path, *text;
 	const char *variable, *value; /* appended to the existing value */
+	bool is_for_root;             /* and only if the variable has no value */
 } files[] = {
 	{ "/run/sallyport/node.cjs", preload_node, "NODE_OPTIONS",
 	  "--require=/run/sallyport/node.cjs" },
+	/* apt-get changes to another user, of whom there is none inside. */
+	{ "/run/sallyport/apt.conf", "APT::Sandbox::User \"root\";\n", "APT_CONFIG",
+	  "/run/sallyport/apt.conf", true },
 };
 
 _Static_assert(ARRAY_SIZE(files) <= WIRE_FILES_MAX, "init takes at most WIRE_FILES_MAX files");
@@ -27,7 +32,8 @@ static bool has_place(const struct plan *plan, const struct file *file)
 {
 	return paths_holder(&plan->fresh, file->path) &&
 	       !paths_holder(&plan->writable, file->path) &&
-	       !paths_holder(&plan->readable, file->path) && !(plan->flags & WIRE_HOST_NETWORK);
+	       !paths_holder(&plan->readable, file->path) && !(plan->flags & WIRE_HOST_NETWORK) &&
+	       (!file->is_for_root || (plan->uid == 0 && !env_has(plan->env, file->variable)));
 }
 
 void files_plan(struct plan *plan)

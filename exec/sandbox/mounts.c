@@ -34,6 +34,7 @@ int mounts_access(const struct plan *plan, const char *path)
 	consider(&plan->fresh, path, EXEC_DENY, &longest, &access);
 	consider(&plan->writable, path, EXEC_WRITE, &longest, &access);
 	consider(&plan->readable, path, EXEC_READ, &longest, &access);
+	consider(&plan->caches, path, EXEC_WRITE, &longest, &access);
 	consider(&plan->read_only, path, EXEC_READ, &longest, &access);
 	consider(&plan->hidden, path, EXEC_DENY, &longest, &access);
 	return (int)access;
@@ -103,8 +104,8 @@ static int order(const void *left, const void *right)
 
 static size_t count_all(const struct plan *plan)
 {
-	return plan->fresh.count + plan->writable.count + plan->readable.count + plan->pins.count +
-	       plan->hidden.count + plan->read_only.count;
+	return plan->fresh.count + plan->writable.count + plan->caches.count +
+	       plan->readable.count + plan->pins.count + plan->hidden.count + plan->read_only.count;
 }
 
 int mounts_check(const struct plan *plan, struct err *why)
@@ -135,6 +136,7 @@ char **mounts_list(const struct plan *plan)
 		add(list, &count, WIRE_PIN, plan->pins.list[i]);
 	add_all(plan, &plan->writable, WIRE_WRITE, WIRE_WRITE_NEW, list, &count);
 	add_all(plan, &plan->readable, WIRE_READ, WIRE_READ_NEW, list, &count);
+	add_all(plan, &plan->caches, WIRE_CACHE, WIRE_CACHE_NEW, list, &count);
 	add_all(plan, &plan->read_only, WIRE_READ, WIRE_READ, list, &count);
 	qsort(list, count, sizeof(*list), order);
 	return list;

@@ -21,6 +21,8 @@ struct plan {
 	 * were named and do not exist. */
 	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
 	struct paths absent; /* hidden, and do not exist */
+	struct paths caches; /* over which folders of the gate's own are mounted, */
+	struct paths cached; /* and pairs of them and these folders */
 	struct paths covered,
 		folders;           /* mounts that must stay; folders of the names on their paths */
 	struct paths open_sockets; /* are not covered */

@@ -13,7 +13,9 @@
 #include "exec/exec_egress.h"
 #include "exec/exec_made.h"
 #include "exec/exec_plan.h"
+#include "exec/sandbox/caches.h"
 #include "exec/sandbox/files.h"
+#include "exec/sandbox/mounts.h"
 #include "exec/sandbox/plan.h"
 #include "exec/view/seen.h"
 #include "exec/view/view.h"
@@ -146,6 +148,9 @@ struct plan *plan_make(const struct exec_plan_config *config, int *ret_errno, st
 	if (r == 0)
 		r = config->seen.bytes ? seen_read(&config->seen, plan, why)
 				       : view_plan(plan, config, why);
+	caches_plan(plan, config);
+	if (r == 0)
+		r = mounts_check(plan, why);
 	if (r == 0)
 		r = check_stdio(plan, config, why);
 	if (r == 0 && config->program.path)
@@ -160,6 +165,7 @@ struct plan *plan_make(const struct exec_plan_config *config, int *ret_errno, st
 
 	plan->env = env_build(inherited, config->env_set, plan_env_kind(plan), plan->tmpdir);
 	plan->env = env_add(plan->env, inherited, config->env_asked, plan_env_kind(plan));
+	caches_env(plan, config);
 	if (has_door(plan)) {
 		plan->flags |= WIRE_DOOR;
 		plan->env = env_set(plan->env, "SALLYPORT_SOCKET", EXEC_DOOR);

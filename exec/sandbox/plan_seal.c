@@ -89,6 +89,7 @@ int plan_seal(const struct plan *plan, struct err *why)
 		[WIRE_PROGRAM] = program,
 		[WIRE_MOUNTS] = mounts,
 		[WIRE_LINKS] = plan->links.list,
+		[WIRE_CACHED] = plan->cached.list,
 		[WIRE_GRANTED] = plan->granted.list,
 		[WIRE_SOCKETS] = plan->sockets.list,
 		[WIRE_COVERED] = plan->covered.list,

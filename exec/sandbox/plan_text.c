@@ -55,6 +55,12 @@ static void put_view(FILE *out, const struct plan *plan)
 	put(out, "fresh", "/dev");
 	put(out, "fresh", "/proc");
 	put_paths(out, "writable", &plan->writable);
+	for (size_t i = 0; i < plan->cached.count; i += 2) {
+		auto_free char *cache =
+			mem_printf("%s <- %s", plan->cached.list[i], plan->cached.list[i + 1]);
+
+		put(out, "cache", cache);
+	}
 	put_paths(out, "readable", &plan->readable);
 	put_paths(out, "pinned", &plan->pins);
 	put_paths(out, "hidden", &plan->hidden);

@@ -74,8 +74,8 @@ static int allow_mounts(struct init *init, long rules, uint64_t access)
 	for (char **at = init->plan.lists[WIRE_MOUNTS]; *at && r == 0; at++) {
 		char what = (*at)[0];
 
-		if (what != WIRE_WRITE && what != WIRE_WRITE_NEW && what != WIRE_FRESH &&
-		    what != WIRE_FRESH_TMP)
+		if (what != WIRE_WRITE && what != WIRE_WRITE_NEW && what != WIRE_CACHE &&
+		    what != WIRE_CACHE_NEW && what != WIRE_FRESH && what != WIRE_FRESH_TMP)
 			continue;
 		init->detail = *at + 1;
 		r = allow(rules, *at + 1, access);

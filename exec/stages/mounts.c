@@ -35,20 +35,44 @@ static int copy(const char *path, bool is_writable)
 	return r < 0 ? (int)r : tree;
 }
 
+static bool is_same(const char *left, const char *right)
+{
+	while (*left && *left == *right)
+		left++, right++;
+	return *left == *right;
+}
+
+/* Of the host's folders, the one that is mounted for the entry @mount. */
+static const char *source_of(const struct init *init, const char *mount)
+{
+	if (mount[0] != WIRE_CACHE && mount[0] != WIRE_CACHE_NEW)
+		return mount + 1;
+	for (char **pair = init->plan.lists[WIRE_CACHED]; *pair; pair += 2)
+		if (is_same(pair[0], mount + 1))
+			return pair[1];
+	return "";
+}
+
+static bool is_for_writing(char what)
+{
+	return what == WIRE_WRITE || what == WIRE_WRITE_NEW || what == WIRE_CACHE ||
+	       what == WIRE_CACHE_NEW;
+}
+
 int mounts_copy(struct init *init, struct mounts *ret)
 {
 	char **list = init->plan.lists[WIRE_MOUNTS];
 
 	for (int i = 0; list[i]; i++) {
 		char what = list[i][0];
-		bool is_writable = what == WIRE_WRITE || what == WIRE_WRITE_NEW;
+		bool is_writable = is_for_writing(what);
 
 		ret->trees[i] = -1;
 		if (!is_writable && what != WIRE_READ && what != WIRE_READ_NEW)
 			continue;
 		init->step = is_writable ? WIRE_STEP_WRITABLE : WIRE_STEP_PROTECT;
-		init->detail = list[i] + 1;
-		ret->trees[i] = copy(list[i] + 1, is_writable);
+		init->detail = source_of(init, list[i]);
+		ret->trees[i] = copy(init->detail, is_writable);
 		if (ret->trees[i] < 0)
 			return ret->trees[i];
 	}
@@ -88,7 +112,7 @@ static int make_place(const char *path, int tree)
 
 static int attach(char what, const char *path, int tree)
 {
-	bool is_new = what == WIRE_READ_NEW || what == WIRE_WRITE_NEW;
+	bool is_new = what == WIRE_READ_NEW || what == WIRE_WRITE_NEW || what == WIRE_CACHE_NEW;
 	int at = is_new ? make_place(path, tree) : 0;
 
 	if (at == 0)
@@ -144,7 +168,7 @@ static int hide_around(const char *path, int *ret_tree)
 
 static int make(struct init *init, char what, const char *path, int *ret_tree)
 {
-	bool is_attached = what == WIRE_WRITE || what == WIRE_WRITE_NEW;
+	bool is_attached = is_for_writing(what);
 
 	init->detail = path;
 	init->step = is_attached ? WIRE_STEP_WRITABLE : WIRE_STEP_PROTECT;

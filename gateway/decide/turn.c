@@ -247,6 +247,10 @@ static bool decide(struct gateway *gw, struct waiter *waiter, struct policy_verd
 	bool is_final = decide_known(gw, waiter, verdict);
 
 	waiter->facts.asker = NULL; /* it borrows from this call */
+	/* Known programs make a report that helps: looked up once, it is decided again. */
+	if (is_final && verdict->action == POLICY_DENY && !waiter->decision &&
+	    traffic_wants_program(&gw->trips, &waiter->facts.dst) && lookups_start(waiter))
+		return false;
 	return is_final;
 }
 
@@ -301,6 +305,12 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	traffic_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
 	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);
+	if (verdict->action != POLICY_ALLOW) {
+		const char *program = exec ? waiter->program : NULL; /* the exec owns it */
+
+		traffic_note_denial(&gw->trips, &waiter->facts, program);
+		traffic_note_denial(waiter->ticket.client->trips, &waiter->facts, program);
+	}
 	if (verdict->action == POLICY_ALLOW) {
 		live_requests_begin(waiter, verdict);
 		ledger_begin(waiter);

@@ -5,8 +5,11 @@
 
 #include "base/mem.h"
 #include "gateway/gateway_tools.h"
+#include "policies/policies_request.h"
 
-#define TRIPS_FIRST 64
+#define TRIPS_FIRST  64
+#define PROGRAMS_MAX 64  /* destinations whose program is looked up */
+#define REQUEST_MAX  120 /* bytes of a request that are kept */
 
 /* Kept apart from the list that callers read: its copy of the destination stays in place when the
  * list is reallocated. */
@@ -38,6 +41,8 @@ void gateway_trip_done(struct gateway_trip *trip)
 {
 	free(take(trip->rule));
 	free(take(trip->because));
+	free(take(trip->program));
+	free(take(trip->request));
 }
 
 static void set_text(char **text, const char *new)
@@ -111,6 +116,33 @@ void traffic_count_verdict(struct traffic *trips, const struct policy_destinatio
 		return;
 	}
 	traffic_count_denial(trip, verdict);
+}
+
+bool traffic_wants_program(const struct traffic *trips, const struct policy_destination *dst)
+{
+	const struct key_node *node = keys_find(&trips->table, 0, dst);
+
+	return node ? !trips->list[container_of(node, struct trip_key, node)->place].program
+		    : trips->count < PROGRAMS_MAX;
+}
+
+void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts,
+			 const char *program)
+{
+	const struct policy_request *request = facts->request;
+	struct gateway_trip *trip = trips ? traffic_at(trips, &facts->dst) : NULL;
+
+	if (!trip || trip == &trips->others)
+		return;
+	if (!trip->program && program && program[0])
+		trip->program = mem_strdup(program);
+	if (!request || (!request->method && !request->path))
+		return;
+	auto_free char *text = mem_printf("%s%s%.*s", request->method ? request->method : "",
+					  request->method && request->path ? " " : "", REQUEST_MAX,
+					  request->path ? request->path : "");
+
+	set_text(&trip->request, text);
 }
 
 void traffic_count_report(struct traffic *trips, const struct gateway_report *report)

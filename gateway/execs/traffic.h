@@ -21,5 +21,11 @@ void traffic_done(struct traffic *trips);
 /* Counts a verdict that was sent. */
 void traffic_count_verdict(struct traffic *trips, const struct policy_destination *dst,
 			   const struct policy_verdict *verdict);
+/* The report names the program that was denied @dst, for a limited number of destinations: is it
+ * still to be found out? */
+bool traffic_wants_program(const struct traffic *trips, const struct policy_destination *dst);
+/* A denial that was counted: of @program ("" or NULL: not known). */
+void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts,
+			 const char *program);
 /* Counts the end of a request. In both, NULL counts nothing. */
 void traffic_count_report(struct traffic *trips, const struct gateway_report *report);

@@ -207,6 +207,7 @@ static const struct {
 	{ "unprotect", settings_read_paths },
 	{ "env", settings_read_paths },
 	{ "prompt-timeout", settings_read_timeout },
+	{ "cache", settings_read_cache },
 	{ "limit", limit_line_read },
 	{ "approver", approver_line_read },
 	{ "approvers-needed", approver_line_read_needed },

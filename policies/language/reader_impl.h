@@ -46,6 +46,7 @@ bool reader_has_words(const struct line *line, size_t count, const char *instead
 /* `only ...`, and the settings */
 void only_line_read(struct line *line);
 void settings_read_timeout(struct line *line);
+void settings_read_cache(struct line *line);
 void settings_read_paths(struct line *line);
 /* `approvals`, `on-denial`, `hook`, `reviewer` */
 void agent_line_read_approvals(struct line *line);

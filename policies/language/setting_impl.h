@@ -19,6 +19,7 @@ enum setting_kind {
 	SETTING_ENV,    /* a name of a variable */
 	SETTING_LIMIT,  /* of what, by its word */
 	SETTING_SOCKET, /* a path, or "$" and a name */
+	SETTING_CACHE,  /* an enum policy_cache */
 	SETTING_COUNT
 };
 

@@ -40,6 +40,53 @@ void settings_read_timeout(struct line *line)
 		settings_add(line, SETTING_PROMPT_TIMEOUT, NULL, ms);
 }
 
+static const char *const caches[POLICY_CACHES] = {
+	[POLICY_CACHE_SHARED] = "shared",
+	[POLICY_CACHE_PRIVATE] = "private",
+	[POLICY_CACHE_NONE] = "none",
+};
+
+static bool settings_cache(const char *text, size_t len, enum policy_cache *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(caches); i++)
+		if (strlen(caches[i]) == len && strncmp(caches[i], text, len) == 0) {
+			*ret = (enum policy_cache)i;
+			return true;
+		}
+	return false;
+}
+
+void settings_read_cache(struct line *line)
+{
+	static const char advice[] = "cache private";
+	const struct word *word = &line->words.list[1];
+	enum policy_cache cache;
+
+	if (!reader_has_words(line, 2, advice))
+		return;
+	if (word->is_quoted || !settings_cache(word->text, word->len, &cache))
+		(void)reader_refuse(line, word->at, advice, "private, shared or none");
+	else
+		settings_add(line, SETTING_CACHE, NULL, (int64_t)cache);
+}
+
+bool policy_get_cache(const struct policy *policy, enum policy_cache *ret)
+{
+	int64_t least = -1;
+
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+
+		if (setting->kind == SETTING_CACHE && settings_counts(policy, setting) &&
+		    setting->value > least)
+			least = setting->value;
+	}
+	if (least < 0)
+		return false;
+	*ret = (enum policy_cache)least;
+	return true;
+}
+
 /* Refuses what a shell would expand: a path must be what the line says. */
 static const char *settings_path_refused(const char *text)
 {
@@ -153,6 +200,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_ON_DENIAL] = "on-denial", [SETTING_PROTECT] = "protect",
 		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
 		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
+		[SETTING_CACHE] = "cache",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -166,6 +214,9 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	switch ((enum setting_kind)setting->kind) {
 	case SETTING_APPROVALS:
 		return agent_line_counts(policy, setting);
+	case SETTING_CACHE:
+		return setting->value != POLICY_CACHE_SHARED ||
+		       layers_may_set(policy, setting->source);
 	case SETTING_LIMIT:
 		return limit_line_counts(policy, setting);
 	case SETTING_HIDE:

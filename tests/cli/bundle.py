@@ -129,10 +129,11 @@ def a_run_says_what_it_wanted(stage):
     asks = "curl -sS -m 20 http://a.test/ >/dev/null; curl -sS http://denied.test/ >/dev/null; exit 0"
     done = stage.call("run", "--no-tty", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--fail-on-ask=said.json", "--",
                       "sh", "-c", asks)
-    expect(done, ASKED, err="sallyport: http://a.test:80: This needs approval, and no approver is connected. (no_approver)")
-    expect(done, ASKED, err="  allow http://a.test:80\n")
-    expect(done, ASKED, err="the questions are in said.json")
-    expect(done, ASKED, err="http://denied.test:80: A rule denies it. (rule_deny) Rule: ")
+    expect(done, ASKED, err="sallyport: http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected. (no_approver)")
+    expect(done, ASKED, err="(no_approver) No rule. To allow it, add to /")
+    expect(done, ASKED, err="/.config/sallyport/policy: allow http://a.test:80\n")
+    expect(done, ASKED, err="--fail-on-ask: the exit status is 78 instead of 0; destinations denied: 1, not answered: 1; the questions are in said.json")
+    expect(done, ASKED, err="http://denied.test:80, by /usr/bin/curl: A rule denies it. (rule_deny) Rule: ")
     expect(done, ASKED, err="Next: ")
     records = stage.records()
     start = [record for record in records if record["event"] == "start"][-1]

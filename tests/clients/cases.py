@@ -34,12 +34,12 @@ cd got && git -c user.name=t -c user.email=t@example.org commit -q --allow-empty
 git ls-remote origin main | grep -q "$(git rev-parse HEAD)" && echo pushed
 """
 NPM = """
-export HOME=$PWD npm_config_update_notifier=false npm_config_cafile=$PWD/ca.pem npm_config_fetch_retries=0
-npm install --no-audit --no-fund --loglevel=error --cache ./cache --registry https://HOST/ hello >&2 && node -p "require('hello')"
+export npm_config_update_notifier=false npm_config_cafile=$PWD/ca.pem npm_config_fetch_retries=0
+npm install --no-audit --no-fund --loglevel=error --registry https://HOST/ hello >&2 && node -p "require('hello')"
 """
 PIP = f"""
-export HOME=$PWD PIP_CONFIG_FILE=/dev/null
-{PYTHON} -m pip install -q --disable-pip-version-check --no-cache-dir --retries 0 --index-url https://HOST/simple --cert ca.pem --target out hello &&
+export PIP_CONFIG_FILE=/dev/null
+{PYTHON} -m pip install -q --disable-pip-version-check --retries 0 --index-url https://HOST/simple --cert ca.pem --target out hello &&
 PYTHONPATH=out {PYTHON} -c 'import hello; print(hello.words)'
 """
 
@@ -61,6 +61,13 @@ def requests(url, more=""):
 
 def httpx(url):
     return python(f"import httpx\nanswer = httpx.get('{url}', verify='ca.pem')\nanswer.raise_for_status()\nprint(answer.text)")
+
+
+def aiohttp(url):
+    return python("import aiohttp, asyncio, ssl\nasync def main():\n"
+                  "    async with aiohttp.ClientSession(trust_env=True, raise_for_status=True) as session:\n"
+                  f"        async with session.get('{url}', ssl=ssl.create_default_context(cafile='ca.pem')) as answer:\n"
+                  "            print(await answer.text())\nasyncio.run(main())")
 
 
 PYSOCKS = python("import socks\ns = socks.socksocket()\ns.set_proxy(socks.SOCKS5, '127.0.0.1', 61080, rdns=True)\n"
@@ -166,6 +173,8 @@ CASES = [
          requests("https://HOST/page", ", proxies={'https': 'socks5h://127.0.0.1:61080'}"), PAGE, ""),
     Case("python httpx http", "web.test", httpx("http://HOST/page"), PAGE),
     Case("python httpx https", "web.test", httpx("https://HOST/page"), PAGE),
+    Case("python aiohttp http", "web.test", aiohttp("http://HOST/page"), PAGE),
+    Case("python aiohttp https", "web.test", aiohttp("https://HOST/page"), PAGE),
     Case("PySocks, plain tcp", "tcp.test", PYSOCKS, "said and heard", "0x02"),
     Case("node https through a tunnel", "web.test", f"cat > t.js <<'END'\n{NODE_TUNNEL}\nEND\nnode t.js", PAGE),
     Case("node fetch http", "web.test", node_fetch("http"), PAGE, NODE_SAYS),
@@ -206,6 +215,15 @@ ASTRAY = [
          node_fetch("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
     Case("node https.get, no variables", "web.test",
          node_get("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
+]
+# Programs that ignore the variables; the run names each of them.
+IGNORES = [
+    Case("ssh", "web.test", "ssh -F none -o BatchMode=yes HOST true", "ssh"),
+    Case("git over ssh", "git.test", "export GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes'; git clone git@HOST:repo.git", "ssh"),
+    Case("psql", "web.test", "psql -h HOST -U u -c 'select 1'", "psql"),
+    Case("redis-cli", "web.test", "redis-cli -h HOST ping; exit 1", "redis-cli"),
+    Case("python socket", "web.test", python("import socket\nsocket.create_connection(('HOST', 80))"), "python3."),
+    Case("node net", "web.test", node(f"require('net').connect(80, 'HOST').on('error', {NODE_FAILS})"), "node"),
 ]
 
 

@@ -143,6 +143,20 @@ def check_astray(stage, case):
     return None
 
 
+def check_ignores(stage, case):
+    """It fails, nothing leaves, and the end of the run says which program did not use the proxy."""
+    sent = len(stage.capture.read())
+    status, out, err, _ = stage.run(case.script.replace("HOST", case.host), case.name, ["--report", "text"])
+    if not status:
+        return f"it came through without the gate\n{out[-1500:]}"
+    named = [line for line in err.splitlines()[-5:] if line.startswith(f"sallyport: {case.prints}") and "did not use the proxy: it " in line]
+    if not named or "sallyport-tools(7)" not in named[0]:
+        return f"{case.prints!r} is not named:\n{err[-2000:]}"
+    if len(stage.capture.read()) != sent:
+        return f"packets left: {stage.capture.read()[sent:]}"
+    return None
+
+
 def check_preset(stage, preset):
     """`include preset NAME` and nothing else: its own host without a question, another host is one."""
     policy = stage.world.top / "preset.policy"
@@ -190,6 +204,9 @@ def main():
         for case in cases.ASTRAY:
             if not wanted or any(w in case.name for w in wanted):
                 report(f"{case.name}: stays inside", check_astray(stage, case))
+        for case in cases.IGNORES:
+            if not wanted or any(w in case.name for w in wanted):
+                report(f"{case.name}: ignores the gate and is named", check_ignores(stage, case))
     finally:
         stage.world.close(keep=False)
     print(f"{passed} passed, {failed} failed, 0 skipped")

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "gateway/grants/domains.h"
 #include "gateway/gateway_tools.h"
+#include "policies/policies_request.h"
 #include "gateway/audit/redact.h"
 #include "gateway/execs/traffic.h"
 #include "policies/policies_tools.h"
@@ -120,6 +121,19 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_uint_eq(trips.list[7].allowed, 0);
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].connections, 1);
+	const struct policy_request request = { .method = "GET", .path = "/v1" };
+	struct policy_facts facts = { .dst = dst, .request = &request };
+
+	ck_assert(traffic_wants_program(&trips, &dst));
+	traffic_note_denial(&trips, &facts, NULL);
+	ck_assert(traffic_wants_program(&trips, &dst));
+	traffic_note_denial(&trips, &facts, "/usr/bin/curl");
+	traffic_note_denial(&trips, &facts, "/usr/bin/wget");
+	ck_assert(!traffic_wants_program(&trips, &dst));
+	ck_assert_str_eq(trips.list[7].program, "/usr/bin/curl");
+	ck_assert_str_eq(trips.list[7].request, "GET /v1");
+	ck_assert_int_eq(policy_destination_parse("https://new.test:443", &facts.dst, NULL), 0);
+	ck_assert(!traffic_wants_program(&trips, &facts.dst)); /* too many */
 	report.facts.dst = (struct policy_destination){ 0 };
 	traffic_count_report(&trips, &report); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);

@@ -51,13 +51,13 @@ static const struct {
 	{ SYS_openat, { 0, 0, O_RDONLY | O_CLOEXEC | O_DIRECTORY }, SECCOMP_TOLD_READ },
 	{ SYS_openat, { 0, 0, O_WRONLY }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, O_RDWR }, SECCOMP_TOLD_CHANGE },
-	{ SYS_openat, { 0, 0, O_RDONLY | O_CREAT }, SECCOMP_TOLD_CHANGE },
+	{ SYS_openat, { 0, 0, O_RDONLY | O_CREAT }, SECCOMP_TOLD_MAKE },
 	{ SYS_openat, { 0, 0, O_RDONLY | O_TRUNC }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, O_TMPFILE | O_WRONLY }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, UINT64_C(1) << 32 }, SECCOMP_TOLD_READ },
 	{ SYS_chmod, { 0, 0755 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, 01, 02755 }, SECCOMP_TOLD_CHANGE },
-	{ SYS_mkdirat, { 0 }, SECCOMP_TOLD_CHANGE },
+	{ SYS_mkdirat, { 0 }, SECCOMP_TOLD_MAKE },
 	{ SYS_unlinkat, { 0 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_utimensat, { 0, 1 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_utimensat, { 0, 0 }, SECCOMP_TOLD_NOTHING },
@@ -73,8 +73,8 @@ static const struct {
 #ifdef __x86_64__
 	{ SYS_open, { 0, O_WRONLY }, SECCOMP_TOLD_CHANGE },
 	{ SYS_open, { 0, O_RDONLY }, SECCOMP_TOLD_READ },
-	{ SYS_creat, { 0 }, SECCOMP_TOLD_CHANGE },
-	{ SYS_rename, { 0 }, SECCOMP_TOLD_CHANGE },
+	{ SYS_creat, { 0 }, SECCOMP_TOLD_MAKE },
+	{ SYS_rename, { 0 }, SECCOMP_TOLD_MAKE },
 #endif
 };
 

@@ -28,7 +28,7 @@
 static struct {
 	enum exec_refused what;
 	int error;
-	char call[32], path[512];
+	char call[32], path[512], program[EXEC_PROGRAM_MAX];
 } told[TOLD_MAX];
 static size_t told_count;
 
@@ -40,6 +40,7 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 	told[told_count].error = evidence->error;
 	(void)snprintf(told[told_count].call, sizeof(told[0].call), "%s", evidence->call);
 	(void)snprintf(told[told_count].path, sizeof(told[0].path), "%s", evidence->path);
+	(void)snprintf(told[told_count].program, sizeof(told[0].program), "%s", evidence->program);
 	told_count++;
 }
 
@@ -420,12 +421,59 @@ START_TEST(a_second_listener_is_refused_with_words)
 }
 END_TEST
 
+/* Told briefly: only of names that cannot be created in folders that are read-only. */
+static const struct {
+	const char *script;
+	bool is_told;
+} brief[] = {
+	{ ": >$OUT/new", true },
+	{ "cd $OUT/sub; : >../new", true },
+	{ "cd $OUT; mkdir new", true },
+	{ "ln -s $OUT link; : >link/new", true },
+	{ "ln -s x $OUT/new", true },
+	{ "mv file $OUT/new", true },
+	{ ": >>$OUT/there", true },
+	{ ": >new; mkdir sub; mv new sub/; ln -s x y; cat $OUT/there", false },
+	{ "cat $OUT/missing; mkdir $OUT/sub/missing/deep", false },
+	{ "rm $OUT/there; chmod 600 $OUT/there; touch -c $OUT/there", false },
+	{ "touch -d 2001-01-01 /dev/null; : >/tmp/x", false },
+	{ "cp /bin/true s; chmod 4755 s", false },
+};
+
+START_TEST(brief_refusal_is_told)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+	char kept[128], hidden[128];
+	struct rig rig;
+
+	init(&rig, _i % RIG_USERS);
+	fill(&rig, kept, hidden);
+	rig_make(&rig, "file", "x");
+	rig.config.tells_briefly = true;
+	auto_free char *script =
+		mem_printf("exec 2>&1; OUT=%s; %s", rig.outside, brief[row].script);
+	const char *text = rig_sh(&rig, script);
+
+	ck_assert_msg((told_count > 0) == brief[row].is_told, "%s: %s; told: %s", script, text,
+		      all_told());
+	for (size_t i = 0; i < told_count; i++) {
+		ck_assert_int_eq(told[i].what, EXEC_REFUSED_WRITE);
+		ck_assert_int_eq(told[i].error, EROFS);
+		ck_assert_msg(strncmp(told[i].path, rig.outside, strlen(rig.outside)) == 0, "%s",
+			      told[i].path);
+		ck_assert_str_ne(told[i].program, "");
+	}
+	rig_done(&rig);
+}
+END_TEST
+
 TCase *test_notify(void)
 {
 	TCase *tcase = tcase_create("notify");
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, refusal_is_told, 0, (int)ARRAY_SIZE(refusals) * RIG_USERS);
+	tcase_add_loop_test(tcase, brief_refusal_is_told, 0, (int)ARRAY_SIZE(brief) * RIG_USERS);
 	tcase_add_loop_test(tcase, what_is_not_shown_is_told, 0,
 			    (int)ARRAY_SIZE(absences) * RIG_USERS);
 	tcase_add_loop_test(tcase, nothing_is_made_up, 0, (int)ARRAY_SIZE(innocent) * RIG_USERS);

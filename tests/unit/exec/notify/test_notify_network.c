@@ -144,6 +144,47 @@ START_TEST(address_outside_is_told)
 }
 END_TEST
 
+/* A lookup is told wherever it goes, and is refused at once where the kernel would answer later. */
+static const struct {
+	const char *python, *path;
+	int error;
+} lookups[] = {
+	{ "d.connect((\"127.0.0.53\", 53))", "127.0.0.53:53", ECONNREFUSED },
+	{ "d.sendto(b\"x\", (\"127.0.0.1\", 53))", "127.0.0.1:53", ECONNREFUSED },
+	{ "t.connect((\"127.0.0.1\", 53))", "127.0.0.1:53", ECONNREFUSED },
+	{ "socket.socket(socket.AF_INET6, 2).connect((\"::1\", 53))", "[::1]:53", ECONNREFUSED },
+	{ "d.connect((\"192.0.2.1\", 53))", "192.0.2.1:53", ENETUNREACH },
+	{ "d.connect((\"127.0.0.53\", 54))", NULL, 0 },
+};
+
+START_TEST(lookup_is_told)
+{
+	size_t row = (size_t)_i / RIG_USERS;
+	struct rig rig;
+
+	memset(&told, 0, sizeof(told));
+	enter_network();
+	rig_init(&rig, _i % RIG_USERS);
+	rig.config.on_refused = on_refused;
+	rig.config.tells_briefly = true;
+	auto_free char *script = mem_printf(
+		"import socket\nt = socket.socket(); d = socket.socket(socket.AF_INET, 2)\n"
+		"try: %s; print(0)\nexcept OSError as e: print(e.errno)\n",
+		lookups[row].python);
+
+	rig_make(&rig, "script", script);
+	auto_free char *want = mem_printf("%d\n", lookups[row].error);
+
+	ck_assert_str_eq(rig_ok(&rig, "/usr/bin/python3 script"), want);
+	ck_assert_uint_eq(told.count, lookups[row].path != NULL);
+	if (lookups[row].path) {
+		ck_assert_int_eq(told.what, EXEC_REFUSED_NETWORK);
+		ck_assert_str_eq(told.path, lookups[row].path);
+	}
+	rig_done(&rig);
+}
+END_TEST
+
 /* Of the host, and later than the sandbox: when the command has made "ready". */
 static _Noreturn void listen_later(const char *folder)
 {
@@ -206,6 +247,7 @@ TCase *test_notify_network(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, address_outside_is_told, 0, (int)ARRAY_SIZE(calls) * RIG_USERS);
+	tcase_add_loop_test(tcase, lookup_is_told, 0, (int)ARRAY_SIZE(lookups) * RIG_USERS);
 	tcase_add_loop_test(tcase, own_sockets_on_the_hosts_network, 0, RIG_USERS);
 	return tcase;
 }

@@ -48,6 +48,9 @@ static const char *const accepted[] = {
 	"hook /usr/local/lib/hook --quick for exec patch",
 	"reviewer \"~/my tools/judge\" for network",
 	"prompt-timeout 5m",
+	"cache private",
+	"cache shared",
+	"cache none",
 	"write . /tmp \"a b\"",
 	"hide ~/.ssh ~ \"~/my keys\"",
 	"limit processes 8",
@@ -144,6 +147,8 @@ static const struct {
 	{ "approvals", 10, "the line is not complete" },
 	{ "approvals always", 11, "this is not an approval mode" },
 	{ "prompt-timeout", 15, "the line is not complete" },
+	{ "cache", 6, "the line is not complete" },
+	{ "cache own", 7, "private, shared or none" },
 	{ "prompt-timeout soon", 16, "this is not a duration" },
 	{ "prompt-timeout 0s", 16, "this is not a duration" },
 	{ "write", 6, "the line is not complete" },
@@ -395,6 +400,37 @@ START_TEST(settings_are_kept)
 }
 END_TEST
 
+/* Of several the narrowest; a project can only narrow. */
+static const struct {
+	const char *user, *project;
+	int want; /* -1: none */
+} cache_lines[] = {
+	{ "", "", -1 },
+	{ "cache shared\n", "", POLICY_CACHE_SHARED },
+	{ "cache private\ncache shared\n", "", POLICY_CACHE_PRIVATE },
+	{ "cache shared\n", "cache private\n", POLICY_CACHE_PRIVATE },
+	{ "cache shared\n", "cache none\n", POLICY_CACHE_NONE },
+	{ "", "cache shared\n", -1 },
+	{ "cache none\n", "cache shared\n", POLICY_CACHE_NONE },
+};
+
+START_TEST(cache_is_kept)
+{
+	struct policy *policy = policy_new();
+	enum policy_cache cache = POLICY_CACHES;
+	auto_free char *user = mem_printf("version 1\n%s", cache_lines[_i].user);
+	auto_free char *project = mem_printf("version 1\n%s", cache_lines[_i].project);
+
+	ck_assert_int_eq(policy_load_text_layer(policy, "<user>", user, POLICY_USER), 0);
+	ck_assert_int_eq(policy_load_text_layer(policy, "<project>", project, POLICY_PROJECT), 0);
+	ck_assert_int_eq(policy_finish(policy), 0);
+	ck_assert_int_eq(policy_get_cache(policy, &cache), cache_lines[_i].want >= 0);
+	if (cache_lines[_i].want >= 0)
+		ck_assert_int_eq((int)cache, cache_lines[_i].want);
+	policy_free(policy);
+}
+END_TEST
+
 /* Of several the least holds, and without any the default. */
 START_TEST(limits_are_kept)
 {
@@ -444,7 +480,7 @@ TCase *clauses_cases(void)
 	tcase_add_test(cases, expiry_of_addresses);
 	tcase_add_test(cases, promises_stay_narrow);
 	tcase_add_test(cases, settings_are_kept);
-	tcase_add_test(cases, limits_are_kept);
+	tcase_add_loop_test(cases, cache_is_kept, 0, ARRAY_SIZE(cache_lines));
 	tcase_add_test(cases, limits_are_kept);
 	tcase_add_test(cases, notes_name_the_clause);
 	return cases;

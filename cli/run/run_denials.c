@@ -1,0 +1,171 @@
+#include "cli/run/run_denials.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/run/run_refused.h"
+#include "cli/run/run_summary.h"
+#include "cli/run/run_tell.h"
+#include "gateway/gateway_tools.h"
+
+#define NAME_MAX_SHOWN 80 /* bytes of a program's or a request's name */
+
+char *run_denials_line(const struct gateway_trip *trip)
+{
+	static const enum policy_reason open[] = { POLICY_DEFAULT_DENY, POLICY_NO_APPROVER,
+						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE,
+						   POLICY_CLIENT_LEFT };
+	char where[POLICY_DESTINATION_TEXT_MAX];
+
+	policy_destination_text(&trip->dst, where);
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
+		if (trip->last_denial == open[i])
+			return mem_printf("allow %s", where);
+	return trip->last_denial == POLICY_PRIVATE_ADDRESS ? mem_printf("allow %s private", where)
+							   : NULL;
+}
+
+static char *cut(const char *text)
+{
+	char out[NAME_MAX_SHOWN];
+
+	(void)text_visible(out, sizeof(out), text, strlen(text));
+	return mem_strdup(out);
+}
+
+/* What was denied, how often, and to which program. */
+static char *head_of(const struct gateway_trip *trip)
+{
+	char where[POLICY_DESTINATION_TEXT_MAX];
+	uint64_t count = trip->denied + trip->unanswered;
+	auto_free char *request = trip->request ? cut(trip->request) : NULL;
+	auto_free char *program = trip->program ? cut(trip->program) : NULL;
+	auto_free char *times =
+		count == 1 ? mem_strdup("") : mem_printf(", %" PRIu64 " times", count);
+
+	policy_destination_text(&trip->dst, where);
+	return mem_printf("%s%s%s%s%s%s%s", where, request ? " (" : "", request ? request : "",
+			  request ? ")" : "", times, program ? ", by " : "",
+			  program ? program : "");
+}
+
+static char *remedy_of(const struct gateway_trip *trip, const struct run_summary *summary)
+{
+	auto_free char *line = run_denials_line(trip);
+	auto_free char *file = summary->policy_path ? text_visible_dup(summary->policy_path) : NULL;
+	const char *next = policy_reason_next(trip->last_denial);
+
+	if (line)
+		return mem_printf(" To allow it, add to %s: %s", file ? file : "a policy file",
+				  line);
+	return mem_printf("%s%s", next[0] ? " Next: " : "", next);
+}
+
+static char *text_of(const struct gateway_trip *trip, const struct run_summary *summary)
+{
+	auto_free char *head = head_of(trip);
+	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
+	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
+	auto_free char *remedy = remedy_of(trip, summary);
+
+	return mem_printf("%s: %s (%s)%s%s%s%s%s", head, policy_reason_sentence(trip->last_denial),
+			  policy_reason_code(trip->last_denial), rule ? " Rule: " : " No rule.",
+			  rule ? rule : "", because ? " Because: " : "", because ? because : "",
+			  remedy);
+}
+
+static bool is_denied(const struct gateway_trip *trip)
+{
+	return trip->denied + trip->unanswered > 0;
+}
+
+static size_t count_denied(const struct run_summary *summary)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->trip_count; i++)
+		count += is_denied(&summary->trips[i]);
+	return count;
+}
+
+static void say_destinations(struct run_tell *tell, const struct run_summary *summary)
+{
+	size_t shown = 0, all = count_denied(summary);
+
+	for (size_t i = 0; i < summary->trip_count && shown < RUN_DENIALS_MAX; i++) {
+		if (!is_denied(&summary->trips[i]))
+			continue;
+		auto_free char *text = text_of(&summary->trips[i], summary);
+
+		run_tell_say(tell, RUN_TELL_ERROR, text);
+		shown++;
+	}
+	if (all > shown) {
+		auto_free char *text = mem_printf(
+			"%zu more destinations were denied or not answered", all - shown);
+
+		run_tell_say(tell, RUN_TELL_ERROR, text);
+	}
+}
+
+static size_t say_refused(struct run_tell *tell, const struct run_summary *summary)
+{
+	const char *line;
+	size_t i;
+
+	for (i = 0; (line = run_refused_line(summary->refused, summary->has_failed, i)); i++)
+		if (tell)
+			run_tell_say(tell, RUN_TELL_WARNING, line);
+	if (tell && i > 0 && summary->refused->more > 0) {
+		auto_free char *text =
+			mem_printf("%zu more refusals by the sandbox", summary->refused->more);
+
+		run_tell_say(tell, RUN_TELL_WARNING, text);
+	}
+	return i;
+}
+
+/* "" or why the exit status is not the command's. Returned owned. */
+static char *status_text(const struct run_summary *summary)
+{
+	uint64_t denied = 0, unanswered = 0;
+
+	if (summary->exit_status == summary->command_status || !summary->fails_by)
+		return mem_strdup("");
+	for (size_t i = 0; i < summary->trip_count; i++) {
+		denied += summary->trips[i].denied > 0;
+		unanswered += summary->trips[i].unanswered > 0;
+	}
+	return mem_printf("%s: the exit status is %d instead of %d; destinations denied: %" PRIu64
+			  ", not answered: %" PRIu64 "%s%s%s",
+			  summary->fails_by, summary->exit_status, summary->command_status, denied,
+			  unanswered, summary->bundle ? "; the questions are in " : "",
+			  summary->bundle ? summary->bundle : "",
+			  summary->bundle ? "; answer them with `sallyport approve bundle`" : "");
+}
+
+void run_denials_print(const struct run_summary *summary)
+{
+	struct run_tell tell;
+	auto_free char *status = status_text(summary);
+
+	if (count_denied(summary) == 0 && say_refused(NULL, summary) == 0 && !status[0])
+		return;
+	run_tell_begin(&tell, summary->run);
+	(void)say_refused(&tell, summary);
+	say_destinations(&tell, summary);
+	if (status[0])
+		run_tell_say(&tell, RUN_TELL_ERROR, status);
+	run_tell_end(&tell, summary->run);
+}
+
+void run_denials_print_status(const struct run_summary *summary)
+{
+	auto_free char *status = status_text(summary);
+
+	if (status[0])
+		(void)fprintf(stderr, "sallyport: %s\n", status);
+}

@@ -1,0 +1,18 @@
+/* run_denials: what was denied, not answered or refused in a run, and what would allow it. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct gateway_trip;
+struct run_summary;
+
+/* Destinations that a person reads about: the command chooses how many there are. */
+#define RUN_DENIALS_MAX 10
+
+/* Prints them on stderr. */
+void run_denials_print(const struct run_summary *summary);
+/* Says why the exit status is not the command's; prints nothing if it is. */
+void run_denials_print_status(const struct run_summary *summary);
+/* The policy line that would allow it; NULL: none would. Returned owned. */
+char *run_denials_line(const struct gateway_trip *trip);
