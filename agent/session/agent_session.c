@@ -288,7 +288,7 @@ static void on_look(int result, const char *bytes, size_t len, void *arg)
 	} else {
 		auto_free char *why =
 			result == 0 ? mem_strdup(bytes)
-				    : mem_printf("cannot look at the paths of the sandbox: %s",
+				    : mem_printf("cannot examine the paths of the sandbox: %s",
 						 aside_words(result));
 
 		tell_failure(agent, id, result == 0 ? -EPERM : -EIO, why);
