@@ -73,6 +73,26 @@ static void protect_name(struct search *search, const char *directory, const cha
 			protect_line(search, directory, *given);
 }
 
+/* What the lines describe at @root, if they begin above it: ".config/systemd" in ~/.config. */
+static void protect_from_above(struct search *search, const char *root)
+{
+	size_t count;
+	const struct policy_protected_line *lines = policy_protected_lines(&count);
+
+	for (const char *slash = strrchr(root, '/'); slash;
+	     slash = memrchr(root, '/', (size_t)(slash - root))) {
+		auto_free char *above = mem_strndup(root, (size_t)(slash - root));
+
+		for (size_t i = 0; i < count; i++)
+			if (begins_with(lines[i].path, slash + 1))
+				protect_line(search, above, lines[i].path);
+		for (const char *const *given = search->protection->protect; given && *given;
+		     given++)
+			if (begins_with(*given, slash + 1))
+				protect_line(search, above, *given);
+	}
+}
+
 static bool is_directory(const struct search *search, int fd, const struct dirent *entry)
 {
 	struct stat what;
@@ -194,6 +214,7 @@ static void search_root(struct search *search, const char *root)
 
 	if (stat(root, &what) < 0)
 		return;
+	protect_from_above(search, root);
 	search->device = what.st_dev;
 	search->next = 0;
 	paths_done(&search->queue);
@@ -248,13 +269,26 @@ static int protect_given(struct plan *plan, const struct policy_protection *prot
 	return 0;
 }
 
+/* Is it in a folder whose files run code later? Work trees are often put into one, by agents. */
+static bool is_in_protected(const struct policy_protection *protection, const char *cwd)
+{
+	auto_free char *tree = mem_printf("%s/.git", cwd);
+
+	for (const char *const *given = protection->named; given && *given; given++)
+		if (paths_is_within(cwd, *given))
+			return false;
+	return policy_protected_find(protection, cwd, NULL) && access(tree, F_OK) < 0;
+}
+
 int view_protect_place(const struct plan *plan, const struct policy_protection *protection,
 		       struct err *why)
 {
-	const char *words = protection && !(plan->flags & WIRE_OPEN) &&
-					    mounts_access(plan, plan->cwd) == EXEC_WRITE
-				    ? policy_protected_place(protection, plan->cwd)
-				    : NULL;
+	bool is_judged = protection && !(plan->flags & WIRE_OPEN) &&
+			 mounts_access(plan, plan->cwd) == EXEC_WRITE;
+	const char *words = is_judged ? policy_protected_place(protection, plan->cwd) : NULL;
+
+	if (is_judged && !words && is_in_protected(protection, plan->cwd))
+		words = "its files run code later";
 
 	return words ? err_set(why, -EPERM,
 			       "the command would be able to write in its working directory %s, "

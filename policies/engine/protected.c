@@ -370,11 +370,30 @@ static bool is_below(const char *path, const char *directory)
 	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
+/* Of the system, with everything in them, except for the folders where people build. */
+static const char *const system_folders[] = {
+	"/etc",
+	"/boot",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/usr",
+	"/efi",
+	"/var/spool/cron",
+	"/var/spool/at",
+	"/var/lib/dpkg",
+	"/var/lib/apt",
+	"/var/lib/rpm",
+	"/var/lib/pacman",
+	"/var/lib/systemd",
+	"/var/lib/cloud",
+};
+
 const char *policy_protected_place(const struct policy_protection *protection, const char *path)
 {
-	/* These, with everything in them, except for the folders where people build. */
-	static const char *const system[] = { "/etc",   "/boot",  "/bin",    "/sbin", "/lib",
-					      "/lib32", "/lib64", "/libx32", "/usr",  "/efi" };
 	static const char *const sources[] = { "/usr/src/", "/usr/local/src/" };
 	static const char *const shared[] = { "/var",       "/var/lib", "/var/log", "/var/cache",
 					      "/var/spool", "/opt",     "/srv",     "/home",
@@ -393,8 +412,8 @@ const char *policy_protected_place(const struct policy_protection *protection, c
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
 		if (strncmp(path, sources[i], strlen(sources[i])) == 0)
 			return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(system); i++)
-		if (is_below(path, system[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(system_folders); i++)
+		if (is_below(path, system_folders[i]))
 			return "it is part of the system";
 	return NULL;
 }

@@ -313,7 +313,7 @@ def no_workspace(world, user):
     inside(world, user, "touch new", cwd=folder)
     places = [user.home, user.home.parent, user.home.parent.parent]
     if os.geteuid() == 0:
-        places += ["/etc", "/usr/bin", "/usr", "/boot", "/var", "/opt", "/home"] + ["/root"] * (user.uid == 0)
+        places += ["/etc", "/usr/bin", "/usr", "/boot", "/var", "/var/lib/dpkg/info", "/opt", "/home"] + ["/root"] * (user.uid == 0)
     for place in filter(os.path.isdir, places):
         for options in ([], ["--sandbox", "workspace-write"]):
             said = inside(world, user, "touch sallyport-was-here", want=NO_SANDBOX, cwd=place, options=options)
@@ -322,6 +322,29 @@ def no_workspace(world, user):
         inside(world, user, "true", cwd=place, options=["--sandbox", "read-only"])
     inside(world, user, "touch named", cwd=user.home, options=["--write", user.home])
     must((user.home / "named").exists(), "it was named, and is not writable")
+    for name in (".ssh", ".local/bin", ".config/systemd/user", ".config/git", "project/.vscode", "project/.claude/deep"):
+        folder = user.file(user.home / name / "file").parent
+        said = inside(world, user, "touch new", want=NO_SANDBOX, cwd=folder)
+        must("its files run code later" in said and "--write" in said and not (folder / "new").exists(), name, said)
+        inside(world, user, "touch new", cwd=folder, options=["--write", folder])
+    # A work tree that an agent has put there.
+    folder = user.file(user.home / "project/.claude/worktrees/x/.git", "gitdir: /none\n").parent
+    inside(world, user, "touch new", cwd=folder)
+
+
+def parts_of_a_home(world, user):
+    """As the working directory: what the names of protected files say from further above counts, too."""
+    names = [".config/systemd/user/x.service", ".config/autostart/x.desktop", ".config/git/config", ".config/nvim/init.lua", ".local/bin/x",
+             ".local/share/systemd/user/x.service", ".local/share/applications/x.desktop"]
+    for base in (user.home, fresh(user, "parts-of-a-home")):
+        for name in names:
+            user.file(base / name)
+        before = tree(*(base / name for name in names if base == user.home or "nvim" not in name))
+        for at in (".config", ".local", ".local/share"):
+            words = [f"../{name}" if at != ".local/share" else f"../../{name}" for name in names]
+            inside(world, user, f"for i in {' '.join(words)}; do echo evil >$i; rm -rf $i; mv $(dirname $i) away; done; touch new", cwd=base / at)
+            must((base / at / "new").exists(), at, "cannot be written at all")
+        must(tree(*(base / name for name in names if base == user.home or "nvim" not in name)) == before, base, "something has changed")
 
 
 def made(world, user):
@@ -422,7 +445,7 @@ def withheld_is_recorded(world, user):
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
          ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-unread", in_a_folder_that_cannot_be_read), ("hookless", hooks_of_a_repository_without),
-         ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("home", home), ("git-works", git_works)]
+         ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, 1))
