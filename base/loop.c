@@ -31,6 +31,10 @@ struct loop {
 	TAILQ_HEAD(loop_timers, loop_timer) timers;
 };
 
+/* After this time of callbacks, the loop looks for new events before it runs the remaining ones: a
+ * deferred task that defers itself again would otherwise delay them until its work is done. */
+#define TURN_US 2000
+
 #define FAKE_EPOCH_US 1700000000000000LL
 
 /* A libevent message reports a defect of ours; the operator cannot act on it. */
@@ -41,6 +45,7 @@ static void loop_log(int severity, const char *message)
 
 static struct loop *loop_make(bool is_fake)
 {
+	static const struct timeval turn = { .tv_usec = TURN_US };
 	struct event_config *config = event_config_new();
 	struct loop *loop = mem_new(sizeof(*loop));
 
@@ -51,6 +56,7 @@ static struct loop *loop_make(bool is_fake)
 	 * loop. */
 	event_config_set_flag(config,
 			      EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST | EVENT_BASE_FLAG_NOLOCK);
+	event_config_set_max_dispatch_interval(config, &turn, -1, 0);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (!loop->base)

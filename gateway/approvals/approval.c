@@ -428,7 +428,7 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	while (!TAILQ_EMPTY(&approval->parties))
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
-	late_answers_question_ended(approval, how);
+	late_answers_question_ended(approval, settled->reason, how);
 	const struct approver_end end = { approval->id, settled->action, settled->reason,
 					  settled->by, how };
 

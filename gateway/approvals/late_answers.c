@@ -26,6 +26,7 @@ struct lates {
 struct late_answers {
 	char id[APPROVER_ID_MAX];
 	struct policy_destination dst;
+	enum policy_reason reason; /* of its end */
 	char *program, *how;
 	uint64_t answers; /* that came after its end */
 };
@@ -60,7 +61,8 @@ static struct late_answers **late_answers_find(struct lates *lates, const char *
 	return NULL;
 }
 
-void late_answers_question_ended(const struct approval *approval, const char *how)
+void late_answers_question_ended(const struct approval *approval, enum policy_reason reason,
+				 const char *how)
 {
 	struct lates *lates = approval->gw->lates;
 	/* A question that was asked again under its id may have an entry already. */
@@ -75,6 +77,7 @@ void late_answers_question_ended(const struct approval *approval, const char *ho
 	late_answers_free(*seat);
 	memcpy(late->id, approval->id, sizeof(late->id));
 	late->dst = approval->dst;
+	late->reason = reason;
 	late->program = mem_strdup(approval->program);
 	late->how = mem_strdup(how);
 	*seat = late;
@@ -127,6 +130,7 @@ void late_answers_answer_came(struct gateway *gw, const char *id,
 		.event = SINK_LATE,
 		.late = &told,
 		.facts = &facts,
+		.reason = late ? late->reason : POLICY_NONE,
 		.cause = late ? late->how : "there is no such question, or it ended long ago",
 	};
 

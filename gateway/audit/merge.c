@@ -49,8 +49,10 @@ static int merge_seal_killed(struct merge *merge, const char *run, bool is_torn)
 		.mono_ms = merge_clock(CLOCK_MONOTONIC, 1000),
 		.run = run,
 		.cause = is_torn ? "the run was killed while it wrote a record, or the end of its "
-				   "records was removed"
-				 : "the run was killed; its last records have now been merged",
+				   "records was removed; files that its command left behind may "
+				   "have no record"
+				 : "the run was killed; its last records have now been merged, and "
+				   "files that its command left behind may have no record",
 	};
 	char members[CHAIN_MEMBERS_MAX];
 	ssize_t len = record_members(&record, members, sizeof(members));

@@ -159,8 +159,9 @@ static void lookups_turn(void *arg)
 	else
 		lookup->is_read = !socket_owner_scan_step(lookup->scan, LOOKUPS_WORK) ||
 				  loop_now_ms(gw->loop) - lookup->since_ms > LOOKUPS_SCAN_MS;
+	/* Not loop_defer(): one part in each turn of the loop. */
 	if (!TAILQ_EMPTY(&gw->lookups.busy) && !gw->lookups.task.is_armed)
-		loop_defer(gw->loop, &gw->lookups.task, lookups_turn, gw);
+		loop_timer_start(gw->loop, &gw->lookups.task, 0, lookups_turn, gw);
 }
 
 void lookups_exec_ended(struct gateway *gw, struct gateway_exec *exec)

@@ -5,7 +5,7 @@
 
 #include "gateway/state.h"
 
-#define LOOKUPS_WORK 256 /* names of /proc that one turn of the loop reads, for all execs */
+#define LOOKUPS_WORK 64 /* names of /proc that one turn of the loop reads, for all execs */
 /* From the start of a scan. If it takes longer, the program counts as not known, because processes
  * may have changed meanwhile. */
 #define LOOKUPS_SCAN_MS 1000

@@ -39,7 +39,7 @@ def check(kind, message):
 class Client:
     """One connection. Events are kept in order in .events; .next() waits for a matching one and removes it."""
 
-    def __init__(self, stage, *options, connect=None):
+    def __init__(self, stage, *options, connect=None, stderr=None):
         self.stage, self.events, self.last = stage, [], 0
         self.news = threading.Condition()
         self.is_over = False
@@ -51,7 +51,7 @@ class Client:
         else:
             self.process = subprocess.Popen(
                 [stage.sallyport, "agent", "--audit", str(stage.audit), *stage.options, *options], env=stage.env,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(stage.top / "agent.err", "ab"), cwd=stage.work)
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or open(stage.top / "agent.err", "ab"), cwd=stage.work)
             self.reader, self.writer = self.process.stdout, self.process.stdin
         threading.Thread(target=self.listen, daemon=True).start()
 

@@ -37,9 +37,9 @@ def start(client, script, session):
     return client.send("exec", script=script, session=session)
 
 
-def sessions(stage, intercepts=False, approval="never", **held):
+def sessions(stage, intercepts=False, approval="never", stderr=None, **held):
     """One session for the held command, in its folder, and another for the command that must continue."""
-    client = stage.client()
+    client = stage.client(stderr=stderr)
     for name, more in ("held", held), ("other", {}):
         folder = stage.top / name
         folder.mkdir(exist_ok=True)

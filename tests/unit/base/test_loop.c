@@ -1,5 +1,8 @@
 #include "tests/unit/base/test_base.h"
 
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "base/loop.h"
 
 static void count(void *arg)
@@ -47,11 +50,53 @@ START_TEST(deferred_runs_later)
 }
 END_TEST
 
+struct busy {
+	struct loop *loop;
+	struct loop_timer task;
+	int other; /* the end of a pipe */
+};
+
+static void on_other(evutil_socket_t fd, short what, void *arg)
+{
+	const struct busy *busy = arg;
+
+	loop_stop(busy->loop);
+}
+
+/* Has work without end. */
+static void work(void *arg)
+{
+	struct busy *busy = arg;
+
+	if (busy->other >= 0)
+		(void)close(fd_take(&busy->other));
+	loop_defer(busy->loop, &busy->task, work, busy);
+}
+
+START_TEST(a_task_that_goes_on_delays_no_event)
+{
+	struct busy busy = { .loop = loop_new() };
+	struct event readable;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	busy.other = ends[1];
+	event_assign(&readable, loop_base(busy.loop), ends[0], EV_READ, on_other, &busy);
+	event_add(&readable, NULL);
+	loop_defer(busy.loop, &busy.task, work, &busy);
+	ck_assert_int_eq(loop_run(busy.loop), 0);
+	loop_timer_stop(&busy.task);
+	(void)close(ends[0]);
+	loop_free(busy.loop);
+}
+END_TEST
+
 TCase *test_loop(void)
 {
 	TCase *tcase = tcase_create("loop");
 
 	tcase_add_test(tcase, fake_clock_fires_in_order);
 	tcase_add_test(tcase, deferred_runs_later);
+	tcase_add_test(tcase, a_task_that_goes_on_delays_no_event);
 	return tcase;
 }

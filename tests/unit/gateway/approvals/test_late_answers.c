@@ -66,7 +66,8 @@ START_TEST(it_is_recorded_with_what_it_came_to)
 	settle_one(HOST, id);
 	ck_assert_uint_eq(fixture_count_records("late_answer", NULL), 0);
 	ck_assert_int_eq(gateway_answer(fixture.gw, id, &late, NULL), -ENOENT);
-	expect_last("\"event\":\"late_answer\",\"by\":\"bob on web\",\"question\":\"7f3a-1\","
+	expect_last("\"event\":\"late_answer\",\"reason\":\"denied_once\",\"by\":\"bob on "
+		    "web\",\"question\":\"7f3a-1\","
 		    "\"said\":\"allow session\",\"answers\":1,\"host\":\"a.test\","
 		    "\"protocol\":\"https\",\"port\":443,\"cause\":\"denied once by ana on tty\"");
 	wide.width = (struct approver_width){ .is_domain = true, .for_s = 3600 };
@@ -94,7 +95,7 @@ START_TEST(a_stray_one_is_recorded_too)
 	fixture_open(NULL);
 	ck_assert_int_eq(gateway_answer(fixture.gw, "7f3a-99", &late, NULL), -ENOENT);
 	expect_last(
-		"\"by\":\"bob on web\",\"question\":\"7f3a-99\","
+		"\"event\":\"late_answer\",\"by\":\"bob on web\",\"question\":\"7f3a-99\","
 		"\"said\":\"allow session\",\"answers\":1,\"cause\":\"there is no such question, "
 		"or it ended long ago\"");
 	wide.width.is_every_port = true;

@@ -208,6 +208,7 @@ START_TEST(the_next_run_merges_what_a_killed_one_left)
 	auto_free char *text = read_file(fixture.audit, NULL);
 
 	ck_assert_ptr_nonnull(strstr(text, "\"run\":\"dead\",\"event\":\"killed\","));
+	ck_assert_ptr_nonnull(strstr(text, "left behind may have no record"));
 	ck_assert_uint_eq(fixture_count_records("decision", NULL), RECORDS - 3);
 	ck_assert_uint_eq(fixture_count_records("start", NULL), 2);
 	ck_assert_uint_eq(fixture_count_records("killed", NULL), 1);
