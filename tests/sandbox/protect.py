@@ -233,6 +233,10 @@ def planted(world, user):
     must(not (user.home / ".git" / "x").exists(), "the home's repository was opened")
 
 
+# What --clean-env passes on, according to the manual.
+USUAL = ("USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "LC_TIME", "TZ", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+
+
 def credentials(world, user):
     """Credentials in the environment are withheld, reported once by name, and passed on with an option or a policy line."""
     secret = {"GITHUB_TOKEN": "s3cret", "DATABASE_URL": "postgres://u:s3cret@h/d", "PASSWORD_STORE_DIR": "/x", "KEYBOARD": "us"}
@@ -240,11 +244,11 @@ def credentials(world, user):
     world.trust(user, policy)
     for options, seen in (([], ()), (["--env", "GITHUB_TOKEN"], ("GITHUB_TOKEN",)), (["--policy", policy], ("GITHUB_TOKEN",)),
                           (["--env", "DATABASE_URL=x"], ("DATABASE_URL",)), (["--clean-env"], None)):
-        done = world.run(user, ["env"], options, env=secret)
+        done = world.run(user, ["env"], options, env={**secret, **dict.fromkeys(USUAL, "C")})
         names = {line.partition(b"=")[0].decode() for line in done.stdout.splitlines()}
         said = done.stderr.decode()
         if seen is None:
-            must(not names & set(secret) and {"PATH", "HOME"} <= names, "--clean-env passed", names)
+            must(not names & set(secret) and {"PATH", "HOME", *USUAL} <= names, "--clean-env passed", names)
         else:
             must({"GITHUB_TOKEN", "DATABASE_URL"} & names == set(seen), options, names)
             must({"PASSWORD_STORE_DIR", "KEYBOARD"} <= names, options, "false friends were withheld")

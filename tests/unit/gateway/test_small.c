@@ -40,6 +40,13 @@ static const struct {
 	{ "curl -uana:pw x", "curl -u*** x" },
 	{ "curl --user ana:pw --proxy-user b:c x", "curl --user *** --proxy-user *** x" },
 	{ "sudo -u root x", "sudo -u root x" },
+	{ "x passphrase=a client_secret=b ACCESS_TOKEN=c apikey=d x-api-key=e MY_API_KEY=f",
+	  "x passphrase=*** client_secret=*** ACCESS_TOKEN=*** apikey=*** x-api-key=*** "
+	  "MY_API_KEY=***" },
+	{ "x auth=a credentials=b cookies=c private-key=d PRIVATE_KEY=e access-key=f access_key=g",
+	  "x auth=*** credentials=*** cookies=*** private-key=*** PRIVATE_KEY=*** "
+	  "access-key=*** access_key=***" },
+	{ "x --signature=a", "x --signature=***" },
 	{ "git commit --author=Ana", "git commit --author=Ana" },
 	{ "x --authorization=abc", "x --authorization=***" },
 	{ "x --token=", "x --token=***" },

@@ -130,6 +130,11 @@ static const struct configured_case cases[] = {
 			 { "PIP_EXTRA_INDEX_URL", "https://b.test  http://c.test" } },
 	  .want = "https://a.test:443 $PIP_INDEX_URL\nhttps://b.test:443 $PIP_EXTRA_INDEX_URL\n"
 		  "http://c.test:80 $PIP_EXTRA_INDEX_URL\n" },
+	{ .name = "pip: links in a variable",
+	  .tool = CONFIGURED_PIP,
+	  .variables = { { "PIP_INDEX_URL", "https://a.test" },
+			 { "PIP_FIND_LINKS", "https://f.test/links" } },
+	  .want = "https://a.test:443 $PIP_INDEX_URL\nhttps://f.test:443 $PIP_FIND_LINKS\n" },
 	{ .name = "pip: the user's file beats the machine's",
 	  .tool = CONFIGURED_PIP,
 	  .files = { { "/etc/pip.conf", "[global]\nindex-url=https://etc.test\n" },
@@ -183,6 +188,11 @@ static const struct configured_case cases[] = {
 	  .files = { { GOENV, "# written by go env -w\nGOPROXY=https://go.example.org\n"
 			      "GOSUMDB=sum.example.org https://go.example.org/sumdb\n" } },
 	  .want = "https://go.example.org:443 /home/ana/.config/go/env:2\n" },
+	{ .name = "go: the installation's file",
+	  .tool = CONFIGURED_GO,
+	  .files = { { "/opt/go/go.env", "GOPROXY=https://go.example.org\nGOSUMDB=off\n" } },
+	  .variables = { { "GOROOT", "/opt/go" } },
+	  .want = "https://go.example.org:443 /opt/go/go.env:1\n" },
 	{ .name = "go: off",
 	  .tool = CONFIGURED_GO,
 	  .variables = { { "GOPROXY", "off" }, { "GOSUMDB", "off" } },

@@ -8,6 +8,10 @@
 #define DAEMON   "/etc/docker/daemon.json"
 #define CLIENT   CASE_HOME "/.docker/config.json"
 
+#define MIRROR(url)                                                                                \
+	"<settings><mirrors><mirror><mirrorOf>x</mirrorOf><url>" url                               \
+	"</url></mirror></mirrors></settings>"
+
 static const struct configured_case cases[] = {
 	{ .name = "cargo: a mirror",
 	  .tool = CONFIGURED_CARGO,
@@ -31,6 +35,12 @@ static const struct configured_case cases[] = {
 	  .files = { { "/opt/cargo/config", "[registries.x]\nindex='https://x.test'\n" } },
 	  .variables = { { "CARGO_HOME", "/opt/cargo" } },
 	  .want = "https://x.test:443 /opt/cargo/config:2\n",
+	  .says = "cargo cannot be asked" },
+	{ .name = "cargo: its variables are not read",
+	  .tool = CONFIGURED_CARGO,
+	  .files = { { CARGO, "[registries.x]\nindex = \"https://x.test\"\n" } },
+	  .variables = { { "CARGO_REGISTRIES_X_INDEX", "https://y.test" } },
+	  .want = "https://x.test:443 /home/ana/.cargo/config.toml:2\n",
 	  .says = "cargo cannot be asked" },
 	{ .name = "cargo: the project's file",
 	  .tool = CONFIGURED_CARGO,
@@ -76,6 +86,18 @@ static const struct configured_case cases[] = {
 		       "<mirror><mirrorOf>central</mirrorOf><url>https://a.test</url></mirror>"
 		       "</mirrors></settings>" } },
 	  .want = "https://a.test:443 /etc/maven/settings.xml:1\n" },
+	{ .name = "maven: the installation's file",
+	  .tool = CONFIGURED_MAVEN,
+	  .files = { { "/opt/maven/conf/settings.xml", MIRROR("https://a.test") } },
+	  .variables = { { "MAVEN_HOME", "/opt/maven" } },
+	  .want = "https://a.test:443 /opt/maven/conf/settings.xml:1\n",
+	  .says = "name no mirror" },
+	{ .name = "maven: the installation's file, by the old variable",
+	  .tool = CONFIGURED_MAVEN,
+	  .files = { { "/opt/maven/conf/settings.xml", MIRROR("https://a.test") } },
+	  .variables = { { "M2_HOME", "/opt/maven" } },
+	  .want = "https://a.test:443 /opt/maven/conf/settings.xml:1\n",
+	  .says = "name no mirror" },
 	{ .name = "maven: a wider property",
 	  .tool = CONFIGURED_MAVEN,
 	  .files = { { SETTINGS, "<settings><mirrors><mirror>\n<url>${my.url}</url>"
@@ -134,6 +156,14 @@ static const struct configured_case cases[] = {
 		  "https://hub.example.org:443 /home/ana/.docker/config.json: auths\n"
 		  "https://c.example.org:5001 /home/ana/.docker/config.json: auths\n",
 	  .says = "left out, because it is a block of addresses" },
+	{ .name = "docker: a folder of its own, credential helpers",
+	  .tool = CONFIGURED_DOCKER,
+	  .files = { { "/opt/docker/config.json",
+		       "{\"credHelpers\": {\"reg.example.org\": \"pass\"}}" },
+		     { CLIENT, "{\"auths\": {\"other.example.org\": {}}}" } },
+	  .variables = { { "DOCKER_CONFIG", "/opt/docker" } },
+	  .want = "https://reg.example.org:443 /opt/docker/config.json: credHelpers\n",
+	  .says = "docker cannot be asked for it" },
 	{ .name = "docker: not JSON",
 	  .tool = CONFIGURED_DOCKER,
 	  .files = { { CLIENT, "{\n \"auths\": {\"a\": \"" CASE_SECRET " }\n}" } },
