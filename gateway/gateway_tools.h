@@ -70,9 +70,9 @@ struct gateway_reviewer {
 	struct gateway_program program;
 	bool may_answer;       /* else its answers are only compared with people's answers */
 	int64_t timeout_ms;    /* of one question; 0: the default */
-	const char *digest;    /* of the command: the name of the sheet */
+	const char *digest;    /* of the command: the name of its file below */
 	const char *command;   /* in words, visible text */
-	const char *trust_dir; /* the folder of the sheets; NULL: nothing is kept */
+	const char *trust_dir; /* the folder of the records of reviewers; NULL: nothing is kept */
 	unsigned int kinds; /* enum policy_helper_kind: bits of what it is asked; 0: the network */
 };
 
@@ -112,13 +112,13 @@ struct gateway_trust {
 #define GATEWAY_TRUST_COMPARED 20
 #define GATEWAY_TRUST_DENIED   5
 bool gateway_trust_is_enough(const struct gateway_trust *trust);
-/* The sheet of @digest in @dir; all zero when there is none. -EBADMSG: it is malformed. */
+/* The record of reviewer @digest in @dir; all zero if there is none. -EBADMSG: it is malformed. */
 int gateway_trust_read(const char *dir, const char *digest, struct gateway_trust *ret,
 		       struct err *why);
 /* Adds @more to it, all or nothing. -EAGAIN: another run holds the lock, try again. */
 int gateway_trust_add(const char *dir, const char *digest, const char *command,
 		      const struct gateway_trust *more, struct err *why);
-/* Calls @each for every readable sheet, in the order of their names; without @dir, for none. */
+/* Calls @each for every readable record, in the order of their names; without @dir, for none. */
 typedef void (*gateway_trust_fn)(const char *digest, const char *command,
 				 const struct gateway_trust *trust, void *arg);
 int gateway_trust_each(const char *dir, gateway_trust_fn each, void *arg, struct err *why);

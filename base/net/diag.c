@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* An answer to a question that was given up may still be there. */
+/* A late reply to an earlier query may still be queued. */
 static void drain(int netlink)
 {
 	char bytes[64];

@@ -28,7 +28,7 @@ struct sheet {
 	struct gateway_trust trust;
 };
 
-/* The counts, with their names in a sheet. */
+/* The counts, with their names in a record. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -80,7 +80,7 @@ static int sheet_parse(const json_t *object, struct sheet *ret)
 	return 0;
 }
 
-/* Without a sheet, @ret is empty. */
+/* Without a file, @ret is empty. */
 static int sheet_read(int dir_fd, const char *digest, struct sheet *ret, struct err *why)
 {
 	auto_free char *name = mem_printf("%s%s", digest, suffix);
@@ -194,7 +194,7 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The digests that have a sheet; returned owned, NULL-terminated. */
+/* The digests that have a file; returned owned, NULL-terminated. */
 static char **sheet_names(DIR *stream)
 {
 	char **names = mem_new_array(SHEETS_MAX + 1, sizeof(*names));

@@ -324,6 +324,7 @@ def on_the_web(stage, example):
 def asked_and_allowed(stage, example):
     stage.serve("example.org")
     stage.attach()
+    until(lambda: [*(stage.top / "runtime/sallyport/watchers").glob("*")], QUICK, "no watcher")
     run = stage.begin(example.removeprefix("$ "))
     question = until(stage.questions, QUICK, "a question")[0]
     stage.sally("approve", "allow", question["id"], "--confirm", question["typed"] or "example.org", check=True)

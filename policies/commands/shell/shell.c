@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 static const char *const shells[] = { "sh", "bash", "zsh", "dash" };
-/* These shells have a syntax of their own that we do not read. */
+/* These shells have their own syntax, which is not parsed. */
 static const char *const strange_shells[] = { "rbash", "ash",  "ksh",   "mksh",  "fish",   "csh",
 					      "tcsh",  "yash", "ksh93", "pdksh", "elvish", "nu" };
 static const char *const builtins[] = { "cd",     "echo",  "true",  "false",    "test",  "[",
