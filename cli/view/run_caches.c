@@ -15,6 +15,7 @@
 #include "cli/view/run_view.h"
 #include "exec/exec_egress.h"
 #include "exec/exec_plan.h"
+#include "exec/exec_sandbox.h"
 #include "policies/policies_load.h"
 
 /* The caches of tools, which would be read-only in the sandbox: instead of each the command gets a
@@ -207,7 +208,9 @@ void run_caches_find(struct run_view *view, const struct policy *policy,
 	auto_free char *id =
 		cache == POLICY_CACHE_PRIVATE ? project_id(places->cwd) : mem_strdup("shared");
 
-	if (cache == POLICY_CACHE_NONE || !id || !places->state_dir)
+	bool is_read_only = options->has_sandbox && options->sandbox == EXEC_MODE_READ_ONLY;
+
+	if (cache == POLICY_CACHE_NONE || is_read_only || !id || !places->state_dir)
 		return;
 	auto_free char *folder = mem_printf("%s/caches/%s", places->state_dir, id);
 	const struct finder finder = {

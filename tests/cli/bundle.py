@@ -25,7 +25,7 @@ TIMEOUT_S = 60
 SERVER = f"{world.NETWORK}.2"
 RUNS = 50
 AT_ONCE = 4
-ASKED, NO_SANDBOX, ERROR = 78, 125, 3
+ASKED, DENIED, NO_SANDBOX, ERROR = 78, 77, 125, 3
 
 
 class Quiet(http.server.BaseHTTPRequestHandler):
@@ -64,8 +64,8 @@ class Stage:
         path.chmod(0o600)
         return path
 
-    def call(self, *words, home="home"):
-        return subprocess.run([self.sallyport, *map(str, words)], cwd=self.here, env=self.env(home), timeout=TIMEOUT_S,
+    def call(self, *words, home="home", more=None):
+        return subprocess.run([self.sallyport, *map(str, words)], cwd=self.here, env={**self.env(home), **(more or {})}, timeout=TIMEOUT_S,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
     def run(self, *options, script="curl -sS -m 20 http://a.test/", home="home"):
@@ -140,6 +140,38 @@ def a_run_says_what_it_wanted(stage):
     end = [record for record in records if record["event"] == "end"][-1]
     assert start["cwd"] == str(stage.here) and start["version"] and start["digest"] and start["user"] == str(os.geteuid()), start
     assert end["status"] == ASKED, end
+
+
+def a_denial_fails_a_job_and_is_shown(stage):
+    """--fail-on-deny, and the forms of the services that run jobs; text of the command's cannot end them."""
+    denied = "curl -sS http://denied.test/ >/dev/null; exit 4"
+    done = stage.run("--fail-on-deny", script=denied)
+    expect(done, DENIED)
+    last = done.stderr.splitlines()[-1]
+    assert last == "sallyport: --fail-on-deny: the exit status is 77 instead of 4; destinations denied: 1, not answered: 0", done.stderr
+    expect(stage.run("--fail-on-deny", script="exit 4"), 4)
+    expect(stage.run("--fail-on-deny", "--default", "deny"), DENIED)
+    asks = "curl -sS -m 20 http://a.test/ >/dev/null; exit 4"
+    expect(stage.run("--fail-on-deny", script=asks), DENIED)
+    expect(stage.run("--fail-on-deny", "--fail-on-ask", script=asks), ASKED)
+    expect(stage.run("--fail-on-deny", "--fail-on-ask", script=f"{asks[:-6]}{denied}"), DENIED)
+    summary = stage.write("summary.md", "before\n")
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    run = ("run", "--no-tty", "--policy", "policy", "--default", "deny", "--", "sh", "-c")
+    done = stage.call(*run, "curl -sS http://192.0.2.1/ >/dev/null; curl -sS http://denied.test/ >/dev/null", more=github)
+    expect(done, 0, err="::error title=Sallyport::http://denied.test:80, by /usr/bin/curl: A rule denies it. (rule_deny) Rule: policy:2: deny denied.test")
+    assert ("\n" + done.stderr).count("\n::error") == 2 and "sallyport: http" not in done.stderr, done.stderr
+    text = summary.read_text()
+    assert text.startswith("before\n### Sallyport: run ") and text.count("\n- http") == 2, text
+    assert "\n- http\\://denied\\.test\\:80, by /usr/bin/curl\\: A rule denies it\\. " in text, text
+    done = stage.call(*run, "true", more=github)
+    expect(done, 0)
+    assert "::" not in done.stderr and summary.read_text() == text, done.stderr
+    done = stage.call(*run, "curl -sS http://denied.test/ >/dev/null", more={"GITLAB_CI": "true"})
+    expect(done, 0, err="\x1b[31msallyport: http://denied.test:80, by /usr/bin/curl: ")
+    assert "section_start:" in done.stderr and done.stderr.index("section_end:") > done.stderr.index("sallyport: http"), done.stderr
+    done = stage.call("run", "--report", "none", *run[1:], "curl -sS http://denied.test/ >/dev/null", more=github)
+    assert "::error" not in done.stderr and summary.read_text() == text, done.stderr
 
 
 def nobody_waits(stage):
@@ -414,7 +446,7 @@ def on_a_terminal(stage):
     assert person.end() == 1 and not (stage.here / "nothing").exists()
 
 
-CASES = [the_status_of_a_run, a_run_says_what_it_wanted, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
+CASES = [the_status_of_a_run, a_run_says_what_it_wanted, a_denial_fails_a_job_and_is_shown, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
          a_command_cannot_send_it_elsewhere, many_jobs_are_one_line, whose_answers_count,
          an_approver_who_is_one_no_longer, a_project_names_nobody,
          two_of_three, what_was_changed_is_refused, words_that_make_no_sense, on_a_terminal]

@@ -92,6 +92,8 @@ def as_written(world, user):
     policy = user.file(user.base / "shared.policy", "version 1\ncache shared\n")
     never = user.file(user.base / "none.policy", "version 1\ncache none\n")
     sh(world, user, one, "touch ~/.npm/x", "--cache", "none", status=1)
+    sh(world, user, one, "touch ~/.npm/x", "--sandbox", "read-only", status=1)
+    sh(world, user, one, "touch ~/.npm/x", "--sandbox", "workspace-write:own-tmp")
     sh(world, user, one, "touch ~/.npm/x", "--policy", never, status=1)
     sh(world, user, one, "touch ~/.npm/x", "--policy", never, "--cache", "shared", status=1)
     sh(world, user, one, "touch ~/.npm/from-one", "--cache", "shared")
