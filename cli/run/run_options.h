@@ -12,6 +12,7 @@
 #include "exec/exec_sandbox.h"
 #include "policies/policies.h"
 
+struct profile;
 struct proxy_mapping;
 
 /* As given on the command line. Strings point into argv, and @command into the options that were
@@ -47,6 +48,9 @@ struct run_options {
 	int json_fd; /* -1: none */
 	bool is_dry_run;
 	bool is_observing;             /* --observe */
+	const struct profile *profile; /* NULL: none */
+	char **profile_words;          /* owned; in @writable and @env_set */
+	const char **profile_command;  /* owned list: @command with words of the profile, or NULL */
 	bool must_judge_programs;      /* --intercept-exec */
 	const char *const *command;    /* the operands */
 };
