@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/options_impl.h"
+#include "cli/profiles/profiles.h"
 #include "policies/policies_tools.h"
 
 extern char **environ;
@@ -45,6 +46,12 @@ static void offer_sessions(const char *begun)
 static void offer_questions(const char *begun)
 {
 	offer_list(cli_approve_ids(), begun);
+}
+
+static void offer_profiles(const char *begun)
+{
+	for (size_t i = 0; profiles_at(i); i++)
+		offer(profiles_name(profiles_at(i)), profiles_title(profiles_at(i)), begun);
 }
 
 static void offer_formats(const char *begun)
@@ -87,17 +94,12 @@ static const struct {
 	const char *name;
 	void (*offer)(const char *begun);
 } kinds[] = {
-	{ "FILE", offer_files },
-	{ "PATH", offer_files },
-	{ "KEYFILE", offer_files },
-	{ "PROGRAM", offer_files },
-	{ "DIR", offer_folders },
-	{ "SESSION", offer_sessions },
-	{ "ID", offer_questions },
-	{ "FORMAT", offer_formats },
-	{ "MODE", offer_approvals },
-	{ "METHOD", offer_methods },
-	{ "NAME[=VALUE]", offer_variables },
+	{ "FILE", offer_files },     { "PATH", offer_files },
+	{ "KEYFILE", offer_files },  { "PROGRAM", offer_files },
+	{ "DIR", offer_folders },    { "SESSION", offer_sessions },
+	{ "ID", offer_questions },   { "FORMAT", offer_formats },
+	{ "AGENT", offer_profiles }, { "MODE", offer_approvals },
+	{ "METHOD", offer_methods }, { "NAME[=VALUE]", offer_variables },
 };
 
 /* False: no completion is known for @name. */

@@ -95,8 +95,8 @@ struct gateway_config {
 	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
 	const char *answers_path;           /* where "always" is written; NULL: refused */
 	bool keeps_aside, observes; /* written by another process; allows instead of asking */
-	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
-	const char *control_dir; /* 0700, for the control socket; NULL: none */
+	const char *seen_path;      /* what was allowed before, for warnings; NULL: not kept */
+	const char *control_dir;    /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* records unanswered questions; NULL: not recorded */
 	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */

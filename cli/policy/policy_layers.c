@@ -99,6 +99,8 @@ bool policy_layers_load(struct policy *policy, const struct policy_layers *layer
 	}
 	for (char *const *path = layers->arguments; path && *path; path++)
 		is_good &= policy_load(policy, *path) == 0;
+	if (layers->extra)
+		is_good &= policy_load_text(policy, layers->extra_name, layers->extra) == 0;
 	policy_environment_close(&environment, policy);
 	policy_set_trust(policy, NULL, NULL); /* @store is freed */
 	return is_good;

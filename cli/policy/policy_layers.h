@@ -15,7 +15,9 @@ struct policy_layers {
 	char *const *projects;  /* only these files, if they exist; NULL: search from @cwd */
 	const char *state;      /* the folder with the list of trusted files, or NULL */
 	char *const *arguments; /* every --policy, NULL-terminated, or NULL */
-	int64_t start;          /* the time that `for` counts from, in seconds since 1970; 0: now */
+	const char *extra;      /* the text of another one, or NULL; messages say @extra_name */
+	const char *extra_name;
+	int64_t start; /* the time that `for` counts from, in seconds since 1970; 0: now */
 };
 
 /* Loads them all, and sets the policy's time to now. False: policy_errors() says what is wrong. */

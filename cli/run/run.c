@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/gate/gate.h"
 #include "cli/run/run_bundle.h"
+#include "cli/profiles/profiles.h"
 #include "cli/view/run_commands.h"
 #include "cli/run/run_gateway.h"
 #include "cli/run/run_join.h"
@@ -412,6 +413,10 @@ int cli_run(const struct options *options)
 	struct run run = { .gate = GATE_NONE };
 	int status = run_options_take(&run.options, options);
 
+	if (status == CLI_OK)
+		status = run_observe_check(&run.options, options);
+	if (status == CLI_OK)
+		status = profiles_take(&run.options, options);
 	if (status != CLI_OK) {
 		run_options_free(&run.options);
 		return status;

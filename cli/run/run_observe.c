@@ -18,6 +18,8 @@ int run_observe_check(struct run_options *options, const struct options *given)
 		{ OPT_BUNDLE, "--bundle" },
 	};
 
+	if (!options->is_observing)
+		return CLI_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (options_has(given, others[i].option))
 			return options_wrong(given->command,

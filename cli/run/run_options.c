@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/run/run_observe.h"
 #include "cli/session/session_place.h"
 #include "policies/policies_agent.h"
 #include "proxy/proxy.h"
@@ -392,8 +391,6 @@ int run_options_take(struct run_options *options, const struct options *given)
 				       "--webhook-answer needs --web: its links lead to the page");
 	if (status == CLI_OK)
 		status = settle_sandbox(options);
-	if (status == CLI_OK && options->is_observing)
-		status = run_observe_check(options, given);
 	return status == CLI_OK && options->join ? check_join(given) : status;
 }
 
@@ -408,5 +405,7 @@ void run_options_free(struct run_options *options)
 	free(options->readable);
 	free(options->env_set);
 	free(options->answers);
+	free(options->profile_command);
+	mem_free_list(options->profile_words);
 	*options = (struct run_options){ .json_fd = -1 };
 }

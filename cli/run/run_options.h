@@ -13,6 +13,7 @@
 #include "policies/policies.h"
 #include "policies/policies_load.h"
 
+struct profile;
 struct proxy_mapping;
 
 /* As given on the command line. Strings point into argv, and @command into the options that were
@@ -50,6 +51,9 @@ struct run_options {
 	int json_fd; /* -1: none */
 	bool is_dry_run;
 	bool is_observing;             /* --observe */
+	const struct profile *profile; /* NULL: none */
+	char **profile_words;          /* owned; in @writable and @env_set */
+	const char **profile_command;  /* owned list: @command with words of the profile, or NULL */
 	bool must_judge_programs;      /* --intercept-exec */
 	const char *const *command;    /* the operands */
 };

@@ -13,6 +13,7 @@
 #include "cli/agent/command_world.h"
 #include "cli/policy/policy_layers.h"
 #include "cli/policy/policy_reach.h"
+#include "cli/profiles/profiles.h"
 #include "cli/run/run_options.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_sources.h"
@@ -150,6 +151,9 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	/* A command may have written a project's file that appears later, so the list is fixed
 	 * here. */
 	auto_free_list char **projects = policy_layers_projects(places->cwd);
+	auto_free char *extra = options->profile ? profiles_policy(options->profile) : NULL;
+	auto_free char *extra_name =
+		extra ? mem_printf("profile %s", profiles_name(options->profile)) : NULL;
 	const struct run_sources sources = {
 		.layers = {
 			.user = places->answers_path,
@@ -157,6 +161,8 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 			.projects = projects,
 			.state = places->state_dir,
 			.arguments = options->policies,
+			.extra = extra,
+			.extra_name = extra_name,
 			.start = time(NULL), /* also for later readings: `for` does not restart */
 		},
 		.has_default = options->has_default,

@@ -17,6 +17,8 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 	ours->layers.user = mem_strdup_or_null(layers->user);
 	ours->layers.cwd = mem_strdup_or_null(layers->cwd);
 	ours->layers.state = mem_strdup_or_null(layers->state);
+	ours->layers.extra = mem_strdup_or_null(layers->extra);
+	ours->layers.extra_name = mem_strdup_or_null(layers->extra_name);
 	ours->layers.arguments = mem_copy_list((const char *const *)layers->arguments);
 	ours->layers.projects = mem_copy_list((const char *const *)layers->projects);
 	ours->replies = mem_new_array(sources->reply_count + 1, sizeof(*ours->replies));
@@ -34,8 +36,8 @@ void run_sources_copy(struct run_sources *ours, const struct run_sources *source
 /* The strings were allocated by run_sources_copy(). */
 void run_sources_done(struct run_sources *ours)
 {
-	const char *texts[] = { ours->layers.managed, ours->layers.user, ours->layers.cwd,
-				ours->layers.state };
+	const char *texts[] = { ours->layers.managed, ours->layers.user,  ours->layers.cwd,
+				ours->layers.state,   ours->layers.extra, ours->layers.extra_name };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]);

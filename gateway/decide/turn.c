@@ -175,8 +175,8 @@ static const struct grant *decide_unspent(struct gateway *gw, const struct waite
 	return grant;
 }
 
-/* A run that observes: what would be asked about is allowed, to learn from. Nobody has looked at it,
- * so private addresses stay denied, whatever the rule that asks says. */
+/* A run that observes: what would be asked about is allowed, to learn from. Nobody has looked at
+ * it, so private addresses stay denied, whatever the rule that asks says. */
 static void verdict_observe(const struct gateway *gw, const struct policy_destination *dst,
 			    struct policy_verdict *verdict)
 {

@@ -44,7 +44,7 @@ WRONG = [
     (["policy", "explain", "command"], 3, "COMMAND is missing", "policy explain"),
     (["policy", "explain", "a.test", "command", "x"], 3, "unexpected argument: command", "policy explain"),
     (["audit", "verify", "--jsno", "x"], 2, "no such option: --jsno; did you mean --json?", "audit verify"),
-    (["audit"], 2, "a step is missing; give one of: verify, merge", "audit"),
+    (["audit"], 2, "a step is missing; give one of: verify, merge, report", "audit"),
 ]
 # (words, exit status, how what is said on standard output begins)
 RIGHT = [

@@ -1,0 +1,57 @@
+#include "cli/profiles/profiles.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/profiles/table.h"
+
+const struct profile *profiles_at(size_t index)
+{
+	return index < table_profile_count ? &table_profiles[index] : NULL;
+}
+
+const struct profile *profiles_find(const char *name)
+{
+	for (size_t i = 0; i < table_profile_count; i++)
+		if (strcmp(table_profiles[i].name, name) == 0)
+			return &table_profiles[i];
+	return NULL;
+}
+
+const char *profiles_name(const struct profile *profile)
+{
+	return profile->name;
+}
+
+const char *profiles_title(const struct profile *profile)
+{
+	return profile->title;
+}
+
+const char *profiles_program(const struct profile *profile)
+{
+	return profile->program;
+}
+
+char *profiles_policy(const struct profile *profile)
+{
+	char *text = mem_strdup("version 1\n");
+
+	for (size_t i = 0; i < profile->count; i++) {
+		if (profile->lines[i].kind != PROFILE_POLICY)
+			continue;
+		char *longer = mem_printf("%s%s\n", text, profile->lines[i].text);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+void profiles_print_setup(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->count; i++)
+		if (profile->lines[i].kind == PROFILE_SETUP)
+			(void)puts(profile->lines[i].text);
+}

@@ -1,0 +1,31 @@
+/* profiles: what a coding agent needs to run in the sandbox: hosts, folders, variables, as data.
+ *
+ * To add a profile: cli/profiles/NAME.def, with lines as in cli/profiles/claude.def; its list and
+ * its line in cli/profiles/table.c; its section in docs/man/sallyport-agents.7; its case in
+ * tests/cli/profiles.py. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct options;
+struct profile;
+struct run_options;
+
+/* NULL: there is none. */
+const struct profile *profiles_find(const char *name);
+const struct profile *profiles_at(size_t index); /* NULL behind the last */
+const char *profiles_name(const struct profile *profile);
+const char *profiles_title(const struct profile *profile); /* "Claude Code" */
+/* The command that starts the agent. */
+const char *profiles_program(const struct profile *profile);
+
+/* Its rules, as the text of a policy. Returned owned. */
+char *profiles_policy(const struct profile *profile);
+/* The configuration of hooks and of the Model Context Protocol, on stdout. */
+void profiles_print_setup(const struct profile *profile);
+
+/* --profile: finds it, and applies its folders, variables and words to @options, as if they had
+ * been given; says what it does on stderr, and creates missing folders unless @options is a dry
+ * run. An exit status; prints what is wrong. */
+int profiles_take(struct run_options *options, const struct options *given);
