@@ -54,13 +54,10 @@ const char *policy_host_domain(const char *host);
 bool policy_host_is_listed(const char *host);
 bool policy_host_is_known(const char *host);
 
-/* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
- * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
-int policy_answer_append(const char *path, enum policy_action action,
-			 const struct policy_destination *dst, const char *provenance,
-			 struct err *why);
-/* As policy_answer_append(), of any destination with clauses: "tcp://example.org:22 for 1h".
- * A line with a `for` takes the place of one that says the same. -EINVAL: no such answer. */
+/* Appends `answer allow|deny TEXT   # PROVENANCE` to @path (created 0600, folder 0700): lock,
+ * fsync, rename; not twice; no symlinks; nothing that others may write. @text:
+ * "tcp://example.org:22 for 1h". A line with a `for` takes the place of one that says the same.
+ * -EINVAL: no such answer. */
 int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
 			      const char *provenance, struct err *why);
 /* The same of whole lines, such as `command allow npm run build`: each is one that can be read, and

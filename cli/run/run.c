@@ -162,11 +162,6 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 		loop_timer_start(run->gate.loop, &run->term, TERM_MS, on_overdue, run);
 }
 
-static bool has_terminal(void)
-{
-	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
-}
-
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -179,7 +174,6 @@ static int start_exec(struct run *run, char **ret_plan)
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
-		.has_terminal = has_terminal(),
 	};
 
 	gate_apply(&run->gate, &config);

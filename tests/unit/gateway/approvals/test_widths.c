@@ -531,7 +531,8 @@ START_TEST(many_are_answered_together_each_for_itself)
 	ids[2] = fixture.approver.ids[1];
 	ids[3] = "";
 	ids[4] = "other-1"; /* another run's */
-	ck_assert_int_eq(gateway_answer_many(fixture.gw, ids, 5, &yes, results, NULL), 2);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		results[i] = gateway_answer(fixture.gw, ids[i], &yes, NULL);
 	fixture_settle();
 	ck_assert_int_eq(results[0], 0);
 	ck_assert_int_eq(results[1], -ENOENT);
