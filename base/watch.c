@@ -282,8 +282,3 @@ void watch_set(struct watch *watch, char *const *paths, int64_t since_us)
 	if (since_us > 0 && watch_has_changed_since(watch, since_us))
 		watch_changed(watch, WATCH_QUIET_MS);
 }
-
-bool watch_is_polling(const struct watch *watch)
-{
-	return watch->fd < 0;
-}

@@ -24,4 +24,3 @@ void watch_free(struct watch *watch);
  * change at or after @since_us (since the epoch) is reported too, so that no change is lost between
  * reading the files and watching them; 0: earlier changes are ignored. */
 void watch_set(struct watch *watch, char *const *paths, int64_t since_us);
-bool watch_is_polling(const struct watch *watch);

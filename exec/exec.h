@@ -94,7 +94,6 @@ void exec_free(struct exec *exec);
  * CANCELLED, DENIED or TIMED_OUT, with @why. Before the start (INTERRUPTED is allowed, too) it
  * never starts. The first reason counts. 0, or -ESRCH: it had ended, nothing changes. */
 int exec_stop(struct exec *exec, enum exec_end end, const char *why);
-int exec_kill(struct exec *exec, enum exec_end end, const char *why); /* without the grace period */
 /* SIGINT to the process group (PTY: the foreground one), once it exists. -EAGAIN: not started. */
 int exec_interrupt(struct exec *exec);
 int exec_signal(struct exec *exec, int signal); /* any other signal; as exec_interrupt() */
@@ -147,4 +146,3 @@ struct exec_kept {
 void exec_kept(struct exec *exec, enum exec_stream stream, struct exec_kept *ret);
 /* Head, a line that says how much is omitted, and tail; *@ret_len may count NULs. Owned. */
 char *exec_text(struct exec *exec, enum exec_stream stream, size_t *ret_len);
-const struct exec_result *exec_result(const struct exec *exec); /* NULL: not ended */

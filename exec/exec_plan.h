@@ -45,7 +45,6 @@ struct exec_plan_config {
 	const char *const *hidden;    /* paths that are invisible inside (state, control socket) */
 	const char *const *read_only; /* paths inside writable ones that stay read-only (policy and
 					 audit files) */
-	bool has_terminal; /* at least one of 0–2 is; each that is becomes the command's own pty */
 
 	/* All fields below may be zero. */
 	bool is_look;          /* nothing will be started, so nothing is created for it */

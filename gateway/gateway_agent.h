@@ -72,11 +72,6 @@ int gateway_embedded_answer(struct gateway *gw, const char *id,
 /* Says whether a person is present at the program; at first one is. With no approver left,
  * questions are denied. */
 void gateway_embedded_attach(struct gateway *gw, bool is_attached);
-/* Calls @each for every exec that waits on question @id; 0: only requests without an exec. -ENOENT.
- * @each must not call back. */
-int gateway_embedded_waiting(struct gateway *gw, const char *id,
-			     void (*each)(uint64_t exec, unsigned int connections, void *arg),
-			     void *arg);
 
 /* An additional destination for one command, granted before or while it runs. It is valid where
  * policy asks, until the command ends: it does not override a denial, `only` or a default of deny,

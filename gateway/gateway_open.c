@@ -230,11 +230,6 @@ void gateway_exec_begin_unconfined(struct gateway *gw, uint64_t exec, const char
 	queue_schedule(gw);
 }
 
-void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const *argv)
-{
-	execs_set_argv(gw, exec, argv);
-}
-
 const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_count)
 {
 	*ret_count = gw->trips.count;
@@ -277,12 +272,6 @@ int gateway_touch(struct gateway *gw, const char *id)
 		return -ENOENT;
 	approval_touch(approval);
 	return 0;
-}
-
-int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
-			const struct approver_answer *answer, int *ret_results, struct err *why)
-{
-	return answer_give_many(gw, ids, count, answer, ret_results, why);
 }
 
 struct question_teller {
@@ -347,22 +336,6 @@ int gateway_find_question(struct gateway *gw, const char *id, struct approver_qu
 	if (!approval)
 		return -ENOENT;
 	approval_describe(approval, ret);
-	return 0;
-}
-
-int gateway_embedded_waiting(struct gateway *gw, const char *id,
-			     void (*each)(uint64_t exec, unsigned int connections, void *arg),
-			     void *arg)
-{
-	const struct approval *approval = approval_find(gw, id);
-	const struct party *party;
-
-	if (!approval)
-		return -ENOENT;
-	TAILQ_FOREACH (party, &approval->parties, entry) {
-		if (party->exec)
-			each(party->exec->node.number, party->count, arg);
-	}
 	return 0;
 }
 

@@ -16,8 +16,6 @@ enum policy_limit {
 };
 /* "processes": the word of the line. Static. */
 const char *policy_limit_name(enum policy_limit limit);
-/* The default without a line; 0: the machine or exec decides. */
-uint64_t policy_limit_default(enum policy_limit limit);
 /* The smallest of the lines that count, or 0: there is none, and the default applies. A project's
  * file can only go below the default, and cannot limit records. */
 uint64_t policy_get_limit(const struct policy *policy, enum policy_limit limit);

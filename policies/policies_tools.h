@@ -81,8 +81,8 @@ int policy_diff(const struct policy *before, const struct policy *after, size_t 
 /* @text in the canonical layout: same verdicts, order and comments. Returned owned. */
 char *policy_format(const char *text, size_t len, size_t *ret_len);
 /* As policy_format() for a file, which is replaced atomically under the lock of
- * policy_answer_append(), unless @is_check_only. A file with errors, a symbolic link, or a file
- * that others may write is refused. */
+ * policy_answer_append_text(), unless @is_check_only. A file with errors, a symbolic link, or a
+ * file that others may write is refused. */
 int policy_format_file(const char *path, bool is_check_only, bool *ret_changed, struct err *why);
 
 /* Translates another tool's policy into our language: never wider. @name: of the file, for

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/http1/http1_body.h"
 #include "base/http1/http1_chars.h"
-#include "base/http1/http1_connection.h"
 #include "base/http1/http1_refuse.h"
 #include "base/http1/http1_target.h"
 
@@ -271,9 +270,4 @@ int http1_parse_response(const char *buffer, size_t len, size_t *scanned, struct
 	http1_connection_read(&head, false);
 	*ret = head;
 	return 0;
-}
-
-bool http1_is_hop_by_hop(const struct http1_head *head, const struct http1_field *field)
-{
-	return http1_connection_ends_field(head, field);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/http1/http1_connection.h"
 #include "base/http1/http1_head.h"
 
 /* -EAGAIN: incomplete (call again with more bytes; @buffer from the same start). -E2BIG: over a
@@ -18,11 +19,6 @@ int http1_parse_request(const char *buffer, size_t len, size_t *scanned, struct 
 /* @method: of the request it belongs to (HEAD, CONNECT change the body). */
 int http1_parse_response(const char *buffer, size_t len, size_t *scanned, struct http1_span method,
 			 struct http1_head *ret, const char **ret_cause);
-
-/* Is @field hop-by-hop: in the fixed list of RFC 9110 §7.6.1 (Connection, Keep-Alive, Proxy-*, TE,
- * Trailer, Transfer-Encoding, Upgrade) or named by a Connection field? A Connection field cannot
- * make Content-Length or Host hop-by-hop. */
-bool http1_is_hop_by_hop(const struct http1_head *head, const struct http1_field *field);
 
 /* Incremental chunked decoder. Zeroed is the start state. */
 struct http1_chunked {

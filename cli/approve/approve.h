@@ -47,13 +47,6 @@ int approve_link_request(struct approve_link *link, json_t *request, json_t **re
 			 struct err *why);
 /* Adds the open questions to @all, page by page. */
 int approve_link_questions(struct approve_link *link, json_t *all, struct err *why);
-/* For every link, also that of a watch: the next message from a gate, owned; NULL: it is
- * incomplete. -EPROTO, -E2BIG. */
-int approve_link_take(struct evbuffer *in, json_t **ret_message, struct err *why);
-/* Takes @request; returns it with @id as a line, owned. NULL: it cannot be sent. */
-char *approve_link_line(json_t *request, json_int_t id);
-/* 0: we support the greeting's protocol. */
-int approve_link_check_greeting(const json_t *greeting, struct err *why);
 
 /* "RUN-NUMBER". */
 bool approve_input_is_id(const char *id);

@@ -14,7 +14,7 @@
 #define LINK_READ_BYTES    65536
 #define LINK_QUESTIONS_MAX 65536 /* a gate of this program sends no more */
 
-int approve_link_check_greeting(const json_t *greeting, struct err *why)
+static int link_check_greeting(const json_t *greeting, struct err *why)
 {
 	const json_t *version = json_object_get(greeting, "sallyport");
 
@@ -28,7 +28,8 @@ int approve_link_check_greeting(const json_t *greeting, struct err *why)
 	return 0;
 }
 
-int approve_link_take(struct evbuffer *in, json_t **ret_message, struct err *why)
+/* The next message of the gate, owned; NULL: it is incomplete. */
+static int link_take(struct evbuffer *in, json_t **ret_message, struct err *why)
 {
 	size_t len;
 	auto_free char *line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF);
@@ -41,7 +42,8 @@ int approve_link_take(struct evbuffer *in, json_t **ret_message, struct err *why
 		       : 0;
 }
 
-char *approve_link_line(json_t *request, json_int_t id)
+/* Takes @request; returns it with @id as a line, owned. NULL: it cannot be sent. */
+static char *link_line(json_t *request, json_int_t id)
 {
 	bool is_whole = json_object_set_new(request, "id", json_integer(id)) == 0;
 	auto_free char *text =
@@ -54,7 +56,7 @@ char *approve_link_line(json_t *request, json_int_t id)
 static int link_read(struct approve_link *link, json_t **ret_message, struct err *why)
 {
 	for (;;) {
-		int r = approve_link_take(link->in, ret_message, why);
+		int r = link_take(link->in, ret_message, why);
 
 		if (r < 0 || *ret_message)
 			return r;
@@ -87,7 +89,7 @@ int approve_link_open(int dir_fd, const char *run, struct approve_link *ret, str
 			"its own user and namespaces, and from a limited number of clients",
 			run);
 	if (r == 0)
-		r = approve_link_check_greeting(greeting, why);
+		r = link_check_greeting(greeting, why);
 	json_decref(greeting);
 	if (r < 0) {
 		approve_link_done(&link);
@@ -126,7 +128,7 @@ static int link_send(struct approve_link *link, const char *line, struct err *wh
 int approve_link_request(struct approve_link *link, json_t *request, json_t **ret_reply,
 			 struct err *why)
 {
-	auto_free char *line = approve_link_line(request, ++link->last_id);
+	auto_free char *line = link_line(request, ++link->last_id);
 	json_t *reply = NULL;
 	int r = line ? link_send(link, line, why)
 		     : err_set(why, -EINVAL,

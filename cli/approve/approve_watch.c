@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,8 +38,7 @@ static void watch_hint(const struct watch *watch, const char *id)
 		     shown);
 }
 
-static void watch_print_text(struct watch *watch, const struct watch_link *link,
-			     const json_t *event)
+static void watch_print_text(struct watch *watch, const struct far_link *link, const json_t *event)
 {
 	const json_t *question = json_object_get(event, "question");
 	const char *kind = approve_text_member(event, "event");
@@ -47,9 +47,9 @@ static void watch_print_text(struct watch *watch, const struct watch_link *link,
 	auto_free char *session = approve_text_shown(approve_text_member(event, "session"));
 
 	if (strcmp(kind, "run_began") == 0) {
-		(void)printf("watching run %s, session %s\n", link->run, session);
+		(void)printf("watching run %s, session %s\n", far_link_run(link), session);
 	} else if (strcmp(kind, "run_ended") == 0) {
-		(void)printf("run %s has ended\n", link->run);
+		(void)printf("run %s has ended\n", far_link_run(link));
 	} else if (strcmp(kind, "asked") == 0) {
 		(void)putchar('\n');
 		approve_text_question(stdout, question);
@@ -64,36 +64,60 @@ static void watch_print_text(struct watch *watch, const struct watch_link *link,
 	(void)fflush(stdout);
 }
 
-static void watch_event(struct watch_link *link, json_t *message, void *arg)
+static void watch_event(struct watch *watch, const struct far_link *link, json_t *message)
 {
-	struct watch *watch = arg;
-
 	(void)json_object_set_new(message, "run",
-				  json_string(link->run)); /* fails only without memory */
+				  json_string(far_link_run(link))); /* fails only without memory */
 	if (watch->is_json)
 		approve_watch_print(message);
 	else
 		watch_print_text(watch, link, message);
 }
 
-static void watch_previewed(struct watch_link *link, const struct approve_answer *answer,
-			    unsigned int tag, const json_t *reply, void *arg)
+/* Takes @event. */
+static void watch_event_new(struct watch *watch, const struct far_link *link, json_t *event)
 {
-	approve_watch_lines_previewed(arg, answer, tag, reply);
+	watch_event(watch, link, event);
+	json_decref(event);
 }
 
-static void watch_replied(struct watch_link *link, const struct approve_answer *answer,
-			  json_t *reply, void *arg)
+static bool watch_heard(struct far_link *link, json_t *message, void *arg)
+{
+	const json_t *questions = json_object_get(message, "questions");
+
+	if (json_object_get(message, "sallyport")) {
+		watch_event_new(arg, link,
+				json_pack("{s:s, s:s, s:s}", "event", "run_began", "run",
+					  far_link_run(link), "session",
+					  approve_text_member(message, "session")));
+	} else if (json_object_get(message, "event")) {
+		watch_event(arg, link, message);
+	} else { /* the reply to `watch`: the questions that are open already */
+		for (size_t i = 0; i < json_array_size(questions); i++)
+			watch_event_new(arg, link,
+					json_pack("{s:s, s:O}", "event", "asked", "question",
+						  json_array_get(questions, i)));
+	}
+	return true;
+}
+
+static void watch_replied(struct far_link *link, const void *of, json_t *reply, void *arg)
 {
 	struct watch *watch = arg;
+	const struct watch_request *request = of;
+	const struct approve_answer *answer = &request->answer;
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
 	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
 
+	if (!reply)
+		return; /* the end of the run is reported */
+	if (request->tag > 0)
+		return approve_watch_lines_previewed(watch, request, reply);
 	if (watch->is_json) {
 		(void)json_object_del(reply, "id"); /* our own number, of no use to the reader */
 		(void)json_object_set_new(reply, "event", json_string("answered"));
 		(void)json_object_set_new(reply, "question", json_pack("{s:s}", "id", answer->id));
-		return watch_event(link, reply, watch);
+		return watch_event(watch, link, reply);
 	}
 	/* If the answer was accepted, the retraction reports the result to every watcher. */
 	if (!is_ok)
@@ -110,33 +134,30 @@ static void watch_scan_later(struct watch *watch)
 }
 
 /* A gate that rejected us is not tried again until the directory changes. */
-static void watch_lost(struct watch_link *link, const char *why, void *arg)
+static void watch_lost(struct far_link *link, const char *why, void *arg)
 {
 	struct watch *watch = arg;
-	json_t *event = json_pack("{s:s}", "event", "run_ended");
 
 	if (why[0] != '\0')
-		(void)cli_fail(0, "run %s: %s", link->run, why);
-	if (link->is_greeted) {
-		watch_event(link, event, watch);
+		(void)cli_fail(0, "run %s: %s", far_link_run(link), why);
+	if (far_link_is_greeted(link)) {
+		watch_event_new(watch, link, json_pack("{s:s}", "event", "run_ended"));
 		watch_scan_later(watch);
 	}
-	json_decref(event);
 	approve_watch_lines_settled(watch, link, NULL);
 	for (size_t i = 0; i < watch->link_count; i++) {
 		if (watch->links[i] == link)
 			watch->links[i] = watch->links[--watch->link_count];
 	}
-	approve_watch_link_free(link);
+	far_link_free(link);
 	if (watch->only)
 		loop_stop(watch->loop); /* its session has ended */
 }
 
-static const struct watch_link_calls link_calls = {
-	.event = watch_event,
+static const struct far_link_calls link_calls = {
+	.heard = watch_heard,
 	.replied = watch_replied,
-	.previewed = watch_previewed,
-	.lost = watch_lost,
+	.closed = watch_lost,
 };
 
 /* A run that is shown on the screen has ended. */
@@ -162,7 +183,7 @@ static bool watch_has(const struct watch *watch, const char *run)
 	if (watch->far)
 		return gateway_far_has(watch->far, run);
 	for (size_t i = 0; i < watch->link_count; i++) {
-		if (strcmp(watch->links[i]->run, run) == 0)
+		if (strcmp(far_link_run(watch->links[i]), run) == 0)
 			return true;
 	}
 	return false;
@@ -178,19 +199,32 @@ static void watch_missed(struct watch *watch, const char *run)
 	watch_scan_later(watch); /* also before the loop runs */
 }
 
+/* Connected to the gate of @run, after the request `watch`; -1: it has ended, or is busy. */
+static int watch_connect(const struct watch *watch, const char *run)
+{
+	static const char request[] = "{\"op\":\"watch\",\"id\":1}\n";
+	const ssize_t len = sizeof(request) - 1;
+	auto_close int fd = approve_dir_connect(watch->dir_fd, run, false, NULL);
+
+	if (fd < 0 || send(fd, request, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) != len)
+		return -1;
+	return fd_take(&fd);
+}
+
 /* False: not possible now. */
 static bool watch_take(struct watch *watch, const char *run)
 {
-	struct watch_link *link;
+	struct far_link_config config = { .run = run, .heard = "" };
 
-	if (watch->far) {
-		int fd = approve_watch_link_connect(watch->dir_fd, run);
-
-		return fd >= 0 && gateway_far_add(watch->far, run, fd, "", NULL) == 0;
-	}
-	if (watch->link_count == WATCH_LINKS_MAX)
+	if (!watch->far && watch->link_count == WATCH_LINKS_MAX)
 		return false;
-	link = approve_watch_link_new(watch->loop, watch->dir_fd, run, &link_calls, watch);
+	config.socket = watch_connect(watch, run);
+	if (config.socket < 0)
+		return false;
+	if (watch->far)
+		return gateway_far_add(watch->far, run, config.socket, "", NULL) == 0;
+	struct far_link *link = far_link_new(watch->loop, &config, &link_calls, watch, NULL);
+
 	if (link)
 		watch->links[watch->link_count++] = link;
 	return link != NULL;
@@ -329,7 +363,7 @@ static void watch_done(struct watch *watch)
 
 	gateway_far_free(watch->far);
 	for (size_t i = 0; i < watch->link_count; i++)
-		approve_watch_link_free(watch->links[i]);
+		far_link_free(watch->links[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		if (events[i])
 			event_free(events[i]);

@@ -42,9 +42,26 @@ static void line_drop(struct watch *watch)
 	(void)fflush(stdout);
 }
 
+/* Takes @message. */
+static int line_send(struct far_link *link, const struct approve_answer *answer, unsigned int tag,
+		     json_t *message, struct err *why)
+{
+	struct watch_request *request = mem_new(sizeof(*request));
+
+	request->tag = tag;
+	request->answer = *answer;
+	return far_link_give(link, message, request, why);
+}
+
+static int line_send_answer(struct far_link *link, const struct approve_answer *answer,
+			    struct err *why)
+{
+	return line_send(link, answer, 0, approve_input_request(answer), why);
+}
+
 /* Requests what the answer would store; the answer itself is not sent before the person has seen
  * that. */
-static int line_preview(struct watch *watch, struct watch_link *link,
+static int line_preview(struct watch *watch, struct far_link *link,
 			const struct approve_answer *answer, struct err *why)
 {
 	struct approve_answer shown = *answer;
@@ -52,7 +69,12 @@ static int line_preview(struct watch *watch, struct watch_link *link,
 
 	shown.is_person = false;
 	shown.words[0] = '\0';
-	r = approve_watch_link_preview(link, &shown, watch->pending.tag + 1, why);
+	json_t *message = approve_input_request(&shown);
+
+	(void)json_object_del(message, "text"); /* a preview asks for this text */
+	(void)json_object_set_new(message, "action", json_string(shown.op)); /* out of memory */
+	(void)json_object_set_new(message, "op", json_string("preview"));
+	r = line_send(link, &shown, watch->pending.tag + 1, message, why);
 	if (r < 0)
 		return r;
 	watch->pending.tag++;
@@ -62,12 +84,12 @@ static int line_preview(struct watch *watch, struct watch_link *link,
 	return 0;
 }
 
-static int line_give(struct watch *watch, struct watch_link *link,
+static int line_give(struct watch *watch, struct far_link *link,
 		     const struct approve_answer *answer, struct err *why)
 {
 	if (watch->is_prompting && line_has_width(&answer->width))
 		return line_preview(watch, link, answer, why);
-	return approve_watch_link_answer(link, answer, why);
+	return line_send_answer(link, answer, why);
 }
 
 static int line_answer(struct watch *watch, const char *line, struct approve_answer *answer,
@@ -78,8 +100,8 @@ static int line_answer(struct watch *watch, const char *line, struct approve_ans
 	if (r == 0)
 		r = err_set(why, -ENOENT, "no such question: no watched run has %s", answer->id);
 	for (size_t i = 0; r == -ENOENT && i < watch->link_count; i++) {
-		if (watch->links[i]->is_greeted &&
-		    approve_input_is_of(answer->id, watch->links[i]->run))
+		if (far_link_is_greeted(watch->links[i]) &&
+		    approve_input_is_of(answer->id, far_link_run(watch->links[i])))
 			r = line_give(watch, watch->links[i], answer, why);
 	}
 	return r;
@@ -105,7 +127,7 @@ static bool line_decides(struct watch *watch, const char *line)
 		return line_is_yes(line);
 	}
 	watch->pending.link = NULL;
-	if (approve_watch_link_answer(pending.link, &pending.answer, &why) < 0)
+	if (line_send_answer(pending.link, &pending.answer, &why) < 0)
 		line_refuse(watch, pending.answer.id, &why);
 	return true;
 }
@@ -121,16 +143,17 @@ void approve_watch_lines_take(struct watch *watch, const char *line)
 		line_refuse(watch, answer.id, &why);
 }
 
-void approve_watch_lines_previewed(struct watch *watch, const struct approve_answer *answer,
-				   unsigned int tag, const json_t *reply)
+void approve_watch_lines_previewed(struct watch *watch, const struct watch_request *request,
+				   const json_t *reply)
 {
+	const struct approve_answer *answer = &request->answer;
 	struct watch_pending *pending = &watch->pending;
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
 	auto_free char *text =
 		approve_text_shown(approve_text_member(reply, is_ok ? "text" : "error"));
 	auto_free char *so = approve_text_answer(answer);
 
-	if (!pending->link || pending->tag != tag)
+	if (!pending->link || pending->tag != request->tag)
 		return;
 	pending->is_shown = is_ok;
 	(void)snprintf(pending->answer.text, sizeof(pending->answer.text), "%s", text);
@@ -148,7 +171,7 @@ void approve_watch_lines_previewed(struct watch *watch, const struct approve_ans
 	(void)fflush(stdout);
 }
 
-void approve_watch_lines_settled(struct watch *watch, const struct watch_link *link, const char *id)
+void approve_watch_lines_settled(struct watch *watch, const struct far_link *link, const char *id)
 {
 	struct watch_pending *pending = &watch->pending;
 

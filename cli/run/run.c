@@ -182,11 +182,6 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 		loop_timer_start(run->gate.loop, &run->term, TERM_MS, on_overdue, run);
 }
 
-static bool has_terminal(void)
-{
-	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
-}
-
 static struct run_programs *new_programs(struct run *run)
 {
 	const struct run_programs_config config = {
@@ -216,7 +211,6 @@ static int start_exec(struct run *run, char **ret_plan)
 	struct exec_plan_config config = {
 		.argv = run->options.command,
 		.env_set = (const char *const *)run->options.env_set,
-		.has_terminal = has_terminal(),
 	};
 
 	gate_apply(&run->gate, &config);

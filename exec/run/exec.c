@@ -280,11 +280,6 @@ void exec_consumed(struct exec *exec, size_t bytes)
 	output_consumed(&exec->output, bytes);
 }
 
-const struct exec_result *exec_result(const struct exec *exec)
-{
-	return exec->state == EXEC_ENDED ? &exec->result : NULL;
-}
-
 /* Events of the exec. */
 
 static void drop_egress(const int *fds, size_t count)

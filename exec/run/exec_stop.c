@@ -40,7 +40,7 @@ static void never_start(struct exec *exec)
 
 /* While the sandbox is being set up the signal waits; and the listeners, once ready, are not
  * opened: so the command does not run. */
-static void stop(struct exec *exec, enum exec_end end, const char *why, bool has_grace)
+static void stop(struct exec *exec, enum exec_end end, const char *why)
 {
 	bool is_first = !exec->is_stopping;
 
@@ -51,8 +51,6 @@ static void stop(struct exec *exec, enum exec_end end, const char *why, bool has
 	remember(exec, end, why);
 	if (exec->state == EXEC_NEW) {
 		never_start(exec);
-	} else if (!has_grace) {
-		exec_process_kill(exec->process, exec->stop_why);
 	} else if (is_first) {
 		exec_process_signal(exec->process, SIGTERM);
 		exec_process_signal(exec->process,
@@ -67,15 +65,7 @@ int exec_stop(struct exec *exec, enum exec_end end, const char *why)
 {
 	if (is_gone(exec))
 		return -ESRCH;
-	stop(exec, end, why, true);
-	return 0;
-}
-
-int exec_kill(struct exec *exec, enum exec_end end, const char *why)
-{
-	if (is_gone(exec))
-		return -ESRCH;
-	stop(exec, end, why, false);
+	stop(exec, end, why);
 	return 0;
 }
 
@@ -113,7 +103,7 @@ static void on_limit(void *arg)
 	}
 	(void)snprintf(why, sizeof(why), "it ran longer than %" PRId64 " ms",
 		       exec->config.limit_ms);
-	stop(exec, EXEC_TIMED_OUT, why, true);
+	stop(exec, EXEC_TIMED_OUT, why);
 }
 
 void exec_stop_arm(struct exec *exec)

@@ -335,20 +335,3 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		review_grants(gw);
 	return 0;
 }
-
-int answer_give_many(struct gateway *gw, const char *const *ids, size_t count,
-		     const struct approver_answer *answer, int *ret_results, struct err *why)
-{
-	int settled = 0;
-
-	for (size_t i = 0; i < count; i++)
-		ret_results[i] = approval_find(gw, ids[i]) ? 0 : -ENOENT;
-	for (size_t i = 0; i < count; i++) {
-		/* A question that an earlier wide answer of this loop has ended counts as settled;
-		 * for one that had ended before, this answer is late. */
-		if (ret_results[i] == -ENOENT || approval_find(gw, ids[i]))
-			ret_results[i] = answer_give(gw, ids[i], answer, why);
-		settled += ret_results[i] == 0;
-	}
-	return settled;
-}

@@ -16,6 +16,3 @@ int answer_words(const struct policy_destination *dst, const char *program,
 /* As gateway_answer_text(). */
 int answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		char out[APPROVER_KEY_MAX], struct err *why);
-/* As gateway_answer_many(). */
-int answer_give_many(struct gateway *gw, const char *const *ids, size_t count,
-		     const struct approver_answer *answer, int *ret_results, struct err *why);

@@ -67,10 +67,6 @@ extern const struct approver_ops *const approver_table[]; /* NULL-terminated; ta
  * nothing was granted. */
 int gateway_answer(struct gateway *gw, const char *id, const struct approver_answer *answer,
 		   struct err *why);
-/* Gives the same answer to @count questions, one by one; *@ret_results receives @count results.
- * Returns how many were settled. */
-int gateway_answer_many(struct gateway *gw, const char *const *ids, size_t count,
-			const struct approver_answer *answer, int *ret_results, struct err *why);
 /* Exactly what @answer would store for question @id, as policy language:
  * "https://example.org:443 for 1h upload 64k". -ENOENT, -EINVAL: as gateway_answer(). */
 int gateway_answer_text(struct gateway *gw, const char *id, const struct approver_answer *answer,

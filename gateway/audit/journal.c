@@ -17,7 +17,6 @@
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/merge.h"
 #include "gateway/audit/segment.h"
-#include "gateway/audit/verify.h"
 
 #define JOURNAL_SINKS_MAX  8
 #define JOURNAL_LATER_MAX  64  /* records that no request waits for, before they are written */
@@ -392,11 +391,6 @@ void journal_free(struct journal *journal)
 		journal_publish_last(journal);
 	}
 	journal_close(journal);
-}
-
-int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_records, struct err *why)
-{
-	return verify_file(path, dir, ret_records, why);
 }
 
 int gateway_audit_merge(const char *path, const char *dir, struct err *why)

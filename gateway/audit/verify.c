@@ -1,4 +1,4 @@
-#include "gateway/audit/verify.h"
+#include "gateway/gateway_tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -213,7 +213,7 @@ static int verify_segments(const char *path, const char *dir, struct err *why)
 		       before, sign, rest.records);
 }
 
-int verify_file(const char *path, const char *dir, uint64_t *ret_records, struct err *why)
+int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_records, struct err *why)
 {
 	struct verify v = { .path = path };
 	off_t size = 0;

@@ -38,7 +38,7 @@ void execs_begin(struct gateway *gw, uint64_t id, const char *command)
 	journal_note_exec(gw->journal, id, exec->command);
 }
 
-void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv)
+void gateway_exec_set_argv(struct gateway *gw, uint64_t id, const char *const *argv)
 {
 	struct gateway_exec *exec = execs_find(gw, id);
 

@@ -6,8 +6,6 @@
 /* Borrowed; NULL: it has not begun, or has ended. */
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id);
 void execs_begin(struct gateway *gw, uint64_t id, const char *command);
-/* The argv of the exec, for `from`. Copied. */
-void execs_set_argv(struct gateway *gw, uint64_t id, const char *const *argv);
 /* Notes the ports of the exec's listeners, and how to find the programs that use them. Of @count
  * descriptors, those after the third are taken; returns how many are left. */
 size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count);

@@ -120,56 +120,34 @@ static struct remote_ticket *find_ticket(const struct remote *remote, uint64_t i
 	return node ? container_of(node, struct remote_ticket, node) : NULL;
 }
 
-static bool handle_verdict(struct remote *remote, struct frame *frame)
+/* A verdict, a cut or a lease: a ticket has its verdict before the others. */
+static bool handle_ticket(struct remote *remote, struct frame *frame)
 {
 	struct policy_verdict verdict;
-	uint64_t id;
-
-	if (link_codec_get_verdict(frame, &id, &verdict) < 0)
-		return false;
-	struct remote_ticket *own = find_ticket(remote, id);
-
-	if (!own)
-		return true; /* withdrawn meanwhile */
-	if (own->ticket.is_live)
-		return false; /* it has its verdict already */
-	if (verdict.action != POLICY_ALLOW)
-		keys_remove(&remote->tickets, &own->node);
-	client_settle(&own->ticket, &verdict);
-	return true;
-}
-
-static bool handle_cut(struct remote *remote, struct frame *frame)
-{
-	struct policy_verdict verdict;
-	uint64_t id;
-
-	if (link_codec_get_cut(frame, &id, &verdict) < 0)
-		return false;
-	struct remote_ticket *own = find_ticket(remote, id);
-
-	if (!own)
-		return true; /* it has ended meanwhile */
-	if (!own->ticket.is_live)
-		return false;
-	client_cut(&own->ticket, &verdict);
-	return true;
-}
-
-static bool handle_lease(struct remote *remote, struct frame *frame)
-{
 	struct gateway_lease lease;
+	unsigned int type = frame->type;
 	uint64_t id;
+	int r = type == LINK_VERDICT ? link_codec_get_verdict(frame, &id, &verdict)
+		: type == LINK_CUT   ? link_codec_get_cut(frame, &id, &verdict)
+				     : link_codec_get_lease(frame, &id, &lease);
 
-	if (link_codec_get_lease(frame, &id, &lease) < 0)
+	if (r < 0)
 		return false;
 	struct remote_ticket *own = find_ticket(remote, id);
 
 	if (!own)
-		return true; /* it has ended meanwhile */
-	if (!own->ticket.is_live)
+		return true; /* it was withdrawn, or has ended, meanwhile */
+	if (own->ticket.is_live == (type == LINK_VERDICT))
 		return false;
-	client_lease(&own->ticket, &lease);
+	if (type == LINK_LEASE) {
+		client_lease(&own->ticket, &lease);
+	} else if (type == LINK_CUT) {
+		client_cut(&own->ticket, &verdict);
+	} else {
+		if (verdict.action != POLICY_ALLOW)
+			keys_remove(&remote->tickets, &own->node);
+		client_settle(&own->ticket, &verdict);
+	}
 	return true;
 }
 
@@ -255,12 +233,10 @@ static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, s
 		return false;
 	if (remote->has_heard_hello && frame->type == LINK_FINISH)
 		return handle_finish(remote, frame);
-	if (remote->has_heard_hello && frame->type == LINK_CUT)
-		return handle_cut(remote, frame);
-	if (remote->has_heard_hello && frame->type == LINK_LEASE)
-		return handle_lease(remote, frame);
 	if (remote->has_heard_hello)
-		return frame->type == LINK_VERDICT && handle_verdict(remote, frame);
+		return (frame->type == LINK_VERDICT || frame->type == LINK_CUT ||
+			frame->type == LINK_LEASE) &&
+		       handle_ticket(remote, frame);
 	remote->has_heard_hello = link_codec_get_hello(frame) == 0;
 	return remote->has_heard_hello;
 }

@@ -47,6 +47,9 @@ void reading_done(struct reading *reading);
 /* 1: @parse has read it; 0: it does not exist, or must not be read (a note says so); -errno. @path:
  * absolute. */
 int reading_file(struct reading *reading, const char *path, reading_parse_fn parse);
+/* The same of @name below reading_place(@variable, @fallback); 0 too if there is no such place. */
+int reading_below(struct reading *reading, const char *variable, const char *fallback,
+		  const char *name, reading_parse_fn parse);
 /* The names in folder @path, sorted, NULL-terminated, returned owned; empty if the folder does not
  * exist. */
 int reading_folder(struct reading *reading, const char *path, char ***ret_names);

@@ -108,25 +108,16 @@ static int docker_parse_client(struct reading *reading, const char *text, size_t
 	return r;
 }
 
-static int docker_read_below(struct reading *reading, const char *variable, const char *fallback,
-			     const char *name, reading_parse_fn parse)
-{
-	auto_free char *folder = reading_place(reading, variable, fallback);
-	auto_free char *path = folder ? mem_printf("%s/%s", folder, name) : NULL;
-
-	return path ? reading_file(reading, path, parse) : 0;
-}
-
 static int docker_read(struct reading *reading)
 {
 	int r = reading_file(reading, "/etc/docker/daemon.json", docker_parse_daemon);
 
 	if (r >= 0)
-		r = docker_read_below(reading, "XDG_CONFIG_HOME", ".config", "docker/daemon.json",
-				      docker_parse_daemon);
+		r = reading_below(reading, "XDG_CONFIG_HOME", ".config", "/docker/daemon.json",
+				  docker_parse_daemon);
 	if (r >= 0)
-		r = docker_read_below(reading, "DOCKER_CONFIG", ".docker", "config.json",
-				      docker_parse_client);
+		r = reading_below(reading, "DOCKER_CONFIG", ".docker", "/config.json",
+				  docker_parse_client);
 	if (r >= 0)
 		reading_note(reading, "docker's default registry is not named by any file, and "
 				      "docker cannot be asked for it");

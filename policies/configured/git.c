@@ -167,13 +167,11 @@ static int git_find_repository(struct reading *reading, const char *cwd)
 
 static int git_read_shared(struct reading *reading)
 {
-	auto_free char *old = reading_place(reading, NULL, ".gitconfig");
-	auto_free char *folder = reading_place(reading, "XDG_CONFIG_HOME", ".config");
-	auto_free char *path = folder ? mem_printf("%s/git/config", folder) : NULL;
-	int r = old ? reading_file(reading, old, git_parse_shared) : 0;
+	int r = reading_below(reading, NULL, ".gitconfig", "", git_parse_shared);
 
-	if (r >= 0 && path)
-		r = reading_file(reading, path, git_parse_shared);
+	if (r >= 0)
+		r = reading_below(reading, "XDG_CONFIG_HOME", ".config", "/git/config",
+				  git_parse_shared);
 	return r >= 0 ? reading_file(reading, "/etc/gitconfig", git_parse_shared) : r;
 }
 

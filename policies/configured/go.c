@@ -31,16 +31,6 @@ static int go_parse(struct reading *reading, const char *text, size_t len)
 	return 0;
 }
 
-static int go_read_file(struct reading *reading, const char *variable, const char *fallback,
-			const char *name)
-{
-	auto_free char *folder = reading_place(reading, variable, fallback);
-	auto_free char *path = folder ? mem_printf("%s%s", folder, name) : NULL;
-	int r = path ? reading_file(reading, path, go_parse) : 0;
-
-	return r < 0 ? r : 0;
-}
-
 /* `go env GOPROXY GOSUMDB` prints one line for each variable. */
 static int go_ask(struct reading *reading)
 {
@@ -112,11 +102,12 @@ static int go_read(struct reading *reading)
 			r = reading_set(reading, go_names[i], value, strlen(value), where);
 	}
 	if (r == 0 && file && strcmp(file, "off") != 0)
-		r = go_read_file(reading, "GOENV", NULL, "");
+		r = reading_below(reading, "GOENV", NULL, "", go_parse);
 	else if (r == 0 && !file)
-		r = go_read_file(reading, "XDG_CONFIG_HOME", ".config", "/go/env");
-	if (r == 0)
-		r = go_read_file(reading, "GOROOT", NULL, "/go.env");
+		r = reading_below(reading, "XDG_CONFIG_HOME", ".config", "/go/env", go_parse);
+	if (r >= 0)
+		r = reading_below(reading, "GOROOT", NULL, "/go.env", go_parse);
+	r = r < 0 ? r : 0;
 	if (r == 0 && (!reading_get(reading, "GOPROXY") || !reading_get(reading, "GOSUMDB")))
 		r = go_ask(reading);
 	const struct setting *proxies = reading_get(reading, "GOPROXY");

@@ -129,19 +129,14 @@ static int maven_read_shared(struct reading *reading)
 	static const char *const variables[] = { "MAVEN_HOME", "M2_HOME" };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++) {
-		auto_free char *folder = reading_place(reading, variables[i], NULL);
-		auto_free char *path = folder ? mem_printf("%s/conf/settings.xml", folder) : NULL;
-
-		r = path ? reading_file(reading, path, maven_parse) : 0;
-	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++)
+		r = reading_below(reading, variables[i], NULL, "/conf/settings.xml", maven_parse);
 	return r == 0 ? reading_file(reading, "/etc/maven/settings.xml", maven_parse) : r;
 }
 
 static int maven_read(struct reading *reading)
 {
-	auto_free char *user = reading_place(reading, NULL, ".m2/settings.xml");
-	int r = user ? reading_file(reading, user, maven_parse) : 0;
+	int r = reading_below(reading, NULL, ".m2", "/settings.xml", maven_parse);
 
 	if (r >= 0)
 		r = maven_read_shared(reading);

@@ -113,16 +113,6 @@ static int pip_parse(struct reading *reading, const char *text, size_t len)
 	return r == 0 ? pip_flush(value) : r;
 }
 
-static int pip_read_place(struct reading *reading, const char *variable, const char *fallback,
-			  const char *name)
-{
-	auto_free char *folder = reading_place(reading, variable, fallback);
-	auto_free char *path = folder ? mem_printf("%s/%s", folder, name) : NULL;
-	int r = path ? reading_file(reading, path, pip_parse) : 0;
-
-	return r < 0 ? r : 0;
-}
-
 /* Reads pip/pip.conf in each folder of XDG_CONFIG_DIRS, or /etc/xdg. */
 static int pip_read_shared(struct reading *reading)
 {
@@ -152,11 +142,12 @@ static int pip_read_files(struct reading *reading)
 	if (extra && extra[0] == '/')
 		r = reading_file(reading, extra, pip_parse);
 	if (r >= 0)
-		r = pip_read_place(reading, "VIRTUAL_ENV", NULL, "pip.conf");
+		r = reading_below(reading, "VIRTUAL_ENV", NULL, "/pip.conf", pip_parse);
 	if (r >= 0)
-		r = pip_read_place(reading, "XDG_CONFIG_HOME", ".config", "pip/pip.conf");
+		r = reading_below(reading, "XDG_CONFIG_HOME", ".config", "/pip/pip.conf",
+				  pip_parse);
 	if (r >= 0)
-		r = pip_read_place(reading, NULL, ".pip", "pip.conf");
+		r = reading_below(reading, NULL, ".pip", "/pip.conf", pip_parse);
 	if (r >= 0)
 		r = pip_read_shared(reading);
 	return r < 0 ? r : 0;

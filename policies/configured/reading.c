@@ -128,6 +128,15 @@ int reading_file(struct reading *reading, const char *path, reading_parse_fn par
 	return r < 0 ? r : 1;
 }
 
+int reading_below(struct reading *reading, const char *variable, const char *fallback,
+		  const char *name, reading_parse_fn parse)
+{
+	auto_free char *place = reading_place(reading, variable, fallback);
+	auto_free char *path = place ? mem_printf("%s%s", place, name) : NULL;
+
+	return path ? reading_file(reading, path, parse) : 0;
+}
+
 int reading_folder(struct reading *reading, const char *path, char ***ret_names)
 {
 	if (reading->env->read) {

@@ -129,21 +129,6 @@ static void answers_take_out(struct answers *answers, size_t at, size_t len)
 	answers->len -= len;
 }
 
-/* The file must contain what the person was shown: a destination that is not canonical is a defect
- * of the caller. */
-static bool answers_is_canonical(const struct policy_destination *dst)
-{
-	struct policy_destination again;
-
-	if (dst->protocol != POLICY_HTTP && dst->protocol != POLICY_HTTPS &&
-	    dst->protocol != POLICY_TCP)
-		return false;
-	if (strnlen(dst->host, sizeof(dst->host)) == sizeof(dst->host) ||
-	    policy_destination_set(&again, dst->host, strlen(dst->host), dst->port, NULL) < 0)
-		return false;
-	return strcmp(again.host, dst->host) == 0;
-}
-
 /* Finds the last `answer` line, with its line break; false: there is none. */
 static bool answers_last(const struct answers *answers, size_t *ret_at, size_t *ret_len)
 {
@@ -392,16 +377,4 @@ int policy_lines_append(const char *path, const char *const *lines, struct err *
 	fd_close(answers.folder);
 	free(answers.text);
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
-}
-
-int policy_answer_append(const char *path, enum policy_action action,
-			 const struct policy_destination *dst, const char *provenance,
-			 struct err *why)
-{
-	char text[POLICY_DESTINATION_TEXT_MAX];
-
-	if (action == POLICY_ASK || !answers_is_canonical(dst))
-		return err_set(why, -EINVAL, "this answer cannot be stored");
-	return policy_answer_append_text(path, action, policy_destination_text(dst, text),
-					 provenance, why);
 }

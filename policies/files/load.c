@@ -340,8 +340,8 @@ static void load_no_preset(struct policy *policy, const struct spot *spot, const
 	const char *names[LOAD_PRESETS_MAX];
 	size_t count = 0;
 
-	while (count < LOAD_PRESETS_MAX && presets_name(count)) {
-		names[count] = presets_name(count);
+	while (count < LOAD_PRESETS_MAX && policy_preset_name(count)) {
+		names[count] = policy_preset_name(count);
 		count++;
 	}
 	const char *nearest = words_nearest(word, names, count);

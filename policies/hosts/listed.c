@@ -69,7 +69,7 @@ bool policy_host_is_known(const char *host)
 {
 	const char *name;
 
-	for (size_t i = 0; (name = presets_name(i)); i++) {
+	for (size_t i = 0; (name = policy_preset_name(i)); i++) {
 		if (listed_in(presets_find(name, strlen(name)), "allow", host))
 			return true;
 	}

@@ -1,5 +1,7 @@
 #include "policies/hosts/presets_impl.h"
 
+#include "policies/policies_load.h"
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,14 +18,9 @@ const char *presets_find(const char *name, size_t len)
 	return NULL;
 }
 
-const char *presets_name(size_t index)
-{
-	return index < ARRAY_SIZE(presets_list) ? presets_list[index].name : NULL;
-}
-
 const char *policy_preset_name(size_t index)
 {
-	return presets_name(index);
+	return index < ARRAY_SIZE(presets_list) ? presets_list[index].name : NULL;
 }
 
 const char *policy_preset_text(const char *name)

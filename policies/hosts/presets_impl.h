@@ -7,5 +7,3 @@
 /* The text of preset @name, to be read as a file named "preset NAME"; static. NULL: there is no
  * such preset. */
 const char *presets_find(const char *name, size_t len);
-/* Their names in order, for messages and lists; NULL after the last. Static. */
-const char *presets_name(size_t index);

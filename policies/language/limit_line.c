@@ -30,11 +30,6 @@ const char *policy_limit_name(enum policy_limit limit)
 	return limits[limit].word;
 }
 
-uint64_t policy_limit_default(enum policy_limit limit)
-{
-	return limits[limit].normal;
-}
-
 static enum policy_limit limit_of(const struct policy *policy, const struct setting *setting)
 {
 	size_t limit = 0;

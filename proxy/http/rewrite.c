@@ -72,7 +72,7 @@ bool rewrite_drops(const struct http1_head *head, const struct http1_field *fiel
 {
 	if (is_named(field, "host") || is_named(field, "content-length"))
 		return true;
-	if (http1_is_hop_by_hop(head, field) || has_prefix(field, X_SALLYPORT))
+	if (http1_connection_ends_field(head, field) || has_prefix(field, X_SALLYPORT))
 		return true;
 	if (is_named(field, "via") || is_named(field, "forwarded") ||
 	    has_prefix(field, X_FORWARDED))
@@ -203,7 +203,7 @@ int rewrite_request(const struct http1_head *head, const struct policy_destinati
 static bool is_dropped_from_response(const struct http1_head *head, const struct http1_field *field)
 {
 	return is_named(field, "content-length") || has_prefix(field, X_SALLYPORT) ||
-	       http1_is_hop_by_hop(head, field);
+	       http1_connection_ends_field(head, field);
 }
 
 static int put_connection(enum rewrite_connection connection, struct buffer *out)

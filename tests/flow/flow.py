@@ -252,6 +252,12 @@ def terminal_shows(s, text):
     until(lambda: text in s.gate.text("out"), 120, "the terminal did not show it")
 
 
+@step(r"after (.+) the terminal shows: (.+)")
+def terminal_shows_after(s, before, text):
+    """@text, behind the last @before that was printed."""
+    until(lambda: text in s.gate.text("out").rpartition(before)[2], 120, "the terminal did not show it")
+
+
 @step(r"press: (.+)")
 def press(s, keys):
     """Types one key after the other, as a person does: Enter confirms the text on the screen."""

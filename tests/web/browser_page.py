@@ -6,7 +6,6 @@ With SHOTS=FOLDER in the environment a picture of every scene is left there."""
 import os
 import pathlib
 import sys
-import time
 import traceback
 
 from browser import Browser, Failed, is_possible, must, wait_for
@@ -352,7 +351,8 @@ def hostile_text_is_text(case):
     case.ask(1, "a-very-long-label-0123456789." * 8 + "example.test", command=HOSTILE + "x" * 500, because=HOSTILE, rule=HOSTILE,
              program=HOSTILE, chain=HOSTILE, warning=HOSTILE, risk=31)
     case.stage.do("retract", id="7f3a-9", how=HOSTILE)
-    time.sleep(1.2)
+    wait_for(lambda: page.text("#tab-grants") == "Grants2" and "denied.test" in page.run("return document.body.textContent")
+             and len(page.find(".open .facts dt")) == 6, "all of it on the page")
     must("owned" not in page.run("return document.title"), "a script ran")
     must(page.run("return document.querySelectorAll('main img, main script, main b').length") == 0, "markup became elements")
     shown = page.run("return document.body.textContent")

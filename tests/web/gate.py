@@ -13,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sandbox"))
-from harness import NO_SANDBOX, OTHER_UID, main, must, wait_for
+from harness import NO_SANDBOX, OTHER_UID, descendants, main, must, wait_for
 from outside import host_addresses
 from page import Page, page_of
 
@@ -218,10 +218,22 @@ def answered_by_a_link(world, user):
     os.unlink(key)
 
 
+def is_connected():
+    """Has a curl below this process an open connection in its network?"""
+    for pid in descendants():
+        try:
+            process = pathlib.Path(f"/proc/{pid}")
+            if process.joinpath("comm").read_text() == "curl\n" and " 01 " in process.joinpath("net/tcp").read_text():
+                return True
+        except OSError:
+            pass  # it has ended
+    return False
+
+
 def waits_for_the_page(world, user):
     """Before the first page a question is held; after the last page has closed it is denied."""
     with Site() as site, Run(world, user, fetch(site), *resolve(site)) as run:
-        time.sleep(0.5)
+        must(wait_for(is_connected), "the command has not connected to the gate")
         must(run.process.poll() is None, "it was not waited for")
         page = run.page.enter()
         watch = page.watch()
@@ -431,10 +443,10 @@ def another_user(world, user):
 
 def nothing_tells_the_capability(world, user):
     """The capability is not in a command line, in the environment or in a file that the command can read."""
-    script = "cat /proc/1/cmdline /proc/1/environ /proc/self/environ /proc/*/cmdline 2>/dev/null; env; sleep 600"
+    script = "cat /proc/1/cmdline /proc/1/environ /proc/self/environ /proc/*/cmdline 2>/dev/null; env; touch looked; sleep 600"
     with Run(world, user, ["sh", "-c", script]) as run:
         capability = run.page.capability.encode()
-        time.sleep(0.3)
+        must(wait_for((user.work / "looked").exists), "the command has not looked")
         for entry in pathlib.Path("/proc").iterdir():
             for part in ("cmdline", "environ"):
                 try:

@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "gateway/approvals/answer.h"
 #include "gateway/bounds.h"
-#include "gateway/approvers/remote/far_link.h"
 #include "gateway/approvers/remote/far_question.h"
 #include "gateway/approvers/table.h"
 #include "gateway/approvers/tty/tty_answer.h"
 #include "gateway/approvers/tty/tty_source.h"
 #include "gateway/approvers/tty/tty_turn.h"
+#include "gateway/gateway_far_link.h"
 
 struct gateway_far {
 	struct loop *loop;
@@ -112,7 +112,8 @@ static int far_give(void *of, const char *id, const struct approver_answer *answ
 
 	if (!ours)
 		return err_set(why, -ENOENT, "the question has ended");
-	r = far_link_give(ours->link, id, far_question_answer(&ours->question, answer), why);
+	r = far_link_give(ours->link, far_question_answer(&ours->question, answer), mem_strdup(id),
+			  why);
 	return r < 0 ? r : -EINPROGRESS;
 }
 
@@ -216,7 +217,7 @@ static bool far_began(struct gateway_far *far, struct far_link *link, const json
 	return json_is_array(questions);
 }
 
-static bool far_heard(struct far_link *link, const json_t *message, void *of)
+static bool far_heard(struct far_link *link, json_t *message, void *of)
 {
 	const char *event = json_string_value(json_object_get(message, "event"));
 
@@ -224,15 +225,26 @@ static bool far_heard(struct far_link *link, const json_t *message, void *of)
 		return far_retracted(of, link, message);
 	if (event && (strcmp(event, "asked") == 0 || strcmp(event, "changed") == 0))
 		return far_asked(of, link, json_object_get(message, "question"));
-	return event || far_began(of, link, message);
+	return event || json_object_get(message, "sallyport") || far_began(of, link, message);
 }
 
-static void far_replied(const char *question, int r, const struct err *why, void *of)
+static void far_replied(struct far_link *link, const void *question, json_t *reply, void *of)
 {
-	tty_answer_came(((struct gateway_far *)of)->terminal, question, r, why);
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	const char *code = json_string_value(json_object_get(reply, "code"));
+	struct err why = { 0 };
+	int r = 0;
+
+	if (!reply)
+		r = err_set(&why, -ENOENT, "the run has ended");
+	else if (code && strcmp(code, "finished") == 0)
+		r = -ENOENT;
+	else if (!json_is_true(json_object_get(reply, "ok")))
+		r = err_set(&why, -EIO, "%s", error ? error : "the gateway refuses it");
+	tty_answer_came(((struct gateway_far *)of)->terminal, question, r, &why);
 }
 
-static void far_overdue(const char *question, void *of)
+static void far_overdue(const void *question, void *of)
 {
 	tty_answer_overdue(((struct gateway_far *)of)->terminal, question);
 }

@@ -1,16 +1,13 @@
-#include "gateway/approvers/remote/far_link.h"
+#include "gateway/gateway_far_link.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "gateway/approvers/approver_impl.h"
 #include "gateway/approvers/wire.h"
 
 #define FAR_VERSION    1
@@ -23,11 +20,11 @@
 
 #define FAR_STRANGE "the peer is not a Sallyport gateway of this version"
 
-/* An answer that was sent. */
+/* A request that was sent. */
 struct far_request {
 	json_int_t id;
-	char question[APPROVER_ID_MAX];
-	bool is_overdue; /* the person was told that there is no reply yet */
+	void *of;        /* the caller's; owned */
+	bool is_overdue; /* the caller was told that there is no reply yet */
 	STAILQ_ENTRY(far_request) entry;
 };
 
@@ -48,12 +45,12 @@ struct far_link {
 
 static void link_wait(struct far_link *link);
 
-static void link_settle(struct far_link *link, struct far_request *request, int r,
-			const struct err *why)
+static void link_settle(struct far_link *link, struct far_request *request, json_t *reply)
 {
 	STAILQ_REMOVE(&link->requests, request, far_request, entry);
 	link->request_count--;
-	link->calls->replied(request->question, r, why, link->of);
+	link->calls->replied(link, request->of, reply, link->of);
+	free(request->of);
 	free(request);
 }
 
@@ -61,11 +58,9 @@ static void link_settle(struct far_link *link, struct far_request *request, int 
 static void link_close(struct far_link *link, const char *why)
 {
 	struct far_request *request;
-	struct err over = { 0 };
 
-	(void)err_set(&over, -ENOENT, "the run has ended");
 	while ((request = STAILQ_FIRST(&link->requests)))
-		link_settle(link, request, -ENOENT, &over);
+		link_settle(link, request, NULL);
 	link->calls->closed(link, why, link->of);
 }
 
@@ -85,42 +80,45 @@ static void link_flush(struct far_link *link)
 		loop_defer(link->loop, &link->task, link_close_now, link);
 }
 
-/* Takes @request. */
-static int link_send(struct far_link *link, json_t *request, json_int_t id)
+/* Takes @message. */
+static int link_send(struct far_link *link, json_t *message, json_int_t id)
 {
-	bool is_whole = request && json_object_set_new(request, "id", json_integer(id)) == 0;
+	bool is_whole = message && json_object_set_new(message, "id", json_integer(id)) == 0;
 	auto_free char *text =
-		is_whole ? json_dumps(request, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+		is_whole ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
-	json_decref(request);
+	json_decref(message);
 	if (!text || evbuffer_add_printf(link->out, "%s\n", text) < 0)
 		return -ENOMEM;
 	link_flush(link);
 	return 0;
 }
 
-int far_link_give(struct far_link *link, const char *question, json_t *answer, struct err *why)
+int far_link_give(struct far_link *link, json_t *message, void *of, struct err *why)
 {
 	struct far_request *request;
 
 	if (link->request_count == FAR_GIVEN_MAX) {
-		json_decref(answer);
+		json_decref(message);
+		free(of);
 		return err_set(why, -EBUSY, "too many answers have not been confirmed yet");
 	}
-	if (link_send(link, answer, ++link->last_id) < 0)
-		return err_set(why, -ENOMEM, "out of memory");
+	if (link_send(link, message, ++link->last_id) < 0) {
+		free(of);
+		return err_set(why, -ENOMEM, "the request cannot be sent");
+	}
 	request = mem_new(sizeof(*request));
 	request->id = link->last_id;
-	(void)snprintf(request->question, sizeof(request->question), "%s", question);
+	request->of = of;
 	STAILQ_INSERT_TAIL(&link->requests, request, entry);
 	link->request_count++;
 	link_wait(link);
 	return 0;
 }
 
-void far_link_tell(struct far_link *link, json_t *request)
+void far_link_tell(struct far_link *link, json_t *message)
 {
-	(void)link_send(link, request, ++link->last_id); /* out of memory */
+	(void)link_send(link, message, ++link->last_id); /* out of memory */
 }
 
 /* The oldest request that is not overdue. NULL: none. */
@@ -143,7 +141,8 @@ static void link_late(void *arg)
 	/* It was sent, and may take effect: the result is reported when it is known. */
 	if (request) {
 		request->is_overdue = true;
-		link->calls->overdue(request->question, link->of);
+		if (link->calls->overdue)
+			link->calls->overdue(request->of, link->of);
 	}
 	link_wait(link);
 }
@@ -156,12 +155,9 @@ static void link_wait(struct far_link *link)
 		loop_timer_start(link->loop, &link->late, FAR_WAIT_MS, link_late, link);
 }
 
-static void link_replied(struct far_link *link, const json_t *reply, json_int_t id)
+static void link_replied(struct far_link *link, json_t *reply, json_int_t id)
 {
 	struct far_request *request;
-	struct err why = { 0 };
-	const char *error = json_string_value(json_object_get(reply, "error"));
-	const char *code = json_string_value(json_object_get(reply, "code"));
 
 	STAILQ_FOREACH (request, &link->requests, entry) {
 		if (request->id == id)
@@ -170,20 +166,12 @@ static void link_replied(struct far_link *link, const json_t *reply, json_int_t 
 	if (!request)
 		return;
 	loop_timer_stop(&link->late);
-	if (json_is_true(json_object_get(reply, "ok")))
-		link_settle(link, request, 0, &why);
-	else if (code && strcmp(code, "finished") == 0)
-		link_settle(link, request, -ENOENT, &why);
-	else
-		link_settle(link, request,
-			    err_set(&why, -EIO, "%s",
-				    error ? error : "the gateway refused the request"),
-			    &why);
+	link_settle(link, request, reply);
 	link_wait(link);
 }
 
 /* False: not a message of the protocol. */
-static bool link_take(struct far_link *link, const json_t *message)
+static bool link_take(struct far_link *link, json_t *message)
 {
 	const json_t *version = json_object_get(message, "sallyport");
 	json_int_t id = json_integer_value(json_object_get(message, "id"));
@@ -191,7 +179,7 @@ static bool link_take(struct far_link *link, const json_t *message)
 	if (version && json_integer_value(version) != FAR_VERSION)
 		return false;
 	link->is_greeted = true;
-	if (json_object_get(message, "event") || id == FAR_WATCH_ID)
+	if (version || json_object_get(message, "event") || id == FAR_WATCH_ID)
 		return link->calls->heard(link, message, link->of);
 	link_replied(link, message, id);
 	return true;
@@ -277,6 +265,7 @@ void far_link_free(struct far_link *link)
 	loop_timer_stop(&link->late);
 	while ((request = STAILQ_FIRST(&link->requests))) {
 		STAILQ_REMOVE_HEAD(&link->requests, entry);
+		free(request->of);
 		free(request);
 	}
 	event_free(link->read_event);

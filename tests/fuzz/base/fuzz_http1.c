@@ -128,7 +128,7 @@ static void check_head(const struct http1_head *head, const struct input *input)
 			   strncasecmp(field->name.at, "content-length", 14) == 0;
 		codings += field->name.len == 17 &&
 			   strncasecmp(field->name.at, "transfer-encoding", 17) == 0;
-		http1_is_hop_by_hop(head, field);
+		http1_connection_ends_field(head, field);
 	}
 	fuzz_must(lengths + codings <= 1);
 	fuzz_must(head->body != HTTP1_LENGTH || lengths == 1);

@@ -57,7 +57,6 @@ void person_sit_down(struct person *person, int user)
 	ck_assert_int_ge(slave, 0);
 	for (int fd = 0; fd < 3; fd++)
 		ck_assert_int_eq(dup2(slave, fd), fd);
-	person->rig.config.has_terminal = true;
 	event_assign(&person->seen, loop_base(person->rig.loop), person->screen,
 		     EV_READ | EV_PERSIST, on_seen, person);
 	event_add(&person->seen, NULL);

@@ -245,7 +245,7 @@ START_TEST(hop_by_hop)
 	struct http1_field field = { .name = { hops[_i].name, strlen(hops[_i].name) } };
 
 	ck_assert_int_eq(http1_parse_request(input, sizeof(input) - 1, &scanned, &head, &cause), 0);
-	ck_assert_int_eq(http1_is_hop_by_hop(&head, &field), hops[_i].want);
+	ck_assert_int_eq(http1_connection_ends_field(&head, &field), hops[_i].want);
 }
 END_TEST
 

@@ -158,7 +158,6 @@ START_TEST(a_stop_at_any_moment)
 		ck_assert_ptr_null(rig.live[EXEC_STDOUT].bytes);
 	}
 	ck_assert_int_eq(exec_stop(rig.exec, EXEC_CANCELLED, "late"), -ESRCH);
-	ck_assert_int_eq(exec_kill(rig.exec, EXEC_CANCELLED, "late"), -ESRCH);
 	ck_assert_int_eq(exec_interrupt(rig.exec), -ESRCH);
 	ck_assert_int_eq(exec_signal(rig.exec, SIGTERM), -ESRCH);
 	ck_assert_int_eq(rig.result.end, EXEC_CANCELLED);
@@ -219,24 +218,6 @@ START_TEST(a_stop_ends_what_does_not_listen)
 	ck_assert_int_eq(rig.result.raw.end, deaf[_i / RIG_USERS].raw);
 	ck_assert_int_eq(rig.result.raw.status, deaf[_i / RIG_USERS].status);
 	ck_assert(!rig.result.is_cut); /* nobody holds the pipe any more */
-	exec_rig_done(&rig);
-}
-END_TEST
-
-START_TEST(a_kill_does_not_wait_for_the_grace)
-{
-	struct exec_rig rig;
-
-	exec_rig_init(&rig, _i);
-	rig.config.grace_ms = 3600000;
-	exec_rig_start(&rig, "trap '' TERM; echo up; sleep 1000; sleep 1000");
-	exec_rig_await(&rig, "up");
-	ck_assert_int_eq(exec_stop(rig.exec, EXEC_CANCELLED, "first"), 0);
-	ck_assert_int_eq(exec_kill(rig.exec, EXEC_DENIED, "second"), 0);
-	exec_rig_wait(&rig);
-	ck_assert_int_eq(rig.result.end, EXEC_CANCELLED);
-	ck_assert_str_eq(rig.result.why, "first");
-	ck_assert_int_eq(rig.result.raw.end, EXEC_PROCESS_KILLED);
 	exec_rig_done(&rig);
 }
 END_TEST
@@ -330,7 +311,6 @@ TCase *test_exec_stop(void)
 	tcase_add_loop_test(tcase, a_stop_lets_it_clean_up, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, a_stop_ends_what_does_not_listen, 0,
 			    (int)ARRAY_SIZE(deaf) * RIG_USERS);
-	tcase_add_loop_test(tcase, a_kill_does_not_wait_for_the_grace, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, a_time_limit_ends_the_whole_group, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, a_question_stops_the_clock, 0, RIG_USERS);
 	tcase_add_loop_test(tcase, an_interrupt_is_a_request, 0,

@@ -184,7 +184,8 @@ START_TEST(those_of_a_list_are_recorded_each)
 	fixture_open(NULL);
 	settle_one(HOST, id);
 	fixture_ask(&open, "https://b.test:443", FIXTURE_EXEC);
-	ck_assert_int_eq(gateway_answer_many(fixture.gw, ids, 3, &late, results, NULL), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		results[i] = gateway_answer(fixture.gw, ids[i], &late, NULL);
 	fixture_settle();
 	fixture_expect(&open, POLICY_ALLOW, POLICY_GRANTED_SESSION);
 	ck_assert_int_eq(results[0], -ENOENT);

@@ -316,29 +316,6 @@ START_TEST(it_may_only_listen)
 }
 END_TEST
 
-static void count_exec(uint64_t exec, unsigned int connections, void *arg)
-{
-	unsigned int *sum = arg;
-
-	*sum += (unsigned int)exec * 100 + connections;
-}
-
-START_TEST(who_waits_can_be_listed)
-{
-	struct fixture_request requests[3] = { 0 };
-	unsigned int sum = 0;
-
-	open(NULL);
-	fixture_ask(&requests[0], HOST, 1);
-	fixture_ask(&requests[1], HOST, 2);
-	fixture_ask(&requests[2], HOST, 2);
-	ck_assert_int_eq(gateway_embedded_waiting(fixture.gw, "7f3a-1", count_exec, &sum), 0);
-	ck_assert_uint_eq(sum, 303);
-	ck_assert_int_eq(gateway_embedded_waiting(fixture.gw, "7f3a-9", count_exec, &sum), -ENOENT);
-	fixture_close();
-}
-END_TEST
-
 Suite *suite_embedded(void)
 {
 	Suite *suite = suite_create("embedded");
@@ -353,7 +330,6 @@ Suite *suite_embedded(void)
 	tcase_add_test(tcase, one_that_comes_back_is_told_after_its_end);
 	tcase_add_test(tcase, with_nobody_in_front_of_it_questions_are_denied);
 	tcase_add_test(tcase, it_may_only_listen);
-	tcase_add_test(tcase, who_waits_can_be_listed);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -21,7 +21,8 @@ static const struct configured_environment nothing = { .read = read_nothing };
 /* It loads, and does what its own `expect` lines say, on its own. */
 START_TEST(loads_and_keeps_its_word)
 {
-	const char *name = presets_name((size_t)_i), *preset = presets_find(name, strlen(name));
+	const char *name = policy_preset_name((size_t)_i),
+		   *preset = presets_find(name, strlen(name));
 	struct policy *policy = policy_new();
 
 	policy_set_environment(policy, &nothing);
@@ -40,7 +41,7 @@ END_TEST
 /* Included, it adds its rules, and does not expect anything of the others. */
 START_TEST(is_included)
 {
-	const char *name = presets_name((size_t)_i);
+	const char *name = policy_preset_name((size_t)_i);
 	auto_free char *text = mem_printf("include preset %s\ndeny *\n", name);
 	struct policy *alone = policy_new(), *policy = policy_new();
 
@@ -59,7 +60,7 @@ END_TEST
 /* A rule without a reason helps nobody to take it out again. */
 START_TEST(every_host_has_its_reason)
 {
-	const char *name = presets_name((size_t)_i), *text = presets_find(name, strlen(name));
+	const char *name = policy_preset_name((size_t)_i), *text = presets_find(name, strlen(name));
 	struct lines lines = { .at = text, .left = strlen(text) };
 
 	while (lines_next(&lines)) {
@@ -76,7 +77,7 @@ END_TEST
  * allows to a file. */
 START_TEST(presets_keep_to_their_kind)
 {
-	const char *name = presets_name((size_t)_i), *text = presets_find(name, strlen(name));
+	const char *name = policy_preset_name((size_t)_i), *text = presets_find(name, strlen(name));
 	bool is_baseline = strcmp(name, "baseline") == 0;
 	enum configured_tool tool;
 
@@ -91,8 +92,8 @@ END_TEST
 START_TEST(names_in_order)
 {
 	for (size_t i = 0; i + 1 < PRESETS; i++)
-		ck_assert_int_lt(strcmp(presets_name(i), presets_name(i + 1)), 0);
-	ck_assert_ptr_null(presets_name(PRESETS));
+		ck_assert_int_lt(strcmp(policy_preset_name(i), policy_preset_name(i + 1)), 0);
+	ck_assert_ptr_null(policy_preset_name(PRESETS));
 	ck_assert_ptr_null(presets_find("np", 2));
 	ck_assert_ptr_null(presets_find("", 0));
 	ck_assert_ptr_null(presets_find("../npm", 6));

@@ -443,7 +443,7 @@ START_TEST(limits_are_kept)
 	ck_assert_uint_eq(policy_get_limit(policy, POLICY_LIMIT_QUESTIONS), 0);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_QUESTIONS), 64);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_FILES), 0);
-	ck_assert_uint_eq(policy_limit_default(POLICY_LIMIT_RECORDS), 64);
+	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_RECORDS), 64);
 	policy_free(policy);
 }
 END_TEST
