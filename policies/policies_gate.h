@@ -53,6 +53,9 @@ const char *policy_host_domain(const char *host);
  * DoH; does another shipped preset allow it by name? For prompts, whatever the policy includes. */
 bool policy_host_is_listed(const char *host);
 bool policy_host_is_known(const char *host);
+/* Does the configuration of a tool, which @policy has read for `configured TOOL`, name exactly
+ * @dst? For prompts, as above. */
+bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
 /* Appends `answer allow|deny DESTINATION   # PROVENANCE` to @path (created 0600, folder 0700):
  * lock, fsync, rename; not twice; no symlinks; nothing that others may write. */
