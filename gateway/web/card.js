@@ -35,6 +35,11 @@ export const answers = {
 };
 const amounts = ["upload", "download", "connections"]; // a denial has none
 
+// Enter at a button needs no button on the screen, only what is answered; a pointer does, because it hits what stands there.
+function byHand(event, button) {
+  return event.detail === 0 ? null : button;
+}
+
 export const early = "The page had just moved: look, and press again.";
 
 export class Card {
@@ -105,9 +110,9 @@ export class Card {
     this.typing = el("div", { class: "field typed", hidden: true },
       el("label", { for: `${name}-typed`, id: `${name}-typed-hint` }, "To allow, type ", el("code", {}, ...spread(visible(question.domain)))), this.typed);
     this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words`, oninput: () => this.touch() });
-    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: () => this.answer("deny", this.no) }, "Deny");
-    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: () => this.answer("allow", this.yes) }, "Allow");
-    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: () => this.answer("abort", this.end) }, "Deny and stop the command");
+    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: (event) => this.answer("deny", byHand(event, this.no)) }, "Deny");
+    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: (event) => this.answer("allow", byHand(event, this.yes)) }, "Allow");
+    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: (event) => this.answer("abort", byHand(event, this.end)) }, "Deny and stop the command");
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.body.replaceChildren(...[this.warning, this.why, this.radios, this.widths,
       el("div", { class: "grants", "aria-live": "polite" }, ...Object.values(this.texts).map(({ node }) => node)),
