@@ -11,9 +11,9 @@
 #define APPROVER_COMMANDS_MAX 8
 #define APPROVER_KEY_MAX      640 /* of gateway_answer_text() */
 
-/* Why one key is not enough to allow: the domain has to be typed (@typed of the question). Bits. */
+/* What a person is warned of. Bits. gateway_typed_because() says when one key is not enough. */
 enum approver_risk {
-	APPROVER_FIRST_SEEN = 1 << 0, /* the registrable domain was never asked for before */
+	APPROVER_FIRST_SEEN = 1 << 0, /* no name of its registrable domain was ever allowed */
 	APPROVER_LOOKALIKE = 1 << 1,  /* punycode or mixed scripts */
 	APPROVER_LITERAL = 1 << 2,    /* an address, not a name */
 	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: no protocol is enforced */
@@ -33,11 +33,12 @@ struct approver_question {
 	const char *because;
 	int64_t age_ms, left_ms; /* since it was asked; until the deadline */
 	bool is_private;         /* the host is a private address literal */
-	unsigned int risk;       /* enum approver_risk; 0: one key is enough */
+	unsigned int risk;       /* enum approver_risk */
+	bool is_shared;          /* several commands may share the session: exec is less than it */
 	bool is_touched;         /* a person is answering it: gateway_touch() */
 	unsigned int times;      /* it was asked recently; more than 1: unanswered before */
 	const char *warning;     /* the risks in words, visible text, or "" */
-	/* What must be typed before an allow when @risk is not 0: the registrable domain, or the
+	/* What must be typed where gateway_typed_because() says so: the registrable domain, or the
 	 * address. Never "". Questions with the same @typed may share a screen. */
 	char typed[POLICY_HOST_MAX];
 	/* The purpose as the command states it, visible text, or "". A claim: it may lie. */
@@ -77,6 +78,12 @@ struct approver_answer {
 	const char *shown;
 	const char *typed; /* by that person, to allow despite a warning; or NULL. Borrowed */
 };
+
+/* Why a person has to type @question->typed to give @answer; borrowed, visible text. NULL: one key
+ * is enough: it is a denial, or nothing of it is a real risk. A destination that is merely new is
+ * none. */
+const char *gateway_typed_because(const struct approver_question *question,
+				  const struct approver_answer *answer);
 
 /* How a question ended, for an approver that shows it. Borrowed for the call. */
 struct approver_end {

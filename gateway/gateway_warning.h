@@ -1,5 +1,5 @@
-/* gateway_warning: says whether a destination can be allowed, and why one key should not be enough
- * to allow it, for a program that grants destinations before a connection waits for them. */
+/* gateway_warning: says whether a destination can be allowed, and what a person is warned of first,
+ * for a program that grants destinations before a connection waits for them. */
 #pragma once
 
 #include "gateway/gateway.h"
@@ -14,7 +14,7 @@ int gateway_may_grant(struct gateway *gw, const char *destination, const char *c
 #define GATEWAY_WARNING_MAX 1024
 struct gateway_warning {
 	/* What a person has to type to allow it, letter for letter: the registrable domain, or the
-	 * whole host if it has none. "": nothing, the domain is known. */
+	 * whole host if it has none. "": nothing, there is no warning. */
 	char typed[POLICY_HOST_MAX];
 	char words[GATEWAY_WARNING_MAX]; /* visible text, or "" */
 };
@@ -22,5 +22,5 @@ struct gateway_warning {
  * now. 0, or -EINVAL with @why: no such destination. */
 int gateway_warn(struct gateway *gw, const char *destination, struct gateway_warning *ret,
 		 struct err *why);
-/* A person has typed it and allowed it: from now on it is not shown as new. */
+/* A person has allowed it: from now on it is not shown as new. */
 void gateway_warned(struct gateway *gw, const char *destination);

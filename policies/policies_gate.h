@@ -57,6 +57,9 @@ const char *policy_host_domain(const char *host);
  * name? For prompts, independent of the presets that the policy includes. */
 bool policy_host_is_listed(const char *host);
 bool policy_host_is_known(const char *host);
+/* Does the configuration of a tool, which @policy has read for `configured TOOL`, name exactly
+ * @dst? For prompts, as above. */
+bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
 /* Appends `answer allow|deny TEXT # PROVENANCE` to @path (created 0600, folder 0700), with lock,
  * fsync and rename. @text: "tcp://example.org:22 for 1h". A line that exists is not added again; one

@@ -65,6 +65,15 @@ static const char *text_ordinal(long long number)
 	return last > 3 || (number % 100 > 10 && number % 100 < 14) ? "th" : ends[last];
 }
 
+/* True: nothing else is to be said of it. */
+static bool text_is_new(const json_t *question)
+{
+	const json_t *risks = json_object_get(question, "risk");
+	const char *risk = json_string_value(json_array_get(risks, 0));
+
+	return json_array_size(risks) == 1 && risk && strcmp(risk, "first_seen") == 0;
+}
+
 void approve_text_question(FILE *stream, const json_t *question)
 {
 	const json_t *commands = json_object_get(question, "commands");
@@ -86,11 +95,11 @@ void approve_text_question(FILE *stream, const json_t *question)
 	if (policy_host_warning(approve_text_member(question, "host"), &warning) &&
 	    !strstr(told, warning.text))
 		text_line(stream, "warning", warning.text);
-	text_line(stream, "warning", told);
+	text_line(stream, text_is_new(question) ? "NEW" : "warning", told);
 	for (size_t i = 0; i < json_array_size(commands); i++) {
 		const char *command = json_string_value(json_array_get(commands, i));
 
-		text_line(stream, i == 0 ? "asked by" : "", command ? command : "");
+		text_line(stream, i == 0 ? "command" : "", command ? command : "");
 	}
 	if (hidden > 0)
 		(void)fprintf(stream, "  %-9s and %lld more command%s\n", "", hidden,

@@ -321,8 +321,10 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 	if (answer->is_abort)
 		answer_abort(giving.approval);
 	/* Warnings are for what no person has allowed before. */
-	if (answer->action == POLICY_ALLOW && !answer->is_review)
+	if (answer->action == POLICY_ALLOW && !answer->is_review) {
 		known_destinations_add(gw->seen, &giving.approval->dst);
+		approval_weigh_all(gw);
+	}
 	/* It does not answer what other programs asked: review_grants() finds the waiters that it
 	 * covers. */
 	if (answer->width.is_program) {

@@ -90,13 +90,38 @@ bool approval_is_private(const struct gateway *gw, const struct policy_destinati
 	return verdict.action == POLICY_DENY && verdict.reason == POLICY_PRIVATE_ADDRESS;
 }
 
+/* True: its risk has changed. */
+static bool approval_weigh(struct approval *approval)
+{
+	unsigned int risk = risk_of(approval->gw, &approval->dst);
+	char warning[RISK_WORDS_MAX];
+
+	if (approval->warning && risk == approval->risk)
+		return false;
+	risk_words(risk, &approval->dst, warning);
+	approval->risk = risk;
+	free(approval->warning);
+	approval->warning = mem_strdup(warning);
+	return true;
+}
+
+void approval_weigh_all(struct gateway *gw)
+{
+	struct approval *approval;
+
+	TAILQ_FOREACH (approval, &gw->questions, entry) {
+		if (approval_weigh(approval))
+			approval_has_news(approval);
+	}
+}
+
 static struct approval *approval_new(struct waiter *waiter, const struct policy_verdict *asked)
 {
 	struct gateway *gw = waiter->gw;
 	const struct policy_destination *dst = &waiter->facts.dst;
 	struct approval *approval = mem_new(sizeof(*approval));
 	int64_t timeout_ms = gw->config.prompt_timeout_ms;
-	char warning[RISK_WORDS_MAX], chain[SOCKET_OWNER_CHAIN_MAX];
+	char chain[SOCKET_OWNER_CHAIN_MAX];
 
 	approval->gw = gw;
 	approval->serial = ++gw->last_serial;
@@ -117,9 +142,7 @@ static struct approval *approval_new(struct waiter *waiter, const struct policy_
 	approval->program_file = waiter->program_file;
 	lookups_chain(waiter, chain);
 	approval->chain = mem_strdup(chain);
-	approval->risk = risk_of(gw->seen, dst);
-	risk_words(approval->risk, dst, warning);
-	approval->warning = mem_strdup(warning);
+	(void)approval_weigh(approval);
 	approval->asked_ms = loop_now_ms(gw->loop);
 	approval->due_ms = approval->asked_ms + timeout_ms;
 	TAILQ_INIT(&approval->parties);
@@ -503,6 +526,15 @@ void approval_deny_impatient(struct gateway *gw, enum policy_reason reason)
 	approval_decision_drop(decision);
 }
 
+/* A lone run has one command, so that exec and session are the same. */
+static bool approval_is_shared(const struct gateway *gw)
+{
+	const struct gateway_config *config = &gw->config;
+
+	return config->embedded || !config->session || !config->run ||
+	       strcmp(config->session, config->run) != 0;
+}
+
 void approval_describe(const struct approval *approval, struct approver_question *ret)
 {
 	int64_t now_ms = loop_now_ms(approval->gw->loop);
@@ -519,6 +551,7 @@ void approval_describe(const struct approval *approval, struct approver_question
 		.age_ms = now_ms - approval->asked_ms,
 		.left_ms = approval->due_ms > now_ms ? approval->due_ms - now_ms : 0,
 		.is_private = approval->is_private,
+		.is_shared = approval_is_shared(approval->gw),
 		.is_touched = approval->is_touched,
 		.plea = approval->plea ? approval->plea : "",
 		.program = approval->program,

@@ -14,6 +14,8 @@ enum policy_reason approval_join(struct gateway *gw, struct waiter *waiter,
 void approval_let_go(struct waiter *waiter);
 /* The number of waiters or the rule that asks has changed: tells the approvers. */
 void approval_has_news(struct approval *approval);
+/* A person has allowed a destination: looks again at the risk of every open question. */
+void approval_weigh_all(struct gateway *gw);
 /* Starts the question's own deadline again. */
 void approval_await(struct approval *approval);
 /* True: @dst is an address that policy guards, and it is asked about without permission to dial

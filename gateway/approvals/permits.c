@@ -175,7 +175,7 @@ int gateway_warn(struct gateway *gw, const char *destination, struct gateway_war
 	*ret = (struct gateway_warning){ 0 };
 	if (r < 0)
 		return r;
-	unsigned int risk = risk_of(gw->seen, &dst);
+	unsigned int risk = risk_of(gw, &dst);
 
 	risk_words(risk, &dst, ret->words);
 	if (risk)
@@ -187,6 +187,8 @@ void gateway_warned(struct gateway *gw, const char *destination)
 {
 	struct policy_destination dst;
 
-	if (permits_destination(destination, &dst, NULL) == 0)
-		known_destinations_add(gw->seen, &dst);
+	if (permits_destination(destination, &dst, NULL) < 0)
+		return;
+	known_destinations_add(gw->seen, &dst);
+	approval_weigh_all(gw);
 }

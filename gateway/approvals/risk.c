@@ -4,17 +4,50 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "gateway/approvals/known_destinations.h"
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/state.h"
 #include "policies/policies_tools.h"
 
-unsigned int risk_of(struct known_destinations *seen, const struct policy_destination *dst)
+/* Is one of @risk such that the domain has to be typed, whatever the answer's scope? */
+static bool risk_is_real(unsigned int risk)
 {
+	return (risk & (APPROVER_LOOKALIKE | APPROVER_LISTED | APPROVER_LITERAL)) != 0;
+}
+
+const char *gateway_typed_because(const struct approver_question *question,
+				  const struct approver_answer *answer)
+{
+	bool is_always = answer->scope == GATEWAY_ALWAYS;
+
+	if (answer->action != POLICY_ALLOW)
+		return NULL;
+	if (risk_is_real(question->risk))
+		return question->warning && question->warning[0] ? question->warning
+								 : "it is risky";
+	if (question->is_private)
+		return "an address of your own network or machine";
+	if (is_always && answer->width.is_domain)
+		return "a whole domain, always";
+	if (is_always && answer->width.is_every_port)
+		return "every port, always";
+	if (is_always && question->dst.protocol == POLICY_TCP)
+		return "raw TCP, always";
+	return NULL;
+}
+
+unsigned int risk_of(const struct gateway *gw, const struct policy_destination *dst)
+{
+	struct known_destinations *seen = gw->seen;
 	bool is_literal = dst->addr.family != 0;
 	struct policy_host_warning lookalike;
 	bool was_allowed = known_destinations_has(seen, dst),
 	     is_domain_known = known_destinations_has_domain(seen, dst);
 	unsigned int risk = policy_host_is_listed(dst->host) ? APPROVER_LISTED : 0;
 
+	if (policy_is_configured(gw->config.policy, dst))
+		return 0;
 	if (!is_domain_known && !policy_host_is_known(dst->host))
 		risk |= APPROVER_FIRST_SEEN;
 	if (!is_domain_known && !is_literal && policy_host_warning(dst->host, &lookalike))
@@ -40,10 +73,9 @@ void risk_words(unsigned int risk, const struct policy_destination *dst, char ou
 		unsigned int bit;
 		const char *words;
 	} all[] = {
-		{ APPROVER_LISTED, "a place to drop or tunnel data, by the baseline preset" },
-		{ APPROVER_LITERAL, "an address without a name" },
-		{ APPROVER_RAW_TCP, "any bytes: nothing holds them to a protocol" },
-		{ APPROVER_FIRST_SEEN, "never allowed before on this machine" },
+		{ APPROVER_LISTED, "a known file-drop or tunnel service (baseline list)" },
+		{ APPROVER_LITERAL, "a bare IP address" },
+		{ APPROVER_RAW_TCP, "raw TCP: the protocol cannot be checked" },
 	};
 	struct policy_host_warning lookalike;
 
@@ -53,6 +85,15 @@ void risk_words(unsigned int risk, const struct policy_destination *dst, char ou
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		if (risk & all[i].bit)
 			risk_add(out, all[i].words);
+	}
+	if (risk & APPROVER_FIRST_SEEN) {
+		char typed[POLICY_HOST_MAX];
+
+		risk_typed(dst, typed);
+		auto_free char *shown = text_visible_dup(typed);
+		auto_free char *words =
+			mem_printf("%s has never been allowed on this machine", shown);
+		risk_add(out, words);
 	}
 }
 

@@ -1,5 +1,5 @@
 // card: one question on the page, with the controls that answer it.
-import { countdown, el, plural, say, sayName, spread, visible } from "/dom.js";
+import { countdown, el, plural, say, sayName, spread, tell, visible } from "/dom.js";
 import { Refused } from "/refused.js";
 import { isReady, moved, sightOf, watch } from "/shown.js";
 import { post } from "/stream.js";
@@ -18,7 +18,7 @@ const limits = {
 };
 
 // Each risk has a level. A level has a colour and also a word, for people who do not see colours.
-const risks = { first_seen: ["note", "new domain"], lookalike: ["danger", "lookalike name"], literal: ["risk", "bare address"],
+const risks = { first_seen: ["note", "NEW"], lookalike: ["danger", "lookalike name"], literal: ["risk", "bare address"],
   raw_tcp: ["risk", "raw TCP"], listed: ["danger", "listed host"] };
 const levels = { danger: "Danger", risk: "Careful", note: "New" };
 
@@ -34,6 +34,11 @@ export const answers = {
     session: "Deny for the session", always: "Deny always, by this line in your policy file" },
 };
 const amounts = ["upload", "download", "connections"]; // a denial has none
+
+// For Enter at a button only the answer has to be visible; for a click the button, too, because a click hits what is there.
+function byHand(event, button) {
+  return event.detail === 0 ? null : button;
+}
 
 export const early = "The page has just moved. Read the answer, and press again.";
 
@@ -75,8 +80,8 @@ export class Card {
 
   // The input of fill(): if it changes, the whole card is drawn again and has to be read again.
   shape(question) {
-    const { needs_typing, warning, domain, program, protocol, risks: found } = question;
-    return JSON.stringify([needs_typing, warning, domain, program, protocol, found]);
+    const { needs_typing, warning, domain, program, protocol, shared, private: isPrivate, risks: found } = question;
+    return JSON.stringify([needs_typing, warning, domain, program, protocol, shared, isPrivate, found]);
   }
 
   // The part that exists only while the question is open on the page.
@@ -85,12 +90,13 @@ export class Card {
     const level = Object.keys(levels).find((one) => question.risks.some((risk) => riskOf(risk)[0] === one)) ?? "risk";
     this.filled = this.shape(question);
     this.why = el("p", { class: "why" });
-    this.warning = question.needs_typing
-      ? el("div", { class: `warning ${level}`, role: "note" }, el("strong", {}, levels[level]), el("p", {}, visible(question.warning || "Nothing is known about this destination.")))
+    const words = question.warning || (question.private ? "An address of your own network or machine." : "Nothing is known about this destination.");
+    this.warning = question.needs_typing || question.risks.length > 0
+      ? el("div", { class: `warning ${level}`, role: "note" }, el("strong", {}, levels[level]), el("p", {}, visible(words)))
       : null;
     this.radios = el("fieldset", { class: "scopes" }, el("legend", {}, "Allow or deny for"));
     for (const [scope, label, hint] of scopes) {
-      if (scope === "always" && !this.owner.mayAlways)
+      if (!this.offers(scope))
         continue;
       const radio = el("input", { type: "radio", name: `${name}-scope`, value: scope, checked: scope === this.scope,
         onchange: () => this.choose(scope) });
@@ -98,24 +104,23 @@ export class Card {
     }
     this.widths = this.fillWidths();
     this.texts = this.fillTexts(name);
-    this.typed = question.needs_typing
-      ? el("input", { type: "text", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: `${name}-typed`,
+    this.typed = el("input", { type: "text", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: `${name}-typed`,
         "aria-describedby": `${name}-typed-hint`, oninput: () => { this.touch(); this.refresh(); },
-        onkeydown: (event) => event.key === "Enter" && say(this.wrong, this.isTyped ? "That is its domain. Press Allow to allow it." : this.wantsTyping) })
-      : null;
+        onkeydown: (event) => event.key === "Enter" && !event.repeat && !event.isComposing && this.answer("allow") });
+    this.typing = el("div", { class: "field typed", hidden: true },
+      el("label", { for: `${name}-typed`, id: `${name}-typed-hint` }, "To allow, type ", el("code", {}, ...spread(visible(question.domain)))), this.typed);
     this.words = el("input", { type: "text", maxlength: "300", autocomplete: "off", id: `${name}-words`, oninput: () => this.touch() });
-    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: () => this.answer("deny", this.no) }, "Deny");
-    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: () => this.answer("allow", this.yes) }, "Allow");
-    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: () => this.answer("abort", this.end) }, "Deny and end the command");
+    this.no = el("button", { type: "button", class: "deny", disabled: true, "aria-describedby": `${name}-deny`, onclick: (event) => this.answer("deny", byHand(event, this.no)) }, "Deny");
+    this.yes = el("button", { type: "button", class: "allow", disabled: true, "aria-describedby": `${name}-allow`, onclick: (event) => this.answer("allow", byHand(event, this.yes)) }, "Allow");
+    this.end = el("button", { type: "button", class: "quiet end", "aria-describedby": `${name}-end`, onclick: (event) => this.answer("abort", byHand(event, this.end)) }, "Deny and stop the command");
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.body.replaceChildren(...[this.warning, this.why, this.radios, this.widths,
       el("div", { class: "grants", "aria-live": "polite" }, ...Object.values(this.texts).map(({ node }) => node)),
-      this.typed && el("div", { class: "field typed" },
-        el("label", { for: `${name}-typed`, id: `${name}-typed-hint` }, "To allow, type ", el("code", {}, ...spread(visible(question.domain)))), this.typed),
-      el("details", { class: "more-words" }, el("summary", {}, "Add a message for the command"),
+      this.typing,
+      el("details", { class: "more-words" }, el("summary", {}, "Reason: a message for the command"),
         el("label", { class: "field", for: `${name}-words` }, "It is sent with the answer, and recorded", this.words)),
       this.wrong, el("div", { class: "buttons" }, this.no, this.yes, this.end),
-      el("p", { class: "hint", id: `${name}-end` }, "Ending the command stores no answer; the waiting requests are denied once.")].filter(Boolean));
+      el("p", { class: "hint", id: `${name}-end` }, "Stopping the command stores no answer; the waiting requests are denied once.")].filter(Boolean));
     this.update(question);
     this.fetchText();
     this.watch();
@@ -313,8 +318,18 @@ export class Card {
     return JSON.stringify(this.choice(action)) === JSON.stringify({ scope, width });
   }
 
+  offers(scope) {
+    return (scope !== "always" || this.owner.mayAlways) && (scope !== "exec" || this.question.shared);
+  }
+
+  // One press is not enough to allow what is chosen: its domain has to be typed. The gate decides by the same rule.
+  get mustType() {
+    const { domain, every_port: everyPort } = this.width("allow");
+    return this.question.needs_typing || (this.scope === "always" && Boolean(domain || everyPort || this.question.protocol === "tcp"));
+  }
+
   get isTyped() {
-    return this.typed === null || this.typed.value.trim().toLowerCase() === this.question.domain.toLowerCase();
+    return !this.mustType || this.typed.value.trim().toLowerCase() === this.question.domain.toLowerCase();
   }
 
   get wantsTyping() {
@@ -324,9 +339,52 @@ export class Card {
   refresh() {
     if (!this.isOpen)
       return;
+    if (this.typing.hidden === this.mustType) {
+      this.typing.hidden = !this.mustType;
+      moved();
+    }
     this.yes.disabled = this.isSent || this.drawn.allow === null || !this.isTyped;
     this.no.disabled = this.isSent || this.drawn.deny === null;
     this.end.disabled = Boolean(this.isSent);
+    this.focusWanted();
+  }
+
+  // A key has chosen an answer: Enter gives it, at its button; where its domain has to be typed, that comes first.
+  focusWanted() {
+    const button = { allow: this.yes, deny: this.no, abort: this.end }[this.wanted];
+    const node = this.wanted === "allow" && this.drawn.allow !== null && !this.isTyped ? this.typed : button;
+    if (!node || node.disabled)
+      return;
+    this.wanted = null;
+    node.focus();
+  }
+
+  prepare(action, scope) {
+    if (scope && !this.offers(scope))
+      return tell(scope === "exec" ? "The session has one command: use s or S." : "There is no policy file to write.");
+    this.wanted = action;
+    if (scope && scope !== this.scope)
+      this.choose(scope);
+    else
+      this.focusWanted();
+  }
+
+  // h, p and o turn a width on or off; t and b go on to the next one.
+  turn(key) {
+    const input = this.widths.querySelector(`[data-width=${key}]`);
+    if (!input || input.disabled)
+      return tell(input ? "Once has no width: choose s, e or a first." : "That does nothing here.");
+    this.widths.open = true;
+    if (input.type === "checkbox")
+      input.checked = !input.checked;
+    else
+      input.selectedIndex = (input.selectedIndex + 1) % input.options.length;
+    this.widen();
+  }
+
+  reason() {
+    this.words.closest("details").open = true;
+    this.words.focus();
   }
 
   // The nodes that must have been read before this answer, and be visible when it is given.
@@ -345,7 +403,11 @@ export class Card {
       this.typed.focus();
       return this.wantsTyping;
     }
-    const { read, there } = this.parts(action, button);
+    return this.unread(this.parts(action, button));
+  }
+
+  // Why it cannot be given: not all that has to be read was on the screen.
+  unread({ read, there }) {
     const unread = read.find((node) => !sightOf(node).isWhole) ?? there.find((node) => !sightOf(node).isThere);
     if (!unread)
       return isReady() ? null : early;
@@ -362,8 +424,22 @@ export class Card {
     if (why !== null)
       return;
     const body = { question: this.id, ...(action === "abort" ? { action } : this.drawn[action].answer) };
-    if (action === "allow" && this.typed)
+    if (action === "allow" && this.mustType)
       body.typed = this.typed.value.trim();
+    await this.send(body);
+  }
+
+  // One key denies once: that stores nothing, so only its destination has to be read.
+  async refuse() {
+    if (this.isSent || !this.isOpen)
+      return;
+    const why = this.owner.isLive ? this.unread({ read: [this.name], there: [this.name] }) : "The page is not connected to the gate: nothing is answered.";
+    say(this.wrong, why ?? "");
+    if (why === null)
+      await this.send({ question: this.id, action: "deny", scope: "once" });
+  }
+
+  async send(body) {
     if (this.words.value.trim() !== "")
       body.words = this.words.value.trim();
     this.isSent = true;

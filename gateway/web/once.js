@@ -37,6 +37,10 @@ function isTyped() {
   return !question.needs_typing || byId("typed").value.trim().toLowerCase() === question.domain.toLowerCase();
 }
 
+function isWarned() {
+  return question.needs_typing || question.risks.length > 0;
+}
+
 function refresh() {
   const left = due - performance.now();
   if (left <= 0)
@@ -52,8 +56,8 @@ function show() {
   sayName(byId("exact"), text);
   sayName(byId("domain"), question.domain);
   byId("typing").hidden = !question.needs_typing;
-  byId("warning").hidden = !question.needs_typing;
-  say(byId("warning"), question.warning || "Nothing is known about this destination.");
+  byId("warning").hidden = !isWarned();
+  say(byId("warning"), question.warning || (question.private ? "An address of your own network or machine." : "Nothing is known about this destination."));
   due = performance.now() + question.left_ms;
   byId("closed").hidden = true;
   byId("main").hidden = false;
@@ -65,7 +69,7 @@ function show() {
 
 // The text that has to be read before an answer; scrolls to it if it was not on the screen.
 function isShown(action) {
-  const read = [byId("to"), ...(action === "allow" && question.needs_typing ? [byId("warning")] : []), byId("grant")];
+  const read = [byId("to"), ...(action === "allow" && isWarned() ? [byId("warning")] : []), byId("grant")];
   const unread = read.find((node) => !sightOf(node).isWhole) ?? [byId("grant"), byId(action)].find((node) => !sightOf(node).isThere);
   say(byId("wrong"), unread ? "Not all of this question was on the screen. Read it, and press again." : "");
   if (unread) {

@@ -5,6 +5,10 @@ import { Refused } from "/refused.js";
 import { afterLook, isReady, moved, sightOf, watch } from "/shown.js";
 import { post } from "/stream.js";
 
+// The keys of the terminal: a letter chooses an answer, Enter gives it. n stores nothing, and needs no Enter.
+const letters = { y: ["allow", "once"], e: ["allow", "exec"], s: ["allow", "session"], a: ["allow", "always"],
+  E: ["deny", "exec"], S: ["deny", "session"], D: ["deny", "always"], q: ["abort", null] };
+const turns = { h: "domain", p: "every_port", t: "for_s", b: "upload", o: "program" };
 const late = ". The page ignores what you type until Enter or Escape.";
 
 export class Questions {
@@ -22,6 +26,7 @@ export class Questions {
     byId("pick").addEventListener("click", () => this.pick(!this.isPicking));
     byId("pick-all").addEventListener("click", () => this.pickAll(() => true));
     byId("pick-plain").addEventListener("click", () => this.pickAll((card) => !card.question.needs_typing));
+    byId("several-scope").addEventListener("change", () => this.countPicked());
     byId("several-deny").addEventListener("click", () => this.confirmPicked("deny"));
     byId("several-allow").addEventListener("click", () => this.confirmPicked("allow"));
     byId("confirm-no").addEventListener("click", () => byId("confirm").close());
@@ -143,25 +148,56 @@ export class Questions {
       this.step(key === "j" ? 1 : -1);
       return true;
     }
-    const card = this.current;
-    if (!card)
+    if (key.length !== 1 || key === " ")
       return false;
-    if (key >= "1" && key <= "4" && (key !== "4" || this.mayAlways))
-      card.choose(scopes[Number(key) - 1][0]);
-    else if (key === "a")
-      card.answer("allow");
-    else if (key === "d")
-      card.answer("deny");
-    else if (key === "w")
-      card.widths.open = !card.widths.open;
-    else if (key === "t" && card.typed)
-      card.typed.focus();
+    const card = this.current, did = this.isPicking ? this.pressPicking(key) : card ? this.pressCard(card, key) : false;
+    if (!did && /[A-Za-z0-9]/.test(key))
+      tell(`${key} does nothing here; ? lists the keys`);
+    return did;
+  }
+
+  pressCard(card, key) {
+    if (card.isSent)
+      return false;
+    card.wanted = null;
+    if (key === "n")
+      card.refuse();
+    else if (key === "r")
+      card.reason();
+    else if (key in letters)
+      card.prepare(...letters[key]);
+    else if (key in turns)
+      card.turn(turns[key]);
     else
       return false;
     return true;
   }
 
-  // --- several at once: a question with a warning can only be denied so; a row is answered only after it was on the screen
+  pressPicking(key) {
+    const [action, scope] = letters[key] ?? [];
+    if (key === "A")
+      this.pickAll(() => true);
+    else if (key === "n")
+      this.refusePicked();
+    else if (scope && [...byId("several-scope").options].some(({ value }) => value === scope)) {
+      byId("several-scope").value = scope;
+      this.countPicked();
+      if (this.picked().length > 0 && (action === "deny" || !byId("several-allow").disabled))
+        this.confirmPicked(action);
+    } else
+      return false;
+    return true;
+  }
+
+  // One key denies once what is selected: that stores nothing.
+  async refusePicked() {
+    const cards = this.picked();
+    if (!isReady() || cards.length === 0)
+      return tell(cards.length === 0 ? "Nothing is selected: A selects all." : early);
+    await this.give(cards.map(({ id }) => ({ question: id, action: "deny", scope: "once" })));
+  }
+
+  // --- several at once: a question with a warning can only be denied so; a stored answer needs its row to have been on the screen
 
   dress(card) {
     card.tick.hidden = !this.isPicking;
@@ -192,7 +228,8 @@ export class Questions {
   }
 
   countPicked() {
-    const cards = this.picked(), warned = cards.filter((card) => card.question.needs_typing).length;
+    const isAlways = byId("several-scope").value === "always";
+    const cards = this.picked(), warned = cards.filter(({ question }) => question.needs_typing || (isAlways && question.protocol === "tcp")).length;
     say(byId("picked"), `${cards.length} selected${warned > 0 ? `; ${warned} with a warning: to allow, answer each by itself` : ""}`);
     byId("several-deny").disabled = cards.length === 0;
     byId("several-allow").disabled = cards.length === 0 || warned > 0;
@@ -265,11 +302,15 @@ export class Questions {
     if (!isReady() || !sightOf(byId("confirm-yes")).isThere)
       return say(byId("confirm-read"), early);
     byId("confirm").close();
+    await this.give(rows.map(({ answer }) => answer));
+  }
+
+  async give(given) {
     const failed = [];
-    for (const { answer } of rows) // one after the other: the gate takes few connections
+    for (const answer of given) // one after the other: the gate takes few connections
       await post("/api/answer", answer).catch((error) => failed.push(Refused.only(error)));
     if (failed.length > 0)
-      tell(`${failed.length} of ${rows.length} were not answered: ${failed[0].message}`, "bad");
+      tell(`${failed.length} of ${given.length} were not answered: ${failed[0].message}`, "bad");
     this.pick(false);
   }
 }

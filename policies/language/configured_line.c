@@ -81,6 +81,24 @@ const char *policy_configured_file(const struct policy *policy, size_t index)
 	return index < policy->configured_file_count ? policy->configured_files[index] : NULL;
 }
 
+bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst)
+{
+	for (size_t tool = 0; policy->configured && tool < CONFIGURED_TOOLS; tool++) {
+		const struct configured_list *list = &policy->configured[tool];
+
+		for (size_t i = 0; i < list->count; i++) {
+			struct policy_destination named;
+
+			if (policy_destination_parse(list->list[i].destination, &named, NULL) ==
+				    0 &&
+			    named.protocol == dst->protocol && named.port == dst->port &&
+			    strcmp(named.host, dst->host) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* False: an error was reported. */
 static bool configured_read_tool(struct policy *policy, enum configured_tool tool,
 				 const struct spot *spot)

@@ -401,7 +401,7 @@ def granted_with_the_command(stage):
                      additional_permissions={"network": ["http://a.test:80"]})
     question = client.next("approval_request")
     assert question["kind"] == "exec" and question["accesses"][0]["name"] == "a.test", question
-    assert question["typed"] == "a.test" and "never allowed" in question["warning"], question
+    assert question["typed"] == "a.test" and "never been allowed" in question["warning"], question
     for typed in ({}, {"typed": ""}, {"typed": "b.test"}, {"typed": "a.test b.test"}):
         client.error(client.answer(question, "approved", **typed), "refused")
     client.answer(question, "approved", typed="a.test")

@@ -99,11 +99,11 @@ START_TEST(list_shows_every_run)
 	json_decref(list);
 
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(stage.output,
-				     "7f3a-1  https://example.org:443\n"
-				     "  warning   never allowed before on this machine\n"
-				     "  asked by  npm ci\n"
-				     "  waiting   2 connections, "));
+	ck_assert_ptr_nonnull(strstr(
+		stage.output, "7f3a-1  https://example.org:443\n"
+			      "  NEW       example.org has never been allowed on this machine\n"
+			      "  command   npm ci\n"
+			      "  waiting   2 connections, "));
 	ck_assert_ptr_nonnull(strstr(stage.output, "0b1c-1  tcp://b.test:22\n"));
 	ck_assert_int_eq(stage_approve("allow 0b1c-1 --confirm b.test"), 0);
 	ck_assert_uint_eq(stage.runs[1].told, 1);
@@ -119,10 +119,11 @@ START_TEST(a_name_that_looks_like_another)
 	stage_ask(&stage.runs[0], "https://xn--80ak6aa92e.test:443");
 	stage_child_until(&stage.watcher, "warning   Cyrillic letters: looks like apple.test, is");
 	ck_assert_int_eq(stage_approve("list"), 0);
-	ck_assert_ptr_nonnull(strstr(
-		stage.output, "7f3a-1  https://xn--80ak6aa92e.test:443\n"
-			      "  warning   Cyrillic letters: looks like apple.test, is "
-			      "xn--80ak6aa92e.test; never allowed before on this machine\n"));
+	ck_assert_ptr_nonnull(strstr(stage.output,
+				     "7f3a-1  https://xn--80ak6aa92e.test:443\n"
+				     "  warning   Cyrillic letters: looks like apple.test, is "
+				     "xn--80ak6aa92e.test; xn--80ak6aa92e.test has "
+				     "never been allowed on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST
@@ -424,7 +425,7 @@ START_TEST(line_that_the_gate_refuses)
 	stage_child_until(&stage.watcher, "7f3a-1  https://example.org:443\n");
 	stage_child_say(&stage.watcher, "y 7f3a-1 --domain example.org\n");
 	stage_child_until(&stage.watcher, "7f3a-1  not answered: ");
-	stage_child_say(&stage.watcher, "s 7f3a-1 --domain\n");
+	stage_child_say(&stage.watcher, "a 7f3a-1 --domain\n");
 	stage_child_until(&stage.watcher, "type example.org as well");
 	ck_assert_uint_eq(stage.runs[0].told, 0);
 	stage_child_say(&stage.watcher, "n 7f3a-1\n");

@@ -26,11 +26,16 @@ static const struct {
 	{ "allow 7f3a-1 --scope session --program --confirm example.org", 3,
 	  "sallyport: 7f3a-1 was not answered" },
 	/* The error shows the whole command to type. */
-	{ "allow 7f3a-1 --scope session --for 1h", 3,
-	  "sallyport: 7f3a-1 was not answered: never allowed before on this machine: to allow it, "
+	{ "allow 7f3a-1 --scope always --domain --for 1h", 3,
+	  "sallyport: 7f3a-1 was not answered: a whole domain, always: to allow it, "
 	  "type example.org as well:\n"
-	  "  sallyport approve allow 7f3a-1 --scope session --for 1h --confirm example.org\n" },
-	{ "allow 7f3a-1 --confirm a.example.org", 3, "sallyport: 7f3a-1 was not answered" },
+	  "  sallyport approve allow 7f3a-1 --scope always --domain --for 1h --confirm "
+	  "example.org\n" },
+	{ "allow 7f3a-1 --scope always --all-ports --confirm a.example.org", 3,
+	  "sallyport: 7f3a-1 was not answered: every port, always" },
+	/* What is merely new needs no more than the answer. */
+	{ "allow 7f3a-1 --scope session --for 1h", 0,
+	  "7f3a-1  https://a.example.org:443 for 1h  allowed for this session" },
 	{ "allow 7f3a-1 --for soon", 3, "sallyport approve allow: --for needs a duration" },
 	{ "allow 7f3a-1 --upload 64x", 3, "sallyport approve allow: --upload needs a size" },
 	{ "allow 7f3a-1 --connections 0", 3,
@@ -56,7 +61,8 @@ START_TEST(a_risk_is_shown)
 	open_and_ask();
 	ck_assert_int_eq(stage_approve("list"), 0);
 	ck_assert_ptr_nonnull(
-		strstr(stage.output, "\n  warning   never allowed before on this machine\n"));
+		strstr(stage.output,
+		       "\n  NEW       example.org has never been allowed on this machine\n"));
 	stage_end_watch(0);
 }
 END_TEST

@@ -11,7 +11,7 @@ TMUX = shutil.which("tmux")
 COLUMNS, ROWS = 100, 30
 LABEL = "answer, then Enter:"  # stands there while keys count; in the guard it says "wait a moment"
 TYPE_LABEL = "to allow it, then Enter:"
-ROW = re.compile(r"[> ] *(\d+) \[([ x])\] (\S+)")  # of a list: its number, its tick, its destination
+ROW = re.compile(r"[> ] *(\d+) \[([ x])\] (?:NEW|\(!\)|   ) (\S+)")  # of a list: its number, its tick, its destination or domain
 SECONDS = 120  # for what has to happen on a busy machine; nobody waits so long for what does happen
 
 
@@ -73,6 +73,8 @@ class Screen:
 
     def enter(self, *keys):
         """Chooses an answer, and gives it. If the page has just changed, it says so and does not answer: then it is chosen again, as by a person."""
+        if keys == ("n",):
+            return self.deny()
         while True:
             self.choose(*keys)
             self.press(("Enter",))
@@ -82,6 +84,20 @@ class Screen:
             keys = keys[-1:]
             self.press(("BSpace",))
             self.sees(lambda: self.typed() == "", "the letter taken back")
+
+    def title(self):
+        """The first line of the open question or list, without the time that is left."""
+        return next(iter(self.question()), "").partition(";")[0]
+
+    def deny(self):
+        """One key, once keys count. A list that has just changed says so and does not answer: then it is pressed again."""
+        while True:
+            self.sees(lambda: self.typed() is not None, "a question that takes keys")
+            before = self.title()
+            self.press("n")
+            self.sees(lambda: self.title() != before or self.is_refused(), "the denial taken, or not")
+            if self.title() != before:
+                return
 
     def is_refused(self):
         return any(part in line for line in self.question() for part in ("look again, then Enter", "look, then Enter"))

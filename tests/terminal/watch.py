@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
 
-from screen import COLUMNS, LABEL, ROWS, SECONDS, TYPE_LABEL, Screen, until  # noqa: E402
+from screen import COLUMNS, LABEL, ROW, ROWS, SECONDS, TYPE_LABEL, Screen, until  # noqa: E402
 import screens  # noqa: E402
 from world import Gate, descendants, enter_namespace, processes, published  # noqa: E402
 
@@ -109,26 +109,30 @@ def curl(host):
 
 
 def shows_and_allows(world):
-    """One question shows who asks and what a letter grants; for a risky destination the domain has to be typed."""
+    """One question shows who asks and what a letter grants; for a real risk the domain has to be typed, for a new one not."""
     watch = Watch(world)
     watch.shows(IDLE)
-    gate = run(world, "one", curl("files.a.test"))
+    gate = run(world, "one", f"{curl('files.a.test')}; {curl('files.pastebin.com')}")
     watch.shows("sallyport   http://files.a.test:80")
     watch.shows("curl -sS -o /dev/null http://files.a.test/")
-    watch.shows("  waiting   1 connection, ")
-    watch.shows("  would be  http://files.a.test:80")
-    watch.shows("  warning   never allowed before")
+    watch.shows("  waiting   1 connection, denied in ")
+    watch.shows("  covers    http://files.a.test:80")
+    watch.shows("  NEW       a.test has never been allowed")
     watch.enter("y")
-    watch.shows("  type      a.test")
-    assert not decisions(gate), "a letter allowed a risk"
+    answered(gate, "granted_once")
+    watch.shows("sallyport   http://files.pastebin.com:80")
+    watch.shows("  warning   a known file-drop or tunnel service")
+    watch.enter("y")
+    watch.shows("  type      pastebin.com")
+    assert len(decisions(gate)) == 1, "a letter allowed a risk"
     until(lambda: world.questions()[0]["touched"], SECONDS, lambda: f"it is not marked as being answered: {watch.text()}")
     watch.press("wrong.test", ("Enter",))
-    watch.shows("that is not a.test")
-    watch.type_name("a.test")
-    answered(gate, "granted_once")
+    watch.shows("that is not pastebin.com")
+    watch.type_name("pastebin.com")
+    until(lambda: len(decisions(gate)) == 2, SECONDS, lambda: f"not allowed: {watch.text()}")
     watch.shows(IDLE)
-    watch.shows("sallyport   http://files.a.test:80 allowed once")
-    assert "wrong.test" not in watch.text() and "[y] once" not in watch.text(), watch.text()
+    watch.shows("sallyport   http://files.pastebin.com:80 allowed once")
+    assert "wrong.test" not in watch.text() and "y once" not in watch.text(), watch.text()
     gate.wait()
     watch.shows(" has ended")
     watch.close()
@@ -137,22 +141,28 @@ def shows_and_allows(world):
 def widths_are_what_is_granted(world):
     watch = Watch(world)
     gate = run(world, "wide", f"{curl('files.a.test')}; {curl('more.a.test')}")
-    watch.shows("  would be  http://files.a.test:80")
+    watch.shows("  covers    http://files.a.test:80")
     watch.key("h")
-    watch.shows("  would be  http://**.a.test:80")
-    watch.shows("[h] the whole domain")
+    watch.shows("  covers    http://**.a.test:80")
+    watch.shows("h whole domain")
     watch.choose("y")
     watch.shows("  grants    http://files.a.test:80")
     watch.key(("BSpace",))
-    watch.shows("  would be  http://**.a.test:80")
+    watch.shows("  covers    http://**.a.test:80")
     watch.key("t")
     watch.key("b")
-    watch.shows("  would be  http://**.a.test:80 for 1h upload 64k")
-    watch.shows("[t] for 1h  [b] at most 64k up")
+    watch.shows("  covers    http://**.a.test:80 for 1h upload 64k")
+    watch.shows("t for 1h  b at most 64k up")
     for key in "tttbbbb":
         watch.key(key)
-    watch.shows("  would be  http://**.a.test:80 for 1h upload 64k")
-    watch.answer("s", "a.test")
+    watch.shows("  covers    http://**.a.test:80 for 1h upload 64k")
+    watch.choose("a")
+    watch.press(("Enter",))
+    watch.shows("  type      a.test")  # a whole domain, always
+    watch.press(("Enter",))
+    watch.shows("Nothing was allowed.")
+    watch.answer("s")
+    watch.shows("allowed for this session (undo: sallyport approve")
     gate.wait()
     assert [(r["host"], r["reason"]) for r in decisions(gate)] == \
         [("files.a.test", "granted_session"), ("more.a.test", "granted_session")], decisions(gate)
@@ -164,8 +174,8 @@ def what_is_granted_has_its_place(world):
     host = ".".join(["a" * 60, "b" * 60, "evil.test"])
     watch = Watch(world, rows=30)
     gate = run(world, "long", f": {'x' * 3000}; curl -sS -o /dev/null http://{host}/")
-    watch.shows("  would be  http://aaaa")
-    watch.shows("[b] any bytes")
+    watch.shows("  covers    http://aaaa")
+    watch.shows("b any bytes")
     watch.opens()
     assert watch.question()[0].endswith(".evil.test:80"), watch.text()
     watch.tmux("resize-window", "-x", "60", "-y", "24")
@@ -181,7 +191,7 @@ def what_is_granted_has_its_place(world):
     watch.shows("http://aaaa")
     watch.opens()
     watch.press(("BSpace",))
-    watch.answer("y", "evil.test")
+    watch.answer("y")
     answered(gate, "granted_once")
     gate.wait()
     watch.close()
@@ -190,17 +200,17 @@ def what_is_granted_has_its_place(world):
 def typed_for_another(world):
     """Keys that are typed while the question is answered elsewhere do not answer another one."""
     watch = Watch(world)
-    one = run(world, "one", curl("one.test"))
-    watch.shows("sallyport   http://one.test:80")
+    one = run(world, "one", curl("one.pastebin.com"))
+    watch.shows("sallyport   http://one.pastebin.com:80")
     two = run(world, "two", curl("two.test"))
     watch.shows("1 more question waits")
     watch.enter("y")
-    watch.shows("  type      one.test")
-    watch.press("o")
+    watch.shows("  type      pastebin.com")
+    watch.press("p")
     world.sally("approve", "deny", watch.asked(), check=True)
     watch.shows("goes nowhere")
-    watch.shows("sallyport   http://one.test:80 denied")
-    watch.press("ne.test", ("Enter",))
+    watch.shows("sallyport   http://one.pastebin.com:80 denied")
+    watch.press("astebin.com", ("Enter",))
     watch.shows_no_more("goes nowhere")
     watch.enter("S")
     answered(two, "denied_session")
@@ -215,7 +225,7 @@ def words_to_whoever_asked(world):
     watch = Watch(world)
     gate = run(world, "words", "curl -sS -o told http://a.test/; curl -sS -o next http://b.test/")
     watch.shows("http://a.test:80")
-    watch.shows("[r] reason")
+    watch.shows("r reason")
     watch.key("r")
     watch.shows("reason, then Enter:")
     watch.press("nesyD", ("Escape",))
@@ -289,16 +299,19 @@ def several_at_once(world):
     gate = run(world, "many", f"{curl('h0.one.test')}; " + " & ".join(curl(f"h{i}.one.test") for i in range(1, 5)) +
                f" & {curl('other.test')} & wait")
     watch.shows("http://h0.one.test:80")
-    watch.answer("y", "one.test")
+    watch.answer("y")
     watch.lists(5)
-    watch.key("*")
-    watch.shows("ticked    4 of 5")
+    watch.shows("[ ]     one.test, 4 hosts")  # it was allowed before: no mark
+    watch.shows("[ ] NEW http://other.test:80")
+    watch.press("g")
+    watch.sees(lambda: len(watch.rows()) == 5, "a line for each")
+    watch.press("A")
+    watch.shows("selected  5 of 5")
     rows = watch.rows()
-    assert sorted(is_ticked for is_ticked, _ in rows.values()) == [False] + [True] * 4, watch.text()
-    assert "[ ] http://other.test:80 (!)" in watch.text(), watch.text()
-    watch.choose(next(number for number, (_, destination) in rows.items() if "h4.one.test" in destination))
-    watch.press(" ")
-    watch.shows("ticked    3 of 5")
+    for left, host in ((4, "other.test"), (3, "h4.one.test")):
+        watch.choose(next(number for number, (_, destination) in rows.items() if host in destination))
+        watch.press(" ")
+        watch.shows(f"selected  {left} of 5")
     watch.key("r")
     watch.press("these yes", ("Enter",))
     watch.shows("  reason    these yes")
@@ -325,9 +338,11 @@ def many_of_two_runs(world):
     two = run(world, "two", curl("two.test"))
     watch = Watch(world)
     watch.lists(4)
+    watch.press("g")
+    watch.sees(lambda: len(watch.rows()) == 4, "a line for each")
 
     def chosen():
-        return next(line.split("] ")[1].split()[0] for line in watch.text().splitlines() if line.startswith(">"))
+        return next(ROW.match(line)[3] for line in watch.text().splitlines() if line.startswith(">"))
 
     for _ in range(4):
         watch.press(("Down",))
@@ -366,7 +381,7 @@ def too_early_is_nothing(world):
     watch.shows("http://a.test:80")
     watch.sees(lambda: watch.typed() == "", "that no letter was taken")
     watch.key(("Enter",))
-    watch.shows("a letter, then Enter")
+    watch.shows("Type a key first")
     watch.key(" ")
     watch.tmux("set-buffer", "nD")
     watch.tmux("paste-buffer", "-p")
@@ -480,7 +495,7 @@ def typed_widths_are_shown_first(world):
     until(lambda: watch.text().count(shown) == 2, SECONDS, watch.text)
     watch.press(f"y {question} --domain", ("Enter",))
     watch.shows(f"{question}  not answered: ")
-    watch.press(f"s {question} --domain wrong.test", ("Enter",))
+    watch.press(f"a {question} --domain wrong.test", ("Enter",))
     watch.shows(f"{question}  would be  http://**.a.test:80  allowed")
     watch.press("yes", ("Enter",))
     watch.shows("to allow it, type a.test as well")
@@ -590,14 +605,14 @@ def what_is_sent_was_shown(world):
     gate = StandIn(world, {"host": "files.a.test", "program": "/usr/bin/one"})
     gate.reply = {"ok": False, "code": "changed", "error": "look once more"}
     watch = Watch(world)
-    watch.shows("  would be  https://files.a.test:443")
+    watch.shows("  covers    https://files.a.test:443")
     watch.enter("s")
     watch.shows("nothing was recorded: look once more")
     assert [r["text"] for r in gate.given()] == ["https://files.a.test:443"], gate.given()
     gate.change(0, program="/usr/bin/other")
     watch.shows("  program   /usr/bin/other")
     watch.key("o")
-    watch.shows("  would be  https://files.a.test:443 by /usr/bin/other")
+    watch.shows("  covers    https://files.a.test:443 by /usr/bin/other")
     gate.reply = {"ok": True}
     watch.enter("s")
     until(lambda: len(gate.given()) == 2, SECONDS, lambda: f"not sent: {gate.requests}")
@@ -609,7 +624,7 @@ def changed_while_it_is_typed(world):
     """A question is not answered if it, or the window, has changed since it was shown."""
     gate = StandIn(world, {"host": "files.a.test", "risk": ["new"], "warning": "never allowed before"})
     watch = Watch(world)
-    watch.shows("  would be  https://files.a.test:443")
+    watch.shows("  covers    https://files.a.test:443")
 
     def types():
         watch.enter("y")
@@ -621,7 +636,7 @@ def changed_while_it_is_typed(world):
         watch.shows("look again, then Enter")
         watch.sees(lambda: watch.typed(TYPE_LABEL) == "", "that nothing is typed")
         watch.press(("Enter",))
-        watch.shows("nothing is allowed")
+        watch.shows("Nothing was allowed")
         assert not gate.given(), gate.given()
 
     for member, values in (("commands", (["npm ci", "evil"], ["npm ci"])), ("warning", ("something else", "never allowed before"))):
@@ -657,10 +672,10 @@ def changed_while_it_is_ticked(world):
     watch.press("*s\r")  # in one piece: nobody can have read the list
     watch.shows("look, then Enter")
     watch.key(("BSpace",))
-    watch.shows("ticked    3 of 3")
+    watch.shows("selected  3 of 3")
     gate.change(1, host="evil.test")
-    watch.shows("[ ] https://evil.test:443")
-    watch.shows("ticked    2 of 3")
+    watch.shows("[ ]     https://evil.test:443")
+    watch.shows("selected  2 of 3")
     assert not gate.given(), gate.given()
     watch.enter("s")
     until(lambda: len(gate.given()) == 2, SECONDS, lambda: f"not sent: {gate.requests}")
@@ -684,7 +699,7 @@ def a_warning_has_its_place(world):
     watch.shows("40 columns")
     watch.press("y", ("Enter",), ("BSpace",))
     watch.tmux("resize-window", "-x", str(COLUMNS), "-y", str(needed))
-    watch.shows("  would be  https://files.a.test:443")
+    watch.shows("  covers    https://files.a.test:443")
     watch.settle()
     assert not gate.given(), gate.given()
     whole = "".join(line[12:] for line in watch.text().splitlines())
@@ -695,7 +710,7 @@ def a_warning_has_its_place(world):
     gate.say({"event": "retracted", "question": {"id": "7f3a-1"}, "how": "allowed"})
     watch.tmux("resize-window", "-x", "30", "-y", "6")
     watch.shows("columns")
-    watch.sees(lambda: watch.press("n", ("Enter",)) or gate.given("deny"), "a denial")
+    watch.sees(lambda: watch.press("n") or gate.given("deny"), "a denial")
     assert len(gate.given()) == 1 and gate.given("deny")[0]["question"] == "7f3a-2", gate.requests
     watch.close()
 

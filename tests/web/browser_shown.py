@@ -15,7 +15,12 @@ IN_VIEW = """
 
 
 def press_until_said(case, key):
-    """Answers as a person who reads the text that is scrolled into view: the number of presses, and the messages."""
+    """Answers as a person who reads the text that is scrolled into view: the number of presses, and the messages. n denies; another
+    letter chooses an answer, and Enter gives it."""
+    if key != "n":
+        case.browser.press([key])
+        wait_for(lambda: case.browser.run("return document.activeElement.matches('.open .buttons button')"), "the button of the answer")
+        key = "Enter"
     for times in range(1, 12):
         case.browser.rest()
         case.browser.press([key])
@@ -31,14 +36,14 @@ def out_of_view(case):
     for size in SIZES:
         page.look(*size)
         page.run("document.querySelector('#list').style.paddingBottom = '3000px'")
-        for key, action in (("a", "allow"), ("d", "deny")):
+        for key in "yn":
             wait_for(case.allow_is_on, "an allow")
             page.run("scrollTo(0, 100000)")
             page.rest()
             must(not page.run(IN_VIEW, ".open .allow-text"), size, "it is in view")
             page.press([key])
             must(case.stage.is_silent(0.3), size, key, "answered what is not on the screen")
-            must(page.run(IN_VIEW, ".open") and page.text(".open .wrong"), size, key, "and nothing is said of it")
+            must(page.run(IN_VIEW, ".open"), size, key, "it is not brought back")
             press_until_said(case, key)
             wait_for(lambda: not page.find(".question"), "the question to go")
             page.run("scrollTo(0, 0)")
@@ -51,11 +56,10 @@ def a_long_warning_is_read(case):
     for number, size in enumerate(SIZES):
         page.look(*size)
         page.run("scrollTo(0, 0)")
-        case.ask(number, risk=1, warning=LONG)
-        page.press(["t"])
+        case.ask(number, risk=16, warning=LONG)
         page.type(".open .typed input", "example.test")
         page.run("document.activeElement.blur()")
-        times = press_until_said(case, "a")
+        times = press_until_said(case, "y")
         must(times > 1 or size[1] > 800, size, "a warning that has no room was allowed unread")
         wait_for(lambda: not page.find(".question"), "the question to go")
 
@@ -70,7 +74,7 @@ def what_is_said_makes_room(case):
             said.textContent = arguments[0]; said.classList.add('shown'); scrollTo(0, 0)""", LONG[:400])
         case.ask(number)
         wait_for(case.allow_is_on, "an allow")
-        press_until_said(case, "a")
+        press_until_said(case, "y")
         wait_for(lambda: not page.find(".question"), "the question to go")
 
 
@@ -84,7 +88,7 @@ def all_that_has_room_is_read(case):
             const bar = document.querySelector('.bar'), top = getComputedStyle(bar).position === 'sticky' ? bar.getBoundingClientRect().height : 0;
             document.querySelector('.open .allow-text').style.height = `${innerHeight - top - 4}px`""")
         wait_for(case.allow_is_on, "an allow")
-        press_until_said(case, "a")
+        press_until_said(case, "y")
         wait_for(lambda: not page.find(".question"), "the question to go")
 
 
@@ -92,16 +96,17 @@ def begins_to_warn(case):
     """An open question that changes is drawn again, has to be read again, and its domain has to be typed again; the page has no error."""
     case.open().ask(program="/usr/bin/node")
     page = case.browser
-    page.press(["3"])
+    page.press(["s"])
     wait_for(case.allow_is_on, "an allow")
     page.rest()
     case.stage.do("change", id="7f3a-1", risk=2, warning="looks like another name")
     wait_for(lambda: "looks like another name" in page.text(".open .warning"), "the warning")
     must(not case.allow_is_on(), "it can be allowed without its domain")
     page.rest()
-    page.press(["a"])
+    page.run("document.activeElement.blur()")
+    page.press(["s"])
     must(case.stage.is_silent(), "it was allowed")
-    must("type example.test" in page.text(".open .wrong"), page.text(".open"))
+    wait_for(lambda: page.run("return document.activeElement.matches('.open .typed input')"), "the place to type its domain")
     page.press(list("example.test"))
     wait_for(case.allow_is_on, "an allow of what was typed")
     case.stage.do("change", id="7f3a-1", risk=6, warning="another warning")
@@ -109,9 +114,8 @@ def begins_to_warn(case):
     must(not case.allow_is_on(), "what was typed counts for another warning")
     page.type(".open .typed input", "example.test")
     wait_for(case.allow_is_on, "an allow of what was typed")
-    page.run("document.activeElement.blur()")
     page.rest()
-    page.press(["a"])
+    page.press(["Enter"])
     said = case.stage.said()
     must(said.startswith("answer allow session"), said)
     must(page.console() == [], page.console())
@@ -138,27 +142,27 @@ def something_lies_over_it(case):
     page.run("""const over = document.createElement('div'); over.id = 'over';
         over.style.cssText = 'position: fixed; inset: 0; background: white; z-index: 9'; document.body.append(over)""")
     page.rest()
-    page.press(["a", "d"])
+    page.press(["y", "Enter", "n"])
     must(case.stage.is_silent(), "what is covered was answered")
     page.run("document.querySelector('#over').remove()")
-    press_until_said(case, "d")
+    press_until_said(case, "n")
 
 
 def what_stands_there_is_given(case):
     """If the choice, or the text in the box, changes without the page, nothing is answered."""
     case.open().ask()
     page = case.browser
-    page.press(["3"])
+    page.press(["s"])
     wait_for(case.allow_is_on, "an allow")
     for change in ("document.querySelector('.open [data-width=domain]').checked = true",
                    "document.querySelector('.open .allow-text code').textContent = 'https://other.test:443'",
                    "document.querySelector('.open .allow-text .label').textContent = 'Allow once, for the connections that wait now'"):
         page.run(change)
         page.rest()
-        page.press(["a"])
+        page.press(["Enter"])
         must(case.stage.is_silent(0.3), "answered after", change)
         page.run("document.querySelector('.open [data-width=domain]').checked = false")
-        page.press(["2", "3"])
+        page.press(["e", "s"])
         wait_for(case.allow_is_on, "an allow")
 
 
@@ -175,7 +179,7 @@ def not_connected(case):
     case.stage.process.wait()
     wait_for(lambda: page.run("return document.querySelector('#link').dataset.state") != "open", "the loss to be seen")
     page.rest()
-    page.press(list("ad"))
+    page.press(["n", "y", "Enter"])
     must("/api/answer" not in page.run("return window.sent"), "answered while it was not connected")
 
 
@@ -188,10 +192,10 @@ def says_its_errors(case):
         case.browser.rest()
         page.run("window.sent = []; window.held = window.fetch; window.fetch = (path, ...rest) => (window.sent.push(path), window.held(path, ...rest))")
         page.run(kind)
-        wait_for(lambda: "answers nothing" in page.text("#closed-title"), "the page to say it")
+        wait_for(lambda: "cannot answer" in page.text("#closed-title"), "the page to say it")
         must("The error:" in page.text("#closed-text"), page.text("#closed-text"))
         must(page.run("return !document.querySelector('#main').checkVisibility()"), "questions are shown")
-        page.press(list("ad1234"))
+        page.press(list("nysaSD"))
         page.run("document.querySelector('.open .deny').click(); document.querySelector('.open .allow').click()")
         must(case.stage.is_silent() and page.run("return window.sent") == [], "it asked for", page.run("return window.sent"))
         page.console()
@@ -206,7 +210,7 @@ def an_event_it_cannot_read(case):
     page = case.browser
     page.run("document.querySelector('#list').remove()")
     case.stage.ask(1, "files.example.test", domain="example.test")
-    wait_for(lambda: "answers nothing" in page.text("#closed-title"), "the page to say it")
+    wait_for(lambda: "cannot answer" in page.text("#closed-title"), "the page to say it")
     page.console()
 
 
@@ -253,16 +257,13 @@ def a_denial_is_one_step(case):
     """All open questions, also those with a warning, are denied for once without reading them: nothing is stored."""
     page = case.open().browser
     for number in range(40):
-        case.stage.ask(number, f"r{number}.example.test", domain="example.test", risk=number % 2)
+        case.stage.ask(number, f"r{number}.example.test", domain="example.test", risk=16 * (number % 2))
     wait_for(lambda: len(page.find(".question")) == 40, "forty")
     page.click("#pick")
     page.rest()
     page.click("#pick-all")
     must(page.text("#picked").startswith("40 selected"), page.text("#picked"))
-    page.click("#several-deny")
-    wait_for(lambda: len(page.find("#confirm[open] li")) == 40, "the list")
-    page.rest()
-    page.click("#confirm-yes")
+    page.press(["n"])
     for _ in range(40):
         must(case.stage.said().startswith("answer deny once"), "not the answer")
 
@@ -307,7 +308,7 @@ def many(case):
         page.look()
         case.picture(f"many-{count}")
     page.press(["j"])
-    must(press_until_said(case, "d") <= 3, "it takes long")
+    must(press_until_said(case, "n") <= 3, "it takes long")
     wait_for(lambda: page.text("#count") == "499", "one less")
 
 

@@ -104,8 +104,10 @@ def allowed(world, user):
         text = page.post("/api/text", body).json()["text"]
         must("site.test" in text, text)
         # The server insists, whatever the page does.
-        must(question["needs_typing"], "raw tcp, and for the first time, is no risk?", question)
-        for wrong in ({}, {"typed": "site.tes"}, {"typed": question["domain"], "text": text + " "}):
+        must(not question["needs_typing"] and question["risks"], "what is merely new is marked, and not typed:", question)
+        always = {"scope": "always", "width": {"every_port": True}}
+        always["text"] = page.post("/api/text", {**body, **always}).json()["text"]
+        for wrong in ({"text": text + " "}, always, {**always, "typed": "site.tes"}):
             answer = page.post("/api/answer", {**body, "text": text, **wrong})
             must(answer.status == 409, "allowed although", wrong, answer.status)
         answer = page.post("/api/answer", {**body, "text": text, "typed": question["domain"], "words": "go ahead"})
@@ -204,7 +206,7 @@ def answered_by_a_link(world, user):
         look = ask("/api/once/look", {})
         must(look.status == 200 and look.json()["question"]["host"] == "site.test", look.status, look.body)
         body = {"action": "allow", "text": look.json()["text"]}
-        must(ask("/api/once/answer", body).status == 409, "a risk was allowed without its domain")
+        must(ask("/api/once/answer", {**body, "text": "https://other.test:443"}).status == 409, "another text was allowed")
         body["typed"] = look.json()["question"]["domain"]
         must(ask("/api/once/answer", {**body, "scope": "always"}).status == 400, "a link answered for longer")
         must(ask("/api/answer", {"question": hook.told[0]["id"], "action": "allow"}).status == 421, "the page can be reached by a link")

@@ -64,6 +64,7 @@ static void fill(struct approver_question *question, const json_t *object)
 	question->left_ms = number_of(object, "left_ms", question->left_ms);
 	question->risk = (unsigned int)number_of(object, "risk", question->risk);
 	question->is_touched = number_of(object, "touched", question->is_touched) != 0;
+	question->is_shared = number_of(object, "shared", 1) != 0;
 	question->warning = text_of(object, "warning", question->warning);
 	question->rule = text_of(object, "rule", question->rule);
 	question->because = text_of(object, "because", question->because);

@@ -114,7 +114,7 @@ class Scene:
 
     def begin(self):
         """Starts the run and its page; again if an answer has ended the previous one."""
-        options = ["--audit", str(self.world.audit), "--report", "none", "--default", "ask", "--prompt-timeout", "15m", "--no-tty", "--web"]
+        options = ["--audit", str(self.world.audit), "--report", "none", "--default", "ask", "--prompt-timeout", "15m", "--no-tty", "--web", "--session", "look"]
         self.gate = Gate(self.world, options, DRIVER, "page")
         self.url = until(lambda: re.search(r"http://127\.0\.0\.1:\d+/#[0-9a-f]{64}", self.gate.text("err")), 30, "the page's address")[0]
         self.store = Store(self.world)
@@ -158,13 +158,13 @@ class Scene:
 
     def ask(self, warns=False):
         self.count += 1
-        host = f"a{self.count}.new{self.count}.test" if warns else f"a{self.count}.look.test"
+        host = f"a{self.count}.pastebin.com" if warns else f"a{self.count}.look.test"
         os.write(self.asks, f"{host}\n".encode())
         return host
 
     def clean(self, wanted, warns):
         """Prepares that many questions of that kind, and no grant."""
-        kept = [question for question in self.store.open.values() if bool(question["risk"]) == warns][:wanted]
+        kept = [question for question in self.store.open.values() if ("listed" in question["risk"]) == warns][:wanted]
         extra = [question for question in self.store.open.values() if question not in kept]
         if extra or len(kept) < wanted or self.store.grants():
             self.run("reset()")
@@ -177,4 +177,4 @@ class Scene:
         self.store.forget()
 
 
-NAMES = "one, all, frame, until, quiet, looked, ready, arm, result, reset, clean, read, open, pick, targets"
+NAMES = "one, all, frame, until, quiet, looked, ready, arm, result, reset, clean, read, open, letter, pick, targets"

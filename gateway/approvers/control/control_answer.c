@@ -110,34 +110,35 @@ static void answer_reply(const struct control_request *request, const char *text
 /* Finds what has to be typed before an allow of @id. */
 struct answer_friction {
 	const char *id;
-	unsigned int risk;
-	char typed[POLICY_HOST_MAX], warning[2 * POLICY_TEXT_MAX];
+	const struct approver_answer *answer;
+	char typed[POLICY_HOST_MAX], because[2 * POLICY_TEXT_MAX]; /* "": nothing */
 };
 
 static void answer_find(const struct approver_question *question, void *arg)
 {
 	struct answer_friction *friction = arg;
+	const char *because;
 
 	if (strcmp(question->id, friction->id) != 0)
 		return;
-	friction->risk = question->risk;
+	because = gateway_typed_because(question, friction->answer);
 	memcpy(friction->typed, question->typed, sizeof(friction->typed));
-	(void)snprintf(friction->warning, sizeof(friction->warning), "%s",
-		       question->warning ? question->warning : "");
+	(void)snprintf(friction->because, sizeof(friction->because), "%s", because ? because : "");
 }
 
 /* A client that sends `confirm` acts for a person. False: refused. */
-static bool answer_is_confirmed(const struct control_request *request)
+static bool answer_is_confirmed(const struct control_request *request,
+				const struct approver_answer *answer)
 {
-	struct answer_friction friction = { .id = request->question };
+	struct answer_friction friction = { .id = request->question, .answer = answer };
 	char text[POLICY_HOST_MAX + 2 * POLICY_TEXT_MAX + 64];
 
-	if (!request->confirm)
+	if (!request->confirm || !request->question)
 		return true;
 	gateway_each_question(request->client->server->gw, answer_find, &friction);
-	if (friction.risk == 0 || strcmp(request->confirm, friction.typed) == 0)
+	if (friction.because[0] == '\0' || strcmp(request->confirm, friction.typed) == 0)
 		return true;
-	(void)snprintf(text, sizeof(text), "%s: to allow it, type %s as well", friction.warning,
+	(void)snprintf(text, sizeof(text), "%s: to allow it, type %s as well", friction.because,
 		       friction.typed);
 	control_request_refuse(request, "confirm", text);
 	return false;
@@ -150,7 +151,7 @@ void control_answer_serve(const struct control_request *request)
 	char by[PERSON_TEXT_MAX], text[APPROVER_KEY_MAX];
 	struct err why = { 0 };
 
-	if (!answer_read(request, &answer) || !answer_is_confirmed(request))
+	if (!answer_read(request, &answer) || !answer_is_confirmed(request, &answer))
 		return;
 	answer.by = person_text(request->client->peer.uid, "approve", by);
 	int r = gateway_answer_text(gw, request->question, &answer, text, &why);

@@ -43,9 +43,10 @@ json_t *control_request_question(const struct approver *server,
 		question->is_private ? 1 : 0, "session", request_text(server->session), "run",
 		server->run);
 	json_t *more = json_pack(
-		"{s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "touched", question->is_touched ? 1 : 0,
-		"risk", wire_risks(question->risk), "warning", request_text(question->warning),
-		"typed", wire_text(question->typed, sizeof(question->typed)), "times",
+		"{s:b, s:b, s:o, s:o, s:o, s:I, s:o, s:o, s:o}", "touched",
+		question->is_touched ? 1 : 0, "shared", question->is_shared ? 1 : 0, "risk",
+		wire_risks(question->risk), "warning", request_text(question->warning), "typed",
+		wire_text(question->typed, sizeof(question->typed)), "times",
 		(json_int_t)question->times, "program", request_text(question->program), "chain",
 		request_text(question->chain), "plea", request_text(question->plea));
 

@@ -240,7 +240,7 @@ static void far_replied(struct far_link *link, const void *question, json_t *rep
 	else if (code && strcmp(code, "finished") == 0)
 		r = -ENOENT;
 	else if (!json_is_true(json_object_get(reply, "ok")))
-		r = err_set(&why, -EIO, "%s", error ? error : "the gateway refuses it");
+		r = err_set(&why, -EIO, "%s", error ? error : "the gateway refused the request");
 	tty_answer_came(((struct gateway_far *)of)->terminal, question, r, &why);
 }
 

@@ -70,6 +70,7 @@ static bool read_question(const json_t *object, struct approver_question *ret)
 		.left_ms = number_of(object, "left_s", SECONDS_MAX) * 1000,
 		.is_touched = json_is_true(json_object_get(object, "touched")),
 		.is_private = json_is_true(json_object_get(object, "private")),
+		.is_shared = !json_is_false(json_object_get(object, "shared")),
 		.risk = wire_risks_read(json_object_get(object, "risk")),
 		.times = (unsigned int)number_of(object, "times", UINT32_MAX),
 		.warning = text_of(object, "warning"),

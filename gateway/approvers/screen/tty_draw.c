@@ -38,8 +38,9 @@ static void draw_one(const struct approver_question *question, void *arg)
 	if (drawing->is_there || strcmp(self->question.id, question->id) != 0)
 		return;
 	drawing->is_there = true;
-	self->question.risk |= question->risk; /* a risk stays while the question is shown */
-	(void)tty_letters_cover(self, NULL);   /* on failure it has no text, and cannot be given */
+	self->question.risk = question->risk;
+	self->question.is_private = question->is_private;
+	(void)tty_letters_cover(self, NULL); /* on failure it has no text, and cannot be given */
 	self->drawn = tty_prompt_write(self->out, &self->look, question, &self->draft, self->others,
 				       &drawing->is_whole);
 }

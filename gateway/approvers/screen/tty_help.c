@@ -10,36 +10,69 @@
 #define HELP_LINES_LEAST 1
 
 /* HELP_RUN: the terminal is a command's; HELP_WATCH: it is not. */
-enum help_where { HELP_ALL, HELP_ONE, HELP_LIST, HELP_RUN, HELP_WATCH };
+enum help_where {
+	HELP_ALL,
+	HELP_ONE,
+	HELP_LIST,
+	HELP_RUN,
+	HELP_WATCH,
+	HELP_SHARED, /* several commands may share the session */
+	HELP_ALWAYS, /* there is a policy file to write */
+};
 
 static const struct help_key {
 	const char *key, *text;
 	enum help_where where;
 } help_keys[] = {
 	{ "y", "allow once, those that wait now", HELP_ALL },
-	{ "e", "allow for this command", HELP_ALL },
+	{ "e", "allow for this command", HELP_SHARED },
 	{ "s", "allow for the session", HELP_ALL },
-	{ "a", "allow always: a line in your policy", HELP_ALL },
-	{ "n E S D", "deny, for the same times", HELP_ALL },
-	{ "q Ctrl-C", "deny and end the commands", HELP_RUN },
-	{ "q", "deny and end the commands", HELP_WATCH },
+	{ "a", "allow always: a line in your policy", HELP_ALWAYS },
+	{ "n", "deny once, at once", HELP_ALL },
+	{ "E", "deny for this command", HELP_SHARED },
+	{ "S", "deny for the session", HELP_ALL },
+	{ "D", "deny always", HELP_ALWAYS },
+	{ "q Ctrl-C", "deny, and stop the commands", HELP_RUN },
+	{ "q", "deny, and stop the commands", HELP_WATCH },
 	{ "Enter", "gives the letter that was typed", HELP_ALL },
 	{ "Backspace", "takes the letter back", HELP_ALL },
 	{ "h", "this host, or its whole domain", HELP_ONE },
 	{ "p", "this port, or every port", HELP_ONE },
 	{ "t", "without end, or for a time", HELP_ONE },
-	{ "b", "any amount sent, or so many bytes", HELP_ONE },
+	{ "b", "any bytes sent, or at most so many", HELP_ONE },
 	{ "o", "any program, or only this one", HELP_ONE },
 	{ "l", "all questions as a list", HELP_ONE },
-	{ "Space", "tick or untick a question", HELP_LIST },
+	{ "Space", "select a line, or take it out", HELP_LIST },
 	{ "j k", "down and up, as the arrows", HELP_LIST },
-	{ "1 2 3 ...", "the number, then Space, g or v", HELP_LIST },
-	{ "g", "tick its domain, of what is shown", HELP_LIST },
-	{ "*", "tick all that is shown without (!)", HELP_LIST },
+	{ "1 2 3 ...", "the number, then Space or v", HELP_LIST },
+	{ "A", "select all that is shown", HELP_LIST },
+	{ "*", "select all that is shown without (!)", HELP_LIST },
+	{ "g", "a line for each domain, or each host", HELP_LIST },
 	{ "v", "view it by itself", HELP_LIST },
 	{ "r", "a reason, which the command is shown", HELP_ALL },
 	{ "x Ctrl-C", "leave this screen", HELP_WATCH },
 };
+
+static bool help_has(enum help_where where, const struct tty_look *look, bool is_list)
+{
+	switch (where) {
+	case HELP_ONE:
+		return !is_list;
+	case HELP_LIST:
+		return is_list;
+	case HELP_RUN:
+		return !look->may_leave;
+	case HELP_WATCH:
+		return look->may_leave;
+	case HELP_SHARED:
+		return look->is_shared;
+	case HELP_ALWAYS:
+		return look->may_always;
+	case HELP_ALL:
+	default:
+		return true;
+	}
+}
 
 unsigned int tty_help_write(struct evbuffer *out, const struct tty_look *look, bool is_list,
 			    struct tty_draft *draft)
@@ -50,8 +83,7 @@ unsigned int tty_help_write(struct evbuffer *out, const struct tty_look *look, b
 	for (size_t i = 0; i < ARRAY_SIZE(help_keys); i++) {
 		const struct help_key *key = &help_keys[i];
 
-		if (key->where == HELP_ALL || key->where == (is_list ? HELP_LIST : HELP_ONE) ||
-		    key->where == (look->may_leave ? HELP_WATCH : HELP_RUN))
+		if (help_has(key->where, look, is_list))
 			tty_page_whole(&page, key->key, key->text);
 	}
 	all = (unsigned int)page.count;
@@ -85,10 +117,12 @@ void tty_help_press(struct approver *self)
 
 void tty_help_unknown(struct approver *self, unsigned char key)
 {
-	const char *always = key == 'a' || key == 'D' ? ": there is no policy file to write" : "";
+	const char *why = key == 'a' || key == 'D'   ? ": there is no policy file to write"
+			  : key == 'e' || key == 'E' ? ": the session has one command, use s or S"
+						     : "";
 
 	if (key < 0x20 || key == 0x7f)
 		tty_self_note(self, "Ctrl-%c does nothing here; ? lists the keys", key ^ 0x40);
 	else
-		tty_self_note(self, "%c does nothing here%s; ? lists the keys", key, always);
+		tty_self_note(self, "%c does nothing here%s; ? lists the keys", key, why);
 }

@@ -66,13 +66,13 @@ void tty_page_whole(struct tty_page *page, const char *label, const char *text)
 	} while (left > 0);
 }
 
-void tty_page_warn(struct tty_page *page, const char *label, const char *text)
+void tty_page_warn(struct tty_page *page, enum tty_style style, const char *label, const char *text)
 {
 	size_t from = page->count;
 
 	tty_page_whole(page, label, text);
 	for (size_t i = from; i < page->count; i++)
-		page->lines[i].is_warning = true;
+		page->lines[i].style = style;
 }
 
 void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text)
@@ -111,14 +111,15 @@ void tty_page_note(struct tty_page *page, const char *note)
 void tty_page_title(struct tty_page *page, const char *text)
 {
 	tty_page_text(page, TTY_NEEDED, text);
-	page->lines[page->count - 1].is_title = true;
+	page->lines[page->count - 1].style = TTY_TITLE;
 }
 
-void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *text, bool is_first)
+void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *label,
+		     const char *text)
 {
 	unsigned int len = (unsigned int)strlen(text) + 2;
 
-	if (page->column > 0 && !is_first && page->column + len < page->width) {
+	if (!label && page->column > 0 && page->column + len < page->width) {
 		struct tty_page_line *line = &page->lines[page->count - 1];
 		char *longer = mem_printf("%s  %s", line->text, text);
 
@@ -127,8 +128,8 @@ void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *
 		page->column += len;
 		return;
 	}
-	page_add(page, weight, mem_printf("  %s", text));
-	page->column = len;
+	page_add(page, weight, mem_printf("  %-9s %s", label ? label : "", text));
+	page->column = PAGE_INDENT - 2 + len;
 }
 
 void tty_page_clear(struct tty_page *page)
@@ -201,6 +202,12 @@ static bool page_drop(struct tty_page *page)
 unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
 			    const struct tty_look *look)
 {
+	static const char *const styles[] = {
+		[TTY_PLAIN] = "",
+		[TTY_TITLE] = "\x1b[1m",
+		[TTY_NEW] = "\x1b[1;33m",
+		[TTY_WARNING] = "\x1b[1;31m",
+	};
 	unsigned int count;
 
 	while (page->count > tty_page_rows(look) && page_drop(page))
@@ -209,10 +216,7 @@ unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
 	if (count > tty_page_rows(look)) /* of the text that says that it is too small */
 		count = tty_page_rows(look);
 	for (size_t i = 0; i < count; i++) {
-		const char *style = !look->has_colour           ? ""
-				    : page->lines[i].is_title   ? "\x1b[1m"
-				    : page->lines[i].is_warning ? "\x1b[1;33m"
-								: "";
+		const char *style = look->has_colour ? styles[page->lines[i].style] : "";
 
 		/* Fails only out of memory; then less is shown. */
 		(void)evbuffer_add_printf(out, "%s%s%s\r\n", style, page->lines[i].text,

@@ -23,6 +23,7 @@ struct tty_look {
 	bool has_escapes; /* TERM is not dumb */
 	bool has_colour;
 	bool may_always; /* there is a file to write it to */
+	bool is_shared;  /* several commands may share the session: one of them is a scope */
 	bool may_leave;  /* the terminal is not a command's: x leaves, and so does Ctrl-C */
 	bool is_narrow;  /* no question fits: @width is less than TTY_WIDTH_LEAST */
 };
@@ -30,6 +31,8 @@ struct tty_look {
 /* Lines with the lowest weight are dropped first if there is no room: details, then help, then the
  * note; never what is granted. */
 enum tty_weight { TTY_DETAIL, TTY_HELP, TTY_NOTE, TTY_NEEDED };
+
+enum tty_style { TTY_PLAIN, TTY_TITLE, TTY_NEW, TTY_WARNING };
 
 /* Zeroed except for @width: empty. Writing it frees its contents. */
 struct tty_page {
@@ -39,7 +42,7 @@ struct tty_page {
 	struct tty_page_line {
 		char *text; /* owned */
 		enum tty_weight weight;
-		bool is_title, is_warning;
+		enum tty_style style;
 	} lines[TTY_PAGE_LINES_MAX];
 };
 
@@ -48,17 +51,19 @@ void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *l
 		    const char *text);
 /* The same in as many lines as needed; nothing is cut. */
 void tty_page_whole(struct tty_page *page, const char *label, const char *text);
-/* The same for a warning, which has a colour. */
-void tty_page_warn(struct tty_page *page, const char *label, const char *text);
+/* The same with a colour. */
+void tty_page_warn(struct tty_page *page, enum tty_style style, const char *label,
+		   const char *text);
 /* The same, without a label. */
 void tty_page_wrap(struct tty_page *page, enum tty_weight weight, const char *text);
 /* A line without a label; the title is bold. Cut. */
 void tty_page_title(struct tty_page *page, const char *text);
 void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text);
 void tty_page_note(struct tty_page *page, const char *note); /* indented; "": none */
-/* Adds "  TEXT" after the last choice if there is room, unless it has to begin a line. */
-void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *text,
-		     bool is_first);
+/* Adds "  TEXT" after the last choice if there is room; with @label it begins a line, as a field.
+ */
+void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *label,
+		     const char *text);
 void tty_page_clear(struct tty_page *page); /* empties it */
 /* Keeps @count lines, beginning with line @from. */
 void tty_page_cut_to(struct tty_page *page, size_t from, size_t count);

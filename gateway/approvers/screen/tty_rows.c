@@ -43,13 +43,43 @@ size_t tty_rows_ticked(const struct tty_list *list)
 	return count;
 }
 
-const struct tty_row *tty_rows_unnamed(const struct tty_list *list)
+bool tty_rows_is_typed(const struct tty_row *row, const struct approver_answer *answer)
+{
+	const struct approver_question question = {
+		.dst = row->dst,
+		.risk = row->risk,
+		.is_private = row->is_private,
+	};
+
+	return gateway_typed_because(&question, answer) != NULL;
+}
+
+const struct tty_row *tty_rows_unnamed(const struct tty_list *list,
+				       const struct approver_answer *answer)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct tty_row *row = &list->rows[i];
 
-		if (row->is_ticked && row->risk != 0 && !row->is_named)
+		if (row->is_ticked && !row->is_named && tty_rows_is_typed(row, answer))
 			return row;
 	}
 	return NULL;
+}
+
+static bool rows_are_one(const struct tty_list *list, size_t a, size_t b)
+{
+	const struct tty_row *one = &list->rows[a], *other = &list->rows[b];
+
+	return !list->is_single && one->is_ticked == other->is_ticked &&
+	       strcmp(one->domain, other->domain) == 0;
+}
+
+void tty_rows_group(const struct tty_list *list, size_t at, size_t *ret_from, size_t *ret_to)
+{
+	*ret_from = at;
+	*ret_to = at + 1;
+	while (*ret_from > 0 && rows_are_one(list, *ret_from - 1, at))
+		(*ret_from)--;
+	while (*ret_to < list->count && rows_are_one(list, *ret_to, at))
+		(*ret_to)++;
 }

@@ -21,7 +21,7 @@ struct tty_row {
 	char domain[POLICY_HOST_MAX]; /* the question's @typed */
 	unsigned int number;          /* not used again while the list exists */
 	unsigned int waiting, risk;
-	bool is_ticked, is_open;
+	bool is_private, is_ticked, is_open;
 	bool is_named;              /* its domain was typed, for the current answer */
 	struct tty_row_shown shown; /* private to tty_shown.c */
 };
@@ -32,6 +32,8 @@ struct tty_list {
 	unsigned int last_number;
 	unsigned int beyond; /* open questions that are not in the list */
 	char digits[4];      /* of a number being typed; "": none */
+	int64_t left_ms;     /* until the first of them is denied */
+	bool is_single;      /* every row has its line; else those of one domain share one */
 };
 
 /* @id was settled: removes its row. */
@@ -40,5 +42,11 @@ void tty_rows_remove(struct tty_list *list, size_t at);
 void tty_rows_done(struct tty_list *list); /* empties it */
 struct tty_row *tty_rows_find(struct tty_list *list, unsigned int number);
 size_t tty_rows_ticked(const struct tty_list *list);
-/* A ticked row whose domain must be typed before an allow, and was not. NULL: none. */
-const struct tty_row *tty_rows_unnamed(const struct tty_list *list);
+/* Does the row's domain have to be typed to give @answer? */
+bool tty_rows_is_typed(const struct tty_row *row, const struct approver_answer *answer);
+/* A ticked row whose domain must be typed to give @answer, and was not. NULL: none. */
+const struct tty_row *tty_rows_unnamed(const struct tty_list *list,
+				       const struct approver_answer *answer);
+/* The rows that stand on the list as one with row @at: from *@ret_from to before *@ret_to. All or
+ * none of them are ticked. */
+void tty_rows_group(const struct tty_list *list, size_t at, size_t *ret_from, size_t *ret_to);

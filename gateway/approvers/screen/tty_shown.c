@@ -30,8 +30,7 @@ static void shown_describe(const struct approver_question *question, void *arg)
 	text = mem_printf("%ux%u %s %s://%s:%u type %s risk %x %s private %d program %s of %u",
 			  self->look.width, self->look.rows, question->id,
 			  policy_protocol_name(question->dst.protocol), question->dst.host,
-			  (unsigned int)question->dst.port, question->typed,
-			  question->risk | self->question.risk,
+			  (unsigned int)question->dst.port, question->typed, question->risk,
 			  question->warning ? question->warning : "", question->is_private,
 			  question->program ? question->program : "", question->command_count);
 	for (size_t i = 0; i < APPROVER_COMMANDS_MAX && question->commands[i]; i++) {
@@ -60,8 +59,7 @@ static char *shown_given(const struct approver *self)
 {
 	const struct tty_draft *draft = &self->draft;
 	const struct approver_width *width = &draft->width;
-	const struct tty_row *row =
-		self->view == TTY_VIEW_LIST ? tty_rows_unnamed(&self->list) : NULL;
+	const struct tty_row *row = self->view == TTY_VIEW_LIST ? tty_letters_unnamed(self) : NULL;
 
 	return mem_printf("view %d letter %d empty %u typing %d %s wording %d help %d width %d %d "
 			  "%d %" PRId64 " %" PRIu64 " words %s covers %s",

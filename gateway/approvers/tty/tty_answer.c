@@ -25,7 +25,9 @@ static char *answer_line(const char *key, const struct tty_answer *chosen, int r
 	auto_free char *words = text_visible_dup(why->text[0] ? why->text : strerror(-r));
 
 	if (r == 0)
-		return mem_printf("sallyport   %s %s", key, chosen->recorded);
+		return mem_printf(
+			"sallyport   %s %s%s", key, chosen->recorded,
+			chosen->scope == GATEWAY_ONCE ? "" : " (undo: sallyport approve undo)");
 	if (r == -ENOENT)
 		return mem_printf("sallyport   %s: the question was finished already", key);
 	return mem_printf("sallyport   %s: nothing was recorded: %s", key, words);
@@ -111,11 +113,9 @@ void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 
 	if (!tty_shown_may_answer(self, chosen))
 		return;
-	if (chosen->action == POLICY_DENY && chosen->scope == GATEWAY_ONCE)
-		return tty_answer_deny(self, chosen);
 	answer = self->shown.answer;
 	memcpy(covers, self->shown.covers, sizeof(covers));
-	if (chosen->action == POLICY_ALLOW && self->question.risk != 0)
+	if (gateway_typed_because(&self->question, &answer))
 		answer.typed = self->question.typed; /* tty_words.c compared it */
 	answer_send(self, chosen, &answer, covers);
 }

@@ -49,7 +49,7 @@ static void key_type(struct approver *self, unsigned char key)
 	case TTY_TYPING_BACK:
 		key_to_letters(self);
 		self->draft.empty_count = key_is_enter(key);
-		return tty_self_note(self, "nothing is allowed; Enter alone denies");
+		return tty_self_note(self, "Nothing was allowed. Type a key, or n to deny.");
 	case TTY_TYPING_ON:
 	default:
 		return;
@@ -59,20 +59,23 @@ static void key_type(struct approver *self, unsigned char key)
 static void key_enter(struct approver *self)
 {
 	const struct tty_answer *chosen = tty_letters_find(self, (unsigned char)self->draft.letter);
+	struct approver_answer answer = { .action = POLICY_DENY };
 
-	if (chosen && chosen->action == POLICY_ALLOW && self->question.risk != 0) {
+	if (chosen)
+		tty_letters_fill(self, chosen, &answer);
+	if (chosen && gateway_typed_because(&self->question, &answer)) {
 		if (!tty_shown_may_answer(self, chosen))
 			return;
 		self->draft.is_typing = true;
-		return tty_self_note(self, "to confirm, type %s and press Enter",
+		return tty_self_note(self, "To confirm, type %s and press Enter.",
 				     self->question.typed);
 	}
 	if (chosen)
 		return tty_answer_give(self, chosen);
 	if (self->draft.empty_count > 0)
-		return tty_answer_give(self, tty_letters_find(self, 'n'));
+		return tty_answer_deny(self, tty_letters_find(self, 'n'));
 	self->draft.empty_count++;
-	tty_self_note(self, "a letter, then Enter; Enter alone once more denies");
+	tty_self_note(self, "Type a key first. Enter once more denies.");
 }
 
 static void key_letter(struct approver *self, unsigned char key)
@@ -82,6 +85,8 @@ static void key_letter(struct approver *self, unsigned char key)
 
 	if (!tty_letters_find(self, key))
 		return tty_help_unknown(self, key);
+	if (key == 'n') /* it stores nothing, so nothing has to be looked at first */
+		return tty_answer_deny(self, tty_letters_find(self, key));
 	if (self->draft.letter != 0)
 		return tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 				     self->draft.letter);

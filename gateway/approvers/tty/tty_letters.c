@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/approvers/screen/tty_rows.h"
 #include "gateway/approvers/tty/tty_self.h"
 
 static const struct tty_answer answers[] = {
@@ -31,6 +32,8 @@ const struct tty_answer *tty_letters_find(const struct approver *self, unsigned 
 			continue;
 		if (answers[i].scope == GATEWAY_ALWAYS && !self->look.may_always)
 			return NULL;
+		if (answers[i].scope == GATEWAY_EXEC && !self->look.is_shared)
+			return NULL;
 		return &answers[i];
 	}
 	return NULL;
@@ -55,6 +58,17 @@ void tty_letters_fill(const struct approver *self, const struct tty_answer *chos
 	};
 	if (chosen->scope != GATEWAY_ONCE)
 		ret->width = self->draft.width;
+}
+
+const struct tty_row *tty_letters_unnamed(const struct approver *self)
+{
+	const struct tty_answer *chosen = tty_letters_find(self, (unsigned char)self->draft.letter);
+	struct approver_answer answer;
+
+	if (!chosen)
+		return NULL;
+	tty_letters_fill(self, chosen, &answer);
+	return tty_rows_unnamed(&self->list, &answer);
 }
 
 int tty_letters_cover(struct approver *self, struct err *why)
@@ -125,8 +139,9 @@ bool tty_letters_scope(struct approver *self, unsigned char key)
 		self->draft.width = before;
 		(void)tty_letters_cover(self, NULL); /* it was valid before */
 	} else if (chosen && chosen->scope == GATEWAY_ONCE && !width_is_plain(&self->draft.width)) {
-		tty_self_note(self,
-			      "once is about those who wait now; Backspace, and another letter");
+		tty_self_note(
+			self,
+			"once is only about those that wait now; Backspace, then another letter");
 	}
 	return true;
 }

@@ -7,6 +7,7 @@
 
 struct approver;
 struct err;
+struct tty_row;
 
 /* NULL: @letter is not an answer, or not possible here. */
 const struct tty_answer *tty_letters_find(const struct approver *self, unsigned char letter);
@@ -15,6 +16,8 @@ const struct tty_answer *tty_letters_find(const struct approver *self, unsigned 
 int tty_letters_cover(struct approver *self, struct err *why);
 /* Handles a key that widens or narrows the scope; false: it is none of these. */
 bool tty_letters_scope(struct approver *self, unsigned char key);
+/* A ticked row whose domain must be typed for the letter that was typed. NULL: none. */
+const struct tty_row *tty_letters_unnamed(const struct approver *self);
 /* Fills in the answer that @chosen would give with this draft. @ret borrows the draft's words. */
 void tty_letters_fill(const struct approver *self, const struct tty_answer *chosen,
 		      struct approver_answer *ret);

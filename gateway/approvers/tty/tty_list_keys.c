@@ -24,10 +24,16 @@ void tty_list_keys_move(struct approver *self, int by)
 {
 	struct tty_list *list = &self->list;
 
-	if (self->view != TTY_VIEW_LIST || (by < 0 && list->at == 0) ||
-	    (by > 0 && list->at + 1 >= list->count))
+	size_t from, to;
+
+	if (self->view != TTY_VIEW_LIST || list->count == 0)
 		return;
-	list->at = by < 0 ? list->at - 1 : list->at + 1;
+	tty_rows_group(list, list->at, &from, &to);
+	if ((by < 0 && from == 0) || (by > 0 && to >= list->count))
+		return;
+	list->at = by < 0 ? from - 1 : to;
+	tty_rows_group(list, list->at, &from, &to);
+	list->at = from;
 	self->is_stale = true;
 }
 
@@ -50,36 +56,61 @@ static struct tty_row *list_meant(struct approver *self)
 	return row;
 }
 
-/* Ticks the rows on the screen, or unticks them if all are ticked. A risky row is never ticked
- * together with others. @domain NULL: every domain. */
-static void list_tick_many(struct approver *self, const char *domain)
+static bool list_is_plain(const struct approver *self, const struct tty_row *row)
+{
+	static const struct approver_answer once = { .action = POLICY_ALLOW };
+
+	return !tty_rows_is_typed(row, &once) && !tty_list_is_long(row, &self->look);
+}
+
+/* Ticks the rows from @from to @to that are on the screen, or unticks them if all are ticked.
+ * Returns how many are not on the screen. */
+static size_t list_tick(struct approver *self, size_t from, size_t to, bool is_plain_only)
 {
 	struct tty_list *list = &self->list;
 	bool is_any_unticked = false;
-	size_t unseen = 0, meant = 0;
+	size_t unseen = 0;
 
 	for (int is_doing = 0; is_doing < 2; is_doing++) {
-		for (size_t i = 0; i < list->count; i++) {
+		for (size_t i = from; i < to; i++) {
 			struct tty_row *row = &list->rows[i];
 			bool is_seen = tty_shown_has_row(self, row);
 
-			if ((domain && strcmp(row->domain, domain) != 0) || row->risk != 0 ||
-			    tty_list_is_long(row, &self->look))
+			if (is_plain_only && !list_is_plain(self, row))
 				continue;
 			if (is_doing && is_seen)
 				row->is_ticked = is_any_unticked;
 			else if (!is_doing && is_seen)
 				is_any_unticked = is_any_unticked || !row->is_ticked;
-			if (!is_doing)
-				meant++;
 			unseen += !is_doing && !is_seen && !row->is_ticked;
 		}
 	}
-	if (meant == 0)
-		tty_self_note(self, "none of them is without (!): Space ticks one");
-	else if (unseen > 0)
-		tty_self_note(self, "%zu not on the screen: not ticked; go there with j or k",
+	return unseen;
+}
+
+static void list_tick_many(struct approver *self, bool is_plain_only)
+{
+	size_t unseen = list_tick(self, 0, self->list.count, is_plain_only);
+
+	if (unseen > 0)
+		tty_self_note(self, "%zu not on the screen: not selected; go there with j or k",
 			      unseen);
+	else if (is_plain_only && tty_rows_ticked(&self->list) == 0)
+		tty_self_note(self, "none of them is without (!): A selects all");
+}
+
+/* The row, or the rows that share its line. */
+static void list_tick_row(struct approver *self, const struct tty_row *row)
+{
+	size_t from, to;
+
+	tty_rows_group(&self->list, (size_t)(row - self->list.rows), &from, &to);
+	size_t unseen = list_tick(self, from, to, false);
+
+	if (unseen > 0 && to == from + 1)
+		tty_self_note(self, "%u was not on the screen: look, then Space", row->number);
+	else if (unseen > 0)
+		tty_self_note(self, "%zu not on the screen: not selected; g lists each", unseen);
 }
 
 /* A row that was ticked, and has not been on the screen in its current state. */
@@ -122,7 +153,7 @@ static bool list_is_shown(struct approver *self, const struct tty_answer *chosen
 	tty_terminal_size(self);
 	tty_list_sync(self);
 	if (tty_rows_ticked(&self->list) == 0) {
-		tty_self_note(self, "nothing is ticked");
+		tty_self_note(self, "nothing is selected: Space, or A for all");
 		return false;
 	}
 	if (!tty_shown_may_answer(self, chosen))
@@ -138,13 +169,12 @@ static bool list_is_shown(struct approver *self, const struct tty_answer *chosen
 /* Gives the answer, or asks for the next domain first. */
 static void list_confirm(struct approver *self, const struct tty_answer *chosen)
 {
-	bool is_allow = chosen->action == POLICY_ALLOW;
-	const struct tty_row *row = is_allow ? tty_rows_unnamed(&self->list) : NULL;
+	const struct tty_row *row = tty_letters_unnamed(self);
 
 	self->draft.is_typing = row != NULL;
 	if (!row)
 		return tty_answer_give_ticked(self, chosen);
-	tty_self_note(self, "to confirm %u, type %s and press Enter", row->number, row->domain);
+	tty_self_note(self, "To confirm %u, type %s and press Enter.", row->number, row->domain);
 }
 
 static void list_enter(struct approver *self)
@@ -154,12 +184,13 @@ static void list_enter(struct approver *self)
 
 	if (!chosen)
 		return tty_self_note(self,
-				     "tick, then a letter, then Enter; nothing is answered yet");
+				     "nothing is answered yet: select, type a key, then Enter");
 	if (!list_is_shown(self, chosen))
 		return;
 	row = chosen->action == POLICY_ALLOW ? list_ticked_long(self) : NULL;
 	if (row)
-		return tty_self_note(self, "%u is too long to be shown here: untick it; v shows it",
+		return tty_self_note(self,
+				     "%u is too long to be shown here: take it out; v shows it",
 				     row->number);
 	list_confirm(self, chosen);
 }
@@ -191,7 +222,7 @@ static void list_named(struct approver *self, const char *domain)
 /* Asks for one domain after another, until every ticked row is named. */
 static void list_type(struct approver *self, unsigned char key)
 {
-	const struct tty_row *row = tty_rows_unnamed(&self->list);
+	const struct tty_row *row = tty_letters_unnamed(self);
 	char domain[POLICY_HOST_MAX];
 
 	if (!row) { /* it was settled elsewhere */
@@ -205,7 +236,7 @@ static void list_type(struct approver *self, unsigned char key)
 	case TTY_TYPING_BACK:
 		self->draft.letter = 0;
 		list_unname(self);
-		return tty_self_note(self, "nothing is allowed");
+		return tty_self_note(self, "Nothing was allowed.");
 	case TTY_TYPING_ON:
 	default:
 		return;
@@ -232,7 +263,16 @@ static void list_erase(struct approver *self)
 		self->list.digits[len - 1] = '\0';
 }
 
-/* Space, g and v: keys for one row. */
+/* Denying what is selected takes one key: for once, it stores nothing. */
+static void list_deny(struct approver *self)
+{
+	const struct tty_answer *chosen = tty_letters_find(self, 'n');
+
+	if (list_is_shown(self, chosen))
+		tty_answer_give_ticked(self, chosen);
+}
+
+/* Space and v: keys for one row. */
 static void list_about(struct approver *self, unsigned char key)
 {
 	struct tty_row *row = list_meant(self);
@@ -241,12 +281,8 @@ static void list_about(struct approver *self, unsigned char key)
 	if (!row)
 		return;
 	memcpy(id, row->id, sizeof(id)); /* the row is freed with the list */
-	if (key == ' ' && !tty_shown_has_row(self, row))
-		tty_self_note(self, "%u was not on the screen: look, then Space", row->number);
-	else if (key == ' ')
-		row->is_ticked = !row->is_ticked;
-	else if (key == 'g')
-		list_tick_many(self, row->domain);
+	if (key == ' ')
+		list_tick_row(self, row);
 	else
 		tty_turn_switch(self, id);
 }
@@ -271,6 +307,8 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		tty_help_begin(self);
 	else if (tty_self_leaves(self, key))
 		return;
+	else if (key == 'n')
+		list_deny(self);
 	else if (self->draft.letter != 0) /* a key that is echoed counts */
 		tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 			      self->draft.letter);
@@ -278,10 +316,14 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		list_digit(&self->list, (char)key);
 	else if (key == 'j' || key == 'k')
 		tty_list_keys_move(self, key == 'j' ? 1 : -1);
-	else if (key == ' ' || key == 'g' || key == 'v')
+	else if (key == ' ' || key == 'v')
 		list_about(self, key);
-	else if (key == '*')
-		list_tick_many(self, NULL);
+	else if (key == 'g')
+		self->list.is_single = !self->list.is_single;
+	else if (key == '*' || key == 'A')
+		list_tick_many(self, key == '*');
+	else if (strchr("hptbo", key))
+		tty_self_note(self, "%c changes the scope of one question: v views one", key);
 	else if (tty_letters_find(self, key))
 		self->draft.letter = (char)key;
 	else

@@ -21,7 +21,7 @@ void tty_prompt_look(struct tty_look *look)
 	look->has_colour = look->has_escapes && !(no_color && no_color[0] != '\0');
 }
 
-static void prompt_left(char *out, size_t size, int64_t left_ms)
+void tty_prompt_left(char *out, size_t size, int64_t left_ms)
 {
 	long long left_s = left_ms > 0 ? (left_ms + 999) / 1000 : 0;
 
@@ -38,13 +38,13 @@ static void prompt_count(struct tty_page *page, const struct approver_question *
 {
 	char text[192], left[32], again[32] = "", more[64] = "";
 
-	prompt_left(left, sizeof(left), question->left_ms);
+	tty_prompt_left(left, sizeof(left), question->left_ms);
 	if (others > 0)
-		(void)snprintf(more, sizeof(more), ", %u more question%s: [l] lists them", others,
+		(void)snprintf(more, sizeof(more), ", %u more question%s: l lists them", others,
 			       others == 1 ? " waits" : "s wait");
 	if (question->times > 1)
 		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
-	(void)snprintf(text, sizeof(text), "%u connection%s%s, %s left%s%s", question->waiting,
+	(void)snprintf(text, sizeof(text), "%u connection%s%s, denied in %s%s%s", question->waiting,
 		       question->waiting == 1 ? "" : "s", again, left,
 		       question->is_touched && !is_ours ? ", being answered elsewhere" : "", more);
 	tty_page_field(page, TTY_HELP, "waiting", text);
@@ -85,7 +85,7 @@ static void prompt_commands(struct tty_page *page, const struct approver_questio
 	while (shown < question->command_count && shown < PROMPT_COMMANDS_MAX &&
 	       question->commands[shown]) {
 		tty_page_field(page, shown == 0 ? TTY_HELP : TTY_DETAIL,
-			       shown == 0 ? "asked by" : "", question->commands[shown]);
+			       shown == 0 ? "command" : "", question->commands[shown]);
 		shown++;
 	}
 	if (shown < question->command_count) {
@@ -94,51 +94,68 @@ static void prompt_commands(struct tty_page *page, const struct approver_questio
 		(void)snprintf(more, sizeof(more), "%s%u more command%s", shown > 0 ? "and " : "",
 			       question->command_count - shown,
 			       question->command_count - shown == 1 ? "" : "s");
-		tty_page_field(page, TTY_HELP, shown == 0 ? "asked by" : "", more);
+		tty_page_field(page, TTY_HELP, shown == 0 ? "command" : "", more);
 	}
+}
+
+/* Does the terminal have the letter's answer? */
+static bool prompt_has_letter(const struct tty_look *look, char letter)
+{
+	return (look->may_always || !strchr("aD", letter)) &&
+	       (look->is_shared || !strchr("eE", letter));
 }
 
 void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
 {
 	static const struct {
-		const char *text;
-		bool is_first, is_always;
+		const char *label, *text;
 	} choices[] = {
-		{ "[y] once", true, false },
-		{ "[e] this command", false, false },
-		{ "[s] session", false, false },
-		{ "[a] always", false, true },
-		{ "[n] no", true, false },
-		{ "[E] not for this command", false, false },
-		{ "[S] not this session", false, false },
-		{ "[D] never", false, true },
-		{ "[q] abort", false, false },
+		{ "allow", "y once" },
+		{ NULL, "e this command" },
+		{ NULL, "s session" },
+		{ NULL, "a always" },
+		{ "deny", "n once" },
+		{ NULL, "E this command" },
+		{ NULL, "S session" },
+		{ NULL, "D always" },
+		{ NULL, "q and stop the command" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
-		if (!choices[i].is_always || look->may_always)
-			tty_page_choice(page, TTY_HELP, choices[i].text, choices[i].is_first);
+		if (prompt_has_letter(look, choices[i].text[0]))
+			tty_page_choice(page, TTY_HELP, choices[i].label, choices[i].text);
 	}
 }
 
+/* Only the letters, if there is no room to explain them: ? does. */
 void tty_prompt_letters(struct tty_page *page, const struct tty_look *look)
 {
-	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[yesa] allow" : "[yes] allow", true);
-	tty_page_choice(page, TTY_NEEDED, look->may_always ? "[nESD] deny" : "[nES] deny", false);
-	tty_page_choice(page, TTY_NEEDED, "[q] abort", false);
+	static const char *const kinds[][2] = { { "yesa", "allow" }, { "nESD", "deny" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		char text[16];
+		size_t len = 0;
+
+		for (const char *letter = kinds[i][0]; *letter; letter++) {
+			if (prompt_has_letter(look, *letter))
+				text[len++] = *letter;
+		}
+		(void)snprintf(text + len, sizeof(text) - len, " %s", kinds[i][1]); /* fits */
+		tty_page_choice(page, TTY_NEEDED, i == 0 ? "keys" : NULL, text);
+	}
+	tty_page_choice(page, TTY_NEEDED, NULL, "q stop");
 }
 
-/* Lists every key, if there is no room to explain them: [?] does. */
+/* Lists every key, if there is no room to explain them. */
 static void prompt_keys(struct tty_page *page, const struct tty_look *look,
 			const struct tty_draft *draft, unsigned int others)
 {
 	tty_prompt_letters(page, look);
-	tty_page_choice(page, TTY_NEEDED, draft->has_program ? "[hptbo] scope" : "[hptb] scope",
-			true);
-	tty_page_choice(page, TTY_NEEDED, "[r] reason", false);
+	tty_page_choice(page, TTY_NEEDED, NULL, draft->has_program ? "hptbo scope" : "hptb scope");
+	tty_page_choice(page, TTY_NEEDED, NULL, "r reason");
 	if (others > 0)
-		tty_page_choice(page, TTY_NEEDED, "[l] list", false);
-	tty_page_choice(page, TTY_NEEDED, "[?] keys", false);
+		tty_page_choice(page, TTY_NEEDED, NULL, "l list");
+	tty_page_choice(page, TTY_NEEDED, NULL, "? help");
 }
 
 /* Shows the current scope; each key changes one part of it. */
@@ -147,24 +164,24 @@ static void prompt_width(struct tty_page *page, const struct tty_draft *draft)
 	const struct approver_width *width = &draft->width;
 	char text[48];
 
-	tty_page_choice(page, TTY_HELP, width->is_domain ? "[h] the whole domain" : "[h] this host",
-			true);
-	tty_page_choice(page, TTY_HELP, width->is_every_port ? "[p] every port" : "[p] this port",
-			false);
-	(void)snprintf(text, sizeof(text), "[t] for %" PRId64 "%s",
+	tty_page_choice(page, TTY_HELP, "scope",
+			width->is_domain ? "h whole domain" : "h this host");
+	tty_page_choice(page, TTY_HELP, NULL,
+			width->is_every_port ? "p every port" : "p this port");
+	(void)snprintf(text, sizeof(text), "t for %" PRId64 "%s",
 		       width->for_s >= 86400 ? width->for_s / 86400 : width->for_s / 3600,
 		       width->for_s >= 86400 ? "d" : "h");
-	tty_page_choice(page, TTY_HELP, width->for_s == 0 ? "[t] no end" : text, false);
-	(void)snprintf(text, sizeof(text), "[b] at most %" PRIu64 "%s up",
+	tty_page_choice(page, TTY_HELP, NULL, width->for_s == 0 ? "t no end" : text);
+	(void)snprintf(text, sizeof(text), "b at most %" PRIu64 "%s up",
 		       width->upload_max >= 1U << 20 ? width->upload_max >> 20
 						     : width->upload_max >> 10,
 		       width->upload_max >= 1U << 20 ? "m" : "k");
-	tty_page_choice(page, TTY_HELP, width->upload_max == 0 ? "[b] any bytes" : text, false);
+	tty_page_choice(page, TTY_HELP, NULL, width->upload_max == 0 ? "b any bytes" : text);
 	if (draft->has_program)
-		tty_page_choice(page, TTY_HELP,
-				width->is_program ? "[o] this program" : "[o] any program", false);
-	tty_page_choice(page, TTY_HELP, "[r] reason", false);
-	tty_page_choice(page, TTY_HELP, "[?] keys", false);
+		tty_page_choice(page, TTY_HELP, NULL,
+				width->is_program ? "o this program" : "o any program");
+	tty_page_choice(page, TTY_HELP, NULL, "r reason");
+	tty_page_choice(page, TTY_HELP, NULL, "? help");
 }
 
 static bool prompt_has(const char *text)
@@ -186,10 +203,14 @@ static void prompt_from(struct tty_page *page, const struct approver_question *q
 static void prompt_reasons(struct tty_page *page, const struct approver_question *question,
 			   unsigned int others, bool is_ours)
 {
+	bool is_new = question->risk == APPROVER_FIRST_SEEN;
+
 	if (prompt_has(question->warning))
-		tty_page_warn(page, "warning", question->warning);
+		tty_page_warn(page, is_new ? TTY_NEW : TTY_WARNING, is_new ? "NEW" : "warning",
+			      question->warning);
 	if (question->is_private)
-		tty_page_warn(page, "private", "an address of your own network or machine");
+		tty_page_warn(page, TTY_WARNING, "private",
+			      "an address of your own network or machine");
 	prompt_commands(page, question);
 	if (prompt_has(question->plea))
 		tty_page_field(page, TTY_DETAIL, "it says", question->plea);
@@ -206,15 +227,40 @@ static void prompt_reasons(struct tty_page *page, const struct approver_question
 		tty_page_field(page, TTY_DETAIL, "rule", question->rule);
 }
 
-/* Shows what Enter would store, uncut, because the person has only this text to check. */
+/* What Enter does with the letter that was typed. */
+static const char *prompt_enter(char letter)
+{
+	static const struct {
+		char letter;
+		const char *text;
+	} all[] = {
+		{ 'y', "allows this once, for those that wait now" },
+		{ 'e', "allows this for the command" },
+		{ 's', "allows this for the session" },
+		{ 'a', "allows this always" },
+		{ 'E', "denies this for the command" },
+		{ 'S', "denies this for the session" },
+		{ 'D', "denies this always" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].letter == letter)
+			return all[i].text;
+	}
+	return "";
+}
+
+/* Shows what an answer would store, uncut, because the person has only this text to check. */
 static void prompt_covers(struct tty_page *page, const struct tty_draft *draft)
 {
-	const char *label = "would be";
+	const char *label = "covers";
 
 	if (draft->letter == 'q')
-		return tty_page_field(page, TTY_NEEDED, "aborts", "the commands that wait for it");
-	if (draft->letter != 0)
+		return tty_page_field(page, TTY_NEEDED, "stops", "the commands that wait for it");
+	if (draft->letter != 0) {
 		label = strchr("yesa", draft->letter) ? "grants" : "denies";
+		tty_page_field(page, TTY_DETAIL, "Enter", prompt_enter(draft->letter));
+	}
 	if (draft->covers[0] != '\0')
 		tty_page_whole(page, label, draft->covers);
 }
@@ -262,7 +308,6 @@ unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
 	needed = tty_page_count(&page, TTY_NEEDED);
 	*ret_is_whole = !look->is_narrow && needed <= tty_page_rows(look);
 	if (!*ret_is_whole)
-		tty_page_small(&page, look, needed,
-			       "n, then Enter, denies; q, then Enter, ends the commands");
+		tty_page_small(&page, look, needed, "n denies; q, then Enter, stops the commands");
 	return tty_page_write(&page, out, look);
 }

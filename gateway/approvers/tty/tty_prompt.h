@@ -18,6 +18,8 @@ void tty_prompt_look(struct tty_look *look);
  * end, which @domain (may be "") is part of. */
 void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
 			    const char *domain, unsigned int width);
+/* "4m59s" */
+void tty_prompt_left(char *out, size_t size, int64_t left_ms);
 /* Adds the letters that are possible answers; in one line if there is no room for more. */
 void tty_prompt_choices(struct tty_page *page, const struct tty_look *look);
 void tty_prompt_letters(struct tty_page *page, const struct tty_look *look);

@@ -19,6 +19,7 @@
 /* Text of the gateway is not kept: it is read again for every drawing. */
 static void turn_keep(struct approver *self, const struct approver_question *question)
 {
+	self->look.is_shared = question->is_shared;
 	self->draft.has_program = question->program && question->program[0] != '\0';
 	self->question = *question;
 	self->question.command_count = 0;
@@ -32,7 +33,7 @@ static void turn_tick(void *arg)
 {
 	struct approver *self = arg;
 
-	if (self->view != TTY_VIEW_ONE || !self->look.has_escapes)
+	if ((self->view != TTY_VIEW_ONE && self->view != TTY_VIEW_LIST) || !self->look.has_escapes)
 		return;
 	self->is_stale = true;
 	loop_timer_start(self->loop, &self->tick, TTY_TICK_MS, turn_tick, self);
@@ -62,6 +63,7 @@ static void turn_show(struct approver *self, enum tty_view view,
 	self->view = view;
 	self->wanted = TTY_VIEW_NONE;
 	self->question.id[0] = '\0';
+	self->look.is_shared = false; /* until a question says so */
 	if (view == TTY_VIEW_LIST)
 		tty_list_sync(self);
 	else if (view == TTY_VIEW_ONE)
@@ -99,6 +101,17 @@ static bool turn_is_fresh(const struct approver *self)
 	return self->state == TTY_DRAWING || self->state == TTY_FENCE || self->state == TTY_GUARD;
 }
 
+/* True: nobody has typed at the question, or has asked to see it alone, so it may become a list,
+ * too, with a new fence. */
+static bool turn_is_untouched(const struct approver *self)
+{
+	const struct tty_draft *draft = &self->draft;
+
+	return self->state == TTY_OPEN && self->look.has_escapes && !self->is_late &&
+	       !draft->was_touched && !draft->is_help && !draft->is_wording &&
+	       draft->empty_count == 0 && self->wanted_id[0] == '\0';
+}
+
 /* While output is queued, the view is marked stale instead of queueing another drawing. */
 void tty_turn_refresh(struct approver *self)
 {
@@ -128,7 +141,8 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 		if (round->total > 0)
 			return turn_begin(self, round);
 	} else if (self->view == TTY_VIEW_ONE) {
-		if (round->total >= TTY_LIST_LEAST && turn_is_fresh(self))
+		if (round->total >= TTY_LIST_LEAST &&
+		    (turn_is_fresh(self) || turn_is_untouched(self)))
 			return turn_show(self, TTY_VIEW_LIST, &round->next);
 		if (self->others != others)
 			self->is_stale = self->look.has_escapes;

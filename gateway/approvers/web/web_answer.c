@@ -184,7 +184,8 @@ void web_answer_touch(struct web_client *client, const json_t *object)
 
 struct answer_search {
 	const char *id;
-	bool is_found, is_risky;
+	const struct approver_answer *answer;
+	bool is_risky;
 	char typed[POLICY_HOST_MAX];
 };
 
@@ -194,8 +195,7 @@ static void answer_look(const struct approver_question *question, void *arg)
 
 	if (strcmp(question->id, search->id) != 0)
 		return;
-	search->is_found = true;
-	search->is_risky = question->risk != 0;
+	search->is_risky = gateway_typed_because(question, search->answer) != NULL;
 	memcpy(search->typed, question->typed, sizeof(search->typed));
 }
 
@@ -210,10 +210,10 @@ static bool answer_has_text(const struct answer_request *request)
 /* The page checks both as well, but only this check is binding. True: the answer may be given. */
 static bool answer_is_meant(struct web_client *client, const struct answer_request *request)
 {
-	struct answer_search search = { .id = request->question };
+	struct answer_search search = { .id = request->question, .answer = &request->answer };
 
 	gateway_each_question(client->server->gw, answer_look, &search);
-	if (request->answer.action == POLICY_ALLOW && search.is_risky &&
+	if (search.is_risky &&
 	    (!request->typed ||
 	     !text_equal_nocase(request->typed, strlen(request->typed), search.typed))) {
 		web_client_refuse(client, 409, "typed", "type the domain to allow this");

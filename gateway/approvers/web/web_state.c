@@ -69,11 +69,12 @@ static json_t *state_commands(const struct approver_question *question)
 json_t *web_state_question(const struct approver_question *question)
 {
 	const struct policy_destination *dst = &question->dst;
+	static const struct approver_answer once = { .action = POLICY_ALLOW };
 	char to[POLICY_DESTINATION_TEXT_MAX];
 
 	return json_pack(
 		"{s:s, s:o, s:s, s:o, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:o, "
-		"s:b, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+		"s:b, s:o, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
 		"id", question->id, "to", wire_text(policy_destination_text(dst, to), sizeof(to)),
 		"protocol", policy_protocol_name(dst->protocol), "host",
 		wire_text(dst->host, sizeof(dst->host)), "port", (int)dst->port, "times",
@@ -83,7 +84,8 @@ json_t *web_state_question(const struct approver_question *question)
 		"rule", wire_text(question->rule, POLICY_TEXT_MAX), "because",
 		wire_text(question->because, POLICY_TEXT_MAX), "private",
 		question->is_private ? 1 : 0, "risks", wire_risks(question->risk), "needs_typing",
-		question->risk != 0 ? 1 : 0, "touched", question->is_touched ? 1 : 0, "warning",
+		gateway_typed_because(question, &once) ? 1 : 0, "shared",
+		question->is_shared ? 1 : 0, "touched", question->is_touched ? 1 : 0, "warning",
 		wire_text(question->warning, POLICY_TEXT_MAX), "domain",
 		wire_text(question->typed, sizeof(question->typed)), "program",
 		wire_text(question->program, POLICY_TEXT_MAX), "chain",

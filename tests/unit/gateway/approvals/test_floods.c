@@ -355,6 +355,95 @@ START_TEST(a_question_says_how_risky_it_is)
 }
 END_TEST
 
+/* What a person allows makes the questions that wait for the same domain less risky, at once. */
+START_TEST(an_answer_weighs_the_other_questions)
+{
+	struct fixture_request first = { 0 }, second = { 0 }, other = { 0 };
+	struct approver_question question;
+
+	fixture_open(NULL);
+	fixture_ask(&other, "https://other.test:443", FIXTURE_EXEC);
+	fixture_ask(&second, "https://b.example.org:443", FIXTURE_EXEC);
+	ck_assert_str_eq(fixture.approver.last.typed, "example.org");
+	memcpy(&question, &fixture.approver.last, sizeof(question));
+	fixture_ask(&first, "https://a.example.org:443", FIXTURE_EXEC);
+	ck_assert_uint_eq(fixture.approver.last.risk, APPROVER_FIRST_SEEN);
+	ck_assert_int_eq(fixture_answer(POLICY_ALLOW, GATEWAY_ONCE), 0);
+	ck_assert_int_eq(gateway_find_question(fixture.gw, question.id, &question), 0);
+	ck_assert_uint_eq(question.risk, 0);
+	ck_assert_str_eq(question.warning, "");
+	fixture_settle();
+	ck_assert_str_eq(fixture.approver.last.id, question.id); /* the approvers were told */
+	gateway_withdraw(second.ticket);
+	gateway_withdraw(other.ticket);
+	fixture_close();
+}
+END_TEST
+
+/* Which answers have to be confirmed by typing. */
+static const struct {
+	unsigned int risk;
+	enum policy_protocol protocol;
+	bool is_private;
+	struct approver_answer answer;
+	const char *because; /* NULL: one key is enough */
+} typings[] = {
+	{ 0, POLICY_HTTPS, false, { .action = POLICY_ALLOW }, NULL },
+	{ APPROVER_FIRST_SEEN, POLICY_HTTPS, false, { .action = POLICY_ALLOW }, NULL },
+	{ APPROVER_RAW_TCP, POLICY_TCP, false, { .action = POLICY_ALLOW }, NULL },
+	{ APPROVER_LOOKALIKE, POLICY_HTTPS, false, { .action = POLICY_ALLOW }, "W" },
+	{ APPROVER_LISTED, POLICY_HTTPS, false, { .action = POLICY_ALLOW }, "W" },
+	{ APPROVER_LITERAL, POLICY_HTTPS, false, { .action = POLICY_ALLOW }, "W" },
+	{ APPROVER_LISTED, POLICY_HTTPS, false, { .action = POLICY_DENY }, NULL },
+	{ APPROVER_LISTED,
+	  POLICY_HTTPS,
+	  true,
+	  { .action = POLICY_DENY, .scope = GATEWAY_ALWAYS },
+	  NULL },
+	{ 0,
+	  POLICY_HTTPS,
+	  true,
+	  { .action = POLICY_ALLOW },
+	  "an address of your own network or machine" },
+	{ 0, POLICY_TCP, false, { .action = POLICY_ALLOW, .scope = GATEWAY_SESSION }, NULL },
+	{ 0,
+	  POLICY_TCP,
+	  false,
+	  { .action = POLICY_ALLOW, .scope = GATEWAY_ALWAYS },
+	  "raw TCP, always" },
+	{ 0,
+	  POLICY_HTTPS,
+	  false,
+	  { .action = POLICY_ALLOW, .scope = GATEWAY_SESSION, .width = { .is_domain = true } },
+	  NULL },
+	{ 0,
+	  POLICY_HTTPS,
+	  false,
+	  { .action = POLICY_ALLOW, .scope = GATEWAY_ALWAYS, .width = { .is_domain = true } },
+	  "a whole domain, always" },
+	{ 0,
+	  POLICY_HTTPS,
+	  false,
+	  { .action = POLICY_ALLOW, .scope = GATEWAY_ALWAYS, .width = { .is_every_port = true } },
+	  "every port, always" },
+};
+
+START_TEST(only_real_risk_is_typed)
+{
+	const struct approver_question question = {
+		.dst = { .protocol = typings[_i].protocol },
+		.risk = typings[_i].risk,
+		.is_private = typings[_i].is_private,
+		.warning = "W",
+	};
+	const char *because = gateway_typed_because(&question, &typings[_i].answer);
+
+	ck_assert_int_eq(because != NULL, typings[_i].because != NULL);
+	if (because)
+		ck_assert_str_eq(because, typings[_i].because);
+}
+END_TEST
+
 START_TEST(a_denial_is_not_seen)
 {
 	struct fixture_request first = { 0 }, again = { 0 };
@@ -438,6 +527,9 @@ Suite *suite_floods(void)
 	tcase_add_test(tcase, unanswered_questions_are_forgotten_in_the_end);
 	tcase_add_loop_test(tcase, a_question_says_how_risky_it_is, 0,
 			    sizeof(risks) / sizeof(risks[0]));
+	tcase_add_test(tcase, an_answer_weighs_the_other_questions);
+	tcase_add_loop_test(tcase, only_real_risk_is_typed, 0,
+			    sizeof(typings) / sizeof(typings[0]));
 	tcase_add_test(tcase, a_denial_is_not_seen);
 	tcase_add_loop_test(tcase, a_file_of_what_was_seen_is_a_hint, 0,
 			    sizeof(files) / sizeof(files[0]));

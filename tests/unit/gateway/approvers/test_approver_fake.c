@@ -190,6 +190,7 @@ struct approver_question *fake_ask(struct gateway *gw, const char *id, const cha
 		.program = "",
 		.chain = "",
 		.left_ms = 299000,
+		.is_shared = true,
 	};
 	(void)snprintf(question->id, sizeof(question->id), "%s", id);
 	(void)snprintf(question->dst.host, sizeof(question->dst.host), "%s", host);

@@ -13,7 +13,8 @@
 	"{\"id\":\"7f3a-1\",\"protocol\":\"https\",\"host\":\"a.test\",\"port\":443,"              \
 	"\"waiting\":1,\"commands\":[\"curl -sS https://example.org/\"],\"command_count\":1,"      \
 	"\"age_s\":0,\"left_s\":299,\"rule\":\"\",\"because\":\"\",\"private\":false,"             \
-	"\"session\":\"test\",\"run\":\"7f3a\",\"touched\":false,\"risk\":[],\"warning\":\"\","    \
+	"\"session\":\"test\",\"run\":\"7f3a\",\"touched\":false,\"shared\":true,\"risk\":[],"     \
+	"\"warning\":\"\","                                                                        \
 	"\"typed\":\"a.test\",\"times\":0,\"program\":\"\",\"chain\":\"\",\"plea\":\"\"}"
 
 static const struct {

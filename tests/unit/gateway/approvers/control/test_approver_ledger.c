@@ -228,11 +228,13 @@ static const struct {
 	const char *confirm; /* NULL: not given */
 	bool is_taken;
 } confirms[] = {
-	{ APPROVER_FIRST_SEEN, NULL, true },
-	{ APPROVER_FIRST_SEEN, "", false },
-	{ APPROVER_FIRST_SEEN, "b.test", false },
-	{ APPROVER_FIRST_SEEN, "a.test", true },
-	{ APPROVER_FIRST_SEEN, "A.test", false },
+	{ APPROVER_LISTED, NULL, true },
+	{ APPROVER_LISTED, "", false },
+	{ APPROVER_LISTED, "b.test", false },
+	{ APPROVER_LISTED, "a.test", true },
+	{ APPROVER_LISTED, "A.test", false },
+	{ APPROVER_FIRST_SEEN, "", true }, /* merely new */
+	{ APPROVER_RAW_TCP, "", true },
 	{ 0, "", true },
 	{ 0, "b.test", true },
 };

@@ -27,26 +27,29 @@ static const struct {
 	{ "y\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" },
 	{ "y\n", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" },
 	{ "e\r", POLICY_ALLOW, GATEWAY_EXEC, false, "allowed for this command" },
-	{ "s\r", POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
+	{ "s\r", POLICY_ALLOW, GATEWAY_SESSION, false,
+	  "allowed for this session (undo: sallyport approve undo)" },
 	{ "a\r", POLICY_ALLOW, GATEWAY_ALWAYS, false, "allowed always" },
-	{ "n\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
+	{ "n", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
 	{ "E\r", POLICY_DENY, GATEWAY_EXEC, false, "denied for this command" },
-	{ "S\r", POLICY_DENY, GATEWAY_SESSION, false,
-	  "an earlier answer denied this for the session" },
+	{ "S\r", POLICY_DENY, GATEWAY_SESSION, false, "denied for this session" },
 	{ "D\r", POLICY_DENY, GATEWAY_ALWAYS, false, "denied always" },
 	{ "q\r", POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
 	{ "\x03", POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
 	{ "y\x03", POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
 	{ "\r\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
 	{ "\ry\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" },
-	{ "yn\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" }, /* what is echoed counts */
-	{ "y\x7fn\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
-	{ "y\bs\r", POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
-	{ "\x7f\x7fxYN1 \ts\r", POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
-	{ "\x1b[Dn\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" }, /* the arrow is no "D" */
-	{ "\x1bOSn\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" }, /* F4 is no "S" */
-	{ "\x1b[200~y\r\x1b[201~n\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
-	{ "\xc3\xa9n\r", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
+	{ "ys\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" }, /* what is echoed counts */
+	{ "yn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },     /* but n always denies */
+	{ "y\x7fn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
+	{ "y\bs\r", POLICY_ALLOW, GATEWAY_SESSION, false,
+	  "allowed for this session (undo: sallyport approve undo)" },
+	{ "\x7f\x7fxYN1 \ts\r", POLICY_ALLOW, GATEWAY_SESSION, false,
+	  "allowed for this session (undo: sallyport approve undo)" },
+	{ "\x1b[Dn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" }, /* the arrow is no "D" */
+	{ "\x1bOSn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" }, /* F4 is no "S" */
+	{ "\x1b[200~y\r\x1b[201~n", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
+	{ "\xc3\xa9n", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
 };
 
 START_TEST(every_answer)
@@ -75,10 +78,10 @@ START_TEST(prompt_text)
 	screen_look();
 	ck_assert_ptr_nonnull(
 		strstr(screen.text, "sallyport   https://example.org:443\x1b[0m\r\n"));
-	ck_assert_ptr_nonnull(strstr(screen.text, "asked by  curl -sS https://example.org/\r\n"));
-	ck_assert_ptr_nonnull(strstr(screen.text, "waiting   1 connection, 4m59s left\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "command   curl -sS https://example.org/\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "waiting   1 connection, denied in 4m59s\r\n"));
 	ck_assert_ptr_nonnull(
-		strstr(screen.text, "  [y] once  [e] this command  [s] session  [a] always\r\n"));
+		strstr(screen.text, "  allow     y once  e this command  s session  a always\r\n"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "wait a moment: " SCREEN_FENCE));
 	ck_assert_uint_eq(screen.held, 1);
 }
@@ -129,11 +132,9 @@ START_TEST(questions_wait_their_turn)
 	ck_assert_ptr_nonnull(strstr(screen.text, "b.test"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "1 more question waits"));
 	screen_type("n");
-	(void)screen_look();
-	screen_type("\r");
 	screen_until_open();
 	ck_assert_ptr_nonnull(strstr(screen.text, "c.test"));
-	ck_assert_ptr_null(strstr(screen.text, "more question"));
+	ck_assert_ptr_null(strstr(strstr(screen.text, "c.test"), "more question"));
 	screen_type("y\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 3);
 	ck_assert_str_eq(screen.gw.answers[2].id, "7f3a-3");
@@ -155,14 +156,13 @@ START_TEST(the_gateway_knows_that_somebody_types)
 	screen_look();
 	screen.gw.questions[0].is_touched = true; /* by us, who need not be told */
 	fake_changed(&screen.gw, "7f3a-1", 1);
-	ck_assert_ptr_nonnull(strstr(screen_look(), "4m59s left\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "denied in 4m59s\r\n"));
 	screen_type("\x7fn");
 	ck_assert_uint_eq(screen.gw.touch_count, 1);
-	screen_type("\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
 	fake_ask(&screen.gw, "7f3a-2", "b.test");
 	screen_until_open();
-	screen_type("n\r");
+	screen_type("n");
 	ck_assert_uint_eq(screen.gw.touch_count, 2);
 }
 END_TEST
@@ -175,14 +175,15 @@ START_TEST(count_is_rewritten_in_place)
 	screen_look();
 	fake_changed(&screen.gw, "7f3a-1", 8);
 	/* up to the title, all of it again, and the letter behind the label */
-	ck_assert_int_eq(strncmp(screen_look(), "\x1b[7A\r\x1b[J\x1b[1msallyport", 20), 0);
-	ck_assert_ptr_nonnull(strstr(screen.text, "  waiting   8 connections, 4m59s left\r\n"));
+	ck_assert_int_eq(strncmp(screen_look(), "\x1b[8A\r\x1b[J\x1b[1msallyport", 20), 0);
+	ck_assert_ptr_nonnull(
+		strstr(screen.text, "  waiting   8 connections, denied in 4m59s\r\n"));
 	ck_assert_str_eq(strstr(screen.text, "  answer, then"), "  answer, then Enter: y");
 	fake_ask(&screen.gw, "7f3a-2", "b.test");
 	ck_assert_ptr_nonnull(
-		strstr(screen_look(), "8 connections, 4m59s left, 1 more question waits"));
+		strstr(screen_look(), "8 connections, denied in 4m59s, 1 more question waits"));
 	fake_retract(&screen.gw, "7f3a-2", "gone");
-	ck_assert_ptr_nonnull(strstr(screen_look(), "8 connections, 4m59s left\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "8 connections, denied in 4m59s\r\n"));
 	screen_type("\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
 }
@@ -272,7 +273,7 @@ START_TEST(answer_that_comes_late)
 	screen.gw.question_count = 0;
 	screen_type("y\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 0);
-	ck_assert_ptr_nonnull(strstr(screen_look(), "answered or withdrawn"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "the question was finished already"));
 	ck_assert_uint_eq(screen.released, 1);
 	fake_retract(&screen.gw, "7f3a-1", "gone");
 	ck_assert_str_eq(screen_look(), "");

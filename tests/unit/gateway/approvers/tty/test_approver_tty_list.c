@@ -23,6 +23,7 @@ static void ask_many(unsigned int count)
 			.program = "",
 			.chain = "",
 			.left_ms = 299000,
+			.is_shared = true,
 		};
 		(void)snprintf(question->id, sizeof(question->id), "7f3a-%u", i + 1);
 		(void)snprintf(question->dst.host, sizeof(question->dst.host), "h%u.d%u.test",
@@ -33,7 +34,8 @@ static void ask_many(unsigned int count)
 	screen.gw.ops->ask(screen.gw.approver, &screen.gw.questions[0]);
 }
 
-/* Rows are by domain: 1 and 4, 2 and 5, 3 and 6, numbered 1 to 6 from the top. */
+/* After g, each row has its line. Rows are by domain: 1 and 4, 2 and 5, 3 and 6, numbered 1 to 6
+ * from the top. */
 static const struct {
 	const char *keys, *ids; /* of what was answered, in order */
 	enum policy_action action;
@@ -47,18 +49,26 @@ static const struct {
 	{ "2 2 y\r", "", 0 }, /* ticked and unticked */
 	{ "9 y\r", "", 0 },
 	{ "9 1 s\r", "1", POLICY_ALLOW },
-	{ "1 3 6 n\r", "1 2 6", POLICY_DENY },
+	{ "1 3 6 n", "1 2 6", POLICY_DENY },
 	{ "jj s\r", "2", POLICY_ALLOW },
 	{ "jjk s\r", "4", POLICY_ALLOW },
 	{ "\x1b[B\x1b[B\x1b[A s\r", "4", POLICY_ALLOW }, /* the arrows */
-	{ "ge\r", "1 4", POLICY_ALLOW },
-	{ "gge\r", "", 0 },
-	{ "5ge\r", "3 6", POLICY_ALLOW },
+	{ "g e\r", "1 4", POLICY_ALLOW }, /* g puts the rows of one domain together */
+	{ "g  e\r", "", 0 },
+	{ "g5 e\r", "3 6", POLICY_ALLOW },
+	{ "gj s\r", "2 5", POLICY_ALLOW },
+	{ "gjjjk n", "2 5", POLICY_DENY },
+	{ "1 g s\r", "", 0 }, /* the ticked one has its own line */
+	{ "1 gj s\r", "1 4", POLICY_ALLOW },
+	{ "An", "1 4 2 5 3 6", POLICY_DENY },
+	{ "A2 s\r", "1 2 5 3 6", POLICY_ALLOW },
+	{ "AAn", "", 0 },
 	{ "*D\r", "1 4 2 5 3 6", POLICY_DENY },
 	{ "**D\r", "", 0 },
 	{ "*1 s\r", "4 2 5 3 6", POLICY_ALLOW },
-	{ "1 yn\r", "1", POLICY_ALLOW }, /* what is echoed counts */
-	{ "1 y\x7fn\r", "1", POLICY_DENY },
+	{ "1 ys\r", "1", POLICY_ALLOW }, /* what is echoed counts */
+	{ "1 yn", "1", POLICY_DENY },    /* but n always denies */
+	{ "1 y\x7fn", "1", POLICY_DENY },
 	{ "12\x7f s\r", "1", POLICY_ALLOW },
 	{ "\x1b[200~*y\r\x1b[201~", "", 0 },
 	{ "\x03", "1 4 2 5 3 6", POLICY_DENY },
@@ -81,10 +91,15 @@ START_TEST(list_answers_what_is_ticked)
 {
 	ask_many(6);
 	screen_until_open();
-	ck_assert_ptr_nonnull(strstr(screen.text, "sallyport   6 questions wait"));
-	ck_assert_ptr_nonnull(strstr(screen.text, ">   1 [ ] https://h1.d0.test:443\r\n"));
+	ck_assert_ptr_nonnull(strstr(
+		screen.text, "sallyport   6 questions wait, 3 domains; denied from 4m59s on"));
+	ck_assert_ptr_nonnull(strstr(screen.text, ">   1 [ ]     d0.test, 2 hosts\r\n"
+						  "      https://{h1,h4}.d0.test:443\r\n"));
+	screen_type("g");
+	(void)screen_look();
+	ck_assert_ptr_nonnull(strstr(screen.text, ">   1 [ ]     https://h1.d0.test:443\r\n"));
 	ck_assert_ptr_nonnull(
-		strstr(screen.text, "    2 [ ] https://h4.d0.test:443  4 connections\r\n"));
+		strstr(screen.text, "    2 [ ]     https://h4.d0.test:443  4 connections\r\n"));
 	ck_assert_ptr_null(strstr(screen.text, "[x]"));
 	screen_type(lists[_i].keys);
 	check_answered(lists[_i].ids, lists[_i].action);
@@ -111,23 +126,36 @@ static const struct {
 	{ "3 y\r", "", 0 },
 	{ "3 y\raaa\r", "", 0 },
 	{ "1 3 s\r", "", 0 },
-	{ "2 n\r", "4", POLICY_DENY },
-	{ "3 n\r", "2", POLICY_DENY },
-	{ "*s\r", "1 3 6", POLICY_ALLOW }, /* never along with others */
-	{ "gs\r", "1", POLICY_ALLOW },
+	{ "2 n", "4", POLICY_DENY },
+	{ "3 n", "2", POLICY_DENY },
+	{ "*s\r", "1 3 6", POLICY_ALLOW },    /* never along with others */
+	{ "An", "1 4 2 5 3 6", POLICY_DENY }, /* with one key, whatever they are */
+	{ "A3 s\rd0.test\rd1.test\r", "1 4 5 3 6", POLICY_ALLOW },
+	{ "g s\rd0.test\r", "1 4", POLICY_ALLOW },
 	{ "1 2 2 s\r", "1", POLICY_ALLOW },
 };
 
 START_TEST(risky_ones_are_named_one_by_one)
 {
 	ask_many(6);
-	screen.gw.questions[3].risk = APPROVER_FIRST_SEEN;
+	screen.gw.questions[3].risk = APPROVER_LOOKALIKE;
 	screen.gw.questions[4].risk = APPROVER_LISTED;
+	screen.gw.questions[5].risk = APPROVER_FIRST_SEEN; /* which is only marked */
 	memset(screen.gw.questions[1].dst.host, 'a', 100);
 	memset(screen.gw.questions[1].dst.host + 60, '.', 1);
 	screen_until_open();
-	ck_assert_ptr_nonnull(strstr(screen.text, "2 [ ] https://h4.d0.test:443 (!)  first seen"));
-	screen_type(alone[_i].keys);
+	ck_assert_ptr_nonnull(
+		strstr(screen.text, "1 [ ] (!) d0.test, 2 hosts  looks like another"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "5 [ ] NEW d2.test, 2 hosts\x1b[0m\r\n"));
+	screen_type("g");
+	(void)screen_look();
+	ck_assert_ptr_nonnull(
+		strstr(screen.text, "2 [ ] (!) https://h4.d0.test:443  looks like another"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "6 [ ] NEW https://h6.d2.test:443"));
+	for (const char *key = alone[_i].keys; *key; key++) {
+		screen_type((char[]){ *key, '\0' });
+		(void)screen_look(); /* or the terminal fills up */
+	}
 	check_answered(alone[_i].ids, alone[_i].action);
 }
 END_TEST
@@ -135,7 +163,7 @@ END_TEST
 START_TEST(view_asks_for_one_alone)
 {
 	ask_many(6);
-	screen.gw.questions[3].risk = APPROVER_FIRST_SEEN;
+	screen.gw.questions[3].risk = APPROVER_LISTED;
 	screen_until_open();
 	screen_type("2vy\rd0.test\r"); /* what was typed ahead does not count */
 	ck_assert_uint_eq(screen.gw.answer_count, 0);
@@ -196,12 +224,12 @@ START_TEST(list_keeps_its_numbers)
 {
 	ask_many(6);
 	screen_until_open();
-	screen_type("2 ");
+	screen_type("g2 ");
 	(void)screen_look();
 	fake_retract(&screen.gw, "7f3a-1", "gone");
 	fake_ask(&screen.gw, "7f3a-9", "h9.d0.test");
-	ck_assert_ptr_nonnull(strstr(screen_look(), ">   2 [x] https://h4.d0.test:443"));
-	ck_assert_ptr_nonnull(strstr(screen.text, "    7 [ ] https://h9.d0.test:443"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), ">   2 [x]     https://h4.d0.test:443"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "    7 [ ]     https://h9.d0.test:443"));
 	ck_assert_ptr_null(strstr(screen.text, "    1 ["));
 	screen_type("1 7 3 s\r");
 	check_answered("4 2 9", POLICY_ALLOW);
@@ -248,6 +276,8 @@ START_TEST(long_list)
 	screen_until_open();
 	ck_assert_ptr_nonnull(strstr(screen.text, "sallyport   128 questions wait"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "and 172 more, after these"));
+	screen_type("g");
+	(void)screen_look();
 	ck_assert_ptr_nonnull(strstr(screen.text, "0 above, "));
 	screen_type("100 "); /* it was not on the screen: now it is */
 	(void)screen_look();

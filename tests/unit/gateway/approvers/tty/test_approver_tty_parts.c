@@ -134,29 +134,41 @@ START_TEST(lines_fit)
 }
 END_TEST
 
-/* A warning is seen at once; without colours it is a line as any other. */
+/* A warning is seen at once, and what is merely new is told from it; without colours each is a line
+ * as any other. */
+static const struct {
+	unsigned int risk;
+	const char *line, *style;
+} warnings[] = {
+	{ APPROVER_FIRST_SEEN, "  NEW       it says why", "\x1b[1;33m" },
+	{ APPROVER_LISTED, "  warning   it says why", "\x1b[1;31m" },
+	{ APPROVER_LISTED | APPROVER_FIRST_SEEN, "  warning   it says why", "\x1b[1;31m" },
+	{ APPROVER_RAW_TCP, "  warning   it says why", "\x1b[1;31m" },
+};
+
 START_TEST(warning_has_a_colour)
 {
 	struct tty_look look = {
-		.width = 80, .rows = 24, .has_escapes = true, .has_colour = _i == 0
+		.width = 80, .rows = 24, .has_escapes = true, .has_colour = _i % 2 == 0
 	};
 	struct approver_question question = {
 		.dst = { .host = "a.test", .protocol = POLICY_HTTPS, .port = 443 },
 		.waiting = 1,
-		.warning = "never allowed before",
+		.risk = warnings[_i / 2].risk,
+		.warning = "it says why",
 		.typed = "a.test",
 	};
 	struct tty_draft draft = { .covers = "https://a.test:443" };
 	struct evbuffer *out = evbuffer_new();
+	auto_free char *coloured =
+		mem_printf("%s%s\x1b[0m\r\n", warnings[_i / 2].style, warnings[_i / 2].line);
 	bool is_whole;
 
 	(void)tty_prompt_write(out, &look, &question, &draft, 0, &is_whole);
 	ck_assert_int_eq(evbuffer_add(out, "", 1), 0);
 	const char *text = (const char *)evbuffer_pullup(out, -1);
-	ck_assert_ptr_nonnull(strstr(text, "  warning   never allowed before"));
-	ck_assert_int_eq(strstr(text, "\x1b[1;33m  warning   never allowed before\x1b[0m\r\n") !=
-				 NULL,
-			 look.has_colour);
+	ck_assert_ptr_nonnull(strstr(text, warnings[_i / 2].line));
+	ck_assert_int_eq(strstr(text, coloured) != NULL, look.has_colour);
 	ck_assert_int_eq(strchr(text, '\x1b') != NULL, look.has_colour);
 	evbuffer_free(out);
 }
@@ -183,8 +195,8 @@ START_TEST(note_gives_way)
 		lines = is_whole ? now : lines;
 		evbuffer_free(out);
 	}
-	ck_assert_uint_eq(look.rows, 5);
-	ck_assert_uint_eq(lines, 4);
+	ck_assert_uint_eq(look.rows, 4);
+	ck_assert_uint_eq(lines, 3);
 }
 END_TEST
 
@@ -196,7 +208,7 @@ START_TEST(time_that_is_left_is_redrawn)
 	screen_look();
 	screen.gw.questions[0].left_ms = 100000;
 	loop_advance(screen.gw.loop, TTY_TICK_MS);
-	ck_assert_ptr_nonnull(strstr(screen_look(), "1m40s left"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "denied in 1m40s"));
 	ck_assert_ptr_nonnull(strstr(screen.text, TTY_LABEL "s"));
 	screen_type("\r"); /* it is still the same question */
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
@@ -211,7 +223,7 @@ Suite *suite_tty_parts(void)
 	tcase_add_loop_test(tcase, input, 0, (int)ARRAY_SIZE(inputs));
 	tcase_add_loop_test(tcase, destination, 0, (int)ARRAY_SIZE(destinations));
 	tcase_add_loop_test(tcase, lines_fit, 0, (int)ARRAY_SIZE(widths));
-	tcase_add_loop_test(tcase, warning_has_a_colour, 0, 2);
+	tcase_add_loop_test(tcase, warning_has_a_colour, 0, 2 * (int)ARRAY_SIZE(warnings));
 	tcase_add_test(tcase, note_gives_way);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(drawn, screen_setup, screen_teardown);

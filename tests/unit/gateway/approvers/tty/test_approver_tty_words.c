@@ -11,23 +11,23 @@ static const struct {
 	enum policy_action action;
 	bool is_abort;
 } typed[] = {
-	{ "n\r", "", POLICY_DENY, false },
-	{ "ruse the mirror\rn\r", "use the mirror", POLICY_DENY, false },
-	{ "nruse the mirror\r\r", "use the mirror", POLICY_DENY, false }, /* behind the letter */
+	{ "n", "", POLICY_DENY, false },
+	{ "ruse the mirror\rn", "use the mirror", POLICY_DENY, false },
+	{ "sruse the mirror\r\r", "use the mirror", POLICY_ALLOW, false }, /* behind the letter */
 	{ "ryes, but only now\ry\r", "yes, but only now", POLICY_ALLOW, false },
 	{ "rstop that\rq\r", "stop that", POLICY_DENY, true },
-	{ "rone\rrtwo\rn\r", "onetwo", POLICY_DENY, false }, /* goes on where it ended */
-	{ "rone\rr\x15two\rn\r", "two", POLICY_DENY, false },
-	{ "rone\rr\x15\rn\r", "", POLICY_DENY, false },
-	{ "rab\x7f\rn\r", "a", POLICY_DENY, false },
-	{ "ra\x7f\x7fn\r", "", POLICY_DENY, false }, /* one deletion more leaves the input */
-	{ "r\rn\r", "", POLICY_DENY, false },
-	{ "rnesSyEaDqhptbol\rn\r", "nesSyEaDqhptbol", POLICY_DENY, false },
-	{ "ra \\ b\rn\r", "a \\ b", POLICY_DENY, false },
-	{ "r\xd0\x9d\xd0\xb5t \xc4\x9bno\rn\r", "t no", POLICY_DENY, false }, /* whole characters */
-	{ "r\xf0\x9f\x98\x9dno\rn\r", "no", POLICY_DENY, false },
-	{ "ra\x1b[Db\x1bOSc\rn\r", "abc", POLICY_DENY, false },
-	{ "r\x1b[200~pasted\r\x1b[201~typed\rn\r", "typed", POLICY_DENY, false },
+	{ "rone\rrtwo\rn", "onetwo", POLICY_DENY, false }, /* goes on where it ended */
+	{ "rone\rr\x15two\rn", "two", POLICY_DENY, false },
+	{ "rone\rr\x15\rn", "", POLICY_DENY, false },
+	{ "rab\x7f\rn", "a", POLICY_DENY, false },
+	{ "ra\x7f\x7fn", "", POLICY_DENY, false }, /* one deletion more leaves the input */
+	{ "r\rn", "", POLICY_DENY, false },
+	{ "rnesSyEaDqhptbol\rn", "nesSyEaDqhptbol", POLICY_DENY, false },
+	{ "ra \\ b\rn", "a \\ b", POLICY_DENY, false },
+	{ "r\xd0\x9d\xd0\xb5t \xc4\x9bno\rn", "t no", POLICY_DENY, false }, /* whole characters */
+	{ "r\xf0\x9f\x98\x9dno\rn", "no", POLICY_DENY, false },
+	{ "ra\x1b[Db\x1bOSc\rn", "abc", POLICY_DENY, false },
+	{ "r\x1b[200~pasted\r\x1b[201~typed\rn", "typed", POLICY_DENY, false },
 	{ "ry\x03", "", POLICY_DENY, true }, /* Ctrl-C, as everywhere */
 };
 
@@ -35,7 +35,7 @@ START_TEST(words_go_with_the_answer)
 {
 	fake_ask(&screen.gw, "7f3a-1", "a.test");
 	screen_until_open();
-	ck_assert_ptr_nonnull(strstr(screen.text, "  [r] reason"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "  r reason"));
 	screen_type(typed[_i].keys);
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
 	ck_assert_int_eq(screen.gw.answers[0].answer.action, typed[_i].action);
@@ -97,7 +97,7 @@ START_TEST(words_are_bounded)
 	for (int i = 0; i < 400; i++)
 		screen_type(_i == 0 ? "x" : "\\");
 	ck_assert_ptr_nonnull(strstr(screen_look(), "no more than that"));
-	screen_type("\rn\r");
+	screen_type("\rn");
 	memset(want, _i == 0 ? 'x' : '\\', sizeof(want));
 	want[_i == 0 ? sizeof(want) - 1 : (sizeof(want) - 1) / 2] = '\0';
 	ck_assert_str_eq(screen.gw.answers[0].words, want);
@@ -121,7 +121,7 @@ START_TEST(words_that_are_typed_too_late)
 	}
 	screen_type("s\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 0);
-	screen_type("n\r");
+	screen_type("n");
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
 	ck_assert_str_eq(screen.gw.answers[0].id, "7f3a-2");
 	ck_assert_str_eq(screen.gw.answers[0].words, "");
@@ -136,12 +136,12 @@ START_TEST(words_end_with_their_question)
 	screen_until_open();
 	screen_type("rnot that one\r");
 	if (_i == 0)
-		screen_type("n\r");
+		screen_type("n");
 	else
 		fake_retract(&screen.gw, "7f3a-1", "denied by somebody else");
 	screen_until_open();
 	ck_assert_ptr_null(strstr(strstr(screen.text, "b.test"), "  reason    "));
-	screen_type("n\r");
+	screen_type("n");
 	size_t last = screen.gw.answer_count - 1;
 	ck_assert_str_eq(screen.gw.answers[last].id, "7f3a-2");
 	ck_assert_str_eq(screen.gw.answers[last].words, "");
@@ -164,12 +164,12 @@ START_TEST(words_of_a_list_go_with_each)
 	ck_assert_msg(strstr(screen_look(), "  reason    ask for 2 * first\r\n") != NULL, "%s",
 		      screen.text);
 	ck_assert_ptr_nonnull(strstr(screen.text, "2 of 6"));
-	screen_type("n\r");
+	screen_type("n");
 	ck_assert_uint_eq(screen.gw.answer_count, 2);
 	for (size_t i = 0; i < 2; i++)
 		ck_assert_str_eq(screen.gw.answers[i].words, "ask for 2 * first");
 	screen_until_open();
-	screen_type("1 n\r");
+	screen_type("1 n");
 	ck_assert_str_eq(screen.gw.answers[2].words, "");
 }
 END_TEST

@@ -78,9 +78,43 @@ static const struct {
 
 START_TEST(answer)
 {
-	stage_ask("q-1", "a.test")->risk = answers[_i].is_risky ? APPROVER_FIRST_SEEN : 0;
+	stage_ask("q-1", "a.test")->risk = answers[_i].is_risky ? APPROVER_LISTED : 0;
 	ck_assert_int_eq(post("/api/answer", answers[_i].body), answers[_i].status);
 	ck_assert_uint_eq(stage.answer_count, answers[_i].status == 200);
+}
+END_TEST
+
+/* What has to be typed depends on the answer, too: the gate decides it. */
+static const struct {
+	unsigned int risk;
+	enum policy_protocol protocol;
+	const char *more;
+	bool must_type;
+} real[] = {
+	{ APPROVER_FIRST_SEEN, POLICY_HTTPS, "", false },
+	{ APPROVER_FIRST_SEEN, POLICY_HTTPS, ",\"scope\":\"always\"", false },
+	{ APPROVER_RAW_TCP, POLICY_TCP, ",\"scope\":\"session\"", false },
+	{ 0, POLICY_TCP, ",\"scope\":\"always\"", true },
+	{ 0, POLICY_HTTPS, ",\"scope\":\"session\",\"width\":{\"domain\":true}", false },
+	{ 0, POLICY_HTTPS, ",\"scope\":\"always\",\"width\":{\"domain\":true}", true },
+	{ 0, POLICY_HTTPS, ",\"scope\":\"always\",\"width\":{\"every_port\":true}", true },
+	{ 0, POLICY_HTTPS, ",\"scope\":\"always\",\"width\":{\"for_s\":3600}", false },
+	{ APPROVER_LOOKALIKE, POLICY_HTTPS, "", true },
+	{ APPROVER_LITERAL, POLICY_HTTPS, "", true },
+};
+
+START_TEST(real_risk_is_typed)
+{
+	struct approver_question *question = stage_ask("q-1", "a.test");
+	auto_free char *body = mem_printf("{" ALLOW "%s}", real[_i].more);
+	auto_free char *typed =
+		mem_printf("%.*s,\"typed\":\"a.test\"}", (int)strlen(body) - 1, body);
+
+	question->risk = real[_i].risk;
+	question->dst.protocol = real[_i].protocol;
+	ck_assert_int_eq(post("/api/answer", body), real[_i].must_type ? 409 : 200);
+	if (real[_i].must_type)
+		ck_assert_int_eq(post("/api/answer", typed), 200);
 }
 END_TEST
 
@@ -91,8 +125,8 @@ START_TEST(answer_arrives_whole)
 	stage_ask("q-1", "a.test");
 	ck_assert_int_eq(
 		post("/api/answer",
-		     "{" ALLOW
-		     ",\"scope\":\"always\",\"words\":\"fine\",\"width\":{\"domain\":true,"
+		     "{" ALLOW ",\"typed\":\"a.test\",\"scope\":\"always\",\"words\":\"fine\","
+		     "\"width\":{\"domain\":true,"
 		     "\"every_port\":true,\"program\":false,\"for_s\":3600,\"upload\":65536,"
 		     "\"download\":1,\"connections\":3}}"),
 		200);
@@ -224,6 +258,7 @@ Suite *suite_web_answers(void)
 
 	tcase_add_checked_fixture(tcase, stage_open, stage_close);
 	tcase_add_loop_test(tcase, answer, 0, ARRAY_SIZE(answers));
+	tcase_add_loop_test(tcase, real_risk_is_typed, 0, (int)ARRAY_SIZE(real));
 	tcase_add_test(tcase, answer_arrives_whole);
 	tcase_add_test(tcase, abort_is_a_denial);
 	tcase_add_test(tcase, second_answer_comes_late);

@@ -141,7 +141,7 @@ static const struct {
 
 START_TEST(a_link_cannot_say_more)
 {
-	stage_ask("7f3a-1", "a.test")->risk = bodies[_i].is_risky ? APPROVER_FIRST_SEEN : 0;
+	stage_ask("7f3a-1", "a.test")->risk = bodies[_i].is_risky ? APPROVER_LISTED : 0;
 	stage_ask("7f3a-2", "b.test");
 	auto_free char *link = link_for("7f3a-1", 60);
 
