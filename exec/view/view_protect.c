@@ -184,15 +184,29 @@ static void note_unread(struct search *search, const char *path)
 	paths_add(&search->plan->warnings, line);
 }
 
+/* Root's command has no rights over the files of other users, so it can neither enter what only
+ * they may enter, nor can a mount be made there. */
+static bool is_closed(int fd)
+{
+	struct stat what;
+
+	if (geteuid() != 0 || fstat(fd, &what) < 0 || what.st_uid == 0)
+		return false;
+	bool is_of_group = what.st_gid == getegid() || group_member(what.st_gid);
+
+	return (what.st_mode & (is_of_group ? S_IXGRP : S_IXOTH)) == 0;
+}
+
 static void read_directory(struct search *search, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = fd < 0 || is_closed(fd) ? NULL : fdopendir(fd);
 	struct found found = { 0 };
 	const struct dirent *entry;
 
-	if (!directory) {
+	if (fd < 0)
 		note_unread(search, path);
+	if (!directory) {
 		if (fd >= 0)
 			(void)close(fd);
 		return;

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import NO_SANDBOX, Skip, main, must
+from harness import NO_SANDBOX, OTHER_UID, Skip, main, must
 
 NAMES = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.test", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.test",
          "GIT_CONFIG_NOSYSTEM": "1"}
@@ -403,6 +403,18 @@ def in_a_folder_that_cannot_be_read(world, user):
     (work / "a/b").chmod(0o700)
 
 
+def in_a_folder_of_somebody_else(world, user):
+    """Root finds protected files where its command cannot go: they need no mount, and the run starts."""
+    work = fresh(user, "somebody")
+    user.file(work / "theirs/.vscode/tasks.json")
+    (work / "theirs").chmod(0o700)
+    if os.geteuid() == 0:
+        for path in (work / "theirs", *(work / "theirs").rglob("*")):
+            os.chown(path, OTHER_UID + 1, OTHER_UID + 1)
+    inside(world, user, "! echo evil >theirs/.vscode/tasks.json && echo works >file", cwd=work)
+    must((work / "theirs/.vscode/tasks.json").read_text() == "content\n", "it was written")
+
+
 def killed_while_it_made(world, user):
     """Files of a command that is killed are searched, too."""
     work = fresh(user, "made-killed")
@@ -448,7 +460,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-unread", in_a_folder_that_cannot_be_read), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
