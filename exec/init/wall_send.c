@@ -181,7 +181,7 @@ static long park(struct wall_call *call, const struct wall_aim *aim, long result
 static long send_counted(const struct wall *wall, const struct wall_call *call,
 			 const struct msghdr *head, unsigned int flags)
 {
-	struct rlimit limit, low;
+	struct rlimit limit = { 0 }, low;
 	long r = wall->passed_count == 0 ? 0 : sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
 
 	if (wall->passed_count > 0 && r == 0) {

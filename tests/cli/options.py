@@ -2,6 +2,7 @@
 """How words are parsed: names, beginnings of names, values, operands; and the messages for wrong ones.
 
 usage: options.py SALLYPORT"""
+import json
 import os
 import subprocess
 import sys
@@ -64,6 +65,18 @@ RIGHT = [
 ]
 
 
+def lines_that_are_no_answers(sallyport, home):
+    """What `approve watch --json` says of them, and of a question that no run has."""
+    lines = 'nonsense\n{"op":"answer"}\n{"op":"allow","question":"7f3a9c-1","scope":"once"}\n'
+    with subprocess.Popen([sallyport, "approve", "watch", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=home,
+                          env={"HOME": home, "XDG_RUNTIME_DIR": home, "PATH": "/usr/bin:/bin"}) as watch:
+        watch.stdin.write(lines)
+        watch.stdin.flush()
+        said = [json.loads(watch.stdout.readline()) for _ in lines.splitlines()]
+        watch.terminate()
+    return [(event["event"], event["ok"], event["code"]) for event in said]
+
+
 def main():
     sallyport, failed = os.path.abspath(sys.argv[1]), 0
     with tempfile.TemporaryDirectory() as home:
@@ -84,11 +97,15 @@ def main():
             if done.returncode != status or not done.stdout.startswith(begin) or done.stderr:
                 print(f"{words}: {done}")
                 failed += 1
+        codes = lines_that_are_no_answers(sallyport, home)
+        if codes != [("answered", False, "not_sent")] * 3:
+            print(codes)
+            failed += 1
         done = run(["polciy"])
         if done.returncode != 2 or "sallyport: there is no command `polciy`; did you mean policy?" not in done.stderr:
             print(done)
             failed += 1
-    print(f"{len(WRONG) + len(RIGHT) + 1 - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(WRONG) + len(RIGHT) + 2 - failed} passed, {failed} failed, 0 skipped")
     return failed > 0
 
 
