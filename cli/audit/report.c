@@ -20,6 +20,20 @@
 /* In the order of the words of --by in options.def. */
 enum by { BY_HOST, BY_PERSON, BY_RUN, BY_PROGRAM, BY_RULE };
 
+/* A connection's reason says how it ended, and not what allowed it. */
+static void key_of_none(enum by by, const struct gateway_logged *record, char *out)
+{
+	const char *what = by == BY_PERSON    ? "no person"
+			   : by == BY_RULE    ? "no rule"
+			   : by == BY_PROGRAM ? "unknown"
+					      : "none";
+	bool has_reason =
+		(by == BY_PERSON || by == BY_RULE) && strcmp(record->event, "closed") != 0;
+
+	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, has_reason ? ": " : "",
+		       has_reason ? record->reason : "");
+}
+
 static void key_of(enum by by, struct tally *execs, const struct gateway_logged *record, char *out)
 {
 	const char *key = by == BY_HOST     ? record->host
@@ -37,12 +51,7 @@ static void key_of(enum by by, struct tally *execs, const struct gateway_logged 
 		(void)text_visible(out, KEY_MAX, key, strlen(key));
 	}
 	if (out[0] == '\0')
-		(void)snprintf(out, KEY_MAX, "(%s%s)",
-			       by == BY_PERSON    ? "no person: "
-			       : by == BY_RULE    ? "no rule: "
-			       : by == BY_PROGRAM ? "unknown"
-						  : "none",
-			       by == BY_PERSON || by == BY_RULE ? record->reason : "");
+		key_of_none(by, record, out);
 }
 
 struct report {

@@ -174,13 +174,9 @@ static int propose(struct init *init)
 static int print_agent(const char *name)
 {
 	const struct profile *profile = profiles_find(name);
-	auto_free char *shown = text_visible_dup(name);
 
 	if (!profile)
-		return options_wrong(CLI_INIT,
-				     "no agent `%s`; `sallyport init --agent` knows the "
-				     "profiles of sallyport-agents(7)",
-				     shown);
+		return profiles_unknown(CLI_INIT, name);
 	(void)printf("# %s as a whole in a sandbox: sallyport run --profile %s -- %s\n\n",
 		     profiles_title(profile), name, profiles_program(profile));
 	profiles_print_setup(profile);

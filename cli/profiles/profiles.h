@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct options;
+#include "cli/options.h"
+
 struct profile;
 struct run_options;
 
@@ -25,6 +26,8 @@ char *profiles_policy(const struct profile *profile);
 /* The configuration of hooks and of the Model Context Protocol, on stdout. */
 void profiles_print_setup(const struct profile *profile);
 
+/* Prints that there is no profile @given, and which there are; returns the exit status. */
+int profiles_unknown(enum cli_command command, const char *given);
 /* --profile: finds it, and applies its folders, variables and words to @options, as if they had
  * been given; says what it does on stderr, and creates missing folders unless @options is a dry
  * run. An exit status; prints what is wrong. */

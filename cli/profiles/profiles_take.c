@@ -17,7 +17,8 @@
 #include "cli/profiles/table.h"
 #include "cli/run/run_options.h"
 
-#define COPY_MAX (16U << 20)
+#define COPY_MAX     (16U << 20)
+#define PROFILES_MAX 16 /* in a message */
 
 /* "~/x" below the home directory. Returned owned; NULL: there is none. */
 static char *place_of(const char *path)
@@ -186,9 +187,9 @@ static void take_words(struct run_options *options)
 	options->command = options->profile_command;
 }
 
-static int unknown(const char *given)
+int profiles_unknown(enum cli_command command, const char *given)
 {
-	const char *names[16];
+	const char *names[PROFILES_MAX];
 	size_t count = 0;
 	auto_free char *shown = text_visible_dup(given), *all = mem_strdup("");
 
@@ -202,9 +203,9 @@ static int unknown(const char *given)
 	}
 	const char *nearest = text_nearest(given, strlen(given), names, count);
 
-	return options_wrong(CLI_RUN, "no profile `%s`%s%s%s; there are %s", shown,
-			     nearest ? "; did you mean " : "", nearest ? nearest : "",
-			     nearest ? "?" : "", all);
+	if (nearest)
+		return options_wrong(command, "no profile `%s`; did you mean %s?", shown, nearest);
+	return options_wrong(command, "no profile `%s`; there are %s", shown, all);
 }
 
 int profiles_take(struct run_options *options, const struct options *given)
@@ -216,7 +217,7 @@ int profiles_take(struct run_options *options, const struct options *given)
 		return CLI_OK;
 	options->profile = profiles_find(name);
 	if (!options->profile)
-		return unknown(name);
+		return profiles_unknown(given->command, name);
 	if (options->join)
 		return options_wrong(given->command,
 				     "--join and --profile cannot be given together: the policy is "

@@ -45,6 +45,13 @@ WRONG = [
     (["policy", "explain", "command"], 3, "COMMAND is missing", "policy explain"),
     (["policy", "explain", "a.test", "command", "x"], 3, "unexpected argument: command", "policy explain"),
     (["audit", "verify", "--jsno", "x"], 2, "no such option: --jsno; did you mean --json?", "audit verify"),
+    (["run", "--observe", "--default", "deny", "--", "true"], 2, "--observe and --default cannot be given together: a run that observes asks nothing", "run"),
+    (["run", "--observe", "--join", "a", "--", "true"], 2, "--observe and --join cannot be given together: a run that observes asks nothing", "run"),
+    (["run", "--observe", "--sandbox", "external:network", "--", "true"], 2, "--observe needs the gate, and --sandbox external:network does without it",
+     "run"),
+    (["run", "--profile", "cloude", "--", "true"], 2, "no profile `cloude`; did you mean claude?", "run"),
+    (["init", "--yes", "--agent", "nobody"], 2, "no profile `nobody`; there are aider, claude, codex, gemini, opencode", "init"),
+    (["init", "here"], 2, "unexpected argument: here", "init"),
     (["audit"], 2, "a step is missing; give one of: verify, merge, report", "audit"),
 ]
 # (words, exit status, how what is said on standard output begins)

@@ -120,7 +120,7 @@ def what_makes_no_sense(stage):
     expect(stage.run("chekc"), 3, "", "no step `chekc`; did you mean check")
     for step in STEPS:
         expect(stage.run(step, "--no-such-option"), 3, "", r"--no-such-option[^\n]*\n.*--help`")
-    for step in ("check", "explain", "test", "trust", "diff", "fmt", "import", "export", "suggest", "simulate"):
+    for step in ("check", "explain", "test", "trust", "diff", "fmt", "import", "export", "simulate"):
         expect(stage.run(step), 3, "", f"sallyport policy {step}: .*\nTry `sallyport policy {step} --help`")
     for step in ("list", "undo"):
         expect(stage.run(step, "left", "over"), 3, "", "unexpected argument: left")

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import ssl
 import subprocess
@@ -189,7 +190,30 @@ def every_profile_is_a_policy(stage):
     assert stage.call("init", "--agent", "nobody").returncode == 2
 
 
-CASES = [every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy]
+def from_a_run_to_a_policy(stage):
+    """A run that observes, the policy from its records, and a run under that policy: nothing is asked, nothing else is allowed."""
+    fetch = ["curl", "-ksS", "-m", "60", "-d", "x", "https://api.anthropic.com/v1"]
+    resolve = ["--resolve", f"api.anthropic.com:{SERVER}", "--resolve", f"api.openai.com:{SERVER}"]
+    done = stage.call("run", "--no-tty", "--observe", *resolve, "--", *fetch)
+    assert done.returncode == 0 and done.stdout == "a turn\n" and "OBSERVING" in done.stderr, done
+    run = re.search("policy suggest --run ([0-9a-f]+)`", done.stderr)[1]
+    suggested = stage.call("policy", "suggest", "--run", run)
+    assert suggested.returncode == 0 and "allow https://api.anthropic.com  # 1 allowed (1 only observed)" in suggested.stdout, suggested
+    learned = stage.top / "learned"
+    learned.write_text(suggested.stdout)
+    learned.chmod(0o600)
+    options = ["--no-tty", "--default", "deny", "--policy", str(learned), *resolve]
+    done = stage.call("run", *options, "--", *fetch)
+    assert done.returncode == 0 and done.stdout == "a turn\n", done
+    done = stage.call("run", *options, "--", "curl", "-ksS", "-m", "60", "https://api.openai.com/")
+    assert done.returncode != 0 and "default_deny" in done.stderr, done
+    done = stage.call("policy", "simulate", str(learned), "--run", run)
+    assert done.returncode == 0 and "unchanged: 1 request" in done.stdout, done
+    report = json.loads(stage.call("audit", "report", "--json", "--by", "program").stdout)
+    assert [(row["key"], row["allowed"], row["unanswered"]) for row in report["rows"]] == [("curl", 2, 1)], report
+
+
+CASES = [from_a_run_to_a_policy, every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy]
 
 
 def serve(folder):

@@ -279,7 +279,7 @@ def report(stage):
     expect(local, utc.replace(tzinfo=datetime.timezone.utc))
     assert by_host[1]["first_local"].endswith("+0300"), by_host[1]
     expect({row["person"] for row in rows("--by", "person")},
-           {"ana on tty", "'-2+3 on tty", "(no person: rule_deny)", "(no person: prompt_timeout)", "(no person: done)"})
+           {"ana on tty", "'-2+3 on tty", "(no person: rule_deny)", "(no person: prompt_timeout)", "(no person)"})
     expect({row["program"] for row in rows("--by", "program")}, {"'=cmd|calc"})
     expect({row["run"] for row in rows("--by", "run", "--since", "60d")}, {"7f3a9c", "000002"})
     assert "team:3: deny b.test" in {row["rule"] for row in rows("--by", "rule")}

@@ -14,6 +14,7 @@
 #include "gateway/audit/chain.h"
 #include "gateway/audit/logged.h"
 #include "gateway/audit/record.h"
+#include "gateway/audit/segment.h"
 #include "gateway/gateway_audit.h"
 
 #define TIME "\"time\":\"2026-11-25T20:13:05.000042Z\""
@@ -194,6 +195,64 @@ START_TEST(it_ends_when_told)
 }
 END_TEST
 
+/* One record, sealed, in a segment of the log at @path; *@ret stays open, as that of a live run. */
+static void make_segment(const char *dir, const char *path, struct segment *ret)
+{
+	const struct sink_record record = { .event = SINK_END, .run = "dead", .wall_us = 1 };
+	char members[CHAIN_MEMBERS_MAX], bytes[CHAIN_LINE_MAX + SEGMENT_END];
+	char key[SEGMENT_KEY_MAX];
+	struct err why = { 0 };
+
+	segment_key(path, key);
+	ck_assert_int_eq(segment_create(ret, dir, key, "dead", &why), 0);
+	struct chain next = ret->end;
+	ssize_t len = record_members(&record, members, sizeof(members));
+
+	ck_assert_int_gt(len, 0);
+	len = chain_seal(&next, members, (size_t)len, bytes);
+	ck_assert_int_gt(len, 0);
+	ck_assert_int_eq(segment_append(ret, bytes, (size_t)len, &next), 0);
+}
+
+/* What a dead run has not merged is read; a damaged segment is named; a live run is counted. */
+START_TEST(segments)
+{
+	char dir[] = "/tmp/sallyport-logged-XXXXXX";
+	struct segment segment;
+	struct counted counted = { 0 };
+	const struct gateway_audit_calls calls = { on_record, on_malformed, &counted };
+	struct err why = { 0 };
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	auto_free char *path = mem_printf("%s/audit.jsonl", dir);
+	struct gateway_audit_reading reading = { .path = path, .dir = dir };
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	fd_close(fd);
+	make_segment(dir, path, &segment);
+	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
+	ck_assert_uint_eq(reading.live, 1);
+	ck_assert_uint_eq(counted.records, 0);
+
+	auto_free char *left = mem_strdup(segment.path);
+
+	segment_close(&segment);
+	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
+	ck_assert_uint_eq(reading.live, 0);
+	ck_assert_uint_eq(counted.records, 1);
+	ck_assert_uint_eq(counted.malformed, 0);
+
+	ck_assert_int_eq(truncate(left, SEGMENT_BEGIN + 20), 0);
+	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
+	ck_assert_uint_eq(counted.records, 1);
+	ck_assert_uint_eq(counted.malformed, 1);
+	ck_assert_int_eq(unlink(left), 0);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 START_TEST(no_log)
 {
 	struct gateway_audit_reading reading = { .path = "/nonexistent/audit.jsonl" };
@@ -215,6 +274,7 @@ int main(void)
 	tcase_add_loop_test(lines_case, what_is_written_is_read, 0, 5);
 	tcase_add_test(lines_case, lines_of_every_length);
 	tcase_add_test(lines_case, it_ends_when_told);
+	tcase_add_test(lines_case, segments);
 	tcase_add_test(lines_case, no_log);
 	suite_add_tcase(suite, lines_case);
 
