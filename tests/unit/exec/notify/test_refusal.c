@@ -80,7 +80,7 @@ static const struct {
 } clones[] = {
 	{ EPERM, "user namespaces" },
 	{ ENOSYS, "Linux 5.12" },
-	{ EUSERS, "the values are nested too deeply" },
+	{ EUSERS, "namespaces are nested too deep" },
 	{ EAGAIN, "ulimit -u" },
 	{ EINVAL, "built without" },
 	{ ENOSPC, "too many namespaces" },
