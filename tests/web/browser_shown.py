@@ -188,7 +188,7 @@ def says_its_errors(case):
         case.browser.rest()
         page.run("window.sent = []; window.held = window.fetch; window.fetch = (path, ...rest) => (window.sent.push(path), window.held(path, ...rest))")
         page.run(kind)
-        wait_for(lambda: "answers nothing" in page.text("#closed-title"), "the page to say it")
+        wait_for(lambda: "cannot answer" in page.text("#closed-title"), "the page to say it")
         must("The error:" in page.text("#closed-text"), page.text("#closed-text"))
         must(page.run("return !document.querySelector('#main').checkVisibility()"), "questions are shown")
         page.press(list("ad1234"))
@@ -206,7 +206,7 @@ def an_event_it_cannot_read(case):
     page = case.browser
     page.run("document.querySelector('#list').remove()")
     case.stage.ask(1, "files.example.test", domain="example.test")
-    wait_for(lambda: "answers nothing" in page.text("#closed-title"), "the page to say it")
+    wait_for(lambda: "cannot answer" in page.text("#closed-title"), "the page to say it")
     page.console()
 
 
