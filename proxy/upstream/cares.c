@@ -203,7 +203,7 @@ static void set_status(struct cares_answer *answer, int status)
 		answer->cause = "the DNS response is malformed";
 		break;
 	case ARES_EBADNAME:
-		answer->cause = "the name cannot be asked for in DNS";
+		answer->cause = "the name cannot be queried in DNS";
 		break;
 	default:
 		break;

@@ -249,7 +249,7 @@ def widths_are_sent(case):
     must(said == "answer allow session domain every_port program for=3600 words=only for today", said)
 
 
-SCOPES = {"once": "this once", "exec": "until the command ends", "session": "for the session", "always": "in your policy file"}
+SCOPES = {"once": "once", "exec": "until the command ends", "session": "for the session", "always": "in your policy file"}
 WIDTHS = [{}, {"domain": True}, {"every_port": True, "program": True, "for_s": "3600"}, {"domain": True, "upload": "65536", "connections": "10"}]
 
 
