@@ -40,7 +40,7 @@ struct gateway_trip {
 	enum policy_reason last_denial; /* POLICY_NONE: none */
 	char *rule;                     /* of the last denial, with file and line; NULL: none */
 	char *because;                  /* of the last denial: rule or answer; NULL: none */
-	char *program;                  /* that was denied it first; NULL: not known */
+	char *program;                  /* that was denied it first; NULL or "": not known */
 	char *request; /* of the last denial, if a rule looks at it: "GET /path"; NULL: not known */
 };
 void gateway_trip_done(struct gateway_trip *trip); /* of a copy: frees its texts */

@@ -42,7 +42,7 @@ static char *head_of(const struct gateway_trip *trip)
 	char where[POLICY_DESTINATION_TEXT_MAX];
 	uint64_t count = trip->denied + trip->unanswered;
 	auto_free char *request = trip->request ? cut(trip->request) : NULL;
-	auto_free char *program = trip->program ? cut(trip->program) : NULL;
+	auto_free char *program = trip->program && trip->program[0] ? cut(trip->program) : NULL;
 	auto_free char *times =
 		count == 1 ? mem_strdup("") : mem_printf(", %" PRIu64 " times", count);
 

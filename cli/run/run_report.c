@@ -134,7 +134,7 @@ static void print_text(const struct run_summary *summary)
 
 static void add_visible(json_t *object, const char *key, const char *text)
 {
-	auto_free char *visible = text ? text_visible_dup(text) : NULL;
+	auto_free char *visible = text && text[0] ? text_visible_dup(text) : NULL;
 
 	if (visible)
 		json_object_set_new(object, key, json_string(visible));

@@ -306,7 +306,10 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);
 	if (verdict->action != POLICY_ALLOW) {
-		const char *program = exec ? waiter->program : NULL; /* the exec owns it */
+		/* The exec owns it. Not found once, it is not searched for again. */
+		const char *program = exec && waiter->program ? waiter->program
+				      : waiter->was_looked_up ? ""
+							      : NULL;
 
 		traffic_note_denial(&gw->trips, &waiter->facts, program);
 		traffic_note_denial(waiter->ticket.client->trips, &waiter->facts, program);

@@ -134,7 +134,7 @@ void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts
 
 	if (!trip || trip == &trips->others)
 		return;
-	if (!trip->program && program && program[0])
+	if (!trip->program && program)
 		trip->program = mem_strdup(program);
 	if (!request || (!request->method && !request->path))
 		return;

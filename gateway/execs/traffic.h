@@ -24,7 +24,7 @@ void traffic_count_verdict(struct traffic *trips, const struct policy_destinatio
 /* The report names the program that was denied @dst, for a limited number of destinations: is it
  * still to be found out? */
 bool traffic_wants_program(const struct traffic *trips, const struct policy_destination *dst);
-/* A denial that was counted: of @program ("" or NULL: not known). */
+/* A denial that was counted: of @program ("": it cannot be found; NULL: not looked up). */
 void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts,
 			 const char *program);
 /* Counts the end of a request. In both, NULL counts nothing. */
