@@ -125,10 +125,10 @@ static int report_print(struct report *report, const struct options *options)
 
 	for (size_t i = 0; i < count; i++)
 		rows[i]->key = tally_key(rows[i]);
-	qsort(rows, count, sizeof(*rows), compare);
+	qsort(rows, count, sizeof(void *), compare);
 	if (report->has_rest) {
 		report->rest.key = REST;
-		rows = mem_grow(rows, count + 2, sizeof(struct report_row *));
+		rows = mem_grow(rows, count + 2, sizeof(void *));
 		rows[count] = &report->rest;
 		rows[count + 1] = NULL;
 	}
