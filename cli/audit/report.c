@@ -1,4 +1,4 @@
-#include "cli/audit/report.h"
+#include "cli/audit/report_forms.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -138,9 +138,9 @@ static int report_print(struct report *report, const struct options *options)
 							  : "host",
 		.rows = rows,
 	};
-	bool is_written = options_has(options, OPT_JSON)  ? report_json(&sheet)
-			  : options_has(options, OPT_CSV) ? report_csv(&sheet)
-							  : report_text(&sheet);
+	bool is_written = options_has(options, OPT_JSON)  ? report_forms_json(&sheet)
+			  : options_has(options, OPT_CSV) ? report_forms_csv(&sheet)
+							  : report_forms_text(&sheet);
 
 	if (!is_written || fflush(stdout) != 0)
 		return cli_fail(CLI_ERROR, "cannot write the report");
