@@ -170,8 +170,8 @@ static void add_group(struct pattern_list *ret, const struct history_destination
 	write_pattern(members[0], pattern.text, sizeof(pattern.text));
 	if (!is_safe(&pattern, rows))
 		return;
-	pattern.members = mem_new_array(count, sizeof(*pattern.members));
-	memcpy(pattern.members, members, count * sizeof(*members));
+	pattern.members = mem_new_array(count, sizeof(void *));
+	memcpy(pattern.members, members, count * sizeof(void *));
 	ret->list = mem_grow(ret->list, ret->count + 1, sizeof(*ret->list));
 	ret->list[ret->count++] = pattern;
 }
@@ -180,12 +180,12 @@ void pattern_find(struct pattern_list *ret, void **rows)
 {
 	size_t count = 0, all = mem_count_list(rows);
 	auto_free const struct history_destination **members =
-		mem_new_array(all + 1, sizeof(*members));
+		mem_new_array(all + 1, sizeof(void *));
 
 	for (size_t i = 0; i < all; i++)
 		if (is_member(rows[i]))
 			members[count++] = rows[i];
-	qsort(members, count, sizeof(*members), compare);
+	qsort(members, count, sizeof(void *), compare);
 	for (size_t from = 0, to; from < count; from = to) {
 		for (to = from + 1; to < count && is_same_group(members[from], members[to]);)
 			to++;

@@ -1,4 +1,4 @@
-#include "cli/audit/report.h"
+#include "cli/audit/report_forms.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,10 +125,10 @@ static int report_print(struct report *report, const struct options *options)
 
 	for (size_t i = 0; i < count; i++)
 		rows[i]->key = tally_key(rows[i]);
-	qsort(rows, count, sizeof(*rows), compare);
+	qsort(rows, count, sizeof(void *), compare);
 	if (report->has_rest) {
 		report->rest.key = REST;
-		rows = mem_grow(rows, count + 2, sizeof(struct report_row *));
+		rows = mem_grow(rows, count + 2, sizeof(void *));
 		rows[count] = &report->rest;
 		rows[count + 1] = NULL;
 	}
@@ -138,9 +138,9 @@ static int report_print(struct report *report, const struct options *options)
 							  : "host",
 		.rows = rows,
 	};
-	bool is_written = options_has(options, OPT_JSON)  ? report_json(&sheet)
-			  : options_has(options, OPT_CSV) ? report_csv(&sheet)
-							  : report_text(&sheet);
+	bool is_written = options_has(options, OPT_JSON)  ? report_forms_json(&sheet)
+			  : options_has(options, OPT_CSV) ? report_forms_csv(&sheet)
+							  : report_forms_text(&sheet);
 
 	if (!is_written || fflush(stdout) != 0)
 		return cli_fail(CLI_ERROR, "cannot write the report");

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/audit/report.h"
+#include "cli/audit/report_forms.h"
 #include "cli/audit/selection.h"
 
 static void print_range(const struct report_sheet *sheet)
@@ -32,7 +32,7 @@ static void print_range(const struct report_sheet *sheet)
 			     selection_local(selection->now_us, local[1]));
 }
 
-bool report_text(const struct report_sheet *sheet)
+bool report_forms_text(const struct report_sheet *sheet)
 {
 	print_range(sheet);
 	(void)printf("%9s %9s %10s %11s %10s %10s  %-25s  %s\n", "allowed", "denied", "unanswered",
@@ -66,7 +66,7 @@ static void put_cell(const char *text)
 	(void)putchar('"');
 }
 
-bool report_csv(const struct report_sheet *sheet)
+bool report_forms_csv(const struct report_sheet *sheet)
 {
 	(void)printf("%s,allowed,denied,unanswered,connections,bytes_up,bytes_down,first_utc,"
 		     "last_utc,first_local,last_local\r\n",
@@ -103,7 +103,7 @@ static json_t *row_json(const struct report_row *row)
 			 selection_local(row->last_us, local[1]));
 }
 
-bool report_json(const struct report_sheet *sheet)
+bool report_forms_json(const struct report_sheet *sheet)
 {
 	const struct selection *selection = sheet->selection;
 	char since[SELECTION_TIME_MAX] = "", until[SELECTION_TIME_MAX];

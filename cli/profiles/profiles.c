@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/profiles/table.h"
+
+#define PROFILES_MAX 16 /* in a message */
 
 const struct profile *profiles_at(size_t index)
 {
@@ -54,4 +57,25 @@ void profiles_print_setup(const struct profile *profile)
 	for (size_t i = 0; i < profile->count; i++)
 		if (profile->lines[i].kind == PROFILE_SETUP)
 			(void)puts(profile->lines[i].text);
+}
+
+int profiles_unknown(enum cli_command command, const char *given)
+{
+	const char *names[PROFILES_MAX];
+	size_t count = 0;
+	auto_free char *shown = text_visible_dup(given), *all = mem_strdup("");
+
+	for (; profiles_at(count) && count < ARRAY_SIZE(names); count++) {
+		char *longer = mem_printf("%s%s%s", all, count > 0 ? ", " : "",
+					  profiles_name(profiles_at(count)));
+
+		names[count] = profiles_name(profiles_at(count));
+		free(all);
+		all = longer;
+	}
+	const char *nearest = text_nearest(given, strlen(given), names, count);
+
+	if (nearest)
+		return options_wrong(command, "no profile `%s`; did you mean %s?", shown, nearest);
+	return options_wrong(command, "no profile `%s`; there are %s", shown, all);
 }

@@ -17,8 +17,7 @@
 #include "cli/profiles/table.h"
 #include "cli/run/run_options.h"
 
-#define COPY_MAX     (16U << 20)
-#define PROFILES_MAX 16 /* in a message */
+#define COPY_MAX (16U << 20)
 
 /* "~/x" below the home directory. Returned owned; NULL: there is none. */
 static char *place_of(const char *path)
@@ -185,27 +184,6 @@ static void take_words(struct run_options *options)
 	for (size_t i = 1; i < count; i++)
 		options->profile_command[words++] = options->command[i];
 	options->command = options->profile_command;
-}
-
-int profiles_unknown(enum cli_command command, const char *given)
-{
-	const char *names[PROFILES_MAX];
-	size_t count = 0;
-	auto_free char *shown = text_visible_dup(given), *all = mem_strdup("");
-
-	for (; profiles_at(count) && count < ARRAY_SIZE(names); count++) {
-		char *longer = mem_printf("%s%s%s", all, count > 0 ? ", " : "",
-					  profiles_name(profiles_at(count)));
-
-		names[count] = profiles_name(profiles_at(count));
-		free(all);
-		all = longer;
-	}
-	const char *nearest = text_nearest(given, strlen(given), names, count);
-
-	if (nearest)
-		return options_wrong(command, "no profile `%s`; did you mean %s?", shown, nearest);
-	return options_wrong(command, "no profile `%s`; there are %s", shown, all);
 }
 
 int profiles_take(struct run_options *options, const struct options *given)

@@ -288,10 +288,8 @@ int logged_parse(char *line, size_t len, struct gateway_logged *ret, const char 
 
 	*ret = (struct gateway_logged){ .time_us = -1, .times = 1 };
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		static const char *const none = "";
-
 		if (members[i].kind == LOGGED_TEXT)
-			memcpy((char *)ret + members[i].offset, &none, sizeof(none));
+			*(const char **)(void *)((char *)ret + members[i].offset) = "";
 	}
 	*ret_words = "this is not an audit record";
 	if (read_members(&reader, ret) < 0 || ret->time_us < 0 || ret->event[0] == '\0')

@@ -1,4 +1,4 @@
-/* report: the forms of `audit report`. */
+/* report_forms: the forms of `audit report`. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct report_sheet { /* all borrowed */
 	struct report_row *const *rows; /* NULL-terminated */
 };
 /* On stdout; false: it cannot be written. */
-bool report_text(const struct report_sheet *sheet);
-bool report_json(const struct report_sheet *sheet);
+bool report_forms_text(const struct report_sheet *sheet);
+bool report_forms_json(const struct report_sheet *sheet);
 /* A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-bool report_csv(const struct report_sheet *sheet);
+bool report_forms_csv(const struct report_sheet *sheet);
