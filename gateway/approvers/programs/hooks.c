@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gateway/approvers/programs/errand.h"
+#include "gateway/approvers/programs/subprocess.h"
 #include "gateway/approvers/table.h"
 
 #define HOOKS_RUNNING_MAX 8 /* programs at once; further questions wait */
@@ -22,7 +22,7 @@ struct hook_job {
 	struct approver_review *review;
 	size_t next; /* index of the next hook */
 	bool is_running;
-	struct errand errand;
+	struct subprocess subprocess;
 	enum gateway_review_outcome outcome; /* so far */
 	char by[HOOKS_TEXT_MAX], reason[HOOKS_TEXT_MAX];
 	TAILQ_ENTRY(hook_job) entry;
@@ -57,7 +57,7 @@ static void job_free(struct hook_job *job)
 {
 	struct approver *self = job->owner;
 
-	errand_stop(&job->errand);
+	subprocess_stop(&job->subprocess);
 	if (job->is_running)
 		self->running--;
 	TAILQ_REMOVE(&self->jobs, job, entry);
@@ -100,17 +100,17 @@ static int hook_parse(const char *said, enum gateway_review_outcome *ret,
 }
 
 /* A denial counts however the program ends, an allow only if it exits with 0. */
-static enum gateway_review_outcome hook_outcome(const struct errand *errand,
+static enum gateway_review_outcome hook_outcome(const struct subprocess *subprocess,
 						char reason[HOOKS_TEXT_MAX])
 {
 	enum gateway_review_outcome outcome;
-	int r = hook_parse(errand->said, &outcome, reason);
+	int r = hook_parse(subprocess->said, &outcome, reason);
 
 	if (r == 0 && outcome == GATEWAY_REVIEW_DENY)
 		return outcome;
-	if (errand->was_late)
+	if (subprocess->was_late)
 		return GATEWAY_REVIEW_LATE;
-	return r == 0 && errand->status == 0 ? outcome : GATEWAY_REVIEW_FAILED;
+	return r == 0 && subprocess->status == 0 ? outcome : GATEWAY_REVIEW_FAILED;
 }
 
 /* The strongest outcome counts; of equal ones the first. */
@@ -165,7 +165,7 @@ static void job_done(void *arg)
 	struct hook_job *job = arg;
 	const struct gateway_hook *hook = &job->owner->hooks[job->next - 1];
 	char reason[HOOKS_TEXT_MAX];
-	enum gateway_review_outcome outcome = hook_outcome(&job->errand, reason);
+	enum gateway_review_outcome outcome = hook_outcome(&job->subprocess, reason);
 
 	job_note(job, hook, outcome, reason);
 	job_next(job);
@@ -173,7 +173,7 @@ static void job_done(void *arg)
 
 static int64_t job_timeout(const struct hook_job *job, const struct gateway_hook *hook)
 {
-	int64_t own_ms = hook->timeout_ms > 0 ? hook->timeout_ms : ERRAND_MS;
+	int64_t own_ms = hook->timeout_ms > 0 ? hook->timeout_ms : SUBPROCESS_MS;
 
 	return job->review->timeout_ms > 0 && job->review->timeout_ms < own_ms
 		       ? job->review->timeout_ms
@@ -186,10 +186,10 @@ static bool job_run(struct hook_job *job, const struct gateway_hook *hook)
 	auto_free char *input = mem_printf("{\"deadline_ms\":%lld,%s\n", (long long)timeout_ms,
 					   job->review->object + 1);
 
-	job->errand.timeout_ms = timeout_ms;
-	job->errand.waits_for_exit = true;
-	return errand_run(&job->errand, job->owner->loop, &hook->program, hook->program.argv, input,
-			  job_done, job) == 0;
+	job->subprocess.timeout_ms = timeout_ms;
+	job->subprocess.waits_for_exit = true;
+	return subprocess_run(&job->subprocess, job->owner->loop, &hook->program,
+			      hook->program.argv, input, job_done, job) == 0;
 }
 
 static void job_next(struct hook_job *job)
@@ -237,7 +237,7 @@ static int hooks_review(struct approver *self, struct approver_review *review)
 
 	job->owner = self;
 	job->review = review;
-	job->errand = ERRAND_NONE;
+	job->subprocess = SUBPROCESS_NONE;
 	review->job = job;
 	TAILQ_INSERT_TAIL(&self->jobs, job, entry);
 	hooks_pump_soon(self);

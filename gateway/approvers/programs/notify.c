@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "gateway/approvers/programs/errand.h"
+#include "gateway/approvers/programs/subprocess.h"
 #include "gateway/approvers/table.h"
 
 #define NOTIFY_AFTER_MS  2000  /* a person at the terminal has usually answered by then */
@@ -18,7 +18,7 @@ struct approver {
 	struct gateway *gw;
 	struct loop *loop;
 	const struct gateway_program *program;
-	struct errand errand;
+	struct subprocess subprocess;
 	struct loop_timer timer;
 	int64_t told_ms;    /* time of the last notice */
 	int64_t told_up_to; /* it covered the questions asked until this time */
@@ -120,8 +120,8 @@ static void notify_say(struct approver *self, const struct notify_news *news)
 	argv[count] = text;
 	self->told_ms = news->now_ms;
 	self->told_up_to = news->up_to_ms;
-	(void)errand_run(&self->errand, self->loop, self->program, argv, "", notify_done,
-			 self); /* only a notice; the failure was logged */
+	(void)subprocess_run(&self->subprocess, self->loop, self->program, argv, "", notify_done,
+			     self); /* only a notice; the failure was logged */
 }
 
 static void notify_timer(void *arg)
@@ -131,7 +131,7 @@ static void notify_timer(void *arg)
 				    .after_ms = self->told_up_to,
 				    .up_to_ms = self->told_up_to };
 
-	if (errand_is_running(&self->errand))
+	if (subprocess_is_running(&self->subprocess))
 		return notify_later(self);
 	gateway_each_question(self->gw, notify_collect, &news);
 	if (news.count > 0)
@@ -166,7 +166,7 @@ static void notify_close(struct approver *self)
 	if (!self)
 		return;
 	loop_timer_stop(&self->timer);
-	errand_stop(&self->errand);
+	subprocess_stop(&self->subprocess);
 	free(self);
 }
 
@@ -180,7 +180,7 @@ static struct approver *notify_open(struct gateway *gw, struct loop *loop,
 	self->gw = gw;
 	self->loop = loop;
 	self->program = config->helpers->notify;
-	self->errand = ERRAND_NONE;
+	self->subprocess = SUBPROCESS_NONE;
 	self->told_ms = -NOTIFY_EVERY_MS;
 	self->told_up_to = INT64_MIN;
 	return self;

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/approvers/remote/answer_link.h"
-#include "gateway/approvers/programs/errand.h"
+#include "gateway/approvers/programs/subprocess.h"
 #include "gateway/approvers/programs/reviewer_line.h"
 #include "gateway/approvers/table.h"
 #include "gateway/gateway_tools.h"
@@ -30,7 +30,7 @@ struct approver {
 	const struct gateway_web *web; /* NULL: there are no answer links */
 	struct webhook_queue queue;
 	unsigned int queued;
-	struct errand errand;
+	struct subprocess subprocess;
 	struct loop_timer next;
 	uint64_t failed; /* not sent, or not accepted */
 };
@@ -91,7 +91,7 @@ static void webhook_failed(struct approver *self, const char *how)
 static void webhook_done(void *arg)
 {
 	struct approver *self = arg;
-	const char *said = self->errand.said; /* the HTTP status: three digits */
+	const char *said = self->subprocess.said; /* the HTTP status: three digits */
 
 	if (strlen(said) != 3 || said[0] != '2') {
 		auto_free char *how =
@@ -109,7 +109,7 @@ static void webhook_next(void *arg)
 	struct approver *self = arg;
 	struct webhook_news *news = TAILQ_FIRST(&self->queue);
 
-	if (!news || errand_is_running(&self->errand))
+	if (!news || subprocess_is_running(&self->subprocess))
 		return;
 	TAILQ_REMOVE(&self->queue, news, entry);
 	self->queued--;
@@ -117,8 +117,8 @@ static void webhook_next(void *arg)
 	auto_free char *config = webhook_config(self, body);
 
 	free(news);
-	if (!config || errand_run(&self->errand, self->loop, &self->config->curl, argv, config,
-				  webhook_done, self) < 0) {
+	if (!config || subprocess_run(&self->subprocess, self->loop, &self->config->curl, argv,
+				      config, webhook_done, self) < 0) {
 		webhook_failed(self, "curl cannot be started");
 		webhook_next_soon(self);
 	}
@@ -198,7 +198,7 @@ static void webhook_close(struct approver *self)
 		free(news);
 	}
 	loop_timer_stop(&self->next);
-	errand_stop(&self->errand);
+	subprocess_stop(&self->subprocess);
 	free(self);
 }
 
@@ -213,7 +213,7 @@ static struct approver *webhook_open(struct gateway *gw, struct loop *loop,
 	self->config = config->helpers->webhook;
 	self->run = config->run;
 	self->web = config->web && config->web->answer_origin ? config->web : NULL;
-	self->errand = ERRAND_NONE;
+	self->subprocess = SUBPROCESS_NONE;
 	TAILQ_INIT(&self->queue);
 	return self;
 }

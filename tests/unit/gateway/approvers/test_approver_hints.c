@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/approvers/remote/answer_link.h"
-#include "gateway/approvers/programs/errand.h"
+#include "gateway/approvers/programs/subprocess.h"
 
 #define WAIT_MS 20000
 
@@ -269,7 +269,7 @@ START_TEST(what_hangs_is_killed)
 	stage_open(&webhook_approver, "exec sleep 1000");
 	fake_ask(&stage.gw, "7f3a-1", "a.test");
 	ck_assert(has_child());
-	loop_advance(stage.gw.loop, ERRAND_MS);
+	loop_advance(stage.gw.loop, SUBPROCESS_MS);
 	let_it_end();
 	stage_close();
 }
