@@ -74,6 +74,34 @@ static int load(struct policy *policy, struct machine *machine, const char *text
 	return r < 0 ? r : policy_finish(policy);
 }
 
+/* What a tool is configured to use, and the policy has read, has no warning: exactly that. */
+static const struct {
+	const char *text, *request;
+	bool is_known;
+} known[] = {
+	{ "ask configured npm", "https://npm.test:443", true },
+	{ "ask configured npm", "http://10.0.0.1:80", true },
+	{ "ask configured npm", "https://npm.test:8443", false },
+	{ "ask configured npm", "http://npm.test:80", false },
+	{ "ask configured npm", "https://a.npm.test:443", false },
+	{ "ask configured pip", "https://npm.test:443", false },
+	{ "ask configured git", "https://git.test:443", false }, /* it is not trusted */
+	{ "ask *", "https://npm.test:443", false },
+};
+
+START_TEST(knows_what_is_configured)
+{
+	struct policy *policy = policy_new();
+	struct machine machine;
+	struct policy_destination dst;
+
+	ck_assert_int_eq(load(policy, &machine, known[_i].text, POLICY_USER), 0);
+	ck_assert_int_eq(policy_destination_parse(known[_i].request, &dst, NULL), 0);
+	ck_assert_int_eq(policy_is_configured(policy, &dst), known[_i].is_known);
+	policy_free(policy);
+}
+END_TEST
+
 static const struct {
 	const char *text, *request;
 	enum policy_action want;
@@ -243,6 +271,7 @@ TCase *configured_cases(void)
 {
 	TCase *cases = tcase_create("configured");
 
+	tcase_add_loop_test(cases, knows_what_is_configured, 0, ARRAY_SIZE(known));
 	tcase_add_loop_test(cases, decides, 0, ARRAY_SIZE(decided));
 	tcase_add_loop_test(cases, refuses, 0, ARRAY_SIZE(refused));
 	tcase_add_test(cases, asks_once);
