@@ -386,7 +386,7 @@ static void list_below(struct tty_page *page, const struct approver *self, bool 
 	auto_free char *ticked = mem_printf("%zu of %zu%s", tty_rows_ticked(list), list->count,
 					    is_short ? "" : "; to allow (!), its domain is typed");
 
-	if (list->beyond > 0)
+	if (list->beyond > 0 && !is_short)
 		tty_page_text(page, TTY_HELP, beyond);
 	list_keys(page, &self->look, is_short);
 	tty_page_field(page, TTY_NEEDED, "selected", ticked);
@@ -430,6 +430,12 @@ unsigned int tty_list_write(struct approver *self, bool *ret_is_whole)
 	if (below.count + least + 2 > rows) {
 		tty_page_clear(&below);
 		list_below(&below, self, true);
+	}
+	/* A note, which stands last, gives way. */
+	if (below.count + 3 > rows) {
+		size_t needed = tty_page_count(&below, TTY_NEEDED);
+
+		tty_page_cut_to(&below, 0, rows > needed + 3 ? rows - 3 : needed);
 	}
 	tty_page_title(&page, title);
 	*ret_is_whole = !look->is_narrow && below.count + 3 <= rows;

@@ -77,6 +77,7 @@ static void open_keys(void)
 /* Whatever is left: Ctrl-C denies, and the screen is empty again. */
 static void close_keys(void)
 {
+	look(); /* or what was written fills the terminal, and it is not given back yet */
 	for (int i = 0; i < 100 && screen.gw.question_count > 0; i++) {
 		screen_type("\x03");
 		if (screen.gw.question_count == 0)
