@@ -14,7 +14,7 @@
 #include "gateway/approvers/screen/tty_shown.h"
 #include "gateway/approvers/screen/tty_words.h"
 
-#define LIST_MARK_WIDTH 19 /* "> 123 [x] NEW " before a row, and room for "..." after it */
+#define LIST_MARK_WIDTH 15 /* "> 123 [x] NEW " before a row, and the free last column */
 #define LIST_ROWS_LEAST 3
 #define LIST_INDENT     6 /* before the hosts of a group */
 
@@ -225,6 +225,11 @@ static void list_add_head(struct list_lines *lines, const struct approver *self,
 		(void)snprintf(what, sizeof(what), "%s, %zu hosts", row->domain, to - from);
 	else if (row->waiting > 1)
 		(void)snprintf(more, sizeof(more), "  %u connections", row->waiting);
+	/* They never take the room of the destination. */
+	if (strlen(what) + strlen(words) + strlen(more) + 2 > list_room(&self->look)) {
+		words = "";
+		more[0] = '\0';
+	}
 	char *text = mem_printf("%c%4u [%c] %s %s%s%s%s", is_at ? '>' : ' ', row->number,
 				row->is_ticked ? 'x' : ' ', mark, what, words[0] ? "  " : "", words,
 				more);
@@ -432,10 +437,10 @@ unsigned int tty_list_write(struct approver *self, bool *ret_is_whole)
 		list_below(&below, self, true);
 	}
 	/* A note, which stands last, gives way. */
-	if (below.count + 3 > rows) {
+	if (below.count + least + 2 > rows) {
 		size_t needed = tty_page_count(&below, TTY_NEEDED);
 
-		tty_page_cut_to(&below, 0, rows > needed + 3 ? rows - 3 : needed);
+		tty_page_cut_to(&below, 0, rows > needed + least + 2 ? rows - least - 2 : needed);
 	}
 	tty_page_title(&page, title);
 	*ret_is_whole = !look->is_narrow && below.count + 3 <= rows;
