@@ -14,7 +14,7 @@
 #include "gateway/approvers/screen/tty_shown.h"
 #include "gateway/approvers/screen/tty_words.h"
 
-#define LIST_MARK_WIDTH 19 /* "> 123 [x] NEW " before a row, and room for "..." after it */
+#define LIST_MARK_WIDTH 15 /* "> 123 [x] NEW " before a row, and the free last column */
 #define LIST_ROWS_LEAST 3
 #define LIST_INDENT     6 /* before the hosts of a group */
 
@@ -225,6 +225,11 @@ static void list_add_head(struct list_lines *lines, const struct approver *self,
 		(void)snprintf(what, sizeof(what), "%s, %zu hosts", row->domain, to - from);
 	else if (row->waiting > 1)
 		(void)snprintf(more, sizeof(more), "  %u connections", row->waiting);
+	/* They never take the room of the destination. */
+	if (strlen(what) + strlen(words) + strlen(more) + 2 > list_room(&self->look)) {
+		words = "";
+		more[0] = '\0';
+	}
 	char *text = mem_printf("%c%4u [%c] %s %s%s%s%s", is_at ? '>' : ' ', row->number,
 				row->is_ticked ? 'x' : ' ', mark, what, words[0] ? "  " : "", words,
 				more);
@@ -386,7 +391,7 @@ static void list_below(struct tty_page *page, const struct approver *self, bool 
 	auto_free char *ticked = mem_printf("%zu of %zu%s", tty_rows_ticked(list), list->count,
 					    is_short ? "" : "; to allow (!), its domain is typed");
 
-	if (list->beyond > 0)
+	if (list->beyond > 0 && !is_short)
 		tty_page_text(page, TTY_HELP, beyond);
 	list_keys(page, &self->look, is_short);
 	tty_page_field(page, TTY_NEEDED, "selected", ticked);
@@ -430,6 +435,12 @@ unsigned int tty_list_write(struct approver *self, bool *ret_is_whole)
 	if (below.count + least + 2 > rows) {
 		tty_page_clear(&below);
 		list_below(&below, self, true);
+	}
+	/* A note, which stands last, gives way. */
+	if (below.count + least + 2 > rows) {
+		size_t needed = tty_page_count(&below, TTY_NEEDED);
+
+		tty_page_cut_to(&below, 0, rows > needed + least + 2 ? rows - least - 2 : needed);
 	}
 	tty_page_title(&page, title);
 	*ret_is_whole = !look->is_narrow && below.count + 3 <= rows;
