@@ -62,13 +62,13 @@ bool policy_host_is_known(const char *host);
 bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
 /* Appends `answer allow|deny TEXT # PROVENANCE` to @path (created 0600, folder 0700), with lock,
- * fsync and rename. @text: "tcp://example.org:22 for 1h". A line that exists is not added again; one
- * with `for` replaces one with the same text. Symbolic links, and files that others may write, are
- * refused. -EINVAL: not a valid answer. */
+ * fsync and rename. @text: "tcp://example.org:22 for 1h". A line that exists is not added again;
+ * one with `for` replaces one with the same text. Symbolic links, and files that others may write,
+ * are refused. -EINVAL: not a valid answer. */
 int policy_answer_append_text(const char *path, enum policy_action action, const char *text,
 			      const char *provenance, struct err *why);
-/* As policy_answer_append_text(), for complete lines such as `command allow npm run build`. Each must
- * be valid; a line that the file already contains is not added. */
+/* As policy_answer_append_text(), for complete lines such as `command allow npm run build`. Each
+ * must be valid; a line that the file already contains is not added. */
 int policy_lines_append(const char *path, const char *const *lines, struct err *why);
 /* Removes every `answer` line with @text from @path, in the same way. -ENOENT: there is none. */
 int policy_answer_remove(const char *path, enum policy_action action, const char *text,

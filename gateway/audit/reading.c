@@ -133,7 +133,8 @@ static int reading_log(struct reading *reading)
 		return err_errno(reading->why, errno, "cannot open %s", reading->path);
 	(void)replace_lock(fd, LOCK_SH, LOCK_MS);
 	if (fstat(fd, &info) < 0)
-		return err_errno(reading->why, errno, "cannot read the attributes of %s", reading->path);
+		return err_errno(reading->why, errno, "cannot read the attributes of %s",
+				 reading->path);
 	(void)flock(fd, LOCK_UN); /* it may not be held */
 	if (!S_ISREG(info.st_mode))
 		return err_set(reading->why, -EINVAL, "%s is not a regular file", reading->path);
