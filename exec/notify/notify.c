@@ -139,7 +139,7 @@ static void lose(void *arg)
 		return;
 	notify->is_lost = true;
 	log_warn("exec: the process that judges the command's system calls was late or is dead; "
-		 "the command can start no more programs");
+		 "from now on, programs that have to be judged are refused");
 	loop_timer_stop(&notify->watch);
 	event_del(&notify->readable);
 	while (read_frame(notify) > 0) /* at most as many as the socket holds */

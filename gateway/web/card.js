@@ -390,7 +390,7 @@ export class Card {
   // The nodes that must have been read before this answer, and be visible when it is given.
   parts(action, button) {
     const box = action === "abort" ? null : this.texts[action].node;
-    return { read: [this.name, action === "allow" ? this.warning : null, box].filter(Boolean), there: [box, button].filter(Boolean) };
+    return { read: [this.name, action === "allow" ? this.warning : null, box].filter(Boolean), there: [box, action === "abort" ? this.end : button].filter(Boolean) };
   }
 
   // The reason why @action is not possible now; null: it is possible. Scrolls to the text that was not read.

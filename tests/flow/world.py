@@ -127,11 +127,12 @@ class Gate:
         return (self.out if stream == "out" else self.err).read_text(errors="replace")
 
     def worker(self):
-        """The process with the listeners: the gate's only direct child in the gate's own network namespace."""
+        """The process with the listeners: a direct child in the gate's own network namespace. The gate's other children have other names."""
         ours = os.readlink("/proc/self/ns/net")
         for pid, (parent, _, _) in processes().items():
             try:
-                if parent == self.process.pid and os.readlink(f"/proc/{pid}/ns/net") == ours:
+                name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+                if parent == self.process.pid and name == "sallyport" and os.readlink(f"/proc/{pid}/ns/net") == ours:
                     return pid
             except OSError:
                 continue
