@@ -349,14 +349,17 @@ export class Card {
     this.focusWanted();
   }
 
-  // A key has chosen an answer: Enter gives it, at its button; where its domain has to be typed, that comes first.
+  // A key has chosen an answer: Enter gives it, at its button; where its domain has to be typed, that comes first. In a low window
+  // the text of the answer is shown rather than the button: Enter needs the text.
   focusWanted() {
     const button = { allow: this.yes, deny: this.no, abort: this.end }[this.wanted];
     const node = this.wanted === "allow" && this.drawn.allow !== null && !this.isTyped ? this.typed : button;
     if (!node || node.disabled)
       return;
+    const text = node === this.typed ? node : this.texts[this.wanted]?.node ?? node;
     this.wanted = null;
     node.focus();
+    text.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   prepare(action, scope) {

@@ -118,7 +118,10 @@ STATES = {
         await read();
         await letter('a');
         await read()"""),
-    "letter-denies": State("open(); await read(); await letter('S'); await read()"),
+    "letter-exec": State("open(); await read(); await letter('e'); await looked(); await ready()"),
+    "letter-denies": State("open(); await read(); await letter('S'); await looked(); await ready()"),
+    "letter-denies-exec": State("open(); await read(); await letter('E'); await looked(); await ready()"),
+    "letter-denies-always": State("open(); await read(); await letter('D'); await looked(); await ready()"),
     "letter-stops": State("open(); await read(); await letter('q'); await read()"),
     "letter-warns": State("open(); await read(); await letter('s'); await read()", warns=True),
     "help": State("open(); await read(); one('#help').showModal(); await ready()"),
