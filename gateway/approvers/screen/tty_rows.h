@@ -19,7 +19,7 @@ struct tty_row {
 	char id[APPROVER_ID_MAX];
 	struct policy_destination dst;
 	char domain[POLICY_HOST_MAX]; /* the question's @typed */
-	unsigned int number;          /* not used again while the list exists */
+	unsigned int number;          /* not used again once the list is touched */
 	unsigned int waiting, risk;
 	bool is_private, is_ticked, is_open;
 	bool is_named;              /* its domain was typed, for the current answer */
@@ -27,8 +27,9 @@ struct tty_row {
 };
 /* Zeroed is empty. */
 struct tty_list {
-	struct tty_row *rows; /* rows of one domain stand together, except later ones */
-	size_t count, at;     /* the row that the cursor is on */
+	struct tty_row
+		*rows; /* rows of one domain stand together, except later ones of a touched list */
+	size_t count, at; /* the row that the cursor is on */
 	unsigned int last_number;
 	unsigned int beyond; /* open questions that are not in the list */
 	char digits[4];      /* of a number being typed; "": none */

@@ -98,8 +98,14 @@ static void list_see(const struct approver_question *question, void *arg)
 	list_append(sync, question);
 }
 
-/* Sorts the new rows by domain, in the order in which the domains were first asked for. Existing
- * rows keep their place. */
+/* No row is selected, and the cursor has not moved: nobody has begun to answer. */
+static bool list_is_untouched(const struct tty_list *list)
+{
+	return list->at == 0 && list->digits[0] == '\0' && tty_rows_ticked(list) == 0;
+}
+
+/* Sorts the rows behind @from by domain, in the order in which the domains were first asked for.
+ * The rows before keep their place. */
 static void list_group(struct tty_list *list, size_t from)
 {
 	for (size_t i = from; i < list->count; i++) {
@@ -143,6 +149,8 @@ void tty_list_sync(struct approver *self)
 		kept += is_old;
 		i++;
 	}
+	if (kept < list->count && list_is_untouched(list))
+		kept = list->last_number = 0; /* new rows join their domain */
 	list_group(list, kept);
 	list->beyond = (unsigned int)(sync.total - list->count);
 	self->is_stale = self->is_stale || self->look.has_escapes;
