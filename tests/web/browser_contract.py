@@ -111,6 +111,7 @@ STATES = {
         await ready()""", 6),
     # A letter was typed: Enter gives its answer.
     "letter": State("open(); await read(); await letter('a'); await read()"),
+    "letter-once": State("open(); await read(); await letter('y'); await read()"),
     "letter-wide": State("""
         open('always');
         one('.open .widths').open = true;
@@ -285,7 +286,7 @@ def main():
                     must(play.answered or not state.is_real, "nothing was answered")
                     passed += 1
                     stored |= set(play.answered)
-                    print(f"passed {name}: {play.tried} keys and clicks, {len(play.answered)} answers, {time.monotonic() - since:.0f} s", flush=True)
+                    print(f"passed {name}: {play.tried} keys and clicks, {len(play.answered)} answers {sorted(set(play.answered))}, {time.monotonic() - since:.0f} s", flush=True)
                 except (Failed, AssertionError, OSError, ValueError) as reason:
                     failed += 1
                     print(f"failed {name}: {reason}", flush=True)
