@@ -118,6 +118,17 @@ class User:
                 "XDG_RUNTIME_DIR": str(self.runtime), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
 
 
+def where_they_wait():
+    """What each process below this one waits for, in one line: a run that hangs is rare, and this is all that is left of it."""
+    def text(pid, name):
+        try:
+            return pathlib.Path(f"/proc/{pid}/{name}").read_text(errors="replace").strip()
+        except OSError:
+            return "?"
+
+    return "; ".join(f"{text(pid, 'comm')} {text(pid, 'wchan')} call {text(pid, 'syscall').partition(' ')[0]}" for pid in descendants())
+
+
 class World:
     def __init__(self, sallyport, hostile=None):
         # Not below /tmp, which is fresh inside; in a folder that every user can enter.
@@ -156,9 +167,10 @@ class World:
         try:
             out, err = process.communicate(data, timeout=timeout)
         except subprocess.TimeoutExpired:
+            waits = where_they_wait()
             process.kill()
             process.wait()
-            raise Failed(f"took longer than {timeout} s") from None
+            raise Failed(f"took longer than {timeout} s: {waits}") from None
         return subprocess.CompletedProcess(command, process.returncode, out or b"", err or b"")
 
     def trust(self, user, policy):
