@@ -43,6 +43,82 @@ export PIP_CONFIG_FILE=/dev/null
 PYTHONPATH=out {PYTHON} -c 'import hello; print(hello.words)'
 """
 
+GO = """
+export SSL_CERT_FILE=$PWD/ca.pem GOPROXY=https://HOST GOSUMDB=off GOFLAGS=-mod=mod
+printf 'module t\n\ngo 1.19\n\nrequire hello.test/hello v1.0.0\n' > go.mod
+cat > t.go <<'END'
+package main
+
+import (
+	"os"
+
+	"hello.test/hello"
+)
+
+func main() { os.Stdout.WriteString(hello.Words) }
+END
+go build -o t . && ./t
+"""
+CARGO = """
+mkdir -p .cargo src && : > src/lib.rs
+cat > .cargo/config.toml <<'END'
+[source.crates-io]
+replace-with = "here"
+[source.here]
+registry = "https://HOST/index.git"
+[http]
+cainfo = "ca.pem"
+[net]
+retry = 0
+END
+printf '[package]\nname = "t"\nversion = "1.0.0"\nedition = "2021"\n[dependencies]\nhello = "1"\n' > Cargo.toml
+RUSTC=/usr/bin/rustc /usr/bin/cargo vendor -q --respect-source-config >&2 && cat vendor/hello/src/lib.rs
+"""
+MAVEN = """
+keytool -importcert -noprompt -alias t -file ca.pem -keystore trust -storepass changeit 2>/dev/null
+export MAVEN_OPTS="$MAVEN_OPTS -Djavax.net.ssl.trustStore=$PWD/trust -Djavax.net.ssl.trustStorePassword=changeit"
+cat > settings.xml <<'END'
+<settings><mirrors><mirror><id>here</id><url>https://HOST/maven</url><mirrorOf>*</mirrorOf></mirror></mirrors></settings>
+END
+cat > pom.xml <<'END'
+<project><modelVersion>4.0.0</modelVersion><artifactId>t</artifactId><packaging>pom</packaging>
+<parent><groupId>test</groupId><artifactId>hello</artifactId><version>1.0</version><relativePath/></parent></project>
+END
+mvn -B -s settings.xml validate
+"""
+JAVA = """
+cat > T.java <<'END'
+import java.net.*;
+import java.net.http.*;
+import java.security.*;
+import java.security.cert.*;
+import javax.net.ssl.*;
+
+class T {
+    public static void main(String[] args) throws Exception {
+        KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+        trusted.load(null, null);
+        try (var file = new java.io.FileInputStream("ca.pem")) {
+            trusted.setCertificateEntry("ca", CertificateFactory.getInstance("X.509").generateCertificate(file));
+        }
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(trusted);
+        SSLContext tls = SSLContext.getInstance("TLS");
+        tls.init(null, trust.getTrustManagers(), null);
+        HttpsURLConnection.setDefaultSSLSocketFactory(tls.getSocketFactory());
+        System.out.write(new URL("https://HOST/page").openStream().readAllBytes());
+        System.out.println(HttpClient.newBuilder().sslContext(tls).build().send(
+            HttpRequest.newBuilder(URI.create("https://HOST/page?client")).build(), HttpResponse.BodyHandlers.ofString()).body());
+    }
+}
+END
+java T.java
+"""
+GH = "export SSL_CERT_FILE=$PWD/ca.pem GH_ENTERPRISE_TOKEN=t GH_CONFIG_DIR=$PWD; gh api --hostname HOST page"
+AWS = """export AWS_DEFAULT_REGION=eu-west-1 AWS_MAX_ATTEMPTS=1 AWS_EC2_METADATA_DISABLED=true
+aws s3api get-object --no-sign-request --endpoint-url https://HOST --ca-bundle ca.pem --bucket b --key page out >&2 && cat out"""
+KUBECTL = "kubectl --kubeconfig /dev/null --server https://HOST --token t --certificate-authority ca.pem get --raw /page"
+
 
 def python(text):
     return f'{PYTHON} - <<"END"\n{text}\nEND\n'
@@ -85,6 +161,10 @@ def node(text, run="node t.js", file="t.js"):
     return f"export NODE_EXTRA_CA_CERTS=$PWD/ca.pem\ncat > {file} <<'END'\n{text}\nEND\n{run}"
 
 
+GRPC = python("""import grpc
+trusted = grpc.ssl_channel_credentials(open('ca.pem', 'rb').read())
+with grpc.secure_channel('HOST:443', trusted) as channel:
+    print(channel.unary_unary('/test/Say')(b'said over http/2', timeout=60).decode())""")
 NODE_FAILS = "(e) => { console.error(e); process.exit(1); }"
 NODE_FETCH = f"""fetch('URL').then((a) => a.ok ? a.text() : a.text().then((t) => Promise.reject(a.status + t)))
     .then(console.log, {NODE_FAILS});"""
@@ -104,6 +184,16 @@ function get(done) {{
     request.on('error', {NODE_FAILS});
 }}
 get(() => get((second) => console.log('kept', second.reusedSocket)));"""
+# Debian's modules, for a node that does not come from Debian.
+NODE_MODULES = "NODE_PATH=/usr/share/nodejs node t.js"
+NODE_UNDICI = f"""const {{ request, ProxyAgent }} = require('undici');
+request('https://HOST/page', {{ dispatcher: new ProxyAgent(process.env.HTTPS_PROXY) }})
+    .then((answer) => answer.body.text()).then(console.log, {NODE_FAILS});"""
+NODE_WS = f"""const {{ WebSocket }} = require('ws');
+const agent = new (require('https-proxy-agent'))(process.env.HTTPS_PROXY);
+const link = new WebSocket('wss://HOST/socket', {{ agent }});
+link.on('open', () => link.send('said and heard')).on('error', {NODE_FAILS});
+link.on('message', (text) => {{ console.log(text.toString()); link.close(); }});"""
 # A proxy must not come between a program and its own servers.
 NODE_OWN = f"""const http = require('http');
 const server = http.createServer((_, answer) => answer.end('own')).listen(0, '127.0.0.1', () => {{
@@ -190,6 +280,16 @@ CASES = [
     Case("node with a server of its own", "web.test", node(NODE_OWN), f"own and {PAGE}", NODE_SAYS),
     Case("node, NODE_OPTIONS extended", "web.test",
          node_get("https", run='NODE_OPTIONS="$NODE_OPTIONS --max-old-space-size=300" node t.js'), PAGE, NODE_SAYS),
+    Case("node undici with ProxyAgent", "web.test", node(NODE_UNDICI, run=NODE_MODULES), PAGE, "Proxy response !== 200"),
+    Case("node ws with https-proxy-agent", "socket.test", node(NODE_WS, run=NODE_MODULES), "said and heard"),
+    Case("go build", "go.test", GO, "hello from the modules", "Forbidden"),
+    Case("cargo vendor", "cargo.test", CARGO, "hello from the crates"),
+    Case("maven, a parent project", "maven.test", MAVEN, "BUILD SUCCESS"),
+    Case("java, both clients", "web.test", JAVA, f"{PAGE}?client"),
+    Case("gh api", "web.test", GH, "web GET /api/v3/page", "Forbidden"),
+    Case("aws s3api", "web.test", AWS, "web GET /b/page", ""),
+    Case("kubectl", "web.test", KUBECTL, PAGE, "Forbidden"),
+    Case("python grpc", "grpc.test", GRPC, "said over http/2", "UNAVAILABLE"),
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
     Case("chromium http", "web.test", CHROMIUM.replace("SCHEME", "http"), PAGE, "rule_deny"),
     Case("chromium https", "web.test", CHROMIUM.replace("SCHEME", "https"), PAGE, ""),
@@ -220,6 +320,7 @@ ASTRAY = [
 IGNORES = [
     Case("ssh", "web.test", "ssh -F none -o BatchMode=yes HOST true", "ssh"),
     Case("git over ssh", "git.test", "export GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes'; git clone git@HOST:repo.git", "ssh"),
+    Case("rsync over ssh", "web.test", "rsync -e 'ssh -F none -o BatchMode=yes' HOST:file .", "ssh"),
     Case("psql", "web.test", "psql -h HOST -U u -c 'select 1'", "psql"),
     Case("redis-cli", "web.test", "redis-cli -h HOST ping; exit 1", "redis-cli"),
     Case("python socket", "web.test", python("import socket\nsocket.create_connection(('HOST', 80))"), "python3."),

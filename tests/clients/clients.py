@@ -27,6 +27,11 @@ allow git.test
 allow npm.test
 allow pip.test
 allow apt.test
+allow go.test
+allow cargo.test
+allow maven.test
+allow socket.test
+allow grpc.test
 allow tcp://tcp.test:7000
 deny  denied.test:* because "the test says no"
 """
@@ -67,7 +72,7 @@ class Stage:
     def serve(self):
         things = self.world.top / "things"
         things.mkdir()
-        fixtures.make_git(things)
+        fixtures.make_git_that_takes_pushes(things)
         self.add("web", servers.Page)
         # No client sends a key share for its one group at once: it asks for a second hello.
         self.add("again", servers.Page, lambda context: context.set_ecdh_curve("secp384r1"))
@@ -77,6 +82,13 @@ class Stage:
         self.add("mirror", fixtures.FilesPage, files=fixtures.npm_files("mirror.test:8443"))
         self.add("pip", fixtures.FilesPage, files=fixtures.pip_files())
         self.add("apt", fixtures.FilesPage, files=fixtures.apt_files(things))
+        self.add("go", fixtures.FilesPage, files=fixtures.go_files())
+        self.add("cargo", fixtures.CratesPage, root=str(things), files=fixtures.cargo_files(things, "cargo.test"))
+        self.add("maven", fixtures.FilesPage, files=fixtures.maven_files())
+        self.add("socket", fixtures.SocketPage)
+        self.addresses["grpc.test"] = address = self.world.new_address()
+        servers.make_certificate(self.certificates, ["grpc.test"])
+        self.grpc = fixtures.serve_grpc(address, *[(self.certificates / f"grpc.test.{kind}").read_bytes() for kind in ("pem", "key")])
         echo = servers.Server("tcp", self.world.new_address())
         echo.echo(7000)
         self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}

@@ -1,6 +1,7 @@
 """fixtures: what the clients fetch: a git repository over https, a package registry for npm, an index for pip and an
 archive for apt, each made at test time and served locally."""
 import base64
+import concurrent.futures
 import gzip
 import hashlib
 import io
@@ -37,18 +38,24 @@ class GitPage(servers.Page):
     do_GET = do_POST = answer
 
 
-def make_git(folder):
-    """A bare repository @folder/repo.git with one commit, that takes pushes."""
+def make_git(folder, name, files):
+    """A bare repository @folder/@name.git with one commit of @files: {path: text}."""
     def git(*words):
         subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True, cwd=folder,
                        capture_output=True)
 
-    git("init", "-q", "-b", "main", "seed")
-    (folder / "seed/file").write_text("first light\n")
-    git("-C", "seed", "add", "file")
-    git("-C", "seed", "commit", "-q", "-m", "first light")
-    git("clone", "-q", "--bare", "seed", "repo.git")
-    git("-C", "repo.git", "config", "http.receivepack", "true")
+    git("init", "-q", "-b", "main", name)
+    for path, text in files.items():
+        (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name / path).write_text(text)
+    git("-C", name, "add", ".")
+    git("-C", name, "commit", "-q", "-m", "first light")
+    git("clone", "-q", "--bare", name, f"{name}.git")
+
+
+def make_git_that_takes_pushes(folder):
+    make_git(folder, "repo", {"file": "first light\n"})
+    subprocess.run(["git", "-C", str(folder / "repo.git"), "config", "http.receivepack", "true"], check=True)
 
 
 class FilesPage(servers.Page):
@@ -67,16 +74,91 @@ class FilesPage(servers.Page):
     do_GET = do_HEAD = answer
 
 
-def npm_files(host):
-    """A package "hello" 1.0.0 whose module says where it came from."""
+class CratesPage(GitPage, FilesPage):
+    """The index of a registry of crates, which is a git repository, and its files."""
+
+    def answer(self):
+        (GitPage if self.path.startswith("/index.git/") else FilesPage).answer(self)
+
+    do_GET = do_HEAD = do_POST = answer
+
+
+class SocketPage(servers.Page):
+    """A WebSocket (RFC 6455) that sends the first message, a short one, back."""
+
+    def answer(self):
+        key = self.headers.get("Sec-WebSocket-Key", "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.end_headers()
+        self.wfile.flush()
+        length = self.rfile.read(2)[1] & 127
+        mask = self.rfile.read(4)
+        text = bytes(byte ^ mask[at % 4] for at, byte in enumerate(self.rfile.read(length)))
+        self.wfile.write(bytes([0x81, length]) + text)
+        self.wfile.flush()
+        self.rfile.read()
+        self.close_connection = True
+
+    do_GET = answer
+
+
+def packed_tar(files):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name, text in (("package.json", json.dumps({"name": "hello", "version": "1.0.0", "main": "i.js"})),
-                           ("i.js", "module.exports = 'hello from the registry'\n")):
-            info = tarfile.TarInfo("package/" + name)
+        for name, text in files.items():
+            info = tarfile.TarInfo(name)
             info.size = len(text)
             tar.addfile(info, io.BytesIO(text.encode()))
-    data = packed.getvalue()
+    return packed.getvalue()
+
+
+def go_files():
+    """A module "hello.test/hello" v1.0.0 as a module proxy serves it."""
+    module, packed = "module hello.test/hello\n\ngo 1.19\n", io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("hello.test/hello@v1.0.0/go.mod", module)
+        archive.writestr("hello.test/hello@v1.0.0/hello.go", 'package hello\n\nconst Words = "hello from the modules\\n"\n')
+    info = json.dumps({"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"})
+    base = "/hello.test/hello/@v/"
+    return {f"{base}list": ("text/plain", b"v1.0.0\n"), f"{base}v1.0.0.info": ("application/json", info.encode()),
+            f"{base}v1.0.0.mod": ("text/plain", module.encode()), f"{base}v1.0.0.zip": ("application/zip", packed.getvalue())}
+
+
+def cargo_files(folder, host):
+    """A crate "hello" 1.0.0, and its index as @folder/index.git."""
+    data = packed_tar({"hello-1.0.0/Cargo.toml": '[package]\nname = "hello"\nversion = "1.0.0"\nedition = "2021"\n',
+                       "hello-1.0.0/src/lib.rs": "// hello from the crates\n"})
+    line = json.dumps({"name": "hello", "vers": "1.0.0", "deps": [], "cksum": hashlib.sha256(data).hexdigest(), "features": {}, "yanked": False})
+    make_git(folder, "index", {"config.json": json.dumps({"dl": f"https://{host}/crates"}), "he/ll/hello": line + "\n"})
+    return {"/crates/hello/1.0.0/download": ("application/octet-stream", data)}
+
+
+def maven_files():
+    """A parent project "test:hello:1.0"."""
+    project = (b"<project><modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>hello</artifactId>"
+               b"<version>1.0</version><packaging>pom</packaging></project>")
+    path = "/maven/test/hello/1.0/hello-1.0.pom"
+    return {path: ("text/xml", project), f"{path}.sha1": ("text/plain", hashlib.sha1(project).hexdigest().encode())}
+
+
+def serve_grpc(address, certificate, key):
+    """A server of gRPC whose one method sends what it gets back."""
+    import grpc  # of Debian's python; it starts threads, so only here
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
+    echo = grpc.unary_unary_rpc_method_handler(lambda request, _: request)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Say": echo}),))
+    server.add_secure_port(f"{address}:443", grpc.ssl_server_credentials([(key, certificate)]))
+    server.start()
+    return server
+
+
+def npm_files(host):
+    """A package "hello" 1.0.0 whose module says where it came from."""
+    data = packed_tar({"package/package.json": json.dumps({"name": "hello", "version": "1.0.0", "main": "i.js"}),
+                       "package/i.js": "module.exports = 'hello from the registry'\n"})
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
     version = {"name": "hello", "version": "1.0.0", "main": "i.js",
                "dist": {"tarball": f"https://{host}/hello/-/hello-1.0.0.tgz", "integrity": integrity,
