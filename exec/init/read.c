@@ -105,6 +105,7 @@ static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 	case WIRE_MOUNTS:
 		return is_mounts(list, count);
 	case WIRE_LINKS:
+	case WIRE_INSTEAD:
 	case WIRE_CACHED:
 		return is_paths(list, count, 1) && count % 2 == 0;
 	case WIRE_GRANTED:

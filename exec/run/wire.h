@@ -34,6 +34,7 @@ enum wire_list {
 	WIRE_COVERED, /* canonical paths: must stay mounts, or everything is killed */
 	WIRE_FOLDERS, /* folders in which the names on the way to these are watched */
 	WIRE_ABSENT,  /* canonical paths: if one appears, everything is killed */
+	WIRE_INSTEAD, /* pairs of canonical paths: one of WIRE_FILES, the file that it replaces */
 	WIRE_LISTS
 };
 

@@ -31,6 +31,7 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->folders);
 	paths_done(&plan->missing);
 	paths_done(&plan->absent);
+	paths_done(&plan->instead);
 	paths_done(&plan->caches);
 	paths_done(&plan->cached);
 	paths_done(&plan->open_sockets);

@@ -95,6 +95,7 @@ int plan_seal(const struct plan *plan, struct err *why)
 		[WIRE_COVERED] = plan->covered.list,
 		[WIRE_FOLDERS] = plan->folders.list,
 		[WIRE_ABSENT] = plan->absent.list,
+		[WIRE_INSTEAD] = plan->instead.list,
 	};
 	struct wire_plan head = {
 		.magic = WIRE_MAGIC,

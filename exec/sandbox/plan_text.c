@@ -52,6 +52,12 @@ static void put_view(FILE *out, const struct plan *plan)
 	put_paths(out, "fresh", &plan->fresh);
 	for (char **file = plan->files; *file; file += 2)
 		put(out, "file", *file);
+	for (size_t i = 0; i < plan->instead.count; i += 2) {
+		auto_free char *file =
+			mem_printf("%s <- %s", plan->instead.list[i + 1], plan->instead.list[i]);
+
+		put(out, "file", file);
+	}
 	put(out, "fresh", "/dev");
 	put(out, "fresh", "/proc");
 	put_paths(out, "writable", &plan->writable);
@@ -147,7 +153,8 @@ static void put_environment(FILE *out, const struct plan *plan)
 	for (char **file = plan->files; *file; file += 2) {
 		auto_free char *variable = files_variable(*file);
 
-		put(out, "env", variable);
+		if (variable)
+			put(out, "env", variable);
 	}
 }
 

@@ -361,7 +361,7 @@ def dry_run(stage, example):
 def cloned(stage, example):
     things = stage.top / "things"
     things.mkdir()
-    fixtures.make_git(things)
+    fixtures.make_git_that_takes_pushes(things)
     stage.serve("git.example.org", fixtures.GitPage, root=str(things))
     stage.play(example)
     assert (stage.work / "repo" / "file").read_text() == "first light\n"

@@ -51,6 +51,11 @@ WRONG = [
      "run"),
     (["run", "--profile", "cloude", "--", "true"], 2, "no profile `cloude`; did you mean claude?", "run"),
     (["init", "--yes", "--agent", "nobody"], 2, "no profile `nobody`; there are aider, claude, codex, gemini, opencode", "init"),
+    (["connect", "a.test"], 2, "PORT is missing", "connect"),
+    (["connect", "a.test", "0"], 2, "`0` is not a port: use 1 to 65535", "connect"),
+    (["connect", "a.test", "22x"], 2, "`22x` is not a port: use 1 to 65535", "connect"),
+    (["connect", "a.test", "65536"], 2, "`65536` is not a port: use 1 to 65535", "connect"),
+    (["connect", "a.test\r\nX:", "22"], 2, "`a.test\\x0d\\x0aX:` is not a host", "connect"),
     (["init", "here"], 2, "unexpected argument: here", "init"),
     (["audit"], 2, "a step is missing; give one of: verify, merge, report", "audit"),
 ]

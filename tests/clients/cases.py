@@ -33,6 +33,9 @@ git clone -q https://HOST/repo.git got && cat got/file &&
 cd got && git -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m 'second light' && git push -q origin main &&
 git ls-remote origin main | grep -q "$(git rev-parse HEAD)" && echo pushed
 """
+SSH = "-o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+GIT_SSH = GIT.replace("https://HOST/", "git@HOST:").replace("got && cat got", "ssh-got && cat ssh-got").replace("cd got", "cd ssh-got").replace(
+    "second light", "third light").replace("export", f"export GIT_SSH_COMMAND='ssh {SSH}'")
 NPM = """
 export npm_config_update_notifier=false npm_config_cafile=$PWD/ca.pem npm_config_fetch_retries=0
 npm install --no-audit --no-fund --loglevel=error --registry https://HOST/ hello >&2 && node -p "require('hello')"
@@ -290,6 +293,12 @@ CASES = [
     Case("aws s3api", "web.test", AWS, "web GET /b/page", ""),
     Case("kubectl", "web.test", KUBECTL, PAGE, "Forbidden"),
     Case("python grpc", "grpc.test", GRPC, "said over http/2", "UNAVAILABLE"),
+    Case("ssh", "ssh.test", f"ssh {SSH} HOST 'echo said and heard'", "said and heard", "rule_deny"),
+    Case("ssh, much both ways", "ssh.test", f"head -c 20000000 /dev/zero | ssh {SSH} HOST 'cat; echo all of it' >got && tr -d '\\0' <got", "all of it", "rule_deny"),
+    Case("scp", "ssh.test", f"echo there and back > f; scp -O -q {SSH} f HOST:/dev/shm/$$ && scp -O -q {SSH} HOST:/dev/shm/$$ g && cat g", "there and back", "rule_deny"),
+    Case("rsync over ssh", "ssh.test", f"echo there and back > f; rsync -e 'ssh {SSH}' f HOST:/dev/shm/$$ && rsync -e 'ssh {SSH}' HOST:/dev/shm/$$ g && cat g",
+         "there and back", "rule_deny"),
+    Case("git over ssh, clone and push", "ssh.test", GIT_SSH, "pushed", "rule_deny"),
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
     Case("chromium http", "web.test", CHROMIUM.replace("SCHEME", "http"), PAGE, "rule_deny"),
     Case("chromium https", "web.test", CHROMIUM.replace("SCHEME", "https"), PAGE, ""),
@@ -316,11 +325,9 @@ ASTRAY = [
     Case("node https.get, no variables", "web.test",
          node_get("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
 ]
-# Programs that ignore the variables; the run names each of them.
+# Programs that ignore the variables, or ssh's configuration; the run names each of them.
 IGNORES = [
-    Case("ssh", "web.test", "ssh -F none -o BatchMode=yes HOST true", "ssh"),
-    Case("git over ssh", "git.test", "export GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes'; git clone git@HOST:repo.git", "ssh"),
-    Case("rsync over ssh", "web.test", "rsync -e 'ssh -F none -o BatchMode=yes' HOST:file .", "ssh"),
+    Case("ssh -F none", "web.test", "ssh -F none -o BatchMode=yes HOST true", "ssh"),
     Case("psql", "web.test", "psql -h HOST -U u -c 'select 1'", "psql"),
     Case("redis-cli", "web.test", "redis-cli -h HOST ping; exit 1", "redis-cli"),
     Case("python socket", "web.test", python("import socket\nsocket.create_connection(('HOST', 80))"), "python3."),

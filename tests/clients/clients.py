@@ -33,6 +33,7 @@ allow maven.test
 allow socket.test
 allow grpc.test
 allow tcp://tcp.test:7000
+allow tcp://ssh.test:22
 deny  denied.test:* because "the test says no"
 """
 
@@ -89,6 +90,9 @@ class Stage:
         self.addresses["grpc.test"] = address = self.world.new_address()
         servers.make_certificate(self.certificates, ["grpc.test"])
         self.grpc = fixtures.serve_grpc(address, *[(self.certificates / f"grpc.test.{kind}").read_bytes() for kind in ("pem", "key")])
+        self.addresses["ssh.test"] = address = self.world.new_address()
+        self.ssh = subprocess.Popen([cases.PYTHON, str(pathlib.Path(__file__).with_name("ssh_server.py")), address, str(things)], stdout=subprocess.PIPE)
+        assert self.ssh.stdout.readline() == b"ready\n", "the ssh server did not start"
         echo = servers.Server("tcp", self.world.new_address())
         echo.echo(7000)
         self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}

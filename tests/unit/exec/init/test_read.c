@@ -104,6 +104,7 @@ enum damage {
 	MOUNT_OF_NOTHING,
 	ODD_LINK,
 	ODD_CACHE,
+	ODD_INSTEAD,
 	NO_PROGRAM,
 	UNWANTED_PROGRAM,
 	NO_OPTIONS,
@@ -163,6 +164,12 @@ static size_t spoil(struct image *image, enum damage how)
 		image->head.bytes = (uint32_t)--len;
 		image->head.counts[WIRE_MOUNTS] = 1;
 		image->head.counts[WIRE_CACHED] = 1;
+		break;
+	case ODD_INSTEAD:
+		memmove(image->text + SECOND_MOUNT, image->text + SECOND_MOUNT + 1, len);
+		image->head.bytes = (uint32_t)--len;
+		image->head.counts[WIRE_MOUNTS] = 1;
+		image->head.counts[WIRE_INSTEAD] = 1;
 		break;
 	case NO_PROGRAM:
 		image->head.flags |= WIRE_HAS_PROGRAM;

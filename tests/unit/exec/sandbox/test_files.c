@@ -1,8 +1,10 @@
 #include "tests/unit/exec/test_exec.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "exec/sandbox/env.h"
@@ -13,6 +15,7 @@
 #include "tests/unit/exec/rig.h"
 
 #define NODE_FILE   "/run/sallyport/node.cjs"
+#define SSH_FILE    "/run/sallyport/ssh_config"
 #define NODE_OPTION "--require=" NODE_FILE
 
 static const struct {
@@ -63,13 +66,53 @@ START_TEST(puts_files_where_they_stay)
 	if (places[_i].is_there) {
 		ck_assert_str_eq(plan.files[0], NODE_FILE);
 		ck_assert_str_eq(plan.files[1], preload_node);
-		ck_assert_ptr_null(plan.files[2]);
+		ck_assert_str_eq(plan.files[2], SSH_FILE);
+		ck_assert_str_eq(plan.instead.list[0], SSH_FILE);
+		ck_assert_str_eq(plan.instead.list[1], "/etc/ssh/ssh_config");
+		ck_assert_ptr_null(plan.files[4]);
 		ck_assert_str_eq(plan.env[0], "NODE_OPTIONS=" NODE_OPTION);
 	} else {
 		ck_assert_ptr_null(plan.files[0]);
 		ck_assert_ptr_null(plan.env[0]);
+		ck_assert_uint_eq(plan.instead.count, 0);
 	}
+	paths_done(&plan.instead);
 	paths_done(&plan.fresh);
+	paths_done(&plan.writable);
+	mem_free_list(plan.files);
+	mem_free_list(plan.env);
+}
+END_TEST
+
+/* What a view may make of ssh's configuration, or of our own program, that leaves it as it is. */
+static const struct {
+	const char *hidden, *writable;
+	uint32_t flags;
+} hosts[] = {
+	{ "/etc/ssh", NULL, 0 },    { "/etc/ssh/ssh_config", NULL, 0 }, { NULL, "/etc", 0 },
+	{ NULL, NULL, WIRE_EMPTY }, { NULL, NULL, WIRE_HOST_NETWORK },  { "self", NULL, 0 },
+};
+
+START_TEST(leaves_the_configuration_of_ssh)
+{
+	struct plan plan = { .env = mem_new_array(1, sizeof(char *)),
+			     .uid = 1,
+			     .flags = hosts[_i].flags };
+	char self[PATH_MAX] = "";
+
+	ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
+	paths_add(&plan.fresh, "/run");
+	if (hosts[_i].hidden)
+		paths_add(&plan.hidden,
+			  strcmp(hosts[_i].hidden, "self") == 0 ? self : hosts[_i].hidden);
+	if (hosts[_i].writable)
+		paths_add(&plan.writable, hosts[_i].writable);
+	files_plan(&plan);
+	ck_assert_uint_eq(plan.instead.count, 0);
+	for (char **file = plan.files; *file; file += 2)
+		ck_assert_str_ne(*file, SSH_FILE);
+	paths_done(&plan.fresh);
+	paths_done(&plan.hidden);
 	paths_done(&plan.writable);
 	mem_free_list(plan.files);
 	mem_free_list(plan.env);
@@ -94,10 +137,14 @@ END_TEST
 static const char *const scripts[] = {
 	"test \"$NODE_OPTIONS\" = '--title=x " NODE_OPTION "'",
 	"test \"$(ls -A /run/sallyport | grep -v '^apt.conf$' | tr '\\n' ' ')\" = \"node.cjs "
-	"socket \" "
+	"socket ssh_config \" "
 	"&& test \"$(stat "
 	"-c %a " NODE_FILE ")\" = 444",
 	"cmp " NODE_FILE " expected",
+	/* ssh reads it, and takes a value of the user's own before it. */
+	"ssh -G h.test | grep -q \"^proxycommand '/.*' connect '%h' '%p'\"",
+	"ssh -o ProxyCommand=theirs -G h.test | grep -q '^proxycommand theirs$'",
+	"cmp /etc/ssh/ssh_config " SSH_FILE " && ! sh -c ': >> /etc/ssh/ssh_config' 2>err",
 };
 
 START_TEST(writes_them)
@@ -167,6 +214,7 @@ TCase *test_files(void)
 
 	tcase_add_loop_test(tcase, appends_to_a_variable, 0, ARRAY_SIZE(appended));
 	tcase_add_loop_test(tcase, puts_files_where_they_stay, 0, ARRAY_SIZE(places));
+	tcase_add_loop_test(tcase, leaves_the_configuration_of_ssh, 0, ARRAY_SIZE(hosts));
 	tcase_add_test(tcase, shows_them_in_the_plan);
 	tcase_add_loop_test(tcase, writes_them, 0, (int)ARRAY_SIZE(scripts) * RIG_USERS);
 	tcase_add_loop_test(tcase, reads_pairs_only, 0, ARRAY_SIZE(lists));
