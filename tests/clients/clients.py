@@ -87,15 +87,19 @@ class Stage:
         self.add("cargo", fixtures.CratesPage, root=str(things), files=fixtures.cargo_files(things, "cargo.test"))
         self.add("maven", fixtures.FilesPage, files=fixtures.maven_files())
         self.add("socket", fixtures.SocketPage)
-        self.addresses["grpc.test"] = address = self.world.new_address()
         servers.make_certificate(self.certificates, ["grpc.test"])
-        self.grpc = fixtures.serve_grpc(address, *[(self.certificates / f"grpc.test.{kind}").read_bytes() for kind in ("pem", "key")])
-        self.addresses["ssh.test"] = address = self.world.new_address()
-        self.ssh = subprocess.Popen([cases.PYTHON, str(pathlib.Path(__file__).with_name("ssh_server.py")), address, str(things)], stdout=subprocess.PIPE)
-        assert self.ssh.stdout.readline() == b"ready\n", "the ssh server did not start"
+        self.serve_aside("grpc", *[str(self.certificates / f"grpc.test.{kind}") for kind in ("pem", "key")])
+        self.serve_aside("ssh", str(things))
         echo = servers.Server("tcp", self.world.new_address())
         echo.echo(7000)
         self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}
+
+    def serve_aside(self, name, *words):
+        """Runs NAME_server.py for NAME.test, with Debian's python and its modules."""
+        self.addresses[f"{name}.test"] = address = self.world.new_address()
+        program = pathlib.Path(__file__).with_name(f"{name}_server.py")
+        server = subprocess.Popen([cases.PYTHON, str(program), address, *words], stdout=subprocess.PIPE)
+        assert server.stdout.readline() == b"ready\n", f"{program} did not start"
 
     def start_resolver(self):
         self.queries = self.world.top / "dnsmasq.log"

@@ -1,7 +1,6 @@
 """fixtures: what the clients fetch: a git repository over https, a package registry for npm, an index for pip and an
 archive for apt, each made at test time and served locally."""
 import base64
-import concurrent.futures
 import gzip
 import hashlib
 import io
@@ -142,17 +141,6 @@ def maven_files():
                b"<version>1.0</version><packaging>pom</packaging></project>")
     path = "/maven/test/hello/1.0/hello-1.0.pom"
     return {path: ("text/xml", project), f"{path}.sha1": ("text/plain", hashlib.sha1(project).hexdigest().encode())}
-
-
-def serve_grpc(address, certificate, key):
-    """A server of gRPC whose one method sends what it gets back."""
-    import grpc  # of Debian's python; it starts threads, so only here
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
-    echo = grpc.unary_unary_rpc_method_handler(lambda request, _: request)
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Say": echo}),))
-    server.add_secure_port(f"{address}:443", grpc.ssl_server_credentials([(key, certificate)]))
-    server.start()
-    return server
 
 
 def npm_files(host):
