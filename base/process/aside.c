@@ -23,14 +23,15 @@ struct aside {
 	bool has_head;
 	char *bytes;
 	size_t len;
+	int fd; /* that was sent with the result; -1: none */
 	aside_done_fn done;
 	void *arg;
 };
 
-/* Sends the length first, then the bytes in pieces. */
-static int answer(int socket, const char *bytes, uint64_t len)
+/* Sends the length first, with the descriptor, then the bytes in pieces. */
+static int answer(int socket, const char *bytes, uint64_t len, const int *fd)
 {
-	int r = fd_send(socket, &len, sizeof(len), NULL, 0);
+	int r = fd_send(socket, &len, sizeof(len), fd, fd && *fd >= 0);
 
 	for (uint64_t at = 0; at < len && r == 0; at += PIECE_BYTES)
 		r = fd_send(socket, bytes + at, len - at < PIECE_BYTES ? len - at : PIECE_BYTES,
@@ -50,7 +51,7 @@ static int run(int socket, void *arg)
 	config->run(out, config->run_arg);
 	if (fclose(out) != 0)
 		return 1;
-	return answer(socket, bytes, len) < 0;
+	return answer(socket, bytes, len, config->run_fd) < 0;
 }
 
 static void stop(struct aside *aside)
@@ -88,10 +89,16 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	static const size_t head = sizeof(uint64_t);
 	struct aside *aside = arg;
 	char piece[PIECE_BYTES];
-	ssize_t n = recv(fd, piece, aside->has_head ? sizeof(piece) : head + 1, MSG_DONTWAIT);
+	int fds[FD_PASS_MAX];
+	size_t fd_count;
+	ssize_t n = fd_recv(fd, piece, aside->has_head ? sizeof(piece) : head + 1, fds, &fd_count);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN)
 		return;
+	for (size_t i = 0; i < fd_count; i++) {
+		fd_close(aside->fd);
+		aside->fd = fds[i];
+	}
 	if (n <= 0)
 		return end(aside, -EPIPE);
 	if (!aside->has_head)
@@ -122,6 +129,7 @@ struct aside *aside_start(struct loop *loop, const struct aside_config *config)
 
 	aside->loop = loop;
 	aside->helper = HELPER_NONE;
+	aside->fd = -1;
 	aside->max_bytes = config->max_bytes;
 	aside->done = config->done;
 	aside->arg = config->arg;
@@ -136,11 +144,17 @@ struct aside *aside_start(struct loop *loop, const struct aside_config *config)
 	return aside;
 }
 
+int aside_take_fd(struct aside *aside)
+{
+	return fd_take(&aside->fd);
+}
+
 void aside_free(struct aside *aside)
 {
 	if (!aside)
 		return;
 	stop(aside);
+	fd_close(aside->fd);
 	free(aside->bytes);
 	free(aside);
 }

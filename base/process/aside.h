@@ -21,6 +21,8 @@ struct aside_config {
 	const char *name; /* at most 15 bytes, shown by ps(1) */
 	aside_run_fn run;
 	void *run_arg; /* read when the process starts, with everything it points to */
+	/* NULL, or where @run leaves a descriptor that is sent with its result, or -1. */
+	const int *run_fd;
 	int64_t limit_ms;
 	size_t max_bytes;
 	aside_done_fn done;
@@ -29,6 +31,8 @@ struct aside_config {
 
 /* Returned owned, also when no process can be started: then @done gets -EPIPE. */
 struct aside *aside_start(struct loop *loop, const struct aside_config *config);
+/* For @done: the descriptor that was sent with the result, returned owned; -1: none. */
+int aside_take_fd(struct aside *aside);
 /* @done will not run. A running process is killed, and reaped by the loop. NULL is fine. */
 void aside_free(struct aside *aside);
 /* Describes a @result for people. */

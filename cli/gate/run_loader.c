@@ -1,141 +1,167 @@
 #include "cli/gate/run_loader.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/err.h"
 #include "base/fd.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "base/process/aside.h"
 #include "cli/run/run_sources.h"
 #include "policies/policies_image.h"
+#include "policies/policies_tools.h"
 
-#define LOADER_BYTES sizeof(struct run_loaded *) /* the pipe carries the pointer itself */
+#define LIMIT_MS  120000 /* a million rules on a slow disk */
+#define BYTES_MAX (16U << 20)
 
 struct run_loader {
-	struct loop *loop;
-	int from; /* the read end; a pointer that was read from it is ours */
-	struct event readable;
+	struct aside *aside;
 	run_loader_fn done;
 	void *arg;
 };
 
-/* The data of the thread; it shares none of it. */
+/* The arguments of the process, and its descriptor of the compiled form. */
 struct loader_job {
-	struct run_sources sources;
-	int to;
+	const struct run_sources *sources;
+	int *image;
 };
 
-/* Makes the compiled form for the workers, which read no files. */
-static void loader_make_image(struct run_loaded *loaded)
+/* Makes the compiled form, for us and for the workers. */
+static void loader_make_image(struct run_loaded *loaded, int *ret_image)
 {
 	struct err why = { 0 };
 
+	if (!loaded->is_good) {
+		loaded->failure = mem_strdup(policy_errors(loaded->policy));
+		return;
+	}
+	*ret_image = policy_image_make(loaded->policy, &why);
+	loaded->is_good = *ret_image >= 0;
 	if (!loaded->is_good)
-		return;
-	loaded->image = policy_image_make(loaded->policy, &why);
-	loaded->has_image = loaded->image >= 0;
-	if (loaded->has_image)
-		return;
-	loaded->is_good = false;
-	loaded->failure = mem_printf("error: the policy cannot be handed on: %s\n", why.text);
+		loaded->failure =
+			mem_printf("error: the policy cannot be handed on: %s\n", why.text);
 }
 
-/* The pointer is handed over by one write, which is complete or fails. If it fails, the reader is
- * gone and the result is still the thread's to free. */
-static void *loader_run(void *arg)
+/* In the process: plain structures, each followed by its texts. The pointers in them are not read
+ * by the other end. */
+static void loader_run(FILE *out, void *arg)
 {
 	struct loader_job *job = arg;
-	struct run_loaded *loaded = mem_new(sizeof(*loaded));
+	struct run_loaded loaded;
 
-	run_sources_read(loaded, &job->sources);
-	loader_make_image(loaded);
-	if (write(job->to, &loaded, LOADER_BYTES) != (ssize_t)LOADER_BYTES) {
-		run_sources_forget(loaded);
-		free(loaded);
+	run_sources_read(&loaded, job->sources);
+	loader_make_image(&loaded, job->image);
+	(void)fwrite(&loaded, sizeof(loaded), 1, out); /* a memory stream, which is checked whole */
+	(void)fprintf(out, "%s%c", loaded.failure ? loaded.failure : "", '\0');
+	for (size_t i = 0; i < loaded.file_count; i++) {
+		(void)fwrite(&loaded.files[i], sizeof(loaded.files[i]), 1, out);
+		(void)fprintf(out, "%s%c%s%c", loaded.files[i].path, '\0', loaded.files[i].asked,
+			      '\0');
 	}
-	fd_close(job->to);
-	run_sources_done(&job->sources);
-	free(job);
-	return NULL;
 }
 
-/* The thread takes no signals: the loop handles them. A write to a pipe without a reader returns an
- * error. */
-static int loader_spawn(struct loader_job *job)
+/* What is left of the answer; @bytes[@len] is NUL. */
+struct reading {
+	const char *bytes;
+	size_t len;
+};
+
+static bool read_plain(struct reading *reading, void *ret, size_t len)
 {
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int r = pthread_attr_init(&attributes);
-
-	if (r != 0)
-		return -r;
-	(void)sigfillset(&all);
-	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attributes, loader_run, job);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)pthread_attr_destroy(&attributes);
-	return -r;
+	if (reading->len < len)
+		return false;
+	memcpy(ret, reading->bytes, len);
+	reading->bytes += len;
+	reading->len -= len;
+	return true;
 }
 
-static void loader_readable(evutil_socket_t fd, short what, void *arg)
+/* Returned owned; "" at the end. */
+static char *read_text(struct reading *reading)
+{
+	size_t len = strlen(reading->bytes);
+	char *text = mem_strndup(reading->bytes, len);
+
+	len += len < reading->len; /* the NUL */
+	reading->bytes += len;
+	reading->len -= len;
+	return text;
+}
+
+static int loader_parse(struct run_loaded *loaded, const char *bytes, size_t len, int image,
+			struct err *why)
+{
+	struct reading reading = { bytes, len };
+	size_t count;
+
+	if (!read_plain(&reading, loaded, sizeof(*loaded))) {
+		*loaded = (struct run_loaded){ 0 };
+		return err_set(why, -EBADMSG, "%s", aside_words(-EPIPE));
+	}
+	count = loaded->file_count;
+	loaded->policy = NULL;
+	loaded->files = NULL;
+	loaded->file_count = 0;
+	loaded->failure = read_text(&reading);
+	loaded->image = image;
+	loaded->has_image = image >= 0;
+	while (loaded->file_count < count) {
+		struct run_file file;
+
+		if (!read_plain(&reading, &file, sizeof(file)))
+			return err_set(why, -EBADMSG, "%s", aside_words(-EPIPE));
+		file.path = read_text(&reading);
+		file.asked = read_text(&reading);
+		loaded->files = mem_grow(loaded->files, loaded->file_count + 1, sizeof(file));
+		loaded->files[loaded->file_count++] = file;
+	}
+	return loaded->is_good ? policy_image_open(image, &loaded->policy, why) : 0;
+}
+
+static void on_done(int result, const char *bytes, size_t len, void *arg)
 {
 	struct run_loader *loader = arg;
-	struct run_loaded *loaded = NULL;
+	struct run_loaded *loaded = mem_new(sizeof(*loaded));
+	struct err why = { 0 };
 
-	/* The thread always writes before it ends, so an event without a pointer means nothing. */
-	if (read(fd, &loaded, LOADER_BYTES) != (ssize_t)LOADER_BYTES)
-		return;
-	event_del(&loader->readable);
-	loader->done(loaded, loader->arg);
+	if (result < 0)
+		err_write(&why, "%s", aside_words(result));
+	else
+		result = loader_parse(loaded, bytes, len, aside_take_fd(loader->aside), &why);
+	if (result < 0) {
+		run_sources_forget(loaded);
+		free(take(loaded));
+	}
+	loader->done(loaded, why.text, loader->arg);
 }
 
 struct run_loader *run_loader_start(struct loop *loop, const struct run_sources *sources,
 				    run_loader_fn done, void *arg)
 {
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return NULL;
-	struct loader_job *job = mem_new(sizeof(*job));
-
-	job->to = ends[1];
-	run_sources_copy(&job->sources, sources);
-	if (fd_set_nonblocking(ends[0], true) < 0 || loader_spawn(job) < 0) {
-		fd_close(ends[0]);
-		fd_close(job->to);
-		run_sources_done(&job->sources);
-		free(job);
-		return NULL;
-	}
 	struct run_loader *loader = mem_new(sizeof(*loader));
+	int image = -1;
+	struct loader_job job = { sources, &image };
+	const struct aside_config config = {
+		.name = "sallyport-rules",
+		.run = loader_run,
+		.run_arg = &job,
+		.run_fd = &image,
+		.limit_ms = LIMIT_MS,
+		.max_bytes = BYTES_MAX,
+		.done = on_done,
+		.arg = loader,
+	};
 
-	loader->loop = loop;
-	loader->from = ends[0];
 	loader->done = done;
 	loader->arg = arg;
-	event_assign(&loader->readable, loop_base(loop), loader->from, EV_READ | EV_PERSIST,
-		     loader_readable, loader);
-	event_add(&loader->readable, NULL);
+	loader->aside = aside_start(loop, &config);
 	return loader;
 }
 
 void run_loader_free(struct run_loader *loader)
 {
-	struct run_loaded *loaded;
-
 	if (!loader)
 		return;
-	event_del(&loader->readable);
-	/* A pointer that is in the pipe already is ours to free. */
-	if (read(loader->from, &loaded, LOADER_BYTES) == (ssize_t)LOADER_BYTES) {
-		run_sources_forget(loaded);
-		free(loaded);
-	}
-	fd_close(loader->from);
+	aside_free(loader->aside);
 	free(loader);
 }

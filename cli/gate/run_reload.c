@@ -1,6 +1,6 @@
-/* When a file changes, a thread reads all files of the policy and the gateway gets the result. Only
- * one thread reads at a time; a change meanwhile causes one more reading. A policy with errors is
- * reported once and not used. */
+/* When a file changes, a process reads all files of the policy and the gateway gets the result.
+ * Only one process reads at a time; a change meanwhile causes one more reading. A policy with
+ * errors is reported once and not used. */
 #include "cli/gate/run_reload.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 #define ERRORS_SHOWN_MAX 4096
 #define FILES_TEXT_MAX   480
-#define NO_THREAD_MS     1000
+#define AGAIN_MS         1000
 /* To close an inotify descriptor, the kernel waits for all readers of its list: 13 ms, as long as
  * four short runs. So the watch starts late, when short runs have ended; it reports a change from
  * before that. */
@@ -249,9 +249,9 @@ static char *object_to_programs(const struct policy *before, const struct policy
 		"a hook or a reviewer has changed; the change takes effect at the next start");
 }
 
-static void on_loaded(struct run_loaded *loaded, void *arg)
+/* Takes @loaded. */
+static void reload_take(struct run_reload *reload, struct run_loaded *loaded)
 {
-	struct run_reload *reload = arg;
 	bool is_same = !reload->has_failed && loaded->digest[0] != '\0' &&
 		       strcmp(loaded->digest, reload->config.loaded->digest) == 0;
 
@@ -264,11 +264,9 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 		objection = object_to_programs(*reload->config.policy, loaded->policy,
 					       reload->config.kinds);
 
-	run_loader_free(take(reload->loader));
 	reload_watch(reload, loaded);
 	if (!loaded->is_good)
-		reload_fail(reload, loaded,
-			    loaded->failure ? loaded->failure : policy_errors(loaded->policy));
+		reload_fail(reload, loaded, loaded->failure);
 	else if (doubt)
 		reload_fail(reload, loaded, doubt);
 	else if (objection)
@@ -282,6 +280,26 @@ static void on_loaded(struct run_loaded *loaded, void *arg)
 		reload_begin(reload);
 }
 
+/* The process has failed, not the policy: the policy in force stays until it can be read. */
+static void reload_retry(struct run_reload *reload, const char *why)
+{
+	log_warn("the policy changed, but cannot be read again now (%s); the last good one stays "
+		 "in force",
+		 why);
+	loop_timer_start(reload->config.loop, &reload->again, AGAIN_MS, reload_begin, reload);
+}
+
+static void on_loaded(struct run_loaded *loaded, const char *why, void *arg)
+{
+	struct run_reload *reload = arg;
+
+	run_loader_free(take(reload->loader));
+	if (loaded)
+		reload_take(reload, loaded);
+	else
+		reload_retry(reload, why);
+}
+
 static void reload_begin(void *arg)
 {
 	struct run_reload *reload = arg;
@@ -289,12 +307,6 @@ static void reload_begin(void *arg)
 	reload->has_changed = false;
 	reload->loader =
 		run_loader_start(reload->config.loop, reload->config.sources, on_loaded, reload);
-	if (reload->loader)
-		return;
-	/* There are too many processes: the policy in force stays until a thread can be started. */
-	log_warn("the policy changed, but cannot be read again now; the last good one stays in "
-		 "force");
-	loop_timer_start(reload->config.loop, &reload->again, NO_THREAD_MS, reload_begin, reload);
 }
 
 static void on_change(void *arg)

@@ -12,7 +12,7 @@
 
 struct bundle_reply;
 
-/* The sources of a policy, as plain, owned text: a thread that outlives the run may read them. */
+/* The sources of a policy, as plain, owned text: they are read again when a file changes. */
 struct run_sources {
 	struct policy_layers layers;
 	bool has_default;

@@ -117,7 +117,7 @@ static int add_entries(struct entries *entries, char *const *paths, enum exec_ac
 static bool is_workspace(const char *cwd)
 {
 	static const char *const special[] = { "/proc", "/sys", "/dev" };
-	bool is = strcmp(cwd, "/") != 0;
+	bool is = strcmp(cwd, "/") != 0 && strcmp(cwd, "/run") != 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(special); i++)
 		is = is && !command_world_is_below(cwd, special[i]);
@@ -231,7 +231,8 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 
 void run_view_add_cwd(struct run_view *view, const struct run_places *places)
 {
-	mem_append_list(&view->writable, mem_strdup(places->cwd));
+	if (is_workspace(places->cwd))
+		mem_append_list(&view->writable, mem_strdup(places->cwd));
 }
 
 void run_view_done(struct run_view *view)

@@ -38,7 +38,8 @@ struct run_view_config { /* all borrowed */
 /* Returns an exit status and prints contradictions. Must be freed with run_view_done() in every
  * case. */
 int run_view_make(struct run_view *view, const struct run_view_config *config);
-void run_view_add_cwd(struct run_view *view, const struct run_places *places); /* to @writable */
+/* Adds it to @writable, unless it belongs to the system ("/", /proc…). */
+void run_view_add_cwd(struct run_view *view, const struct run_places *places);
 void run_view_done(struct run_view *view);
 /* Fills the variables. */
 void run_env_find(struct run_view *view, const struct policy *policy,

@@ -93,7 +93,6 @@ static void local_waited(const struct waiter *waiter, struct sink_record *record
 {
 	uint64_t waited_ms = (uint64_t)(waiter->pass->since_ms - waiter->since_ms);
 
-	record->program = waiter->program;
 	record->waited_ms = waited_ms < record->duration_ms ? waited_ms : record->duration_ms;
 	record->duration_ms -= record->waited_ms;
 }
@@ -139,6 +138,8 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	traffic_count_report(&gw->trips, report);
 	traffic_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
+	if (waiter && exec)
+		record.program = waiter->program; /* the exec owns it */
 	if (waiter && was_allowed)
 		local_waited(waiter, &record);
 	if (was_allowed || !repeats_take(gw, &report->facts, &verdict))

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "policies/engine/index_impl.h"
+#include "policies/language/command_line_impl.h"
 #include "policies/policies_image.h"
 
 #define IMAGE_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -27,6 +28,8 @@ const size_t image_sizes[IMAGE_SECTIONS] = {
 	[IMAGE_CLAUSES] = sizeof(struct clause),
 	[IMAGE_SETTINGS] = sizeof(struct setting),
 	[IMAGE_SLOTS] = sizeof(struct index_slot),
+	[IMAGE_COMMANDS] = sizeof(struct command_line),
+	[IMAGE_CONFIGURED] = 1,
 };
 
 static size_t image_round(size_t len)
@@ -40,6 +43,15 @@ static size_t image_text_len(const struct policy *policy)
 
 	for (size_t i = 0; i < policy->source_count; i++)
 		len += strlen(policy->sources[i].name) + 1 + policy->sources[i].len + 1;
+	return len;
+}
+
+static size_t image_configured_len(const struct policy *policy)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < policy->configured_file_count; i++)
+		len += strlen(policy->configured_files[i]) + 1;
 	return len;
 }
 
@@ -89,6 +101,8 @@ static void image_plan(const struct policy *policy, struct image_header *ret)
 		[IMAGE_CLAUSES] = policy->clause_count,
 		[IMAGE_SETTINGS] = policy->setting_count,
 		[IMAGE_SLOTS] = policy->index.slot_count,
+		[IMAGE_COMMANDS] = policy->command_count,
+		[IMAGE_CONFIGURED] = image_configured_len(policy),
 	};
 	size_t at = image_round(sizeof(*ret));
 
@@ -164,6 +178,22 @@ static void image_move_sources(struct policy *policy, const struct image_header 
 	image_forget_sources(policy);
 }
 
+/* Copies what stays owned, because it is changed or used in another form. */
+static void image_copy(const struct policy *policy, const struct image_header *header, char *out)
+{
+	char *to = out + header->sections[IMAGE_CONFIGURED].at;
+
+	if (policy->command_count > 0)
+		memcpy(out + header->sections[IMAGE_COMMANDS].at, policy->command_lines,
+		       policy->command_count * sizeof(*policy->command_lines));
+	for (size_t i = 0; i < policy->configured_file_count; i++) {
+		size_t len = strlen(policy->configured_files[i]) + 1;
+
+		memcpy(to, policy->configured_files[i], len);
+		to += len;
+	}
+}
+
 /* Small arrays first, so that most memory is free before the text exists twice. */
 static void image_fill(struct policy *policy, const struct image_header *header, char *out)
 {
@@ -175,6 +205,7 @@ static void image_fill(struct policy *policy, const struct image_header *header,
 	policy->ports = image_move(header, out, IMAGE_PORTS, policy->ports);
 	policy->clauses = image_move(header, out, IMAGE_CLAUSES, policy->clauses);
 	policy->settings = image_move(header, out, IMAGE_SETTINGS, policy->settings);
+	image_copy(policy, header, out);
 	image_move_sources(policy, header, out);
 
 	struct image_header sealed = *header;
@@ -250,6 +281,25 @@ void image_attach(struct policy *policy, void *bytes)
 	policy->set_default = (enum policy_action)header->set_default;
 	policy->text = image_at(bytes, IMAGE_TEXT, &unused);
 	image_attach_sources(policy, bytes);
+}
+
+int image_restore(struct policy *policy, struct err *why)
+{
+	size_t len;
+	const struct command_line *lines =
+		image_at(policy->image, IMAGE_COMMANDS, &policy->command_count);
+	const char *paths = image_at(policy->image, IMAGE_CONFIGURED, &len);
+
+	policy->command_lines =
+		mem_new_array(policy->command_count + 1, sizeof(*policy->command_lines));
+	if (policy->command_count > 0)
+		memcpy(policy->command_lines, lines, policy->command_count * sizeof(*lines));
+	for (size_t at = 0; at < len; at += strlen(paths + at) + 1) {
+		mem_append_list(&policy->configured_files, mem_strdup(paths + at));
+		policy->configured_file_count++;
+	}
+	command_line_finish(policy);
+	return policy->problems.count > 0 ? err_set(why, -EBADMSG, "%s", policy->problems.text) : 0;
 }
 
 void image_detach(struct policy *policy)
@@ -340,8 +390,10 @@ int policy_image_open(int fd, struct policy **ret, struct err *why)
 	struct policy *policy = mem_new(sizeof(*policy));
 	int r = image_map(policy, fd, (size_t)len, why);
 
+	if (r == 0)
+		r = image_restore(policy, why);
 	if (r < 0)
-		free(policy); /* it is empty */
+		policy_free(policy);
 	else
 		*ret = policy;
 	return r;

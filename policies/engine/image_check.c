@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "policies/commands/commands.h"
+#include "policies/language/command_line_impl.h"
 
 /* An image that is being checked. */
 struct image_view {
@@ -212,6 +214,24 @@ static bool image_index(const struct image_view *view)
 	return index->slot_count == 0 || free_slots > 0;
 }
 
+static bool image_commands(const struct image_view *view)
+{
+	const struct image_header *header = view->header;
+	const struct command_line *lines =
+		(const void *)(view->bytes + header->sections[IMAGE_COMMANDS].at);
+	uint64_t len = view->counts[IMAGE_CONFIGURED];
+
+	for (uint64_t i = 0; i < view->counts[IMAGE_COMMANDS]; i++) {
+		if (lines[i].source >= view->counts[IMAGE_SOURCES] ||
+		    !image_is_range(lines[i].line, lines[i].line_len,
+				    view->sources[lines[i].source].len) ||
+		    lines[i].action > COMMAND_ALLOW || !image_is_bool(&lines[i].is_program) ||
+		    !image_is_bool(&lines[i].is_unconfined))
+			return false;
+	}
+	return len == 0 || view->bytes[header->sections[IMAGE_CONFIGURED].at + len - 1] == '\0';
+}
+
 int image_check(const void *bytes, size_t len, bool is_sum_ignored, struct err *why)
 {
 	const struct image_header *header = bytes;
@@ -226,7 +246,7 @@ int image_check(const void *bytes, size_t len, bool is_sum_ignored, struct err *
 		return err_set(why, -EBADMSG, "the policy image is damaged");
 	if (!image_sections(&view) || !image_settled(header) || !image_names(&view) ||
 	    !image_sources(&view) || !image_parts(&view) || !image_rules(&view) ||
-	    !image_index(&view))
+	    !image_commands(&view) || !image_index(&view))
 		return err_set(why, -EBADMSG,
 			       "the policy image has an offset outside of the image");
 	return 0;

@@ -23,7 +23,9 @@ enum image_section {
 	IMAGE_PORTS,
 	IMAGE_CLAUSES,
 	IMAGE_SETTINGS,
-	IMAGE_SLOTS, /* struct index_slot */
+	IMAGE_SLOTS,      /* struct index_slot */
+	IMAGE_COMMANDS,   /* struct command_line */
+	IMAGE_CONFIGURED, /* the paths of tool configuration, each terminated */
 	IMAGE_SECTIONS,
 };
 
@@ -58,5 +60,8 @@ uint64_t image_sum(const void *bytes, size_t len);
 int image_check(const void *bytes, size_t len, bool is_sum_ignored, struct err *why);
 /* Makes @policy, which has no rules of its own, read the checked image at @bytes; keeps @bytes. */
 void image_attach(struct policy *policy, void *bytes);
+/* Makes the rules about commands, and what else @policy owns, from the attached image. 0, or
+ * -EBADMSG: a line cannot be read. */
+int image_restore(struct policy *policy, struct err *why);
 /* Detaches the image, if there is one: what is left belongs to @policy. */
 void image_detach(struct policy *policy);

@@ -140,7 +140,7 @@ void command_line_finish(struct policy *policy)
 			continue;
 		/* It was read without errors before; if that changes, a denial must not get
 		 * lost. */
-		if (words_split(text, command->line_len, words, NULL) < 0 ||
+		if (words_split(text, command->line_len, words, NULL) < 0 || words->count == 0 ||
 		    command_add(policy->commands, words, place, shown, NULL) < 0)
 			problems_add(&policy->problems, &spot, NULL, "this line cannot be read");
 		else if (!command->is_program)

@@ -392,6 +392,14 @@ def made(world, user):
     must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
 
 
+def made_where_nothing_can_be(world, user):
+    """A working directory of the system is not writable, so nothing can be made there, and nothing is said about it."""
+    for cwd in ("/", "/proc", "/proc/sys", "/sys", "/dev", "/run"):
+        said = inside(world, user, "touch made 2>/dev/null; echo works >/tmp/file", cwd=cwd)
+        must("cannot tell" not in said and "the command made" not in said, cwd, said)
+        must(not os.path.exists(f"{cwd}/made"), cwd)
+
+
 def in_a_folder_that_cannot_be_read(world, user):
     """What a command has made there is found by root, and said not to be searched by others."""
     work = fresh(user, "made-unread")
@@ -460,7 +468,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ static const char text[] = "default ask\n"
 			   "hook /bin/true x for exec\n"
 			   "hide /etc/secret\n"
 			   "limit tmp 5m\n"
+			   "command deny git push because \"no\"\n"
 			   "only **.test 8.8.0.0/16\n"
 			   "allow a.test\n"
 			   "allow *.b.a.test private\n"
@@ -86,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	image_attach(policy, image);
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		decide(policy, requests[i]);
+	(void)image_restore(policy, NULL);
 	policy_free(policy);
 	return 0;
 }

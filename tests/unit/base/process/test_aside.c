@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/process/aside.h"
 #include "base/loop.h"
 
@@ -14,7 +16,7 @@
 
 struct heard {
 	struct aside *aside;
-	int times, result;
+	int times, result, fd;
 	size_t len;
 	char first, last;
 };
@@ -28,6 +30,7 @@ static void on_done(int result, const char *bytes, size_t len, void *arg)
 	heard->len = len;
 	heard->first = bytes[0];
 	heard->last = len ? bytes[len - 1] : '\0';
+	heard->fd = aside_take_fd(heard->aside);
 	aside_free(heard->aside);
 	heard->aside = NULL;
 }
@@ -55,11 +58,21 @@ static void die(FILE *out, void *arg)
 	_exit(0);
 }
 
+static void make_file(FILE *out, void *arg)
+{
+	int *fd = arg;
+
+	*fd = memfd_create("test", MFD_CLOEXEC);
+	(void)fd_write_all(*fd, "word", 4);
+	(void)fputs("answer", out);
+}
+
 static void start(struct loop *loop, struct heard *heard, aside_run_fn run, void *arg)
 {
 	const struct aside_config config = { .name = "test",
 					     .run = run,
 					     .run_arg = arg,
+					     .run_fd = run == make_file ? arg : NULL,
 					     .limit_ms = LIMIT_MS,
 					     .max_bytes = MAX_BYTES,
 					     .done = on_done,
@@ -98,6 +111,7 @@ START_TEST(its_answer_is_whole)
 	}
 	check_nobody_is_left(loop);
 	ck_assert_int_eq(heard.times, 1);
+	ck_assert_int_eq(heard.fd, -1);
 }
 END_TEST
 
@@ -115,6 +129,25 @@ START_TEST(nothing_is_an_answer_and_death_is_none)
 		loop_step(loop);
 	ck_assert_int_eq(heard.result, cases[_i].want);
 	ck_assert_uint_eq(heard.len, 0);
+	check_nobody_is_left(loop);
+}
+END_TEST
+
+START_TEST(a_descriptor_comes_with_it)
+{
+	struct loop *loop = loop_new_fake();
+	struct heard heard = { 0 };
+	char text[8] = "";
+	int fd = -1;
+
+	start(loop, &heard, make_file, &fd);
+	while (heard.times == 0)
+		loop_step(loop);
+	ck_assert_int_eq(heard.result, 0);
+	ck_assert_uint_eq(heard.len, 6);
+	ck_assert_int_eq(pread(heard.fd, text, sizeof(text), 0), 4);
+	ck_assert_str_eq(text, "word");
+	(void)close(heard.fd);
 	check_nobody_is_left(loop);
 }
 END_TEST
@@ -154,6 +187,7 @@ TCase *test_aside(void)
 	tcase_set_timeout(tcase, 60); /* a process each */
 	tcase_add_loop_test(tcase, its_answer_is_whole, 0, 6);
 	tcase_add_loop_test(tcase, nothing_is_an_answer_and_death_is_none, 0, 2);
+	tcase_add_test(tcase, a_descriptor_comes_with_it);
 	tcase_add_test(tcase, it_is_late_at_its_limit);
 	tcase_add_test(tcase, nothing_is_heard_of_one_that_was_freed);
 	return tcase;

@@ -10,8 +10,10 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "policies/commands/commands.h"
 #include "policies/engine/image_impl.h"
 #include "policies/policies_image.h"
+#include "policies/policies_load.h"
 #include "tests/unit/policies/policies_test.h"
 #include "policies/policies_tools.h"
 
@@ -19,11 +21,17 @@
 #define REQUESTS 24
 #define SEALS    (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
+/* The lines of `whole` that are no rules about destinations. */
+#define OTHER_LINES 7
+
 /* Everything a rule can be, narrow and wide. */
 static const char whole[] = "version 1\n"
 			    "default ask\n"
 			    "prompt-timeout 5m\n"
 			    "hide /etc/secret\n"
+			    "program git /usr/bin/git\n"
+			    "command deny git push because \"by a person\"\n"
+			    "command allow git (status|log)\n"
 			    "allow a.test\n"
 			    "  allow   https://b.test:443   # spaces around\t \n"
 			    "allow A.Upper.TEST.\n"
@@ -170,6 +178,53 @@ START_TEST(has_everything)
 }
 END_TEST
 
+static int find_nothing(const char *name, struct command_file *ret, void *arg)
+{
+	return -ENOENT;
+}
+
+/* Commands, and the files that `configured` lines are read from. */
+START_TEST(commands_are_decided_by_it)
+{
+	static const struct {
+		const char *argv[4];
+		enum policy_action want;
+	} cases[] = {
+		{ { "git", "push" }, POLICY_DENY },
+		{ { "/bin/true" }, POLICY_ASK },
+	};
+	static const struct command_world world = { .resolve = find_nothing };
+	struct policy *maker = policies_test_load(whole);
+
+	maker->configured_file_count = 2;
+	mem_append_list(&maker->configured_files, mem_strdup("/a b"));
+	mem_append_list(&maker->configured_files, mem_strdup("/c"));
+	auto_close int fd = make_image(maker);
+	struct policy *opened = open_image(fd);
+	const struct policy *both[] = { maker, opened };
+
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+		struct command_verdict verdict;
+		struct policy_rule_look look;
+		enum policy_layer layer;
+
+		for (size_t j = 0; j < ARRAY_SIZE(cases); j++)
+			ck_assert_int_eq(policy_decide_command(both[i], &world, cases[j].argv,
+							       &verdict, &layer),
+					 cases[j].want);
+		ck_assert_uint_eq(policy_command_count(both[i]), 3);
+		policy_command_look(both[i], 2, &look);
+		ck_assert_str_eq(look.rule,
+				 "<test>:6: command deny git push because \"by a person\"");
+		ck_assert_str_eq(policy_configured_file(both[i], 0), "/a b");
+		ck_assert_str_eq(policy_configured_file(both[i], 1), "/c");
+		ck_assert_ptr_null(policy_configured_file(both[i], 2));
+	}
+	policy_free(maker);
+	policy_free(opened);
+}
+END_TEST
+
 /* Every line is shown as it stands in the file, however its rule is kept. */
 START_TEST(lines_are_shown_as_written)
 {
@@ -182,19 +237,19 @@ START_TEST(lines_are_shown_as_written)
 		size_t len = strcspn(at, "\n");
 
 		number++;
-		if (number > 4 && !memchr(at, '\\', len) && !memchr(at, '\xc3', len)) {
+		if (number > OTHER_LINES && !memchr(at, '\\', len) && !memchr(at, '\xc3', len)) {
 			size_t skip = strspn(at, " "), last = len;
 
 			while (at[last - 1] == ' ' || at[last - 1] == '\t')
 				last--;
 			(void)snprintf(want, sizeof(want), "<test>:%zu: %.*s", number,
 				       (int)(last - skip), at + skip);
-			policy_rule_look(policy, number - 4, NULL, &look);
+			policy_rule_look(policy, number - OTHER_LINES, NULL, &look);
 			ck_assert_str_eq(look.rule, want);
 		}
 		at += len + (at[len] == '\n');
 	}
-	ck_assert_uint_eq(number - 4, policy_rule_count(policy));
+	ck_assert_uint_eq(number - OTHER_LINES, policy_rule_count(policy));
 	policy_free(policy);
 }
 END_TEST
@@ -399,6 +454,7 @@ START_TEST(lies_are_survived)
 			if (verdict.number > 0)
 				policy_rule_look(policy, verdict.number, NULL, &look);
 		}
+		(void)image_restore(policy, NULL);
 		policy_free(policy);
 	}
 	ck_assert_uint_gt(refused, 150);
@@ -429,6 +485,7 @@ TCase *image_cases(void)
 	tcase_set_timeout(cases, 120);
 	tcase_add_loop_test(cases, decides_as_the_obvious_evaluator, 0, 4);
 	tcase_add_loop_test(cases, has_everything, 0, ARRAY_SIZE(requests));
+	tcase_add_test(cases, commands_are_decided_by_it);
 	tcase_add_test(cases, lines_are_shown_as_written);
 	tcase_add_test(cases, is_sealed);
 	tcase_add_test(cases, nothing_is_added_to_it);
