@@ -23,7 +23,7 @@ static void finish_question(struct task *task, const struct orchestrator_result 
 {
 	json_t *more = json_object();
 
-	if (result->kind == ORCHESTRATOR_DONE)
+	if (result->kind == ORCHESTRATOR_DONE && !result->is_for_session)
 		extra_add(&task->session->permits, &task->permits);
 	outcome_add_words(more, result);
 	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
@@ -86,12 +86,13 @@ static enum orchestrator_place place_of(enum exec_target target)
 }
 
 /* The worst judgement of all files; @why describes the first file with it. */
-static enum exec_target judge(const struct session *session, char *const *files, char ***ret_places,
-			      struct err *why)
+static enum exec_target judge(const struct task *task, char ***ret_places, struct err *why)
 {
+	const struct session *session = task->session;
 	const struct agent_config *config = &session->agent->config;
+	char *const *files = task->files;
 	struct exec_target_view *view =
-		exec_target_view_new(session->sandbox, session->cwd, config->protection, why);
+		exec_target_view_new(task->sandbox, session->cwd, config->protection, why);
 	auto_free_list char **guarded = config->host->guarded(config->arg);
 	enum exec_target target = EXEC_TARGET_INSIDE;
 
@@ -120,7 +121,7 @@ static void look(FILE *out, const struct task *task)
 {
 	auto_free_list char **places = NULL;
 	struct err why = { 0 };
-	enum exec_target target = judge(task->session, task->files, &places, &why);
+	enum exec_target target = judge(task, &places, &why);
 	auto_free char *word = mem_printf("%d", (int)target);
 	char *const *keys = target == EXEC_TARGET_REFUSED ? task->files : places;
 

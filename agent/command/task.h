@@ -19,6 +19,7 @@
 struct agent;
 struct aside;
 struct err;
+struct exec_sandbox;
 struct orchestrator_exec;
 struct orchestrator_request;
 struct orchestrator_result;
@@ -53,6 +54,7 @@ struct task {
 	struct session *session;
 	const struct task_ops *ops;
 	char *id;                      /* the submission's */
+	struct exec_sandbox *sandbox;  /* the session's, with what answers added to it. Owned */
 	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
 	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
 	json_t *earlier;               /* execs that were told before it went to the background */

@@ -31,6 +31,7 @@ struct orchestrator_access {
 	const char *name;     /* path (absolute), host, or the system call's name */
 	const char *protocol; /* of a destination: http, https, tcp or udp */
 	uint16_t port;        /* of a destination */
+	bool is_folder;       /* of a path: known to be a directory */
 };
 /* Evidence from the part that refused it; never guessed from output. */
 struct orchestrator_refusal {
@@ -88,7 +89,8 @@ enum orchestrator_result_kind {
 struct orchestrator_result {
 	uint64_t request;
 	enum orchestrator_result_kind kind;
-	bool is_abort; /* REJECTED_BY_PERSON: the agent is to stop altogether */
+	bool is_abort;       /* REJECTED_BY_PERSON: the agent is to stop altogether */
+	bool is_for_session; /* the last answer holds for the session */
 	/* One for each exec, in order; the last one counts. They include the refusals that
 	 * occurred, also if the exec succeeded. */
 	struct orchestrator_outcome outcomes[2];

@@ -129,7 +129,7 @@ static void mix_run(struct mixer *mixer, const struct orchestrator_request *want
 	mix_accesses(mixer, wanted);
 }
 
-int key_of_destination(struct key *ret, const struct orchestrator_access *access)
+int key_of_access(struct key *ret, const struct orchestrator_access *access)
 {
 	struct mixer mixer = { 0 };
 	auto_free char *text = access_text(access);
