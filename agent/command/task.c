@@ -129,6 +129,7 @@ void task_free(struct task *task)
 	extra_done(&task->permits);
 	extra_done(&task->given);
 	mem_free_list(task->files);
+	free(task->changes);
 	mem_free_list(task->world_writable);
 	mem_free_list(task->argv);
 	mem_free_list(task->env);

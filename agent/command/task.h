@@ -58,7 +58,8 @@ struct task {
 	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
 	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
 	json_t *earlier;               /* execs that were told before it went to the background */
-	char **argv, *cwd, **env, **own_env, *justification, **files; /* files: of a patch */
+	char **argv, *cwd, **env, **own_env, *justification;
+	char **files, *changes; /* of a patch; changes may be NULL */
 	enum orchestrator_confinement confinement;
 	enum orchestrator_on_denial on_denial;
 	struct task_look look;

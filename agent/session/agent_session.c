@@ -427,6 +427,7 @@ void agent_session_free(struct session *session)
 	json_decref(session->held);
 	free(session->id);
 	extra_done(&session->permits);
+	mem_free_list(session->patches);
 	exec_sandbox_free(session->sandbox);
 	mem_free_list(session->env);
 	free(session->name);

@@ -31,6 +31,7 @@ struct session {
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
+	char **patches; /* approved ones that were not reported as applied, by id; may be NULL */
 	struct extra permits;      /* approved, for the next command */
 	struct deciders *deciders; /* the programs that are asked before the client */
 	/* While a separate process looks at its paths (docs/decisions/0037); NULL: it is

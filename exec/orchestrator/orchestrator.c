@@ -29,6 +29,7 @@ static void finish(struct orchestrator *orchestrator, struct request *request,
 	struct orchestrator_result *result = &request->result;
 
 	result->kind = kind;
+	result->is_asked = request->asked_ms > 0;
 	if (why != result->why)
 		(void)snprintf(result->why, sizeof(result->why), "%s", why ? why : "");
 	for (size_t i = 0; i < result->exec_count; i++) {

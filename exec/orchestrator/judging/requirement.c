@@ -178,13 +178,13 @@ unsigned int requirement_choices(const struct requirement_choices *of)
 	choices |= BIT(ORCHESTRATOR_ONCE);
 	if (of->is_one_shot)
 		return choices;
-	if ((of->is_retry || of->is_permissions) && of->has_keys)
+	if ((of->is_retry || (of->is_no_exec && of->has_accesses)) && of->has_keys)
 		choices |= BIT(ORCHESTRATOR_SESSION);
 	if (of->is_retry && of->has_keys && of->has_proposal)
 		choices |= BIT(ORCHESTRATOR_ALWAYS);
 	if (of->is_retry && of->is_destinations_only && of->has_proposal)
 		choices |= BIT(ORCHESTRATOR_DENY_ALWAYS);
-	if (of->is_retry || of->is_permissions || of->has_accesses)
+	if (of->is_retry || of->has_accesses)
 		return choices;
 	if (of->has_keys)
 		choices |= BIT(ORCHESTRATOR_SESSION);

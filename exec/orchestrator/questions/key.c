@@ -173,6 +173,7 @@ void key_make(struct key_list *ret, const struct orchestrator_request *wanted,
 	if (wanted->kind == ORCHESTRATOR_PERMISSIONS)
 		return;
 	mix_number(&all, wanted->client);
+	mix(&all, wanted->changes ? wanted->changes : "");
 	for (; ret->count < count; ret->count++) {
 		if (make_one(&ret->list[ret->count], wanted, ret->count, run) < 0) {
 			all.has_failed = true;

@@ -154,6 +154,30 @@ static void remember(struct question *question, bool is_denial)
 	}
 }
 
+/* What a patch asks for beside its files: nothing but an answer for the session grants it. */
+static void remember_root(const struct question *question)
+{
+	struct setting *setting = question->setting;
+	int64_t now_ms = setting_now_ms(setting);
+	const struct access_list *accesses = &question->accesses;
+
+	for (size_t i = 0; question->wanted.kind == ORCHESTRATOR_PATCH && i < accesses->count;
+	     i++) {
+		struct key key = { 0 };
+		const struct approvals_new add = {
+			.key = &key,
+			.access = &accesses->list[i],
+			.client = question->wanted.client,
+			.ends_ms = question->expires_ms > 0 ? now_ms + question->expires_ms : 0,
+		};
+
+		/* If it cannot be remembered, it is asked about again. */
+		if (key_of_access(&key, &accesses->list[i]) == 0)
+			(void)approvals_add(&setting->approvals, &add, now_ms);
+		free(key.text);
+	}
+}
+
 static void store_failed(void *arg)
 {
 	struct question *question = arg;
@@ -254,6 +278,7 @@ static void conclude(struct question *question)
 		     decided_unrecorded);
 	if (ruling->choice == ORCHESTRATOR_SESSION) {
 		remember(question, false);
+		remember_root(question);
 		ruling->is_for_session = true;
 	}
 	if (ruling->choice == ORCHESTRATOR_DENY_ALWAYS)
@@ -363,7 +388,7 @@ static unsigned int choices_of(const struct question *question)
 {
 	const struct requirement_choices of = {
 		.is_retry = question->is_retry,
-		.is_permissions = question->wanted.kind == ORCHESTRATOR_PERMISSIONS,
+		.is_no_exec = question->wanted.kind != ORCHESTRATOR_EXEC,
 		.is_one_shot = question->ask.is_one_shot,
 		.is_confined = question->ask.is_confined,
 		.has_accesses = question->accesses.count > 0,
