@@ -63,6 +63,8 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 		tell_add(event, "argv", tell_list(question->argv));
 	if (question->env && question->env[0])
 		tell_add(event, "env", tell_list(question->env));
+	if (question->changes)
+		tell_add(event, "changes", json_loads(question->changes, 0, NULL));
 	if (question->keys)
 		tell_add(event, "items", tell_list(question->keys));
 	tell_add_text(event, "program", question->program.path);

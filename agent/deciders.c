@@ -240,6 +240,12 @@ static char *detail(const struct orchestrator_question *question)
 		free(text);
 		text = more;
 	}
+	if (question->changes) {
+		char *more = mem_printf("%schanges %s\n", text, question->changes);
+
+		free(text);
+		text = more;
+	}
 	return text;
 }
 

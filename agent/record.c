@@ -95,7 +95,7 @@ static uint64_t exec_of(const struct task *task)
 
 int record_decided(const struct orchestrator_decided *decided, void *arg)
 {
-	const struct session *session = arg;
+	struct session *session = arg;
 	const struct task *task = task_of(session, decided->request);
 	bool is_program = task && task->ops->kind == TASK_PROGRAM;
 	bool is_exec = decided->wanted->kind == ORCHESTRATOR_EXEC;
@@ -118,5 +118,9 @@ int record_decided(const struct orchestrator_decided *decided, void *arg)
 	};
 	struct gateway *gw = session->agent->gateway;
 
-	return gw ? gateway_decided(gw, &record) : -EPIPE;
+	int r = gw ? gateway_decided(gw, &record) : -EPIPE;
+
+	if (r == 0)
+		tally_decided(&session->tally, decided, is_program);
+	return r;
 }

@@ -195,6 +195,7 @@ static void note_allowed(struct task_exec *exec, const struct gateway_exec_event
 
 void exec_report_network(struct task_exec *exec, const struct gateway_exec_event *event)
 {
+	tally_network(&exec->task->session->tally, event);
 	exec->is_allowed_cut |= event->dropped > 0; /* a dropped one may be an allowed one */
 	switch (event->kind) {
 	case GATEWAY_EXEC_DENIED:

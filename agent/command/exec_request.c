@@ -127,7 +127,7 @@ static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 	task->is_background = wanted->mode == 1;
 	task->is_streamed = !wanted->is_polled;
 	task->has_input = wanted->has_input;
-	task->world_writable = confine_writable(session->sandbox);
+	task->world_writable = confine_writable(task->sandbox);
 	task->world = task_world_new(task, task->cwd);
 	return 0;
 }
@@ -184,6 +184,23 @@ static void look(FILE *out, const struct task *task)
 	extra_look(out, task);
 }
 
+/* Destinations that answers for the session grant. */
+static void give_one(const struct orchestrator_approval *approval, void *arg)
+{
+	struct task *task = arg;
+	struct extra one = { 0 };
+
+	if (approval->is_denial || !approval->access ||
+	    approval->access->what != ORCHESTRATOR_DESTINATION)
+		return;
+	extra_put(&one, approval->access);
+	/* What is denied now is not given, and the command is denied it, as without the answer. */
+	if (extra_check(&one, task->session->agent->gateway, (const char *const *)task->argv,
+			NULL) == 0)
+		extra_add(&task->given, &one);
+	extra_done(&one);
+}
+
 /* Permissions that were approved before are used for this command. */
 static void look_at_words(struct task *task, const struct wanted *wanted)
 {
@@ -193,6 +210,7 @@ static void look_at_words(struct task *task, const struct wanted *wanted)
 	task->may_retry = !wanted->must_not_retry;
 	task->on_denial = policy_minimum_on_denial(session->agent,
 						   (enum orchestrator_on_denial)wanted->on_denial);
+	orchestrator_approvals(session->orchestrator, give_one, task);
 	extra_add(&task->given, &session->permits);
 	extra_done(&session->permits);
 	look_task(task, look, begin_exec);

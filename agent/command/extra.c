@@ -124,6 +124,22 @@ int extra_read(struct extra *extra, const json_t *object, const char *cwd, struc
 	return r;
 }
 
+void extra_put(struct extra *extra, const struct orchestrator_access *access)
+{
+	struct policy_destination dst;
+	auto_free char *text = extra_destination(access);
+
+	/* The protocol's name must not be freed before this list. */
+	if (extra->count == ORCHESTRATOR_ACCESSES_MAX ||
+	    policy_destination_parse(text, &dst, NULL) < 0)
+		return;
+	struct orchestrator_access *put = add(extra, mem_strdup(access->name));
+
+	put->what = access->what;
+	put->protocol = policy_protocol_name(dst.protocol);
+	put->port = access->port;
+}
+
 void extra_add(struct extra *to, const struct extra *from)
 {
 	for (size_t i = 0; i < from->count && to->count < ORCHESTRATOR_ACCESSES_MAX; i++) {

@@ -22,6 +22,8 @@ int extra_read(struct extra *extra, const json_t *object, const char *cwd, struc
 void extra_done(struct extra *extra);
 /* Copies the entries of @from to @to; entries beyond the limit are left out. */
 void extra_add(struct extra *to, const struct extra *from);
+/* Adds a destination, unless there is no room for it. */
+void extra_put(struct extra *extra, const struct orchestrator_access *access);
 /* Could the destinations be granted to a command of @argv (NULL: not known yet)? What cannot be
  * granted is not asked. @gw may be NULL. 0, or -EACCES, -EPERM or -EINVAL with @why. For the paths
  * see extra_look.h. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/command/confine.h"
 #include "agent/command/refusal.h"
@@ -37,6 +38,7 @@ enum {
 	MUST_NOT = 'n',
 	MADE = 'm', /* after it */
 	OPENABLE = 'o',
+	OPENABLE_FOLDER = 'd',
 	UNKNOWN = 'u'
 };
 
@@ -306,6 +308,13 @@ static void put_made(const char *path, const char *what, void *arg)
 	look_put(arg, MADE, path, what);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* Writes, for each refused write, the path that would have to be opened for it. */
 static void put_openable(FILE *out, const struct task_exec *exec)
 {
@@ -317,7 +326,7 @@ static void put_openable(FILE *out, const struct task_exec *exec)
 		auto_free char *path = confine_openable(access->name);
 		auto_free char *index = mem_printf("%zu", i);
 
-		look_put(out, OPENABLE, index, path);
+		look_put(out, is_folder(path) ? OPENABLE_FOLDER : OPENABLE, index, path);
 	}
 }
 
@@ -356,10 +365,11 @@ static void add_made(struct task_exec *exec, const char *path, const char *what)
 }
 
 /* The orchestrator may read a refusal that it was told about, so that one is not changed. */
-static void set_openable(struct task_exec *exec, size_t at, const char *path)
+static void set_openable(struct task_exec *exec, const struct entry *entry)
 {
 	if (!exec->has_settled)
-		refusal_set_path(&exec->refusals, at, path);
+		refusal_set_path(&exec->refusals, strtoul(entry->key, NULL, 10), entry->value,
+				 entry->kind == OPENABLE_FOLDER);
 }
 
 static void read_after(struct task_exec *exec, const char *bytes, size_t len)
@@ -369,8 +379,8 @@ static void read_after(struct task_exec *exec, const char *bytes, size_t len)
 	for (size_t at = 0; next_entry(bytes, len, &at, &entry);) {
 		if (entry.kind == MADE)
 			add_made(exec, entry.key, entry.value);
-		else if (entry.kind == OPENABLE)
-			set_openable(exec, strtoul(entry.key, NULL, 10), entry.value);
+		else if (entry.kind == OPENABLE || entry.kind == OPENABLE_FOLDER)
+			set_openable(exec, &entry);
 		else
 			set_unknown(exec, entry.key);
 	}

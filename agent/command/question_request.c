@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/session/client.h"
 #include "agent/command/confine.h"
+#include "agent/changes.h"
+#include "agent/patches.h"
 #include "agent/rpc/fields.h"
 #include "agent/rpc/limits.h"
 #include "agent/command/look.h"
@@ -23,7 +26,9 @@ static void finish_question(struct task *task, const struct orchestrator_result 
 {
 	json_t *more = json_object();
 
-	if (result->kind == ORCHESTRATOR_DONE)
+	if (result->kind == ORCHESTRATOR_DONE && task->files)
+		patches_begin(task, !result->is_asked);
+	else if (result->kind == ORCHESTRATOR_DONE && !result->is_for_session)
 		extra_add(&task->session->permits, &task->permits);
 	outcome_add_words(more, result);
 	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
@@ -48,11 +53,15 @@ static int new_question(const struct submission *submission, struct task **ret, 
 }
 
 struct wanted {
-	const char **files, *reason;
+	const char **files, *reason, *root;
+	const json_t *changes;
 };
 static const struct fields_entry wanted_fields[] = {
-	{ "files", FIELDS_WORDS, offsetof(struct wanted, files), ORCHESTRATOR_KEYS_MAX, true,
+	{ "files", FIELDS_WORDS, offsetof(struct wanted, files), ORCHESTRATOR_KEYS_MAX, false,
 	  NULL },
+	{ "changes", FIELDS_LIST, offsetof(struct wanted, changes), ORCHESTRATOR_KEYS_MAX, false,
+	  NULL },
+	{ "grant_root", FIELDS_TEXT, offsetof(struct wanted, root), AGENT_PATH_MAX, false, NULL },
 	{ "reason", FIELDS_TEXT, offsetof(struct wanted, reason), AGENT_TEXT_MAX, false, NULL },
 	{ 0 },
 };
@@ -86,12 +95,13 @@ static enum orchestrator_place place_of(enum exec_target target)
 }
 
 /* The worst judgement of all files; @why describes the first file with it. */
-static enum exec_target judge(const struct session *session, char *const *files, char ***ret_places,
-			      struct err *why)
+static enum exec_target judge(const struct task *task, char ***ret_places, struct err *why)
 {
+	const struct session *session = task->session;
 	const struct agent_config *config = &session->agent->config;
+	char *const *files = task->files;
 	struct exec_target_view *view =
-		exec_target_view_new(session->sandbox, session->cwd, config->protection, why);
+		exec_target_view_new(task->sandbox, session->cwd, config->protection, why);
 	auto_free_list char **guarded = config->host->guarded(config->arg);
 	enum exec_target target = EXEC_TARGET_INSIDE;
 
@@ -120,13 +130,14 @@ static void look(FILE *out, const struct task *task)
 {
 	auto_free_list char **places = NULL;
 	struct err why = { 0 };
-	enum exec_target target = judge(task->session, task->files, &places, &why);
+	enum exec_target target = judge(task, &places, &why);
 	auto_free char *word = mem_printf("%d", (int)target);
 	char *const *keys = target == EXEC_TARGET_REFUSED ? task->files : places;
 
 	look_put(out, TARGET, word, why.text);
 	for (; keys && *keys; keys++)
 		look_put(out, PLACE, *keys, "");
+	extra_look(out, task);
 }
 
 /* One key per path, so that the answer also covers a later patch of some of the paths. The key is
@@ -156,26 +167,76 @@ static int begin(struct task *task, struct err *why)
 		.place = place_of((enum exec_target)strtol(word, NULL, 10)),
 		.keys = (const char *const *)keys,
 		.key_count = count,
+		.changes = task->changes,
+		.confinement =
+			task->permits.count > 0 ? ORCHESTRATOR_WITH_ACCESS : ORCHESTRATOR_USUAL,
+		.accesses = task->permits.list,
+		.access_count = task->permits.count,
 		.reason = reason,
 		.justification = task->justification,
 	};
 
-	return task_begin(task, &request, why);
+	int r = extra_look_read(task, why);
+
+	return r == 0 ? task_begin(task, &request, why) : r;
+}
+
+/* The folder that the session is to be able to write from then on. */
+static int read_root(struct task *task, const char *root, struct err *why)
+{
+	json_t *object = root ? json_pack("{s:[s]}", "write", root) : NULL;
+	int r = object ? extra_read(&task->permits, object, task->session->cwd, why) : 0;
+
+	json_decref(object);
+	return r;
+}
+
+/* Two changes of one file: which is applied last is not known. */
+static int check_twice(char *const *files, struct err *why)
+{
+	for (size_t i = 0; files[i]; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(files[i], files[k]) == 0)
+				return err_set(why, -EINVAL, "%.300s is changed twice", files[i]);
+		}
+	}
+	return 0;
+}
+
+static int fill(struct task *task, const struct wanted *wanted, struct err *why)
+{
+	auto_free_list char **named = NULL;
+	int r = 0;
+
+	if ((wanted->files != NULL) == (wanted->changes != NULL))
+		return err_set(why, -EINVAL, "give either \"files\" or \"changes\"");
+	if (wanted->changes)
+		r = changes_read(wanted->changes, &named, &task->changes, why);
+	if (r < 0)
+		return r;
+	task->files = read_files(
+		task->session,
+		named ? (const char *const *)named : (const char *const *)wanted->files, why);
+	if (!task->files)
+		return -EINVAL;
+	r = wanted->changes ? check_twice(task->files, why) : 0;
+	task->justification = mem_strdup_or_null(wanted->reason);
+	return r == 0 ? read_root(task, wanted->root, why) : r;
 }
 
 static int put(const struct submission *submission, const struct wanted *wanted, struct err *why)
 {
-	struct session *session = submission->session;
-	auto_free_list char **files = read_files(session, (const char *const *)wanted->files, why);
 	struct task *task;
-	int r = files ? new_question(submission, &task, why) : -EINVAL;
+	int r = new_question(submission, &task, why);
 
 	if (r < 0)
 		return r;
-	task->files = take(files);
-	task->justification = mem_strdup_or_null(wanted->reason);
-	look_task(task, look, begin);
-	return 0;
+	r = fill(task, wanted, why);
+	if (r == 0)
+		look_task(task, look, begin);
+	else
+		task_free(task);
+	return r;
 }
 
 int question_request_patch(struct agent *agent, const struct submission *submission,

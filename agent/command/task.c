@@ -19,6 +19,7 @@ struct task *task_new(struct session *session, const struct task_ops *ops, const
 	task->session = session;
 	task->ops = ops;
 	task->id = mem_strdup(id);
+	task->sandbox = orchestrator_widen(session->orchestrator, session->sandbox);
 	task->started_ms = loop_now_ms(session->agent->loop);
 	return task;
 }
@@ -78,7 +79,7 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 	struct session *session = task->session;
 
 	request->client = session->number;
-	request->sandbox = session->sandbox;
+	request->sandbox = task->sandbox;
 	request->done = on_done;
 	request->arg = task;
 	int r = orchestrator_start(session->orchestrator, request, &task->request, why);
@@ -128,6 +129,7 @@ void task_free(struct task *task)
 	extra_done(&task->permits);
 	extra_done(&task->given);
 	mem_free_list(task->files);
+	free(task->changes);
 	mem_free_list(task->world_writable);
 	mem_free_list(task->argv);
 	mem_free_list(task->env);
@@ -139,6 +141,7 @@ void task_free(struct task *task)
 	free(task->rule);
 	free(task->justification);
 	free(task->cwd);
+	exec_sandbox_free(task->sandbox);
 	free(task->id);
 	free(task);
 }

@@ -19,6 +19,7 @@
 struct agent;
 struct aside;
 struct err;
+struct exec_sandbox;
 struct orchestrator_exec;
 struct orchestrator_request;
 struct orchestrator_result;
@@ -53,10 +54,12 @@ struct task {
 	struct session *session;
 	const struct task_ops *ops;
 	char *id;                      /* the submission's */
+	struct exec_sandbox *sandbox;  /* the session's, with what answers added to it. Owned */
 	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
 	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
 	json_t *earlier;               /* execs that were told before it went to the background */
-	char **argv, *cwd, **env, **own_env, *justification, **files; /* files: of a patch */
+	char **argv, *cwd, **env, **own_env, *justification;
+	char **files, *changes; /* of a patch; changes may be NULL */
 	enum orchestrator_confinement confinement;
 	enum orchestrator_on_denial on_denial;
 	struct task_look look;

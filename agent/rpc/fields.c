@@ -89,6 +89,12 @@ static int read_one(const struct fields_entry *entry, const json_t *value, void 
 			return err_set(why, -EINVAL, "\"%s\" must be an object", entry->name);
 		*(const json_t **)place = value;
 		return 0;
+	case FIELDS_LIST:
+		if (!json_is_array(value) || json_array_size(value) > entry->max)
+			return err_set(why, -EINVAL, "\"%s\" must be a list of at most %llu",
+				       entry->name, (unsigned long long)entry->max);
+		*(const json_t **)place = value;
+		return 0;
 	case FIELDS_CHOICE:
 		return read_choice(entry, value, place, why);
 	default:

@@ -14,6 +14,7 @@ enum fields_kind {
 	FIELDS_NUMBER, /* int64_t of 0 to @max */
 	FIELDS_WORDS,  /* const char **: an owned list of borrowed text, NULL-terminated; @max */
 	FIELDS_OBJECT, /* const json_t *, borrowed */
+	FIELDS_LIST,   /* const json_t *, borrowed: an array of at most @max */
 	FIELDS_CHOICE  /* int: the index in @choices */
 };
 /* Tables end with { 0 }. */

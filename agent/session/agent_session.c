@@ -391,6 +391,14 @@ void agent_session_end(struct session *session, const char *why)
 	client_look(session->agent);
 }
 
+static void tell_ended(const struct session *session)
+{
+	json_t *event = tell_of_session(TELL_SESSION_ENDED, NULL, session);
+
+	tell_add(event, "decisions", tally_json(&session->tally, pending_kind_words));
+	tell_send(session->agent, event);
+}
+
 bool agent_session_sweep(struct session *session)
 {
 	struct agent *agent = session->agent;
@@ -403,7 +411,7 @@ bool agent_session_sweep(struct session *session)
 	if (session->look)
 		tell_failure(agent, session->id, -EBUSY, "the client has disconnected");
 	else
-		tell_send(agent, tell_of_session(TELL_SESSION_ENDED, NULL, session));
+		tell_ended(session);
 	if (agent->gateway)
 		gateway_session_end(agent->gateway, session->number);
 	agent_session_free(session);
@@ -427,6 +435,7 @@ void agent_session_free(struct session *session)
 	json_decref(session->held);
 	free(session->id);
 	extra_done(&session->permits);
+	mem_free_list(session->patches);
 	exec_sandbox_free(session->sandbox);
 	mem_free_list(session->env);
 	free(session->name);

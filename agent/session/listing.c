@@ -19,11 +19,12 @@
 
 #define GATEWAY_PREFIX "gateway-" /* of a grant that the gateway holds */
 
-enum what { WHAT_EXECS, WHAT_QUESTIONS, WHAT_GRANTS };
+enum what { WHAT_EXECS, WHAT_QUESTIONS, WHAT_GRANTS, WHAT_DECISIONS };
 static const char *const whats[] = {
 	[WHAT_EXECS] = "execs",
 	[WHAT_QUESTIONS] = "questions",
 	[WHAT_GRANTS] = "grants",
+	[WHAT_DECISIONS] = "decisions",
 	NULL,
 };
 struct wanted {
@@ -148,6 +149,10 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 		break;
 	case WHAT_QUESTIONS:
 		list_questions(session, items);
+		break;
+	case WHAT_DECISIONS:
+		json_decref(items);
+		items = tally_json(&session->tally, pending_kind_words);
 		break;
 	case WHAT_GRANTS:
 	default:

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 
 #include "agent/command/extra.h"
+#include "agent/tally.h"
 #include "exec/orchestrator/orchestrator.h"
 
 struct agent;
@@ -31,6 +32,8 @@ struct session {
 	TAILQ_HEAD(task_queue, task) tasks;
 	size_t task_count;
 	TAILQ_HEAD(proposal_queue, proposal) proposals;
+	struct tally tally;
+	char **patches; /* approved ones that were not reported as applied, by id; may be NULL */
 	struct extra permits;      /* approved, for the next command */
 	struct deciders *deciders; /* the programs that are asked before the client */
 	/* While a separate process looks at its paths (docs/decisions/0037); NULL: it is

@@ -9,6 +9,7 @@
 #include "agent/rpc/fields.h"
 #include "agent/rpc/limits.h"
 #include "agent/session/listing.h"
+#include "agent/patches.h"
 #include "agent/command/question_request.h"
 #include "agent/propose.h"
 #include "agent/session/received.h"
@@ -37,6 +38,7 @@ static const struct {
 	{ "end_session", agent_session_serve_end, true },
 	{ "exec", exec_request_serve, true },
 	{ "request_patch_approval", question_request_patch, true },
+	{ "patch_applied", patches_serve_applied, true },
 	{ "request_permissions", question_request_permissions, true },
 	{ "request_elicitation", question_request_elicitation, true },
 	{ "propose_network_rule", propose_serve, true },

@@ -29,6 +29,7 @@ static void finish(struct orchestrator *orchestrator, struct request *request,
 	struct orchestrator_result *result = &request->result;
 
 	result->kind = kind;
+	result->is_asked = request->asked_ms > 0;
 	if (why != result->why)
 		(void)snprintf(result->why, sizeof(result->why), "%s", why ? why : "");
 	for (size_t i = 0; i < result->exec_count; i++) {
@@ -200,7 +201,7 @@ static void ruled(struct orchestrator *orchestrator, struct request *request)
 	struct err why = { 0 };
 
 	add_note(request, ruling->note);
-	request->is_for_session = ruling->is_for_session;
+	request->is_for_session = request->result.is_for_session = ruling->is_for_session;
 	switch (ruling->choice) {
 	case ORCHESTRATOR_DENY:
 	case ORCHESTRATOR_ABORT:
@@ -437,6 +438,7 @@ void orchestrator_approvals(const struct orchestrator *orchestrator,
 		const struct orchestrator_approval shown = {
 			.id = entry->id,
 			.is_denial = entry->is_denial,
+			.access = entry->access.name ? &entry->access : NULL,
 			.text = entry->key.text,
 			.client = entry->client,
 			.left_ms = entry->ends_ms > 0 ? entry->ends_ms - now_ms : -1,
@@ -445,6 +447,13 @@ void orchestrator_approvals(const struct orchestrator *orchestrator,
 		if (entry->ends_ms == 0 || shown.left_ms > 0)
 			each(&shown, arg);
 	}
+}
+
+struct exec_sandbox *orchestrator_widen(const struct orchestrator *orchestrator,
+					const struct exec_sandbox *sandbox)
+{
+	return approvals_widen(&orchestrator->setting.approvals, sandbox,
+			       setting_now_ms(&orchestrator->setting));
 }
 
 int orchestrator_revoke(struct orchestrator *orchestrator, const char *id)

@@ -58,13 +58,18 @@ bool orchestrator_is_breaker_open(const struct orchestrator *orchestrator, size_
 struct orchestrator_approval {
 	const char *id; /* to revoke it */
 	bool is_denial;
-	const char *text; /* for people, control characters escaped */
-	uint64_t client;  /* that gave the answer */
-	int64_t left_ms;  /* -1: until the end of the session */
+	const struct orchestrator_access *access; /* that it grants; NULL: it grants none */
+	const char *text;                         /* for people, control characters escaped */
+	uint64_t client;                          /* that gave the answer */
+	int64_t left_ms;                          /* -1: until the end of the session */
 };
 /* Calls @each for all of them, oldest first; it must not change them. */
 void orchestrator_approvals(const struct orchestrator *orchestrator,
 			    void (*each)(const struct orchestrator_approval *approval, void *arg),
 			    void *arg);
+/* @sandbox with the files and sockets that remembered answers grant to every exec: returned owned.
+ */
+struct exec_sandbox *orchestrator_widen(const struct orchestrator *orchestrator,
+					const struct exec_sandbox *sandbox);
 /* -ENOENT. Running execs continue. */
 int orchestrator_revoke(struct orchestrator *orchestrator, const char *id);

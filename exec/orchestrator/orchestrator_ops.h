@@ -50,6 +50,7 @@ struct orchestrator_question {
 	const char *const *argv;     /* EXEC; PERMISSIONS: of a program */
 	const char *const *env;      /* variables of the request only */
 	const char *const *keys;     /* PATCH, ELICITATION */
+	const char *changes;         /* PATCH; may be NULL */
 	struct command_file program; /* the file of argv[0]; path "": unknown */
 	/* What is granted: to run confined like this. */
 	bool is_confined;

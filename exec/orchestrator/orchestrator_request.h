@@ -31,6 +31,7 @@ struct orchestrator_access {
 	const char *name;     /* path (absolute), host, or the system call's name */
 	const char *protocol; /* of a destination: http, https, tcp or udp */
 	uint16_t port;        /* of a destination */
+	bool is_folder;       /* of a path: known to be a directory */
 };
 /* Evidence from the part that refused it; never guessed from output. */
 struct orchestrator_refusal {
@@ -88,7 +89,9 @@ enum orchestrator_result_kind {
 struct orchestrator_result {
 	uint64_t request;
 	enum orchestrator_result_kind kind;
-	bool is_abort; /* REJECTED_BY_PERSON: the agent is to stop altogether */
+	bool is_abort;       /* REJECTED_BY_PERSON: the agent is to stop altogether */
+	bool is_asked;       /* a person or a program was asked about it */
+	bool is_for_session; /* the last answer holds for the session */
 	/* One for each exec, in order; the last one counts. They include the refusals that
 	 * occurred, also if the exec succeeded. */
 	struct orchestrator_outcome outcomes[2];
@@ -125,6 +128,8 @@ struct orchestrator_request {
 	bool is_one_shot;              /* asked each time, whatever the rules, or the place, say */
 	const char *const *keys; /* PATCH: one per file; ELICITATION. NULL: never remembered */
 	size_t key_count;
+	const char *changes;       /* PATCH: what it does to the files; only requests with the same
+				      changes share a question. May be NULL */
 	const char *reason;        /* shown; written by us; may be NULL */
 	const char *justification; /* shown; written by the agent; may be NULL */
 	enum orchestrator_on_denial on_denial;

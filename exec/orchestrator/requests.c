@@ -138,6 +138,7 @@ struct orchestrator_request requests_copy(const struct orchestrator_request *wan
 	copy.env = (const char *const *)copy_list(wanted->env, count_words(wanted->env));
 	copy.keys = (const char *const *)copy_list(wanted->keys, wanted->key_count);
 	copy.sandbox = wanted->sandbox ? exec_sandbox_copy(wanted->sandbox) : NULL;
+	copy.changes = mem_strdup_or_null(wanted->changes);
 	copy.reason = mem_strdup_or_null(wanted->reason);
 	copy.justification = mem_strdup_or_null(wanted->justification);
 	return copy;
@@ -156,6 +157,7 @@ void requests_drop(struct orchestrator_request *wanted)
 	mem_free_list((char **)wanted->env);
 	mem_free_list((char **)wanted->keys);
 	exec_sandbox_free((struct exec_sandbox *)wanted->sandbox);
+	free((char *)wanted->changes);
 	free((char *)wanted->reason);
 	free((char *)wanted->justification);
 	*wanted = (struct orchestrator_request){ 0 };

@@ -89,7 +89,7 @@ static bool can_be_opened(struct request *request, const struct exec_record *exe
 		return false;
 	if (access->what != ORCHESTRATOR_DESTINATION)
 		return true;
-	if ((exec && exec_record_has_denied(exec, access)) || key_of_destination(&key, access) < 0)
+	if ((exec && exec_record_has_denied(exec, access)) || key_of_access(&key, access) < 0)
 		return false;
 	bool is_denied_here = approvals_look(approvals, &key, now_ms) == APPROVALS_DENIED;
 

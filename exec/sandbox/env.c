@@ -80,6 +80,11 @@ static const struct variable variables[] = {
 
 	{ .name = "SALLYPORT_SOCKS", .value = SOCKS_ENDPOINT },
 
+	/* Programs read these names of other sandboxes to find out that they are in one. */
+	{ .name = "SALLYPORT_NETWORK", .value = "restricted" },
+	{ .name = "CODEX_SANDBOX_NETWORK_DISABLED", .value = "1" },
+	{ .name = "CODEX_SANDBOX", .value = "sallyport", .is_general = true },
+
 	{ .name = "TMPDIR", .value = "/tmp", .is_general = true },
 	{ .name = "SALLYPORT_ACTIVE", .value = "1", .is_general = true },
 };

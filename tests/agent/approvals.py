@@ -9,6 +9,8 @@ import time
 import harness
 from world import until  # found by harness
 
+# Without /tmp, whose files other programs of this machine change while they are searched.
+QUIET = {"mode": "workspace-write", "exclude_slash_tmp": True, "exclude_tmpdir": True}
 RULES = """command allow echo
 command ask cat
 command deny curl because "use the mirror"
@@ -95,6 +97,64 @@ def a_retry_is_its_own_question(stage):
     end = client.next("exec_end", id=id)
     assert end["exit_code"] == 0 and [attempt["retry"] for attempt in end["attempts"]] == [False, True], end
     assert file.read_text() == "x\n"
+
+
+def a_retry_is_remembered(stage):
+    """For the session or always, the answer names exactly what was widened: the next run begins with it, and can be taken back."""
+    folder, other = stage.top / "outside", stage.top / "other"
+    folder.mkdir()
+    other.mkdir()
+    stage.policy("")
+    client = stage.client()
+    client.configure("on-failure", sandbox=QUIET)
+    id = client.send("exec", argv=["touch", str(folder / "a")])
+    question = client.next("approval_request", retry=True)
+    assert {"approved_for_session", "always"} < set(question["decisions"]) and question["proposal"] == [f'write "{folder}"'], question
+    assert "denied_always" not in question["decisions"], question
+    client.answer(question, "approved_for_session")
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    for argv in (["touch", str(folder / "b")], ["sh", "-c", f"echo x > {folder}/c"]):
+        end = client.run(argv)
+        assert end["exit_code"] == 0 and len(end["attempts"]) == 1, end
+        assert f"write      {folder}" in end["confinement"]["sandbox"], end
+    client.never("approval_request")
+    patch = client.send("request_patch_approval", files=[str(folder / "d")])
+    assert client.next("task_complete", id=patch)["outcome"] == "approved"  # it is inside now
+    id = client.send("exec", argv=["touch", str(other / "a")])  # and nothing else is
+    question = client.next("approval_request", retry=True)
+    client.answer(question, "denied")
+    client.next("exec_end", id=id)
+    grant, = client.next("listed", id=client.send("list", what="grants"))["items"]
+    assert (grant["text"], grant["denial"]) == (f"write {folder}", False), grant
+    client.next("accepted", id=client.send("revoke", grant=grant["grant"]))
+    id = client.send("exec", argv=["touch", str(folder / "e")])
+    client.answer(client.next("approval_request", retry=True), "denied")
+    assert client.next("exec_end", id=id)["status"] == "rejected"
+
+
+def a_retry_is_remembered_for_good(stage):
+    """A folder becomes a line of the user's policy; what no line can express is not offered for good."""
+    folder = stage.top / "outside"
+    folder.mkdir()
+    (folder / "file").write_text("x\n")
+    client = stage.client()
+    client.configure("on-failure", sandbox=QUIET)
+    id = client.send("exec", script=f"echo y > {folder}/file")
+    question = client.next("approval_request", retry=True)
+    assert "approved_for_session" in question["decisions"] and "always" not in question["decisions"], question
+    client.answer(question, "denied")
+    client.next("exec_end", id=id)
+    id = client.send("exec", argv=["touch", str(folder / "a")])
+    client.answer(client.next("approval_request", retry=True), "always")
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    assert client.run(["touch", str(folder / "b")])["exit_code"] == 0
+    client.never("approval_request")
+    client.hang_up()
+    assert client.wait() == 0
+    assert f'write "{folder}"' in (stage.top / "config/sallyport/policy").read_text()
+    later = stage.client()
+    later.configure("never", sandbox=QUIET)
+    assert later.run(["touch", str(folder / "c")])["exit_code"] == 0
 
 
 def a_retry_in_the_background(stage):
@@ -448,6 +508,42 @@ def permissions_and_elicitations(stage):
     assert client.next("task_complete", id=id)["outcome"] == "rejected"
 
 
+def permissions_for_the_session(stage):
+    """They hold for every later command, as long as the answer says, and not for another session."""
+    stage.web("a.test")
+    folder = stage.top / "beside"
+    folder.mkdir()
+    client = stage.client()
+    client.configure("on-request", name="other", sandbox=QUIET)
+    client.configure("on-request", name="one", sandbox=QUIET)
+    id = client.send("request_permissions", session="one",
+                     additional_permissions={"write": [str(folder)], "network": ["http://a.test"]})
+    question = client.next("approval_request")
+    assert "approved_for_session" in question["decisions"] and "always" not in question["decisions"], question
+    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+    script = f"echo x >> {folder}/file && curl -sS -m 60 -o /dev/null -w '%{{http_code}}' http://a.test/"
+    for _ in range(3):
+        end = client.run(script, session="one")
+        assert (end["exit_code"], end["stdout"]["text"]) == (0, "200"), end
+    wish = {"sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(folder / "x")]}}
+    assert client.run(["touch", str(folder / "x")], session="one", **wish)["exit_code"] == 0
+    client.never("approval_request")
+    assert client.run(["touch", str(folder / "y")], session="other")["status"] == "denied"
+    grants = client.next("listed", id=client.send("list", what="grants", session="one"))["items"]
+    assert sorted(grant["text"] for grant in grants) == ["http://a.test:80", f"write {folder}"], grants
+    for grant in grants:
+        client.next("accepted", id=client.send("revoke", grant=grant["grant"], session="one"))
+    assert client.run(["touch", str(folder / "y")], session="one")["status"] == "denied"
+    client.send("exec", argv=["curl", "-sS", "http://a.test/"], session="one")
+    client.answer(client.next("approval_request", kind="network"), "denied")
+    # As long as it was said, and no longer.
+    id = client.send("request_permissions", session="one", additional_permissions={"write": [str(folder)]})
+    client.answer(client.next("approval_request", kind="permissions"), "approved_for_session", expires_ms=1)
+    client.next("task_complete", id=id)
+    until(lambda: client.run(["touch", str(folder / "z")], session="one")["status"] == "denied", 60, "the answer to expire")
+
+
 def intercepted_programs(stage):
     stage.policy("command deny env because \"no env\"\ncommand ask touch\n")
     client = stage.client()
@@ -743,7 +839,7 @@ def hooks_that_cannot_be(stage):
 
 
 CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_session_writes_a_hook, a_hook_is_for_its_kinds, hooks_that_cannot_be, the_policy_is_the_floor, the_policy_lets_nobody_be_asked, the_policy_lets_some_be_asked, the_policy_changes, never_asks, a_rule_that_denies, a_rule_that_asks, denied_by_the_client, untrusted_asks_first,
-         a_retry_is_its_own_question, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
+         a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
          intercepted_programs, intercepted_scripts, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]

@@ -258,6 +258,137 @@ def no_patch_at_all(stage):
     client.error(id, "malformed")
 
 
+DIFF = "@@ -1 +1,2 @@\n x\n+y\n"
+
+
+def what_it_changes(stage):
+    """The question shows what the patch adds, deletes, updates and moves; each path is judged, also the one it moves to."""
+    work = lay_out(stage)
+    beside = stage.top / "beside"
+    client = stage.client()
+    client.configure("on-request")
+    changes = [{"path": "src/new.c", "kind": "add", "content": "int x;\n\u001b[2J"}, {"path": str(beside / "file"), "kind": "delete"},
+               {"path": "src/a.c", "kind": "update", "unified_diff": DIFF, "move_path": str(beside / "b.c")}]
+    id = client.send("request_patch_approval", changes=changes, reason="tidy")
+    question = client.next("approval_request", kind="patch")
+    assert question["changes"] == changes and str(beside / "b.c") in question["items"], question
+    # Another patch of the same files is another question; the same one is not.
+    same = client.send("request_patch_approval", changes=changes, reason="tidy")
+    client.next("approval_updated", approval=question["approval"])
+    other = client.send("request_patch_approval", changes=[changes[0], dict(changes[1]), dict(changes[2], unified_diff=DIFF + "+z\n")])
+    second = client.next("approval_request", kind="patch")
+    assert second["changes"][2]["unified_diff"] == DIFF + "+z\n" and second["ids"] == [other], second
+    client.answer(question, "approved")
+    for task in (id, same):
+        begin = client.next("patch_apply_begin", id=task)
+        assert begin["auto_approved"] is False and begin["changes"] == changes, begin
+        assert client.next("task_complete", id=task)["outcome"] == "approved"
+    client.answer(second, "denied")
+    assert client.next("task_complete", id=other)["outcome"] == "rejected"
+    client.never("patch_apply_begin", id=other)
+    for path, outcome in (("src/other.c", "approved"), (".git/hooks/pre-commit", "rejected"), ("secret/../x", None)):
+        move = client.send("request_patch_approval", changes=[{"path": "src/a.c", "kind": "update", "move_path": path}])
+        if outcome:
+            assert client.next("task_complete", id=move)["outcome"] == outcome, path
+        else:
+            client.error(move, "malformed")
+    assert work.exists()
+
+
+def told_of_its_end(stage):
+    """The client applies an approved patch, and says once how that went; nobody was asked about one inside."""
+    lay_out(stage)
+    client = stage.client()
+    client.configure("on-request")
+    id = client.send("request_patch_approval", files=["src/a.c"])
+    begin = client.next("patch_apply_begin", id=id)
+    assert begin["auto_approved"] is True and begin["files"] == [str(stage.work / "src/a.c")], begin
+    client.next("task_complete", id=id, outcome="approved")
+    end = client.next("patch_apply_end", id=client.send("patch_applied", patch=id, success=False, message="the file has changed"))
+    assert (end["patch"], end["success"], end["message"]) == (id, False, "the file has changed"), end
+    client.error(client.send("patch_applied", patch=id, success=True), "unknown")
+    client.error(client.send("patch_applied", patch="none", success=True), "unknown")
+    client.configure("on-request", name="other")
+    mine = client.send("request_patch_approval", files=["src/a.c"])
+    client.next("task_complete", id=mine)
+    client.error(client.send("patch_applied", patch=mine, success=True, session="other"), "unknown")
+    rejected = client.send("request_patch_approval", files=[".git/config"])
+    client.next("task_complete", id=rejected, outcome="rejected")
+    client.error(client.send("patch_applied", patch=rejected, success=True), "unknown")
+
+
+def a_root_for_the_session(stage):
+    """grant_root: with an answer for the session all below it may be written from then on, but not what is protected."""
+    lay_out(stage)
+    beside = stage.top / "beside"
+    client = stage.client()
+    quiet = {"mode": "workspace-write", "exclude_slash_tmp": True, "exclude_tmpdir": True}
+    client.configure("on-request", sandbox=quiet)
+
+    def ask(decision, root=beside, name="file"):
+        id = client.send("request_patch_approval", files=[str(beside / name)], grant_root=str(root))
+        question = client.next("approval_request", kind="patch")
+        assert question["accesses"] == [{"what": "write", "name": str(root)}] and "approved_for_session" in question["decisions"], question
+        client.answer(question, decision)
+        return client.next("task_complete", id=id)["outcome"]
+
+    assert ask("approved") == "approved"
+    assert client.run(["touch", str(beside / "x")])["status"] == "denied"  # that was for the patch only
+    assert ask("denied") == "rejected"
+    assert ask("approved_for_session") == "approved"
+    assert client.run(["touch", str(beside / "x")])["exit_code"] == 0
+    for files, outcome in (([str(beside / "new")], "approved"), ([str(beside / ".envrc")], "rejected")):
+        id = client.send("request_patch_approval", files=files)
+        assert client.next("task_complete", id=id)["outcome"] == outcome, files
+    client.never("approval_request")
+    # The gate's own files are not opened, and where nobody may be asked nothing is.
+    id = client.send("request_patch_approval", files=["src/a.c"], grant_root=str(stage.top / "config" / "sallyport"))
+    client.error(id, "refused")
+    client.configure("never", name="silent", sandbox=quiet)
+    id = client.send("request_patch_approval", files=["src/a.c"], grant_root=str(beside), session="silent")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
+def a_hook_sees_what_it_changes(stage):
+    """A program that decides is shown the changes, or, if they are too long for it, does not decide."""
+    lay_out(stage)
+    hook = stage.top / "hook"
+    hook.write_text("#!/bin/sh\nread -r line\ncase $line in *evil*) echo '{\"answer\":\"deny\"}' ;; *) echo '{\"answer\":\"allow\"}' ;; esac\n")
+    hook.chmod(0o755)
+    stage.policy(f'hook "{hook}" for patch\n')
+    client = stage.client()
+    client.configure("on-request")
+    path = str(stage.top / "beside" / "new")
+    for content, outcome in (("good", "approved"), ("evil", "rejected")):
+        id = client.send("request_patch_approval", changes=[{"path": path, "kind": "add", "content": content}])
+        assert client.next("task_complete", id=id)["outcome"] == outcome, content
+    id = client.send("request_patch_approval", changes=[{"path": path, "kind": "add", "content": "good" * 2000 + "evil"}])
+    client.answer(client.next("approval_request", kind="patch"), "denied")
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
+def no_change_at_all(stage):
+    """What a change means must be clear, and small enough to be shown; a header must not name another file."""
+    lay_out(stage)
+    client = stage.client()
+    client.configure("never")
+    add = {"path": "a", "kind": "add", "content": ""}
+    cases = [[], [{}], ["a"], [dict(add, kind="rename")], [dict(add, mode="0755")], [{"path": "a", "kind": "add"}],
+             [dict(add, unified_diff=DIFF)], [{"path": "a", "kind": "update"}], [{"path": "a", "kind": "update", "content": "x"}],
+             [{"path": "a", "kind": "update", "unified_diff": ""}], [{"path": "a", "kind": "update", "unified_diff": "--- a\n+++ b\n" + DIFF}],
+             [{"path": "a", "kind": "update", "unified_diff": DIFF + "diff --git a b\n"}], [dict(add, move_path="b")],
+             [{"path": "a", "kind": "delete", "move_path": "b"}], [add, dict(add, path="./a")],
+             [add, {"path": "b", "kind": "update", "move_path": "a"}], [dict(add, content="x" * (256 << 10))], [dict(add, path="b/../a")],
+             [dict(add, path=f"f{i}") for i in range(513)]]
+    for changes in cases:
+        client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "changes": changes}).encode() + b"\n")
+        client.error("m", "malformed")
+    client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "changes": [add], "files": ["a"]}).encode() + b"\n")
+    client.error("m", "malformed")
+    id = client.send("request_patch_approval", changes=[dict(add, path=f"f{i}", content="x" * 300) for i in range(400)])
+    assert client.next("task_complete", id=id)["outcome"] == "approved"
+
+
 def mounted_twice(stage):
     """A folder that is mounted under another name is the same folder."""
     work = lay_out(stage)
@@ -279,7 +410,8 @@ def mounted_twice(stage):
 
 CASES = [in_the_workspace, beside_it, what_nobody_may_change, what_runs_code_later, what_a_protected_link_leads_to,
          what_the_policy_says_of_it, hidden_where_reading_is_restricted, in_other_sandboxes, a_program_that_decides,
-         a_link_turned_after_its_answer, no_patch_at_all, mounted_twice]
+         a_link_turned_after_its_answer, no_patch_at_all, what_it_changes, told_of_its_end, a_root_for_the_session,
+         a_hook_sees_what_it_changes, no_change_at_all, mounted_twice]
 
 if __name__ == "__main__":
     harness.main(CASES)

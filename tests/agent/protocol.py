@@ -575,7 +575,9 @@ def every_message(stage):
         client.next("task_complete", id=id)
     id = client.send("request_patch_approval", files=[str(stage.top / "a")])
     client.answer(client.next("approval_request"), "approved_for_session")
+    client.next("patch_apply_begin", id=id)
     client.next("task_complete", id=id, outcome="approved")
+    client.next("patch_apply_end", id=client.send("patch_applied", patch=id, success=True))
     grants = client.next("listed", id=client.send("list", what="grants"))["items"]
     client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"]))
     for type, members in (("request_permissions", {"additional_permissions": {"write": ["/srv"]}}),

@@ -98,6 +98,36 @@ def exec_by_everybody(stage):
     check(stage, want + [("exec", "deny", "approver_gone", "", {"command": "cat left"})])
 
 
+def all_are_counted(stage):
+    """Each decision is counted by tool, decision and source, in `list` and at the end, as it is recorded."""
+    web = stage.web("a.test")
+    stage.policy('command ask cat\ncommand deny rm\nallow http://a.test\n' + hook(stage, "exec"))
+    client = stage.client()
+    client.configure("on-request")
+    client.run(["true"])
+    client.run(["rm", "x"])
+    client.run(["curl", "-sS", "http://a.test/"])
+    for word, decision in (("a", "approved_for_session"), ("a", None), ("b", "denied"), ("hook-deny", None), ("hook-allow", None)):
+        id = client.send("exec", argv=["cat", "/dev/null", f"/dev/./{word}"], justification=word)
+        if decision:
+            client.answer(client.next("approval_request"), decision)
+        client.next("task_complete", id=id)
+    id = client.send("exec", script="curl -sS http://b.test/")
+    client.answer(client.next("approval_request", kind="network"), "denied")
+    client.next("task_complete", id=id)
+    for files in (["in"], [".git/config"]):
+        client.next("task_complete", id=client.send("request_patch_approval", files=files))
+    want = {("exec", "allow", "policy"): 3, ("exec", "deny", "policy"): 1, ("exec", "allow", "user"): 1, ("exec", "allow", "cache"): 1,
+            ("exec", "deny", "user"): 1, ("exec", "deny", "hook"): 1, ("exec", "allow", "hook"): 1, ("network", "allow", "policy"): 1,
+            ("network", "deny", "user"): 1, ("patch", "allow", "policy"): 1, ("patch", "deny", "policy"): 1}
+    listed = client.next("listed", id=client.send("list", what="decisions"))["items"]
+    got = {(item["tool"], item["decision"], item["source"]): item["count"] for item in listed}
+    assert got == want, got
+    client.send("end_session")
+    assert client.next("session_ended")["decisions"] == listed
+    assert len(web.requests) == 1
+
+
 def what_was_not_offered_is_no_record(stage):
     """An answer that is not accepted is not recorded as one."""
     stage.policy("command ask cat\n")
@@ -322,7 +352,7 @@ def made_by_a_retry(stage):
     assert [entry["path"] for entry in end["made"]] == [str(stage.work / ".envrc"), str(stage.work / ".vscode")], end
 
 
-CASES = [exec_by_everybody, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
+CASES = [exec_by_everybody, all_are_counted, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
          what_cannot_be_written_is_denied]
 
 if __name__ == "__main__":

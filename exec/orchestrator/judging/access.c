@@ -89,6 +89,7 @@ bool access_add(struct access_list *list, const struct orchestrator_access *acce
 		.name = mem_strdup(access->name),
 		.protocol = mem_strdup_or_null(access->protocol),
 		.port = access->port,
+		.is_folder = access->is_folder,
 	};
 	return true;
 }
@@ -164,6 +165,18 @@ struct exec_sandbox *access_widen(const struct exec_sandbox *sandbox,
 	return wider;
 }
 
+struct exec_sandbox *access_widen_if(struct exec_sandbox *sandbox,
+				     const struct orchestrator_access *access)
+{
+	if (access_is_given(sandbox, access))
+		return sandbox;
+	struct exec_sandbox *wider = widen_by(exec_sandbox_copy(sandbox), access, NULL);
+
+	if (wider)
+		exec_sandbox_free(sandbox);
+	return wider ? wider : sandbox;
+}
+
 /* "https://a.test:443", "https://[2001:db8::1]:443" */
 static char *destination_text(const struct orchestrator_access *access)
 {
@@ -180,11 +193,30 @@ char *access_text(const struct orchestrator_access *access)
 	return mem_printf("%s %s", class_words[access->what], access->name);
 }
 
+/* Can it stand in quotes in a line of the policy as it is? */
+static bool is_plain(const char *path)
+{
+	for (const unsigned char *at = (const unsigned char *)path; *at; at++) {
+		if (*at < 0x20 || *at >= 0x7f || *at == '"' || *at == '\\')
+			return false;
+	}
+	return true;
+}
+
 char *access_line(const struct orchestrator_access *access, bool is_denial)
 {
-	if (access->what != ORCHESTRATOR_DESTINATION || access_check(access, NULL) < 0)
+	if (access_check(access, NULL) < 0)
 		return NULL;
-	auto_free char *text = destination_text(access);
+	if (access->what == ORCHESTRATOR_DESTINATION) {
+		auto_free char *text = destination_text(access);
 
-	return mem_printf("%s %s", is_denial ? "deny" : "allow", text);
+		return mem_printf("%s %s", is_denial ? "deny" : "allow", text);
+	}
+	if (is_denial || !is_plain(access->name))
+		return NULL;
+	if (access->what == ORCHESTRATOR_SOCKET)
+		return mem_printf("socket \"%s\"", access->name);
+	if (access->what == ORCHESTRATOR_WRITE_PATH && access->is_folder)
+		return mem_printf("write \"%s\"", access->name);
+	return NULL; /* a line `read` would restrict reading to its paths */
 }

@@ -24,8 +24,13 @@ bool access_is_given(const struct exec_sandbox *sandbox, const struct orchestrat
 struct exec_sandbox *access_widen(const struct exec_sandbox *sandbox,
 				  const struct access_list *list, struct err *why);
 
+/* @sandbox, which is taken, widened by @access; @sandbox itself if that is not possible, or not
+ * part of a sandbox. Returned owned. */
+struct exec_sandbox *access_widen_if(struct exec_sandbox *sandbox,
+				     const struct orchestrator_access *access);
+
 /* "write /a/b", "https://a.test:443", for keys and people: returned owned. */
 char *access_text(const struct orchestrator_access *access);
-/* "allow https://a.test:443", a line of the policy: returned owned. NULL: no line can express
- * it. */
+/* "allow https://a.test:443", `write "/a"` for a folder, a line of the policy: returned owned.
+ * NULL: no line can express it. */
 char *access_line(const struct orchestrator_access *access, bool is_denial);

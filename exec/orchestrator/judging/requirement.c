@@ -178,12 +178,12 @@ unsigned int requirement_choices(const struct requirement_choices *of)
 	choices |= BIT(ORCHESTRATOR_ONCE);
 	if (of->is_one_shot)
 		return choices;
-	if (of->is_retry && of->is_destinations_only) {
+	if ((of->is_retry || (of->is_no_exec && of->has_accesses)) && of->has_keys)
 		choices |= BIT(ORCHESTRATOR_SESSION);
-		if (of->has_proposal)
-			choices |= BIT(ORCHESTRATOR_ALWAYS) | BIT(ORCHESTRATOR_DENY_ALWAYS);
-		return choices;
-	}
+	if (of->is_retry && of->has_keys && of->has_proposal)
+		choices |= BIT(ORCHESTRATOR_ALWAYS);
+	if (of->is_retry && of->is_destinations_only && of->has_proposal)
+		choices |= BIT(ORCHESTRATOR_DENY_ALWAYS);
 	if (of->is_retry || of->has_accesses)
 		return choices;
 	if (of->has_keys)

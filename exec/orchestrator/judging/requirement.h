@@ -80,6 +80,7 @@ struct requirement_offer requirement_retry(const struct requirement_retry *retry
 
 struct requirement_choices {
 	bool is_retry, is_one_shot, is_confined;
+	bool is_no_exec; /* PATCH, PERMISSIONS: its accesses are for later execs */
 	bool has_accesses, is_destinations_only, has_keys, has_proposal, may_unconfine;
 };
 /* BIT()s of enum orchestrator_choice. */

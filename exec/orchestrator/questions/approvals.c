@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "exec/orchestrator/judging/access.h"
 
 int approvals_new_id(char ret[ORCHESTRATOR_ID_MAX])
 {
@@ -29,6 +30,8 @@ static void drop(struct approvals *approvals, struct approvals_entry *entry)
 	TAILQ_REMOVE(&approvals->list, entry, entry);
 	approvals->count--;
 	free(entry->key.text);
+	free((char *)entry->access.name);
+	free((char *)entry->access.protocol);
 	free(entry);
 }
 
@@ -110,11 +113,29 @@ bool approvals_add(struct approvals *approvals, const struct approvals_new *add,
 	entry->key.text = mem_strdup(add->key->text);
 	memcpy(entry->id, id, sizeof(id));
 	entry->is_denial = add->is_denial;
+	if (add->access) {
+		entry->access = *add->access;
+		entry->access.name = mem_strdup(add->access->name);
+		entry->access.protocol = mem_strdup_or_null(add->access->protocol);
+	}
 	entry->client = add->client;
 	entry->ends_ms = add->ends_ms;
 	TAILQ_INSERT_TAIL(&approvals->list, entry, entry);
 	approvals->count++;
 	return true;
+}
+
+struct exec_sandbox *approvals_widen(const struct approvals *approvals,
+				     const struct exec_sandbox *sandbox, int64_t now_ms)
+{
+	struct exec_sandbox *wider = exec_sandbox_copy(sandbox);
+	const struct approvals_entry *entry;
+
+	TAILQ_FOREACH (entry, &approvals->list, entry) {
+		if (entry->access.name && !entry->is_denial && !has_ended(entry, now_ms))
+			wider = access_widen_if(wider, &entry->access);
+	}
+	return wider;
 }
 
 int approvals_revoke(struct approvals *approvals, const char *id)

@@ -10,6 +10,7 @@
 struct approvals_entry {
 	TAILQ_ENTRY(approvals_entry) entry;
 	struct key key;
+	struct orchestrator_access access; /* that it grants; name NULL: none. Owned */
 	char id[ORCHESTRATOR_ID_MAX];
 	bool is_denial;
 	uint64_t client;
@@ -29,7 +30,8 @@ enum approvals_says approvals_look(struct approvals *approvals, const struct key
 enum approvals_says approvals_look_all(struct approvals *approvals, const struct key_list *keys,
 				       int64_t now_ms);
 struct approvals_new {
-	const struct key *key; /* copied */
+	const struct key *key;                    /* copied */
+	const struct orchestrator_access *access; /* that it grants; copied. NULL: none */
 	bool is_denial;
 	uint64_t client;
 	int64_t ends_ms;
@@ -37,6 +39,9 @@ struct approvals_new {
 /* Replaces the earlier answer for this key. False: there are too many, or no random numbers; the
  * earlier answer is forgotten in that case, too. */
 bool approvals_add(struct approvals *approvals, const struct approvals_new *add, int64_t now_ms);
+/* @sandbox with all that remembered answers grant and that it does not deny: returned owned. */
+struct exec_sandbox *approvals_widen(const struct approvals *approvals,
+				     const struct exec_sandbox *sandbox, int64_t now_ms);
 int approvals_revoke(struct approvals *approvals, const char *id); /* -ENOENT */
 
 /* An id that cannot be guessed. -EIO: no random numbers. */

@@ -129,7 +129,7 @@ static void mix_run(struct mixer *mixer, const struct orchestrator_request *want
 	mix_accesses(mixer, wanted);
 }
 
-int key_of_destination(struct key *ret, const struct orchestrator_access *access)
+int key_of_access(struct key *ret, const struct orchestrator_access *access)
 {
 	struct mixer mixer = { 0 };
 	auto_free char *text = access_text(access);
@@ -173,6 +173,7 @@ void key_make(struct key_list *ret, const struct orchestrator_request *wanted,
 	if (wanted->kind == ORCHESTRATOR_PERMISSIONS)
 		return;
 	mix_number(&all, wanted->client);
+	mix(&all, wanted->changes ? wanted->changes : "");
 	for (; ret->count < count; ret->count++) {
 		if (make_one(&ret->list[ret->count], wanted, ret->count, run) < 0) {
 			all.has_failed = true;

@@ -24,5 +24,5 @@ struct key_run {
 void key_make(struct key_list *ret, const struct orchestrator_request *wanted,
 	      const struct key_run *run);
 /* The key of one destination. */
-int key_of_destination(struct key *ret, const struct orchestrator_access *access);
+int key_of_access(struct key *ret, const struct orchestrator_access *access);
 void key_free(struct key_list *keys);

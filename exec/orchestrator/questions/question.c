@@ -122,6 +122,17 @@ static void note(struct question *question, const char *text)
 	(void)snprintf(question->ruling.note, sizeof(question->ruling.note), "%s", text);
 }
 
+/* The access that an answer remembered by key @index grants. A destination of a retry is remembered
+ * by the gateway. NULL: none. */
+static const struct orchestrator_access *access_of(const struct question *question, size_t index)
+{
+	const struct orchestrator_access *access = &question->accesses.list[index];
+
+	if (!question->is_of_accesses)
+		return NULL;
+	return question->is_retry && access->what == ORCHESTRATOR_DESTINATION ? NULL : access;
+}
+
 /* Each key is remembered separately, so that a later request for a part of them matches. */
 static void remember(struct question *question, bool is_denial)
 {
@@ -133,9 +144,37 @@ static void remember(struct question *question, bool is_denial)
 		add.ends_ms = now_ms + question->expires_ms;
 	for (size_t i = 0; i < question->keys.count; i++) {
 		add.key = &question->keys.list[i];
+		add.access = is_denial ? NULL : access_of(question, i);
+		/* Of a destination whose line was chosen, the gateway knows how long it holds. */
+		if (question->chosen && (i != question->chosen - 1 || !add.access))
+			continue;
 		if (!approvals_add(&setting->approvals, &add, now_ms))
 			note(question,
 			     "the answer is not remembered, because too many are remembered");
+	}
+}
+
+/* What a patch asks for beside its files: nothing but an answer for the session grants it. */
+static void remember_root(const struct question *question)
+{
+	struct setting *setting = question->setting;
+	int64_t now_ms = setting_now_ms(setting);
+	const struct access_list *accesses = &question->accesses;
+
+	for (size_t i = 0; question->wanted.kind == ORCHESTRATOR_PATCH && i < accesses->count;
+	     i++) {
+		struct key key = { 0 };
+		const struct approvals_new add = {
+			.key = &key,
+			.access = &accesses->list[i],
+			.client = question->wanted.client,
+			.ends_ms = question->expires_ms > 0 ? now_ms + question->expires_ms : 0,
+		};
+
+		/* If it cannot be remembered, it is asked about again. */
+		if (key_of_access(&key, &accesses->list[i]) == 0)
+			(void)approvals_add(&setting->approvals, &add, now_ms);
+		free(key.text);
 	}
 }
 
@@ -239,6 +278,7 @@ static void conclude(struct question *question)
 		     decided_unrecorded);
 	if (ruling->choice == ORCHESTRATOR_SESSION) {
 		remember(question, false);
+		remember_root(question);
 		ruling->is_for_session = true;
 	}
 	if (ruling->choice == ORCHESTRATOR_DENY_ALWAYS)
@@ -260,8 +300,8 @@ static void conclude_stored(struct question *question)
 			      : "denied for this session only, because the policy could not be "
 				"written");
 		tell_not_stored(question);
-	} else if (is_allow && !question->chosen) { /* a part has its own duration only */
-		ruling->is_for_session = true;
+	} else if (is_allow) {
+		ruling->is_for_session = !question->chosen; /* a part has its own duration only */
 		/* For a command the line is a rule now; for a destination the gateway adds it
 		 * later. */
 		if (question->is_retry)
@@ -307,22 +347,40 @@ static struct question *find_same(const struct questions *questions, const struc
 	return NULL;
 }
 
-/* The keys that a lasting answer is remembered by: for a retry, its destinations only. */
-static void copy_keys(struct question *question, const struct request *request)
+/* One key for each access, or none: an answer that lasts for a part of them only was not asked
+ * for. */
+static void make_access_keys(struct question *question)
 {
 	const struct access_list *accesses = &question->accesses;
 	struct key_list *keys = &question->keys;
-	size_t max = request->is_retry ? accesses->count : request->keys.count;
+
+	for (size_t i = 0; i < accesses->count; i++) {
+		if (accesses->list[i].what == ORCHESTRATOR_PROGRAM ||
+		    key_of_access(&keys->list[i], &accesses->list[i]) < 0) {
+			key_free(keys);
+			return;
+		}
+		keys->count++;
+	}
+}
+
+/* The keys that a lasting answer is remembered by: of a retry, and of permissions that belong to no
+ * running command, the accesses. */
+static void copy_keys(struct question *question, const struct request *request)
+{
+	const struct orchestrator_request *wanted = &request->wanted;
+	struct key_list *keys = &question->keys;
+
+	question->is_of_accesses = request->is_retry ||
+				   (wanted->kind == ORCHESTRATOR_PERMISSIONS && wanted->exec == 0);
+	size_t max = question->is_of_accesses ? question->accesses.count : request->keys.count;
 
 	keys->list = mem_new_array(max + 1, sizeof(*keys->list));
-	for (size_t i = 0; i < max; i++) {
-		if (!request->is_retry) {
-			keys->list[keys->count] = request->keys.list[i];
-			keys->list[keys->count++].text = mem_strdup(request->keys.list[i].text);
-		} else if (accesses->list[i].what == ORCHESTRATOR_DESTINATION &&
-			   key_of_destination(&keys->list[keys->count], &accesses->list[i]) == 0) {
-			keys->count++;
-		}
+	if (question->is_of_accesses)
+		return make_access_keys(question);
+	for (; keys->count < max; keys->count++) {
+		keys->list[keys->count] = request->keys.list[keys->count];
+		keys->list[keys->count].text = mem_strdup(request->keys.list[keys->count].text);
 	}
 }
 
@@ -330,6 +388,7 @@ static unsigned int choices_of(const struct question *question)
 {
 	const struct requirement_choices of = {
 		.is_retry = question->is_retry,
+		.is_no_exec = question->wanted.kind != ORCHESTRATOR_EXEC,
 		.is_one_shot = question->ask.is_one_shot,
 		.is_confined = question->ask.is_confined,
 		.has_accesses = question->accesses.count > 0,

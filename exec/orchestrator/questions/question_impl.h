@@ -29,7 +29,7 @@ struct question {
 	struct access_list accesses;
 	struct exec_sandbox *sandbox;
 	char **proposal, *reason;
-	bool is_retry;
+	bool is_retry, is_of_accesses; /* is_of_accesses: there is one key for each access */
 	struct command_file program;
 	unsigned int choices;
 	struct key_list keys; /* that a lasting answer is remembered by */

@@ -91,6 +91,7 @@ static struct orchestrator_question show(const struct question *question, const 
 		.argv = wanted->argv,
 		.env = wanted->env,
 		.keys = wanted->keys,
+		.changes = wanted->changes,
 		.program = question->program,
 		.is_confined = question->ask.is_confined,
 		.sandbox = question->sandbox,

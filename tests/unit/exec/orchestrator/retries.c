@@ -107,7 +107,7 @@ START_TEST(retry_answer)
 	start(ORCHESTRATOR_ON_FAILURE, true);
 	rig_exec(&rig, "cargo build");
 	rig_refuse(&rig, 0, "write /etc/x");
-	ck_assert_int_eq(rig_answer(&rig, 0, ORCHESTRATOR_SESSION), -EINVAL);
+	ck_assert_int_eq(rig_answer(&rig, 0, ORCHESTRATOR_DENY_ALWAYS), -EINVAL);
 	ck_assert_int_eq(rig_answer(&rig, 0, answers[_i].choice), 0);
 	ck_assert_uint_eq(rig.exec_count, 1 + answers[_i].runs);
 	if (!answers[_i].runs) {
@@ -156,7 +156,11 @@ static void count(const struct orchestrator_approval *approval, void *arg)
 {
 	size_t *remembered = arg;
 
-	ck_assert_str_eq(approval->text, "https://a.test:443");
+	/* The gateway remembers destinations of a retry. */
+	if (approval->access)
+		ck_assert_int_ne(approval->access->what, ORCHESTRATOR_DESTINATION);
+	else
+		ck_assert_str_eq(approval->text, "https://a.test:443");
 	(*remembered)++;
 }
 static size_t count_remembered(void)
@@ -231,6 +235,39 @@ START_TEST(one_host_of_two_for_good)
 	ck_assert(!rig.execs[1].is_for_session);
 	rig_exit(&rig, 1, 0);
 	ck_assert_uint_eq(count_remembered(), 0);
+	rig_done(&rig);
+}
+END_TEST
+
+/* A remembered answer is a grant of exactly what was widened, for every later exec. */
+START_TEST(retry_is_remembered)
+{
+	struct err why = { 0 };
+
+	start(ORCHESTRATOR_ON_FAILURE, true);
+	rig_exec(&rig, "cargo build");
+	rig_refuse(&rig, 0, "write /etc/x|socket /run/y");
+	ck_assert_int_eq(rig_answer(&rig, 0, ORCHESTRATOR_SESSION), 0);
+	ck_assert_uint_eq(count_remembered(), 2);
+	struct exec_sandbox *wider = orchestrator_widen(rig.orchestrator, rig.sandbox);
+
+	ck_assert(exec_sandbox_equal(wider, rig.execs[1].sandbox));
+	ck_assert_int_eq(exec_sandbox_access(wider, "/etc/x/a"), EXEC_WRITE);
+	ck_assert_int_eq(exec_sandbox_access(wider, "/etc/z"), EXEC_READ);
+	exec_sandbox_free(wider);
+	/* What a session denies stays denied. */
+	const struct exec_entry entry = { "/etc", EXEC_DENY };
+	const struct exec_sandbox_config denies = { .mode = EXEC_MODE_WORKSPACE_WRITE,
+						    .cwd = "/work",
+						    .entries = &entry,
+						    .entry_count = 1 };
+	struct exec_sandbox *other = exec_sandbox_new(&denies, &why);
+
+	wider = orchestrator_widen(rig.orchestrator, other);
+	ck_assert_int_eq(exec_sandbox_access(wider, "/etc/x"), EXEC_DENY);
+	exec_sandbox_free(wider);
+	exec_sandbox_free(other);
+	rig_exit(&rig, 1, 0);
 	rig_done(&rig);
 }
 END_TEST
@@ -525,6 +562,7 @@ TCase *retries_cases(void)
 	tcase_add_loop_test(cases, retry_answer, 0, ARRAY_SIZE(answers));
 	tcase_add_test(cases, one_host_of_two_for_good);
 	tcase_add_loop_test(cases, retry_for_a_host, 0, ARRAY_SIZE(hosts));
+	tcase_add_test(cases, retry_is_remembered);
 	tcase_add_loop_test(cases, first_approval_never_covers_the_retry, 0, 2);
 	tcase_add_test(cases, session_is_for_what_was_asked);
 	tcase_add_loop_test(cases, second_question, 0, ARRAY_SIZE(seconds));

@@ -307,6 +307,7 @@ static const struct {
 	bool is_retry, is_one_shot, is_confined, has_accesses, is_net_only, has_keys, has_proposal,
 		may_unconfine;
 	const char *want;
+	bool is_no_exec;
 } choices[] = {
 	{ 0, 0, 1, 0, 0, 1, 0, 0, "DA1S" },
 	{ 0, 0, 1, 0, 0, 1, 1, 0, "DA1SP" },
@@ -315,12 +316,19 @@ static const struct {
 	{ 0, 0, 1, 1, 0, 1, 1, 0, "DA1" },  /* more than the sandbox gives */
 	{ 0, 1, 1, 0, 0, 1, 1, 1, "DA1" },
 	{ 1, 0, 1, 1, 0, 0, 0, 0, "DA1" },
-	{ 1, 0, 1, 1, 0, 1, 1, 1, "DA1U" },
-	{ 1, 0, 1, 0, 0, 0, 0, 1, "DAU" }, /* nothing less would do */
+	{ 1, 0, 1, 1, 0, 1, 1, 1, "DA1SPU" },
+	{ 1, 0, 1, 1, 0, 1, 0, 0, "DA1S" }, /* no line of a policy says it */
+	{ 1, 0, 1, 1, 0, 0, 1, 0, "DA1" },  /* a program: not for longer */
+	{ 1, 0, 1, 0, 0, 0, 0, 1, "DAU" },  /* nothing less would do */
 	{ 1, 0, 1, 1, 1, 1, 1, 0, "DA1SPN" },
 	{ 1, 0, 1, 1, 1, 1, 0, 0, "DA1S" },
 	{ 1, 0, 1, 1, 1, 1, 1, 1, "DA1SPNU" },
 	{ 0, 0, 1, 1, 0, 0, 0, 0, "DA1" },
+	{ 0, 0, 1, 1, 0, 1, 0, 0, "DA1S", true },
+	{ 0, 0, 1, 1, 1, 1, 1, 0, "DA1S", true },
+	{ 0, 0, 1, 1, 0, 0, 0, 0, "DA1", true },
+	{ 0, 1, 1, 1, 0, 1, 0, 0, "DA1", true },
+	{ 0, 0, 1, 0, 0, 0, 0, 0, "DA1", true },
 };
 START_TEST(offered_choices)
 {
@@ -335,6 +343,7 @@ START_TEST(offered_choices)
 	};
 	const struct requirement_choices of = {
 		.is_retry = choices[_i].is_retry,
+		.is_no_exec = choices[_i].is_no_exec,
 		.is_one_shot = choices[_i].is_one_shot,
 		.is_confined = choices[_i].is_confined,
 		.has_accesses = choices[_i].has_accesses,
