@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "gateway/gateway_audit.h"
 
 static const enum history_verdict verdicts[POLICY_REASON_COUNT] = {
@@ -235,7 +236,16 @@ static void on_record(const struct gateway_logged *record, bool is_selected, voi
 	}
 }
 
-int history_read(struct history *history, struct selection *selection)
+int history_read(struct history *history, struct selection *selection, void ***ret_rows)
 {
-	return selection_read(selection, on_record, history);
+	int status = selection_read(selection, on_record, history);
+
+	if (status != CLI_OK)
+		return status;
+	*ret_rows = tally_rows(&history->destinations);
+	if (history->destinations.is_full)
+		(void)cli_fail(0,
+			       "the log names more than %d destinations; the others are left out",
+			       HISTORY_DESTINATIONS_MAX);
+	return CLI_OK;
 }

@@ -52,8 +52,9 @@ struct history {
 	uint64_t decisions, runs;  /* selected */
 };
 void history_init(struct history *history);
-/* Reads the log. Returns as selection_read(). */
-int history_read(struct history *history, struct selection *selection);
+/* Reads the log. @ret_rows: tally_rows() of its destinations, returned owned. Returns as
+ * selection_read(). */
+int history_read(struct history *history, struct selection *selection, void ***ret_rows);
 void history_done(struct history *history);
 
 /* For a report: the command of the record's exec, or "". history_command_note() must see every

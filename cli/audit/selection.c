@@ -171,24 +171,24 @@ void selection_done(struct selection *selection)
 	*selection = (struct selection){ 0 };
 }
 
-const char *selection_utc(int64_t time_us, char out[SELECTION_TIME_MAX])
+static const char *selection_time(int64_t time_us, bool is_local, char out[SELECTION_TIME_MAX])
 {
 	time_t seconds = (time_t)(time_us / 1000000);
 	struct tm parts;
 
-	if (!gmtime_r(&seconds, &parts) ||
-	    strftime(out, SELECTION_TIME_MAX, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+	if (!(is_local ? localtime_r : gmtime_r)(&seconds, &parts) ||
+	    strftime(out, SELECTION_TIME_MAX,
+		     is_local ? "%Y-%m-%d %H:%M:%S %z" : "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
 		(void)snprintf(out, SELECTION_TIME_MAX, "-");
 	return out;
 }
 
+const char *selection_utc(int64_t time_us, char out[SELECTION_TIME_MAX])
+{
+	return selection_time(time_us, false, out);
+}
+
 const char *selection_local(int64_t time_us, char out[SELECTION_TIME_MAX])
 {
-	time_t seconds = (time_t)(time_us / 1000000);
-	struct tm parts;
-
-	if (!localtime_r(&seconds, &parts) ||
-	    strftime(out, SELECTION_TIME_MAX, "%Y-%m-%d %H:%M:%S %z", &parts) == 0)
-		(void)snprintf(out, SELECTION_TIME_MAX, "-");
-	return out;
+	return selection_time(time_us, true, out);
 }

@@ -163,17 +163,12 @@ static int simulate_load(struct simulate *simulate, const char *path)
 static int simulate_run(struct simulate *simulate, const struct options *options)
 {
 	int status = simulate_load(simulate, options->operands[0]);
+	auto_free void **rows = NULL;
 
 	if (status == CLI_OK)
-		status = history_read(&simulate->history, &simulate->selection);
+		status = history_read(&simulate->history, &simulate->selection, &rows);
 	if (status != CLI_OK)
 		return status;
-	auto_free void **rows = tally_rows(&simulate->history.destinations);
-
-	if (simulate->history.destinations.is_full)
-		(void)cli_fail(0,
-			       "the log names more than %d destinations; the others are left out",
-			       HISTORY_DESTINATIONS_MAX);
 	simulate->list = options_has(options, OPT_JSON) ? json_array() : NULL;
 	simulate_rows(simulate, rows);
 	if (!simulate->list)

@@ -226,18 +226,13 @@ static int suggest_write(struct suggest *suggest, void **rows)
 
 static int suggest_run(struct suggest *suggest)
 {
-	int status = history_read(&suggest->history, &suggest->selection);
+	auto_free void **rows = NULL;
+	int status = history_read(&suggest->history, &suggest->selection, &rows);
 
 	if (status != CLI_OK)
 		return status;
-	auto_free void **rows = tally_rows(&suggest->history.destinations);
-
-	if (suggest->history.destinations.is_full)
-		(void)cli_fail(0,
-			       "the log names more than %d destinations; the others are left out",
-			       HISTORY_DESTINATIONS_MAX);
 	/* A denial may be among what was left out, so no wildcard is safe then. */
-	else
+	if (!suggest->history.destinations.is_full)
 		pattern_find(&suggest->patterns, rows);
 	status = suggest_write(suggest, rows);
 	if (status == CLI_DENIED)

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "policies/engine/index_impl.h"
 #include "policies/language/command_line_impl.h"
+#include "policies/language/configured_line_impl.h"
 #include "policies/policies_image.h"
 
 #define IMAGE_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -43,15 +44,6 @@ static size_t image_text_len(const struct policy *policy)
 
 	for (size_t i = 0; i < policy->source_count; i++)
 		len += strlen(policy->sources[i].name) + 1 + policy->sources[i].len + 1;
-	return len;
-}
-
-static size_t image_configured_len(const struct policy *policy)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < policy->configured_file_count; i++)
-		len += strlen(policy->configured_files[i]) + 1;
 	return len;
 }
 
@@ -102,7 +94,7 @@ static void image_plan(const struct policy *policy, struct image_header *ret)
 		[IMAGE_SETTINGS] = policy->setting_count,
 		[IMAGE_SLOTS] = policy->index.slot_count,
 		[IMAGE_COMMANDS] = policy->command_count,
-		[IMAGE_CONFIGURED] = image_configured_len(policy),
+		[IMAGE_CONFIGURED] = configured_line_save(policy, NULL),
 	};
 	size_t at = image_round(sizeof(*ret));
 
@@ -181,17 +173,10 @@ static void image_move_sources(struct policy *policy, const struct image_header 
 /* Copies what stays owned, because it is changed or used in another form. */
 static void image_copy(const struct policy *policy, const struct image_header *header, char *out)
 {
-	char *to = out + header->sections[IMAGE_CONFIGURED].at;
-
 	if (policy->command_count > 0)
 		memcpy(out + header->sections[IMAGE_COMMANDS].at, policy->command_lines,
 		       policy->command_count * sizeof(*policy->command_lines));
-	for (size_t i = 0; i < policy->configured_file_count; i++) {
-		size_t len = strlen(policy->configured_files[i]) + 1;
-
-		memcpy(to, policy->configured_files[i], len);
-		to += len;
-	}
+	(void)configured_line_save(policy, out + header->sections[IMAGE_CONFIGURED].at);
 }
 
 /* Small arrays first, so that most memory is free before the text exists twice. */
@@ -288,16 +273,14 @@ int image_restore(struct policy *policy, struct err *why)
 	size_t len;
 	const struct command_line *lines =
 		image_at(policy->image, IMAGE_COMMANDS, &policy->command_count);
-	const char *paths = image_at(policy->image, IMAGE_CONFIGURED, &len);
+	const char *words = image_at(policy->image, IMAGE_CONFIGURED, &len);
 
 	policy->command_lines =
 		mem_new_array(policy->command_count + 1, sizeof(*policy->command_lines));
 	if (policy->command_count > 0)
 		memcpy(policy->command_lines, lines, policy->command_count * sizeof(*lines));
-	for (size_t at = 0; at < len; at += strlen(paths + at) + 1) {
-		mem_append_list(&policy->configured_files, mem_strdup(paths + at));
-		policy->configured_file_count++;
-	}
+	for (size_t at = 0; at < len; at += strlen(words + at) + 1)
+		configured_line_restore(policy, words + at);
 	command_line_finish(policy);
 	return policy->problems.count > 0 ? err_set(why, -EBADMSG, "%s", policy->problems.text) : 0;
 }

@@ -25,7 +25,7 @@ enum image_section {
 	IMAGE_SETTINGS,
 	IMAGE_SLOTS,      /* struct index_slot */
 	IMAGE_COMMANDS,   /* struct command_line */
-	IMAGE_CONFIGURED, /* the paths of tool configuration, each terminated */
+	IMAGE_CONFIGURED, /* for configured_line_restore(), each terminated */
 	IMAGE_SECTIONS,
 };
 

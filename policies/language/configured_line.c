@@ -36,15 +36,18 @@ struct configured_listener {
 	const struct spot *spot;
 };
 
-static void configured_on_found(const char *destination, const char *where, void *arg)
+static void configured_add(struct configured_list *list, const char *destination, const char *where)
 {
-	struct configured_list *list = ((struct configured_listener *)arg)->list;
-
 	list->list = mem_grow(list->list, list->count + 1, sizeof(*list->list));
 	list->list[list->count++] = (struct configured_found){
 		.destination = mem_strdup(destination),
 		.where = mem_strdup(where),
 	};
+}
+
+static void configured_on_found(const char *destination, const char *where, void *arg)
+{
+	configured_add(((struct configured_listener *)arg)->list, destination, where);
 }
 
 static void configured_on_note(const char *text, void *arg)
@@ -74,6 +77,42 @@ static void configured_on_read(const char *path, void *arg)
 	policy->configured_files[count] = mem_strdup(path);
 	policy->configured_files[count + 1] = NULL;
 	policy->configured_file_count++;
+}
+
+static size_t configured_put(char *out, size_t at, const char *word)
+{
+	size_t len = strlen(word) + 1;
+
+	if (out)
+		memcpy(out + at, word, len);
+	return at + len;
+}
+
+size_t configured_line_save(const struct policy *policy, char *out)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < policy->configured_file_count; i++)
+		at = configured_put(out, at, policy->configured_files[i]);
+	for (size_t tool = 0; policy->configured && tool < CONFIGURED_TOOLS; tool++) {
+		const struct configured_list *list = &policy->configured[tool];
+
+		for (size_t i = 0; i < list->count; i++)
+			at = configured_put(out, at, list->list[i].destination);
+	}
+	return at;
+}
+
+/* Which tool it was no longer matters when all lines are read. */
+void configured_line_restore(struct policy *policy, const char *word)
+{
+	if (word[0] == '/') {
+		configured_on_read(word, policy);
+		return;
+	}
+	if (!policy->configured)
+		policy->configured = mem_new_array(CONFIGURED_TOOLS, sizeof(*policy->configured));
+	configured_add(&policy->configured[0], word, "");
 }
 
 const char *policy_configured_file(const struct policy *policy, size_t index)

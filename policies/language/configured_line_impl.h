@@ -29,5 +29,10 @@ void configured_line_add(struct line *line, const struct rule *like,
 /* The patterns of @list, returned owned; NULL: an error was reported, or there are none. */
 struct pattern *configured_line_patterns(struct line *line, const struct configured_list *list,
 					 size_t at);
+/* For an image: writes what configured_line_restore() takes, one word after the other, each
+ * terminated. Returns the length; @out may be NULL. */
+size_t configured_line_save(const struct policy *policy, char *out);
+/* From an image: @word is the path of a file that was read, or a destination. */
+void configured_line_restore(struct policy *policy, const char *word);
 /* NULL is fine. */
 void configured_line_free(struct configured_list *lists);

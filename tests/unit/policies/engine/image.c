@@ -11,7 +11,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "policies/commands/commands.h"
+#include "policies/configured/configured.h"
 #include "policies/engine/image_impl.h"
+#include "policies/language/configured_line_impl.h"
 #include "policies/policies_image.h"
 #include "policies/policies_load.h"
 #include "tests/unit/policies/policies_test.h"
@@ -194,11 +196,12 @@ START_TEST(commands_are_decided_by_it)
 		{ { "/bin/true" }, POLICY_ASK },
 	};
 	static const struct command_world world = { .resolve = find_nothing };
+	static const char *const named[] = { "https://registry.test", "https://b.test" };
 	struct policy *maker = policies_test_load(whole);
 
-	maker->configured_file_count = 2;
-	mem_append_list(&maker->configured_files, mem_strdup("/a b"));
-	mem_append_list(&maker->configured_files, mem_strdup("/c"));
+	configured_line_restore(maker, "/a b");
+	configured_line_restore(maker, "/c");
+	configured_line_restore(maker, "https://registry.test:443");
 	auto_close int fd = make_image(maker);
 	struct policy *opened = open_image(fd);
 	const struct policy *both[] = { maker, opened };
@@ -216,6 +219,12 @@ START_TEST(commands_are_decided_by_it)
 		policy_command_look(both[i], 2, &look);
 		ck_assert_str_eq(look.rule,
 				 "<test>:6: command deny git push because \"by a person\"");
+		for (size_t j = 0; j < ARRAY_SIZE(named); j++) {
+			struct policy_facts facts;
+
+			policies_test_facts(named[j], &facts);
+			ck_assert_int_eq(policy_is_configured(both[i], &facts.dst), j == 0);
+		}
 		ck_assert_str_eq(policy_configured_file(both[i], 0), "/a b");
 		ck_assert_str_eq(policy_configured_file(both[i], 1), "/c");
 		ck_assert_ptr_null(policy_configured_file(both[i], 2));
