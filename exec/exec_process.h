@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "exec/exec_egress.h"
 #include "exec/exec_plan.h"
@@ -42,6 +43,10 @@ int exec_process_answer(struct exec_process *process, uint64_t id, bool is_allow
  * is lost. Without a pty they have no effect. */
 void exec_process_hold_terminal(struct exec_process *process);
 void exec_process_release_terminal(struct exec_process *process);
+
+/* Writes @pid, its parent, and so on up to the sandbox's first process to @ret. Returns how
+ * many; 0: not known, or more than @max. */
+size_t exec_process_ancestors(pid_t pid, pid_t *ret, size_t max);
 
 /* The absolute paths that it may not write although they lie in a writable directory. Borrowed. */
 const char *const *exec_process_protected(const struct exec_process *process);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum exec_process_end {
 	EXEC_PROCESS_EXITED,
@@ -20,6 +21,7 @@ struct exec_usage {
  * it. */
 struct exec_origin {
 	bool is_clean;
+	pid_t pid, parent;      /* is_clean: its process, as seen from here */
 	int64_t from_ms, to_ms; /* is_clean: its lifetime; CLOCK_BOOTTIME */
 };
 struct exec_process_result {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "gateway/gateway.h"
 #include "gateway/gateway_approver.h"
@@ -34,6 +35,7 @@ struct gateway_exec_event {
 		*by;       /* as in the verdict: `because` includes a person's words */
 	const char *cause; /* of a refusal after the verdict */
 	unsigned int times;
+	pid_t pid; /* DENIED: of a process that asked; 0: not known, or several */
 	unsigned int questions;
 	uint64_t dropped; /* all events of this exec that were dropped: no room */
 };

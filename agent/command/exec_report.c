@@ -167,7 +167,7 @@ static void note_denied(struct task_exec *exec, const struct gateway_exec_event 
 		block.words = words_of(event->reason);
 	if (event->dst && event->dst->host[0])
 		refusal_add_destination(&exec->refusals, event->dst, is_final(event),
-					policy_reason_code(event->reason));
+					policy_reason_code(event->reason), event->pid);
 	/* -ESTALE, -ENOENT: it was cancelled; its denials were told by the event. */
 	(void)orchestrator_network_record(exec->task->session->orchestrator, exec->number, &block);
 }

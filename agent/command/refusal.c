@@ -148,8 +148,14 @@ static int64_t boot_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static void note_denied(struct refusal_denied *denied, pid_t pid)
+{
+	denied->at_ms = boot_ms();
+	denied->count = exec_process_ancestors(pid, denied->chain, REFUSAL_ANCESTORS_MAX);
+}
+
 void refusal_add_destination(struct refusal_list *refusals, const struct policy_destination *dst,
-			     bool is_final, const char *why)
+			     bool is_final, const char *why, pid_t pid)
 {
 	const struct orchestrator_refusal refusal = {
 		.access = { .what = ORCHESTRATOR_DESTINATION,
@@ -161,21 +167,32 @@ void refusal_add_destination(struct refusal_list *refusals, const struct policy_
 	};
 
 	if (refusals->denied_count < AGENT_DENIED_TIMES)
-		refusals->denied_ms[refusals->denied_count] = boot_ms();
+		note_denied(&refusals->denied[refusals->denied_count], pid);
 	refusals->denied_count++;
 	if (add(refusals, &refusal))
 		show(refusals, "destination",
 		     json_pack("{s:o, s:s}", "destination", tell_destination(dst), "reason", why));
 }
 
+/* Was it denied to neither the process that failed, nor one below or beside it? If it is not known
+ * to which, the time decides. */
+static bool is_other(const struct refusal_denied *denied, const struct exec_origin *origin)
+{
+	if (denied->count < 2)
+		return denied->at_ms < origin->from_ms || denied->at_ms > origin->to_ms + LATE_MS;
+	for (size_t i = 0; i < denied->count; i++) {
+		if (denied->chain[i] == origin->pid)
+			return false;
+	}
+	return denied->chain[1] != origin->parent;
+}
+
 bool refusal_is_beside(const struct refusal_list *refusals, const struct exec_process_result *raw)
 {
 	bool is_clean = raw->origin.is_clean && refusals->denied_count <= AGENT_DENIED_TIMES;
 
-	/* It is not known which process a destination was denied to, but the time is known. */
 	for (size_t i = 0; i < refusals->denied_count && is_clean; i++)
-		is_clean = refusals->denied_ms[i] < raw->origin.from_ms ||
-			   refusals->denied_ms[i] > raw->origin.to_ms + LATE_MS;
+		is_clean = is_other(&refusals->denied[i], &raw->origin);
 	return is_clean;
 }
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "exec/exec_made.h"
+#include "exec/notify/inside.h"
 #include "exec/notify/notify.h"
 #include "exec/notify/refusal.h"
 #include "exec/run/launch.h"
@@ -574,4 +575,15 @@ const char *const *exec_process_protected(const struct exec_process *process)
 	static const char *const none[] = { NULL };
 
 	return process->kept.list ? (const char *const *)process->kept.list : none;
+}
+
+size_t exec_process_ancestors(pid_t pid, pid_t *ret, size_t max)
+{
+	for (size_t count = 0; pid > 0 && count < max;) {
+		ret[count++] = pid;
+		if (inside_number(pid, "\nNSpid:") == 1)
+			return count;
+		pid = inside_number(pid, "\nPPid:");
+	}
+	return 0;
 }

@@ -149,7 +149,9 @@ static bool has_refused_beside(const struct failure *failure, pid_t pid, pid_t p
 static struct exec_origin origin_of(const struct failure *failure, const struct failure_task *task,
 				    pid_t pid, pid_t parent)
 {
-	struct exec_origin origin = { .from_ms = start_ms(pid), .to_ms = now_ms() };
+	struct exec_origin origin = {
+		.pid = pid, .parent = parent, .from_ms = start_ms(pid), .to_ms = now_ms()
+	};
 
 	if (task && task->has_failed && !task->origin.is_clean)
 		return (struct exec_origin){ 0 };

@@ -301,7 +301,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	if (verdict->action == POLICY_ALLOW && waiter->facts.exec != 0 && !exec)
 		verdict_refuse(verdict, POLICY_EXEC_ENDED);
 	if (exec)
-		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict);
+		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict,
+				 waiter->program_pid);
 	traffic_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
 	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
 	unattended_note(gw, waiter, verdict);

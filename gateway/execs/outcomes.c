@@ -202,6 +202,8 @@ static void outcome_note(struct outcomes *outcomes, struct outcome *outcome,
 
 	if (note) {
 		note->event.times++;
+		if (note->event.pid != event->pid)
+			note->event.pid = 0;
 		return;
 	}
 	if (outcome->count >= room) {
@@ -273,7 +275,7 @@ static const enum gateway_whose whose[POLICY_REASON_COUNT] = {
 static void outcome_denied(struct outcomes *outcomes, struct outcome *outcome,
 			   const struct policy_destination *dst,
 			   const struct policy_verdict *verdict, enum policy_reason reason,
-			   const char *cause)
+			   const char *cause, pid_t pid)
 {
 	outcome_note(outcomes, outcome,
 		     &(struct gateway_exec_event){ .kind = GATEWAY_EXEC_DENIED,
@@ -283,7 +285,8 @@ static void outcome_denied(struct outcomes *outcomes, struct outcome *outcome,
 						   .rule = verdict->rule,
 						   .because = verdict->because,
 						   .by = verdict->by,
-						   .cause = cause });
+						   .cause = cause,
+						   .pid = pid });
 }
 
 static void outcome_allowed(struct outcomes *outcomes, struct outcome *outcome,
@@ -311,14 +314,15 @@ static void outcome_allowed(struct outcomes *outcomes, struct outcome *outcome,
 }
 
 void outcomes_verdict(struct outcomes *outcomes, struct outcome *outcome,
-		      const struct policy_destination *dst, const struct policy_verdict *verdict)
+		      const struct policy_destination *dst, const struct policy_verdict *verdict,
+		      pid_t pid)
 {
 	if (!outcome)
 		return;
 	if (verdict->action == POLICY_ALLOW)
 		outcome_allowed(outcomes, outcome, dst, verdict);
 	else
-		outcome_denied(outcomes, outcome, dst, verdict, verdict->reason, "");
+		outcome_denied(outcomes, outcome, dst, verdict, verdict->reason, "", pid);
 }
 
 void outcomes_report(struct outcomes *outcomes, struct outcome *outcome,
@@ -331,5 +335,5 @@ void outcomes_report(struct outcomes *outcomes, struct outcome *outcome,
 	if (!outcome || (was_allowed && policy_reason_status(reason) == 200))
 		return;
 	outcome_denied(outcomes, outcome, &report->facts.dst, &report->verdict, reason,
-		       report->cause);
+		       report->cause, 0);
 }

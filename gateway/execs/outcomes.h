@@ -29,8 +29,10 @@ struct outcome *outcomes_begin(struct outcomes *outcomes, uint64_t exec);
 void outcomes_end(struct outcomes *outcomes, struct outcome *outcome);
 /* It waits on one more question (@by 1), or on one less (-1). */
 void outcomes_wait(struct outcomes *outcomes, struct outcome *outcome, int by);
+/* @pid: of a process that asked; 0: not known. */
 void outcomes_verdict(struct outcomes *outcomes, struct outcome *outcome,
-		      const struct policy_destination *dst, const struct policy_verdict *verdict);
+		      const struct policy_destination *dst, const struct policy_verdict *verdict,
+		      pid_t pid);
 /* A request was refused after its verdict, or cut. */
 void outcomes_report(struct outcomes *outcomes, struct outcome *outcome,
 		     const struct gateway_report *report);

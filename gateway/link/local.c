@@ -221,7 +221,8 @@ static void local_tell_end(const struct waiter *waiter, struct outcome *outcome)
 
 	if (is_denied)
 		(void)snprintf(verdict.by, sizeof(verdict.by), "%s", decision->by);
-	outcomes_verdict(&waiter->gw->outcomes, outcome, &waiter->facts.dst, &verdict);
+	outcomes_verdict(&waiter->gw->outcomes, outcome, &waiter->facts.dst, &verdict,
+			 waiter->program_pid);
 }
 
 void local_exec_ended(struct gateway *gw, const struct gateway_exec *exec)

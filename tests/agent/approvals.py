@@ -256,7 +256,13 @@ def for_the_session(stage):
 
 
 EVERYDAY = ["echo $HOME", "for i in 1 2; do echo $i; done", "if true; then echo y; fi", "echo $(date)", "export A=b; echo $A",
-            "[ -d . ] && echo there", "cd / && ls >/dev/null", "x=1; y=$((x+1)); echo $y", "while false; do :; done", "echo a{b,c}"]
+            "[ -d . ] && echo there", "cd / && ls >/dev/null", "x=1; y=$((x+1)); echo $y", "while false; do :; done", "echo a{b,c}", "ls -la | head -3",
+            "cat <<'X'\nhi\nX", "find . -name '*.c' | xargs wc -l", "test -f x || touch x", "sed -n 1p /etc/passwd > o.txt",
+            "awk '{print $1}' /etc/passwd", "python3 - <<'X'\nprint(1)\nX", "while read l; do echo $l; done < /etc/passwd", "echo hi | tee o2.txt",
+            "A=1 env", "true && false || true", "(cd /; pwd)", "{ echo a; echo b; }", "set -e; echo x", "case x in x) echo y;; esac", "f() { echo z; }; f",
+            "mkdir -p a/b && cp /etc/hostname a/b/", "eval 'echo 1'", "printf '%s\\n' *", "sh -c 'for i in 1; do echo $i; done'", "git --version",
+            "git init -q . && git status", "timeout 60 true", "trap 'echo x' EXIT; echo y", "echo `date`", "ls &\nwait", "env -i A=1 ls",
+            "git --version | cat; echo \"done $(date)\""]
 
 
 def everyday_scripts(stage):

@@ -105,6 +105,34 @@ def the_policy_says_what_a_denial_does(stage):
     assert client.next("exec_end", id=id)["status"] == "denied"
 
 
+def denied_to_another_process(stage):
+    """A denial counts for the process that asked and for those beside and above it, not for one that failed by itself."""
+    stage_web(stage, "a.test")
+    client = stage.client()
+    client.configure("on-failure")
+    asks = ["import subprocess, sys, urllib.request", "test = subprocess.Popen([sys.executable, '-c', %r])",
+            "try: urllib.request.urlopen('http://a.test/', timeout=60)", "except OSError: open('denied', 'w')", "sys.exit(test.wait())"]
+    # The test runs all the while, fails when the other has been denied, and knows nothing of it.
+    test = "import os, sys, time\nwhile not os.path.exists('denied'): time.sleep(0.01)\nsys.exit(3)"
+    for _ in range(10):  # where the machine is too busy for the kernel's answer, it is not known which process asked
+        (stage.work / "denied").unlink(missing_ok=True)
+        id = client.send("exec", argv=["python3", "-c", "\n".join(asks) % test], once=True)
+        client.answer(client.next("approval_request", kind="network"), "denied")
+        end = client.next("exec_end", id=id)
+        if end["status"] == "exited":
+            break
+    assert (end["status"], end["exit_code"], len(end["attempts"])) == ("exited", 3, 1), end
+    assert [entry["what"] for entry in end["evidence"]] == ["destination"] and end["network"]["outcome"] == "person", end
+    (stage.work / "denied").unlink()
+    # Its own denial, and that of a program that it started, count.
+    own = "import sys, urllib.request\ntry: urllib.request.urlopen('http://a.test/', timeout=60)\nexcept OSError: sys.exit(3)"
+    for script in (own, f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {own!r}]))"):
+        id = client.send("exec", argv=["python3", "-c", script])
+        client.answer(client.next("approval_request", kind="network"), "denied")
+        end = client.next("exec_end", id=id)
+        assert (end["status"], end["exit_code"]) == ("denied", 3), end
+
+
 def denied_and_stopped(stage):
     stage_web(stage, "a.test")
     client = stage.client()
@@ -546,7 +574,7 @@ def what_cannot_be_granted_is_not_asked(stage):
 
 CASES = [what_cannot_be_granted_is_not_asked, allowed_by_policy, many_are_allowed, asked_and_allowed_once, what_warns_has_to_be_typed, denied_and_reported, denied_and_failed,
          the_policy_says_what_a_denial_does,
-         denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, the_environment_leads_to_the_gate, given_up_at_the_end, nobody_answers_in_time, granular_without_network, the_clock_stands_still, the_yield_stands_still,
+         denied_to_another_process, denied_and_stopped, denied_by_a_reviewer, denied_by_default, never_mode_asks_nobody, denied_by_nobody, the_environment_leads_to_the_gate, given_up_at_the_end, nobody_answers_in_time, granular_without_network, the_clock_stands_still, the_yield_stands_still,
          granted_for_the_session, a_retry_for_the_session, granted_for_a_while, an_answer_is_its_sessions, granted_with_the_command, a_rule_is_proposed, two_commands_one_question, deferred, deferred_denials,
          hangs_up_while_it_waits, somebody_else_answers]
 
