@@ -196,49 +196,73 @@ def a_watch_shows_and_answers(stage):
         watch.end()
 
 
+class Mcp:
+    """`sallyport mcp`, for a client that cannot show forms."""
+
+    def __init__(self, stage):
+        self.process = subprocess.Popen([stage.sallyport, "mcp", "--audit", str(stage.audit), *stage.options], env=stage.env,
+                                        cwd=stage.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.send(id=1, method="initialize", params={"protocolVersion": "2025-06-18", "capabilities": {},
+                                                     "clientInfo": {"name": "x", "version": "1"}})
+        self.result(1)
+        self.send(method="notifications/initialized")
+
+    def send(self, **message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+        self.process.stdin.flush()
+
+    def result(self, id):
+        for line in self.process.stdout:
+            message = json.loads(line)
+            if message.get("id") == id:
+                return message["result"]
+        raise AssertionError("the server ended: " + self.process.stderr.read())
+
+    def call(self, id, **arguments):
+        self.send(id=id, method="tools/call", params={"name": "run", "arguments": arguments})
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        for end in (self.process.stdin, self.process.stdout, self.process.stderr):
+            end.close()
+
+
 def a_client_without_forms_waits_for_the_watch(stage):
     """An MCP client that cannot show a question is no reason to deny it while a person watches."""
     stage.policy(RULES)
     watch = Watch(stage)
-    server = subprocess.Popen([stage.sallyport, "mcp", "--audit", str(stage.audit), *stage.options], env=stage.env, cwd=stage.work,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def send(**message):
-        server.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
-        server.stdin.flush()
-
-    def result(id):
-        for line in server.stdout:
-            message = json.loads(line)
-            if message.get("id") == id:
-                return message["result"]
-        raise AssertionError("the server ended: " + server.stderr.read())
-
-    def call(id):
-        send(id=id, method="tools/call", params={"name": "run", "arguments": {"argv": ["cat", "/dev/null"]}})
-
+    server = Mcp(stage)
     try:
-        send(id=1, method="initialize", params={"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}})
-        result(1)
-        send(method="notifications/initialized")
         watch.shows("watching run")
-        call(2)
+        server.call(2, argv=["cat", "/dev/null"])
         watch.shows("command   cat /dev/null")
         watch.type(f"y {waiting(stage)[0]['id']}")
-        assert result(2)["structuredContent"]["exit_code"] == 0
+        assert server.result(2)["structuredContent"]["exit_code"] == 0
         watch.end()
-        call(3)
-        done = result(3)
+        server.call(3, argv=["cat", "/dev/null"])
+        done = server.result(3)
         assert done["isError"] and "approve watch" in done["structuredContent"]["why"], done
     finally:
         if watch.process.poll() is None:
             watch.end()
-        server.kill()
-        server.wait()
-        for end in (server.stdin, server.stdout, server.stderr):
-            end.close()
+        server.end()
+
+
+def the_reason_is_in_the_text(stage):
+    """What a model reads says why a destination was denied, also of a command that succeeded."""
+    stage.policy('deny http://a.test\n')
+    server = Mcp(stage)
+    try:
+        server.call(2, command="curl -s http://a.test/ >/dev/null; true")
+        done = server.result(2)
+        text = done["content"][0]["text"]
+        assert done["structuredContent"]["exit_code"] == 0 and not done["isError"], done
+        assert "denied on the network: http://a.test:80 (policy)" in text and "a.test: a rule denies it" in text, done
+    finally:
+        server.end()
 
 
 harness.main([a_command_is_allowed, a_denial_has_words, an_abort_stops_the_agent, for_the_session, only_what_is_offered,
               a_patch_and_permissions, a_text_that_is_too_long, a_crowd_of_questions, a_withdrawn_command, a_watch_shows_and_answers,
-              a_client_without_forms_waits_for_the_watch])
+              a_client_without_forms_waits_for_the_watch, the_reason_is_in_the_text])
