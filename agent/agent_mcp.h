@@ -19,6 +19,7 @@ struct mcp_config {
 	/* Questions about destinations may be answered in another place (the page, `sallyport
 	 * approve`): if the client cannot ask a person, they wait for that. */
 	bool may_wait;
+	bool may_wait_for_all; /* the same for all other questions */
 };
 
 /* Returned owned. NULL with @why. Ends when either end closes, and closes the other. */

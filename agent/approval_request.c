@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "agent/deciders.h"
+#include "agent/elsewhere.h"
 #include "agent/pending.h"
 #include "agent/session/client.h"
 #include "agent/session/session.h"
@@ -10,6 +11,7 @@
 #include "agent/session/tell.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
+#include "gateway/gateway_agent_question.h"
 
 static const char *const class_names[ORCHESTRATOR_CLASSES] = {
 	[ORCHESTRATOR_WRITE_PATH] = "write", [ORCHESTRATOR_READ_PATH] = "read",
@@ -114,8 +116,13 @@ int approval_request_ask(const struct orchestrator_question *question, void *arg
 		return -ENOTCONN;
 	struct pending *pending = pending_add(agent, question->id, question->kind, session);
 
+	json_t *event = question_json(TELL_APPROVAL_REQUEST, pending, question);
+
 	pending->watch = deciders_watch(session, question);
-	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, pending, question));
+	elsewhere_ask(pending, question);
+	tell_add(event, "elsewhere",
+		 json_boolean(pending->elsewhere && gateway_agent_is_attended(agent->gateway)));
+	tell_send(agent, event);
 	return 0;
 }
 
@@ -139,8 +146,11 @@ void approval_request_retract(const char *id, const char *why, void *arg)
 	if (deciders_drop(session, id))
 		return;
 	json_t *event = tell_of_session(TELL_APPROVAL_RESOLVED, NULL, session);
+	struct pending *pending = pending_find(session->agent, id);
 
-	pending_forget(session->agent, pending_find(session->agent, id));
+	if (pending)
+		pending_retract(pending, why);
+	pending_forget(session->agent, pending);
 	tell_add(event, "approval", tell_text(id));
 	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "how", tell_text(why));

@@ -9,6 +9,7 @@
 #include "agent/session/tell.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "gateway/gateway_agent_question.h"
 #include "gateway/gateway_review.h"
 #include "gateway/gateway_warning.h"
 
@@ -54,11 +55,46 @@ struct pending *pending_find(const struct agent *agent, const char *id)
 	return NULL;
 }
 
+void pending_retract(struct pending *pending, const char *how)
+{
+	/* A gateway that was freed has freed it. */
+	if (pending->session && pending->session->agent->gateway)
+		gateway_agent_retract(pending->elsewhere, how);
+	pending->elsewhere = NULL;
+}
+
+bool pending_is_approval(enum orchestrator_choice choice)
+{
+	return choice == ORCHESTRATOR_ONCE || choice == ORCHESTRATOR_SESSION ||
+	       choice == ORCHESTRATOR_ALWAYS || choice == ORCHESTRATOR_UNCONFINED;
+}
+
+int pending_answer(struct pending *pending, const struct orchestrator_answer *answer,
+		   struct err *why)
+{
+	const struct session *session = pending->session;
+	int r = orchestrator_answer(session->orchestrator, pending->id, session->number, answer,
+				    why);
+
+	if (r < 0)
+		return r;
+	for (char **warned = pending->warned;
+	     pending_is_approval(answer->choice) && warned && *warned; warned++)
+		gateway_warned(session->agent->gateway, *warned);
+	/* A watching reviewer is compared with people only. */
+	if (!answer->is_nobody)
+		gateway_review_compare(take(pending->watch), pending_is_approval(answer->choice)
+								     ? POLICY_ALLOW
+								     : POLICY_DENY);
+	return 0;
+}
+
 void pending_forget(struct agent *agent, struct pending *pending)
 {
 	if (!pending)
 		return;
 	TAILQ_REMOVE(&agent->pending, pending, entry);
+	pending_retract(pending, "was withdrawn");
 	if (agent->gateway) /* a gateway that was freed has freed it */
 		gateway_review_compare(pending->watch, POLICY_ASK);
 	free(pending->typed);

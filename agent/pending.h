@@ -9,6 +9,8 @@
 #include "exec/orchestrator/orchestrator_ops.h"
 
 struct agent;
+struct err;
+struct gateway_agent_asked;
 struct gateway_review;
 struct session;
 
@@ -19,6 +21,7 @@ struct pending {
 	char *typed;                  /* what an allow must contain; NULL: nothing */
 	char **warned;                /* the destinations for which it must; NULL: none */
 	struct gateway_review *watch; /* the reviewer's own answer, to compare; NULL: none */
+	struct gateway_agent_asked *elsewhere; /* at the other approvers; NULL: not */
 	TAILQ_ENTRY(pending) entry;
 };
 
@@ -27,7 +30,13 @@ struct pending {
 struct pending *pending_add(struct agent *agent, const char *id, enum orchestrator_kind kind,
 			    struct session *session);
 struct pending *pending_find(const struct agent *agent, const char *id); /* NULL: not open */
-void pending_forget(struct agent *agent, struct pending *pending);       /* NULL is fine */
+/* A person's answer, by the client or at another approver: as orchestrator_answer(). */
+int pending_answer(struct pending *pending, const struct orchestrator_answer *answer,
+		   struct err *why);
+bool pending_is_approval(enum orchestrator_choice choice);
+/* The other approvers do not show it any more: @how it ended, for people. */
+void pending_retract(struct pending *pending, const char *how);
+void pending_forget(struct agent *agent, struct pending *pending); /* NULL is fine */
 void pending_forget_session(struct session *session);
 
 /* Each list has the order of its enum; NULL-terminated. */

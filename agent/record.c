@@ -56,6 +56,8 @@ static enum policy_reason reason_of(const struct orchestrator_decided *decided)
 
 const char *record_by(enum orchestrator_by by, const char *name)
 {
+	if (by == ORCHESTRATOR_BY_PERSON && name && name[0])
+		return name; /* not the client: another approver */
 	return bys[by].by ? bys[by].by : name;
 }
 
@@ -108,7 +110,7 @@ int record_decided(const struct orchestrator_decided *decided, void *arg)
 		.is_retry = decided->is_retry,
 		.reason = reason_of(decided),
 		.by = record_by(decided->by, decided->name),
-		.through = bys[decided->by].through,
+		.through = decided->through ? decided->through : bys[decided->by].through,
 		.shown = shown,
 		.program = is_program ? task->file : NULL,
 		.grants = is_program ? NULL : decided->grants,

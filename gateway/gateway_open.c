@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/approvals/agent_questions.h"
 #include "gateway/approvals/answer.h"
 #include "gateway/approvals/approval.h"
 #include "gateway/approvers/approver_impl.h"
@@ -132,6 +133,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
 	LIST_INIT(&gw->proposals.open);
 	LIST_INIT(&gw->inquiries.open);
+	TAILQ_INIT(&gw->agent_questions);
 	TAILQ_INIT(&gw->questions);
 	TAILQ_INIT(&gw->news);
 	TAILQ_INIT(&gw->queue);
@@ -182,6 +184,7 @@ void gateway_free(struct gateway *gw)
 		return;
 	proposals_done(gw);
 	inquiries_done(gw);
+	agent_questions_done(gw);
 	approval_deny_all(gw, POLICY_GATE_CLOSING);
 	local_cut_all(gw);
 	link_server_free_all(gw);

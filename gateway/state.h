@@ -93,6 +93,8 @@ struct gateway {
 		size_t count;
 		LIST_HEAD(review_list, gateway_review) open;
 	} inquiries;
+	TAILQ_HEAD(agent_question_list, gateway_agent_asked) agent_questions;
+	size_t agent_question_count;
 	struct approval_queue questions; /* oldest first */
 	struct approval_queue news;
 	struct approval *telling; /* being told to the approvers; NULL when freed meanwhile */

@@ -274,9 +274,14 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 		return; /* an agent sends no such event; the question stays open */
 	mcp_make_id(mcp, 'q', id);
 	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
-		if (!mcp->config.may_wait || strcmp(kind, "network") != 0)
+		bool is_network = strcmp(kind, "network") == 0;
+		bool may_wait = is_network ? mcp->config.may_wait : mcp->config.may_wait_for_all;
+
+		if (!may_wait && !json_is_true(json_object_get(event, "elsewhere")))
 			ask_deny(mcp, id, approval, kind,
-				 "the client cannot show a question to a person", true);
+				 "the client cannot show a question to a person, and nobody runs "
+				 "`sallyport approve watch`",
+				 true);
 		return;
 	}
 	if (!ask_describe(event, kind, &text))

@@ -350,6 +350,8 @@ static json_t *call_result(const json_t *end)
 {
 	const char *status = json_string_value(json_object_get(end, "status"));
 	const char *why = json_string_value(json_object_get(end, "why"));
+	const char *reason =
+		json_string_value(json_object_get(json_object_get(end, "network"), "text"));
 	json_int_t code = json_integer_value(json_object_get(end, "exit_code"));
 	bool is_good = status && strcmp(status, "exited") == 0 && code == 0;
 	auto_free char *how = status && strcmp(status, "exited") == 0
@@ -363,6 +365,9 @@ static json_t *call_result(const json_t *end)
 	if (why && !is_good)
 		said = call_add_line(said, why);
 	said = call_add_denials(said, end);
+	/* The reason of a denial, also if the command succeeded. */
+	if (reason && (is_good || !why || strcmp(why, reason) != 0))
+		said = call_add_line(said, reason);
 	said = call_add_made(said, end);
 	call_copy(structured, end, "exit_code");
 	call_copy(structured, end, "duration_ms");

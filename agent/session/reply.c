@@ -14,8 +14,6 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "gateway/gateway_agent.h"
-#include "gateway/gateway_review.h"
-#include "gateway/gateway_warning.h"
 
 struct given {
 	const char *approval, *words, *typed;
@@ -158,16 +156,9 @@ static int answer_gateway(struct agent *agent, const struct submission *submissi
 	return 0;
 }
 
-static bool is_approval(enum orchestrator_choice choice)
-{
-	return choice == ORCHESTRATOR_ONCE || choice == ORCHESTRATOR_SESSION ||
-	       choice == ORCHESTRATOR_ALWAYS || choice == ORCHESTRATOR_UNCONFINED;
-}
-
 static int answer_orchestrator(struct agent *agent, const struct submission *submission,
 			       const struct given *given, struct pending *pending, struct err *why)
 {
-	struct session *session = pending->session;
 	const struct orchestrator_answer answer = {
 		.choice = (enum orchestrator_choice)given->decision,
 		.expires_ms = given->expires_ms,
@@ -178,22 +169,15 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 
 	if (given->scope)
 		return err_set(why, -EINVAL, "\"scope\" is allowed only for destinations");
-	if (pending->typed && is_approval(answer.choice) &&
+	if (pending->typed && pending_is_approval(answer.choice) &&
 	    (!given->typed || strcmp(given->typed, pending->typed) != 0))
 		return err_set(why, -EACCES, "\"typed\" must be the text that a person typed: %s",
 			       pending->typed);
-	int r = orchestrator_answer(session->orchestrator, given->approval, session->number,
-				    &answer, why);
+	int r = pending_answer(pending, &answer, why);
 
 	if (r < 0)
 		return r;
-	for (char **warned = pending->warned; is_approval(answer.choice) && warned && *warned;
-	     warned++)
-		gateway_warned(agent->gateway, *warned);
-	/* A watching reviewer is compared with people only. */
-	if (!given->is_nobody)
-		gateway_review_compare(take(pending->watch),
-				       is_approval(answer.choice) ? POLICY_ALLOW : POLICY_DENY);
+	pending_retract(pending, "was answered by " CLIENT_BY);
 	pending_forget(agent, pending);
 	tell_resolved(agent, submission, given, NULL);
 	return 0;

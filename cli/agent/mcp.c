@@ -85,6 +85,7 @@ static int serve(struct agent_options *options, int in, int out)
 				       .approval = options->approval,
 				       .sandbox = options->sandbox,
 				       .may_wait = may_wait(&options->run),
+				       .may_wait_for_all = options->run.has_prompt_timeout,
 			       } };
 	const struct agent_front calls = { front_open, front_close, &front };
 

@@ -160,8 +160,11 @@ int approve_link_questions(struct approve_link *link, json_t *all, struct err *w
 		r = approve_link_request(link, request, &reply, why);
 		next = json_integer_value(json_object_get(reply, "after"));
 		has_more = json_integer_value(json_object_get(reply, "more")) > 0;
-		if (r == 0 && (json_array_extend(all, json_object_get(reply, "questions")) < 0 ||
-			       (has_more && next <= after)))
+		if (r == 0 &&
+		    (json_array_extend(all, json_object_get(reply, "questions")) < 0 ||
+		     (after == 0 &&
+		      json_array_extend(all, json_object_get(reply, "agent_questions")) < 0) ||
+		     (has_more && next <= after)))
 			r = err_set(why, -EPROTO, "the gate sent a malformed list");
 		if (r == 0 && json_array_size(all) > LINK_QUESTIONS_MAX)
 			r = err_set(why, -E2BIG, "the gate sent too many questions");

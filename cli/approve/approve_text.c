@@ -31,6 +31,8 @@ static long long text_number(const json_t *object, const char *name)
 
 char *approve_text_destination(const json_t *question)
 {
+	if (json_object_get(question, "lines")) /* it is not about a destination */
+		return approve_text_shown(approve_text_member(question, "kind"));
 	const char *host = approve_text_member(question, "host");
 	bool has_colon = strchr(host, ':') != NULL;
 	auto_free char *text = mem_printf(
@@ -74,8 +76,41 @@ static bool text_is_new(const json_t *question)
 	return json_array_size(risks) == 1 && risk && strcmp(risk, "first_seen") == 0;
 }
 
+/* A question that is not about a destination: the gate has chosen the lines. */
+static void text_agent(FILE *stream, const json_t *question)
+{
+	const json_t *lines = json_object_get(question, "lines"),
+		     *choices = json_object_get(question, "choices");
+	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
+	auto_free char *kind = approve_text_shown(approve_text_member(question, "kind"));
+	auto_free char *left = text_duration(text_number(question, "left_s"));
+	auto_free char *age = text_duration(text_number(question, "age_s"));
+
+	(void)fprintf(stream, "%s  %s\n", id, kind);
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *line = json_array_get(lines, i);
+		const char *label = json_string_value(json_array_get(line, 0));
+		const char *text = json_string_value(json_array_get(line, 1));
+		auto_free char *shown = approve_text_shown(label ? label : "");
+
+		text_line(stream, shown, text ? text : "");
+	}
+	(void)fprintf(stream, "  %-9s", "offers");
+	for (size_t i = 0; i < json_array_size(choices); i++) {
+		const char *choice = json_string_value(json_array_get(choices, i));
+		auto_free char *shown = approve_text_shown(choice ? choice : "");
+
+		(void)fprintf(stream, "%s %s", i == 0 ? "" : ",", shown);
+	}
+	(void)fprintf(stream, "\n  %-9s %s left, asked %s ago\n", "waiting", left, age);
+	text_line(stream, "to type", approve_text_member(question, "typed"));
+	text_line(stream, "session", approve_text_member(question, "session"));
+}
+
 void approve_text_question(FILE *stream, const json_t *question)
 {
+	if (json_object_get(question, "lines"))
+		return text_agent(stream, question);
 	const json_t *commands = json_object_get(question, "commands");
 	long long waiting = text_number(question, "waiting");
 	long long hidden =

@@ -50,7 +50,7 @@ static void watch_print_text(struct watch *watch, const struct far_link *link, c
 		(void)printf("watching run %s, session %s\n", far_link_run(link), session);
 	} else if (strcmp(kind, "run_ended") == 0) {
 		(void)printf("run %s has ended\n", far_link_run(link));
-	} else if (strcmp(kind, "asked") == 0) {
+	} else if (strcmp(kind, "asked") == 0 || strcmp(kind, "agent_asked") == 0) {
 		(void)putchar('\n');
 		approve_text_question(stdout, question);
 		watch_hint(watch, approve_text_member(question, "id"));
@@ -84,6 +84,7 @@ static void watch_event_new(struct watch *watch, const struct far_link *link, js
 static bool watch_heard(struct far_link *link, json_t *message, void *arg)
 {
 	const json_t *questions = json_object_get(message, "questions");
+	const json_t *of_agents = json_object_get(message, "agent_questions");
 
 	if (json_object_get(message, "sallyport")) {
 		watch_event_new(arg, link,
@@ -97,6 +98,10 @@ static bool watch_heard(struct far_link *link, json_t *message, void *arg)
 			watch_event_new(arg, link,
 					json_pack("{s:s, s:O}", "event", "asked", "question",
 						  json_array_get(questions, i)));
+		for (size_t i = 0; i < json_array_size(of_agents); i++)
+			watch_event_new(arg, link,
+					json_pack("{s:s, s:O}", "event", "agent_asked", "question",
+						  json_array_get(of_agents, i)));
 	}
 	return true;
 }

@@ -68,6 +68,7 @@ int decided_tell(const struct request *request, const struct ruling *ruling, boo
 		.wanted = &request->wanted,
 		.by = ruling->by,
 		.name = ruling->name,
+		.through = ruling->through,
 		.holds = holds_of(ruling),
 		.is_allowed = is_allowed,
 		.is_retry = request->is_retry,

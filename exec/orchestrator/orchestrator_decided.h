@@ -33,7 +33,8 @@ struct orchestrator_decided {
 	enum orchestrator_kind kind; /* also NETWORK: a retry for destinations only */
 	const struct orchestrator_request *wanted;
 	enum orchestrator_by by;
-	const char *name; /* HOOK, REVIEWER: its name */
+	const char *name;    /* HOOK, REVIEWER: its name; PERSON: the name, or "" */
+	const char *through; /* PERSON: how the answer came; NULL: from the client */
 	enum orchestrator_holds holds;
 	bool is_allowed, is_retry, is_confined;
 	const char *grants; /* the accesses granted in addition: "write /a; https://a.test:443" */

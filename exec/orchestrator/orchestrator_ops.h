@@ -24,10 +24,12 @@ enum orchestrator_choice {
 };
 struct orchestrator_answer {
 	enum orchestrator_choice choice;
-	int64_t expires_ms; /* SESSION: forgotten after this time; 0: at the end of the session */
-	bool is_nobody;     /* DENY: no person answered, because none was asked */
-	const char *words;  /* the reason of a denial, for the agent; may be NULL */
-	size_t proposal;    /* ALWAYS: store only this line of the proposal, from 1; 0: all */
+	int64_t expires_ms;  /* SESSION: forgotten after this time; 0: at the end of the session */
+	bool is_nobody;      /* DENY: no person answered, because none was asked */
+	const char *words;   /* the reason of a denial, for the agent; may be NULL */
+	const char *by;      /* who answered, in records; NULL: the client */
+	const char *through; /* how the answer came; static; NULL: from the client */
+	size_t proposal;     /* ALWAYS: store only this line of the proposal, from 1; 0: all */
 };
 /* The answers of a program that decides before a person. */
 enum orchestrator_decision {

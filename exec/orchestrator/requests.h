@@ -22,7 +22,8 @@ struct ruling {
 	enum orchestrator_result_kind rejected; /* DENY, ABORT: the kind of result */
 	bool is_for_session;                    /* the gateway may remember it */
 	enum orchestrator_by by;
-	char name[ORCHESTRATOR_NAME_MAX]; /* of a program */
+	char name[ORCHESTRATOR_NAME_MAX]; /* of a program; of a person, if known */
+	const char *through;              /* a person's answer came; static; NULL: by the client */
 	char words[ORCHESTRATOR_TEXT_MAX], note[ORCHESTRATOR_TEXT_MAX];
 };
 bool requests_is_approval(enum orchestrator_choice choice);

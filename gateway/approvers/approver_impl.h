@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gateway/gateway_agent.h"
+#include "gateway/gateway_agent_question.h"
 #include "gateway/gateway_review.h"
 
 struct approver;
@@ -25,6 +26,17 @@ struct approver_review {
 	const char *object; /* its description: one JSON object, on one line */
 	int64_t timeout_ms; /* 0: the approver's own timeout */
 	void *job;          /* the approver's own data */
+};
+
+/* A question that is not about a destination. Borrowed for the call; text is visible text. */
+struct approver_agent_question {
+	char id[APPROVER_ID_MAX];
+	const char *kind;
+	const struct gateway_agent_line *lines;
+	size_t line_count;
+	unsigned int choices; /* enum gateway_agent_choice */
+	const char *typed;    /* "": nothing has to be typed */
+	int64_t age_ms, left_ms;
 };
 
 struct approver_ops {
@@ -41,6 +53,9 @@ struct approver_ops {
 			const struct approver_question *question); /* more or fewer wait */
 	/* The question ended, here or elsewhere. */
 	void (*retract)(struct approver *self, const struct approver_end *end);
+	/* A new question that is not about a destination; retract() ends it. NULL: it is not shown
+	 * here. */
+	void (*agent_asked)(struct approver *self, const struct approver_agent_question *question);
 	/* Gets every record as it is written, for approvers that show activity; NULL: not wanted.
 	 * Runs inside a turn: it must not call back. */
 	void (*heard)(struct approver *self, const struct sink_record *record);
@@ -86,6 +101,17 @@ size_t gateway_questions_after(struct gateway *gw, uint64_t serial,
 /* Fills in what an approver is shown of an open question; text is borrowed until the loop
  * continues. -ENOENT. */
 int gateway_find_question(struct gateway *gw, const char *id, struct approver_question *ret);
+/* Calls @each, which must not call back, for the open questions that are not about a destination.
+ */
+void gateway_each_agent_question(struct gateway *gw,
+				 void (*each)(const struct approver_agent_question *question,
+					      void *arg),
+				 void *arg);
+bool gateway_has_agent_question(struct gateway *gw, const char *id);
+/* Settles one: as gateway_answer(). @through: static. -EACCES: answer->typed is missing or wrong.
+ */
+int gateway_answer_agent(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			 const char *through, struct err *why);
 /* The approver of @ops that was opened for @gw; NULL: it is not enabled. */
 struct approver *gateway_find_approver(const struct gateway *gw, const struct approver_ops *ops);
 void gateway_reviewed(struct approver_review *review, enum gateway_review_outcome outcome,

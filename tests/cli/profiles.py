@@ -180,14 +180,60 @@ def every_profile_is_a_policy(stage):
         assert done.returncode == 0, done
         done = stage.call("init", "--agent", name)
         assert done.returncode == 0 and f"sallyport run --profile {name} -- " in done.stdout, done
-    hook = [line for line in stage.call("init", "--agent", "claude").stdout.splitlines() if line.startswith(('{"hooks"', '  "jq'))]
-    command = json.loads("".join(hook))["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
-    done = subprocess.run(["sh", "-c", command], input=json.dumps({"tool_input": {"command": "echo it's", "timeout": 3}}),
-                          capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
-    made = json.loads(done.stdout)["hookSpecificOutput"]
-    assert made["permissionDecision"] == "ask" and made["updatedInput"]["timeout"] == 3, made
-    assert made["updatedInput"]["command"] == "sallyport run -- sh -c 'echo it'\\''s'", made
+    (line,) = [line for line in stage.call("init", "--agent", "claude").stdout.splitlines() if line.startswith('{"hooks"')]
+    assert json.loads(line)["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "sallyport hook claude", line
     assert stage.call("init", "--agent", "nobody").returncode == 2
+
+
+def hook(stage, text, *options):
+    """What the hook says to @text."""
+    done = subprocess.run([stage.sallyport, "hook", *options, "claude"], input=text, cwd=stage.here, env=stage.env, timeout=TIMEOUT_S,
+                          capture_output=True)
+    assert done.returncode == 0 and done.stderr == b"", done
+    said = json.loads(done.stdout)["hookSpecificOutput"]
+    assert said["hookEventName"] == "PreToolUse", said
+    return said
+
+
+def a_hook_confines_a_command(stage):
+    command = "printf '%s|' \"it's $SALLYPORT_ACTIVE\"; echo x > /etc/sallyport-test; echo \\'end"
+    call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command, "timeout": 3, "more": [1]}}
+    said = hook(stage, json.dumps(call).encode())
+    assert said["permissionDecision"] == "ask" and {**said["updatedInput"], "command": command} == call["tool_input"], said
+    done = subprocess.run(["sh", "-c", said["updatedInput"]["command"]], cwd=stage.here, env=stage.env | {"PATH": "/usr/bin:/bin"},
+                          timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "it's 1|'end\n", done
+    assert not pathlib.Path("/etc/sallyport-test").exists()
+    said = hook(stage, json.dumps(call).encode(), "--join", "a b")
+    assert " sh --join 'a b' -c '" in said["updatedInput"]["command"], said
+
+
+def a_hook_denies_what_it_does_not_understand(stage):
+    call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}}
+    wrong = [b"", b"{", b"[]", b"{}", b"null", b'{"a":1,"a":2}', json.dumps(call).encode() + b"x", b" " * (1 << 20) + json.dumps(call).encode(),
+             b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"a\\u0000b"}}', b"\xff"]
+    wrong += [json.dumps(call | more).encode() for more in (
+        {"hook_event_name": "PostToolUse"}, {"tool_name": "Write"}, {"tool_name": None}, {"tool_input": {}}, {"tool_input": "true"},
+        {"tool_input": {"command": ["true"]}}, {"tool_input": {"command": ""}})]
+    for text in wrong:
+        said = hook(stage, text)
+        assert said["permissionDecision"] == "deny" and "must not run" in said["permissionDecisionReason"], (text[:80], said)
+        assert "updatedInput" not in said, said
+    assert stage.call("hook", "nobody").returncode == 2
+    # An answer that cannot be written is no permission: 2 makes the agent refuse the call.
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([stage.sallyport, "hook", "claude"], input=json.dumps(call).encode(), stdout=full, stderr=subprocess.PIPE,
+                              env=stage.env, timeout=TIMEOUT_S)
+    assert done.returncode == 2, done
+
+
+def a_shell_in_the_sandbox(stage):
+    done = stage.call("sh", "-c", 'echo "$0 $1 $SALLYPORT_ACTIVE"; exit 9', "name", "-x")
+    assert (done.returncode, done.stdout) == (9, "name -x 1\n"), done
+    for words in (["sh"], ["sh", "echo"], ["sh", "-lc", "true"], ["sh", "-c"]):
+        done = stage.call(*words)
+        assert done.returncode == 2 and done.stdout == "", done
+    assert "the session does not exist" in stage.call("sh", "--join", "nobody", "-c", "true").stderr
 
 
 def from_a_run_to_a_policy(stage):
@@ -213,7 +259,8 @@ def from_a_run_to_a_policy(stage):
     assert [(row["key"], row["allowed"], row["unanswered"]) for row in report["rows"]] == [("curl", 2, 1)], report
 
 
-CASES = [from_a_run_to_a_policy, every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy]
+CASES = [from_a_run_to_a_policy, every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy,
+         a_hook_confines_a_command, a_hook_denies_what_it_does_not_understand, a_shell_in_the_sandbox]
 
 
 def serve(folder):

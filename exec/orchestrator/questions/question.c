@@ -97,7 +97,9 @@ void question_rule(struct question *question, enum orchestrator_by by,
 {
 	struct ruling *ruling = &question->ruling;
 
-	*ruling = (struct ruling){ .choice = choice, .rejected = rejected, .by = by };
+	*ruling = (struct ruling){
+		.choice = choice, .rejected = rejected, .by = by, .through = ruling->through
+	};
 	(void)snprintf(ruling->words, sizeof(ruling->words), "%s", words ? words : "");
 	(void)snprintf(ruling->name, sizeof(ruling->name), "%s", question->by);
 	question->state = QUESTION_RULED;

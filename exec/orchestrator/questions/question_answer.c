@@ -48,6 +48,8 @@ int question_answer(struct questions *questions, const char *id, uint64_t client
 		return err_set(why, -EINVAL, "the question does not propose this line");
 	question->chosen = count_lines(question) > 1 ? answer->proposal : 0;
 	question->expires_ms = answer->expires_ms;
+	(void)snprintf(question->by, sizeof(question->by), "%s", answer->by ? answer->by : "");
+	question->ruling.through = answer->through;
 	question_rule(question, answer->is_nobody ? ORCHESTRATOR_BY_NOBODY : ORCHESTRATOR_BY_PERSON,
 		      answer->choice,
 		      answer->is_nobody ? ORCHESTRATOR_REJECTED_NO_ANSWER

@@ -185,12 +185,27 @@ static bool control_is_attached(const struct approver *self)
 	return control_has_watcher(self) || control_watchers_are_awaited(&self->watchers);
 }
 
-static void control_ask(struct approver *self, const struct approver_question *question)
+static void control_await(struct approver *self)
 {
 	if (!control_has_watcher(self) && !self->grace.is_armed &&
 	    control_watchers_are_awaited(&self->watchers))
 		loop_timer_start(self->loop, &self->grace, CONTROL_GRACE_MS, control_grace_over,
 				 self);
+}
+
+static void control_agent_asked(struct approver *self,
+				const struct approver_agent_question *question)
+{
+	control_await(self);
+	for (size_t i = 0; i < self->client_count; i++) {
+		if (self->clients[i]->is_watcher)
+			control_questions_agent_asked(self->clients[i], question);
+	}
+}
+
+static void control_ask(struct approver *self, const struct approver_question *question)
+{
+	control_await(self);
 	for (size_t i = 0; i < self->client_count; i++) {
 		if (self->clients[i]->is_watcher)
 			control_questions_asked(self->clients[i], question);
@@ -225,5 +240,6 @@ const struct approver_ops control_approver = {
 	.ask = control_ask,
 	.changed = control_changed,
 	.retract = control_retract,
+	.agent_asked = control_agent_asked,
 	.close = control_close,
 };

@@ -87,6 +87,9 @@ void control_questions_asked(struct control_client *client,
 			     const struct approver_question *question);
 void control_questions_changed(struct control_client *client,
 			       const struct approver_question *question);
+/* Sends @client, a watcher, a question that is not about a destination. */
+void control_questions_agent_asked(struct control_client *client,
+				   const struct approver_agent_question *question);
 /* The client has read what was queued, and is behind: sends more. */
 void control_questions_catch_up(struct control_client *client);
 /* allow, deny, abort; preview; touch. */

@@ -144,6 +144,21 @@ static bool answer_is_confirmed(const struct control_request *request,
 	return false;
 }
 
+/* An answer to a question that is not about a destination. */
+static void answer_agent(const struct control_request *request,
+			 const struct approver_answer *answer)
+{
+	struct err why = { 0 };
+	int r = gateway_answer_agent(request->client->server->gw, request->question, answer,
+				     "approve", &why);
+
+	if (r == -EACCES)
+		return control_request_refuse(request, "confirm", why.text);
+	if (r < 0)
+		return answer_failed(request, r, &why);
+	control_request_ok(request, NULL);
+}
+
 void control_answer_serve(const struct control_request *request)
 {
 	struct gateway *gw = request->client->server->gw;
@@ -151,9 +166,13 @@ void control_answer_serve(const struct control_request *request)
 	char by[PERSON_TEXT_MAX], text[APPROVER_KEY_MAX];
 	struct err why = { 0 };
 
-	if (!answer_read(request, &answer) || !answer_is_confirmed(request, &answer))
+	if (!answer_read(request, &answer))
 		return;
 	answer.by = person_text(request->client->peer.uid, "approve", by);
+	if (gateway_has_agent_question(gw, request->question))
+		return answer_agent(request, &answer);
+	if (!answer_is_confirmed(request, &answer))
+		return;
 	int r = gateway_answer_text(gw, request->question, &answer, text, &why);
 
 	if (r == 0 || r == -ENOENT) /* late answers are recorded too */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/approvers/wire.h"
 
 struct question_page {
 	struct control_client *client;
@@ -34,6 +35,87 @@ static bool question_collect(const struct approver_question *question, void *arg
 	return page->bytes < CONTROL_AHEAD_BYTES;
 }
 
+static json_t *question_lines(const struct approver_agent_question *question)
+{
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < question->line_count; i++) {
+		const struct gateway_agent_line *line = &question->lines[i];
+
+		/* The last line that is lost would be one that was granted unseen. */
+		if (json_array_append_new(lines, json_pack("[s, s]", line->label, line->text)) <
+		    0) {
+			json_decref(lines);
+			return NULL;
+		}
+	}
+	return lines;
+}
+
+static json_t *question_choices(unsigned int choices)
+{
+	static const struct {
+		enum gateway_agent_choice bit;
+		const char *name;
+	} names[] = {
+		{ GATEWAY_AGENT_ONCE, "allow once" },
+		{ GATEWAY_AGENT_SESSION, "allow session" },
+		{ GATEWAY_AGENT_ALWAYS, "allow always" },
+		{ GATEWAY_AGENT_DENY_ALWAYS, "deny always" },
+		{ GATEWAY_AGENT_ABORT, "abort" },
+	};
+	json_t *list = json_array();
+
+	(void)json_array_append_new(list, json_string("deny once")); /* fails only without memory */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (choices & names[i].bit)
+			(void)json_array_append_new(list,
+						    json_string(names[i].name)); /* the same */
+	}
+	return list;
+}
+
+/* NULL: out of memory. */
+static json_t *question_of_agent(const struct approver *server,
+				 const struct approver_agent_question *question)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:I, s:I, s:o, s:s}", "id", question->id,
+			 "kind", question->kind, "lines", question_lines(question), "choices",
+			 question_choices(question->choices), "typed", question->typed, "age_s",
+			 (json_int_t)(question->age_ms / 1000), "left_s",
+			 (json_int_t)((question->left_ms + 999) / 1000), "session",
+			 wire_text(server->session, POLICY_TEXT_MAX), "run", server->run);
+}
+
+static void question_collect_agent(const struct approver_agent_question *question, void *arg)
+{
+	struct question_page *page = arg;
+
+	/* jansson refuses NULL; then the list lacks one question, which is still denied at its
+	 * deadline. */
+	(void)json_array_append_new(page->questions,
+				    question_of_agent(page->client->server, question));
+}
+
+void control_questions_agent_asked(struct control_client *client,
+				   const struct approver_agent_question *question)
+{
+	json_t *message = json_pack("{s:s, s:o}", "event", "agent_asked", "question",
+				    question_of_agent(client->server, question));
+
+	control_client_send(client, message);
+	json_decref(message);
+}
+
+/* They are few: all of them are in the first page. */
+static void questions_add_agent(struct control_client *client, json_t *reply)
+{
+	struct question_page page = { .client = client, .questions = json_array() };
+
+	gateway_each_agent_question(client->server->gw, question_collect_agent, &page);
+	(void)json_object_set_new(reply, "agent_questions", page.questions); /* OOM only */
+}
+
 /* Returns the number of questions that follow. */
 static size_t questions_reply(const struct control_request *request, uint64_t after,
 			      uint64_t *ret_last)
@@ -50,6 +132,8 @@ static size_t questions_reply(const struct control_request *request, uint64_t af
 		(void)json_object_update(reply, rest); /* OOM only */
 		json_decref(rest);
 	}
+	if (after == 0)
+		questions_add_agent(client, reply);
 	*ret_last = page.last;
 	control_request_ok(request, reply);
 	return left;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "gateway/approvals/answer.h"
 #include "gateway/bounds.h"
 #include "gateway/approvers/remote/far_question.h"
@@ -206,12 +207,33 @@ static bool far_retracted(struct gateway_far *far, const struct far_link *link, 
 	return id != NULL;
 }
 
+/* This terminal has no keys for it. False: malformed. */
+static bool far_agent_asked(const struct gateway_far *far, const json_t *question)
+{
+	const char *id = json_string_value(json_object_get(question, "id"));
+	const char *kind = json_string_value(json_object_get(question, "kind"));
+
+	if (!id || !kind)
+		return false;
+	auto_free char *line =
+		mem_printf("%.32s: an agent asks (%.32s); see `sallyport approve list`", id, kind);
+	auto_free char *shown = text_visible_dup(line);
+
+	tty_turn_say(far->terminal, shown);
+	return true;
+}
+
 static bool far_began(struct gateway_far *far, struct far_link *link, const json_t *reply)
 {
 	const json_t *questions = json_object_get(reply, "questions");
+	const json_t *of_agents = json_object_get(reply, "agent_questions");
 
 	for (size_t i = 0; i < json_array_size(questions); i++) {
 		if (!far_asked(far, link, json_array_get(questions, i)))
+			return false;
+	}
+	for (size_t i = 0; i < json_array_size(of_agents); i++) {
+		if (!far_agent_asked(far, json_array_get(of_agents, i)))
 			return false;
 	}
 	return json_is_array(questions);
@@ -225,6 +247,8 @@ static bool far_heard(struct far_link *link, json_t *message, void *of)
 		return far_retracted(of, link, message);
 	if (event && (strcmp(event, "asked") == 0 || strcmp(event, "changed") == 0))
 		return far_asked(of, link, json_object_get(message, "question"));
+	if (event && strcmp(event, "agent_asked") == 0)
+		return far_agent_asked(of, json_object_get(message, "question"));
 	return event || json_object_get(message, "sallyport") || far_began(of, link, message);
 }
 
