@@ -32,7 +32,7 @@ const columns = {
 const spans = { exec: "for the command", session: "for the session", always: "always" };
 
 export class Ledger {
-  // @asked: called with a destination that the gate was told to ask for again.
+  // @asked: called with a destination that the gate is told to ask for again; null: it does not.
   constructor(asked) {
     this.asked = asked;
     this.chart = new Chart();
@@ -321,7 +321,13 @@ export class Ledger {
         return tell("An answer denies it. Forget that answer here first; then it is asked again.");
       }
       this.asked(event.to);
-      await this.takeBack(button, "/api/propose", { to: event.to, exec: event.exec }, () => `Asked again: ${event.to}`);
+      let isAsked = false;
+      await this.takeBack(button, "/api/propose", { to: event.to, exec: event.exec }, () => {
+        isAsked = true;
+        return `Asked again: ${event.to}`;
+      });
+      if (!isAsked)
+        this.asked(null);
     });
     return button;
   }

@@ -248,6 +248,16 @@ def allowed_from_a_denial(case):
     page.rest()
     page.click(".open .buttons .allow")
     must(case.stage.said().startswith("answer allow session"), "not the answer")
+    # The command has ended: the gate says so, and a question that comes later is not opened for it.
+    page.run("""const held = window.fetch;
+        window.fetch = (path, how) => held(path, path === '/api/propose' ? { ...how, body: how.body.replace('"exec":0', '"exec":9') } : how)""")
+    page.rest()
+    page.click("#panel-denials li:nth-child(2) button")
+    wait_for(lambda: "it has ended" in page.text("#said"), "the refusal")
+    case.stage.ask(7, "seventh.test", domain="seventh.test")
+    case.stage.ask(8, "missed.test", domain="missed.test")
+    wait_for(lambda: len(page.find(".question")) == 2, "two questions")
+    must(page.find(".question.open") == [] or "missed.test" not in page.text(".question.open .target"), "it is opened")
     page.click("#panel-denials li:nth-child(1) button")
     must("Forget that answer" in page.text("#said") and page.run("return document.querySelector('#panel-grants').checkVisibility()"), page.text("#said"))
 
