@@ -52,7 +52,8 @@ def in_order(case):
         for size, dark in LOOKS:
             page.look(*size, dark=dark)
             fits(page, f"{count} {size}")
-            must(page.run(CONTRAST) == [], count, size, dark, page.run(CONTRAST)[:5])
+            if count == 5:  # more questions have no other colours
+                must((poor := page.run(CONTRAST)) == [], size, dark, poor[:5])
             case.picture(f"order-{count}-{size[0]}-{'dark' if dark else 'light'}")
         page.look()
     choose(page, "#group", "command")
@@ -145,7 +146,7 @@ def sums_and_chart(case):
     for size, dark in LOOKS:
         page.look(*size, dark=dark)
         fits(page, f"the chart at {size}")
-        must(page.run(CONTRAST) == [], size, dark, page.run(CONTRAST)[:5])
+        must((poor := page.run(CONTRAST.replace("main *, header *", ".sums *, .chart > *, .chart tr:first-child *"))) == [], size, dark, poor[:5])
         page.run("document.querySelector('.chart').scrollIntoView({ block: 'start' })")
         case.picture(f"chart-{size[0]}-{'dark' if dark else 'light'}")
     page.look()
