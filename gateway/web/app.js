@@ -3,9 +3,11 @@ import { Refused } from "/refused.js";
 import { connect, enter, isCapability, stop } from "/stream.js";
 import { Questions } from "/question.js";
 import { Ledger } from "/ledger.js";
+import { drawSums } from "/chart.js";
+import { saveJson } from "/save.js";
 
 const questions = new Questions();
-const ledger = new Ledger();
+const ledger = new Ledger((to) => questions.expect(to));
 
 let since = Infinity; // when this page came, by the gate's clock
 
@@ -58,8 +60,14 @@ const events = {
   questions: (data) => questions.take(data),
   grants: (data) => ledger.take("grants", data),
   live: (data) => ledger.take("live", data),
-  totals: (data) => ledger.take("totals", data),
-  denials: (data) => ledger.takeDenials(data),
+  totals(data) {
+    ledger.take("totals", data);
+    drawSums(data);
+  },
+  denials(data) {
+    ledger.takeDenials(data);
+    data.filter(({ at }) => at >= since).forEach((event) => questions.deniedAgain(event));
+  },
   events(data) {
     for (const event of data.filter(({ event: kind }) => kind === "settled")) {
       event.to = questions.nameOf(event.id);
@@ -84,6 +92,7 @@ document.addEventListener("keydown", (event) => {
     return;
   event.preventDefault();
 });
+byId("save-json").addEventListener("click", () => saveJson(ledger.fileName("all"), { questions: questions.saved(), ...ledger.saved() }));
 byId("keys").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 

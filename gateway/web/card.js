@@ -53,6 +53,11 @@ export class Card {
     this.update(question);
   }
 
+  // The level of its gravest warning.
+  get level() {
+    return Object.keys(levels).find((one) => this.question.risks.some((risk) => riskOf(risk)[0] === one)) ?? (this.question.needs_typing ? "risk" : "none");
+  }
+
   build(question) {
     const name = `q-${this.id}`;
     this.time = el("span", { class: "time mono" });
@@ -87,7 +92,7 @@ export class Card {
   // The part that exists only while the question is open on the page.
   fill() {
     const question = this.question, name = `q-${this.id}`;
-    const level = Object.keys(levels).find((one) => question.risks.some((risk) => riskOf(risk)[0] === one)) ?? "risk";
+    const level = this.level === "none" ? "risk" : this.level;
     this.filled = this.shape(question);
     this.why = el("p", { class: "why" });
     const words = question.warning || (question.private ? "An address of your own network or machine." : "Nothing is known about this destination.");

@@ -83,8 +83,31 @@ let quiet;
 export function tell(text, kind = "plain") {
   const place = byId("said");
   place.dataset.kind = kind;
-  sayName(place, text);
+  sayName(byId("said-text"), text);
+  show(6000);
+}
+
+function show(ms) {
+  const place = byId("said");
   place.classList.add("shown");
   clearTimeout(quiet);
-  quiet = setTimeout(() => place.classList.remove("shown"), 6000);
+  quiet = setTimeout(() => {
+    if (place.matches(":focus-within, :hover"))
+      return show(6000); // somebody is reading it, or is about to press its button
+    place.classList.remove("shown");
+    byId("said-undo").hidden = true;
+  }, byId("said-undo").hidden ? ms : Math.max(ms, 12000));
+}
+
+// Adds to the notice what can be undone; "": nothing. In a window without room for it, it is not offered here.
+export function offerUndo(text) {
+  const place = byId("said"), undo = byId("said-undo");
+  undo.hidden = text === "";
+  if (text === "")
+    return;
+  sayName(byId("said-answer"), text);
+  if (!place.classList.contains("shown"))
+    say(byId("said-text"), "");
+  show(12000);
+  undo.hidden = place.getBoundingClientRect().height > innerHeight / 2;
 }

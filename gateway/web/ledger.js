@@ -1,10 +1,12 @@
 // ledger: the panels with connections, grants, denials, totals and the timeline.
-import { byId, bytes, clock, duration, el, plural, say, spread, tell, visible } from "/dom.js";
+import { Chart } from "/chart.js";
+import { byId, bytes, clock, duration, el, offerUndo, plural, say, spread, tell, visible } from "/dom.js";
 import { Refused } from "/refused.js";
+import { saveCsv } from "/save.js";
 import { guard, isReady, moved } from "/shown.js";
 import { post } from "/stream.js";
 
-const kept = 300; // rows of the timeline and of the denials
+const kept = 300; // rows of the timeline and of the denials, on the page and in a file
 const names = { live: "Live", grants: "Grants", denials: "Denials", totals: "Totals", timeline: "Timeline" };
 const empty = {
   live: "No connection is open.",
@@ -14,10 +16,28 @@ const empty = {
   timeline: "Nothing has happened yet.",
 };
 
+// After these, asking again can lead to a question; after the others policy, or a stored answer, denies again.
+const askable = ["denied_once", "denied_review", "no_approver", "prompt_timeout", "approver_gone", "overloaded", "withdrawn", "client_left", "aborted"];
+const stored = ["denied_exec", "denied_session", "denied_always"];
+
+// What a file of each tab holds.
+const columns = {
+  live: ["to", "since_s", "way", "rule", "grant", "exec"],
+  grants: ["action", "text", "scope", "by", "from", "since_s", "until_s", "connections", "live", "up", "down"],
+  denials: ["at", "to", "reason", "sentence", "by", "rule", "because", "cause", "exec"],
+  totals: ["to", "allowed", "denied", "unanswered", "connections", "up", "down"],
+  timeline: ["at", "event", "action", "to", "by", "reason", "rule", "command", "how", "cause", "up", "down", "ms", "exec"],
+};
+
 const spans = { exec: "for the command", session: "for the session", always: "always" };
 
 export class Ledger {
-  constructor() {
+  // @asked: called with a destination that the gate is told to ask for again; null: it does not.
+  constructor(asked) {
+    this.asked = asked;
+    this.chart = new Chart();
+    this.data = Object.fromEntries(Object.keys(names).map((key) => [key, { list: [], count: 0 }]));
+    this.seen = { denials: -1, timeline: -1 }; // the last number: a new connection sends all of them again
     this.rows = { live: new Map(), grants: new Map(), totals: new Map() };
     this.denials = new Map();
     this.panels = {};
@@ -35,6 +55,9 @@ export class Ledger {
       document.querySelector("[role=tablist]").append(this.tabs[key]);
       byId("panels").append(this.panels[key]);
     }
+    this.panels.timeline.prepend(this.chart.node);
+    byId("said-button").addEventListener("click", () => this.undoLast(byId("said-button")));
+    byId("save-csv").addEventListener("click", () => this.save());
     document.querySelector("[role=tablist]").addEventListener("keydown", (event) => this.move(event));
     setInterval(() => this.count(), 1000);
     this.show("live");
@@ -42,6 +65,8 @@ export class Ledger {
 
   hello(data) {
     this.skew = Date.now() - data.now_ms;
+    this.run = data.run;
+    this.last = undefined;
   }
 
   now() {
@@ -62,6 +87,9 @@ export class Ledger {
       this.tabs[name].tabIndex = isShown ? 0 : -1;
       this.panels[name].hidden = !isShown;
     }
+    this.open = key;
+    if (key === "timeline")
+      this.chart.draw();
     if (isAsked)
       this.tabs[key].scrollIntoView({ block: "nearest", inline: "nearest" });
   }
@@ -110,6 +138,7 @@ export class Ledger {
   }
 
   take(key, data) {
+    this.data[key] = data;
     if (key === "live")
       this.rowsAre(key, data.list, (live) => live.id, (live) => this.makeLive(live), () => {});
     else if (key === "grants")
@@ -173,24 +202,31 @@ export class Ledger {
 
   undo() {
     const button = el("button", { type: "button", class: "undo",
-      onclick: () => this.takeBack(button, "/api/undo", { answer: this.last.answer }, (done) => this.moved("Undone", done.text, done)) }, "Undo the last answer");
+      onclick: () => this.undoLast(button) }, "Undo the last answer");
     this.lastText = el("code", { class: "to", dir: "ltr" });
     return el("p", { class: "undo-line", hidden: true }, button, " ", this.lastText);
+  }
+
+  undoLast(button) {
+    return this.takeBack(button, "/api/undo", { answer: this.last.answer }, (done) => this.moved("Undone", done.text, done));
   }
 
   // The answer that undo would revoke. The request names it, and the gate revokes no other.
   showLast(last) {
     const line = this.panels.grants.querySelector(".undo-line");
-    if (last?.answer !== this.last?.answer)
+    const isFirst = this.last === undefined, isOther = last?.answer !== this.last?.answer;
+    if (isOther)
       moved();
-    this.last = last;
+    this.last = last ?? null;
     line.hidden = !last;
+    if (isOther)
+      offerUndo(last && !isFirst ? `${last.action} ${last.text} ${spans[last.scope]}` : "");
     this.lastText.replaceChildren(...(last ? spread(visible(`${last.action} ${last.text} ${spans[last.scope]}`)) : []));
   }
 
   table() {
     const heads = ["Destination", "Allowed", "Denied", "Up", "Down"];
-    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), el("tbody", {})));
+    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), el("tbody", {}), el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Sum of all"), ...[0, 1, 2, 3].map(() => el("td", { class: "number mono" }))))));
   }
 
   takeTotals(data) {
@@ -204,6 +240,8 @@ export class Ledger {
       [trip.allowed, denied, bytes(trip.up), bytes(trip.down)].forEach((value, at) => say(row.children[at + 1], value === 0 ? "–" : value));
       row.children[2].classList.toggle("has-denied", denied > 0);
     });
+    const { sum } = data, foot = this.panels.totals.querySelector("tfoot tr");
+    [sum.allowed, sum.denied + sum.unanswered, bytes(sum.up), bytes(sum.down)].forEach((value, at) => say(foot.children[at + 1], value));
     const body = this.panels.totals.querySelector("tbody"), rows = this.rows.totals;
     list.forEach((trip, at) => {
       if (body.children[at] !== rows.get(trip.to))
@@ -211,10 +249,34 @@ export class Ledger {
     });
   }
 
+  // What has not been seen yet of @list. A file holds the newest.
+  news(key, list) {
+    const news = list.filter(({ n }) => n > this.seen[key]), data = this.data[key];
+    this.seen[key] = Math.max(this.seen[key], ...news.map(({ n }) => n));
+    data.count += news.length;
+    data.list = [...data.list, ...news].slice(-kept);
+    return news;
+  }
+
+  saved() {
+    const { denials, totals, timeline, ...lists } = this.data;
+    return { run: this.run, saved_at: new Date(this.now()).toISOString(), ...lists, denials, totals, timeline };
+  }
+
+  fileName(what) {
+    return `sallyport-${this.run}-${what}`;
+  }
+
+  save() {
+    const key = this.open, heads = columns[key];
+    saveCsv(this.fileName(key), heads, this.data[key].list.map((row) =>
+      heads.map((head) => head === "at" ? new Date(row.at).toISOString() : row[head] ?? "")));
+  }
+
   // Equal denials share one row with a count.
   takeDenials(list) {
     const place = this.panels.denials.querySelector("ul");
-    for (const event of list) {
+    for (const event of this.news("denials", list)) {
       const key = `${event.to}\n${event.reason}\n${event.by ?? ""}`;
       let row = this.denials.get(key);
       if (!row) {
@@ -234,7 +296,7 @@ export class Ledger {
 
   makeDenial(event) {
     const times = el("span", { class: "age mono" }), count = el("span", { class: "badge" });
-    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, ...spread(visible(event.to ?? "no destination"))), count, times),
+    const row = el("li", {}, el("div", { class: "first" }, el("span", { class: "to", dir: "ltr" }, ...spread(visible(event.to ?? "no destination"))), count, times, this.allower(event)),
       el("p", { class: "second" }, `${visible(event.sentence ?? event.reason ?? "")}${event.by ? ` By ${visible(event.by)}.` : ""}`, event.cause ? ` ${visible(event.cause)}.` : ""),
       event.rule ? el("p", { class: "second mono" }, visible(event.rule)) : null, event.next ? el("p", { class: "second hint" }, visible(event.next)) : null);
     let number = 0;
@@ -247,10 +309,38 @@ export class Ledger {
     return row;
   }
 
+  // Leads to a question, which is answered as every other one: nothing is allowed here.
+  allower(event) {
+    const isStored = stored.includes(event.reason);
+    if (!event.to || !(isStored || askable.includes(event.reason)))
+      return null;
+    const button = el("button", { type: "button", class: "quiet", "aria-label": `Allow ${visible(event.to)}: ask again` }, "Allow…");
+    button.addEventListener("click", async () => {
+      if (isStored) {
+        this.show("grants", true);
+        return tell("An answer denies it. Forget that answer here first; then it is asked again.");
+      }
+      this.asked(event.to);
+      let isAsked = false;
+      await this.takeBack(button, "/api/propose", { to: event.to, exec: event.exec }, () => {
+        isAsked = true;
+        return `Asked again: ${event.to}`;
+      });
+      if (!isAsked)
+        this.asked(null);
+    });
+    return button;
+  }
+
   takeEvents(list) {
+    const news = this.news("timeline", list);
     const place = this.panels.timeline.querySelector("ul");
-    for (const event of list)
+    for (const event of news) {
       place.prepend(this.makeEvent(event));
+      this.chart.add(event);
+    }
+    if (this.open === "timeline")
+      this.chart.draw();
     while (place.children.length > kept)
       place.lastElementChild.remove();
     this.counted("timeline", place.children.length);

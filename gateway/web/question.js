@@ -1,4 +1,5 @@
 // question: the list of waiting questions, the open one, and answers to several at once.
+import { Arrangement } from "/arrange.js";
 import { Card, answers, early, scopes } from "/card.js";
 import { byId, el, plural, say, sayName, tell } from "/dom.js";
 import { Refused } from "/refused.js";
@@ -20,6 +21,9 @@ export class Questions {
     this.isPicking = false;
     this.isLate = false; // what is typed is still for a question that is over
     this.isLive = false; // what is on the page is what the gate says now
+    this.expected = null; // the destination that was asked for again, on this page
+    this.shown = []; // the cards that the search finds, in the order of the page
+    this.arrangement = new Arrangement(() => this.arrange(), (cards) => this.pickThese(cards));
     this.confirmed = null; // the rows of the open list, each with the answer that it says
     addEventListener("pointerdown", () => (this.isLate = false));
     setInterval(() => this.cards.forEach((card) => card.count()), 500);
@@ -73,15 +77,54 @@ export class Questions {
       }
       const made = new Card(this, question);
       this.cards.set(question.id, made);
-      byId("list").append(made.node);
       this.dress(made);
       news++;
     }
+    this.arrange();
     if (this.cards.size === 1 && !this.current)
-      this.select([...this.cards.values()][0], false);
+      this.select(this.shown[0] ?? null, false);
+    this.openExpected();
     for (const id of [...this.names.keys()].slice(0, -500))
       this.names.delete(id);
     this.show(count, news);
+  }
+
+  arrange() {
+    this.shown = this.arrangement.place([...this.cards.values()]);
+    if (this.current && !this.shown.includes(this.current)) {
+      this.select(null);
+      watch(this.confirmed ? this.listed() : []);
+    }
+    for (const card of this.cards.values()) {
+      if (!this.shown.includes(card))
+        card.tick.checked = false;
+    }
+    this.countPicked();
+  }
+
+  // The question about @to, which was denied, is opened when it comes.
+  expect(to) {
+    this.expected = to;
+    this.openExpected();
+  }
+
+  openExpected() {
+    const card = this.expected === null ? null : this.shown.find(({ question }) => question.to === this.expected);
+    if (!card)
+      return;
+    this.expected = null;
+    if (this.isPicking)
+      this.pick(false);
+    this.select(card);
+    card.choose("session"); // for once is for what waits, and nothing waits
+  }
+
+  // It was asked for again, and no person is asked.
+  deniedAgain({ to, sentence, next }) {
+    if (to !== this.expected)
+      return;
+    this.expected = null;
+    tell(`${to} was denied again. ${sentence ?? ""} ${next ?? ""}`, "bad");
   }
 
   nameOf(id) {
@@ -109,6 +152,10 @@ export class Questions {
     say(byId("empty"), "The run is over, and its gate has closed. Unanswered questions were denied; the audit log has all records.");
   }
 
+  saved() {
+    return [...this.cards.values()].map(({ question }) => question);
+  }
+
   settled(event) {
     tell(`${this.nameOf(event.id)} ${event.how ?? ""}${this.isLate ? late : ""}`, event.action === "allow" ? "good" : "plain");
   }
@@ -127,7 +174,7 @@ export class Questions {
   }
 
   step(by) {
-    const cards = [...this.cards.values()];
+    const cards = this.shown;
     const at = this.current ? cards.indexOf(this.current) + by : by > 0 ? 0 : cards.length - 1;
     if (cards[at])
       this.select(cards[at]);
@@ -218,13 +265,19 @@ export class Questions {
   }
 
   pickAll(is) {
-    for (const card of this.cards.values())
+    for (const card of this.shown)
       card.tick.checked = is(card);
     this.countPicked();
   }
 
+  pickThese(cards) {
+    if (!this.isPicking)
+      this.pick(true);
+    this.pickAll((card) => card.tick.checked || cards.includes(card));
+  }
+
   picked() {
-    return [...this.cards.values()].filter((card) => card.tick.checked);
+    return this.shown.filter((card) => card.tick.checked);
   }
 
   countPicked() {

@@ -34,7 +34,7 @@ SENTENCES = {  # what the page says over an answer, and what the gate says becam
 }
 
 # How each state comes about in a page with so many questions, that warn or not, and none of them open.
-State = collections.namedtuple("State", "script questions warns is_real", defaults=(1, False, False))
+State = collections.namedtuple("State", "script questions warns is_real is_clicked", defaults=(1, False, False, False))  # is_clicked: only its buttons
 TYPED = """
     open();
     const typed = one('.open .typed input');
@@ -132,6 +132,16 @@ STATES = {
         await until(() => all('#panel-grants li').length === 2 && all('.question').length === 1, 'the grants');
         one('.undo').scrollIntoView({ block: 'center' });
         await ready()""", 3),
+    # The same, with the notice that offers to undo the last one.
+    "noticed": State("""
+        await until(() => all('#panel-grants li').length === 2 && all('.question').length === 1, 'the grants');
+        one('#said').classList.add('shown');
+        await ready()""", 3, is_clicked=True),
+    # Enough questions for groups and a search; one of them is open.
+    "grouped": State("""
+        await until(() => one('.group') && one('#tools').checkVisibility(), 'the groups');
+        open('session');
+        await read()""", 5, is_clicked=True),
 }
 
 
@@ -188,7 +198,7 @@ class Play:
         scene, state = self.scene, self.state
         scene.clean(state.questions, state.warns)
         before = "await clean(given[0]);"
-        if self.name == "grants":
+        if self.name in ("grants", "noticed"):
             scene.run(before, state.questions)
             for at, question in enumerate(list(scene.store.open)[:2]):
                 scene.store.do("allow" if at else "deny", question=question, scope="session")
@@ -244,14 +254,21 @@ class Play:
         self.begin()
         if self.state.is_real:
             return self.all_that_answer()
+        if self.state.is_clicked:
+            return self.click_all()
         others = [("key", chr(code), chr(code)) for code in range(0x21, 0x7f) if chr(code) not in MEANT]
         while others:
             others = others[self.act(others):]
         alone = [("key", name, key) for name, key in [*((key, key) for key in MEANT), *NAMED.items()]]
-        # What a tab does is the same whatever is asked.
-        alone += [("click", name) for name, *_ in self.targets if self.name in ("once", "grants") or "tab-" not in name]
         for act in alone:
             self.act([act])
+        self.click_all()
+
+    def click_all(self):
+        # What a tab does, and a button that saves what is shown, is the same whatever is asked.
+        for name, *_ in self.targets:
+            if self.name in ("once", "grants") or not ("tab-" in name or "save-" in name):
+                self.act([("click", name)])
 
     def all_that_answer(self):
         for act in [("key", key, key) for key in "n"] + [("key", name, NAMED[name]) for name in ("Enter", "Space")]:

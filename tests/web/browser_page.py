@@ -529,6 +529,8 @@ def phone(case):
     case.open().ask(command="npm ci --prefer-offline --no-audit", waiting=12, risk=1, warning="never allowed before")
     case.stage.do("ledger", live=2, grants=2, trips=3, because="ana on tty")
     page = case.browser
+    wait_for(lambda: page.text("#tab-grants") == "Grants2", "the ledger")
+    page.run("document.querySelector('#said').classList.remove('shown')")  # it offers to undo, over the tabs
     for dark in (False, True):
         page.look(390, 1000, dark=dark)
         for tab in ("live", "grants", "denials", "totals", "timeline"):

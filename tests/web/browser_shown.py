@@ -71,7 +71,7 @@ def what_is_said_makes_room(case):
     for number, size in enumerate(SIZES):
         page.look(*size)
         page.run("""const said = document.querySelector('#said');
-            said.textContent = arguments[0]; said.classList.add('shown'); scrollTo(0, 0)""", LONG[:400])
+            document.querySelector('#said-text').textContent = arguments[0]; said.classList.add('shown'); scrollTo(0, 0)""", LONG[:400])
         case.ask(number)
         wait_for(case.allow_is_on, "an allow")
         press_until_said(case, "y")

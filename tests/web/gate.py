@@ -166,6 +166,36 @@ def granted_and_revoked(world, user):
         (user.work / name).unlink()
 
 
+def asked_again(world, user):
+    """A denial leads to a question again: nothing is allowed before its answer, which then counts for the next request."""
+    with Site() as site:
+        script = f"curl -sS -o /dev/null {site.url}; touch first; while [ ! -e go ]; do sleep 0.05; done; curl -sS -m 60 {site.url}"
+        with Run(world, user, ["sh", "-c", script], *resolve(site)) as run:
+            page = run.page.enter()
+            watch = page.watch()
+            question = watch.question("site.test")
+            must(page.post("/api/answer", {"question": question["id"], "action": "deny"}).status == 200, "not denied")
+            denial = watch.until(lambda: next((d for d in watch.state.get("denials", []) if d["to"] == question["to"]), None))
+            must(wait_for((user.work / "first").exists, 60), "the first request is not done")
+            watch.until(lambda: watch.state["questions"]["count"] == 0)
+            wanted = {"to": denial["to"], "exec": denial["exec"]}
+            must(page.post("/api/propose", {**wanted, "exec": 999}).status == 409, "for a command that never was")
+            must(page.post("/api/propose", wanted, Sallyport_Key="0" * 64).status == 401, "without the key")
+            must(page.post("/api/propose", wanted).status == 200, "not asked again")
+            again = watch.question("site.test")
+            must(again["to"] == denial["to"] and again["id"] != question["id"] and "on the page" in again["plea"], again)
+            must(watch.state.get("grants", {}).get("count", 0) == 0, "allowed before it was answered", watch.state["grants"])
+            body = {"question": again["id"], "action": "allow", "scope": "session"}
+            text = page.post("/api/text", body).json()["text"]
+            must(page.post("/api/answer", {**body, "text": text}).status == 200, "not answered")
+            watch.until(lambda: watch.state.get("grants", {}).get("count") == 1)
+            (user.work / "go").write_text("")
+            status, out, err = run.end()
+            must(status == 0 and WORDS in out, status, out, err)
+    for name in ("first", "go"):
+        (user.work / name).unlink()
+
+
 class Hook(Site):
     """A server that gets questions from the webhook."""
 
@@ -461,7 +491,7 @@ def nothing_tells_the_capability(world, user):
 
 
 CASES = [(function.__name__.replace("_", "-"), function) for function in (
-    allowed, denied, granted_and_revoked, answered_by_a_link, waits_for_the_page, guarded, other_runs_secrets, slow_clients, fixed_port,
+    allowed, denied, granted_and_revoked, asked_again, answered_by_a_link, waits_for_the_page, guarded, other_runs_secrets, slow_clients, fixed_port,
     unreachable_from_inside, nothing_tells_the_capability)]
 if os.geteuid() == 0:  # only root can become another user
     CASES.append(("another-user", another_user))

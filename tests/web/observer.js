@@ -118,7 +118,7 @@
     return JSON.stringify([one(".question.open")?.getAttribute("aria-label"), values(".open .scopes input"), values(".open [data-width]"), values(".tick"),
       at.matches("input[type=text]") ? "typing" : values(".open input[type=text]") + at.id + at.className + all(".question").indexOf(at),
       all("details, dialog").map((node) => node.open).join(), Math.round(scrollY), Math.round(one("#confirm-list").scrollTop),
-      one("[role=tab][aria-selected=true]").id, one("#several").hidden, all(".question").length]);
+      one("[role=tab][aria-selected=true]").id, values("#search, #group, #order"), one("#several").hidden, all(".question").length]);
   };
 
   // What a click can be meant for, and is in the window now: [name, x, y].

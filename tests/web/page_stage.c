@@ -3,7 +3,9 @@
  *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"change","id":…,…}
  * {"op":"retract","id":…,"how":…}
  *   {"op":"link","id":…}  {"op":"text","text":…}  {"op":"tell"}: what it was asked for
- *   {"op":"ledger","live":2,"grants":3,"trips":4}  {"op":"hear","host":…,"action":…,"by":…}  */
+ *   {"op":"ledger","live":2,"grants":3,"trips":4}
+ *   {"op":"hear","host":…,"action":…,"by":…}: a decision; {"op":"hear","host":…,"up":1,"down":2}:
+ * it was closed */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -118,14 +120,22 @@ static void op_hear(const json_t *object)
 {
 	bool is_allow = strcmp(text_of(object, "action", "deny"), "allow") == 0;
 	struct policy_facts facts = { .dst = { .protocol = POLICY_HTTPS, .port = 443 } };
+	bool is_closed = json_object_get(object, "up") != NULL;
+	enum policy_reason denial = number_of(object, "missed", 0)   ? POLICY_PROMPT_TIMEOUT
+				    : number_of(object, "stored", 0) ? POLICY_DENIED_SESSION
+								     : POLICY_RULE_DENY;
 	struct policy_verdict verdict = { .action = is_allow ? POLICY_ALLOW : POLICY_DENY,
-					  .reason =
-						  is_allow ? POLICY_RULE_ALLOW : POLICY_RULE_DENY };
-	struct sink_record record = { .event = SINK_DECISION,
-				      .wall_us = loop_wall_us(stage.loop),
-				      .facts = &facts,
-				      .verdict = &verdict,
-				      .reason = verdict.reason };
+					  .reason = is_allow ? POLICY_RULE_ALLOW : denial };
+	int64_t ago_us = number_of(object, "ago_s", 0) * 1000000;
+	struct sink_record record = {
+		.event = is_closed ? SINK_CLOSED : SINK_DECISION,
+		.wall_us = loop_wall_us(stage.loop) - ago_us,
+		.facts = &facts,
+		.verdict = is_closed ? NULL : &verdict,
+		.reason = is_closed ? POLICY_DONE : verdict.reason,
+		.bytes_up = (uint64_t)number_of(object, "up", 0),
+		.bytes_down = (uint64_t)number_of(object, "down", 0),
+	};
 
 	(void)snprintf(facts.dst.host, POLICY_HOST_MAX, "%s", text_of(object, "host", "a.test"));
 	(void)snprintf(verdict.by, sizeof(verdict.by), "%s", text_of(object, "by", ""));

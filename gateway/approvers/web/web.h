@@ -31,6 +31,7 @@
 #define WEB_SECRET_MAX      (2 * WEB_SECRET_BYTES + 1)
 #define WEB_COOKIE_MAX      32
 #define WEB_USED_MAX        64 /* answer links that were used and have not expired */
+#define WEB_PROPOSALS_MAX   16 /* questions that the page itself has asked */
 
 /* The parts of the page; each update replaces the whole text of one. */
 enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
@@ -108,6 +109,7 @@ void web_once_answer(struct web_client *client, const json_t *object);
 void web_ledger_revoke(struct web_client *client, const json_t *object);
 void web_ledger_undo(struct web_client *client, const json_t *object);
 void web_ledger_cut(struct web_client *client, const json_t *object);
+void web_ledger_propose(struct web_client *client, const json_t *object);
 
 /* Renders stale topics again; a topic that changed gets a new version. */
 void web_state_render(struct approver *self);
@@ -136,15 +138,13 @@ struct approver {
 	size_t used_count;
 	struct web_client *clients[WEB_CONNECTIONS_MAX];
 	size_t client_count, stream_count;
-	unsigned int ticks;
-	bool is_crowded; /* more questions are open than are shown */
-	bool was_opened; /* a page was open once: questions no longer wait for one */
+	unsigned int ticks, proposals; /* proposals end before the gateway closes its approvers */
+	bool is_crowded;               /* more questions are open than are shown */
+	bool was_opened;               /* a page was open once: questions no longer wait for one */
 	struct web_shown shown[WEB_TOPICS];
 	struct web_seen seen;
 };
-/* A client was closed: frees it from the loop. */
-void web_sweep(struct approver *self);
-/* A page was opened or closed. */
-void web_joined(struct approver *self);
-void web_left(struct approver *self);
+void web_sweep(struct approver *self);  /* a client was closed: frees it from the loop */
+void web_joined(struct approver *self); /* a page was opened, */
+void web_left(struct approver *self);   /* or closed */
 void web_stale(struct approver *self, enum web_topic topic);

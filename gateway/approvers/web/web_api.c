@@ -44,6 +44,7 @@ static const struct api_step {
 	{ "/api/revoke", web_ledger_revoke },
 	{ "/api/undo", web_ledger_undo },
 	{ "/api/cut", web_ledger_cut },
+	{ "/api/propose", web_ledger_propose },
 	{ "/api/touch", web_answer_touch },
 	{ "/api/once/look", web_once_look },
 	{ "/api/once/answer", web_once_answer },

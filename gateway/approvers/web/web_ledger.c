@@ -1,5 +1,5 @@
-/* Revokes grants and ends connections from the page. Every operation only restricts the command,
- * except forgetting a denial, after which the next request asks again. */
+/* Revokes grants, ends connections and asks again from the page. Every operation only restricts the
+ * command, except forgetting a denial, after which the next request asks again. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "gateway/approvers/person.h"
 #include "gateway/approvers/web/web.h"
 #include "gateway/approvers/wire.h"
+#include "gateway/gateway_agent.h"
 
 /* Reads the id that is the only member of @object; 0: invalid. */
 static uint64_t ledger_read_id(const json_t *object, const char *name)
@@ -107,4 +108,37 @@ void web_ledger_cut(struct web_client *client, const json_t *object)
 	if (r < 0)
 		return ledger_refuse(client, r, &why);
 	ledger_reply(client, "", &(struct approver_revoked){ .cut = 1 });
+}
+
+static void ledger_proposed(const struct policy_verdict *verdict, void *arg)
+{
+	struct approver *server = arg;
+
+	server->proposals--; /* the verdict was recorded, and the page shows records */
+}
+
+/* Nothing is granted here: policy decides as for a connection, and where it asks, the question is
+ * answered as every other one. */
+void web_ledger_propose(struct web_client *client, const json_t *object)
+{
+	struct approver *server = client->server;
+	const char *to = json_string_value(json_object_get(object, "to"));
+	const json_t *exec = json_object_get(object, "exec");
+	struct err why = { 0 };
+
+	if (json_object_size(object) != 2 || !to || !json_is_integer(exec) ||
+	    json_integer_value(exec) < 0)
+		return ledger_malformed(client);
+	if (server->proposals == WEB_PROPOSALS_MAX)
+		return web_client_refuse(client, 409, "overloaded",
+					 "too many questions of this page are open; answer one");
+	if (!gateway_propose(server->gw, (uint64_t)json_integer_value(exec), to,
+			     "a person wants to answer it again, on the page", ledger_proposed,
+			     server, &why))
+		return web_client_refuse(client, 409, "refused", why.text);
+	server->proposals++;
+	json_t *reply = json_object();
+
+	web_client_reply_json(client, 200, "", reply);
+	json_decref(reply);
 }

@@ -171,20 +171,30 @@ static json_t *state_trip(const struct gateway_trip *trip)
 			 state_number(trip->bytes_up), "down", state_number(trip->bytes_down));
 }
 
-/* The newest destinations; they are stored in the order of their first request. */
+/* The newest destinations, which are stored in the order of their first request, and the sum of
+ * all. */
 static json_t *state_totals(struct approver *self)
 {
 	size_t count, first;
 	const struct gateway_trip *trips = gateway_trips(self->gw, &count);
 	const struct gateway_trip *others = gateway_trips_others(self->gw);
 	struct state_list list = { .server = self, .list = json_array() };
+	struct gateway_trip sum = *others;
 
+	for (size_t i = 0; i < count; i++) {
+		sum.allowed += trips[i].allowed;
+		sum.denied += trips[i].denied;
+		sum.unanswered += trips[i].unanswered;
+		sum.connections += trips[i].connections;
+		sum.bytes_up += trips[i].bytes_up;
+		sum.bytes_down += trips[i].bytes_down;
+	}
 	first = count > WEB_SHOWN_MAX ? count - WEB_SHOWN_MAX : 0;
 	for (size_t i = first; i < count; i++)
 		state_append(&list, state_trip(&trips[i]));
 	list.count = count;
-	return json_pack("{s:o, s:I, s:o}", "list", list.list, "count", (json_int_t)list.count,
-			 "others", state_trip(others));
+	return json_pack("{s:o, s:I, s:o, s:o}", "list", list.list, "count", (json_int_t)list.count,
+			 "others", state_trip(others), "sum", state_trip(&sum));
 }
 
 static char *state_render_topic(struct approver *self, enum web_topic topic)

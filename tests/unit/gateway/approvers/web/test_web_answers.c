@@ -237,6 +237,38 @@ START_TEST(taking_back)
 }
 END_TEST
 
+static const struct {
+	const char *body;
+	int status;
+} proposals[] = {
+	{ "{\"to\":\"https://a.test:443\",\"exec\":1}", 200 },
+	{ "{\"to\":\"https://a.test:443\",\"exec\":0}", 200 },
+	{ "{\"to\":\"https://a.test:443\",\"exec\":2}", 409 }, /* it has ended */
+	{ "{\"to\":\"nothing\",\"exec\":1}", 409 },
+	{ "{\"to\":\"https://a.test:443\",\"exec\":-1}", 400 },
+	{ "{\"to\":\"https://a.test:443\",\"exec\":\"1\"}", 400 },
+	{ "{\"to\":\"https://a.test:443\"}", 400 },
+	{ "{\"to\":1,\"exec\":1}", 400 },
+	{ "{\"to\":\"https://a.test:443\",\"exec\":1,\"scope\":\"always\"}", 400 },
+};
+
+START_TEST(denial_is_asked_again)
+{
+	ck_assert_int_eq(post("/api/propose", proposals[_i].body), proposals[_i].status);
+	ck_assert_uint_eq(stage.question_count, proposals[_i].status == 200);
+	ck_assert_uint_eq(stage.answer_count, 0); /* nothing is allowed by it */
+}
+END_TEST
+
+START_TEST(questions_of_a_page_have_a_limit)
+{
+	stage.approver->proposals = WEB_PROPOSALS_MAX - 1;
+	ck_assert_int_eq(post("/api/propose", proposals[0].body), 200);
+	ck_assert_int_eq(post("/api/propose", proposals[0].body), 409);
+	ck_assert_uint_eq(stage.question_count, 1);
+}
+END_TEST
+
 START_TEST(somebody_is_at_it)
 {
 	stage_ask("q-1", "a.test");
@@ -264,6 +296,8 @@ Suite *suite_web_answers(void)
 	tcase_add_test(tcase, second_answer_comes_late);
 	tcase_add_test(tcase, what_the_gateway_refuses_is_said);
 	tcase_add_test(tcase, text_is_the_gateways);
+	tcase_add_loop_test(tcase, denial_is_asked_again, 0, ARRAY_SIZE(proposals));
+	tcase_add_test(tcase, questions_of_a_page_have_a_limit);
 	tcase_add_test(tcase, somebody_is_at_it);
 	tcase_add_loop_test(tcase, taking_back, 0, ARRAY_SIZE(takings));
 	suite_add_tcase(suite, tcase);
