@@ -71,6 +71,35 @@ static void put_access(struct page *page, const struct orchestrator_access *acce
 	put(page, "access", mem_printf("%s %s", verbs[access->what], name));
 }
 
+/* Each change of a patch: its kind and files, and then its text. */
+static void put_changes(struct page *page, const char *changes)
+{
+	json_auto_t *list = changes ? json_loads(changes, 0, NULL) : NULL;
+	const json_t *change;
+	size_t i;
+
+	json_array_foreach(list, i, change)
+	{
+		const char *kind = "", *path = "", *move = NULL, *content = NULL, *diff = NULL;
+
+		(void)json_unpack((json_t *)(uintptr_t)change, "{s:s, s:s, s?s, s?s, s?s}", "kind",
+				  &kind, "path", &path, "move_path", &move, "content", &content,
+				  "unified_diff", &diff);
+		auto_free char *text =
+			mem_printf("%s %s%s%s", kind, path, move ? " -> " : "", move ? move : "");
+
+		put_text(page, "change", text);
+		auto_free char *lines = mem_strdup(content ? content : diff ? diff : "");
+		char *rest = lines;
+
+		for (char *line; rest && (line = strsep(&rest, "\n")) != NULL;) {
+			auto_free char *shown = text_visible_dup(line);
+
+			put(page, "text", mem_printf("| %s", shown));
+		}
+	}
+}
+
 /* All that an allow grants comes first, and what others claim last. */
 static void describe(struct page *page, const struct pending *pending,
 		     const struct orchestrator_question *question)
@@ -79,6 +108,7 @@ static void describe(struct page *page, const struct pending *pending,
 		put(page, "command", text_command_line(question->argv, COMMAND_MAX));
 	put_list(page, "variable", question->env);
 	put_list(page, question->kind == ORCHESTRATOR_PATCH ? "file" : "item", question->keys);
+	put_changes(page, question->changes);
 	put_text(page, "program", question->program.path);
 	put_text(page, "directory", question->cwd);
 	if (question->kind == ORCHESTRATOR_EXEC && !question->is_confined)

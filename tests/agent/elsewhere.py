@@ -123,6 +123,23 @@ def a_patch_and_permissions(stage):
     assert client.next("task_complete", id=id)["outcome"] == "approved"
 
 
+def the_changes_of_a_patch(stage):
+    client = begin(stage)
+    changes = [{"path": "/var/lib/one", "kind": "add", "content": "first\n\nlast"},
+               {"path": "/var/lib/two", "kind": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+\x1b[2J", "move_path": "/var/lib/three"}]
+    id = client.send("request_patch_approval", changes=changes)
+    (question,) = waiting(stage)
+    assert lines_of(question, "change") == ["add /var/lib/one", "update /var/lib/two -> /var/lib/three"], question
+    assert lines_of(question, "text") == ["| first", "| ", "| last", "| @@ -1 +1 @@", "| -a", "| +\\x1b[2J"], question
+    approve(stage, "deny", question["id"])
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+    id = client.send("request_patch_approval", changes=[{"path": "/var/lib/one", "kind": "add", "content": "x\n" * 9000}])
+    (question,) = waiting(stage)
+    assert lines_of(question, "too long") and "allow once" not in question["choices"], question
+    approve(stage, "deny", question["id"])
+    assert client.next("task_complete", id=id)["outcome"] == "rejected"
+
+
 def a_text_that_is_too_long(stage):
     """It cannot be seen whole, so it cannot be allowed there."""
     client = begin(stage)
@@ -264,5 +281,5 @@ def the_reason_is_in_the_text(stage):
 
 
 harness.main([a_command_is_allowed, a_denial_has_words, an_abort_stops_the_agent, for_the_session, only_what_is_offered,
-              a_patch_and_permissions, a_text_that_is_too_long, a_crowd_of_questions, a_withdrawn_command, a_watch_shows_and_answers,
+              a_patch_and_permissions, the_changes_of_a_patch, a_text_that_is_too_long, a_crowd_of_questions, a_withdrawn_command, a_watch_shows_and_answers,
               a_client_without_forms_waits_for_the_watch, the_reason_is_in_the_text])
