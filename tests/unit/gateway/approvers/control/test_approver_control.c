@@ -20,9 +20,10 @@
 static const struct {
 	const char *line, *want; /* NULL: closed */
 } lines[] = {
-	{ "{\"id\":1,\"op\":\"list\"}\n", "{\"id\":1,\"ok\":true,\"questions\":[" QUESTION "]}" },
+	{ "{\"id\":1,\"op\":\"list\"}\n",
+	  "{\"id\":1,\"ok\":true,\"questions\":[" QUESTION "],\"agent_questions\":[]}" },
 	{ "{\"id\":0,\"op\":\"watch\"}\r\n",
-	  "{\"id\":0,\"ok\":true,\"questions\":[" QUESTION "]}" },
+	  "{\"id\":0,\"ok\":true,\"questions\":[" QUESTION "],\"agent_questions\":[]}" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-1\"}\n",
 	  "{\"id\":2,\"ok\":true,\"text\":\"https://a.test:443\"}" },
 	{ "{\"id\":2,\"op\":\"allow\",\"question\":\"7f3a-2\"}\n", "finished" },
@@ -167,7 +168,7 @@ START_TEST(watcher_is_told_everything)
 {
 	ck_assert(!wire.gw.ops->is_attached(wire.gw.approver));
 	ck_assert_str_eq(wire_ask(wire.client, "{\"id\":1,\"op\":\"watch\"}\n"),
-			 "{\"id\":1,\"ok\":true,\"questions\":[]}");
+			 "{\"id\":1,\"ok\":true,\"questions\":[],\"agent_questions\":[]}");
 	ck_assert(wire.gw.ops->is_attached(wire.gw.approver));
 	ck_assert_uint_eq(wire.gw.changed_count, 1);
 
