@@ -174,17 +174,19 @@ void refusal_add_destination(struct refusal_list *refusals, const struct policy_
 		     json_pack("{s:o, s:s}", "destination", tell_destination(dst), "reason", why));
 }
 
-/* Was it denied to neither the process that failed, nor one below or beside it? If it is not known
- * to which, the time decides. */
+/* Was it denied to neither the process that failed, nor one below it, nor one that ran beside it at
+ * that time? If it is not known to which, the time alone decides. */
 static bool is_other(const struct refusal_denied *denied, const struct exec_origin *origin)
 {
+	bool is_apart = denied->at_ms < origin->from_ms || denied->at_ms > origin->to_ms + LATE_MS;
+
 	if (denied->count < 2)
-		return denied->at_ms < origin->from_ms || denied->at_ms > origin->to_ms + LATE_MS;
+		return is_apart;
 	for (size_t i = 0; i < denied->count; i++) {
 		if (denied->chain[i] == origin->pid)
 			return false;
 	}
-	return denied->chain[1] != origin->parent;
+	return is_apart || denied->chain[1] != origin->parent;
 }
 
 bool refusal_is_beside(const struct refusal_list *refusals, const struct exec_process_result *raw)
