@@ -80,6 +80,27 @@ static void text_append(char *out, size_t size, size_t *len, const char *piece, 
 	*len += n;
 }
 
+static void text_append_quoted(char *out, size_t size, size_t *len, const char *word)
+{
+	text_append(out, size, len, "'", 1);
+	for (; *word && *len < size; word++) {
+		if (*word == '\'')
+			text_append(out, size, len, "'\\''", 4);
+		else
+			text_append(out, size, len, word, 1);
+	}
+	text_append(out, size, len, "'", 1);
+}
+
+char *text_quoted(const char *word)
+{
+	size_t size = 4 * strlen(word) + sizeof("''"), len = 0;
+	char *out = mem_new(size);
+
+	text_append_quoted(out, size, &len, word);
+	return out;
+}
+
 char *text_command_line(const char *const *argv, size_t max_bytes)
 {
 	size_t size = max_bytes + 1, len = 0;
@@ -95,14 +116,7 @@ char *text_command_line(const char *const *argv, size_t max_bytes)
 			text_append(raw, size, &len, word, strlen(word));
 			continue;
 		}
-		text_append(raw, size, &len, "'", 1);
-		for (; *word && len < size; word++) {
-			if (*word == '\'')
-				text_append(raw, size, &len, "'\\''", 4);
-			else
-				text_append(raw, size, &len, word, 1);
-		}
-		text_append(raw, size, &len, "'", 1);
+		text_append_quoted(raw, size, &len, word);
 	}
 	char *out = mem_new(size * 4);
 	size_t kept = strnlen(raw, size - 1);

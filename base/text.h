@@ -15,6 +15,8 @@ size_t text_visible(char *out, size_t size, const void *bytes, size_t len);
 /* The same, returned owned. */
 char *text_visible_dup(const char *text);
 
+/* @word as one word of a POSIX shell. Returned owned. */
+char *text_quoted(const char *word);
 /* Formats an argv as one line for a shell: each word is quoted only where needed, made visible, and
  * the line is cut at @max_bytes. Returned owned. */
 char *text_command_line(const char *const *argv, size_t max_bytes);

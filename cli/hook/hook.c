@@ -10,33 +10,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
 #define HOOK_INPUT_MAX (1U << 20)
-
-/* @text as one word of a POSIX shell. Returned owned. */
-static char *quoted(const char *text)
-{
-	size_t len = 3;
-
-	for (const char *at = text; *at; at++)
-		len += *at == '\'' ? 4 : 1;
-	char *word = mem_new(len), *out = word;
-
-	*out++ = '\'';
-	for (const char *at = text; *at; at++) {
-		if (*at == '\'') {
-			memcpy(out, "'\\''", 4);
-			out += 4;
-		} else {
-			*out++ = *at;
-		}
-	}
-	*out++ = '\'';
-	*out = '\0';
-	return word;
-}
 
 /* The whole of standard input, owned. NULL: it is too long, or cannot be read. */
 static char *read_input(size_t *ret_len)
@@ -60,8 +38,8 @@ static char *confined(const char *command, const char *session)
 	if (len <= 0 || (size_t)len >= sizeof(path) - 1)
 		return NULL;
 	path[len] = '\0';
-	auto_free char *self = quoted(path), *word = quoted(command);
-	auto_free char *name = session ? quoted(session) : NULL;
+	auto_free char *self = text_quoted(path), *word = text_quoted(command);
+	auto_free char *name = session ? text_quoted(session) : NULL;
 
 	return mem_printf("%s sh %s%s%s-c %s", self, name ? "--join " : "", name ? name : "",
 			  name ? " " : "", word);
