@@ -95,7 +95,7 @@ static int loader_parse(struct run_loaded *loaded, const char *bytes, size_t len
 	size_t count;
 
 	if (!read_plain(&reading, loaded, sizeof(*loaded))) {
-		*loaded = (struct run_loaded){ 0 };
+		*loaded = (struct run_loaded){ .image = image, .has_image = image >= 0 };
 		return err_set(why, -EBADMSG, "%s", aside_words(-EPIPE));
 	}
 	count = loaded->file_count;

@@ -33,6 +33,7 @@ struct run_reload {
 	struct run_loader *loader; /* NULL: nothing is being read */
 	bool has_changed;          /* since the reading began */
 	bool has_failed;           /* about the last reading */
+	bool is_late;              /* the last process has failed; that was said */
 	char failed[DIGEST_TEXT_MAX];
 	char *errors; /* the last reading's; NULL: none */
 	struct loop_timer again, begin;
@@ -283,9 +284,11 @@ static void reload_take(struct run_reload *reload, struct run_loaded *loaded)
 /* The process has failed, not the policy: the policy in force stays until it can be read. */
 static void reload_retry(struct run_reload *reload, const char *why)
 {
-	log_warn("the policy changed, but cannot be read again now (%s); the last good one stays "
-		 "in force",
-		 why);
+	if (!reload->is_late)
+		log_warn("the policy changed, but cannot be read again now (%s); the last good "
+			 "one stays in force",
+			 why);
+	reload->is_late = true;
 	loop_timer_start(reload->config.loop, &reload->again, AGAIN_MS, reload_begin, reload);
 }
 
@@ -294,10 +297,10 @@ static void on_loaded(struct run_loaded *loaded, const char *why, void *arg)
 	struct run_reload *reload = arg;
 
 	run_loader_free(take(reload->loader));
-	if (loaded)
-		reload_take(reload, loaded);
-	else
-		reload_retry(reload, why);
+	if (!loaded)
+		return reload_retry(reload, why);
+	reload->is_late = false;
+	reload_take(reload, loaded);
 }
 
 static void reload_begin(void *arg)
