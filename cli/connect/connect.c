@@ -3,6 +3,7 @@
  * ssh_config names it (exec/sandbox/files.c). */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,19 +150,18 @@ static bool is_host(const char *host)
 int cli_connect(const struct options *options)
 {
 	const char *host = options->operands[0], *port = options->operands[1];
-	char *end = NULL;
-	unsigned long number = port[0] >= '0' && port[0] <= '9' ? strtoul(port, &end, 10) : 0;
+	uint64_t number = 0;
 
 	auto_free char *wrong = text_visible_dup(is_host(host) ? port : host);
 
 	if (!is_host(host))
 		return options_wrong(CLI_CONNECT, "`%s` is not a host", wrong);
-	if (number == 0 || number > UINT16_MAX || *end)
+	if (text_to_u64(port, strlen(port), UINT16_MAX, &number) < 0 || number == 0)
 		return options_wrong(CLI_CONNECT, "`%s` is not a port: use 1 to 65535", wrong);
 	const char *open = strchr(host, ':') ? "[" : "", *close = open[0] ? "]" : "";
-	auto_free char *request =
-		mem_printf("CONNECT %s%s%s:%lu HTTP/1.1\r\nHost: %s%s%s:%lu\r\n\r\n", open, host,
-			   close, number, open, host, close, number);
+	auto_free char *request = mem_printf("CONNECT %s%s%s:%" PRIu64
+					     " HTTP/1.1\r\nHost: %s%s%s:%" PRIu64 "\r\n\r\n",
+					     open, host, close, number, open, host, close, number);
 	struct answer answer = { .len = 0 };
 	auto_close int gate = reach_gate();
 
