@@ -153,23 +153,15 @@ static size_t spoil(struct image *image, enum damage how)
 	case MOUNT_OF_NOTHING:
 		image->text[FIRST_MOUNT + 1] = 't';
 		break;
-	case ODD_LINK: /* the second mount becomes half a link */
-		memmove(image->text + SECOND_MOUNT, image->text + SECOND_MOUNT + 1, len);
-		image->head.bytes = (uint32_t)--len;
-		image->head.counts[WIRE_MOUNTS] = 1;
-		image->head.counts[WIRE_LINKS] = 1;
-		break;
+	case ODD_LINK: /* the second mount becomes half a pair */
 	case ODD_CACHE:
-		memmove(image->text + SECOND_MOUNT, image->text + SECOND_MOUNT + 1, len);
-		image->head.bytes = (uint32_t)--len;
-		image->head.counts[WIRE_MOUNTS] = 1;
-		image->head.counts[WIRE_CACHED] = 1;
-		break;
 	case ODD_INSTEAD:
 		memmove(image->text + SECOND_MOUNT, image->text + SECOND_MOUNT + 1, len);
 		image->head.bytes = (uint32_t)--len;
 		image->head.counts[WIRE_MOUNTS] = 1;
-		image->head.counts[WIRE_INSTEAD] = 1;
+		image->head.counts[how == ODD_LINK    ? WIRE_LINKS
+				   : how == ODD_CACHE ? WIRE_CACHED
+						      : WIRE_INSTEAD] = 1;
 		break;
 	case NO_PROGRAM:
 		image->head.flags |= WIRE_HAS_PROGRAM;
