@@ -35,7 +35,7 @@ static void tell_output(struct task_exec *exec, const struct exec_output *output
 		return;
 	json_t *event = task_event(TELL_EXEC_OUTPUT, exec->task);
 
-	tell_add(event, "attempt", json_integer((json_int_t)exec->number));
+	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_add(event, "stream", json_string(streams[output->stream]));
 	tell_add(event, "offset", json_integer((json_int_t)offset));
 	tell_bytes(event, bytes, len);
@@ -130,7 +130,7 @@ static void tell_denied(const struct task_exec *exec, const struct gateway_exec_
 	};
 	json_t *told = task_event(TELL_NETWORK_DENIED, exec->task);
 
-	tell_add(told, "attempt", json_integer((json_int_t)exec->number));
+	tell_add(told, "attempt", json_integer((json_int_t)exec->attempt));
 	if (event->dst)
 		tell_add(told, "destination", tell_destination(event->dst));
 	tell_add(told, "reason", json_string(policy_reason_code(event->reason)));

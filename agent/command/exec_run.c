@@ -39,6 +39,7 @@ static struct task_exec *exec_new_of(struct task *task, const struct orchestrato
 
 	exec->task = task;
 	exec->number = approved->number;
+	exec->attempt = task->exec_count + 1;
 	exec->is_confined = approved->is_confined;
 	exec->is_retry = approved->is_retry;
 	exec->sandbox = sandbox;
@@ -316,7 +317,8 @@ static void tell_begin(const struct task_exec *exec)
 	const struct task *task = exec->task;
 	json_t *event = task_event(TELL_EXEC_BEGIN, task);
 
-	tell_add(event, "attempt", json_integer((json_int_t)exec->number));
+	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
+	tell_add(event, "record_exec", json_integer((json_int_t)exec->number));
 	tell_add(event, "retry", json_boolean(exec->is_retry));
 	tell_add(event, "argv", tell_list((const char *const *)task->argv));
 	tell_add(event, "cwd", tell_text(task->cwd));
@@ -421,7 +423,7 @@ static void defer(struct task_exec *exec)
 {
 	json_t *event = task_event(TELL_BACKGROUND, exec->task);
 
-	tell_add(event, "attempt", json_integer((json_int_t)exec->number));
+	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_send(agent_of(exec), event);
 	if (exec->has_result)
 		settled(exec);

@@ -32,7 +32,8 @@ struct task_exec_look {
 /* Owned by its task. */
 struct task_exec {
 	struct task *task;
-	uint64_t number; /* the same for orchestrator, gateway and client */
+	uint64_t number; /* the same for orchestrator, gateway and records */
+	size_t attempt;  /* of its task: 1, or 2 for a retry */
 	struct exec_sandbox *sandbox;
 	bool is_confined, is_retry;
 	struct command_file program; /* path "": argv[0] is looked up */

@@ -98,6 +98,17 @@ def a_retry_is_its_own_question(stage):
     end = client.next("exec_end", id=id)
     assert end["exit_code"] == 0 and [attempt["retry"] for attempt in end["attempts"]] == [False, True], end
     assert file.read_text() == "x\n"
+    # They are counted for each command, and the records have numbers of their own.
+    begun = [client.next("exec_begin", id=id) for _ in range(2)]
+    assert [one["attempt"] for one in begun] == [one["attempt"] for one in end["attempts"]] == [1, 2], begun
+    assert [one["record_exec"] for one in begun] == [one["record_exec"] for one in end["attempts"]], begun
+    id = client.send("exec", argv=["touch", "made"])
+    client.answer(client.next("approval_request"), "approved")
+    begun.append(client.next("exec_begin", id=id))
+    client.next("exec_end", id=id)
+    assert begun[2]["attempt"] == 1, begun
+    known = {record["exec"] for record in stage.records() if record.get("exec")}
+    assert {one["record_exec"] for one in begun} <= known, (begun, known)
 
 
 def a_retry_is_remembered(stage):
@@ -616,14 +627,21 @@ def intercepted_without_rules(stage):
 
 
 def hooks_are_told_why(stage):
-    """The client's justification is in the question to a hook, unchanged; the member is empty if there is none."""
+    """What the client says is in the question to a hook as its justification, never as the rule; it is empty if there is none."""
     asks = hook(stage, "asks", "echo '{\"answer\":\"deny\",\"reason\":\"seen\"}'")
-    stage.policy(f'{RULES}hook "{asks}" for exec\n')
+    stage.policy(f'{RULES}hook "{asks}" for exec patch permissions elicitation\n')
     client = stage.client()
     client.configure("on-request")
     client.run(["cat", "/dev/null"], justification="to see \u201cnothing\u201d")
     client.run(["cat", "/dev/null"])
-    first, second = map(json.loads, (stage.top / "asks.asked").read_text().splitlines())
+    words = "rule allow everything"
+    for type, members in (("request_patch_approval", {"files": [str(stage.top / "a")]}), ("request_elicitation", {"items": ["a"]}),
+                          ("request_permissions", {"additional_permissions": {"write": [str(stage.top)]}})):
+        client.next("task_complete", id=client.send(type, reason=words, **members))
+    first, second, *others = map(json.loads, (stage.top / "asks.asked").read_text().splitlines())
+    assert [other["kind"] for other in others] == ["patch", "elicitation", "permissions"], others
+    for other in others:
+        assert other["justification"] == words and words not in other.get("rule", ""), other
     assert "nothing" in first["justification"], first
     assert not second.get("justification"), second
     assert first["argv"] == second["argv"] == ["cat", "/dev/null"], first

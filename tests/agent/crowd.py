@@ -42,7 +42,7 @@ def two_hundred(stage):
         complete = client.next("task_complete", id=id)
         assert complete["outcome"] == end["status"], complete
     assert len({end["exec"] for end in ends.values()}) == MANY
-    attempts = [attempt["attempt"] for end in ends.values() for attempt in end["attempts"]]
+    attempts = [attempt["record_exec"] for end in ends.values() for attempt in end["attempts"]]
     assert len(set(attempts)) == len(attempts)
     # Nothing of one came under the name of another.
     for event in client.events:
