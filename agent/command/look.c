@@ -38,7 +38,7 @@ enum {
 	MUST_NOT = 'n',
 	MADE = 'm', /* after it */
 	OPENABLE = 'o',
-	OPENABLE_FOLDER = 'd',
+	OPENABLE_LISTABLE = 'd',
 	UNKNOWN = 'u'
 };
 
@@ -308,11 +308,11 @@ static void put_made(const char *path, const char *what, void *arg)
 	look_put(arg, MADE, path, what);
 }
 
-static bool is_folder(const char *path)
+static bool is_listable(const char *path)
 {
 	struct stat status;
 
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return stat(path, &status) == 0 && (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 /* Writes, for each refused write, the path that would have to be opened for it. */
@@ -326,7 +326,7 @@ static void put_openable(FILE *out, const struct task_exec *exec)
 		auto_free char *path = confine_openable(access->name);
 		auto_free char *index = mem_printf("%zu", i);
 
-		look_put(out, is_folder(path) ? OPENABLE_FOLDER : OPENABLE, index, path);
+		look_put(out, is_listable(path) ? OPENABLE_LISTABLE : OPENABLE, index, path);
 	}
 }
 
@@ -369,7 +369,7 @@ static void set_openable(struct task_exec *exec, const struct entry *entry)
 {
 	if (!exec->has_settled)
 		refusal_set_path(&exec->refusals, strtoul(entry->key, NULL, 10), entry->value,
-				 entry->kind == OPENABLE_FOLDER);
+				 entry->kind == OPENABLE_LISTABLE);
 }
 
 static void read_after(struct task_exec *exec, const char *bytes, size_t len)
@@ -379,7 +379,7 @@ static void read_after(struct task_exec *exec, const char *bytes, size_t len)
 	for (size_t at = 0; next_entry(bytes, len, &at, &entry);) {
 		if (entry.kind == MADE)
 			add_made(exec, entry.key, entry.value);
-		else if (entry.kind == OPENABLE || entry.kind == OPENABLE_FOLDER)
+		else if (entry.kind == OPENABLE || entry.kind == OPENABLE_LISTABLE)
 			set_openable(exec, &entry);
 		else
 			set_unknown(exec, entry.key);

@@ -137,11 +137,10 @@ static void add_usage(json_t *object, const struct task_exec *exec)
 
 static json_t *exec_json(const struct task_exec *exec, const char *status)
 {
-	json_t *object = json_pack("{s:I, s:I, s:b, s:s, s:o, s:O}", "attempt",
-				   (json_int_t)exec->attempt, "record_exec",
-				   (json_int_t)exec->number, "retry", exec->is_retry ? 1 : 0,
-				   "status", status, "confinement", confinement_json(exec),
-				   "evidence", exec->refusals.evidence);
+	json_t *object = json_pack(
+		"{s:I, s:I, s:b, s:s, s:o, s:O}", "attempt", (json_int_t)exec->attempt,
+		"record_exec", (json_int_t)exec->number, "retry", exec->is_retry ? 1 : 0, "status",
+		status, "confinement", confinement_json(exec), "evidence", exec->refusals.evidence);
 
 	if (exec->has_result) {
 		tell_add(object, "exit_code", json_integer(exec->result.code));

@@ -103,13 +103,13 @@ void refusal_add_evidence(struct refusal_list *refusals, const struct exec_evide
 		(void)add(refusals, &refusal); /* false if it was told before */
 }
 
-void refusal_set_path(struct refusal_list *refusals, size_t at, const char *path, bool is_folder)
+void refusal_set_path(struct refusal_list *refusals, size_t at, const char *path, bool is_listable)
 {
 	if (at >= refusals->count)
 		return;
 	free(refusals->texts[2 * at]);
 	refusals->list[at].access.name = keep(refusals, 2 * at, path);
-	refusals->list[at].access.is_folder = is_folder;
+	refusals->list[at].access.is_listable = is_listable;
 }
 
 static void swap_texts(struct refusal_list *refusals, size_t to, size_t from)

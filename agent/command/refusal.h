@@ -43,7 +43,7 @@ void refusal_add_destination(struct refusal_list *refusals, const struct policy_
 bool refusal_is_beside(const struct refusal_list *refusals, const struct exec_process_result *raw);
 /* Sets the path that would have to be opened for the refusal @at, if it is another one. Not after
  * the end of the exec was told. */
-void refusal_set_path(struct refusal_list *refusals, size_t at, const char *path, bool is_folder);
+void refusal_set_path(struct refusal_list *refusals, size_t at, const char *path, bool is_listable);
 /* After refusal_set_path(): removes duplicates. */
 void refusal_merge(struct refusal_list *refusals);
 void refusal_done(struct refusal_list *refusals);

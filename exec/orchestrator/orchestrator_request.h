@@ -31,7 +31,7 @@ struct orchestrator_access {
 	const char *name;     /* path (absolute), host, or the system call's name */
 	const char *protocol; /* of a destination: http, https, tcp or udp */
 	uint16_t port;        /* of a destination */
-	bool is_folder;       /* of a path: known to be a directory */
+	bool is_listable;     /* of a path: known to be a directory or a file, as `write` names */
 };
 /* Evidence from the part that refused it; never guessed from output. */
 struct orchestrator_refusal {

@@ -55,9 +55,10 @@ static int add_writable(struct plan *plan, const char *given, struct err *why)
 	int r = paths_resolve(given, NULL, &path, why);
 
 	if (r < 0)
-		return err_prefix(why, r, "cannot make a directory writable");
-	if (stat(path, &what) < 0 || !S_ISDIR(what.st_mode))
-		return err_set(why, -ENOTDIR, "%s cannot be writable: it is not a directory",
+		return err_prefix(why, r, "cannot make a path writable");
+	if (stat(path, &what) < 0 || (!S_ISDIR(what.st_mode) && !S_ISREG(what.st_mode)))
+		return err_set(why, -EINVAL,
+			       "%s cannot be writable: it is neither a directory nor a file",
 			       given);
 	if (view_place_unfit(plan, path))
 		return err_set(why, -EINVAL, "%s cannot be writable: %s", given,

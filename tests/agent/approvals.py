@@ -145,17 +145,28 @@ def a_retry_is_remembered(stage):
 
 
 def a_retry_is_remembered_for_good(stage):
-    """A folder becomes a line of the user's policy; what no line can express is not offered for good."""
-    folder = stage.top / "outside"
+    """A folder or a single file becomes a line of the user's policy; what no line can express is not offered for good."""
+    folder, single = stage.top / "outside", stage.top / "single"
     folder.mkdir()
-    (folder / "file").write_text("x\n")
+    single.mkdir()
+    (single / "file").write_text("x\n")
+    (single / "a\"b").write_text("x\n")
     client = stage.client()
     client.configure("on-failure", sandbox=QUIET)
-    id = client.send("exec", script=f"echo y > {folder}/file")
+    id = client.send("exec", argv=["cp", "/etc/hostname", f"{single}/a\"b"])
     question = client.next("approval_request", retry=True)
     assert "approved_for_session" in question["decisions"] and "always" not in question["decisions"], question
     client.answer(question, "denied")
     client.next("exec_end", id=id)
+    id = client.send("exec", script=f"echo y > {single}/file")
+    question = client.next("approval_request", retry=True)
+    assert question["proposal"] == [f'write "{single}/file"'], question
+    client.answer(question, "always")
+    assert client.next("exec_end", id=id)["exit_code"] == 0
+    id = client.send("exec", script=f"echo z > {single}/file && mv {single}/file {single}/other")
+    client.answer(client.next("approval_request", retry=True), "denied")  # the file, and nothing beside it
+    client.next("exec_end", id=id)
+    assert (single / "file").read_text() == "z\n" and not (single / "other").exists()
     id = client.send("exec", argv=["touch", str(folder / "a")])
     client.answer(client.next("approval_request", retry=True), "always")
     assert client.next("exec_end", id=id)["exit_code"] == 0
@@ -167,6 +178,11 @@ def a_retry_is_remembered_for_good(stage):
     later = stage.client()
     later.configure("never", sandbox=QUIET)
     assert later.run(["touch", str(folder / "c")])["exit_code"] == 0
+    assert later.run(f"echo later > {single}/file")["exit_code"] == 0
+    assert later.run(["touch", str(single / "new")])["exit_code"] == 1
+    ran = subprocess.run([stage.sallyport, "run", "--", "sh", "-c", f"echo run > {single}/file; touch {single}/new"],
+                         env=stage.env, cwd=stage.work, capture_output=True, text=True)
+    assert (single / "file").read_text() == "run\n" and not (single / "new").exists(), ran.stderr
 
 
 def a_retry_in_the_background(stage):

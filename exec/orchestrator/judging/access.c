@@ -89,7 +89,7 @@ bool access_add(struct access_list *list, const struct orchestrator_access *acce
 		.name = mem_strdup(access->name),
 		.protocol = mem_strdup_or_null(access->protocol),
 		.port = access->port,
-		.is_folder = access->is_folder,
+		.is_listable = access->is_listable,
 	};
 	return true;
 }
@@ -216,7 +216,7 @@ char *access_line(const struct orchestrator_access *access, bool is_denial)
 		return NULL;
 	if (access->what == ORCHESTRATOR_SOCKET)
 		return mem_printf("socket \"%s\"", access->name);
-	if (access->what == ORCHESTRATOR_WRITE_PATH && access->is_folder)
+	if (access->what == ORCHESTRATOR_WRITE_PATH && access->is_listable)
 		return mem_printf("write \"%s\"", access->name);
 	return NULL; /* a line `read` would restrict reading to its paths */
 }

@@ -58,7 +58,7 @@ static const struct {
 	{ NULL, NULL, "/sys/fs", "refused    /sys/fs cannot be writable" },
 	{ NULL, NULL, "/dev", "refused    /dev cannot be writable" },
 	{ NULL, NULL, "/run", "refused    /run cannot be writable" },
-	{ NULL, NULL, "%/policy", "refused    %/policy cannot be writable: it is not a directory" },
+	{ NULL, NULL, "%/policy", "writable   %\nwritable   %/policy\n" },
 	{ NULL, NULL, "%/absent", "refused    " },
 	{ NULL, NULL, "relative", "refused    " },
 };
