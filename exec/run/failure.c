@@ -21,6 +21,25 @@ static const char *const incidental[] = {
 	"_history", ".lesshst", ".viminfo", ".wget-hsts", ".node_repl_history",
 };
 
+/* And directories of such files: what they cannot store is computed again. */
+static const char *const incidental_places[] = {
+	"/__pycache__",         "/.pytest_cache",
+	"/.npm/_logs",          "/.npm/_update-notifier-last-checked",
+	"/.config/configstore",
+};
+
+static bool is_in_place(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(incidental_places); i++) {
+		const char *at = strstr(path, incidental_places[i]);
+		size_t len = strlen(incidental_places[i]);
+
+		if (at && (at[len] == '\0' || at[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 static bool is_incidental(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -69,7 +88,7 @@ void failure_refused(struct failure *failure, pid_t task, const char *path)
 {
 	pid_t pid = inside_number(task, "\nTgid:");
 
-	if (is_incidental(path))
+	if (is_incidental(path) || is_in_place(path))
 		return;
 	failure->is_lost |= pid < 0;
 	/* Up to init, which is pid 1 inside. */
