@@ -6,14 +6,26 @@
 #include "exec/orchestrator/orchestrator_decided.h"
 #include "gateway/gateway_agent.h"
 
-#define PROGRAM ORCHESTRATOR_KINDS
+/* They follow the kinds. */
+enum { PROGRAM = ORCHESTRATOR_KINDS, RETRY, ESCALATION, TOOLS };
 
-static_assert(TALLY_TOOLS == PROGRAM + 1, "one for each kind, and one for programs");
+static_assert(TALLY_TOOLS == TOOLS, "one for each kind, and three that are not kinds");
+
+static const char *const more_tools[] = { "program", "retry", "escalation" };
 
 static const char *const sources[TALLY_SOURCES] = {
 	[TALLY_BY_POLICY] = "policy",     [TALLY_BY_CACHE] = "cache", [TALLY_BY_HOOK] = "hook",
 	[TALLY_BY_REVIEWER] = "reviewer", [TALLY_BY_USER] = "user",   [TALLY_BY_NOBODY] = "nobody",
 };
+
+static unsigned int tool_of(const struct orchestrator_decided *decided, bool is_program)
+{
+	if (is_program)
+		return PROGRAM;
+	if (decided->is_retry)
+		return RETRY;
+	return decided->wanted->confinement == ORCHESTRATOR_ESCALATED ? ESCALATION : decided->kind;
+}
 
 void tally_decided(struct tally *tally, const struct orchestrator_decided *decided, bool is_program)
 {
@@ -31,7 +43,7 @@ void tally_decided(struct tally *tally, const struct orchestrator_decided *decid
 		[ORCHESTRATOR_BY_WITHDRAWAL] = TALLY_BY_NOBODY,
 	};
 
-	tally->counts[is_program ? PROGRAM : decided->kind][decided->is_allowed][of[decided->by]]++;
+	tally->counts[tool_of(decided, is_program)][decided->is_allowed][of[decided->by]]++;
 }
 
 static enum tally_source source_of_allow(enum policy_reason reason)
@@ -79,10 +91,11 @@ json_t *tally_json(const struct tally *tally, const char *const *tools)
 				continue;
 			/* fails only without memory */
 			(void)json_array_append_new(
-				list, json_pack("{s:s, s:s, s:s, s:I}", "tool",
-						tool == PROGRAM ? "program" : tools[tool],
-						"decision", is_allowed ? "allow" : "deny", "source",
-						sources[source], "count", (json_int_t)count));
+				list,
+				json_pack("{s:s, s:s, s:s, s:I}", "tool",
+					  tool < PROGRAM ? tools[tool] : more_tools[tool - PROGRAM],
+					  "decision", is_allowed ? "allow" : "deny", "source",
+					  sources[source], "count", (json_int_t)count));
 		}
 	}
 	return list;

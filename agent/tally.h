@@ -17,7 +17,7 @@ enum tally_source {
 	TALLY_BY_NOBODY, /* no answer: a timeout, nobody to ask, or a withdrawal */
 	TALLY_SOURCES
 };
-#define TALLY_TOOLS 6 /* the kinds of an orchestrator, and programs */
+#define TALLY_TOOLS 8 /* the kinds of an orchestrator, programs, retries and escalations */
 struct tally {
 	uint64_t counts[TALLY_TOOLS][2][TALLY_SOURCES];
 };

@@ -170,7 +170,7 @@ def a_retry(stage):
     outside.mkdir()
     client = stage.client("--allow-unconfined")
     client.configure("on-failure")
-    want = []
+    want, retries = [], {"allow": 0, "deny": 0}
     for word, action, reason, more in (("denied", "deny", "denied_once", {"grants": f"write {outside}"}),
                                        ("approved", "allow", "granted_once", {"grants": f"write {outside}", "confined": ""}),
                                        ("approved_unconfined", "allow", "granted_once", {"grants": "", "confined": "False"})):
@@ -180,12 +180,21 @@ def a_retry(stage):
             client.answer(question, "denied")
             client.next("exec_end", id=id)
             want += [("exec", "allow", "default_allow", "policy"), ("exec", "deny", "denied_once", CLIENT)]
+            retries["deny"] += 1
             continue
         client.answer(question, word)
         end = client.next("exec_end", id=id)
         assert (outside / word).exists() == (action == "allow"), end
+        retries[action] += 1
         want += [("exec", "allow", "default_allow", "policy", {"retry": ""}), ("exec", action, reason, CLIENT, {"retry": "True", **more})]
-    check(stage, want)
+    id = client.send("exec", argv=["true"], sandbox_permissions="require_escalated")
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=id)
+    check(stage, want + [("exec", "deny", "denied_once", CLIENT)])
+    listed = client.next("listed", id=client.send("list", what="decisions"))["items"]
+    got = {(item["tool"], item["decision"], item["source"]): item["count"] for item in listed}
+    assert got == {("exec", "allow", "policy"): 3, ("retry", "deny", "user"): retries["deny"], ("retry", "allow", "user"): retries["allow"],
+                   ("escalation", "deny", "user"): 1}, got
 
 
 def by_the_mode(stage):
