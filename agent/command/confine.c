@@ -19,6 +19,7 @@ struct wanted {
 	const char *mode;
 	int network;
 	const char **writable, **read, **deny;
+	const json_t *access;
 	bool has_no_tmp, has_no_tmpdir;
 };
 static const char *const networks[] = { "restricted", "enabled", NULL };
@@ -29,8 +30,22 @@ static const struct fields_entry wanted_fields[] = {
 	  NULL },
 	{ "read", FIELDS_WORDS, offsetof(struct wanted, read), AGENT_LIST_MAX, false, NULL },
 	{ "deny", FIELDS_WORDS, offsetof(struct wanted, deny), AGENT_LIST_MAX, false, NULL },
+	{ "read_only_access", FIELDS_OBJECT, offsetof(struct wanted, access), 0, false, NULL },
 	{ "exclude_slash_tmp", FIELDS_FLAG, offsetof(struct wanted, has_no_tmp), 0, false, NULL },
 	{ "exclude_tmpdir", FIELDS_FLAG, offsetof(struct wanted, has_no_tmpdir), 0, false, NULL },
+	{ 0 },
+};
+
+/* What can be read in the modes that show all files otherwise. */
+struct access_wanted {
+	const char **roots;
+	bool has_platform;
+};
+static const struct fields_entry access_fields[] = {
+	{ "readable_roots", FIELDS_WORDS, offsetof(struct access_wanted, roots), AGENT_LIST_MAX,
+	  false, NULL },
+	{ "include_platform_defaults", FIELDS_FLAG, offsetof(struct access_wanted, has_platform), 0,
+	  false, NULL },
 	{ 0 },
 };
 
@@ -132,6 +147,7 @@ static int check_leave(const struct agent *agent, const struct exec_sandbox_conf
 
 struct lists {
 	char **writable, **read, **deny;
+	char **readable; /* NULL: reading is not restricted */
 };
 
 /* A path in both lists is an error, because it is not clear what is meant. The first @given
@@ -155,6 +171,7 @@ static void free_lists(struct lists *lists)
 	mem_free_list(lists->writable);
 	mem_free_list(lists->read);
 	mem_free_list(lists->deny);
+	mem_free_list(lists->readable);
 }
 
 static int make(const struct agent *agent, const struct wanted *wanted, const char *cwd,
@@ -191,7 +208,33 @@ static int make(const struct agent *agent, const struct wanted *wanted, const ch
 		config.writable = (const char *const *)lists->writable;
 	add_entries(entries, &config.entry_count, lists->read, EXEC_READ);
 	add_entries(entries, &config.entry_count, lists->deny, EXEC_DENY);
-	return roots_confine(agent, cwd, &config, ret, why);
+	if (lists->readable && config.mode != EXEC_MODE_READ_ONLY &&
+	    config.mode != EXEC_MODE_WORKSPACE_WRITE)
+		return err_set(why, -EINVAL,
+			       "\"read_only_access\" is for the modes read-only and "
+			       "workspace-write; in split, name the paths in \"read\"");
+	return roots_confine(agent, cwd, &config, (const char *const *)lists->readable, ret, why);
+}
+
+static int find_readable(const json_t *wanted_json, const char *cwd, struct lists *lists,
+			 struct err *why)
+{
+	struct access_wanted wanted = { .has_platform = true };
+	int r = fields_read(wanted_json, access_fields, true, &wanted, why);
+
+	if (r == 0) {
+		auto_free_list char **platform =
+			wanted.has_platform ? roots_platform() : mem_new_array(1, sizeof(char *));
+
+		lists->readable = mem_new_array(count_of(wanted.roots) +
+							count_of((const char *const *)platform) + 1,
+						sizeof(char *));
+		r = add_paths(lists->readable, cwd, wanted.roots, why);
+		if (r == 0)
+			r = add_paths(lists->readable, cwd, (const char *const *)platform, why);
+	}
+	fields_forget(access_fields, &wanted);
+	return r;
 }
 
 /* The writable paths of the policy and the options count only in the mode workspace-write. */
@@ -211,7 +254,9 @@ static int find_lists(const struct agent *agent, const struct wanted *wanted, co
 		r = add_paths(lists->writable, cwd, agent->config.writable, why);
 	if (r == 0)
 		r = add_paths(lists->read, cwd, wanted->read, why);
-	return r == 0 ? add_paths(lists->deny, cwd, wanted->deny, why) : r;
+	if (r == 0)
+		r = add_paths(lists->deny, cwd, wanted->deny, why);
+	return r == 0 && wanted->access ? find_readable(wanted->access, cwd, lists, why) : r;
 }
 
 char **confine_writable(const struct exec_sandbox *sandbox)

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "exec/exec_sandbox.h"
 
 #define YIELD_MS      1000 /* until a command goes to the background */
 #define TERMINAL_SIDE 4096
@@ -30,6 +31,8 @@ static const char *const confinements[] = {
 	[ORCHESTRATOR_ESCALATED] = "require_escalated",
 	NULL,
 };
+/* In the order of enum preference. */
+static const char *const preferences[] = { "auto", "require", "forbid", NULL };
 static const char *const denials[] = {
 	[ORCHESTRATOR_REPORT] = "report",
 	[ORCHESTRATOR_FAIL] = "fail",
@@ -38,11 +41,12 @@ static const char *const denials[] = {
 };
 static const char *const modes[] = { "wait", "background", NULL };
 
+enum preference { AUTO, REQUIRE, FORBID };
 struct wanted {
 	const char **argv, *script, *cwd, *justification;
-	const json_t *env, *tty, *extra;
+	const json_t *env, *tty, *extra, *sandbox;
 	int64_t timeout_ms, yield_ms;
-	int confinement, mode, on_denial;
+	int confinement, preference, mode, on_denial;
 	bool has_input, must_not_retry, is_polled;
 };
 static const struct fields_entry wanted_fields[] = {
@@ -58,6 +62,9 @@ static const struct fields_entry wanted_fields[] = {
 	  false, NULL },
 	{ "sandbox_permissions", FIELDS_CHOICE, offsetof(struct wanted, confinement), 0, false,
 	  confinements },
+	{ "sandbox_preference", FIELDS_CHOICE, offsetof(struct wanted, preference), 0, false,
+	  preferences },
+	{ "sandbox", FIELDS_OBJECT, offsetof(struct wanted, sandbox), 0, false, NULL },
 	{ "additional_permissions", FIELDS_OBJECT, offsetof(struct wanted, extra), 0, false, NULL },
 	{ "mode", FIELDS_CHOICE, offsetof(struct wanted, mode), 0, false, modes },
 	{ "yield_ms", FIELDS_NUMBER, offsetof(struct wanted, yield_ms), AGENT_DURATION_MAX, false,
@@ -100,6 +107,26 @@ static int set_tty(struct task *task, const struct wanted *wanted, struct err *w
 	return r;
 }
 
+/* Replaces the session's sandbox by one of the command's own, exactly. */
+static int narrow(struct task *task, const json_t *wanted, struct err *why)
+{
+	const struct session *session = task->session;
+	struct exec_sandbox *own = NULL;
+	int r = confine_new(session->agent, wanted, session->cwd, &own, why);
+
+	if (r < 0)
+		return r;
+	if (!exec_sandbox_covers(task->sandbox, own)) {
+		exec_sandbox_free(own);
+		return err_set(why, -EPERM,
+			       "\"sandbox\" permits more than the session's; ask for the rest with "
+			       "\"additional_permissions\"");
+	}
+	exec_sandbox_free(task->sandbox);
+	task->sandbox = own;
+	return 0;
+}
+
 static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 {
 	static const char *const nothing[] = { NULL };
@@ -127,8 +154,33 @@ static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 	task->is_background = wanted->mode == 1;
 	task->is_streamed = !wanted->is_polled;
 	task->has_input = wanted->has_input;
+	r = wanted->sandbox ? narrow(task, wanted->sandbox, why) : 0;
+	if (r < 0)
+		return r;
 	task->world_writable = confine_writable(task->sandbox);
 	task->world = task_world_new(task, task->cwd);
+	return 0;
+}
+
+/* A command that must not have a sandbox is asked about as one that leaves it. */
+static int apply_preference(const struct session *session, struct wanted *wanted, struct err *why)
+{
+	bool is_open = exec_sandbox_is_unconfined(session->sandbox);
+
+	if (wanted->preference == FORBID && wanted->confinement == ORCHESTRATOR_USUAL && !is_open)
+		wanted->confinement = ORCHESTRATOR_ESCALATED;
+	if (wanted->preference == REQUIRE &&
+	    (wanted->confinement == ORCHESTRATOR_ESCALATED || (is_open && !wanted->sandbox)))
+		return err_set(why, -EINVAL,
+			       "a sandbox is required for this command, but it would have none");
+	if (wanted->sandbox && wanted->confinement == ORCHESTRATOR_ESCALATED)
+		return err_set(why, -EINVAL,
+			       "a command without a sandbox cannot have \"sandbox\"; give one of "
+			       "the two");
+	if (wanted->preference == FORBID && wanted->confinement == ORCHESTRATOR_WITH_ACCESS)
+		return err_set(why, -EINVAL,
+			       "additional permissions are for a command with a sandbox; use "
+			       "either these or the preference `forbid`");
 	return 0;
 }
 
@@ -165,6 +217,7 @@ static int begin_exec(struct task *task, struct err *why)
 		.granted = task->given.list,
 		.granted_count = task->given.count,
 		.may_retry = task->may_retry,
+		.must_confine = task->must_confine,
 		.justification = task->justification,
 		.on_denial = task->on_denial,
 	};
@@ -210,9 +263,12 @@ static void look_at_words(struct task *task, const struct wanted *wanted)
 	task->may_retry = !wanted->must_not_retry;
 	task->on_denial = policy_minimum_on_denial(session->agent,
 						   (enum orchestrator_on_denial)wanted->on_denial);
+	task->must_confine = wanted->preference == REQUIRE || wanted->sandbox;
 	orchestrator_approvals(session->orchestrator, give_one, task);
-	extra_add(&task->given, &session->permits);
-	extra_done(&session->permits);
+	if (!wanted->sandbox) { /* one of its own is exact */
+		extra_add(&task->given, &session->permits);
+		extra_done(&session->permits);
+	}
 	look_task(task, look, begin_exec);
 }
 
@@ -227,6 +283,8 @@ int exec_request_serve(struct agent *agent, const struct submission *submission,
 	};
 	int r = fields_read(submission->body, wanted_fields, false, &wanted, why);
 
+	if (r == 0)
+		r = apply_preference(session, &wanted, why);
 	if (r == 0)
 		r = check_confinement(session, &wanted, why);
 	if (r == 0) {

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/session/client.h"
 #include "base/err.h"
+#include "base/mem.h"
+#include "exec/exec_platform.h"
 #include "exec/exec_sandbox.h"
 
 struct entries {
@@ -44,9 +47,20 @@ static struct exec_sandbox *make(const struct entries *entries, enum exec_networ
 	return exec_sandbox_new(&config, why);
 }
 
-/* Adds all that any session may see. */
+char **roots_platform(void)
+{
+	char **list = mem_new_array(1, sizeof(*list));
+
+	for (const char *const *path = exec_platform(); *path; path++) {
+		if (access(*path, F_OK) == 0)
+			mem_append_list(&list, mem_strdup(*path));
+	}
+	return list;
+}
+
+/* Adds what a session may see that may read @readable. */
 static void add_roots(struct entries *entries, const struct agent *agent, const char *cwd,
-		      const struct exec_sandbox_config *wanted)
+		      const struct exec_sandbox_config *wanted, const char *const *readable)
 {
 	bool has_write = wanted->mode != EXEC_MODE_READ_ONLY;
 	enum exec_access access = has_write ? EXEC_WRITE : EXEC_READ;
@@ -58,7 +72,7 @@ static void add_roots(struct entries *entries, const struct agent *agent, const 
 		add(entries, "/tmp", EXEC_WRITE);
 	if (wanted->mode == EXEC_MODE_WORKSPACE_WRITE && !wanted->has_no_tmpdir && wanted->tmpdir)
 		add(entries, wanted->tmpdir, EXEC_WRITE);
-	add_all(entries, agent->config.readable, EXEC_READ);
+	add_all(entries, readable, EXEC_READ);
 }
 
 static int check(const struct exec_sandbox *all, const char *path, struct err *why)
@@ -72,12 +86,14 @@ static int check(const struct exec_sandbox *all, const char *path, struct err *w
 }
 
 static int check_all(const struct exec_sandbox *all, const struct exec_sandbox_config *wanted,
-		     struct err *why)
+		     const char *const *readable, struct err *why)
 {
 	int r = 0;
 
 	for (const char *const *path = wanted->writable; path && *path && r == 0; path++)
 		r = check(all, *path, why);
+	for (; readable && *readable && r == 0; readable++)
+		r = check(all, *readable, why);
 	for (size_t i = 0; i < wanted->entry_count && r == 0; i++)
 		if (wanted->entries[i].access != EXEC_DENY)
 			r = check(all, wanted->entries[i].path, why);
@@ -91,30 +107,47 @@ static int make_wanted(const struct exec_sandbox_config *wanted, struct exec_san
 	return *ret ? 0 : -EINVAL;
 }
 
-int roots_confine(const struct agent *agent, const char *cwd,
-		  const struct exec_sandbox_config *wanted, struct exec_sandbox **ret,
-		  struct err *why)
+/* Does the user who started the gate permit it? */
+static int check_restricted(const struct agent *agent, const char *cwd,
+			    const struct exec_sandbox_config *wanted, const char *const *readable,
+			    struct err *why)
 {
+	struct entries entries = { .count = 0 };
+
+	if (!agent->config.readable)
+		return 0;
+	if (wanted->mode == EXEC_MODE_FULL_ACCESS || wanted->mode == EXEC_MODE_EXTERNAL)
+		return err_set(why, -EPERM,
+			       "reading is restricted by --read or by the policy, and this mode "
+			       "would open all files; choose another mode");
+	add_roots(&entries, agent, cwd, wanted, agent->config.readable);
+	struct exec_sandbox *all = make(&entries, wanted->network, why);
+	int r = all ? check_all(all, wanted, readable, why) : -EINVAL;
+
+	exec_sandbox_free(all);
+	return r;
+}
+
+int roots_confine(const struct agent *agent, const char *cwd,
+		  const struct exec_sandbox_config *wanted, const char *const *readable,
+		  struct exec_sandbox **ret, struct err *why)
+{
+	const char *const *seen = readable ? readable : agent->config.readable;
 	struct entries entries = { .count = 0 };
 
 	/* What the client wants must be valid by itself, also if less can be seen. */
 	int r = make_wanted(wanted, ret, why);
 
-	if (r < 0 || !agent->config.readable)
+	if (r < 0 || !seen)
 		return r;
+	r = check_restricted(agent, cwd, wanted, readable, why);
+	if (r == 0 && wanted->mode == EXEC_MODE_SPLIT)
+		return 0;
 	exec_sandbox_free(*ret);
 	*ret = NULL;
-	if (wanted->mode == EXEC_MODE_FULL_ACCESS || wanted->mode == EXEC_MODE_EXTERNAL)
-		return err_set(why, -EPERM,
-			       "reading is restricted by --read or by the policy, and this mode "
-			       "would open all files; choose another mode");
-	add_roots(&entries, agent, cwd, wanted);
-	struct exec_sandbox *all = make(&entries, wanted->network, why);
-	r = all ? check_all(all, wanted, why) : -EINVAL;
-
-	exec_sandbox_free(all);
-	if (r < 0 || wanted->mode == EXEC_MODE_SPLIT)
-		return r < 0 ? r : make_wanted(wanted, ret, why);
+	if (r < 0)
+		return r;
+	add_roots(&entries, agent, cwd, wanted, seen);
 	add_all(&entries, wanted->writable, EXEC_WRITE);
 	for (size_t i = 0; i < wanted->entry_count; i++)
 		add(&entries, wanted->entries[i].path, wanted->entries[i].access);

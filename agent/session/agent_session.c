@@ -136,16 +136,14 @@ static char *approval_text(const struct wanted *wanted, struct err *why)
 	return take(text);
 }
 
-static int read_mode(struct session *session, const struct wanted *wanted, struct err *why)
+static int read_mode(const struct agent *agent, const struct wanted *wanted,
+		     enum orchestrator_mode *ret_mode, unsigned int *ret_categories,
+		     struct err *why)
 {
 	auto_free char *text = approval_text(wanted, why);
+	int r = text ? orchestrator_mode_parse(text, ret_mode, ret_categories, why) : -EINVAL;
 
-	int r = text ? orchestrator_mode_parse(text, &session->mode, &session->categories, why)
-		     : -EINVAL;
-
-	return r == 0 ? policy_minimum_approvals(session->agent, &session->mode,
-						 &session->categories, why)
-		      : r;
+	return r == 0 ? policy_minimum_approvals(agent, ret_mode, ret_categories, why) : r;
 }
 
 /* The operations of a session's orchestrator; their argument is the session. */
@@ -193,7 +191,7 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	int r = wanted->limits ? fields_read(wanted->limits, limit_fields, true, &limits, why) : 0;
 
 	if (r == 0)
-		r = read_mode(session, wanted, why);
+		r = read_mode(agent, wanted, &session->mode, &session->categories, why);
 	if (r < 0)
 		return r;
 	session->timeout_ms = limits.timeout_ms;
@@ -258,7 +256,8 @@ static void look(FILE *out, void *arg)
 {
 	const struct session *session = arg;
 	const struct agent_config *config = &session->agent->config;
-	auto_free_list char **writable = confine_writable(session->sandbox);
+	auto_free_list char **writable =
+		confine_writable(session->next ? session->next : session->sandbox);
 	struct err why = { 0 };
 
 	if (config->host->note_reach(writable, &why, config->arg) < 0)
@@ -272,6 +271,18 @@ static void drop(struct session *session)
 	agent_session_free(session);
 }
 
+/* Commands that start from now on have it. */
+static void take_next(struct session *session)
+{
+	if (!session->next)
+		return;
+	exec_sandbox_free(session->sandbox);
+	session->sandbox = take(session->next);
+	session->mode = session->next_mode;
+	session->categories = session->next_categories;
+	orchestrator_set_mode(session->orchestrator, session->mode, session->categories);
+}
+
 static void on_look(int result, const char *bytes, size_t len, void *arg)
 {
 	struct session *session = arg;
@@ -281,6 +292,7 @@ static void on_look(int result, const char *bytes, size_t len, void *arg)
 	json_t *held = take(session->held);
 
 	if (result == 0 && len == 0) {
+		take_next(session);
 		auto_free_list char **writable = confine_writable(session->sandbox);
 
 		agent->config.host->widen(writable, agent->config.arg);
@@ -292,7 +304,10 @@ static void on_look(int result, const char *bytes, size_t len, void *arg)
 						 aside_words(result));
 
 		tell_failure(agent, id, result == 0 ? -EPERM : -EIO, why);
-		drop(session);
+		if (session->next)
+			exec_sandbox_free(take(session->next));
+		else
+			drop(session);
 	}
 	aside_free(aside);
 	agent->on_configured(agent, held);
@@ -349,6 +364,46 @@ int agent_session_configure(struct agent *agent, const struct submission *submis
 	}
 	TAILQ_INSERT_TAIL(&agent->sessions, session, entry);
 	agent->session_count++;
+	start_look(session, submission->id);
+	return 0;
+}
+
+static const struct fields_entry override_fields[] = {
+	{ "approval", FIELDS_TEXT, offsetof(struct wanted, approval), AGENT_NAME_MAX * 2, false,
+	  NULL },
+	{ "granular", FIELDS_OBJECT, offsetof(struct wanted, granular), 0, false, NULL },
+	{ "sandbox", FIELDS_OBJECT, offsetof(struct wanted, sandbox), 0, false, NULL },
+	{ 0 },
+};
+
+static int read_next(struct session *session, const struct wanted *wanted, struct err *why)
+{
+	int r = 0;
+
+	session->next_mode = session->mode;
+	session->next_categories = session->categories;
+	if (wanted->approval || wanted->granular)
+		r = read_mode(session->agent, wanted, &session->next_mode,
+			      &session->next_categories, why);
+	if (r == 0 && wanted->sandbox)
+		r = confine_new(session->agent, wanted->sandbox, session->cwd, &session->next, why);
+	else if (r == 0)
+		session->next = exec_sandbox_copy(session->sandbox);
+	return r;
+}
+
+int agent_session_override(struct agent *agent, const struct submission *submission,
+			   struct err *why)
+{
+	struct session *session = submission->session;
+	struct wanted wanted = { 0 };
+	int r = fields_read(submission->body, override_fields, false, &wanted, why);
+
+	if (r == 0)
+		r = read_next(session, &wanted, why);
+	fields_forget(override_fields, &wanted);
+	if (r < 0)
+		return r;
 	start_look(session, submission->id);
 	return 0;
 }
@@ -410,7 +465,7 @@ bool agent_session_sweep(struct session *session)
 	agent->session_count--;
 	if (session->look)
 		tell_failure(agent, session->id, -EBUSY, "the client has disconnected");
-	else
+	if (!session->look || session->next)
 		tell_ended(session);
 	if (agent->gateway)
 		gateway_session_end(agent->gateway, session->number);
@@ -437,6 +492,7 @@ void agent_session_free(struct session *session)
 	extra_done(&session->permits);
 	mem_free_list(session->patches);
 	exec_sandbox_free(session->sandbox);
+	exec_sandbox_free(session->next);
 	mem_free_list(session->env);
 	free(session->name);
 	free(session->cwd);

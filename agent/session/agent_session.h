@@ -11,6 +11,8 @@ struct submission;
 
 int agent_session_configure(struct agent *agent, const struct submission *submission,
 			    struct err *why);
+int agent_session_override(struct agent *agent, const struct submission *submission,
+			   struct err *why);
 int agent_session_serve_end(struct agent *agent, const struct submission *submission,
 			    struct err *why);
 

@@ -35,6 +35,7 @@ static const struct {
 	bool needs_session;
 } kinds[] = {
 	{ "configure_session", agent_session_configure, false },
+	{ "override_turn_context", agent_session_override, true },
 	{ "end_session", agent_session_serve_end, true },
 	{ "exec", exec_request_serve, true },
 	{ "request_patch_approval", question_request_patch, true },

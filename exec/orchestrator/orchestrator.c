@@ -345,6 +345,13 @@ void orchestrator_set_rules(struct orchestrator *orchestrator, const struct comm
 	orchestrator->setting.config.rules = rules;
 }
 
+void orchestrator_set_mode(struct orchestrator *orchestrator, enum orchestrator_mode mode,
+			   unsigned int categories)
+{
+	orchestrator->setting.config.mode = mode;
+	orchestrator->setting.config.categories = categories;
+}
+
 /* A question about an exec needs an exec that exists. */
 static int check_exec(const struct orchestrator *orchestrator,
 		      const struct orchestrator_request *wanted, struct err *why)

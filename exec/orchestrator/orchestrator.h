@@ -24,6 +24,10 @@ void orchestrator_free(struct orchestrator *orchestrator);
 /* Replaces the rules: @rules is kept instead. What has not started yet is judged again. */
 void orchestrator_set_rules(struct orchestrator *orchestrator, const struct command_rules *rules);
 
+/* For what is judged from now on, also a retry. */
+void orchestrator_set_mode(struct orchestrator *orchestrator, enum orchestrator_mode mode,
+			   unsigned int categories);
+
 /* 0 and the number of the request: @wanted->done runs once. -EINVAL, -E2BIG, -EBUSY (too many) with
  * @why: it does not run, and nothing has changed. */
 int orchestrator_start(struct orchestrator *orchestrator, const struct orchestrator_request *wanted,

@@ -124,6 +124,7 @@ struct orchestrator_request {
 	const struct orchestrator_access *granted; /* EXEC: by an earlier answer */
 	size_t granted_count;
 	bool may_retry;                /* after a denial */
+	bool must_confine;             /* no rule or answer lets it leave its sandbox */
 	enum orchestrator_place place; /* PATCH */
 	bool is_one_shot;              /* asked each time, whatever the rules, or the place, say */
 	const char *const *keys; /* PATCH: one per file; ELICITATION. NULL: never remembered */

@@ -136,7 +136,7 @@ static struct requirement_offer find_offer(struct request *request, const struct
 		.asking = { config->mode, config->categories },
 		.sandbox = requirement_sandbox(request->wanted.sandbox),
 		.may_retry = request->wanted.may_retry,
-		.may_unconfine = config->may_unconfine,
+		.may_unconfine = config->may_unconfine && !request->wanted.must_confine,
 	};
 
 	for (size_t i = 0; i < outcome->refusal_count; i++) {

@@ -566,6 +566,7 @@ def every_message(stage):
     stage.policy("command ask touch\n")
     client = stage.client()
     client.configure("on-request")
+    client.next("session_configured", id=client.send("override_turn_context", approval="on-request"))
     ids = [client.send("exec", argv=["touch", "x"])]
     question = client.next("approval_request")
     ids.append(client.send("exec", argv=["touch", "x"]))

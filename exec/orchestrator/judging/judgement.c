@@ -161,8 +161,9 @@ static void judge_command(const struct setting *setting, const struct orchestrat
 
 	ret->requirement = requirement_command(&command, &is_by_rule);
 	ret->program = verdict.program;
-	run->is_rule_unconfined = verdict.is_unconfined && setting->config.may_leave_by_rule;
-	ret->is_rule_held = verdict.is_unconfined && !run->is_rule_unconfined;
+	run->is_rule_unconfined =
+		verdict.is_unconfined && setting->config.may_leave_by_rule && !wanted->must_confine;
+	ret->is_rule_held = verdict.is_unconfined && !setting->config.may_leave_by_rule;
 	ret->is_by_rule = is_by_rule || verdict.action == COMMAND_ALLOW;
 	if (ret->is_by_rule)
 		(void)snprintf(ret->rule, sizeof(ret->rule), "%s", verdict.rule);

@@ -126,6 +126,7 @@ static void mix_run(struct mixer *mixer, const struct orchestrator_request *want
 	mix_sandbox(mixer, wanted->sandbox);
 	mix_sandbox(mixer, run->sandbox);
 	mix_number(mixer, run->is_wider);
+	mix_number(mixer, wanted->must_confine);
 	mix_accesses(mixer, wanted);
 }
 

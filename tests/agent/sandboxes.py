@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Restricted reading, a sandbox of one command's own, and changes of an open session.
+
+usage: sandboxes.py SALLYPORT [CASE...]"""
+import json
+import pathlib
+import tempfile
+
+import harness
+
+
+def folder(*names):
+    place = tempfile.TemporaryDirectory(dir="/var/tmp", prefix="sallyport-test-")
+    for name in names:
+        (pathlib.Path(place.name) / name).mkdir()
+        (pathlib.Path(place.name) / name / "file").write_text(name + "\n")
+    return place, pathlib.Path(place.name)
+
+
+def malformed(client, type, **members):
+    """Sends what no schema permits."""
+    client.raw(json.dumps({"version": 1, "type": type, "id": "wrong"} | members).encode() + b"\n")
+    return client.error("wrong", "malformed")
+
+
+def reading_by_roots(stage):
+    """A client can restrict reading in read-only and workspace-write, with the system's own files or without."""
+    place, top = folder("seen", "unseen")
+    client = stage.client("--allow-unconfined")
+    for mode in ("read-only", "workspace-write"):
+        access = {"readable_roots": [str(top / "seen")]}
+        told = client.configure("never", name=mode, sandbox={"mode": mode, "read_only_access": access})
+        assert f"read       {top}/seen\n" in told["sandbox"] and "read       /\n" not in told["sandbox"], told
+        assert client.run(["cat", str(top / "seen" / "file")], session=mode)["output"]["text"] == "seen\n"
+        end = client.run(["cat", str(top / "unseen" / "file")], session=mode)
+        assert end["exit_code"] == 1 and "unseen\n" not in end["stdout"]["text"], end
+        assert client.run(["touch", str(top / "seen" / "new")], session=mode)["exit_code"] == 1
+        written = client.run(["touch", f"made-{mode}"], session=mode)["exit_code"] == 0
+        assert written == (mode == "workspace-write") == (stage.work / f"made-{mode}").exists()
+        bare = client.configure("never", name=mode + "-bare",
+                                sandbox={"mode": mode, "read_only_access": access | {"include_platform_defaults": False}})
+        assert "/usr" not in bare["sandbox"], bare
+        end = client.run(["cat", str(top / "seen" / "file")], session=mode + "-bare")
+        assert end["status"] == "not_started" and not end.get("stdout", {}).get("text"), end  # there is no program to run
+    for mode in ("split", "external", "danger-full-access"):
+        message = client.error(client.send("configure_session", sandbox={"mode": mode, "read_only_access": {}}), "malformed")
+        assert "read_only_access" in message, message
+    for wrong in ({"readable": ["/usr"]}, {"readable_roots": ["a/../b"]}):
+        malformed(client, "configure_session", sandbox={"mode": "read-only", "read_only_access": wrong})
+    place.cleanup()
+
+
+def roots_within_the_policys(stage):
+    """What the policy does not let any session read, no root of a client opens."""
+    place, top = folder("seen", "unseen")
+    stage.policy(f"read {top}/seen\n")
+    client = stage.client()
+    wanted = {"mode": "workspace-write", "read_only_access": {"readable_roots": [str(top / "unseen")]}}
+    client.error(client.send("configure_session", sandbox=wanted), "refused")
+    client.configure("never", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True, "read_only_access": {}})
+    end = client.run(["cat", str(top / "seen" / "file")])  # less than the policy permits
+    assert end["exit_code"] == 1 and not end["stdout"]["text"], end
+    place.cleanup()
+
+
+def a_sandbox_of_its_own(stage):
+    """One command has exactly what its sandbox says, never more than the session's, and the next one has the session's again."""
+    place, top = folder("seen", "unseen")
+    client = stage.client()
+    client.configure("on-failure", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True})
+    (stage.work / "sub").mkdir()
+    end = client.run("touch no; cat /etc/hostname >/dev/null && echo read", sandbox={"mode": "read-only"}, once=True)
+    assert end["stdout"]["text"] == "read\n" and end["confinement"]["mode"] == "read-only", end
+    assert not (stage.work / "no").exists()
+    own = {"mode": "split", "read": ["/usr", "/bin", "/lib", "/lib64", "/etc"], "writable": [str(stage.work / "sub")], "deny": []}
+    end = client.run(f"touch sub/yes; touch no; cat {top}/seen/file", sandbox=own, once=True, cwd=str(stage.work / "sub"))
+    assert (end["exit_code"], end["stdout"]["text"]) == (1, ""), end
+    end = client.run("touch yes", sandbox=own, once=True, cwd=str(stage.work / "sub"))
+    assert end["exit_code"] == 0 and (stage.work / "sub" / "yes").exists() and not (stage.work / "no").exists(), end
+    for wider in ({"mode": "workspace-write", "writable": [str(top / "seen")]}, {"mode": "workspace-write"},
+                  {"mode": "split", "read": ["/"], "writable": [str(top)]}):
+        message = client.error(client.send("exec", argv=["true"], sandbox=wider), "refused")
+        assert "additional_permissions" in message, message
+    malformed(client, "exec", argv=["true"], sandbox={"mode": "read-only", "all": True})
+    # More than the session has is asked about, and nothing else of the session's comes with it.
+    id = client.send("exec", script=f"touch {top}/seen/more; touch no", sandbox={"mode": "read-only"}, once=True,
+                     sandbox_permissions="with_additional_permissions", additional_permissions={"write": [str(top / "seen")]})
+    question = client.next("approval_request")
+    assert "write" in str(question["accesses"]), question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    client.next("task_complete", id=id)
+    assert (top / "seen" / "more").exists() and not (stage.work / "no").exists(), end
+    assert client.run(["touch", "mine"])["exit_code"] == 0 and (stage.work / "mine").exists()
+    place.cleanup()
+
+
+def earlier_answers_do_not_widen_it(stage):
+    """What was permitted to the session's commands is not part of an exact sandbox, and stays for the next command."""
+    place, top = folder("out")
+    client = stage.client()
+    client.configure("on-request", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True})
+    for decision in ("approved", "approved_for_session"):
+        id = client.send("request_permissions", additional_permissions={"write": [str(top / "out")]})
+        client.answer(client.next("approval_request"), decision)
+        client.next("task_complete", id=id)
+        name = top / "out" / decision
+        assert client.run(["touch", str(name)], sandbox={"mode": "read-only"}, once=True)["exit_code"] == 1
+        assert not name.exists()
+        assert client.run(["touch", str(name)])["exit_code"] == 0 and name.exists()
+    place.cleanup()
+
+
+def require_and_forbid(stage):
+    """A command that requires a sandbox never leaves it; one that must not have one is asked about as one that leaves it."""
+    place, top = folder("out")
+    stage.policy("command allow touch unconfined\n")
+    client = stage.client("--allow-unconfined")
+    client.configure("on-failure")
+    assert client.run(["touch", str(top / "out" / "by-rule")])["confinement"]["confined"] is False
+    id = client.send("exec", argv=["touch", str(top / "out" / "kept")], sandbox_preference="require")
+    question = client.next("approval_request", retry=True)
+    assert "approved_unconfined" not in question["decisions"], question
+    client.answer(question, "denied")
+    end = client.next("exec_end", id=id)
+    assert end["confinement"]["confined"] is True and not (top / "out" / "kept").exists(), end
+    client.error(client.send("exec", argv=["true"], sandbox_preference="require", sandbox_permissions="require_escalated"), "malformed")
+    client.configure("on-request", name="asks")
+    id = client.send("exec", session="asks", argv=["cp", "/dev/null", str(top / "out" / "free")], sandbox_preference="forbid")
+    question = client.next("approval_request")
+    assert question["confined"] is False, question
+    client.answer(question, "approved")
+    end = client.next("exec_end", id=id)
+    assert end["confinement"]["confined"] is False and (top / "out" / "free").exists(), end
+    client.configure("never", name="open", sandbox={"mode": "danger-full-access"})
+    client.error(client.send("exec", session="open", argv=["true"], sandbox_preference="require"), "malformed")
+    closed = stage.client()
+    closed.configure("on-request")
+    closed.error(closed.send("exec", argv=["true"], sandbox_preference="forbid"), "refused")
+    place.cleanup()
+
+
+def an_open_session_changes(stage):
+    """The next command has the new approval mode and sandbox; a change that is refused changes nothing."""
+    place, top = folder("out")
+    client = stage.client()
+    client.configure("never", name="one")
+    id = client.send("exec", argv=["sleep", "1000"])
+    number = client.next("exec_begin", id=id)["exec"]  # a running one does not matter
+    told = client.next("session_configured", id=client.send("override_turn_context", sandbox={"mode": "read-only"}))
+    assert (told["session"], told["mode"], told["approval"]) == ("one", "read-only", "never"), told
+    assert client.run(["touch", "no"])["exit_code"] == 1 and not (stage.work / "no").exists()
+    told = client.next("session_configured", id=client.send("override_turn_context", approval="untrusted"))
+    assert (told["mode"], told["approval"]) == ("read-only", "untrusted"), told
+    asked = client.send("exec", argv=["touch", "asked"])
+    client.answer(client.next("approval_request"), "denied")
+    client.next("exec_end", id=asked)
+    writable = {"mode": "workspace-write", "writable": [str(top / "out")]}
+    client.send("override_turn_context", approval="never", sandbox=writable)
+    assert client.run(["touch", str(top / "out" / "yes")])["exit_code"] == 0  # it waits for the change
+    for wrong, code in (({"approval": "sometimes"}, "malformed"), ({"sandbox": {"mode": "danger-full-access"}}, "refused"),
+                        ({"approval": "untrusted", "sandbox": {"mode": "workspace-write", "writable": ["/srv"], "read": ["/srv"]}}, "malformed")):
+        client.error(client.send("override_turn_context", **wrong), code)
+    assert client.run(["touch", str(top / "out" / "still")])["exit_code"] == 0
+    client.error(client.send("override_turn_context", session="two", approval="never"), "unknown")
+    client.send("cancel", exec=number)
+    client.next("exec_end", id=id, status="cancelled")
+    place.cleanup()
+
+
+def the_policy_stays_the_floor(stage):
+    """A change cannot be less strict than the policy."""
+    stage.policy("approvals untrusted\n")
+    client = stage.client()
+    client.configure("untrusted")
+    told = client.next("session_configured", id=client.send("override_turn_context", approval="on-request"))
+    assert told["approval"] == "untrusted", told
+
+
+harness.main([reading_by_roots, roots_within_the_policys, a_sandbox_of_its_own, earlier_answers_do_not_widen_it, require_and_forbid,
+              an_open_session_changes, the_policy_stays_the_floor])
