@@ -121,7 +121,7 @@ static void mcp_request(struct mcp *mcp, const char *method, const json_t *reque
 	if (!mcp->is_initialized)
 		return mcp_refuse(mcp, request, MCP_NOT_READY, "send initialize first");
 	if (strcmp(method, "tools/list") == 0)
-		return mcp_reply(mcp, request, json_pack("{s:o}", "tools", mcp_call_tools()));
+		return mcp_reply(mcp, request, json_pack("{s:o}", "tools", mcp_tools_list()));
 	if (strcmp(method, "tools/call") == 0)
 		return mcp_call_begin(mcp, request, params);
 	mcp_refuse(mcp, request, MCP_NO_METHOD, "the method is unknown");

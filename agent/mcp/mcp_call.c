@@ -1,4 +1,4 @@
-/* The tool: runs one command, from its arguments to its result. */
+/* The calls of tools, from their arguments to their results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,96 +8,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define TOOL               "run"
 #define CALL_DENIALS_SHOWN 8
-
-/* The arguments of a call; the other members of a submission are not the model's to set. */
-static const struct {
-	const char *name, *member, *type, *words;
-} arguments[] = {
-	{ "command", "script", "string", "A command line, run by sh -c" },
-	{ "argv", "argv", "array", "The command as a list of words, run without a shell" },
-	{ "cwd", "cwd", "string", "The directory to run in" },
-	{ "timeout_ms", "timeout_ms", "integer",
-	  "Limit on the running time in ms, without the time that questions take (default: ten "
-	  "minutes)" },
-	{ "justification", "justification", "string",
-	  "Why this is needed, in one sentence, for the person who is asked" },
-	{ "sandbox_permissions", "sandbox_permissions", "string",
-	  "require_escalated: run without the sandbox; a person is asked" },
-	{ "additional_permissions", "additional_permissions", "object",
-	  "With sandbox_permissions with_additional_permissions: the other access that the command "
-	  "needs" },
-};
-
-static json_t *call_list_schema(const char *words)
-{
-	return json_pack("{s:s, s:s, s:{s:s}}", "type", "array", "description", words, "items",
-			 "type", "string");
-}
-
-static void call_narrow(json_t *property, const char *name)
-{
-	const char *const paths = "Absolute paths";
-	json_t *more = NULL;
-
-	if (strcmp(name, "argv") == 0)
-		more = json_pack("{s:{s:s}}", "items", "type", "string");
-	else if (strcmp(name, "timeout_ms") == 0)
-		more = json_pack("{s:i}", "minimum", 0);
-	else if (strcmp(name, "sandbox_permissions") == 0)
-		more = json_pack("{s:[s,s,s]}", "enum", "use_default",
-				 "with_additional_permissions", "require_escalated");
-	else if (strcmp(name, "additional_permissions") == 0)
-		more = json_pack("{s:{s:o, s:o, s:o, s:o}, s:b}", "properties", "read",
-				 call_list_schema(paths), "write", call_list_schema(paths),
-				 "socket", call_list_schema(paths), "network",
-				 call_list_schema("Destinations, such as https://example.org:443"),
-				 "additionalProperties", 0);
-	if (more)
-		(void)json_object_update(property, more); /* fails only without memory */
-	json_decref(more);
-}
-
-static json_t *call_schema(void)
-{
-	json_t *properties = json_object();
-
-	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
-		json_t *property = json_pack("{s:s, s:s}", "type", arguments[i].type, "description",
-					     arguments[i].words);
-
-		call_narrow(property, arguments[i].name);
-		(void)json_object_set_new(properties, arguments[i].name,
-					  property); /* fails only without memory */
-	}
-	return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
-			 "additionalProperties", 0);
-}
-
-static json_t *call_result_schema(void)
-{
-	return json_pack("{s:s, s:{s:{s:s}, s:{s:[s,s]}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, "
-			 "s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}, "
-			 "s:[s]}",
-			 "type", "object", "properties", "status", "type", "string", "exit_code",
-			 "type", "integer", "null", "stdout", "type", "string", "stderr", "type",
-			 "string", "duration_ms", "type", "integer", "why", "type", "string",
-			 "network", "type", "object", "evidence", "type", "array", "made", "type",
-			 "array", "made_unknown", "type", "string", "required", "status");
-}
-
-json_t *mcp_call_tools(void)
-{
-	return json_pack("[{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b, s:b}}]", "name", TOOL, "title",
-			 "Run a command", "description",
-			 "Runs a command in a sandbox and returns its output and how it ended. The "
-			 "command reaches the network only through a gate; if no rule of the "
-			 "policy decides, a person is asked.",
-			 "inputSchema", call_schema(), "outputSchema", call_result_schema(),
-			 "annotations", "readOnlyHint", 0, "destructiveHint", 1, "openWorldHint",
-			 1);
-}
+#define CALL_LINE_MAX      512
 
 static void call_free(struct mcp *mcp, struct mcp_call *call)
 {
@@ -106,6 +18,7 @@ static void call_free(struct mcp *mcp, struct mcp_call *call)
 	mcp->call_count--;
 	json_decref(call->request);
 	json_decref(call->end);
+	free(call->line);
 	free(call);
 }
 
@@ -124,32 +37,6 @@ static void call_fail(struct mcp *mcp, const json_t *request, const char *words)
 			    "isError", 1));
 }
 
-/* NULL: @given is malformed; *@ret_why says why. */
-static json_t *call_submission(const json_t *given, const char **ret_why)
-{
-	bool has_script = json_object_get(given, "command") != NULL;
-	bool has_argv = json_object_get(given, "argv") != NULL;
-	json_t *submission = json_pack("{s:s, s:b}", "session", MCP_SESSION, "polled", 1);
-	size_t known = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
-		json_t *value = json_object_get(given, arguments[i].name);
-
-		if (!value)
-			continue;
-		known++;
-		(void)json_object_set(submission, arguments[i].member,
-				      value); /* fails only without memory */
-	}
-	*ret_why = has_script == has_argv             ? "give either `command` or `argv`"
-		   : known != json_object_size(given) ? "an argument is unknown to this tool"
-						      : NULL;
-	if (!*ret_why)
-		return submission;
-	json_decref(submission);
-	return NULL;
-}
-
 static struct mcp_call *call_of(const struct mcp *mcp, const json_t *request)
 {
 	struct mcp_call *call;
@@ -159,46 +46,6 @@ static struct mcp_call *call_of(const struct mcp *mcp, const json_t *request)
 			return call;
 	}
 	return NULL;
-}
-
-void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params)
-{
-	const char *name = json_string_value(json_object_get(params, "name"));
-	const json_t *given = json_object_get(params, "arguments");
-	const json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
-	const char *why = NULL;
-
-	if (!name || strcmp(name, TOOL) != 0)
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "the tool is unknown");
-	if (!json_is_object(given))
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "`arguments` must be an object");
-	if (token && !mcp_progress_is_token(token))
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS,
-				  "a progress token must be a short text or a whole number");
-	if (call_of(mcp, request))
-		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST,
-				  "a request with this id is open; use another id");
-	if (mcp->refused)
-		return call_fail(mcp, request, mcp->refused);
-	if (mcp->call_count >= MCP_CALLS_MAX)
-		return call_fail(mcp, request,
-				 "too many commands are running; wait for one to end");
-	json_t *submission = call_submission(given, &why);
-
-	if (!submission)
-		return call_fail(mcp, request, why);
-	struct mcp_call *call = mem_new(sizeof(*call));
-
-	call->mcp = mcp;
-	mcp_make_id(mcp, 'c', call->id);
-	mcp_progress_begin(call, token);
-	call->request = json_incref((json_t *)(uintptr_t)request);
-	LIST_INSERT_HEAD(&mcp->calls, call, entry);
-	mcp->call_count++;
-	if (mcp_tell_agent(mcp, "exec", call->id, submission))
-		return;
-	call_fail(mcp, request, "the command is too long");
-	call_free(mcp, call);
 }
 
 /* A call that has not begun is stopped as soon as it has. */
@@ -222,7 +69,7 @@ void mcp_call_cancel(struct mcp *mcp, const json_t *request)
 	mcp_progress_end(call);
 	json_decref(call->request);
 	call->request = NULL;
-	if (call->exec)
+	if (call->exec && call->tool <= MCP_BACKGROUND)
 		call_stop(mcp, call);
 }
 
@@ -267,10 +114,9 @@ static json_t *text_of_bytes(const char *bytes, size_t len)
 	return json_stringn(text, used);
 }
 
-/* The end of a stream: owned. It may contain NUL. */
-static json_t *call_text(const json_t *end, const char *member)
+/* The bytes of an event, or of one of its streams: owned. It may contain NUL. */
+static json_t *call_bytes(const json_t *output)
 {
-	const json_t *output = json_object_get(end, member);
 	json_t *text = json_object_get(output, "text");
 	const char *encoded = json_string_value(json_object_get(output, "base64"));
 	size_t len = encoded ? strlen(encoded) : 0;
@@ -282,6 +128,11 @@ static json_t *call_text(const json_t *end, const char *member)
 	if (base64_decode(encoded, len, bytes, len, &len) < 0)
 		return json_string("(this output is not text)");
 	return text_of_bytes(bytes, len);
+}
+
+static json_t *call_text(const json_t *end, const char *member)
+{
+	return call_bytes(json_object_get(end, member));
 }
 
 /* Takes @text. */
@@ -381,6 +232,158 @@ static json_t *call_result(const json_t *end)
 			 "isError", is_good ? 0 : 1);
 }
 
+static struct mcp_call *call_new(struct mcp *mcp, enum mcp_tool tool, const json_t *request,
+				 const json_t *token)
+{
+	struct mcp_call *call = mem_new(sizeof(*call));
+
+	call->mcp = mcp;
+	call->tool = tool;
+	mcp_make_id(mcp, 'c', call->id);
+	mcp_progress_begin(call, token);
+	call->request = json_incref((json_t *)(uintptr_t)request);
+	LIST_INSERT_HEAD(&mcp->calls, call, entry);
+	mcp->call_count++;
+	return call;
+}
+
+/* The background command with this number; NULL: none, or its result was returned. */
+static struct mcp_call *call_behind(const struct mcp *mcp, json_int_t exec)
+{
+	struct mcp_call *call;
+
+	LIST_FOREACH (call, &mcp->calls, entry) {
+		if (call->is_behind && (json_int_t)call->exec == exec)
+			return call;
+	}
+	return NULL;
+}
+
+static char *call_line(const json_t *given)
+{
+	const char *command = json_string_value(json_object_get(given, "command"));
+	const json_t *argv = json_object_get(given, "argv");
+	auto_free const char **words = mem_new_array(json_array_size(argv) + 1, sizeof(*words));
+
+	for (size_t i = 0; i < json_array_size(argv); i++) {
+		const char *word = json_string_value(json_array_get(argv, i));
+
+		words[i] = word ? word : "";
+	}
+	return command ? text_visible_dup(command) : text_command_line(words, CALL_LINE_MAX);
+}
+
+/* Takes @structured. */
+static void call_reply(struct mcp *mcp, const json_t *request, json_t *text, json_t *structured)
+{
+	mcp_reply(mcp, request,
+		  json_pack("{s:[{s:s, s:o}], s:o, s:b}", "content", "type", "text", "text", text,
+			    "structuredContent", structured, "isError", 0));
+}
+
+static void call_list(struct mcp *mcp, const json_t *request)
+{
+	json_t *text = json_string("Commands in the background:"), *commands = json_array();
+	const struct mcp_call *call;
+
+	LIST_FOREACH (call, &mcp->calls, entry) {
+		if (!call->is_behind)
+			continue;
+		const char *status = call->has_ended ? "ended" : "running";
+		auto_free char *line = mem_printf("%llu %s: %s", (unsigned long long)call->exec,
+						  status, call->line);
+
+		text = call_add_line(text, line);
+		(void)json_array_append_new(commands, /* fails only without memory */
+					    json_pack("{s:I, s:s, s:s}", "exec",
+						      (json_int_t)call->exec, "status", status,
+						      "command", call->line));
+	}
+	call_reply(mcp, request, text,
+		   json_pack("{s:s, s:o}", "status", "listed", "commands", commands));
+}
+
+/* A poll or a kill of a command that has ended needs no agent. True: it was replied to. */
+static bool call_is_settled(struct mcp *mcp, enum mcp_tool tool, const json_t *request,
+			    const json_t *given)
+{
+	struct mcp_call *behind =
+		call_behind(mcp, json_integer_value(json_object_get(given, "exec")));
+
+	if (!behind) {
+		call_fail(mcp, request,
+			  "no background command has this number, or its result was returned");
+		return true;
+	}
+	if (!behind->has_ended)
+		return false;
+	if (tool == MCP_KILL) {
+		call_fail(mcp, request, "the command has ended; poll returns its result");
+		return true;
+	}
+	mcp_reply(mcp, request, call_result(behind->end));
+	call_free(mcp, behind);
+	return true;
+}
+
+static void call_send(struct mcp *mcp, enum mcp_tool tool, const json_t *request,
+		      const json_t *given, const json_t *token)
+{
+	const char *why = NULL;
+	json_t *submission = mcp_tools_submission(tool, given, &why);
+
+	if (!submission)
+		return call_fail(mcp, request, why);
+	if (tool == MCP_LIST) {
+		json_decref(submission);
+		return call_list(mcp, request);
+	}
+	bool acts = tool == MCP_POLL || tool == MCP_KILL;
+
+	if (acts && call_is_settled(mcp, tool, request, given)) {
+		json_decref(submission);
+		return;
+	}
+	struct mcp_call *call = call_new(mcp, tool, request, token);
+
+	if (acts)
+		call->exec = (uint64_t)json_integer_value(json_object_get(given, "exec"));
+	else
+		call->line = call_line(given);
+	if (mcp_tell_agent(mcp,
+			   tool == MCP_POLL   ? "poll"
+			   : tool == MCP_KILL ? "cancel"
+					      : "exec",
+			   call->id, submission))
+		return;
+	call_fail(mcp, request, "the command is too long");
+	call_free(mcp, call);
+}
+
+void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params)
+{
+	const json_t *given = json_object_get(params, "arguments");
+	const json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+	enum mcp_tool tool;
+
+	if (!mcp_tools_find(json_string_value(json_object_get(params, "name")), &tool))
+		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "the tool is unknown");
+	if (!json_is_object(given) && (given || tool != MCP_LIST))
+		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "`arguments` must be an object");
+	if (token && !mcp_progress_is_token(token))
+		return mcp_refuse(mcp, request, MCP_BAD_PARAMS,
+				  "a progress token must be a short text or a whole number");
+	if (call_of(mcp, request))
+		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST,
+				  "a request with this id is open; use another id");
+	if (mcp->refused)
+		return call_fail(mcp, request, mcp->refused);
+	if (mcp->call_count >= MCP_CALLS_MAX)
+		return call_fail(mcp, request,
+				 "too many commands are running; wait for one to end");
+	call_send(mcp, tool, request, given, token);
+}
+
 static struct mcp_call *call_find(struct mcp *mcp, const char *id)
 {
 	struct mcp_call *call;
@@ -390,6 +393,81 @@ static struct mcp_call *call_find(struct mcp *mcp, const char *id)
 			return call;
 	}
 	return NULL;
+}
+
+/* The results of commands that nobody polls are limited: the oldest is forgotten. */
+static void call_limit_ended(struct mcp *mcp)
+{
+	struct mcp_call *call, *oldest = NULL;
+	size_t count = 0;
+
+	LIST_FOREACH (call, &mcp->calls, entry) {
+		if (call->has_ended) {
+			oldest = call; /* newer ones are at the head */
+			count++;
+		}
+	}
+	if (count > MCP_ENDED_MAX)
+		call_free(mcp, oldest);
+}
+
+/* The command goes on after the reply. */
+static void call_goes_behind(struct mcp *mcp, struct mcp_call *call)
+{
+	auto_free char *text = mem_printf("runs in the background as %llu; poll it for its output",
+					  (unsigned long long)call->exec);
+
+	if (!call->request)
+		return; /* it was cancelled */
+	mcp_progress_end(call);
+	call_reply(mcp, call->request, json_string(text),
+		   json_pack("{s:s, s:I}", "status", "running", "exec", (json_int_t)call->exec));
+	json_decref(call->request);
+	call->request = NULL;
+	call->is_behind = true;
+}
+
+static void call_replied(struct mcp *mcp, struct mcp_call *call, json_t *text, const char *status)
+{
+	if (call->request)
+		call_reply(mcp, call->request, json_incref(text),
+			   json_pack("{s:s, s:I, s:O}", "status", status, "exec",
+				     (json_int_t)call->exec, "stdout", text));
+	json_decref(text);
+	call_free(mcp, call);
+}
+
+/* The command has ended: its polls get the result, once. */
+static void call_settle(struct mcp *mcp, struct mcp_call *call)
+{
+	struct mcp_call *poll, *next;
+	bool is_told = false;
+
+	call->has_ended = true;
+	for (poll = LIST_FIRST(&mcp->calls); poll; poll = next) {
+		next = LIST_NEXT(poll, entry);
+		if (poll->tool != MCP_POLL || poll->exec != call->exec)
+			continue;
+		if (poll->request && !is_told)
+			mcp_reply(mcp, poll->request, call_result(call->end));
+		is_told |= poll->request != NULL;
+		call_free(mcp, poll);
+	}
+	if (is_told)
+		call_free(mcp, call);
+	else
+		call_limit_ended(mcp);
+}
+
+static void call_completed(struct mcp *mcp, struct mcp_call *call)
+{
+	if (call->is_behind && call->end)
+		return call_settle(mcp, call);
+	if (call->request && call->end)
+		mcp_reply(mcp, call->request, call_result(call->end));
+	else if (call->request)
+		call_fail(mcp, call->request, "the command was not run");
+	call_free(mcp, call);
 }
 
 bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *event)
@@ -403,6 +481,14 @@ bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *e
 		if (!call->request)
 			call_stop(mcp, call);
 		mcp_progress_started(call);
+	} else if (strcmp(type, "background") == 0) {
+		call_goes_behind(mcp, call);
+	} else if (strcmp(type, "output") == 0 && json_is_true(json_object_get(event, "running"))) {
+		call_replied(mcp, call, call_bytes(event), "running");
+	} else if (strcmp(type, "output") == 0) {
+		/* It has ended: the result follows, and is the answer. */
+	} else if (strcmp(type, "accepted") == 0) {
+		call_replied(mcp, call, json_string("the command is being ended"), "ending");
 	} else if (strcmp(type, "exec_end") == 0) {
 		json_decref(call->end);
 		call->end = json_incref(event);
@@ -413,11 +499,7 @@ bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *e
 			call_fail(mcp, call->request, words ? words : "refused");
 		call_free(mcp, call);
 	} else if (strcmp(type, "task_complete") == 0) {
-		if (call->request && call->end)
-			mcp_reply(mcp, call->request, call_result(call->end));
-		else if (call->request)
-			call_fail(mcp, call->request, "the command was not run");
-		call_free(mcp, call);
+		call_completed(mcp, call);
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
-/* mcp: what its files share: mcp.c has the messages, mcp_call.c the tool, mcp_ask.c the questions.
- */
+/* mcp: what its files share: mcp.c has the messages, mcp_tools.c the tools, mcp_call.c
+ * their calls, mcp_ask.c the questions. */
 #pragma once
 
 #include <jansson.h>
@@ -19,7 +19,10 @@
 #define MCP_EVENT_MAX   (8U << 20) /* bytes of an agent's line: three outputs, fully escaped */
 #define MCP_REQUEST_MAX 256        /* bytes of an id of the client */
 #define MCP_BAD_MAX     32         /* malformed messages before the client is disconnected */
-#define MCP_ID_MAX      24         /* "c1" */
+#define MCP_WAIT_MS     1000       /* of a poll, if the client does not say */
+#define MCP_WAIT_MAX    600000
+#define MCP_ENDED_MAX   64 /* results of background commands that were not polled */
+#define MCP_ID_MAX      24 /* "c1" */
 #define MCP_SESSION     "mcp"
 
 /* JSON-RPC 2.0, section 5.1. */
@@ -32,9 +35,15 @@ enum mcp_error {
 	MCP_NOT_READY = -32002
 };
 
-/* A tools/call request that was not replied to yet. */
+enum mcp_tool { MCP_RUN, MCP_BACKGROUND, MCP_POLL, MCP_KILL, MCP_LIST, MCP_TOOLS };
+
+/* A tools/call request that was not replied to yet, or a command in the background. */
 struct mcp_call {
 	struct mcp *mcp;
+	enum mcp_tool tool;
+	bool is_behind; /* BACKGROUND: it was replied to, and continues or waits for its poll */
+	bool has_ended; /* is_behind: end is its result */
+	char *line;     /* of a command, for the list; owned */
 	char id[MCP_ID_MAX];
 	json_t *request; /* the client's id; NULL: it wants no reply any more */
 	uint64_t exec;   /* 0: not started */
@@ -78,7 +87,11 @@ void mcp_reply(struct mcp *mcp, const json_t *request, json_t *result);
 void mcp_refuse(struct mcp *mcp, const json_t *request, enum mcp_error code, const char *words);
 void mcp_make_id(struct mcp *mcp, char prefix, char ret[MCP_ID_MAX]);
 
-json_t *mcp_call_tools(void); /* the result of tools/list; owned */
+json_t *mcp_tools_list(void); /* the result of tools/list; owned */
+/* False: no tool has this name. */
+bool mcp_tools_find(const char *name, enum mcp_tool *ret);
+/* The submission of a call: owned; NULL: @given is malformed; *@ret_why says why. */
+json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char **ret_why);
 void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params);
 void mcp_call_cancel(struct mcp *mcp, const json_t *request);
 /* An event of the agent with an id. False: the id belongs to no call. */

@@ -53,7 +53,8 @@ const cases = {
     async lists() {
         const { client } = await connect();
         const { tools } = await client.listTools();
-        assert.deepEqual(tools.map((tool) => tool.name), ['run']);
+        assert.deepEqual(tools.map((tool) => tool.name), ['run', 'background', 'poll', 'kill', 'list']);
+        assert.deepEqual(tools.map((tool) => Object.keys(tool.inputSchema.properties).length), [7, 7, 2, 1, 0]);
         assert.equal(tools[0].inputSchema.additionalProperties, false);
         assert.deepEqual(Object.keys(tools[0].inputSchema.properties).sort(), ['additional_permissions', 'argv', 'command',
             'cwd', 'justification', 'sandbox_permissions', 'timeout_ms']);
@@ -330,6 +331,65 @@ const cases = {
         assert.ok(told.length >= 12 && told.every((progress) => progress.message));
         const both = await Promise.all([run(GET), run('echo beside')]);
         assert.deepEqual(both.map((one) => one.structuredContent.stdout), ['200', 'beside\n']);
+        await client.close();
+    },
+
+    // A command that goes on after its reply: its output is polled, it is listed and ended, and its result is returned once.
+    async background() {
+        const { client, run } = await connect();
+        const call = async (name, given = {}) => (await client.callTool({ name, arguments: given }));
+        const begin = async (command) => {
+            const { structuredContent } = await call('background', { command, timeout_ms: 0 });
+            assert.equal(structuredContent.status, 'running');
+            return structuredContent.exec;
+        };
+        const exec = await begin('echo up; until [ -e go ]; do sleep 0.05; done; echo went; exit 3');
+        const other = await begin('echo other; sleep 86433');
+        assert.notEqual(exec, other);
+        const seen = async (number, text) => {
+            for (let got = ''; !got.includes(text);) {
+                const { structuredContent } = await call('poll', { exec: number, wait_ms: 500 });
+                assert.deepEqual([structuredContent.status, structuredContent.exec], ['running', number]);
+                got += structuredContent.stdout;
+            }
+        };
+        await seen(exec, 'up\n');
+        await seen(other, 'other\n');
+        assert.equal((await call('poll', { exec, wait_ms: 0 })).structuredContent.stdout, '');
+        let { commands } = (await call('list')).structuredContent;
+        assert.deepEqual(commands.map((one) => [one.exec, one.status]).sort(), [[exec, 'running'], [other, 'running']].sort());
+        assert.ok(commands.some((one) => one.command.startsWith('echo other')));
+        const waits = call('poll', { exec, wait_ms: 600000 });
+        fs.writeFileSync('go', '');
+        const done = await waits;
+        if (done.structuredContent.status === 'running') { // its last words came before its end
+            assert.equal(done.structuredContent.stdout, 'went\n');
+            done.structuredContent = (await call('poll', { exec, wait_ms: 600000 })).structuredContent;
+        }
+        assert.deepEqual([done.structuredContent.exit_code, done.structuredContent.stdout], [3, 'up\nwent\n']);
+        assert.equal((await call('kill', { exec: other })).structuredContent.status, 'ending');
+        await until(() => !runs('86433'), 'the command has ended');
+        let ended;
+        do ended = await call('poll', { exec: other, wait_ms: 600000 }); while (ended.structuredContent.status === 'running');
+        assert.equal(ended.structuredContent.status, 'cancelled');
+        for (const [name, given, why] of [['poll', { exec }, /no background command/], ['kill', { exec: other }, /no background command/],
+            ['poll', {}, /`exec`/], ['poll', { exec: 1, more: 1 }, /unknown/], ['list', { exec: 1 }, /unknown/], ['kill', { exec: 999 }, /no background/],
+            ['background', { command: 'true', wait_ms: 1 }, /unknown/], ['run', { command: 'true', exec: 1 }, /unknown/]]) {
+            const failed = await call(name, given);
+            assert.ok(failed.isError && why.test(failed.content[0].text), JSON.stringify(failed));
+        }
+        assert.deepEqual((await call('list')).structuredContent.commands, []);
+        // One that is short has its result at once, and one that nobody waits for is ended with the rest.
+        const short = await call('background', { argv: ['sh', '-c', 'exit 4'] });
+        assert.equal(short.structuredContent.exit_code, 4);
+        // One that ends by itself keeps its result until it is polled.
+        const later = await begin('until [ -e more ]; do sleep 0.05; done; echo last');
+        fs.writeFileSync('more', '');
+        for (let status = ''; status !== 'ended';)
+            [{ status }] = (await call('list')).structuredContent.commands;
+        assert.match((await call('kill', { exec: later })).content[0].text, /has ended/);
+        assert.equal((await call('poll', { exec: later })).structuredContent.stdout, 'last\n');
+        assert.equal((await run('echo on')).structuredContent.stdout, 'on\n');
         await client.close();
     },
 

@@ -402,19 +402,19 @@ CASES = [
     plain("lists"), plain("results"), plain("outputs"), plain("wrong"), with_web("asked"), with_web("session", requests=3),
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
-    plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), leaves,
+    plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), plain("background"), leaves,
     versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, settled_elsewhere, many, told_to_end, options,
 ]
 
 # Those that are about lines, and not about how the program begins and ends.
 LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "untrusted", "permissions", "escalated", "cancelled",
-         "at_once", "progress", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
+         "at_once", "progress", "background", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
 
 
 def every_line(stage):
     """After the other cases: every message and member of the schemas was used."""
     said = {name for name in harness.SEEN if name.startswith("submission-")}
-    assert said == {"submission-approve", "submission-cancel", "submission-configure_session", "submission-exec"}, said
+    assert said == {"submission-approve", "submission-cancel", "submission-configure_session", "submission-exec", "submission-poll"}, said
     assert {"event-exec_end", "event-approval_request", "event-task_complete"} <= harness.SEEN
 
 
