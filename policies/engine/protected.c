@@ -52,6 +52,8 @@ static const struct policy_protected_line table[] = {
 	{ ".aider.conf.yml", POLICY_PROTECTED_ANYWHERE },
 	{ ".goosehints", POLICY_PROTECTED_ANYWHERE },
 	{ ".mcp.json", POLICY_PROTECTED_ANYWHERE },
+	/* policies of other folders than the working directory */
+	{ ".sallyport", POLICY_PROTECTED_ANYWHERE },
 	/* shells read these when they start */
 	{ ".bashrc", POLICY_PROTECTED_ANYWHERE },
 	{ ".bash_profile", POLICY_PROTECTED_ANYWHERE },

@@ -127,7 +127,9 @@ def read_only(world, user):
     must(policy.read_text() == "version 1\n", policy.read_text())
     project = user.file(user.work / ".sallyport/policy", "version 1\n")
     fresh = user.file(user.work / ".sallyport/fresh", "version 1\n")
-    ends(world, user, [], "echo allow evil.test >>.sallyport/policy; echo done", lambda: fresh.rename(project), project)
+    # Its folder is read-only as a whole: a file that comes there is, too, so the run goes on.
+    status, out, err = attack(world, user, [], "echo allow evil.test >>.sallyport/policy; echo done", lambda: fresh.rename(project))
+    must(status == 0 and out == "done\n" and "Read-only" in err, status, out, err)
     must(project.read_text() == "version 1\n", project.read_text())
 
 

@@ -89,6 +89,10 @@ true
 """
 
 
+# Of coding agents, and of the gate.
+AGENTS = ("a/.codex/config.toml", "a/.gemini/settings.json", "a/b/.cursor/mcp.json", "a/b/.agents/x.md", "a/.claude/settings.json", "a/.sallyport/policy")
+
+
 def what_is_there(world, user):
     """Protected files at any depth cannot be changed by any of these calls, and neither can the folders above them."""
     work = fresh(user, "there")
@@ -99,7 +103,7 @@ def what_is_there(world, user):
     host(user, "git", "clone", "-q", "--bare", ".", "a/bare", cwd=work)
     for path in (".vscode/tasks.json", ".idea/workspace.xml", ".envrc", ".claude/settings.json", ".mcp.json", "a/b/.vscode/tasks.json",
                  "a/.envrc", "a/.bashrc", "a/.ssh/authorized_keys", "a/.config/systemd/user/x.service", "a/.config/autostart/x.desktop",
-                 "a/.local/bin/tool", "a/.config/git/config"):
+                 "a/.local/bin/tool", "a/.config/git/config", *AGENTS):
         user.file(work / path)
     for link, target in ((".envrc", "real/envrc"), (".vscode", "real"), (".idea", "way"), ("way", "real"), (".config", "dots")):
         user.file(work / "links/real/envrc")
@@ -108,12 +112,53 @@ def what_is_there(world, user):
     for path in ("links/.envrc", "links/.vscode", "links/.vscode/envrc", "links/.idea", "links/way", "links/.config/git/config",
                  ".git/hooks", ".git/config", "a/b/inner/.git/hooks", "a/b/inner/.git/config", "a/bare/hooks", "a/bare/config",
                  ".vscode", ".vscode/tasks.json", ".idea", ".envrc", ".claude", ".mcp.json", "a/b/.vscode/tasks.json", "a/.envrc", "a/.bashrc",
-                 "a/.ssh", "a/.config/systemd/user/x.service", "a/.config/autostart", "a/.local/bin/tool", "a/.config/git/config"):
+                 "a/.ssh", "a/.config/systemd/user/x.service", "a/.config/autostart", "a/.local/bin/tool", "a/.config/git/config", *AGENTS):
         before = tree(work / path)
         names = [os.lstat(part).st_ino for part in [work / path, *(work / path).parents]]
         inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
         must(tree(work / path) == before, f"{path} has changed")
         must([os.lstat(part).st_ino for part in [work / path, *(work / path).parents]] == names, f"{path}: something was moved")
+
+
+# Several processes move the folders above @path, exchange them and write, at the same time.
+RACES = """
+cd {at} || exit 9
+python3 - {path} <<'END'
+import ctypes, os, pathlib, sys
+path = pathlib.PurePath(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+parts = [os.fsencode(part) for part in (path, *path.parents) if str(part) != "."]
+for number in range(4):
+    if os.fork() == 0:
+        other = b"raced-%d" % number
+        os.makedirs(other, exist_ok=True)
+        for turn in range(300):
+            for part in parts:
+                libc.renameat2(-100, part, -100, other, turn % 3)
+                libc.renameat2(-100, other, -100, part, turn % 3)
+            for name in (os.fsencode(path), os.path.join(other, os.fsencode(path.name))):
+                try:
+                    with open(name, "ab") as file:
+                        file.write(b"evil")
+                except OSError:
+                    pass
+        os._exit(0)
+for _ in range(4):
+    os.wait()
+END
+true
+"""
+
+
+def raced(world, user):
+    work = fresh(user, "raced")
+    repository(user, work / "a" / "b" / "inner")
+    for path in ("a/b/.envrc", "a/b/.codex/config.toml", "a/b/inner/.git/hooks/pre-commit"):
+        user.file(work / path)
+    for path in ("a/b/.envrc", "a/b/.codex/config.toml", "a/b/inner/.git/config", "a/b/inner/.git/hooks/pre-commit"):
+        before = tree(work / path)
+        inside(world, user, RACES.format(at=work, path=path), cwd=work)
+        must(tree(work / path) == before, f"{path} has changed")
 
 
 def hooks_elsewhere(world, user):
@@ -184,6 +229,16 @@ def git_works(world, user):
     must("eighth" in host(user, "git", "log", "--oneline", cwd=work), "the commits are not there")
 
 
+REBASE = """set -e
+start=$(git rev-parse --abbrev-ref HEAD); name=$(basename $PWD)
+git checkout -qb topic-$name; echo 1 >t; git add t; git commit -qm topic
+git checkout -q $start; echo 2 >s; git add s; git commit -qm start
+git checkout -q topic-$name; git rebase -q $start; git checkout -q $start; git merge -q --no-edit topic-$name; git branch -d topic-$name
+git worktree add -q -b at-$name tree-$name; cd tree-$name; echo 3 >w; git add w; git commit -qm tree; cd ..
+git worktree remove tree-$name; git stash list; git submodule status
+"""
+
+
 def git_works_elsewhere(world, user):
     """git works in a folder of a repository, in a linked work tree and in a submodule; no other paths become writable."""
     base = fresh(user, "parts")
@@ -198,6 +253,7 @@ def git_works_elsewhere(world, user):
     for at, folder in ((work / "sub" / "deep", work / ".git"), (base / "linked", work / ".git"), (work / "module", work / ".git/modules/module")):
         kept = [folder / "hooks", folder / "config"]
         before = tree(*kept)
+        inside(world, user, REBASE, cwd=at)
         inside(world, user, "echo 1 >new && git add new && git commit -qm new && git checkout -qb other-$(basename $PWD) && git gc -q", cwd=at)
         must("new" in host(user, "git", "log", "-1", "--format=%s", cwd=at), at, "the commit is not there")
         inside(world, user, f"echo x >{folder}/hooks/pre-commit; echo x >{folder}/config; git config core.fsmonitor x; mv {folder}/hooks {folder}/h;"
@@ -468,7 +524,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
