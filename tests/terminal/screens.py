@@ -20,7 +20,7 @@ from world import World, descendants, enter_namespace, processes  # noqa: E402
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
 SHOWN = ("sallyport   http://a.test:80", "  NEW       a.test has never been allowed", "  command   ", "  waiting   1 connection", "  allow     y once  s session",
-         "  deny      n once  S session", "  covers    http://a.test:80", f"  {LABEL}")
+         "  deny      n once, no Enter  S session", "  covers    http://a.test:80", f"  {LABEL}")
 
 
 def lines_file(world):
