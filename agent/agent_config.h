@@ -2,9 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct command_world;
 struct err;
+struct exec_cache;
 struct exec_limits;
 struct loop;
 struct policy_protection;
@@ -46,6 +48,8 @@ struct agent_config {
 	const struct exec_limits *limits;           /* of each command; may be NULL */
 	const char *const *env;                     /* as in struct exec_plan_config */
 	const char *const *env_set;                 /* as in struct exec_plan_config; may be NULL */
+	const struct exec_cache *caches; /* @cache_count of them: of @cwd, so for sessions there */
+	size_t cache_count;
 	const char *spill_dir; /* for long outputs, ours alone; NULL: they are cut */
 	bool may_unconfine;    /* the client may ask for commands without a sandbox */
 	const struct agent_host *host;

@@ -14,7 +14,7 @@
 /* What a person is warned of. Bits. gateway_typed_because() says when one key is not enough. */
 enum approver_risk {
 	APPROVER_FIRST_SEEN = 1 << 0, /* no name of its registrable domain was ever allowed */
-	APPROVER_LOOKALIKE = 1 << 1,  /* punycode or mixed scripts */
+	APPROVER_LOOKALIKE = 1 << 1,  /* other letters, or one letter off */
 	APPROVER_LITERAL = 1 << 2,    /* an address, not a name */
 	APPROVER_RAW_TCP = 1 << 3,    /* any bytes: no protocol is enforced */
 	APPROVER_LISTED = 1 << 4,     /* a host for pastes, tunnels, request bins or DoH */

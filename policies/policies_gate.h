@@ -49,6 +49,15 @@ struct policy_host_warning {
 };
 /* @host: canonical, as in struct policy_destination. True: there is a warning. */
 bool policy_host_warning(const char *host, struct policy_host_warning *ret);
+/* A well-known domain, or one that @policy (NULL: none) allows by name, from which the registrable
+ * domain of canonical @host differs by one letter, or by the order of two. False: there is none, or
+ * @host belongs to such a domain itself. @ret is only valid with true. */
+struct policy_host_resembles {
+	char domain[POLICY_HOST_MAX];
+	char text[2 * POLICY_HOST_MAX + 40]; /* "looks like github.com, is gihtub.com" */
+};
+bool policy_host_resembles(const struct policy *policy, const char *host,
+			   struct policy_host_resembles *ret);
 /* The registrable domain of a canonical name (one label more than its public suffix), within it;
  * NULL: it has none. */
 const char *policy_host_domain(const char *host);
@@ -61,6 +70,9 @@ bool policy_host_is_known(const char *host);
  * @dst? For prompts, as above. */
 bool policy_is_configured(const struct policy *policy, const struct policy_destination *dst);
 
+/* The policy line that would allow @dst after a denial for @reason; NULL: no line would by itself.
+ * Returned owned. */
+char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst);
 /* Appends `answer allow|deny TEXT # PROVENANCE` to @path (created 0600, folder 0700), with lock,
  * fsync and rename. @text: "tcp://example.org:22 for 1h". A line that exists is not added again;
  * one with `for` replaces one with the same text. Symbolic links, and files that others may write,

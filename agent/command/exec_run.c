@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/command/exec_report.h"
 #include "agent/command/extra.h"
@@ -285,6 +286,17 @@ static bool restricts_reading(const struct exec_sandbox *sandbox)
 	return exec_sandbox_has_denials(sandbox) || exec_sandbox_access(sandbox, "/") == EXEC_DENY;
 }
 
+/* The caches of tools belong to one directory: a command of another one could change what is used
+ * there later. A sandbox that does not let the command write there has none either. */
+static size_t cache_count(const struct task_exec *exec)
+{
+	const struct agent_config *config = &agent_of(exec)->config;
+	bool has_caches = strcmp(exec->task->session->cwd, config->cwd) == 0 &&
+			  exec_sandbox_access(exec->sandbox, config->cwd) == EXEC_WRITE;
+
+	return has_caches ? config->cache_count : 0;
+}
+
 /* Makes the plan, except for what look_before() finds in the file system. */
 static void make_plan(struct task_exec *exec)
 {
@@ -303,6 +315,8 @@ static void make_plan(struct task_exec *exec)
 		.protection = agent->config.protection,
 		.limits = agent->config.limits,
 		.sockets = agent->config.sockets,
+		.caches = agent->config.caches,
+		.cache_count = cache_count(exec),
 		.sandbox = exec->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = exec->is_confined ? on_refused : NULL,

@@ -17,6 +17,7 @@ static char *risk_of(const struct bundle_request *request, const char **ret_word
 {
 	const struct policy_destination *dst = &request->dst;
 	const char *domain = dst->addr.family == 0 ? policy_host_domain(dst->host) : NULL;
+	struct policy_host_resembles other;
 	struct policy_host_warning warning;
 
 	*ret_words = NULL;
@@ -26,6 +27,8 @@ static char *risk_of(const struct bundle_request *request, const char **ret_word
 		*ret_words = "a known file-drop or tunnel service (baseline list)";
 	else if (policy_host_warning(dst->host, &warning))
 		*ret_words = "its letters may be look-alikes of other letters";
+	else if (policy_host_resembles(NULL, dst->host, &other))
+		*ret_words = "it looks like a well-known domain";
 	else if (dst->protocol == POLICY_TCP)
 		*ret_words = "raw TCP: the protocol cannot be checked";
 	return *ret_words ? mem_strdup(domain ? domain : dst->host) : NULL;
@@ -51,6 +54,7 @@ static void show_text(const char *name, const char *text)
 void approve_bundle_ask_show(const struct bundle_request *request, size_t number, size_t count)
 {
 	char text[POLICY_DESTINATION_TEXT_MAX], first[DATE_MAX], last[DATE_MAX];
+	struct policy_host_resembles other;
 	struct policy_host_warning warning;
 
 	(void)printf("[%zu/%zu] %s\n", number, count, policy_destination_text(&request->dst, text));
@@ -67,6 +71,9 @@ void approve_bundle_ask_show(const struct bundle_request *request, size_t number
 	show_text("it says", request->plea);
 	if (request->dst.addr.family == 0 && policy_host_warning(request->dst.host, &warning))
 		show_text("warning", warning.text);
+	else if (request->dst.addr.family == 0 &&
+		 policy_host_resembles(NULL, request->dst.host, &other))
+		show_text("warning", other.text);
 }
 
 /* A line without its line end; false: EOF. What was typed before the prompt is not an answer, so it

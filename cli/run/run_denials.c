@@ -10,23 +10,9 @@
 #include "cli/run/run_summary.h"
 #include "cli/run/run_tell.h"
 #include "gateway/gateway_tools.h"
+#include "policies/policies_gate.h"
 
 #define NAME_MAX_SHOWN 80 /* bytes of a program's or a request's name */
-
-char *run_denials_line(const struct gateway_trip *trip)
-{
-	static const enum policy_reason open[] = { POLICY_DEFAULT_DENY, POLICY_NO_APPROVER,
-						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE,
-						   POLICY_CLIENT_LEFT };
-	char where[POLICY_DESTINATION_TEXT_MAX];
-
-	policy_destination_text(&trip->dst, where);
-	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
-		if (trip->last_denial == open[i])
-			return mem_printf("allow %s", where);
-	return trip->last_denial == POLICY_PRIVATE_ADDRESS ? mem_printf("allow %s private", where)
-							   : NULL;
-}
 
 static char *cut(const char *text)
 {
@@ -54,7 +40,7 @@ static char *head_of(const struct gateway_trip *trip)
 
 static char *remedy_of(const struct gateway_trip *trip, const struct run_summary *summary)
 {
-	auto_free char *line = run_denials_line(trip);
+	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst);
 	auto_free char *file = summary->policy_path ? text_visible_dup(summary->policy_path) : NULL;
 	const char *next = policy_reason_next(trip->last_denial);
 

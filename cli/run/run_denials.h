@@ -14,5 +14,3 @@ struct run_summary;
 void run_denials_print(const struct run_summary *summary);
 /* Says why the exit status is not the command's; prints nothing if it is. */
 void run_denials_print_status(const struct run_summary *summary);
-/* The policy line that would allow it; NULL: none would. Returned owned. */
-char *run_denials_line(const struct gateway_trip *trip);

@@ -17,6 +17,7 @@
 #include "cli/view/run_made.h"
 #include "cli/view/run_programs.h"
 #include "gateway/gateway_tools.h"
+#include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
 
 #define RED   "\x1b[31m"
@@ -142,7 +143,7 @@ static void add_visible(json_t *object, const char *key, const char *text)
 
 static void add_denial(json_t *object, const struct gateway_trip *trip)
 {
-	auto_free char *line = run_denials_line(trip);
+	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst);
 
 	add_visible(object, "program", trip->program);
 	add_visible(object, "request", trip->request);

@@ -148,9 +148,10 @@ struct plan *plan_make(const struct exec_plan_config *config, int *ret_errno, st
 	if (r == 0)
 		r = config->seen.bytes ? seen_read(&config->seen, plan, why)
 				       : view_plan(plan, config, why);
-	caches_plan(plan, config);
-	if (r == 0)
+	if (r == 0) {
+		caches_plan(plan, config);
 		r = mounts_check(plan, why);
+	}
 	if (r == 0)
 		r = check_stdio(plan, config, why);
 	if (r == 0 && config->program.path)

@@ -98,7 +98,7 @@ static bool approval_weigh(struct approval *approval)
 
 	if (approval->warning && risk == approval->risk)
 		return false;
-	risk_words(risk, &approval->dst, warning);
+	risk_words(approval->gw, risk, &approval->dst, warning);
 	approval->risk = risk;
 	free(approval->warning);
 	approval->warning = mem_strdup(warning);

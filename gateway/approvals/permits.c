@@ -177,7 +177,7 @@ int gateway_warn(struct gateway *gw, const char *destination, struct gateway_war
 		return r;
 	unsigned int risk = risk_of(gw, &dst);
 
-	risk_words(risk, &dst, ret->words);
+	risk_words(gw, risk, &dst, ret->words);
 	if (risk)
 		risk_typed(&dst, ret->typed);
 	return 0;

@@ -37,11 +37,25 @@ const char *gateway_typed_because(const struct approver_question *question,
 	return NULL;
 }
 
+/* What @host can be taken for, in words. False: nothing. */
+static bool risk_lookalike(const struct gateway *gw, const char *host, char words[RISK_WORDS_MAX])
+{
+	struct policy_host_warning letters;
+	struct policy_host_resembles other;
+	bool is_other = policy_host_warning(host, &letters) ||
+			policy_host_resembles(gw->config.policy, host, &other);
+
+	if (is_other)
+		(void)snprintf(words, RISK_WORDS_MAX, "%s",
+			       letters.text[0] ? letters.text : other.text);
+	return is_other;
+}
+
 unsigned int risk_of(const struct gateway *gw, const struct policy_destination *dst)
 {
 	struct known_destinations *seen = gw->seen;
 	bool is_literal = dst->addr.family != 0;
-	struct policy_host_warning lookalike;
+	char words[RISK_WORDS_MAX];
 	bool was_allowed = known_destinations_has(seen, dst),
 	     is_domain_known = known_destinations_has_domain(seen, dst);
 	unsigned int risk = policy_host_is_listed(dst->host) ? APPROVER_LISTED : 0;
@@ -50,7 +64,7 @@ unsigned int risk_of(const struct gateway *gw, const struct policy_destination *
 		return 0;
 	if (!is_domain_known && !policy_host_is_known(dst->host))
 		risk |= APPROVER_FIRST_SEEN;
-	if (!is_domain_known && !is_literal && policy_host_warning(dst->host, &lookalike))
+	if (!is_domain_known && !is_literal && risk_lookalike(gw, dst->host, words))
 		risk |= APPROVER_LOOKALIKE;
 	if (!was_allowed && is_literal)
 		risk |= APPROVER_LITERAL;
@@ -67,7 +81,8 @@ static void risk_add(char out[RISK_WORDS_MAX], const char *words)
 		       words); /* may be cut */
 }
 
-void risk_words(unsigned int risk, const struct policy_destination *dst, char out[RISK_WORDS_MAX])
+void risk_words(const struct gateway *gw, unsigned int risk, const struct policy_destination *dst,
+		char out[RISK_WORDS_MAX])
 {
 	static const struct {
 		unsigned int bit;
@@ -77,11 +92,11 @@ void risk_words(unsigned int risk, const struct policy_destination *dst, char ou
 		{ APPROVER_LITERAL, "a bare IP address" },
 		{ APPROVER_RAW_TCP, "raw TCP: the protocol cannot be checked" },
 	};
-	struct policy_host_warning lookalike;
+	char lookalike[RISK_WORDS_MAX];
 
 	out[0] = '\0';
-	if (risk & APPROVER_LOOKALIKE && policy_host_warning(dst->host, &lookalike))
-		risk_add(out, lookalike.text);
+	if (risk & APPROVER_LOOKALIKE && risk_lookalike(gw, dst->host, lookalike))
+		risk_add(out, lookalike);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		if (risk & all[i].bit)
 			risk_add(out, all[i].words);

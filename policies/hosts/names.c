@@ -1,6 +1,5 @@
-#include "policies/policies.h"
-
 #include "base/mem.h"
+#include "policies/policies_gate.h"
 
 static const struct {
 	const char *code;
@@ -68,4 +67,18 @@ const char *policy_reason_sentence(enum policy_reason reason)
 const char *policy_reason_next(enum policy_reason reason)
 {
 	return reasons[reason_known(reason)].next;
+}
+
+char *policy_reason_line(enum policy_reason reason, const struct policy_destination *dst)
+{
+	static const enum policy_reason open[] = { POLICY_DEFAULT_DENY, POLICY_NO_APPROVER,
+						   POLICY_PROMPT_TIMEOUT, POLICY_APPROVER_GONE,
+						   POLICY_CLIENT_LEFT };
+	char text[POLICY_DESTINATION_TEXT_MAX];
+
+	policy_destination_text(dst, text);
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
+		if (reason == open[i])
+			return mem_printf("allow %s", text);
+	return reason == POLICY_PRIVATE_ADDRESS ? mem_printf("allow %s private", text) : NULL;
 }

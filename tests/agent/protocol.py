@@ -404,6 +404,33 @@ def sessions(stage):
     client.error(client.send("exec", script="true", session="one"), "unknown")
 
 
+def caches_of_tools(stage):
+    """Caches that may be written and are not the user's, for sessions in the server's directory that may write there."""
+    own, other = stage.top / "home/.npm", stage.top / "other"
+    own.mkdir()
+    other.mkdir()
+    (own / "of-the-user").write_text("user\n")
+    held = {"exclude_slash_tmp": True, "exclude_tmpdir": True}
+    sandboxes = {"workspace": {"mode": "workspace-write", **held}, "split": {"mode": "split", "read": ["/"], "writable": [str(stage.work)]}}
+    look = "ls ~/.npm; echo made >>~/.npm/made"
+    client = stage.client()
+    for name, sandbox in sandboxes.items():
+        client.configure(name=name, sandbox=sandbox)
+        for seen in ("", "made\n") if name == "workspace" else ("made\n",):
+            end = client.run(look, session=name)
+            assert (end["stdout"]["text"], end["exit_code"]) == (seen, 0), (name, end)
+    client.configure(name="read", sandbox={"mode": "read-only"})
+    client.configure(name="other", cwd=str(other), sandbox=sandboxes["workspace"])
+    for name in ("read", "other"):
+        end = client.run(look, session=name)
+        assert end["stdout"]["text"] == "of-the-user\n" and end["exit_code"] != 0, (name, end)
+    none = stage.client("--cache", "none")
+    none.configure(sandbox=sandboxes["workspace"])
+    end = none.run(look)
+    assert end["stdout"]["text"] == "of-the-user\n" and end["exit_code"] != 0, end
+    assert [path.name for path in own.iterdir()] == ["of-the-user"]
+
+
 def limits(stage):
     client = stage.client()
     client.configure(limits={"execs": 1, "timeout_ms": 100})
@@ -626,7 +653,7 @@ def every_message(stage):
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
-         malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
+         malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, half_a_line_without_end,
          ten_thousand_from_who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 

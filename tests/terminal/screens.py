@@ -20,7 +20,7 @@ from world import World, descendants, enter_namespace, processes  # noqa: E402
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
 SHOWN = ("sallyport   http://a.test:80", "  NEW       a.test has never been allowed", "  command   ", "  waiting   1 connection", "  allow     y once  s session",
-         "  deny      n once  S session", "  covers    http://a.test:80", f"  {LABEL}")
+         "  deny      n once, no Enter  S session", "  covers    http://a.test:80", f"  {LABEL}")
 
 
 def lines_file(world):
@@ -225,6 +225,26 @@ def words_to_whoever_asked(world):
     screen.answer("n")
     screen.shows("sorry: ou, use the mirror\n")
     assert screen.ends() == 3 and screen.reasons("a.test") == ["denied_once"], screen.records()
+    screen.close()
+
+
+def look_alike(world):
+    """A name that is one letter away from a well-known domain, or from one that the policy allows, has to be typed; a denial has not."""
+    policy = world.work / "look.policy"
+    policy.write_text("allow https://build-host.test\nask *\n")
+    hosts = {"gihtub.com": "github.com", "cdn.bui1d-host.test": "build-host.test", "opena1.com": "openai.com"}
+    script = "; ".join(f"curl -sS -o /dev/null http://{host}/ 2>/dev/null" for host in hosts)
+    screen = Screen(world, "alike", f"{script}; exit 3", options=("--policy", str(policy)))
+    for host, known in hosts.items():
+        domain = host.removeprefix("cdn.")
+        screen.shows(f"sallyport   http://{host}:80")
+        screen.shows(f"  warning   looks like {known}, is {domain}")
+        if known == "openai.com":
+            screen.answer("n")
+        else:
+            screen.answer("y", domain)
+    assert screen.ends() == 3
+    assert [screen.reasons(host)[0] for host in hosts] == ["granted_once", "granted_once", "denied_once"], screen.records()
     screen.close()
 
 
@@ -601,7 +621,7 @@ def a_day(world):
     screen.close()
 
 
-CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
+CASES = [vim, less, painted, counter, hostile, keys_are_not_the_commands, words_to_whoever_asked, look_alike, no_terminal_of_its_own, many_at_once, a_day, resized, tmux_window,
          tmux_window_is_closed, tmux_window_keys, tmux_cannot_be_reached, tmux_is_another,
          gate_dies,
          gate_dies_under_vim, gate_dies_at_a_question, gate_dies_at_a_plain_question]

@@ -240,6 +240,9 @@ def allowed_from_a_denial(case):
     page.click("#tab-denials")
     names = page.run("return [...document.querySelectorAll('#panel-denials button')].map((node) => node.getAttribute('aria-label'))")
     must(names == ["Allow https://stored.test:443: ask again", "Allow https://missed.test:443: ask again"], names)
+    says = page.run("return [...document.querySelectorAll('#panel-denials .hint')].map((node) => node.textContent)")
+    must(says == ["To be asked again, start a new session.", "To allow it always, add to a policy file: allow https://missed.test:443",
+                  "To allow this destination, change the rule named here."], says)
     page.rest()
     page.click("#panel-denials li:nth-child(2) button")
     wait_for(lambda: "missed.test" in page.text(".question.open .target"), "the question, open")

@@ -114,7 +114,7 @@ void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
 		{ NULL, "e this command" },
 		{ NULL, "s session" },
 		{ NULL, "a always" },
-		{ "deny", "n once" },
+		{ "deny", "n once, no Enter" },
 		{ NULL, "E this command" },
 		{ NULL, "S session" },
 		{ NULL, "D always" },

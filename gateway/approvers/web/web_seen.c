@@ -7,6 +7,7 @@
 #include "gateway/approvers/wire.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/sink_impl.h"
+#include "policies/policies_gate.h"
 
 struct web_event {
 	enum sink_event event;
@@ -107,7 +108,7 @@ static json_int_t seen_number(uint64_t number)
 	return number > INT64_MAX ? INT64_MAX : (json_int_t)number;
 }
 
-static void known_destinations_text(json_t *object, const char *name, const char *text)
+static void seen_text(json_t *object, const char *name, const char *text)
 {
 	if (text[0] != '\0')
 		(void)json_object_set_new(object, name, wire_text(text, POLICY_TEXT_MAX));
@@ -126,21 +127,26 @@ static json_t *seen_json(const struct web_event *event, uint64_t number)
 	if (!object)
 		return NULL;
 	if (event->dst.host[0] != '\0')
-		known_destinations_text(object, "to", policy_destination_text(&event->dst, text));
+		seen_text(object, "to", policy_destination_text(&event->dst, text));
 	if (event->dst.host[0] != '\0' || event->id[0] != '\0')
-		known_destinations_text(object, "action", policy_action_name(event->action));
-	known_destinations_text(object, "id", event->id);
+		seen_text(object, "action", policy_action_name(event->action));
+	seen_text(object, "id", event->id);
 	if (event->reason != POLICY_NONE) {
-		known_destinations_text(object, "reason", policy_reason_code(event->reason));
-		known_destinations_text(object, "sentence", policy_reason_sentence(event->reason));
-		known_destinations_text(object, "next", policy_reason_next(event->reason));
+		seen_text(object, "reason", policy_reason_code(event->reason));
+		seen_text(object, "sentence", policy_reason_sentence(event->reason));
+		seen_text(object, "next", policy_reason_next(event->reason));
 	}
-	known_destinations_text(object, "command", event->command);
-	known_destinations_text(object, "rule", event->rule);
-	known_destinations_text(object, "because", event->because);
-	known_destinations_text(object, "by", event->by);
-	known_destinations_text(object, event->id[0] ? "how" : "cause", event->cause);
-	known_destinations_text(object, "address", event->resolved);
+	auto_free char *line = event->dst.host[0] != '\0' && event->action == POLICY_DENY
+				       ? policy_reason_line(event->reason, &event->dst)
+				       : NULL;
+
+	seen_text(object, "line", line ? line : "");
+	seen_text(object, "command", event->command);
+	seen_text(object, "rule", event->rule);
+	seen_text(object, "because", event->because);
+	seen_text(object, "by", event->by);
+	seen_text(object, event->id[0] ? "how" : "cause", event->cause);
+	seen_text(object, "address", event->resolved);
 	if (event->event == SINK_EXEC_END)
 		(void)json_object_set_new(object, "status", json_integer(event->exit_status));
 	return object;

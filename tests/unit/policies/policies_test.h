@@ -32,6 +32,7 @@ TCase *commands_cases(void);
 TCase *configured_cases(void);
 TCase *request_cases(void);
 TCase *homograph_cases(void);
+TCase *resembles_cases(void);
 TCase *protected_cases(void);
 TCase *credentials_cases(void);
 

@@ -316,6 +316,7 @@ static const struct {
 	  "xn--exmple-cua.org" },
 	{ "https://a.xn--exmple-cua.org:443", APPROVER_LOOKALIKE | APPROVER_FIRST_SEEN, 0,
 	  "xn--exmple-cua.org" },
+	{ "https://api.gihtub.com:443", APPROVER_LOOKALIKE | APPROVER_FIRST_SEEN, 0, "gihtub.com" },
 	{ "https://x.pastebin.com:443", APPROVER_LISTED | APPROVER_FIRST_SEEN, APPROVER_LISTED,
 	  "pastebin.com" },
 	{ "https://1.1.1.1:443", APPROVER_LISTED | APPROVER_LITERAL | APPROVER_FIRST_SEEN,

@@ -274,6 +274,31 @@ START_TEST(loopback)
 }
 END_TEST
 
+/* What would allow a.test; NULL: no line of its own. */
+static const struct {
+	enum policy_reason reason;
+	const char *line;
+} lines[] = {
+	{ POLICY_DEFAULT_DENY, "allow https://a.test:443" },
+	{ POLICY_PROMPT_TIMEOUT, "allow https://a.test:443" },
+	{ POLICY_PRIVATE_ADDRESS, "allow https://a.test:443 private" },
+	{ POLICY_RULE_DENY, NULL },
+	{ POLICY_OUTSIDE_ONLY, NULL },
+	{ POLICY_METADATA_ADDRESS, NULL },
+	{ POLICY_DENIED_ONCE, NULL },
+};
+
+START_TEST(a_line_would_allow_it)
+{
+	struct policy_destination dst;
+
+	ck_assert_int_eq(policy_destination_parse("https://a.test", &dst, NULL), 0);
+	auto_free char *line = policy_reason_line(lines[_i].reason, &dst);
+
+	ck_assert_pstr_eq(line, lines[_i].line);
+}
+END_TEST
+
 START_TEST(names_have_words_for_everything)
 {
 	ck_assert_str_eq(policy_action_name(POLICY_ALLOW), "allow");
@@ -308,6 +333,7 @@ TCase *hosts_cases(void)
 	tcase_add_test(cases, port_zero_is_refused);
 	tcase_add_test(cases, a_refused_host_is_shown_visibly);
 	tcase_add_test(cases, a_very_long_host_is_refused);
+	tcase_add_loop_test(tests, a_line_would_allow_it, 0, ARRAY_SIZE(lines));
 	tcase_add_test(cases, names_have_words_for_everything);
 	return cases;
 }

@@ -175,7 +175,7 @@ START_TEST(count_is_rewritten_in_place)
 	screen_look();
 	fake_changed(&screen.gw, "7f3a-1", 8);
 	/* up to the title, all of it again, and the letter behind the label */
-	ck_assert_int_eq(strncmp(screen_look(), "\x1b[8A\r\x1b[J\x1b[1msallyport", 20), 0);
+	ck_assert_int_eq(strncmp(screen_look(), "\x1b[9A\r\x1b[J\x1b[1msallyport", 20), 0);
 	ck_assert_ptr_nonnull(
 		strstr(screen.text, "  waiting   8 connections, denied in 4m59s\r\n"));
 	ck_assert_str_eq(strstr(screen.text, "  answer, then"), "  answer, then Enter: y");
