@@ -261,8 +261,9 @@ static void on_uncovered(struct exec_process *process, const struct wire_message
 
 	if (message->value == 1)
 		(void)err_set(&why, 0,
-			      "%.300s, which is hidden from the command, was created while the "
-			      "command ran; the command was killed: run it again",
+			      "%.300s, which is hidden or protected from the command, was "
+			      "created while the command ran; the command was killed: run "
+			      "it again",
 			      path);
 	else
 		(void)err_set(&why, 0,

@@ -45,6 +45,7 @@ enum wire_mount {
 	WIRE_HIDE = 'd',        /* covered by something empty that cannot be opened */
 	WIRE_HIDE_AROUND = 'x', /* the same, but what is attached inside can be reached */
 	WIRE_PIN = 'p',  /* mounted on itself so that its contents cannot be moved by a rename */
+	WIRE_KEEP = 'k', /* mounted on itself, read-only */
 	WIRE_READ = 'r', /* the host's file or directory, read-only */
 	WIRE_READ_NEW = 'R',
 	WIRE_WRITE = 'w', /* writable */
