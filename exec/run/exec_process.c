@@ -35,6 +35,8 @@
 		 machine */
 #define NO_SANDBOX 125
 
+static const char over_memory[] = "the command used more memory than it may, and was killed";
+
 struct exec_process {
 	struct loop *loop;
 	int pidfd, control; /* of init; -1: it was not launched */
@@ -213,8 +215,7 @@ static void finish(void *arg)
 	result->limits |= cgroup_reached(process->cgroup);
 	/* The kernel killed all processes in the group, including init. */
 	if (result->end == EXEC_PROCESS_KILLED && (result->limits & BIT(POLICY_LIMIT_MEMORY)) != 0)
-		(void)snprintf(result->why, sizeof(result->why), "%s",
-			       "the command used more memory than it may, and was killed");
+		(void)snprintf(result->why, sizeof(result->why), "%s", over_memory);
 	result->refused = process->notify ? notify_end(process->notify) : 0;
 	if (process->notify && result->end == EXEC_PROCESS_EXITED)
 		result->origin = notify_origin(process->notify, result->status);
@@ -252,6 +253,12 @@ static void on_failed(struct exec_process *process, const struct wire_message *m
 
 	(void)refusal_of_step(&why, message);
 	decide(process, EXEC_PROCESS_NOT_STARTED, NO_SANDBOX, why.text);
+}
+
+static void on_memory(struct exec_process *process)
+{
+	process->result.limits |= BIT(POLICY_LIMIT_MEMORY);
+	decide(process, EXEC_PROCESS_KILLED, SIGKILL, over_memory);
 }
 
 static void on_uncovered(struct exec_process *process, const struct wire_message *message)
@@ -308,6 +315,9 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 		break;
 	case WIRE_STATUS:
 		on_status(process, message);
+		break;
+	case WIRE_MEMORY:
+		on_memory(process);
 		break;
 	case WIRE_UNCOVERED:
 		on_uncovered(process, message);

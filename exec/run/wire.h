@@ -113,6 +113,7 @@ enum wire_type {
 	WIRE_LISTENER, /* with the descriptor that reports calls (WIRE_TELLS) and one to read struct
 			  wire_told from, before the program is executed */
 	WIRE_UNCOVERED, /* the path @detail was replaced, or (@value 1) created: all is killed */
+	WIRE_MEMORY,    /* the processes use more than memory_all: all is killed */
 	WIRE_TIME,      /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */
