@@ -6,7 +6,7 @@
 struct exec_limits {
 	uint64_t processes; /* and threads, at the same time; EXEC_PROCESSES */
 	uint64_t memory;    /* bytes, of all processes and of their files in fresh directories;
-			       EXEC_MEMORY_SHARE if there is a control group, else no limit */
+			       EXEC_MEMORY_SHARE */
 	uint64_t tmp;       /* bytes in each fresh directory; a share of the machine's memory */
 	uint64_t files;     /* open in one process; the inherited limit */
 };

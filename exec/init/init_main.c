@@ -141,6 +141,7 @@ static void set_up(struct init *init)
 	check(init, view_build(init));
 	init->step = WIRE_STEP_WATCH;
 	check(init, watch_begin(&init->watch, &init->plan, &init->detail));
+	check(init, settle_covers(init));
 	check(init, enter_cwd(init));
 	check(init, terminal_open(init));
 	init->step = WIRE_STEP_WALL;

@@ -69,9 +69,9 @@ static bool is_paths(char *const *list, uint32_t count, uint32_t step)
 
 static bool is_mounts(char *const *list, uint32_t count)
 {
-	static const char known[] = { WIRE_FRESH_TMP, WIRE_FRESH, WIRE_HIDE,     WIRE_HIDE_AROUND,
-				      WIRE_PIN,       WIRE_READ,  WIRE_READ_NEW, WIRE_WRITE,
-				      WIRE_WRITE_NEW, WIRE_CACHE, WIRE_CACHE_NEW };
+	static const char known[] = { WIRE_FRESH_TMP, WIRE_FRESH,     WIRE_HIDE,  WIRE_HIDE_AROUND,
+				      WIRE_PIN,       WIRE_KEEP,      WIRE_READ,  WIRE_READ_NEW,
+				      WIRE_WRITE,     WIRE_WRITE_NEW, WIRE_CACHE, WIRE_CACHE_NEW };
 
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_known = false;

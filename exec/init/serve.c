@@ -2,6 +2,7 @@
 
 #include "exec/init/init.h"
 #include "exec/init/kin.h"
+#include "exec/init/memory.h"
 #include "exec/init/sys.h"
 
 #include <errno.h>
@@ -112,6 +113,16 @@ static void check_covers(struct init *init)
 	(void)sys(kill, -1, SIGKILL);
 	for (size_t i = 0; i < sizeof(message.detail) - 1 && lost[i]; i++)
 		message.detail[i] = lost[i];
+	end_all(init, &message);
+}
+
+static void check_memory(const struct init *init, struct memory *memory)
+{
+	struct wire_message message = { .type = WIRE_MEMORY };
+
+	if (!memory_is_over(memory, &init->plan.head->limits, init->plan.lists[WIRE_MOUNTS]))
+		return;
+	(void)sys(kill, -1, SIGKILL);
 	end_all(init, &message);
 }
 
@@ -255,6 +266,10 @@ _Noreturn void serve_run(struct init *init)
 		end_all(init, NULL); /* no descriptor is free: the gate notices the end */
 	watch_hurry(&init->watch);
 
+	struct memory memory;
+
+	memory_begin(&memory, &init->plan.head->limits);
+
 	struct serve serve = {
 		.init = init,
 		.polls = { [POLL_SIGNALS] = { .fd = signals, .events = POLLIN },
@@ -265,14 +280,18 @@ _Noreturn void serve_run(struct init *init)
 	};
 
 	for (;;) {
-		struct timespec second = { .tv_sec = 1 };
-		long n = sys(ppoll, serve.polls, POLLS, init->is_full ? NULL : &second, NULL,
+		int64_t wait_ms = memory_wait_ms(&memory, 1000);
+		struct timespec wait = { .tv_sec = wait_ms / 1000,
+					 .tv_nsec = wait_ms % 1000 * 1000000 };
+		bool is_timed = !init->is_full || memory.proc >= 0;
+		long n = sys(ppoll, serve.polls, POLLS, is_timed ? &wait : NULL, NULL,
 			     SYS_SIGSET_BYTES);
 
 		if (n < 0 && n != -EINTR)
 			end_all(init, NULL);
 		if (n == 0)
 			look_at_fresh(init);
+		check_memory(init, &memory);
 		drain(&serve.polls[POLL_FOLDERS]);
 		drain(&serve.polls[POLL_SIGNALS]);
 		if (serve.polls[POLL_SIGNALS].revents | serve.polls[POLL_MOUNTS].revents |

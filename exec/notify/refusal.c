@@ -209,6 +209,9 @@ static const char *advice_for(enum wire_step step, int error, char *out, size_t 
 		       "file on stdin, stdout or stderr again for writing; use a pipe";
 	if (step == WIRE_STEP_WRITABLE && (error == EACCES || error == ENOENT))
 		return "; the sandbox has only the rights of this user";
+	if (step == WIRE_STEP_WATCH && error == ESTALE)
+		return "; another program replaced or created it repeatedly meanwhile: run the "
+		       "command again when it does not";
 	if (step == WIRE_STEP_CWD || step == WIRE_STEP_PROTECT || step == WIRE_STEP_WRITABLE)
 		return "";
 	if (error != EPERM && error != EACCES && error != ENOSPC && error != ENOSYS)

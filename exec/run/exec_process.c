@@ -35,6 +35,8 @@
 		 machine */
 #define NO_SANDBOX 125
 
+static const char over_memory[] = "the command used more memory than it may, and was killed";
+
 struct exec_process {
 	struct loop *loop;
 	int pidfd, control; /* of init; -1: it was not launched */
@@ -213,8 +215,7 @@ static void finish(void *arg)
 	result->limits |= cgroup_reached(process->cgroup);
 	/* The kernel killed all processes in the group, including init. */
 	if (result->end == EXEC_PROCESS_KILLED && (result->limits & BIT(POLICY_LIMIT_MEMORY)) != 0)
-		(void)snprintf(result->why, sizeof(result->why), "%s",
-			       "the command used more memory than it may, and was killed");
+		(void)snprintf(result->why, sizeof(result->why), "%s", over_memory);
 	result->refused = process->notify ? notify_end(process->notify) : 0;
 	if (process->notify && result->end == EXEC_PROCESS_EXITED)
 		result->origin = notify_origin(process->notify, result->status);
@@ -254,6 +255,12 @@ static void on_failed(struct exec_process *process, const struct wire_message *m
 	decide(process, EXEC_PROCESS_NOT_STARTED, NO_SANDBOX, why.text);
 }
 
+static void on_memory(struct exec_process *process)
+{
+	process->result.limits |= BIT(POLICY_LIMIT_MEMORY);
+	decide(process, EXEC_PROCESS_KILLED, SIGKILL, over_memory);
+}
+
 static void on_uncovered(struct exec_process *process, const struct wire_message *message)
 {
 	auto_free char *path = text_visible_dup(message->detail);
@@ -261,8 +268,9 @@ static void on_uncovered(struct exec_process *process, const struct wire_message
 
 	if (message->value == 1)
 		(void)err_set(&why, 0,
-			      "%.300s, which is hidden from the command, was created while the "
-			      "command ran; the command was killed: run it again",
+			      "%.300s, which is hidden or protected from the command, was "
+			      "created while the command ran; the command was killed: run "
+			      "it again",
 			      path);
 	else
 		(void)err_set(&why, 0,
@@ -307,6 +315,9 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 		break;
 	case WIRE_STATUS:
 		on_status(process, message);
+		break;
+	case WIRE_MEMORY:
+		on_memory(process);
 		break;
 	case WIRE_UNCOVERED:
 		on_uncovered(process, message);

@@ -305,8 +305,9 @@ int launch_plan(struct plan *plan, const struct exec_plan_config *config, struct
 		r = launch_sealed(plan, config, ret, why);
 	}
 	if (r == 0 && is_asked && !plan->has_group)
-		log_warn("exec: the limit on memory holds for each process, not for all of them "
-			 "together: this user has no control group to divide (cgroup v2, with its "
-			 "memory controller); start sallyport by `systemd-run --user --scope`");
+		log_warn("exec: the limit on memory is measured some times a second, and limits "
+			 "what each process may reserve: this user has no control group to divide "
+			 "(cgroup v2, with its memory controller); start sallyport by "
+			 "`systemd-run --user --scope`");
 	return r;
 }

@@ -45,6 +45,7 @@ enum wire_mount {
 	WIRE_HIDE = 'd',        /* covered by something empty that cannot be opened */
 	WIRE_HIDE_AROUND = 'x', /* the same, but what is attached inside can be reached */
 	WIRE_PIN = 'p',  /* mounted on itself so that its contents cannot be moved by a rename */
+	WIRE_KEEP = 'k', /* mounted on itself, read-only */
 	WIRE_READ = 'r', /* the host's file or directory, read-only */
 	WIRE_READ_NEW = 'R',
 	WIRE_WRITE = 'w', /* writable */
@@ -112,6 +113,7 @@ enum wire_type {
 	WIRE_LISTENER, /* with the descriptor that reports calls (WIRE_TELLS) and one to read struct
 			  wire_told from, before the program is executed */
 	WIRE_UNCOVERED, /* the path @detail was replaced, or (@value 1) created: all is killed */
+	WIRE_MEMORY,    /* the processes use more than memory_all: all is killed */
 	WIRE_TIME,      /* @step ended at @value µs since init's start */
 	/* to init */
 	WIRE_GO,     /* start the command */

@@ -14,8 +14,10 @@ enum wire_text {
 #define WIRE_TEXT_MAX 48
 
 struct wire_limits {
-	uint32_t processes;                    /* and threads, at once */
-	uint64_t memory;                       /* of each process; 0: unchanged */
-	uint32_t files;                        /* open in one process; 0: unchanged */
+	uint32_t processes;   /* and threads, at once */
+	uint64_t memory;      /* of each process; 0: unchanged */
+	uint64_t memory_all;  /* of all processes; 0: a control group limits it, or nothing does */
+	uint64_t memory_left; /* if the machine has less than this available; 0: always */
+	uint32_t files;       /* open in one process; 0: unchanged */
 	char texts[WIRE_TEXTS][WIRE_TEXT_MAX]; /* NUL-terminated, never empty */
 };

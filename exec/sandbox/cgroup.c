@@ -102,6 +102,11 @@ static void remove_dead(int parent)
 		(void)closedir(directory);
 }
 
+uint64_t cgroup_share(unsigned int percent)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 100 * percent * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void set_memory(struct cgroup *cgroup, uint64_t bytes)
 {
 	char text[32];
@@ -123,12 +128,6 @@ static void set_processes(struct cgroup *cgroup, uint64_t count)
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, count);
 	cgroup->has_processes = write_file(cgroup->directory, "pids.max", text);
-}
-
-static uint64_t usual_memory(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 100 * EXEC_MEMORY_SHARE *
-	       (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static bool make(struct cgroup *cgroup)
@@ -157,7 +156,8 @@ static struct cgroup *new_in(int parent, const struct exec_limits *limits)
 	cgroup->directory = -1;
 	remove_dead(parent);
 	if (make(cgroup)) {
-		set_memory(cgroup, limits->memory ? limits->memory : usual_memory());
+		set_memory(cgroup,
+			   limits->memory ? limits->memory : cgroup_share(EXEC_MEMORY_SHARE));
 		set_processes(cgroup, limits->processes ? limits->processes : EXEC_PROCESSES);
 	}
 	if (cgroup->has_memory || cgroup->has_processes)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "exec/exec_limits.h"
 
@@ -18,6 +19,8 @@ bool cgroup_holds_memory(const struct cgroup *cgroup); /* false for NULL */
 unsigned int cgroup_reached(const struct cgroup *cgroup);
 /* Kills all processes in it, and removes it. NULL is fine. */
 void cgroup_free(struct cgroup *cgroup);
+
+uint64_t cgroup_share(unsigned int percent); /* of the machine's memory, in bytes */
 
 /* The same with other paths, for tests. @mount: of the file system; @own: the group of this
  * process, below it, "/a/b". */

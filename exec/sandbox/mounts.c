@@ -137,7 +137,8 @@ char **mounts_list(const struct plan *plan)
 	add_all(plan, &plan->writable, WIRE_WRITE, WIRE_WRITE_NEW, list, &count);
 	add_all(plan, &plan->readable, WIRE_READ, WIRE_READ_NEW, list, &count);
 	add_all(plan, &plan->caches, WIRE_CACHE, WIRE_CACHE_NEW, list, &count);
-	add_all(plan, &plan->read_only, WIRE_READ, WIRE_READ, list, &count);
+	for (size_t i = 0; i < plan->read_only.count; i++)
+		add(list, &count, WIRE_KEEP, plan->read_only.list[i]);
 	qsort(list, count, sizeof(*list), order);
 	return list;
 }

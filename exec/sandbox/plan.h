@@ -33,7 +33,7 @@ struct plan {
 	char *program;             /* owned; NULL: argv[0] is looked up */
 	uint64_t device, inode;
 	struct exec_limits limits; /* as configured; processes is always set */
-	bool has_group;            /* which limits memory: no limit per process is needed */
+	bool has_group;            /* which limits memory: init need not measure it */
 };
 
 void plan_free(struct plan *plan); /* frees what it owns as well; NULL is fine */

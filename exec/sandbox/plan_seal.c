@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/memfd.h"
+#include "exec/sandbox/cgroup.h"
 #include "exec/sandbox/mounts.h"
 #include "exec/sandbox/plan.h"
 #include "exec/run/wire.h"
@@ -27,13 +29,23 @@ static uint64_t least(uint64_t left, uint64_t right)
 #define PID_MAX_LEAST 301
 
 /* The mount option also accepts a share of memory, but not the smaller of two values. */
-static void put_size(char out[WIRE_TEXT_MAX], const char *mode, uint64_t share, uint64_t limit)
+static void put_size(char out[WIRE_TEXT_MAX], const char *mode, unsigned int share, uint64_t limit)
 {
-	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t bytes = share ? least(pages / 100 * page * share, limit) : limit;
+	uint64_t bytes = share ? least(cgroup_share(share), limit) : limit;
 
 	(void)snprintf(out, WIRE_TEXT_MAX, "mode=%s,size=%" PRIu64, mode,
-		       bytes ? bytes : page); /* 0 would mean no limit */
+		       bytes ? bytes : 4096); /* 0 would mean no limit */
+}
+
+/* Without a control group init measures. */
+static void put_memory(const struct plan *plan, struct wire_limits *limits)
+{
+	bool is_given = plan->limits.memory != 0;
+
+	if (plan->has_group || (plan->flags & WIRE_UNCONFINED) != 0)
+		return;
+	limits->memory_all = is_given ? plan->limits.memory : cgroup_share(EXEC_MEMORY_SHARE);
+	limits->memory_left = is_given ? 0 : cgroup_share(100 - EXEC_MEMORY_SHARE);
 }
 
 static void put_limits(const struct plan *plan, struct wire_plan *head)
@@ -43,6 +55,7 @@ static void put_limits(const struct plan *plan, struct wire_plan *head)
 	head->limits.processes = (uint32_t)processes;
 	head->limits.files = (uint32_t)plan->limits.files;
 	head->limits.memory = plan->has_group ? 0 : plan->limits.memory;
+	put_memory(plan, &head->limits);
 	put_size(head->limits.texts[WIRE_TMP_OPTIONS], "1777", tmp ? 0 : SHARE_TMP, tmp);
 	put_size(head->limits.texts[WIRE_FRESH_OPTIONS], "0755", SHARE_FRESH, tmp);
 	put_size(head->limits.texts[WIRE_DEV_OPTIONS], "0755", SHARE_DEV, tmp);

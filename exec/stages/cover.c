@@ -4,6 +4,7 @@
 #include "exec/init/sys.h"
 #include "exec/stages/path.h"
 
+#include <errno.h>
 #include <linux/mount.h>
 
 /* Covers are clones of one empty directory and one empty file without any permission. They are
@@ -68,6 +69,11 @@ int cover_pin(int at)
 	return attach_copy(at, at, 0);
 }
 
+int cover_keep(int at)
+{
+	return attach_copy(at, at, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
 int cover_sockets(struct init *init)
 {
 	init->step = WIRE_STEP_PROTECT;
@@ -82,7 +88,7 @@ int cover_sockets(struct init *init)
 		int r = cover_hide(at);
 
 		(void)sys(close, at);
-		if (r < 0)
+		if (r < 0 && r != -ENOENT)
 			return r;
 	}
 	return 0;

@@ -3,8 +3,8 @@
 
 struct init;
 
-/* Call them before the first cover and after the last one: they create and remove the files that
- * covers are clones of. */
+/* Call them before the first cover and after the last one: they
+ * create and remove the files that covers are clones of. */
 int cover_begin(struct init *init);
 int cover_end(struct init *init);
 
@@ -12,5 +12,6 @@ int cover_end(struct init *init);
 int cover_hide(int at);
 /* Mounts @at on itself: a mount point cannot be renamed; its content stays the same. */
 int cover_pin(int at);
+int cover_keep(int at); /* the same, read-only */
 /* Covers the sockets of the plan. */
 int cover_sockets(struct init *init);

@@ -126,15 +126,35 @@ static int attach(char what, const char *path, int tree)
 	return r;
 }
 
+/* What another program has removed since the search is left out: settle_covers() looks again. */
 static int cover(char what, const char *path)
 {
 	int at = path_open(path);
 
 	if (at < 0)
-		return at;
-	int r = what == WIRE_PIN ? cover_pin(at) : cover_hide(at);
+		return at == -ENOENT ? 0 : at;
+	int r = what == WIRE_PIN    ? cover_pin(at)
+		: what == WIRE_KEEP ? cover_keep(at)
+				    : cover_hide(at);
 
 	(void)sys(close, at);
+	return r == -ENOENT ? 0 : r;
+}
+
+static bool is_cover(char what)
+{
+	return what == WIRE_PIN || what == WIRE_KEEP || what == WIRE_HIDE;
+}
+
+int mounts_cover(struct init *init)
+{
+	int r = 0;
+
+	for (char **mount = init->plan.lists[WIRE_MOUNTS]; *mount && r == 0; mount++) {
+		init->detail = *mount + 1;
+		if (is_cover((*mount)[0]) && path_is_mount(init->detail) == 0)
+			r = cover((*mount)[0], init->detail);
+	}
 	return r;
 }
 
@@ -183,6 +203,7 @@ static int make(struct init *init, char what, const char *path, int *ret_tree)
 		return hide_around(path, ret_tree);
 	case WIRE_HIDE:
 	case WIRE_PIN:
+	case WIRE_KEEP:
 		return cover(what, path);
 	default:
 		return attach(what, path, *ret_tree);

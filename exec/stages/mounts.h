@@ -14,3 +14,5 @@ struct mounts {
 int mounts_copy(struct init *init, struct mounts *ret);
 /* Creates all mounts, and closes the clones. */
 int mounts_make(struct init *init, struct mounts *mounts);
+/* Makes the covers again at paths that are not mounts any more. 0 or -errno. */
+int mounts_cover(struct init *init);

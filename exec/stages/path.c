@@ -67,6 +67,19 @@ int path_is_directory(int at)
 	return r < 0 ? (int)r : (what.stx_mode & S_IFMT) == S_IFDIR;
 }
 
+int path_is_mount(const char *path)
+{
+	struct statx what = { 0 };
+	int at = path_open(path);
+
+	if (at < 0)
+		return at;
+	long r = sys(statx, at, "", AT_EMPTY_PATH, STATX_TYPE, &what);
+
+	(void)sys(close, at);
+	return r < 0 ? (int)r : (what.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 int path_clone(int at)
 {
 	/* AT_RECURSIVE even for a file: a clone without the mounts below is refused if the host's

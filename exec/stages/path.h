@@ -9,6 +9,8 @@
 int path_open(const char *path);
 /* 1, 0, or -errno. */
 int path_is_directory(int at);
+/* Is @path the place of a mount? 1, 0, or -errno. */
+int path_is_mount(const char *path);
 /* mkdir -p, 0755. */
 int path_make(const char *path);
 int path_make_parent(const char *path); /* of the directory that contains @path */

@@ -18,6 +18,10 @@ int namespaces_close(struct init *init);
 
 /* Builds the command's view of the file system; in this order (see view.c for the reason). */
 int view_build(struct init *init);
+/* After watch_begin(): another program may have replaced or removed a path since it was found or
+ * covered. Covers again what exists; what is gone is watched as an absent path. -ESTALE: it changes
+ * again and again. */
+int settle_covers(struct init *init);
 /* Writes the gate's files into fresh directories. */
 int files_write(struct init *init);
 /* Creates the Unix socket of the gate in /run, and sends its listener to the worker through the

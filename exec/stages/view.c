@@ -173,7 +173,5 @@ int view_build(struct init *init)
 		r = door_open(init);
 	if (r == 0)
 		r = cover_sockets(init);
-	if (r == 0)
-		r = cover_end(init);
 	return r == 0 && is_empty ? leave_host(init, host) : r;
 }

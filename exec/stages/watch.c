@@ -24,23 +24,10 @@
 #define NAME_CHANGES   (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
 
 /* A mount at the path must be ours: no other process can mount here. */
-static bool is_covered(const char *path)
-{
-	struct statx what = { 0 };
-	int at = path_open(path);
-
-	if (at < 0)
-		return false;
-	long r = sys(statx, at, "", AT_EMPTY_PATH, STATX_TYPE, &what);
-
-	(void)sys(close, at);
-	return r == 0 && (what.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
 const char *watch_find_lost(const struct read_plan *plan)
 {
 	for (char **path = plan->lists[WIRE_COVERED]; *path; path++)
-		if (!is_covered(*path))
+		if (path_is_mount(*path) != 1)
 			return *path;
 	return NULL;
 }
@@ -85,7 +72,7 @@ static int add(struct watch *watch, const char *path, bool is_many)
 
 	if (r == -EINVAL) /* too many, or a kernel without dnotify */
 		r = add_to_inotify(watch, path);
-	return r == -ENOENT || r == -EACCES ? 0 : r;
+	return r == -ENOENT || r == -ENOTDIR || r == -EACCES ? 0 : r;
 }
 
 /* How many bytes of @path exist: all, or as many as consist of folders, without following a link. A
@@ -117,21 +104,24 @@ static size_t reach(const char *path, char folder[PATH_MAX])
 	return 1;
 }
 
-static bool is_watched(const struct read_plan *plan, const char *folder)
+/* Is one of the folders that are open for dnotify at this path now? Another one may have taken its
+ * name. */
+static bool is_watched(const struct watch *watch, const char *folder)
 {
-	for (char **path = plan->lists[WIRE_FOLDERS]; *path; path++) {
-		size_t i = 0;
+	struct statx at, other;
 
-		while (folder[i] && folder[i] == (*path)[i])
-			i++;
-		if (folder[i] == (*path)[i])
+	if (sys(statx, AT_FDCWD, folder, AT_SYMLINK_NOFOLLOW, STATX_INO, &at) < 0)
+		return false;
+	for (int fd = WATCH_FD; fd < watch->end; fd++)
+		if (sys(statx, fd, "", AT_EMPTY_PATH, STATX_INO, &other) == 0 &&
+		    at.stx_ino == other.stx_ino && at.stx_dev_major == other.stx_dev_major &&
+		    at.stx_dev_minor == other.stx_dev_minor)
 			return true;
-	}
 	return false;
 }
 
 /* Repeats until nothing has changed between a check and the watch set after it. */
-static bool is_made(struct watch *watch, const struct read_plan *plan, const char *path)
+static bool is_made(struct watch *watch, const char *path)
 {
 	char folder[PATH_MAX];
 	size_t all = sys_length(path), before = 0;
@@ -143,7 +133,7 @@ static bool is_made(struct watch *watch, const struct read_plan *plan, const cha
 
 		if (len == all)
 			return true;
-		if (len == before || is_watched(plan, folder))
+		if (len == before || is_watched(watch, folder))
 			return false;
 		int r = add_to_inotify(watch, folder);
 
@@ -159,9 +149,35 @@ static bool is_made(struct watch *watch, const struct read_plan *plan, const cha
 const char *watch_find_made(struct watch *watch, const struct read_plan *plan)
 {
 	for (char **path = plan->lists[WIRE_ABSENT]; *path; path++)
-		if (is_made(watch, plan, *path))
+		if (is_made(watch, *path))
 			return *path;
+	for (int i = 0; i < watch->gone_count; i++)
+		if (is_made(watch, watch->gone[i]))
+			return watch->gone[i];
 	return NULL;
+}
+
+const char *watch_find_open(const struct read_plan *plan)
+{
+	for (char **path = plan->lists[WIRE_COVERED]; *path; path++) {
+		int r = path_is_mount(*path);
+
+		if (r != 1 && r != -ENOENT)
+			return *path;
+	}
+	return NULL;
+}
+
+void watch_set_gone_apart(struct watch *watch, const struct read_plan *plan)
+{
+	char **kept = plan->lists[WIRE_COVERED];
+
+	for (char **path = kept; *path; path++)
+		if (watch->gone_count < WATCH_GONE_MAX && path_is_mount(*path) == -ENOENT)
+			watch->gone[watch->gone_count++] = *path;
+		else
+			*kept++ = *path;
+	*kept = NULL;
 }
 
 void watch_hurry(const struct watch *watch)
@@ -193,11 +209,6 @@ int watch_begin(struct watch *watch, const struct read_plan *plan, const char **
 		if (r < 0)
 			return r;
 	}
-	*ret_detail = watch_find_lost(plan);
-	if (!*ret_detail)
-		*ret_detail = watch_find_made(watch, plan);
-	if (*ret_detail)
-		return -ESTALE;
 	*ret_detail = "";
 	return 0;
 }

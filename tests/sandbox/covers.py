@@ -322,6 +322,21 @@ def absent_appears(world, user):
             shutil.rmtree(top)
 
 
+def absent_in_a_folder_made_again(world, user):
+    """The folder in which it would be is removed, and made again by the same name."""
+    top = user.file(user.work / "top/x").parent
+    script = "echo ready; until [ -e top/again ]; do sleep 0.02; done; echo seen; sleep 300"
+    process = world.start(user, ["sh", "-c", script], ["--deny-read", top / "key"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    must(process.stdout.readline() == "ready\n", "it did not start")
+    shutil.rmtree(top)
+    user.file(top / "again")
+    must(process.stdout.readline() == "seen\n", "it ended when the folder was made again")
+    user.file(top / "key", "new secret\n")
+    out, err = process.communicate(timeout=60)
+    must(process.returncode == NO_SANDBOX and not out and "was created while the command ran" in err, f"exit {process.returncode}", out, err)
+    shutil.rmtree(top)
+
+
 def absent_with_neighbours(world, user):
     """Folders in its path, and other files in them, are created and removed."""
     top = user.file(user.work / "top/x").parent
@@ -369,6 +384,7 @@ cases = [
     ("what-goes-on", what_goes_on),
     ("absent-is-not-made", absent_is_not_made),
     ("absent-appears", absent_appears),
+    ("absent-in-a-folder-made-again", absent_in_a_folder_made_again),
     ("absent-with-neighbours", absent_with_neighbours),
     ("absent-in-a-busy-folder", absent_in_a_busy_folder),
     ("absent-by-another-way", absent_by_another_way),

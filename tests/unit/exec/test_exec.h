@@ -4,6 +4,7 @@
 #include <check.h>
 
 TCase *test_ansi(void);
+TCase *test_changed(void);
 TCase *test_clock(void);
 TCase *test_drain(void);
 TCase *test_egress(void);

@@ -6,6 +6,7 @@ int main(void)
 {
 	Suite *suite = suite_create("exec-sandbox");
 
+	suite_add_tcase(suite, test_changed());
 	suite_add_tcase(suite, test_modes());
 	suite_add_tcase(suite, test_program());
 	suite_add_tcase(suite, test_sandbox());

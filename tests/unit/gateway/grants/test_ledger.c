@@ -115,6 +115,24 @@ START_TEST(grants_and_connections_are_listed)
 }
 END_TEST
 
+/* A command chooses how many connections are open: a list decides again about those that it shows,
+ * and counts the others. */
+START_TEST(a_list_of_connections_has_a_limit)
+{
+	struct fixture_request requests[3] = { 0 };
+
+	play();
+	allow(&requests[0], GATEWAY_SESSION, (struct approver_width){ 0 });
+	fixture_ask(&requests[1], HOST, FIXTURE_EXEC);
+	fixture_ask(&requests[2], HOST, FIXTURE_EXEC);
+	ck_assert_uint_eq(gateway_each_live(fixture.gw, 2, on_live, NULL), 3);
+	ck_assert_uint_eq(it.lives, 2);
+	for (size_t i = 0; i < 3; i++)
+		report(&requests[i], POLICY_DONE, 0);
+	fixture_close();
+}
+END_TEST
+
 /* Its rule is also found again by the program that asked. */
 START_TEST(a_rule_for_one_command_is_shown)
 {
@@ -413,6 +431,7 @@ Suite *suite_ledger(void)
 	TCase *tcase = tcase_create("ledger");
 
 	tcase_add_test(tcase, grants_and_connections_are_listed);
+	tcase_add_test(tcase, a_list_of_connections_has_a_limit);
 	tcase_add_test(tcase, a_rule_for_one_command_is_shown);
 	tcase_add_test(tcase, once_leaves_nothing);
 	tcase_add_loop_test(tcase, revoking_cuts_and_asks_again, 0, 2);
