@@ -14,6 +14,10 @@ json_t *wire_text(const char *text, size_t max_bytes);
 json_t *wire_risks(unsigned int risk);
 /* The inverse. An unknown name counts as a risk too. */
 unsigned int wire_risks_read(const json_t *risks);
+/* The same for enum gateway_agent_choice: "allow once"; always with "deny once". */
+json_t *wire_choices(unsigned int choices);
+/* The inverse. An unknown name is no choice. */
+unsigned int wire_choices_read(const json_t *choices);
 /* Sends what the socket accepts now. 0: everything was sent; -EAGAIN: the rest has to wait; -EIO:
  * the connection is closed. */
 int wire_send(int fd, struct evbuffer *out);

@@ -6,7 +6,6 @@
 
 struct evbuffer;
 
-#define TTY_PAGE_LINES_MAX 80
 /* bytes of a long host that are always shown: its end tells the owner */
 #define TTY_HOST_TAIL 48
 
@@ -43,7 +42,7 @@ struct tty_page {
 		char *text; /* owned */
 		enum tty_weight weight;
 		enum tty_style style;
-	} lines[TTY_PAGE_LINES_MAX];
+	} * lines; /* owned */
 };
 
 /* "  LABEL     TEXT"; cut so that it cannot wrap. Makes the text visible. */
