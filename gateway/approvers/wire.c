@@ -71,7 +71,7 @@ static const struct {
 	{ GATEWAY_AGENT_ABORT, "abort" },
 };
 
-json_t *wire_choices(unsigned int choices)
+static json_t *wire_choices(unsigned int choices)
 {
 	json_t *list = json_array();
 
@@ -82,6 +82,30 @@ json_t *wire_choices(unsigned int choices)
 						    json_string(choice_names[i].name)); /* OOM */
 	}
 	return list;
+}
+
+static json_t *wire_lines(const struct approver_agent_question *question)
+{
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < question->line_count; i++) {
+		const struct gateway_agent_line *line = &question->lines[i];
+
+		/* The last line that is lost would be one that was granted unseen. */
+		if (json_array_append_new(lines, json_pack("[s, s]", line->label, line->text)) <
+		    0) {
+			json_decref(lines);
+			return NULL;
+		}
+	}
+	return lines;
+}
+
+json_t *wire_agent(const struct approver_agent_question *question)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:s}", "id", question->id, "kind", question->kind,
+			 "lines", wire_lines(question), "choices", wire_choices(question->choices),
+			 "typed", question->typed);
 }
 
 unsigned int wire_choices_read(const json_t *choices)

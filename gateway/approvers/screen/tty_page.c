@@ -25,7 +25,7 @@ static char *page_shown(const char *text)
 static void page_add(struct tty_page *page, enum tty_weight weight, char *text)
 {
 	page->column = 0;
-	page->lines = mem_grow(page->lines, page->count + 1, sizeof(*page->lines));
+	page->lines = mem_reserve(page->lines, &page->room, page->count + 1, sizeof(*page->lines));
 	page->lines[page->count++] = (struct tty_page_line){ .text = text, .weight = weight };
 }
 
@@ -135,6 +135,7 @@ void tty_page_clear(struct tty_page *page)
 		free(page->lines[i].text);
 	free(page->lines);
 	page->lines = NULL;
+	page->room = 0;
 	page->count = page->column = 0;
 }
 

@@ -36,7 +36,7 @@ enum tty_style { TTY_PLAIN, TTY_TITLE, TTY_NEW, TTY_WARNING };
 /* Zeroed except for @width: empty. Writing it frees its contents. */
 struct tty_page {
 	unsigned int width;
-	size_t count;
+	size_t count, room;
 	unsigned int column; /* of the choices in the last line; 0: it has none */
 	struct tty_page_line {
 		char *text; /* owned */
