@@ -1,6 +1,7 @@
 #include "agent/elsewhere.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/command/extra.h"
@@ -18,17 +19,21 @@
 #define COMMAND_MAX (2 * GATEWAY_AGENT_TEXT_MAX)
 
 struct page {
-	struct gateway_agent_line *lines;
-	char **texts; /* of the lines; owned */
-	size_t count;
+	struct gateway_agent_line *lines; /* their texts are owned */
+	size_t count, room, bytes;
 };
 
-/* Takes @text, which is visible text. */
+/* Takes @text, which is visible text. What the gateway would not show is left out; what it shows
+ * says then that it is cut. */
 static void put(struct page *page, const char *label, char *text)
 {
-	page->lines = mem_grow(page->lines, page->count + 1, sizeof(*page->lines));
+	if (page->bytes > GATEWAY_AGENT_TEXT_MAX) {
+		free(text);
+		return;
+	}
+	page->bytes += strlen(text);
+	page->lines = mem_reserve(page->lines, &page->room, page->count + 1, sizeof(*page->lines));
 	page->lines[page->count++] = (struct gateway_agent_line){ label, text };
-	mem_append_list(&page->texts, text);
 }
 
 static void put_text(struct page *page, const char *label, const char *text)
@@ -213,6 +218,7 @@ void elsewhere_ask(struct pending *pending, const struct orchestrator_question *
 	};
 
 	pending->elsewhere = gateway_agent_ask(agent->gateway, &asked);
+	for (size_t i = 0; i < page.count; i++)
+		free((char *)(uintptr_t)page.lines[i].text); /* put() took them */
 	free(page.lines);
-	mem_free_list(page.texts);
 }

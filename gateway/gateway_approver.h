@@ -7,6 +7,8 @@
 
 #include "gateway/gateway.h"
 
+struct approver_agent_question;
+
 #define APPROVER_ID_MAX       24 /* "7f3a-12" */
 #define APPROVER_COMMANDS_MAX 8
 #define APPROVER_KEY_MAX      640 /* of gateway_answer_text() */
@@ -49,6 +51,8 @@ struct approver_question {
 	 * apart. */
 	bool is_watched;
 	const char *session;
+	/* It is not about a destination: only its id, @typed and times are set. NULL: it is. */
+	const struct approver_agent_question *agent;
 };
 
 /* What an answer covers when that is not exactly the question's destination. Zero: exactly that. It

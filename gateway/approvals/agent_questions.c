@@ -102,18 +102,27 @@ struct gateway_agent_asked *gateway_agent_ask(struct gateway *gw,
 	return asked;
 }
 
-void gateway_agent_retract(struct gateway_agent_asked *asked, const char *how)
+static void asked_end(struct gateway_agent_asked *asked, enum policy_action action, const char *how)
 {
-	if (!asked)
-		return;
 	struct gateway *gw = asked->gw;
-	const struct approver_end end = { .id = asked->shown.id, .by = "", .how = how };
+	const struct approver_end end = {
+		.id = asked->shown.id,
+		.action = action,
+		.by = "",
+		.how = how,
+	};
 
 	for (size_t i = 0; i < gw->approver_count; i++) {
 		if (gw->approvers[i].ops->agent_asked)
 			gw->approvers[i].ops->retract(gw->approvers[i].self, &end);
 	}
 	asked_free(asked);
+}
+
+void gateway_agent_retract(struct gateway_agent_asked *asked, const char *how)
+{
+	if (asked)
+		asked_end(asked, POLICY_DENY, how);
 }
 
 bool gateway_agent_is_attended(const struct gateway *gw)
@@ -218,7 +227,7 @@ int gateway_answer_agent(struct gateway *gw, const char *id, const struct approv
 					 : answer->scope == GATEWAY_SESSION ? " for the session"
 									    : " always",
 					 answer->by);
-	gateway_agent_retract(asked, how);
+	asked_end(asked, answer->action, how);
 	return 0;
 }
 

@@ -23,6 +23,8 @@ const char *gateway_typed_because(const struct approver_question *question,
 
 	if (answer->action != POLICY_ALLOW)
 		return NULL;
+	if (question->agent) /* its lines say why */
+		return question->typed[0] ? "a destination to be careful with" : NULL;
 	if (risk_is_real(question->risk))
 		return question->warning && question->warning[0] ? question->warning
 								 : "it is risky";

@@ -62,6 +62,67 @@ unsigned int wire_risks_read(const json_t *risks)
 	return risk;
 }
 
+static const struct {
+	enum gateway_agent_choice bit;
+	const char *name;
+} choice_names[] = {
+	{ GATEWAY_AGENT_ONCE, "allow once" },     { GATEWAY_AGENT_SESSION, "allow session" },
+	{ GATEWAY_AGENT_ALWAYS, "allow always" }, { GATEWAY_AGENT_DENY_ALWAYS, "deny always" },
+	{ GATEWAY_AGENT_ABORT, "abort" },
+};
+
+static json_t *wire_choices(unsigned int choices)
+{
+	json_t *list = json_array();
+
+	(void)json_array_append_new(list, json_string("deny once")); /* fails only without memory */
+	for (size_t i = 0; i < ARRAY_SIZE(choice_names); i++) {
+		if (choices & choice_names[i].bit)
+			(void)json_array_append_new(list,
+						    json_string(choice_names[i].name)); /* OOM */
+	}
+	return list;
+}
+
+static json_t *wire_lines(const struct approver_agent_question *question)
+{
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < question->line_count; i++) {
+		const struct gateway_agent_line *line = &question->lines[i];
+
+		/* The last line that is lost would be one that was granted unseen. */
+		if (json_array_append_new(lines, json_pack("[s, s]", line->label, line->text)) <
+		    0) {
+			json_decref(lines);
+			return NULL;
+		}
+	}
+	return lines;
+}
+
+json_t *wire_agent(const struct approver_agent_question *question)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:s}", "id", question->id, "kind", question->kind,
+			 "lines", wire_lines(question), "choices", wire_choices(question->choices),
+			 "typed", question->typed);
+}
+
+unsigned int wire_choices_read(const json_t *choices)
+{
+	unsigned int bits = 0;
+
+	for (size_t i = 0; i < json_array_size(choices); i++) {
+		const char *name = json_string_value(json_array_get(choices, i));
+
+		for (size_t j = 0; name && j < ARRAY_SIZE(choice_names); j++) {
+			if (strcmp(choice_names[j].name, name) == 0)
+				bits |= choice_names[j].bit;
+		}
+	}
+	return bits;
+}
+
 int wire_send(int fd, struct evbuffer *out)
 {
 	while (evbuffer_get_length(out) > 0) {

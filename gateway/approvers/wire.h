@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+struct approver_agent_question;
 struct evbuffer;
 
 /* The first @max_bytes of @text (NULL is ""), returned owned, or NULL out of memory. Bytes that are
@@ -14,6 +15,11 @@ json_t *wire_text(const char *text, size_t max_bytes);
 json_t *wire_risks(unsigned int risk);
 /* The inverse. An unknown name counts as a risk too. */
 unsigned int wire_risks_read(const json_t *risks);
+/* A question that is not about a destination: its id, kind, lines, choices and what must be typed.
+ * Returned owned; NULL: out of memory. */
+json_t *wire_agent(const struct approver_agent_question *question);
+/* The inverse of its choices, as enum gateway_agent_choice. An unknown name is no choice. */
+unsigned int wire_choices_read(const json_t *choices);
 /* Sends what the socket accepts now. 0: everything was sent; -EAGAIN: the rest has to wait; -EIO:
  * the connection is closed. */
 int wire_send(int fd, struct evbuffer *out);

@@ -1,12 +1,14 @@
 import { byId, say } from "/dom.js";
 import { Refused } from "/refused.js";
 import { connect, enter, isCapability, stop } from "/stream.js";
+import { Agents } from "/agent.js";
 import { Questions } from "/question.js";
 import { Ledger } from "/ledger.js";
 import { drawSums } from "/chart.js";
 import { saveJson } from "/save.js";
 
 const questions = new Questions();
+const agents = new Agents(byId("agents"), (count, names) => questions.also(count, names));
 const ledger = new Ledger((to) => questions.expect(to));
 
 let since = Infinity; // when this page came, by the gate's clock
@@ -25,7 +27,7 @@ function close(title, text) {
 // An error of the page itself: its contents may be wrong, so it hides them and sends no answer.
 function broke(error) {
   stop(error);
-  questions.isLive = false;
+  questions.isLive = agents.isLive = false;
   close("This page has an error and cannot answer",
     `Load it again, or answer with \`sallyport approve\`. The error: ${error?.message ?? error ?? "a script failed"}`);
 }
@@ -37,10 +39,11 @@ function linkIs(state, error) {
   if (state === "closed")
     return close("The gate refused this page", error.message);
   if (state === "over") {
+    agents.over();
     questions.over();
     ledger.over();
   }
-  questions.isLive = false; // until they come
+  questions.isLive = agents.isLive = false; // until they come
   byId("closed").hidden = true;
   byId("main").hidden = false;
   byId("main").inert = state === "wait";
@@ -58,6 +61,7 @@ const events = {
     ledger.hello(data);
   },
   questions: (data) => questions.take(data),
+  agents: (data) => agents.take(data),
   grants: (data) => ledger.take("grants", data),
   live: (data) => ledger.take("live", data),
   totals(data) {
@@ -88,11 +92,11 @@ document.addEventListener("keydown", (event) => {
     return;
   if (event.key === "?" && !questions.isLate)
     byId("help").showModal();
-  else if (!questions.press(event.key))
+  else if (!agents.press(event.key) && !questions.press(event.key))
     return;
   event.preventDefault();
 });
-byId("save-json").addEventListener("click", () => saveJson(ledger.fileName("all"), { questions: questions.saved(), ...ledger.saved() }));
+byId("save-json").addEventListener("click", () => saveJson(ledger.fileName("all"), { questions: questions.saved(), agents: agents.saved(), ...ledger.saved() }));
 byId("keys").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 

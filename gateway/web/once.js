@@ -1,12 +1,13 @@
 // once: the page of a link that answers one question. The browser stores nothing.
-import { byId, countdown, say, sayName, visible } from "/dom.js";
+import { byId, countdown, el, say, sayName, visible } from "/dom.js";
+import { rows, title, unread } from "/agent.js";
 import { Refused } from "/refused.js";
-import { isReady, moved, sightOf, watch } from "/shown.js";
+import { moved, watch } from "/shown.js";
 
 const link = location.hash.slice(1);
 history.replaceState(null, "", location.pathname); // it leaves the address bar, and with it the history
 
-let question, text, due = 0, isOver = false;
+let question, text, agent, due = 0, isOver = false;
 
 async function post(path, body) {
   const response = await fetch(path, {
@@ -34,6 +35,8 @@ addEventListener("error", (event) => broke(event.error ?? event.message));
 addEventListener("unhandledrejection", (event) => broke(event.reason));
 
 function isTyped() {
+  if (agent)
+    return byId("typed").value.trim() === agent.typed;
   return !question.needs_typing || byId("typed").value.trim().toLowerCase() === question.domain.toLowerCase();
 }
 
@@ -49,6 +52,17 @@ function refresh() {
   byId("allow").disabled = !isTyped();
 }
 
+// A question that is not about a destination.
+function showAgent() {
+  say(byId("to"), title(agent.kind));
+  byId("grant").replaceChildren(el("span", { class: "label" }, "Either answer applies once, to exactly this"), rows(agent.lines));
+  byId("who").hidden = byId("why").hidden = true;
+  sayName(byId("domain"), agent.typed);
+  byId("typing").hidden = agent.typed === "";
+  byId("allow").hidden = !agent.choices.includes("allow once");
+  begin(agent.left_ms, [byId("to"), byId("grant"), byId("allow"), byId("deny")]);
+}
+
 function show() {
   sayName(byId("to"), question.to);
   say(byId("who"), `for ${question.commands.map(visible).join(", ")}${question.program ? `, by ${visible(question.program)}` : ""}`);
@@ -58,25 +72,25 @@ function show() {
   byId("typing").hidden = !question.needs_typing;
   byId("warning").hidden = !isWarned();
   say(byId("warning"), question.warning || (question.private ? "An address of your own network or machine." : "Nothing is known about this destination."));
-  due = performance.now() + question.left_ms;
+  begin(question.left_ms, [byId("to"), byId("warning"), byId("grant"), byId("allow"), byId("deny")]);
+}
+
+function begin(leftMs, watched) {
+  due = performance.now() + leftMs;
   byId("closed").hidden = true;
   byId("main").hidden = false;
   moved();
-  watch([byId("to"), byId("warning"), byId("grant"), byId("allow"), byId("deny")]);
+  watch(watched);
   refresh();
   setInterval(() => isOver || refresh(), 200);
 }
 
 // The text that has to be read before an answer; scrolls to it if it was not on the screen.
 function isShown(action) {
-  const read = [byId("to"), ...(action === "allow" && isWarned() ? [byId("warning")] : []), byId("grant")];
-  const unread = read.find((node) => !sightOf(node).isWhole) ?? [byId("grant"), byId(action)].find((node) => !sightOf(node).isThere);
-  say(byId("wrong"), unread ? "Not all of this question was on the screen. Read it, and press again." : "");
-  if (unread) {
-    sightOf(unread).bring();
-    moved();
-  }
-  return !unread && isReady();
+  const read = [byId("to"), ...(!agent && action === "allow" && isWarned() ? [byId("warning")] : []), byId("grant")];
+  const why = unread(read, agent ? [byId(action)] : [byId("grant"), byId(action)]);
+  say(byId("wrong"), why ?? "");
+  return why === null;
 }
 
 async function answer(action) {
@@ -84,7 +98,7 @@ async function answer(action) {
     return;
   try {
     await post("/api/once/answer", { action, text, words: byId("words").value, ...(action === "allow" ? { typed: byId("typed").value.trim() } : {}) });
-    close(action === "allow" ? "Allowed once" : "Denied", `${visible(question.to)}. This page can be closed.`);
+    close(action === "allow" ? "Allowed once" : "Denied", `${agent ? title(agent.kind) : visible(question.to)}. This page can be closed.`);
   } catch (error) {
     if (Refused.only(error).status === 410)
       close("The question has ended", error.message);
@@ -97,8 +111,8 @@ byId("typed").addEventListener("input", refresh);
 byId("deny").addEventListener("click", () => answer("deny"));
 byId("allow").addEventListener("click", () => answer("allow"));
 try {
-  ({ question, text } = await post("/api/once/look", {}));
-  show();
+  ({ question, text, agent } = await post("/api/once/look", {}));
+  agent ? showAgent() : show();
 } catch (error) {
   close(Refused.only(error).status ? "This link is not valid" : "The gate cannot be reached", error.message);
 }

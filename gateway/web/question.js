@@ -16,6 +16,7 @@ export class Questions {
   constructor() {
     this.cards = new Map();
     this.names = new Map(); // of questions there were, by id
+    this.agents = 0;
     this.current = null;
     this.mayAlways = false;
     this.isPicking = false;
@@ -131,16 +132,28 @@ export class Questions {
     return this.names.get(id) ?? id;
   }
 
+  // Questions of agents wait too; each of @names is an id with a name.
+  also(count, names) {
+    this.agents = count;
+    for (const [id, name] of names)
+      this.names.set(id, name);
+    this.show(this.count ?? 0, 0);
+    if (names.length > 0)
+      say(byId("alarm"), `New question: ${names.at(-1)[1]}`);
+  }
+
   show(count, news) {
-    say(byId("count"), count);
-    byId("empty").hidden = count > 0;
+    const all = count + this.agents;
+    this.count = count;
+    say(byId("count"), all);
+    byId("empty").hidden = all > 0;
     byId("more").hidden = count === this.cards.size;
     say(byId("more"), `and ${plural(count - this.cards.size, "more", "more")}, shown when these are answered`);
     byId("pick").hidden = this.cards.size < 2;
     if (this.cards.size < 2 && this.isPicking)
       this.pick(false);
     this.countPicked();
-    document.title = `${count > 0 ? `(${count}) ` : ""}Sallyport ${this.run ?? ""}`;
+    document.title = `${all > 0 ? `(${all}) ` : ""}Sallyport ${this.run ?? ""}`;
     if (news > 0)
       say(byId("alarm"), news === 1 ? `New question: ${[...this.cards.values()].at(-1).question.to}` : `${news} new questions`);
   }

@@ -126,6 +126,7 @@ class Sight {
   }
 }
 
+const groups = new Map(); // the nodes that each part of the page watches
 let sights = new Map();
 
 function look() {
@@ -133,9 +134,10 @@ function look() {
     sight.look();
 }
 
-// Observes these nodes from now on, and no others. Keeps what was seen of nodes that stay.
-export function watch(nodes) {
-  sights = new Map(nodes.filter(Boolean).map((node) => [node, sights.get(node) ?? new Sight(node)]));
+// Observes these nodes from now on, and no others of the same @group. Keeps what was seen of nodes that stay.
+export function watch(nodes, group = "questions") {
+  groups.set(group, nodes.filter(Boolean));
+  sights = new Map([...groups.values()].flat().map((node) => [node, sights.get(node) ?? new Sight(node)]));
 }
 
 export function sightOf(node) {

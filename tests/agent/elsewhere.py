@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Questions about commands, patches and permissions at approvers other than the client. usage: elsewhere.py SALLYPORT [CASE...]"""
 
+import http.client
+import http.server
 import json
+import re
 import subprocess
+import threading
 
 import harness
 from world import until  # found by harness
@@ -213,6 +217,79 @@ def a_watch_shows_and_answers(stage):
         watch.end()
 
 
+def post(port, path, body, origin, **fields):
+    """The answer of the page's server: its status and its object."""
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
+    link.request("POST", path, json.dumps(body), {"Host": origin.partition("//")[2], "Origin": origin, "Content-Type": "application/json", **fields})
+    reply = link.getresponse()
+    return reply, json.loads(reply.read())
+
+
+def the_page_answers(stage):
+    """The page's server gives the question to the page, and takes an answer that it offers."""
+    stage.policy(RULES)
+    client = stage.client("--web")
+    client.configure("on-request")
+    errors = stage.top / "agent.err"
+    found = until(lambda: re.search(r"http://127[.]0[.]0[.]1:([0-9]+)/#([0-9a-f]{64})", errors.read_text()), harness.PATIENCE, "the page's address")
+    port, origin = int(found[1]), f"http://127.0.0.1:{found[1]}"
+    reply, entered = post(port, "/api/enter", {"capability": found[2]}, origin)
+    secrets = {"Cookie": reply.getheader("set-cookie").partition(";")[0], "Sallyport-Key": entered["key"]}
+    id = client.send("exec", argv=["cat", "/dev/null"])
+    assert client.next("approval_request")["elsewhere"] is True
+    (question,) = waiting(stage)
+    for wrong in ({"scope": "always"}, {"scope": "session", "width": {"domain": True}}, {"text": "cat"}):
+        reply, _ = post(port, "/api/answer", {"question": question["id"], "action": "allow", **wrong}, origin, **secrets)
+        assert reply.status == 409, (wrong, reply.status)
+    client.never("exec_begin")
+    reply, _ = post(port, "/api/answer", {"question": question["id"], "action": "allow", "scope": "once"}, origin, **secrets)
+    assert reply.status == 200, reply.status
+    assert client.next("exec_end", id=id)["status"] == "exited"
+    (record,) = [record for record in decisions(stage) if record["through"] == "web"]
+    assert record["by"].endswith(" on web") and record["action"] == "allow", record
+
+
+def the_webhook_answers(stage):
+    """The webhook gets the question without secrets, and a link to all of it, which answers it once."""
+    told = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    key = stage.top / "hook.key"
+    key.write_text("0123456789abcdef" * 2 + "\n")
+    key.chmod(0o600)
+    stage.policy(RULES)
+    origin = "https://gate.example.org"
+    client = stage.client("--web", "--webhook", f"http://127.0.0.1:{server.server_port}/", "--webhook-key", str(key), "--webhook-answer", origin)
+    client.configure("on-request")
+    id = client.send("exec", argv=["cat", "/dev/null", "--password=hunter2hunter2"])
+    until(lambda: told, harness.PATIENCE, "a message of the webhook")
+    message = told[0]
+    assert message["event"] == "asked" and message["kind"] == "exec" and ["command", "cat /dev/null --password=***"] in message["lines"] and "hunter2" not in json.dumps(message), message
+    port = int(re.search(r"http://127[.]0[.]0[.]1:([0-9]+)/#", (stage.top / "agent.err").read_text())[1])
+    link = message["answer_url"].partition("#")[2]
+    reply, look = post(port, "/api/once/look", {"link": link}, origin)
+    assert reply.status == 200 and ["command", "cat /dev/null --password=hunter2hunter2"] in look["agent"]["lines"], look
+    reply, _ = post(port, "/api/once/answer", {"link": link, "action": "allow", "scope": "session"}, origin)
+    assert reply.status == 400, "a link answered for longer"
+    reply, _ = post(port, "/api/once/answer", {"link": link, "action": "allow"}, origin)
+    assert reply.status == 200, reply.status
+    reply, _ = post(port, "/api/once/answer", {"link": link, "action": "allow"}, origin)
+    assert reply.status == 410, "answered twice"
+    assert client.next("exec_end", id=id)["status"] == "exited"
+    assert [record["by"] for record in decisions(stage) if record["through"] == "web"] == ["an answer link"]
+    server.shutdown()
+
+
 class Mcp:
     """`sallyport mcp`, for a client that cannot show forms."""
 
@@ -281,5 +358,5 @@ def the_reason_is_in_the_text(stage):
 
 
 harness.main([a_command_is_allowed, a_denial_has_words, an_abort_stops_the_agent, for_the_session, only_what_is_offered,
-              a_patch_and_permissions, the_changes_of_a_patch, a_text_that_is_too_long, a_crowd_of_questions, a_withdrawn_command, a_watch_shows_and_answers,
+              a_patch_and_permissions, the_changes_of_a_patch, a_text_that_is_too_long, a_crowd_of_questions, a_withdrawn_command, a_watch_shows_and_answers, the_page_answers, the_webhook_answers,
               a_client_without_forms_waits_for_the_watch, the_reason_is_in_the_text])

@@ -650,8 +650,21 @@ def every_message(stage):
     assert {f"event-{type}" for type in told} == {name for name in harness.SCHEMAS if name.startswith("event")}, told
 
 
+def denied_for_every_session(stage):
+    """--deny-read takes a path from every session."""
+    secret = stage.work / "secret"
+    secret.write_text("hidden words\n")
+    client = stage.client("--deny-read", str(secret))
+    client.configure()
+    assert client.run(["cat", str(secret)])["exit_code"] != 0
+    client.never("exec_output", text="hidden words\n")
+    assert client.run(["sh", "-c", f"echo x > {secret}"])["exit_code"] != 0
+    assert client.run(["cat", "/dev/null"])["exit_code"] == 0
+    assert secret.read_text() == "hidden words\n"
+
+
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
-         read_only, denied_files, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
+         read_only, denied_files, denied_for_every_session, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, half_a_line_without_end,

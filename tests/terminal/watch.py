@@ -15,8 +15,10 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flow"))
+for folder in ("flow", "agent"):
+    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / folder))
 
+import harness  # noqa: E402
 from screen import COLUMNS, LABEL, ROW, ROWS, SECONDS, TYPE_LABEL, Screen, until  # noqa: E402
 import screens  # noqa: E402
 from world import Gate, descendants, enter_namespace, processes, published  # noqa: E402
@@ -715,7 +717,112 @@ def a_warning_has_its_place(world):
     watch.close()
 
 
-CASES = [shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
+class Agent(harness.Client):
+    """A client of `sallyport agent` that leaves every question to the watch."""
+
+    def __init__(self, world):
+        world.options = ["--policy", str(world.top / "policy")]
+        (world.top / "policy").write_text("version 1\ncommand ask cat\n")
+        super().__init__(world)
+        self.configure("on-request")
+
+    def asks(self, *words):
+        """Asks for `cat WORDS`; returns the submission's id."""
+        return self.send("exec", argv=["cat", *words])
+
+    def decided(self):
+        return [r for r in map(json.loads, self.stage.audit.read_text().splitlines()) if r["event"] == "decision"]
+
+
+def an_agent_asks(world):
+    """An agent's question shows all that an allow grants, and offers only the answers that it has."""
+    watch = Watch(world)
+    watch.shows(IDLE)
+    agent = Agent(world)
+    id = agent.asks("/dev/null", "\x1b[2J")
+    watch.shows("sallyport   an agent asks: exec")
+    watch.shows(r"  command   cat /dev/null '\x1b[2J'")
+    watch.shows(f"  directory {world.work}")
+    watch.shows("  allow     y once  s session")
+    watch.key("e")
+    watch.shows("the question does not offer it")
+    watch.key("h")
+    watch.shows("h does nothing here")
+    agent.never("exec_begin")
+    watch.enter("y")
+    watch.shows(" allowed once")
+    assert agent.next("exec_end", id=id)["status"] == "exited"
+    (record,) = [r for r in agent.decided() if r["through"] == "approve"]
+    assert record["action"] == "allow" and record["kind"] == "exec", record
+    id = agent.asks("/dev/zero")
+    watch.shows("cat /dev/zero")
+    watch.key("r")
+    watch.press("use the mirror", ("Enter",))
+    watch.shows("  reason    use the mirror")
+    watch.enter("n")
+    end = agent.next("exec_end", id=id)
+    assert end["status"] == "rejected" and "use the mirror" in end["why"], end
+    id = agent.asks("/etc/hostname")
+    watch.enter("s")
+    assert agent.next("exec_end", id=id)["status"] == "exited"
+    assert agent.run(["cat", "/etc/hostname"])["status"] == "exited"  # nobody is asked
+    id = agent.asks("/dev/urandom")
+    watch.enter("q")
+    assert agent.next("exec_end", id=id).get("abort") is True
+    id = agent.asks("/dev/tty")
+    watch.shows("cat /dev/tty")
+    agent.answer(agent.next("approval_request", ids=[id]), "denied")
+    watch.shows("was answered by the agent's client")
+    watch.shows(IDLE)
+    watch.close()
+
+
+def an_agent_asks_much(world):
+    """What does not fit is on further pages, and is allowed only after all of them were on the screen."""
+    watch = Watch(world, rows=20)
+    watch.shows(IDLE)
+    agent = Agent(world)
+    id = agent.send("request_patch_approval", changes=[
+        {"path": "/var/lib/one", "kind": "add", "content": "".join(f"line {i}\n" for i in range(25))}])
+    watch.shows("Space shows the next; an allow needs all of them seen")
+    watch.choose("y")
+    watch.press(("Enter",))
+    watch.settle()
+    watch.key(("BSpace",))
+    seen = watch.text()
+    while "all of them seen" in watch.text():
+        watch.key(" ")
+        seen += watch.text()
+    assert all(f"| line {i}\n" in seen for i in range(25)), seen
+    agent.never("task_complete")
+    watch.enter("y")
+    assert agent.next("task_complete", id=id)["outcome"] == "approved"
+    watch.close()
+
+
+def an_agent_asks_among_others(world):
+    """It has its own page; the list has the destinations."""
+    gate = run(world, "many", f"{curl('a.test')} & {curl('b.test')} & {curl('c.test')} & wait")
+    until(lambda: len(world.questions()) == 3, SECONDS, "three questions")
+    agent = Agent(world)
+    id = agent.asks("/dev/null")
+    until(lambda: len(world.questions()) == 4, SECONDS, "four questions")
+    watch = Watch(world)
+    watch.shows("an agent asks: exec")
+    watch.shows("3 more questions wait: l lists them")
+    watch.key("l")
+    watch.shows("sallyport   3 questions wait")
+    watch.key("A")
+    watch.press("n")
+    watch.shows("an agent asks: exec")
+    watch.enter("y")
+    assert agent.next("exec_end", id=id)["status"] == "exited"
+    watch.shows(IDLE)
+    answered(gate, "denied_once")
+    watch.close()
+
+
+CASES = [an_agent_asks, an_agent_asks_much, an_agent_asks_among_others, shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
          words_are_for_one, several_at_once,
          many_of_two_runs, too_early_is_nothing, an_arrow_in_two, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
          typed_widths_are_shown_first, typed_too_late_for_yes, what_is_sent_was_shown, changed_while_it_is_typed,

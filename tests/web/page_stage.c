@@ -2,6 +2,7 @@
  * in as lines of JSON, what a person did goes out as lines of text.
  *   {"op":"ask","id":"q-1","host":"a.test",…}  {"op":"change","id":…,…}
  * {"op":"retract","id":…,"how":…}
+ *   {"op":"agent","id":…,"kind":…,"lines":[[LABEL,TEXT],…],"choices":BITS,"typed":…}
  *   {"op":"link","id":…}  {"op":"text","text":…}  {"op":"tell"}: what it was asked for
  *   {"op":"ledger","live":2,"grants":3,"trips":4}
  *   {"op":"hear","host":…,"action":…,"by":…}: a decision; {"op":"hear","host":…,"up":1,"down":2}:
@@ -22,7 +23,8 @@
 #include "tests/unit/gateway/approvers/web/test_web_fake.h"
 #include "gateway/gateway_tools.h"
 
-#define LINE_MAX_BYTES 65536
+#define LINE_MAX_BYTES  65536
+#define AGENT_LINES_MAX 256
 
 static struct {
 	char line[LINE_MAX_BYTES];
@@ -97,6 +99,32 @@ static void op_change(const json_t *object)
 	fill(question, object);
 }
 
+static void op_agent(const json_t *object)
+{
+	static struct gateway_agent_line lines[AGENT_LINES_MAX];
+	const json_t *given = json_object_get(object, "lines");
+
+	stage.agent = (struct approver_agent_question){
+		.kind = text_of(object, "kind", "exec"),
+		.lines = lines,
+		.line_count = json_array_size(given),
+		.choices = (unsigned int)number_of(object, "choices", 31),
+		.typed = text_of(object, "typed", ""),
+		.left_ms = 299000,
+	};
+	if (stage.agent.line_count > AGENT_LINES_MAX)
+		exit(1);
+	for (size_t i = 0; i < stage.agent.line_count; i++) {
+		const json_t *line = json_array_get(given, i);
+
+		lines[i].label = json_string_value(json_array_get(line, 0));
+		lines[i].text = json_string_value(json_array_get(line, 1));
+	}
+	(void)snprintf(stage.agent.id, sizeof(stage.agent.id), "%s",
+		       text_of(object, "id", "7f3a-1"));
+	web_approver.agent_asked(stage.approver, &stage.agent);
+}
+
 static void op_ledger(json_t *object)
 {
 	stage.live_count = (unsigned int)number_of(object, "live", 0);
@@ -162,6 +190,8 @@ static void serve(const char *line)
 	(void)json_array_append_new(play.held, object);
 	if (strcmp(op, "ask") == 0)
 		op_ask(object);
+	else if (strcmp(op, "agent") == 0)
+		op_agent(object);
 	else if (strcmp(op, "change") == 0)
 		op_change(object);
 	else if (strcmp(op, "retract") == 0)

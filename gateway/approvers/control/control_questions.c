@@ -35,56 +35,22 @@ static bool question_collect(const struct approver_question *question, void *arg
 	return page->bytes < CONTROL_AHEAD_BYTES;
 }
 
-static json_t *question_lines(const struct approver_agent_question *question)
-{
-	json_t *lines = json_array();
-
-	for (size_t i = 0; i < question->line_count; i++) {
-		const struct gateway_agent_line *line = &question->lines[i];
-
-		/* The last line that is lost would be one that was granted unseen. */
-		if (json_array_append_new(lines, json_pack("[s, s]", line->label, line->text)) <
-		    0) {
-			json_decref(lines);
-			return NULL;
-		}
-	}
-	return lines;
-}
-
-static json_t *question_choices(unsigned int choices)
-{
-	static const struct {
-		enum gateway_agent_choice bit;
-		const char *name;
-	} names[] = {
-		{ GATEWAY_AGENT_ONCE, "allow once" },
-		{ GATEWAY_AGENT_SESSION, "allow session" },
-		{ GATEWAY_AGENT_ALWAYS, "allow always" },
-		{ GATEWAY_AGENT_DENY_ALWAYS, "deny always" },
-		{ GATEWAY_AGENT_ABORT, "abort" },
-	};
-	json_t *list = json_array();
-
-	(void)json_array_append_new(list, json_string("deny once")); /* fails only without memory */
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (choices & names[i].bit)
-			(void)json_array_append_new(list,
-						    json_string(names[i].name)); /* the same */
-	}
-	return list;
-}
-
 /* NULL: out of memory. */
 static json_t *question_of_agent(const struct approver *server,
 				 const struct approver_agent_question *question)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:I, s:I, s:o, s:s}", "id", question->id,
-			 "kind", question->kind, "lines", question_lines(question), "choices",
-			 question_choices(question->choices), "typed", question->typed, "age_s",
-			 (json_int_t)(question->age_ms / 1000), "left_s",
-			 (json_int_t)((question->left_ms + 999) / 1000), "session",
-			 wire_text(server->session, POLICY_TEXT_MAX), "run", server->run);
+	json_t *shown = wire_agent(question);
+
+	if (!shown ||
+	    json_object_update_new(shown,
+				   json_pack("{s:I, s:I, s:o, s:s}", "age_s",
+					     (json_int_t)(question->age_ms / 1000), "left_s",
+					     (json_int_t)((question->left_ms + 999) / 1000),
+					     "session", wire_text(server->session, POLICY_TEXT_MAX),
+					     "run", server->run)) == 0)
+		return shown;
+	json_decref(shown);
+	return NULL;
 }
 
 static void question_collect_agent(const struct approver_agent_question *question, void *arg)

@@ -11,6 +11,8 @@
 #include "gateway/approvers/programs/subprocess.h"
 #include "gateway/approvers/programs/reviewer_line.h"
 #include "gateway/approvers/table.h"
+#include "gateway/approvers/wire.h"
+#include "gateway/audit/redact.h"
 #include "gateway/gateway_tools.h"
 
 #define WEBHOOK_QUEUE_MAX 32 /* questions that wait to be sent; further ones are not sent */
@@ -126,41 +128,39 @@ static void webhook_next(void *arg)
 
 /* The link is in the fragment (after #), which browsers do not send, so that no server and no log
  * on the way receives it. */
-static int webhook_add_link(const struct approver *self, const struct approver_question *question,
+static int webhook_add_link(const struct approver *self, const char *id, int64_t left_ms,
 			    json_t *what)
 {
-	int64_t until_s = loop_wall_us(self->loop) / 1000000 + (question->left_ms + 999) / 1000;
+	int64_t until_s = loop_wall_us(self->loop) / 1000000 + (left_ms + 999) / 1000;
 	char link[ANSWER_LINK_MAX];
 
 	if (!self->web)
 		return 0;
-	if (answer_link_make(self->web->link_key, question->id, until_s, link) < 0)
+	if (answer_link_make(self->web->link_key, id, until_s, link) < 0)
 		return -EIO;
 	return json_object_set_new(what, "answer_url",
 				   json_sprintf("%s/once.html#%s", self->web->answer_origin, link));
 }
 
-static char *webhook_body(const struct approver *self, const struct approver_question *question)
+/* Takes @what, which may be NULL. Returned owned; NULL: it cannot be written. */
+static char *webhook_body(const struct approver *self, const char *id, int64_t left_ms,
+			  json_t *what)
 {
-	json_t *what = reviewer_line_describe(question);
 	char *body = NULL;
 
 	if (what && json_object_set_new(what, "event", json_string("asked")) == 0 &&
 	    json_object_set_new(what, "run", json_string(self->run)) == 0 &&
-	    json_object_set_new(what, "id", json_string(question->id)) == 0 &&
-	    json_object_set_new(what, "deadline_ms", json_integer(question->left_ms)) == 0 &&
-	    webhook_add_link(self, question, what) == 0)
+	    json_object_set_new(what, "id", json_string(id)) == 0 &&
+	    json_object_set_new(what, "deadline_ms", json_integer(left_ms)) == 0 &&
+	    webhook_add_link(self, id, left_ms, what) == 0)
 		body = json_dumps(what, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(what);
 	return body;
 }
 
-static void webhook_ask(struct approver *self, const struct approver_question *question)
+/* Takes @body. */
+static void webhook_send(struct approver *self, char *body)
 {
-	if (self->queued >= WEBHOOK_QUEUE_MAX)
-		return webhook_failed(self, "too many questions are waiting to be sent");
-	char *body = webhook_body(self, question);
-
 	if (!body)
 		return webhook_failed(self, "the question cannot be written as JSON");
 	struct webhook_news *news = mem_new(sizeof(*news));
@@ -169,6 +169,41 @@ static void webhook_ask(struct approver *self, const struct approver_question *q
 	TAILQ_INSERT_TAIL(&self->queue, news, entry);
 	self->queued++;
 	webhook_next_soon(self);
+}
+
+static void webhook_ask(struct approver *self, const struct approver_question *question)
+{
+	if (self->queued >= WEBHOOK_QUEUE_MAX)
+		return webhook_failed(self, "too many questions are waiting to be sent");
+	webhook_send(self, webhook_body(self, question->id, question->left_ms,
+					reviewer_line_describe(question)));
+}
+
+/* The question without recognisable secrets, because it leaves this machine. */
+static json_t *webhook_describe_agent(const struct approver_agent_question *question)
+{
+	struct approver_agent_question shown = *question;
+	struct gateway_agent_line *lines = mem_new_array(question->line_count + 1, sizeof(*lines));
+
+	for (size_t i = 0; i < question->line_count; i++)
+		lines[i] = (struct gateway_agent_line){ question->lines[i].label,
+							redact_command(question->lines[i].text) };
+	shown.lines = lines;
+	json_t *what = wire_agent(&shown);
+
+	for (size_t i = 0; i < question->line_count; i++)
+		free((char *)(uintptr_t)lines[i].text); /* redact_command() made them */
+	free(lines);
+	return what;
+}
+
+static void webhook_agent_asked(struct approver *self,
+				const struct approver_agent_question *question)
+{
+	if (self->queued >= WEBHOOK_QUEUE_MAX)
+		return webhook_failed(self, "too many questions are waiting to be sent");
+	webhook_send(self, webhook_body(self, question->id, question->left_ms,
+					webhook_describe_agent(question)));
 }
 
 static void webhook_changed(struct approver *self, const struct approver_question *question)
@@ -223,6 +258,7 @@ const struct approver_ops webhook_approver = {
 	.open = webhook_open,
 	.is_attached = webhook_is_attached,
 	.ask = webhook_ask,
+	.agent_asked = webhook_agent_asked,
 	.changed = webhook_changed,
 	.retract = webhook_retract,
 	.close = webhook_close,

@@ -187,7 +187,7 @@ static void far_ended(struct gateway_far *far, struct far_question *ours, const 
 		.id = ours->question.id,
 		.by = "",
 		.how = how,
-		.dst = far->watch ? &ours->question.dst : NULL,
+		.dst = far->watch && !ours->question.agent ? &ours->question.dst : NULL,
 	};
 
 	TAILQ_REMOVE(&far->questions, ours, entry);
@@ -207,22 +207,6 @@ static bool far_retracted(struct gateway_far *far, const struct far_link *link, 
 	return id != NULL;
 }
 
-/* This terminal has no keys for it. False: malformed. */
-static bool far_agent_asked(const struct gateway_far *far, const json_t *question)
-{
-	const char *id = json_string_value(json_object_get(question, "id"));
-	const char *kind = json_string_value(json_object_get(question, "kind"));
-
-	if (!id || !kind)
-		return false;
-	auto_free char *line =
-		mem_printf("%.32s: an agent asks (%.32s); see `sallyport approve list`", id, kind);
-	auto_free char *shown = text_visible_dup(line);
-
-	tty_turn_say(far->terminal, shown);
-	return true;
-}
-
 static bool far_began(struct gateway_far *far, struct far_link *link, const json_t *reply)
 {
 	const json_t *questions = json_object_get(reply, "questions");
@@ -233,7 +217,7 @@ static bool far_began(struct gateway_far *far, struct far_link *link, const json
 			return false;
 	}
 	for (size_t i = 0; i < json_array_size(of_agents); i++) {
-		if (!far_agent_asked(far, json_array_get(of_agents, i)))
+		if (!far_asked(far, link, json_array_get(of_agents, i)))
 			return false;
 	}
 	return json_is_array(questions);
@@ -245,10 +229,9 @@ static bool far_heard(struct far_link *link, json_t *message, void *of)
 
 	if (event && strcmp(event, "retracted") == 0)
 		return far_retracted(of, link, message);
-	if (event && (strcmp(event, "asked") == 0 || strcmp(event, "changed") == 0))
+	if (event && (strcmp(event, "asked") == 0 || strcmp(event, "changed") == 0 ||
+		      strcmp(event, "agent_asked") == 0))
 		return far_asked(of, link, json_object_get(message, "question"));
-	if (event && strcmp(event, "agent_asked") == 0)
-		return far_agent_asked(of, json_object_get(message, "question"));
 	return event || json_object_get(message, "sallyport") || far_began(of, link, message);
 }
 

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/wire.h"
 
 #define SECONDS_MAX (INT64_C(1) << 32)
+#define FAR_LINES_MAX                                                                              \
+	(GATEWAY_AGENT_TEXT_MAX + 1) /* of a question that is not about a destination */
 
 static const char *text_of(const json_t *object, const char *name)
 {
@@ -88,11 +91,48 @@ static bool read_question(const json_t *object, struct approver_question *ret)
 	return true;
 }
 
+/* A question that is not about a destination. */
+static bool read_agent(const json_t *object, struct far_question *ours)
+{
+	const json_t *lines = json_object_get(object, "lines");
+	const char *id = text_of(object, "id");
+	size_t count = json_array_size(lines);
+
+	ours->agent = (struct approver_agent_question){
+		.kind = text_of(object, "kind"),
+		.line_count = count,
+		.choices = wire_choices_read(json_object_get(object, "choices")),
+		.typed = text_of(object, "typed"),
+		.age_ms = number_of(object, "age_s", SECONDS_MAX) * 1000,
+		.left_ms = number_of(object, "left_s", SECONDS_MAX) * 1000,
+	};
+	if (id[0] == '\0' || strlen(id) >= sizeof(ours->agent.id) || count > FAR_LINES_MAX)
+		return false;
+	memcpy(ours->agent.id, id, strlen(id) + 1);
+	ours->lines = mem_new_array(count + 1, sizeof(*ours->lines));
+	ours->agent.lines = ours->lines;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *line = json_array_get(lines, i);
+
+		ours->lines[i].label = json_string_value(json_array_get(line, 0));
+		ours->lines[i].text = json_string_value(json_array_get(line, 1));
+		if (!ours->lines[i].label || !ours->lines[i].text)
+			return false;
+	}
+	tty_agent_look(&ours->agent, &ours->question);
+	ours->question.session = text_of(object, "session");
+	return ours->agent.kind[0] != '\0' && json_is_array(lines);
+}
+
 struct far_question *far_question_new(json_t *object, int64_t now_ms)
 {
 	struct far_question *ours = mem_new(sizeof(*ours));
 
-	if (!read_question(object, &ours->question)) {
+	bool is_good = json_object_get(object, "lines") ? read_agent(object, ours)
+							: read_question(object, &ours->question);
+
+	if (!is_good) {
+		free(ours->lines);
 		free(ours);
 		return NULL;
 	}
@@ -106,6 +146,7 @@ void far_question_free(struct far_question *question)
 	if (!question)
 		return;
 	json_decref(question->object);
+	free(question->lines);
 	free(question);
 }
 

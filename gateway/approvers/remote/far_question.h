@@ -13,6 +13,9 @@ struct far_question {
 	struct far_link *link; /* that it came over; set by far.c */
 	json_t *object;        /* owns the text */
 	struct approver_question question;
+	struct approver_agent_question
+		agent;                    /* @question.agent, if it is not about a destination */
+	struct gateway_agent_line *lines; /* of it; owned */
 	int64_t read_ms;
 	TAILQ_ENTRY(far_question) entry;
 };

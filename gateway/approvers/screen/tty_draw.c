@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "gateway/approvers/screen/tty_help.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_letters.h"
 #include "gateway/approvers/tty/tty_list.h"
 #include "gateway/approvers/tty/tty_prompt.h"
@@ -41,8 +42,11 @@ static void draw_one(const struct approver_question *question, void *arg)
 	self->question.risk = question->risk;
 	self->question.is_private = question->is_private;
 	(void)tty_letters_cover(self, NULL); /* on failure it has no text, and cannot be given */
-	self->drawn = tty_prompt_write(self->out, &self->look, question, &self->draft, self->others,
-				       &drawing->is_whole);
+	self->drawn = question->agent
+			      ? tty_agent_write(self->out, &self->look, question, &self->draft,
+						self->others, &drawing->is_whole)
+			      : tty_prompt_write(self->out, &self->look, question, &self->draft,
+						 self->others, &drawing->is_whole);
 }
 
 static void draw_status(struct approver *self)
@@ -100,7 +104,7 @@ void tty_draw(struct approver *self)
 		(void)evbuffer_add_printf(self->out, "\x1b[%uA\r\x1b[J", self->drawn);
 	if (self->draft.is_help)
 		self->drawn = tty_help_write(self->out, &self->look, self->view == TTY_VIEW_LIST,
-					     &self->draft);
+					     self->question.agent != NULL, &self->draft);
 	else if (self->view == TTY_VIEW_LIST)
 		self->drawn = tty_list_write(self, &drawing.is_whole);
 	else if (self->view == TTY_VIEW_STATUS)

@@ -14,6 +14,8 @@ enum help_where {
 	HELP_ALL,
 	HELP_ONE,
 	HELP_LIST,
+	HELP_AGENT,
+	HELP_DESTINATION,
 	HELP_RUN,
 	HELP_WATCH,
 	HELP_SHARED, /* several commands may share the session */
@@ -30,7 +32,7 @@ static const struct help_key {
 	{ "a", "allow always: a line in your policy", HELP_ALWAYS },
 	{ "n", "deny once, at once", HELP_ALL },
 	{ "E", "deny for this command", HELP_SHARED },
-	{ "S", "deny for the session", HELP_ALL },
+	{ "S", "deny for the session", HELP_DESTINATION },
 	{ "D", "deny always", HELP_ALWAYS },
 	{ "q Ctrl-C", "deny, and stop the commands", HELP_RUN },
 	{ "q", "deny, and stop the commands", HELP_WATCH },
@@ -41,6 +43,7 @@ static const struct help_key {
 	{ "t", "without end, or for a time", HELP_ONE },
 	{ "b", "any bytes sent, or at most so many", HELP_ONE },
 	{ "o", "any program, or only this one", HELP_ONE },
+	{ "Space", "the next lines of a long question", HELP_AGENT },
 	{ "l", "all questions as a list", HELP_ONE },
 	{ "Space", "select a line, or take it out", HELP_LIST },
 	{ "j k", "down and up, as the arrows", HELP_LIST },
@@ -53,13 +56,18 @@ static const struct help_key {
 	{ "x Ctrl-C", "leave this screen", HELP_WATCH },
 };
 
-static bool help_has(enum help_where where, const struct tty_look *look, bool is_list)
+static bool help_has(enum help_where where, const struct tty_look *look, bool is_list,
+		     bool is_agent)
 {
 	switch (where) {
 	case HELP_ONE:
-		return !is_list;
+		return !is_list && !is_agent;
 	case HELP_LIST:
 		return is_list;
+	case HELP_AGENT:
+		return is_agent;
+	case HELP_DESTINATION:
+		return !is_agent;
 	case HELP_RUN:
 		return !look->may_leave;
 	case HELP_WATCH:
@@ -75,7 +83,7 @@ static bool help_has(enum help_where where, const struct tty_look *look, bool is
 }
 
 unsigned int tty_help_write(struct evbuffer *out, const struct tty_look *look, bool is_list,
-			    struct tty_draft *draft)
+			    bool is_agent, struct tty_draft *draft)
 {
 	struct tty_page page = { .width = look->width };
 	unsigned int rows = tty_page_rows(look), all;
@@ -83,7 +91,7 @@ unsigned int tty_help_write(struct evbuffer *out, const struct tty_look *look, b
 	for (size_t i = 0; i < ARRAY_SIZE(help_keys); i++) {
 		const struct help_key *key = &help_keys[i];
 
-		if (help_has(key->where, look, is_list))
+		if (help_has(key->where, look, is_list, is_agent))
 			tty_page_whole(&page, key->key, key->text);
 	}
 	all = (unsigned int)page.count;
@@ -117,7 +125,8 @@ void tty_help_press(struct approver *self)
 
 void tty_help_unknown(struct approver *self, unsigned char key)
 {
-	const char *why = key == 'a' || key == 'D'   ? ": there is no policy file to write"
+	const char *why = self->question.agent       ? ": the question does not offer it"
+			  : key == 'a' || key == 'D' ? ": there is no policy file to write"
 			  : key == 'e' || key == 'E' ? ": the session has one command, use s or S"
 						     : "";
 

@@ -25,10 +25,7 @@ static char *page_shown(const char *text)
 static void page_add(struct tty_page *page, enum tty_weight weight, char *text)
 {
 	page->column = 0;
-	if (page->count == TTY_PAGE_LINES_MAX) { /* no page needs more */
-		free(text);
-		return;
-	}
+	page->lines = mem_reserve(page->lines, &page->room, page->count + 1, sizeof(*page->lines));
 	page->lines[page->count++] = (struct tty_page_line){ .text = text, .weight = weight };
 }
 
@@ -136,6 +133,9 @@ void tty_page_clear(struct tty_page *page)
 {
 	for (size_t i = 0; i < page->count; i++)
 		free(page->lines[i].text);
+	free(page->lines);
+	page->lines = NULL;
+	page->room = 0;
 	page->count = page->column = 0;
 }
 
@@ -178,8 +178,13 @@ static void page_remove(struct tty_page *page, size_t at)
 
 void tty_page_cut_to(struct tty_page *page, size_t from, size_t count)
 {
-	while (from-- > 0 && page->count > 0)
-		page_remove(page, 0);
+	if (from > page->count)
+		from = page->count;
+	for (size_t i = 0; i < from; i++)
+		free(page->lines[i].text);
+	page->count -= from;
+	if (from > 0)
+		memmove(page->lines, page->lines + from, page->count * sizeof(page->lines[0]));
 	while (page->count > count)
 		page_remove(page, page->count - 1);
 }

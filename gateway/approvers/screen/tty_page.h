@@ -6,7 +6,6 @@
 
 struct evbuffer;
 
-#define TTY_PAGE_LINES_MAX 80
 /* bytes of a long host that are always shown: its end tells the owner */
 #define TTY_HOST_TAIL 48
 
@@ -37,13 +36,13 @@ enum tty_style { TTY_PLAIN, TTY_TITLE, TTY_NEW, TTY_WARNING };
 /* Zeroed except for @width: empty. Writing it frees its contents. */
 struct tty_page {
 	unsigned int width;
-	size_t count;
+	size_t count, room;
 	unsigned int column; /* of the choices in the last line; 0: it has none */
 	struct tty_page_line {
 		char *text; /* owned */
 		enum tty_weight weight;
 		enum tty_style style;
-	} lines[TTY_PAGE_LINES_MAX];
+	} * lines; /* owned */
 };
 
 /* "  LABEL     TEXT"; cut so that it cannot wrap. Makes the text visible. */

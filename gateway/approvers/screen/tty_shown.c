@@ -27,6 +27,11 @@ static void shown_describe(const struct approver_question *question, void *arg)
 
 	if (search->text || strcmp(question->id, self->question.id) != 0)
 		return;
+	if (question->agent) { /* its lines never change */
+		search->text = mem_printf("%ux%u %s type %s", self->look.width, self->look.rows,
+					  question->id, question->typed);
+		return;
+	}
 	text = mem_printf("%ux%u %s %s://%s:%u type %s risk %x %s private %d program %s of %u",
 			  self->look.width, self->look.rows, question->id,
 			  policy_protocol_name(question->dst.protocol), question->dst.host,
@@ -61,12 +66,13 @@ static char *shown_given(const struct approver *self)
 	const struct approver_width *width = &draft->width;
 	const struct tty_row *row = self->view == TTY_VIEW_LIST ? tty_letters_unnamed(self) : NULL;
 
-	return mem_printf("view %d letter %d empty %u typing %d %s wording %d help %d width %d %d "
-			  "%d %" PRId64 " %" PRIu64 " words %s covers %s",
-			  self->view, draft->letter, draft->empty_count, draft->is_typing,
-			  draft->is_typing && row ? row->domain : "", draft->is_wording,
-			  draft->is_help, width->is_domain, width->is_every_port, width->is_program,
-			  width->for_s, width->upload_max, draft->words, draft->covers);
+	return mem_printf(
+		"view %d from %u letter %d empty %u typing %d %s wording %d help %d width %d %d "
+		"%d %" PRId64 " %" PRIu64 " words %s covers %s",
+		self->view, draft->from, draft->letter, draft->empty_count, draft->is_typing,
+		draft->is_typing && row ? row->domain : "", draft->is_wording, draft->is_help,
+		width->is_domain, width->is_every_port, width->is_program, width->for_s,
+		width->upload_max, draft->words, draft->covers);
 }
 
 void tty_shown_take(struct approver *self, bool is_whole)
@@ -90,7 +96,7 @@ void tty_shown_take(struct approver *self, bool is_whole)
 	if (chosen)
 		tty_letters_fill(self, chosen, &shown->answer);
 	shown->answer.words = shown->words;
-	if (self->view == TTY_VIEW_ONE && !shown->answer.is_abort)
+	if (self->view == TTY_VIEW_ONE && !self->question.agent && !shown->answer.is_abort)
 		shown->answer.shown = shown->covers;
 }
 

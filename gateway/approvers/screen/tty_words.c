@@ -127,7 +127,8 @@ enum tty_typing tty_words_type(struct approver *self, unsigned char key, const c
 		draft->typed_len--;
 	else if (key == WORDS_CTRL_U)
 		draft->typed_len = 0;
-	else if (key > 0x20 && key < 0x7f && draft->typed_len + 1 < sizeof(draft->typed))
+	else if ((key > 0x20 || (key == 0x20 && strchr(wanted, ' '))) && key < 0x7f &&
+		 draft->typed_len + 1 < sizeof(draft->typed))
 		draft->typed[draft->typed_len++] = (char)key;
 	draft->typed[draft->typed_len] = '\0';
 	return TTY_TYPING_ON;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gateway/approvers/table.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_answer.h"
 #include "gateway/approvers/screen/tty_draw.h"
 #include "gateway/approvers/tty/tty_hold.h"
@@ -156,10 +157,27 @@ struct approver *tty_new(const struct tty_source *source, void *of, struct loop 
 	return self;
 }
 
+struct own_walk {
+	void (*each)(const struct approver_question *question, void *arg);
+	void *arg;
+};
+
+static void own_agent(const struct approver_agent_question *agent, void *arg)
+{
+	const struct own_walk *walk = arg;
+	struct approver_question question;
+
+	tty_agent_look(agent, &question);
+	walk->each(&question, walk->arg);
+}
+
 static void own_each(void *of, void (*each)(const struct approver_question *question, void *arg),
 		     void *arg)
 {
+	struct own_walk walk = { each, arg };
+
 	gateway_each_question(of, each, arg);
+	gateway_each_agent_question(of, own_agent, &walk);
 }
 
 static int own_text(void *of, const char *id, const struct approver_answer *answer,
@@ -170,7 +188,9 @@ static int own_text(void *of, const char *id, const struct approver_answer *answ
 
 static int own_give(void *of, const char *id, const struct approver_answer *answer, struct err *why)
 {
-	return gateway_answer(of, id, answer, why);
+	return gateway_has_agent_question(of, id)
+		       ? gateway_answer_agent(of, id, answer, "terminal", why)
+		       : gateway_answer(of, id, answer, why);
 }
 
 static void own_await(void *of, struct gateway_kept *kept, void (*fn)(void *arg), void *arg)
@@ -216,6 +236,12 @@ static void tty_ask(struct approver *self, const struct approver_question *quest
 		tty_self_later(self);
 }
 
+static void tty_agent_asked(struct approver *self, const struct approver_agent_question *question)
+{
+	if (self->state != TTY_GONE)
+		tty_self_later(self);
+}
+
 static void tty_changed(struct approver *self, const struct approver_question *question)
 {
 	if (self->view != TTY_VIEW_LIST && strcmp(self->question.id, question->id) != 0)
@@ -225,13 +251,12 @@ static void tty_changed(struct approver *self, const struct approver_question *q
 }
 
 /* Returned owned. */
-static char *tty_end_line(const struct policy_destination *dst, const char *how)
+static char *tty_end_line(const struct approver_question *question, const char *how)
 {
-	char destination[POLICY_DESTINATION_TEXT_MAX * 4];
+	auto_free char *name = tty_prompt_name(question);
 	auto_free char *shown = text_visible_dup(how ? how : "finished");
 
-	tty_prompt_destination(destination, sizeof(destination), dst, "", sizeof(destination));
-	return mem_printf("sallyport   %s %s", destination, shown);
+	return mem_printf("sallyport   %s %s", name, shown);
 }
 
 static void tty_retract(struct approver *self, const struct approver_end *end)
@@ -243,14 +268,14 @@ static void tty_retract(struct approver *self, const struct approver_end *end)
 		return;
 	tty_rows_forget(&self->list, end->id);
 	if (is_shown) {
-		line = tty_end_line(&self->question.dst, end->how);
+		line = tty_end_line(&self->question, end->how);
 		self->is_late |= tty_words_is_typing(&self->draft);
 		return tty_turn_settle(self, line);
 	}
 	tty_self_later(self); /* the number of waiting questions changed */
 	if (!end->dst || tty_answer_is_given(self, end->id))
 		return;
-	line = tty_end_line(end->dst, end->how);
+	line = tty_end_line(&(struct approver_question){ .dst = *end->dst }, end->how);
 	tty_turn_say(self, line);
 }
 
@@ -259,6 +284,7 @@ const struct approver_ops tty_approver = {
 	.open = tty_open,
 	.is_attached = tty_is_attached,
 	.ask = tty_ask,
+	.agent_asked = tty_agent_asked,
 	.changed = tty_changed,
 	.retract = tty_retract,
 	.close = tty_close,

@@ -19,15 +19,18 @@
 #include "gateway/approvers/tty/tty_turn.h"
 
 /* Shows the whole key, uncut, because it says what was granted. */
-static char *answer_line(const char *key, const struct tty_answer *chosen, int r,
+static char *answer_line(const char *key, const struct tty_answer *chosen, bool is_agent, int r,
 			 const struct err *why)
 {
+	const char *after = is_agent                        ? ""
+			    : chosen->is_abort              ? ""
+			    : chosen->scope == GATEWAY_ONCE ? ", for those now waiting"
+							    : " (undo: sallyport approve undo)";
+
 	auto_free char *words = text_visible_dup(why->text[0] ? why->text : strerror(-r));
 
 	if (r == 0)
-		return mem_printf(
-			"sallyport   %s %s%s", key, chosen->recorded,
-			chosen->scope == GATEWAY_ONCE ? "" : " (undo: sallyport approve undo)");
+		return mem_printf("sallyport   %s %s%s", key, chosen->recorded, after);
 	if (r == -ENOENT)
 		return mem_printf("sallyport   %s: the question was finished already", key);
 	return mem_printf("sallyport   %s: nothing was recorded: %s", key, words);
@@ -37,12 +40,9 @@ static char *answer_line(const char *key, const struct tty_answer *chosen, int r
 static char *answer_key(const struct tty_answer *chosen, const char *covers,
 			const struct policy_destination *dst)
 {
-	char destination[POLICY_DESTINATION_TEXT_MAX * 4];
-
 	if (chosen->scope != GATEWAY_ONCE && covers[0] != '\0')
 		return text_visible_dup(covers);
-	tty_prompt_destination(destination, sizeof(destination), dst, "", sizeof(destination));
-	return mem_strdup(destination);
+	return tty_prompt_name(&(struct approver_question){ .dst = *dst });
 }
 
 static void answer_again(void *arg);
@@ -69,6 +69,7 @@ static void answer_sent(struct approver *self, const char *id, const char *key,
 	(void)snprintf(given->id, sizeof(given->id), "%s", id); /* fits: both are ids */
 	given->key = mem_strdup(key);
 	given->chosen = chosen;
+	given->is_agent = self->question.agent != NULL;
 	STAILQ_INSERT_TAIL(&self->given, given, entry);
 }
 
@@ -87,7 +88,9 @@ static void answer_send(struct approver *self, const struct tty_answer *chosen,
 			struct approver_answer *answer, const char *covers)
 {
 	char by[PERSON_TEXT_MAX], id[APPROVER_ID_MAX];
-	auto_free char *key = answer_key(chosen, covers, &self->question.dst);
+	bool is_agent = self->question.agent != NULL;
+	auto_free char *key = is_agent ? tty_prompt_name(&self->question)
+				       : answer_key(chosen, covers, &self->question.dst);
 	struct err why = { 0 };
 	int r;
 
@@ -99,7 +102,7 @@ static void answer_send(struct approver *self, const struct tty_answer *chosen,
 		answer_sent(self, id, key, chosen, answer);
 		return tty_turn_wait(self);
 	}
-	auto_free char *line = answer_line(key, chosen, r, &why);
+	auto_free char *line = answer_line(key, chosen, is_agent, r, &why);
 	tty_turn_settle(self, line);
 	if (r < 0 && r != -ENOENT)
 		tty_self_note(self, "nothing was recorded: %s", why.text);
@@ -158,7 +161,7 @@ void tty_answer_give_ticked(struct approver *self, const struct tty_answer *chos
 			answer_sent(self, ticked[i].id, key, chosen, &answer);
 			continue;
 		}
-		auto_free char *line = answer_line(key, chosen, r, &why);
+		auto_free char *line = answer_line(key, chosen, false, r, &why);
 		tty_draw_line(self, line);
 	}
 	free(ticked);
@@ -211,7 +214,7 @@ void tty_answer_came(struct approver *self, const char *id, int r, const struct 
 
 	if (!given)
 		return;
-	auto_free char *line = answer_line(given->key, given->chosen, r, why);
+	auto_free char *line = answer_line(given->key, given->chosen, given->is_agent, r, why);
 
 	answer_given_free(given);
 	if (overdue && STAILQ_EMPTY(&self->given))

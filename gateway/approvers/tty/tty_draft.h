@@ -23,8 +23,11 @@ struct tty_draft {
 	bool was_touched;                  /* the gateway knows that a person is typing */
 	bool is_help;                      /* the list of keys is shown, from line @help_from on */
 	unsigned int help_from, help_next; /* help_next: 0: it is the last page */
-	unsigned int empty_count;          /* times that Enter was pressed without a letter */
-	char note[TTY_NOTE_MAX];           /* to the person, or "" */
+	/* Of an agent's question: the first line on the screen, that of the next page (0: this is
+	 * the last), and how many lines have been on it, at a width. */
+	unsigned int from, next, seen, seen_width;
+	unsigned int empty_count; /* times that Enter was pressed without a letter */
+	char note[TTY_NOTE_MAX];  /* to the person, or "" */
 };
 
 struct tty_answer {
@@ -40,6 +43,7 @@ struct tty_given {
 	char id[APPROVER_ID_MAX];
 	char *key;
 	const struct tty_answer *chosen;
+	bool is_agent;
 	struct approver_answer answer; /* its texts are copies */
 	STAILQ_ENTRY(tty_given) entry;
 };

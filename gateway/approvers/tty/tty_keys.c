@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_answer.h"
 #include "gateway/approvers/screen/tty_help.h"
 #include "gateway/approvers/tty/tty_letters.h"
@@ -120,6 +121,8 @@ static void key_other(struct approver *self, unsigned char key)
 		return tty_self_note(self, "no other question waits");
 	if (key == 'r')
 		return tty_words_begin(self);
+	if (self->question.agent)
+		return key == ' ' ? tty_agent_next(self) : key_letter(self, key);
 	if (key == 'o' && !self->draft.has_program)
 		return tty_self_note(self, "the program that asks is not known");
 	if (!tty_letters_scope(self, key))
@@ -143,8 +146,11 @@ void tty_keys_press(struct approver *self, unsigned char key)
 		return tty_list_keys_press(self, key);
 	if (self->view == TTY_VIEW_STATUS)
 		return key_status(self, key);
-	if (key == KEY_CTRL_C)
-		return tty_answer_deny(self, tty_letters_find(self, 'q'));
+	if (key == KEY_CTRL_C) {
+		const struct tty_answer *stop = tty_letters_find(self, 'q');
+
+		return tty_answer_deny(self, stop ? stop : tty_letters_find(self, 'n'));
+	}
 	if (self->draft.is_help)
 		return tty_help_press(self);
 	if (!self->draft.is_typing && tty_self_leaves(self, key))

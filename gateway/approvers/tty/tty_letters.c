@@ -1,18 +1,20 @@
 #include "gateway/approvers/tty/tty_letters.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "gateway/approvers/screen/tty_rows.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_self.h"
 
 static const struct tty_answer answers[] = {
-	{ 'y', POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once, for those now waiting" },
+	{ 'y', POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" },
 	{ 'e', POLICY_ALLOW, GATEWAY_EXEC, false, "allowed for this command" },
 	{ 's', POLICY_ALLOW, GATEWAY_SESSION, false, "allowed for this session" },
 	{ 'a', POLICY_ALLOW, GATEWAY_ALWAYS, false, "allowed always" },
-	{ 'n', POLICY_DENY, GATEWAY_ONCE, false, "denied once, for those now waiting" },
+	{ 'n', POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
 	{ 'E', POLICY_DENY, GATEWAY_EXEC, false, "denied for this command" },
 	{ 'S', POLICY_DENY, GATEWAY_SESSION, false, "denied for this session" },
 	{ 'D', POLICY_DENY, GATEWAY_ALWAYS, false, "denied always" },
@@ -30,6 +32,9 @@ const struct tty_answer *tty_letters_find(const struct approver *self, unsigned 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		if ((unsigned char)answers[i].letter != letter)
 			continue;
+		if (self->question.agent)
+			return tty_agent_offers(self->question.agent, &answers[i]) ? &answers[i]
+										   : NULL;
 		if (answers[i].scope == GATEWAY_ALWAYS && !self->look.may_always)
 			return NULL;
 		if (answers[i].scope == GATEWAY_EXEC && !self->look.is_shared)
@@ -77,6 +82,11 @@ int tty_letters_cover(struct approver *self, struct err *why)
 	struct approver_answer answer;
 
 	self->draft.covers[0] = '\0';
+	if (self->question.agent) { /* what stands on the page */
+		(void)snprintf(self->draft.covers, sizeof(self->draft.covers), "%s",
+			       self->question.id);
+		return 0;
+	}
 	tty_letters_fill(self, tty_letters_find(self, (unsigned char)letter), &answer);
 	return self->source->text(self->of, self->question.id, &answer, self->draft.covers, why);
 }

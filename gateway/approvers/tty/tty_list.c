@@ -77,6 +77,8 @@ static void list_see(const struct approver_question *question, void *arg)
 {
 	struct list_sync *sync = arg;
 
+	if (question->agent) /* shown by itself */
+		return;
 	if (sync->total++ == 0 || question->left_ms < sync->list->left_ms)
 		sync->list->left_ms = question->left_ms;
 	sync->look->is_shared |= question->is_shared;

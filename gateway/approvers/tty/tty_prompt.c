@@ -78,6 +78,17 @@ void tty_prompt_destination(char *out, size_t size, const struct policy_destinat
 		       (int)(room > tail + 3 ? room - tail - 3 : 0), host, host + len - tail, port);
 }
 
+char *tty_prompt_name(const struct approver_question *question)
+{
+	char destination[POLICY_DESTINATION_TEXT_MAX * 4];
+
+	if (question->agent)
+		return mem_printf("%s %s", question->agent->kind, question->agent->id);
+	tty_prompt_destination(destination, sizeof(destination), &question->dst, "",
+			       sizeof(destination));
+	return mem_strdup(destination);
+}
+
 static void prompt_commands(struct tty_page *page, const struct approver_question *question)
 {
 	unsigned int shown = 0;

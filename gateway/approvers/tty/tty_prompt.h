@@ -18,6 +18,9 @@ void tty_prompt_look(struct tty_look *look);
  * end, which @domain (may be "") is part of. */
 void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
 			    const char *domain, unsigned int width);
+/* The question in one line, for what became of it: its destination, or "exec 7f3a-1". Returned
+ * owned. */
+char *tty_prompt_name(const struct approver_question *question);
 /* "4m59s" */
 void tty_prompt_left(char *out, size_t size, int64_t left_ms);
 /* Adds the letters that are possible answers; in one line if there is no room for more. */

@@ -61,8 +61,11 @@ struct approver {
 	unsigned int fences; /* status requests that the terminal has not answered */
 
 	struct approver_question
-		question;       /* shown now; id "": none. Its text pointers are not kept */
-	unsigned int others;    /* further questions that wait */
+		question; /* shown now; id "": none. Its text pointers are not kept */
+	struct approver_agent_question agent; /* of it, without texts but @agent_kind */
+	char agent_kind[APPROVER_ID_MAX];
+	unsigned int agents;    /* questions of agents that wait behind the list */
+	unsigned int others;    /* further questions that wait, for the list */
 	struct tty_draft draft; /* for the question, or for the ticked rows */
 	struct tty_list list;
 	struct tty_given_list overdue; /* sent, without a result for too long */

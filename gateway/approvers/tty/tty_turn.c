@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gateway/approvers/screen/tty_draw.h"
+#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_hold.h"
 #include "gateway/approvers/tty/tty_list.h"
 #include "gateway/approvers/screen/tty_rows.h"
@@ -22,6 +23,8 @@ static void turn_keep(struct approver *self, const struct approver_question *que
 	self->look.is_shared = question->is_shared;
 	self->draft.has_program = question->program && question->program[0] != '\0';
 	self->question = *question;
+	if (question->agent)
+		tty_agent_keep(self, question->agent);
 	self->question.command_count = 0;
 	self->question.rule = self->question.because = self->question.warning = NULL;
 	self->question.program = self->question.chain = self->question.plea = NULL;
@@ -63,6 +66,7 @@ static void turn_show(struct approver *self, enum tty_view view,
 	self->view = view;
 	self->wanted = TTY_VIEW_NONE;
 	self->question.id[0] = '\0';
+	self->question.agent = NULL;
 	self->look.is_shared = false; /* until a question says so */
 	if (view == TTY_VIEW_LIST)
 		tty_list_sync(self);
@@ -79,9 +83,10 @@ static void turn_show(struct approver *self, enum tty_view view,
 /* The gateway's open questions. */
 struct turn_round {
 	const char *shown, *wanted; /* ids */
-	unsigned int total;
+	unsigned int total, agents; /* about destinations; others */
 	bool has_shown, has_wanted;
-	struct approver_question next; /* the wanted one, else the oldest; its text is borrowed */
+	/* The wanted one, else the oldest of an agent, else the oldest; its text is borrowed. */
+	struct approver_question next;
 };
 
 static void turn_count(const struct approver_question *question, void *arg)
@@ -89,10 +94,15 @@ static void turn_count(const struct approver_question *question, void *arg)
 	struct turn_round *round = arg;
 	bool is_wanted = !round->has_wanted && strcmp(round->wanted, question->id) == 0;
 
-	if (round->total++ == 0 || is_wanted)
+	unsigned int before = question->agent ? round->agents++ : round->total++;
+
+	bool is_first = before == 0 && (question->agent || !round->next.agent);
+
+	if ((is_first && !round->has_wanted) || is_wanted)
 		round->next = *question;
 	round->has_wanted = round->has_wanted || is_wanted;
-	round->has_shown = round->has_shown || strcmp(round->shown, question->id) == 0;
+	round->has_shown =
+		round->has_shown || (!question->agent && strcmp(round->shown, question->id) == 0);
 }
 
 /* True: no key was typed yet, so it may still become a list, with a new fence. */
@@ -122,14 +132,15 @@ void tty_turn_refresh(struct approver *self)
 /* No view is shown, or only the status: shows what waits. */
 static void turn_begin(struct approver *self, const struct turn_round *round)
 {
-	bool is_list = self->wanted == TTY_VIEW_LIST ||
-		       (!round->has_wanted && round->total >= TTY_LIST_LEAST);
+	bool is_listed = round->agents == 0 && round->total >= TTY_LIST_LEAST;
+	bool is_list =
+		self->wanted == TTY_VIEW_LIST ? round->total > 0 : !round->has_wanted && is_listed;
 
-	self->others = round->total > 0 ? round->total - 1 : 0;
+	self->others = round->total - (round->total > 0 && !round->next.agent);
 	turn_show(self,
-		  round->total == 0 ? TTY_VIEW_STATUS
-		  : is_list         ? TTY_VIEW_LIST
-				    : TTY_VIEW_ONE,
+		  round->total + round->agents == 0 ? TTY_VIEW_STATUS
+		  : is_list                         ? TTY_VIEW_LIST
+						    : TTY_VIEW_ONE,
 		  &round->next);
 }
 
@@ -138,10 +149,10 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 	unsigned int others = round->total - round->has_shown;
 
 	if (self->view == TTY_VIEW_STATUS) {
-		if (round->total > 0)
+		if (round->total + round->agents > 0)
 			return turn_begin(self, round);
 	} else if (self->view == TTY_VIEW_ONE) {
-		if (round->total >= TTY_LIST_LEAST &&
+		if (!self->question.agent && round->total >= TTY_LIST_LEAST &&
 		    (turn_is_fresh(self) || turn_is_untouched(self)))
 			return turn_show(self, TTY_VIEW_LIST, &round->next);
 		if (self->others != others)
@@ -149,6 +160,9 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 		self->others = others;
 	} else {
 		tty_list_sync(self);
+		if (round->agents > self->agents)
+			tty_self_note(self, "an agent asks too: after these, its question follows");
+		self->agents = round->agents;
 		self->is_late |= self->list.count == 0 && tty_words_is_typing(&self->draft);
 		if (self->list.count == 0)
 			return tty_turn_settle(self, "  no question is left");
@@ -168,7 +182,7 @@ void tty_turn_next(void *arg)
 	self->source->each(self->of, turn_count, &round);
 	if (self->view != TTY_VIEW_NONE) {
 		turn_next_shown(self, &round);
-	} else if (round.total > 0 || self->source->status) {
+	} else if (round.total + round.agents > 0 || self->source->status) {
 		turn_begin(self, &round);
 	} else if (self->state == TTY_BETWEEN && self->drawn > 0) {
 		tty_turn_settle(self, "  no question is left");

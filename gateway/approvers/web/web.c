@@ -207,10 +207,16 @@ static void web_ask(struct approver *self, const struct approver_question *quest
 	web_stale(self, WEB_QUESTIONS);
 }
 
+static void web_agent_asked(struct approver *self, const struct approver_agent_question *question)
+{
+	web_stale(self, WEB_TASK);
+}
+
 static void web_retract(struct approver *self, const struct approver_end *end)
 {
 	web_seen_add_end(&self->seen, loop_wall_us(self->loop) / 1000, end);
 	web_stale(self, WEB_QUESTIONS);
+	web_stale(self, WEB_TASK);
 	web_stale(self, WEB_GRANTS);
 }
 
@@ -225,6 +231,7 @@ const struct approver_ops web_approver = {
 	.open = web_open,
 	.is_attached = web_is_attached,
 	.ask = web_ask,
+	.agent_asked = web_agent_asked,
 	.changed = web_ask,
 	.retract = web_retract,
 	.heard = web_heard,

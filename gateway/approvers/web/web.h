@@ -34,7 +34,7 @@
 #define WEB_PROPOSALS_MAX   16 /* questions that the page itself has asked */
 
 /* The parts of the page; each update replaces the whole text of one. */
-enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
+enum web_topic { WEB_HELLO, WEB_QUESTIONS, WEB_TASK, WEB_GRANTS, WEB_LIVE, WEB_TOTALS, WEB_TOPICS };
 
 struct web_shown {
 	char *text; /* an event of the stream; NULL: not rendered yet */
@@ -91,8 +91,7 @@ int web_guard_check(const struct approver *self, const struct web_head *head, bo
 int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why);
 bool web_guard_is_capability(const struct approver *self, const char *given, size_t len);
 
-/* Does our own user, or root, hold the other end of this connection? False if that cannot be
- * found. */
+/* Is the other end of this connection our own user's, or root's? False if it cannot be found. */
 bool web_peer_is_ours(int socket);
 
 /* Answers one whole request. */
@@ -115,6 +114,7 @@ void web_ledger_propose(struct web_client *client, const json_t *object);
 void web_state_render(struct approver *self);
 /* All returned owned, or NULL out of memory. */
 json_t *web_state_question(const struct approver_question *question);
+json_t *web_state_agent(const struct approver_agent_question *question);
 char *web_state_event(const char *name, json_t *value); /* takes @value */
 
 /* The files of the page. Borrowed; NULL: no such path. */

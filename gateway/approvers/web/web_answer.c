@@ -137,6 +137,8 @@ static void answer_refuse(struct web_client *client, int r, const struct err *wh
 	else if (r == -EINVAL)
 		web_client_refuse(client, 409, "refused",
 				  why->text[0] ? why->text : "this answer is not possible here");
+	else if (r == -EACCES)
+		web_client_refuse(client, 409, "typed", why->text);
 	else if (r == -ESTALE)
 		web_client_refuse(client, 409, "changed", why->text);
 	else
@@ -227,6 +229,16 @@ static bool answer_is_meant(struct web_client *client, const struct answer_reque
 	return true;
 }
 
+/* A question that is not about a destination: its lines never change, so an answer contains no
+ * text. The gateway compares what was typed. */
+static int answer_give_agent(struct gateway *gw, const struct answer_request *request,
+			     struct err *why)
+{
+	if (request->text)
+		return err_set(why, -EINVAL, "an answer to an agent has no text");
+	return gateway_answer_agent(gw, request->question, &request->answer, "web", why);
+}
+
 bool web_answer_take(struct web_client *client, const json_t *object, const char *by)
 {
 	struct answer_request request;
@@ -236,12 +248,16 @@ bool web_answer_take(struct web_client *client, const json_t *object, const char
 		answer_malformed(client);
 		return false;
 	}
-	if (!answer_is_meant(client, &request))
+	struct gateway *gw = client->server->gw;
+	bool is_agent = gateway_has_agent_question(gw, request.question);
+
+	if (!is_agent && !answer_is_meant(client, &request))
 		return false;
 	request.answer.by = by;
 	request.answer.shown = request.text;
 	request.answer.typed = request.typed;
-	int r = gateway_answer(client->server->gw, request.question, &request.answer, &why);
+	int r = is_agent ? answer_give_agent(gw, &request, &why)
+			 : gateway_answer(gw, request.question, &request.answer, &why);
 
 	if (r == -EINPROGRESS) {
 		web_client_wait(client);

@@ -70,6 +70,21 @@ static void once_look(const struct approver_question *question, void *arg)
 		search->question = web_state_question(question);
 }
 
+static void once_look_agent(const struct approver_agent_question *question, void *arg)
+{
+	struct once_search *search = arg;
+
+	if (strcmp(question->id, search->id) == 0)
+		search->question = web_state_agent(question);
+}
+
+/* Takes @reply. */
+static void once_reply(struct web_client *client, json_t *reply)
+{
+	web_client_reply_json(client, 200, "", reply);
+	json_decref(reply);
+}
+
 void web_once_look(struct web_client *client, const json_t *object)
 {
 	const struct approver_answer allow = { .action = POLICY_ALLOW, .scope = GATEWAY_ONCE };
@@ -83,6 +98,9 @@ void web_once_look(struct web_client *client, const json_t *object)
 					 "the request must contain only the link");
 	if (!once_admit(client, object, id, &until_s))
 		return;
+	gateway_each_agent_question(client->server->gw, once_look_agent, &search);
+	if (search.question)
+		return once_reply(client, json_pack("{s:o}", "agent", search.question));
 	gateway_each_question(client->server->gw, once_look, &search);
 	if (!search.question ||
 	    gateway_answer_text(client->server->gw, id, &allow, text, &why) < 0) {
@@ -90,11 +108,8 @@ void web_once_look(struct web_client *client, const json_t *object)
 		return web_client_refuse(client, 410, "finished",
 					 "this question is no longer open");
 	}
-	json_t *reply = json_pack("{s:o, s:o}", "question", search.question, "text",
-				  wire_text(text, sizeof(text)));
-
-	web_client_reply_json(client, 200, "", reply);
-	json_decref(reply);
+	once_reply(client, json_pack("{s:o, s:o}", "question", search.question, "text",
+				     wire_text(text, sizeof(text))));
 }
 
 void web_once_answer(struct web_client *client, const json_t *object)

@@ -93,6 +93,23 @@ json_t *web_state_question(const struct approver_question *question)
 		wire_text(question->plea, POLICY_TEXT_MAX));
 }
 
+json_t *web_state_agent(const struct approver_agent_question *question)
+{
+	json_t *shown = wire_agent(question);
+
+	if (!shown || json_object_update_new(
+			      shown, json_pack("{s:I, s:I}", "age_ms", (json_int_t)question->age_ms,
+					       "left_ms", (json_int_t)question->left_ms)) == 0)
+		return shown;
+	json_decref(shown);
+	return NULL;
+}
+
+static void state_add_agent(const struct approver_agent_question *question, void *arg)
+{
+	state_append(arg, web_state_agent(question));
+}
+
 static void state_add_question(const struct approver_question *question, void *arg)
 {
 	struct state_list *list = arg;
@@ -212,6 +229,10 @@ static char *state_render_topic(struct approver *self, enum web_topic topic)
 		gateway_each_question(self->gw, state_add_question, &list);
 		self->is_crowded = list.count > WEB_SHOWN_MAX;
 		return web_state_event("questions", state_close(&list));
+	case WEB_TASK:
+		list.list = json_array();
+		gateway_each_agent_question(self->gw, state_add_agent, &list);
+		return web_state_event("agents", state_close(&list));
 	case WEB_GRANTS:
 		list.list = json_array();
 		gateway_each_grant(self->gw, state_add_grant, &list);

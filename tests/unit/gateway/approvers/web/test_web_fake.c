@@ -119,6 +119,34 @@ void gateway_each_question(struct gateway *gw,
 		each(&gw->questions[i], arg);
 }
 
+void gateway_each_agent_question(struct gateway *gw,
+				 void (*each)(const struct approver_agent_question *question,
+					      void *arg),
+				 void *arg)
+{
+	if (gw->agent.id[0] != '\0')
+		each(&gw->agent, arg);
+}
+
+bool gateway_has_agent_question(struct gateway *gw, const char *id)
+{
+	return gw->agent.id[0] != '\0' && strcmp(gw->agent.id, id) == 0;
+}
+
+int gateway_answer_agent(struct gateway *gw, const char *id, const struct approver_answer *answer,
+			 const char *through, struct err *why)
+{
+	if (answer->action == POLICY_ALLOW && gw->agent.typed[0] != '\0' &&
+	    (!answer->typed || strcmp(answer->typed, gw->agent.typed) != 0))
+		return err_set(why, -EACCES, "to allow it, type %s as well", gw->agent.typed);
+	gw->answer_count++;
+	gw->answer = *answer;
+	(void)snprintf(gw->words, sizeof(gw->words), "%s", answer->words ? answer->words : "");
+	gw->agent.id[0] = '\0';
+	stage_retract(id, answer->action == POLICY_ALLOW ? "allowed" : "denied");
+	return 0;
+}
+
 void gateway_each_grant(struct gateway *gw,
 			void (*each)(const struct approver_grant *grant, void *arg), void *arg)
 {
