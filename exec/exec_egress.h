@@ -19,6 +19,8 @@
 enum exec_egress_fd {
 	EXEC_HTTP_LISTENER,
 	EXEC_SOCKS_LISTENER,
+	EXEC_CAPTURE_LISTENER, /* TCP connections of programs that do not use the other two */
+	EXEC_NAMES,            /* UDP: names are asked here */
 	EXEC_INNER,
 	EXEC_SOCKETS, /* NETLINK_SOCK_DIAG: tells which process owns a socket inside, see
 			 sock_diag(7) */

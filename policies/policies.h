@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "policies/policies_way.h"
 
 struct err;
 struct policy;
@@ -30,8 +31,6 @@ enum policy_layer {
 	POLICY_MANAGED
 };
 enum policy_trust { POLICY_UNTRUSTED, POLICY_CHANGED, POLICY_TRUSTED_NOW };
-/* How the request reached us. For records only, never part of the key. */
-enum policy_way { POLICY_WAY_NONE, POLICY_WAY_HTTP, POLICY_WAY_CONNECT, POLICY_WAY_SOCKS5 };
 #define X(name, code, status, sentence, next) POLICY_##name,
 enum policy_reason {
 #include "policies/reasons.def"
@@ -54,8 +53,9 @@ struct policy_facts {
 	struct policy_destination dst;
 	enum policy_protocol carries;
 	enum policy_way way;
-	uint64_t exec;                    /* 0: none */
-	uint16_t peer_port;               /* the client's port, in its namespace; 0: not known */
+	uint64_t exec;       /* 0: none */
+	uint16_t peer_port;  /* the client's port, in its namespace; 0: not known */
+	struct addr reached; /* captured: the address that the client connected to; else family 0 */
 	const struct policy_asker *asker; /* NULL: not known */
 	const char *plea;                 /* a proposal: the command's own text; NULL: a request */
 	int64_t now; /* the time for `for` and `until`, seconds since 1970; 0: that of
@@ -97,7 +97,6 @@ enum policy_protocol policy_protocol_of_port(uint16_t port);
 /* Static names: "allow"; "https"; "rule_deny"; "connect". */
 const char *policy_action_name(enum policy_action action);
 const char *policy_protocol_name(enum policy_protocol protocol);
-const char *policy_way_name(enum policy_way way);
 const char *policy_reason_code(enum policy_reason reason);
 int policy_reason_status(enum policy_reason reason);
 const char *policy_reason_sentence(enum policy_reason reason);

@@ -22,6 +22,7 @@ void admit_begin(struct connection *connection, const struct policy_facts *facts
 	assert(!connection->request);
 	connection->request = request_new(facts, now_ms(connection));
 	connection->request->facts.peer_port = connection->peer_port;
+	connection->request->facts.reached = connection->reached;
 }
 
 /* Adds the refusal to the exec's own list and, unless the gateway made the decision itself, reports
@@ -77,11 +78,6 @@ static struct pool_key key_of(const struct request *request)
 				  .is_inside = request->reason == POLICY_INSIDE };
 }
 
-static bool is_http(const struct connection *connection)
-{
-	return connection->request->facts.way == POLICY_WAY_HTTP;
-}
-
 static void on_dialled(struct dial_result *result, void *arg)
 {
 	struct connection *connection = arg;
@@ -98,7 +94,7 @@ static void on_dialled(struct dial_result *result, void *arg)
 	}
 	key = key_of(request);
 	connection_open_upstream(connection, result->fd, &result->addr,
-				 is_http(connection) ? &key : NULL);
+				 connection_is_http(connection) ? &key : NULL);
 	connection->front->on_connected(connection);
 }
 
@@ -154,7 +150,7 @@ static bool reuse_upstream(struct connection *connection, const struct policy_ve
 static bool can_keep(const struct connection *connection, enum policy_protocol promise)
 {
 	return promise == POLICY_HTTP || promise == POLICY_TCP ||
-	       (promise == POLICY_HTTPS && !is_http(connection));
+	       (promise == POLICY_HTTPS && !connection_is_http(connection));
 }
 
 /* The gateway says which protocol a tunnel was decided as; a narrower promise belongs to the
@@ -191,7 +187,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 			     "the verdict allows a protocol that this request does not use");
 		return;
 	}
-	if (is_http(connection) && reuse_upstream(connection, verdict))
+	if (connection_is_http(connection) && reuse_upstream(connection, verdict))
 		connection->front->on_connected(connection);
 	else
 		admit_dial(connection);
@@ -256,6 +252,13 @@ void admit_review(struct connection *connection, const struct policy *policy)
 	cut(connection, &verdict, verdict.rule);
 }
 
+/* It sends nothing before the proxy has said that the tunnel is there. */
+static bool has_handshake(const struct connection *connection)
+{
+	return !connection_is_http(connection) &&
+	       connection->request->facts.way != POLICY_WAY_CAPTURED;
+}
+
 /* A client that waits for a decision is not read from: what it sends waits in the kernel. It is
  * checked when its socket has an event and once a second.
  *
@@ -263,7 +266,7 @@ void admit_review(struct connection *connection, const struct policy *policy)
  * complete HTTP request, which is legal. So a reset, or the end of a client that wanted a tunnel,
  * means that it left. The end of an HTTP client means that it left if the question is still open a
  * second later, so that a person is not kept busy with it; once there is a verdict, it gets its
- * response. */
+ * response. The same holds for a captured client, which does not know that it waits. */
 static void look(struct connection *connection)
 {
 	enum leg_peer peer = leg_peer(&connection->client);
@@ -273,7 +276,7 @@ static void look(struct connection *connection)
 	connection->is_half_closed = peer == LEG_PEER_HALF_CLOSED;
 	if (peer == LEG_PEER_HERE)
 		return;
-	if (peer == LEG_PEER_GONE || !is_http(connection) ||
+	if (peer == LEG_PEER_GONE || has_handshake(connection) ||
 	    (was_half_closed && connection->state == CONNECTION_DECIDING))
 		connection_close(connection, POLICY_CLIENT_LEFT);
 }

@@ -27,3 +27,15 @@ struct proxy_config {
 	/* The gate's own port on the host's loopback: refused whatever the policy says. 0: none. */
 	uint16_t own_port;
 };
+
+/* The sockets of an exec, in its network namespace, in the order in which the gateway sends them
+ * (enum exec_egress_fd, exec/exec_egress.h; this layer may not include that header). */
+enum proxy_fd {
+	PROXY_HTTP, /* TCP listeners */
+	PROXY_SOCKS,
+	PROXY_CAPTURE, /* -1: there is none */
+	PROXY_NAMES,   /* UDP: see nameserver.h; -1: there is none */
+	PROXY_INNER,   /* SOCK_SEQPACKET to its init, which creates sockets there
+			  (proxy/upstream/dial.c) */
+	PROXY_FDS
+};

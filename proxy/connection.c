@@ -86,6 +86,7 @@ static void connection_end(struct connection *connection, enum policy_reason rea
 	connection_end_request(connection);
 	connection_drop_upstream(connection);
 	free(take(connection->guard));
+	free(take(connection->captured));
 	leg_close(&connection->client);
 	buffer_clear(&connection->in);
 	LIST_REMOVE(connection, link);
@@ -213,6 +214,11 @@ void connection_set_deadline(struct connection *connection, int64_t ms)
 		loop_timer_start(loop, &connection->timer, ms, on_timer, connection);
 }
 
+bool connection_is_http(const struct connection *connection)
+{
+	return connection->captured || connection->request->facts.way == POLICY_WAY_HTTP;
+}
+
 void connection_open(struct way *way, const struct front *front, int fd, uint16_t peer_port)
 {
 	struct connection *connection = mem_new(sizeof(*connection));
@@ -229,6 +235,8 @@ void connection_open(struct way *way, const struct front *front, int fd, uint16_
 	leg_open(&connection->client, fd, on_client, connection);
 	leg_want_read(&connection->client, true);
 	connection_set_deadline(connection, LIMITS_HEAD_MS);
+	if (front->on_open)
+		front->on_open(connection);
 }
 
 ssize_t connection_fill(struct connection *connection)

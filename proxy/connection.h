@@ -71,6 +71,10 @@ struct connection {
 	bool is_head_begun;  /* a byte of the next head is here */
 	bool is_advancing;   /* connection_advance() is running */
 	bool is_half_closed; /* the client had half-closed at the last check */
+	struct addr reached; /* captured: the address that the client connected to; else family 0 */
+	/* Captured HTTP: the only destination of its requests; owned. NULL: not captured, or
+	 * another protocol. */
+	struct policy_destination *captured;
 	struct refusal_style style; /* HTTP: of the current request */
 	struct leg client;
 	struct buffer in;        /* read, but not consumed yet */
@@ -87,6 +91,9 @@ struct connection {
 	struct loop_timer timer;
 };
 
+/* Are the bytes of the client an HTTP request for the proxy, which gets a response? Else it is a
+ * tunnel. */
+bool connection_is_http(const struct connection *connection);
 /* Takes @fd. The connection lives until connection_close() and the loop's next turn. */
 void connection_open(struct way *way, const struct front *front, int fd, uint16_t peer_port);
 void connection_free(struct connection *connection); /* for closed connections only */

@@ -15,6 +15,7 @@
 static const struct front *(*const front_of[WAY_LISTENERS])(void) = {
 	[WAY_HTTP] = http1_front,
 	[WAY_SOCKS] = socks5_front,
+	[WAY_CAPTURE] = captured_front,
 	[WAY_DOOR] = http1_front,
 };
 
@@ -61,6 +62,11 @@ static void on_socks(int fd, uint16_t peer_port, void *arg)
 	entrance_accept(arg, WAY_SOCKS, fd, peer_port);
 }
 
+static void on_captured(int fd, uint16_t peer_port, void *arg)
+{
+	entrance_accept(arg, WAY_CAPTURE, fd, peer_port);
+}
+
 static void on_door(int fd, uint16_t peer_port, void *arg)
 {
 	entrance_accept(arg, WAY_DOOR, fd, peer_port);
@@ -89,22 +95,40 @@ static uint16_t port_of(int fd)
 	return port;
 }
 
-int entrance_open(struct proxy *proxy, uint64_t exec, int http, int socks, struct way **ret_way)
+int entrance_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS],
+		  struct way **ret_way)
 {
+	static const struct {
+		enum way_listener kind;
+		enum proxy_fd fd;
+		listener_fn fn;
+	} listeners[] = {
+		{ WAY_HTTP, PROXY_HTTP, on_http },
+		{ WAY_SOCKS, PROXY_SOCKS, on_socks },
+		{ WAY_CAPTURE, PROXY_CAPTURE, on_captured },
+	};
 	struct way *way = mem_new(sizeof(*way));
-	int r;
+	int r = 0;
 
 	way->proxy = proxy;
 	way->exec = exec;
-	way->ports[WAY_HTTP] = port_of(http);
-	way->ports[WAY_SOCKS] = port_of(socks);
+	nameserver_init(&way->nameserver, proxy->config, exec);
 	LIST_INIT(&way->connections);
 	LIST_INSERT_HEAD(&proxy->ways, way, link);
-	r = listener_open(&way->listeners[WAY_HTTP], proxy->loop, http, on_http, way);
+	for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
+		int fd = fds[listeners[i].fd];
+
+		way->ports[listeners[i].kind] = port_of(fd);
+		if (r < 0)
+			fd_close(fd);
+		else if (fd >= 0)
+			r = listener_open(&way->listeners[listeners[i].kind], proxy->loop, fd,
+					  listeners[i].fn, way);
+	}
 	if (r < 0)
-		fd_close(socks);
-	else
-		r = listener_open(&way->listeners[WAY_SOCKS], proxy->loop, socks, on_socks, way);
+		fd_close(fds[PROXY_NAMES]);
+	else if (fds[PROXY_NAMES] >= 0)
+		r = nameserver_open(&way->nameserver, proxy->loop, fds[PROXY_NAMES]);
 	if (r < 0) {
 		entrance_close(way);
 		return r;
@@ -121,6 +145,7 @@ void entrance_close(struct way *way)
 		return;
 	for (size_t i = 0; i < WAY_LISTENERS; i++)
 		listener_close(&way->listeners[i]);
+	nameserver_close(&way->nameserver);
 	while ((connection = LIST_FIRST(&way->connections)))
 		connection_close(connection, POLICY_EXEC_ENDED);
 	pool_drop(way->proxy->pool, way->exec);

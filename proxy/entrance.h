@@ -3,11 +3,14 @@
 
 #include <stdint.h>
 
+#include "proxy/config.h"
+
 struct proxy;
 struct way;
 
-/* Takes both listening sockets (also on failure). Returned owned in @ret_way. 0 or -errno. */
-int entrance_open(struct proxy *proxy, uint64_t exec, int http, int socks, struct way **ret_way);
+/* Takes all but fds[PROXY_INNER] (also on failure). Returned owned in @ret_way. 0 or -errno. */
+int entrance_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS],
+		  struct way **ret_way);
 /* Takes one more listener, a Unix socket, which speaks the same as WAY_HTTP. @arg: the way. */
 void entrance_open_door(int listener, void *arg);
 /* Closes everything and reports each open request. */

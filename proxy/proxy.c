@@ -104,22 +104,22 @@ static struct way *proxy_find(struct proxy *proxy, uint64_t exec)
 	return NULL;
 }
 
-int proxy_open(struct proxy *proxy, uint64_t exec, int http, int socks, int inner)
+int proxy_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS])
 {
 	struct way *way;
 	int r = -EEXIST;
 
 	if (proxy_find(proxy, exec)) {
-		fd_close(http);
-		fd_close(socks);
+		for (int i = 0; i < PROXY_INNER; i++)
+			fd_close(fds[i]);
 	} else {
-		r = entrance_open(proxy, exec, http, socks, &way);
+		r = entrance_open(proxy, exec, fds, &way);
 	}
 	if (r < 0) {
-		fd_close(inner);
+		fd_close(fds[PROXY_INNER]);
 		return r;
 	}
-	dialer_set_inner(proxy->dialer, exec, inner);
+	dialer_set_inner(proxy->dialer, exec, fds[PROXY_INNER]);
 	exec_sockets_on_door(dialer_inner(proxy->dialer, exec), entrance_open_door, way);
 	return 0;
 }

@@ -24,10 +24,8 @@ void proxy_policy_changed(struct proxy *proxy);
 /* The host's resolv.conf and hosts files, as resolver_take_files(). Both taken. */
 void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts);
 
-/* Opens the listeners of an exec: @http and @socks are listening TCP sockets inside its namespace,
- * @inner is a SOCK_SEQPACKET to its init, which creates sockets in that namespace
- * (proxy/upstream/dial.c). All taken. 0 or -errno. */
-int proxy_open(struct proxy *proxy, uint64_t exec, int http, int socks, int inner);
+/* Opens the listeners of an exec. All of @fds are taken. 0 or -errno. */
+int proxy_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS]);
 /* Closes the exec's listeners and every connection, each with a report. An unknown exec is
  * ignored. */
 void proxy_close(struct proxy *proxy, uint64_t exec);

@@ -10,6 +10,7 @@
 #include "proxy/http/denials.h"
 #include "proxy/relay/leg.h"
 #include "base/net/listener.h"
+#include "proxy/inside/nameserver.h"
 #include "proxy/relay/quota.h"
 
 struct dialer;
@@ -38,7 +39,7 @@ struct proxy {
 	struct leg_shared shared;
 };
 
-enum way_listener { WAY_HTTP, WAY_SOCKS, WAY_DOOR, WAY_LISTENERS };
+enum way_listener { WAY_HTTP, WAY_SOCKS, WAY_CAPTURE, WAY_DOOR, WAY_LISTENERS };
 
 /* The listeners and connections of one exec. */
 struct way {
@@ -49,10 +50,13 @@ struct way {
 	uint16_t ports[WAY_LISTENERS];
 	struct way_connections connections;
 	size_t connection_count;
+	struct nameserver nameserver;
 	struct denials denials;
 	struct quota quota;
 	int64_t overloaded_ms; /* when overload was last recorded; 0: never */
 };
 
+/* An address that a name has inside stands for the name: makes @dst the name. */
+void way_resolve(const struct way *way, struct policy_destination *dst);
 /* Is @dst the gate itself, as the exec sees it? */
 bool way_is_own(const struct way *way, const struct policy_destination *dst);

@@ -13,10 +13,6 @@
 #include "policies/policies_image.h"
 #include "proxy/confine.h"
 
-/* Listeners and the channel to the exec's init, in the order of enum exec_egress_fd (exec/exec.h);
- * this layer may not include that header. */
-enum { WORKER_HTTP, WORKER_SOCKS, WORKER_INNER, WORKER_FDS };
-
 struct worker {
 	struct loop *loop;
 	struct proxy *proxy;
@@ -40,13 +36,13 @@ static void on_exec(uint64_t exec, int *fds, size_t count, void *arg)
 		proxy_close(worker->proxy, exec);
 		return;
 	}
-	if (count != WORKER_FDS) {
+	if (count != PROXY_FDS) {
 		log_error("exec %llu: got %zu descriptors instead of %d; its network stays closed",
-			  (unsigned long long)exec, count, WORKER_FDS);
+			  (unsigned long long)exec, count, PROXY_FDS);
 		close_all(fds, count);
 		return;
 	}
-	r = proxy_open(worker->proxy, exec, fds[WORKER_HTTP], fds[WORKER_SOCKS], fds[WORKER_INNER]);
+	r = proxy_open(worker->proxy, exec, fds);
 	if (r < 0)
 		log_error("exec %llu: cannot listen: %s; its network stays closed",
 			  (unsigned long long)exec, strerror(-r));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +17,18 @@ static void drain(int netlink)
 		;
 }
 
-static int ask(int netlink, const struct sockaddr_in *theirs, const struct sockaddr_in *ours)
+static void set_end(const struct sockaddr *end, __be16 *ret_port, __be32 ret_addr[4])
+{
+	const struct sockaddr_in *v4 = (const void *)end;
+	const struct sockaddr_in6 *v6 = (const void *)end;
+	bool is_v4 = end->sa_family == AF_INET;
+
+	*ret_port = is_v4 ? v4->sin_port : v6->sin6_port;
+	memcpy(ret_addr, is_v4 ? (const void *)&v4->sin_addr : &v6->sin6_addr,
+	       is_v4 ? sizeof(v4->sin_addr) : sizeof(v6->sin6_addr));
+}
+
+static int ask(int netlink, const struct inet_diag_sockid *id, int family)
 {
 	const struct {
 		struct nlmsghdr head;
@@ -25,14 +37,10 @@ static int ask(int netlink, const struct sockaddr_in *theirs, const struct socka
 		.head = { .nlmsg_len = sizeof(request),
 			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			  .nlmsg_flags = NLM_F_REQUEST },
-		.body = { .sdiag_family = AF_INET,
+		.body = { .sdiag_family = (uint8_t)family,
 			  .sdiag_protocol = IPPROTO_TCP,
 			  .idiag_states = ~0U,
-			  .id = { .idiag_sport = theirs->sin_port,
-				  .idiag_dport = ours->sin_port,
-				  .idiag_src = { theirs->sin_addr.s_addr },
-				  .idiag_dst = { ours->sin_addr.s_addr },
-				  .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+			  .id = *id },
 	};
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	ssize_t n = sendto(netlink, &request, sizeof(request), MSG_DONTWAIT,
@@ -66,13 +74,18 @@ static int hear(int netlink, struct inet_diag_msg *ret)
 	return 0;
 }
 
-int diag_tcp(int netlink, const struct sockaddr_in *theirs, const struct sockaddr_in *ours,
+int diag_tcp(int netlink, const struct sockaddr *theirs, const struct sockaddr *ours,
 	     struct inet_diag_msg *ret)
 {
+	struct inet_diag_sockid id = { .idiag_cookie = { INET_DIAG_NOCOOKIE,
+							 INET_DIAG_NOCOOKIE } };
+
+	set_end(theirs, &id.idiag_sport, id.idiag_src);
+	set_end(ours, &id.idiag_dport, id.idiag_dst);
 	drain(netlink);
-	int r = ask(netlink, theirs, ours);
+	int r = ask(netlink, &id, theirs->sa_family);
 
 	if (r == 0)
 		r = hear(netlink, ret);
-	return r == 0 && ret->id.idiag_sport != theirs->sin_port ? -EBADMSG : r;
+	return r == 0 && ret->id.idiag_sport != id.idiag_sport ? -EBADMSG : r;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/addr.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -28,15 +29,17 @@ static void listener_pause(struct listener *listener, int errnum)
 			 listener);
 }
 
-/* The kernel fills it in, in the listener's own family. */
-static uint16_t port_of(const struct sockaddr_in *peer, socklen_t len)
+static uint16_t port_of(const struct sockaddr_storage *peer)
 {
-	return len == sizeof(*peer) && peer->sin_family == AF_INET ? ntohs(peer->sin_port) : 0;
+	struct addr addr;
+	uint16_t port;
+
+	return addr_from_sockaddr((const struct sockaddr *)peer, &addr, &port) == 0 ? port : 0;
 }
 
 static void listener_accept(struct listener *listener)
 {
-	struct sockaddr_in peer = { 0 };
+	struct sockaddr_storage peer = { 0 };
 
 	for (int i = 0; i < ACCEPT_BATCH && listener->is_open; i++) {
 		socklen_t len = sizeof(peer);
@@ -44,7 +47,7 @@ static void listener_accept(struct listener *listener)
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			listener->fn(fd, port_of(&peer, len), listener->arg);
+			listener->fn(fd, port_of(&peer), listener->arg);
 			continue;
 		}
 		if (errno == EAGAIN)

@@ -121,7 +121,7 @@ static enum policy_protocol protocol_named(const char *name)
 
 static enum policy_way way_named(const char *name)
 {
-	for (int way = POLICY_WAY_HTTP; way <= POLICY_WAY_SOCKS5; way++)
+	for (int way = POLICY_WAY_HTTP; way < POLICY_WAYS; way++)
 		if (strcmp(policy_way_name((enum policy_way)way), name) == 0)
 			return (enum policy_way)way;
 	return POLICY_WAY_NONE;

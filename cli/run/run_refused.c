@@ -110,22 +110,17 @@ static char *line_of_write(const struct exec_evidence *evidence, const char *fol
 			  program, is_there ? "" : "create it and ", where);
 }
 
-static char *line_of_network(const struct exec_evidence *evidence, bool is_lookup,
-			     const char *program)
+static char *line_of_network(const struct exec_evidence *evidence, const char *program)
 {
 	char where[SHOWN_MAX];
 
 	(void)text_visible(where, sizeof(where), evidence->path, strlen(evidence->path));
-	return mem_printf("%s did not use the proxy: it %s%s, and only the proxy leads out of this "
-			  "sandbox; see PROGRAMS in sallyport-tools(7)",
-			  program, is_lookup ? "looked up a name at " : "tried to reach ", where);
-}
-
-static bool is_name_server(const char *address)
-{
-	const char *colon = strrchr(address, ':');
-
-	return colon && strcmp(colon, ":53") == 0;
+	if (strncmp(evidence->call, "send", 4) == 0)
+		return mem_printf("%s sent UDP to %s, and no UDP leaves this sandbox", program,
+				  where);
+	return mem_printf("%s did not use the proxy: it tried to reach %s, and only the proxy "
+			  "leads out of this sandbox; see PROGRAMS in sallyport-tools(7)",
+			  program, where);
 }
 
 static struct run_refused_item item_of(const struct exec_evidence *evidence, const char *home)
@@ -138,9 +133,8 @@ static struct run_refused_item item_of(const struct exec_evidence *evidence, con
 		item.key = folder_of(evidence->path, home);
 		item.line = line_of_write(evidence, item.key, home, name);
 	} else if (evidence->what == EXEC_REFUSED_NETWORK) {
-		item.is_lookup = is_name_server(evidence->path);
 		item.key = mem_strdup(name);
-		item.line = line_of_network(evidence, item.is_lookup, name);
+		item.line = line_of_network(evidence, name);
 	} else {
 		auto_free char *where = shown(evidence->path, home);
 
@@ -183,7 +177,7 @@ void run_refused_add(struct run_refused *refused, const struct exec_evidence *ev
 static bool is_shown(const struct run_refused_item *item, bool has_failed)
 {
 	return has_failed || item->what == EXEC_REFUSED_WRITE ||
-	       (item->what == EXEC_REFUSED_NETWORK && !item->is_lookup);
+	       item->what == EXEC_REFUSED_NETWORK;
 }
 
 const char *run_refused_line(const struct run_refused *refused, bool has_failed, size_t index)

@@ -14,7 +14,6 @@
 struct run_refused {
 	struct run_refused_item {
 		enum exec_refused what;
-		bool is_lookup; /* NETWORK: of a name */
 		char *key, *line;
 	} items[RUN_REFUSED_MAX]; /* owned */
 	size_t count, more;       /* kept; refused besides */

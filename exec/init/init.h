@@ -12,6 +12,8 @@
 struct init {
 	struct read_plan plan;
 	int http, socks;      /* listeners, until they are sent to the gate */
+	int capture, names;   /* see struct capture; the same */
+	int captured;         /* 0, or -errno: why nothing is captured */
 	int inner, inner_far; /* the channel on which sockets are requested, and the gate's end of
 				 it */
 	int sockets;          /* for sock_diag(7), until it is sent to the gate */
@@ -28,7 +30,7 @@ struct init {
 	const char *detail;  /* the path it works on, or "" */
 };
 
-#define INIT_FDS_MAX 4 /* per message */
+#define INIT_FDS_MAX 6 /* per message */
 
 /* Sends one message with @count descriptors (borrowed). 0 or -errno. */
 int init_send(const struct wire_message *message, const int *fds, int count);

@@ -82,8 +82,9 @@ static int watch_parent(struct init *init)
 
 static int hand_out(struct init *init)
 {
-	const struct wire_message ready = { .type = WIRE_READY };
-	const int fds[INIT_FDS_MAX] = { init->http, init->socks, init->inner_far, init->sockets };
+	const struct wire_message ready = { .type = WIRE_READY, .value = -init->captured };
+	const int fds[INIT_FDS_MAX] = { init->http,  init->socks,     init->capture,
+					init->names, init->inner_far, init->sockets };
 	int r = init_send(&ready, fds, INIT_FDS_MAX);
 
 	for (int i = 0; i < INIT_FDS_MAX; i++)
@@ -161,6 +162,8 @@ _Noreturn void init_main(void)
 	struct init init = {
 		.http = -1,
 		.socks = -1,
+		.capture = -1,
+		.names = -1,
 		.inner = -1,
 		.inner_far = -1,
 		.sockets = -1,

@@ -6,8 +6,9 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define HEAD      offsetof(struct sockaddr_un, sun_path)
-#define NAME_PORT 53
+#include "base/inside_net.h"
+
+#define HEAD offsetof(struct sockaddr_un, sun_path)
 
 static bool begins(const char *text, const char *with)
 {
@@ -120,20 +121,46 @@ static long aim_at_abstract(const struct wall *wall, struct wall_call *call)
 	return -EACCES;
 }
 
-/* Is it a name server on the sandbox's loopback? Nothing inside can listen on that port, and only a
- * refusal here can be reported: the kernel's own comes after the call. */
-static bool is_name_server(const struct wall *wall, const struct sockaddr_storage *name, size_t len)
+static bool is_same(const uint8_t *left, const uint8_t *right, size_t len)
+{
+	while (len > 0 && left[len - 1] == right[len - 1])
+		len--;
+	return len == 0;
+}
+
+static bool is_own_4(const uint8_t *addr)
+{
+	static const uint8_t own[4] = INSIDE_NET_OWN_4;
+
+	return addr[0] == IN_LOOPBACKNET || addr[0] == 0 || is_same(addr, own, sizeof(own));
+}
+
+static bool is_own_6(const struct in6_addr *addr)
+{
+	static const uint8_t own[16] = INSIDE_NET_OWN_6;
+
+	if (IN6_IS_ADDR_V4MAPPED(addr))
+		return is_own_4(&addr->s6_addr[12]);
+	return IN6_IS_ADDR_LOOPBACK(addr) || IN6_IS_ADDR_UNSPECIFIED(addr) ||
+	       is_same(addr->s6_addr, own, sizeof(own));
+}
+
+/* Does a datagram go where nobody is? The kernel takes it, and tells a socket that is not connected
+ * nothing: its program would wait. connect(2) of UDP only looks up a route, as getaddrinfo(3)
+ * does. */
+static bool is_lost(const struct wall *wall, const struct wall_call *call,
+		    const struct sockaddr_storage *name, size_t len)
 {
 	const struct sockaddr_in *v4 = (const void *)name;
 	const struct sockaddr_in6 *v6 = (const void *)name;
 
-	if (!wall->has_network)
+	if (!wall->has_network || call->type != SOCK_DGRAM || call->number == SYS_connect)
 		return false;
 	if (name->ss_family == AF_INET && len >= sizeof(*v4))
-		return v4->sin_port == htons(NAME_PORT) &&
-		       ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+		return v4->sin_port != htons(INSIDE_NET_DNS) &&
+		       !is_own_4((const uint8_t *)&v4->sin_addr);
 	return name->ss_family == AF_INET6 && len >= sizeof(*v6) &&
-	       v6->sin6_port == htons(NAME_PORT) && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	       v6->sin6_port != htons(INSIDE_NET_DNS) && !is_own_6(&v6->sin6_addr);
 }
 
 long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, size_t len,
@@ -153,7 +180,7 @@ long wall_name_aim(struct wall *wall, struct wall_call *call, const void *from, 
 	/* Other families have no file names, and the kernel refuses an address of another
 	 * family. */
 	if (domain != AF_UNIX || len <= HEAD || local->sun_family != AF_UNIX)
-		return is_name_server(wall, &ret->name, len) ? -ECONNREFUSED : 0;
+		return is_lost(wall, call, &ret->name, len) ? -ECONNREFUSED : 0;
 	if (len > sizeof(*local))
 		return -EINVAL;
 	if (local->sun_path[0] == '\0')

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/inside_net.h"
 #include "exec/sandbox/plan.h"
 #include "exec/run/wire.h"
 #include "seccomp/seccomp_calls.h"
 
 #define MESSAGES_MAX 16 /* of one sendmmsg(2) that are inspected */
-#define NAME_PORT    53 /* a lookup counts wherever it goes: names are the gate's to resolve */
 
 union name {
 	struct sockaddr any;
@@ -50,6 +50,17 @@ static bool has_way_outside(const union name *name, socklen_t len)
 	return fd >= 0 && connect(fd, &name->any, len) == 0;
 }
 
+/* An address that a name has inside: the host has other servers there, if any. */
+static bool is_of_name(const union name *name)
+{
+	static const uint8_t names[16] = INSIDE_NET_NAMES_6;
+	uint32_t host = ntohl(name->v4.sin_addr.s_addr);
+
+	return name->any.sa_family == AF_INET
+		       ? host >> 17 == (198U << 24 | 18U << 16) >> 17
+		       : memcmp(name->v6.sin6_addr.s6_addr, names, 12) == 0;
+}
+
 static bool look_at_network(const struct plan *plan, const union name *name, struct refused *ret)
 {
 	bool is_v4 = name->any.sa_family == AF_INET;
@@ -58,9 +69,9 @@ static bool look_at_network(const struct plan *plan, const union name *name, str
 	uint16_t port = ntohs(is_v4 ? name->v4.sin_port : name->v6.sin6_port);
 
 	if ((plan->flags & WIRE_HOST_NETWORK) ||
-	    (port != NAME_PORT &&
-	     (is_own(name) ||
-	      !has_way_outside(name, is_v4 ? sizeof(name->v4) : sizeof(name->v6)))) ||
+	    is_own(name) ||
+	    (!is_of_name(name) &&
+	     !has_way_outside(name, is_v4 ? sizeof(name->v4) : sizeof(name->v6))) ||
 	    !inet_ntop(name->any.sa_family,
 		       is_v4 ? (const void *)&name->v4.sin_addr : &name->v6.sin6_addr, host,
 		       sizeof(host)))
@@ -126,20 +137,30 @@ static size_t look_at_messages(const struct plan *plan, const struct inside *ins
 	return count;
 }
 
+static size_t look_at_call(const struct plan *plan, const struct inside *inside, pid_t task,
+			   const char *call, const __u64 *args, struct refused *ret)
+{
+	if (strcmp(call, "connect") == 0)
+		return look_at_address(plan, inside, task, args[1], (uint32_t)args[2], ret);
+	if (strcmp(call, "sendto") == 0)
+		return look_at_address(plan, inside, task, args[4], (uint32_t)args[5], ret);
+	if (strcmp(call, "sendmsg") == 0)
+		return look_at_message(plan, inside, task, args[1], ret);
+	if (strcmp(call, "sendmmsg") == 0)
+		return look_at_messages(plan, inside, task, args[1], (uint32_t)args[2], ret);
+	return 0;
+}
+
 size_t refused_socket_find(const struct plan *plan, const struct inside *inside,
 			   const struct seccomp_notif *request, const struct seccomp_call *call,
 			   struct refused *ret)
 {
-	const __u64 *args = request->data.args;
-	pid_t task = (pid_t)request->pid;
+	size_t count = look_at_call(plan, inside, (pid_t)request->pid, call->name,
+				    request->data.args, ret);
 
-	if (strcmp(call->name, "connect") == 0)
-		return look_at_address(plan, inside, task, args[1], (uint32_t)args[2], ret);
-	if (strcmp(call->name, "sendto") == 0)
-		return look_at_address(plan, inside, task, args[4], (uint32_t)args[5], ret);
-	if (strcmp(call->name, "sendmsg") == 0)
-		return look_at_message(plan, inside, task, args[1], ret);
-	if (strcmp(call->name, "sendmmsg") == 0)
-		return look_at_messages(plan, inside, task, args[1], (uint32_t)args[2], ret);
-	return 0;
+	/* The wall refuses datagrams; a connection fails only where it cannot be captured. */
+	for (size_t i = 0; i < count; i++)
+		if (ret[i].what == EXEC_REFUSED_NETWORK && strcmp(call->name, "connect") != 0)
+			ret[i].error = ECONNREFUSED;
+	return count;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -146,10 +147,15 @@ static void fail_protocol(struct exec_process *process, const int *fds, size_t c
 	fail(process, "the sandbox's first process sent a malformed message");
 }
 
-static void on_ready(struct exec_process *process, int *fds, size_t count)
+static void on_ready(struct exec_process *process, int captured, int *fds, size_t count)
 {
 	if (!process->waits_for_ready || count != EXEC_EGRESS_FDS)
 		return fail_protocol(process, fds, count);
+	if (captured != 0)
+		log_warn("exec: programs that ignore the proxy variables cannot connect: this "
+			 "kernel does not let the sandbox capture connections (nf_tables with "
+			 "tproxy: %s)",
+			 strerror(captured));
 	process->waits_for_ready = false;
 	if (process->egress(fds, EXEC_EGRESS_FDS, process->arg) != 0)
 		fail(process,
@@ -286,7 +292,7 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 {
 	message->detail[sizeof(message->detail) - 1] = '\0';
 	if (message->type == WIRE_READY) {
-		on_ready(process, fds, count);
+		on_ready(process, message->value, fds, count);
 		return;
 	}
 	if (message->type == WIRE_PTY) {

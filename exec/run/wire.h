@@ -102,7 +102,7 @@ struct wire_plan {
 enum wire_type {
 	WIRE_NO_TYPE,
 	/* from init */
-	WIRE_READY,       /* with the egress descriptors */
+	WIRE_READY,       /* with the egress descriptors; @value: errno: why nothing is captured */
 	WIRE_PTY,         /* with the pty's master */
 	WIRE_STARTED,     /* the command's process exists */
 	WIRE_FAILED,      /* @step failed with errno @value at @detail; init is gone */

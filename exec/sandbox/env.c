@@ -73,7 +73,6 @@ static const struct variable variables[] = {
 
 	{ .name = "NODE_USE_ENV_PROXY", .value = "1" },
 	{ .name = "ELECTRON_GET_USE_PROXY", .value = "true" },
-	{ .name = "JAVA_TOOL_OPTIONS", .value = JVM_ENDPOINT, .is_appended = true },
 	{ .name = "MAVEN_OPTS", .value = MAVEN_ENDPOINT, .is_appended = true },
 	{ .name = "GRADLE_OPTS", .value = JVM_ENDPOINT, .is_appended = true },
 	{ .name = "SBT_OPTS", .value = JVM_ENDPOINT, .is_appended = true },

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/inside_net.h"
 #include "base/mem.h"
 #include "exec/exec_sandbox.h"
 #include "exec/sandbox/env.h"
@@ -17,9 +19,7 @@
 #include "exec/notify/preload.h"
 #include "exec/run/wire.h"
 
-#define SSH_CONFIG "/etc/ssh/ssh_config"
-#define SSH_FILE   "/run/sallyport/ssh_config"
-#define SSH_MAX    65536
+#define TEXT_MAX 65536 /* of a file of the host's */
 
 /* To add a file: exec/preload/NAME, its label in exec/preload/preload.S and exec/notify/preload.h,
  * and a line here. Paths have no spaces, so that they need no quotes in a variable. The files only
@@ -36,8 +36,6 @@ static const struct file {
 	  "/run/sallyport/apt.conf", true },
 };
 
-_Static_assert(ARRAY_SIZE(files) < WIRE_FILES_MAX, "init takes at most WIRE_FILES_MAX files");
-
 /* Only in an empty directory of the command's own; a writable one mounted on top would hide the
  * file. A variable that names a missing file would keep programs from starting. */
 static bool has_place(const struct plan *plan, const struct file *file)
@@ -48,47 +46,116 @@ static bool has_place(const struct plan *plan, const struct file *file)
 	       (!file->is_for_root || (plan->uid == 0 && !env_has(plan->env, file->variable)));
 }
 
-/* The host's file, and after it a proxy command for the hosts that have none in it: of two values
- * ssh takes the first, and those of the user's own file before both. Returned owned; NULL: it
- * cannot be read, or our program would not be found inside. */
-static char *ssh_text(const struct plan *plan)
+/* The host's text; NULL: it is no file that can be read. Returned owned. */
+static char *host_text(const char *path)
 {
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct err why = { 0 };
+	struct stat what;
+	char *text = NULL;
+
+	if (fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode) ||
+	    fd_read_all(fd, TEXT_MAX, &text, NULL, &why) < 0)
+		return NULL;
+	return text;
+}
+
+/* The host's file, and after it a proxy command for the hosts that have none in it: of two values
+ * ssh takes the first, and those of the user's own file before both. NULL: it cannot be read, or our
+ * program would not be found inside. */
+static char *ssh_text(const struct plan *plan, const char *path)
+{
 	char program[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	auto_close int fd = open(SSH_CONFIG, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	auto_free char *text = NULL;
-	struct stat what;
+	auto_free char *text = len < 0 ? NULL : host_text(path);
 
-	if (len < 0 || fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode))
+	if (!text)
 		return NULL;
 	program[len] = '\0';
-	if (strpbrk(program, "'\n%") || mounts_access(plan, program) == EXEC_DENY ||
-	    mounts_access(plan, SSH_CONFIG) != EXEC_READ ||
-	    fd_read_all(fd, SSH_MAX, &text, NULL, &why) < 0)
+	if (strpbrk(program, "'\n%") || mounts_access(plan, program) == EXEC_DENY)
 		return NULL;
 	return mem_printf("%s\nMatch all\n\tProxyCommand '%s' connect '%%h' '%%p'\n", text,
 			  program);
 }
 
-static void plan_ssh(struct plan *plan, size_t *count)
+/* Without search domains: every name has an address inside, so the first one that is tried counts. */
+static char *resolver_text(const struct plan *plan, const char *path)
 {
-	const struct file file = { .path = SSH_FILE };
-	char *text = has_place(plan, &file) ? ssh_text(plan) : NULL;
+	return mem_strdup("nameserver " INSIDE_NET_RESOLVER "\noptions timeout:2 attempts:2\n");
+}
+
+static bool is_loopback_line(const char *line)
+{
+	return strncmp(line, "127.", 4) == 0 || strncmp(line, "::1", 3) == 0;
+}
+
+/* The host's names for the loopback only: what it calls other addresses is decided by name. */
+static char *hosts_text(const struct plan *plan, const char *path)
+{
+	static const char own[] = "127.0.0.1 localhost\n::1 localhost\n";
+	auto_free char *text = host_text(path);
+	size_t used = sizeof(own) - 1;
+	char *hosts = mem_new((text ? strlen(text) : 0) + sizeof(own) + 1);
+
+	memcpy(hosts, own, used);
+	for (const char *line = text; line && *line;) {
+		size_t len = strcspn(line, "\n");
+
+		if (is_loopback_line(line)) {
+			memcpy(hosts + used, line, len);
+			used += len;
+			hosts[used++] = '\n';
+		}
+		line += len + (line[len] == '\n');
+	}
+	return hosts;
+}
+
+/* Files of the host that are other ones inside. */
+static const struct replaced {
+	const char *host, *path; /* the host's file, and where ours is */
+	char *(*text)(const struct plan *plan, const char *path); /* returned owned; NULL: none */
+} replaced[] = {
+	{ "/etc/ssh/ssh_config", "/run/sallyport/ssh_config", ssh_text },
+	{ "/etc/resolv.conf", "/run/sallyport/resolv.conf", resolver_text },
+	{ "/etc/hosts", "/run/sallyport/hosts", hosts_text },
+};
+
+_Static_assert(ARRAY_SIZE(files) + ARRAY_SIZE(replaced) <= WIRE_FILES_MAX,
+	       "init takes at most WIRE_FILES_MAX files");
+
+/* A link may lead into a fresh directory, as to /run/systemd/resolve: then ours is written there. */
+static void plan_replaced(struct plan *plan, const struct replaced *it, size_t *count)
+{
+	struct file file = { .path = it->path };
+	char path[PATH_MAX];
+	bool is_fresh;
+
+	if (!realpath(it->host, path))
+		return;
+	is_fresh = paths_holder(&plan->fresh, path) != NULL;
+	if (is_fresh)
+		file.path = path;
+	char *text = has_place(plan, &file) &&
+				     (is_fresh || mounts_access(plan, path) == EXEC_READ)
+			     ? it->text(plan, path)
+			     : NULL;
 
 	if (!text)
 		return;
-	plan->files[(*count)++] = mem_strdup(SSH_FILE);
+	plan->files[(*count)++] = mem_strdup(file.path);
 	plan->files[(*count)++] = text;
-	paths_add(&plan->instead, SSH_FILE);
-	paths_add(&plan->instead, SSH_CONFIG);
+	if (is_fresh)
+		return;
+	paths_add(&plan->instead, file.path);
+	paths_add(&plan->instead, path);
 }
 
 void files_plan(struct plan *plan)
 {
 	size_t count = 0;
 
-	plan->files = mem_new_array(2 * (ARRAY_SIZE(files) + 1) + 1, sizeof(char *));
+	plan->files = mem_new_array(2 * (ARRAY_SIZE(files) + ARRAY_SIZE(replaced)) + 1, sizeof(char *));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (!has_place(plan, &files[i]))
 			continue;
@@ -96,7 +163,8 @@ void files_plan(struct plan *plan)
 		plan->files[count++] = mem_strdup(files[i].text);
 		plan->env = env_append(plan->env, files[i].variable, files[i].value);
 	}
-	plan_ssh(plan, &count);
+	for (size_t i = 0; i < ARRAY_SIZE(replaced); i++)
+		plan_replaced(plan, &replaced[i], &count);
 }
 
 char *files_variable(const char *path)

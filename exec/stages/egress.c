@@ -1,5 +1,6 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
+#include "exec/stages/capture.h"
 #include "exec/stages/listening.h"
 #include "exec/stages/stages.h"
 
@@ -54,6 +55,13 @@ int egress_open(struct init *init)
 	init->socks = listen_on(EXEC_SOCKS_PORT);
 	if (init->socks < 0)
 		return init->socks;
+	struct capture capture;
+
+	init->captured = capture_open(&capture);
+	if (capture.listener < 0 || capture.names < 0)
+		return init->captured;
+	init->capture = capture.listener;
+	init->names = capture.names;
 	r = (int)sys(socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
 	if (r < 0)
 		return r;

@@ -15,7 +15,7 @@
 #include "policies/policies_tools.h"
 
 /* The listeners and the channel to pid 1 are sent to the worker; further descriptors stay here. */
-#define EXECS_WAY_FDS      3
+#define EXECS_WAY_FDS      5
 #define EXECS_PROGRAMS_MAX 1024 /* different programs of one exec */
 
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id)

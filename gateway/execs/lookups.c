@@ -56,13 +56,17 @@ bool lookups_start(struct waiter *waiter)
 	if (waiter->was_looked_up || !exec)
 		return false;
 	struct lookup *lookup = lookup_of(exec);
-	bool is_socks = waiter->facts.way == POLICY_WAY_SOCKS5;
+	const struct policy_facts *facts = &waiter->facts;
+	bool is_socks = facts->way == POLICY_WAY_SOCKS5;
 
 	if (lookup_is_idle(lookup))
 		TAILQ_INSERT_TAIL(&gw->lookups.busy, lookup, entry);
 	waiter->lookup = lookup;
-	waiter->want = (struct socket_owner_want){ .peer_port = waiter->facts.peer_port,
-						   .port = exec->ports[is_socks ? 1 : 0] };
+	waiter->want = (struct socket_owner_want){ .peer_port = facts->peer_port,
+						   .port = exec->ports[is_socks ? 1 : 0],
+						   .reached = facts->reached };
+	if (facts->reached.family != 0)
+		waiter->want.port = facts->dst.port;
 	TAILQ_INSERT_TAIL(&lookup->asked, &waiter->want, entry);
 	if (!gw->lookups.task.is_armed)
 		loop_defer(gw->loop, &gw->lookups.task, lookups_turn, gw);

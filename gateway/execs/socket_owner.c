@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/inside_net.h"
 #include "base/mem.h"
 #include "base/net/diag.h"
 #include "base/text.h"
@@ -49,15 +50,32 @@ void socket_owner_free(struct socket_owner *who)
 	free(who);
 }
 
-int socket_owner_inode(const struct socket_owner *who, uint16_t peer_port, uint16_t port,
+/* Where the connection of @want begins, and where it leads. */
+static void ends_of(const struct socket_owner_want *want, struct addr *ret_from, struct addr *ret_to)
+{
+	static const struct addr loopback = { AF_INET, { 127, 0, 0, 1 } };
+	static const struct addr own_4 = { AF_INET, INSIDE_NET_OWN_4 };
+	static const struct addr own_6 = { AF_INET6, INSIDE_NET_OWN_6 };
+
+	*ret_from = *ret_to = loopback;
+	if (want->reached.family == 0)
+		return;
+	*ret_from = want->reached.family == AF_INET ? own_4 : own_6;
+	*ret_to = want->reached;
+}
+
+int socket_owner_inode(const struct socket_owner *who, const struct socket_owner_want *want,
 		       uint32_t *ret_inode)
 {
-	const struct sockaddr_in theirs = { .sin_port = htons(peer_port),
-					    .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	const struct sockaddr_in ours = { .sin_port = htons(port),
-					  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_storage theirs, ours;
 	struct inet_diag_msg found;
-	int r = diag_tcp(who->sockets, &theirs, &ours, &found);
+	struct addr from, to;
+
+	ends_of(want, &from, &to);
+	(void)addr_to_sockaddr(&from, want->peer_port, &theirs);
+	(void)addr_to_sockaddr(&to, want->port, &ours);
+	int r = diag_tcp(who->sockets, (const struct sockaddr *)&theirs,
+			 (const struct sockaddr *)&ours, &found);
 
 	if (r < 0)
 		return r;

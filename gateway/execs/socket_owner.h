@@ -9,6 +9,8 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "base/addr.h"
+
 #define SOCKET_OWNER_PROGRAM_MAX   1024
 #define SOCKET_OWNER_CHAIN_MAX     256
 #define SOCKET_OWNER_PROCESSES_MAX 4096  /* examined in one scan */
@@ -56,7 +58,9 @@ void socket_owner_chain(const struct socket_owner *who, pid_t pid,
 
 /* One connection whose program is searched. Embedded in its owner. */
 struct socket_owner_want {
-	uint16_t peer_port, port; /* source and destination, both on 127.0.0.1 in the sandbox */
+	uint16_t peer_port, port; /* source and destination */
+	struct addr reached; /* captured: the destination (inside_net.h); family 0: both are on
+				127.0.0.1 in the sandbox */
 	uint32_t inode;           /* 0: not known (yet) */
 	pid_t pid;                /* the first process found to hold it; 0: none */
 	struct socket_owner_file runs;   /* the file that it runs */

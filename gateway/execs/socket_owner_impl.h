@@ -10,7 +10,7 @@ struct socket_owner {
 };
 
 /* The inode of a socket: 0, or -ESRCH: there is no such socket (any more). */
-int socket_owner_inode(const struct socket_owner *who, uint16_t peer_port, uint16_t port,
+int socket_owner_inode(const struct socket_owner *who, const struct socket_owner_want *want,
 		       uint32_t *ret_inode);
 /* The identity of the file that @pid runs. 0 or -errno. */
 int socket_owner_stat(const struct socket_owner *who, pid_t pid, struct socket_owner_file *ret);

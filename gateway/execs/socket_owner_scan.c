@@ -110,7 +110,7 @@ static void scan_look_up(struct socket_owner_scan *scan, struct socket_owner_wan
 {
 	uint32_t inode = 0;
 
-	if (socket_owner_inode(scan->who, want->peer_port, want->port, &inode) == 0) {
+	if (socket_owner_inode(scan->who, want, &inode) == 0) {
 		want->inode = inode;
 		LIST_INSERT_HEAD(&scan->buckets[inode % SCAN_BUCKETS], want, same);
 	}

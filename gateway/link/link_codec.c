@@ -68,7 +68,27 @@ int link_codec_get_number(struct frame *frame, uint64_t *ret_number)
 	return r;
 }
 
-/* The address and the key's protocol are not sent: the other end derives them, so they always agree
+static void put_addr(struct frame *frame, const struct addr *addr)
+{
+	frame_put_u8(frame, addr->family);
+	if (addr->family != 0)
+		frame_put_bytes(frame, addr->bytes, sizeof(addr->bytes));
+}
+
+static bool get_addr(struct frame *frame, struct addr *ret)
+{
+	static const uint8_t zeros[sizeof(ret->bytes)];
+
+	*ret = (struct addr){ .family = frame_get_u8(frame) };
+	if (ret->family == 0)
+		return true;
+	if (frame_get_bytes(frame, ret->bytes, sizeof(ret->bytes)) != sizeof(ret->bytes))
+		return false;
+	return ret->family == AF_INET6 ||
+	       (ret->family == AF_INET && memcmp(ret->bytes + 4, zeros, sizeof(zeros) - 4) == 0);
+}
+
+/* The address of the host and the key's protocol are not sent: the other end derives them, so they always agree
  * with the host and the carried protocol. */
 static void put_facts(struct frame *frame, const struct policy_facts *facts)
 {
@@ -76,6 +96,7 @@ static void put_facts(struct frame *frame, const struct policy_facts *facts)
 	frame_put_u8(frame, (uint8_t)facts->carries);
 	frame_put_u8(frame, (uint8_t)facts->way);
 	frame_put_u16(frame, facts->peer_port);
+	put_addr(frame, &facts->reached);
 	frame_put_u16(frame, facts->dst.port);
 	frame_put_text(frame, facts->dst.host);
 }
@@ -90,10 +111,11 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	ret->carries = frame_get_u8(frame);
 	ret->way = frame_get_u8(frame);
 	ret->peer_port = frame_get_u16(frame);
+	bool is_addr = get_addr(frame, &ret->reached);
 	uint16_t port = frame_get_u16(frame);
 
 	frame_get_text(frame, host, sizeof(host));
-	if (frame->is_bad || ret->carries > POLICY_UDP || ret->way > POLICY_WAY_SOCKS5)
+	if (frame->is_bad || !is_addr || ret->carries > POLICY_UDP || ret->way >= POLICY_WAYS)
 		return false;
 	if (host[0] == '\0')
 		return may_be_empty && port == 0;
@@ -377,26 +399,11 @@ void link_codec_put_report(struct frame *frame, uint64_t id, const struct gatewa
 	put_facts(frame, &report->facts);
 	put_verdict(frame, &report->verdict);
 	frame_put_u16(frame, (uint16_t)report->closed);
-	frame_put_u8(frame, report->resolved.family);
-	if (report->resolved.family != 0)
-		frame_put_bytes(frame, report->resolved.bytes, sizeof(report->resolved.bytes));
+	put_addr(frame, &report->resolved);
 	frame_put_u64(frame, report->bytes_up);
 	frame_put_u64(frame, report->bytes_down);
 	frame_put_u64(frame, report->duration_ms);
 	frame_put_text(frame, report->cause);
-}
-
-static bool get_addr(struct frame *frame, struct addr *ret)
-{
-	static const uint8_t zeros[sizeof(ret->bytes)];
-
-	*ret = (struct addr){ .family = frame_get_u8(frame) };
-	if (ret->family == 0)
-		return true;
-	if (frame_get_bytes(frame, ret->bytes, sizeof(ret->bytes)) != sizeof(ret->bytes))
-		return false;
-	return ret->family == AF_INET6 ||
-	       (ret->family == AF_INET && memcmp(ret->bytes + 4, zeros, sizeof(zeros) - 4) == 0);
 }
 
 int link_codec_get_report(struct frame *frame, uint64_t *ret_id, struct gateway_report *ret)

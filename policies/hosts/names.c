@@ -26,6 +26,7 @@ static const char *const ways[] = {
 	[POLICY_WAY_HTTP] = "http",
 	[POLICY_WAY_CONNECT] = "connect",
 	[POLICY_WAY_SOCKS5] = "socks5",
+	[POLICY_WAY_CAPTURED] = "captured",
 };
 
 /* Values come over a link from another process, so one past the table gets a name too. */

@@ -5,8 +5,8 @@
  *
  * To add a listener, if no one that is there will do: exec/exec_egress.h (its port),
  * exec/init/init.h, exec/init/init_main.c and exec/stages/egress.c make it and hand it out;
- * exec/sandbox/env.c and exec/sandbox/plan_text.c tell the command; proxy/worker.c, proxy/proxy.h,
- * proxy/proxy.c, proxy/entrance.h, proxy/entrance.c and proxy/way.h take it; policies/policies.h
+ * exec/sandbox/env.c and exec/sandbox/plan_text.c tell the command; proxy/proxy.h,
+ * proxy/entrance.c and proxy/way.h take it; policies/policies.h
  * (enum policy_way), policies/hosts/names.c, policies/hosts/destination.c,
  * gateway/link/link_codec.c, gateway/state.h and gateway/execs/lookups.c tell its requests from the
  * others. */
@@ -20,6 +20,8 @@ struct connection;
 struct front {
 	const char *name;
 	enum policy_way way; /* for a request that cannot be parsed */
+	/* The connection is open; NULL: nothing to do. May choose another front. */
+	void (*on_open)(struct connection *connection);
 	/* There are bytes in @connection->in, in state HEAD. Consumes some and returns 0 (called
 	 * again while there are more), or -EAGAIN: the message is incomplete. */
 	int (*on_input)(struct connection *connection);
@@ -40,3 +42,5 @@ struct front {
 
 const struct front *http1_front(void);
 const struct front *socks5_front(void);
+const struct front *captured_front(void);
+const struct front *dns_front(void); /* for connections of captured_front() */

@@ -73,7 +73,7 @@ static void on_connected(struct connection *connection)
 {
 	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-	if (connection->request->facts.way == POLICY_WAY_HTTP) {
+	if (connection_is_http(connection)) {
 		upload_begin(connection);
 		return;
 	}
@@ -247,6 +247,7 @@ static void take_connect(struct connection *connection, const struct http1_head 
 		refuse(connection, POLICY_BAD_HOST, why.text);
 		return;
 	}
+	way_resolve(connection->way, &facts.dst);
 	facts.carries = policy_protocol_of_port(facts.dst.port);
 	admit_begin(connection, &facts);
 	if (head->body != HTTP1_NO_BODY && !(head->body == HTTP1_LENGTH && !head->length))
@@ -258,29 +259,66 @@ static void take_connect(struct connection *connection, const struct http1_head 
 		admit_submit(connection, NULL);
 }
 
-/* In a tunnel that was allowed as http: one destination, which is approved already. A Host field of
- * an origin-form request may end with a dot: it is the only name of the host, and is written anew.
- */
+/* The client may name no other host than @dst. Returns why it does; NULL: it does not. A Host field
+ * of an origin-form request may end with a dot: it is the only name of the host, and is written
+ * anew. */
+static const char *names_other(const struct http1_head *head, const struct policy_destination *dst)
+{
+	if (!head->host_field.len && head->form != HTTP1_ABSOLUTE)
+		return "the Host field is missing; it must name the approved host";
+	if (head->form == HTTP1_ABSOLUTE ? !is_host_of_url(head, dst)
+					 : !host_field_names(head, dst))
+		return "the Host field names another host";
+	if (head->form == HTTP1_ABSOLUTE &&
+	    (!text_equal_nocase(head->scheme.at, head->scheme.len, "http") ||
+	     !names(head->host, head->port, 80, dst)))
+		return "the request's URL names another host";
+	return NULL;
+}
+
+/* In a tunnel that was allowed as http: one destination, which is approved already. */
 static void take_fixed(struct connection *connection, const struct http1_head *head)
 {
 	const struct policy_destination *dst = &connection->request->facts.dst;
+	const char *other = names_other(head, dst);
 
 	if (head->form == HTTP1_AUTHORITY)
 		refuse(connection, POLICY_NOT_HTTP, "the tunnel contains another CONNECT request");
-	else if (!head->host_field.len && head->form != HTTP1_ABSOLUTE)
-		refuse(connection, POLICY_HOST_MISMATCH,
-		       "the Host field is missing; it must name the approved host");
-	else if (head->form == HTTP1_ABSOLUTE ? !is_host_of_url(head, dst)
-					      : !host_field_names(head, dst))
-		refuse(connection, POLICY_HOST_MISMATCH, "the Host field names another host");
-	else if (head->form == HTTP1_ABSOLUTE &&
-		 (!text_equal_nocase(head->scheme.at, head->scheme.len, "http") ||
-		  !names(head->host, head->port, 80, dst)))
-		refuse(connection, POLICY_HOST_MISMATCH, "the request's URL names another host");
+	else if (other)
+		refuse(connection, POLICY_HOST_MISMATCH, other);
 	else if (!keep_exchange(connection, head, dst))
 		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
 	else
 		upload_begin(connection);
+}
+
+/* A request to a server, as the program believes: decided as one to the proxy. */
+static void take_captured(struct connection *connection, const struct http1_head *head)
+{
+	const struct policy_facts facts = { .dst = *connection->captured,
+					    .carries = POLICY_HTTP,
+					    .way = POLICY_WAY_CAPTURED,
+					    .exec = connection->way->exec };
+	const char *other = names_other(head, &facts.dst);
+	struct policy_parts seen;
+
+	if (head->form != HTTP1_AUTHORITY && !other && !strcmp(facts.dst.host, POLICY_GATE_HOST)) {
+		if (keep_exchange(connection, head, &facts.dst))
+			serve_own(connection, head);
+		else
+			refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+		return;
+	}
+	admit_begin(connection, &facts);
+	if (head->form == HTTP1_AUTHORITY)
+		refuse(connection, POLICY_NOT_HTTP, "a CONNECT request to a server");
+	else if (other)
+		refuse(connection, POLICY_HOST_MISMATCH, other);
+	else if (!keep_exchange(connection, head, &facts.dst))
+		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+	else
+		admit_submit(connection,
+			     policy_parts_fill(&seen, head, connection->proxy->seen_parts));
 }
 
 static void take_head(struct connection *connection, const struct http1_head *head)
@@ -298,6 +336,8 @@ static void take_head(struct connection *connection, const struct http1_head *he
 		refuse(connection, POLICY_MALFORMED, refused);
 	} else if (connection->is_fixed)
 		take_fixed(connection, head);
+	else if (connection->captured)
+		take_captured(connection, head);
 	else if (head->form == HTTP1_ABSOLUTE)
 		take_absolute(connection, head);
 	else if (head->form == HTTP1_AUTHORITY)

@@ -128,6 +128,7 @@ static void submit(struct connection *connection, const struct socks5_request *r
 		admit_refuse(connection, POLICY_BAD_HOST, why.text);
 		return;
 	}
+	way_resolve(connection->way, &facts.dst);
 	facts.carries = policy_protocol_of_port(facts.dst.port);
 	admit_begin(connection, &facts);
 	if (way_is_own(connection->way, &facts.dst))

@@ -212,7 +212,7 @@ def the_environment_leads_to_the_gate(stage):
     evil = {name: "http://50.0.0.250:1" for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "Http_Proxy",
                                                      "npm_config_proxy", "NPM_CONFIG_HTTPS_PROXY", "CARGO_HTTP_PROXY", "new_proxy")}
     evil |= {"NO_PROXY": "*", "no_proxy": "*", "npm_config_noproxy": "*", "NODE_USE_ENV_PROXY": "0", "SALLYPORT_SOCKET": "/nowhere",
-             "JAVA_TOOL_OPTIONS": "-Dhttp.proxyHost=50.0.0.250", "MINE": "kept"}
+             "GRADLE_OPTS": "-Dhttp.proxyHost=50.0.0.250", "MINE": "kept"}
     shown = "curl -sS -m 60 -o /dev/null -w '%{http_code}\n' http://a.test/ && env"
     client = stage.client("--env", "FTP_PROXY=socks5h://127.0.0.1:9")
     client.configure("never")
@@ -224,9 +224,9 @@ def the_environment_leads_to_the_gate(stage):
         got = dict(line.split("=", 1) for line in lines)
         assert code == "200", (how, lines)
         assert how.get("env", evil)["MINE"] == got.pop("MINE", None), got
-        assert got.pop("JAVA_TOOL_OPTIONS").endswith(expected["JAVA_TOOL_OPTIONS"]), got
+        assert got.pop("GRADLE_OPTS").endswith(expected["GRADLE_OPTS"]), got
         assert {name: value for name, value in got.items() if name not in ("_", "SHLVL", "SALLYPORT_EXEC")} == \
-            {name: value for name, value in expected.items() if name not in ("_", "SHLVL", "SALLYPORT_EXEC", "JAVA_TOOL_OPTIONS")}, how
+            {name: value for name, value in expected.items() if name not in ("_", "SHLVL", "SALLYPORT_EXEC", "GRADLE_OPTS")}, how
 
 
 def denied_by_nobody(stage):

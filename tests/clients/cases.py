@@ -288,7 +288,7 @@ CASES = [
     Case("go build", "go.test", GO, "hello from the modules", "Forbidden"),
     Case("cargo vendor", "cargo.test", CARGO, "hello from the crates"),
     Case("maven, a parent project", "maven.test", MAVEN, "BUILD SUCCESS"),
-    Case("java, both clients", "web.test", JAVA, f"{PAGE}?client"),
+    Case("java, both clients", "web.test", JAVA, f"{PAGE}?client", "access_denied"),
     Case("gh api", "web.test", GH, "web GET /api/v3/page", "Forbidden"),
     Case("aws s3api", "web.test", AWS, "web GET /b/page", ""),
     Case("kubectl", "web.test", KUBECTL, PAGE, "Forbidden"),
@@ -316,22 +316,60 @@ for _host in ("again.test", "old.test"):
     ]
 if not NODE_READS_THEM:
     CASES.append(Case("node https.get, agent: false", "web.test", node_get("https", "{ agent: false }"), PAGE, NODE_SAYS))
-# Programs that throw the variables away: nothing of theirs may leave.
+# A program that asks the gate for what it cannot do: nothing of it may leave.
 ASTRAY = [
     # ftp has no way through the gate: the refusal is one of HTTP's.
     Case("curl ftp", "web.test", "curl -fsS ftp://HOST/page", PAGE),
-    Case("node fetch, no variables", "web.test",
-         node_fetch("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
-    Case("node https.get, no variables", "web.test",
-         node_get("https", run="env -u NODE_OPTIONS -u NODE_USE_ENV_PROXY node t.js"), PAGE),
 ]
-# Programs that ignore the variables, or ssh's configuration; the run names each of them.
-IGNORES = [
-    Case("ssh -F none", "web.test", "ssh -F none -o BatchMode=yes HOST true", "ssh"),
-    Case("psql", "web.test", "psql -h HOST -U u -c 'select 1'", "psql"),
-    Case("redis-cli", "web.test", "redis-cli -h HOST ping; exit 1", "redis-cli"),
-    Case("python socket", "web.test", python("import socket\nsocket.create_connection(('HOST', 80))"), "python3."),
-    Case("node net", "web.test", node(f"require('net').connect(80, 'HOST').on('error', {NODE_FAILS})"), "node"),
+# The same programs without a variable, and others that read none: their connections are captured, and decided by name.
+BARE = "unset $(env | sed -n 's/=.*//p' | grep -iE 'proxy|^(JAVA_TOOL|NODE)_OPTIONS$|^MAVEN_OPTS$')\n"
+NODE_WS_BARE = NODE_WS.replace(", { agent }", ", { ca: require('fs').readFileSync('ca.pem') }").replace(
+    "const agent = new (require('https-proxy-agent'))(process.env.HTTPS_PROXY);\n", "")
+PYTHON_SOCKET = python("import socket\ns = socket.create_connection(('HOST', 7000), 10)\ns.sendall(b'said and heard')\nprint(s.recv(100).decode())")
+PYTHON_STREAMS = python("import asyncio\nasync def main():\n    reader, writer = await asyncio.open_connection('HOST', 7000)\n"
+                        "    writer.write(b'said and heard')\n    print((await reader.readexactly(14)).decode())\nasyncio.run(main())")
+NODE_NET = f"""const s = require('net').connect(7000, 'HOST', () => s.write('said and heard'));
+s.on('error', {NODE_FAILS}).on('data', (text) => {{ console.log(text.toString()); s.end(); }}).on('close', () => process.exit(s.bytesRead ? 0 : 1));"""
+GO_NET = """export GO111MODULE=off CGO_ENABLED=0
+cat > t.go <<'END'
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+)
+
+func main() {
+	c, err := net.Dial("tcp", "HOST:7000")
+	if err == nil {
+		_, err = c.Write([]byte("said and heard"))
+	}
+	b := make([]byte, 14)
+	if err == nil {
+		_, err = c.Read(b)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(string(b))
+}
+END
+go build -o t t.go && ./t"""
+BASH_TCP = "exec 3<>/dev/tcp/HOST/7000 && echo said and heard >&3 && read -r -t 10 line <&3 && echo \"$line\""
+AGAIN = ("curl http", "curl https", "curl upload", "wget https", "git over https, clone and push", "npm install", "pip install",
+         "apt-get over http", "python urllib https", "python requests http", "python aiohttp https", "node fetch http", "node https.get",
+         "python grpc", "chromium https")
+CAPTURED = [case for case in CASES if case.name in AGAIN] + [
+    Case("ssh -F none", "ssh.test", f"ssh -F none {SSH} HOST 'echo said and heard'", "said and heard"),
+    Case("python socket", "tcp.test", PYTHON_SOCKET, "said and heard"),
+    Case("python streams", "tcp.test", PYTHON_STREAMS, "said and heard"),
+    Case("node net", "tcp.test", node(NODE_NET), "said and heard"),
+    Case("node ws", "socket.test", node(NODE_WS_BARE, run=NODE_MODULES), "said and heard"),
+    Case("go, static", "tcp.test", GO_NET, "said and heard"),
+    Case("bash", "tcp.test", f"bash -c '{BASH_TCP}'", "said and heard"),
+    Case("openssl s_client", "web.test", S_CLIENT.replace(" -proxy 127.0.0.1:61128", ""), PAGE),
 ]
 
 

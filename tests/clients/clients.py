@@ -163,17 +163,30 @@ def check_astray(stage, case):
     return None
 
 
-def check_ignores(stage, case):
-    """It fails, nothing leaves, and the end of the run says which program did not use the proxy."""
-    sent = len(stage.capture.read())
-    status, out, err, _ = stage.run(case.script.replace("HOST", case.host), case.name, ["--report", "text"])
-    if not status:
-        return f"it came through without the gate\n{out[-1500:]}"
-    named = [line for line in err.splitlines()[-5:] if line.startswith(f"sallyport: {case.prints}") and "did not use the proxy: it " in line]
-    if not named or "sallyport-tools(7)" not in named[0]:
-        return f"{case.prints!r} is not named:\n{err[-2000:]}"
-    if len(stage.capture.read()) != sent:
-        return f"packets left: {stage.capture.read()[sent:]}"
+def captured(stage, case, host):
+    status, out, err, records = stage.run(cases.BARE + case.script.replace("HOST", host), case.name)
+    found = [r for r in records if r.get("host") == host]
+    if not found or any(r.get("way") != "captured" for r in found):
+        return status, out, [], f"not only captured connections to {host}: {records}\n{out[-1500:]}\n{err[-2000:]}"
+    return status, out, found, err[-2000:]
+
+
+def check_captured(stage, case):
+    """The name is known, although the program connected to an address by itself."""
+    status, out, found, err = captured(stage, case, case.host)
+    if status or case.prints not in out or not any(r.get("resolved") for r in found):
+        return f"exit {status}, wanted {case.prints!r}\n{out[-1500:]}\n{err}"
+    return None
+
+
+def check_captured_denied(stage, case):
+    status, out, found, err = captured(stage, case, "denied.test")
+    if status == 0 or case.prints in out or not any(r.get("reason") == "rule_deny" for r in found):
+        return f"exit {status}: it came through, or no rule denied it\n{out[-1500:]}\n{err}"
+    if any(packet[1] == DENIED for packet in stage.capture.read()):
+        return "packets went to the denied host"
+    if "denied.test" in "".join(line for line in stage.queries.read_text().splitlines(True) if "query" in line):
+        return "the denied name was looked up"
     return None
 
 
@@ -224,9 +237,10 @@ def main():
         for case in cases.ASTRAY:
             if not wanted or any(w in case.name for w in wanted):
                 report(f"{case.name}: stays inside", check_astray(stage, case))
-        for case in cases.IGNORES:
-            if not wanted or any(w in case.name for w in wanted):
-                report(f"{case.name}: ignores the gate and is named", check_ignores(stage, case))
+        for case in cases.CAPTURED:
+            if not wanted or any(w in f"captured {case.name}" for w in wanted):
+                report(f"captured {case.name}: allowed", check_captured(stage, case))
+                report(f"captured {case.name}: denied", check_captured_denied(stage, case))
     finally:
         stage.world.close(keep=False)
     print(f"{passed} passed, {failed} failed, 0 skipped")

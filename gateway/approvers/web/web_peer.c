@@ -35,7 +35,9 @@ static int peer_by_diag(const struct peer_pair *pair, uid_t *ret_uid)
 	auto_close int netlink =
 		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
 	struct inet_diag_msg found = { 0 };
-	int r = netlink < 0 ? -errno : diag_tcp(netlink, &pair->theirs, &pair->ours, &found);
+	int r = netlink < 0 ? -errno
+			    : diag_tcp(netlink, (const struct sockaddr *)&pair->theirs,
+				       (const struct sockaddr *)&pair->ours, &found);
 
 	if (r < 0)
 		return r;

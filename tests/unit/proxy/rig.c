@@ -272,7 +272,9 @@ void rig_init(struct rig *rig)
 	ck_assert_int_eq(
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
 	rig->inner = pair[0];
-	ck_assert_int_eq(proxy_open(rig->proxy, RIG_EXEC, http, socks, pair[1]), 0);
+	const int fds[PROXY_FDS] = { http, socks, -1, -1, pair[1] };
+
+	ck_assert_int_eq(proxy_open(rig->proxy, RIG_EXEC, fds), 0);
 }
 
 void rig_done(struct rig *rig)

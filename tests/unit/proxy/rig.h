@@ -17,6 +17,7 @@ TCase *test_fixed(void);
 TCase *test_held(void);
 TCase *test_own(void);
 TCase *test_limits(void);
+TCase *test_nameserver(void);
 TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);

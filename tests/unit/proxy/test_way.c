@@ -66,13 +66,13 @@ END_TEST
 START_TEST(an_exec_has_one_way)
 {
 	struct rig rig;
-	int fds[3];
+	int fds[PROXY_FDS];
 
 	rig_init(&rig);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < PROXY_FDS; i++)
 		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_eq(proxy_open(rig.proxy, RIG_EXEC, fds[0], fds[1], fds[2]), -EEXIST);
-	for (int i = 0; i < 3; i++)
+	ck_assert_int_eq(proxy_open(rig.proxy, RIG_EXEC, fds), -EEXIST);
+	for (int i = 0; i < PROXY_FDS; i++)
 		ck_assert_int_lt(fcntl(fds[i], F_GETFD), 0); /* taken */
 	rig_done(&rig);
 }

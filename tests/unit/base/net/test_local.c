@@ -106,6 +106,13 @@ static int connected_pair(struct sockaddr_in *client_name, struct sockaddr_in *s
 	return client;
 }
 
+static int asked(int netlink, const struct sockaddr_in *theirs, const struct sockaddr_in *ours,
+		 struct inet_diag_msg *ret)
+{
+	return diag_tcp(netlink, (const struct sockaddr *)theirs, (const struct sockaddr *)ours,
+			ret);
+}
+
 START_TEST(the_kernel_says_whose_an_end_is)
 {
 	struct sockaddr_in theirs = { 0 }, ours = { 0 };
@@ -116,12 +123,12 @@ START_TEST(the_kernel_says_whose_an_end_is)
 	struct stat status;
 
 	ck_assert_int_ge(netlink, 0);
-	ck_assert_int_eq(diag_tcp(netlink, &theirs, &ours, &found), 0);
+	ck_assert_int_eq(asked(netlink, &theirs, &ours, &found), 0);
 	ck_assert_int_eq(fstat(client, &status), 0);
 	ck_assert_uint_eq(found.idiag_inode, status.st_ino);
 	ck_assert_uint_eq(found.idiag_uid, geteuid());
 	ours.sin_port = htons((uint16_t)(ntohs(ours.sin_port) ^ 1));
-	ck_assert_int_eq(diag_tcp(netlink, &theirs, &ours, &found), -ESRCH);
+	ck_assert_int_eq(asked(netlink, &theirs, &ours, &found), -ESRCH);
 	fd_close(client);
 }
 END_TEST

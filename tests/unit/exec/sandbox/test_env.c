@@ -48,7 +48,6 @@ static const char *const injected[] = {
 	"BUNDLE_NO_PROXY=",
 	"NODE_USE_ENV_PROXY=1",
 	"ELECTRON_GET_USE_PROXY=true",
-	"JAVA_TOOL_OPTIONS=" JVM,
 	"MAVEN_OPTS=" JVM " -Daether.connector.http.useSystemProperties=true"
 	" -Daether.transport.apache.useSystemProperties=true",
 	"GRADLE_OPTS=" JVM,
@@ -128,7 +127,7 @@ static const struct {
 	{ "YARN_NO_PROXY=x", NULL },
 	{ "Socks_Proxy=socks://ana:secret@x.test", NULL },
 	{ "GOPROXY=https://proxy.example.org", "GOPROXY=https://proxy.example.org" },
-	{ "JAVA_TOOL_OPTIONS=-Xmx1g", "JAVA_TOOL_OPTIONS=-Xmx1g " JVM },
+	{ "JAVA_TOOL_OPTIONS=-Xmx1g", "JAVA_TOOL_OPTIONS=-Xmx1g" }, /* its value is printed */
 	{ "GRADLE_OPTS=-Dx=y", "GRADLE_OPTS=-Dx=y " JVM },
 	{ "npm_config_noproxy=example.org", "npm_config_noproxy=" },
 	{ "NOTHING", NULL }, /* no '=': not a variable */

@@ -55,6 +55,22 @@ static const struct {
 	{ "/var/run", "/home/ana", false },
 };
 
+static const char *text_of(const struct plan *plan, const char *path)
+{
+	for (char **file = plan->files; *file; file += 2)
+		if (strcmp(file[0], path) == 0)
+			return file[1];
+	return NULL;
+}
+
+static const char *replacement_of(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->instead.count; i += 2)
+		if (strcmp(plan->instead.list[i + 1], path) == 0)
+			return plan->instead.list[i];
+	return "";
+}
+
 START_TEST(puts_files_where_they_stay)
 {
 	struct plan plan = { .env = mem_new_array(1, sizeof(char *)), .uid = 1 };
@@ -66,10 +82,9 @@ START_TEST(puts_files_where_they_stay)
 	if (places[_i].is_there) {
 		ck_assert_str_eq(plan.files[0], NODE_FILE);
 		ck_assert_str_eq(plan.files[1], preload_node);
-		ck_assert_str_eq(plan.files[2], SSH_FILE);
-		ck_assert_str_eq(plan.instead.list[0], SSH_FILE);
-		ck_assert_str_eq(plan.instead.list[1], "/etc/ssh/ssh_config");
-		ck_assert_ptr_null(plan.files[4]);
+		ck_assert_ptr_nonnull(text_of(&plan, SSH_FILE));
+		ck_assert_str_eq(replacement_of(&plan, "/etc/ssh/ssh_config"), SSH_FILE);
+		ck_assert_str_eq(replacement_of(&plan, "/etc/hosts"), "/run/sallyport/hosts");
 		ck_assert_str_eq(plan.env[0], "NODE_OPTIONS=" NODE_OPTION);
 	} else {
 		ck_assert_ptr_null(plan.files[0]);
@@ -108,9 +123,9 @@ START_TEST(leaves_the_configuration_of_ssh)
 	if (hosts[_i].writable)
 		paths_add(&plan.writable, hosts[_i].writable);
 	files_plan(&plan);
-	ck_assert_uint_eq(plan.instead.count, 0);
-	for (char **file = plan.files; *file; file += 2)
-		ck_assert_str_ne(*file, SSH_FILE);
+	ck_assert_str_eq(replacement_of(&plan, "/etc/ssh/ssh_config"), "");
+	ck_assert_ptr_null(text_of(&plan, SSH_FILE));
+	paths_done(&plan.instead);
 	paths_done(&plan.fresh);
 	paths_done(&plan.hidden);
 	paths_done(&plan.writable);
@@ -136,8 +151,8 @@ END_TEST
 /* Each must exit 0; --env NODE_OPTIONS=--title=x is given. */
 static const char *const scripts[] = {
 	"test \"$NODE_OPTIONS\" = '--title=x " NODE_OPTION "'",
-	"test \"$(ls -A /run/sallyport | grep -v '^apt.conf$' | tr '\\n' ' ')\" = \"node.cjs "
-	"socket ssh_config \" "
+	"test \"$(ls -A /run/sallyport | grep -Ev '^(apt|resolv).conf$' | tr '\\n' ' ')\" = "
+	"\"hosts node.cjs socket ssh_config \" "
 	"&& test \"$(stat "
 	"-c %a " NODE_FILE ")\" = 444",
 	"cmp " NODE_FILE " expected",
@@ -145,6 +160,10 @@ static const char *const scripts[] = {
 	"ssh -G h.test | grep -q \"^proxycommand '/.*' connect '%h' '%p'\"",
 	"ssh -o ProxyCommand=theirs -G h.test | grep -q '^proxycommand theirs$'",
 	"cmp /etc/ssh/ssh_config " SSH_FILE " && ! sh -c ': >> /etc/ssh/ssh_config' 2>err",
+	/* Names are asked inside, without search domains; what the host calls others is left out. */
+	"! grep -Ev '^(127[.]|::1)' /etc/hosts && grep -q localhost /etc/hosts",
+	"test ! -e /etc/resolv.conf || test \"$(head -1 /etc/resolv.conf)\" = 'nameserver "
+	"198.18.0.1' && ! grep -q search /etc/resolv.conf",
 };
 
 START_TEST(writes_them)

@@ -5,6 +5,7 @@
 
 #include "tests/unit/base/http1/http1_test.h"
 
+TCase *dns_cases(void);
 TCase *handshake_cases(void);
 TCase *hello_cases(void);
 TCase *socks5_cases(void);

@@ -1,0 +1,12 @@
+/* capture: makes every address local in the network namespace, and hands TCP connections to others
+ * to one listener, with their destination (Documentation/networking/tproxy.rst of the kernel). */
+#pragma once
+
+/* The listener, and the UDP socket on which names are asked. */
+struct capture {
+	int listener, names;
+};
+
+/* lo must be up. 0; or -errno: this kernel has no nf_tables with tproxy (Linux 4.19), and nothing
+ * leads to the sockets, which are open in any case unless @ret has -1. */
+int capture_open(struct capture *ret);
