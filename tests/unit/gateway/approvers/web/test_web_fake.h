@@ -20,7 +20,7 @@ struct gateway {
 	struct approver_question questions[STAGE_QUESTIONS_MAX]; /* open */
 	size_t question_count;
 	struct approver_agent_question agent; /* id "": none */
-	struct approver_answer answer; /* the last; its words and name are below */
+	struct approver_answer answer;        /* the last; its words and name are below */
 	char by[64], words[512];
 	unsigned int answer_count, changed_count, revoke_count;
 	uint64_t revoked, cut;
