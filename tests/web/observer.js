@@ -7,7 +7,7 @@
   const early = /^The page has just moved/; // what it says then
   const held = window.fetch, clock = performance.now.bind(performance), every = window.setInterval.bind(window);
   const looks = [];
-  let skipped = 0, pending = 0, armed = null, begun = null, isRefused = false;
+  let skipped = 0, pending = 0, armed = null, isRefused = false;
   const stray = []; // sent, and nothing was pressed
 
   if (!isReal) {
@@ -158,7 +158,7 @@
       const now = places();
       if (pending > 0 || now !== last)
         [still, since, last] = [0, clock(), now];
-      return ++still > 1 && clock() - since >= ms;
+      return ++still > 2 && clock() - since >= ms;
     }, "the page to rest");
   };
   // The page has looked at what stands on the screen, and so have we.
@@ -171,16 +171,13 @@
       await quiet(3 * beat);
     eyes();
   };
-  const rested = () => {
-    skipped += guard + beat;
-    eyes();
-  };
   // As a person who waits before the next key: the page's guard is over.
   const ready = async () => {
     await (isReal ? quiet(guard + 2 * beat) : quiet());
     if (!isReal)
       await looked();
-    rested();
+    skipped += guard + beat;
+    eyes();
   };
 
   // --- a key, or a click: taken only where the page is as it was when the test armed
@@ -206,11 +203,7 @@
   const arm = () => {
     isRefused = false;
     armed = { wanted: state(), presses: 0, isOver: false, before: null, sent: [] };
-  };
-  // The state was made: each key that leaves it as it is may be followed by the next.
-  const begin = () => {
-    arm();
-    begun = armed.wanted;
+    return armed.wanted;
   };
   // What became of what was pressed since.
   const result = async () => {
@@ -220,13 +213,9 @@
       await until(() => sent.length === before.rows.length + before.picked, "an answer for each row");
       await quiet();
     }
-    const { presses, isOver } = armed, isEarly = early.test(one(".open .wrong")?.textContent);
-    // The state is as new when nothing was done. What comes late is seen by the next press, which is then not taken.
-    const isFresh = !isOver && !isEarly && sent.length === 0 && state() === begun;
+    const found = { presses: armed.presses, isOver: armed.isOver, sent, stray, state: state(), isEarly: early.test(one(".open .wrong")?.textContent), closed: one("#closed").hidden ? "" : one("#closed-text").textContent };
     armed = null;
-    if (isFresh)
-      arm();
-    return { presses, isFresh, sent, stray, isEarly, closed: one("#closed").hidden ? "" : one("#closed-text").textContent };
+    return found;
   };
 
   // --- states
@@ -253,12 +242,11 @@
     await quiet();
     await looked();
     const seen = screen();
-    const isSeen = seen.name && seen.warning !== false && seen.boxes.length >= 2 && seen.boxes.every((box) => /\b(test|pastebin\.com):80$/.test(box));
-    if (isSeen && !isReal)
-      return rested(); // nothing has moved since it was quiet
-    for (const css of isSeen ? [] : [".target", ".warning", ".deny-text", ".allow-text"]) {
-      one(`.open ${css}`)?.scrollIntoView({ block: "center" });
-      await looked();
+    if (!(seen.name && seen.warning !== false && seen.boxes.length >= 2 && seen.boxes.every((box) => /\b(test|pastebin\.com):80$/.test(box)))) {
+      for (const css of [".target", ".warning", ".deny-text", ".allow-text"]) {
+        one(`.open ${css}`)?.scrollIntoView({ block: "center" });
+        await looked();
+      }
     }
     await ready();
   };
@@ -281,6 +269,6 @@
     document.activeElement.blur();
   };
 
-  window.observer = { one, all, frame, until, quiet, looked, ready, begin, arm, result, reset, clean, read, open, letter, pick, targets,
+  window.observer = { one, all, frame, until, quiet, looked, ready, arm, result, reset, clean, read, open, letter, pick, targets,
     isOpen: () => one("#link")?.dataset.state === "open" };
 }

@@ -189,4 +189,4 @@ class Scene:
         return any(f'"host":"{host}"' in line and '"reason":"answer_deny"' in line for line in self.world.audit.read_text().splitlines())
 
 
-NAMES = "one, all, frame, until, quiet, looked, ready, begin, arm, result, reset, clean, read, open, letter, pick, targets"
+NAMES = "one, all, frame, until, quiet, looked, ready, arm, result, reset, clean, read, open, letter, pick, targets"
