@@ -333,7 +333,7 @@ TCase *hosts_cases(void)
 	tcase_add_test(cases, port_zero_is_refused);
 	tcase_add_test(cases, a_refused_host_is_shown_visibly);
 	tcase_add_test(cases, a_very_long_host_is_refused);
-	tcase_add_loop_test(tests, a_line_would_allow_it, 0, ARRAY_SIZE(lines));
+	tcase_add_loop_test(cases, a_line_would_allow_it, 0, ARRAY_SIZE(lines));
 	tcase_add_test(cases, names_have_words_for_everything);
 	return cases;
 }
