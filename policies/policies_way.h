@@ -6,7 +6,8 @@ enum policy_way {
 	POLICY_WAY_HTTP,
 	POLICY_WAY_CONNECT,
 	POLICY_WAY_SOCKS5,
-	POLICY_WAY_CAPTURED, /* the client did not use the proxy */
+	POLICY_WAY_CAPTURED,      /* the client did not use the proxy: a tunnel, */
+	POLICY_WAY_CAPTURED_HTTP, /* or a request */
 	POLICY_WAYS
 };
 

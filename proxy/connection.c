@@ -216,7 +216,9 @@ void connection_set_deadline(struct connection *connection, int64_t ms)
 
 bool connection_is_http(const struct connection *connection)
 {
-	return connection->captured || connection->request->facts.way == POLICY_WAY_HTTP;
+	enum policy_way way = connection->request->facts.way;
+
+	return way == POLICY_WAY_HTTP || way == POLICY_WAY_CAPTURED_HTTP;
 }
 
 void connection_open(struct way *way, const struct front *front, int fd, uint16_t peer_port)

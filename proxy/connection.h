@@ -72,8 +72,8 @@ struct connection {
 	bool is_advancing;   /* connection_advance() is running */
 	bool is_half_closed; /* the client had half-closed at the last check */
 	struct addr reached; /* captured: the address that the client connected to; else family 0 */
-	/* Captured HTTP: the only destination of its requests; owned. NULL: not captured, or
-	 * another protocol. */
+	/* Captured on port 80: the destination, and the only one of its HTTP requests; owned. NULL:
+	 * not captured there, or another protocol. */
 	struct policy_destination *captured;
 	struct refusal_style style; /* HTTP: of the current request */
 	struct leg client;

@@ -23,9 +23,8 @@ size_t policy_facts_protocols(const struct policy_facts *facts,
 	static const enum policy_protocol others[] = { POLICY_HTTPS, POLICY_HTTP };
 	size_t count = 0;
 
-	/* What is captured on port 80 is read as HTTP. */
-	if (facts->way == POLICY_WAY_NONE || facts->way == POLICY_WAY_HTTP ||
-	    (facts->way == POLICY_WAY_CAPTURED && facts->dst.port == 80)) {
+	if (facts->way != POLICY_WAY_CONNECT && facts->way != POLICY_WAY_SOCKS5 &&
+	    facts->way != POLICY_WAY_CAPTURED) {
 		ret[0] = facts->carries;
 		return 1;
 	}

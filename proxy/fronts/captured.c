@@ -15,7 +15,8 @@
 #include "proxy/relay/closing.h"
 #include "proxy/relay/tunnel.h"
 
-#define HTTP_PORT 80
+#define HTTP_PORT  80
+#define METHOD_MAX 20
 
 enum alert { ALERT_ACCESS_DENIED = 49 }; /* RFC 8446 §6 */
 
@@ -106,16 +107,38 @@ static void on_open(struct connection *connection)
 		begin_tunnel(connection, &dst);
 		return;
 	}
-	/* Each request is decided, as on the proxy's own port. */
 	connection->captured = mem_new(sizeof(*connection->captured));
 	*connection->captured = dst;
-	connection->front = http1_front();
 }
 
-/* Unused: every byte is read by another front, or after the decision. */
+/* Do the bytes begin as an HTTP request, with a method and a space? 0: yes; -EAGAIN: there are too
+ * few; -EBADMSG. */
+static int look_for_method(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && i < METHOD_MAX; i++) {
+		if (bytes[i] == ' ' && i > 0)
+			return 0;
+		if (bytes[i] != '-' && (bytes[i] < 'A' || bytes[i] > 'Z'))
+			return -EBADMSG;
+	}
+	return len < METHOD_MAX ? -EAGAIN : -EBADMSG;
+}
+
+/* On port 80: each HTTP request is decided, as on the proxy's own port; other bytes are one
+ * tunnel. */
 static int on_input(struct connection *connection)
 {
-	return -EAGAIN;
+	int r = look_for_method(buffer_at(&connection->in), connection->in.len);
+
+	if (r == 0) {
+		connection->front = http1_front();
+	} else if (r == -EBADMSG) {
+		auto_free struct policy_destination *dst = take(connection->captured);
+
+		begin_tunnel(connection, dst);
+		r = 0;
+	}
+	return r;
 }
 
 const struct front *captured_front(void)

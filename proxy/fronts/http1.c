@@ -297,7 +297,7 @@ static void take_captured(struct connection *connection, const struct http1_head
 {
 	const struct policy_facts facts = { .dst = *connection->captured,
 					    .carries = POLICY_HTTP,
-					    .way = POLICY_WAY_CAPTURED,
+					    .way = POLICY_WAY_CAPTURED_HTTP,
 					    .exec = connection->way->exec };
 	const char *other = names_other(head, &facts.dst);
 	struct policy_parts seen;

@@ -39,7 +39,7 @@ KINDS = {"request": CONDITIONS, "requester": REQUESTERS}
 BY_ADDRESS = ("private_address", "rule_deny", "special_address")
 # Way in, and the bytes that are sent: which explanation it is compared with, and what of it.
 WAYS = [("request", "http"), ("kept", "http"), ("connect", "http"), ("socks", "http"), ("connect", "https"), ("socks", "https"),
-        ("connect", "tcp"), ("socks", "tcp")]
+        ("connect", "tcp"), ("socks", "tcp"), ("captured", "http"), ("captured", "https"), ("captured", "tcp")]
 CLIENT = pathlib.Path(__file__).resolve().parent / "explained_client.py"
 
 
@@ -141,9 +141,10 @@ def connect(world, policy, probes):
     return json.loads(run.stdout)
 
 
-def wanted(way, protocol, said):
+def wanted(way, protocol, port, said):
     """The verdict of explain: "served", or the code of the refusal."""
-    part = said["tunnel"] if protocol == "http" and way not in ("request", "kept") else said
+    is_request = way in ("request", "kept") or (way == "captured" and port == 80)
+    part = said["tunnel"] if protocol == "http" and not is_request else said
     if part["action"] == "allow":
         return "served"
     return "no_approver" if part["action"] == "ask" else part["reason"]
@@ -165,7 +166,7 @@ def compare(world, rng, policy, tally):
     for (way, *destination), got in zip(probes, connect(world, policy, probes)):
         told = explained[tuple(destination)]
         tally.update(kind for kind, words in KINDS.items() if any(f" {one} " in told["rule"] + " " for one in words))
-        want = wanted(way, destination[0], told)
+        want = wanted(way, destination[0], destination[2], told)
         tally[way, destination[0], "served" if got == "served" else "refused"] += 1
         if is_same(want, got):
             continue

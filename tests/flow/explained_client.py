@@ -53,6 +53,8 @@ def read_one(connection):
 
 
 def tunnel(way, host, port):
+    if way == "captured":
+        return socket.create_connection((host, port), 20)
     connection = socket.create_connection(HTTP if way == "connect" else SOCKS, 20)
     if way == "connect":
         connection.sendall(head("CONNECT", f"{host}:{port}", host, port))
