@@ -3,6 +3,7 @@
 data that arrived outside.
 
 usage: escapes.py SALLYPORT HOSTILE [CASE...]"""
+import ctypes
 import errno
 import fcntl
 import os
@@ -50,6 +51,31 @@ def direct(world, user):
         must(outside.is_reached(socket.AF_INET, ("127.0.0.1", int(pairs[1]))), "the listener outside cannot be reached at all")
         hostile(world, user, "direct", *pairs, timeout=180)
         must(not outside.seen, "outside saw", outside.seen)
+
+
+def without_netfilter():
+    """In the child: a kernel without nf_tables. seccomp(2) refuses sockets of that family with EPROTONOSUPPORT."""
+    load, equal, ret = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
+    number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+    program = [(load, 0, 0, 0), (equal, 0, 5, number), (load, 0, 0, 16), (equal, 0, 3, socket.AF_NETLINK), (load, 0, 0, 32),
+               (equal, 0, 1, 12), (ret, 0, 0, 0x50000 | errno.EPROTONOSUPPORT), (ret, 0, 0, 0x7fff0000)]
+    code = b"".join(struct.pack("=HBBI", *line) for line in program)
+    kept = ctypes.create_string_buffer(code)
+    filter_ = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program), ctypes.addressof(kept)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(filter_), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def uncaptured(world, user):
+    """Without nf_tables nothing is captured: the run says so, nothing leads out, and the proxy works."""
+    with Outside() as outside:
+        pairs = outside.inet()
+        done = world.run(user, [world.hostile, "direct", *pairs], timeout=180, preexec_fn=without_netfilter)
+        verdict(done)
+        must(b"cannot connect: this kernel does not let the sandbox capture connections" in done.stderr, done.stderr)
+        must(not outside.seen, "outside saw", outside.seen)
+    hostile(world, user, "gate-ports", *GATE_PORTS, preexec_fn=without_netfilter)
 
 
 def unix_paths(world, user):
@@ -616,6 +642,7 @@ def limits(world, user):
 
 cases = [
     ("direct", direct),
+    ("uncaptured", uncaptured),
     plain("raw"),
     plain("families"),
     plain("netlink"),
