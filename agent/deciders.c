@@ -86,7 +86,7 @@ struct deciders *deciders_new(struct session *session)
 {
 	const struct gateway_helpers *helpers = session->agent->helpers;
 	struct orchestrator_decider hooks = { .name = "a hook", .timeout_ms = EXTRA_MS };
-	struct orchestrator_decider reviewer = { .name = "the reviewer", .is_reviewer = true };
+	struct orchestrator_decider reviewer = { .is_reviewer = true };
 	struct deciders *deciders = mem_new(sizeof(*deciders));
 
 	deciders->session = session;
@@ -95,6 +95,7 @@ struct deciders *deciders_new(struct session *session)
 	add(deciders, &hooks, GATEWAY_REVIEW_BY_HOOKS);
 	if (!helpers || !helpers->reviewer || !helpers->reviewer->may_answer)
 		return deciders;
+	reviewer.name = gateway_reviewer_name(helpers->reviewer);
 	reviewer.kinds = kinds_of(helpers->reviewer->kinds);
 	reviewer.timeout_ms = EXTRA_MS + 2 * helpers->reviewer->timeout_ms;
 	add(deciders, &reviewer, GATEWAY_REVIEW_BY_REVIEWER);

@@ -69,12 +69,18 @@ struct gateway_program {
 struct gateway_reviewer {
 	struct gateway_program program;
 	bool may_answer;       /* else its answers are only compared with people's answers */
+	bool is_trusted;       /* by a line of policy, without comparisons: its answers say so */
 	int64_t timeout_ms;    /* of one question; 0: the default */
 	const char *digest;    /* of the command: the name of its file below */
 	const char *command;   /* in words, visible text */
 	const char *trust_dir; /* the folder of the records of reviewers; NULL: nothing is kept */
 	unsigned int kinds; /* enum policy_helper_kind: bits of what it is asked; 0: the network */
 };
+/* As its answers are recorded. Static. */
+static inline const char *gateway_reviewer_name(const struct gateway_reviewer *reviewer)
+{
+	return reviewer->is_trusted ? "the reviewer (trusted)" : "the reviewer";
+}
 
 /* The address and the key are passed to curl on its input, never on a command line. */
 struct gateway_webhook {

@@ -52,10 +52,11 @@ enum policy_helper_kind {
 	POLICY_HELPS_ELICITATION = 1 << 4,
 	POLICY_HELPS_ALL = (1 << 5) - 1,
 };
-/* `hook PROGRAM WORD... for KIND...`, and `reviewer` in its place. */
+/* `hook PROGRAM WORD... for KIND...`, and `reviewer PROGRAM WORD... for KIND... [trusted]`. */
 #define POLICY_HELPER_WORDS_MAX 64
 struct policy_helper {
 	bool is_reviewer;
+	bool is_trusted;    /* it may answer without comparisons */
 	unsigned int kinds; /* those that were requested */
 	enum policy_layer layer;
 	char **argv;                /* owned, NULL-terminated; [0] is absolute, or begins with ~/ */

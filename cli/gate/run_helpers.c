@@ -244,7 +244,9 @@ static int make_reviewer(struct run_helpers *self, const struct run_helper_optio
 	self->reviewer = (struct gateway_reviewer){
 		.program = { self->reviewer_program, (const char *const *)self->reviewer_words,
 			     (const char *const *)self->environment },
-		.may_answer = options->may_answer,
+		.may_answer =
+			options->may_answer || (self->reviewer.is_trusted && !options->is_shadow),
+		.is_trusted = self->reviewer.is_trusted,
 		.timeout_ms = options->reviewer_timeout_ms,
 		.kinds = self->reviewer.kinds,
 		.digest = self->reviewer_digest,
@@ -252,7 +254,7 @@ static int make_reviewer(struct run_helpers *self, const struct run_helper_optio
 		.trust_dir = self->trust_dir,
 	};
 	self->helpers.reviewer = &self->reviewer;
-	return options->may_answer ? check_trust(self) : CLI_OK;
+	return options->may_answer && !self->reviewer.is_trusted ? check_trust(self) : CLI_OK;
 }
 
 /* A desktop notification is optional: a failure is a warning and does not end the run. */
@@ -378,10 +380,17 @@ static int note_reviewer(struct run_helpers *self, struct policy_helper *helper)
 	if (!self->reviewer_words) {
 		self->reviewer_words = take(helper->argv);
 		self->reviewer_rule = mem_strdup(helper->rule);
+		self->reviewer.is_trusted = helper->is_trusted;
 		return CLI_OK;
 	}
-	if (is_same_list(self->reviewer_words, helper->argv))
+	if (is_same_list(self->reviewer_words, helper->argv)) {
+		/* The first of the policy's lines; later ones only restrict. */
+		self->reviewer.is_trusted =
+			helper->is_trusted && (self->reviewer.is_trusted || !self->reviewer_rule);
+		if (!self->reviewer_rule)
+			self->reviewer_rule = mem_strdup(helper->rule);
 		return CLI_OK;
+	}
 	return cli_fail(
 		CLI_USAGE,
 		"%s: only one reviewer is allowed, and there is another: %s; nothing was run",

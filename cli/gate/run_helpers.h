@@ -12,8 +12,8 @@ struct run_helpers;
 
 /* As given; the strings point into argv. */
 struct run_helper_options {
-	const char *reviewer; /* a program and its arguments, on one line */
-	bool may_answer;
+	const char *reviewer;        /* a program and its arguments, on one line */
+	bool may_answer, is_shadow;  /* --reviewer-mode; false: not given */
 	int64_t reviewer_timeout_ms; /* 0: the default */
 	bool has_notify;
 	const char *webhook, *webhook_key;

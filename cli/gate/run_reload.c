@@ -224,7 +224,7 @@ static bool is_same_helper(const struct policy_helper *left, const struct policy
 	while (left->argv[i] && right->argv[i] && strcmp(left->argv[i], right->argv[i]) == 0)
 		i++;
 	return !left->argv[i] && !right->argv[i] && left->kinds == right->kinds &&
-	       left->is_reviewer == right->is_reviewer;
+	       left->is_reviewer == right->is_reviewer && left->is_trusted == right->is_trusted;
 }
 
 /* Programs are found and checked once, before any command runs, so a changed line about them is

@@ -236,6 +236,7 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 		return 0;
 	case OPT_REVIEWER_MODE:
 		options->helpers.may_answer = options_choice_of(option, value) == 1;
+		options->helpers.is_shadow = !options->helpers.may_answer;
 		return 0;
 	case OPT_REVIEWER_TIMEOUT:
 		return set_reviewer_timeout(options, value);

@@ -10,12 +10,6 @@
 #include "gateway/state.h"
 #include "policies/policies_tools.h"
 
-/* Is one of @risk such that the domain has to be typed, whatever the answer's scope? */
-static bool risk_is_real(unsigned int risk)
-{
-	return (risk & (APPROVER_LOOKALIKE | APPROVER_LISTED | APPROVER_LITERAL)) != 0;
-}
-
 const char *gateway_typed_because(const struct approver_question *question,
 				  const struct approver_answer *answer)
 {
@@ -25,7 +19,7 @@ const char *gateway_typed_because(const struct approver_question *question,
 		return NULL;
 	if (question->agent) /* its lines say why */
 		return question->typed[0] ? "a destination to be careful with" : NULL;
-	if (risk_is_real(question->risk))
+	if (question->risk & APPROVER_REAL_RISKS)
 		return question->warning && question->warning[0] ? question->warning
 								 : "it is risky";
 	if (question->is_private)

@@ -10,8 +10,9 @@
 
 /* The value of a setting: the mode, above the bits of what may be asked. */
 #define AGENT_MODE_SHIFT 8
-/* The value of a helper: its kinds, and this bit. */
+/* The value of a helper: its kinds, and these bits. */
 #define AGENT_IS_REVIEWER (1U << 8)
+#define AGENT_IS_TRUSTED  (1U << 9)
 
 #define APPROVALS_ADVICE                                                                           \
 	"approvals on-request, or untrusted, on-failure, never, granular CATEGORY..., "            \
@@ -56,17 +57,18 @@ static const char *const denial_names[] = {
 	[POLICY_DENIAL_STOP] = "stop",
 };
 
-/* Reads words from @first on, each one of @list, without duplicates, into the bits of *@ret. False:
- * an error was reported. */
-static bool agent_bits(const struct line *line, size_t first, const struct named_bit *list,
-		       size_t count, unsigned int *ret, const char *unknown)
+/* Reads words from @first to before @end, each one of @list, without duplicates, into the bits of
+ * *@ret. False: an error was reported. */
+static bool agent_bits(const struct line *line, size_t first, size_t end,
+		       const struct named_bit *list, size_t count, unsigned int *ret,
+		       const char *unknown)
 {
 	const char *names[8];
 	unsigned int bits = 0;
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = list[i].word;
-	for (size_t i = first; i < line->words.count; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct word *word = &line->words.list[i];
 		const char *nearest = words_nearest(word, names, count);
 		size_t at = 0;
@@ -129,8 +131,8 @@ void agent_line_read_approvals(struct line *line)
 				       "sandbox, rules, permissions, elicitation or network");
 		return;
 	}
-	if (!agent_bits(line, 2, approvals_about, ARRAY_SIZE(approvals_about), &listed,
-			"this is not a category of questions"))
+	if (!agent_bits(line, 2, line->words.count, approvals_about, ARRAY_SIZE(approvals_about),
+			&listed, "this is not a category of questions"))
 		return;
 	auto_free char *text = agent_text(line);
 	unsigned int may_ask = approvals_modes[at].is_inverted
@@ -190,25 +192,39 @@ static bool agent_add_word(const struct line *line, size_t index, char **text)
 	return true;
 }
 
+/* The last word, after the kinds. */
+static bool agent_says_trusted(const struct line *line)
+{
+	const struct word *word = &line->words.list[line->words.count - 1];
+
+	return !word->is_quoted && words_is(word, "trusted");
+}
+
 void agent_line_read_helper(struct line *line)
 {
 	bool is_reviewer = words_is(&line->words.list[0], "reviewer");
 	const char *advice = is_reviewer ? "reviewer /usr/local/lib/reviewer for exec"
 					 : "hook /usr/local/lib/hook for exec";
 	auto_free char *text = mem_strdup("");
-	unsigned int kinds = 0;
-	size_t last = line->words.count;
+	unsigned int kinds = 0, more = is_reviewer ? AGENT_IS_REVIEWER : 0;
+	size_t end = line->words.count, last;
+
+	if (is_reviewer && agent_says_trusted(line)) {
+		more |= AGENT_IS_TRUSTED;
+		end--;
+	}
+	last = end;
 
 	/* The last one, because an argument of the program may be the same word. */
 	while (last > 1 && (line->words.list[last - 1].is_quoted ||
 			    !words_is(&line->words.list[last - 1], "for")))
 		last--;
-	if (last <= 2 || last == line->words.count || last > POLICY_HELPER_WORDS_MAX) {
+	if (last <= 2 || last == end || last > POLICY_HELPER_WORDS_MAX) {
 		(void)reader_refuse(line, line->words.list[0].at, advice,
 				    "the program's path, and what it answers for");
 		return;
 	}
-	if (!agent_bits(line, last, helper_kinds, ARRAY_SIZE(helper_kinds), &kinds,
+	if (!agent_bits(line, last, end, helper_kinds, ARRAY_SIZE(helper_kinds), &kinds,
 			"this is not a kind of question"))
 		return;
 	/* Thousands of destinations may be asked about, which needs a program that keeps
@@ -222,7 +238,7 @@ void agent_line_read_helper(struct line *line)
 		if (!agent_add_word(line, i, &text))
 			return;
 	}
-	settings_add(line, SETTING_HELPER, text, kinds | (is_reviewer ? AGENT_IS_REVIEWER : 0));
+	settings_add(line, SETTING_HELPER, text, kinds | more);
 }
 
 static enum policy_approvals_mode agent_mode(const struct setting *setting)
@@ -337,6 +353,9 @@ static void helper_rule(const struct policy *policy, const struct setting *setti
 				       ret->kinds & (helper_kinds[i].bit - 1) ? "" : " for",
 				       helper_kinds[i].word); /* truncation is fine */
 	}
+	len = strlen(ret->rule);
+	if (ret->is_trusted)
+		(void)snprintf(ret->rule + len, sizeof(ret->rule) - len, " trusted");
 }
 
 bool policy_get_helper(const struct policy *policy, unsigned int kinds, size_t index,
@@ -350,6 +369,7 @@ bool policy_get_helper(const struct policy *policy, unsigned int kinds, size_t i
 			continue;
 		*ret = (struct policy_helper){
 			.is_reviewer = agent_line_is_reviewer(setting),
+			.is_trusted = setting->value & AGENT_IS_TRUSTED,
 			.kinds = (unsigned int)setting->value & (AGENT_IS_REVIEWER - 1),
 			.layer = (enum policy_layer)policy->sources[setting->source].layer,
 			.argv = agent_split(policy->names + setting->text),

@@ -10,8 +10,6 @@
 #include "base/mem.h"
 #include "gateway/approvers/table.h"
 
-static const char by[] = "the reviewer";
-
 static void reviewer_pump(void *arg);
 
 static void reviewer_pump_soon(struct approver *self)
@@ -113,7 +111,7 @@ static void question_settle(struct reviewer_question *question, const char *reas
 	struct approver_answer answer = { .action = is_denial ? POLICY_DENY : POLICY_ALLOW,
 					  .scope = GATEWAY_ONCE,
 					  .is_review = true,
-					  .by = by,
+					  .by = gateway_reviewer_name(self->config),
 					  .words = reason };
 	struct err why = { 0 };
 
@@ -121,8 +119,11 @@ static void question_settle(struct reviewer_question *question, const char *reas
 	if (look.is_open && !look.is_same)
 		return question_again(question, look.what);
 	json_decref(look.what);
-	/* A program may not allow a domain that a person would have to type. */
-	if (!look.is_open || (!is_denial && look.risk != 0))
+	/* A program may allow nothing that a person is warned of; a trusted one, nothing that a
+	 * person would have to type. */
+	unsigned int risk = self->config->is_trusted ? look.risk & APPROVER_REAL_RISKS : look.risk;
+
+	if (!look.is_open || (!is_denial && risk != 0))
 		return;
 	question->is_ours = true;
 	int r = gateway_answer(self->gw, question->id, &answer, &why);
@@ -142,7 +143,8 @@ static void question_reviewed(struct reviewer_question *question, const char *re
 	struct approver *self = question->owner;
 	enum reviewer_say said = question->said;
 
-	gateway_reviewed(question->review, reviewer_review_outcome(question), by, reason);
+	gateway_reviewed(question->review, reviewer_review_outcome(question),
+			 gateway_reviewer_name(self->config), reason);
 	reviewer_question_free(question);
 	if (said != REVIEWER_ABSTAIN)
 		reviewer_used(self, said == REVIEWER_DENY);

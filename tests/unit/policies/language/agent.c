@@ -149,6 +149,31 @@ START_TEST(what_a_denial_does)
 }
 END_TEST
 
+static const struct {
+	const char *line, *rule;
+	bool is_trusted;
+} trusted[] = {
+	{ "reviewer /bin/a for exec network trusted",
+	  "<test>:1: reviewer /bin/a for exec network trusted", true },
+	{ "reviewer /bin/a for exec", "<test>:1: reviewer /bin/a for exec", false },
+	{ "reviewer /bin/a trusted for exec", "<test>:1: reviewer /bin/a trusted for exec", false },
+};
+
+START_TEST(a_reviewer_may_be_trusted)
+{
+	struct policy *policy = through_image(
+		load_layers(trusted[_i].line, NULL, "reviewer /bin/b for exec trusted"));
+	struct policy_helper helper;
+
+	ck_assert(policy_get_helper(policy, POLICY_HELPS_ALL, 0, &helper));
+	ck_assert(helper.is_trusted == trusted[_i].is_trusted);
+	ck_assert_str_eq(helper.rule, trusted[_i].rule);
+	policy_helper_done(&helper);
+	ck_assert(!policy_get_helper(policy, POLICY_HELPS_ALL, 1, &helper));
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(programs_are_read_word_by_word)
 {
 	struct policy *policy = load_layers(
@@ -229,6 +254,9 @@ static const struct {
 	{ "hook /bin/a for exec exec", 22, "this word is on the line twice" },
 	{ "hook /bin/a for exec network", 17, "a hook cannot answer for the network" },
 	{ "reviewer /bin/a for sandbox", 21, "this is not a kind of question" },
+	{ "reviewer /bin/a for exec \"trusted\"", 26, "this is not a kind of question" },
+	{ "reviewer /bin/a for trusted", 1, "the program's path, and what it answers for" },
+	{ "hook /bin/a for exec trusted", 22, "this is not a kind of question" },
 	{ "reviewer \"/bin/\\a\" for exec", 16, "unknown escape \"\\\\a\" in this string" },
 };
 
@@ -285,6 +313,7 @@ TCase *agent_cases(void)
 	tcase_add_loop_test(cases, when_people_are_asked, 0, ARRAY_SIZE(approvals));
 	tcase_add_test(cases, a_denial_names_the_line);
 	tcase_add_loop_test(cases, what_a_denial_does, 0, ARRAY_SIZE(denials));
+	tcase_add_loop_test(cases, a_reviewer_may_be_trusted, 0, (int)ARRAY_SIZE(trusted));
 	tcase_add_test(cases, programs_are_read_word_by_word);
 	tcase_add_loop_test(cases, a_mistake_is_shown_where_it_is, 0, ARRAY_SIZE(mistakes));
 	tcase_add_test(cases, settings_can_be_listed_as_they_stand);
