@@ -14,6 +14,7 @@
 #include "base/replace.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/init/install.h"
 #include "cli/init/project.h"
 #include "cli/options.h"
 #include "cli/profiles/profiles.h"
@@ -171,12 +172,25 @@ static int propose(struct init *init)
 	return CLI_OK;
 }
 
-static int print_agent(const char *name)
+static int set_up_agent(const struct options *options, const char *name)
 {
 	const struct profile *profile = profiles_find(name);
+	bool adds = options_has(options, OPT_INIT_INSTALL);
+	bool removes = options_has(options, OPT_INIT_UNINSTALL);
 
 	if (!profile)
 		return profiles_unknown(CLI_INIT, name);
+	if (adds && removes)
+		return options_wrong(options->command, "--install and --uninstall exclude each "
+						       "other");
+	if (removes && options_has(options, OPT_INIT_DRY_RUN))
+		return options_wrong(options->command, "--dry-run prints what --install would "
+						       "write");
+	if (removes)
+		return install_agent(profile, INSTALL_REMOVE);
+	if (adds)
+		return install_agent(profile, options_has(options, OPT_INIT_DRY_RUN) ? INSTALL_SHOW
+										     : INSTALL_ADD);
 	(void)printf("# %s as a whole in a sandbox: sallyport run --profile %s -- %s\n\n",
 		     profiles_title(profile), name, profiles_program(profile));
 	profiles_print_setup(profile);
@@ -190,8 +204,11 @@ int cli_init(const struct options *options)
 	struct init init = { .is_dry_run = options_has(options, OPT_INIT_DRY_RUN),
 			     .is_user = options_has(options, OPT_INIT_USER) };
 
+	if (!agent &&
+	    (options_has(options, OPT_INIT_INSTALL) || options_has(options, OPT_INIT_UNINSTALL)))
+		return options_wrong(options->command, "--install and --uninstall need --agent");
 	if (agent)
-		return print_agent(agent);
+		return set_up_agent(options, agent);
 	init.may_ask = !is_sure && !init.is_dry_run;
 	if (init.may_ask && !isatty(STDIN_FILENO))
 		return options_wrong(options->command, "there is no terminal to ask on; give --yes "

@@ -54,9 +54,27 @@ char *profiles_policy(const struct profile *profile)
 
 void profiles_print_setup(const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->count; i++)
+	for (size_t i = 0; i < profile->count; i++) {
 		if (profile->lines[i].kind == PROFILE_SETUP)
 			(void)puts(profile->lines[i].text);
+		else if (profile->lines[i].kind == PROFILE_CONFIG)
+			(void)fputs(profile->lines[i].more, stdout);
+	}
+}
+
+bool profiles_config(const struct profile *profile, size_t index, const char **ret_path,
+		     const char **ret_text)
+{
+	for (size_t i = 0; i < profile->count; i++) {
+		const struct profile_line *line = &profile->lines[i];
+
+		if (line->kind != PROFILE_CONFIG || index-- > 0)
+			continue;
+		*ret_path = line->text;
+		*ret_text = line->more;
+		return true;
+	}
+	return false;
 }
 
 int profiles_unknown(enum cli_command command, const char *given)

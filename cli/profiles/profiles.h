@@ -25,6 +25,10 @@ const char *profiles_program(const struct profile *profile);
 char *profiles_policy(const struct profile *profile);
 /* The configuration of hooks and of the Model Context Protocol, on stdout. */
 void profiles_print_setup(const struct profile *profile);
+/* The @index-th file of that: its path (in the home with "~/", or in the project) and the lines,
+ * which are a JSON object if its name says so. Static. False: there is none. */
+bool profiles_config(const struct profile *profile, size_t index, const char **ret_path,
+		     const char **ret_text);
 
 /* Prints that there is no profile @given, and which there are; returns the exit status. */
 int profiles_unknown(enum cli_command command, const char *given);

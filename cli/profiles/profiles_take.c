@@ -160,6 +160,7 @@ static int take_line(struct run_options *options, const struct profile_line *lin
 	case PROFILE_POLICY:
 	case PROFILE_WORD:
 	case PROFILE_SETUP:
+	case PROFILE_CONFIG:
 		break;
 	}
 	return CLI_OK;

@@ -10,6 +10,7 @@
 #define WORD(word)             { PROFILE_WORD, word, NULL },
 #define NOTE(text)             { PROFILE_NOTE, text, NULL },
 #define SETUP(line)            { PROFILE_SETUP, line, NULL },
+#define CONFIG(path, text)     { PROFILE_CONFIG, path, text },
 
 static const struct profile_line aider[] = {
 #include "cli/profiles/aider.def"

@@ -11,7 +11,8 @@ enum profile_kind {
 	PROFILE_SET,    /* a variable; @more: its value. Not if the caller has it. */
 	PROFILE_WORD,   /* a word behind the name of the agent's program */
 	PROFILE_NOTE,   /* what is said at the start */
-	PROFILE_SETUP   /* a line of `init --agent` */
+	PROFILE_SETUP,  /* a line of `init --agent` */
+	PROFILE_CONFIG  /* a file of the agent's; @more: what `init --agent` adds to it */
 };
 /* "~/" stands for the home directory in paths and values. */
 struct profile_line {

@@ -3,6 +3,7 @@
 configuration of tools would belong to nobody there, and the presets would refuse it.
 
 usage: init.py SALLYPORT [NAME...]"""
+import json
 import shutil
 import sys
 
@@ -56,6 +57,72 @@ def init_of_a_user(stage):
     assert stage.call("init", "--user", "--yes").returncode == 1 and path.read_text() == "default deny\n"
 
 
+def installed(stage, *words, status=0):
+    done = stage.call("init", "--agent", *words)
+    assert done.returncode == status, done
+    return done.stdout + done.stderr
+
+
+def agent_is_installed_and_undone(stage):
+    """What was there stays, also its form; what was not there is removed again."""
+    settings, tools = stage.here / ".claude/settings.json", stage.here / ".mcp.json"
+    settings.parent.mkdir()
+    settings.write_text('{ "model":"x",\n\t"hooks": {"PreToolUse": [ {"matcher": "Edit"} ]} }')
+    settings.chmod(0o640)
+    was = settings.read_bytes()
+    said = installed(stage, "claude", "--install", "--dry-run")
+    assert '"sallyport hook claude"' in said and ".mcp.json would be:" in said, said
+    assert settings.read_bytes() == was and not tools.exists(), said
+    said = installed(stage, "claude", "--install")
+    assert said.count("--uninstall") == 2, said
+    got = json.loads(settings.read_text())
+    assert got["model"] == "x" and len(got["hooks"]["PreToolUse"]) == 2, got
+    assert settings.stat().st_mode & 0o777 == 0o640 and json.loads(tools.read_text())["mcpServers"]["sallyport"]["args"] == ["mcp"]
+    assert installed(stage, "claude", "--install").count("has it already") == 2
+    installed(stage, "claude", "--uninstall")
+    assert settings.read_bytes() == was and not tools.exists()
+    assert installed(stage, "claude", "--uninstall").count("has none of it") == 2
+    assert sorted(path.name for path in stage.here.iterdir()) == [".claude"], list(stage.here.iterdir())
+
+
+def others_changes_stay(stage):
+    tools = stage.here / ".mcp.json"
+    installed(stage, "claude", "--install")
+    got = json.loads(tools.read_text())
+    got["mcpServers"]["other"] = {"command": "other"}
+    tools.write_text(json.dumps(got))
+    installed(stage, "claude", "--uninstall")
+    assert json.loads(tools.read_text()) == {"mcpServers": {"other": {"command": "other"}}}, tools.read_text()
+    config = stage.home / ".codex/config.toml"
+    installed(stage, "codex", "--install")
+    assert config.stat().st_mode & 0o777 == 0o600 and config.read_text().startswith("[mcp_servers.sallyport]"), config.read_text()
+    config.write_text('model = "m"\n' + config.read_text() + "[more]\n")
+    installed(stage, "codex", "--uninstall")
+    assert config.read_text() == 'model = "m"\n[more]\n', config.read_text()
+
+
+def nothing_is_installed_over_what_is_unclear(stage):
+    """One file that cannot be changed: no file is."""
+    settings, tools = stage.here / ".claude/settings.json", stage.here / ".mcp.json"
+    settings.parent.mkdir()
+    for text, why in (('{"hooks": ', ".claude/settings.json:1:"), ('{"a": 1, "a": 2}', "duplicate"), ("[]", "not a JSON object"),
+                      ('{"hooks": "mine"}', "other values")):
+        settings.write_text(text)
+        said = installed(stage, "claude", "--install", status=3)
+        assert why in said and "nothing was changed" in said and settings.read_text() == text and not tools.exists(), said
+    settings.unlink()
+    outside = stage.top / "linked.json"
+    outside.write_text("{}")
+    settings.symlink_to(outside)
+    assert "is not a file" in installed(stage, "claude", "--install", status=3)
+    assert outside.read_text() == "{}" and not tools.exists()
+    assert "as a whole" in installed(stage, "aider", "--install", status=2)
+    for words in (("--install",), ("--uninstall",)):
+        assert stage.call("init", *words).returncode == 2
+    for words in (("--install", "--uninstall"), ("--uninstall", "--dry-run")):
+        installed(stage, "claude", *words, status=2)
+
+
 def init_follows_no_link(stage):
     outside = stage.top / "outside"
     outside.mkdir()
@@ -69,4 +136,5 @@ def init_follows_no_link(stage):
 
 
 if __name__ == "__main__":
-    sys.exit(play([init_of_a_project, init_line_by_line, init_of_a_user, init_follows_no_link]))
+    sys.exit(play([init_of_a_project, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
+                   others_changes_stay, nothing_is_installed_over_what_is_unclear]))
