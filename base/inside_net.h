@@ -8,14 +8,26 @@
 
 /* The own addresses on lo, besides loopback: the source of connections to others. 192.0.0.8 is the
  * dummy address of RFC 7600, and the second one is in a unique local prefix (RFC 4193). */
-#define INSIDE_NET_OWN_4 { 192, 0, 0, 8 }
-#define INSIDE_NET_OWN_6 { 0xfd, 0x5a, 0x11, 0xa9, 0x70, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 }
+#define INSIDE_NET_OWN_4                                                                           \
+	{                                                                                          \
+		192, 0, 0, 8                                                                       \
+	}
+#define INSIDE_NET_OWN_6                                                                           \
+	{                                                                                          \
+		0xfd, 0x5a, 0x11, 0xa9, 0x70, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1                   \
+	}
 
 /* The n-th name (from 1) has the n-th address after these: in 198.18.0.0/15 (RFC 2544), and in the
  * prefix above. */
-#define INSIDE_NET_NAMES_4 { 198, 18, 0, 255 }
-#define INSIDE_NET_NAMES_6 { 0xfd, 0x5a, 0x11, 0xa9, 0x70, 0x47, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0 }
-#define INSIDE_NET_NAMES   32768 /* of one exec: bounds what its names need */
+#define INSIDE_NET_NAMES_4                                                                         \
+	{                                                                                          \
+		198, 18, 0, 255                                                                    \
+	}
+#define INSIDE_NET_NAMES_6                                                                         \
+	{                                                                                          \
+		0xfd, 0x5a, 0x11, 0xa9, 0x70, 0x47, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0                   \
+	}
+#define INSIDE_NET_NAMES 32768 /* of one exec: bounds what its names need */
 
 /* The resolver's address in the command's resolv.conf: below the names. */
 #define INSIDE_NET_RESOLVER "198.18.0.1"

@@ -77,8 +77,7 @@ static int hear(int netlink, struct inet_diag_msg *ret)
 int diag_tcp(int netlink, const struct sockaddr *theirs, const struct sockaddr *ours,
 	     struct inet_diag_msg *ret)
 {
-	struct inet_diag_sockid id = { .idiag_cookie = { INET_DIAG_NOCOOKIE,
-							 INET_DIAG_NOCOOKIE } };
+	struct inet_diag_sockid id = { .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
 
 	set_end(theirs, &id.idiag_sport, id.idiag_src);
 	set_end(ours, &id.idiag_dport, id.idiag_dst);

@@ -176,8 +176,7 @@ void run_refused_add(struct run_refused *refused, const struct exec_evidence *ev
 
 static bool is_shown(const struct run_refused_item *item, bool has_failed)
 {
-	return has_failed || item->what == EXEC_REFUSED_WRITE ||
-	       item->what == EXEC_REFUSED_NETWORK;
+	return has_failed || item->what == EXEC_REFUSED_WRITE || item->what == EXEC_REFUSED_NETWORK;
 }
 
 const char *run_refused_line(const struct run_refused *refused, bool has_failed, size_t index)

@@ -56,9 +56,8 @@ static bool is_of_name(const union name *name)
 	static const uint8_t names[16] = INSIDE_NET_NAMES_6;
 	uint32_t host = ntohl(name->v4.sin_addr.s_addr);
 
-	return name->any.sa_family == AF_INET
-		       ? host >> 17 == (198U << 24 | 18U << 16) >> 17
-		       : memcmp(name->v6.sin6_addr.s6_addr, names, 12) == 0;
+	return name->any.sa_family == AF_INET ? host >> 17 == (198U << 24 | 18U << 16) >> 17
+					      : memcmp(name->v6.sin6_addr.s6_addr, names, 12) == 0;
 }
 
 static bool look_at_network(const struct plan *plan, const union name *name, struct refused *ret)
@@ -68,8 +67,7 @@ static bool look_at_network(const struct plan *plan, const union name *name, str
 
 	uint16_t port = ntohs(is_v4 ? name->v4.sin_port : name->v6.sin6_port);
 
-	if ((plan->flags & WIRE_HOST_NETWORK) ||
-	    is_own(name) ||
+	if ((plan->flags & WIRE_HOST_NETWORK) || is_own(name) ||
 	    (!is_of_name(name) &&
 	     !has_way_outside(name, is_v4 ? sizeof(name->v4) : sizeof(name->v6))) ||
 	    !inet_ntop(name->any.sa_family,

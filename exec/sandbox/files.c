@@ -61,8 +61,8 @@ static char *host_text(const char *path)
 }
 
 /* The host's file, and after it a proxy command for the hosts that have none in it: of two values
- * ssh takes the first, and those of the user's own file before both. NULL: it cannot be read, or our
- * program would not be found inside. */
+ * ssh takes the first, and those of the user's own file before both. NULL: it cannot be read, or
+ * our program would not be found inside. */
 static char *ssh_text(const struct plan *plan, const char *path)
 {
 	char program[PATH_MAX];
@@ -78,7 +78,8 @@ static char *ssh_text(const struct plan *plan, const char *path)
 			  program);
 }
 
-/* Without search domains: every name has an address inside, so the first one that is tried counts. */
+/* Without search domains: every name has an address inside, so the first one that is tried counts.
+ */
 static char *resolver_text(const struct plan *plan, const char *path)
 {
 	return mem_strdup("nameserver " INSIDE_NET_RESOLVER "\noptions timeout:2 attempts:2\n");
@@ -124,7 +125,8 @@ static const struct replaced {
 _Static_assert(ARRAY_SIZE(files) + ARRAY_SIZE(replaced) <= WIRE_FILES_MAX,
 	       "init takes at most WIRE_FILES_MAX files");
 
-/* A link may lead into a fresh directory, as to /run/systemd/resolve: then ours is written there. */
+/* A link may lead into a fresh directory, as to /run/systemd/resolve: then ours is written there.
+ */
 static void plan_replaced(struct plan *plan, const struct replaced *it, size_t *count)
 {
 	struct file file = { .path = it->path };
@@ -136,8 +138,7 @@ static void plan_replaced(struct plan *plan, const struct replaced *it, size_t *
 	is_fresh = paths_holder(&plan->fresh, path) != NULL;
 	if (is_fresh)
 		file.path = path;
-	char *text = has_place(plan, &file) &&
-				     (is_fresh || mounts_access(plan, path) == EXEC_READ)
+	char *text = has_place(plan, &file) && (is_fresh || mounts_access(plan, path) == EXEC_READ)
 			     ? it->text(plan, path)
 			     : NULL;
 
@@ -155,7 +156,8 @@ void files_plan(struct plan *plan)
 {
 	size_t count = 0;
 
-	plan->files = mem_new_array(2 * (ARRAY_SIZE(files) + ARRAY_SIZE(replaced)) + 1, sizeof(char *));
+	plan->files =
+		mem_new_array(2 * (ARRAY_SIZE(files) + ARRAY_SIZE(replaced)) + 1, sizeof(char *));
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (!has_place(plan, &files[i]))
 			continue;

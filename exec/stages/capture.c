@@ -19,7 +19,7 @@
 #include "base/inside_net.h"
 
 #define BACKLOG  4096
-#define LOOPBACK 1    /* the index of lo: the first interface of each namespace */
+#define LOOPBACK 1      /* the index of lo: the first interface of each namespace */
 #define PRIORITY (-150) /* before the routing decision, as iptables' mangle table */
 #define TCP      6
 

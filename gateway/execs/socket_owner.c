@@ -51,7 +51,8 @@ void socket_owner_free(struct socket_owner *who)
 }
 
 /* Where the connection of @want begins, and where it leads. */
-static void ends_of(const struct socket_owner_want *want, struct addr *ret_from, struct addr *ret_to)
+static void ends_of(const struct socket_owner_want *want, struct addr *ret_from,
+		    struct addr *ret_to)
 {
 	static const struct addr loopback = { AF_INET, { 127, 0, 0, 1 } };
 	static const struct addr own_4 = { AF_INET, INSIDE_NET_OWN_4 };

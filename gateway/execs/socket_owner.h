@@ -59,8 +59,8 @@ void socket_owner_chain(const struct socket_owner *who, pid_t pid,
 /* One connection whose program is searched. Embedded in its owner. */
 struct socket_owner_want {
 	uint16_t peer_port, port; /* source and destination */
-	struct addr reached; /* captured: the destination (inside_net.h); family 0: both are on
-				127.0.0.1 in the sandbox */
+	struct addr reached;      /* captured: the destination (inside_net.h); family 0: both are on
+				     127.0.0.1 in the sandbox */
 	uint32_t inode;           /* 0: not known (yet) */
 	pid_t pid;                /* the first process found to hold it; 0: none */
 	struct socket_owner_file runs;   /* the file that it runs */

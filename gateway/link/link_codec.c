@@ -88,8 +88,8 @@ static bool get_addr(struct frame *frame, struct addr *ret)
 	       (ret->family == AF_INET && memcmp(ret->bytes + 4, zeros, sizeof(zeros) - 4) == 0);
 }
 
-/* The address of the host and the key's protocol are not sent: the other end derives them, so they always agree
- * with the host and the carried protocol. */
+/* The address of the host and the key's protocol are not sent: the other end derives them, so they
+ * always agree with the host and the carried protocol. */
 static void put_facts(struct frame *frame, const struct policy_facts *facts)
 {
 	frame_put_u64(frame, facts->exec);

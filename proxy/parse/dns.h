@@ -29,7 +29,7 @@ enum dns_code {
 enum dns_extra { DNS_NOTHING = 0, DNS_BLOCKED = 15 }; /* RFC 8914 §4 */
 
 struct dns_query {
-	uint8_t head[4];   /* the id and the flags */
+	uint8_t head[4];    /* the id and the flags */
 	enum dns_code code; /* not DNS_OK: answer only with it */
 	uint16_t type;
 	char name[DNS_NAME_MAX]; /* with dots between the labels; "": the root, or a label has other

@@ -15,8 +15,7 @@ static void reply(const struct dns_query *query, const struct dns_answer *answer
 
 	fuzz_must(len >= 12 && len <= max && (out[2] & 0x80) && (out[3] & 15) == answer->code);
 	fuzz_must(memcmp(out, query->head, 2) == 0);
-	fuzz_must(!query->question ||
-		  memcmp(out + 12, query->question, query->question_len) == 0);
+	fuzz_must(!query->question || memcmp(out + 12, query->question, query->question_len) == 0);
 	free(out);
 }
 

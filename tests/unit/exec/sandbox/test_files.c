@@ -160,7 +160,8 @@ static const char *const scripts[] = {
 	"ssh -G h.test | grep -q \"^proxycommand '/.*' connect '%h' '%p'\"",
 	"ssh -o ProxyCommand=theirs -G h.test | grep -q '^proxycommand theirs$'",
 	"cmp /etc/ssh/ssh_config " SSH_FILE " && ! sh -c ': >> /etc/ssh/ssh_config' 2>err",
-	/* Names are asked inside, without search domains; what the host calls others is left out. */
+	/* Names are asked inside, without search domains; what the host calls others is left out.
+	 */
 	"! grep -Ev '^(127[.]|::1)' /etc/hosts && grep -q localhost /etc/hosts",
 	"test ! -e /etc/resolv.conf || test \"$(head -1 /etc/resolv.conf)\" = 'nameserver "
 	"198.18.0.1' && ! grep -q search /etc/resolv.conf",

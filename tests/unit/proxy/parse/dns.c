@@ -65,10 +65,8 @@ START_TEST(reads_a_query)
 }
 END_TEST
 
-#define REPLY(code, answers, more)                                                                 \
-	"\1\2\201" code "\0\1\0" answers "\0\0\0" more                                              \
-	"\1a\4test\0"
-#define RECORD(type, len) "\300\14\0" type "\0\1\0\0\0\74\0" len
+#define REPLY(code, answers, more) "\1\2\201" code "\0\1\0" answers "\0\0\0" more "\1a\4test\0"
+#define RECORD(type, len)          "\300\14\0" type "\0\1\0\0\0\74\0" len
 
 static const struct {
 	struct bytes query;
@@ -78,9 +76,7 @@ static const struct {
 	{ BYTES(HEAD ASK_A),
 	  { .addr = (const uint8_t *)"\306\22\1\0", .addr_len = 4 },
 	  BYTES(REPLY("\200", "\1", "\0") "\0\1\0\1" RECORD("\1", "\4") "\306\22\1\0") },
-	{ BYTES(HEAD ASK_A),
-	  { .code = DNS_NO_NAME },
-	  BYTES(REPLY("\203", "\0", "\0") "\0\1\0\1") },
+	{ BYTES(HEAD ASK_A), { .code = DNS_NO_NAME }, BYTES(REPLY("\203", "\0", "\0") "\0\1\0\1") },
 	{ BYTES(HEAD NAME "\0\20\0\1"),
 	  { .text = "no" },
 	  BYTES(REPLY("\200", "\1", "\0") "\0\20\0\1" RECORD("\20", "\3") "\2no") },
@@ -102,9 +98,8 @@ START_TEST(writes_a_reply)
 	struct dns_query query;
 	uint8_t out[DNS_REPLY_MAX];
 
-	ck_assert_int_eq(dns_read((const uint8_t *)replies[_i].query.at, replies[_i].query.len,
-				  &query),
-			 0);
+	ck_assert_int_eq(
+		dns_read((const uint8_t *)replies[_i].query.at, replies[_i].query.len, &query), 0);
 	size_t len = dns_write(&query, &replies[_i].answer, out, sizeof(out));
 
 	ck_assert_uint_eq(len, replies[_i].want.len);
