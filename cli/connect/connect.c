@@ -1,6 +1,6 @@
 /* `sallyport connect HOST PORT`: connects stdin and stdout with a destination, through the gate of
- * the sandbox that it runs in, as a ProxyCommand of ssh_config(5) does. The sandbox's own
- * ssh_config names it (exec/sandbox/files.c). */
+ * the sandbox that it runs in, as a ProxyCommand of ssh_config(5) does, where connections
+ * cannot be captured. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -33,8 +33,7 @@ struct variable {
 /* Go, Deno, gRPC, AWS and the docker command line read the first block. ALL_PROXY is an HTTP URL,
  * too: httpx and Chromium fail on socks5h. npm warns of a variable that is no option of its own.
  * NO_PROXY and similar variables are empty, so that no program connects directly: the command's own
- * servers on loopback are reached through the gate, which connects inside. ssh has no variable for
- * a proxy, but a file (exec/sandbox/files.c). */
+ * servers on loopback are reached through the gate, which connects inside. */
 static const struct variable variables[] = {
 	{ .name = "HTTP_PROXY", .value = HTTP_ENDPOINT },
 	{ .name = "HTTPS_PROXY", .value = HTTP_ENDPOINT },

@@ -60,27 +60,9 @@ static char *host_text(const char *path)
 	return text;
 }
 
-/* The host's file, and after it a proxy command for the hosts that have none in it: of two values
- * ssh takes the first, and those of the user's own file before both. NULL: it cannot be read, or
- * our program would not be found inside. */
-static char *ssh_text(const struct plan *plan, const char *path)
-{
-	char program[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	auto_free char *text = len < 0 ? NULL : host_text(path);
-
-	if (!text)
-		return NULL;
-	program[len] = '\0';
-	if (strpbrk(program, "'\n%") || mounts_access(plan, program) == EXEC_DENY)
-		return NULL;
-	return mem_printf("%s\nMatch all\n\tProxyCommand '%s' connect '%%h' '%%p'\n", text,
-			  program);
-}
-
 /* Without search domains: every name has an address inside, so the first one that is tried counts.
  */
-static char *resolver_text(const struct plan *plan, const char *path)
+static char *resolver_text(const char *path)
 {
 	return mem_strdup("nameserver " INSIDE_NET_RESOLVER "\noptions timeout:2 attempts:2\n");
 }
@@ -91,7 +73,7 @@ static bool is_loopback_line(const char *line)
 }
 
 /* The host's names for the loopback only: what it calls other addresses is decided by name. */
-static char *hosts_text(const struct plan *plan, const char *path)
+static char *hosts_text(const char *path)
 {
 	static const char own[] = "127.0.0.1 localhost\n::1 localhost\n";
 	auto_free char *text = host_text(path);
@@ -114,10 +96,9 @@ static char *hosts_text(const struct plan *plan, const char *path)
 
 /* Files of the host that are other ones inside. */
 static const struct replaced {
-	const char *host, *path; /* the host's file, and where ours is */
-	char *(*text)(const struct plan *plan, const char *path); /* returned owned; NULL: none */
+	const char *host, *path;         /* the host's file, and where ours is */
+	char *(*text)(const char *path); /* returned owned */
 } replaced[] = {
-	{ "/etc/ssh/ssh_config", "/run/sallyport/ssh_config", ssh_text },
 	{ "/etc/resolv.conf", "/run/sallyport/resolv.conf", resolver_text },
 	{ "/etc/hosts", "/run/sallyport/hosts", hosts_text },
 };
@@ -139,7 +120,7 @@ static void plan_replaced(struct plan *plan, const struct replaced *it, size_t *
 	if (is_fresh)
 		file.path = path;
 	char *text = has_place(plan, &file) && (is_fresh || mounts_access(plan, path) == EXEC_READ)
-			     ? it->text(plan, path)
+			     ? it->text(path)
 			     : NULL;
 
 	if (!text)

@@ -15,7 +15,7 @@
 #include "tests/unit/exec/rig.h"
 
 #define NODE_FILE   "/run/sallyport/node.cjs"
-#define SSH_FILE    "/run/sallyport/ssh_config"
+#define HOSTS_FILE  "/run/sallyport/hosts"
 #define NODE_OPTION "--require=" NODE_FILE
 
 static const struct {
@@ -82,9 +82,8 @@ START_TEST(puts_files_where_they_stay)
 	if (places[_i].is_there) {
 		ck_assert_str_eq(plan.files[0], NODE_FILE);
 		ck_assert_str_eq(plan.files[1], preload_node);
-		ck_assert_ptr_nonnull(text_of(&plan, SSH_FILE));
-		ck_assert_str_eq(replacement_of(&plan, "/etc/ssh/ssh_config"), SSH_FILE);
-		ck_assert_str_eq(replacement_of(&plan, "/etc/hosts"), "/run/sallyport/hosts");
+		ck_assert_ptr_nonnull(text_of(&plan, HOSTS_FILE));
+		ck_assert_str_eq(replacement_of(&plan, "/etc/hosts"), HOSTS_FILE);
 		ck_assert_str_eq(plan.env[0], "NODE_OPTIONS=" NODE_OPTION);
 	} else {
 		ck_assert_ptr_null(plan.files[0]);
@@ -99,32 +98,31 @@ START_TEST(puts_files_where_they_stay)
 }
 END_TEST
 
-/* What a view may make of ssh's configuration, or of our own program, that leaves it as it is. */
+/* What a view may make of the host's file, that leaves it as it is. */
 static const struct {
 	const char *hidden, *writable;
 	uint32_t flags;
 } hosts[] = {
-	{ "/etc/ssh", NULL, 0 },    { "/etc/ssh/ssh_config", NULL, 0 }, { NULL, "/etc", 0 },
-	{ NULL, NULL, WIRE_EMPTY }, { NULL, NULL, WIRE_HOST_NETWORK },  { "self", NULL, 0 },
+	{ "/etc/hosts", NULL, 0 },
+	{ NULL, "/etc", 0 },
+	{ NULL, NULL, WIRE_EMPTY },
+	{ NULL, NULL, WIRE_HOST_NETWORK },
 };
 
-START_TEST(leaves_the_configuration_of_ssh)
+START_TEST(leaves_the_hosts_file)
 {
 	struct plan plan = { .env = mem_new_array(1, sizeof(char *)),
 			     .uid = 1,
 			     .flags = hosts[_i].flags };
-	char self[PATH_MAX] = "";
 
-	ck_assert_int_gt(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
 	paths_add(&plan.fresh, "/run");
 	if (hosts[_i].hidden)
-		paths_add(&plan.hidden,
-			  strcmp(hosts[_i].hidden, "self") == 0 ? self : hosts[_i].hidden);
+		paths_add(&plan.hidden, hosts[_i].hidden);
 	if (hosts[_i].writable)
 		paths_add(&plan.writable, hosts[_i].writable);
 	files_plan(&plan);
-	ck_assert_str_eq(replacement_of(&plan, "/etc/ssh/ssh_config"), "");
-	ck_assert_ptr_null(text_of(&plan, SSH_FILE));
+	ck_assert_str_eq(replacement_of(&plan, "/etc/hosts"), "");
+	ck_assert_ptr_null(text_of(&plan, HOSTS_FILE));
 	paths_done(&plan.instead);
 	paths_done(&plan.fresh);
 	paths_done(&plan.hidden);
@@ -152,14 +150,11 @@ END_TEST
 static const char *const scripts[] = {
 	"test \"$NODE_OPTIONS\" = '--title=x " NODE_OPTION "'",
 	"test \"$(ls -A /run/sallyport | grep -Ev '^(apt|resolv).conf$' | tr '\\n' ' ')\" = "
-	"\"hosts node.cjs socket ssh_config \" "
+	"\"hosts node.cjs socket \" "
 	"&& test \"$(stat "
 	"-c %a " NODE_FILE ")\" = 444",
 	"cmp " NODE_FILE " expected",
-	/* ssh reads it, and takes a value of the user's own before it. */
-	"ssh -G h.test | grep -q \"^proxycommand '/.*' connect '%h' '%p'\"",
-	"ssh -o ProxyCommand=theirs -G h.test | grep -q '^proxycommand theirs$'",
-	"cmp /etc/ssh/ssh_config " SSH_FILE " && ! sh -c ': >> /etc/ssh/ssh_config' 2>err",
+	"cmp /etc/hosts " HOSTS_FILE " && ! sh -c ': >> /etc/hosts' 2>err",
 	/* Names are asked inside, without search domains; what the host calls others is left out.
 	 */
 	"! grep -Ev '^(127[.]|::1)' /etc/hosts && grep -q localhost /etc/hosts",
@@ -234,7 +229,7 @@ TCase *test_files(void)
 
 	tcase_add_loop_test(tcase, appends_to_a_variable, 0, ARRAY_SIZE(appended));
 	tcase_add_loop_test(tcase, puts_files_where_they_stay, 0, ARRAY_SIZE(places));
-	tcase_add_loop_test(tcase, leaves_the_configuration_of_ssh, 0, ARRAY_SIZE(hosts));
+	tcase_add_loop_test(tcase, leaves_the_hosts_file, 0, ARRAY_SIZE(hosts));
 	tcase_add_test(tcase, shows_them_in_the_plan);
 	tcase_add_loop_test(tcase, writes_them, 0, (int)ARRAY_SIZE(scripts) * RIG_USERS);
 	tcase_add_loop_test(tcase, reads_pairs_only, 0, ARRAY_SIZE(lists));
