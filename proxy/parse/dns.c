@@ -107,8 +107,10 @@ static enum dns_code read_question(struct reader *reader, struct dns_query *ret)
 {
 	const uint8_t *begun = reader->at;
 
-	if (read_name(reader, ret->name) < 0 || !has(reader, 4))
+	if (read_name(reader, ret->name) < 0 || !has(reader, 4)) {
+		ret->name[0] = '\0';
 		return DNS_FORMAT_ERROR;
+	}
 	ret->type = u16_at(reader->at);
 	uint16_t class = u16_at(reader->at + 2);
 
