@@ -39,7 +39,7 @@ static void make_room(struct names *names)
 		return;
 	/* Blocks only until the kernel has its first random bytes, long before any user program. */
 	if (names->slot_count == 0)
-		(void)getrandom(&names->seed, sizeof(names->seed), 0);
+		(void)!getrandom(&names->seed, sizeof(names->seed), 0);
 	names->slot_count = names->slot_count ? 2 * names->slot_count : SLOTS_MIN;
 	free(names->slots);
 	names->slots = mem_new_array(names->slot_count, sizeof(*names->slots));

@@ -81,7 +81,7 @@ def catch(client, id, name="sallyport-look"):
 def until_caught(case):
     """A search that takes an unknown time."""
     def again(stage):
-        for _ in range(50):
+        for _ in range(400):
             try:
                 return case(stage)
             except Missed:

@@ -418,6 +418,10 @@ SESSION_WORK = ["$ sallyport session start --policy rules work", "$ sallyport ru
                 "$ sallyport run --join work -- cargo build   # and there", "$ sallyport session end work"]
 SESSION_CI = ["$ sallyport session start --answers answers.json --bundle asked.json ci",
               "$ sallyport run --join ci --fail-on-ask -- make test   # many of these", "$ sallyport session end ci"]
+def a_name_inside(stage, example):
+    assert "198.18." in stage.play(example)
+
+
 STAGES = {
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [log_of_a_run, log_of_a_run, log_of_a_run],
@@ -430,6 +434,7 @@ STAGES = {
                                explained_as(0, "allow https://www.example.com:443"), on_the_web, trusted, log_of_a_run, log_of_a_run],
     "sallyport-reviewer.7": [reviewers, reviewed],
     "sallyport-session.1": [session_here_and_there, None, None, None, session_in_ci, None, None, None],
+    "sallyport-tools.7": [a_name_inside],
     "sallyport-troubleshooting.7": [npm_with_cache, dry_run, explained_as(0, ""), explained_as(0, "http://127.0.0.1:61128"),
                                     denied_and_explained, explained_as(2, "ask https://example.org:443"),
                                     explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted],
