@@ -129,6 +129,17 @@ bool addr_equal(const struct addr *left, const struct addr *right)
 	       memcmp(left->bytes, right->bytes, sizeof(left->bytes)) == 0;
 }
 
+void addr_unmap(struct addr *addr)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct addr inner = { .family = AF_INET };
+
+	if (addr->family != AF_INET6 || memcmp(addr->bytes, mapped, sizeof(mapped)) != 0)
+		return;
+	memcpy(inner.bytes, addr->bytes + sizeof(mapped), 4);
+	*addr = inner;
+}
+
 const char *addr_text(const struct addr *addr, char out[ADDR_TEXT_MAX])
 {
 	if (addr->family == 0 || !inet_ntop(addr->family, addr->bytes, out, ADDR_TEXT_MAX))

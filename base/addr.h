@@ -34,6 +34,9 @@ int addr_block_parse(const char *text, size_t len, struct addr_block *ret);
 bool addr_block_has(const struct addr_block *block, const struct addr *addr);
 
 bool addr_equal(const struct addr *left, const struct addr *right);
+/* Turns ::ffff:a.b.c.d into the IPv4 address a.b.c.d, which is the same host to the kernel (RFC
+ * 4291 §2.5.5.2). Does not change others. */
+void addr_unmap(struct addr *addr);
 /* RFC 5952 text; returns @out. */
 const char *addr_text(const struct addr *addr, char out[ADDR_TEXT_MAX]);
 /* "1.2.3.4:80", "[::1]:80" */

@@ -173,7 +173,7 @@ static void cells_note(struct cells_points *points, const struct diff_marks *mar
 	struct addr plain = *addr;
 	struct cells_look look;
 
-	special_unmap(&plain); /* every request is mapped in the same way */
+	addr_unmap(&plain); /* every request is mapped in the same way */
 	if (points->count * 2 >= points->slot_count)
 		cells_grow(points);
 	cells_look(marks, &plain, &look);

@@ -62,7 +62,7 @@ static bool written_names(const struct policy *policy, const struct pattern *pat
 	size_t count = 0;
 
 	memcpy(dst.host, cell->host, sizeof(dst.host));
-	special_unmap(&literal);
+	addr_unmap(&literal);
 	if (match_host(policy, pattern, &target))
 		return true;
 	if (literal.family != 0)

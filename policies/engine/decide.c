@@ -291,7 +291,7 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 		return;
 	struct addr literal = dst->addr;
 
-	special_unmap(&literal);
+	addr_unmap(&literal);
 	struct search search = {
 		.policy = policy,
 		.target = { dst, literal.family ? &literal : NULL, facts->carries },
@@ -392,7 +392,7 @@ void policy_decide_address(const struct policy *policy, const struct policy_dest
 	struct policy_verdict out = *verdict; /* @ret may be @verdict */
 	struct addr addr = *resolved;
 
-	special_unmap(&addr);
+	addr_unmap(&addr);
 	struct search search = {
 		.policy = policy,
 		.target = { dst, &addr, verdict->promise ? verdict->promise : POLICY_TCP },

@@ -35,7 +35,7 @@ static enum policy_match look_match(const struct policy *policy, const struct ru
 	struct addr literal = facts->dst.addr, embedded[SPECIAL_EMBEDDED_MAX];
 	size_t count = 0;
 
-	special_unmap(&literal);
+	addr_unmap(&literal);
 	struct search search = {
 		.policy = policy,
 		.target = { &facts->dst, literal.family ? &literal : NULL, facts->carries },

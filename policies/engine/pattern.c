@@ -155,7 +155,7 @@ static int pattern_take_block(struct policy *policy, const char *text, size_t le
 	if (addr_block_parse(text, len, &block) < 0)
 		return pattern_bad_block(text, len, at, flaw);
 	if (block.base.family == AF_INET6 && block.bits >= 96) {
-		special_unmap(&block.base);
+		addr_unmap(&block.base);
 		if (block.base.family == AF_INET)
 			block.bits = (uint8_t)(block.bits - 96);
 	}

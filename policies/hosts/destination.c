@@ -147,7 +147,7 @@ bool policy_destination_is_loopback(const struct policy_destination *dst)
 
 	if (addr.family == 0)
 		return host_is_localhost(dst->host);
-	special_unmap(&addr);
+	addr_unmap(&addr);
 	if (addr.family == AF_INET)
 		return addr.bytes[0] == 127;
 	return memcmp(addr.bytes, &in6addr_loopback, sizeof(addr.bytes)) == 0;

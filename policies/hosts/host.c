@@ -290,7 +290,7 @@ int host_canonical(const char *text, size_t len, struct host *ret, struct flaw *
 	if (out.addr.family != 0) {
 		char canonical[ADDR_TEXT_MAX];
 
-		special_unmap(&out.addr);
+		addr_unmap(&out.addr);
 		(void)addr_text(&out.addr, canonical);
 		memcpy(out.text, canonical, sizeof(canonical));
 	}

@@ -132,17 +132,6 @@ enum special_class special_class_of_block(const struct addr_block *block)
 	return SPECIAL_GLOBAL;
 }
 
-void special_unmap(struct addr *addr)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	struct addr inner = { .family = AF_INET };
-
-	if (addr->family != AF_INET6 || memcmp(addr->bytes, mapped, sizeof(mapped)) != 0)
-		return;
-	memcpy(inner.bytes, addr->bytes + 12, 4);
-	*addr = inner;
-}
-
 static struct addr special_extract(const struct addr *addr, const uint8_t octets[4], uint8_t xor)
 {
 	struct addr inner = { .family = AF_INET };
@@ -195,7 +184,7 @@ enum special_class special_class(const struct addr *addr)
 	struct addr embedded[SPECIAL_EMBEDDED_MAX];
 	bool is_guess;
 
-	special_unmap(&plain);
+	addr_unmap(&plain);
 	enum special_class class = special_row_class(&plain);
 
 	/* ::1 is not the IPv4-compatible form of 0.0.0.1, nor :: that of 0.0.0.0; they have rows of

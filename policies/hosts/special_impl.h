@@ -21,10 +21,6 @@ enum special_class special_class(const struct addr *addr);
 /* The class of all its addresses; SPECIAL_GLOBAL if they differ. */
 enum special_class special_class_of_block(const struct addr_block *block);
 
-/* Turns ::ffff:a.b.c.d into the IPv4 address a.b.c.d, because the kernel dials the same host. Does
- * not change others. */
-void special_unmap(struct addr *addr);
-
 /* The IPv4 addresses that packets to @addr may be delivered to (NAT64, 6to4, Teredo, ISATAP,
  * translated, compatible). Returns how many were written to @ret. */
 #define SPECIAL_EMBEDDED_MAX 5

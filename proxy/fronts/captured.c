@@ -34,18 +34,6 @@ static void on_refused(struct connection *connection, const struct refusal *refu
 		connection_abort(connection, refusal->reason);
 }
 
-/* IPv4 addresses of a socket for both families are mapped (RFC 4291 §2.5.5.2). */
-static void unmap(struct addr *addr)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	struct addr v4 = { .family = AF_INET };
-
-	if (addr->family != AF_INET6 || memcmp(addr->bytes, mapped, sizeof(mapped)) != 0)
-		return;
-	memcpy(v4.bytes, addr->bytes + sizeof(mapped), 4);
-	*addr = v4;
-}
-
 static int read_reached(int fd, struct addr *ret, uint16_t *ret_port)
 {
 	struct sockaddr_storage name;
@@ -56,7 +44,7 @@ static int read_reached(int fd, struct addr *ret, uint16_t *ret_port)
 	int r = addr_from_sockaddr((const struct sockaddr *)&name, ret, ret_port);
 
 	if (r == 0)
-		unmap(ret);
+		addr_unmap(ret); /* the listener is for both families */
 	return r;
 }
 
