@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define KEYS_FIRST_SIZE 64
@@ -24,25 +25,19 @@ void keys_done(struct key_table *table)
 	table->size = table->count = 0;
 }
 
-static uint64_t keys_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
 static uint64_t keys_hash(const struct key_table *table, uint64_t number,
 			  const struct policy_destination *dst)
 {
-	uint64_t hash = keys_mix(table->seed, number);
+	uint64_t hash = hash_mix(table->seed, number);
 	size_t len = dst ? strnlen(dst->host, sizeof(dst->host)) : 0;
 
 	for (size_t at = 0; at < len; at += sizeof(uint64_t)) {
 		uint64_t piece = 0;
 
 		memcpy(&piece, dst->host + at, len - at < sizeof(piece) ? len - at : sizeof(piece));
-		hash = keys_mix(hash, piece);
+		hash = hash_mix(hash, piece);
 	}
-	return dst ? keys_mix(hash, (uint64_t)dst->port << 8 | dst->protocol) : hash;
+	return dst ? hash_mix(hash, (uint64_t)dst->port << 8 | dst->protocol) : hash;
 }
 
 struct key_node *keys_find(const struct key_table *table, uint64_t number,

@@ -5,17 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define INDEX_FREE      UINT32_MAX
 #define INDEX_SLOTS_MIN 64U
-
-/* Hashes one word: a multiplication, then folds the high half back. */
-static uint64_t index_fold(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
 
 /* The hash needs no secret: keys come from trusted policy files, and a requester can only look
  * up. */
@@ -24,19 +18,19 @@ static uint64_t index_hash(uint64_t hash, const char *bytes, size_t len)
 	uint64_t word = 0;
 	uint32_t low, high;
 
-	hash = index_fold(hash, len);
+	hash = hash_mix(hash, len);
 	for (; len >= sizeof(word); bytes += sizeof(word), len -= sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
-		hash = index_fold(hash, word);
+		hash = hash_mix(hash, word);
 	}
 	if (len >= sizeof(low)) {
 		memcpy(&low, bytes, sizeof(low));
 		memcpy(&high, bytes + len - sizeof(high), sizeof(high));
-		return index_fold(hash, low | (uint64_t)high << 32);
+		return hash_mix(hash, low | (uint64_t)high << 32);
 	}
 	for (word = 0; len > 0; len--)
 		word = word << 8 | (unsigned char)bytes[len - 1];
-	return index_fold(hash, word);
+	return hash_mix(hash, word);
 }
 
 /* Hashes a name by its labels from the right, so that one walk gives the hash of every suffix. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hash.h"
 #include "base/inside_net.h"
 #include "base/mem.h"
 
@@ -15,10 +16,8 @@ static uint64_t hash_of(const struct names *names, const char *host)
 {
 	uint64_t hash = names->seed;
 
-	for (; *host; host++) {
-		hash = (hash ^ (uint8_t)*host) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 29;
-	}
+	for (; *host; host++)
+		hash = hash_mix(hash, (uint8_t)*host);
 	return hash;
 }
 
