@@ -18,17 +18,14 @@
 #define HTTP_PORT  80
 #define METHOD_MAX 20
 
-enum alert { ALERT_ACCESS_DENIED = 49 }; /* RFC 8446 §6 */
-
 /* A program that expects TLS is told by an alert, any other by a reset: it does not take the end
  * for a complete answer. */
 static void on_refused(struct connection *connection, const struct refusal *refusal)
 {
-	static const uint8_t alert[] = { 21, 3, 3, 0, 2, 2, ALERT_ACCESS_DENIED };
 	bool is_tls = refusal->dst && refusal->dst->protocol == POLICY_HTTPS;
 
 	connection_drop_upstream(connection);
-	if (is_tls && leg_write_bytes(&connection->client, alert, sizeof(alert)) == 0)
+	if (is_tls && closing_alert(connection, CLOSING_ACCESS_DENIED) == 0)
 		closing_linger(connection);
 	else
 		connection_abort(connection, refusal->reason);

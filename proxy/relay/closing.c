@@ -5,6 +5,13 @@
 #include "proxy/http/exchange.h"
 #include "proxy/connection.h"
 
+int closing_alert(struct connection *connection, enum closing_alert alert)
+{
+	const uint8_t record[] = { 21, 3, 3, 0, 2, 2, (uint8_t)alert };
+
+	return leg_write_bytes(&connection->client, record, sizeof(record));
+}
+
 void closing_linger(struct connection *connection)
 {
 	connection_end_request(connection);

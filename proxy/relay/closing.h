@@ -6,6 +6,10 @@
 
 struct connection;
 
+/* Sends a fatal alert of TLS (RFC 8446 §6), for a client that has not sent its hello, or a hello
+ * that was refused. 0 or -errno. */
+enum closing_alert { CLOSING_ACCESS_DENIED = 49, CLOSING_UNRECOGNIZED_NAME = 112 };
+int closing_alert(struct connection *connection, enum closing_alert alert);
 /* Flush, half-close, discard, close. The caller reports the request. */
 void closing_linger(struct connection *connection);
 /* As closing_linger() when the client may still be sending; closes at once when no data can be

@@ -12,9 +12,6 @@
 #include "proxy/parse/hello.h"
 #include "proxy/connection.h"
 
-/* RFC 8446 §6: the fatal alerts that a refused hello gets. */
-enum alert { ALERT_ACCESS_DENIED = 49, ALERT_UNRECOGNIZED_NAME = 112 };
-
 struct guard {
 	struct handshake handshake;
 	size_t cleared; /* bytes of connection->in that were checked */
@@ -40,13 +37,11 @@ static enum policy_reason judge(const struct hello *hello, const struct policy_d
 static void refuse(struct connection *connection, enum policy_reason reason, const char *cause)
 {
 	bool is_name = reason == POLICY_HOST_MISMATCH || reason == POLICY_NO_SERVER_NAME;
-	uint8_t alert[] = {
-		21, 3, 3, 0, 2, 2, is_name ? ALERT_UNRECOGNIZED_NAME : ALERT_ACCESS_DENIED
-	};
 
 	admit_record(connection, reason, cause);
 	if (reason != POLICY_NOT_TLS &&
-	    leg_write_bytes(&connection->client, alert, sizeof(alert)) < 0)
+	    closing_alert(connection, is_name ? CLOSING_UNRECOGNIZED_NAME : CLOSING_ACCESS_DENIED) <
+		    0)
 		connection_close(connection, POLICY_RESET);
 	else
 		closing_linger(connection);
