@@ -181,6 +181,15 @@ static bool keep_exchange(struct connection *connection, const struct http1_head
 	return exchange_new(head, dst, &connection->exchange) == 0;
 }
 
+static void begin_own(struct connection *connection, const struct http1_head *head,
+		      const struct policy_destination *own)
+{
+	if (keep_exchange(connection, head, own))
+		serve_own(connection, head);
+	else
+		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+}
+
 /* A request to the internal host's name, as programs send it that connect to a Unix socket. */
 static bool take_own(struct connection *connection, const struct http1_head *head)
 {
@@ -191,10 +200,7 @@ static bool take_own(struct connection *connection, const struct http1_head *hea
 		    0 ||
 	    !host_field_names(head, &own))
 		return false;
-	if (keep_exchange(connection, head, &own))
-		serve_own(connection, head);
-	else
-		refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+	begin_own(connection, head, &own);
 	return true;
 }
 
@@ -303,10 +309,7 @@ static void take_captured(struct connection *connection, const struct http1_head
 	struct policy_parts seen;
 
 	if (head->form != HTTP1_AUTHORITY && !other && !strcmp(facts.dst.host, POLICY_GATE_HOST)) {
-		if (keep_exchange(connection, head, &facts.dst))
-			serve_own(connection, head);
-		else
-			refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+		begin_own(connection, head, &facts.dst);
 		return;
 	}
 	admit_begin(connection, &facts);
