@@ -3,8 +3,8 @@
 
 struct init;
 
-/* Call them before the first cover and after the last one: they
- * create and remove the files that covers are clones of. */
+/* Call them before the first cover and after the last one: they create and remove the files that
+ * covers are clones of. */
 int cover_begin(struct init *init);
 int cover_end(struct init *init);
 
