@@ -147,15 +147,25 @@ static void fail_protocol(struct exec_process *process, const int *fds, size_t c
 	fail(process, "the sandbox's first process sent a malformed message");
 }
 
+/* Once: an agent may run thousands of commands. */
+static void warn_uncaptured(int error)
+{
+	static bool was_said;
+
+	if (was_said)
+		return;
+	was_said = true;
+	log_warn("exec: programs that ignore the proxy variables cannot connect: this kernel does "
+		 "not let the sandbox capture connections (nf_tables with tproxy: %s)",
+		 strerror(error));
+}
+
 static void on_ready(struct exec_process *process, int captured, int *fds, size_t count)
 {
 	if (!process->waits_for_ready || count != EXEC_EGRESS_FDS)
 		return fail_protocol(process, fds, count);
 	if (captured != 0)
-		log_warn("exec: programs that ignore the proxy variables cannot connect: this "
-			 "kernel does not let the sandbox capture connections (nf_tables with "
-			 "tproxy: %s)",
-			 strerror(captured));
+		warn_uncaptured(captured);
 	process->waits_for_ready = false;
 	if (process->egress(fds, EXEC_EGRESS_FDS, process->arg) != 0)
 		fail(process,
