@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,8 @@
 /* One file of the agent's. All owned. */
 struct target {
 	const char *text;     /* what is added; borrowed */
-	char *path, *shown;   /* as it is opened, and visible */
+	char *path, *folder;  /* as they are opened */
+	char *shown;          /* the path, visible */
 	char *before, *after; /* NULL: there is no file */
 	char *kept;           /* the file with what was there before it was added */
 	bool is_same;         /* there is nothing to do */
@@ -37,6 +37,7 @@ struct target {
 static void target_done(struct target *target)
 {
 	free(target->path);
+	free(target->folder);
 	free(target->shown);
 	free(target->before);
 	free(target->after);
@@ -50,11 +51,27 @@ static bool is_json(const struct target *target)
 	return len > 5 && strcmp(target->path + len - 5, ".json") == 0;
 }
 
+/* Opens the folder of the file, which may not be a link either. -errno. */
+static int target_folder(const struct target *target)
+{
+	int fd = open(target->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 /* Reads what is there. */
 static int target_read(struct target *target, struct err *why)
 {
 	struct stat info;
+	auto_close int folder = target_folder(target);
 
+	if (folder == -ENOTDIR || folder == -ELOOP)
+		return err_set(why, folder,
+			       "the folder of %s is a link or no folder; change what it leads to "
+			       "yourself",
+			       target->shown);
+	if (folder < 0 && folder != -ENOENT)
+		return err_errno(why, -folder, "the folder of %s", target->shown);
 	if (lstat(target->path, &info) < 0)
 		return errno == ENOENT ? 0 : err_errno(why, errno, "%s", target->shown);
 	if (!S_ISREG(info.st_mode))
@@ -137,21 +154,18 @@ static int target_keep(const struct target *target, struct err *why)
 
 static int target_write(const struct target *target, struct err *why)
 {
-	auto_free char *copy = mem_strdup(target->path), *fresh = NULL;
-	const char *slash = strrchr(target->path, '/');
-	const char *folder_name = dirname(copy);
+	auto_free char *fresh = mem_printf(".sallyport-%d", (int)getpid());
 
-	if (mkdir(folder_name, 0755) < 0 && errno != EEXIST)
+	if (mkdir(target->folder, 0755) < 0 && errno != EEXIST)
 		return err_errno(why, errno, "cannot make the folder of %s", target->shown);
-	auto_close int folder = open(folder_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int folder = target_folder(target);
 
-	fresh = mem_printf(".sallyport-%d", (int)getpid());
 	const struct replace what = { .folder = folder,
-				      .name = slash ? slash + 1 : target->path,
+				      .name = target->path + strlen(target->folder) + 1,
 				      .fresh = fresh,
 				      .mode = target->mode,
 				      .is_durable = true };
-	int r = folder < 0      ? -errno
+	int r = folder < 0      ? folder
 		: target->after ? replace_file(&what, target->after, strlen(target->after))
 		: unlinkat(folder, what.name, 0) < 0 ? -errno
 						     : 0;
@@ -200,6 +214,8 @@ static int target_find(struct target *target, const char *path, const char *name
 	if ((is_home && (!home || home[0] != '/')) || !getcwd(here, sizeof(here)))
 		return -ENOENT;
 	target->path = mem_printf("%s/%s", is_home ? home : here, is_home ? path + 2 : path);
+	target->folder =
+		mem_strndup(target->path, (size_t)(strrchr(target->path, '/') - target->path));
 	target->shown = text_visible_dup(path);
 	target->mode = is_home ? 0600 : 0644;
 	if (state &&

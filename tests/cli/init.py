@@ -116,6 +116,12 @@ def nothing_is_installed_over_what_is_unclear(stage):
     settings.symlink_to(outside)
     assert "is not a file" in installed(stage, "claude", "--install", status=3)
     assert outside.read_text() == "{}" and not tools.exists()
+    settings.unlink()
+    settings.parent.rmdir()
+    (stage.top / "elsewhere").mkdir()
+    settings.parent.symlink_to(stage.top / "elsewhere")
+    assert "the folder of .claude/settings.json" in installed(stage, "claude", "--install", status=3)
+    assert not any((stage.top / "elsewhere").iterdir()) and not tools.exists()
     assert "as a whole" in installed(stage, "aider", "--install", status=2)
     for words in (("--install",), ("--uninstall",)):
         assert stage.call("init", *words).returncode == 2
