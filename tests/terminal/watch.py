@@ -802,13 +802,12 @@ def an_agent_asks_much(world):
 
 def an_agent_asks_among_others(world):
     """It has its own page; the list has the destinations."""
-    gate = run(world, "many", f"{curl('a.test')} & {curl('b.test')} & {curl('c.test')} & wait")
-    until(lambda: len(world.questions()) == 3, SECONDS, "three questions")
+    watch = Watch(world)
+    watch.shows(IDLE)
     agent = Agent(world)
     id = agent.asks("/dev/null")
-    until(lambda: len(world.questions()) == 4, SECONDS, "four questions")
-    watch = Watch(world)
     watch.shows("an agent asks: exec")
+    gate = run(world, "many", f"{curl('a.test')} & {curl('b.test')} & {curl('c.test')} & wait")
     watch.shows("3 more questions wait: l lists them")
     watch.key("l")
     watch.shows("sallyport   3 questions wait")
@@ -822,7 +821,28 @@ def an_agent_asks_among_others(world):
     watch.close()
 
 
-CASES = [an_agent_asks, an_agent_asks_much, an_agent_asks_among_others, shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
+def an_agent_asks_after_another(world):
+    """The page on the screen says that an agent asks too, whose question comes next."""
+    watch = Watch(world)
+    watch.shows(IDLE)
+    gate = run(world, "two", f"{curl('a.test')}; {curl('b.test')}")
+    watch.shows("sallyport   http://a.test:80")
+    agent = Agent(world)
+    id = agent.asks("/dev/null")
+    watch.shows("an agent asks too: its question follows")
+    assert watch.destination() == "http://a.test:80", watch.text()
+    watch.key("n")
+    watch.shows("an agent asks: exec")
+    watch.enter("y")
+    assert agent.next("exec_end", id=id)["status"] == "exited"
+    watch.shows("sallyport   http://b.test:80")
+    watch.key("n")
+    answered(gate, "denied_once")
+    watch.shows(IDLE)
+    watch.close()
+
+
+CASES = [an_agent_asks, an_agent_asks_much, an_agent_asks_among_others, an_agent_asks_after_another, shows_and_allows, widths_are_what_is_granted, what_is_granted_has_its_place, typed_for_another, words_to_whoever_asked, words_for_another,
          words_are_for_one, several_at_once,
          many_of_two_runs, too_early_is_nothing, an_arrow_in_two, hostile_text, comes_and_goes, ended_by_a_signal, line_by_line,
          typed_widths_are_shown_first, typed_too_late_for_yes, what_is_sent_was_shown, changed_while_it_is_typed,

@@ -64,7 +64,7 @@ struct approver {
 		question; /* shown now; id "": none. Its text pointers are not kept */
 	struct approver_agent_question agent; /* of it, without texts but @agent_kind */
 	char agent_kind[APPROVER_ID_MAX];
-	unsigned int agents;    /* questions of agents that wait behind the list */
+	unsigned int agents;    /* questions of agents that wait behind the page or the list */
 	unsigned int others;    /* further questions that wait, for the list */
 	struct tty_draft draft; /* for the question, or for the ticked rows */
 	struct tty_list list;

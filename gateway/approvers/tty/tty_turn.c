@@ -144,6 +144,16 @@ static void turn_begin(struct approver *self, const struct turn_round *round)
 		  &round->next);
 }
 
+/* The list has only destinations: that an agent asks as well is a note. */
+static void turn_note_agents(struct approver *self, const struct turn_round *round)
+{
+	unsigned int agents = round->agents - (round->agents > 0 && self->question.agent);
+
+	if (agents > self->agents)
+		tty_self_note(self, "an agent asks too: its question follows");
+	self->agents = agents;
+}
+
 static void turn_next_shown(struct approver *self, const struct turn_round *round)
 {
 	unsigned int others = round->total - round->has_shown;
@@ -158,11 +168,10 @@ static void turn_next_shown(struct approver *self, const struct turn_round *roun
 		if (self->others != others)
 			self->is_stale = self->look.has_escapes;
 		self->others = others;
+		turn_note_agents(self, round);
 	} else {
 		tty_list_sync(self);
-		if (round->agents > self->agents)
-			tty_self_note(self, "an agent asks too: after these, its question follows");
-		self->agents = round->agents;
+		turn_note_agents(self, round);
 		self->is_late |= self->list.count == 0 && tty_words_is_typing(&self->draft);
 		if (self->list.count == 0)
 			return tty_turn_settle(self, "  no question is left");
