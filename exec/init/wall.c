@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
@@ -239,6 +241,16 @@ static void take_listener(struct wall *wall)
 	set(&init->has_wall, 1);
 }
 
+/* No task has the filter any more: since Linux 6.12 NOTIF_RECV does not wait then. */
+static bool is_over(const struct wall *wall)
+{
+	const struct timespec now = { 0 };
+	struct pollfd listener = { .fd = wall->listener };
+
+	return sys(ppoll, &listener, 1, &now, NULL, SYS_SIGSET_BYTES) == 1 &&
+	       (listener.revents & POLLHUP) != 0;
+}
+
 static void run(void *arg)
 {
 	struct wall *wall = arg;
@@ -261,6 +273,8 @@ static void run(void *arg)
 			serve(wall, &buffer.request);
 		else if (r != -ENOENT && r != -EINTR)
 			sys_exit(1);
+		else if (r == -ENOENT && is_over(wall))
+			return;
 	}
 }
 
