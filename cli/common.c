@@ -66,6 +66,9 @@ char *cli_audit_dir(void)
 
 int cli_make_dirs(const char *path)
 {
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		return 0;
+
 	auto_free char *copy = mem_strdup(path);
 
 	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
