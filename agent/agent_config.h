@@ -50,8 +50,9 @@ struct agent_config {
 	const char *const *env_set;                 /* as in struct exec_plan_config; may be NULL */
 	const struct exec_cache *caches; /* @cache_count of them: of @cwd, so for sessions there */
 	size_t cache_count;
-	const char *spill_dir; /* for long outputs, ours alone; NULL: they are cut */
-	bool may_unconfine;    /* the client may ask for commands without a sandbox */
+	const char *cache_root; /* as in struct exec_plan_config */
+	const char *spill_dir;  /* for long outputs, ours alone; NULL: they are cut */
+	bool may_unconfine;     /* the client may ask for commands without a sandbox */
 	const struct agent_host *host;
 	void *arg; /* of the host */
 };

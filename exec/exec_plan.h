@@ -52,6 +52,9 @@ struct exec_plan_config {
 	const struct exec_limits *limits; /* borrowed, as is @sockets */
 	const struct exec_cache *caches;  /* @cache_count of them, borrowed */
 	size_t cache_count;
+	const char *cache_root;     /* resolved: in a hidden path, and holds the caches of all
+				       projects; their files have no other names, because a command
+				       cannot link across mounts. NULL: none */
 	const char *const *sockets; /* host sockets that it may reach, besides those of @sandbox */
 	/* Borrowed; NULL: all may be read, @cwd and @writable may be written. Else @writable is
 	 * ignored, and the rest applies if the command is confined. */

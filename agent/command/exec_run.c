@@ -317,6 +317,7 @@ static void make_plan(struct task_exec *exec)
 		.sockets = agent->config.sockets,
 		.caches = agent->config.caches,
 		.cache_count = cache_count(exec),
+		.cache_root = agent->config.cache_root,
 		.sandbox = exec->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = exec->is_confined ? on_refused : NULL,

@@ -167,6 +167,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.env_set = (const char *const *)options->run.env_set,
 		.caches = gate->view.caches,
 		.cache_count = gate->view.cache_count,
+		.cache_root = gate->view.cache_root,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,
 		.host = &serving->host,

@@ -217,6 +217,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	run_caches_find(&run->gate.view, run->gate.policy, &run->options, &run->gate.places);
 	config.caches = run->gate.view.caches;
 	config.cache_count = run->gate.view.cache_count;
+	config.cache_root = run->gate.view.cache_root;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
 	if (run->options.must_judge_programs) {

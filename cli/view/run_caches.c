@@ -209,10 +209,13 @@ void run_caches_find(struct run_view *view, const struct policy *policy,
 		cache == POLICY_CACHE_PRIVATE ? project_id(places->cwd) : mem_strdup("shared");
 
 	bool is_read_only = options->has_sandbox && options->sandbox == EXEC_MODE_READ_ONLY;
+	auto_free char *root =
+		places->state_dir ? mem_printf("%s/caches", places->state_dir) : NULL;
 
+	view->cache_root = root ? realpath(root, NULL) : NULL;
 	if (cache == POLICY_CACHE_NONE || is_read_only || !id || !places->state_dir)
 		return;
-	auto_free char *folder = mem_printf("%s/caches/%s", places->state_dir, id);
+	auto_free char *folder = mem_printf("%s/%s", root, id);
 	const struct finder finder = {
 		.view = view,
 		.options = options,

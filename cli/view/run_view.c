@@ -247,6 +247,7 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->env);
 	mem_free_list(view->cache_texts);
 	free(view->caches);
+	free(view->cache_root);
 	mem_free_list(view->sockets);
 	mem_free_list(view->socket_names);
 	free(view->withheld);

@@ -25,6 +25,7 @@ struct run_view {
 	struct exec_cache *caches; /* of the command's tools; with their texts */
 	size_t cache_count;
 	char **cache_texts;
+	char *cache_root; /* that holds those of all projects; NULL: unknown */
 	struct exec_limits limits;
 	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
 	char **denied;                /* hidden by @sandbox, or, without one, by bind mounts */

@@ -20,10 +20,11 @@ struct plan {
 	/* Readable: what is visible inside a hidden, fresh or empty directory. Missing: paths that
 	 * were named and do not exist. */
 	struct paths fresh, writable, readable, pins, hidden, read_only, sockets, missing;
-	struct paths absent;  /* hidden, and do not exist */
-	struct paths instead; /* pairs of one of @files and the host's file that it replaces */
-	struct paths caches;  /* over which folders of the gate's own are mounted, */
-	struct paths cached;  /* and pairs of them and these folders */
+	struct paths absent;    /* hidden, and do not exist */
+	struct paths instead;   /* pairs of one of @files and the host's file that it replaces */
+	struct paths caches;    /* over which folders of the gate's own are mounted, */
+	struct paths cached;    /* and pairs of them and these folders */
+	const char *cache_root; /* as in the config, borrowed while the plan is made */
 	struct paths covered,
 		folders;           /* mounts that must stay; folders of the names on their paths */
 	struct paths open_sockets; /* are not covered */

@@ -217,6 +217,7 @@ int view_plan(struct plan *plan, const struct exec_plan_config *config, struct e
 {
 	int r = paths_resolve(config->cwd, NULL, &plan->cwd, why);
 
+	plan->cache_root = config->cache_root;
 	if (r < 0)
 		return err_prefix(why, r, "cannot use the working directory");
 	if (config->sandbox && exec_sandbox_is_unconfined(config->sandbox)) {

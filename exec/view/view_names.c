@@ -159,6 +159,9 @@ static void walk(struct search *search, const char *path,
 		/* The command owns it, so it could open it. */
 		if (entry->fts_info == FTS_DNR && entry->fts_statp->st_uid == geteuid())
 			search->is_cut = true;
+		if (entry->fts_info == FTS_D && search->plan->cache_root &&
+		    strcmp(entry->fts_path, search->plan->cache_root) == 0)
+			(void)fts_set(tree, entry, FTS_SKIP); /* cannot fail: a valid request */
 		if (entry->fts_info == FTS_F && entry->fts_statp->st_nlink > 1)
 			found(search, entry->fts_path, entry->fts_statp);
 	}

@@ -2,6 +2,7 @@
 """caches: the caches of tools are writable inside, kept for one working directory, and never those of the user's own tools.
 
 usage: caches.py SALLYPORT [CASE...]"""
+import os
 import shutil
 import sys
 
@@ -136,6 +137,21 @@ def no_cache_is_left_to_run(world, user):
     sh(world, user, one, f"ls {state}", status=2)
 
 
+def many_files_hide_no_other_names(world, user):
+    """The search for other names of hidden files does not end in the caches of other projects, however much is in them."""
+    one, _ = fresh(user)
+    sh(world, user, one, "true")
+    state = user.home / ".local/state/sallyport"
+    for at in range(2500):
+        user.own(user.file(state / f"caches/other/xdg/{at}", ""))
+    user.own(state / "caches/other")
+    user.own(state / "caches/other/xdg")
+    for at in range(20):
+        user.own(user.file(state / f"secret{at}", "secret\n"))
+        os.link(state / f"secret{at}", one / f"name{at}")
+    must("secret" not in sh(world, user, one, "cat name* 2>/dev/null; true"), "a hidden file was read by another name")
+
+
 def what_was_refused_is_said(world, user):
     """Which folder is read-only, for which program, and what would allow it; not what is dangerous to allow, and only so many."""
     one, _ = fresh(user, ".tool", ".ssh")
@@ -166,7 +182,8 @@ def apt_as_root(world, user):
 
 cases = [(case.__name__.replace("_", "-"), case) for case in (
     a_fresh_home_gets_nothing, the_users_own_are_untouched, configuration_stays, another_folder_at_the_same_path, as_written,
-    what_is_writable_or_hidden_stays, variables_of_the_user, no_cache_is_left_to_run, what_was_refused_is_said, apt_as_root)]
+    what_is_writable_or_hidden_stays, variables_of_the_user, no_cache_is_left_to_run,
+    many_files_hide_no_other_names, what_was_refused_is_said, apt_as_root)]
 
 if __name__ == "__main__":
     sys.exit(main(cases, 1))
