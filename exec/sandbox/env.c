@@ -124,7 +124,7 @@ static size_t name_length(const char *entry)
 
 static bool has_name(const char *entry, const char *name, size_t len)
 {
-	return strncmp(entry, name, len) == 0 && entry[len] == '=';
+	return entry[0] == name[0] && strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
 /* A proxy that is configured for the host is unreachable inside, and its address may contain a

@@ -95,6 +95,7 @@ bool paths_is_around(const struct paths *paths, const char *directory)
 struct walk {
 	char done[PATH_MAX];
 	char rest[PATH_MAX];
+	size_t done_len;
 	unsigned int links;
 	bool is_missing;
 	bool is_shared;         /* the result must not depend on the process */
@@ -105,12 +106,11 @@ struct walk {
  * there. */
 static int step_up(struct walk *walk)
 {
-	char *slash = strrchr(walk->done, '/');
-
 	if (walk->is_shared && walk->is_missing)
 		return -ENOTDIR;
-	if (slash)
-		*slash = '\0'; /* "" is the root while walking */
+	while (walk->done_len > 0 && walk->done[--walk->done_len] != '/')
+		; /* "" is the root while walking */
+	walk->done[walk->done_len] = '\0';
 	return 0;
 }
 
@@ -122,11 +122,11 @@ static bool is_of_process(const char *directory)
 	return statfs(directory, &what) < 0 || what.f_type == PROC_SUPER_MAGIC;
 }
 
-/* @link is a symbolic link: puts its target before the rest. */
-static int follow(struct walk *walk, const char *link)
+/* What is done ends with a symbolic link: puts its target before the rest instead. */
+static int follow(struct walk *walk)
 {
 	char target[PATH_MAX], joined[PATH_MAX];
-	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	ssize_t n = readlink(walk->done, target, sizeof(target) - 1);
 
 	if (n < 0)
 		return -errno;
@@ -136,36 +136,40 @@ static int follow(struct walk *walk, const char *link)
 	if (snprintf(joined, sizeof(joined), "%s/%s", target, walk->rest) >= (int)sizeof(joined))
 		return -ENAMETOOLONG;
 	if (target[0] == '/')
-		walk->done[0] = '\0';
-	memcpy(walk->rest, joined, sizeof(joined));
+		walk->done_len = 0;
+	walk->done[walk->done_len] = '\0';
+	memcpy(walk->rest, joined, strlen(joined) + 1);
 	return 0;
 }
 
 static int step_into(struct walk *walk, const char *name, const struct paths *writable)
 {
-	char next[PATH_MAX];
+	size_t before = walk->done_len, len = strlen(name);
 	struct stat what;
 
-	if (snprintf(next, sizeof(next), "%s/%s", walk->done, name) >= (int)sizeof(next))
+	if (before + 1 + len >= sizeof(walk->done))
 		return -ENAMETOOLONG;
-	if (!walk->is_missing && lstat(next, &what) < 0) {
+	walk->done[before] = '/';
+	memcpy(walk->done + before + 1, name, len + 1);
+	walk->done_len = before + 1 + len;
+	if (!walk->is_missing && lstat(walk->done, &what) < 0) {
 		if (errno != ENOENT)
 			return -errno;
 		walk->is_missing = true;
 	}
-	if (!walk->is_missing && S_ISLNK(what.st_mode)) {
-		const char *here = walk->done[0] ? walk->done : "/";
+	if (walk->is_missing || !S_ISLNK(what.st_mode))
+		return 0;
 
-		if (walk->is_shared && is_of_process(here))
-			return -EXDEV;
-		if (writable && paths_holder(writable, here))
-			return -EMLINK;
-		if (walk->followed)
-			paths_add(walk->followed, next);
-		return follow(walk, next);
-	}
-	memcpy(walk->done, next, sizeof(next));
-	return 0;
+	auto_free char *here = before > 0 ? mem_strndup(walk->done, before) : mem_strdup("/");
+
+	if (walk->is_shared && is_of_process(here))
+		return -EXDEV;
+	if (writable && paths_holder(writable, here))
+		return -EMLINK;
+	if (walk->followed)
+		paths_add(walk->followed, walk->done);
+	walk->done_len = before;
+	return follow(walk);
 }
 
 /* Walks to the end, or to the first error. */
