@@ -357,6 +357,29 @@ func main() {
 }
 END
 go build -o t t.go && ./t"""
+STATIC_C = """
+cat > t.c <<'END'
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int main(void)
+{
+	struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *found;
+	char text[15] = { 0 };
+
+	if (getaddrinfo("HOST", "7000", &want, &found) != 0)
+		return 1;
+	int s = socket(found->ai_family, SOCK_STREAM, 0);
+	if (connect(s, found->ai_addr, found->ai_addrlen) < 0 || write(s, "said and heard", 14) != 14 || read(s, text, 14) != 14)
+		return 2;
+	return puts(text) < 0;
+}
+END
+cc -static -w -o t t.c 2>/dev/null && ./t"""
+POSTGRES = "psql -h HOST -U t -d postgres -At -c \"select 'said and ' || 'heard'\""
+REDIS = "redis-cli -h HOST set k 'said and heard' && redis-cli -h HOST get k"
 BASH_TCP = "exec 3<>/dev/tcp/HOST/7000 && echo said and heard >&3 && read -r -t 10 line <&3 && echo \"$line\""
 AGAIN = ("curl http", "curl https", "curl upload", "wget https", "git over https, clone and push", "npm install", "pip install",
          "apt-get over http", "python urllib https", "python requests http", "python aiohttp https", "node fetch http", "node https.get",
@@ -367,6 +390,10 @@ CAPTURED = [case for case in CASES if case.name in AGAIN] + [
     Case("node net", "tcp.test", node(NODE_NET), "said and heard"),
     Case("node ws", "socket.test", node(NODE_WS_BARE, run=NODE_MODULES), "said and heard"),
     Case("go, static", "tcp.test", GO_NET, "said and heard"),
+    Case("c, static", "tcp.test", STATIC_C, "said and heard"),
+    Case("psql", "postgres.test", POSTGRES, "said and heard"),
+    Case("redis-cli", "redis.test", REDIS, "said and heard"),
+    Case("bash, the address from dig", "tcp.test", f"bash -c '{BASH_TCP}'".replace("HOST", "$(dig +short HOST)"), "said and heard"),
     Case("bash", "tcp.test", f"bash -c '{BASH_TCP}'", "said and heard"),
     Case("openssl s_client", "web.test", S_CLIENT.replace(" -proxy 127.0.0.1:61128", ""), PAGE),
 ]

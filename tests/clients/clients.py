@@ -34,6 +34,8 @@ allow socket.test
 allow grpc.test
 allow tcp://tcp.test:7000
 allow tcp://ssh.test:22
+allow tcp://postgres.test:5432
+allow tcp://redis.test:6379
 deny  denied.test:* because "the test says no"
 """
 
@@ -90,6 +92,8 @@ class Stage:
         servers.make_certificate(self.certificates, ["grpc.test"])
         self.serve_aside("grpc", *[str(self.certificates / f"grpc.test.{kind}") for kind in ("pem", "key")])
         self.serve_aside("ssh", str(things))
+        self.serve_postgres()
+        self.serve_redis()
         echo = servers.Server("tcp", self.world.new_address())
         echo.echo(7000)
         self.addresses |= {"tcp.test": echo.address, "denied.test": DENIED}
@@ -100,6 +104,24 @@ class Stage:
         program = pathlib.Path(__file__).with_name(f"{name}_server.py")
         server = subprocess.Popen([cases.PYTHON, str(program), address, *words], stdout=subprocess.PIPE)
         assert server.stdout.readline() == b"ready\n", f"{program} did not start"
+
+    def serve_postgres(self):
+        """As another user than root, which its server refuses to be."""
+        self.addresses["postgres.test"] = address = self.world.new_address()
+        data, programs = self.world.top / "postgres", max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+        other = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+        subprocess.run([*other, programs / "initdb", "-D", data, "-U", "t", "-A", "trust", "--no-sync", "--no-locale"], check=True, stdout=subprocess.DEVNULL)
+        with open(data / "pg_hba.conf", "a") as rules:
+            rules.write(f"host all all {worlds.NETWORK}.0/24 trust\n")
+        with open(data / "log", "wb") as log:
+            subprocess.Popen([*other, programs / "postgres", "-D", data, "-h", address, "-k", "", "-F"], stdout=log, stderr=log)
+        worlds.until(lambda: b"ready to accept connections" in (data / "log").read_bytes(), 120, lambda: (data / "log").read_text())
+
+    def serve_redis(self):
+        self.addresses["redis.test"] = address = self.world.new_address()
+        log = self.world.top / "redis.log"
+        subprocess.Popen(["redis-server", "--bind", address, "--port", "6379", "--protected-mode", "no", "--save", "", "--dir", self.world.top, "--logfile", log])
+        worlds.until(lambda: log.exists() and "Ready to accept connections" in log.read_text(), 120, "redis did not start")
 
     def start_resolver(self):
         self.queries = self.world.top / "dnsmasq.log"
