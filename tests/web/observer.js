@@ -52,38 +52,54 @@
     const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
     return top !== null && (top === text.parentElement || text.parentElement.contains(top));
   };
-  // Looks again only where something may look otherwise.
-  let isOld = true, last = null, lastPlace = "";
-  const mutations = new MutationObserver(() => changed());
-  const eyes = () => {
-    const place = [innerWidth, innerHeight, scrollX, scrollY, ...all("#confirm-list, #panels > div, .facts dd").map((node) => node.scrollTop)].join();
-    if (!isOld && place === lastPlace && mutations.takeRecords().length === 0)
-      return last;
-    const now = new Map(), range = document.createRange();
-    [isOld, last, lastPlace] = [false, now, place];
-    for (const text of texts(document.body)) {
-      if (!text.data.trim() || !text.parentElement.checkVisibility())
+  // The words of one text that are drawn now; they count as seen from now on.
+  const look = (text) => {
+    const known = words.get(text), all = [...text.data.matchAll(/\S+/g)], drawn = [], range = document.createRange();
+    const seen = known?.data === text.data ? known.seen : new Set();
+    for (const word of all) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const boxes = [...range.getClientRects()];
+      if (boxes.length === 0 || !boxes.every((box) => isDrawn(text, box)))
         continue;
-      const known = words.get(text), seen = known?.data === text.data ? known.seen : new Set(), drawn = [];
-      for (const word of text.data.matchAll(/\S+/g)) {
-        range.setStart(text, word.index);
-        range.setEnd(text, word.index + word[0].length);
-        const boxes = [...range.getClientRects()];
-        if (boxes.length === 0 || !boxes.every((box) => isDrawn(text, box)))
-          continue;
-        seen.add(word.index);
-        drawn.push(word[0]);
-      }
-      words.set(text, { data: text.data, seen });
-      now.set(text, drawn);
+      seen.add(word.index);
+      drawn.push(word[0]);
     }
-    return now;
+    words.set(text, { data: text.data, seen, isWhole: seen.size === all.length });
+    return drawn;
   };
-  const isRead = (node) => [...texts(node)].every((text) => !text.data.trim() || (words.get(text)?.data === text.data
-    && words.get(text).seen.size === [...text.data.matchAll(/\S+/g)].length));
+  const shown = () => [...texts(document.body)].filter((text) => text.data.trim() && text.parentElement.checkVisibility());
+  // Both look again only if something may look otherwise: for words that have not been seen, and at all that is drawn now.
+  const mutations = new MutationObserver(() => changed());
+  const placed = () => [innerWidth, innerHeight, scrollX, scrollY, ...all("#confirm-list, #panels > div, .facts dd").map((node) => node.scrollTop)].join();
+  let eyed = null, last = null, lastPlace = "";
+  const notice = () => {
+    if (mutations.takeRecords().length > 0)
+      eyed = last = null;
+  };
+  const eyes = () => {
+    const place = placed();
+    notice();
+    if (eyed === place)
+      return;
+    eyed = place;
+    for (const text of shown()) {
+      const known = words.get(text);
+      if (known?.data !== text.data || !known.isWhole)
+        look(text);
+    }
+  };
+  const drawn = () => {
+    const place = placed();
+    notice();
+    if (last === null || lastPlace !== place)
+      [last, lastPlace] = [new Map(shown().map((text) => [text, look(text)])), place];
+    return last;
+  };
+  const isRead = (node) => [...texts(node)].every((text) => !text.data.trim() || (words.get(text)?.data === text.data && words.get(text).isWhole));
   let isDue = false;
   const changed = () => {
-    isOld = true;
+    eyed = last = null;
     if (isDue)
       return;
     isDue = true;
@@ -99,7 +115,7 @@
 
   // What is on the screen.
   const screen = () => {
-    const now = eyes(), open = one(".question.open"), list = one("dialog#confirm[open]"), warning = open?.querySelector(".warning");
+    const now = drawn(), open = one(".question.open"), list = one("dialog#confirm[open]"), warning = open?.querySelector(".warning");
     return {
       now: [...now.values()].map((drawn) => drawn.join("")).join(""),
       boxes: all(".open .grant, .undo-line, #confirm-kind").filter((node) => node.checkVisibility())
