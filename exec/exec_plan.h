@@ -70,6 +70,10 @@ struct exec_plan_config {
 					because their folder is read-only, connects past the gate,
 					and programs */
 	exec_program_fn on_program;  /* for every execve inside */
+	/* If the command is confined, its sandbox is probed before its program is executed, and
+	 * only if every way out is refused. */
+	exec_probed_fn on_probed;
+	const char *control; /* path of the control socket, for the probe; may be NULL */
 };
 
 /* The plan as text, one line per step, for `sallyport run --dry-run`. Returned owned. */

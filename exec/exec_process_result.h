@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "exec/exec_probe.h"
+
 enum exec_process_end {
 	EXEC_PROCESS_EXITED,
 	EXEC_PROCESS_SIGNALLED,
@@ -33,4 +35,5 @@ struct exec_process_result {
 	struct exec_usage usage;
 	unsigned int limits; /* BIT(enum policy_limit): the limits that were seen to be reached */
 	struct exec_origin origin; /* on_refused, if the exit code is not 0 */
+	struct exec_probe probe;   /* on_probed */
 };

@@ -41,5 +41,9 @@ typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg
 typedef void (*exec_program_fn)(uint64_t id, const struct exec_program *program,
 				const char *const *argv, const char *cwd, void *arg);
 
+/* The probe has ended; runs once, before the command's program is executed. @probe is borrowed. */
+struct exec_probe;
+typedef void (*exec_probed_fn)(const struct exec_probe *probe, void *arg);
+
 /* Something that the command has made: its path ("": none), and why it is reported, for people. */
 typedef void (*exec_made_fn)(const char *path, const char *what, void *arg);

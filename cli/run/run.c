@@ -24,6 +24,7 @@
 #include "cli/run/run_refused.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_summary.h"
+#include "exec/exec_probe.h"
 #include "exec/exec_process.h"
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator_judge.h"
@@ -46,6 +47,7 @@ struct run {
 	struct command_file program; /* path "": the sandbox looks the name up */
 	struct run_gateway *gateway; /* after prepare() */
 	struct exec_process *process;
+	char *control; /* path of the control socket; NULL: not known */
 	struct run_programs *programs;
 	struct run_made made;
 	struct run_refused refused;
@@ -124,6 +126,15 @@ static void on_program_refused(const struct gateway_refused *refused, void *arg)
 	run->gateway->ops->refused(run->gateway, refused);
 }
 
+/* It is recorded before the command starts. */
+static void on_probed(const struct exec_probe *probe, void *arg)
+{
+	struct run *run = arg;
+	auto_free char *text = exec_probe_text(probe);
+
+	run->gateway->ops->note(run->gateway, GATEWAY_PROBED, NULL, text);
+}
+
 static void on_over(void *arg)
 {
 	struct run *run = arg;
@@ -199,6 +210,22 @@ static struct run_programs *new_programs(struct run *run)
 	return run_programs_new(&config);
 }
 
+static bool is_unconfined(const struct run *run)
+{
+	return run->gate.view.sandbox && exec_sandbox_is_unconfined(run->gate.view.sandbox);
+}
+
+/* Of a session that the run joins, the control socket is not known here. */
+static void set_probe(struct run *run, struct exec_plan_config *config)
+{
+	if (run->options.has_no_probe)
+		return;
+	config->on_probed = on_probed;
+	if (!run->options.join)
+		run->control = mem_printf("%s/%s.sock", run->gate.places.control_dir, run->gate.id);
+	config->control = run->control;
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -220,6 +247,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	config.cache_root = run->gate.view.cache_root;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
+	set_probe(run, &config);
 	if (run->options.must_judge_programs) {
 		run->programs = new_programs(run);
 		config.on_program = on_program;
@@ -240,6 +268,11 @@ static int start_exec(struct run *run, char **ret_plan)
 	if (run->gate.view.withheld)
 		run->gateway->ops->note(run->gateway, GATEWAY_WITHHELD, NULL,
 					run->gate.view.withheld);
+	if (run->options.has_no_probe || is_unconfined(run))
+		run->gateway->ops->note(run->gateway, GATEWAY_PROBED, NULL,
+					run->options.has_no_probe
+						? "not probed: --no-probe"
+						: "not probed: the command is not confined");
 	run->process = exec_process_start(run->gate.loop, &config, on_egress, on_done, run, &why);
 	if (!run->process)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
@@ -264,6 +297,7 @@ static void run_done(struct run *run)
 	loop_timer_stop(&run->term);
 	run->gateway->ops->close(run->gateway);
 	exec_process_free(run->process);
+	free(run->control);
 	run_programs_free(run->programs);
 	run_made_done(&run->made);
 	run_refused_done(&run->refused);

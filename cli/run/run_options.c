@@ -195,6 +195,12 @@ static int set_bundle(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int append(char ***list, char *value)
+{
+	mem_append_list(list, value);
+	return 0;
+}
+
 /* Applies an option of a gate: 0, or an exit status after the error was printed. Options of other
  * commands that have a gate are ignored here. */
 static int set_option(struct run_options *options, enum cli_option option, char *value)
@@ -206,8 +212,7 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 
 	switch ((int)option) {
 	case OPT_POLICY:
-		mem_append_list(&options->policies, value);
-		return 0;
+		return append(&options->policies, value);
 	case OPT_DEFAULT:
 		options->has_default = true;
 		options->default_action = actions[options_choice_of(option, value)];
@@ -241,8 +246,7 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_REVIEWER_TIMEOUT:
 		return set_reviewer_timeout(options, value);
 	case OPT_NOTIFY:
-		options->helpers.has_notify = true;
-		return 0;
+		return set_flag(&options->helpers.has_notify);
 	case OPT_WEBHOOK:
 		options->helpers.webhook = value;
 		return 0;
@@ -259,14 +263,11 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_JSON_FD:
 		return set_json(options, value);
 	case OPT_WRITE:
-		mem_append_list(&options->writable, value);
-		return 0;
+		return append(&options->writable, value);
 	case OPT_READ:
-		mem_append_list(&options->readable, value);
-		return 0;
+		return append(&options->readable, value);
 	case OPT_DENY_READ:
-		mem_append_list(&options->denied, value);
-		return 0;
+		return append(&options->denied, value);
 	case OPT_SANDBOX:
 		return set_sandbox(options, value);
 	case OPT_ENV:
@@ -275,6 +276,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 		return set_flag(&options->has_clean_env);
 	case OPT_INTERCEPT_EXEC:
 		return set_flag(&options->must_judge_programs);
+	case OPT_NO_PROBE:
+		return set_flag(&options->has_no_probe);
 	case OPT_OBSERVE:
 		return set_flag(&options->is_observing);
 	case OPT_DRY_RUN:
@@ -292,8 +295,7 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_BUNDLE:
 		return set_bundle(options, value);
 	case OPT_ANSWERS:
-		mem_append_list(&options->answers, value);
-		return 0;
+		return append(&options->answers, value);
 	default:
 		return 0;
 	}

@@ -50,6 +50,7 @@ struct run_options {
 	uint16_t dns_port;
 	int json_fd; /* -1: none */
 	bool is_dry_run;
+	bool has_no_probe;             /* --no-probe */
 	bool is_observing;             /* --observe */
 	const struct profile *profile; /* NULL: none */
 	char **profile_words;          /* owned; in @writable and @env_set */

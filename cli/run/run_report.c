@@ -16,6 +16,7 @@
 #include "cli/run/run_summary.h"
 #include "cli/view/run_made.h"
 #include "cli/view/run_programs.h"
+#include "exec/exec_probe.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_gate.h"
 #include "policies/policies_limits.h"
@@ -171,6 +172,23 @@ static json_t *trip_json(const struct gateway_trip *trip)
 	return object;
 }
 
+static json_t *probe_json(const struct exec_probe *probe)
+{
+	json_t *tried = json_array(), *skipped = json_object();
+
+	for (int i = 0; i < EXEC_WAYS; i++) {
+		const char *name = exec_way_name((enum exec_way)i);
+		const char *reason = exec_probe_skipped(probe, (enum exec_way)i);
+
+		if (reason)
+			json_object_set_new(skipped, name, json_string(reason));
+		else
+			json_array_append_new(tried, json_string(name));
+	}
+	return json_pack("{s:s, s:o, s:o, s:I}", "grade", exec_probe_grade(probe), "tried", tried,
+			 "not_tried", skipped, "micros", (json_int_t)probe->micros);
+}
+
 static json_t *summary_json(const struct run_summary *summary)
 {
 	static const char *const ends[] = { "exited", "signalled", "not_started", "killed" };
@@ -185,6 +203,8 @@ static json_t *summary_json(const struct run_summary *summary)
 			   "destinations", list);
 	if (!object)
 		return NULL;
+	if (exec_probe_has_run(&summary->result.probe))
+		json_object_set_new(object, "probe", probe_json(&summary->result.probe));
 	if (summary->exit_status != summary->command_status)
 		json_object_set_new(object, "command_status",
 				    json_integer(summary->command_status));

@@ -3,6 +3,7 @@
 #include "exec/init/init.h"
 #include "exec/init/sys.h"
 #include "exec/init/wall.h"
+#include "exec/probe/probe.h"
 #include "exec/stages/stages.h"
 
 #include <asm/ioctls.h>
@@ -166,8 +167,52 @@ static int execute(const struct init *init)
 	}
 }
 
+static void probe(struct init *init)
+{
+	const struct probe_setting setting = {
+		.flags = init->plan.head->flags,
+		.is_scoped = init->is_scoped,
+		.mounts = init->plan.lists[WIRE_MOUNTS],
+		.sockets = init->plan.lists[WIRE_SOCKETS],
+		.baits = init->plan.lists[WIRE_BAITS],
+	};
+	struct wire_message message = { .type = WIRE_PROBED };
+
+	init->step = WIRE_STEP_PROBE;
+	__atomic_store_n(&init->is_probing, true, __ATOMIC_RELEASE); /* for the wall */
+	probe_try(&setting, &message.probe);
+	__atomic_store_n(&init->is_probing, false, __ATOMIC_RELEASE);
+	int r = init_send(&message, NULL, 0);
+
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+}
+
+static int wait_for_go(void)
+{
+	struct wire_message message = { 0 };
+	long n;
+
+	do
+		n = sys(recvfrom, WIRE_CONTROL_FD, &message, sizeof(message), 0, NULL, NULL);
+	while (n == -EINTR);
+	if (n < 0)
+		return (int)n;
+	return n == (long)sizeof(message) && message.type == WIRE_GO ? 0 : -ECONNRESET;
+}
+
+static int limit(const struct init *init)
+{
+	int r = limit_processes(init);
+
+	if (r == 0)
+		r = limit_files(init);
+	return r == 0 ? limit_memory(init) : r;
+}
+
 /* The last privileges were dropped before the fork; the last restrictions are applied here. The
- * filter comes last, because it forbids calls that the others need. */
+ * filter comes last, because it forbids calls that the others need; the limits come after the
+ * probe, which would take a lack of descriptors for a refusal. Signals are blocked until then. */
 static __attribute__((noinline)) _Noreturn void run(struct init *init)
 {
 	bool is_unconfined = (init->plan.head->flags & WIRE_UNCONFINED) != 0;
@@ -186,23 +231,27 @@ static __attribute__((noinline)) _Noreturn void run(struct init *init)
 		init_fail(init, WIRE_FAILED, r);
 	if (!is_unconfined) {
 		init->step = WIRE_STEP_LANDLOCK;
-		r = limit_processes(init);
-		if (r == 0)
-			r = limit_files(init);
-		if (r == 0)
-			r = limit_memory(init);
-		if (r == 0)
-			r = landlock_restrict(init);
+		r = landlock_restrict(init);
 	}
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
-	reset_signals();
 	if (!is_unconfined) {
 		init->step = WIRE_STEP_SECCOMP;
 		r = filter_load(init);
 	}
 	if (r < 0)
 		init_fail(init, WIRE_FAILED, r);
+	if (init->plan.head->flags & WIRE_PROBE)
+		probe(init);
+	init->step = WIRE_STEP_GO;
+	r = wait_for_go();
+	if (r == 0 && !is_unconfined) {
+		init->step = WIRE_STEP_LIMITS;
+		r = limit(init);
+	}
+	if (r < 0)
+		init_fail(init, WIRE_FAILED, r);
+	reset_signals();
 	init->step = WIRE_STEP_EXEC;
 	init->detail = "";
 	init_fail(init, WIRE_EXEC_FAILED,

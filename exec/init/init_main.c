@@ -92,20 +92,6 @@ static int hand_out(struct init *init)
 	return r;
 }
 
-static int wait_for_go(struct init *init)
-{
-	struct wire_message message = { 0 };
-	long n;
-
-	init->step = WIRE_STEP_GO;
-	do
-		n = sys(recvfrom, WIRE_CONTROL_FD, &message, sizeof(message), 0, NULL, NULL);
-	while (n == -EINTR);
-	if (n < 0)
-		return (int)n;
-	return n == (long)sizeof(message) && message.type == WIRE_GO ? 0 : -ECONNRESET;
-}
-
 static int enter_cwd(struct init *init)
 {
 	init->step = WIRE_STEP_CWD;
@@ -124,7 +110,6 @@ static void set_up_unconfined(struct init *init)
 	check(init, kin_adopt(init));
 	check(init, enter_cwd(init));
 	check(init, terminal_open(init));
-	check(init, wait_for_go(init));
 }
 
 static void set_up(struct init *init)
@@ -150,7 +135,6 @@ static void set_up(struct init *init)
 	check(init, wall_start(init));
 	init->step = WIRE_STEP_CAPS;
 	check(init, caps_drop(0));
-	check(init, wait_for_go(init));
 }
 
 /* Called by the entry point with an aligned stack; there are no arguments, and the environment is

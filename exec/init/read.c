@@ -93,6 +93,14 @@ static bool is_grants(char *const *list, uint32_t count)
 	return true;
 }
 
+static bool is_baits(char *const *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i][0] == '\0' || list[i][1] == '\0')
+			return false;
+	return true;
+}
+
 static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 {
 	switch (which) {
@@ -115,6 +123,8 @@ static bool is_right(enum wire_list which, char *const *list, uint32_t count)
 	case WIRE_FOLDERS:
 	case WIRE_ABSENT:
 		return is_paths(list, count, 1);
+	case WIRE_BAITS:
+		return is_baits(list, count);
 	case WIRE_ENV:
 	case WIRE_LISTS:
 	default:

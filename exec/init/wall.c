@@ -67,13 +67,18 @@ static void answer(const struct wall *wall, uint64_t id, long result)
 	respond(wall, id, result, false);
 }
 
+static bool is_probing(const struct wall *wall)
+{
+	return __atomic_load_n(&wall->init->is_probing, __ATOMIC_ACQUIRE);
+}
+
 /* The gate answers this call: it knows the call, but its pid namespace is another, so it gets a
  * pidfd of the task. If it does not read, this blocks; only this sandbox is affected, because each
  * has its own wall. */
 static void forward(struct wall *wall, const struct seccomp_notif *request, int pidfd, long result,
 		    const char *path)
 {
-	struct wire_told told = { .error = (int32_t)-result };
+	struct wire_told told = { .error = (int32_t)-result, .is_probe = is_probing(wall) };
 	struct iovec part = { .iov_base = &told };
 	union {
 		struct cmsghdr head;
@@ -102,7 +107,8 @@ static void forward(struct wall *wall, const struct seccomp_notif *request, int 
 /* Was the call refused by the sandbox? Any other error is not its doing. */
 static bool is_evidence(const struct wall *wall, const struct wall_call *call, long result)
 {
-	return result < 0 && wall->forward >= 0 && call->index == 0 && call->done == 0 &&
+	return result < 0 && !is_probing(wall) && wall->forward >= 0 && call->index == 0 &&
+	       call->done == 0 &&
 	       (wall->init->plan.head->flags & (WIRE_TELL_REFUSED | WIRE_TELL_BRIEF)) != 0 &&
 	       result != -EAGAIN && result != -EINPROGRESS && result != -EPIPE &&
 	       result != -ESRCH && result != -EALREADY && result >= -133;
@@ -126,6 +132,8 @@ static bool is_told(const struct wall *wall, const struct wall_call *call)
 {
 	uint32_t flags = wall->init->plan.head->flags;
 
+	if (is_probing(wall) && (flags & WIRE_TELL_REFUSED) == 0)
+		return false;
 	return (flags & (WIRE_TELL_REFUSED | WIRE_TELL_READS)) != 0 || call->number == SYS_execve ||
 	       call->number == SYS_execveat ||
 	       ((flags & WIRE_TELL_BRIEF) != 0 && wall_absent_is_read_only(call));

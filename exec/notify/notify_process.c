@@ -152,6 +152,18 @@ static void dismiss(const struct notify_process *process, const struct wire_told
 		listener_refuse(process->listener, request->id, EACCES);
 }
 
+/* As the filter would have done. It is no evidence: the command has not asked for it. */
+static void answer_probe(const struct notify_process *process, const struct wire_told *told)
+{
+	bool is_program;
+	int error = notify_frames_error(told, &is_program);
+
+	if (error != 0)
+		listener_refuse(process->listener, told->request.id, error);
+	else
+		(void)listener_pass(process->listener, told->request.id); /* fails if it is gone */
+}
+
 static void serve(struct notify_process *process, const struct wire_told *told, pid_t inner)
 {
 	const struct seccomp_notif *request = &told->request;
@@ -159,6 +171,8 @@ static void serve(struct notify_process *process, const struct wire_told *told, 
 	uint64_t args[6];
 	int r;
 
+	if (told->is_probe)
+		return answer_probe(process, told);
 	memcpy(args, request->data.args, sizeof(args));
 	seccomp_look_up(request->data.nr, args, &call);
 	if (call.told == SECCOMP_TOLD_END)

@@ -192,6 +192,8 @@ static const char *const steps[WIRE_STEPS] = {
 	[WIRE_STEP_FORK] = "starting the command's process",
 	[WIRE_STEP_LANDLOCK] = "restricting it with Landlock",
 	[WIRE_STEP_SECCOMP] = "loading the system call filter",
+	[WIRE_STEP_PROBE] = "probing it",
+	[WIRE_STEP_LIMITS] = "limiting the command's resources",
 	[WIRE_STEP_EXEC] = "executing the command",
 };
 

@@ -12,7 +12,7 @@ struct wire_told {
 	struct seccomp_notif request;
 	int32_t error; /* if not 0: the wall has decided on this error; it is reported, and used as
 			  the answer */
-	uint32_t zero;
+	uint32_t is_probe; /* 1: a call of the sandbox's probe: it is answered, and no evidence */
 	char path[4096]; /* of a socket that the wall refused, NUL-terminated, or ""; only the used
 			    part is sent */
 };

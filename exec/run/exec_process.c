@@ -19,9 +19,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "exec/exec_made.h"
+#include "exec/exec_probe.h"
 #include "exec/notify/inside.h"
 #include "exec/notify/notify.h"
 #include "exec/notify/refusal.h"
+#include "exec/run/bait.h"
 #include "exec/run/launch.h"
 #include "exec/run/wire.h"
 #include "exec/sandbox/cgroup.h"
@@ -42,7 +44,8 @@ struct exec_process {
 	struct loop *loop;
 	int pidfd, control; /* of init; -1: it was not launched */
 	char *program;
-	bool is_alone, waits_for_ready, waits_for_pty, is_going, has_started, has_ended, is_reaped;
+	bool is_alone, waits_for_ready, waits_for_pty, waits_for_probe;
+	bool is_going, has_listener, has_started, has_ended, is_reaped;
 	uint64_t early_signals; /* bit N-1: signal N came before WIRE_GO was sent */
 	bool has_result;        /* @result is final; later events do not change it */
 	struct exec_process_result result;
@@ -53,6 +56,8 @@ struct exec_process {
 	exec_pty_fn on_pty;    /* NULL: the caller has no pty */
 	struct notify *notify; /* NULL: no calls are reported */
 	struct cgroup *cgroup; /* NULL: no control group */
+	struct bait bait;      /* open until the probe has ended */
+	exec_probed_fn on_probed;
 	exec_egress_fn egress;
 	exec_process_done_fn done;
 	bool is_confined;
@@ -128,12 +133,14 @@ static void on_exec_failed(struct exec_process *process, int error)
 
 static void maybe_go(struct exec_process *process)
 {
-	if (process->waits_for_ready || process->waits_for_pty)
+	if (process->waits_for_ready || process->waits_for_pty || process->waits_for_probe)
 		return;
 	/* Init has died: its end will be reported, and a message from it may still be unread. */
 	if (send_message(process, WIRE_GO, 0) < 0)
 		return;
 	process->is_going = true;
+	if (process->notify) /* from now on its program may wait for a judgement, for any time */
+		loop_timer_stop(&process->deadline);
 	for (int i = 0; i < 64; i++)
 		if (process->early_signals & (1ULL << i))
 			exec_process_signal(process, i + 1);
@@ -191,13 +198,41 @@ static void on_pty(struct exec_process *process, const int *fds, size_t count)
 	maybe_go(process);
 }
 
-/* From now on the command's program may wait for a judgement, for any length of time. */
+/* The wall sends it, so it may come before or after other messages. */
 static void on_listener(struct exec_process *process, const int *fds, size_t count)
 {
-	if (!process->is_going || count != 2 || !process->notify)
+	if (process->has_listener || count != 2 || !process->notify)
 		return fail_protocol(process, fds, count);
+	process->has_listener = true;
 	notify_start(process->notify, fds[0], fds[1]);
-	loop_timer_stop(&process->deadline);
+}
+
+/* Anything that the probe could do, the command could do, too. */
+static void on_probed(struct exec_process *process, const struct exec_probe *probe)
+{
+	enum exec_way way;
+	const char *what = exec_probe_worked(probe, &way);
+	struct err why = { 0 };
+
+	if (!process->waits_for_probe)
+		return fail_protocol(process, NULL, 0);
+	process->waits_for_probe = false;
+	process->result.probe = *probe;
+	bait_close(&process->bait);
+	process->on_probed(probe, process->arg);
+	if (!what)
+		return maybe_go(process);
+	if (probe->ways[way] == EXEC_TRY_OPEN)
+		(void)err_set(&why, 0,
+			      "the sandbox does not hold: its probe could %s (%s); nothing was "
+			      "started: report this, with the kernel's version",
+			      what, exec_way_name(way));
+	else
+		(void)err_set(&why, 0,
+			      "the sandbox could not be probed: no descriptors or no memory were "
+			      "left to try to %s (%s); nothing was started",
+			      what, exec_way_name(way));
+	fail(process, why.text);
 }
 
 /* We behave like a child of a shell: the whole job stops, and continues when the shell says so. If
@@ -316,9 +351,15 @@ static void on_message(struct exec_process *process, struct wire_message *messag
 	for (size_t i = 0; i < count; i++)
 		fd_close(fds[i]);
 	switch (message->type) {
+	case WIRE_PROBED:
+		on_probed(process, &message->probe);
+		break;
 	case WIRE_STARTED:
 		process->has_started = true;
 		loop_timer_stop(&process->deadline);
+		if (process->waits_for_probe)
+			fail(process, "the probe of the sandbox ended without a result, so nothing "
+				      "was started");
 		break;
 	case WIRE_FAILED:
 		on_failed(process, message);
@@ -411,7 +452,10 @@ static void on_init_ended(evutil_socket_t fd, short what, void *arg)
 
 static void on_deadline(void *arg)
 {
-	fail(arg, "the sandbox was not set up in time");
+	const struct exec_process *process = arg;
+
+	fail(arg, process->waits_for_probe ? "the sandbox was not set up and probed in time"
+					   : "the sandbox was not set up in time");
 }
 
 /* Takes the descriptors and the control group of @launch. */
@@ -427,6 +471,7 @@ static void watch_init(struct exec_process *process, const struct launch *launch
 	process->is_alone = launch->is_alone;
 	process->waits_for_ready = launch->has_egress;
 	process->waits_for_pty = has_pty;
+	process->waits_for_probe = process->on_probed != NULL;
 	(void)fd_set_nonblocking(process->control, true); /* cannot fail for an open socket */
 	event_assign(&process->ended, loop_base(loop), process->pidfd, EV_READ, on_init_ended,
 		     process);
@@ -480,6 +525,10 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 		process->pty = pty_new(process->loop, terminals, why);
 		r = process->pty ? 0 : -ENOTTY;
 	}
+	if (r == 0 && config->on_probed && process->is_confined) {
+		process->on_probed = config->on_probed;
+		r = bait_open(&process->bait, plan, config->control, why);
+	}
 	if (r == 0)
 		r = launch_plan(plan, config, &launch, why);
 	if (!is_told)
@@ -498,6 +547,7 @@ struct exec_process *exec_process_start(struct loop *loop, const struct exec_pla
 
 	process->loop = loop;
 	process->pidfd = process->control = -1;
+	process->bait = (struct bait)BAIT_NONE;
 	process->egress = egress;
 	process->done = done;
 	process->arg = arg;
@@ -561,6 +611,7 @@ void exec_process_free(struct exec_process *process)
 	if (was_launched)
 		let_go(process);
 	pty_free(process->pty);
+	bait_close(&process->bait);
 	paths_done(&process->kept);
 	free(process->program);
 	free(process);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "exec/exec_probe.h"
 #include "exec/run/wire_limits.h"
 #include "exec/run/wire_step.h"
 
@@ -35,6 +36,7 @@ enum wire_list {
 	WIRE_FOLDERS, /* folders in which the names on the way to these are watched */
 	WIRE_ABSENT,  /* canonical paths: if one appears, everything is killed */
 	WIRE_INSTEAD, /* pairs of canonical paths: one of WIRE_FILES, the file that it replaces */
+	WIRE_BAITS,   /* an enum wire_bait, then text: what the probe tries to reach */
 	WIRE_LISTS
 };
 
@@ -80,12 +82,23 @@ enum wire_flag {
 	WIRE_TELL_BRIEF = 32768,   /* report only names created in read-only folders, and connects
 				      that failed */
 	WIRE_TELLS = 47104,
-	WIRE_FLAGS = 65535
+	WIRE_PROBE = 65536, /* try the ways out before the program is executed */
+	WIRE_FLAGS = 131071
 };
 
 /* Sent first on the inner channel, with the listener of the Unix socket, if there is one: a byte
  * that no answer has. */
 #define WIRE_INNER_DOOR 'd'
+
+/* Outside. The texts of the first three are decimal numbers. */
+enum wire_bait {
+	WIRE_BAIT_TCP = '4',  /* a port of the host's 127.0.0.1, */
+	WIRE_BAIT_TCP6 = '6', /* and of its ::1 */
+	WIRE_BAIT_GATE = 'g', /* the gate's pid, in its own namespace */
+	WIRE_BAIT_ABSTRACT = 'a',
+	WIRE_BAIT_CONTROL = 'c', /* the path of the control socket */
+	WIRE_BAIT_FOLDER = 'f'   /* a folder that the user may write and the command may not */
+};
 
 /* Head of the plan. After it come the cwd and the lists: NUL-terminated strings, one after another,
  * nothing after them. */
@@ -115,8 +128,9 @@ enum wire_type {
 	WIRE_UNCOVERED, /* the path @detail was replaced, or (@value 1) created: all is killed */
 	WIRE_MEMORY,    /* the processes use more than memory_all: all is killed */
 	WIRE_TIME,      /* @step ended at @value µs since init's start */
+	WIRE_PROBED,    /* with @probe; the command's process waits for WIRE_GO */
 	/* to init */
-	WIRE_GO,     /* start the command */
+	WIRE_GO,     /* execute the command's program */
 	WIRE_SIGNAL, /* send signal @value to the command's process group */
 	WIRE_TYPES
 };
@@ -126,5 +140,8 @@ struct wire_message {
 	int32_t value;
 	uint32_t is_full;                     /* STATUS: a fresh directory was found full */
 	uint64_t user_us, system_us, rss_kib; /* STATUS: of all processes; rss of the largest */
-	char detail[WIRE_DETAIL_MAX];         /* NUL-terminated: a path, or "" */
+	union {
+		char detail[WIRE_DETAIL_MAX]; /* NUL-terminated: a path, or "" */
+		struct exec_probe probe;
+	};
 };

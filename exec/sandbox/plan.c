@@ -37,6 +37,7 @@ void plan_free(struct plan *plan)
 	paths_done(&plan->open_sockets);
 	paths_done(&plan->granted);
 	paths_done(&plan->links);
+	paths_done(&plan->baits);
 	paths_done(&plan->warnings);
 	free(plan->program);
 	free(plan->tmpdir);

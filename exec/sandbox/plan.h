@@ -30,6 +30,7 @@ struct plan {
 	struct paths open_sockets; /* are not covered */
 	struct paths granted;      /* the same for the wall: an enum wire_grant and the path */
 	struct paths links;        /* of an empty root: pairs of path and target */
+	struct paths baits;        /* for the probe: an enum wire_bait and text */
 	struct paths warnings;     /* text for people, not paths */
 	char *program;             /* owned; NULL: argv[0] is looked up */
 	uint64_t device, inode;

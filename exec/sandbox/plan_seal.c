@@ -109,6 +109,7 @@ int plan_seal(const struct plan *plan, struct err *why)
 		[WIRE_FOLDERS] = plan->folders.list,
 		[WIRE_ABSENT] = plan->absent.list,
 		[WIRE_INSTEAD] = plan->instead.list,
+		[WIRE_BAITS] = plan->baits.list,
 	};
 	struct wire_plan head = {
 		.magic = WIRE_MAGIC,

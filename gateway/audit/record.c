@@ -30,6 +30,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_LATE] = "late_answer",
 	[SINK_WITHHELD] = "withheld",
 	[SINK_MADE] = "made",
+	[SINK_PROBED] = "probed",
 	[SINK_LIMIT] = "limit",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",

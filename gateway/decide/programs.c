@@ -47,8 +47,13 @@ void gateway_exec_refused(struct gateway *gw, uint64_t id, const struct gateway_
 void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, const char *path,
 		       const char *words)
 {
+	static const enum sink_event events[GATEWAY_NOTES] = {
+		[GATEWAY_WITHHELD] = SINK_WITHHELD,
+		[GATEWAY_MADE] = SINK_MADE,
+		[GATEWAY_PROBED] = SINK_PROBED,
+	};
 	struct sink_record record = {
-		.event = what == GATEWAY_MADE ? SINK_MADE : SINK_WITHHELD,
+		.event = events[what],
 		.exec = id,
 		.files = path,
 		.cause = words,

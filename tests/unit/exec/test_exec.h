@@ -25,6 +25,7 @@ TCase *test_modes(void);
 TCase *test_git_config(void);
 TCase *test_paths(void);
 TCase *test_plan(void);
+TCase *test_probe(void);
 TCase *test_program(void);
 TCase *test_script(void);
 TCase *test_pty(void);

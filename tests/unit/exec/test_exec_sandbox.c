@@ -8,6 +8,7 @@ int main(void)
 
 	suite_add_tcase(suite, test_changed());
 	suite_add_tcase(suite, test_modes());
+	suite_add_tcase(suite, test_probe());
 	suite_add_tcase(suite, test_program());
 	suite_add_tcase(suite, test_sandbox());
 	suite_add_tcase(suite, test_unconfined());

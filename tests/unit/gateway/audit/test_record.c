@@ -31,6 +31,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_REVOKED] = "revoked",
 	[SINK_LATE] = "late_answer",
 	[SINK_WITHHELD] = "withheld",
+	[SINK_PROBED] = "probed",
 	[SINK_MADE] = "made",
 	[SINK_LIMIT] = "limit",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",

@@ -1,0 +1,59 @@
+/* probe: the functions of the table in probe.c, one for each way. Each returns -errno if the
+ * way is closed, PROBE_SKIP(reason) if it was not tried, and else anything not negative. */
+#pragma once
+
+#include "exec/probe/probe.h"
+
+#define PROBE_OPEN       0L
+#define PROBE_SKIP_FROM  (-5000L)
+#define PROBE_SKIP(why)  (PROBE_SKIP_FROM - (long)(why))
+#define PROBE_PATHS_MAX  4    /* of one kind that are tried */
+#define PROBE_WAIT_MS    2000 /* for an answer that comes at once unless the machine is overloaded */
+#define PROBE_NUMBER_MAX 24   /* digits, and the NUL */
+
+typedef long (*probe_fn)(const struct probe_setting *setting);
+
+/* The text of the first bait of this kind (enum wire_bait), or NULL. */
+const char *probe_bait(const struct probe_setting *setting, char kind);
+long probe_number(const char *digits);
+/* Copies @before, @number in decimal, and @after to @out of @size bytes, cut. */
+void probe_name(char *out, unsigned long size, const char *before, long number, const char *after);
+/* Closes what a call returned that must not work, and returns its result. */
+long probe_close(long fd);
+/* PROBE_OPEN, unless @result is @error or @other. */
+long probe_refused(long result, long error, long other);
+
+long probe_tcp(const struct probe_setting *setting);
+long probe_tcp6(const struct probe_setting *setting);
+long probe_route(const struct probe_setting *setting);
+long probe_route6(const struct probe_setting *setting);
+long probe_metadata(const struct probe_setting *setting);
+long probe_udp(const struct probe_setting *setting);
+long probe_udp6(const struct probe_setting *setting);
+long probe_icmp(const struct probe_setting *setting);
+long probe_raw(const struct probe_setting *setting);
+long probe_raw6(const struct probe_setting *setting);
+long probe_packet(const struct probe_setting *setting);
+long probe_vsock(const struct probe_setting *setting);
+long probe_netlink(const struct probe_setting *setting);
+long probe_interfaces(const struct probe_setting *setting);
+long probe_abstract(const struct probe_setting *setting);
+long probe_unix(const struct probe_setting *setting);
+long probe_control(const struct probe_setting *setting);
+long probe_io_uring(const struct probe_setting *setting);
+long probe_signals(const struct probe_setting *setting);
+long probe_processes(const struct probe_setting *setting);
+long probe_init(const struct probe_setting *setting);
+long probe_descriptors(const struct probe_setting *setting);
+long probe_namespaces(const struct probe_setting *setting);
+long probe_keyrings(const struct probe_setting *setting);
+long probe_perf(const struct probe_setting *setting);
+long probe_bpf(const struct probe_setting *setting);
+long probe_userfaultfd(const struct probe_setting *setting);
+long probe_mounts(const struct probe_setting *setting);
+long probe_set_user_id(const struct probe_setting *setting);
+long probe_terminal(const struct probe_setting *setting);
+long probe_settings(const struct probe_setting *setting);
+long probe_outside(const struct probe_setting *setting);
+long probe_protected(const struct probe_setting *setting);
+long probe_hidden(const struct probe_setting *setting);
