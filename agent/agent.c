@@ -7,6 +7,7 @@
 #include "agent/session/client.h"
 #include "agent/session/policy_writer.h"
 #include "agent/rpc/limits.h"
+#include "agent/rpc/rpc.h"
 #include "agent/command/exec_run.h"
 #include "agent/command/network_question.h"
 #include "agent/session/session.h"
@@ -66,7 +67,7 @@ static void on_end(const char *why, void *arg)
 	struct agent *agent = arg;
 	struct session *session;
 
-	bool is_bad = channel_is_lost(agent->channel) || agent->malformed > AGENT_MALFORMED_MAX;
+	bool is_bad = channel_is_lost(agent->channel) || rpc_has_given_up(agent->rpc);
 
 	if (!is_bad && agent_session_is_pending(agent)) {
 		agent->end = why;
@@ -93,8 +94,8 @@ static void on_empty(void *arg)
 	client_look(arg);
 }
 
-static const struct channel_events channel_events = {
-	.on_line = submission_serve,
+static const struct rpc_events rpc_events = {
+	.on_message = submission_serve,
 	.on_room = on_room,
 	.on_end = on_end,
 	.on_empty = on_empty,
@@ -142,12 +143,20 @@ struct agent *agent_new(const struct agent_config *config, struct err *why)
 		.on_exec_event = exec_run_event,
 		.arg = agent,
 	};
-	agent->channel =
-		channel_new(agent->loop, config->in, config->out, &channel_events, agent, why);
-	if (!agent->channel) {
+	const struct rpc_config rpc = {
+		.loop = agent->loop,
+		.in = config->in,
+		.out = config->out,
+		.events = &rpc_events,
+		.arg = agent,
+	};
+
+	agent->rpc = rpc_new(&rpc, why);
+	if (!agent->rpc) {
 		free(agent);
 		return NULL;
 	}
+	agent->channel = rpc_channel(agent->rpc);
 	return agent;
 }
 
@@ -206,7 +215,7 @@ void agent_end(struct agent *agent, const char *why)
 
 	if (agent->is_gone)
 		return;
-	tell_error(agent, NULL, "closing", why);
+	tell_closing(agent, why);
 	agent->is_gone = true;
 	channel_finish(agent->channel);
 	if (agent->gateway)
@@ -235,6 +244,6 @@ void agent_free(struct agent *agent)
 	}
 	while (!TAILQ_EMPTY(&agent->pending))
 		pending_forget(agent, TAILQ_FIRST(&agent->pending));
-	channel_free(agent->channel);
+	rpc_free(agent->rpc);
 	free(agent);
 }

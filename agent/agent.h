@@ -1,6 +1,6 @@
 /* agent: the server of the protocol with which an agent's harness, in any language, runs its tool
- * tasks: one client, one JSON object per line, many commands. sallyport-agent(7) describes the
- * protocol. The orchestrator and the gateway decide, and exec runs the commands. */
+ * tasks: one client, one message of JSON-RPC per line, many commands. sallyport-agent(7) describes
+ * the protocol. The orchestrator and the gateway decide, and exec runs the commands. */
 #pragma once
 
 #include "agent/agent_config.h"

@@ -38,6 +38,7 @@ struct agent_config {
 	struct loop *loop;            /* kept, as all members */
 	int in, out;                  /* lines from and to the client; nonblocking */
 	const char *id;               /* of the run, in records */
+	const char *version;          /* of the program */
 	const char *cwd;              /* working folder of sessions that name none */
 	const char *const *readable;  /* all that may be read besides @cwd; NULL: everything */
 	const char *const *writable;  /* by option and policy, besides a session's own */

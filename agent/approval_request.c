@@ -49,7 +49,7 @@ static void add_tasks(json_t *event, const struct session *session,
 		for (size_t i = 0; i < question->request_count; i++) {
 			if (question->requests[i] != task->request)
 				continue;
-			(void)json_array_append_new(ids, tell_text(task->id));
+			(void)json_array_append_new(ids, tell_id(task->id));
 			if (task->ops->kind != TASK_QUESTION)
 				(void)json_array_append_new(execs,
 							    json_integer((json_int_t)task->number));
@@ -80,11 +80,10 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 	}
 }
 
-static json_t *question_json(enum tell_event type, struct pending *pending,
-			     const struct orchestrator_question *question)
+static json_t *question_json(struct pending *pending, const struct orchestrator_question *question)
 {
 	const struct session *session = pending->session;
-	json_t *event = tell_of_session(type, NULL, session);
+	json_t *event = tell_of_session(session);
 	int64_t left_ms = question->deadline_ms - loop_now_ms(session->agent->loop);
 
 	tell_add(event, "approval", json_string(question->id));
@@ -116,13 +115,13 @@ int approval_request_ask(const struct orchestrator_question *question, void *arg
 		return -ENOTCONN;
 	struct pending *pending = pending_add(agent, question->id, question->kind, session);
 
-	json_t *event = question_json(TELL_APPROVAL_REQUEST, pending, question);
+	json_t *event = question_json(pending, question);
 
 	pending->watch = deciders_watch(session, question);
 	elsewhere_ask(pending, question);
 	tell_add(event, "elsewhere",
 		 json_boolean(pending->elsewhere && gateway_agent_is_attended(agent->gateway)));
-	tell_send(agent, event);
+	tell_send(agent, TELL_APPROVAL_REQUEST, event);
 	return 0;
 }
 
@@ -136,7 +135,7 @@ void approval_request_changed(const struct orchestrator_question *question, void
 
 	if (!pending)
 		return;
-	tell_send(session->agent, question_json(TELL_APPROVAL_UPDATED, pending, question));
+	tell_send(session->agent, TELL_APPROVAL_UPDATED, question_json(pending, question));
 }
 
 void approval_request_retract(const char *id, const char *why, void *arg)
@@ -145,7 +144,7 @@ void approval_request_retract(const char *id, const char *why, void *arg)
 
 	if (deciders_drop(session, id))
 		return;
-	json_t *event = tell_of_session(TELL_APPROVAL_RESOLVED, NULL, session);
+	json_t *event = tell_of_session(session);
 	struct pending *pending = pending_find(session->agent, id);
 
 	if (pending)
@@ -154,5 +153,5 @@ void approval_request_retract(const char *id, const char *why, void *arg)
 	tell_add(event, "approval", tell_text(id));
 	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "how", tell_text(why));
-	tell_send(session->agent, event);
+	tell_send(session->agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -161,13 +161,13 @@ static void tell_breaker(struct deciders *deciders, size_t decider)
 	if (deciders->has_handed_over ||
 	    !orchestrator_is_breaker_open(session->orchestrator, decider))
 		return;
-	json_t *event = tell_of_session(TELL_WARNING, NULL, session);
+	json_t *event = tell_of_session(session);
 
 	deciders->has_handed_over = true;
 	tell_add(event, "message",
 		 json_string("the reviewer has denied too many requests; this session asks people "
 			     "instead of it from now on"));
-	tell_send(session->agent, event);
+	tell_send(session->agent, TELL_WARNING, event);
 }
 
 static void settle(struct decider_question *asked, enum orchestrator_decision decision,

@@ -167,14 +167,14 @@ static enum orchestrator_choice choice_of(const struct approver_answer *answer)
 
 static void tell_answered(const struct pending *pending, const struct approver_answer *answer)
 {
-	json_t *event = tell_of_session(TELL_APPROVAL_RESOLVED, NULL, pending->session);
+	json_t *event = tell_of_session(pending->session);
 	auto_free char *how = mem_printf(
 		"%s by %s", answer->action == POLICY_ALLOW ? "allowed" : "denied", answer->by);
 
 	tell_add(event, "approval", tell_text(pending->id));
 	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "how", tell_text(how));
-	tell_send(pending->session->agent, event);
+	tell_send(pending->session->agent, TELL_APPROVAL_RESOLVED, event);
 }
 
 static int on_answer(const struct approver_answer *given, const char *through, struct err *why,

@@ -58,15 +58,15 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 {
 	struct proposal *proposal = arg;
 	struct session *session = proposal->session;
-	json_t *event = tell_of_session(TELL_TASK_COMPLETE, proposal->id, session);
+	json_t *told = tell_of_session(session);
 	bool is_allowed = verdict->action == POLICY_ALLOW;
 
-	tell_add(event, "outcome", json_string(is_allowed ? "approved" : "rejected"));
-	tell_add(event, "reason", json_string(policy_reason_code(verdict->reason)));
+	tell_add(told, "outcome", json_string(is_allowed ? "approved" : "rejected"));
+	tell_add(told, "reason", json_string(policy_reason_code(verdict->reason)));
 	if (verdict->by[0])
-		tell_add(event, "by", json_string("person"));
-	tell_add_text(event, "why", verdict->because);
-	tell_send(session->agent, event);
+		tell_add(told, "by", json_string("person"));
+	tell_add_text(told, "why", verdict->because);
+	tell_reply(session->agent, proposal->id, told);
 	proposal->proposal = NULL; /* freed: nothing to withdraw */
 	drop(proposal);
 	client_look(session->agent);
@@ -117,9 +117,10 @@ int propose_serve(struct agent *agent, const struct submission *submission, stru
 	}
 	gateway_proposal_join(proposal->proposal, session->number);
 	TAILQ_INSERT_TAIL(&session->proposals, proposal, entry);
-	json_t *event = tell_of_session(TELL_TASK_STARTED, submission->id, session);
+	json_t *event = tell_of_session(session);
 
+	tell_add(event, "id", tell_id(submission->id));
 	tell_add(event, "kind", json_string("network_rule"));
-	tell_send(agent, event);
+	tell_send(agent, TELL_TASK_STARTED, event);
 	return 0;
 }

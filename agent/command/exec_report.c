@@ -33,7 +33,7 @@ static void tell_output(struct task_exec *exec, const struct exec_output *output
 		*told = output->offset + output->len;
 	if (len == 0 && output->dropped == 0)
 		return;
-	json_t *event = task_event(TELL_EXEC_OUTPUT, exec->task);
+	json_t *event = task_event(exec->task);
 
 	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_add(event, "stream", json_string(streams[output->stream]));
@@ -41,7 +41,7 @@ static void tell_output(struct task_exec *exec, const struct exec_output *output
 	tell_bytes(event, bytes, len);
 	if (output->dropped)
 		tell_add(event, "dropped", json_integer((json_int_t)output->dropped));
-	tell_send(agent_of(exec), event);
+	tell_send(agent_of(exec), TELL_EXEC_OUTPUT, event);
 }
 
 void exec_report_output(struct task_exec *exec, const struct exec_output *output)
@@ -128,7 +128,7 @@ static void tell_denied(const struct task_exec *exec, const struct gateway_exec_
 		[GATEWAY_BY_PERSON] = "person",   [GATEWAY_BY_REVIEW] = "reviewer",
 		[GATEWAY_BY_NETWORK] = "network",
 	};
-	json_t *told = task_event(TELL_NETWORK_DENIED, exec->task);
+	json_t *told = task_event(exec->task);
 
 	tell_add(told, "attempt", json_integer((json_int_t)exec->attempt));
 	if (event->dst)
@@ -140,7 +140,7 @@ static void tell_denied(const struct task_exec *exec, const struct gateway_exec_
 	tell_add_text(told, "because", event->because);
 	tell_add_text(told, "cause", event->cause);
 	tell_add(told, "times", json_integer(event->times));
-	tell_send(exec->task->session->agent, told);
+	tell_send(exec->task->session->agent, TELL_NETWORK_DENIED, told);
 }
 
 static void note_denied(struct task_exec *exec, const struct gateway_exec_event *event)

@@ -330,7 +330,7 @@ static void make_plan(struct task_exec *exec)
 static void tell_begin(const struct task_exec *exec)
 {
 	const struct task *task = exec->task;
-	json_t *event = task_event(TELL_EXEC_BEGIN, task);
+	json_t *event = task_event(task);
 
 	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_add(event, "record_exec", json_integer((json_int_t)exec->number));
@@ -338,7 +338,7 @@ static void tell_begin(const struct task_exec *exec)
 	tell_add(event, "argv", tell_list((const char *const *)task->argv));
 	tell_add(event, "cwd", tell_text(task->cwd));
 	tell_add(event, "confined", json_boolean(exec->is_confined));
-	tell_send(agent_of(exec), event);
+	tell_send(agent_of(exec), TELL_EXEC_BEGIN, event);
 }
 
 static struct exec_sandbox *sandbox_for(const struct session *session,
@@ -403,11 +403,7 @@ static void drop(struct task *task)
 
 static void finish(struct task *task, const struct orchestrator_result *result)
 {
-	json_t *more = json_object();
-
-	tell_send(task->session->agent, outcome_exec_end(task, result));
-	outcome_add_words(more, result);
-	task_complete(task, outcome_status(result), more);
+	task_complete(task, outcome_json(task, result));
 }
 
 static bool is_deferred(const struct orchestrator_result *result)
@@ -420,15 +416,13 @@ static bool is_deferred(const struct orchestrator_result *result)
 static void settled(struct task_exec *exec)
 {
 	struct task *task = exec->task;
-	const char *status;
 
 	if (!exec->has_result || exec->look.aside)
 		return; /* look_after() is still searching */
 	if (!exec->is_deferred) {
 		settle(exec);
 	} else if (!task->is_started) {
-		tell_send(task->session->agent, outcome_deferred_end(task, exec, &status));
-		task_complete(task, status, NULL);
+		task_complete(task, outcome_deferred_json(task, exec));
 	}
 	/* else: its result follows, and done() checks again */
 }
@@ -436,10 +430,10 @@ static void settled(struct task_exec *exec)
 /* Tells that the command continues after its result. */
 static void defer(struct task_exec *exec)
 {
-	json_t *event = task_event(TELL_BACKGROUND, exec->task);
+	json_t *event = task_event(exec->task);
 
 	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
-	tell_send(agent_of(exec), event);
+	tell_send(agent_of(exec), TELL_BACKGROUND, event);
 	if (exec->has_result)
 		settled(exec);
 }

@@ -72,7 +72,7 @@ static void add_who(json_t *event, const struct agent *agent,
 		if (exec) {
 			(void)json_array_append_new(execs,
 						    json_integer((json_int_t)exec->task->number));
-			(void)json_array_append_new(ids, tell_text(exec->task->id));
+			(void)json_array_append_new(ids, tell_id(exec->task->id));
 		}
 		if (i < question->command_count && question->commands[i])
 			(void)json_array_append_new(commands, tell_text(question->commands[i]));
@@ -82,10 +82,9 @@ static void add_who(json_t *event, const struct agent *agent,
 	tell_add(event, "commands", commands);
 }
 
-static json_t *question_json(enum tell_event type, const struct agent *agent,
-			     const struct approver_question *question)
+static json_t *question_json(const struct agent *agent, const struct approver_question *question)
 {
-	json_t *event = tell_new(type, NULL);
+	json_t *event = json_object();
 
 	tell_add(event, "approval", json_string(question->id));
 	tell_add(event, "kind", json_string("network"));
@@ -133,7 +132,7 @@ void network_question_ask(const struct approver_question *question, void *arg)
 	if (agent->is_gone || !is_for_client(agent, question))
 		return refuse(agent, question->id);
 	pending_add(agent, question->id, ORCHESTRATOR_NETWORK, NULL);
-	tell_send(agent, question_json(TELL_APPROVAL_REQUEST, agent, question));
+	tell_send(agent, TELL_APPROVAL_REQUEST, question_json(agent, question));
 }
 
 void network_question_changed(const struct approver_question *question, void *arg)
@@ -143,7 +142,7 @@ void network_question_changed(const struct approver_question *question, void *ar
 	if (!is_for_client(agent, question))
 		return refuse(agent, question->id);
 	if (pending_find(agent, question->id))
-		tell_send(agent, question_json(TELL_APPROVAL_UPDATED, agent, question));
+		tell_send(agent, TELL_APPROVAL_UPDATED, question_json(agent, question));
 }
 
 /* Also called after the client's own answer, which was told already. */
@@ -156,9 +155,9 @@ void network_question_retract(const struct approver_end *end, void *arg)
 	if (!pending)
 		return;
 	pending_forget(agent, pending);
-	event = tell_new(TELL_APPROVAL_RESOLVED, NULL);
+	event = json_object();
 	tell_add(event, "approval", tell_text(end->id));
 	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "how", tell_text(end->how));
-	tell_send(agent, event);
+	tell_send(agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -216,25 +216,25 @@ static void add_made(json_t *event, const struct task *task)
 	json_decref(made);
 }
 
-json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result)
+json_t *outcome_json(const struct task *task, const struct orchestrator_result *result)
 {
-	json_t *event = task_event(TELL_EXEC_END, task);
+	json_t *object = json_object();
 	const struct task_exec *last;
 	json_t *execs = outcome_execs(result, result->exec_count, &last);
 
-	tell_add(event, "status", json_string(outcome_status(result)));
-	outcome_add_words(event, result);
+	tell_add(object, "status", json_string(outcome_status(result)));
+	outcome_add_words(object, result);
 	if (last)
-		add_exec(event, last);
+		add_exec(object, last);
 	else
-		tell_add(event, "exit_code", json_null());
-	add_made(event, task);
-	tell_add(event, "attempts", execs);
-	tell_add(event, "network",
+		tell_add(object, "exit_code", json_null());
+	add_made(object, task);
+	tell_add(object, "attempts", execs);
+	tell_add(object, "network",
 		 result->exec_count
 			 ? network_json(&result->networks[result->exec_count - 1], last)
 			 : network_json(&(struct orchestrator_network_outcome){ 0 }, NULL));
-	return event;
+	return object;
 }
 
 /* A denial changes the status as it does for an exec that was waited for; a cancelled command was
@@ -255,30 +255,29 @@ static const char *deferred_status(const struct task *task, const struct task_ex
 	return ends[(network->is_denial && is_own_end) || has_failed ? EXEC_DENIED : end];
 }
 
-json_t *outcome_deferred_end(const struct task *task, const struct task_exec *exec,
-			     const char **ret_status)
+json_t *outcome_deferred_json(const struct task *task, const struct task_exec *exec)
 {
-	json_t *event = task_event(TELL_EXEC_END, task);
+	json_t *object = json_object();
 	struct orchestrator *orchestrator = task->session->orchestrator;
 	struct orchestrator_network_outcome network = { 0 };
 
 	/* -ENOENT: nothing was recorded. */
 	(void)orchestrator_network_settle(orchestrator, exec->number, &network);
-	const char *status = *ret_status = deferred_status(task, exec, &network);
+	const char *status = deferred_status(task, exec, &network);
 	const char *why =
 		network.is_denial && !exec->result.why[0] ? network.text : exec->result.why;
 
-	tell_add(event, "status", json_string(status));
-	tell_add_text(event, "why", why);
-	add_exec(event, exec);
+	tell_add(object, "status", json_string(status));
+	tell_add_text(object, "why", why);
+	add_exec(object, exec);
 	json_t *one = exec_json(exec, ends[exec->result.end]);
 	json_t *execs = json_copy(task->earlier);
 
 	tell_add(one, "network", network_json(&network, exec));
 	(void)json_array_append_new(execs, one); /* fails only without memory */
-	add_made(event, task);
-	tell_add(event, "attempts", execs);
-	tell_add(event, "network", network_json(&network, exec));
+	add_made(object, task);
+	tell_add(object, "attempts", execs);
+	tell_add(object, "network", network_json(&network, exec));
 	orchestrator_network_forget(orchestrator, exec->number);
-	return event;
+	return object;
 }

@@ -16,8 +16,7 @@ void outcome_add_words(json_t *object, const struct orchestrator_result *result)
 /* The first @count execs, and the last one that was started, or NULL. Owned. */
 json_t *outcome_execs(const struct orchestrator_result *result, size_t count,
 		      const struct task_exec **ret_last);
-/* The event exec_end. Owned. */
-json_t *outcome_exec_end(const struct task *task, const struct orchestrator_result *result);
-/* The same for a command that continued after its result; *@ret_status as above. */
-json_t *outcome_deferred_end(const struct task *task, const struct task_exec *exec,
-			     const char **ret_status);
+/* The result of an exec. Owned. */
+json_t *outcome_json(const struct task *task, const struct orchestrator_result *result);
+/* The same for a command that continued after its result. */
+json_t *outcome_deferred_json(const struct task *task, const struct task_exec *exec);

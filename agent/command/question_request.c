@@ -24,15 +24,20 @@
 
 static void finish_question(struct task *task, const struct orchestrator_result *result)
 {
-	json_t *more = json_object();
+	json_t *told = json_object();
 
 	if (result->kind == ORCHESTRATOR_DONE && task->files)
 		patches_begin(task, !result->is_asked);
 	else if (result->kind == ORCHESTRATOR_DONE && !result->is_for_session)
 		extra_add(&task->session->permits, &task->permits);
-	outcome_add_words(more, result);
-	task_complete(task, result->kind == ORCHESTRATOR_DONE ? "approved" : outcome_status(result),
-		      more);
+	tell_add(told, "outcome",
+		 json_string(result->kind == ORCHESTRATOR_DONE ? "approved"
+							       : outcome_status(result)));
+	tell_add(told, "duration_ms",
+		 json_integer(
+			 (json_int_t)(loop_now_ms(task->session->agent->loop) - task->started_ms)));
+	outcome_add_words(told, result);
+	task_complete(task, told);
 }
 
 static const struct task_ops question_ops = {

@@ -24,27 +24,31 @@ struct task *task_new(struct session *session, const struct task_ops *ops, const
 	return task;
 }
 
-json_t *task_event(enum tell_event type, const struct task *task)
+static json_t *of_task(const struct task *task)
 {
-	json_t *object = tell_of_session(type, task->id, task->session);
+	json_t *object = tell_of_session(task->session);
 
 	if (task->ops->kind == TASK_EXEC)
 		tell_add(object, "exec", json_integer((json_int_t)task->number));
 	return object;
 }
 
-void task_complete(struct task *task, const char *outcome, json_t *more)
+json_t *task_event(const struct task *task)
+{
+	json_t *object = of_task(task);
+
+	tell_add(object, "id", tell_id(task->id));
+	return object;
+}
+
+void task_complete(struct task *task, json_t *result)
 {
 	struct agent *agent = task->session->agent;
-	json_t *event = task_event(TELL_TASK_COMPLETE, task);
+	json_t *whole = of_task(task);
 
-	tell_add(event, "outcome", json_string(outcome));
-	tell_add(event, "duration_ms",
-		 json_integer((json_int_t)(loop_now_ms(agent->loop) - task->started_ms)));
-	if (more)
-		(void)json_object_update(event, more); /* fails only without memory */
-	json_decref(more);
-	tell_send(agent, event);
+	(void)json_object_update(whole, result); /* fails only without memory */
+	json_decref(result);
+	tell_reply(agent, task->id, whole);
 	task_free(task);
 	client_look(agent);
 }
@@ -91,10 +95,10 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 		task_add(task);
 	if (task->ops->kind == TASK_PROGRAM)
 		return 0;
-	json_t *event = task_event(TELL_TASK_STARTED, task);
+	json_t *event = task_event(task);
 
 	tell_add(event, "kind", json_string(task->ops->kind == TASK_EXEC ? "exec" : "question"));
-	tell_send(session->agent, event);
+	tell_send(session->agent, TELL_TASK_STARTED, event);
 	return 0;
 }
 

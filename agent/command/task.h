@@ -1,5 +1,5 @@
-/* task: one submission that takes time: a command, or a question of the client's own. Its last
- * event is task_complete. */
+/* task: one submission that takes time: a command, or a question of the client's own.
+ * The reply to it is sent when it has ended. */
 #pragma once
 
 #include <jansson.h>
@@ -53,7 +53,7 @@ struct task_look {
 struct task {
 	struct session *session;
 	const struct task_ops *ops;
-	char *id;                      /* the submission's */
+	char *id;                      /* the submission's, by rpc_id_text() */
 	struct exec_sandbox *sandbox;  /* the session's, with what answers added to it. Owned */
 	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
 	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
@@ -87,10 +87,10 @@ int task_begin(struct task *task, struct orchestrator_request *request, struct e
 void task_add(struct task *task);
 /* The task does not begin: tells the client why, and frees it. @error: negative. */
 void task_refuse(struct task *task, int error, const char *why);
-/* An event about it. Returned owned. */
-json_t *task_event(enum tell_event type, const struct task *task);
-/* Tells the end, and frees it. @more is taken, may be NULL. */
-void task_complete(struct task *task, const char *outcome, json_t *more);
+/* The members of an event about it: owned. */
+json_t *task_event(const struct task *task);
+/* Tells the end, and frees it. @result is taken. */
+void task_complete(struct task *task, json_t *result);
 /* Ends it; @why is part of its result. */
 void task_cancel(struct task *task, const char *why);
 void task_free(struct task *task);

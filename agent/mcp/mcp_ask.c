@@ -272,7 +272,7 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 
 	if (!approval || !kind || !json_is_array(decisions))
 		return; /* an agent sends no such event; the question stays open */
-	mcp_make_id(mcp, 'q', id);
+	mcp_make_id(mcp, MCP_ANSWER, id);
 	if (!mcp->can_elicit || mcp->ask_count >= MCP_ASKS_MAX) {
 		bool is_network = strcmp(kind, "network") == 0;
 		bool may_wait = is_network ? mcp->config.may_wait : mcp->config.may_wait_for_all;
@@ -297,9 +297,9 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 	ask->decisions = json_incref(decisions);
 	LIST_INSERT_HEAD(&mcp->asks, ask, entry);
 	mcp->ask_count++;
-	mcp_tell_client(mcp, json_pack("{s:s, s:s, s:{s:s, s:o}}", "id", id, "method",
-				       "elicitation/create", "params", "message", text.out,
-				       "requestedSchema", ask_schema(event, decisions)));
+	(void)rpc_request(mcp->front, id, "elicitation/create", /* no limit but the queue's */
+			  json_pack("{s:s, s:o}", "message", text.out, "requestedSchema",
+				    ask_schema(event, decisions)));
 }
 
 /* The question was answered elsewhere, or was not answered in time. */
@@ -313,10 +313,9 @@ void mcp_ask_resolved(struct mcp *mcp, const json_t *event)
 		if (strcmp(ask->approval, approval) != 0)
 			continue;
 		if (!ask->was_answered)
-			mcp_tell_client(mcp, json_pack("{s:s, s:{s:s, s:s}}", "method",
-						       "notifications/cancelled", "params",
-						       "requestId", ask->id, "reason",
-						       "the question was answered elsewhere"));
+			rpc_notify(mcp->front, "notifications/cancelled",
+				   json_pack("{s:s, s:s}", "requestId", ask->id, "reason",
+					     "the question was answered elsewhere"));
 		ask_free(mcp, ask);
 	}
 }
@@ -360,17 +359,20 @@ bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result)
 	return true;
 }
 
-/* For example, the domain was not typed: the person answered, but the answer was not a valid allow.
- */
-bool mcp_ask_refused(struct mcp *mcp, const char *id)
+/* It is refused if, for example, the domain was not typed: the person answered, but the answer was
+ * not a valid allow. */
+void mcp_ask_replied(struct mcp *mcp, const char *id, const json_t *result)
 {
 	struct mcp_ask *ask = ask_find(mcp, id);
 
+	if (result) {
+		mcp_progress_resolved(mcp, result);
+		return mcp_ask_resolved(mcp, result);
+	}
 	if (!ask)
-		return false;
+		return;
 	if (!ask->was_denied)
 		ask_deny(mcp, ask->id, ask->approval, ask->kind, "the server refused the answer",
 			 false);
 	ask->was_denied = true;
-	return true;
 }

@@ -367,14 +367,14 @@ void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params
 	enum mcp_tool tool;
 
 	if (!mcp_tools_find(json_string_value(json_object_get(params, "name")), &tool))
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "the tool is unknown");
+		return mcp_refuse(mcp, request, RPC_BAD_PARAMS, "the tool is unknown");
 	if (!json_is_object(given) && (given || tool != MCP_LIST))
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS, "`arguments` must be an object");
+		return mcp_refuse(mcp, request, RPC_BAD_PARAMS, "`arguments` must be an object");
 	if (token && !mcp_progress_is_token(token))
-		return mcp_refuse(mcp, request, MCP_BAD_PARAMS,
+		return mcp_refuse(mcp, request, RPC_BAD_PARAMS,
 				  "a progress token must be a short text or a whole number");
 	if (call_of(mcp, request))
-		return mcp_refuse(mcp, request, MCP_INVALID_REQUEST,
+		return mcp_refuse(mcp, request, RPC_INVALID_REQUEST,
 				  "a request with this id is open; use another id");
 	if (mcp->refused)
 		return call_fail(mcp, request, mcp->refused);
@@ -427,7 +427,7 @@ static void call_goes_behind(struct mcp *mcp, struct mcp_call *call)
 	call->is_behind = true;
 }
 
-static void call_replied(struct mcp *mcp, struct mcp_call *call, json_t *text, const char *status)
+static void call_answer(struct mcp *mcp, struct mcp_call *call, json_t *text, const char *status)
 {
 	if (call->request)
 		call_reply(mcp, call->request, json_incref(text),
@@ -461,45 +461,59 @@ static void call_settle(struct mcp *mcp, struct mcp_call *call)
 
 static void call_completed(struct mcp *mcp, struct mcp_call *call)
 {
-	if (call->is_behind && call->end)
+	if (call->is_behind)
 		return call_settle(mcp, call);
-	if (call->request && call->end)
+	if (call->request)
 		mcp_reply(mcp, call->request, call_result(call->end));
-	else if (call->request)
-		call_fail(mcp, call->request, "the command was not run");
 	call_free(mcp, call);
 }
 
-bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *event)
+void mcp_call_event(struct mcp *mcp, const char *event, const char *id, const json_t *params)
 {
 	struct mcp_call *call = call_find(mcp, id);
 
 	if (!call)
-		return false;
-	if (strcmp(type, "task_started") == 0) {
-		call->exec = (uint64_t)json_integer_value(json_object_get(event, "exec"));
+		return;
+	if (strcmp(event, "task_started") == 0) {
+		call->exec = (uint64_t)json_integer_value(json_object_get(params, "exec"));
 		if (!call->request)
 			call_stop(mcp, call);
 		mcp_progress_started(call);
-	} else if (strcmp(type, "background") == 0) {
+	} else if (strcmp(event, "background") == 0) {
 		call_goes_behind(mcp, call);
-	} else if (strcmp(type, "output") == 0 && json_is_true(json_object_get(event, "running"))) {
-		call_replied(mcp, call, call_bytes(event), "running");
-	} else if (strcmp(type, "output") == 0) {
-		/* It has ended: the result follows, and is the answer. */
-	} else if (strcmp(type, "accepted") == 0) {
-		call_replied(mcp, call, json_string("the command is being ended"), "ending");
-	} else if (strcmp(type, "exec_end") == 0) {
-		json_decref(call->end);
-		call->end = json_incref(event);
-	} else if (strcmp(type, "error") == 0) {
-		const char *words = json_string_value(json_object_get(event, "message"));
+	}
+}
 
+static void call_polled(struct mcp *mcp, struct mcp_call *call, const json_t *result)
+{
+	/* If it has ended, its result follows, and is the answer. */
+	if (json_is_true(json_object_get(result, "running")))
+		call_answer(mcp, call, call_bytes(result), "running");
+}
+
+void mcp_call_replied(struct mcp *mcp, const char *id, const json_t *result, const json_t *error)
+{
+	struct mcp_call *call = call_find(mcp, id);
+	const char *words = json_string_value(json_object_get(error, "message"));
+
+	if (!call)
+		return; /* for example, of a cancel */
+	if (!result) {
 		if (call->request)
 			call_fail(mcp, call->request, words ? words : "refused");
-		call_free(mcp, call);
-	} else if (strcmp(type, "task_complete") == 0) {
+		return call_free(mcp, call);
+	}
+	switch (call->tool) {
+	case MCP_POLL:
+		return call_polled(mcp, call, result);
+	case MCP_KILL:
+		return call_answer(mcp, call, json_string("the command is being ended"), "ending");
+	case MCP_RUN:
+	case MCP_BACKGROUND:
+	case MCP_LIST:
+	case MCP_TOOLS:
+	default:
+		call->end = json_incref((json_t *)(uintptr_t)result);
 		call_completed(mcp, call);
 	}
-	return true;
 }

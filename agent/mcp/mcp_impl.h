@@ -8,32 +8,24 @@
 #include <sys/queue.h>
 
 #include "agent/agent_mcp.h"
-#include "agent/rpc/channel.h"
+#include "agent/rpc/rpc.h"
 #include "base/loop.h"
 
-#define MCP_CALLS_MAX   256
-#define MCP_ASKS_MAX    256
-#define MCP_MESSAGE_MAX 8192       /* bytes of a question as a person reads it */
-#define MCP_WORDS_MAX   400        /* of a person, to the requester */
-#define MCP_KEPT_BYTES  32768      /* of the head and of the tail of an output, in a result */
-#define MCP_EVENT_MAX   (8U << 20) /* bytes of an agent's line: three outputs, fully escaped */
-#define MCP_REQUEST_MAX 256        /* bytes of an id of the client */
-#define MCP_BAD_MAX     32         /* malformed messages before the client is disconnected */
-#define MCP_WAIT_MS     1000       /* of a poll, if the client does not say */
-#define MCP_WAIT_MAX    600000
-#define MCP_ENDED_MAX   64 /* results of background commands that were not polled */
-#define MCP_ID_MAX      24 /* "c1" */
-#define MCP_SESSION     "mcp"
-
-/* JSON-RPC 2.0, section 5.1. */
-enum mcp_error {
-	MCP_PARSE_ERROR = -32700,
-	MCP_INVALID_REQUEST = -32600,
-	MCP_NO_METHOD = -32601,
-	MCP_BAD_PARAMS = -32602,
-	MCP_INTERNAL = -32603,
-	MCP_NOT_READY = -32002
-};
+#define MCP_CALLS_MAX     256
+#define MCP_ASKS_MAX      256
+#define MCP_MESSAGE_MAX   8192       /* bytes of a question as a person reads it */
+#define MCP_WORDS_MAX     400        /* of a person, to the requester */
+#define MCP_KEPT_BYTES    32768      /* of the head and of the tail of an output, in a result */
+#define MCP_EVENT_MAX     (8U << 20) /* bytes of an agent's line: three outputs, fully escaped */
+#define MCP_TOKEN_MAX     256        /* bytes of a progress token of the client */
+#define MCP_WAIT_MS       1000       /* of a poll, if the client does not say */
+#define MCP_WAIT_MAX      600000
+#define MCP_ENDED_MAX     64  /* results of background commands that were not polled */
+#define MCP_ID_MAX        24  /* "c1" */
+#define MCP_ANSWER        'q' /* the first letter of the id of an answer */
+#define MCP_SESSION       "mcp"
+#define MCP_HELLO         "hello"
+#define MCP_AGENT_VERSION 2 /* of the agent's protocol */
 
 enum mcp_tool { MCP_RUN, MCP_BACKGROUND, MCP_POLL, MCP_KILL, MCP_LIST, MCP_TOOLS };
 
@@ -47,7 +39,7 @@ struct mcp_call {
 	char id[MCP_ID_MAX];
 	json_t *request; /* the client's id; NULL: it wants no reply any more */
 	uint64_t exec;   /* 0: not started */
-	json_t *end;     /* the event exec_end, once received */
+	json_t *end;     /* the result of exec, once received */
 	json_t *token;   /* of the progress notifications; NULL: none wanted */
 	int64_t began_ms, progress;
 	char *waits_for; /* a question; NULL: none */
@@ -67,24 +59,22 @@ struct mcp_ask {
 struct mcp {
 	struct mcp_config config;
 	char *version, *approval, *sandbox;
-	struct channel *front, *back;
+	struct rpc *front, *back;
 	bool is_initialized, can_elicit, is_over;
 	char *refused; /* why no session could be made */
 	char *closing; /* why the agent ends */
 	uint64_t last_id;
-	unsigned int bad;
 	LIST_HEAD(mcp_call_list, mcp_call) calls;
 	LIST_HEAD(mcp_ask_list, mcp_ask) asks;
 	size_t call_count, ask_count;
 };
 
-/* Each takes @message, and adds the members that all messages have. */
-void mcp_tell_client(struct mcp *mcp, json_t *message);
-/* False: the message is longer than an agent accepts, and was not sent. */
-bool mcp_tell_agent(struct mcp *mcp, const char *type, const char *id, json_t *message);
+/* Sends a request to the agent; takes @params. False: it is longer than an agent accepts, and was
+ * not sent. */
+bool mcp_tell_agent(struct mcp *mcp, const char *method, const char *id, json_t *params);
 /* A reply to @request; takes @result. */
 void mcp_reply(struct mcp *mcp, const json_t *request, json_t *result);
-void mcp_refuse(struct mcp *mcp, const json_t *request, enum mcp_error code, const char *words);
+void mcp_refuse(struct mcp *mcp, const json_t *request, enum rpc_code code, const char *words);
 void mcp_make_id(struct mcp *mcp, char prefix, char ret[MCP_ID_MAX]);
 
 json_t *mcp_tools_list(void); /* the result of tools/list; owned */
@@ -94,8 +84,10 @@ bool mcp_tools_find(const char *name, enum mcp_tool *ret);
 json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char **ret_why);
 void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params);
 void mcp_call_cancel(struct mcp *mcp, const json_t *request);
-/* An event of the agent with an id. False: the id belongs to no call. */
-bool mcp_call_event(struct mcp *mcp, const char *type, const char *id, json_t *event);
+/* An event of the agent about the request @id. */
+void mcp_call_event(struct mcp *mcp, const char *event, const char *id, const json_t *params);
+/* The agent's reply to the request @id: one of both. */
+void mcp_call_replied(struct mcp *mcp, const char *id, const json_t *result, const json_t *error);
 /* Every open call fails with @words. */
 void mcp_call_give_up(struct mcp *mcp, const char *words);
 void mcp_call_free_all(struct mcp *mcp);
@@ -115,6 +107,6 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event);
 void mcp_ask_resolved(struct mcp *mcp, const json_t *event);
 /* The client's response to the request @id. False: @id is not a request of ours. */
 bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result);
-/* The agent rejected our answer @id. False: @id is not an answer of ours. */
-bool mcp_ask_refused(struct mcp *mcp, const char *id);
+/* The agent's reply to our answer @id; NULL @result: it was refused. */
+void mcp_ask_replied(struct mcp *mcp, const char *id, const json_t *result);
 void mcp_ask_free_all(struct mcp *mcp);

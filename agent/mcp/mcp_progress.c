@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/mcp/mcp_impl.h"
+#include "agent/rpc/channel.h"
 #include "base/mem.h"
 
 #define PROGRESS_MS 1000
@@ -11,7 +12,7 @@
 bool mcp_progress_is_token(const json_t *token)
 {
 	return json_is_integer(token) ||
-	       (json_is_string(token) && json_string_length(token) <= MCP_REQUEST_MAX);
+	       (json_is_string(token) && json_string_length(token) <= MCP_TOKEN_MAX);
 }
 
 void mcp_progress_begin(struct mcp_call *call, const json_t *token)
@@ -32,13 +33,12 @@ static void progress_tell(struct mcp_call *call, const char *words)
 		return;
 	loop_timer_stop(&call->tick);
 	loop_timer_start(mcp->config.loop, &call->tick, PROGRESS_MS, on_time, call);
-	if (channel_is_full(mcp->front))
+	if (channel_is_full(rpc_channel(mcp->front)))
 		return; /* it has not read the previous ones */
 	call->progress = now_ms > call->progress ? now_ms : call->progress + 1;
-	mcp_tell_client(mcp,
-			json_pack("{s:s, s:{s:O, s:I, s:s}}", "method", "notifications/progress",
-				  "params", "progressToken", call->token, "progress",
-				  (json_int_t)call->progress, "message", words));
+	rpc_notify(mcp->front, "notifications/progress",
+		   json_pack("{s:O, s:I, s:s}", "progressToken", call->token, "progress",
+			     (json_int_t)call->progress, "message", words));
 }
 
 static void on_time(void *arg)

@@ -5,8 +5,6 @@
 
 #define AGENT_SESSIONS_MAX   64
 #define AGENT_TASKS_MAX      1024 /* of a session, that have not ended */
-#define AGENT_MALFORMED_MAX  32   /* lines, after which the client is disconnected */
-#define AGENT_ID_MAX         128  /* bytes of a submission's id */
 #define AGENT_NAME_MAX       64
 #define AGENT_PATH_MAX       4096
 #define AGENT_TEXT_MAX       4096

@@ -221,20 +221,20 @@ static const char *const modes[] = {
 
 static void tell_configured(const struct session *session, const char *id)
 {
-	json_t *event = tell_of_session(TELL_SESSION_CONFIGURED, id, session);
+	json_t *told = tell_of_session(session);
 	auto_free char *text = exec_sandbox_text(session->sandbox);
 
-	tell_add(event, "cwd", tell_text(session->cwd));
-	tell_add(event, "run", tell_text(session->agent->config.id));
-	tell_add(event, "approval", json_string(modes[session->mode]));
-	tell_add(event, "mode", json_string(exec_mode_name(exec_sandbox_mode(session->sandbox))));
-	tell_add(event, "network",
+	tell_add(told, "cwd", tell_text(session->cwd));
+	tell_add(told, "run", tell_text(session->agent->config.id));
+	tell_add(told, "approval", json_string(modes[session->mode]));
+	tell_add(told, "mode", json_string(exec_mode_name(exec_sandbox_mode(session->sandbox))));
+	tell_add(told, "network",
 		 json_string(exec_sandbox_network(session->sandbox) == EXEC_NETWORK_ENABLED
 				     ? "enabled"
 				     : "restricted"));
-	tell_add(event, "sandbox", tell_text(text));
-	tell_add(event, "may_unconfine", json_boolean(session->agent->config.may_unconfine));
-	tell_send(session->agent, event);
+	tell_add(told, "sandbox", tell_text(text));
+	tell_add(told, "may_unconfine", json_boolean(session->agent->config.may_unconfine));
+	tell_reply(session->agent, id, told);
 }
 
 static int name_it(struct session *session, const char *name, struct err *why)
@@ -448,10 +448,10 @@ void agent_session_end(struct session *session, const char *why)
 
 static void tell_ended(const struct session *session)
 {
-	json_t *event = tell_of_session(TELL_SESSION_ENDED, NULL, session);
+	json_t *event = tell_of_session(session);
 
 	tell_add(event, "decisions", tally_json(&session->tally, pending_kind_words));
-	tell_send(session->agent, event);
+	tell_send(session->agent, TELL_SESSION_ENDED, event);
 }
 
 bool agent_session_sweep(struct session *session)

@@ -12,6 +12,7 @@
 
 struct pending;
 struct channel;
+struct rpc;
 struct command_rules;
 struct policy_writer;
 struct session;
@@ -24,14 +25,15 @@ struct agent {
 	struct gateway *gateway;
 	const struct policy *policy;       /* the policy in force; NULL before agent_start() */
 	const struct command_rules *rules; /* the policy's rules for commands; may be NULL */
-	struct channel *channel;
+	struct rpc *rpc;
+	struct channel *channel; /* of it */
 	struct gateway_embedded embedded;
 	TAILQ_HEAD(session_queue, session) sessions;
 	size_t session_count;
 	TAILQ_HEAD(pending_queue, pending) pending;
 	uint64_t last_exec, last_task, last_session;
 	const struct gateway_helpers *helpers; /* NULL: none */
-	unsigned int malformed;
+	bool is_initialized;                   /* the client has named the version */
 	json_t *unkept; /* submissions that wait until an answer is written */
 	struct gateway_kept kept;
 	LIST_HEAD(, policy_writer) writers; /* answers that are being written */

@@ -58,7 +58,7 @@ static void list_execs(const struct session *session, json_t *items)
 			continue;
 		json_t *item = json_pack(
 			"{s:I, s:o, s:o, s:s, s:I}", "exec", (json_int_t)task->number, "id",
-			tell_text(task->id), "argv", tell_list((const char *const *)task->argv),
+			tell_id(task->id), "argv", tell_list((const char *const *)task->argv),
 			"state", state_of(task), "age_ms",
 			(json_int_t)(loop_now_ms(session->agent->loop) - task->started_ms));
 
@@ -140,7 +140,7 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 
 	if (r < 0)
 		return r;
-	json_t *event = tell_of_session(TELL_LISTED, submission->id, session);
+	json_t *told = tell_of_session(session);
 	json_t *items = json_array();
 
 	switch ((enum what)wanted.what) {
@@ -159,9 +159,9 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 		list_grants(session, items);
 		break;
 	}
-	tell_add(event, "what", json_string(whats[wanted.what]));
-	tell_add(event, "items", items);
-	tell_send(agent, event);
+	tell_add(told, "what", json_string(whats[wanted.what]));
+	tell_add(told, "items", items);
+	tell_reply(agent, submission->id, told);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static void on_done(int result, const char *bytes, size_t len, void *arg)
 	int r = result < 0 ? result : len > 0 ? -EIO : 0;
 
 	if (r < 0)
-		tell_warning(agent, NULL, result < 0 ? aside_words(result) : bytes);
+		tell_warning(agent, result < 0 ? aside_words(result) : bytes);
 	/* -ENOENT: the question has ended meanwhile; the answer is kept all the same. */
 	TAILQ_FOREACH (session, &agent->sessions, entry) {
 		if (session->number == writer->session)

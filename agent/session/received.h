@@ -7,7 +7,7 @@ struct session;
 
 /* Borrowed for the call. */
 struct submission {
-	const char *type, *id;
+	const char *id;          /* in the form of rpc_id_text() */
 	struct session *session; /* NULL: none, and none is needed */
-	const json_t *body;
+	const json_t *body;      /* its params */
 };

@@ -70,12 +70,12 @@ static const struct fields_entry scope_fields[] = {
 static void tell_resolved(struct agent *agent, const struct submission *submission,
 			  const struct given *given, const char *how)
 {
-	json_t *event = tell_new(TELL_APPROVAL_RESOLVED, submission->id);
+	json_t *told = json_object();
 
-	tell_add(event, "approval", tell_text(given->approval));
-	tell_add(event, "decision", json_string(pending_choice_words[given->decision]));
-	tell_add_text(event, "how", how);
-	tell_send(agent, event);
+	tell_add(told, "approval", tell_text(given->approval));
+	tell_add(told, "decision", json_string(pending_choice_words[given->decision]));
+	tell_add_text(told, "how", how);
+	tell_reply(agent, submission->id, told);
 }
 
 /* The scope of a decision that names none. */

@@ -1,13 +1,12 @@
 #include "agent/session/submission.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "agent/rpc/channel.h"
 #include "agent/session/client.h"
 #include "agent/rpc/fields.h"
 #include "agent/rpc/limits.h"
+#include "agent/rpc/rpc.h"
 #include "agent/session/listing.h"
 #include "agent/patches.h"
 #include "agent/command/question_request.h"
@@ -22,18 +21,57 @@
 #include "agent/command/exec_request.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/text.h"
+
+/* Each submission may name its session; the rest is for the function that serves it. */
+struct named {
+	const char *session;
+};
+static const struct fields_entry named_fields[] = {
+	{ "session", FIELDS_TEXT, offsetof(struct named, session), AGENT_NAME_MAX, false, NULL },
+	{ 0 },
+};
+
+struct hello {
+	int64_t version;
+};
+static const struct fields_entry hello_fields[] = {
+	{ "protocol_version", FIELDS_NUMBER, offsetof(struct hello, version), INT32_MAX, true,
+	  NULL },
+	{ 0 },
+};
+
+static int serve_initialize(struct agent *agent, const struct submission *submission,
+			    struct err *why)
+{
+	struct hello hello = { 0 };
+	int r = fields_read(submission->body, hello_fields, false, &hello, why);
+
+	if (r < 0)
+		return r;
+	if (agent->is_initialized)
+		return err_set(why, -EINVAL, "initialize was sent before; send it once");
+	if (hello.version != AGENT_VERSION)
+		return err_set(why, -EPROTONOSUPPORT, "this server supports version %d only",
+			       AGENT_VERSION);
+	agent->is_initialized = true;
+	tell_reply(agent, submission->id,
+		   json_pack("{s:i, s:{s:s, s:o}}", "protocol_version", AGENT_VERSION,
+			     "server_info", "name", "sallyport", "version",
+			     tell_text(agent->config.version)));
+	return 0;
+}
 
 /* To add a submission: a line here; the function that serves it, in the file of its subject
  * (agent/session/tool.c, declared in agent/session/tool.h, for actions on a running command);
- * docs/schema/agent/submission-NAME.json; its paragraph in docs/man/sallyport-agent.7; a case in
- * tests/agent/protocol.py. The function returns 0, or -errno with @why, and then it has done
- * nothing. */
+ * docs/schema/agent/submission-NAME.json and result-NAME.json; its paragraph in
+ * docs/man/sallyport-agent.7; a case in tests/agent/protocol.py. The function returns 0, and then
+ * it has replied or will; or -errno with @why, and then it has done nothing. */
 static const struct {
-	const char *type;
+	const char *method;
 	int (*serve)(struct agent *agent, const struct submission *submission, struct err *why);
 	bool needs_session;
-} kinds[] = {
+} methods[] = {
+	{ "initialize", serve_initialize, false },
 	{ "configure_session", agent_session_configure, false },
 	{ "override_turn_context", agent_session_override, true },
 	{ "end_session", agent_session_serve_end, true },
@@ -52,27 +90,7 @@ static const struct {
 	{ "list", listing_serve, true },
 	{ "revoke", listing_revoke, true },
 };
-
-struct envelope {
-	int64_t version;
-	const char *type, *id, *session;
-};
-/* The id is read first, so that an error about the rest can name it. */
-static const struct fields_entry envelope_fields[] = {
-	{ "id", FIELDS_TEXT, offsetof(struct envelope, id), AGENT_ID_MAX, true, NULL },
-	{ "version", FIELDS_NUMBER, offsetof(struct envelope, version), INT32_MAX, true, NULL },
-	{ "type", FIELDS_TEXT, offsetof(struct envelope, type), AGENT_NAME_MAX, true, NULL },
-	{ "session", FIELDS_TEXT, offsetof(struct envelope, session), AGENT_NAME_MAX, false, NULL },
-	{ 0 },
-};
-
-/* @id may be NULL. */
-static void refuse_line(struct agent *agent, const char *id, const char *text)
-{
-	tell_error(agent, id, "malformed", text);
-	if (++agent->malformed > AGENT_MALFORMED_MAX)
-		channel_close(agent->channel, "the client sent too many malformed lines");
-}
+#define INITIALIZE 0 /* the index of the one that is served first, and once */
 
 /* Is @id in use? Two submissions with one id could not be distinguished. */
 static bool is_open(const struct agent *agent, const char *id)
@@ -91,16 +109,18 @@ static bool is_open(const struct agent *agent, const char *id)
 	return false;
 }
 
-static void serve_object(struct agent *agent, json_t *object);
+static void serve(struct agent *agent, const struct rpc_message *message);
 
 void submission_serve_held(json_t *held, struct agent *agent)
 {
-	json_t *object;
+	struct rpc_message message;
+	json_t *whole;
 	size_t i;
 
-	json_array_foreach(held, i, object)
+	json_array_foreach(held, i, whole)
 	{
-		serve_object(agent, object); /* it was parsed as a submission before */
+		rpc_message_read(whole, &message);
+		serve(agent, &message);
 	}
 	json_decref(held);
 }
@@ -136,71 +156,64 @@ static void hold(struct agent *agent, struct session *session, const char *id, j
 			     "too many submissions wait for the configuration of the session");
 }
 
-static void dispatch(struct agent *agent, const struct envelope *envelope, json_t *object)
+static void dispatch(struct agent *agent, const struct rpc_message *message, size_t method,
+		     const char *id)
 {
-	struct submission submission = { envelope->type, envelope->id, NULL, object };
+	struct submission submission = { .id = id, .body = message->params };
+	struct named named = { 0 };
 	struct err why = { 0 };
+	int r = fields_read(message->params, named_fields, false, &named, &why);
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (strcmp(kinds[i].type, envelope->type) != 0)
-			continue;
-		if (is_open(agent, envelope->id))
-			return tell_error(agent, NULL, "malformed",
-					  "a submission with this id is open; use another id");
-		submission.type = kinds[i].type;
-		submission.session = agent_session_find(agent, envelope->session);
-		if (kinds[i].needs_session && !submission.session)
-			return tell_error(
-				agent, envelope->id, "unknown",
-				envelope->session
-					? "the session is unknown; configure it first"
-					: "no session is configured; configure one first");
-		if (kinds[i].needs_session && submission.session->look)
-			return hold(agent, submission.session, envelope->id, object);
-		int r = kinds[i].serve(agent, &submission, &why);
-
-		if (r == -EINPROGRESS)
-			return wait_for_file(agent, object);
-		if (r < 0)
-			tell_failure(agent, envelope->id, r, why.text);
-		return;
-	}
-	tell_error(agent, envelope->id, "unknown_type", "the type of the submission is unknown");
+	if (r < 0)
+		return tell_failure(agent, id, r, why.text);
+	submission.session = agent_session_find(agent, named.session);
+	if (methods[method].needs_session && !submission.session)
+		return tell_failure(agent, id, -ENOENT,
+				    named.session
+					    ? "the session is unknown; configure it first"
+					    : "no session is configured; configure one first");
+	if (methods[method].needs_session && submission.session->look)
+		return hold(agent, submission.session, id, message->whole);
+	r = methods[method].serve(agent, &submission, &why);
+	if (r == -EINPROGRESS)
+		return wait_for_file(agent, message->whole);
+	if (r < 0)
+		tell_failure(agent, id, r, why.text);
 }
 
-static void serve_object(struct agent *agent, json_t *object)
+/* A request that was checked. */
+static void serve(struct agent *agent, const struct rpc_message *message)
 {
-	struct envelope envelope = { 0 };
-	struct err why = { 0 };
+	auto_free char *id = rpc_id_text(message->id);
+	size_t at = 0;
 
-	if (fields_read(object, envelope_fields, false, &envelope, &why) < 0)
-		return refuse_line(agent, envelope.id, why.text);
-	if (envelope.version == AGENT_VERSION && envelope.id[0] == '\0')
-		return refuse_line(agent, NULL, "\"id\" is empty; give the submission an id");
-	if (envelope.version == AGENT_VERSION)
-		dispatch(agent, &envelope, object);
-	else
-		tell_error(agent, envelope.id, "version", "this server supports version 1 only");
+	while (at < ARRAY_SIZE(methods) && strcmp(methods[at].method, message->method) != 0)
+		at++;
+	if (at == ARRAY_SIZE(methods))
+		return rpc_refuse(agent->rpc, message->id, RPC_NO_METHOD, "unknown_method",
+				  "the method is unknown");
+	if (at != INITIALIZE && !agent->is_initialized)
+		return rpc_refuse(agent->rpc, message->id, RPC_NOT_READY, "not_initialized",
+				  "send initialize first");
+	if (is_open(agent, id))
+		return rpc_refuse(agent->rpc, NULL, RPC_INVALID_REQUEST, "malformed",
+				  "a submission with this id is open; use another id");
+	dispatch(agent, message, at, id);
 }
 
-void submission_serve(const char *line, size_t len, void *arg)
+/* Notifications and replies have no meaning here. One that is ignored could be an exec whose id was
+ * forgotten, so each is an error. */
+void submission_serve(const struct rpc_message *message, void *arg)
 {
 	struct agent *agent = arg;
-	json_error_t error;
 
-	if (!line)
-		return refuse_line(agent, NULL, "the line is too long");
-	json_t *object = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
-
-	if (!json_is_object(object)) {
-		auto_free char *text = object ? mem_strdup("a submission must be a JSON object")
-					      : mem_printf("the line is not JSON, at byte %d: %s",
-							   error.position, error.text);
-		auto_free char *shown = text_visible_dup(text);
-
-		refuse_line(agent, NULL, shown);
-	} else {
-		serve_object(agent, object);
-	}
-	json_decref(object);
+	if (!message->method)
+		return rpc_refuse_malformed(
+			agent->rpc, NULL, RPC_INVALID_REQUEST,
+			"this server sends no requests, so it takes no replies");
+	if (!message->id)
+		return rpc_refuse_malformed(
+			agent->rpc, NULL, RPC_INVALID_REQUEST,
+			"\"id\" is missing; this server takes no notifications");
+	serve(agent, message);
 }

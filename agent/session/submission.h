@@ -1,13 +1,13 @@
-/* submission: parses one line of the client and passes it to the function that serves it. */
+/* submission: passes one request of the client to the function that serves it. */
 #pragma once
 
 #include <jansson.h>
-#include <stddef.h>
 
 struct agent;
+struct rpc_message;
 
-/* Serves one line of the client of @agent, a struct agent; NULL: it was too long. An error in it is
- * answered with an event, and too many lines that are no submissions close the channel. */
-void submission_serve(const char *line, size_t len, void *agent);
+/* Serves one message of the client of @agent, a struct agent. Each is answered, those that are no
+ * submission with an error. */
+void submission_serve(const struct rpc_message *message, void *agent);
 /* Serves submissions that had to wait, in their order. Takes @held, which may be NULL. */
 void submission_serve_held(json_t *held, struct agent *agent);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/rpc/channel.h"
+#include "agent/rpc/rpc.h"
 #include "agent/session/client.h"
 #include "agent/session/received.h"
 #include "agent/session/session.h"
@@ -14,11 +14,9 @@
 /* To add an event: a line here and in the enum, a schema in docs/schema/agent, a paragraph in
  * sallyport-agent(7). */
 static const char *const names[TELL_EVENTS] = {
-	[TELL_SESSION_CONFIGURED] = "session_configured",
 	[TELL_TASK_STARTED] = "task_started",
 	[TELL_EXEC_BEGIN] = "exec_begin",
 	[TELL_EXEC_OUTPUT] = "exec_output",
-	[TELL_EXEC_END] = "exec_end",
 	[TELL_PATCH_APPLY_BEGIN] = "patch_apply_begin",
 	[TELL_PATCH_APPLY_END] = "patch_apply_end",
 	[TELL_APPROVAL_REQUEST] = "approval_request",
@@ -26,13 +24,9 @@ static const char *const names[TELL_EVENTS] = {
 	[TELL_APPROVAL_RESOLVED] = "approval_resolved",
 	[TELL_NETWORK_DENIED] = "network_denied",
 	[TELL_BACKGROUND] = "background",
-	[TELL_OUTPUT] = "output",
-	[TELL_LISTED] = "listed",
-	[TELL_ACCEPTED] = "accepted",
 	[TELL_SESSION_ENDED] = "session_ended",
 	[TELL_WARNING] = "warning",
 	[TELL_ERROR] = "error",
-	[TELL_TASK_COMPLETE] = "task_complete",
 };
 
 void tell_add(json_t *object, const char *name, json_t *value)
@@ -41,53 +35,27 @@ void tell_add(json_t *object, const char *name, json_t *value)
 		(void)json_object_set_new(object, name, value); /* fails only without memory */
 }
 
-json_t *tell_new(enum tell_event event, const char *id)
+json_t *tell_of_session(const struct session *session)
 {
-	json_t *object = json_pack("{s:i, s:s}", "version", AGENT_VERSION, "type", names[event]);
-
-	if (id)
-		tell_add(object, "id", tell_text(id));
-	return object;
+	return json_pack("{s:o}", "session", tell_text(session->name));
 }
 
-json_t *tell_of_session(enum tell_event event, const char *id, const struct session *session)
+void tell_send(struct agent *agent, enum tell_event event, json_t *params)
 {
-	json_t *object = tell_new(event, id);
-
-	tell_add(object, "session", tell_text(session->name));
-	return object;
+	rpc_notify(agent->rpc, names[event], params);
 }
 
-/* Replaces DEL by \u007f: it is the one control character that the library does not escape. Owned.
- */
-static char *escape_delete(const char *line)
+json_t *tell_id(const char *id)
 {
-	size_t count = 0;
-
-	for (const char *at = line; (at = strchr(at, 0x7f)) != NULL; at++)
-		count++;
-	char *escaped = mem_new(strlen(line) + 5 * count + 1), *to = escaped;
-
-	for (; *line; line++) {
-		if (*line == 0x7f)
-			to = stpcpy(to, "\\u007f");
-		else
-			*to++ = *line;
-	}
-	return escaped;
+	return rpc_id_json(id);
 }
 
-void tell_send(struct agent *agent, json_t *event)
+void tell_reply(struct agent *agent, const char *id, json_t *result)
 {
-	/* Events are ASCII text, so that no character in them can move the cursor of a terminal. */
-	auto_free char *plain = event ? json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	json_t *given = tell_id(id);
 
-	json_decref(event);
-	if (!plain)
-		return channel_lose(agent->channel, "an event could not be written");
-	auto_free char *line = strchr(plain, 0x7f) ? escape_delete(plain) : take(plain);
-
-	channel_send(agent->channel, line, strlen(line));
+	rpc_reply(agent->rpc, given, result);
+	json_decref(given);
 }
 
 json_t *tell_text(const char *text)
@@ -136,61 +104,66 @@ json_t *tell_destination(const struct policy_destination *dst)
 			 policy_protocol_name(dst->protocol), "port", (int)dst->port);
 }
 
-void tell_error(struct agent *agent, const char *id, const char *code, const char *text)
-{
-	json_t *event = tell_new(TELL_ERROR, id);
-
-	tell_add(event, "code", json_string(code));
-	tell_add(event, "message", tell_text(text));
-	tell_send(agent, event);
-}
-
-/* There are few codes: one for each way in which a program can react. */
-static const char *code_of(int r)
+/* There are few reasons: one for each way in which a program can react. */
+static const char *reason_of(int r, enum rpc_code *ret_code)
 {
 	switch (-r) {
 	case EINVAL:
 	case EBADMSG:
+		*ret_code = RPC_BAD_PARAMS;
 		return "malformed";
+	case EPROTONOSUPPORT:
+		*ret_code = RPC_BAD_PARAMS;
+		return "version";
 	case ENOENT:
 	case ESRCH:
 	case ESTALE:
+		*ret_code = RPC_REFUSED;
 		return "unknown";
 	case EPERM:
 	case EACCES:
+		*ret_code = RPC_REFUSED;
 		return "refused";
 	case EBUSY:
 	case EAGAIN:
 	case ENOSPC:
 	case E2BIG:
+		*ret_code = RPC_REFUSED;
 		return "busy";
 	default:
+		*ret_code = RPC_FAILED;
 		return "failed";
 	}
 }
 
 void tell_failure(struct agent *agent, const char *id, int error, const char *why)
 {
-	tell_error(agent, id, code_of(error), why[0] ? why : strerror(-error));
+	json_t *given = tell_id(id), *words = tell_text(why[0] ? why : strerror(-error));
+	enum rpc_code code;
+	const char *reason = reason_of(error, &code);
+
+	rpc_refuse(agent->rpc, given, code, reason, json_string_value(words));
+	json_decref(given);
+	json_decref(words);
 }
 
-void tell_warning(struct agent *agent, const char *id, const char *text)
+void tell_warning(struct agent *agent, const char *text)
 {
-	json_t *event = tell_new(TELL_WARNING, id);
+	tell_send(agent, TELL_WARNING, json_pack("{s:o}", "message", tell_text(text)));
+}
 
-	tell_add(event, "message", tell_text(text));
-	tell_send(agent, event);
+void tell_closing(struct agent *agent, const char *why)
+{
+	tell_send(agent, TELL_ERROR,
+		  json_pack("{s:s, s:o}", "reason", "closing", "message", tell_text(why)));
 }
 
 void tell_accepted(struct agent *agent, const struct submission *submission, json_t *more)
 {
-	json_t *event = submission->session ? tell_of_session(TELL_ACCEPTED, submission->id,
-							      submission->session)
-					    : tell_new(TELL_ACCEPTED, submission->id);
+	json_t *result = submission->session ? tell_of_session(submission->session) : json_object();
 
-	tell_add(event, "of", json_string(submission->type));
 	if (more)
-		(void)json_object_update(event, more); /* fails only without memory */
+		(void)json_object_update(result, more); /* fails only without memory */
 	json_decref(more);
-	tell_send(agent, event);
+	tell_reply(agent, submission->id, result);
 }

@@ -1,4 +1,4 @@
-/* tell: makes events and sends them to the client. */
+/* tell: makes events and replies, and sends them to the client. */
 #pragma once
 
 #include <jansson.h>
@@ -11,14 +11,12 @@ struct agent;
 struct session;
 struct submission;
 
-#define AGENT_VERSION 1 /* of the protocol */
+#define AGENT_VERSION 2 /* of the protocol */
 
 enum tell_event {
-	TELL_SESSION_CONFIGURED,
 	TELL_TASK_STARTED,
 	TELL_EXEC_BEGIN,
 	TELL_EXEC_OUTPUT,
-	TELL_EXEC_END,
 	TELL_PATCH_APPLY_BEGIN,
 	TELL_PATCH_APPLY_END,
 	TELL_APPROVAL_REQUEST,
@@ -26,21 +24,18 @@ enum tell_event {
 	TELL_APPROVAL_RESOLVED,
 	TELL_NETWORK_DENIED,
 	TELL_BACKGROUND,
-	TELL_OUTPUT,
-	TELL_LISTED,
-	TELL_ACCEPTED,
 	TELL_SESSION_ENDED,
 	TELL_WARNING,
 	TELL_ERROR,
-	TELL_TASK_COMPLETE,
 	TELL_EVENTS
 };
 
-/* A new event; @id, of the submission that it answers, may be NULL. Returned owned. */
-json_t *tell_new(enum tell_event event, const char *id);
-json_t *tell_of_session(enum tell_event event, const char *id, const struct session *session);
-/* Takes @event; if it is NULL or cannot be encoded, the client is disconnected. */
-void tell_send(struct agent *agent, json_t *event);
+/* The members of an event or a reply: those that all about @session have. Returned owned. */
+json_t *tell_of_session(const struct session *session);
+/* Takes @params; if it is NULL or cannot be encoded, the client is disconnected. */
+void tell_send(struct agent *agent, enum tell_event event, json_t *params);
+/* The one reply to the submission @id, in the form of rpc_id_text(). Takes @result. */
+void tell_reply(struct agent *agent, const char *id, json_t *result);
 
 /* @text as JSON: bytes that are not UTF-8 become \xNN. NULL is "". Owned. */
 json_t *tell_text(const char *text);
@@ -53,9 +48,13 @@ void tell_add(json_t *object, const char *name, json_t *value);
 /* Adds @text unless it is NULL or "". */
 void tell_add_text(json_t *object, const char *name, const char *text);
 
-/* Events of one line. @id may be NULL. */
-void tell_error(struct agent *agent, const char *id, const char *code, const char *text);
-/* With the code for -errno; if @why is "", with its text. */
+/* An id in the form of rpc_id_text(), as the client has sent it. Owned. */
+json_t *tell_id(const char *id);
+/* The reply to a submission that is refused: with the reason for -errno; if @why is "", with its
+ * text. */
 void tell_failure(struct agent *agent, const char *id, int error, const char *why);
-void tell_warning(struct agent *agent, const char *id, const char *text);
+void tell_warning(struct agent *agent, const char *text);
+/* The agent ends by itself: the last event. */
+void tell_closing(struct agent *agent, const char *why);
+/* The reply to a submission that is done. @more is taken, may be NULL. */
 void tell_accepted(struct agent *agent, const struct submission *submission, json_t *more);

@@ -156,13 +156,13 @@ static void on_polled(struct exec *running, const struct exec_poll *poll, void *
 	size_t len;
 	auto_free char *bytes =
 		piece_join(&exec->polled, poll->bytes, poll->len, poll->result != NULL, &len);
-	json_t *event = task_event(TELL_OUTPUT, task);
+	json_t *told = tell_of_session(task->session);
 
-	(void)json_object_set_new(event, "id", tell_text(id)); /* of the poll */
-	tell_bytes(event, bytes, len);
-	tell_add(event, "dropped", json_integer((json_int_t)poll->dropped));
-	tell_add(event, "running", json_boolean(poll->result == NULL));
-	tell_send(task->session->agent, event);
+	tell_add(told, "exec", json_integer((json_int_t)task->number));
+	tell_bytes(told, bytes, len);
+	tell_add(told, "dropped", json_integer((json_int_t)poll->dropped));
+	tell_add(told, "running", json_boolean(poll->result == NULL));
+	tell_reply(task->session->agent, id, told);
 }
 
 int tool_poll(struct agent *agent, const struct submission *submission, struct err *why)

@@ -155,6 +155,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.in = in,
 		.out = out,
 		.id = gate->id,
+		.version = SALLYPORT_VERSION,
 		.cwd = gate->places.cwd,
 		.readable = (const char *const *)gate->view.readable,
 		.writable = (const char *const *)serving->writable,

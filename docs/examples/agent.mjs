@@ -10,10 +10,10 @@ const events = createInterface({ input: server.stdout })[Symbol.asyncIterator]()
 const typed = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 let last = 0;
 
-// Sends one submission: an object on a line. The events that answer it have the same id.
-function send(type, members = {}) {
-  const id = String(++last);
-  server.stdin.write(JSON.stringify({ version: 1, type, id, ...members }) + "\n");
+// Sends one submission: a request of JSON-RPC 2.0 on a line. Its reply, and events about it, have the same id.
+function send(method, params = {}) {
+  const id = ++last;
+  server.stdin.write(JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n");
   return id;
 }
 
@@ -34,25 +34,25 @@ async function ask(question) {
   send("approve", answer);
 }
 
-// Handles events until the last one for submission id, or an error.
+// Handles events until the reply to submission id; returns its result.
 async function wait(id) {
   for (;;) {
     const { value, done } = await events.next();
     if (done) process.exit(1);
-    const event = JSON.parse(value);
-    if (event.type === "exec_output") process.stdout.write(event.text ?? "(bytes)\n");
-    else if (event.type === "approval_request") await ask(event);
-    else if (event.type === "exec_end")
-      console.log(`[${event.status} ${event.exit_code}] ${event.why ?? ""}`.trimEnd());
-    else if (event.type === "error") console.log(`! ${event.message}`);
-    if (event.id === id && ["session_configured", "task_complete", "error"].includes(event.type))
-      return event;
+    const message = JSON.parse(value);
+    if (message.method === "exec_output") process.stdout.write(message.params.text ?? "(bytes)\n");
+    else if (message.method === "approval_request") await ask(message.params);
+    else if (message.error) console.log(`! ${message.error.message}`);
+    if (!message.method && message.id === id) return message.result;
   }
 }
 
+await wait(send("initialize", { protocol_version: 2 }));
 await wait(send("configure_session", { approval: "untrusted", on_denial: "report" }));
-for (let script = await line(); script; script = await line())
-  await wait(send("exec", { script, timeout_ms: 60000 }));
+for (let script = await line(); script; script = await line()) {
+  const end = await wait(send("exec", { script, timeout_ms: 60000 }));
+  if (end) console.log(`[${end.status} ${end.exit_code}] ${end.why ?? ""}`.trimEnd());
+}
 send("end_session");
 server.stdin.end();
 server.on("exit", (code) => process.exit(code ?? 1));

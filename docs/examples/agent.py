@@ -12,10 +12,10 @@ server = subprocess.Popen([program, "agent", *options], stdin=subprocess.PIPE, s
 numbers = itertools.count(1)
 
 
-def send(type, **members):
-    """Sends one submission: an object on a line. The events that answer it have the same id."""
-    id = str(next(numbers))
-    server.stdin.write(json.dumps({"version": 1, "type": type, "id": id, **members}) + "\n")
+def send(method, **params):
+    """Sends one submission: a request of JSON-RPC 2.0 on a line. Its reply, and events about it, have the same id."""
+    id = next(numbers)
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n")
     server.stdin.flush()
     return id
 
@@ -35,25 +35,25 @@ def ask(question):
 
 
 def wait(id):
-    """Handles events until the last one for submission @id, or an error."""
+    """Handles events until the reply to submission @id; returns its result."""
     for line in server.stdout:
-        event = json.loads(line)
-        if event["type"] == "exec_output":
-            print(event.get("text", "(bytes)\n"), end="")
-        elif event["type"] == "approval_request":
-            ask(event)
-        elif event["type"] == "exec_end":
-            print(f"[{event['status']} {event['exit_code']}] {event.get('why', '')}".rstrip())
-        elif event["type"] == "error":
-            print(f"! {event['message']}")
-        if event.get("id") == id and event["type"] in ("session_configured", "task_complete", "error"):
-            return event
+        message = json.loads(line)
+        if message.get("method") == "exec_output":
+            print(message["params"].get("text", "(bytes)\n"), end="")
+        elif message.get("method") == "approval_request":
+            ask(message["params"])
+        elif "error" in message:
+            print(f"! {message['error']['message']}")
+        if "method" not in message and message["id"] == id:
+            return message.get("result", {})
     sys.exit("the server is gone")
 
 
+wait(send("initialize", protocol_version=2))
 wait(send("configure_session", approval="untrusted", on_denial="report"))
 while script := sys.stdin.readline().strip():
-    wait(send("exec", script=script, timeout_ms=60000))
+    if end := wait(send("exec", script=script, timeout_ms=60000)):
+        print(f"[{end['status']} {end['exit_code']}] {end.get('why', '')}".rstrip())
 send("end_session")
 server.stdin.close()
 sys.exit(server.wait())

@@ -39,11 +39,15 @@ def talk(stage, *command):
     assert "[rejected None]" in run.stdout or "[rejected null]" in run.stdout, run.stdout
     assert "? network:" in run.stdout and "200[exited 0]" in run.stdout.replace("\n", ""), run.stdout
     assert "[exited 3]" in run.stdout, run.stdout
-    for file, kind in ((said, "submission"), (heard, "event")):
-        lines = file.read_text().splitlines()
-        assert len(lines) > 10, lines
-        for line in lines:
-            harness.check(kind, json.loads(line))
+    methods = {}
+    sent, told = ([json.loads(line) for line in file.read_text().splitlines()] for file in (said, heard))
+    assert len(sent) > 10 and len(told) > 10, (sent, told)
+    for message in sent:
+        harness.check("message", message)
+        harness.check(f"submission-{message['method']}", message["params"])
+        methods[message["id"]] = message["method"]
+    for message in told:
+        harness.events_of(message, methods)
 
 
 def python(stage):

@@ -25,22 +25,55 @@ SEEN = set()  # the schemas that something was held to
 PATIENCE = 120
 
 
-def check(kind, message):
-    """Raises unless @message follows docs/schema; events may have no other members."""
-    name = f"{kind}-{message.get('type')}"
-    assert name in CHECKS, f"no schema for {message}"
-    for error in CHECKS[name].iter_errors(message):
-        raise AssertionError(f"{name}: {error.message} at {list(error.absolute_path)}: {json.dumps(message)[:2000]}")
-    unknown = set(message) - set(SCHEMAS[name]["properties"])
+def check(name, members):
+    """Raises unless @members follow the schema @name; what the server sends may have no other members."""
+    assert name in CHECKS, f"no schema {name} for {members}"
+    for error in CHECKS[name].iter_errors(members):
+        raise AssertionError(f"{name}: {error.message} at {list(error.absolute_path)}: {json.dumps(members)[:2000]}")
+    unknown = set(members) - set(SCHEMAS[name]["properties"])
     assert not unknown, f"{name} has members that no schema names: {unknown}"
     SEEN.add(name)
 
 
+def line_of(method, id, **params):
+    """A request as it is sent."""
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n"
+
+
+ANSWERS = {"configure_session": "session_configured", "override_turn_context": "session_configured", "list": "listed", "poll": "output",
+           "approve": "approval_resolved", "exec": "exec_end", "initialize": "initialized"}
+TASKS = ("request_patch_approval", "request_permissions", "request_elicitation", "propose_network_rule")
+
+
+def events_of(message, methods):
+    """The events for one line of the server, which is checked. @methods: of the open requests, by their ids."""
+    check("message", message)
+    if "method" in message:
+        check(f"event-{message['method']}", message["params"])
+        event = {"type": message["method"], **message["params"]}
+        return [event | {"code": event["reason"]}] if event["type"] == "error" else [event]
+    of = {} if message["id"] is None else {"id": message["id"]}
+    method, result = methods.pop(message["id"], None), message.get("result")
+    if "error" in message:
+        check("error", message["error"])
+        return [{"type": "error", **of, "code": message["error"]["data"]["reason"], "number": message["error"]["code"],
+                 "message": message["error"]["message"]}]
+    check(f"result-{method}", result)
+    if method in TASKS:
+        return [{"type": "task_complete", **of, **result}]
+    event = {"type": ANSWERS.get(method, "accepted"), **of, **result}
+    return [event, {"type": "task_complete", **of, "outcome": result["status"]}] if method == "exec" else [event]
+
+
 class Client:
-    """One connection. Events are kept in order in .events; .next() waits for a matching one and removes it."""
+    """One connection. Events are kept in order in .events; .next() waits for a matching one and removes it. A notification is kept
+    as its params with its method as the type. A reply is kept as its result, or its error, with the id of its request and a type of
+    its own (ANSWERS); exec has a second one, task_complete, as the requests that only ask have."""
 
     def __init__(self, stage, *options, connect=None, stderr=None):
         self.stage, self.events, self.last = stage, [], 0
+        self.lines = []  # the messages as they came; line() removes the first
+        self.methods, self.has_greeted = {}, False  # of the requests that were not replied to, by id
         self.news = threading.Condition()
         self.is_over = False
         if connect:
@@ -57,13 +90,15 @@ class Client:
 
     def listen(self):
         for line in self.reader:
+            message = None
             try:
-                event = json.loads(line)
-                check("event", event)
-            except (AssertionError, ValueError) as wrong:
-                event = {"type": "WRONG", "wrong": str(wrong)}
+                message = json.loads(line)
+                events = events_of(message, self.methods)
+            except (AssertionError, ValueError, KeyError) as wrong:
+                events = [{"type": "WRONG", "wrong": repr(wrong)}]
             with self.news:
-                self.events.append(event)
+                self.events += events
+                self.lines.append(message)
                 self.news.notify_all()
         with self.news:
             self.is_over = True
@@ -73,14 +108,29 @@ class Client:
         self.writer.write(data)
         self.writer.flush()
 
+    def greet(self):
+        """Sends initialize, once."""
+        if self.has_greeted:
+            return
+        self.has_greeted, self.methods["hello"] = True, "initialize"
+        check("submission-initialize", {"protocol_version": 2})
+        self.raw(line_of("initialize", "hello", protocol_version=2))
+        self.next("initialized")
+
+    def wrong(self, type, id, **members):
+        """Sends a submission that may follow no schema; returns its id."""
+        self.greet()
+        self.methods.setdefault(id, type)  # an id that is open cannot be used again
+        self.raw(line_of(type, id, **members))
+        return id
+
     def send(self, type, **members):
         """Sends one submission and returns its id."""
         self.last += 1
-        message = {"version": 1, "type": type, "id": members.pop("id", f"t{self.last}")}
-        message |= {name.rstrip("_"): value for name, value in members.items()}
-        check("submission", message)
-        self.raw(json.dumps(message).encode() + b"\n")
-        return message["id"]
+        id = members.pop("id", f"t{self.last}")
+        members = {name.rstrip("_"): value for name, value in members.items()}
+        check(f"submission-{type}", members)
+        return self.wrong(type, id, **members)
 
     def next(self, type, seconds=PATIENCE, **want):
         """Removes and returns the first event of @type with these members; AssertionError if none arrives."""
@@ -97,6 +147,12 @@ class Client:
                     end = " (the other end is closed)" if self.is_over else ""
                     raise AssertionError(f"no {type} {want}{end}; there are:\n{shown}")
                 self.news.wait(left)
+
+    def line(self):
+        """Removes and returns the first message that was not returned."""
+        with self.news:
+            assert self.news.wait_for(lambda: self.lines or self.is_over, PATIENCE) and self.lines, "nothing comes"
+            return self.lines.pop(0)
 
     def never(self, type, **want):
         with self.news:

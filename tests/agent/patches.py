@@ -245,11 +245,11 @@ def no_patch_at_all(stage):
     client = stage.client()
     client.configure("never")
     for files in ([], [""], ["a/../b"], ["../a"], ["a/.."], ["x" * 5000], [f"f{i}" for i in range(513)], [7]):
-        client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "files": files}).encode() + b"\n")
+        client.wrong("request_patch_approval", "m", files=files)
         client.error("m", "malformed")
-    client.raw(b'{"version":1,"type":"request_patch_approval","id":"m","files":["a\\u0000b"]}\n')
+    client.raw(harness.line_of("request_patch_approval", "m", files=["a\0b"]))
     client.next("error", code="malformed")
-    client.raw(b'{"version":1,"type":"request_patch_approval","id":"m"}\n')
+    client.wrong("request_patch_approval", "m")
     client.error("m", "malformed")
     # As many as there may be, each of which is a link to another: twice as many places are too many, and none is approved.
     for i in range(300):
@@ -304,8 +304,9 @@ def told_of_its_end(stage):
     begin = client.next("patch_apply_begin", id=id)
     assert begin["auto_approved"] is True and begin["files"] == [str(stage.work / "src/a.c")], begin
     client.next("task_complete", id=id, outcome="approved")
-    end = client.next("patch_apply_end", id=client.send("patch_applied", patch=id, success=False, message="the file has changed"))
-    assert (end["patch"], end["success"], end["message"]) == (id, False, "the file has changed"), end
+    client.next("accepted", id=client.send("patch_applied", patch=id, success=False, message="the file has changed"))
+    end = client.next("patch_apply_end", id=id)
+    assert (end["id"], end["success"], end["message"]) == (id, False, "the file has changed"), end
     client.error(client.send("patch_applied", patch=id, success=True), "unknown")
     client.error(client.send("patch_applied", patch="none", success=True), "unknown")
     client.configure("on-request", name="other")
@@ -381,9 +382,9 @@ def no_change_at_all(stage):
              [add, {"path": "b", "kind": "update", "move_path": "a"}], [dict(add, content="x" * (256 << 10))], [dict(add, path="b/../a")],
              [dict(add, path=f"f{i}") for i in range(513)]]
     for changes in cases:
-        client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "changes": changes}).encode() + b"\n")
+        client.wrong("request_patch_approval", "m", changes=changes)
         client.error("m", "malformed")
-    client.raw(harness.json.dumps({"version": 1, "type": "request_patch_approval", "id": "m", "changes": [add], "files": ["a"]}).encode() + b"\n")
+    client.wrong("request_patch_approval", "m", changes=[add], files=["a"])
     client.error("m", "malformed")
     id = client.send("request_patch_approval", changes=[dict(add, path=f"f{i}", content="x" * 300) for i in range(400)])
     assert client.next("task_complete", id=id)["outcome"] == "approved"

@@ -87,11 +87,8 @@ def characters_are_whole(stage):
 def script_and_argv(stage):
     client = stage.client()
     client.configure()
-    both = {"version": 1, "type": "exec", "id": "b", "script": "true", "argv": ["true"]}
-    client.raw(json.dumps(both).encode() + b"\n")
-    client.error("b", "malformed")
-    client.raw(b'{"version":1,"type":"exec","id":"n"}\n')
-    client.error("n", "malformed")
+    client.error(client.wrong("exec", "b", script="true", argv=["true"]), "malformed")
+    client.error(client.wrong("exec", "n"), "malformed")
     assert client.run("echo $0")["stdout"]["text"] == "sh\n"
 
 
@@ -320,29 +317,77 @@ def polls(stage):
 def unknown_members_and_types(stage):
     client = stage.client()
     client.configure()
-    client.raw(b'{"version":1,"type":"exec","id":"a","script":"true","from_the_future":{"x":1}}\n')
-    assert client.next("exec_end", id="a")["exit_code"] == 0
-    client.raw(b'{"version":1,"type":"dance","id":"b"}\n')
-    client.error("b", "unknown_type")
-    client.raw(b'{"version":2,"type":"exec","id":"c","script":"true"}\n')
-    client.error("c", "version")
+    assert client.next("exec_end", id=client.wrong("exec", "a", script="true", from_the_future={"x": 1}))["exit_code"] == 0
+    client.error(client.wrong("dance", "b"), "unknown_method")
     # An unknown member that may be a restriction is not ignored.
-    client.raw(b'{"version":1,"type":"configure_session","id":"d","sandbox":{"mode":"read-only","only":"x"}}\n')
-    client.error("d", "malformed")
-    client.raw(b'{"version":1,"type":"approve","id":"e","approval":"x","kind":"exec","decision":"yes"}\n')
-    client.error("e", "malformed")
+    client.error(client.wrong("configure_session", "d", sandbox={"mode": "read-only", "only": "x"}), "malformed")
+    client.error(client.wrong("approve", "e", approval="x", kind="exec", decision="yes"), "malformed")
 
 
 def malformed_lines(stage):
     client = stage.client()
     client.configure()
-    for line in (b"{", b"[]", b'"x"', b'{"type":"exec"}', b'{"id":"x","id":"y"}', b"\x00", b'{"version":1,"type":7,"id":"q"}'):
+    request = b'{"jsonrpc":"2.0","id":%s,"method":"list","params":{"what":"execs"}}'
+    for number, line in ((-32700, b"{"), (-32700, b"\x00"), (-32700, b'{"id":"x","id":"y"}'), (-32600, b'"x"'), (-32600, b'{"type":"exec"}'),
+                         (-32600, b"[" + request % b"1" + b"]"), (-32600, request % b"null"), (-32600, request % b"1.5"),
+                         (-32600, request % b"true"), (-32600, request % (b'"%s"' % (b"x" * 129))),
+                         (-32600, request.replace(b'"id":%s,', b"")), (-32600, b'{"jsonrpc":"2.0","id":"q","method":7}'),
+                         (-32600, b'{"jsonrpc":"2.0","id":"q","result":{}}'), (-32600, b'{"jsonrpc":"2.0","id":"q"}'),
+                         (-32600, b'{"jsonrpc":"2.0","id":"q","method":"list","result":{}}'), (-32602, b'{"jsonrpc":"2.0","id":"q","method":"list","params":[]}'),
+                         (-32600, b'{"jsonrpc":"2.0","id":"q","method":"list","params":' + b'{"x":' * 100 + b"1" + b"}" * 101),
+                         (-32600, (request % b"1").replace(b"2.0", b"1.0"))):
         client.raw(line + b"\n")
-        assert client.next("error")["code"] == "malformed"
+        error = client.next("error")
+        assert error["code"] == "malformed" and error["number"] == number, (line, error)
+    client.raw(b'{"version":1,"type":"exec","id":"old","script":"touch made"}\n')
+    assert "version 1" in client.error("old", "malformed")
+    assert not (stage.work / "made").exists()
     assert client.run("echo still")["stdout"]["text"] == "still\n"
     client.raw(b"{\n" * 40)
     client.next("error", code="closing")
     assert client.wait() == 0
+
+
+def begins_with_initialize(stage):
+    """Nothing is served before, no other version is, and it is sent once."""
+    client = stage.client()
+    for type, params in (("configure_session", {}), ("exec", {"script": "touch made"})):
+        client.raw(harness.line_of(type, type, **params))
+        client.error(type, "not_initialized")
+    for version in (0, 1, 3):
+        client.raw(harness.line_of("initialize", "i", protocol_version=version))
+        client.error("i", "version")
+    for params in ({}, {"protocol_version": "2"}, {"protocol_version": 2.0}):
+        client.raw(harness.line_of("initialize", "i", **params))
+        client.error("i", "malformed")
+    client.raw(harness.line_of("list", "l", what="execs"))
+    client.error("l", "not_initialized")
+    client.configure()
+    client.error(client.wrong("initialize", "i", protocol_version=2), "malformed")
+    assert client.run("test ! -e made")["exit_code"] == 0
+
+
+def ids_come_back_as_they_were(stage):
+    """A number stays a number, and 7 is not \"7\"."""
+    client = stage.client()
+    client.configure()
+    for id in (7, -7, 0, 2**63 - 1, "", "7", "\x7f\"\\\u20ac"):
+        client.send("exec", id=id, script="true")
+        assert [client.next(type, id=id)["id"] for type in ("task_started", "exec_begin", "exec_end")] == [id] * 3
+    for id in (1, "1"):
+        client.send("exec", id=id, script="read x", input=True)
+    begins = [client.next("exec_begin"), client.next("exec_begin")]
+    listed = client.next("listed", id=client.send("list", what="execs"))["items"]
+    assert sorted((item["id"] for item in listed), key=repr) == ["1", 1], listed
+    for begin in begins:
+        client.send("write_input", exec=begin["exec"], eof=True)
+        client.next("exec_end", id=begin["id"])
+    client.send("request_patch_approval", id=8, files=["a"])
+    client.next("patch_apply_begin", id=8)
+    client.next("task_complete", id=8, outcome="approved")
+    client.error(client.send("patch_applied", patch="8", success=True), "unknown")
+    client.next("accepted", id=client.send("patch_applied", patch=8, success=True))
+    assert client.next("patch_apply_end", id=8)["success"]
 
 
 def reads_only_below_tmp(stage):
@@ -374,14 +419,13 @@ def ids_are_used_once(stage):
     client.next("task_complete", id="one")
     assert not (stage.work / "made").exists()
     assert client.run(["touch", "made"])["exit_code"] == 0
-    client.raw(b'{"version":1,"type":"exec","id":"none","argv":[],"script":"true"}\n')
-    client.error("none", "malformed")
+    client.error(client.wrong("exec", "none", argv=[], script="true"), "malformed")
 
 
 def a_line_that_is_too_long(stage):
     client = stage.client()
     client.configure()
-    client.raw(b'{"version":1,"type":"exec","id":"' + b"x" * (2 << 20) + b'"}\n')
+    client.raw(b'{"jsonrpc":"2.0","method":"exec","id":"' + b"x" * (2 << 20) + b'"}\n')
     assert client.next("error")["code"] == "malformed"
     assert client.run("echo still")["stdout"]["text"] == "still\n"
 
@@ -521,14 +565,14 @@ def half_a_line_without_end(stage):
     client = stage.client()
     client.configure()
     before = high_water(client.process.pid)
-    client.raw(b'{"version":1,"type":"exec","id":"')
+    client.raw(b'{"jsonrpc":"2.0","method":"exec","id":"')
     for _ in range(4096):  # 1 GB
         client.raw(b"x" * (256 << 10))
     assert high_water(client.process.pid) < before + (512 << 20), (before, high_water(client.process.pid))
     client.raw(b"\n")
     assert client.next("error")["code"] == "malformed"
     assert client.run("echo still")["stdout"]["text"] == "still\n"
-    client.raw(b'{"version":1,"type":"exec","id":"cut","argv":["touch","cut"]')
+    client.raw(b'{"jsonrpc":"2.0","method":"exec","id":"cut","params":{"argv":["touch","cut"]}')
     client.hang_up()  # in the middle
     assert client.wait() == 0
     assert not (stage.work / "cut").exists()
@@ -538,11 +582,11 @@ def ten_thousand_from_who_does_not_read(stage):
     """It is disconnected, and its waiting commands do not run."""
     process = subprocess.Popen([stage.sallyport, "agent", "--audit", str(stage.audit), *stage.options], env=stage.env,
                                cwd=stage.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    lines = [{"type": "configure_session", "id": "c", "approval": "untrusted"}]
-    lines += [{"type": "exec", "id": f"t{n}", "argv": ["touch", f"ran{n}", "x" * 500]} for n in range(10000)]
+    lines = [harness.line_of("initialize", "h", protocol_version=2), harness.line_of("configure_session", "c", approval="untrusted")]
+    lines += [harness.line_of("exec", f"t{n}", argv=["touch", f"ran{n}", "x" * 500]) for n in range(10000)]
     try:
         for line in lines:
-            process.stdin.write(json.dumps({"version": 1, **line}).encode() + b"\n")
+            process.stdin.write(line)
         process.stdin.flush()
         assert high_water(process.pid) < 512 << 20, high_water(process.pid)
         process.stdin.close()
@@ -605,7 +649,8 @@ def every_message(stage):
     client.answer(client.next("approval_request"), "approved_for_session")
     client.next("patch_apply_begin", id=id)
     client.next("task_complete", id=id, outcome="approved")
-    client.next("patch_apply_end", id=client.send("patch_applied", patch=id, success=True))
+    client.next("accepted", id=client.send("patch_applied", patch=id, success=True))
+    client.next("patch_apply_end", id=id)
     grants = client.next("listed", id=client.send("list", what="grants"))["items"]
     client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"]))
     for type, members in (("request_permissions", {"additional_permissions": {"write": ["/srv"]}}),
@@ -636,15 +681,23 @@ def every_message(stage):
     client.next("output", id=client.send("poll", exec=number, wait_ms=1))
     client.next("accepted", id=client.send("interrupt", exec=number))
     client.next("task_complete", id=id)
+    id = client.send("exec", argv=["touch", "y"])
+    client.next("approval_request")
+    client.next("accepted", id=client.send("cancel", exec=client.next("task_started", id=id)["exec"]))
+    client.next("approval_resolved", decision="none")
+    client.next("task_complete", id=id)
     client.error(client.send("cancel", exec=number), "unknown")
     client.send("end_session")
     client.next("session_ended")
+    client.process.send_signal(signal.SIGTERM)
+    client.next("error", code="closing")
     unseen = set(harness.SCHEMAS) - harness.SEEN
     assert not unseen, f"never sent, or never told: {sorted(unseen)}"
     harness.SEEN |= before
     with open(TOP / "agent/session/submission.c", encoding="utf-8") as source:
         served = set(re.findall(r'\t{ "(\w+)", \w+, (?:true|false) },', source.read()))
-    assert {f"submission-{type}" for type in served} == {name for name in harness.SCHEMAS if name.startswith("submission")}, served
+    for kind in ("submission", "result"):
+        assert {f"{kind}-{method}" for method in served} == {name for name in harness.SCHEMAS if name.startswith(kind)}, served
     with open(TOP / "agent/session/tell.c", encoding="utf-8") as source:
         told = set(re.findall(r'\] = "(\w+)"', source.read()))
     assert {f"event-{type}" for type in told} == {name for name in harness.SCHEMAS if name.startswith("event")}, told
@@ -666,7 +719,7 @@ def denied_for_every_session(stage):
 CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
          read_only, denied_files, denied_for_every_session, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
-         malformed_lines, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
+         malformed_lines, begins_with_initialize, ids_come_back_as_they_were, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,
          worker_dies, gate_dies, who_does_not_read, half_a_line_without_end,
          ten_thousand_from_who_does_not_read, over_a_socket, socket_folder_is_closed, every_message]
 

@@ -19,7 +19,7 @@ def folder(*names):
 
 def malformed(client, type, **members):
     """Sends what no schema permits."""
-    client.raw(json.dumps({"version": 1, "type": type, "id": "wrong"} | members).encode() + b"\n")
+    client.wrong(type, "wrong", **members)
     return client.error("wrong", "malformed")
 
 

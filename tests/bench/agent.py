@@ -18,18 +18,17 @@ class Agent:
     def __init__(self):
         self.process = subprocess.Popen([SALLYPORT, "agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.last = 0
-        self.call("session_configured", type="configure_session", approval="never")
+        self.call("initialize", protocol_version=2)
+        self.call("configure_session", approval="never")
 
-    def call(self, until, **message):
+    def call(self, method, **params):
         self.last += 1
-        message |= {"version": 1, "id": str(self.last)}
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}).encode() + b"\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
-            event = json.loads(line)
-            if event.get("id") == message["id"] and event["type"] in (until, "error"):
-                assert event["type"] == until, event
-                return event
+            message = json.loads(line)
+            if message.get("id") == self.last:
+                return message["result"]
         raise SystemExit("the agent is gone")
 
 
@@ -50,7 +49,7 @@ def main():
         for turn in range(ROUNDS + WARM):
             run = [SALLYPORT, "run", "--no-tty", "--report", "none", "--sandbox", "workspace-write", "--", *COMMAND]
             one = timed(lambda: subprocess.run(run, check=True, stdin=subprocess.DEVNULL))
-            two = timed(lambda: agent.call("task_complete", type="exec", argv=COMMAND))
+            two = timed(lambda: agent.call("exec", argv=COMMAND))
             if turn >= WARM:
                 theirs.append(one)
                 ours.append(two)

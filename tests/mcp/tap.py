@@ -13,7 +13,7 @@ class Tap:
         """@options are the agent's. The front's end of it is .path."""
         folder = stage.top / f"tap{len(stage.made)}"
         folder.mkdir(mode=0o700)
-        self.path, self.behind, self.wrong = folder / "front", folder / "agent", {}
+        self.path, self.behind, self.wrong, self.methods = folder / "front", folder / "agent", {}, {}
         self.process = stage.client("--socket", str(self.behind), *options).process
         until(self.behind.exists, harness.PATIENCE, "the agent listens")
         self.listener = socket.socket(socket.AF_UNIX)
@@ -34,17 +34,24 @@ class Tap:
             for line in source.makefile("rb"):
                 message = json.loads(line)
                 try:
-                    harness.check(kind, message)
-                except AssertionError as wrong:
-                    self.wrong[message.get("id") if kind == "submission" else len(self.wrong)] = str(wrong)
-                if message.get("type") == "error":
-                    self.wrong.pop(message.get("id"), None)
+                    self.check(kind, message)
+                except (AssertionError, KeyError) as wrong:
+                    self.wrong[message.get("id") if kind == "submission" else len(self.wrong)] = repr(wrong)
+                if "error" in message:
+                    self.wrong.pop(message["id"], None)
                 sink.sendall(line)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # the other end is gone
         except ValueError as wrong:
             self.wrong["line"] = f"no JSON is said by the {kind} side: {wrong}"
+
+    def check(self, kind, message):
+        if kind == "event":
+            return harness.events_of(message, self.methods)
+        harness.check("message", message)
+        self.methods.setdefault(message["id"], message["method"])
+        return harness.check(f"submission-{message['method']}", message["params"])
 
     def never(self, *_):
         """The functions of a client that harness.play calls."""

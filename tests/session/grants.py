@@ -108,17 +108,18 @@ class Agent:
     def __init__(self, world, *options):
         self.process = subprocess.Popen([world.sallyport, "agent", "--audit", str(world.audit), *options], env=world.env,
                                         cwd=world.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ask("initialize", protocol_version=2)
 
-    def ask(self, type, want, **members):
-        """Sends one submission; the first event of the type that is wanted."""
-        self.process.stdin.write(json.dumps({"version": 1, "type": type, "id": type, **members}) + "\n")
+    def ask(self, method, **params):
+        """Sends one request; the result in its reply."""
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}) + "\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
-            event = json.loads(line)
-            assert event["type"] not in ("error", "approval_request"), event
-            if event["type"] == want:
-                return event
-        raise AssertionError(f"the agent said no {want}")
+            message = json.loads(line)
+            assert "error" not in message and message.get("method") != "approval_request", message
+            if message.get("id") == method:
+                return message["result"]
+        raise AssertionError(f"the agent has not replied to {method}")
 
     def end(self):
         self.process.communicate(timeout=QUICK)
@@ -131,12 +132,12 @@ def agents(world):
     answer(world, "work", world.destination, "allow", "--scope", "session")
     script = f"curl -sS -m 25 http://{world.destination.address}/"
     parent = Agent(world, "--grants-of", "work")
-    run = parent.ask("configure_session", "session_configured", approval="on-request")["run"]
-    done = parent.ask("exec", "exec_end", script=script)
+    run = parent.ask("configure_session", approval="on-request")["run"]
+    done = parent.ask("exec", script=script)
     assert done["exit_code"] == 0 and world.destination.came == 2, done
     child = Agent(world, "--grants-of", run)
-    own = child.ask("configure_session", "session_configured", approval="never")["run"]
-    done = child.ask("exec", "exec_end", script=script)
+    own = child.ask("configure_session", approval="never")["run"]
+    done = child.ask("exec", script=script)
     assert done["exit_code"] == 0 and world.destination.came == 3, done
     assert {record["run"]: (record["from"], record["from_run"]) for record in world.events("granted")} == \
         {run: ("work", world.state("work")["run"]), own: (run, run)}

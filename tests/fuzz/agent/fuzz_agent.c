@@ -1,5 +1,5 @@
-/* Lines of a client, as they come: whatever they say, each is answered, in lines with a version and
- * a type; nothing starts without a gate; nothing that was asked about is approved without an answer
+/* Lines of a client, as they come: whatever they say, each is answered, in messages of JSON-RPC;
+ * nothing starts without a gate; nothing that was asked about is approved without an answer
  * that approves it; and all of it is freed. In a line @ stands for the question asked last, whose
  * id nobody could guess. */
 #include <fcntl.h>
@@ -9,9 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/session/client.h"
-#include "agent/rpc/limits.h"
-#include "agent/session/submission.h"
-#include "agent/session/tell.h"
+#include "agent/rpc/rpc.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -21,11 +19,12 @@
 #define QUESTIONS_MAX 64
 #define WAITING_MAX   8 /* looked at, of those who wait for one */
 #define STARTED_MAX   256
+#define ID_MAX        (6 * RPC_ID_MAX + 3) /* in the form of rpc_id_text() */
 
 /* What the client has been told of a question. */
 struct told_question {
 	char id[ORCHESTRATOR_ID_MAX];
-	char waiting[WAITING_MAX][AGENT_ID_MAX + 1];
+	char waiting[WAITING_MAX][ID_MAX];
 	size_t waiting_count;
 	bool is_approved;
 };
@@ -35,7 +34,7 @@ static struct told {
 	size_t lines;
 	struct told_question questions[QUESTIONS_MAX];
 	size_t question_count;
-	char started[STARTED_MAX][AGENT_ID_MAX + 1];
+	char started[STARTED_MAX][ID_MAX];
 	size_t started_count;
 	bool has_said_always;
 } told;
@@ -96,6 +95,14 @@ static struct told_question *find_question(const char *id)
 	return NULL;
 }
 
+static void note_id(char *to, const json_t *id)
+{
+	auto_free char *text = rpc_id_text(id);
+
+	fuzz_must(text != NULL);
+	(void)snprintf(to, ID_MAX, "%s", text);
+}
+
 static void note_question(const json_t *event)
 {
 	const json_t *ids = json_object_get(event, "ids");
@@ -108,29 +115,26 @@ static void note_question(const json_t *event)
 	*question = (struct told_question){ .waiting_count = 0 };
 	(void)snprintf(question->id, sizeof(question->id), "%s", text_of(event, "approval"));
 	for (size_t i = 0; i < json_array_size(ids) && i < WAITING_MAX; i++)
-		(void)snprintf(question->waiting[question->waiting_count++], AGENT_ID_MAX + 1, "%s",
-			       json_string_value(json_array_get(ids, i)));
+		note_id(question->waiting[question->waiting_count++], json_array_get(ids, i));
 }
 
-static void note_answer(const json_t *event)
+/* @is_reply: to an answer of the client's; else it is an end of another kind. */
+static void note_answer(const json_t *event, bool is_reply)
 {
 	struct told_question *question = find_question(text_of(event, "approval"));
 	const char *decision = text_of(event, "decision");
 
 	if (!question)
 		return;
-	/* An answer of the client's, and no end of another kind. */
-	question->is_approved =
-		json_object_get(event, "id") &&
-		(strncmp(decision, "approved", 8) == 0 || strcmp(decision, "always") == 0);
+	question->is_approved = is_reply && (strncmp(decision, "approved", 8) == 0 ||
+					     strcmp(decision, "always") == 0);
 	told.has_said_always |= strcmp(decision, "always") == 0;
 }
 
 static void note_started(const json_t *event)
 {
 	if (told.started_count < STARTED_MAX)
-		(void)snprintf(told.started[told.started_count++], AGENT_ID_MAX + 1, "%s",
-			       text_of(event, "id"));
+		note_id(told.started[told.started_count++], json_object_get(event, "id"));
 }
 
 /* A client that uses an id twice cannot know which of both it is told of. */
@@ -143,12 +147,12 @@ static bool is_one(const char *id)
 	return count == 1 && told.started_count < STARTED_MAX;
 }
 
-static void check_complete(const json_t *event)
+static void check_complete(const json_t *result, const json_t *given)
 {
-	const char *id = text_of(event, "id");
+	auto_free char *id = rpc_id_text(given);
 	bool was_asked = false, is_approved = false;
 
-	if (strcmp(text_of(event, "outcome"), "approved") != 0 || !is_one(id))
+	if (strcmp(text_of(result, "outcome"), "approved") != 0 || !is_one(id))
 		return;
 	for (size_t i = 0; i < told.question_count; i++) {
 		const struct told_question *question = &told.questions[i];
@@ -163,24 +167,40 @@ static void check_complete(const json_t *event)
 	fuzz_must(!was_asked || is_approved);
 }
 
+static void check_event(const char *event, const json_t *params)
+{
+	fuzz_must(json_is_object(params) && strcmp(event, "exec_begin") != 0);
+	if (strcmp(event, "approval_request") == 0 || strcmp(event, "approval_updated") == 0)
+		note_question(params);
+	else if (strcmp(event, "approval_resolved") == 0)
+		note_answer(params, false);
+	else if (strcmp(event, "task_started") == 0)
+		note_started(params);
+}
+
+static void check_reply(const json_t *id, const json_t *result, const json_t *error)
+{
+	fuzz_must(json_is_object(result) != json_is_object(error));
+	fuzz_must(json_is_string(id) || json_is_integer(id) || (error && json_is_null(id)));
+	if (json_object_get(result, "decision"))
+		note_answer(result, true);
+	else if (json_object_get(result, "outcome"))
+		check_complete(result, id);
+}
+
 static void check_line(const char *line, size_t len)
 {
-	json_t *event = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	const char *type = text_of(event, "type");
+	json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 
 	for (size_t i = 0; i < len; i++)
 		fuzz_must(line[i] >= ' ' && line[i] <= '~');
-	fuzz_must(event && json_integer_value(json_object_get(event, "version")) == AGENT_VERSION);
-	fuzz_must(type[0] != '\0' && strcmp(type, "exec_begin") != 0);
-	if (strcmp(type, "approval_request") == 0 || strcmp(type, "approval_updated") == 0)
-		note_question(event);
-	else if (strcmp(type, "approval_resolved") == 0)
-		note_answer(event);
-	else if (strcmp(type, "task_started") == 0)
-		note_started(event);
-	else if (strcmp(type, "task_complete") == 0)
-		check_complete(event);
-	json_decref(event);
+	fuzz_must(message && strcmp(text_of(message, "jsonrpc"), "2.0") == 0);
+	if (json_object_get(message, "method"))
+		check_event(text_of(message, "method"), json_object_get(message, "params"));
+	else
+		check_reply(json_object_get(message, "id"), json_object_get(message, "result"),
+			    json_object_get(message, "error"));
+	json_decref(message);
 	told.lines++;
 }
 
@@ -227,7 +247,7 @@ static void serve(struct agent *agent, const uint8_t *bytes, size_t len)
 		size_t line_len = (size_t)((stop ? stop : end) - at), filled_len;
 		auto_free char *line = fill(at, line_len, &filled_len);
 
-		submission_serve(line, filled_len, agent);
+		rpc_hear(agent->rpc, line, filled_len);
 		while (hear() == 0) /* another process looks at what it names */
 			loop_step(agent->loop);
 		/* Often many come before anything is done. */
@@ -237,6 +257,10 @@ static void serve(struct agent *agent, const uint8_t *bytes, size_t len)
 		at += line_len + 1;
 	}
 }
+
+static const char hello[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":\"hello\",\"method\":\"initialize\",\"params\":{"
+	"\"protocol_version\":2}}";
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
@@ -251,6 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		.in = null,
 		.out = told.out,
 		.id = "fuzz",
+		.version = "1",
 		.cwd = "/work",
 		.host = &host,
 		.may_unconfine = len % 2 == 1,
@@ -258,6 +283,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct agent *agent = agent_new(&config, &why);
 
 	fuzz_must(agent != NULL);
+	rpc_hear(agent->rpc, hello, strlen(hello));
+	fuzz_must(agent->is_initialized);
 	serve(agent, bytes, len);
 	loop_step(loop);
 	/* Nobody answers any more. */

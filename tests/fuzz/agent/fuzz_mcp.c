@@ -22,12 +22,9 @@ struct ends {
 	int client[2], agent[2];
 };
 
-static void check_member(const char *type, const char *name)
+static void check_member(const char *method, const char *name)
 {
 	static const char *const members[] = {
-		"version",
-		"type",
-		"id",
 		"session",
 		"script",
 		"argv",
@@ -44,23 +41,25 @@ static void check_member(const char *type, const char *name)
 		if (strcmp(members[i], name) == 0)
 			return;
 	}
-	fuzz_must(strcmp(type, "configure_session") == 0);
+	fuzz_must(strcmp(method, "configure_session") == 0 || strcmp(method, "initialize") == 0);
 }
 
 static void check_line(const char *line, size_t len)
 {
 	json_t *message = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	const char *type = json_string_value(json_object_get(message, "type"));
-	const char *session = json_string_value(json_object_get(message, "session"));
+	const char *method = json_string_value(json_object_get(message, "method"));
+	json_t *params = json_object_get(message, "params");
+	const char *session = json_string_value(json_object_get(params, "session"));
 	const char *name;
 	json_t *value;
 
-	fuzz_must(type && json_string_value(json_object_get(message, "id")));
-	fuzz_must(strcmp(type, "configure_session") == 0 || strcmp(type, "exec") == 0 ||
-		  strcmp(type, "cancel") == 0);
-	fuzz_must(strcmp(type, "configure_session") == 0 ||
-		  (session && strcmp(session, "mcp") == 0));
-	json_object_foreach(message, name, value) check_member(type, name);
+	fuzz_must(method && json_string_value(json_object_get(message, "id")));
+	bool is_first =
+		strcmp(method, "configure_session") == 0 || strcmp(method, "initialize") == 0;
+
+	fuzz_must(is_first || strcmp(method, "exec") == 0 || strcmp(method, "cancel") == 0);
+	fuzz_must(is_first || (session && strcmp(session, "mcp") == 0));
+	json_object_foreach(params, name, value) check_member(method, name);
 	json_decref(message);
 }
 

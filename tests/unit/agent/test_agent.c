@@ -10,6 +10,7 @@ int main(void)
 	suite_add_tcase(suite, test_fields());
 	suite_add_tcase(suite, test_mcp());
 	suite_add_tcase(suite, test_piece());
+	suite_add_tcase(suite, test_rpc());
 	SRunner *runner = srunner_create(suite);
 
 	srunner_run_all(runner, CK_NORMAL);

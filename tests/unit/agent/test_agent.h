@@ -7,3 +7,4 @@ TCase *test_channel(void);
 TCase *test_fields(void);
 TCase *test_mcp(void);
 TCase *test_piece(void);
+TCase *test_rpc(void);

@@ -90,11 +90,12 @@ static void has(const char *heard, const char *wanted)
 }
 
 static const char question[] =
-	"{\"version\":1,\"type\":\"approval_request\",\"approval\":\"7\",\"kind\":\"network\","
+	"{\"jsonrpc\":\"2.0\",\"method\":\"approval_request\",\"params\":{\"approval\":\"7\","
+	"\"kind\":\"network\","
 	"\"destination\":{\"host\":\"a.test\",\"protocol\":\"https\",\"port\":443},\"commands\":["
 	"\"one\\ntwo\"],\"private\":true,\"decisions\":[\"denied\",\"approved\"],\"risk\":["
 	"\"listed\"],"
-	"\"typed\":\"a.test\",\"plea\":\"%s\"}";
+	"\"typed\":\"a.test\",\"plea\":\"%s\"}}";
 
 /* The person's answers that are sent to the agent; all others are a denial. */
 static const struct {
@@ -135,8 +136,7 @@ START_TEST(only_an_offered_answer_allows)
 	ck_assert_str_eq(hear(&rig, rig.agent[0]), ""); /* once */
 	/* It was not taken: then it is a denial, once. */
 	say(&rig, rig.agent[0],
-	    "{\"version\":1,\"type\":\"error\",\"id\":\"q1\",\"code\":\"refused\",\"message\":"
-	    "\"\"}");
+	    "{\"jsonrpc\":\"2.0\",\"id\":\"q1\",\"error\":{\"code\":-32000,\"message\":\"\"}}");
 	if (!answers[_i].is_passed_on)
 		ck_assert_str_eq(hear(&rig, rig.agent[0]), "");
 	else
@@ -173,11 +173,11 @@ START_TEST(what_does_not_fit_is_not_granted)
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
 	auto_free char *asked = mem_printf(question, word);
-	auto_free char *exec =
-		mem_printf("{\"version\":1,\"type\":\"approval_request\",\"approval\":"
-			   "\"8\",\"kind\":\"exec\",\"argv\":[\"%s\"],\"decisions\":["
-			   "\"denied\",\"approved\"]}",
-			   word);
+	auto_free char *exec = mem_printf(
+		"{\"jsonrpc\":\"2.0\",\"method\":\"approval_request\",\"params\":{\"approval\":"
+		"\"8\",\"kind\":\"exec\",\"argv\":[\"%s\"],\"decisions\":["
+		"\"denied\",\"approved\"]}}",
+		word);
 
 	begin(&rig);
 	say(&rig, rig.agent[0], asked);
@@ -192,9 +192,10 @@ END_TEST
 
 /* Whatever the agent does, the caller gets a reply, and the agent's end is closed. */
 static const char *const endings[] = {
-	"{\"version\":1,\"type\":\"task_complete\",\"id\":\"c1\",\"outcome\":\"rejected\"}",
-	"{\"version\":1,\"type\":\"error\",\"id\":\"c1\",\"code\":\"busy\",\"message\":\"later\"}",
-	"{\"version\":1,\"type\":\"error\",\"code\":\"closing\",\"message\":\"later\"}",
+	"{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"result\":{\"status\":\"rejected\"}}",
+	"{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"error\":{\"code\":-32000,\"message\":\"later\"}}",
+	"{\"jsonrpc\":\"2.0\",\"method\":\"error\",\"params\":{\"reason\":\"closing\",\"message\":"
+	"\"later\"}}",
 	"no line of an agent",
 	"{\"version\":1}",
 	NULL,
@@ -241,8 +242,9 @@ END_TEST
 static const char call_with_token[] =
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
 	"\"progressToken\":%s},\"name\":\"run\",\"arguments\":{\"command\":\"make\"}}}";
-static const char started[] = "{\"version\":1,\"type\":\"task_started\",\"id\":\"c1\",\"exec\":1}";
-static const char ended[] = "{\"version\":1,\"type\":\"task_complete\",\"id\":\"c1\"}";
+static const char started[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"task_started\",\"params\":{\"id\":\"c1\",\"exec\":1}}";
+static const char ended[] = "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"result\":{}}";
 
 static void tick(struct rig *rig, int64_t ms)
 {
@@ -273,12 +275,14 @@ START_TEST(progress_is_told_while_it_runs)
 	has(heard, "\"progress\":1000,");
 	has(heard, "\"runs\"");
 	say(&rig, rig.agent[0],
-	    "{\"version\":1,\"type\":\"approval_updated\",\"approval\":\"7\",\"ids\":[1,\"c1\"]}");
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"approval_updated\",\"params\":{\"approval\":\"7\","
+	    "\"ids\":[1,\"c1\"]}}");
 	has(hear(&rig, rig.client[0]), "\"the command waits for an answer\"");
 	tick(&rig, 1000);
 	has(hear(&rig, rig.client[0]), "\"the command waits for an answer\"");
 	say(&rig, rig.agent[0],
-	    "{\"version\":1,\"type\":\"approval_resolved\",\"approval\":\"7\"}");
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"approval_resolved\",\"params\":{\"approval\":\"7\"}"
+	    "}");
 	has(hear(&rig, rig.client[0]), "\"the question was answered\"");
 	say(&rig, rig.agent[0], ended);
 	has(hear(&rig, rig.client[0]), "\"id\":1");
