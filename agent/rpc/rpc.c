@@ -231,7 +231,7 @@ void rpc_hear(struct rpc *rpc, const char *line, size_t len)
 	if (!line)
 		return rpc_refuse_malformed(rpc, NULL, RPC_PARSE_ERROR, "the line is too long");
 	if (is_deep(line, len))
-		return rpc_refuse_malformed(rpc, NULL, RPC_INVALID_REQUEST,
+		return rpc_refuse_malformed(rpc, NULL, RPC_PARSE_ERROR,
 					    "the message is nested too deeply");
 	json_t *whole = json_loadb(line, len, flags, &error);
 

@@ -334,7 +334,7 @@ def malformed_lines(stage):
                          (-32600, request.replace(b'"id":%s,', b"")), (-32600, b'{"jsonrpc":"2.0","id":"q","method":7}'),
                          (-32600, b'{"jsonrpc":"2.0","id":"q","result":{}}'), (-32600, b'{"jsonrpc":"2.0","id":"q"}'),
                          (-32600, b'{"jsonrpc":"2.0","id":"q","method":"list","result":{}}'), (-32602, b'{"jsonrpc":"2.0","id":"q","method":"list","params":[]}'),
-                         (-32600, b'{"jsonrpc":"2.0","id":"q","method":"list","params":' + b'{"x":' * 100 + b"1" + b"}" * 101),
+                         (-32700, b'{"jsonrpc":"2.0","id":"q","method":"list","params":' + b'{"x":' * 100 + b"1" + b"}" * 101),
                          (-32600, (request % b"1").replace(b"2.0", b"1.0"))):
         client.raw(line + b"\n")
         error = client.next("error")

@@ -149,7 +149,7 @@ static const struct {
 	{ "{\"jsonrpc\":\"2.0\",\"result\":1}", "-32600" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", "-32602" },
 	{ "{\"version\":1,\"type\":\"x\",\"id\":\"1\"}", "version 1" },
-	{ DEEP DEEP DEEP DEEP "[", "-32600" },
+	{ DEEP DEEP DEEP DEEP "[", "nested too deeply" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0000\",\"method\":\"x\"}",
 	  "-32700" }, /* the last: ours may */
 };
