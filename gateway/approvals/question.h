@@ -47,6 +47,7 @@ struct waiter {
 	pid_t program_pid; /* a process that runs the program; 0: not known */
 	bool was_looked_up;
 	bool is_queued;        /* in gw->queue */
+	bool is_looked_for;    /* something waits for @lookup */
 	struct lookup *lookup; /* the running lookup of the program: gateway/execs/lookups.c */
 	struct socket_owner_want want; /* what that lookup searches for */
 	uint64_t grant;                /* the remembered answer that allowed it; 0: none */

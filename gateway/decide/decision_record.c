@@ -1,6 +1,5 @@
 #include "gateway/decide/decision_record.h"
 
-#include "gateway/execs/execs.h"
 #include "gateway/audit/journal.h"
 #include "gateway/decide/queue.h"
 #include "gateway/decide/repeats.h"
@@ -17,8 +16,7 @@ struct sink_record decision_record(const struct gateway *gw, const struct waiter
 	};
 
 	journal_stamp(gw->journal, &record);
-	/* the exec owns the text of the program */
-	record.program = execs_find(gw, waiter->facts.exec) ? waiter->program : NULL;
+	record.program = waiter->program; /* the exec owns it, and outlives it */
 	record.duration_ms = (uint64_t)(record.mono_ms - waiter->since_ms);
 	return record;
 }

@@ -318,6 +318,7 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	if (verdict->action == POLICY_ALLOW) {
 		live_requests_begin(waiter, verdict);
 		ledger_begin(waiter);
+		lookups_note(waiter);
 	} else {
 		leases_end(waiter, NULL);
 	}

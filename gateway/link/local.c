@@ -138,8 +138,8 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	traffic_count_report(&gw->trips, report);
 	traffic_count_report(client->trips, report);
 	journal_stamp(gw->journal, &record);
-	if (waiter && exec)
-		record.program = waiter->program; /* the exec owns it */
+	if (waiter)
+		record.program = waiter->program; /* the exec owns it, and outlives it */
 	if (waiter && was_allowed)
 		local_waited(waiter, &record);
 	if (was_allowed || !repeats_take(gw, &report->facts, &verdict))

@@ -394,6 +394,98 @@ START_TEST(a_reload_looks_at_what_is_open_in_pieces)
 }
 END_TEST
 
+static void report_end(struct fixture_request *request)
+{
+	const struct gateway_report report = {
+		.facts = fixture_facts("https://a.test:443", FIXTURE_EXEC),
+		.ticket = take(request->pass),
+		.verdict = request->verdict,
+		.closed = POLICY_CLIENT_CLOSED,
+	};
+
+	gateway_report(fixture.client, &report);
+}
+
+static void expect_program_at_end(struct fixture_request *request, bool is_known)
+{
+	report_end(request);
+	fixture_settle();
+	auto_free char *record = fixture_record("closed");
+	auto_free char *member = mem_printf("\"program\":\"%s\"", self);
+
+	ck_assert_int_eq(strstr(record, member) != NULL, is_known);
+}
+
+static void note_not_waiting(struct fixture_request *request)
+{
+	const struct waiter *waiter = (struct waiter *)request->pass;
+
+	ck_assert_ptr_null(waiter->program);
+}
+
+/* No rule and no answer needs it, so the verdict comes first. */
+START_TEST(the_end_of_what_a_rule_allows_names_the_program)
+{
+	struct fixture_request request;
+
+	free(rule_by_self("a.test"));
+	stage_open(CROWD_PROCESSES);
+	fixture_open("allow a.test");
+	stage_give(FIXTURE_EXEC);
+	submit_from(&request, "https://a.test:443");
+	request.also = note_not_waiting;
+	fixture_settle();
+	fixture_expect(&request, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	expect_program_at_end(&request, true);
+	fixture_close();
+	stage_close();
+}
+END_TEST
+
+/* The command chooses how many requests there are: they share scans, and a scan that nobody waits
+ * for comes after a pause. */
+START_TEST(many_allowed_requests_do_not_search_all_the_time)
+{
+	struct fixture_request request, asks;
+	const struct waiter *waiter;
+	unsigned int known = 0, scans = 0;
+
+	stage_open(CROWD_PROCESSES);
+	fixture_open("allow a.test");
+	stage_give(FIXTURE_EXEC);
+	for (size_t i = 0; i < LIVE_COUNT; i++)
+		submit_from(&lives[i], "https://a.test:443");
+	fixture_settle();
+	for (size_t i = 0; i < LIVE_COUNT; i++)
+		known += ((struct waiter *)lives[i].pass)->program != NULL;
+	ck_assert_uint_eq(known, LOOKUPS_NOTED_MAX);
+	/* The clock stands still, so what may be used in advance is used up soon. */
+	do {
+		submit_from(&request, "https://a.test:443");
+		fixture_settle();
+		waiter = (struct waiter *)request.pass;
+	} while (waiter->program && ++scans < LOOKUPS_BURST_MS / LOOKUPS_PART_MS);
+	ck_assert_uint_le(scans, LOOKUPS_BURST_MS / LOOKUPS_PART_MS / (CROWD_WORK / LOOKUPS_WORK));
+	ck_assert_ptr_nonnull(waiter->lookup);
+	/* What waits for its program does not wait for the pause. */
+	submit_from(&asks, "https://b.test:443");
+	fixture_settle();
+	ck_assert_uint_eq(fixture.approver.asked, 1);
+	free(rule_by_self("b.test"));
+	ck_assert_str_eq(fixture.approver.last.program, self);
+	gateway_withdraw(asks.ticket);
+	submit_from(&request, "https://a.test:443");
+	fixture_settle();
+	waiter = (struct waiter *)request.pass;
+	ck_assert_ptr_null(waiter->program);
+	loop_advance(fixture.loop, 60000);
+	fixture_settle();
+	ck_assert_ptr_nonnull(waiter->program);
+	fixture_close();
+	stage_close();
+}
+END_TEST
+
 Suite *suite_lookups(void)
 {
 	Suite *suite = suite_create("lookups");
@@ -407,6 +499,8 @@ Suite *suite_lookups(void)
 	tcase_add_test(tcase, one_that_is_looked_up_may_leave);
 	tcase_add_test(tcase, an_exec_may_end_while_it_is_looked_at);
 	tcase_add_test(tcase, a_reload_looks_at_what_is_open_in_pieces);
+	tcase_add_test(tcase, the_end_of_what_a_rule_allows_names_the_program);
+	tcase_add_test(tcase, many_allowed_requests_do_not_search_all_the_time);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
