@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "exec/run/listener.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
@@ -34,7 +35,7 @@ static int read_link(const char *link, char path[PATH_MAX])
 	return path[0] == '/' ? 0 : -ENOENT; /* "pipe:[1]" */
 }
 
-int inside_enter(struct inside *inside, pid_t task)
+int inside_enter(struct inside *inside, pid_t task, int listener, uint64_t id)
 {
 	char link[64];
 
@@ -48,13 +49,12 @@ int inside_enter(struct inside *inside, pid_t task)
 	if (strcmp(inside->prefix, "/") == 0)
 		inside->prefix[0] = '\0';
 	inside->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return inside->root < 0 ? -errno : 0;
-}
-
-void inside_leave(struct inside *inside)
-{
-	fd_close(inside->root);
-	inside->root = -1;
+	if (inside->root < 0)
+		return -errno;
+	if (listener_is_waiting(listener, id))
+		return 0;
+	fd_close(fd_take(&inside->root));
+	return -ESRCH;
 }
 
 int inside_read(pid_t task, uint64_t address, void *bytes, size_t len)

@@ -15,10 +15,10 @@ struct inside {
 	char prefix[PATH_MAX]; /* its path in our own file system; "" if that is / */
 };
 
-/* Opens the root of @task, which must be inside. Does nothing if it is open already. 0 or
- * -errno. */
-int inside_enter(struct inside *inside, pid_t task);
-void inside_leave(struct inside *inside);
+/* Opens the root of @task, which must be inside and wait in the call @id of @listener; does nothing
+ * if it is open already. 0, or -errno; -ESRCH: it does not wait any more, so its pid may be another
+ * process's. */
+int inside_enter(struct inside *inside, pid_t task, int listener, uint64_t id);
 
 /* Reads @task's memory at @address: all @len bytes (0) or -errno. */
 int inside_read(pid_t task, uint64_t address, void *bytes, size_t len);

@@ -111,20 +111,6 @@ static void on_address(struct notify_process *process, const struct wire_told *t
 	listener_refuse(process->listener, told->request.id, told->error);
 }
 
-/* The root that is opened first is used for all: so the task must still be waiting afterwards, or
- * its pid may have been another process's. */
-static int enter(struct notify_process *process, const struct seccomp_notif *request)
-{
-	bool is_first = process->inside.root < 0;
-	int r = inside_enter(&process->inside, (pid_t)request->pid);
-
-	if (r == 0 && is_first && !listener_is_waiting(process->listener, request->id)) {
-		inside_leave(&process->inside);
-		r = -ESRCH;
-	}
-	return r;
-}
-
 /* An exit is never refused. It is inspected while the task waits; its pid was looked up before. */
 static void on_end(struct notify_process *process, const struct wire_told *told, pid_t inner)
 {
@@ -177,7 +163,7 @@ static void serve(struct notify_process *process, const struct wire_told *told, 
 	seccomp_look_up(request->data.nr, args, &call);
 	if (call.told == SECCOMP_TOLD_END)
 		return on_end(process, told, inner);
-	r = enter(process, request);
+	r = inside_enter(&process->inside, (pid_t)request->pid, process->listener, request->id);
 	if (told->error != 0 && call.told == SECCOMP_TOLD_ADDRESS && r == 0)
 		on_address(process, told, &call);
 	else if (told->error != 0)

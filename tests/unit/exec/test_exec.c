@@ -7,16 +7,17 @@
 
 /* Suites that meson.build runs one by one, so that they run side by side: CK_RUN_SUITE=NAME. */
 static TCase *(*const plan[])(void) = {
-	test_cgroup,  test_egress, test_env,  test_files,   test_lifetime, test_git_config,
-	test_paths,   test_plan,   test_read, test_refusal, test_result,   test_script,
-	test_sockets, test_stdio,  test_view, NULL,
+	test_cgroup, test_egress,  test_env,   test_files, test_lifetime, test_git_config,
+	test_memory, test_paths,   test_plan,  test_read,  test_refusal,  test_result,
+	test_script, test_sockets, test_stdio, test_view,  test_watch,    NULL,
 };
 static TCase *(*const runs[])(void) = {
 	test_clock,        test_drain,     test_exec_run, test_exec_free,
 	test_exec_session, test_exec_stop, test_output,   NULL,
 };
 static TCase *(*const terminal[])(void) = { test_ansi, test_hold, test_pty, NULL };
-static TCase *(*const told[])(void) = { test_intercept, test_notify, test_notify_network, NULL };
+static TCase *(*const told[])(void) = { test_inside, test_intercept, test_notify,
+					test_notify_network, NULL };
 
 static const struct {
 	const char *name;
