@@ -74,6 +74,21 @@ char *mem_printf(const char *format, ...)
 	return mem_or_die(len < 0 ? NULL : text);
 }
 
+void mem_append(char **text, const char *format, ...)
+{
+	auto_free char *more = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&more, format, args) < 0)
+		more = NULL;
+	va_end(args);
+	size_t len = strlen(*text), more_len = strlen(mem_or_die(more));
+
+	*text = mem_grow(*text, len + more_len + 1, 1);
+	memcpy(*text + len, more, more_len + 1);
+}
+
 char **mem_copy_list(const char *const *list)
 {
 	size_t count = mem_count_list(list);

@@ -18,6 +18,8 @@ char *mem_strdup(const char *text);
 char *mem_strdup_or_null(const char *text); /* NULL for NULL */
 char *mem_strndup(const char *text, size_t max_bytes);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Appends to *@text, which is owned and grows. */
+void mem_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A list is a NULL-terminated array of strings. A NULL pointer is an empty list. */
 #define mem_count_list(list)                                                                       \

@@ -236,10 +236,7 @@ static int refuse(enum cli_command command, const char *word, struct err *why)
 		names[count++] = name;
 		if (optopt != 0 || len < 3 || strncmp(name, word + 2, len - 2) != 0)
 			continue;
-		char *longer = mem_printf("%s%s--%s", possible, possible[0] ? ", " : "", name);
-
-		free(possible);
-		possible = longer;
+		mem_append(&possible, "%s--%s", possible[0] ? ", " : "", name);
 	}
 	if (possible[0])
 		return err_set(why, -EINVAL, "%s is ambiguous; it may be %s", shown, possible);
@@ -440,10 +437,7 @@ static int refuse_step(enum cli_command above, const char *word)
 
 		if (!step || options_commands[child].how & HIDDEN)
 			continue;
-		char *longer = mem_printf("%s%s%s", all, count > 0 ? ", " : "", step);
-
-		free(all);
-		all = longer;
+		mem_append(&all, "%s%s", count > 0 ? ", " : "", step);
 		names[count++] = step;
 	}
 	if (!word)

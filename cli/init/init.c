@@ -65,10 +65,7 @@ static char *make_text(const struct init *init)
 		}
 		if (is_wanted == 0)
 			continue;
-		char *longer = mem_printf("%s%s   # %s\n", text, line->policy, line->file);
-
-		free(text);
-		text = longer;
+		mem_append(&text, "%s   # %s\n", line->policy, line->file);
 	}
 	return text;
 }

@@ -44,10 +44,7 @@ char *profiles_policy(const struct profile *profile)
 	for (size_t i = 0; i < profile->count; i++) {
 		if (profile->lines[i].kind != PROFILE_POLICY)
 			continue;
-		char *longer = mem_printf("%s%s\n", text, profile->lines[i].text);
-
-		free(text);
-		text = longer;
+		mem_append(&text, "%s\n", profile->lines[i].text);
 	}
 	return text;
 }

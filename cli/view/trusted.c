@@ -31,10 +31,7 @@ char *trusted_path(const char *cwd)
 	for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
 		if (folder[0] != '/' || trusted_is_within(folder, cwd))
 			continue;
-		char *longer = mem_printf("%s%s%s", out, out[0] ? ":" : "", folder);
-
-		free(out);
-		out = longer;
+		mem_append(&out, "%s%s", out[0] ? ":" : "", folder);
 	}
 	return take(out);
 }

@@ -11,10 +11,7 @@ const char decided_unrecorded[] = "denied, because the decision could not be rec
 
 static void add(char **text, const char *more)
 {
-	char *longer = mem_printf("%s%s%s", *text, (*text)[0] ? "; " : "", more);
-
-	free(*text);
-	*text = longer;
+	mem_append(text, "%s%s", (*text)[0] ? "; " : "", more);
 }
 
 /* The accesses that the request waits for, or would have been granted. Owned. */

@@ -33,10 +33,7 @@ static int npm_expand(struct reading *reading, const char *where, const char *te
 					reading, where,
 					"the value has a variable in ${} that is not set");
 		}
-		char *longer = mem_printf("%s%.*s%s", out, (int)plain, text + at, value);
-
-		free(out);
-		out = longer;
+		mem_append(&out, "%.*s%s", (int)plain, text + at, value);
 		at += plain + (open ? (size_t)(close + 1 - open) : 0);
 	}
 	*ret = take(out);

@@ -31,10 +31,7 @@ static int format_find(const char *format, struct err *why)
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		if (strcmp(formats[i].name, format) == 0)
 			return (int)i;
-		char *longer = mem_printf("%s%s%s", all, i > 0 ? ", " : "", formats[i].name);
-
-		free(all);
-		all = longer;
+		mem_append(&all, "%s%s", i > 0 ? ", " : "", formats[i].name);
 	}
 	auto_free char *shown = text_visible_dup(format);
 

@@ -350,10 +350,7 @@ static int answers_append_lines_locked(struct answers *answers, const char *cons
 	for (size_t i = 0; lines[i]; i++) {
 		if (answers_has_line(answers, lines[i]))
 			continue;
-		char *longer = mem_printf("%s%s\n", text, lines[i]);
-
-		free(text);
-		text = longer;
+		mem_append(&text, "%s\n", lines[i]);
 	}
 	return text[0] ? answers_replace(answers, text, why) : 0;
 }

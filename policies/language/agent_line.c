@@ -185,10 +185,7 @@ static bool agent_add_word(const struct line *line, size_t index, char **text)
 		return false;
 	}
 	/* A line contains no line breaks, so they separate the words. */
-	char *longer = mem_printf("%s%s%s", *text, index > 1 ? "\n" : "", plain);
-
-	free(*text);
-	*text = longer;
+	mem_append(text, "%s%s", index > 1 ? "\n" : "", plain);
 	return true;
 }
 

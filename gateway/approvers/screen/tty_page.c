@@ -118,10 +118,7 @@ void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *
 
 	if (!label && page->column > 0 && page->column + len < page->width) {
 		struct tty_page_line *line = &page->lines[page->count - 1];
-		char *longer = mem_printf("%s  %s", line->text, text);
-
-		free(line->text);
-		line->text = longer;
+		mem_append(&line->text, "  %s", text);
 		page->column += len;
 		return;
 	}

@@ -39,11 +39,7 @@ static void shown_describe(const struct approver_question *question, void *arg)
 			  question->warning ? question->warning : "", question->is_private,
 			  question->program ? question->program : "", question->command_count);
 	for (size_t i = 0; i < APPROVER_COMMANDS_MAX && question->commands[i]; i++) {
-		char *longer = mem_printf("%s\n%" PRIu64 " %s", text, question->execs[i],
-					  question->commands[i]);
-
-		free(text);
-		text = longer;
+		mem_append(&text, "\n%" PRIu64 " %s", question->execs[i], question->commands[i]);
 	}
 	search->text = text;
 }
