@@ -64,6 +64,15 @@ char *text_visible_dup(const char *text)
 	return out;
 }
 
+char *text_visible_once(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at < 0x20 || *at > 0x7e)
+			return text_visible_dup(text);
+	}
+	return mem_strdup(text);
+}
+
 static bool text_needs_quotes(const char *word)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -14,6 +14,8 @@ size_t text_visible(char *out, size_t size, const void *bytes, size_t len);
 
 /* The same, returned owned. */
 char *text_visible_dup(const char *text);
+/* The same, but visible text stays as it is, so that nothing is escaped twice. */
+char *text_visible_once(const char *text);
 
 /* @word as one word of a POSIX shell. Returned owned. */
 char *text_quoted(const char *word);

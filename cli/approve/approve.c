@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
@@ -34,9 +35,9 @@ static int report_answer(const struct approve_answer *answer, const json_t *ques
 			 const json_t *reply)
 {
 	auto_free char *destination = approve_text_destination(question);
-	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+	auto_free char *error = text_visible_once(approve_text_member(reply, "error"));
 	auto_free char *words = approve_text_answer(answer);
-	auto_free char *text = approve_text_shown(approve_text_member(reply, "text"));
+	auto_free char *text = text_visible_once(approve_text_member(reply, "text"));
 	const char *code = approve_text_member(reply, "code");
 
 	if (json_is_true(json_object_get(reply, "ok"))) {

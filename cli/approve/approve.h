@@ -80,9 +80,6 @@ const char *approve_input_scope(const char *text);
 /* Returned owned. */
 json_t *approve_input_request(const struct approve_answer *answer);
 
-/* @text with every character escaped that could move the cursor; printable text is unchanged.
- * Returned owned. */
-char *approve_text_shown(const char *text);
 /* A string member, or "". Borrowed. */
 const char *approve_text_member(const json_t *object, const char *name);
 /* "https://a.test:443". Returned owned. */

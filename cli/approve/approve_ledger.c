@@ -38,11 +38,11 @@ static long long grant_number(const json_t *grant, const char *name)
 
 static void grants_print(const json_t *grant)
 {
-	auto_free char *id = approve_text_shown(approve_text_member(grant, "id"));
-	auto_free char *text = approve_text_shown(approve_text_member(grant, "text"));
-	auto_free char *by = approve_text_shown(approve_text_member(grant, "by"));
-	auto_free char *from = approve_text_shown(approve_text_member(grant, "from"));
-	auto_free char *scope = approve_text_shown(approve_text_member(grant, "scope"));
+	auto_free char *id = text_visible_once(approve_text_member(grant, "id"));
+	auto_free char *text = text_visible_once(approve_text_member(grant, "text"));
+	auto_free char *by = text_visible_once(approve_text_member(grant, "by"));
+	auto_free char *from = text_visible_once(approve_text_member(grant, "from"));
+	auto_free char *scope = text_visible_once(approve_text_member(grant, "scope"));
 	bool is_allow = strcmp(approve_text_member(grant, "action"), "allow") == 0;
 	long long until = grant_number(grant, "until"), now = (long long)time(NULL);
 	char up[32], down[32];
@@ -59,10 +59,10 @@ static void grants_print(const json_t *grant)
 
 static void live_print(const json_t *live)
 {
-	auto_free char *id = approve_text_shown(approve_text_member(live, "id"));
+	auto_free char *id = text_visible_once(approve_text_member(live, "id"));
 	auto_free char *to = approve_text_destination(live);
-	auto_free char *grant = approve_text_shown(approve_text_member(live, "grant"));
-	auto_free char *rule = approve_text_shown(approve_text_member(live, "rule"));
+	auto_free char *grant = text_visible_once(approve_text_member(live, "grant"));
+	auto_free char *rule = text_visible_once(approve_text_member(live, "rule"));
 
 	(void)printf("%s  %s\n  %-9s %s\n  %-9s command %lld, open for %lld s\n", id, to, "by",
 		     grant[0]  ? grant
@@ -205,8 +205,8 @@ char **cli_approve_ids(void)
 /* Prints the result of one reply; returns the exit status. @what: the grant to revoke. */
 static int ledger_report(const char *what, const json_t *reply)
 {
-	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
-	auto_free char *text = approve_text_shown(approve_text_member(reply, "text"));
+	auto_free char *error = text_visible_once(approve_text_member(reply, "error"));
+	auto_free char *text = text_visible_once(approve_text_member(reply, "text"));
 	long long cut = grant_number(reply, "cut");
 
 	if (json_is_true(json_object_get(reply, "ok"))) {
@@ -334,7 +334,7 @@ int cli_approve_cut(const struct options *options)
 		return status;
 	int r = ledger_ask(dir_fd, run, json_pack("{s:s, s:I}", "op", "cut", "live", number),
 			   &reply, &why);
-	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+	auto_free char *error = text_visible_once(approve_text_member(reply, "error"));
 
 	if (r == -ENOENT)
 		status = cli_fail(CLI_DENIED, "%s: there is no such run", id);

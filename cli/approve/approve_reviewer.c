@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/approve/approve.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -27,7 +28,7 @@ static void print_sheet(const char *digest, const char *command, const struct ga
 {
 	size_t *count = arg;
 	/* The command is a user's text, so escape characters that could move the cursor. */
-	auto_free char *shown = approve_text_shown(command);
+	auto_free char *shown = text_visible_once(command);
 
 	(void)printf("%s%.*s  %s\n", (*count)++ > 0 ? "\n" : "", SHORT_DIGEST, digest, shown);
 	print_part("precision", trust->agree_allow, trust->agree_allow + trust->allowed_denied);

@@ -8,15 +8,6 @@
 
 #define TEXT_COMMAND_MAX 4096
 
-char *approve_text_shown(const char *text)
-{
-	for (const char *at = text; *at; at++) {
-		if (*at < 0x20 || *at > 0x7e)
-			return text_visible_dup(text);
-	}
-	return mem_strdup(text);
-}
-
 const char *approve_text_member(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
@@ -32,19 +23,19 @@ static long long text_number(const json_t *object, const char *name)
 char *approve_text_destination(const json_t *question)
 {
 	if (json_object_get(question, "lines")) /* it is not about a destination */
-		return approve_text_shown(approve_text_member(question, "kind"));
+		return text_visible_once(approve_text_member(question, "kind"));
 	const char *host = approve_text_member(question, "host");
 	bool has_colon = strchr(host, ':') != NULL;
 	auto_free char *text = mem_printf(
 		"%s://%s%s%s:%lld", approve_text_member(question, "protocol"), has_colon ? "[" : "",
 		host, has_colon ? "]" : "", text_number(question, "port"));
 
-	return approve_text_shown(text);
+	return text_visible_once(text);
 }
 
 static void text_line(FILE *stream, const char *label, const char *text)
 {
-	auto_free char *shown = approve_text_shown(text);
+	auto_free char *shown = text_visible_once(text);
 
 	if (text[0] != '\0')
 		(void)fprintf(stream, "  %-9s %s\n", label, shown);
@@ -81,8 +72,8 @@ static void text_agent(FILE *stream, const json_t *question)
 {
 	const json_t *lines = json_object_get(question, "lines"),
 		     *choices = json_object_get(question, "choices");
-	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
-	auto_free char *kind = approve_text_shown(approve_text_member(question, "kind"));
+	auto_free char *id = text_visible_once(approve_text_member(question, "id"));
+	auto_free char *kind = text_visible_once(approve_text_member(question, "kind"));
 	auto_free char *left = text_duration(text_number(question, "left_s"));
 	auto_free char *age = text_duration(text_number(question, "age_s"));
 
@@ -91,14 +82,14 @@ static void text_agent(FILE *stream, const json_t *question)
 		const json_t *line = json_array_get(lines, i);
 		const char *label = json_string_value(json_array_get(line, 0));
 		const char *text = json_string_value(json_array_get(line, 1));
-		auto_free char *shown = approve_text_shown(label ? label : "");
+		auto_free char *shown = text_visible_once(label ? label : "");
 
 		text_line(stream, shown, text ? text : "");
 	}
 	(void)fprintf(stream, "  %-9s", "offers");
 	for (size_t i = 0; i < json_array_size(choices); i++) {
 		const char *choice = json_string_value(json_array_get(choices, i));
-		auto_free char *shown = approve_text_shown(choice ? choice : "");
+		auto_free char *shown = text_visible_once(choice ? choice : "");
 
 		(void)fprintf(stream, "%s %s", i == 0 ? "" : ",", shown);
 	}
@@ -115,7 +106,7 @@ void approve_text_question(FILE *stream, const json_t *question)
 	long long waiting = text_number(question, "waiting");
 	long long hidden =
 		text_number(question, "command_count") - (long long)json_array_size(commands);
-	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
+	auto_free char *id = text_visible_once(approve_text_member(question, "id"));
 	auto_free char *destination = approve_text_destination(question);
 	auto_free char *left = text_duration(text_number(question, "left_s"));
 	const char *told = approve_text_member(question, "warning");

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "gateway/gateway_far.h"
@@ -31,7 +32,7 @@ static void watch_hint(const struct watch *watch, const char *id)
 	if (!watch->is_prompting)
 		return;
 
-	auto_free char *shown = approve_text_shown(id);
+	auto_free char *shown = text_visible_once(id);
 	(void)printf("  answer    y %s   y allows once, e for this command, s for the session,\n   "
 		     "         a always; n, E, S and D deny likewise; q aborts. Options may\n      "
 		     "      follow the id, such as --domain --for 1h and --words TEXT\n",
@@ -42,9 +43,9 @@ static void watch_print_text(struct watch *watch, const struct far_link *link, c
 {
 	const json_t *question = json_object_get(event, "question");
 	const char *kind = approve_text_member(event, "event");
-	auto_free char *id = approve_text_shown(approve_text_member(question, "id"));
-	auto_free char *how = approve_text_shown(approve_text_member(event, "how"));
-	auto_free char *session = approve_text_shown(approve_text_member(event, "session"));
+	auto_free char *id = text_visible_once(approve_text_member(question, "id"));
+	auto_free char *how = text_visible_once(approve_text_member(event, "how"));
+	auto_free char *session = text_visible_once(approve_text_member(event, "session"));
 
 	if (strcmp(kind, "run_began") == 0) {
 		(void)printf("watching run %s, session %s\n", far_link_run(link), session);
@@ -112,7 +113,7 @@ static void watch_replied(struct far_link *link, const void *of, json_t *reply, 
 	const struct watch_request *request = of;
 	const struct approve_answer *answer = &request->answer;
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
-	auto_free char *error = approve_text_shown(approve_text_member(reply, "error"));
+	auto_free char *error = text_visible_once(approve_text_member(reply, "error"));
 
 	if (!reply)
 		return; /* the end of the run is reported */

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/approve/approve_watch.h"
 
 #define LINE_BLANKS " \t\r"
@@ -150,7 +151,7 @@ void approve_watch_lines_previewed(struct watch *watch, const struct watch_reque
 	struct watch_pending *pending = &watch->pending;
 	bool is_ok = json_is_true(json_object_get(reply, "ok"));
 	auto_free char *text =
-		approve_text_shown(approve_text_member(reply, is_ok ? "text" : "error"));
+		text_visible_once(approve_text_member(reply, is_ok ? "text" : "error"));
 	auto_free char *so = approve_text_answer(answer);
 
 	if (!pending->link || pending->tag != request->tag)

@@ -34,16 +34,6 @@ static void asked_free(struct gateway_agent_asked *asked)
 	free(asked);
 }
 
-/* The text again, as it is if it is visible text. Owned. */
-static char *line_text(const char *text)
-{
-	for (const char *at = text; *at; at++) {
-		if (*at < 0x20 || *at > 0x7e)
-			return text_visible_dup(text);
-	}
-	return mem_strdup(text);
-}
-
 /* Copies the lines. False: they are too long, and the last one says so. */
 static bool asked_show(struct gateway_agent_asked *asked,
 		       const struct gateway_agent_question *question)
@@ -53,7 +43,7 @@ static bool asked_show(struct gateway_agent_asked *asked,
 	asked->lines = mem_new_array(question->line_count + 1, sizeof(*asked->lines));
 	for (size_t i = 0; i < question->line_count; i++) {
 		const struct gateway_agent_line *line = &question->lines[i];
-		char *text = line_text(line->text);
+		char *text = text_visible_once(line->text);
 
 		bytes += strlen(text);
 		if (bytes > GATEWAY_AGENT_TEXT_MAX) {

@@ -10,17 +10,6 @@
 #define PAGE_INDENT     12 /* columns before a field's text */
 #define PAGE_ROWS_APART 2  /* the line of the answer, and the empty one before the page */
 
-/* Escapes text, except if it is visible already, so that nothing is escaped twice. Returned
- * owned. */
-static char *page_shown(const char *text)
-{
-	for (const char *at = text; *at; at++) {
-		if (*at < 0x20 || *at > 0x7e)
-			return text_visible_dup(text);
-	}
-	return mem_strdup(text);
-}
-
 /* Takes @text. */
 static void page_add(struct tty_page *page, enum tty_weight weight, char *text)
 {
@@ -39,7 +28,7 @@ static void page_cut(const struct tty_page *page, char *line)
 void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *label,
 		    const char *text)
 {
-	auto_free char *shown = page_shown(text);
+	auto_free char *shown = text_visible_once(text);
 	char *line = mem_printf("  %-9s %s", label, shown);
 
 	page_cut(page, line);
@@ -48,7 +37,7 @@ void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *l
 
 void tty_page_whole(struct tty_page *page, const char *label, const char *text)
 {
-	auto_free char *shown = page_shown(text);
+	auto_free char *shown = text_visible_once(text);
 	size_t left = strlen(shown);
 	size_t room = page->width > PAGE_INDENT + 1 ? page->width - PAGE_INDENT - 1 : 1;
 	const char *at = shown;
@@ -74,7 +63,7 @@ void tty_page_warn(struct tty_page *page, enum tty_style style, const char *labe
 
 void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *text)
 {
-	char *line = page_shown(text);
+	char *line = text_visible_once(text);
 
 	page_cut(page, line);
 	page_add(page, weight, line);
@@ -83,7 +72,7 @@ void tty_page_text(struct tty_page *page, enum tty_weight weight, const char *te
 /* Breaks at a space if there is one. */
 void tty_page_wrap(struct tty_page *page, enum tty_weight weight, const char *text)
 {
-	auto_free char *shown = page_shown(text);
+	auto_free char *shown = text_visible_once(text);
 	size_t room = page->width > 8 ? page->width - 3 : 5;
 
 	for (const char *at = shown; *at;) {
