@@ -24,7 +24,7 @@ struct init {
 			 wall */
 	int has_wall; /* the wall has its own copy of it */
 	bool is_full; /* a fresh directory was found full */
-	bool is_scoped; /* Landlock blocks abstract sockets of others */
+	bool is_scoped;  /* Landlock blocks abstract sockets of others */
 	bool is_probing; /* the calls that are made are the probe's, and no evidence */
 	int64_t started_us;
 	enum wire_step step; /* the current step, to report if it fails */
