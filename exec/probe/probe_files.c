@@ -38,7 +38,7 @@ static long connect_name(const char *text, size_t at)
 			    offsetof(struct sockaddr_un, sun_path) + at + len + (at == 0 ? 1 : 0));
 }
 
-long probe_abstract(const struct probe_setting *setting)
+long probe_files_abstract(const struct probe_setting *setting)
 {
 	const char *name = probe_bait(setting, WIRE_BAIT_ABSTRACT);
 
@@ -47,7 +47,7 @@ long probe_abstract(const struct probe_setting *setting)
 	return name ? connect_name(name, 1) : PROBE_SKIP(EXEC_TRY_NOTHING);
 }
 
-long probe_unix(const struct probe_setting *setting)
+long probe_files_unix(const struct probe_setting *setting)
 {
 	long result = PROBE_SKIP(EXEC_TRY_NOTHING);
 
@@ -61,7 +61,7 @@ long probe_unix(const struct probe_setting *setting)
 	return result;
 }
 
-long probe_control(const struct probe_setting *setting)
+long probe_files_control(const struct probe_setting *setting)
 {
 	const char *path = probe_bait(setting, WIRE_BAIT_CONTROL);
 
@@ -69,7 +69,7 @@ long probe_control(const struct probe_setting *setting)
 }
 
 /* The kernel starts what this file names, outside, whenever a program crashes. */
-long probe_settings(const struct probe_setting *setting)
+long probe_files_settings(const struct probe_setting *setting)
 {
 	return probe_close(
 		sys(openat, AT_FDCWD, "/proc/sys/kernel/core_pattern", O_WRONLY | O_CLOEXEC));
@@ -91,7 +91,7 @@ static long make_in(const char *folder)
 	return r == -EEXIST ? PROBE_OPEN : r;
 }
 
-long probe_outside(const struct probe_setting *setting)
+long probe_files_outside(const struct probe_setting *setting)
 {
 	const char *folder = probe_bait(setting, WIRE_BAIT_FOLDER);
 
@@ -130,12 +130,12 @@ static long try_mounts(const struct probe_setting *setting, char kind, char othe
 	return result;
 }
 
-long probe_protected(const struct probe_setting *setting)
+long probe_files_protected(const struct probe_setting *setting)
 {
 	return try_mounts(setting, WIRE_KEEP, WIRE_KEEP, open_to_write);
 }
 
-long probe_hidden(const struct probe_setting *setting)
+long probe_files_hidden(const struct probe_setting *setting)
 {
 	return try_mounts(setting, WIRE_HIDE, WIRE_HIDE_AROUND, open_to_read);
 }

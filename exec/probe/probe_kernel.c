@@ -20,7 +20,7 @@
 #define OPEN_TREE_CLONE 1
 #endif
 
-long probe_io_uring(const struct probe_setting *setting)
+long probe_kernel_io_uring(const struct probe_setting *setting)
 {
 	struct io_uring_params params;
 
@@ -38,7 +38,7 @@ static long gate_of(const struct probe_setting *setting)
 	return pid > sys(getpid) ? pid : PROBE_SKIP(EXEC_TRY_SAME_PID);
 }
 
-long probe_signals(const struct probe_setting *setting)
+long probe_kernel_signals(const struct probe_setting *setting)
 {
 	long pid = gate_of(setting);
 
@@ -52,7 +52,7 @@ static long read_link(const char *path)
 	return sys(readlinkat, AT_FDCWD, path, target, sizeof(target));
 }
 
-long probe_processes(const struct probe_setting *setting)
+long probe_kernel_processes(const struct probe_setting *setting)
 {
 	char path[64];
 	long pid = gate_of(setting);
@@ -63,12 +63,12 @@ long probe_processes(const struct probe_setting *setting)
 	return read_link(path);
 }
 
-long probe_init(const struct probe_setting *setting)
+long probe_kernel_init(const struct probe_setting *setting)
 {
 	return read_link("/proc/1/exe");
 }
 
-long probe_descriptors(const struct probe_setting *setting)
+long probe_kernel_descriptors(const struct probe_setting *setting)
 {
 	long process = sys(pidfd_open, 1, 0);
 
@@ -82,7 +82,7 @@ long probe_descriptors(const struct probe_setting *setting)
 
 /* The first two have no arguments that would do something, so any other error shows that the call
  * is possible. */
-long probe_namespaces(const struct probe_setting *setting)
+long probe_kernel_namespaces(const struct probe_setting *setting)
 {
 	long r = probe_refused(sys(clone3, NULL, 0), -ENOSYS, -EPERM);
 
@@ -91,14 +91,14 @@ long probe_namespaces(const struct probe_setting *setting)
 	return r < 0 ? sys(unshare, CLONE_NEWUSER) : r;
 }
 
-long probe_keyrings(const struct probe_setting *setting)
+long probe_kernel_keyrings(const struct probe_setting *setting)
 {
 	long r = sys(keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
 
 	return probe_refused(r, -EPERM, -ENOSYS);
 }
 
-long probe_perf(const struct probe_setting *setting)
+long probe_kernel_perf(const struct probe_setting *setting)
 {
 	struct perf_event_attr attr;
 
@@ -111,7 +111,7 @@ long probe_perf(const struct probe_setting *setting)
 	return probe_close(sys(perf_event_open, &attr, 0, -1, -1, 0));
 }
 
-long probe_bpf(const struct probe_setting *setting)
+long probe_kernel_bpf(const struct probe_setting *setting)
 {
 	union bpf_attr attr;
 
@@ -123,19 +123,19 @@ long probe_bpf(const struct probe_setting *setting)
 	return probe_close(sys(bpf, BPF_MAP_CREATE, &attr, sizeof(attr)));
 }
 
-long probe_userfaultfd(const struct probe_setting *setting)
+long probe_kernel_userfaultfd(const struct probe_setting *setting)
 {
 	return probe_close(sys(userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
 }
 
-long probe_mounts(const struct probe_setting *setting)
+long probe_kernel_mounts(const struct probe_setting *setting)
 {
 	long r = probe_close(sys(open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | O_CLOEXEC));
 
 	return r < 0 ? probe_close(sys(fsopen, "tmpfs", 0)) : r;
 }
 
-long probe_set_user_id(const struct probe_setting *setting)
+long probe_kernel_set_user_id(const struct probe_setting *setting)
 {
 	long fd = sys(memfd_create, "sallyport-probe", 0);
 
@@ -148,7 +148,7 @@ long probe_set_user_id(const struct probe_setting *setting)
 }
 
 /* The kernel reads the byte to type last, so a call without one shows that it would type. */
-long probe_terminal(const struct probe_setting *setting)
+long probe_kernel_terminal(const struct probe_setting *setting)
 {
 	long r = sys(ioctl, 0, TIOCSTI, NULL);
 

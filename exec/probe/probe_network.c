@@ -91,7 +91,7 @@ static long connect_to(int family, const uint8_t *address, const char *port)
 	return r;
 }
 
-long probe_tcp(const struct probe_setting *setting)
+long probe_network_tcp(const struct probe_setting *setting)
 {
 	const char *port = probe_bait(setting, WIRE_BAIT_TCP);
 
@@ -100,7 +100,7 @@ long probe_tcp(const struct probe_setting *setting)
 	return port ? connect_to(AF_INET, loopback_4, port) : PROBE_SKIP(EXEC_TRY_NOTHING);
 }
 
-long probe_tcp6(const struct probe_setting *setting)
+long probe_network_tcp6(const struct probe_setting *setting)
 {
 	const char *port = probe_bait(setting, WIRE_BAIT_TCP6);
 
@@ -158,19 +158,19 @@ static long look_up_route(int family, const uint8_t *address, size_t size)
 		       : PROBE_OPEN;
 }
 
-long probe_route(const struct probe_setting *setting)
+long probe_network_route(const struct probe_setting *setting)
 {
 	return has_host_network(setting) ? PROBE_SKIP(EXEC_TRY_NETWORK)
 					 : look_up_route(AF_INET, outside_4, sizeof(outside_4));
 }
 
-long probe_route6(const struct probe_setting *setting)
+long probe_network_route6(const struct probe_setting *setting)
 {
 	return has_host_network(setting) ? PROBE_SKIP(EXEC_TRY_NETWORK)
 					 : look_up_route(AF_INET6, outside_6, sizeof(outside_6));
 }
 
-long probe_metadata(const struct probe_setting *setting)
+long probe_network_metadata(const struct probe_setting *setting)
 {
 	return has_host_network(setting) ? PROBE_SKIP(EXEC_TRY_NETWORK)
 					 : look_up_route(AF_INET, metadata_4, sizeof(metadata_4));
@@ -212,52 +212,52 @@ static long send_datagram(int family, const uint8_t *address)
 	return r;
 }
 
-long probe_udp(const struct probe_setting *setting)
+long probe_network_udp(const struct probe_setting *setting)
 {
 	return has_host_network(setting) ? PROBE_SKIP(EXEC_TRY_NETWORK)
 					 : send_datagram(AF_INET, outside_4);
 }
 
-long probe_udp6(const struct probe_setting *setting)
+long probe_network_udp6(const struct probe_setting *setting)
 {
 	return has_host_network(setting) ? PROBE_SKIP(EXEC_TRY_NETWORK)
 					 : send_datagram(AF_INET6, outside_6);
 }
 
-long probe_icmp(const struct probe_setting *setting)
+long probe_network_icmp(const struct probe_setting *setting)
 {
 	if (has_host_network(setting))
 		return PROBE_SKIP(EXEC_TRY_NETWORK);
 	return probe_close(sys(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_ICMP));
 }
 
-long probe_raw(const struct probe_setting *setting)
+long probe_network_raw(const struct probe_setting *setting)
 {
 	return probe_close(sys(socket, AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP));
 }
 
-long probe_raw6(const struct probe_setting *setting)
+long probe_network_raw6(const struct probe_setting *setting)
 {
 	return probe_close(sys(socket, AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMPV6));
 }
 
-long probe_packet(const struct probe_setting *setting)
+long probe_network_packet(const struct probe_setting *setting)
 {
 	return probe_close(sys(socket, AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
-long probe_vsock(const struct probe_setting *setting)
+long probe_network_vsock(const struct probe_setting *setting)
 {
 	return probe_close(sys(socket, AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
-long probe_netlink(const struct probe_setting *setting)
+long probe_network_netlink(const struct probe_setting *setting)
 {
 	return probe_close(sys(socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
 }
 
 /* Removes an address that lo does not have: the kernel checks the right to do so first. */
-long probe_interfaces(const struct probe_setting *setting)
+long probe_network_interfaces(const struct probe_setting *setting)
 {
 	const struct ifaddrmsg address = { .ifa_family = AF_INET,
 					   .ifa_prefixlen = 32,

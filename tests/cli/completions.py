@@ -33,7 +33,7 @@ TYPED = [
     (["run", "--no-tty", "--policy", "ru"], {"rules", "run"}),
     (["run", "--write", "r"], {"run"}),
     (["run", "--env", "SALLYPORT_TES"], {"SALLYPORT_TEST"}),
-    (["run", "--web", "--no"], {"--no-tty", "--notify"}),
+    (["run", "--web", "--no"], {"--no-probe", "--no-tty", "--notify"}),
     (["run", "--", "ls", "-"], {"from 3"}),
     (["run", "--no-tty", "ls", "-"], {"from 3"}),
     (["mcp", "--approval", "on"], {"on-request", "on-failure"}),
