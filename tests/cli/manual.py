@@ -437,7 +437,8 @@ STAGES = {
     "sallyport-tools.7": [a_name_inside],
     "sallyport-troubleshooting.7": [npm_with_cache, dry_run, explained_as(0, ""), explained_as(0, "http://127.0.0.1:61128"),
                                     denied_and_explained, explained_as(2, "ask https://example.org:443"),
-                                    explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted],
+                                    explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted,
+                                    explained_as(0, "sallyport run -- COMMAND")],
     "sallyport-web.7": [npm],
     "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, with_token, dry_run, explained],
 }
