@@ -41,10 +41,10 @@ bool cli_may_colour(FILE *stream);
  * ~/.config/sallyport). Returned owned; NULL: there is no home directory. */
 char *cli_state_dir(void);
 char *cli_config_dir(void);
-/* As mkdir -p with mode 0700, for our own state. 0 or -errno. */
 /* The folder where runs keep records that are not in the audit log yet; it is not created here.
  * Returned owned; NULL: there is no state folder. */
 char *cli_audit_dir(void);
+/* As mkdir -p with mode 0700, for our own state. 0 or -errno. */
 int cli_make_dirs(const char *path);
 /* Removes a folder of our own and its files; ignores errors. */
 void cli_remove_dir(const char *path);
