@@ -6,11 +6,7 @@ void *memset(void *to, int byte, size_t len)
 {
 	char *out = to;
 
-#if defined(__x86_64__)
-	__asm__ volatile("rep stosb" : "+D"(out), "+c"(len) : "a"(byte) : "memory");
-#else
 	while (len-- > 0)
 		*out++ = (char)byte;
-#endif
 	return to;
 }
