@@ -6,13 +6,13 @@
 #include "base/mem.h"
 
 static const char *const names[EXEC_WAYS] = {
-#define WAY(id, name, what) [EXEC_WAY_##id] = (name),
+#define WAY(id, name, function, what) [EXEC_WAY_##id] = (name),
 #include "exec/probe/ways.def"
 #undef WAY
 };
 
 static const char *const whats[EXEC_WAYS] = {
-#define WAY(id, name, what) [EXEC_WAY_##id] = (what),
+#define WAY(id, name, function, what) [EXEC_WAY_##id] = (what),
 #include "exec/probe/ways.def"
 #undef WAY
 };
@@ -38,10 +38,9 @@ bool exec_probe_has_run(const struct exec_probe *probe)
 
 bool exec_probe_holds(const struct exec_probe *probe)
 {
-	for (int way = 0; way < EXEC_WAYS; way++)
-		if (probe->ways[way] != EXEC_TRY_REFUSED && !is_skipped(probe->ways[way]))
-			return false;
-	return true;
+	enum exec_way way;
+
+	return !exec_probe_worked(probe, &way);
 }
 
 const char *exec_probe_grade(const struct exec_probe *probe)
@@ -84,11 +83,9 @@ char *exec_probe_text(const struct exec_probe *probe)
 	for (int way = 0; way < EXEC_WAYS; way++) {
 		bool is_out = is_skipped(probe->ways[way]);
 		char **list = is_out ? &skipped : &tried;
-		char *longer = mem_printf("%s%s%s", *list, is_out ? ", " : " ", names[way]);
 
+		mem_append(list, "%s%s", is_out ? ", " : " ", names[way]);
 		count += probe->ways[way] == EXEC_TRY_REFUSED;
-		free(*list);
-		*list = longer;
 	}
 	return mem_printf("%s: %u refused in %u us:%s%s%s", exec_probe_grade(probe), count,
 			  probe->micros, tried, skipped[0] ? "; not tried: " : "",

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum exec_way {
-#define WAY(id, name, what) EXEC_WAY_##id,
+#define WAY(id, name, function, what) EXEC_WAY_##id,
 #include "exec/probe/ways.def"
 #undef WAY
 	EXEC_WAYS

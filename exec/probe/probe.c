@@ -12,40 +12,9 @@
  * proves. */
 
 static const probe_fn functions[EXEC_WAYS] = {
-	[EXEC_WAY_TCP] = probe_network_tcp,
-	[EXEC_WAY_TCP6] = probe_network_tcp6,
-	[EXEC_WAY_ROUTE] = probe_network_route,
-	[EXEC_WAY_ROUTE6] = probe_network_route6,
-	[EXEC_WAY_METADATA] = probe_network_metadata,
-	[EXEC_WAY_UDP] = probe_network_udp,
-	[EXEC_WAY_UDP6] = probe_network_udp6,
-	[EXEC_WAY_ICMP] = probe_network_icmp,
-	[EXEC_WAY_RAW] = probe_network_raw,
-	[EXEC_WAY_RAW6] = probe_network_raw6,
-	[EXEC_WAY_PACKET] = probe_network_packet,
-	[EXEC_WAY_VSOCK] = probe_network_vsock,
-	[EXEC_WAY_NETLINK] = probe_network_netlink,
-	[EXEC_WAY_INTERFACES] = probe_network_interfaces,
-	[EXEC_WAY_ABSTRACT] = probe_files_abstract,
-	[EXEC_WAY_UNIX] = probe_files_unix,
-	[EXEC_WAY_CONTROL] = probe_files_control,
-	[EXEC_WAY_IO_URING] = probe_kernel_io_uring,
-	[EXEC_WAY_SIGNALS] = probe_kernel_signals,
-	[EXEC_WAY_PROCESSES] = probe_kernel_processes,
-	[EXEC_WAY_INIT] = probe_kernel_init,
-	[EXEC_WAY_DESCRIPTORS] = probe_kernel_descriptors,
-	[EXEC_WAY_NAMESPACES] = probe_kernel_namespaces,
-	[EXEC_WAY_KEYRINGS] = probe_kernel_keyrings,
-	[EXEC_WAY_PERF] = probe_kernel_perf,
-	[EXEC_WAY_BPF] = probe_kernel_bpf,
-	[EXEC_WAY_USERFAULTFD] = probe_kernel_userfaultfd,
-	[EXEC_WAY_MOUNTS] = probe_kernel_mounts,
-	[EXEC_WAY_SET_USER_ID] = probe_kernel_set_user_id,
-	[EXEC_WAY_TERMINAL] = probe_kernel_terminal,
-	[EXEC_WAY_SETTINGS] = probe_files_settings,
-	[EXEC_WAY_OUTSIDE] = probe_files_outside,
-	[EXEC_WAY_PROTECTED] = probe_files_protected,
-	[EXEC_WAY_HIDDEN] = probe_files_hidden,
+#define WAY(id, name, function, what) [EXEC_WAY_##id] = (function),
+#include "exec/probe/ways.def"
+#undef WAY
 };
 
 const char *probe_bait(const struct probe_setting *setting, char kind)

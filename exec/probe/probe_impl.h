@@ -1,4 +1,4 @@
-/* probe: the functions of the table in probe.c, one for each way. Each returns -errno if the
+/* probe: the functions of ways.def, one for each way. Each returns -errno if the
  * way is closed, PROBE_SKIP(reason) if it was not tried, and else anything not negative. */
 #pragma once
 
@@ -23,37 +23,6 @@ long probe_close(long fd);
 /* PROBE_OPEN, unless @result is @error or @other. */
 long probe_refused(long result, long error, long other);
 
-long probe_network_tcp(const struct probe_setting *setting);
-long probe_network_tcp6(const struct probe_setting *setting);
-long probe_network_route(const struct probe_setting *setting);
-long probe_network_route6(const struct probe_setting *setting);
-long probe_network_metadata(const struct probe_setting *setting);
-long probe_network_udp(const struct probe_setting *setting);
-long probe_network_udp6(const struct probe_setting *setting);
-long probe_network_icmp(const struct probe_setting *setting);
-long probe_network_raw(const struct probe_setting *setting);
-long probe_network_raw6(const struct probe_setting *setting);
-long probe_network_packet(const struct probe_setting *setting);
-long probe_network_vsock(const struct probe_setting *setting);
-long probe_network_netlink(const struct probe_setting *setting);
-long probe_network_interfaces(const struct probe_setting *setting);
-long probe_files_abstract(const struct probe_setting *setting);
-long probe_files_unix(const struct probe_setting *setting);
-long probe_files_control(const struct probe_setting *setting);
-long probe_kernel_io_uring(const struct probe_setting *setting);
-long probe_kernel_signals(const struct probe_setting *setting);
-long probe_kernel_processes(const struct probe_setting *setting);
-long probe_kernel_init(const struct probe_setting *setting);
-long probe_kernel_descriptors(const struct probe_setting *setting);
-long probe_kernel_namespaces(const struct probe_setting *setting);
-long probe_kernel_keyrings(const struct probe_setting *setting);
-long probe_kernel_perf(const struct probe_setting *setting);
-long probe_kernel_bpf(const struct probe_setting *setting);
-long probe_kernel_userfaultfd(const struct probe_setting *setting);
-long probe_kernel_mounts(const struct probe_setting *setting);
-long probe_kernel_set_user_id(const struct probe_setting *setting);
-long probe_kernel_terminal(const struct probe_setting *setting);
-long probe_files_settings(const struct probe_setting *setting);
-long probe_files_outside(const struct probe_setting *setting);
-long probe_files_protected(const struct probe_setting *setting);
-long probe_files_hidden(const struct probe_setting *setting);
+#define WAY(id, name, function, what) long function(const struct probe_setting *setting);
+#include "exec/probe/ways.def"
+#undef WAY

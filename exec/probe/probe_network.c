@@ -17,8 +17,7 @@
  * and a UDP packet must come back to a socket of the sandbox. The servers on the host's loopback
  * are the gate's own baits. */
 
-#define PORT_ANY  0
-#define BAIT_PORT 9 /* of discard, RFC 863: for a packet that gets out */
+#define PORT_ANY 0
 
 static const uint8_t outside_4[4] = { 192, 0, 2, 1 };                      /* RFC 5737: nobody's */
 static const uint8_t outside_6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 }; /* RFC 3849 */
@@ -190,7 +189,7 @@ static long come_back(long to, long from, int family, const uint8_t *address)
 		return r;
 	uint16_t port = ntohs(family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
 
-	len = fill(&name, family, address, port ? port : BAIT_PORT);
+	len = fill(&name, family, address, port);
 	r = sys(connect, from, &name, len);
 	if (r == 0)
 		r = sys(sendto, from, "", 1, 0, NULL, 0);
