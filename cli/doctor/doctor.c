@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <linux/landlock.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -21,128 +20,63 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
-#define SAID_MAX   16384 /* bytes of the run's result, and of its messages */
-#define RESULT_FD  3     /* of the run; above standard error */
+#define SAID_MAX   (1U << 20) /* bytes of the result of a run, and of its messages */
+#define RUN_S      60         /* for the whole run, which sets itself a time for each step */
 #define NAME_WIDTH 10
 
-/* What the run wrote to one descriptor. */
-struct said {
-	int fd;
-	char text[SAID_MAX + 1];
-	size_t len;
-};
-
 struct trial {
-	struct said result, messages;
-	int status;    /* exit status; -1: a signal ended it */
-	json_t *probe; /* borrowed from @json */
-	json_t *json;  /* the run's result; NULL: there is none */
+	char *messages; /* owned */
+	int status;     /* exit status; -1: a signal ended it, RUN_S at the latest */
+	json_t *probe;  /* borrowed from @json */
+	json_t *json;   /* the run's result; NULL: there is none */
 };
 
 /* Replaces the child by a run. The folder is one that nobody works in: the machine is asked about,
  * and not this folder. */
 static _Noreturn void become_run(const char *path, int result, int messages)
 {
-	char fd_option[16];
-
-	(void)snprintf(fd_option, sizeof(fd_option), "--json=%d", RESULT_FD); /* fits */
+	auto_free char *option = mem_printf("--json=%d", result);
 	const char *const argv[] = { "sallyport", "run",      "--no-tty", "--default",
-				     "deny",      "--report", "none",     fd_option,
+				     "deny",      "--report", "none",     option,
 				     "--",        "true",     NULL };
 
-	/* Both ends lie above RESULT_FD, see below. */
-	if (chdir("/") == 0 && dup2(result, RESULT_FD) >= 0 && dup2(messages, STDERR_FILENO) >= 0 &&
-	    dup2(messages, STDOUT_FILENO) >= 0)
+	(void)alarm(RUN_S);
+	if (chdir("/") == 0 && fcntl(result, F_SETFD, 0) == 0 &&
+	    dup2(messages, STDERR_FILENO) >= 0 && dup2(messages, STDOUT_FILENO) >= 0)
 		(void)execv(path, (char *const *)(uintptr_t)argv);
 	_exit(CLI_ERROR);
 }
 
-/* A pipe whose ends lie above RESULT_FD. 0 or -errno. */
-static int open_pipe(int ret[2])
+/* From the beginning. 0 or -errno. */
+static int read_whole(int file, char **ret, size_t *ret_len, struct err *why)
 {
-	int ends[2];
-	int r = 0;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		ret[i] = fcntl(ends[i], F_DUPFD_CLOEXEC, RESULT_FD + 1);
-		if (ret[i] < 0)
-			r = -errno;
-		fd_close(ends[i]);
-	}
-	if (r < 0) {
-		fd_close(ret[0]);
-		fd_close(ret[1]);
-	}
-	return r;
+	return lseek(file, 0, SEEK_SET) < 0 ? err_errno(why, errno, "cannot read what a run said")
+					    : fd_read_all(file, SAID_MAX, ret, ret_len, why);
 }
 
-/* More than SAID_MAX bytes are read, and dropped. True: the end. */
-static bool hear(struct said *said)
-{
-	char bytes[4096];
-	ssize_t n = read(said->fd, bytes, sizeof(bytes));
-	size_t room = SAID_MAX - said->len;
-
-	if (n < 0 && errno == EINTR)
-		return false;
-	if (n <= 0)
-		return true;
-	room = (size_t)n < room ? (size_t)n : room;
-	memcpy(said->text + said->len, bytes, room);
-	said->len += room;
-	return false;
-}
-
-static void hear_all(struct trial *trial)
-{
-	struct said *const both[] = { &trial->result, &trial->messages };
-	struct pollfd polls[] = { { .fd = trial->result.fd, .events = POLLIN },
-				  { .fd = trial->messages.fd, .events = POLLIN } };
-
-	while (polls[0].fd >= 0 || polls[1].fd >= 0) {
-		if (poll(polls, 2, -1) < 0 && errno != EINTR)
-			return;
-		for (int i = 0; i < 2; i++)
-			if (polls[i].fd >= 0 && polls[i].revents != 0 && hear(both[i]))
-				polls[i].fd = -1;
-	}
-}
-
-/* A run bounds its own set-up, and `true` ends, so this ends. */
 static int try(struct trial *trial, struct err *why)
 {
-	char path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	int result[2], messages[2], status = 0;
-	int r = len > 0 ? open_pipe(result) : -errno;
+	auto_free char *path = cli_own_path(), *text = NULL;
+	auto_close int result = memfd_create("sallyport-result", MFD_CLOEXEC);
+	auto_close int messages = memfd_create("sallyport-messages", MFD_CLOEXEC);
+	pid_t pid = path && result >= 0 && messages >= 0 ? fork() : -1;
+	int status = 0;
+	size_t len;
 
-	if (r < 0)
-		return err_errno(why, -r, "cannot start a run");
-	path[len] = '\0';
-	r = open_pipe(messages);
-	pid_t pid = r < 0 ? -1 : fork();
-
+	if (pid < 0)
+		return err_errno(why, errno, "cannot start a run");
 	if (pid == 0)
-		become_run(path, result[1], messages[1]);
-	if (r == 0 && pid < 0)
-		r = -errno;
-	fd_close(result[1]);
-	if (r == 0) {
-		fd_close(messages[1]);
-		trial->result.fd = result[0];
-		trial->messages.fd = messages[0];
-		hear_all(trial);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		fd_close(messages[0]);
-	}
-	fd_close(result[0]);
+		become_run(path, result, messages);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	int r = read_whole(messages, &trial->messages, &len, why);
+
+	if (r == 0)
+		r = read_whole(result, &text, &len, why);
 	if (r < 0)
-		return err_errno(why, -r, "cannot start a run");
+		return r;
 	trial->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	trial->json = json_loadb(trial->result.text, trial->result.len, 0, NULL);
+	trial->json = json_loadb(text, len, 0, NULL);
 	trial->probe = json_object_get(trial->json, "probe");
 	return 0;
 }
@@ -153,7 +87,7 @@ static json_t *notes_of(const struct trial *trial)
 {
 	static const char name[] = "sallyport: ";
 	json_t *notes = json_array();
-	const char *at = trial->messages.text;
+	const char *at = trial->messages;
 
 	while (*at) {
 		size_t len = strcspn(at, "\n");
@@ -165,6 +99,10 @@ static json_t *notes_of(const struct trial *trial)
 			json_array_append_new(notes, json_string(shown));
 		at += len + (at[len] == '\n');
 	}
+	if (trial->status < 0)
+		json_array_append_new(
+			notes,
+			json_string("a signal ended the run, or it took longer than a minute"));
 	return notes;
 }
 
@@ -264,15 +202,19 @@ static int finish(const struct trial *trial, const struct options *options, cons
 
 int cli_doctor(const struct options *options)
 {
-	auto_free struct trial *trial = mem_new(sizeof(*trial));
+	struct trial trial = { 0 };
 	struct err why = { 0 };
+	json_t *finding = NULL;
+	int status;
 
-	if (try(trial, &why) < 0)
-		return cli_fail(CLI_ERROR, "%s", why.text);
-	json_t *finding = finding_of(trial);
-	int status = finish(trial, options, finding);
-
+	if (try(&trial, &why) == 0) {
+		finding = finding_of(&trial);
+		status = finish(&trial, options, finding);
+	} else {
+		status = cli_fail(CLI_ERROR, "%s", why.text);
+	}
 	json_decref(finding);
-	json_decref(trial->json);
+	json_decref(trial.json);
+	free(trial.messages);
 	return status;
 }

@@ -32,12 +32,10 @@ static char *read_input(size_t *ret_len)
  * because the shell's PATH may lead elsewhere. Owned; NULL: the path is not known. */
 static char *confined(const char *command, const char *session)
 {
-	char path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	auto_free char *path = cli_own_path();
 
-	if (len <= 0 || (size_t)len >= sizeof(path) - 1)
+	if (!path)
 		return NULL;
-	path[len] = '\0';
 	auto_free char *self = text_quoted(path), *word = text_quoted(command);
 	auto_free char *name = session ? text_quoted(session) : NULL;
 
