@@ -113,11 +113,14 @@ bool rpc_has_given_up(const struct rpc *rpc)
 	return rpc->has_given_up;
 }
 
+static bool is_id(const json_t *id)
+{
+	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= RPC_ID_MAX);
+}
+
 char *rpc_id_text(const json_t *id)
 {
-	if (!json_is_integer(id) && (!json_is_string(id) || json_string_length(id) > RPC_ID_MAX))
-		return NULL;
-	return json_dumps(id, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	return is_id(id) ? json_dumps(id, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
 }
 
 json_t *rpc_id_json(const char *text)
@@ -156,11 +159,6 @@ void rpc_message_read(json_t *whole, struct rpc_message *ret)
 		.error = json_object_get(whole, "error"),
 		.whole = whole,
 	};
-}
-
-static bool is_id(const json_t *id)
-{
-	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= RPC_ID_MAX);
 }
 
 static void hear_response(struct rpc *rpc, struct rpc_message *message)
