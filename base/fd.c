@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define READ_STEP 65536
+#define READ_STEP 4096
 
 void fd_close(int fd)
 {

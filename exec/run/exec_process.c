@@ -480,7 +480,6 @@ static void watch_init(struct exec_process *process, const struct launch *launch
 		     on_control_readable, process);
 	event_add(&process->readable, NULL);
 	loop_timer_start(loop, &process->deadline, SET_UP_MS, on_deadline, process);
-	maybe_go(process); /* at once if nothing is waited for: init reads it when it is ready */
 }
 
 static int start(struct exec_process *process, const struct exec_plan_config *config,
@@ -511,11 +510,6 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	uint32_t terminals = plan->flags & WIRE_TERMINALS;
 	bool is_told = (plan->flags & WIRE_TELLS) != 0; /* the plan stays available there */
 
-	if (is_told) {
-		process->notify = notify_new(process->loop, plan, config, process->arg, why);
-		if (!process->notify)
-			return -EAGAIN;
-	}
 	if (config->pty && !config->on_pty)
 		r = err_set(why, -EINVAL, "a pty needs a function that takes it");
 	if (config->pty) {
@@ -531,11 +525,19 @@ static int start(struct exec_process *process, const struct exec_plan_config *co
 	}
 	if (r == 0)
 		r = launch_plan(plan, config, &launch, why);
-	if (!is_told)
+	if (r < 0) {
 		plan_free(plan);
-	if (r < 0)
 		return r;
+	}
+	/* Its process starts while init sets up. */
+	if (is_told)
+		process->notify = notify_new(process->loop, plan, config, process->arg, why);
+	else
+		plan_free(plan);
 	watch_init(process, &launch, config->argv[0], terminals != 0);
+	if (is_told && !process->notify)
+		return -EAGAIN;
+	maybe_go(process); /* at once if nothing is waited for: init reads it when it is ready */
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct mount {
 struct table {
 	char *text;
 	struct mount *list;
-	size_t count;
+	size_t count, room;
 };
 
 /* Decodes "\040" (a space) and similar, see proc(5). In place. */
@@ -85,13 +85,14 @@ static int read_table(struct table *table, struct err *why)
 
 	if (r < 0)
 		return r;
-	table->list = mem_new_array(MOUNTS_MAX, sizeof(*table->list));
 	char *rest = table->text;
 
 	for (char *line; (line = strsep(&rest, "\n")) != NULL && *line;) {
 		if (table->count == MOUNTS_MAX)
 			return err_set(why, -E2BIG, "this machine has more than %d mounts",
 				       MOUNTS_MAX);
+		table->list = mem_reserve(table->list, &table->room, table->count + 1,
+					  sizeof(*table->list));
 		if (parse(line, &table->list[table->count]))
 			table->count++;
 	}
