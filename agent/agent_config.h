@@ -52,6 +52,8 @@ struct agent_config {
 	const struct exec_cache *caches; /* @cache_count of them: of @cwd, so for sessions there */
 	size_t cache_count;
 	const char *cache_root; /* as in struct exec_plan_config */
+	const char *control;    /* path of the control socket, for the probe of each sandbox */
+	bool has_no_probe;      /* no sandbox is probed */
 	const char *spill_dir;  /* for long outputs, ours alone; NULL: they are cut */
 	bool may_unconfine;     /* the client may ask for commands without a sandbox */
 	const struct agent_host *host;

@@ -21,8 +21,10 @@
 #include "base/mem.h"
 #include "base/process/aside.h"
 #include "base/text.h"
+#include "exec/exec_probe.h"
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator_judge.h"
+#include "gateway/gateway_note.h"
 
 #define COMMAND_MAX  512
 #define WINDOW_BYTES (256 << 10) /* of output on its way to the client */
@@ -224,6 +226,19 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 	refusal_add_evidence(&exec->refusals, evidence);
 }
 
+static void note_probe(const struct task_exec *exec, const char *text)
+{
+	gateway_exec_note(agent_of(exec)->gateway, exec->number, GATEWAY_PROBED, NULL, text);
+}
+
+/* It is recorded before the command starts. */
+static void on_probed(const struct exec_probe *probe, void *arg)
+{
+	auto_free char *text = exec_probe_text(probe);
+
+	note_probe(arg, text);
+}
+
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
 		       const char *cwd, void *arg)
 {
@@ -322,6 +337,8 @@ static void make_plan(struct task_exec *exec)
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
 		.on_refused = exec->is_confined ? on_refused : NULL,
 		.tells_reads = exec->is_confined && restricts_reading(exec->sandbox),
+		.on_probed = agent->config.has_no_probe ? NULL : on_probed,
+		.control = agent->config.control,
 		.on_program =
 			task->session->must_intercept && exec->is_confined ? on_program : NULL,
 	};
@@ -372,6 +389,10 @@ int exec_run_start(const struct orchestrator_exec *approved, struct err *why, vo
 	(void)gateway_exec_join(agent->gateway, exec->number, task->session->number,
 				task->session->question_ms);
 	gateway_exec_set_argv(agent->gateway, exec->number, (const char *const *)task->argv);
+	if (!exec->is_confined)
+		note_probe(exec, "not probed: the command is not confined");
+	else if (agent->config.has_no_probe)
+		note_probe(exec, "not probed: --no-probe");
 	int r = grant(exec, approved, why);
 
 	if (r < 0) {

@@ -169,6 +169,8 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.caches = gate->view.caches,
 		.cache_count = gate->view.cache_count,
 		.cache_root = gate->view.cache_root,
+		.control = gate->control,
+		.has_no_probe = options->run.has_no_probe,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,
 		.host = &serving->host,

@@ -53,6 +53,8 @@ int gate_prepare(struct gate *gate, struct run_options *options)
 
 	if (status != CLI_OK)
 		return status;
+	if (!options->join)
+		gate->control = mem_printf("%s/%s.sock", gate->places.control_dir, gate->id);
 	status = run_policy_load(options, &gate->places, &gate->sources, &gate->loaded);
 	gate->policy = take(gate->loaded.policy);
 	return status;
@@ -240,6 +242,7 @@ void gate_apply(const struct gate *gate, struct exec_plan_config *ret)
 	ret->limits = &gate->view.limits;
 	ret->sockets = (const char *const *)gate->view.sockets;
 	ret->env = (const char *const *)gate->view.env;
+	ret->control = gate->control;
 }
 
 void gate_watch(struct gate *gate)
@@ -374,5 +377,6 @@ void gate_free(struct gate *gate)
 	run_view_done(&gate->view);
 	run_sources_done(&gate->sources);
 	run_places_free(&gate->places);
+	free(gate->control);
 	*gate = GATE_NONE;
 }

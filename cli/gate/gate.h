@@ -42,6 +42,7 @@ struct gate {
 	struct run_options *options; /* kept */
 	char id[GATE_ID_BYTES * 2 + 1];
 	struct run_places places;
+	char *control; /* path of its control socket; NULL: the one of a session that is joined */
 	struct run_sources sources;
 	struct run_loaded loaded;
 	struct policy *policy;

@@ -47,7 +47,6 @@ struct run {
 	struct command_file program; /* path "": the sandbox looks the name up */
 	struct run_gateway *gateway; /* after prepare() */
 	struct exec_process *process;
-	char *control; /* path of the control socket; NULL: not known */
 	struct run_programs *programs;
 	struct run_made made;
 	struct run_refused refused;
@@ -215,17 +214,6 @@ static bool is_unconfined(const struct run *run)
 	return run->gate.view.sandbox && exec_sandbox_is_unconfined(run->gate.view.sandbox);
 }
 
-/* Of a session that the run joins, the control socket is not known here. */
-static void set_probe(struct run *run, struct exec_plan_config *config)
-{
-	if (run->options.has_no_probe)
-		return;
-	config->on_probed = on_probed;
-	if (!run->options.join)
-		run->control = mem_printf("%s/%s.sock", run->gate.places.control_dir, run->gate.id);
-	config->control = run->control;
-}
-
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -247,7 +235,7 @@ static int start_exec(struct run *run, char **ret_plan)
 	config.cache_root = run->gate.view.cache_root;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;
-	set_probe(run, &config);
+	config.on_probed = run->options.has_no_probe ? NULL : on_probed;
 	if (run->options.must_judge_programs) {
 		run->programs = new_programs(run);
 		config.on_program = on_program;
@@ -297,7 +285,6 @@ static void run_done(struct run *run)
 	loop_timer_stop(&run->term);
 	run->gateway->ops->close(run->gateway);
 	exec_process_free(run->process);
-	free(run->control);
 	run_programs_free(run->programs);
 	run_made_done(&run->made);
 	run_refused_done(&run->refused);

@@ -335,6 +335,17 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 	exec->depth--;
 }
 
+static void on_probed(const struct exec_probe *probe, void *arg)
+{
+	struct exec *exec = arg;
+
+	if (exec->is_freed)
+		return;
+	exec->depth++;
+	exec->on_probed(probe, exec->arg);
+	exec->depth--;
+}
+
 static void on_program(uint64_t id, const struct exec_program *program, const char *const *argv,
 		       const char *cwd, void *arg)
 {
@@ -405,11 +416,13 @@ static int start(struct exec *exec, const struct exec_plan_config *plan, struct 
 
 	exec->on_refused = plan->on_refused;
 	exec->on_program = plan->on_program;
+	exec->on_probed = plan->on_probed;
 	config.stdio = has_pty ? NULL : ends.fds;
 	config.pty = has_pty ? &exec->config.size : NULL;
 	config.on_pty = has_pty ? on_pty : NULL;
 	config.on_refused = plan->on_refused ? on_refused : NULL;
 	config.on_program = plan->on_program ? on_program : NULL;
+	config.on_probed = plan->on_probed ? on_probed : NULL;
 	if (r == 0) {
 		exec->process =
 			exec_process_start(exec->loop, &config, on_egress, on_done, exec, why);

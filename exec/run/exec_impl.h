@@ -34,6 +34,7 @@ struct exec {
 	void *arg;
 	exec_evidence_fn on_refused;
 	exec_program_fn on_program;
+	exec_probed_fn on_probed;
 	enum exec_state state;
 	struct exec_process *process;
 	struct output output;

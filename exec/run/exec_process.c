@@ -34,8 +34,8 @@
 #include "policies/policies_limits.h"
 
 #define SET_UP_MS                                                                                  \
-	10000 /* from clone to the command's process, including mounts on a slow disk or a busy    \
-		 machine */
+	60000 /* from clone to the command's process, including mounts on a slow disk, and         \
+		 hundreds of sandboxes that are made at once on a busy machine */
 #define NO_SANDBOX 125
 
 static const char over_memory[] = "the command used more memory than it may, and was killed";

@@ -361,7 +361,31 @@ def made_by_a_retry(stage):
     assert [entry["path"] for entry in end["made"]] == [str(stage.work / ".envrc"), str(stage.work / ".vscode")], end
 
 
-CASES = [exec_by_everybody, all_are_counted, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
+def each_sandbox_is_probed(stage):
+    """One record for each attempt, before its program: the ways out were tried in it, or why they were not."""
+    def probed():
+        return [(record["exec"], record["cause"]) for record in stage.records() if record["event"] == "probed"]
+
+    client = stage.client("--allow-unconfined")
+    client.configure("never", sandbox={"mode": "workspace-write"})
+    client.configure("never", name="open", sandbox={"mode": "danger-full-access"})
+    assert client.run(["true"])["status"] == "exited"
+    assert client.run(["true"])["status"] == "exited"
+    assert client.run(["true"], session="open")["status"] == "exited"
+    client.hang_up()
+    client.wait()
+    (first, one), (second, two), (third, none) = probed()
+    assert first < second < third and one.startswith("full: ") and two.startswith("full: "), (one, two)
+    assert none == "not probed: the command is not confined", none
+    client = stage.client("--no-probe")
+    client.configure("never")
+    assert client.run(["true"])["status"] == "exited"
+    client.hang_up()
+    client.wait()
+    assert probed()[-1][1] == "not probed: --no-probe" and len(probed()) == 4, probed()
+
+
+CASES = [each_sandbox_is_probed, exec_by_everybody, all_are_counted, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
          what_cannot_be_written_is_denied]
 
 if __name__ == "__main__":
