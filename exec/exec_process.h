@@ -44,6 +44,8 @@ int exec_process_answer(struct exec_process *process, uint64_t id, bool is_allow
 void exec_process_hold_terminal(struct exec_process *process);
 void exec_process_release_terminal(struct exec_process *process);
 
+/* This process runs in a sandbox of ours, in which no second one can be made. */
+bool exec_process_is_inside(void);
 /* Writes @pid, its parent, and so on up to the sandbox's first process to @ret. Returns how
  * many; 0: not known, or more than @max. */
 size_t exec_process_ancestors(pid_t pid, pid_t *ret, size_t max);

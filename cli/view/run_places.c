@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "exec/exec_process.h"
 #include "gateway/gateway_tools.h"
 
 char *run_places_absolute(const struct run_places *places, const char *path)
@@ -34,6 +35,12 @@ int run_places_find(struct run_places *places, const char *audit)
 	struct err why = { 0 };
 	char cwd[PATH_MAX];
 
+	if (exec_process_is_inside())
+		return cli_fail(
+			CLI_NO_SANDBOX,
+			"this process already runs in a sandbox of sallyport, and a second one "
+			"cannot be made in it; start the command itself: its connections are "
+			"decided by the gate outside");
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
 		return cli_fail(CLI_NO_SANDBOX, "cannot determine the working directory: %s",
 				strerror(errno));

@@ -77,9 +77,9 @@ static bool is_chrooted(void)
 static const char *remedy_of_eperm(void)
 {
 	if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-		return "AppArmor restricts user namespaces on this machine: install a profile for "
-		       "sallyport in "
-		       "/etc/apparmor.d with flags=(unconfined) and the rule `userns,`, or set "
+		return "AppArmor restricts user namespaces on this machine: copy sallyport's "
+		       "profile, share/sallyport/apparmor.d/sallyport, to /etc/apparmor.d and load "
+		       "it with `apparmor_parser -r` (`./dev install` does both), or set "
 		       "kernel.apparmor_restrict_unprivileged_userns=0 with sysctl";
 	if (file_says("/proc/sys/kernel/unprivileged_userns_clone", "0"))
 		return "user namespaces are switched off for ordinary users; switch them on with "
@@ -91,8 +91,7 @@ static const char *remedy_of_eperm(void)
 		return "the container's system call filter refuses namespaces; start the container "
 		       "with a filter that allows them (for Docker: --security-opt "
 		       "seccomp=unconfined --security-opt systempaths=unconfined)";
-	return "the kernel refuses user namespaces here; check the security modules and the "
-	       "settings of the container";
+	return NULL;
 }
 
 static const struct {
@@ -118,17 +117,29 @@ static const char *remedy_of_enospc(char *out, size_t size)
 	return "too many namespaces exist; end some, or raise user.max_*_namespaces with sysctl";
 }
 
-static const char *remedy_of(int error, char *out, size_t size)
+/* @has_them: the namespaces exist, and a step in them was refused. */
+static const char *remedy_of(int error, bool has_them, char *out, size_t size)
 {
+	const char *cause;
+
 	switch (error) {
 	case EPERM:
 	case EACCES:
-		return remedy_of_eperm();
+		cause = remedy_of_eperm();
+		return cause      ? cause
+		       : has_them ? "another sandbox is around this process (Landlock, as in some "
+				    "coding "
+				    "agents), or a security module refuses it; start sallyport "
+				    "outside of "
+				    "that sandbox"
+				  : "the kernel refuses user namespaces here; check the security "
+				    "modules "
+				    "and the settings of the container";
 	case ENOSPC:
 		return remedy_of_enospc(out, size);
 	case ENOSYS:
-		return is_filtered() ? remedy_of_eperm()
-				     : "the kernel is too old; Linux 5.12 or newer is needed";
+		cause = is_filtered() ? remedy_of_eperm() : NULL;
+		return cause ? cause : "the kernel is too old; Linux 5.12 or newer is needed";
 	case EINVAL:
 		return "this kernel was built without one of these namespaces; use a kernel with "
 		       "all of them";
@@ -148,7 +159,7 @@ int refusal_of_clone(struct err *why, int error)
 	return err_set(why, -error,
 		       "cannot make the sandbox: clone of user, network, mount, pid, ipc, uts and "
 		       "cgroup namespaces failed: %s; %s",
-		       strerror(error), remedy_of(error, text, sizeof(text)));
+		       strerror(error), remedy_of(error, false, text, sizeof(text)));
 }
 
 int refusal_of_launch(struct err *why, const char *step, int error)
@@ -164,7 +175,7 @@ int refusal_of_launch(struct err *why, const char *step, int error)
 			       "sallyport");
 	return err_set(why, -error,
 		       "cannot make the sandbox: its first process failed at %s: %s; %s", step,
-		       strerror(error), remedy_of(error, text, sizeof(text)));
+		       strerror(error), remedy_of(error, true, text, sizeof(text)));
 }
 
 static const char *const steps[WIRE_STEPS] = {
@@ -214,13 +225,16 @@ static const char *advice_for(enum wire_step step, int error, char *out, size_t 
 	if (step == WIRE_STEP_WATCH && error == ESTALE)
 		return "; another program replaced or created it repeatedly meanwhile: run the "
 		       "command again when it does not";
+	if (step == WIRE_STEP_NAMESPACES && error == EROFS)
+		return "; a container makes parts of /proc read-only; start it with --security-opt "
+		       "systempaths=unconfined (Docker) or --security-opt unmask=ALL (Podman)";
 	if (step == WIRE_STEP_CWD || step == WIRE_STEP_PROTECT || step == WIRE_STEP_WRITABLE)
 		return "";
 	if (error != EPERM && error != EACCES && error != ENOSPC && error != ENOSYS)
 		return "";
 	char text[160];
 
-	(void)snprintf(out, size, "; %s", remedy_of(error, text, sizeof(text)));
+	(void)snprintf(out, size, "; %s", remedy_of(error, true, text, sizeof(text)));
 	return out;
 }
 

@@ -657,6 +657,13 @@ const char *const *exec_process_protected(const struct exec_process *process)
 	return process->kept.list ? (const char *const *)process->kept.list : none;
 }
 
+bool exec_process_is_inside(void)
+{
+	const char *active = getenv("SALLYPORT_ACTIVE");
+
+	return active && strcmp(active, "1") == 0 && inside_number(getpid(), "\nSeccomp:") == 2;
+}
+
 size_t exec_process_ancestors(pid_t pid, pid_t *ret, size_t max)
 {
 	for (size_t count = 0; pid > 0 && count < max;) {

@@ -13,7 +13,7 @@ echo "${0##*/} $*" >>"$SAID"
 case "${0##*/} $1" in 'meson setup') touch "$2/build.ninja" ;; 'sudo '*) exec "$@" ;; 'id '*) echo 1000 ;; esac
 [ "${0##*/}" != ninja ] || { echo '[1/40] one'; echo '[30/40] thirty'; echo "$NINJA_SAYS"; exit "${NINJA_ENDS:-0}"; }
 """
-PLAIN = ("bash", "dirname", "tee", "cat", "mkdir", "env", "touch", "sh", "rm")
+PLAIN = ("bash", "dirname", "tee", "cat", "mkdir", "env", "touch", "sh", "rm", "cp")
 
 
 class Stage:
@@ -88,6 +88,21 @@ def what_is_not_ours_takes_sudo(stage):
     assert status == 0 and [call for call in calls if call.startswith("sudo env") and "meson install" in call], (said, calls)
 
 
+def a_profile_where_apparmor_needs_one(stage):
+    everything_is_there(stage)
+    top = stage.top / "dest"
+    for path in (top / "usr/share/sallyport/apparmor.d", top / "etc/apparmor.d/abi"):
+        path.mkdir(parents=True)
+    (top / "usr/share/sallyport/apparmor.d/sallyport").write_text("profile\n")
+    profile = top / "etc/apparmor.d/sallyport"
+    status, said, _ = stage.dev("install", PREFIX="/usr", DESTDIR=str(top))
+    assert status == 0 and not profile.exists(), said  # an AppArmor without the permission
+    (top / "etc/apparmor.d/abi/4.0").touch()
+    status, said, calls = stage.dev("install", PREFIX="/usr", DESTDIR=str(top))
+    assert status == 0 and profile.read_text() == "profile\n", said
+    assert not [call for call in calls if "apparmor_parser" in call or call.startswith("sudo")], calls
+
+
 def how_far_a_build_is(stage):
     everything_is_there(stage)
     status, said, _ = stage.dev("install", PREFIX=str(stage.top / "one"))
@@ -101,7 +116,7 @@ def a_build_that_fails_says_why(stage):
 
 
 CASES = [without_apt_get, without_sudo_all_is_named_at_once, a_prefix_counts_each_time, what_is_not_ours_takes_sudo,
-         how_far_a_build_is, a_build_that_fails_says_why]
+         a_profile_where_apparmor_needs_one, how_far_a_build_is, a_build_that_fails_says_why]
 
 
 def main():
