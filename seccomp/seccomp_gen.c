@@ -4,8 +4,9 @@
  * masks, that makes the filter and the time to load it three times as large. So calls with argument
  * rules jump to small blocks of ours behind the program of libseccomp: a RET that marks the call
  * becomes a jump to its block. `told` is the command's filter with notifications (see
- * seccomp_calls.h), `numbers` are the numbers of the calls of both tables on this machine. usage:
- * seccomp_gen command|worker|told|numbers plain|sanitize > HEADER */
+ * seccomp_calls.h), `numbers` are the numbers of the calls of both tables. ARCH is the machine that
+ * the filter is for, as libseccomp names it: it need not be this one. usage: seccomp_gen
+ * command|worker|told|numbers plain|sanitize ARCH > HEADER */
 #include "seccomp/filter.h"
 
 #include <errno.h>
@@ -114,17 +115,24 @@ static uint32_t mark_of(size_t index)
 	return SECCOMP_RET_TRACE | (uint32_t)index;
 }
 
-static int number_of(const struct filter_rule *rule)
+static int number_of(const struct filter_rule *rule, uint32_t arch)
 {
-	int call = seccomp_syscall_resolve_name(rule->name);
+	int call = seccomp_syscall_resolve_name_arch(arch, rule->name);
 
 	return call == __NR_SCMP_ERROR && rule->number != 0 ? rule->number : call;
+}
+
+static bool is_unknown(const struct filter_rule *rule, uint32_t arch)
+{
+	return arch != seccomp_arch_native() && rule->number != 0 &&
+	       seccomp_syscall_resolve_name_arch(arch, rule->name) == __NR_SCMP_ERROR;
 }
 
 static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, size_t index)
 {
 	const struct filter_rule *rule = &filter->rules[index];
-	int call = number_of(rule);
+	/* libseccomp takes this machine's number, and translates it. */
+	int call = number_of(rule, SCMP_ARCH_NATIVE);
 	uint32_t action = return_of(rule->error);
 
 	if (index > 0 && strcmp(rule->name, filter->rules[index - 1].name) == 0)
@@ -139,15 +147,22 @@ static int add_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, s
 	return r;
 }
 
-static int build_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, bool is_sanitized)
+static int build_dispatch(scmp_filter_ctx dispatch, const struct filter *filter, bool is_sanitized,
+			  uint32_t arch)
 {
 	/* Other ABIs have other numbers for the same calls (x32: the same with a bit set). */
 	int r = seccomp_attr_set(dispatch, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
+	if (r == 0 && arch != seccomp_arch_native()) {
+		r = seccomp_arch_remove(dispatch, SCMP_ARCH_NATIVE);
+		if (r == 0)
+			r = seccomp_arch_add(dispatch, arch);
+	}
 	if (r == 0) /* a binary tree over the numbers instead of a list */
 		r = seccomp_attr_set(dispatch, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; i < filter->count && r == 0; i++) {
-		if (!is_left_out(&filter->rules[i], is_sanitized))
+		if (!is_left_out(&filter->rules[i], is_sanitized) &&
+		    !is_unknown(&filter->rules[i], arch))
 			r = add_dispatch(dispatch, filter, i);
 	}
 	return r;
@@ -161,9 +176,28 @@ static int export_program(scmp_filter_ctx dispatch, struct program *program)
 		return -errno;
 	int r = seccomp_export_bpf(dispatch, fileno(file));
 	rewind(file);
-	program->count = fread(program->code, sizeof(program->code[0]), BPF_MAXINSNS, file);
+	size_t count = fread(program->code + program->count, sizeof(program->code[0]),
+			     BPF_MAXINSNS - program->count, file);
 	fclose(file);
-	return r == 0 && program->count == 0 ? -EIO : r;
+	program->count += count;
+	return r == 0 && count == 0 ? -EIO : r;
+}
+
+/* libseccomp cannot translate the number of a call that it does not know. Since Linux 5.0 a new
+ * call has the same number on every machine, so these calls are answered before its dispatch. */
+static void emit_unknown(struct program *program, const struct filter *filter, uint32_t arch)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct filter_rule *rule = &filter->rules[i];
+
+		if (!is_unknown(rule, arch))
+			continue;
+		emit(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
+		emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, arch);
+		emit(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
+		emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)rule->number);
+		emit(program, BPF_RET | BPF_K, 0, 0, answer_of(filter, rule));
+	}
 }
 
 /* Turns each mark into a jump to the block of its call. */
@@ -213,14 +247,15 @@ static int print_header(const struct program *program, const char *name)
 	return fflush(stdout) == 0 ? 0 : -EIO;
 }
 
-static int generate(const struct filter *filter, bool is_sanitized)
+static int generate(const struct filter *filter, bool is_sanitized, uint32_t arch)
 {
 	struct program program = { 0 };
 	scmp_filter_ctx dispatch = seccomp_init(return_of(filter->default_error));
 
 	if (dispatch == NULL)
 		return -ENOMEM;
-	int r = build_dispatch(dispatch, filter, is_sanitized);
+	int r = build_dispatch(dispatch, filter, is_sanitized, arch);
+	emit_unknown(&program, filter, arch);
 	if (r == 0)
 		r = export_program(dispatch, &program);
 	if (r == 0)
@@ -248,7 +283,7 @@ static void gather(struct filter_rule *rules, size_t count)
 }
 
 /* The denials come first: a call that both tables name stays denied. */
-static int generate_told(bool is_sanitized)
+static int generate_told(bool is_sanitized, uint32_t arch)
 {
 	size_t count = filter_command.count + filter_told.count;
 	struct filter_rule *rules = calloc(count, sizeof(*rules));
@@ -262,16 +297,16 @@ static int generate_told(bool is_sanitized)
 	const struct filter both = {
 		.name = filter_told.name, .rules = rules, .count = count, .tells = 1
 	};
-	int r = generate(&both, is_sanitized);
+	int r = generate(&both, is_sanitized, arch);
 	free(rules);
 	return r;
 }
 
-static int print_numbers(const struct filter *filter)
+static int print_numbers(const struct filter *filter, uint32_t arch)
 {
 	printf("static const int seccomp_numbers_%s[] = {\n", filter->name);
 	for (size_t i = 0; i < filter->count; i++) {
-		int call = number_of(&filter->rules[i]);
+		int call = number_of(&filter->rules[i], arch);
 
 		if (call == __NR_SCMP_ERROR)
 			return -ENOSYS;
@@ -281,28 +316,30 @@ static int print_numbers(const struct filter *filter)
 	return fflush(stdout) == 0 ? 0 : -EIO;
 }
 
-static int generate_numbers(void)
+static int generate_numbers(uint32_t arch)
 {
 	printf("/* Generated by seccomp_gen. */\n#pragma once\n\n");
-	int r = print_numbers(&filter_command);
-	return r == 0 ? print_numbers(&filter_told) : r;
+	int r = print_numbers(&filter_command, arch);
+	return r == 0 ? print_numbers(&filter_told, arch) : r;
 }
 
 int main(int argc, char **argv)
 {
-	bool is_sanitized = argc == 3 && strcmp(argv[2], "sanitize") == 0;
+	bool is_sanitized = argc == 4 && strcmp(argv[2], "sanitize") == 0;
+	uint32_t arch = argc == 4 ? seccomp_arch_resolve_name(argv[3]) : 0;
 	int r = -EINVAL;
 
-	if (argc == 3 && strcmp(argv[1], filter_command.name) == 0)
-		r = generate(&filter_command, is_sanitized);
-	else if (argc == 3 && strcmp(argv[1], filter_worker.name) == 0)
-		r = generate(&filter_worker, is_sanitized);
-	else if (argc == 3 && strcmp(argv[1], filter_told.name) == 0)
-		r = generate_told(is_sanitized);
-	else if (argc == 3 && strcmp(argv[1], "numbers") == 0)
-		r = generate_numbers();
-	else
-		fprintf(stderr, "usage: seccomp_gen command|worker|told|numbers plain|sanitize\n");
+	if (arch == 0)
+		fprintf(stderr,
+			"usage: seccomp_gen command|worker|told|numbers plain|sanitize ARCH\n");
+	else if (strcmp(argv[1], filter_command.name) == 0)
+		r = generate(&filter_command, is_sanitized, arch);
+	else if (strcmp(argv[1], filter_worker.name) == 0)
+		r = generate(&filter_worker, is_sanitized, arch);
+	else if (strcmp(argv[1], filter_told.name) == 0)
+		r = generate_told(is_sanitized, arch);
+	else if (strcmp(argv[1], "numbers") == 0)
+		r = generate_numbers(arch);
 	if (r < 0)
 		fprintf(stderr, "seccomp_gen: %s\n", strerror(-r));
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -11,9 +11,9 @@
 #include <linux/close_range.h>
 #include <linux/limits.h>
 #include <linux/prctl.h>
-#include <linux/resource.h>
 #include <linux/sched.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define SIGNALS 64

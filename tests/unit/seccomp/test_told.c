@@ -55,7 +55,7 @@ static const struct {
 	{ SYS_openat, { 0, 0, O_RDONLY | O_TRUNC }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, O_TMPFILE | O_WRONLY }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, UINT64_C(1) << 32 }, SECCOMP_TOLD_READ },
-	{ SYS_chmod, { 0, 0755 }, SECCOMP_TOLD_CHANGE },
+	{ SYS_fchmodat, { 0, 0, 0755 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_openat, { 0, 0, 01, 02755 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_mkdirat, { 0 }, SECCOMP_TOLD_MAKE },
 	{ SYS_unlinkat, { 0 }, SECCOMP_TOLD_CHANGE },
@@ -71,6 +71,7 @@ static const struct {
 	{ SYS_exit_group, { 0 }, SECCOMP_TOLD_END },
 	{ SYS_exit_group, { 1 }, SECCOMP_TOLD_END },
 #ifdef __x86_64__
+	{ SYS_chmod, { 0, 0755 }, SECCOMP_TOLD_CHANGE },
 	{ SYS_open, { 0, O_WRONLY }, SECCOMP_TOLD_CHANGE },
 	{ SYS_open, { 0, O_RDONLY }, SECCOMP_TOLD_READ },
 	{ SYS_creat, { 0 }, SECCOMP_TOLD_MAKE },
