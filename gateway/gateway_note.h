@@ -6,9 +6,10 @@
 struct gateway;
 
 enum gateway_note {
-	GATEWAY_WITHHELD, /* @words: names of environment variables that it does not get */
-	GATEWAY_MADE,     /* @path, a file it has made, runs code later: @words */
-	GATEWAY_PROBED,   /* @words: how its sandbox was probed */
+	GATEWAY_WITHHELD,  /* @words: names of environment variables that it does not get */
+	GATEWAY_MADE,      /* @path, a file it has made, runs code later: @words */
+	GATEWAY_PROBED,    /* @words: how its sandbox was probed */
+	GATEWAY_PUBLISHED, /* @words: ports of the host on which its servers can be reached */
 	GATEWAY_NOTES
 };
 /* @exec: 0: every exec. Text may be NULL. */

@@ -8,6 +8,7 @@ enum policy_way {
 	POLICY_WAY_SOCKS5,
 	POLICY_WAY_CAPTURED,      /* the client did not use the proxy: a tunnel, */
 	POLICY_WAY_CAPTURED_HTTP, /* or a request */
+	POLICY_WAY_PUBLISHED,     /* a client on the host, of a server of the command */
 	POLICY_WAYS
 };
 

@@ -26,7 +26,7 @@ enum guest_state {
 	GUEST_OVER,    /* was told everything; must disconnect */
 };
 
-#define NOTES_MAX 1001 /* RUN_MADE_MAX, and a note of the withheld ones */
+#define NOTES_MAX 1003 /* RUN_MADE_MAX, and one of each other kind */
 
 struct session_guest {
 	struct session_holder *holder;

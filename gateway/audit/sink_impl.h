@@ -21,15 +21,16 @@ enum sink_event {
 	SINK_EXEC_START,
 	SINK_DECISION,
 	SINK_CLOSED,
-	SINK_GRANTED,  /* granted in advance for one exec, or copied from a session; the cause is
-			* the grant */
-	SINK_REVIEWED, /* a program reviewed a command, a patch and so on: the cause */
-	SINK_REVOKED,  /* a remembered answer is no longer valid; its text is the cause */
-	SINK_LATE,     /* an answer to a question that had ended; how it ended is the cause */
-	SINK_WITHHELD, /* environment variables that it does not get: the cause */
-	SINK_MADE,     /* files that it left, which run code later: the files, and the cause */
-	SINK_PROBED,   /* its sandbox was probed, or not: the cause */
-	SINK_LIMIT,    /* a limit that a command has reached; @kind: the word in the policy */
+	SINK_GRANTED,   /* granted in advance for one exec, or copied from a session; the cause is
+			 * the grant */
+	SINK_REVIEWED,  /* a program reviewed a command, a patch and so on: the cause */
+	SINK_REVOKED,   /* a remembered answer is no longer valid; its text is the cause */
+	SINK_LATE,      /* an answer to a question that had ended; how it ended is the cause */
+	SINK_WITHHELD,  /* environment variables that it does not get: the cause */
+	SINK_MADE,      /* files that it left, which run code later: the files, and the cause */
+	SINK_PROBED,    /* its sandbox was probed, or not: the cause */
+	SINK_PUBLISHED, /* ports of the host on which its servers can be reached: the cause */
+	SINK_LIMIT,     /* a limit that a command has reached; @kind: the word in the policy */
 	SINK_POLICY_RELOADED,
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,

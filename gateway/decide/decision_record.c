@@ -33,8 +33,8 @@ void decision_record_denial(struct gateway *gw, const struct waiter *waiter,
 	if (!repeats_take(gw, &waiter->facts, &verdict))
 		(void)journal_write_later(gw->journal, &record);
 	queue_schedule(gw);
-	traffic_count_verdict(&gw->trips, &waiter->facts.dst, &verdict);
-	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, &verdict);
+	traffic_count_verdict(&gw->trips, &waiter->facts, &verdict);
+	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts, &verdict);
 	traffic_note_denial(&gw->trips, &waiter->facts, record.program);
 	traffic_note_denial(waiter->ticket.client->trips, &waiter->facts, record.program);
 }

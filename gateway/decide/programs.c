@@ -51,6 +51,7 @@ void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, 
 		[GATEWAY_WITHHELD] = SINK_WITHHELD,
 		[GATEWAY_MADE] = SINK_MADE,
 		[GATEWAY_PROBED] = SINK_PROBED,
+		[GATEWAY_PUBLISHED] = SINK_PUBLISHED,
 	};
 	struct sink_record record = {
 		.event = events[what],

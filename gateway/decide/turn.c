@@ -303,8 +303,8 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 	if (exec)
 		outcomes_verdict(&gw->outcomes, exec->outcome, &waiter->facts.dst, verdict,
 				 waiter->program_pid);
-	traffic_count_verdict(&gw->trips, &waiter->facts.dst, verdict);
-	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts.dst, verdict);
+	traffic_count_verdict(&gw->trips, &waiter->facts, verdict);
+	traffic_count_verdict(waiter->ticket.client->trips, &waiter->facts, verdict);
 	unattended_note(gw, waiter, verdict);
 	if (verdict->action != POLICY_ALLOW) {
 		/* The exec owns it. Not found once, it is not searched for again. */

@@ -104,12 +104,18 @@ static bool traffic_was_allowed(enum policy_reason reason)
 	       reason != POLICY_CLIENT_TIMEOUT && reason != POLICY_UNSUPPORTED;
 }
 
-void traffic_count_verdict(struct traffic *trips, const struct policy_destination *dst,
+/* A connection into the sandbox: what the command reached does not include it. */
+static bool traffic_is_inward(const struct policy_facts *facts)
+{
+	return facts->way == POLICY_WAY_PUBLISHED;
+}
+
+void traffic_count_verdict(struct traffic *trips, const struct policy_facts *facts,
 			   const struct policy_verdict *verdict)
 {
-	if (!trips)
+	if (!trips || traffic_is_inward(facts))
 		return;
-	struct gateway_trip *trip = traffic_at(trips, dst);
+	struct gateway_trip *trip = traffic_at(trips, &facts->dst);
 
 	if (verdict->action == POLICY_ALLOW) {
 		trip->allowed++;
@@ -130,7 +136,8 @@ void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts
 			 const char *program)
 {
 	const struct policy_request *request = facts->request;
-	struct gateway_trip *trip = trips ? traffic_at(trips, &facts->dst) : NULL;
+	struct gateway_trip *trip =
+		trips && !traffic_is_inward(facts) ? traffic_at(trips, &facts->dst) : NULL;
 
 	if (!trip || trip == &trips->others)
 		return;
@@ -147,8 +154,8 @@ void traffic_note_denial(struct traffic *trips, const struct policy_facts *facts
 
 void traffic_count_report(struct traffic *trips, const struct gateway_report *report)
 {
-	if (!trips || report->facts.dst.host[0] == '\0')
-		return; /* refused before it named a destination */
+	if (!trips || report->facts.dst.host[0] == '\0' || traffic_is_inward(&report->facts))
+		return; /* the first: refused before it named a destination */
 	struct gateway_trip *trip = traffic_at(trips, &report->facts.dst);
 
 	if (report->verdict.action == POLICY_ALLOW) {

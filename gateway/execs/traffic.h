@@ -19,7 +19,7 @@ void traffic_init(struct traffic *trips);
 void traffic_done(struct traffic *trips);
 
 /* Counts a verdict that was sent. */
-void traffic_count_verdict(struct traffic *trips, const struct policy_destination *dst,
+void traffic_count_verdict(struct traffic *trips, const struct policy_facts *facts,
 			   const struct policy_verdict *verdict);
 /* The report names the program that was denied @dst, for a limited number of destinations: is it
  * still to be found out? */

@@ -23,7 +23,7 @@
 #include "gateway/gateway.h"
 #include "policies/policies_request.h"
 
-#define LINK_VERSION     8
+#define LINK_VERSION     9
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {

@@ -280,6 +280,19 @@ static void decide_approvals(const struct policy *policy, struct policy_verdict 
 		       policy->names + setting->text);
 }
 
+/* The connection leads into the sandbox, and the command line has allowed it. A rule that names a
+ * loopback address means the host's, so no rule is about it. */
+static void decide_published(const struct policy *policy, const struct policy_facts *facts,
+			     struct policy_verdict *ret)
+{
+	if (!policy_destination_is_loopback(&facts->dst) || facts->carries != POLICY_TCP) {
+		decide_clear(POLICY_UNSUPPORTED, ret);
+		return;
+	}
+	decide_set(policy, 0, POLICY_ALLOW, POLICY_INSIDE, ret);
+	ret->promise = POLICY_TCP;
+}
+
 static void decide(const struct policy *policy, const struct policy_facts *facts,
 		   enum policy_action otherwise, bool may_use_answers, struct policy_verdict *ret)
 {
@@ -289,6 +302,10 @@ static void decide(const struct policy *policy, const struct policy_facts *facts
 	decide_clear(guard, ret);
 	if (guard != POLICY_NONE)
 		return;
+	if (facts->way == POLICY_WAY_PUBLISHED) {
+		decide_published(policy, facts, ret);
+		return;
+	}
 	struct addr literal = dst->addr;
 
 	addr_unmap(&literal);

@@ -22,9 +22,10 @@ static const char *const protocols[] = {
 	[POLICY_TCP] = "tcp",          [POLICY_UDP] = "udp",
 };
 static const char *const ways[] = {
-	[POLICY_WAY_NONE] = "none",         [POLICY_WAY_HTTP] = "http",
-	[POLICY_WAY_CONNECT] = "connect",   [POLICY_WAY_SOCKS5] = "socks5",
-	[POLICY_WAY_CAPTURED] = "captured", [POLICY_WAY_CAPTURED_HTTP] = "captured",
+	[POLICY_WAY_NONE] = "none",           [POLICY_WAY_HTTP] = "http",
+	[POLICY_WAY_CONNECT] = "connect",     [POLICY_WAY_SOCKS5] = "socks5",
+	[POLICY_WAY_CAPTURED] = "captured",   [POLICY_WAY_CAPTURED_HTTP] = "captured",
+	[POLICY_WAY_PUBLISHED] = "published",
 };
 
 /* Values come over a link from another process, so one past the table gets a name too. */

@@ -95,7 +95,8 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	struct policy_verdict no = { .action = POLICY_DENY, .reason = POLICY_RULE_DENY };
 	struct policy_verdict late = { .action = POLICY_DENY, .reason = POLICY_PROMPT_TIMEOUT };
 	struct gateway_report report = { .verdict = yes, .bytes_up = 1, .bytes_down = 2 };
-	struct policy_destination dst;
+	struct policy_facts facts = { .way = POLICY_WAY_CONNECT };
+	struct policy_destination *dst = &facts.dst;
 	struct traffic trips = { 0 };
 
 	traffic_init(&trips);
@@ -103,9 +104,9 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 		char text[64];
 
 		(void)snprintf(text, sizeof(text), "https://h%d.test:443", i);
-		ck_assert_int_eq(policy_destination_parse(text, &dst, NULL), 0);
-		traffic_count_verdict(&trips, &dst, &yes);
-		report.facts.dst = dst;
+		ck_assert_int_eq(policy_destination_parse(text, dst, NULL), 0);
+		traffic_count_verdict(&trips, &facts, &yes);
+		report.facts = facts;
 		traffic_count_report(&trips, &report);
 	}
 	ck_assert_uint_eq(trips.count, TRAFFIC_MAX);
@@ -114,14 +115,14 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_uint_eq(trips.others.allowed, 10);
 	ck_assert_uint_eq(trips.others.bytes_down, 20);
 
-	ck_assert_int_eq(policy_destination_parse("https://h7.test:443", &dst, NULL), 0);
-	traffic_count_verdict(&trips, &dst, &no);
-	traffic_count_verdict(&trips, &dst, &late);
+	ck_assert_int_eq(policy_destination_parse("https://h7.test:443", dst, NULL), 0);
+	traffic_count_verdict(&trips, &facts, &no);
+	traffic_count_verdict(&trips, &facts, &late);
 	ck_assert_uint_eq(trips.list[7].denied, 1);
 	ck_assert_uint_eq(trips.list[7].unanswered, 1);
 	ck_assert_int_eq(trips.list[7].last_denial, POLICY_PROMPT_TIMEOUT);
 	/* Allowed, and then refused for its address: one request, denied. */
-	report.facts.dst = dst;
+	report.facts = facts;
 	report.verdict.action = POLICY_DENY;
 	report.verdict.reason = POLICY_PRIVATE_ADDRESS;
 	traffic_count_report(&trips, &report);
@@ -129,14 +130,15 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].connections, 1);
 	const struct policy_request request = { .method = "GET", .path = "/v1" };
-	struct policy_facts facts = { .dst = dst, .request = &request };
 
-	ck_assert(traffic_wants_program(&trips, &dst));
+	facts.request = &request;
+
+	ck_assert(traffic_wants_program(&trips, dst));
 	traffic_note_denial(&trips, &facts, NULL);
-	ck_assert(traffic_wants_program(&trips, &dst));
+	ck_assert(traffic_wants_program(&trips, dst));
 	traffic_note_denial(&trips, &facts, "/usr/bin/curl");
 	traffic_note_denial(&trips, &facts, "/usr/bin/wget");
-	ck_assert(!traffic_wants_program(&trips, &dst));
+	ck_assert(!traffic_wants_program(&trips, dst));
 	ck_assert_str_eq(trips.list[7].program, "/usr/bin/curl");
 	ck_assert_str_eq(trips.list[7].request, "GET /v1");
 	ck_assert_int_eq(policy_destination_parse("https://new.test:443", &facts.dst, NULL), 0);
@@ -144,6 +146,24 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	report.facts.dst = (struct policy_destination){ 0 };
 	traffic_count_report(&trips, &report); /* of no destination: of no trip */
 	ck_assert_uint_eq(trips.others.denied, 0);
+	traffic_done(&trips);
+}
+END_TEST
+
+/* A connection into the sandbox is nothing that the command reached. */
+START_TEST(trips_go_outwards)
+{
+	struct policy_verdict no = { .action = POLICY_DENY, .reason = POLICY_CONNECT_REFUSED };
+	struct gateway_report report = { .facts.way = POLICY_WAY_PUBLISHED, .verdict = no };
+	struct policy_destination *dst = &report.facts.dst;
+	struct traffic trips = { 0 };
+
+	traffic_init(&trips);
+	ck_assert_int_eq(policy_destination_parse("tcp://localhost:8000", dst, NULL), 0);
+	traffic_count_verdict(&trips, &report.facts, &no);
+	traffic_count_report(&trips, &report);
+	traffic_note_denial(&trips, &report.facts, "/usr/bin/curl");
+	ck_assert_uint_eq(trips.count, 0);
 	traffic_done(&trips);
 }
 END_TEST
@@ -275,6 +295,7 @@ Suite *suite_small(void)
 			    sizeof(commands) / sizeof(commands[0]));
 	tcase_add_test(tcase, any_line_can_be_redacted);
 	tcase_add_test(tcase, trips_are_counted_per_destination_and_bounded);
+	tcase_add_test(tcase, trips_go_outwards);
 	tcase_add_test(tcase, trips_tell_what_became_of_the_requests);
 	tcase_add_test(tcase, the_control_folder_is_ours_alone);
 	tcase_add_loop_test(tcase, a_folder_that_is_not_ours_alone_is_refused, 0,

@@ -268,6 +268,39 @@ START_TEST(nonsense_is_denied)
 }
 END_TEST
 
+/* A connection into the sandbox: a rule that names a loopback address means the host's. */
+static const char *const about_loopback[] = {
+	"default deny",
+	"deny *:*",
+	"deny localhost:8000",
+	"allow localhost:8000",
+	"ask localhost:8000",
+	"allow 127.0.0.1:8000",
+	"ask localhost:8000\nanswer deny localhost:8000",
+};
+
+START_TEST(no_rule_is_about_a_published_port)
+{
+	auto_free char *text = mem_printf("version 1\n%s\n", about_loopback[_i]);
+	struct policy *policy = policies_test_load(text);
+	struct policy_facts facts = { .carries = POLICY_TCP, .way = POLICY_WAY_PUBLISHED };
+	struct policy_verdict verdict;
+
+	ck_assert_int_eq(policy_destination_set(&facts.dst, "localhost", 9, 8000, NULL), 0);
+	policy_decide(policy, &facts, &verdict);
+	ck_assert_int_eq(verdict.action, POLICY_ALLOW);
+	ck_assert_int_eq(verdict.reason, POLICY_INSIDE);
+	ck_assert_int_eq(verdict.promise, POLICY_TCP);
+	ck_assert(!verdict.may_private);
+	/* It leads nowhere else. */
+	ck_assert_int_eq(policy_destination_set(&facts.dst, "a.test", 6, 8000, NULL), 0);
+	policy_decide(policy, &facts, &verdict);
+	ck_assert_int_eq(verdict.action, POLICY_DENY);
+	ck_assert_int_eq(verdict.reason, POLICY_UNSUPPORTED);
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(the_rule_is_shown)
 {
 	struct policy *policy = policies_test_load(
@@ -352,6 +385,8 @@ TCase *decide_cases(void)
 
 	tcase_add_loop_test(cases, one_verdict, 0, ARRAY_SIZE(verdicts));
 	tcase_add_test(cases, nonsense_is_denied);
+	tcase_add_loop_test(cases, no_rule_is_about_a_published_port, 0,
+			    ARRAY_SIZE(about_loopback));
 	tcase_add_test(cases, the_rule_is_shown);
 	tcase_add_test(cases, a_long_rule_is_cut);
 	tcase_add_loop_test(cases, who_answered, 0, ARRAY_SIZE(provenances));
