@@ -31,7 +31,8 @@ static void record(struct connection *connection, const struct refusal *refusal,
 {
 	struct proxy *proxy = connection->proxy;
 
-	denials_add(&connection->way->denials, refusal, loop_wall_us(proxy->loop));
+	if (connection->request->facts.way != POLICY_WAY_PUBLISHED)
+		denials_add(&connection->way->denials, refusal, loop_wall_us(proxy->loop));
 	if (reports)
 		request_report(connection->request, proxy->client, refusal->reason, true,
 			       refusal->cause, now_ms(connection));
@@ -146,9 +147,13 @@ static bool reuse_upstream(struct connection *connection, const struct policy_ve
 }
 
 /* Can the protocol of this way in keep the promise? HTTP requests arrive in clear text, so they
- * cannot be TLS. */
-static bool can_keep(const struct connection *connection, enum policy_protocol promise)
+ * cannot be TLS. A published port leads into the sandbox only, and carries any bytes. */
+static bool can_keep(const struct connection *connection, const struct policy_verdict *verdict)
 {
+	enum policy_protocol promise = verdict->promise;
+
+	if (connection->request->facts.way == POLICY_WAY_PUBLISHED)
+		return promise == POLICY_TCP && verdict->reason == POLICY_INSIDE;
 	return promise == POLICY_HTTP || promise == POLICY_TCP ||
 	       (promise == POLICY_HTTPS && !connection_is_http(connection));
 }
@@ -180,7 +185,7 @@ static void on_verdict(const struct policy_verdict *verdict, void *arg)
 	}
 	connection->meter = meter_new(connection->request, connection->proxy->loop, verdict,
 				      admit_on_cut, connection);
-	if (!can_keep(connection, verdict->promise)) {
+	if (!can_keep(connection, verdict)) {
 		admit_refuse(connection,
 			     verdict->promise == POLICY_HTTPS ? POLICY_NOT_TLS
 							      : POLICY_NOT_ENFORCED,
@@ -255,8 +260,10 @@ void admit_review(struct connection *connection, const struct policy *policy)
 /* It sends nothing before the proxy has said that the tunnel is there. */
 static bool has_handshake(const struct connection *connection)
 {
-	return !connection_is_http(connection) &&
-	       connection->request->facts.way != POLICY_WAY_CAPTURED;
+	enum policy_way way = connection->request->facts.way;
+
+	return !connection_is_http(connection) && way != POLICY_WAY_CAPTURED &&
+	       way != POLICY_WAY_PUBLISHED;
 }
 
 /* A client that waits for a decision is not read from: what it sends waits in the kernel. It is

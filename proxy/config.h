@@ -14,6 +14,13 @@ struct proxy_mapping {
 	struct addr addr;
 };
 
+/* A port of the host whose clients are connected to a server of the command. */
+struct proxy_published {
+	int fd;          /* listens on the host's loopback */
+	uint16_t inside; /* the server's port, on the command's loopback */
+};
+#define PROXY_PUBLISHED_MAX 32
+
 struct proxy_config {
 	const struct policy *policy; /* for policy_decide_address(); kept */
 	/* --resolve: has precedence over every other source. The operator named these addresses, so
@@ -26,6 +33,10 @@ struct proxy_config {
 	uint16_t dns_port;
 	/* The gate's own port on the host's loopback: refused whatever the policy says. 0: none. */
 	uint16_t own_port;
+	/* For the first exec, whose proxy takes the descriptors; kept. At most
+	 * PROXY_PUBLISHED_MAX. */
+	const struct proxy_published *published;
+	size_t published_count;
 };
 
 /* The sockets of an exec, in its network namespace, in the order in which the gateway sends them

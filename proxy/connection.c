@@ -58,6 +58,15 @@ static void on_closed(void *arg)
 	connection_free(arg);
 }
 
+/* Clients on the host do not take the command's own connections from it. */
+static size_t *count_of(const struct connection *connection)
+{
+	struct way *way = connection->way;
+
+	return connection->front == published_front() ? &way->visitor_count
+						      : &way->connection_count;
+}
+
 static void drop_request(struct connection *connection)
 {
 	meter_free(take(connection->meter));
@@ -90,7 +99,7 @@ static void connection_end(struct connection *connection, enum policy_reason rea
 	leg_close(&connection->client);
 	buffer_clear(&connection->in);
 	LIST_REMOVE(connection, link);
-	connection->way->connection_count--;
+	(*count_of(connection))--;
 	connection->way = NULL;
 	LIST_INSERT_HEAD(&proxy->closed, connection, link);
 	loop_defer(proxy->loop, &connection->timer, on_closed, connection);
@@ -221,7 +230,8 @@ bool connection_is_http(const struct connection *connection)
 	return way == POLICY_WAY_HTTP || way == POLICY_WAY_CAPTURED_HTTP;
 }
 
-void connection_open(struct way *way, const struct front *front, int fd, uint16_t peer_port)
+struct connection *connection_open(struct way *way, const struct front *front, int fd,
+				   uint16_t peer_port)
 {
 	struct connection *connection = mem_new(sizeof(*connection));
 	struct proxy *proxy = way->proxy;
@@ -232,13 +242,14 @@ void connection_open(struct way *way, const struct front *front, int fd, uint16_
 	connection->peer_port = peer_port;
 	connection->id = ++proxy->connection_count;
 	LIST_INSERT_HEAD(&way->connections, connection, link);
-	way->connection_count++;
+	(*count_of(connection))++;
 	leg_init(&connection->client, &proxy->shared);
 	leg_open(&connection->client, fd, on_client, connection);
 	leg_want_read(&connection->client, true);
 	connection_set_deadline(connection, LIMITS_HEAD_MS);
 	if (front->on_open)
 		front->on_open(connection);
+	return connection;
 }
 
 ssize_t connection_fill(struct connection *connection)

@@ -94,8 +94,9 @@ struct connection {
 /* Are the bytes of the client an HTTP request for the proxy, which gets a response? Else it is a
  * tunnel. */
 bool connection_is_http(const struct connection *connection);
-/* Takes @fd. The connection lives until connection_close() and the loop's next turn. */
-void connection_open(struct way *way, const struct front *front, int fd, uint16_t peer_port);
+/* Takes @fd. The connection lives until connection_close() and the loop's next turn. Borrowed. */
+struct connection *connection_open(struct way *way, const struct front *front, int fd,
+				   uint16_t peer_port);
 void connection_free(struct connection *connection); /* for closed connections only */
 void connection_enter(struct connection *connection, enum connection_state next);
 /* The one way to end a connection: reports the open request, closes both legs, frees via the loop.

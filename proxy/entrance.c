@@ -19,8 +19,8 @@ static const struct front *(*const front_of[WAY_LISTENERS])(void) = {
 	[WAY_DOOR] = http1_front,
 };
 
-/* Tells each client; records it once a second only, so that a flood of connections is not a flood
- * of records. */
+/* Tells each client, and the command if it is its own; records it once a second only, so that a
+ * flood of connections is not a flood of records. */
 static void refuse_overload(struct way *way, const struct front *front, int fd)
 {
 	struct policy_facts facts = { .exec = way->exec, .way = front->way };
@@ -36,9 +36,14 @@ static void refuse_overload(struct way *way, const struct front *front, int fd)
 	struct request *request = request_new(&facts, now);
 	struct refusal refusal = { .reason = POLICY_OVERLOADED };
 
-	denials_add(&way->denials, &refusal, loop_wall_us(way->proxy->loop));
+	bool is_own = front != published_front();
+
+	if (is_own)
+		denials_add(&way->denials, &refusal, loop_wall_us(way->proxy->loop));
 	request_report(request, way->proxy->client, POLICY_OVERLOADED, true,
-		       "the command has too many connections", now);
+		       is_own ? "the command has too many connections"
+			      : "the published ports have too many connections",
+		       now);
 	request_free(request);
 }
 
@@ -70,6 +75,45 @@ static void on_captured(int fd, uint16_t peer_port, void *arg)
 static void on_door(int fd, uint16_t peer_port, void *arg)
 {
 	entrance_accept(arg, WAY_DOOR, fd, peer_port);
+}
+
+static void on_published(int fd, uint16_t peer_port, void *arg)
+{
+	const struct way_published *published = arg;
+	struct way *way = published->way;
+
+	/* The port is of the host's loopback, where no program of the command is looked for. */
+	if (way->visitor_count >= LIMITS_PUBLISHED_MAX)
+		refuse_overload(way, published_front(), fd);
+	else
+		published_begin(connection_open(way, published_front(), fd, 0), published->inside);
+}
+
+/* Takes the descriptors in the config, for this exec. */
+static int open_published(struct way *way)
+{
+	struct proxy *proxy = way->proxy;
+	size_t count = proxy->published_count;
+	int r = 0;
+
+	proxy->published_count = 0;
+	if (count > 0)
+		way->published = mem_new(count * sizeof(*way->published));
+	for (size_t i = 0; i < count; i++) {
+		const struct proxy_published *from = &proxy->config->published[i];
+		struct way_published *published = &way->published[way->published_count];
+
+		if (r < 0) {
+			fd_close(from->fd);
+			continue;
+		}
+		published->way = way;
+		published->inside = from->inside;
+		way->published_count++;
+		r = listener_open(&published->listener, proxy->loop, from->fd, on_published,
+				  published);
+	}
+	return r;
 }
 
 void entrance_open_door(int listener, void *arg)
@@ -129,6 +173,8 @@ int entrance_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS],
 		fd_close(fds[PROXY_NAMES]);
 	else if (fds[PROXY_NAMES] >= 0)
 		r = nameserver_open(&way->nameserver, proxy->loop, fds[PROXY_NAMES]);
+	if (r == 0)
+		r = open_published(way);
 	if (r < 0) {
 		entrance_close(way);
 		return r;
@@ -145,11 +191,14 @@ void entrance_close(struct way *way)
 		return;
 	for (size_t i = 0; i < WAY_LISTENERS; i++)
 		listener_close(&way->listeners[i]);
+	for (size_t i = 0; i < way->published_count; i++)
+		listener_close(&way->published[i].listener);
 	nameserver_close(&way->nameserver);
 	while ((connection = LIST_FIRST(&way->connections)))
 		connection_close(connection, POLICY_EXEC_ENDED);
 	pool_drop(way->proxy->pool, way->exec);
 	denials_done(&way->denials);
 	LIST_REMOVE(way, link);
+	free(way->published);
 	free(way);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #define LIMITS_CONNECTIONS_MAX 4096 /* of clients, per exec; the next one gets "overloaded" */
+#define LIMITS_PUBLISHED_MAX   128 /* of clients of published ports, per exec; the next is closed */
 
 #define LIMITS_HEAD_MS       30000 /* from the earliest possible start of a head to its last byte */
 #define LIMITS_KEEP_ALIVE_MS 75000 /* between two requests */

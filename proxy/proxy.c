@@ -31,6 +31,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	gateway_client_on_cut(client, admit_on_cut);
 	gateway_client_on_lease(client, states_on_lease);
 	proxy->config = config;
+	proxy->published_count = config->published_count;
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	dialer_set_own_port(proxy->dialer, config->own_port);
@@ -87,6 +88,8 @@ void proxy_free(struct proxy *proxy)
 		proxy_close(proxy, LIST_FIRST(&proxy->ways)->exec);
 	while (!LIST_EMPTY(&proxy->closed))
 		connection_free(LIST_FIRST(&proxy->closed));
+	for (size_t i = 0; i < proxy->published_count; i++)
+		fd_close(proxy->config->published[i].fd);
 	pool_free(proxy->pool);
 	dialer_free(proxy->dialer);
 	resolver_free(proxy->resolver);

@@ -31,6 +31,7 @@ struct proxy {
 	struct dialer *dialer;
 	struct pool *pool;
 	const struct connection_handlers *handlers; /* of connections, by their state */
+	size_t published_count;                     /* of the config: not yet taken by an exec */
 	struct way_list ways;
 	struct way_connections closed; /* connections the loop is about to free */
 	uint64_t connection_count;     /* since the start; numbers connections in the log */
@@ -41,6 +42,13 @@ struct proxy {
 
 enum way_listener { WAY_HTTP, WAY_SOCKS, WAY_CAPTURE, WAY_DOOR, WAY_LISTENERS };
 
+/* A listener on the host's loopback. */
+struct way_published {
+	struct listener listener;
+	struct way *way;
+	uint16_t inside; /* the port of the command's server */
+};
+
 /* The listeners and connections of one exec. */
 struct way {
 	LIST_ENTRY(way) link;
@@ -48,8 +56,11 @@ struct way {
 	uint64_t exec;
 	struct listener listeners[WAY_LISTENERS];
 	uint16_t ports[WAY_LISTENERS];
+	struct way_published *published; /* owned */
+	size_t published_count;
 	struct way_connections connections;
-	size_t connection_count;
+	size_t connection_count; /* of the command */
+	size_t visitor_count;    /* those of published ports */
 	struct nameserver nameserver;
 	struct denials denials;
 	struct quota quota;

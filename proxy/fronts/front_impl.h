@@ -44,3 +44,6 @@ const struct front *http1_front(void);
 const struct front *socks5_front(void);
 const struct front *captured_front(void);
 const struct front *dns_front(void); /* for connections of captured_front() */
+const struct front *published_front(void);
+/* For a connection of published_front(), just opened: @inside is the port of the server. */
+void published_begin(struct connection *connection, uint16_t inside);

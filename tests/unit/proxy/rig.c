@@ -176,7 +176,7 @@ struct gateway_ticket *gateway_submit(struct gateway_client *client,
 	} else if (!strcmp(facts->dst.host, "held.test")) {
 		rig->held = ticket;
 	} else {
-		answer(ticket, POLICY_ALLOW, POLICY_RULE_ALLOW);
+		answer(ticket, POLICY_ALLOW, rig->reason ? rig->reason : POLICY_RULE_ALLOW);
 	}
 	return ticket;
 }
@@ -250,6 +250,8 @@ static void init_policy(struct rig *rig)
 		.resolve_count = ARRAY_SIZE(names),
 		.dns_addr = loopback,
 		.dns_port = rig->dead,
+		.published = &rig->published,
+		.published_count = 1,
 	};
 }
 
@@ -262,6 +264,8 @@ void rig_init(struct rig *rig)
 	rig->server = listen_loopback(&rig->port);
 	dead = listen_loopback(&rig->dead);
 	fd_close(dead);
+	rig->published =
+		(struct proxy_published){ listen_loopback(&rig->ports[RIG_PUBLISHED]), rig->port };
 	init_policy(rig);
 	rig->client = mem_new(sizeof(*rig->client));
 	rig->client->rig = rig;

@@ -18,6 +18,7 @@ TCase *test_held(void);
 TCase *test_own(void);
 TCase *test_limits(void);
 TCase *test_nameserver(void);
+TCase *test_published(void);
 TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);
@@ -32,7 +33,7 @@ TCase *test_way(void);
 #define RIG_REPORTS_MAX 64
 #define RIG_TEXT_MAX    131072
 
-enum rig_way { RIG_HTTP, RIG_SOCKS };
+enum rig_way { RIG_HTTP, RIG_SOCKS, RIG_PUBLISHED, RIG_WAYS };
 
 /* What the gateway says of a host: "denied.test" a rule denies, "held.test" waits for rig_answer(),
  * every other is allowed. */
@@ -40,15 +41,17 @@ struct rig {
 	struct loop *loop;
 	struct policy *policy;
 	struct proxy_mapping mappings[4];
+	struct proxy_published published; /* leads to @port */
 	struct proxy_config config;
 	struct gateway_client *client;
 	struct proxy *proxy;
 	int inner;                    /* the init's end */
-	uint16_t ports[2];            /* of the listeners */
+	uint16_t ports[RIG_WAYS];     /* of the listeners */
 	int server;                   /* listens for a.test, b.test and the others */
 	uint16_t port;                /* of it */
 	uint16_t dead;                /* a port without a listener */
 	enum policy_protocol promise; /* of every allow; none: what the facts carry */
+	enum policy_reason reason;    /* of every allow; none: a rule's */
 	size_t submits, withdrawals;
 	struct gateway_ticket *held; /* the last that waits */
 	struct gateway_ticket *live; /* the last that was allowed, unless reported */

@@ -179,7 +179,7 @@ TCase *test_way(void)
 	TCase *tcase = tcase_create("way");
 
 	tcase_add_test(tcase, closing_ends_everything_with_a_report_each);
-	tcase_add_loop_test(tcase, listeners_are_closed, 0, 2);
+	tcase_add_loop_test(tcase, listeners_are_closed, 0, RIG_WAYS);
 	tcase_add_test(tcase, an_exec_has_one_way);
 	tcase_add_test(tcase, one_connection_too_many);
 	tcase_add_test(tcase, descriptors_run_out_and_come_back);
