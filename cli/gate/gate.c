@@ -194,11 +194,14 @@ int gate_fork_worker(struct gate *gate)
 		.dns_addr = gate->options->dns_addr,
 		.dns_port = gate->options->dns_port,
 		.own_port = gate->web.port, /* 0: there is no page */
+		.published = gate->published,
+		.published_count = gate->published_count,
 	};
 	struct err why = { 0 };
 
 	if (run_worker_start(&config, &gate->worker, &gate->worker_socket, &why) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	run_published_close(gate->published, &gate->published_count);
 	return CLI_OK;
 }
 
@@ -369,6 +372,7 @@ void gate_free(struct gate *gate)
 {
 	reap_worker(gate);
 	loop_free(gate->loop);
+	run_published_close(gate->published, &gate->published_count);
 	fd_close(gate->worker_socket);
 	fd_close(gate->tty);
 	run_bundle_free(gate->bundle);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/gate/run_published.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_sources.h"
 #include "cli/view/run_view.h"
@@ -52,6 +53,8 @@ struct gate {
 	struct run_names *names;
 	struct run_view view; /* filled by gate_view(): what commands may see and change */
 	pid_t worker;
+	struct proxy_published published[PROXY_PUBLISHED_MAX]; /* until the worker has them */
+	size_t published_count;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
 	struct run_helpers *helpers;

@@ -12,16 +12,44 @@
 
 #define LINK_FD 3
 
-/* The worker keeps two descriptors only: stderr, for its log, and the link. A reader of the
+/* Puts the link at LINK_FD and the listeners of published ports after it, and closes the rest. The
+ * listeners are moved away first, because any of them may be where another descriptor goes. */
+static int keep(int socket, struct proxy_published *published, size_t count)
+{
+	int after = LINK_FD + 1 + (int)count;
+
+	for (size_t i = 0; i < count; i++) {
+		published[i].fd = fcntl(published[i].fd, F_DUPFD_CLOEXEC, after);
+		if (published[i].fd < 0)
+			return -errno;
+	}
+	if (socket != LINK_FD && dup3(socket, LINK_FD, O_CLOEXEC) < 0)
+		return -errno;
+	for (size_t i = 0; i < count; i++) {
+		int fd = LINK_FD + 1 + (int)i;
+
+		if (dup3(published[i].fd, fd, O_CLOEXEC) < 0)
+			return -errno;
+		published[i].fd = fd;
+	}
+	return close_range((unsigned int)after, ~0U, 0) < 0 ? -errno : 0;
+}
+
+/* The worker keeps few descriptors only: stderr, for its log, the link, and listeners of published
+ * ports. A reader of the
  * command's output must see EOF when the command ends, and a descriptor that the worker does not
  * hold cannot leak from it. It has a session of its own, so that keys typed for the command do not
  * signal it. It closes the epoll descriptor of the parent's event loop but does not touch the
  * loop's memory. */
 static int worker_main(int socket, const struct proxy_config *config)
 {
-	if (socket != LINK_FD && dup3(socket, LINK_FD, O_CLOEXEC) < 0)
-		return CLI_NO_SANDBOX;
-	if (close_range(LINK_FD + 1, ~0U, 0) < 0)
+	struct proxy_published published[PROXY_PUBLISHED_MAX];
+	struct proxy_config own = *config;
+
+	for (size_t i = 0; i < own.published_count; i++)
+		published[i] = own.published[i];
+	own.published = published;
+	if (keep(socket, published, own.published_count) < 0)
 		return CLI_NO_SANDBOX;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -30,7 +58,7 @@ static int worker_main(int socket, const struct proxy_config *config)
 	fd_close(null);
 	(void)setsid(); /* fails only for a process group leader, which a new child is not */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return proxy_worker(LINK_FD, config);
+	return proxy_worker(LINK_FD, &own);
 }
 
 int run_worker_start(const struct proxy_config *config, pid_t *ret_pid, int *ret_socket,

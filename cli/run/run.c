@@ -214,6 +214,17 @@ static bool is_unconfined(const struct run *run)
 	return run->gate.view.sandbox && exec_sandbox_is_unconfined(run->gate.view.sandbox);
 }
 
+static void note_published(struct run *run)
+{
+	const struct run_options *options = &run->options;
+
+	if (options->published_count == 0)
+		return;
+	auto_free char *text = run_published_text(options->published, options->published_count);
+
+	run->gateway->ops->note(run->gateway, GATEWAY_PUBLISHED, NULL, text);
+}
+
 static int start_exec(struct run *run, char **ret_plan)
 {
 	struct err why = { 0 };
@@ -253,6 +264,7 @@ static int start_exec(struct run *run, char **ret_plan)
 		status = run->gateway->ops->begin(run->gateway);
 	if (status != CLI_OK)
 		return status;
+	note_published(run);
 	if (run->gate.view.withheld)
 		run->gateway->ops->note(run->gateway, GATEWAY_WITHHELD, NULL,
 					run->gate.view.withheld);
@@ -405,8 +417,11 @@ static bool has_host_network(const struct run *run)
 static int perform(struct run *run)
 {
 	const struct run_gateway_calls calls = { on_hold, on_release, on_kill, on_over, run };
-	int status = run->gateway->ops->open(run->gateway, &calls);
+	int status = run_published_open(run->options.published, run->options.published_count,
+					run->gate.published, &run->gate.published_count);
 
+	if (status == CLI_OK)
+		status = run->gateway->ops->open(run->gateway, &calls);
 	if (status != CLI_OK)
 		return status;
 	run->started_ms = loop_now_ms(run->gate.loop);

@@ -97,6 +97,20 @@ static int set_web(struct run_options *options, const char *value)
 	return 0;
 }
 
+static int add_published(struct run_options *options, const char *value)
+{
+	struct run_published *next = &options->published[options->published_count];
+
+	if (options->published_count == RUN_PUBLISHED_MAX)
+		return wrong(options, "--publish", value, "accepted: there are too many of them");
+	if (run_published_parse(value, next) < 0)
+		return wrong(options, "--publish", value,
+			     "PORT or PORT:INSIDE; ports are from 1 to 65535, and the gate's own "
+			     "ports inside cannot be published");
+	options->published_count++;
+	return 0;
+}
+
 /* In the order of the words of --sandbox in options.def. */
 static int set_sandbox(struct run_options *options, const char *value)
 {
@@ -258,6 +272,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 		return 0;
 	case OPT_RESOLVE:
 		return add_resolve(options, value);
+	case OPT_PUBLISH:
+		return add_published(options, value);
 	case OPT_DNS:
 		return set_dns(options, value);
 	case OPT_JSON_FD:
@@ -316,6 +332,11 @@ static int settle_sandbox(struct run_options *options)
 
 	if (!options->has_sandbox)
 		return 0;
+	if (options->published_count > 0 &&
+	    (options->network == EXEC_NETWORK_ENABLED || options->sandbox == EXEC_MODE_FULL_ACCESS))
+		return options_wrong(options->given_to,
+				     "--publish needs a network of the command's own; with this "
+				     "--sandbox its servers are on the host's already");
 	if (options->writable && options->sandbox != EXEC_MODE_WORKSPACE_WRITE)
 		return options_wrong(
 			options->given_to,

@@ -7,6 +7,7 @@
 
 #include "base/addr.h"
 #include "cli/gate/run_helpers.h"
+#include "cli/gate/run_published.h"
 #include "cli/options.h"
 #include "cli/run/run_report.h"
 #include "exec/exec_sandbox.h"
@@ -46,6 +47,8 @@ struct run_options {
 	uint16_t web_port;              /* 0: any free port */
 	struct proxy_mapping *resolves; /* owned, including the names */
 	size_t resolve_count;
+	struct run_published published[RUN_PUBLISHED_MAX];
+	size_t published_count;
 	struct addr dns_addr;
 	uint16_t dns_port;
 	int json_fd; /* -1: none */
