@@ -111,6 +111,11 @@ const char *history_command(struct tally *execs, const struct gateway_logged *re
 	return command ? command : "";
 }
 
+bool history_is_inward(const struct gateway_logged *record)
+{
+	return strcmp(record->way, policy_way_name(POLICY_WAY_PUBLISHED)) == 0;
+}
+
 static enum policy_protocol protocol_named(const char *name)
 {
 	for (int protocol = POLICY_HTTP; protocol <= POLICY_UDP; protocol++)
@@ -211,7 +216,7 @@ static void on_record(const struct gateway_logged *record, bool is_selected, voi
 	history_command_note(&history->execs, record);
 	history->runs += is_selected && strcmp(record->event, "start") == 0;
 	if (record->host[0] == '\0' || record->kind[0] || strcmp(record->event, "start") == 0 ||
-	    (!is_closed && strcmp(record->event, "decision") != 0))
+	    history_is_inward(record) || (!is_closed && strcmp(record->event, "decision") != 0))
 		return;
 	enum policy_reason reason = history_reason(record->reason);
 	bool is_denied = history_verdict(reason) == HISTORY_DENIED;

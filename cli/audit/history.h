@@ -57,6 +57,9 @@ void history_init(struct history *history);
 int history_read(struct history *history, struct selection *selection, void ***ret_rows);
 void history_done(struct history *history);
 
+/* Is it a connection into the sandbox? What the command reached does not include it. */
+bool history_is_inward(const struct gateway_logged *record);
+
 /* For a report: the command of the record's exec, or "". history_command_note() must see every
  * record before. */
 void history_command_note(struct tally *execs, const struct gateway_logged *record);

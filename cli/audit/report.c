@@ -80,7 +80,7 @@ static void on_record(const struct gateway_logged *record, bool is_selected, voi
 	bool is_closed = strcmp(record->event, "closed") == 0;
 
 	history_command_note(&report->execs, record);
-	if (!is_selected || record->kind[0] ||
+	if (!is_selected || record->kind[0] || history_is_inward(record) ||
 	    (!is_closed && strcmp(record->event, "decision") != 0) ||
 	    (record->host[0] == '\0' && report->by == BY_HOST))
 		return;

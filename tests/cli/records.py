@@ -47,7 +47,8 @@ class Stage:
     def decide(self, host, reason, port=443, protocol="https", resolved=None, run="7f3a9c", age=datetime.timedelta(minutes=5), **members):
         """A decision, and the end of the connection if it was reached."""
         is_allowed = reason in ALLOW
-        what = {"exec": 1, "way": "connect" if protocol != "http" else "http", "host": host, "protocol": protocol, "port": port}
+        way = members.pop("way", "connect" if protocol != "http" else "http")
+        what = {"exec": 1, "way": way, "host": host, "protocol": protocol, "port": port}
         self.add("decision", run=run, age=age, action="allow" if is_allowed else "deny", reason=reason, **what, **members)
         if is_allowed and resolved != "":
             self.add("closed", run=run, age=age, action="allow", reason="done", **what, resolved=resolved or "11.0.0.5",
@@ -94,12 +95,15 @@ def what_was_allowed_is_suggested(stage):
     stage.decide("nobody.test", "no_approver")
     stage.decide("typo.test", "observed", resolved="")
     stage.decide("typo.test", "dns_failed")
+    for reason in ("inside", "connect_refused"):  # clients of a published port
+        stage.decide("localhost", reason, port=8000, protocol="tcp", way="published")
     stage.write()
     expect(sorted(stage.suggest()), sorted(["tcp://db.test:5432", "https://granted.test", "https://observed.test", "http://plain.test",
                                             "https://rule.test"]))
     for words in ("by ana on tty", "1 allowed (1 only observed)", "in run 7f3a9c: npm ci", "2.0 KiB down",
                   "# allow https://nobody.test  # 1 times no_approver, by: npm ci", "# https://typo.test"):
         assert words in stage.text, (words, stage.text)
+    assert "localhost" not in stage.text, stage.text
     expect([stage.explain(f"https://{host}.test") for host in ("observed", "nobody", "typo")], [0, 1, 1])
 
 
@@ -262,6 +266,8 @@ def report(stage):
     stage.decide("a.test", "denied_session", by="-2+3 on tty")
     stage.decide("b.test", "rule_deny", rule="team:3: deny b.test", times=70)
     stage.decide("c.test", "prompt_timeout")
+    stage.decide("localhost", "inside", port=8000, protocol="tcp", way="published")
+    stage.decide("localhost", "connect_refused", port=8000, protocol="tcp", way="published")
     stage.start(run="000002", age=datetime.timedelta(days=30))
     stage.decide("old.test", "observed", run="000002", age=datetime.timedelta(days=30))
     stage.write()
