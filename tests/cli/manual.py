@@ -358,6 +358,18 @@ def dry_run(stage, example):
     assert "read-only" in stage.play(example)
 
 
+def published(stage, example):
+    """A browser, here curl, reads a page of the server inside."""
+    stage.write("page", "from inside\n")
+    run = stage.begin("exec " + example.removeprefix("$ "))
+    try:
+        curl = ["curl", "-sS", "--noproxy", "*", "--max-time", "10", "http://localhost:8080/page"]
+        until(lambda: subprocess.run(curl, capture_output=True, text=True).stdout == "from inside\n", QUICK, "the page")
+    finally:
+        run.terminate()
+    finish(run, 128 + 15)
+
+
 def cloned(stage, example):
     things = stage.top / "things"
     things.mkdir()
@@ -440,7 +452,7 @@ STAGES = {
                                     explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted,
                                     explained_as(0, "sallyport run -- COMMAND")],
     "sallyport-web.7": [npm],
-    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, with_token, dry_run, explained],
+    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, published, with_token, dry_run, explained],
 }
 
 
