@@ -36,6 +36,8 @@ struct exec_evidence {
  * sandbox is not reported. */
 #define EXEC_EVIDENCE_MAX 256
 typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
+/* For a record: "python3: connect 10.1.2.3:53: Network is unreachable". Returned owned. */
+char *exec_evidence_text(const struct exec_evidence *evidence);
 /* A process inside is about to execute @program, a file that is held open until the answer, with
  * @argv. Answer once with exec_process_answer(), now or later; the process waits meanwhile. */
 typedef void (*exec_program_fn)(uint64_t id, const struct exec_program *program,

@@ -9,6 +9,7 @@ enum gateway_note {
 	GATEWAY_WITHHELD,  /* @words: names of environment variables that it does not get */
 	GATEWAY_MADE,      /* @path, a file it has made, runs code later: @words */
 	GATEWAY_PROBED,    /* @words: how its sandbox was probed */
+	GATEWAY_REFUSED,   /* @words: what its sandbox refused */
 	GATEWAY_PUBLISHED, /* @words: ports of the host on which its servers can be reached */
 	GATEWAY_NOTES
 };

@@ -224,6 +224,11 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 	struct task_exec *exec = arg;
 
 	refusal_add_evidence(&exec->refusals, evidence);
+	if (evidence->what == EXEC_REFUSED_PROGRAM)
+		return; /* a decision, with its own record */
+	auto_free char *text = exec_evidence_text(evidence);
+
+	gateway_exec_note(agent_of(exec)->gateway, exec->number, GATEWAY_REFUSED, NULL, text);
 }
 
 static void note_probe(const struct task_exec *exec, const char *text)

@@ -111,10 +111,15 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 {
 	struct run *run = arg;
 
-	if (run->programs && evidence->what == EXEC_REFUSED_PROGRAM)
-		run_programs_refuse(run->programs, evidence->path);
-	else
-		run_refused_add(&run->refused, evidence, getenv("HOME"));
+	if (evidence->what == EXEC_REFUSED_PROGRAM) { /* a decision, with its own record */
+		if (run->programs)
+			run_programs_refuse(run->programs, evidence->path);
+		return;
+	}
+	auto_free char *text = exec_evidence_text(evidence);
+
+	run->gateway->ops->note(run->gateway, GATEWAY_REFUSED, NULL, text);
+	run_refused_add(&run->refused, evidence, getenv("HOME"));
 }
 
 /* The gateway, here or in a session, records it. */

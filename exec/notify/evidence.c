@@ -6,6 +6,15 @@
 #include "base/mem.h"
 #include "exec/notify/inside.h"
 
+char *exec_evidence_text(const struct exec_evidence *evidence)
+{
+	bool has_path = evidence->path[0] != '\0';
+
+	return mem_printf("%s: %s%s%s: %s", evidence->program[0] ? evidence->program : "a program",
+			  evidence->call, has_path ? " " : "", evidence->path,
+			  strerror(evidence->error));
+}
+
 void evidence_tell(struct evidence *evidence, const struct exec_evidence *what)
 {
 	if (!evidence->fn)

@@ -31,6 +31,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_WITHHELD] = "withheld",
 	[SINK_MADE] = "made",
 	[SINK_PROBED] = "probed",
+	[SINK_REFUSED] = "refused",
 	[SINK_PUBLISHED] = "published",
 	[SINK_LIMIT] = "limit",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",

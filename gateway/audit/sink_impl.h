@@ -28,6 +28,7 @@ enum sink_event {
 	SINK_LATE,      /* an answer to a question that had ended; how it ended is the cause */
 	SINK_WITHHELD,  /* environment variables that it does not get: the cause */
 	SINK_MADE,      /* files that it left, which run code later: the files, and the cause */
+	SINK_REFUSED,   /* its sandbox refused something: the cause */
 	SINK_PROBED,    /* its sandbox was probed, or not: the cause */
 	SINK_PUBLISHED, /* ports of the host on which its servers can be reached: the cause */
 	SINK_LIMIT,     /* a limit that a command has reached; @kind: the word in the policy */

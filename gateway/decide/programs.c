@@ -48,9 +48,8 @@ void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, 
 		       const char *words)
 {
 	static const enum sink_event events[GATEWAY_NOTES] = {
-		[GATEWAY_WITHHELD] = SINK_WITHHELD,
-		[GATEWAY_MADE] = SINK_MADE,
-		[GATEWAY_PROBED] = SINK_PROBED,
+		[GATEWAY_WITHHELD] = SINK_WITHHELD,   [GATEWAY_MADE] = SINK_MADE,
+		[GATEWAY_PROBED] = SINK_PROBED,       [GATEWAY_REFUSED] = SINK_REFUSED,
 		[GATEWAY_PUBLISHED] = SINK_PUBLISHED,
 	};
 	struct sink_record record = {

@@ -385,7 +385,19 @@ def each_sandbox_is_probed(stage):
     assert probed()[-1][1] == "not probed: --no-probe" and len(probed()) == 4, probed()
 
 
-CASES = [each_sandbox_is_probed, exec_by_everybody, all_are_counted, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
+def what_the_sandbox_refused(stage):
+    """A file that may not be written, and a system call: once each."""
+    client = stage.client()
+    client.configure("never")
+    assert client.run("mkdir /etc/new; mkdir /etc/new; mount -t tmpfs x /mnt; exit 0")["status"] == "exited"
+    client.hang_up()
+    client.wait()
+    refused = [record["cause"] for record in stage.records() if record["event"] == "refused"]
+    assert refused.count("mkdir: mkdir /etc/new: Read-only file system") == 1, refused
+    assert [cause for cause in refused if cause.startswith("mount: ")], refused
+
+
+CASES = [each_sandbox_is_probed, what_the_sandbox_refused, exec_by_everybody, all_are_counted, what_a_command_made, made_by_a_retry, what_was_not_offered_is_no_record, kinds_by_the_client, a_retry, by_the_mode, by_a_hook, by_a_reviewer, a_program,
          what_cannot_be_written_is_denied]
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_LATE] = "late_answer",
 	[SINK_WITHHELD] = "withheld",
 	[SINK_PROBED] = "probed",
+	[SINK_REFUSED] = "refused",
 	[SINK_PUBLISHED] = "published",
 	[SINK_MADE] = "made",
 	[SINK_LIMIT] = "limit",
