@@ -1,5 +1,6 @@
 #include "tests/unit/policies/policies_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -14,6 +15,11 @@ struct policy *policies_test_load(const char *text)
 		r = policy_finish(policy);
 	ck_assert_msg(r == 0, "%s\n%s", text, policy_errors(policy));
 	return policy;
+}
+
+size_t policies_test_rounds(size_t all)
+{
+	return getenv("TEST_QUICK") ? (all + 5) / 6 : all;
 }
 
 void policies_test_facts(const char *request, struct policy_facts *ret)

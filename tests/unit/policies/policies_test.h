@@ -44,6 +44,9 @@ void policies_test_facts(const char *request, struct policy_facts *ret);
 void policies_test_decide(const struct policy *policy, const char *request,
 			  struct policy_verdict *ret);
 
+/* How often a property is tried: @all times, or a sixth of it for `./dev test --quick`. */
+size_t policies_test_rounds(size_t all);
+
 /* The same numbers in every run (xorshift32). */
 struct policies_test_random {
 	uint32_t state;

@@ -119,25 +119,47 @@ START_TEST(nothing_stays_behind)
 }
 END_TEST
 
-static void on_time(void *arg)
+static bool start_daemons(struct rig *rig)
 {
-	struct rig *rig = arg;
+	auto_free char *script = mem_printf("%secho up >up; exec sleep 300", daemons);
 
+	return rig_start(rig, (const char *const[]){ "sh", "-c", script, NULL });
+}
+
+/* Calls @then once all of them are there. */
+struct waiting {
+	struct rig *rig;
+	struct loop_timer timer;
+	void (*then)(struct rig *rig);
+};
+
+static void look_for_daemons(void *arg)
+{
+	struct waiting *waiting = arg;
+	struct rig *rig = waiting->rig;
+
+	if (rig_read(rig, "up")[0] != '\0')
+		waiting->then(rig);
+	else
+		loop_timer_start(rig->loop, &waiting->timer, 20, look_for_daemons, waiting);
+}
+
+static void kill_it(struct rig *rig)
+{
 	exec_process_kill(rig->process, "no more");
 }
 
 START_TEST(can_be_killed_whole)
 {
 	auto_free char *mark = set_mark();
-	auto_free char *script = mem_printf("%sexec sleep 300", daemons);
-	struct loop_timer timer = { 0 };
 	struct rig rig;
 
 	begin(&rig, _i);
-	ck_assert(rig_start(&rig, (const char *const[]){ "sh", "-c", script, NULL }));
-	loop_timer_start(rig.loop, &timer, 1500, on_time, &rig);
+	struct waiting waiting = { .rig = &rig, .then = kill_it };
+
+	ck_assert(start_daemons(&rig));
+	look_for_daemons(&waiting);
 	rig_wait(&rig);
-	loop_timer_stop(&timer);
 	ck_assert_int_eq(rig.result.end, EXEC_PROCESS_KILLED);
 	ck_assert_str_eq(rig.result.why, "no more");
 	ck_assert(is_everybody_gone(&rig, mark));
@@ -145,8 +167,9 @@ START_TEST(can_be_killed_whole)
 }
 END_TEST
 
-static void give_up(void *arg)
+static void give_up(struct rig *rig)
 {
+	(void)rig;
 	_exit(0);
 }
 
@@ -154,7 +177,6 @@ static void give_up(void *arg)
 START_TEST(dies_with_the_gate)
 {
 	auto_free char *mark = set_mark();
-	auto_free char *script = mem_printf("%sexec sleep 300", daemons);
 	auto_free char *find = mem_printf("pgrep -cf '^%s' >/dev/null", mark);
 	struct rig rig;
 
@@ -162,11 +184,11 @@ START_TEST(dies_with_the_gate)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		struct loop_timer timer = { 0 };
+		struct waiting waiting = { .rig = &rig, .then = give_up };
 
-		if (!rig_start(&rig, (const char *const[]){ "sh", "-c", script, NULL }))
+		if (!start_daemons(&rig))
 			_exit(1);
-		loop_timer_start(rig.loop, &timer, 1500, give_up, NULL);
+		look_for_daemons(&waiting);
 		(void)loop_run(rig.loop);
 		_exit(2);
 	}

@@ -196,7 +196,7 @@ TCase *diff_cases(void)
 	TCase *tests = tcase_create("diff");
 
 	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, no_sample_finds_more, 0, 3);
+	tcase_add_loop_test(tests, no_sample_finds_more, 0, (int)policies_test_rounds(3));
 	tcase_add_loop_test(tests, says_what_changed, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tests, shows_no_more_than_asked);
 	return tests;

@@ -409,6 +409,6 @@ TCase *diff_requests_cases(void)
 
 	tcase_set_timeout(tests, 180);
 	tcase_add_loop_test(tests, says_what_changed, 0, ARRAY_SIZE(cases));
-	tcase_add_loop_test(tests, no_sample_finds_more, 0, 16);
+	tcase_add_loop_test(tests, no_sample_finds_more, 0, (int)policies_test_rounds(16));
 	return tests;
 }

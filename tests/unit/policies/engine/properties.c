@@ -5,7 +5,7 @@
 #include "policies/policies_image.h"
 #include "tests/unit/policies/policies_test.h"
 
-#define ROUNDS   600
+#define ROUNDS   policies_test_rounds(600)
 #define REQUESTS 24
 
 /* Two writings of the same rules: every request decided by the images of both. */
@@ -42,7 +42,7 @@ START_TEST(as_the_obvious_evaluator)
 	struct policies_test_random random = { .state = 20240607 + (uint32_t)_i };
 	size_t seen[3] = { 0 };
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (size_t round = 0; round < ROUNDS; round++) {
 		struct obvious_policy rules;
 
 		obvious_make(&random, &rules);
@@ -135,7 +135,7 @@ START_TEST(a_rule_is_added)
 	struct policies_test_random random = { .state = 77 + (uint32_t)_i };
 	size_t number = (size_t)_i % ARRAY_SIZE(additions);
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (size_t round = 0; round < ROUNDS; round++) {
 		struct obvious_policy before;
 
 		if (_i < (int)ARRAY_SIZE(additions))
@@ -165,7 +165,7 @@ START_TEST(order_says_nothing)
 {
 	struct policies_test_random random = { .state = 4711 };
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (size_t round = 0; round < ROUNDS; round++) {
 		struct obvious_policy before, after;
 
 		obvious_make(&random, &before);

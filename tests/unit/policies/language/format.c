@@ -50,7 +50,7 @@ START_TEST(verdicts_stay)
 {
 	struct policies_test_random random = { .state = 31 };
 
-	for (int round = 0; round < 10; round++) {
+	for (size_t round = 0; round < policies_test_rounds(10); round++) {
 		struct obvious_policy rules;
 		size_t len, count;
 
