@@ -426,14 +426,6 @@ struct exec_sandbox *exec_sandbox_unconfined(const struct exec_sandbox *s, struc
 	return NULL;
 }
 
-bool exec_sandbox_equal(const struct exec_sandbox *a, const struct exec_sandbox *b)
-{
-	auto_free char *left = exec_sandbox_key(a);
-	auto_free char *right = exec_sandbox_key(b);
-
-	return strcmp(left, right) == 0;
-}
-
 /* The access by path of both sandboxes changes only at the paths of their entries and at the
  * private ones, so comparing those is enough. */
 static bool covers_at(const struct exec_sandbox *wide, const struct exec_sandbox *narrow,

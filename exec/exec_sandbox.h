@@ -91,12 +91,10 @@ const char *const *exec_sandbox_sockets(const struct exec_sandbox *sandbox); /* 
  * denials. */
 struct exec_sandbox *exec_sandbox_unconfined(const struct exec_sandbox *sandbox, struct err *why);
 
-/* Compares what they allow, not the name of the mode. */
-bool exec_sandbox_equal(const struct exec_sandbox *a, const struct exec_sandbox *b);
 /* Does @wide allow everything on the host that @narrow allows? */
 bool exec_sandbox_covers(const struct exec_sandbox *wide, const struct exec_sandbox *narrow);
-/* A text for people, one line per entry; and one line for keys, which is the same only for equal
- * sandboxes. Both returned owned. */
+/* A text for people, one line per entry; and one line for keys, which is the same only for
+ * sandboxes that allow the same, whatever the name of the mode. Both returned owned. */
 char *exec_sandbox_text(const struct exec_sandbox *sandbox);
 char *exec_sandbox_key(const struct exec_sandbox *sandbox);
 /* "read-only", "workspace-write", "external", "danger-full-access", "split"; false: unknown

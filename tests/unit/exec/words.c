@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "exec/exec_sandbox.h"
 
 #define ENTRIES_MAX 16
@@ -50,4 +51,12 @@ struct exec_sandbox *words_sandbox(const char *text, const char *cwd, const char
 			read_entry(&words, &rest, word);
 	words.config.entries = words.entries;
 	return exec_sandbox_new(&words.config, why);
+}
+
+bool words_equal(const struct exec_sandbox *a, const struct exec_sandbox *b)
+{
+	auto_free char *left = exec_sandbox_key(a);
+	auto_free char *right = exec_sandbox_key(b);
+
+	return strcmp(left, right) == 0;
 }

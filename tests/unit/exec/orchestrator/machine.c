@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/unit/exec/orchestrator/rig.h"
+#include "tests/unit/exec/words.h"
 
 static struct rig rig;
 
@@ -21,7 +22,7 @@ START_TEST(runs_confined_and_is_done)
 	ck_assert_uint_eq(rig.question_count, 0);
 	ck_assert_uint_eq(rig.exec_count, 1);
 	ck_assert(rig.execs[0].is_confined && !rig.execs[0].is_retry);
-	ck_assert(exec_sandbox_equal(rig.execs[0].sandbox, rig.sandbox));
+	ck_assert(words_equal(rig.execs[0].sandbox, rig.sandbox));
 	ck_assert_str_eq(rig.execs[0].program, "/usr/bin/cargo");
 	ck_assert_int_eq(rig_exit(&rig, 0, 3), 0);
 	ck_assert_uint_eq(rig.result_count, 1);
@@ -175,7 +176,7 @@ START_TEST(question_says_all)
 	ck_assert_uint_eq(asked->requests[0], request);
 	ck_assert_int_eq(asked->kind, ORCHESTRATOR_EXEC);
 	ck_assert(asked->is_confined && !asked->is_retry && !asked->is_one_shot);
-	ck_assert(exec_sandbox_equal(asked->sandbox, rig.sandbox));
+	ck_assert(words_equal(asked->sandbox, rig.sandbox));
 	ck_assert_str_eq(asked->reason, "because I may");
 	ck_assert_str_eq(asked->justification, "needs a build");
 	ck_assert_int_eq(asked->deadline_ms, loop_now_ms(rig.loop) + ORCHESTRATOR_QUESTION_MS);

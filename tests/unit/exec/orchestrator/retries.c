@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/exec/orchestrator/rig.h"
+#include "tests/unit/exec/words.h"
 
 static struct rig rig;
 
@@ -125,8 +126,8 @@ START_TEST(retry_answer)
 
 	ck_assert(exec->is_retry && exec->is_confined == answers[_i].is_confined);
 	ck_assert_uint_ne(exec->number, rig.execs[0].number);
-	ck_assert(exec_sandbox_equal(exec->sandbox, want));
-	ck_assert(answers[_i].is_confined == exec_sandbox_equal(rig.questions[0].sandbox, want));
+	ck_assert(words_equal(exec->sandbox, want));
+	ck_assert(answers[_i].is_confined == words_equal(rig.questions[0].sandbox, want));
 	exec_sandbox_free(want);
 	/* No third one. */
 	rig_refuse(&rig, 1, "write /etc/y");
@@ -188,7 +189,7 @@ START_TEST(retry_for_a_host)
 		ck_assert_str_eq(rig.execs[1].accesses, "https://a.test:443");
 		ck_assert(rig.execs[1].is_confined);
 		ck_assert(rig.execs[1].is_for_session == hosts[_i].is_for_session);
-		ck_assert(exec_sandbox_equal(rig.execs[1].sandbox, rig.sandbox));
+		ck_assert(words_equal(rig.execs[1].sandbox, rig.sandbox));
 		rig_exit(&rig, 1, 0);
 	}
 	ck_assert_uint_eq(count_remembered(), hosts[_i].remembered);
@@ -251,7 +252,7 @@ START_TEST(retry_is_remembered)
 	ck_assert_uint_eq(count_remembered(), 2);
 	struct exec_sandbox *wider = orchestrator_widen(rig.orchestrator, rig.sandbox);
 
-	ck_assert(exec_sandbox_equal(wider, rig.execs[1].sandbox));
+	ck_assert(words_equal(wider, rig.execs[1].sandbox));
 	ck_assert_int_eq(exec_sandbox_access(wider, "/etc/x/a"), EXEC_WRITE);
 	ck_assert_int_eq(exec_sandbox_access(wider, "/etc/z"), EXEC_READ);
 	exec_sandbox_free(wider);
@@ -296,7 +297,7 @@ START_TEST(first_approval_never_covers_the_retry)
 	if (_i == 0)
 		rig_answer(&rig, rig.question_count - 1, ORCHESTRATOR_ONCE);
 	ck_assert(rig_started(&rig)->is_confined);
-	ck_assert(exec_sandbox_equal(rig_started(&rig)->sandbox, rig.sandbox));
+	ck_assert(words_equal(rig_started(&rig)->sandbox, rig.sandbox));
 	rig_done(&rig);
 }
 END_TEST

@@ -7,6 +7,7 @@
 
 #include "exec/orchestrator/judging/access.h"
 #include "tests/unit/exec/orchestrator/rig.h"
+#include "tests/unit/exec/words.h"
 
 #define WALKS        2400
 #define STEPS        60
@@ -200,7 +201,7 @@ static bool is_remembered(const struct walker_request *request,
 		if (memory->command == request->command && memory->base == request->base &&
 		    memory->is_open == !exec->is_confined &&
 		    (memory->ends_ms == 0 || loop_now_ms(w.loop) < memory->ends_ms) &&
-		    exec_sandbox_equal(memory->sandbox, exec->sandbox))
+		    words_equal(memory->sandbox, exec->sandbox))
 			return true;
 	}
 	return false;
@@ -290,7 +291,7 @@ static int on_start(const struct orchestrator_exec *exec, struct err *why, void 
 			      commands[request->command].line, w.config.mode, request->base,
 			      request->confinement, !exec->is_confined, request->is_one_shot);
 		if (exec->is_confined)
-			ck_assert(exec_sandbox_equal(exec->sandbox, w.bases[request->base]));
+			ck_assert(words_equal(exec->sandbox, w.bases[request->base]));
 		ck_assert_uint_eq(exec->access_count, 0);
 	}
 	/* "Once" is not handed on as more. */
