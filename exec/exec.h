@@ -96,7 +96,6 @@ void exec_free(struct exec *exec);
 int exec_stop(struct exec *exec, enum exec_end end, const char *why);
 /* SIGINT to the process group (PTY: the foreground one), once it exists. -EAGAIN: not started. */
 int exec_interrupt(struct exec *exec);
-int exec_signal(struct exec *exec, int signal); /* any other signal; as exec_interrupt() */
 
 /* While a question about it is open, its time limit and the wait of a poll are paused. Calls are
  * counted: it takes as many resumes as pauses. Suspend of the machine is not running time

@@ -69,25 +69,19 @@ int exec_stop(struct exec *exec, enum exec_end end, const char *why)
 	return 0;
 }
 
-int exec_signal(struct exec *exec, int signal)
+int exec_interrupt(struct exec *exec)
 {
+	int terminal = exec->output.sources[0].fd;
+	int r = 0;
+
 	if (is_gone(exec))
 		return -ESRCH;
 	if (exec->state != EXEC_RUNNING)
 		return -EAGAIN;
-	exec_process_signal(exec->process, signal);
-	return 0;
-}
-
-int exec_interrupt(struct exec *exec)
-{
-	int terminal = exec->output.sources[0].fd;
-	int r;
-
-	if (exec->config.io == EXEC_IO_PTY && exec->state == EXEC_RUNNING && terminal >= 0)
+	if (exec->config.io == EXEC_IO_PTY && terminal >= 0)
 		r = ioctl(terminal, TIOCSIG, SIGINT) < 0 ? -errno : 0;
 	else
-		r = exec_signal(exec, SIGINT);
+		exec_process_signal(exec->process, SIGINT);
 	exec->was_interrupted |= r == 0;
 	return r;
 }
