@@ -16,8 +16,6 @@ enum policy_limit {
 };
 /* "processes": the word of the line. Static. */
 const char *policy_limit_name(enum policy_limit limit);
-/* The smallest of the lines that count, or 0: there is none, and the default applies. A project's
- * file can only go below the default, and cannot limit records. */
-uint64_t policy_get_limit(const struct policy *policy, enum policy_limit limit);
-/* As policy_get_limit(), or the default. */
+/* The smallest of the lines that count, or the default. A project's file can only go below the
+ * default, and cannot limit records. */
 uint64_t policy_limit_held(const struct policy *policy, enum policy_limit limit);

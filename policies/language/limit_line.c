@@ -50,7 +50,7 @@ bool limit_line_counts(const struct policy *policy, const struct setting *settin
 	return limit != POLICY_LIMIT_RECORDS && (normal == 0 || (uint64_t)setting->value < normal);
 }
 
-uint64_t policy_get_limit(const struct policy *policy, enum policy_limit limit)
+uint64_t policy_limit_held(const struct policy *policy, enum policy_limit limit)
 {
 	uint64_t least = 0;
 
@@ -62,14 +62,7 @@ uint64_t policy_get_limit(const struct policy *policy, enum policy_limit limit)
 		    (least == 0 || (uint64_t)setting->value < least))
 			least = (uint64_t)setting->value;
 	}
-	return least;
-}
-
-uint64_t policy_limit_held(const struct policy *policy, enum policy_limit limit)
-{
-	uint64_t said = policy_get_limit(policy, limit);
-
-	return said ? said : limits[limit].normal;
+	return least ? least : limits[limit].normal;
 }
 
 /* "512m"; plain numbers where the limit is not a size. False: invalid, or out of bounds. */

@@ -437,10 +437,9 @@ START_TEST(limits_are_kept)
 	struct policy *policy = policies_test_load(
 		"limit processes 100\nlimit processes 2000\nlimit tmp 2m\nlimit memory 3g\n");
 
-	ck_assert_uint_eq(policy_get_limit(policy, POLICY_LIMIT_PROCESSES), 100);
-	ck_assert_uint_eq(policy_get_limit(policy, POLICY_LIMIT_TMP), 2U << 20);
-	ck_assert_uint_eq(policy_get_limit(policy, POLICY_LIMIT_MEMORY), 3ULL << 30);
-	ck_assert_uint_eq(policy_get_limit(policy, POLICY_LIMIT_QUESTIONS), 0);
+	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_PROCESSES), 100);
+	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_TMP), 2U << 20);
+	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_MEMORY), 3ULL << 30);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_QUESTIONS), 64);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_FILES), 0);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_RECORDS), 64);
