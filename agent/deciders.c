@@ -218,35 +218,21 @@ static char *detail(const struct orchestrator_question *question)
 	};
 	char *text = mem_strdup("");
 
-	for (const char *const *variable = question->env; variable && *variable; variable++) {
-		char *more = mem_printf("%senv %s\n", text, *variable);
-
-		free(text);
-		text = more;
-	}
+	for (const char *const *variable = question->env; variable && *variable; variable++)
+		mem_append(&text, "env %s\n", *variable);
 	for (size_t i = 0; i < question->access_count; i++) {
 		const struct orchestrator_access *access = &question->accesses[i];
-		char *more = access->what == ORCHESTRATOR_DESTINATION
-				     ? mem_printf("%sreach %s://%s:%u\n", text, access->protocol,
-						  access->name, (unsigned int)access->port)
-				     : mem_printf("%s%s %s\n", text, classes[access->what],
-						  access->name);
 
-		free(text);
-		text = more;
+		if (access->what == ORCHESTRATOR_DESTINATION)
+			mem_append(&text, "reach %s://%s:%u\n", access->protocol, access->name,
+				   (unsigned int)access->port);
+		else
+			mem_append(&text, "%s %s\n", classes[access->what], access->name);
 	}
-	for (const char *const *key = question->keys; key && *key; key++) {
-		char *more = mem_printf("%s%s\n", text, *key);
-
-		free(text);
-		text = more;
-	}
-	if (question->changes) {
-		char *more = mem_printf("%schanges %s\n", text, question->changes);
-
-		free(text);
-		text = more;
-	}
+	for (const char *const *key = question->keys; key && *key; key++)
+		mem_append(&text, "%s\n", *key);
+	if (question->changes)
+		mem_append(&text, "changes %s\n", question->changes);
 	return text;
 }
 
