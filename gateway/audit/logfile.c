@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "gateway/audit/resume.h"
 
 #define ADVICE "move %s and %s.head aside to start a new log"
@@ -62,12 +63,12 @@ static int logfile_begin(struct logfile *self, struct err *why)
 
 static int logfile_try_lock(struct logfile *self, struct err *why)
 {
-	while (flock(self->fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno == EWOULDBLOCK)
-			return err_set(why, -EBUSY, "%s is locked by another process", self->path);
-		if (errno != EINTR)
-			return err_errno(why, errno, "cannot lock %s", self->path);
-	}
+	int r = replace_lock(self->fd, LOCK_EX, 0);
+
+	if (r == -EWOULDBLOCK)
+		return err_set(why, -EBUSY, "%s is locked by another process", self->path);
+	if (r < 0)
+		return err_errno(why, -r, "cannot lock %s", self->path);
 	self->is_locked = true;
 	return 0;
 }
