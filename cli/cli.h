@@ -44,8 +44,6 @@ char *cli_config_dir(void);
 /* The folder where runs keep records that are not in the audit log yet; it is not created here.
  * Returned owned; NULL: there is no state folder. */
 char *cli_audit_dir(void);
-/* The path of this program: a PATH may lead elsewhere. Returned owned; NULL with errno: unknown. */
-char *cli_own_path(void);
 /* As mkdir -p with mode 0700, for our own state. 0 or -errno. */
 int cli_make_dirs(const char *path);
 /* Removes a folder of our own and its files; ignores errors. */

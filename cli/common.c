@@ -64,16 +64,6 @@ char *cli_audit_dir(void)
 	return above ? mem_printf("%s/audit", above) : NULL;
 }
 
-char *cli_own_path(void)
-{
-	char path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
-
-	if (len == (ssize_t)sizeof(path))
-		errno = ENAMETOOLONG;
-	return len <= 0 || len == (ssize_t)sizeof(path) ? NULL : mem_strndup(path, (size_t)len);
-}
-
 int cli_make_dirs(const char *path)
 {
 	if (mkdir(path, 0700) == 0 || errno == EEXIST)

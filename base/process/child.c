@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
+#include "base/mem.h"
 
 #define NOT_EXECUTED 127
 
@@ -106,6 +108,16 @@ int child_start(const char *program, const char *const *argv, const char *const 
 void child_close_input(struct child *child)
 {
 	fd_close(fd_take(&child->input));
+}
+
+char *child_own_path(void)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
+
+	if (len == (ssize_t)sizeof(path))
+		errno = ENAMETOOLONG;
+	return len <= 0 || len == (ssize_t)sizeof(path) ? NULL : mem_strndup(path, (size_t)len);
 }
 
 void child_end(struct loop *loop, struct child *child)

@@ -21,6 +21,9 @@ struct child {
  * be executed exits with 127. The owner ends it. */
 int child_start(const char *program, const char *const *argv, const char *const *environment,
 		struct child *ret, struct err *why);
+/* The path of this program, to start it again: a PATH may lead elsewhere. Returned owned; NULL with
+ * errno: unknown. */
+char *child_own_path(void);
 /* The child reads end of file. */
 void child_close_input(struct child *child);
 /* Kills the group and closes the descriptors: *@child is CHILD_NONE. @loop reaps the child. */

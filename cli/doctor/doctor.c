@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/process/child.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -56,7 +57,7 @@ static int read_whole(int file, char **ret, size_t *ret_len, struct err *why)
 
 static int try(struct trial *trial, struct err *why)
 {
-	auto_free char *path = cli_own_path(), *text = NULL;
+	auto_free char *path = child_own_path(), *text = NULL;
 	auto_close int result = memfd_create("sallyport-result", MFD_CLOEXEC);
 	auto_close int messages = memfd_create("sallyport-messages", MFD_CLOEXEC);
 	pid_t pid = path && result >= 0 && messages >= 0 ? fork() : -1;

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/process/child.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -32,7 +33,7 @@ static char *read_input(size_t *ret_len)
  * because the shell's PATH may lead elsewhere. Owned; NULL: the path is not known. */
 static char *confined(const char *command, const char *session)
 {
-	auto_free char *path = cli_own_path();
+	auto_free char *path = child_own_path();
 
 	if (!path)
 		return NULL;

@@ -17,9 +17,9 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/net/local.h"
+#include "base/process/child.h"
 #include "gateway/approvers/control/control.h"
 
-#define POPUP_PATH_MAX  1024
 #define POPUP_PTY_MAJOR 136 /* major number of Unix98 pseudo terminals, since Linux 2.6 */
 
 struct tty_popup {
@@ -28,7 +28,7 @@ struct tty_popup {
 	void *arg;
 	char *tmux, *pane; /* the server's socket, the pane */
 	char *dir, *run;
-	char program[POPUP_PATH_MAX];
+	char *program;
 	unsigned int terminal, number;
 	int dir_fd, listen_fd, link_fd, pidfd;
 	pid_t pid; /* the client of tmux, which ends with the window */
@@ -229,11 +229,10 @@ static int popup_terminal(int fd, unsigned int *ret_number)
 static bool popup_find(struct tty_popup *popup, const struct gateway_config *config)
 {
 	const char *tmux = getenv("TMUX"), *pane = getenv("TMUX_PANE");
-	ssize_t len = readlink("/proc/self/exe", popup->program, sizeof(popup->program) - 1);
 
-	if (!tmux || !pane || !config->control_dir || len <= 0)
+	popup->program = child_own_path();
+	if (!tmux || !pane || !config->control_dir || !popup->program)
 		return false;
-	popup->program[len] = '\0';
 	popup->tmux = mem_strndup(tmux, strcspn(tmux, ","));
 	popup->pane = mem_strdup(pane);
 	popup->dir = mem_strdup(config->control_dir);
@@ -267,6 +266,7 @@ void tty_popup_free(struct tty_popup *popup)
 	tty_popup_close(popup);
 	popup_reap(popup);
 	fd_close(popup->dir_fd);
+	free(popup->program);
 	free(popup->tmux);
 	free(popup->pane);
 	free(popup->dir);
