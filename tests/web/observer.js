@@ -49,7 +49,11 @@
     if (!point.isConnected)
       document.documentElement.append(point);
     point.style.opacity = point.style.opacity === "0.5" ? "0.4" : "0.5";
-    requestAnimationFrame(() => done());
+    const again = setTimeout(() => frame().then(done), 5000); // a frame that a busy browser has lost is asked for again
+    requestAnimationFrame(() => {
+      clearTimeout(again);
+      done();
+    });
   });
 
   // --- each word that was drawn whole, in the window, on top: by its text, until that changes
