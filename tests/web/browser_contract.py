@@ -206,7 +206,7 @@ class Play:
             before = "reset();"
         if act is None or act[-1] not in ANSWER:  # one press has to do, and what is said of the last answer would take it
             before += "one('#said').classList.remove('shown');"
-        self.targets = scene.run(f"{before} {state.script}\n; arm(); return targets()", state.questions)
+        self.wanted, self.targets = scene.run(f"{before} {state.script}\n; return [arm(), targets()]", state.questions)
         self.is_fresh = True
 
     def press(self, acts):
@@ -221,7 +221,8 @@ class Play:
         must(not found["closed"], names, "the page has an error:", found["closed"])
         must(not found["stray"], names, "was sent, and nothing was pressed:", found["stray"])
         self.tried += found["presses"]
-        self.is_fresh = found["isFresh"]
+        # The state is as new when nothing was done. What comes late is seen by the next press, which is then not taken.
+        self.is_fresh = not found["isOver"] and not found["isEarly"] and not found["sent"] and found["state"] == self.wanted
         for sent in found["sent"]:
             self.answered.append(check(self.scene, names, sent, self.remembered))
         return found
@@ -231,6 +232,8 @@ class Play:
         for _ in range(10):
             if not self.is_fresh:
                 self.begin(acts[0])
+            else:
+                self.scene.run("arm()")
             if acts[0][0] == "click":
                 at = {name: place for name, *place in self.targets}
                 if acts[0][1] not in at:

@@ -41,26 +41,13 @@
       yield text;
   };
   const one = (css) => document.querySelector(css), all = (css) => [...document.querySelectorAll(css)];
-  // A frame in which something is drawn comes at once; for one with nothing new the browser waits as long as a screen would. So
-  // there is always something new: a point that is no part of the page's body and takes no click.
-  const point = document.createElement("i");
-  point.style.cssText = "position: fixed; left: 0; bottom: 0; width: 1px; height: 1px; pointer-events: none; will-change: opacity";
-  const frame = () => new Promise((done) => {
-    if (!point.isConnected)
-      document.documentElement.append(point);
-    point.style.opacity = point.style.opacity === "0.5" ? "0.4" : "0.5";
-    const again = setTimeout(() => frame().then(done), 5000); // a frame that a busy browser has lost is asked for again
-    requestAnimationFrame(() => {
-      clearTimeout(again);
-      done();
-    });
-  });
+  const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
 
   // --- each word that was drawn whole, in the window, on top: by its text, until that changes
 
   const words = new WeakMap();
-  const isDrawn = (text, box, [width, height]) => {
-    if (box.left < -1 || box.top < -1 || box.right > width + 1 || box.bottom > height + 1)
+  const isDrawn = (text, box) => {
+    if (box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1)
       return false;
     const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
     return top !== null && (top === text.parentElement || text.parentElement.contains(top));
@@ -68,14 +55,12 @@
   // The words of one text that are drawn now; they count as seen from now on.
   const look = (text) => {
     const known = words.get(text), all = [...text.data.matchAll(/\S+/g)], drawn = [], range = document.createRange();
-    const seen = known?.data === text.data ? known.seen : new Set(), size = [innerWidth, innerHeight];
-    range.selectNodeContents(text);
-    const { top, bottom } = range.getBoundingClientRect(), isOut = bottom < -1 || top > size[1] + 1;
-    for (const word of isOut ? [] : all) {
+    const seen = known?.data === text.data ? known.seen : new Set();
+    for (const word of all) {
       range.setStart(text, word.index);
       range.setEnd(text, word.index + word[0].length);
       const boxes = [...range.getClientRects()];
-      if (boxes.length === 0 || !boxes.every((box) => isDrawn(text, box, size)))
+      if (boxes.length === 0 || !boxes.every((box) => isDrawn(text, box)))
         continue;
       seen.add(word.index);
       drawn.push(word[0]);
@@ -236,8 +221,7 @@
     armed = { wanted: state(), presses: 0, isOver: false, before: null, sent: [] };
     return armed.wanted;
   };
-  // What became of what was pressed since. If nothing was done the state is as new, and armed again: what comes late is seen by the
-  // next press, which is then not taken.
+  // What became of what was pressed since.
   const result = async () => {
     const { sent } = armed, before = armed.before;
     await quiet();
@@ -246,10 +230,7 @@
       await quiet();
     }
     const found = { presses: armed.presses, isOver: armed.isOver, sent, stray, state: state(), isEarly: early.test(one(".open .wrong")?.textContent), closed: one("#closed").hidden ? "" : one("#closed-text").textContent };
-    found.isFresh = !found.isOver && !found.isEarly && sent.length === 0 && found.state === armed.wanted;
     armed = null;
-    if (found.isFresh)
-      arm();
     return found;
   };
 
