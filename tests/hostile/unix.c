@@ -121,7 +121,8 @@ static void try_all_names(const char *path)
 		(void)snprintf(other, sizeof(other), "/proc/self/fd/%d", socket_itself);
 		try_name(other);
 	}
-	(void)fchdir(cwd);
+	if (fchdir(cwd) < 0)
+		abort();
 	close(cwd);
 	close(folder);
 	close(socket_itself);
@@ -186,8 +187,9 @@ static int flip(void *arg)
 			break;
 		default:
 			(void)unlink("flipped");
-			(void)symlink(is_odd ? race->theirs.sun_path : race->own.sun_path,
-				      "flipped");
+			if (symlink(is_odd ? race->theirs.sun_path : race->own.sun_path,
+				    "flipped") < 0)
+				continue; /* not removed: the turn is lost */
 			break;
 		}
 	}
@@ -565,7 +567,8 @@ static void in_flight(char **args)
 	hostile_held();
 	(void)printf("%u in flight\n", count);
 	(void)fflush(stdout);
-	(void)read(STDIN_FILENO, &byte, 1);
+	if (read(STDIN_FILENO, &byte, 1) < 0)
+		abort();
 }
 
 const struct hostile_case hostile_unix[] = {
