@@ -62,7 +62,7 @@ static void add_tasks(json_t *event, const struct session *session,
 static void add_command(json_t *event, const struct orchestrator_question *question)
 {
 	if (question->argv)
-		tell_add(event, "argv", tell_list(question->argv));
+		tell_add(event, "command", tell_list(question->argv));
 	if (question->env && question->env[0])
 		tell_add(event, "env", tell_list(question->env));
 	if (question->changes)
@@ -95,14 +95,14 @@ static json_t *question_json(struct pending *pending, const struct orchestrator_
 	tell_add(event, "accesses", accesses_json(question));
 	pending_add_warnings(pending, event, question);
 	tell_add(event, "decisions", pending_choices(question->choices));
-	tell_add_text(event, "reason", question->reason);
-	tell_add_text(event, "justification", question->justification);
+	tell_add_text(event, "because", question->reason);
+	tell_add_text(event, "reason", question->justification);
 	if (question->proposal && question->proposal[0])
 		tell_add(event, "proposal", tell_list(question->proposal));
 	if (question->heard != ORCHESTRATOR_PASS)
 		tell_add(event, "review",
 			 json_string(question->heard == ORCHESTRATOR_WAS_LATE ? "late" : "failed"));
-	tell_add(event, "left_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
+	tell_add(event, "remaining_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
 	return event;
 }
 
@@ -152,6 +152,6 @@ void approval_request_retract(const char *id, const char *why, void *arg)
 	pending_forget(session->agent, pending);
 	tell_add(event, "approval", tell_text(id));
 	tell_add(event, "decision", json_string("none"));
-	tell_add(event, "how", tell_text(why));
+	tell_add(event, "message", tell_text(why));
 	tell_send(session->agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -173,7 +173,7 @@ static void tell_answered(const struct pending *pending, const struct approver_a
 
 	tell_add(event, "approval", tell_text(pending->id));
 	tell_add(event, "decision", json_string("none"));
-	tell_add(event, "how", tell_text(how));
+	tell_add(event, "message", tell_text(how));
 	tell_send(pending->session->agent, TELL_APPROVAL_RESOLVED, event);
 }
 

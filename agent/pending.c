@@ -203,5 +203,5 @@ void pending_add_warnings(struct pending *pending, json_t *event,
 	if (!pending->typed)
 		return;
 	tell_add(event, "warning", tell_text(words));
-	tell_add(event, "typed", tell_text(pending->typed));
+	tell_add(event, "confirmation", tell_text(pending->typed));
 }

@@ -47,6 +47,6 @@ json_t *pending_choices(unsigned int choices);
 
 /* Does the question have a destination whose domain a person would have to type? */
 bool pending_warns(const struct session *session, const struct orchestrator_question *question);
-/* Adds "warning" and "typed" to @event, and notes what must be typed. */
+/* Adds "warning" and "confirmation" to @event, and notes what must be typed. */
 void pending_add_warnings(struct pending *pending, json_t *event,
 			  const struct orchestrator_question *question);

@@ -50,7 +50,7 @@ struct wanted {
 	bool has_input, must_not_retry, is_polled;
 };
 static const struct fields_entry wanted_fields[] = {
-	{ "argv", FIELDS_WORDS, offsetof(struct wanted, argv), AGENT_ARGV_MAX, false, NULL },
+	{ "command", FIELDS_WORDS, offsetof(struct wanted, argv), AGENT_ARGV_MAX, false, NULL },
 	{ "script", FIELDS_TEXT, offsetof(struct wanted, script), 1 << 19, false, NULL },
 	{ "cwd", FIELDS_TEXT, offsetof(struct wanted, cwd), AGENT_PATH_MAX, false, NULL },
 	{ "env", FIELDS_OBJECT, offsetof(struct wanted, env), 0, false, NULL },
@@ -58,8 +58,8 @@ static const struct fields_entry wanted_fields[] = {
 	  false, NULL },
 	{ "tty", FIELDS_OBJECT, offsetof(struct wanted, tty), 0, false, NULL },
 	{ "input", FIELDS_FLAG, offsetof(struct wanted, has_input), 0, false, NULL },
-	{ "justification", FIELDS_TEXT, offsetof(struct wanted, justification), AGENT_TEXT_MAX,
-	  false, NULL },
+	{ "reason", FIELDS_TEXT, offsetof(struct wanted, justification), AGENT_TEXT_MAX, false,
+	  NULL },
 	{ "sandbox_permissions", FIELDS_CHOICE, offsetof(struct wanted, confinement), 0, false,
 	  confinements },
 	{ "sandbox_preference", FIELDS_CHOICE, offsetof(struct wanted, preference), 0, false,
@@ -90,7 +90,7 @@ static int set_argv(struct task *task, const struct wanted *wanted, struct err *
 
 	if (has_argv == (wanted->script != NULL) || (has_argv && !wanted->argv[0]))
 		return err_set(why, -EINVAL,
-			       "give either \"argv\", with at least one word, or \"script\"");
+			       "give either \"command\", with at least one word, or \"script\"");
 	task->argv = mem_copy_list(has_argv ? wanted->argv : script);
 	if (task->argv[0][0] == '\0')
 		return err_set(why, -EINVAL, "the program's name is empty");

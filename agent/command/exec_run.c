@@ -357,7 +357,7 @@ static void tell_begin(const struct task_exec *exec)
 	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_add(event, "record_exec", json_integer((json_int_t)exec->number));
 	tell_add(event, "retry", json_boolean(exec->is_retry));
-	tell_add(event, "argv", tell_list((const char *const *)task->argv));
+	tell_add(event, "command", tell_list((const char *const *)task->argv));
 	tell_add(event, "cwd", tell_text(task->cwd));
 	tell_add(event, "confined", json_boolean(exec->is_confined));
 	tell_send(agent_of(exec), TELL_EXEC_BEGIN, event);

@@ -1,5 +1,7 @@
 #include "agent/command/network_question.h"
 
+#include <string.h>
+
 #include "agent/pending.h"
 #include "agent/command/task.h"
 #include "agent/command/task_exec.h"
@@ -60,6 +62,22 @@ static json_t *risks_json(unsigned int risk)
 	return list;
 }
 
+/* @chain: their names, with " > " between them; the last one is the program that asks. */
+static json_t *parents_json(const char *chain)
+{
+	static const char between[] = " > ";
+	auto_free char *names = mem_strdup_or_null(chain);
+	json_t *list = json_array();
+	char *next;
+
+	for (char *name = names; name && (next = strstr(name, between)) != NULL;
+	     name = next + strlen(between)) {
+		*next = '\0';
+		(void)json_array_append_new(list, tell_text(name)); /* fails only without memory */
+	}
+	return list;
+}
+
 static void add_who(json_t *event, const struct agent *agent,
 		    const struct approver_question *question)
 {
@@ -96,17 +114,17 @@ static json_t *question_json(const struct agent *agent, const struct approver_qu
 				 BIT(ORCHESTRATOR_ONCE) | BIT(ORCHESTRATOR_SESSION) |
 				 BIT(ORCHESTRATOR_ALWAYS) | BIT(ORCHESTRATOR_DENY_ALWAYS)));
 	tell_add_text(event, "rule", question->rule);
-	tell_add_text(event, "reason", question->because);
+	tell_add_text(event, "because", question->because);
 	tell_add_text(event, "warning", question->warning);
-	tell_add_text(event, "plea", question->plea);
+	tell_add_text(event, "reason", question->plea);
 	tell_add_text(event, "program", question->program);
-	tell_add_text(event, "chain", question->chain);
+	tell_add(event, "parent_processes", parents_json(question->chain));
 	tell_add(event, "risk", risks_json(question->risk));
 	if (question->risk)
-		tell_add(event, "typed", tell_text(question->typed));
+		tell_add(event, "confirmation", tell_text(question->typed));
 	tell_add(event, "private", json_boolean(question->is_private));
 	tell_add(event, "times", json_integer(question->times));
-	tell_add(event, "left_ms", json_integer((json_int_t)question->left_ms));
+	tell_add(event, "remaining_ms", json_integer((json_int_t)question->left_ms));
 	return event;
 }
 
@@ -158,6 +176,6 @@ void network_question_retract(const struct approver_end *end, void *arg)
 	event = json_object();
 	tell_add(event, "approval", tell_text(end->id));
 	tell_add(event, "decision", json_string("none"));
-	tell_add(event, "how", tell_text(end->how));
+	tell_add(event, "message", tell_text(end->how));
 	tell_send(agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -58,7 +58,7 @@ const char *outcome_status(const struct orchestrator_result *result)
 
 void outcome_add_words(json_t *object, const struct orchestrator_result *result)
 {
-	tell_add_text(object, "why", result->why);
+	tell_add_text(object, "message", result->why);
 	tell_add_text(object, "note", result->note);
 	if (rejecters[result->kind])
 		tell_add(object, "by", json_string(rejecters[result->kind]));
@@ -268,7 +268,7 @@ json_t *outcome_deferred_json(const struct task *task, const struct task_exec *e
 		network.is_denial && !exec->result.why[0] ? network.text : exec->result.why;
 
 	tell_add(object, "status", json_string(status));
-	tell_add_text(object, "why", why);
+	tell_add_text(object, "message", why);
 	add_exec(object, exec);
 	json_t *one = exec_json(exec, ends[exec->result.end]);
 	json_t *execs = json_copy(task->earlier);

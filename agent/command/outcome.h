@@ -11,7 +11,7 @@ struct task_exec;
 /* "exited", "signalled", "timed_out", "cancelled", "interrupted", "denied", "rejected",
  * "not_started", "failed". Static. */
 const char *outcome_status(const struct orchestrator_result *result);
-/* Adds "why", "note", "by" and "abort", those that are known. */
+/* Adds "message", "note", "by" and "abort", those that are known. */
 void outcome_add_words(json_t *object, const struct orchestrator_result *result);
 /* The first @count execs, and the last one that was started, or NULL. Owned. */
 json_t *outcome_execs(const struct orchestrator_result *result, size_t count,

@@ -42,17 +42,17 @@ static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, co
 {
 	json_t *message = json_pack("{s:s, s:s, s:s}", "approval", approval, "kind", kind,
 				    "decision", decision);
-	const char *typed = json_string_value(json_object_get(content, "typed"));
-	const char *words = json_string_value(json_object_get(content, "words"));
+	const char *typed = json_string_value(json_object_get(content, "confirmation"));
+	const char *words = json_string_value(json_object_get(content, "message"));
 
 	if (json_is_true(json_object_get(content, "unasked")))
 		(void)json_object_set_new(message, "unasked",
 					  json_true()); /* fails only without memory */
 	if (typed)
-		(void)json_object_set_new(message, "typed",
+		(void)json_object_set_new(message, "confirmation",
 					  json_string(typed)); /* fails only without memory */
 	if (words && words[0] != '\0')
-		(void)json_object_set_new(message, "words", json_string(words));
+		(void)json_object_set_new(message, "message", json_string(words));
 	return mcp_tell_agent(mcp, "approve", id, message);
 }
 
@@ -60,7 +60,7 @@ static bool ask_decide(struct mcp *mcp, const char *id, const char *approval, co
 static void ask_deny(struct mcp *mcp, const char *id, const char *approval, const char *kind,
 		     const char *words, bool is_nobody)
 {
-	json_t *content = json_pack("{s:s, s:b}", "words", words, "unasked", is_nobody);
+	json_t *content = json_pack("{s:s, s:b}", "message", words, "unasked", is_nobody);
 
 	/* It is short. */
 	(void)ask_decide(mcp, id, approval, kind, "denied", content);
@@ -129,7 +129,7 @@ static void ask_say_list(struct ask_text *text, const json_t *event, const char 
 
 static void ask_say_command(struct ask_text *text, const json_t *event)
 {
-	const json_t *list = json_object_get(event, "argv");
+	const json_t *list = json_object_get(event, "command");
 	size_t count = json_array_size(list);
 
 	if (count == 0)
@@ -231,11 +231,11 @@ static bool ask_describe(const json_t *event, const char *kind, struct ask_text 
 	if (text->is_cut)
 		return false;
 	ask_say_list(text, event, "commands", "asked by: ");
-	ask_say_member(text, event, "chain", "run by: ");
-	ask_say_member(text, event, "reason", "why it is asked: ");
+	ask_say_list(text, event, "parent_processes", "run by: ");
+	ask_say_member(text, event, "because", "why it is asked: ");
 	ask_say_member(text, event, "rule", "rule: ");
-	ask_say_member(text, event, "justification", "the agent says: ");
-	ask_say_member(text, event, "plea", "the command says: ");
+	ask_say_member(text, event, "reason",
+		       strcmp(kind, "network") == 0 ? "the command says: " : "the agent says: ");
 	if (text->is_cut)
 		(void)memcpy(text->out + sizeof(text->out) - 4, "...", 4);
 	return true;
@@ -243,10 +243,10 @@ static bool ask_describe(const json_t *event, const char *kind, struct ask_text 
 
 static json_t *ask_schema(const json_t *event, const json_t *decisions)
 {
-	const char *typed = json_string_value(json_object_get(event, "typed"));
+	const char *typed = json_string_value(json_object_get(event, "confirmation"));
 	json_t *properties =
 		json_pack("{s:{s:s, s:s, s:O}, s:{s:s, s:s, s:i}}", "decision", "type", "string",
-			  "title", "Decision", "enum", decisions, "words", "type", "string",
+			  "title", "Decision", "enum", decisions, "message", "type", "string",
 			  "title", "Message to the command or agent that asked (optional)",
 			  "maxLength", MCP_WORDS_MAX);
 
@@ -255,7 +255,7 @@ static json_t *ask_schema(const json_t *event, const json_t *decisions)
 		auto_free char *title = mem_printf("To allow it, type %s", shown);
 
 		(void)json_object_set_new(
-			properties, "typed",
+			properties, "confirmation",
 			json_pack("{s:s, s:s}", "type", "string", "title", title));
 	}
 	return json_pack("{s:s, s:o, s:[s]}", "type", "object", "properties", properties,

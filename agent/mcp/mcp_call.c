@@ -33,8 +33,8 @@ static void call_fail(struct mcp *mcp, const json_t *request, const char *words)
 {
 	mcp_reply(mcp, request,
 		  json_pack("{s:[{s:s, s:s}], s:{s:s, s:s}, s:b}", "content", "type", "text",
-			    "text", words, "structuredContent", "status", "refused", "why", words,
-			    "isError", 1));
+			    "text", words, "structuredContent", "status", "refused", "message",
+			    words, "isError", 1));
 }
 
 static struct mcp_call *call_of(const struct mcp *mcp, const json_t *request)
@@ -200,7 +200,7 @@ static json_t *call_add_made(json_t *text, const json_t *end)
 static json_t *call_result(const json_t *end)
 {
 	const char *status = json_string_value(json_object_get(end, "status"));
-	const char *why = json_string_value(json_object_get(end, "why"));
+	const char *why = json_string_value(json_object_get(end, "message"));
 	const char *reason =
 		json_string_value(json_object_get(json_object_get(end, "network"), "text"));
 	json_int_t code = json_integer_value(json_object_get(end, "exit_code"));
@@ -222,7 +222,7 @@ static json_t *call_result(const json_t *end)
 	said = call_add_made(said, end);
 	call_copy(structured, end, "exit_code");
 	call_copy(structured, end, "duration_ms");
-	call_copy(structured, end, "why");
+	call_copy(structured, end, "message");
 	call_copy(structured, end, "network");
 	call_copy(structured, end, "evidence");
 	call_copy(structured, end, "made");

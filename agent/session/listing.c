@@ -58,7 +58,7 @@ static void list_execs(const struct session *session, json_t *items)
 			continue;
 		json_t *item = json_pack(
 			"{s:I, s:o, s:o, s:s, s:I}", "exec", (json_int_t)task->number, "id",
-			tell_id(task->id), "argv", tell_list((const char *const *)task->argv),
+			tell_id(task->id), "command", tell_list((const char *const *)task->argv),
 			"state", state_of(task), "age_ms",
 			(json_int_t)(loop_now_ms(session->agent->loop) - task->started_ms));
 
@@ -86,7 +86,7 @@ static void list_grant(const struct orchestrator_approval *approval, void *arg)
 				 tell_text(approval->text));
 
 	if (approval->left_ms >= 0)
-		tell_add(item, "left_ms", json_integer((json_int_t)approval->left_ms));
+		tell_add(item, "remaining_ms", json_integer((json_int_t)approval->left_ms));
 	(void)json_array_append_new(arg, item); /* fails only without memory */
 }
 
@@ -112,7 +112,7 @@ static void list_gateway_grant(const struct gateway_grant *grant, void *arg)
 	if (exec)
 		tell_add(item, "exec", json_integer((json_int_t)exec->task->number));
 	if (grant->until_s > listing->now_s)
-		tell_add(item, "left_ms",
+		tell_add(item, "remaining_ms",
 			 json_integer((json_int_t)(grant->until_s - listing->now_s) * 1000));
 	(void)json_array_append_new(listing->items, item); /* fails only without memory */
 }

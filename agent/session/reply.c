@@ -27,8 +27,8 @@ static const struct fields_entry given_fields[] = {
 	{ "kind", FIELDS_CHOICE, offsetof(struct given, kind), 0, true, pending_kind_words },
 	{ "decision", FIELDS_CHOICE, offsetof(struct given, decision), 0, true,
 	  pending_choice_words },
-	{ "words", FIELDS_TEXT, offsetof(struct given, words), AGENT_TEXT_MAX, false, NULL },
-	{ "typed", FIELDS_TEXT, offsetof(struct given, typed), AGENT_TEXT_MAX, false, NULL },
+	{ "message", FIELDS_TEXT, offsetof(struct given, words), AGENT_TEXT_MAX, false, NULL },
+	{ "confirmation", FIELDS_TEXT, offsetof(struct given, typed), AGENT_TEXT_MAX, false, NULL },
 	{ "expires_ms", FIELDS_NUMBER, offsetof(struct given, expires_ms), AGENT_DURATION_MAX,
 	  false, NULL },
 	{ "proposal", FIELDS_NUMBER, offsetof(struct given, proposal), AGENT_LIST_MAX, false,
@@ -74,7 +74,7 @@ static void tell_resolved(struct agent *agent, const struct submission *submissi
 
 	tell_add(told, "approval", tell_text(given->approval));
 	tell_add(told, "decision", json_string(pending_choice_words[given->decision]));
-	tell_add_text(told, "how", how);
+	tell_add_text(told, "message", how);
 	tell_reply(agent, submission->id, told);
 }
 
@@ -171,7 +171,8 @@ static int answer_orchestrator(struct agent *agent, const struct submission *sub
 		return err_set(why, -EINVAL, "\"scope\" is allowed only for destinations");
 	if (pending->typed && pending_is_approval(answer.choice) &&
 	    (!given->typed || strcmp(given->typed, pending->typed) != 0))
-		return err_set(why, -EACCES, "\"typed\" must be the text that a person typed: %s",
+		return err_set(why, -EACCES,
+			       "\"confirmation\" must be the text that a person typed: %s",
 			       pending->typed);
 	int r = pending_answer(pending, &answer, why);
 

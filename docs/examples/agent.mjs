@@ -21,15 +21,15 @@ const line = async () => ((await typed.next()).value ?? "").trim();
 
 // Shows a question, and answers with one of the decisions that it offers.
 async function ask(question) {
-  const what = question.destination ?? question.argv ?? question.accesses ?? question.items;
+  const what = question.destination ?? question.command ?? question.accesses ?? question.items;
   console.log(`? ${question.kind}: ${JSON.stringify(what)} ${question.warning ?? ""}`.trimEnd());
   console.log(`  one of ${question.decisions.join(", ")}:`);
   const said = await line();
   const decision = question.decisions.includes(said) ? said : "denied"; // anything else denies
   const answer = { approval: question.approval, kind: question.kind, decision };
-  if (question.typed && decision.startsWith("approved")) {
-    console.log(`  type ${question.typed} to allow it:`);
-    answer.typed = await line();
+  if (question.confirmation && decision.startsWith("approved")) {
+    console.log(`  type ${question.confirmation} to allow it:`);
+    answer.confirmation = await line();
   }
   send("approve", answer);
 }
@@ -51,7 +51,7 @@ await wait(send("initialize", { protocol_version: 2 }));
 await wait(send("configure_session", { approval: "untrusted", on_denial: "report" }));
 for (let script = await line(); script; script = await line()) {
   const end = await wait(send("exec", { script, timeout_ms: 60000 }));
-  if (end) console.log(`[${end.status} ${end.exit_code}] ${end.why ?? ""}`.trimEnd());
+  if (end) console.log(`[${end.status} ${end.exit_code}] ${end.message ?? ""}`.trimEnd());
 }
 send("end_session");
 server.stdin.end();

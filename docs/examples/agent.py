@@ -22,15 +22,15 @@ def send(method, **params):
 
 def ask(question):
     """Shows a question, and answers with one of the decisions that it offers."""
-    what = question.get("destination") or question.get("argv") or question.get("accesses") or question.get("items")
+    what = question.get("destination") or question.get("command") or question.get("accesses") or question.get("items")
     print(f"? {question['kind']}: {json.dumps(what)} {question.get('warning', '')}".rstrip())
     print(f"  one of {', '.join(question['decisions'])}:")
     line = sys.stdin.readline().strip()
     decision = line if line in question["decisions"] else "denied"  # anything else denies
     answer = {"approval": question["approval"], "kind": question["kind"], "decision": decision}
-    if "typed" in question and decision.startswith("approved"):
-        print(f"  type {question['typed']} to allow it:")
-        answer["typed"] = sys.stdin.readline().strip()
+    if "confirmation" in question and decision.startswith("approved"):
+        print(f"  type {question['confirmation']} to allow it:")
+        answer["confirmation"] = sys.stdin.readline().strip()
     send("approve", **answer)
 
 
@@ -53,7 +53,7 @@ wait(send("initialize", protocol_version=2))
 wait(send("configure_session", approval="untrusted", on_denial="report"))
 while script := sys.stdin.readline().strip():
     if end := wait(send("exec", script=script, timeout_ms=60000)):
-        print(f"[{end['status']} {end['exit_code']}] {end.get('why', '')}".rstrip())
+        print(f"[{end['status']} {end['exit_code']}] {end.get('message', '')}".rstrip())
 send("end_session")
 server.stdin.close()
 sys.exit(server.wait())

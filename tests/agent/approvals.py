@@ -40,7 +40,7 @@ def a_rule_that_denies(stage):
     client = stage.client()
     client.configure("on-request")
     end = client.run(["curl", "http://a.test/"])
-    assert end["status"] == "rejected" and "use the mirror" in end["why"], end
+    assert end["status"] == "rejected" and "use the mirror" in end["message"], end
     client.never("approval_request")
 
 
@@ -48,10 +48,10 @@ def a_rule_that_asks(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null"], justification="to see nothing")
+    id = client.send("exec", command=["cat", "/dev/null"], reason="to see nothing")
     question = client.next("approval_request")
-    assert question["kind"] == "exec" and question["ids"] == [id] and question["argv"] == ["cat", "/dev/null"], question
-    assert question["justification"] == "to see nothing" and "approved" in question["decisions"], question
+    assert question["kind"] == "exec" and question["ids"] == [id] and question["command"] == ["cat", "/dev/null"], question
+    assert question["reason"] == "to see nothing" and "approved" in question["decisions"], question
     client.never("exec_begin")
     told = client.next("approval_resolved", id=client.answer(question, "approved"))
     assert told["decision"] == "approved" and told["approval"] == question["approval"]
@@ -63,8 +63,8 @@ def denied_by_the_client(stage):
     client = stage.client()
     client.configure("on-request")
     for decision, is_abort in (("denied", None), ("abort", True)):
-        id = client.send("exec", argv=["cat", "/dev/null"])
-        client.answer(client.next("approval_request"), decision, words="not this one")
+        id = client.send("exec", command=["cat", "/dev/null"])
+        client.answer(client.next("approval_request"), decision, message="not this one")
         end = client.next("exec_end", id=id)
         assert (end["status"], end["by"], end.get("abort")) == ("rejected", "person", is_abort), end
         assert end["attempts"] == [] and end["exit_code"] is None, end
@@ -74,7 +74,7 @@ def untrusted_asks_first(stage):
     client = stage.client()
     client.configure("untrusted")
     assert client.run(["ls"])["status"] == "exited"  # known to read only
-    id = client.send("exec", argv=["touch", "x"])
+    id = client.send("exec", command=["touch", "x"])
     client.answer(client.next("approval_request"), "approved")
     assert client.next("exec_end", id=id)["exit_code"] == 0
     assert (stage.work / "x").exists()
@@ -102,7 +102,7 @@ def a_retry_is_its_own_question(stage):
     begun = [client.next("exec_begin", id=id) for _ in range(2)]
     assert [one["attempt"] for one in begun] == [one["attempt"] for one in end["attempts"]] == [1, 2], begun
     assert [one["record_exec"] for one in begun] == [one["record_exec"] for one in end["attempts"]], begun
-    id = client.send("exec", argv=["touch", "made"])
+    id = client.send("exec", command=["touch", "made"])
     client.answer(client.next("approval_request"), "approved")
     begun.append(client.next("exec_begin", id=id))
     client.next("exec_end", id=id)
@@ -119,7 +119,7 @@ def a_retry_is_remembered(stage):
     stage.policy("")
     client = stage.client()
     client.configure("on-failure", sandbox=QUIET)
-    id = client.send("exec", argv=["touch", str(folder / "a")])
+    id = client.send("exec", command=["touch", str(folder / "a")])
     question = client.next("approval_request", retry=True)
     assert {"approved_for_session", "always"} < set(question["decisions"]) and question["proposal"] == [f'write "{folder}"'], question
     assert "denied_always" not in question["decisions"], question
@@ -132,14 +132,14 @@ def a_retry_is_remembered(stage):
     client.never("approval_request")
     patch = client.send("request_patch_approval", files=[str(folder / "d")])
     assert client.next("task_complete", id=patch)["outcome"] == "approved"  # it is inside now
-    id = client.send("exec", argv=["touch", str(other / "a")])  # and nothing else is
+    id = client.send("exec", command=["touch", str(other / "a")])  # and nothing else is
     question = client.next("approval_request", retry=True)
     client.answer(question, "denied")
     client.next("exec_end", id=id)
     grant, = client.next("listed", id=client.send("list", what="grants"))["items"]
     assert (grant["text"], grant["denial"]) == (f"write {folder}", False), grant
     client.next("accepted", id=client.send("revoke", grant=grant["grant"]))
-    id = client.send("exec", argv=["touch", str(folder / "e")])
+    id = client.send("exec", command=["touch", str(folder / "e")])
     client.answer(client.next("approval_request", retry=True), "denied")
     assert client.next("exec_end", id=id)["status"] == "rejected"
 
@@ -153,7 +153,7 @@ def a_retry_is_remembered_for_good(stage):
     (single / "a\"b").write_text("x\n")
     client = stage.client()
     client.configure("on-failure", sandbox=QUIET)
-    id = client.send("exec", argv=["cp", "/etc/hostname", f"{single}/a\"b"])
+    id = client.send("exec", command=["cp", "/etc/hostname", f"{single}/a\"b"])
     question = client.next("approval_request", retry=True)
     assert "approved_for_session" in question["decisions"] and "always" not in question["decisions"], question
     client.answer(question, "denied")
@@ -167,7 +167,7 @@ def a_retry_is_remembered_for_good(stage):
     client.answer(client.next("approval_request", retry=True), "denied")  # the file, and nothing beside it
     client.next("exec_end", id=id)
     assert (single / "file").read_text() == "z\n" and not (single / "other").exists()
-    id = client.send("exec", argv=["touch", str(folder / "a")])
+    id = client.send("exec", command=["touch", str(folder / "a")])
     client.answer(client.next("approval_request", retry=True), "always")
     assert client.next("exec_end", id=id)["exit_code"] == 0
     assert client.run(["touch", str(folder / "b")])["exit_code"] == 0
@@ -221,7 +221,7 @@ def more_permissions(stage):
     client = stage.client()
     client.configure("on-request")
     id = client.send("exec", script=f"echo x > {file}", sandbox_permissions="with_additional_permissions",
-                     additional_permissions={"write": [str(file)]}, justification="the log goes there")
+                     additional_permissions={"write": [str(file)]}, reason="the log goes there")
     question = client.next("approval_request")
     # The file is not there yet: what has to be opened, and so is shown, is its folder.
     assert [(access["what"], access["name"]) for access in question["accesses"]] == [("write", str(file.parent))], question
@@ -243,7 +243,7 @@ def the_gates_own_is_not_asked_about(stage):
            {"write": [str(stage.work / "to-hidden")]}, {"read": [str(hidden / "key")]},
            {"write": [str(stage.top / "config" / "sallyport" / "policy")]}]
     for wanted in own:
-        for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+        for type, members in (("exec", {"command": ["true"], "sandbox_permissions": "with_additional_permissions"}),
                               ("request_permissions", {})):
             words = client.error(client.send(type, additional_permissions=wanted, **members), "refused")
             assert "cannot be changed" in words, (wanted, words)
@@ -254,7 +254,7 @@ def granular(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("granular", granular={"sandbox": False, "rules": True})
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     client.answer(client.next("approval_request"), "approved")
     client.next("exec_end", id=id, exit_code=0)
     client.configure("granular", granular={"sandbox": True}, name="other")
@@ -267,7 +267,7 @@ def for_the_session(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     client.answer(client.next("approval_request"), "approved_for_session")
     client.next("exec_end", id=id)
     assert client.run(["cat", "/dev/null"])["exit_code"] == 0
@@ -275,11 +275,11 @@ def for_the_session(stage):
     grants = client.next("listed", id=client.send("list", what="grants"))["items"]
     assert len(grants) == 1, grants
     client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"]))
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=id, status="rejected")
     client.configure("on-request", name="other")
-    id = client.send("exec", argv=["cat", "/dev/null"], session="other")
+    id = client.send("exec", command=["cat", "/dev/null"], session="other")
     client.next("approval_request", session="other")  # another session's answer is not this one's
 
 
@@ -303,7 +303,7 @@ def everyday_scripts(stage):
     client.never("approval_request")
     id = client.send("exec", script="for remote in a b; do git push $remote; done")
     question = client.next("approval_request")
-    assert "command ask git push" in question["reason"], question
+    assert "command ask git push" in question["because"], question
     client.answer(question, "denied")
     client.next("exec_end", id=id, status="rejected")
 
@@ -358,7 +358,7 @@ def with_an_environment(stage):
     assert end["confinement"]["confined"] and "although a rule allows it" in end["note"], end
     client.configure("untrusted", name="careful")
     for env, shown in ((None, None), ({"TOUCH": "x"}, ["TOUCH=x"]), ({"TOUCH": "y"}, ["TOUCH=y"])):
-        id = client.send("exec", argv=["touch", "x"], session="careful", **({"env": env} if env else {}))
+        id = client.send("exec", command=["touch", "x"], session="careful", **({"env": env} if env else {}))
         question = client.next("approval_request", session="careful")
         assert question.get("env") == shown, question
         assert not (env and "always" in question["decisions"]), question
@@ -371,7 +371,7 @@ def with_an_environment(stage):
 def for_good(stage):
     client = stage.client()
     client.configure("untrusted")
-    id = client.send("exec", argv=["touch", "always"])
+    id = client.send("exec", command=["touch", "always"])
     question = client.next("approval_request")
     assert question["proposal"] == ["command allow touch always"], question
     client.error(client.answer(question, "always", proposal=1), "malformed")  # there is one
@@ -405,7 +405,7 @@ def stale_double_and_crossed_answers(stage):
     client = stage.client()
     client.configure("on-request")
     client.error(client.send("approve", approval="0" * 32, kind="exec", decision="approved"), "unknown")
-    first = client.send("exec", argv=["cat", "/dev/null"])
+    first = client.send("exec", command=["cat", "/dev/null"])
     question = client.next("approval_request")
     client.error(client.send("approve", approval=question["approval"], kind="patch", decision="approved"), "malformed")
     client.error(client.answer(question, "approved_unconfined"), "malformed")  # was not offered
@@ -419,7 +419,7 @@ def one_question_for_the_same(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    ids = [client.send("exec", argv=["cat", "/dev/null"]) for _ in range(3)]
+    ids = [client.send("exec", command=["cat", "/dev/null"]) for _ in range(3)]
     answered = {}
     while len(answered) < 3:
         question = client.next("approval_request")
@@ -435,9 +435,9 @@ def nobody_answers_in_time(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request", limits={"question_ms": 200})
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     question = client.next("approval_request")
-    assert question["left_ms"] <= 200
+    assert question["remaining_ms"] <= 200
     told = client.next("approval_resolved", approval=question["approval"])
     assert told["decision"] == "none", told
     end = client.next("exec_end", id=id)
@@ -450,7 +450,7 @@ def interrupted_while_it_is_asked(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     question = client.next("approval_request")
     client.next("accepted", id=client.send("interrupt", exec=question["execs"][0]))
     assert client.next("approval_resolved", approval=question["approval"])["decision"] == "none"
@@ -471,7 +471,7 @@ def hangs_up_with_a_question_open(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    client.send("exec", argv=["cat", "/dev/null"])
+    client.send("exec", command=["cat", "/dev/null"])
     client.next("approval_request")
     client.hang_up()
     assert client.wait() == 0
@@ -483,8 +483,8 @@ def says_its_last_and_reads_on(stage):
     stage.policy(RULES)
     client = stage.client()
     client.configure("on-request")
-    slow = client.send("exec", argv=["sh", "-c", "echo slow"])
-    asks = client.send("exec", argv=["cat", "/dev/null"])
+    slow = client.send("exec", command=["sh", "-c", "echo slow"])
+    asks = client.send("exec", command=["cat", "/dev/null"])
     client.send("end_session", wait=True)
     client.writer.close()
     assert client.next("exec_end", id=asks)["status"] == "rejected"
@@ -500,8 +500,8 @@ def patches(stage):
     beside.mkdir()
     id = client.send("request_patch_approval", files=[f"{beside}/a", f"{beside}/b"], reason="two files")
     question = client.next("approval_request")
-    assert question["kind"] == "patch" and question["justification"] == "two files", question
-    assert "two files" not in question["reason"], question
+    assert question["kind"] == "patch" and question["reason"] == "two files", question
+    assert "two files" not in question["because"], question
     assert question["items"] == [f"{beside}/a", f"{beside}/b"], question
     client.answer(question, "approved_for_session")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
@@ -519,7 +519,7 @@ def permissions_and_elicitations(stage):
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"], "network": ["https://a.test:443"]})
     question = client.next("approval_request")
     assert question["kind"] == "permissions" and len(question["accesses"]) == 2, question
-    client.answer(question, "approved", typed=question.get("typed", ""))
+    client.answer(question, "approved", confirmation=question.get("confirmation", ""))
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     # It holds for the next command, and for no other.
     beside = stage.top / "beside"
@@ -556,7 +556,7 @@ def permissions_for_the_session(stage):
                      additional_permissions={"write": [str(folder)], "network": ["http://a.test"]})
     question = client.next("approval_request")
     assert "approved_for_session" in question["decisions"] and "always" not in question["decisions"], question
-    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    client.answer(question, "approved_for_session", confirmation=question.get("confirmation", ""))
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     script = f"echo x >> {folder}/file && curl -sS -m 60 -o /dev/null -w '%{{http_code}}' http://a.test/"
     for _ in range(3):
@@ -571,7 +571,7 @@ def permissions_for_the_session(stage):
     for grant in grants:
         client.next("accepted", id=client.send("revoke", grant=grant["grant"], session="one"))
     assert client.run(["touch", str(folder / "y")], session="one")["status"] == "denied"
-    client.send("exec", argv=["curl", "-sS", "http://a.test/"], session="one")
+    client.send("exec", command=["curl", "-sS", "http://a.test/"], session="one")
     client.answer(client.next("approval_request", kind="network"), "denied")
     # As long as it was said, and no longer.
     id = client.send("request_permissions", session="one", additional_permissions={"write": [str(folder)]})
@@ -584,18 +584,18 @@ def intercepted_programs(stage):
     stage.policy("command deny env because \"no env\"\ncommand ask touch\n")
     client = stage.client()
     client.configure("on-request", intercept_exec=True)
-    id = client.send("exec", argv=["make", "-f", "-"], input=True)
+    id = client.send("exec", command=["make", "-f", "-"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.send("write_input", exec=number, text="all:\n\t-@/usr/bin/env\n\t@touch made\n", eof=True)
     question = client.next("approval_request")
     assert question["kind"] == "permissions" and number in question["execs"], question
     assert any(access["what"] == "program" for access in question["accesses"]), question
-    assert "command ask touch" in question["reason"] and question["argv"] == ["touch", "made"], question
+    assert "command ask touch" in question["because"] and question["command"] == ["touch", "made"], question
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
     assert (stage.work / "made").exists(), end
     assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
-    id = client.send("exec", argv=["make", "-f", "-"], input=True)
+    id = client.send("exec", command=["make", "-f", "-"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.send("write_input", exec=number, text="all:\n\t-@touch again\n", eof=True)
     client.answer(client.next("approval_request"), "denied")
@@ -603,7 +603,7 @@ def intercepted_programs(stage):
     assert not (stage.work / "again").exists()
     records = [record for record in stage.records() if record.get("kind") == "program"]
     # Its clock stands still while somebody thinks: the limit is shorter than that.
-    id = client.send("exec", argv=["make", "-f", "-"], input=True, timeout_ms=3000)
+    id = client.send("exec", command=["make", "-f", "-"], input=True, timeout_ms=3000)
     number = client.next("exec_begin", id=id)["exec"]
     client.send("write_input", exec=number, text="all:\n\t@touch late\n", eof=True)
     question = client.next("approval_request")
@@ -624,7 +624,7 @@ def intercepted_scripts(stage):
     script.chmod(0o755)
     client = stage.client()
     client.configure("never", intercept_exec=True)
-    id = client.send("exec", argv=["env", "./script", "/etc/hostname"])
+    id = client.send("exec", command=["env", "./script", "/etc/hostname"])
     end = client.next("exec_end", id=id)
     assert end["exit_code"] == 126 and not end["stdout"]["text"], end
     assert any(e["what"] == "program" and e["path"] == str(script) for e in end["evidence"]), end["evidence"]
@@ -648,7 +648,7 @@ def hooks_are_told_why(stage):
     stage.policy(f'{RULES}hook "{asks}" for exec patch permissions elicitation\n')
     client = stage.client()
     client.configure("on-request")
-    client.run(["cat", "/dev/null"], justification="to see \u201cnothing\u201d")
+    client.run(["cat", "/dev/null"], reason="to see \u201cnothing\u201d")
     client.run(["cat", "/dev/null"])
     words = "rule allow everything"
     for type, members in (("request_patch_approval", {"files": [str(stage.top / "a")]}), ("request_elicitation", {"items": ["a"]}),
@@ -679,7 +679,7 @@ def reading_is_restricted(stage):
     client.configure("on-failure", sandbox={"mode": "workspace-write", "exclude_slash_tmp": True})
     end = client.run(["cat", str(top / "seen" / "file")])
     assert end["output"]["text"] == "seen", end
-    id = client.send("exec", argv=["cat", str(top / "unseen" / "file")])
+    id = client.send("exec", command=["cat", str(top / "unseen" / "file")])
     question = client.next("approval_request")
     assert {"what": "read", "name": str(top / "unseen" / "file")} in question["accesses"], question
     client.answer(question, "approved")
@@ -721,7 +721,7 @@ def an_exact_program(stage):
     folder.mkdir()
     client = stage.client()
     client.configure("untrusted", env={"PATH": f"{folder}:/usr/bin:/bin"})
-    id = client.send("exec", argv=["touch", "x"])
+    id = client.send("exec", command=["touch", "x"])
     question = client.next("approval_request")
     assert question["program"].endswith("bin/touch"), question
     fake = folder / "touch"
@@ -739,7 +739,7 @@ def the_policy_is_the_floor(stage):
     assert client.configure("on-request")["approval"] == "untrusted"
     assert client.configure("never")["approval"] == "never"
     client.error(client.send("configure_session", approval="granular", granular={"rules": True}), "refused")
-    id = client.send("exec", argv=["touch", "x"])
+    id = client.send("exec", command=["touch", "x"])
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=id)
 
@@ -757,7 +757,7 @@ def the_policy_lets_some_be_asked(stage):
     client = stage.client()
     assert client.configure("on-request")["approval"] == "granular"
     client.error(client.send("configure_session", approval="untrusted"), "refused")
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     client.answer(client.next("approval_request"), "approved")
     client.next("exec_end", id=id, exit_code=0)
     id = client.send("request_permissions", additional_permissions={"write": ["/srv"]})
@@ -776,7 +776,7 @@ def the_policy_changes(stage):
         end = client.run(["echo", "x"])
         return end if end["status"] == "rejected" else None
 
-    assert "not any more" in until(is_denied, 120, "the change does not count")["why"]
+    assert "not any more" in until(is_denied, 120, "the change does not count")["message"]
 
 
 def hook(stage, name, *lines):
@@ -797,11 +797,11 @@ def hooks_speak_first(stage):
     end = client.run(["cat", "/dev/null", "say-yes"])
     assert end["status"] == "exited" and end["exit_code"] == 1, end  # it ran: there is no file of that name
     end = client.run(["cat", "/dev/null", "say-no"])
-    assert (end["status"], end["by"]) == ("rejected", "hook") and "Friday" in end["why"] and end["attempts"] == [], end
+    assert (end["status"], end["by"]) == ("rejected", "hook") and "Friday" in end["message"] and end["attempts"] == [], end
     client.never("approval_request")
     client.never("approval_resolved")
     for word in ("crash", "junk", "pass", "say-yes" + " " * 3000 + "and more than it is shown"):
-        id = client.send("exec", argv=["cat", "/dev/null", word])
+        id = client.send("exec", command=["cat", "/dev/null", word])
         client.answer(client.next("approval_request"), "denied")
         assert client.next("exec_end", id=id)["by"] == "person", word
     asked = (stage.top / "says.asked").read_text()
@@ -814,7 +814,7 @@ def a_hook_is_for_its_kinds(stage):
     stage.policy(f'{RULES}hook "{allows}" for patch\n')
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=id)
     assert not (stage.top / "allows.asked").exists()
@@ -836,9 +836,9 @@ def no_hook_types_a_domain(stage):
     wish = {"sandbox_permissions": "with_additional_permissions"}
     assert client.run(["true"], additional_permissions={"write": ["/srv"]}, **wish)["status"] == "exited"
     client.never("approval_request")
-    id = client.send("exec", argv=["true"], additional_permissions={"network": ["http://a.test:80"]}, **wish)
+    id = client.send("exec", command=["true"], additional_permissions={"network": ["http://a.test:80"]}, **wish)
     question = client.next("approval_request")
-    assert question["typed"] == "a.test", question
+    assert question["confirmation"] == "a.test", question
     client.error(client.answer(question, "approved"), "refused")
     client.answer(question, "denied")
     assert client.next("exec_end", id=id)["status"] == "rejected"

@@ -17,11 +17,11 @@ def two_hundred(stage):
         answer = ANSWERS[n % len(ANSWERS)]
         reads = n % 3 == 0
         script = "read x; echo got $x" if reads else f"echo is {n}"
-        id = client.send("exec", argv=["sh", "-c", f"{script} # {n}"], input=reads, id=f"n{n}")
+        id = client.send("exec", command=["sh", "-c", f"{script} # {n}"], input=reads, id=f"n{n}")
         want[id] = (n, answer, reads)
     for _ in range(MANY):
         question = client.next("approval_request", seconds=120)
-        (id,), n = question["ids"], int(question["argv"][2].rpartition("# ")[2])
+        (id,), n = question["ids"], int(question["command"][2].rpartition("# ")[2])
         assert want[id][0] == n, question
         client.answer(question, want[id][1], id=f"a{n}")
     numbers, ends = {}, {}

@@ -50,7 +50,7 @@ def decisions(stage):
 
 def a_command_is_allowed(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null", "a b", "\x1b[2J\n"], justification="to see\x1b[31m nothing")
+    id = client.send("exec", command=["cat", "/dev/null", "a b", "\x1b[2J\n"], reason="to see\x1b[31m nothing")
     asked = client.next("approval_request")
     (question,) = waiting(stage)
     assert question["kind"] == "exec" and lines_of(question, "command") == [r"cat /dev/null 'a b' '\x1b[2J\x0a'"], question
@@ -61,7 +61,7 @@ def a_command_is_allowed(stage):
     client.never("exec_begin")
     approve(stage, "allow", question["id"])
     told = client.next("approval_resolved", approval=asked["approval"])
-    assert told["decision"] == "none" and "on approve" in told["how"], told
+    assert told["decision"] == "none" and "on approve" in told["message"], told
     assert client.next("exec_end", id=id)["status"] == "exited"
     client.error(client.answer(asked, "approved"), "unknown")  # the second answer is late
     assert approve(stage, "list") == "no question waits for an answer\n"
@@ -71,24 +71,24 @@ def a_command_is_allowed(stage):
 
 def a_denial_has_words(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     (question,) = waiting(stage)
     approve(stage, "deny", question["id"], "--words", "use the mirror")
     end = client.next("exec_end", id=id)
-    assert (end["status"], end["by"]) == ("rejected", "person") and "use the mirror" in end["why"], end
+    assert (end["status"], end["by"]) == ("rejected", "person") and "use the mirror" in end["message"], end
     assert end["attempts"] == [], end
 
 
 def an_abort_stops_the_agent(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     approve(stage, "abort", waiting(stage)[0]["id"])
     assert client.next("exec_end", id=id).get("abort") is True
 
 
 def for_the_session(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     approve(stage, "allow", waiting(stage)[0]["id"], "--scope", "session")
     assert client.next("exec_end", id=id)["exit_code"] == 0
     assert client.run(["cat", "/dev/null"])["exit_code"] == 0
@@ -97,7 +97,7 @@ def for_the_session(stage):
 
 def only_what_is_offered(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     (question,) = waiting(stage)
     for words in (["allow", "--scope", "exec"], ["deny", "--scope", "session"], ["allow", "--scope", "session", "--domain"]):
         said = approve(stage, words[0], question["id"], *words[1:], status=3)
@@ -147,7 +147,7 @@ def the_changes_of_a_patch(stage):
 def a_text_that_is_too_long(stage):
     """It cannot be seen whole, so it cannot be allowed there."""
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "x" * 20000])
+    id = client.send("exec", command=["cat", "x" * 20000])
     (question,) = waiting(stage)
     assert lines_of(question, "too long") and "allow once" not in question["choices"], question
     assert "does not offer" in approve(stage, "allow", question["id"], status=3)
@@ -159,7 +159,7 @@ def a_text_that_is_too_long(stage):
 def a_crowd_of_questions(stage):
     """Only so many are shown elsewhere; the client can answer all."""
     client = begin(stage)
-    ids = [client.send("exec", argv=["cat", f"/dev/null/{number}"]) for number in range(40)]
+    ids = [client.send("exec", command=["cat", f"/dev/null/{number}"]) for number in range(40)]
     asked = [client.next("approval_request") for _ in ids]
     assert len(waiting(stage, 32)) == 32
     for question in asked:
@@ -171,7 +171,7 @@ def a_crowd_of_questions(stage):
 
 def a_withdrawn_command(stage):
     client = begin(stage)
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     (question,) = waiting(stage)
     client.send("cancel", exec=client.next("approval_request", ids=[id])["execs"][0])
     client.next("task_complete", id=id)
@@ -204,13 +204,13 @@ def a_watch_shows_and_answers(stage):
     watch = Watch(stage)
     try:
         watch.shows("watching run")
-        id = client.send("exec", argv=["cat", "/dev/null"])
+        id = client.send("exec", command=["cat", "/dev/null"])
         assert client.next("approval_request")["elsewhere"] is True
         watch.shows("command   cat /dev/null")
         watch.type(f"y {waiting(stage)[0]['id']}")
         assert client.next("exec_end", id=id)["exit_code"] == 0
         watch.shows("allowed once by")
-        id = client.send("exec", argv=["cat", "/dev/zero"])
+        id = client.send("exec", command=["cat", "/dev/zero"])
         client.answer(client.next("approval_request"), "denied")
         watch.shows("was answered by the agent's client")
     finally:
@@ -235,7 +235,7 @@ def the_page_answers(stage):
     port, origin = int(found[1]), f"http://127.0.0.1:{found[1]}"
     reply, entered = post(port, "/api/enter", {"capability": found[2]}, origin)
     secrets = {"Cookie": reply.getheader("set-cookie").partition(";")[0], "Sallyport-Key": entered["key"]}
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     assert client.next("approval_request")["elsewhere"] is True
     (question,) = waiting(stage)
     for wrong in ({"scope": "always"}, {"scope": "session", "width": {"domain": True}}, {"text": "cat"}):
@@ -271,7 +271,7 @@ def the_webhook_answers(stage):
     origin = "https://gate.example.org"
     client = stage.client("--web", "--webhook", f"http://127.0.0.1:{server.server_port}/", "--webhook-key", str(key), "--webhook-answer", origin)
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null", "--password=hunter2hunter2"])
+    id = client.send("exec", command=["cat", "/dev/null", "--password=hunter2hunter2"])
     until(lambda: told, harness.PATIENCE, "a message of the webhook")
     message = told[0]
     assert message["event"] == "asked" and message["kind"] == "exec" and ["command", "cat /dev/null --password=***"] in message["lines"] and "hunter2" not in json.dumps(message), message
@@ -336,7 +336,7 @@ def a_client_without_forms_waits_for_the_watch(stage):
         watch.end()
         server.call(3, argv=["cat", "/dev/null"])
         done = server.result(3)
-        assert done["isError"] and "approve watch" in done["structuredContent"]["why"], done
+        assert done["isError"] and "approve watch" in done["structuredContent"]["message"], done
     finally:
         if watch.process.poll() is None:
             watch.end()

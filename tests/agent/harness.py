@@ -163,9 +163,9 @@ class Client:
     def configure(self, approval="never", **members):
         return self.next("session_configured", id=self.send("configure_session", approval=approval, **members))
 
-    def run(self, argv=None, **members):
+    def run(self, command=None, **members):
         """Runs it to its end; returns the event exec_end."""
-        members |= {"argv": argv} if isinstance(argv, list) else {"script": argv}
+        members |= {"command": command} if isinstance(command, list) else {"script": command}
         id = self.send("exec", **members)
         end = self.next("exec_end", id=id)
         complete = self.next("task_complete", id=id)

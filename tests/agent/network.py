@@ -2,6 +2,7 @@
 """Destinations: questions while a command waits, grants together with it, denials, and their effect on the command.
 usage: network.py SALLYPORT [CASE...]"""
 import json
+import os
 import shutil
 import threading
 
@@ -49,7 +50,7 @@ def asked_and_allowed_once(stage):
     assert question["kind"] == "network" and question["ids"] == [id], question
     assert question["destination"] == {"host": "a.test", "protocol": "http", "port": 80}, question
     assert len(server.requests) == 0
-    told = client.next("approval_resolved", id=client.answer(question, "approved", typed=question.get("typed", "")))
+    told = client.next("approval_resolved", id=client.answer(question, "approved", confirmation=question.get("confirmation", "")))
     assert told["decision"] == "approved", told
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "200", end
@@ -64,10 +65,10 @@ def what_warns_has_to_be_typed(stage):
     client.configure("on-request")
     id = client.send("exec", script=GET + "http://a.test/")
     question = client.next("approval_request")
-    assert question["risk"] == ["first_seen"] and question["typed"] == "a.test", question
+    assert question["risk"] == ["first_seen"] and question["confirmation"] == "a.test", question
     client.error(client.answer(question, "approved"), "refused")
-    client.error(client.answer(question, "approved", typed="b.test"), "refused")
-    client.answer(question, "approved", typed="a.test")
+    client.error(client.answer(question, "approved", confirmation="b.test"), "refused")
+    client.answer(question, "approved", confirmation="a.test")
     assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
 
 
@@ -76,7 +77,7 @@ def denied_and_reported(stage):
     client = stage.client()
     client.configure("on-request", on_denial="report")
     id = client.send("exec", script=GET + "http://a.test/; echo; echo went on")
-    client.answer(client.next("approval_request"), "denied", words="not today")
+    client.answer(client.next("approval_request"), "denied", message="not today")
     denied = client.next("network_denied", id=id)
     assert denied["destination"]["host"] == "a.test" and denied["by"] == "person", denied
     end = client.next("exec_end", id=id)
@@ -116,7 +117,7 @@ def denied_to_another_process(stage):
     test = "import os, sys, time\nwhile not os.path.exists('denied'): time.sleep(0.01)\nsys.exit(3)"
     for _ in range(10):  # where the machine is too busy for the kernel's answer, it is not known which process asked
         (stage.work / "denied").unlink(missing_ok=True)
-        id = client.send("exec", argv=["python3", "-c", "\n".join(asks) % test], once=True)
+        id = client.send("exec", command=["python3", "-c", "\n".join(asks) % test], once=True)
         client.answer(client.next("approval_request", kind="network"), "denied")
         end = client.next("exec_end", id=id)
         if end["status"] == "exited":
@@ -127,7 +128,7 @@ def denied_to_another_process(stage):
     # Its own denial, and that of a program that it started, count.
     own = "import sys, urllib.request\ntry: urllib.request.urlopen('http://a.test/', timeout=60)\nexcept OSError: sys.exit(3)"
     for script in (own, f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {own!r}]))"):
-        id = client.send("exec", argv=["python3", "-c", script])
+        id = client.send("exec", command=["python3", "-c", script])
         client.answer(client.next("approval_request", kind="network"), "denied")
         end = client.next("exec_end", id=id)
         assert (end["status"], end["exit_code"]) == ("denied", 3), end
@@ -174,7 +175,7 @@ def denied_by_a_reviewer(stage):
     denied = client.next("network_denied", id=id)
     assert denied["by"] == "reviewer" and "data is left" in denied["because"], denied
     end = client.next("exec_end", id=id)
-    assert end["status"] == "denied" and "data is left" in end["why"], end
+    assert end["status"] == "denied" and "data is left" in end["message"], end
     assert end["network"]["outcome"] == "person", end
     assert not server.requests
 
@@ -240,17 +241,17 @@ def denied_by_nobody(stage):
     client.answer(first, "approved")
     question = client.next("approval_request", kind="network")
     client.error(client.answer(question, "abort", unasked=True), "malformed")
-    client.answer(question, "denied", unasked=True, words="nobody is here")
+    client.answer(question, "denied", unasked=True, message="nobody is here")
     denied = client.next("network_denied")
     assert (denied["by"], denied["reason"]) == ("nobody", "no_approver"), denied
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
     reasons = [record["reason"] for record in stage.records() if record.get("host") == "a.test"]
     assert reasons and "denied_once" not in reasons, reasons
-    id = client.send("exec", argv=["touch", "made"])
-    client.answer(client.next("approval_request"), "denied", unasked=True, words="nobody is here")
+    id = client.send("exec", command=["touch", "made"])
+    client.answer(client.next("approval_request"), "denied", unasked=True, message="nobody is here")
     end = client.next("exec_end", id=id)
-    assert (end["status"], end["by"], end["why"]) == ("rejected", "no_answer", "nobody is here"), end
+    assert (end["status"], end["by"], end["message"]) == ("rejected", "no_answer", "nobody is here"), end
     assert not server.requests
 
 
@@ -278,20 +279,20 @@ def nobody_answers_in_time(stage):
     client.configure("on-request", name="short", limits={"question_ms": 700})
     other = client.send("exec", session="patient", script=GET + "http://a.test/")
     question = client.next("approval_request")
-    assert question["left_ms"] > 100000, question
+    assert question["remaining_ms"] > 100000, question
     id = client.send("exec", session="short", script=GET + "http://a.test/")
     told = client.next("network_denied", id=id)
     assert (told["reason"], told["by"]) == ("prompt_timeout", "nobody"), told
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
-    client.answer(question, "approved", typed=question["typed"])
+    client.answer(question, "approved", confirmation=question["confirmation"])
     assert client.next("exec_end", id=other)["stdout"]["text"] == "200"
     stage_web(stage, "b.test")
     client = stage.client()
     client.configure("on-request", limits={"question_ms": 700})
     id = client.send("exec", script=GET + "http://b.test/")
     question = client.next("approval_request")
-    assert question["left_ms"] <= 700, question
+    assert question["remaining_ms"] <= 700, question
     assert client.next("approval_resolved", approval=question["approval"])["decision"] == "none"
     assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
 
@@ -313,7 +314,7 @@ def the_clock_stands_still(stage):
     id = client.send("exec", script=GET + "http://a.test/", timeout_ms=1500)
     question = client.next("approval_request")
     threading.Event().wait(3)
-    client.answer(question, "approved", typed=question.get("typed", ""))
+    client.answer(question, "approved", confirmation=question.get("confirmation", ""))
     end = client.next("exec_end", id=id)
     assert (end["status"], end["stdout"]["text"]) == ("exited", "200"), end
     attempt = end["attempts"][0]
@@ -328,7 +329,7 @@ def the_yield_stands_still(stage):
     id = client.send("exec", script=GET + "http://a.test/", mode="background", yield_ms=2500)
     question = client.next("approval_request")
     threading.Event().wait(3)
-    client.answer(question, "approved", typed=question["typed"])
+    client.answer(question, "approved", confirmation=question["confirmation"])
     assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
     client.never("background")
 
@@ -339,9 +340,9 @@ def granted_for_the_session(stage):
     client.configure("on-request")
     id = client.send("exec", script=GET + "http://a.test/")
     question = client.next("approval_request")
-    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", typed=question["typed"],
+    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", confirmation=question["confirmation"],
                                                               scope={"for": "session", "ports": "all"}))
-    assert "a.test" in told["how"], told
+    assert "a.test" in told["message"], told
     client.next("exec_end", id=id)
     assert client.run(GET + "http://a.test/")["stdout"]["text"] == "200"
     client.never("approval_request")
@@ -359,7 +360,7 @@ def a_retry_for_the_session(stage):
         assert not client.next("approval_request").get("retry")  # nobody answers
         question = client.next("approval_request", retry=True)
         assert question["kind"] == "network" and question["accesses"][0]["name"] == "a.test", question
-        client.answer(question, decision, typed=question.get("typed", ""))
+        client.answer(question, decision, confirmation=question.get("confirmation", ""))
         end = client.next("exec_end", id=id)
         assert end["stdout"]["text"] == "200" and len(end["attempts"]) == 2, end
     assert client.run(GET + "-f http://a.test/")["stdout"]["text"] == "200"
@@ -375,11 +376,11 @@ def granted_for_a_while(stage):
     id = client.send("exec", script=GET + "http://a.test/")
     question = client.next("approval_request")
     for decision in ("approved", "always", "denied", "denied_always"):
-        client.error(client.answer(question, decision, typed="a.test", expires_ms=1000), "malformed")
+        client.error(client.answer(question, decision, confirmation="a.test", expires_ms=1000), "malformed")
     both = {"scope": {"for": "session", "duration_ms": 1000}, "expires_ms": 1000}
-    client.error(client.answer(question, "approved_for_session", typed="a.test", **both), "malformed")
-    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", typed="a.test", expires_ms=1000))
-    assert "for 1s" in told["how"] or "until" in told["how"], told
+    client.error(client.answer(question, "approved_for_session", confirmation="a.test", **both), "malformed")
+    told = client.next("approval_resolved", id=client.answer(question, "approved_for_session", confirmation="a.test", expires_ms=1000))
+    assert "for 1s" in told["message"] or "until" in told["message"], told
     client.next("exec_end", id=id)
 
     def is_asked_again():
@@ -399,7 +400,7 @@ def an_answer_is_its_sessions(stage):
     client.configure("on-request", name="two")
     id = client.send("exec", script=GET + "http://a.test/", session="one")
     question = client.next("approval_request")
-    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    client.answer(question, "approved_for_session", confirmation=question.get("confirmation", ""))
     client.next("exec_end", id=id)
     assert client.run(GET + "http://a.test/", session="one")["stdout"]["text"] == "200"
     client.never("approval_request")
@@ -412,7 +413,7 @@ def an_answer_is_its_sessions(stage):
     client.error(client.send("revoke", grant=grants[0]["grant"], session="two"), "unknown")
     client.next("accepted", id=client.send("revoke", grant=grants[0]["grant"], session="one"))
     id = client.send("exec", script=GET + "http://a.test/", session="one")
-    client.answer(client.next("approval_request"), "denied_always", typed="")
+    client.answer(client.next("approval_request"), "denied_always", confirmation="")
     client.next("exec_end", id=id)
     for name in ("one", "two"):
         (kept,) = client.next("listed", id=client.send("list", what="grants", session=name))["items"]
@@ -429,17 +430,17 @@ def granted_with_the_command(stage):
                      additional_permissions={"network": ["http://a.test:80"]})
     question = client.next("approval_request")
     assert question["kind"] == "exec" and question["accesses"][0]["name"] == "a.test", question
-    assert question["typed"] == "a.test" and "never been allowed" in question["warning"], question
-    for typed in ({}, {"typed": ""}, {"typed": "b.test"}, {"typed": "a.test b.test"}):
+    assert question["confirmation"] == "a.test" and "never been allowed" in question["warning"], question
+    for typed in ({}, {"confirmation": ""}, {"confirmation": "b.test"}, {"confirmation": "a.test b.test"}):
         client.error(client.answer(question, "approved", **typed), "refused")
-    client.answer(question, "approved", typed="a.test")
+    client.answer(question, "approved", confirmation="a.test")
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "200", end
     client.never("approval_request")
     wanted = {"network": ["http://a.test:80", "http://c.test:80", "http://x.d.test:80", "http://y.d.test:80"]}
     id = client.send("exec", script=GET + "http://a.test/", sandbox_permissions="with_additional_permissions", additional_permissions=wanted)
     question = client.next("approval_request")
-    assert question["typed"] == "c.test d.test" and "a.test" not in question["warning"], question  # each once, the known one not
+    assert question["confirmation"] == "c.test d.test" and "a.test" not in question["warning"], question  # each once, the known one not
     client.answer(question, "denied")
     client.next("exec_end", id=id)
 
@@ -450,8 +451,8 @@ def a_rule_is_proposed(stage):
     client.configure("on-request")
     id = client.send("propose_network_rule", destination="http://a.test:80", reason="the packages are there")
     question = client.next("approval_request")
-    assert question["plea"] == "the packages are there" and question["destination"]["host"] == "a.test", question
-    client.answer(question, "approved_for_session", typed=question.get("typed", ""))
+    assert question["reason"] == "the packages are there" and question["destination"]["host"] == "a.test", question
+    client.answer(question, "approved_for_session", confirmation=question.get("confirmation", ""))
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     assert client.run(GET + "http://a.test/")["stdout"]["text"] == "200"
     client.error(client.send("propose_network_rule", destination="no host/", reason="x"), "malformed")
@@ -461,12 +462,13 @@ def two_commands_one_question(stage):
     stage_web(stage, "a.test")
     client = stage.client()
     client.configure("on-request")
-    ids = {client.send("exec", script=GET + "http://a.test/") for _ in range(2)}
+    ids = {client.send("exec", script=GET + "http://a.test/; exit $?") for _ in range(2)}
     question = client.next("approval_request")
+    assert question["parent_processes"] in (["sh"], [os.path.basename(os.path.realpath("/bin/sh"))]), question
     if set(question["ids"]) != ids:
         question = client.next("approval_updated", approval=question["approval"])
     assert set(question["ids"]) == ids, question
-    client.answer(question, "approved", typed=question.get("typed", ""))
+    client.answer(question, "approved", confirmation=question.get("confirmation", ""))
     for id in ids:
         assert client.next("exec_end", id=id)["stdout"]["text"] == "200"
     client.never("approval_request")
@@ -515,7 +517,7 @@ def deferred_denials(stage):
             client.answer(question, "denied")
         end = client.next("exec_end", id=id)
         assert end["status"] == status and client.next("task_complete", id=id)["outcome"] == status, (on_denial, end)
-        assert status != "denied" or "a.test" in end["why"], end
+        assert status != "denied" or "a.test" in end["message"], end
 
 
 def hangs_up_while_it_waits(stage):
@@ -541,8 +543,8 @@ def somebody_else_answers(stage):
     answered = stage.sally("approve", "deny", question["approval"])
     assert answered.returncode == 0, answered.stderr
     told = client.next("approval_resolved", approval=question["approval"])
-    assert told["decision"] == "none" and "denied" in told["how"], told
-    client.error(client.answer(question, "approved", typed="a.test"), "unknown")
+    assert told["decision"] == "none" and "denied" in told["message"], told
+    client.error(client.answer(question, "approved", confirmation="a.test"), "unknown")
     assert client.next("exec_end", id=id)["stdout"]["text"] == "403"
 
 
@@ -555,16 +557,16 @@ def what_cannot_be_granted_is_not_asked(stage):
     wishes = {"http://a.test:80": "deny a.test", "http://10.1.2.3:80": "private address"}
     for destination, words in wishes.items():
         extra = {"network": ["https://c.test:443", destination]}
-        for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+        for type, members in (("exec", {"command": ["true"], "sandbox_permissions": "with_additional_permissions"}),
                               ("request_permissions", {})):
             id = client.send(type, additional_permissions=extra, **members)
             assert words in client.error(id, "refused"), (destination, type)
     client.never("task_started")
     client.never("approval_request")
     extra = {"network": ["http://b.test:80"]}
-    id = client.send("exec", argv=["npm", "ci"], sandbox_permissions="with_additional_permissions", additional_permissions=extra)
+    id = client.send("exec", command=["npm", "ci"], sandbox_permissions="with_additional_permissions", additional_permissions=extra)
     assert "deny b.test" in client.error(id, "refused")
-    for type, members in (("exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions"}),
+    for type, members in (("exec", {"command": ["true"], "sandbox_permissions": "with_additional_permissions"}),
                           ("request_permissions", {})):  # it may be for another command
         id = client.send(type, additional_permissions=extra, **members)
         client.answer(client.next("approval_request"), "denied")

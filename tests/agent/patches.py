@@ -50,7 +50,7 @@ class Sessions:
             elif mode in ASKED[what]:
                 assert came["type"] == "approval_request", f"{what}, {mode}, {files}: {came}"
             else:
-                assert came.get("outcome") == "rejected" and came["by"] == "rule" and came["why"], (
+                assert came.get("outcome") == "rejected" and came["by"] == "rule" and came["message"], (
                     f"{what}, {mode}, {files}: {came}")
 
 
@@ -229,7 +229,7 @@ def a_link_turned_after_its_answer(stage):
     id = client.send("request_patch_approval", files=["link-out"])
     question = client.next("approval_request")
     assert question["items"] == [str(stage.work / "link-out"), str(stage.top / "beside" / "file")], question
-    assert "outside the places" in question["reason"], question
+    assert "outside the places" in question["because"], question
     client.answer(question, "approved_for_session")
     assert client.next("task_complete", id=id)["outcome"] == "approved"
     id = client.send("request_patch_approval", files=["link-out"])

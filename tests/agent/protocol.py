@@ -84,10 +84,10 @@ def characters_are_whole(stage):
         assert f"[{end['stdout']['omitted']} bytes left out]" in text, end["stdout"]["omitted"]
 
 
-def script_and_argv(stage):
+def script_and_command(stage):
     client = stage.client()
     client.configure()
-    client.error(client.wrong("exec", "b", script="true", argv=["true"]), "malformed")
+    client.error(client.wrong("exec", "b", script="true", command=["true"]), "malformed")
     client.error(client.wrong("exec", "n"), "malformed")
     assert client.run("echo $0")["stdout"]["text"] == "sh\n"
 
@@ -227,7 +227,7 @@ def interrupt(stage):
     """An interrupt works at any time, from the beginning on. No script: dash loses a SIGINT while it forks, also without the gate."""
     client = stage.client()
     client.configure()
-    id = client.send("exec", argv=["sleep", "60"])
+    id = client.send("exec", command=["sleep", "60"])
     number = client.next("exec_begin", id=id)["exec"]
     client.next("accepted", id=client.send("interrupt", exec=number))
     assert client.next("exec_end", id=id)["status"] == "interrupted"
@@ -236,7 +236,7 @@ def interrupt(stage):
 def input_and_its_end(stage):
     client = stage.client()
     client.configure()
-    id = client.send("exec", argv=["cat"], input=True)
+    id = client.send("exec", command=["cat"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
     assert client.next("accepted", id=client.send("write_input", exec=number, text="one\n"))["taken"] == 4
     client.next("exec_output", id=id, text="one\n")
@@ -409,9 +409,9 @@ def ids_are_used_once(stage):
     """The id of an open submission cannot be used again; a command is either words or a script, and words are not empty."""
     client = stage.client()
     client.configure("never")
-    client.send("exec", id="one", argv=["sleep", "1000"])
+    client.send("exec", id="one", command=["sleep", "1000"])
     number = client.next("exec_begin", id="one")["exec"]
-    client.send("exec", id="one", argv=["touch", "made"])
+    client.send("exec", id="one", command=["touch", "made"])
     assert "open" in client.next("error", code="malformed")["message"]
     client.send("list", id="one", what="execs")
     assert "open" in client.next("error", code="malformed")["message"]
@@ -419,7 +419,7 @@ def ids_are_used_once(stage):
     client.next("task_complete", id="one")
     assert not (stage.work / "made").exists()
     assert client.run(["touch", "made"])["exit_code"] == 0
-    client.error(client.wrong("exec", "none", argv=[], script="true"), "malformed")
+    client.error(client.wrong("exec", "none", command=[], script="true"), "malformed")
 
 
 def a_line_that_is_too_long(stage):
@@ -572,7 +572,7 @@ def half_a_line_without_end(stage):
     client.raw(b"\n")
     assert client.next("error")["code"] == "malformed"
     assert client.run("echo still")["stdout"]["text"] == "still\n"
-    client.raw(b'{"jsonrpc":"2.0","method":"exec","id":"cut","params":{"argv":["touch","cut"]}')
+    client.raw(b'{"jsonrpc":"2.0","method":"exec","id":"cut","params":{"command":["touch","cut"]}')
     client.hang_up()  # in the middle
     assert client.wait() == 0
     assert not (stage.work / "cut").exists()
@@ -583,7 +583,7 @@ def ten_thousand_from_who_does_not_read(stage):
     process = subprocess.Popen([stage.sallyport, "agent", "--audit", str(stage.audit), *stage.options], env=stage.env,
                                cwd=stage.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     lines = [harness.line_of("initialize", "h", protocol_version=2), harness.line_of("configure_session", "c", approval="untrusted")]
-    lines += [harness.line_of("exec", f"t{n}", argv=["touch", f"ran{n}", "x" * 500]) for n in range(10000)]
+    lines += [harness.line_of("exec", f"t{n}", command=["touch", f"ran{n}", "x" * 500]) for n in range(10000)]
     try:
         for line in lines:
             process.stdin.write(line)
@@ -638,9 +638,9 @@ def every_message(stage):
     client = stage.client()
     client.configure("on-request")
     client.next("session_configured", id=client.send("override_turn_context", approval="on-request"))
-    ids = [client.send("exec", argv=["touch", "x"])]
+    ids = [client.send("exec", command=["touch", "x"])]
     question = client.next("approval_request")
-    ids.append(client.send("exec", argv=["touch", "x"]))
+    ids.append(client.send("exec", command=["touch", "x"]))
     client.next("approval_updated", approval=question["approval"])
     client.answer(question, "denied")
     for id in ids:
@@ -660,7 +660,7 @@ def every_message(stage):
         client.answer(client.next("approval_request"), "denied")
         client.next("task_complete", id=id)
     client.configure("untrusted", name="other")
-    id = client.send("exec", argv=["git", "fetch"], session="other")
+    id = client.send("exec", command=["git", "fetch"], session="other")
     question = client.next("approval_request")
     (stage.top / "config").rename(stage.top / "gone")
     (stage.top / "config").write_text("no folder: no answer can be kept there")
@@ -676,12 +676,12 @@ def every_message(stage):
     client.answer(client.next("approval_request"), "denied")
     client.next("network_denied", id=id)
     client.next("task_complete", id=id)
-    id = client.send("exec", argv=["cat"], input=True, polled=True)
+    id = client.send("exec", command=["cat"], input=True, polled=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.next("output", id=client.send("poll", exec=number, wait_ms=1))
     client.next("accepted", id=client.send("interrupt", exec=number))
     client.next("task_complete", id=id)
-    id = client.send("exec", argv=["touch", "y"])
+    id = client.send("exec", command=["touch", "y"])
     client.next("approval_request")
     client.next("accepted", id=client.send("cancel", exec=client.next("task_started", id=id)["exec"]))
     client.next("approval_resolved", decision="none")
@@ -716,7 +716,7 @@ def denied_for_every_session(stage):
     assert secret.read_text() == "hidden words\n"
 
 
-CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_argv, cwd_and_env, sandbox_holds,
+CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_command, cwd_and_env, sandbox_holds,
          read_only, denied_files, denied_for_every_session, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, begins_with_initialize, ids_come_back_as_they_were, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,

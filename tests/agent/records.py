@@ -68,30 +68,30 @@ def exec_by_everybody(stage):
             ("exec", "allow", "default_allow", "policy", {"rule": "", "through": ""})]
     for word, status, more, decided in (
             ("approved", "exited", {}, ("allow", "granted_once", CLIENT)),
-            ("denied", "rejected", {"words": "not this one"}, ("deny", "denied_once", CLIENT, {"because": "not this one"})),
+            ("denied", "rejected", {"message": "not this one"}, ("deny", "denied_once", CLIENT, {"because": "not this one"})),
             ("abort", "rejected", {}, ("deny", "aborted", CLIENT)),
             ("denied", "rejected", {"unasked": True}, ("deny", "no_approver", "policy")),
             ("approved_for_session", "exited", {}, ("allow", "granted_session", CLIENT, {"through": "agent"})),
             (None, "exited", {}, ("allow", "granted_session", EARLIER, {"through": ""})),
             ):
         argv = ["cat", "/dev/null"] if word in ("approved_for_session", None) else ["cat", "/dev/null", f"/dev/./{word}"]
-        id = client.send("exec", argv=argv)
+        id = client.send("exec", command=argv)
         if word:
             client.answer(client.next("approval_request"), word, **more)
         end = client.next("exec_end", id=id)
         assert end["status"] == status, end
         want.append(("exec",) + decided)
-    id = client.send("exec", argv=["cat", "late"])
+    id = client.send("exec", command=["cat", "late"])
     client.next("approval_request")
     assert client.next("exec_end", id=id)["by"] == "no_answer"
     want.append(("exec", "deny", "prompt_timeout", "", {"because": "not answered in time"}))
-    id = client.send("exec", argv=["cat", "cancelled"])
+    id = client.send("exec", command=["cat", "cancelled"])
     number = client.next("approval_request")["execs"][0]
     client.send("cancel", exec=number)
     assert client.next("exec_end", id=id)["status"] == "cancelled"
     want.append(("exec", "deny", "withdrawn", CLIENT, {"command": "cat cancelled"}))
     check(stage, want)
-    client.send("exec", argv=["cat", "left"])
+    client.send("exec", command=["cat", "left"])
     client.next("approval_request")
     client.hang_up()
     assert client.wait() == 0
@@ -108,7 +108,7 @@ def all_are_counted(stage):
     client.run(["rm", "x"])
     client.run(["curl", "-sS", "http://a.test/"])
     for word, decision in (("a", "approved_for_session"), ("a", None), ("b", "denied"), ("hook-deny", None), ("hook-allow", None)):
-        id = client.send("exec", argv=["cat", "/dev/null", f"/dev/./{word}"], justification=word)
+        id = client.send("exec", command=["cat", "/dev/null", f"/dev/./{word}"], reason=word)
         if decision:
             client.answer(client.next("approval_request"), decision)
         client.next("task_complete", id=id)
@@ -133,7 +133,7 @@ def what_was_not_offered_is_no_record(stage):
     stage.policy("command ask cat\n")
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/dev/null"])
+    id = client.send("exec", command=["cat", "/dev/null"])
     question = client.next("approval_request")
     client.error(client.send("approve", approval=question["approval"], kind="exec", decision="approved_unconfined"), "malformed")
     client.answer(question, "denied")
@@ -151,8 +151,8 @@ def kinds_by_the_client(stage):
     for word, action in (("approved", "allow"), ("denied", "deny")):
         reason = {"allow": "granted_once", "deny": "denied_once"}[action]
         for kind, type_, members, more in (
-                ("exec", "exec", {"argv": ["true"], "sandbox_permissions": "require_escalated", "justification": "why not"}, {"confined": "False"}),
-                ("exec", "exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(outside)]}},
+                ("exec", "exec", {"command": ["true"], "sandbox_permissions": "require_escalated", "reason": "why not"}, {"confined": "False"}),
+                ("exec", "exec", {"command": ["true"], "sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(outside)]}},
                  {"grants": f"write {outside}", "confined": ""}),
                 ("patch", "request_patch_approval", {"files": [str(outside / "file")]}, {"command": str(outside / "file")}),
                 ("permissions", "request_permissions", {"additional_permissions": {"read": [str(outside)]}}, {"command": f"read {outside}"}),
@@ -174,7 +174,7 @@ def a_retry(stage):
     for word, action, reason, more in (("denied", "deny", "denied_once", {"grants": f"write {outside}"}),
                                        ("approved", "allow", "granted_once", {"grants": f"write {outside}", "confined": ""}),
                                        ("approved_unconfined", "allow", "granted_once", {"grants": "", "confined": "False"})):
-        id = client.send("exec", argv=["touch", str(outside / word)])
+        id = client.send("exec", command=["touch", str(outside / word)])
         question = client.next("approval_request", retry=True)
         if word not in question["decisions"]:
             client.answer(question, "denied")
@@ -187,7 +187,7 @@ def a_retry(stage):
         assert (outside / word).exists() == (action == "allow"), end
         retries[action] += 1
         want += [("exec", "allow", "default_allow", "policy", {"retry": ""}), ("exec", action, reason, CLIENT, {"retry": "True", **more})]
-    id = client.send("exec", argv=["true"], sandbox_permissions="require_escalated")
+    id = client.send("exec", command=["true"], sandbox_permissions="require_escalated")
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=id)
     check(stage, want + [("exec", "deny", "denied_once", CLIENT)])
@@ -205,7 +205,7 @@ def by_the_mode(stage):
     client.configure("never")
     want = []
     for kind, type_, members in (
-            ("exec", "exec", {"argv": ["true"], "sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(outside)]}}),
+            ("exec", "exec", {"command": ["true"], "sandbox_permissions": "with_additional_permissions", "additional_permissions": {"write": [str(outside)]}}),
             ("patch", "request_patch_approval", {"files": [str(outside / "file")]}),
             ("permissions", "request_permissions", {"additional_permissions": {"read": [str(outside)]}}),
             ("elicitation", "request_elicitation", {"reason": "which branch?", "items": ["main"]})):
@@ -236,7 +236,7 @@ def by_a_hook(stage):
     for word, action in (("hook-allow", "allow"), ("hook-deny", "deny")):
         reason = {"allow": "granted_review", "deny": "denied_review"}[action]
         for kind, type_, members in (
-                ("exec", "exec", {"argv": ["cat", "/dev/null", f"/dev/./{word}"]}),
+                ("exec", "exec", {"command": ["cat", "/dev/null", f"/dev/./{word}"]}),
                 ("patch", "request_patch_approval", {"files": [str(outside / word)]}),
                 ("permissions", "request_permissions", {"additional_permissions": {"read": [str(outside / word)]}}),
                 ("elicitation", "request_elicitation", {"reason": word, "items": [word]})):
@@ -249,7 +249,7 @@ def by_a_hook(stage):
             want.append((kind, action, reason, name, {"because": "the hook has read it", "through": "hook"}))
             (outside / word).is_dir() and (outside / word).rmdir()
     for word in ("hook-hang", "hook-flood", "hook-shut", "hook-halves"):
-        id = client.send("exec", argv=["cat", "/dev/null", word])
+        id = client.send("exec", command=["cat", "/dev/null", word])
         client.answer(client.next("approval_request", seconds=30), "denied")
         assert client.next("exec_end", id=id)["by"] == "person"
         want.append(("exec", "deny", "denied_once", CLIENT))
@@ -276,7 +276,7 @@ def a_program(stage):
     client.configure("on-request", intercept_exec=True)
     want = [("exec", "allow", "default_allow", "policy")]
     for word, action, reason in (("approved", "allow", "granted_once"), ("denied", "deny", "denied_once")):
-        id = client.send("exec", argv=["make", "-f", "-"], input=True)
+        id = client.send("exec", command=["make", "-f", "-"], input=True)
         number = client.next("exec_begin", id=id)["exec"]
         client.send("write_input", exec=number, text=f"all:\n\t-@touch {word}\n", eof=True)
         client.answer(client.next("approval_request"), word)
@@ -284,7 +284,7 @@ def a_program(stage):
         assert (stage.work / word).exists() == (action == "allow")
         want.append(("program", action, reason, CLIENT, {"command": f"touch {word}", "program": "touch", "rule": "command ask touch", "exec": str(number)}))
         want.append(("exec", "allow", "default_allow", "policy"))
-    id = client.send("exec", argv=["make", "-f", "-"], input=True)
+    id = client.send("exec", command=["make", "-f", "-"], input=True)
     number = client.next("exec_begin", id=id)["exec"]
     client.send("write_input", exec=number, text="all:\n\t-@env\n\t@touch never\n", eof=True)
     client.next("approval_request")
@@ -305,7 +305,7 @@ def what_cannot_be_written_is_denied(stage):
     stage.policy("command ask cat\ncommand allow true\n")
     client = stage.client()
     client.configure("on-request")
-    id = client.send("exec", argv=["cat", "/etc/hostname"])
+    id = client.send("exec", command=["cat", "/etc/hostname"])
     question = client.next("approval_request")
     with open(stage.audit) as log, open(state / "filler", "wb", buffering=0) as filler:
         fcntl.flock(log, fcntl.LOCK_SH)
@@ -314,12 +314,12 @@ def what_cannot_be_written_is_denied(stage):
                 filler.write(bytes(4096))
         except OSError as error:
             assert error.errno == errno.ENOSPC, error
-        ids = [client.send("exec", argv=["true", "x" * 500, str(n)]) for n in range(64)]  # more than the segment has room for
+        ids = [client.send("exec", command=["true", "x" * 500, str(n)]) for n in range(64)]  # more than the segment has room for
         ends = [client.next("exec_end", id=i) for i in ids]
-        assert ends[-1]["status"] == "rejected" and "recorded" in ends[-1]["why"] and not ends[-1]["attempts"], ends[-1]
+        assert ends[-1]["status"] == "rejected" and "recorded" in ends[-1]["message"] and not ends[-1]["attempts"], ends[-1]
         client.answer(question, "approved")
         end = client.next("exec_end", id=id)
-        assert (end["status"], end["attempts"]) == ("rejected", []) and "recorded" in end["why"], end
+        assert (end["status"], end["attempts"]) == ("rejected", []) and "recorded" in end["message"], end
     client.hang_up()
     client.wait()
     subprocess.run(["umount", "-l", str(state)], check=True)

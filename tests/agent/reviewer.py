@@ -49,7 +49,7 @@ def sheet(stage):
 
 def ask(client, word, decision, **want):
     """A command that the client is asked about."""
-    id = client.send("exec", argv=["cat", "/dev/null", word])
+    id = client.send("exec", command=["cat", "/dev/null", word])
     question = client.next("approval_request")
     assert all(question.get(name) == value for name, value in want.items()), question
     client.answer(question, decision)
@@ -109,7 +109,7 @@ def it_answers_for_people(stage):
     client = believed(stage)
     assert client.run(["cat", "/dev/null", "say-allow"])["status"] == "exited"
     end = client.run(["cat", "/dev/null", "say-deny"])
-    assert (end["status"], end["by"], end["why"], end["attempts"]) == ("rejected", "reviewer", "read it", []), end
+    assert (end["status"], end["by"], end["message"], end["attempts"]) == ("rejected", "reviewer", "read it", []), end
     client.never("approval_request")
     client.never("approval_resolved")
     client.run(["cat", "/dev/null", "say-allow"])  # an allow is for once, whatever it says
@@ -133,7 +133,7 @@ def it_answers_for_people(stage):
 
 def ask_open(client, word):
     """As ask(), denied: the question."""
-    client.send("exec", argv=["cat", "/dev/null", word])
+    client.send("exec", command=["cat", "/dev/null", word])
     question = client.next("approval_request")
     client.answer(question, "denied")
     client.next("approval_resolved", approval=question["approval"])
@@ -149,7 +149,7 @@ def what_it_cannot_be_shown_is_a_persons(stage):
 def late_is_not_denied(stage):
     """The client is asked, and told; if it does not answer either, the outcome says that the reviewer was late."""
     client = believed(stage, "--reviewer-timeout", "1s", limits={"question_ms": 300})
-    id = client.send("exec", argv=["cat", "/dev/null", "say-nothing"])
+    id = client.send("exec", command=["cat", "/dev/null", "say-nothing"])
     assert client.next("approval_request")["review"] == "late"
     end = client.next("exec_end", id=id)
     assert (end["status"], end["by"]) == ("rejected", "reviewer_late"), end
@@ -178,7 +178,7 @@ def it_thinks_when_all_ends(stage):
         for how in ("cancel", "end_session", "hang_up", "term"):
             client = stage.client(*options)
             client.configure("on-request")
-            id = client.send("exec", argv=["cat", "/dev/null", "say-nothing"])
+            id = client.send("exec", command=["cat", "/dev/null", "say-nothing"])
             if not options:
                 client.next("approval_request")
             until(lambda: asked(stage), 120, "it was not asked")
@@ -259,7 +259,7 @@ def the_example_reviews(stage):
     assert client.run(["cat", "/dev/null"])["exit_code"] == 0
     assert client.run(["cat", "/dev/null"], sandbox_permissions="require_escalated")["by"] == "reviewer"
     client.never("approval_request")
-    id = client.send("exec", argv=["sort", "/dev/null"])
+    id = client.send("exec", command=["sort", "/dev/null"])
     client.answer(client.next("approval_request"), "approved")
     client.next("exec_end", id=id, exit_code=0)
 

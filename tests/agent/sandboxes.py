@@ -79,9 +79,9 @@ def a_sandbox_of_its_own(stage):
     assert end["exit_code"] == 0 and (stage.work / "sub" / "yes").exists() and not (stage.work / "no").exists(), end
     for wider in ({"mode": "workspace-write", "writable": [str(top / "seen")]}, {"mode": "workspace-write"},
                   {"mode": "split", "read": ["/"], "writable": [str(top)]}):
-        message = client.error(client.send("exec", argv=["true"], sandbox=wider), "refused")
+        message = client.error(client.send("exec", command=["true"], sandbox=wider), "refused")
         assert "additional_permissions" in message, message
-    malformed(client, "exec", argv=["true"], sandbox={"mode": "read-only", "all": True})
+    malformed(client, "exec", command=["true"], sandbox={"mode": "read-only", "all": True})
     # More than the session has is asked about, and nothing else of the session's comes with it.
     id = client.send("exec", script=f"touch {top}/seen/more; touch no", sandbox={"mode": "read-only"}, once=True,
                      sandbox_permissions="with_additional_permissions", additional_permissions={"write": [str(top / "seen")]})
@@ -118,25 +118,25 @@ def require_and_forbid(stage):
     client = stage.client("--allow-unconfined")
     client.configure("on-failure")
     assert client.run(["touch", str(top / "out" / "by-rule")])["confinement"]["confined"] is False
-    id = client.send("exec", argv=["touch", str(top / "out" / "kept")], sandbox_preference="require")
+    id = client.send("exec", command=["touch", str(top / "out" / "kept")], sandbox_preference="require")
     question = client.next("approval_request", retry=True)
     assert "approved_unconfined" not in question["decisions"], question
     client.answer(question, "denied")
     end = client.next("exec_end", id=id)
     assert end["confinement"]["confined"] is True and not (top / "out" / "kept").exists(), end
-    client.error(client.send("exec", argv=["true"], sandbox_preference="require", sandbox_permissions="require_escalated"), "malformed")
+    client.error(client.send("exec", command=["true"], sandbox_preference="require", sandbox_permissions="require_escalated"), "malformed")
     client.configure("on-request", name="asks")
-    id = client.send("exec", session="asks", argv=["cp", "/dev/null", str(top / "out" / "free")], sandbox_preference="forbid")
+    id = client.send("exec", session="asks", command=["cp", "/dev/null", str(top / "out" / "free")], sandbox_preference="forbid")
     question = client.next("approval_request")
     assert question["confined"] is False, question
     client.answer(question, "approved")
     end = client.next("exec_end", id=id)
     assert end["confinement"]["confined"] is False and (top / "out" / "free").exists(), end
     client.configure("never", name="open", sandbox={"mode": "danger-full-access"})
-    client.error(client.send("exec", session="open", argv=["true"], sandbox_preference="require"), "malformed")
+    client.error(client.send("exec", session="open", command=["true"], sandbox_preference="require"), "malformed")
     closed = stage.client()
     closed.configure("on-request")
-    closed.error(closed.send("exec", argv=["true"], sandbox_preference="forbid"), "refused")
+    closed.error(closed.send("exec", command=["true"], sandbox_preference="forbid"), "refused")
     place.cleanup()
 
 
@@ -145,14 +145,14 @@ def an_open_session_changes(stage):
     place, top = folder("out")
     client = stage.client()
     client.configure("never", name="one")
-    id = client.send("exec", argv=["sleep", "1000"])
+    id = client.send("exec", command=["sleep", "1000"])
     number = client.next("exec_begin", id=id)["exec"]  # a running one does not matter
     told = client.next("session_configured", id=client.send("override_turn_context", sandbox={"mode": "read-only"}))
     assert (told["session"], told["mode"], told["approval"]) == ("one", "read-only", "never"), told
     assert client.run(["touch", "no"])["exit_code"] == 1 and not (stage.work / "no").exists()
     told = client.next("session_configured", id=client.send("override_turn_context", approval="untrusted"))
     assert (told["mode"], told["approval"]) == ("read-only", "untrusted"), told
-    asked = client.send("exec", argv=["touch", "asked"])
+    asked = client.send("exec", command=["touch", "asked"])
     client.answer(client.next("approval_request"), "denied")
     client.next("exec_end", id=asked)
     writable = {"mode": "workspace-write", "writable": [str(top / "out")]}

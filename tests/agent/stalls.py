@@ -33,7 +33,7 @@ WAYS = {
 
 def start(client, script, session):
     if script.startswith("\n"):
-        return client.send("exec", argv=["/usr/bin/python3", "-c", script], session=session)
+        return client.send("exec", command=["/usr/bin/python3", "-c", script], session=session)
     return client.send("exec", script=script, session=session)
 
 
@@ -138,8 +138,8 @@ def held_by_its_words(stage):
     place = stage.work / "fuse"
     wish = {"write": [f"{place}/held/x"]}
     with_wish = {"sandbox_permissions": "with_additional_permissions", "additional_permissions": wish}
-    for type, members in (("exec", {"argv": [f"{place}/held"]}), ("exec", {"script": f"echo x >{place}/held/x"}),
-                          ("exec", {"argv": ["true"]} | with_wish), ("request_permissions", {"additional_permissions": wish}),
+    for type, members in (("exec", {"command": [f"{place}/held"]}), ("exec", {"script": f"echo x >{place}/held/x"}),
+                          ("exec", {"command": ["true"]} | with_wish), ("request_permissions", {"additional_permissions": wish}),
                           ("request_patch_approval", {"files": [f"{place}/held"]})):
         slow = fuse.Fuse(place)
         try:
@@ -148,7 +148,7 @@ def held_by_its_words(stage):
             slow.wait()
             other_is_answered(client)
             client.never("task_started", id=id)
-            client.send("exec", id=id, argv=["true"], session="held")
+            client.send("exec", id=id, command=["true"], session="held")
             client.next("error", code="malformed")  # one of this id is open
             slow.release()
             client.next("task_started", id=id)
@@ -170,9 +170,9 @@ def held_by_a_session_s_paths(stage):
         id = client.send("configure_session", name="new", approval="never", sandbox=sandbox)
         slow.wait()
         client.error(client.send("configure_session", name="new", approval="never"), "busy")
-        client.send("exec", id=id, argv=["true"], session="other")
+        client.send("exec", id=id, command=["true"], session="other")
         client.next("error", code="malformed")  # one of this id is open
-        first = client.send("exec", argv=["echo", "first"], session="new")
+        first = client.send("exec", command=["echo", "first"], session="new")
         other_is_answered(client)
         for name in "held", "other", "new":
             client.send("end_session", session=name, wait=True)
@@ -196,7 +196,7 @@ def late_paths_are_refused(stage):
         client = sessions(stage)
         sandbox = {"mode": "workspace-write", "writable": [f"{slow.place}/held"]}
         id = client.send("configure_session", name="new", approval="never", sandbox=sandbox)
-        first = client.send("exec", argv=["true"], session="new")
+        first = client.send("exec", command=["true"], session="new")
         assert "did not answer in time" in client.error(id, "failed")
         client.error(first, "unknown")
         other_is_answered(client)
@@ -208,7 +208,7 @@ def the_client_goes_before_it_begins(stage):
     slow = fuse.Fuse(stage.work / "fuse")
     try:
         client = sessions(stage)
-        id = client.send("exec", argv=[f"{slow.place}/held"], session="held")
+        id = client.send("exec", command=[f"{slow.place}/held"], session="held")
         slow.wait()
         client.hang_up()
         client.error(id, "busy")
@@ -222,7 +222,7 @@ def late_words_are_refused(stage):
     slow = fuse.Fuse(stage.work / "fuse")
     try:
         client = sessions(stage)
-        id = client.send("exec", argv=[f"{slow.place}/held"], session="held")
+        id = client.send("exec", command=[f"{slow.place}/held"], session="held")
         assert "did not answer in time" in client.error(id, "failed")
         client.never("exec_begin", id=id)
         other_is_answered(client)
@@ -289,7 +289,7 @@ def asked_of_a_dead_process(stage):
     client = stage.client()
     client.configure("on-request", intercept_exec=True, sandbox={"mode": "workspace-write"})
     (stage.work / "script").write_text("/bin/echo got it; echo $?\n")
-    id = client.send("exec", argv=["sh", "./script"])
+    id = client.send("exec", command=["sh", "./script"])
     question = client.next("approval_request")
     (helper,) = helpers(client)
     os.kill(helper, signal.SIGKILL)
@@ -333,7 +333,7 @@ def nothing_runs_without_the_search(stage):
     os.kill(catch(client, id), signal.SIGKILL)
     end = client.next("exec_end", id=id)
     assert end["status"] == "not_started" and end["exit_code"] == 125, end
-    assert "cannot find the paths" in end["why"], end
+    assert "cannot find the paths" in end["message"], end
     client.never("exec_output", id=id)
     other_is_answered(client)
 
@@ -368,7 +368,7 @@ def judged(stage):
         stage.policy("command deny nothing\ncommand allow sh\ncommand allow true\ncommand allow echo\n")
     (stage.work / "script").write_text("/bin/true || echo refused $?\n" * 20)
     client = sessions(stage, True)
-    return client, client.send("exec", argv=["sh", "./script"], session="held")
+    return client, client.send("exec", command=["sh", "./script"], session="held")
 
 
 @until_caught
@@ -407,7 +407,7 @@ def held_by_an_answer_for_good(stage):
     client = stage.client()
     for name, approval in ("held", "untrusted"), ("other", "never"):
         client.configure(approval, name=name)
-    id = client.send("exec", argv=["touch", "always"], session="held")
+    id = client.send("exec", command=["touch", "always"], session="held")
     question = client.next("approval_request")
     lock = os.open(folder, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -428,7 +428,7 @@ def an_answer_that_cannot_be_written(stage):
     folder.mkdir(parents=True, exist_ok=True)
     client = stage.client()
     client.configure("untrusted")
-    id = client.send("exec", argv=["touch", "always"])
+    id = client.send("exec", command=["touch", "always"])
     question = client.next("approval_request")
     lock = os.open(folder, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -438,7 +438,7 @@ def an_answer_that_cannot_be_written(stage):
     client.next("warning")
     end = client.next("exec_end", id=id)
     assert end["exit_code"] == 0 and "policy could not be written" in end["note"], end
-    id = client.send("exec", argv=["touch", "always"])
+    id = client.send("exec", command=["touch", "always"])
     client.next("approval_request")
 
 

@@ -49,7 +49,7 @@ def main():
         for turn in range(ROUNDS + WARM):
             run = [SALLYPORT, "run", "--no-tty", "--report", "none", "--sandbox", "workspace-write", "--", *COMMAND]
             one = timed(lambda: subprocess.run(run, check=True, stdin=subprocess.DEVNULL))
-            two = timed(lambda: agent.call("exec", argv=COMMAND))
+            two = timed(lambda: agent.call("exec", command=COMMAND))
             if turn >= WARM:
                 theirs.append(one)
                 ours.append(two)

@@ -244,7 +244,7 @@ def offers(s, name, words):
 def answer(s, name, decision, is_crossed, code):
     """Answers as a person who sees the question: required text is typed. An answer that is refused has no effect."""
     asked = s.agent.questions[name]
-    typed = {"typed": asked["typed"]} if "typed" in asked else {}
+    typed = {"confirmation": asked["confirmation"]} if "confirmation" in asked else {}
     kind = ("patch" if asked["kind"] != "patch" else "exec") if is_crossed else asked["kind"]
     id = s.agent.client.answer(asked | {"kind": kind}, decision, **typed)
     if code:
@@ -314,7 +314,7 @@ def was_refused(s, name, text):
 
 @step(r"([A-Z]\w*) says why: (.+)")
 def says_why(s, name, text):
-    assert text in end_of(s, name)["why"], end_of(s, name)
+    assert text in end_of(s, name)["message"], end_of(s, name)
 
 
 @step(r"(\$\S+) (is there|is not there|holds: .*)")

@@ -57,7 +57,7 @@ const cases = {
         assert.deepEqual(tools.map((tool) => Object.keys(tool.inputSchema.properties).length), [7, 7, 2, 1, 0]);
         assert.equal(tools[0].inputSchema.additionalProperties, false);
         assert.deepEqual(Object.keys(tools[0].inputSchema.properties).sort(), ['additional_permissions', 'argv', 'command',
-            'cwd', 'justification', 'sandbox_permissions', 'timeout_ms']);
+            'cwd', 'reason', 'sandbox_permissions', 'timeout_ms']);
         assert.ok(tools[0].outputSchema.required.includes('status'));
         assert.equal(client.getServerVersion().name, 'sallyport');
         assert.deepEqual(client.getServerCapabilities(), { tools: { listChanged: false } });
@@ -119,7 +119,7 @@ const cases = {
         await assert.rejects(client.callTool({ name: 'run' }), /arguments/);
         for (const [given, why] of [
             [{}, /command/], [{ command: 'true', argv: ['true'] }, /command/], [{ command: 'true', shell: 'zsh' }, /argument/],
-            [{ command: 7 }, /script/], [{ argv: [] }, /argv/], [{ argv: 'true' }, /argv/], [{ argv: ['x', 1] }, /argv/],
+            [{ command: 7 }, /script/], [{ argv: [] }, /command/], [{ argv: 'true' }, /command/], [{ argv: ['x', 1] }, /command/],
             [{ command: 'true', timeout_ms: -1 }, /timeout_ms/], [{ command: 'true', cwd: 5 }, /cwd/],
             [{ command: 'true', session: 'other' }, /argument/], [{ command: 'true', polled: false }, /argument/],
             [{ command: 'true', sandbox_permissions: 'all' }, /sandbox_permissions/],
@@ -131,7 +131,7 @@ const cases = {
         ]) {
             const done = await run(given);
             assert.deepEqual([done.isError, done.structuredContent.status], [true, 'refused'], JSON.stringify(given));
-            assert.match(done.structuredContent.why, why);
+            assert.match(done.structuredContent.message, why);
             assert.match(done.content[0].text, why);
         }
         assert.equal((await run('echo still here')).structuredContent.stdout, 'still here\n');
@@ -139,8 +139,8 @@ const cases = {
     },
 
     async asked() {
-        const { client, run, asked } = await connect(say('approved', { typed: 'a.test' }));
-        const done = await run({ command: GET, justification: 'the list of\npackages\u202e' });
+        const { client, run, asked } = await connect(say('approved', { confirmation: 'a.test' }));
+        const done = await run({ command: GET, reason: 'the list of\npackages\u202e' });
         assert.equal(done.structuredContent.stdout, '200');
         assert.equal(asked.length, 1);
         const lines = asked[0].message.split('\n');
@@ -153,27 +153,27 @@ const cases = {
         assert.deepEqual(required, ['decision']);
         assert.deepEqual(properties.decision.enum,
             ['denied', 'abort', 'approved', 'approved_for_session', 'always', 'denied_always']);
-        assert.equal(properties.typed.title, 'To allow it, type a.test');
+        assert.equal(properties.confirmation.title, 'To allow it, type a.test');
         await run(GET);
         assert.equal(asked.length, 2); // once was once
         await client.close();
     },
 
     async session() {
-        const { client, run, asked } = await connect(say('approved_for_session', { typed: 'a.test' }));
+        const { client, run, asked } = await connect(say('approved_for_session', { confirmation: 'a.test' }));
         for (let i = 0; i < 3; i++) assert.equal((await run(GET)).structuredContent.stdout, '200');
         assert.equal(asked.length, 1);
         await client.close();
     },
 
-    // Whatever is not an offered answer with what had to be typed: mcp.py looks that nothing reached the server.
+    // Whatever is not an offered answer with what had to be confirmation: mcp.py looks that nothing reached the server.
     async denied() {
         const answers = [
-            () => ({ action: 'decline' }), () => ({ action: 'cancel' }), say('denied'), say('denied', { words: 'not today' }),
-            () => ({ action: 'decline', content: { decision: 'approved', typed: 'a.test' } }),
-            say('approved'), say('approved', { typed: '' }), say('approved', { typed: 'b.test' }),
-            say('always', { typed: 'test' }), say('approved_for_session'),
-            say('denied', { words: 'x'.repeat(5000) }), say('approved', { typed: 'a.test', words: '\u00e9'.repeat(300000) }),
+            () => ({ action: 'decline' }), () => ({ action: 'cancel' }), say('denied'), say('denied', { message: 'not today' }),
+            () => ({ action: 'decline', content: { decision: 'approved', confirmation: 'a.test' } }),
+            say('approved'), say('approved', { confirmation: '' }), say('approved', { confirmation: 'b.test' }),
+            say('always', { confirmation: 'test' }), say('approved_for_session'),
+            say('denied', { message: 'x'.repeat(5000) }), say('approved', { confirmation: 'a.test', message: '\u00e9'.repeat(300000) }),
             () => { throw new Error('the window was closed'); },
         ];
         const { client, run, asked } = await connect((params, extra) => answers[asked.length - 1](params, extra));
@@ -207,29 +207,29 @@ const cases = {
         done = await run({ argv: ['touch', 'made'] });
         assert.equal(done.structuredContent.status, 'rejected');
         decision = 'approved';
-        done = await run({ argv: ['touch', 'made'], justification: 'x'.repeat(4000) });
+        done = await run({ argv: ['touch', 'made'], reason: 'x'.repeat(4000) });
         assert.equal(done.structuredContent.exit_code, 0);
         assert.ok(fs.existsSync('made'));
         assert.equal(asked.length, 3);
         // What cannot be shown whole is nothing that a person could grant.
         done = await run({ argv: ['touch', 'unseen', ...Array(300).fill('a word of many more in one line')] });
         assert.equal(done.structuredContent.status, 'rejected');
-        assert.match(done.structuredContent.why, /too long/);
+        assert.match(done.structuredContent.message, /too long/);
         assert.equal(fs.existsSync('unseen'), false);
         assert.equal(asked.length, 3);
         await client.close();
     },
 
     async permissions() {
-        const { client, run, asked } = await connect(say('approved', { typed: 'a.test' }));
+        const { client, run, asked } = await connect(say('approved', { confirmation: 'a.test' }));
         let done = await run({ command: GET, sandbox_permissions: 'with_additional_permissions',
-            additional_permissions: { network: ['http://a.test:80'] }, justification: 'to fetch' });
+            additional_permissions: { network: ['http://a.test:80'] }, reason: 'to fetch' });
         assert.equal(done.structuredContent.stdout, '200');
         assert.equal(asked.length, 1);
         const lines = asked[0].message.split('\n');
         assert.ok(lines.includes('  and allow it to reach http://a.test:80'), asked[0].message);
         assert.ok(lines.includes('the agent says: to fetch'), asked[0].message);
-        assert.equal(asked[0].requestedSchema.properties.typed.title, 'To allow it, type a.test');
+        assert.equal(asked[0].requestedSchema.properties.confirmation.title, 'To allow it, type a.test');
         assert.ok(lines.some((line) => line.includes("sh -c 'curl")), asked[0].message);
         const aside = path.join(process.env.HOME, 'aside');
         fs.mkdirSync(aside);
@@ -243,7 +243,7 @@ const cases = {
 
     async escalated() {
         const { client, run, asked } = await connect(say('approved'));
-        const done = await run({ command: 'echo free', sandbox_permissions: 'require_escalated', justification: 'x' });
+        const done = await run({ command: 'echo free', sandbox_permissions: 'require_escalated', reason: 'x' });
         assert.equal(done.structuredContent.stdout, 'free\n');
         assert.match(asked[0].message, /^Run this WITHOUT a sandbox\?\n {2}sh -c 'echo free'\n/);
         await client.close();
@@ -266,7 +266,7 @@ const cases = {
         const { client, run } = await connect();
         const done = await run('touch made');
         assert.equal(done.structuredContent.status, 'rejected');
-        assert.match(done.structuredContent.why, /cannot show a question/);
+        assert.match(done.structuredContent.message, /cannot show a question/);
         assert.equal(fs.existsSync('made'), false);
         await client.close();
     },
@@ -291,14 +291,14 @@ const cases = {
         abort.abort('no more');
         await assert.rejects(call);
         await until(() => gone, 'the question is taken back');
-        release({ action: 'accept', content: { decision: 'approved', typed: 'a.test' } });
+        release({ action: 'accept', content: { decision: 'approved', confirmation: 'a.test' } });
         assert.equal((await run('echo on')).structuredContent.stdout, 'on\n');
         await client.close();
     },
 
     // What runs says so, until it has ended; and what it is asked. It ends because it was told, not because time passed.
     async progress() {
-        const { client, asked, run } = await connect(say('approved', { typed: 'a.test' }));
+        const { client, asked, run } = await connect(say('approved', { confirmation: 'a.test' }));
         const told = [];
         const onprogress = (progress) => {
             told.push(progress);
@@ -321,7 +321,7 @@ const cases = {
     },
 
     async at_once() {
-        const { client, run } = await connect(say('approved', { typed: 'a.test' }));
+        const { client, run } = await connect(say('approved', { confirmation: 'a.test' }));
         const told = [];
         const calls = Array.from({ length: 12 }, (_, i) =>
             run(`sleep 0.${(12 - i) % 4}; echo ${i}; exit ${i}`, { onprogress: (progress) => told.push(progress) }));

@@ -27,12 +27,12 @@ static void check_member(const char *method, const char *name)
 	static const char *const members[] = {
 		"session",
 		"script",
-		"argv",
+		"command",
 		"cwd",
 		"timeout_ms",
 		"exec",
 		"polled",
-		"justification",
+		"reason",
 		"sandbox_permissions",
 		"additional_permissions",
 	};

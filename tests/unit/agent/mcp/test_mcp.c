@@ -95,19 +95,21 @@ static const char question[] =
 	"\"destination\":{\"host\":\"a.test\",\"protocol\":\"https\",\"port\":443},\"commands\":["
 	"\"one\\ntwo\"],\"private\":true,\"decisions\":[\"denied\",\"approved\"],\"risk\":["
 	"\"listed\"],"
-	"\"typed\":\"a.test\",\"plea\":\"%s\"}}";
+	"\"confirmation\":\"a.test\",\"reason\":\"%s\"}}";
 
 /* The person's answers that are sent to the agent; all others are a denial. */
 static const struct {
 	const char *response, *told;
 	bool is_passed_on; /* as it was said */
 } answers[] = {
-	{ "\"result\":{\"action\":\"accept\",\"content\":{\"decision\":\"approved\",\"typed\":\"a."
+	{ "\"result\":{\"action\":\"accept\",\"content\":{\"decision\":\"approved\","
+	  "\"confirmation\":\"a."
 	  "test\"}}",
-	  "\"decision\":\"approved\",\"typed\":\"a.test\"", true },
-	{ "\"result\":{\"action\":\"accept\",\"content\":{\"decision\":\"denied\",\"words\":\"no\"}"
+	  "\"decision\":\"approved\",\"confirmation\":\"a.test\"", true },
+	{ "\"result\":{\"action\":\"accept\",\"content\":{\"decision\":\"denied\",\"message\":"
+	  "\"no\"}"
 	  "}",
-	  "\"decision\":\"denied\",\"words\":\"no\"", true },
+	  "\"decision\":\"denied\",\"message\":\"no\"", true },
 	{ "\"result\":{\"action\":\"decline\",\"content\":{\"decision\":\"approved\"}}",
 	  "\"decision\":\"denied\"", false },
 	{ "\"result\":{\"action\":\"cancel\"}", "\"decision\":\"denied\"", false },
@@ -175,7 +177,7 @@ START_TEST(what_does_not_fit_is_not_granted)
 	auto_free char *asked = mem_printf(question, word);
 	auto_free char *exec = mem_printf(
 		"{\"jsonrpc\":\"2.0\",\"method\":\"approval_request\",\"params\":{\"approval\":"
-		"\"8\",\"kind\":\"exec\",\"argv\":[\"%s\"],\"decisions\":["
+		"\"8\",\"kind\":\"exec\",\"command\":[\"%s\"],\"decisions\":["
 		"\"denied\",\"approved\"]}}",
 		word);
 
