@@ -7,10 +7,9 @@
 #include "agent/pending.h"
 #include "agent/session/client.h"
 #include "agent/session/session.h"
+#include "agent/session/sandbox_json.h"
 #include "agent/command/task.h"
 #include "agent/session/tell.h"
-#include "base/mem.h"
-#include "exec/exec_sandbox.h"
 #include "gateway/gateway_agent_question.h"
 
 static const char *const class_names[ORCHESTRATOR_CLASSES] = {
@@ -73,11 +72,8 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 	if (question->cwd)
 		tell_add(event, "cwd", tell_text(question->cwd));
 	tell_add(event, "confined", json_boolean(question->is_confined));
-	if (question->is_confined && question->sandbox) {
-		auto_free char *text = exec_sandbox_text(question->sandbox);
-
-		tell_add(event, "sandbox", tell_text(text));
-	}
+	if (question->is_confined && question->sandbox)
+		tell_add(event, "sandbox", sandbox_json(question->sandbox));
 }
 
 static json_t *question_json(struct pending *pending, const struct orchestrator_question *question)

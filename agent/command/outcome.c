@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/session/client.h"
+#include "agent/session/sandbox_json.h"
 #include "agent/command/refusal.h"
 #include "agent/session/session.h"
 #include "agent/command/task.h"
@@ -10,7 +11,6 @@
 #include "agent/command/task_exec.h"
 #include "base/mem.h"
 #include "exec/exec.h"
-#include "exec/exec_sandbox.h"
 
 static const char *const statuses[] = {
 	[ORCHESTRATOR_REJECTED_BY_RULE] = "rejected",
@@ -90,13 +90,10 @@ static json_t *network_json(const struct orchestrator_network_outcome *network,
 	return object;
 }
 
-static json_t *confinement_json(const struct task_exec *exec)
+static void add_confinement(json_t *object, const struct task_exec *exec)
 {
-	auto_free char *text = exec_sandbox_text(exec->sandbox);
-
-	return json_pack("{s:b, s:s, s:o}", "confined", exec->is_confined ? 1 : 0, "mode",
-			 exec_mode_name(exec_sandbox_mode(exec->sandbox)), "sandbox",
-			 tell_text(text));
+	tell_add(object, "confined", json_boolean(exec->is_confined));
+	tell_add(object, "sandbox", sandbox_json(exec->sandbox));
 }
 
 /* The part of a stream that was kept. */
@@ -137,11 +134,12 @@ static void add_usage(json_t *object, const struct task_exec *exec)
 
 static json_t *exec_json(const struct task_exec *exec, const char *status)
 {
-	json_t *object = json_pack(
-		"{s:I, s:I, s:b, s:s, s:o, s:O}", "attempt", (json_int_t)exec->attempt,
-		"record_exec", (json_int_t)exec->number, "retry", exec->is_retry ? 1 : 0, "status",
-		status, "confinement", confinement_json(exec), "evidence", exec->refusals.evidence);
+	json_t *object =
+		json_pack("{s:I, s:I, s:b, s:s, s:O}", "attempt", (json_int_t)exec->attempt,
+			  "record_exec", (json_int_t)exec->number, "retry", exec->is_retry ? 1 : 0,
+			  "status", status, "evidence", exec->refusals.evidence);
 
+	add_confinement(object, exec);
 	if (exec->has_result) {
 		tell_add(object, "exit_code", json_integer(exec->result.code));
 		tell_add(object, "duration_ms", json_integer((json_int_t)exec->result.total_ms));
@@ -169,7 +167,7 @@ static void add_exec(json_t *event, const struct task_exec *exec)
 	if (exec->result.is_cut)
 		tell_add(event, "cut", json_true());
 	add_usage(event, exec);
-	tell_add(event, "confinement", confinement_json(exec));
+	add_confinement(event, exec);
 	tell_add(event, "evidence", json_incref(exec->refusals.evidence));
 }
 

@@ -106,18 +106,6 @@ static void ask_say_member(struct ask_text *text, const json_t *event, const cha
 	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
 }
 
-/* Shows each line of a member that has lines. */
-static void ask_say_lines(struct ask_text *text, const json_t *event, const char *name,
-			  const char *label)
-{
-	const char *value = json_string_value(json_object_get(event, name));
-	auto_free char *lines = mem_strdup_or_null(value);
-	char *rest = lines;
-
-	for (char *line; rest && (line = strsep(&rest, "\n")) != NULL;)
-		ask_say_text(text, label, line);
-}
-
 static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
 			 const char *label)
 {
@@ -125,6 +113,19 @@ static void ask_say_list(struct ask_text *text, const json_t *event, const char 
 
 	for (size_t i = 0; i < json_array_size(list); i++)
 		ask_say_text(text, label, json_string_value(json_array_get(list, i)));
+}
+
+/* The mode, and each path with what it is for. */
+static void ask_say_sandbox(struct ask_text *text, const json_t *event)
+{
+	const json_t *sandbox = json_object_get(event, "sandbox");
+
+	ask_say_member(text, sandbox, "mode", "sandbox: ");
+	ask_say_member(text, sandbox, "network", "sandbox: network ");
+	ask_say_list(text, sandbox, "writable", "sandbox: write ");
+	ask_say_list(text, sandbox, "read", "sandbox: read ");
+	ask_say_list(text, sandbox, "deny", "sandbox: deny ");
+	ask_say_list(text, sandbox, "sockets", "sandbox: socket ");
 }
 
 static void ask_say_command(struct ask_text *text, const json_t *event)
@@ -217,7 +218,7 @@ static void ask_say_grant(struct ask_text *text, const json_t *event, const char
 	ask_say_list(text, event, "items", "  ");
 	ask_say_member(text, event, "cwd", "in: ");
 	ask_say_member(text, event, "program", "program: ");
-	ask_say_lines(text, event, "sandbox", "sandbox: ");
+	ask_say_sandbox(text, event);
 	ask_say_list(text, event, "proposal", "added by `always`: ");
 	ask_say_decisions(text, json_object_get(event, "decisions"));
 }

@@ -12,6 +12,7 @@
 #include "agent/session/policy_writer.h"
 #include "agent/session/client.h"
 #include "agent/command/confine.h"
+#include "agent/session/sandbox_json.h"
 #include "agent/command/extra.h"
 #include "agent/rpc/fields.h"
 #include "agent/session/policy_minimum.h"
@@ -222,17 +223,11 @@ static const char *const modes[] = {
 static void tell_configured(const struct session *session, const char *id)
 {
 	json_t *told = tell_of_session(session);
-	auto_free char *text = exec_sandbox_text(session->sandbox);
 
 	tell_add(told, "cwd", tell_text(session->cwd));
 	tell_add(told, "run", tell_text(session->agent->config.id));
 	tell_add(told, "approval", json_string(modes[session->mode]));
-	tell_add(told, "mode", json_string(exec_mode_name(exec_sandbox_mode(session->sandbox))));
-	tell_add(told, "network",
-		 json_string(exec_sandbox_network(session->sandbox) == EXEC_NETWORK_ENABLED
-				     ? "enabled"
-				     : "restricted"));
-	tell_add(told, "sandbox", tell_text(text));
+	tell_add(told, "sandbox", sandbox_json(session->sandbox));
 	tell_add(told, "may_unconfine", json_boolean(session->agent->config.may_unconfine));
 	tell_reply(session->agent, id, told);
 }

@@ -20,7 +20,9 @@ from world import NETWORK, World, enter_namespace  # noqa: E402
 
 tempfile.tempdir = "/var/tmp"  # /tmp is a command's own where its sandbox does not name it
 SCHEMAS = {file.stem: json.loads(file.read_text()) for file in (TOP / "docs/schema/agent").glob("*.json")}
-CHECKS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
+STORE = {schema["$id"]: schema for schema in SCHEMAS.values()}  # what they refer to
+CHECKS = {name: jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver(schema["$id"], schema, STORE))
+          for name, schema in SCHEMAS.items()}
 SEEN = set()  # the schemas that something was held to
 PATIENCE = 120
 

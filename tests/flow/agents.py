@@ -301,8 +301,8 @@ def prints(s, name, text):
 
 @step(r"([A-Z]\w*) ran (confined|unconfined)(?: as (.+))?")
 def ran(s, name, how, mode):
-    confinement = end_of(s, name)["confinement"]
-    assert confinement["confined"] is (how == "confined") and mode in (None, confinement["mode"]), confinement
+    end = end_of(s, name)
+    assert end["confined"] is (how == "confined") and mode in (None, end["sandbox"]["mode"]), end
 
 
 @step(r"([A-Z]\w*) was refused: (.+)")
