@@ -76,17 +76,25 @@ static void add_command(json_t *event, const struct orchestrator_question *quest
 		tell_add(event, "sandbox", sandbox_json(question->sandbox));
 }
 
-static json_t *question_json(struct pending *pending, const struct orchestrator_question *question)
+/* What changes while it is open. */
+static json_t *state_json(const struct session *session,
+			  const struct orchestrator_question *question)
 {
-	const struct session *session = pending->session;
 	json_t *event = tell_of_session(session);
 	int64_t left_ms = question->deadline_ms - loop_now_ms(session->agent->loop);
 
 	tell_add(event, "approval", json_string(question->id));
-	tell_add(event, "kind", json_string(pending_kind_words[question->kind]));
 	add_tasks(event, session, question);
+	tell_add(event, "remaining_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
+	return event;
+}
+
+static json_t *question_json(struct pending *pending, const struct orchestrator_question *question)
+{
+	json_t *event = state_json(pending->session, question);
+
+	tell_add(event, "kind", json_string(pending_kind_words[question->kind]));
 	tell_add(event, "retry", json_boolean(question->is_retry));
-	tell_add(event, "one_shot", json_boolean(question->is_one_shot));
 	add_command(event, question);
 	tell_add(event, "accesses", accesses_json(question));
 	pending_add_warnings(pending, event, question);
@@ -98,7 +106,6 @@ static json_t *question_json(struct pending *pending, const struct orchestrator_
 	if (question->heard != ORCHESTRATOR_PASS)
 		tell_add(event, "review",
 			 json_string(question->heard == ORCHESTRATOR_WAS_LATE ? "late" : "failed"));
-	tell_add(event, "remaining_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
 	return event;
 }
 
@@ -127,11 +134,8 @@ void approval_request_changed(const struct orchestrator_question *question, void
 
 	if (deciders_has(session, question->id))
 		return;
-	struct pending *pending = pending_find(session->agent, question->id);
-
-	if (!pending)
-		return;
-	tell_send(session->agent, TELL_APPROVAL_UPDATED, question_json(pending, question));
+	if (pending_find(session->agent, question->id))
+		tell_send(session->agent, TELL_APPROVAL_UPDATED, state_json(session, question));
 }
 
 void approval_request_retract(const char *id, const char *why, void *arg)
@@ -147,7 +151,6 @@ void approval_request_retract(const char *id, const char *why, void *arg)
 		pending_retract(pending, why);
 	pending_forget(session->agent, pending);
 	tell_add(event, "approval", tell_text(id));
-	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "message", tell_text(why));
 	tell_send(session->agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -172,7 +172,6 @@ static void tell_answered(const struct pending *pending, const struct approver_a
 		"%s by %s", answer->action == POLICY_ALLOW ? "allowed" : "denied", answer->by);
 
 	tell_add(event, "approval", tell_text(pending->id));
-	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "message", tell_text(how));
 	tell_send(pending->session->agent, TELL_APPROVAL_RESOLVED, event);
 }

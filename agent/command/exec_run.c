@@ -44,7 +44,6 @@ static struct task_exec *exec_new_of(struct task *task, const struct orchestrato
 	exec->number = approved->number;
 	exec->attempt = task->exec_count + 1;
 	exec->is_confined = approved->is_confined;
-	exec->is_retry = approved->is_retry;
 	exec->sandbox = sandbox;
 	exec->program = approved->program;
 	refusal_init(&exec->refusals);
@@ -356,7 +355,6 @@ static void tell_begin(const struct task_exec *exec)
 
 	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
 	tell_add(event, "record_exec", json_integer((json_int_t)exec->number));
-	tell_add(event, "retry", json_boolean(exec->is_retry));
 	tell_add(event, "command", tell_list((const char *const *)task->argv));
 	tell_add(event, "cwd", tell_text(task->cwd));
 	tell_add(event, "confined", json_boolean(exec->is_confined));
@@ -469,9 +467,8 @@ static void done(struct task *task, const struct orchestrator_result *result)
 	if (!is_deferred(result))
 		return finish(task, result);
 	struct task_exec *exec = task->execs[task->exec_count - 1];
-	const struct task_exec *last;
 
-	task->earlier = outcome_execs(result, result->exec_count - 1, &last);
+	task->first = outcome_first(result, result->exec_count);
 	/* It went to the background just before the orchestrator processed its cancellation. */
 	if (task->is_cancelled)
 		stop_exec(exec, "cancelled");

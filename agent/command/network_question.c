@@ -100,15 +100,25 @@ static void add_who(json_t *event, const struct agent *agent,
 	tell_add(event, "commands", commands);
 }
 
-static json_t *question_json(const struct agent *agent, const struct approver_question *question)
+/* What changes while it is open. */
+static json_t *state_json(const struct agent *agent, const struct approver_question *question)
 {
 	json_t *event = json_object();
 
 	tell_add(event, "approval", json_string(question->id));
-	tell_add(event, "kind", json_string("network"));
-	tell_add(event, "destination", tell_destination(&question->dst));
 	add_who(event, agent, question);
 	tell_add(event, "waiting", json_integer(question->waiting));
+	tell_add(event, "times", json_integer(question->times));
+	tell_add(event, "remaining_ms", json_integer((json_int_t)question->left_ms));
+	return event;
+}
+
+static json_t *question_json(const struct agent *agent, const struct approver_question *question)
+{
+	json_t *event = state_json(agent, question);
+
+	tell_add(event, "kind", json_string("network"));
+	tell_add(event, "destination", tell_destination(&question->dst));
 	tell_add(event, "decisions",
 		 pending_choices(BIT(ORCHESTRATOR_DENY) | BIT(ORCHESTRATOR_ABORT) |
 				 BIT(ORCHESTRATOR_ONCE) | BIT(ORCHESTRATOR_SESSION) |
@@ -123,8 +133,6 @@ static json_t *question_json(const struct agent *agent, const struct approver_qu
 	if (question->risk)
 		tell_add(event, "confirmation", tell_text(question->typed));
 	tell_add(event, "private", json_boolean(question->is_private));
-	tell_add(event, "times", json_integer(question->times));
-	tell_add(event, "remaining_ms", json_integer((json_int_t)question->left_ms));
 	return event;
 }
 
@@ -160,7 +168,7 @@ void network_question_changed(const struct approver_question *question, void *ar
 	if (!is_for_client(agent, question))
 		return refuse(agent, question->id);
 	if (pending_find(agent, question->id))
-		tell_send(agent, TELL_APPROVAL_UPDATED, question_json(agent, question));
+		tell_send(agent, TELL_APPROVAL_UPDATED, state_json(agent, question));
 }
 
 /* Also called after the client's own answer, which was told already. */
@@ -175,7 +183,6 @@ void network_question_retract(const struct approver_end *end, void *arg)
 	pending_forget(agent, pending);
 	event = json_object();
 	tell_add(event, "approval", tell_text(end->id));
-	tell_add(event, "decision", json_string("none"));
 	tell_add(event, "message", tell_text(end->how));
 	tell_send(agent, TELL_APPROVAL_RESOLVED, event);
 }

@@ -66,7 +66,6 @@ void outcome_add_words(json_t *object, const struct orchestrator_result *result)
 		tell_add(object, "abort", json_true());
 }
 
-/* @exec: the one that it is about; NULL: none was tried. */
 static json_t *network_json(const struct orchestrator_network_outcome *network,
 			    const struct task_exec *exec)
 {
@@ -84,16 +83,10 @@ static json_t *network_json(const struct orchestrator_network_outcome *network,
 					  (int)block->port, "by", network_kinds[block->kind]));
 	}
 	tell_add(object, "blocks", blocks);
-	tell_add(object, "allowed", exec ? json_incref(exec->allowed) : json_array());
-	if (exec && exec->is_allowed_cut)
+	tell_add(object, "allowed", json_incref(exec->allowed));
+	if (exec->is_allowed_cut)
 		tell_add(object, "allowed_cut", json_true());
 	return object;
-}
-
-static void add_confinement(json_t *object, const struct task_exec *exec)
-{
-	tell_add(object, "confined", json_boolean(exec->is_confined));
-	tell_add(object, "sandbox", sandbox_json(exec->sandbox));
 }
 
 /* The part of a stream that was kept. */
@@ -108,7 +101,6 @@ static json_t *stream_json(const struct task_exec *exec, enum exec_stream stream
 	exec_kept(exec->running, stream, &kept);
 	tell_bytes(object, text, len);
 	tell_add(object, "omitted", json_integer((json_int_t)kept.omitted));
-	tell_add(object, "truncated", json_boolean(kept.omitted > 0));
 	if (kept.spill >= 0 && stream != EXEC_MERGED) {
 		auto_free char *path =
 			mem_printf("%s/%llu.%s", exec->task->session->agent->config.spill_dir,
@@ -132,33 +124,34 @@ static void add_usage(json_t *object, const struct task_exec *exec)
 				   (json_int_t)usage->max_rss_bytes));
 }
 
-static json_t *exec_json(const struct task_exec *exec, const char *status)
+/* What the result of a command says about each of its execs. */
+static void add_exec(json_t *object, const struct task_exec *exec,
+		     const struct orchestrator_network_outcome *network)
 {
-	json_t *object =
-		json_pack("{s:I, s:I, s:b, s:s, s:O}", "attempt", (json_int_t)exec->attempt,
-			  "record_exec", (json_int_t)exec->number, "retry", exec->is_retry ? 1 : 0,
-			  "status", status, "evidence", exec->refusals.evidence);
-
-	add_confinement(object, exec);
-	if (exec->has_result) {
-		tell_add(object, "exit_code", json_integer(exec->result.code));
-		tell_add(object, "duration_ms", json_integer((json_int_t)exec->result.total_ms));
-		tell_add(object, "running_ms", json_integer((json_int_t)exec->result.running_ms));
-		add_usage(object, exec);
-	}
-	return object;
+	tell_add(object, "record_exec", json_integer((json_int_t)exec->number));
+	tell_add(object, "confined", json_boolean(exec->is_confined));
+	tell_add(object, "sandbox", sandbox_json(exec->sandbox));
+	tell_add(object, "evidence", json_incref(exec->refusals.evidence));
+	tell_add(object, "network", network_json(network, exec));
+	tell_add(object, "exit_code",
+		 exec->has_result ? json_integer(exec->result.code) : json_null());
+	if (!exec->has_result)
+		return;
+	if (exec->result.raw.end == EXEC_PROCESS_SIGNALLED)
+		tell_add(object, "signal", json_integer(exec->result.raw.status));
+	tell_add(object, "duration_ms", json_integer((json_int_t)exec->result.total_ms));
+	tell_add(object, "running_ms", json_integer((json_int_t)exec->result.running_ms));
+	add_usage(object, exec);
 }
 
-/* Adds the exec whose result counts. */
-static void add_exec(json_t *event, const struct task_exec *exec)
+/* And what it says about the last one, whose output counts. */
+static void add_last(json_t *event, const struct task_exec *exec,
+		     const struct orchestrator_network_outcome *network)
 {
 	bool has_streams = !exec->task->has_pty;
 
-	tell_add(event, "exit_code",
-		 exec->has_result ? json_integer(exec->result.code) : json_null());
-	if (exec->has_result && exec->result.raw.end == EXEC_PROCESS_SIGNALLED)
-		tell_add(event, "signal", json_integer(exec->result.raw.status));
-	tell_add(event, "duration_ms", json_integer((json_int_t)exec->result.total_ms));
+	tell_add(event, "attempt", json_integer((json_int_t)exec->attempt));
+	add_exec(event, exec, network);
 	tell_add(event, "output", stream_json(exec, has_streams ? EXEC_MERGED : EXEC_STDOUT));
 	if (has_streams) {
 		tell_add(event, "stdout", stream_json(exec, EXEC_STDOUT));
@@ -166,29 +159,21 @@ static void add_exec(json_t *event, const struct task_exec *exec)
 	}
 	if (exec->result.is_cut)
 		tell_add(event, "cut", json_true());
-	add_usage(event, exec);
-	add_confinement(event, exec);
-	tell_add(event, "evidence", json_incref(exec->refusals.evidence));
 }
 
-json_t *outcome_execs(const struct orchestrator_result *result, size_t count,
-		      const struct task_exec **ret_last)
+json_t *outcome_first(const struct orchestrator_result *result, size_t count)
 {
-	json_t *execs = json_array();
-
-	*ret_last = NULL;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i + 1 < count; i++) {
 		const struct task_exec *exec = result->outcomes[i].output;
+		json_t *first = exec ? json_object() : NULL; /* NULL: it was not started */
 
 		if (!exec)
-			continue; /* it was not started */
-		json_t *one = exec_json(exec, ends[result->outcomes[i].end]);
-
-		tell_add(one, "network", network_json(&result->networks[i], exec));
-		(void)json_array_append_new(execs, one); /* fails only without memory */
-		*ret_last = exec;
+			continue;
+		tell_add(first, "status", json_string(ends[result->outcomes[i].end]));
+		add_exec(first, exec, &result->networks[i]);
+		return first;
 	}
-	return execs;
+	return NULL;
 }
 
 /* Adds the files of all execs: what the first one made existed when the second one began. */
@@ -214,24 +199,34 @@ static void add_made(json_t *event, const struct task *task)
 	json_decref(made);
 }
 
+/* A denial on the network that ended the command is its message already. */
+static void drop_repeated(json_t *object)
+{
+	json_t *network = json_object_get(object, "network");
+
+	if (json_equal(json_object_get(network, "text"), json_object_get(object, "message")))
+		(void)json_object_del(network, "text"); /* it is there */
+}
+
 json_t *outcome_json(const struct task *task, const struct orchestrator_result *result)
 {
 	json_t *object = json_object();
-	const struct task_exec *last;
-	json_t *execs = outcome_execs(result, result->exec_count, &last);
+	const struct task_exec *last = NULL;
+	size_t count = result->exec_count;
 
+	/* An exec that was not started has no output. */
+	for (; count > 0 && !last; count--)
+		last = result->outcomes[count - 1].output;
 	tell_add(object, "status", json_string(outcome_status(result)));
 	outcome_add_words(object, result);
 	if (last)
-		add_exec(object, last);
+		add_last(object, last, &result->networks[count]);
 	else
 		tell_add(object, "exit_code", json_null());
+	if (last)
+		tell_add(object, "first_attempt", outcome_first(result, count + 1));
+	drop_repeated(object);
 	add_made(object, task);
-	tell_add(object, "attempts", execs);
-	tell_add(object, "network",
-		 result->exec_count
-			 ? network_json(&result->networks[result->exec_count - 1], last)
-			 : network_json(&(struct orchestrator_network_outcome){ 0 }, NULL));
 	return object;
 }
 
@@ -267,15 +262,10 @@ json_t *outcome_deferred_json(const struct task *task, const struct task_exec *e
 
 	tell_add(object, "status", json_string(status));
 	tell_add_text(object, "message", why);
-	add_exec(object, exec);
-	json_t *one = exec_json(exec, ends[exec->result.end]);
-	json_t *execs = json_copy(task->earlier);
-
-	tell_add(one, "network", network_json(&network, exec));
-	(void)json_array_append_new(execs, one); /* fails only without memory */
+	add_last(object, exec, &network);
+	tell_add(object, "first_attempt", json_incref(task->first));
+	drop_repeated(object);
 	add_made(object, task);
-	tell_add(object, "attempts", execs);
-	tell_add(object, "network", network_json(&network, exec));
 	orchestrator_network_forget(orchestrator, exec->number);
 	return object;
 }

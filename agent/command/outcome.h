@@ -13,9 +13,8 @@ struct task_exec;
 const char *outcome_status(const struct orchestrator_result *result);
 /* Adds "message", "note", "by" and "abort", those that are known. */
 void outcome_add_words(json_t *object, const struct orchestrator_result *result);
-/* The first @count execs, and the last one that was started, or NULL. Owned. */
-json_t *outcome_execs(const struct orchestrator_result *result, size_t count,
-		      const struct task_exec **ret_last);
+/* Of the first of @count execs, if there is a later one; else NULL. Owned. */
+json_t *outcome_first(const struct orchestrator_result *result, size_t count);
 /* The result of an exec. Owned. */
 json_t *outcome_json(const struct task *task, const struct orchestrator_result *result);
 /* The same for a command that continued after its result. */

@@ -169,9 +169,7 @@ void refusal_add_destination(struct refusal_list *refusals, const struct policy_
 	if (refusals->denied_count < AGENT_DENIED_TIMES)
 		note_denied(&refusals->denied[refusals->denied_count], pid);
 	refusals->denied_count++;
-	if (add(refusals, &refusal))
-		show(refusals, "destination",
-		     json_pack("{s:o, s:s}", "destination", tell_destination(dst), "reason", why));
+	(void)add(refusals, &refusal); /* false if it was told before; "network" shows it */
 }
 
 /* Was it denied to neither the process that failed, nor one below it, nor one that ran beside it at

@@ -138,7 +138,7 @@ void task_free(struct task *task)
 	mem_free_list(task->argv);
 	mem_free_list(task->env);
 	mem_free_list(task->own_env);
-	json_decref(task->earlier);
+	json_decref(task->first);
 	free(task->poll_id);
 	free(task->file);
 	free(task->line);

@@ -57,7 +57,7 @@ struct task {
 	struct exec_sandbox *sandbox;  /* the session's, with what answers added to it. Owned */
 	uint64_t number, request;      /* the client's name for it: "exec"; the orchestrator's */
 	bool is_started, is_cancelled; /* given to the orchestrator; cancelled by the client */
-	json_t *earlier;               /* execs that were told before it went to the background */
+	json_t *first; /* its first exec, if a later one went to the background; else NULL */
 	char **argv, *cwd, **env, **own_env, *justification;
 	char **files, *changes; /* of a patch; changes may be NULL */
 	enum orchestrator_confinement confinement;

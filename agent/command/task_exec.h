@@ -35,7 +35,7 @@ struct task_exec {
 	uint64_t number; /* the same for orchestrator, gateway and records */
 	size_t attempt;  /* of its task: 1, or 2 for a retry */
 	struct exec_sandbox *sandbox;
-	bool is_confined, is_retry;
+	bool is_confined;
 	struct command_file program; /* path "": argv[0] is looked up */
 	struct exec_plan_config plan;
 	struct task_exec_look look; /* its search, before it has a result: it was not started */

@@ -217,7 +217,7 @@ static json_t *call_result(const json_t *end)
 		said = call_add_line(said, why);
 	said = call_add_denials(said, end);
 	/* The reason of a denial, also if the command succeeded. */
-	if (reason && (is_good || !why || strcmp(why, reason) != 0))
+	if (reason)
 		said = call_add_line(said, reason);
 	said = call_add_made(said, end);
 	call_copy(structured, end, "exit_code");

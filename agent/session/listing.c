@@ -57,11 +57,13 @@ static void list_execs(const struct session *session, json_t *items)
 		if (task->ops->kind != TASK_EXEC)
 			continue;
 		json_t *item = json_pack(
-			"{s:I, s:o, s:o, s:s, s:I}", "exec", (json_int_t)task->number, "id",
-			tell_id(task->id), "command", tell_list((const char *const *)task->argv),
-			"state", state_of(task), "age_ms",
+			"{s:o, s:o, s:s, s:I}", "id", tell_id(task->id), "command",
+			tell_list((const char *const *)task->argv), "state", state_of(task),
+			"age_ms",
 			(json_int_t)(loop_now_ms(session->agent->loop) - task->started_ms));
 
+		if (task->number > 0) /* it has no number before its words have been examined */
+			tell_add(item, "exec", json_integer((json_int_t)task->number));
 		(void)json_array_append_new(items, item); /* fails only without memory */
 	}
 }
@@ -159,7 +161,6 @@ int listing_serve(struct agent *agent, const struct submission *submission, stru
 		list_grants(session, items);
 		break;
 	}
-	tell_add(told, "what", json_string(whats[wanted.what]));
 	tell_add(told, "items", items);
 	tell_reply(agent, submission->id, told);
 	return 0;

@@ -73,7 +73,6 @@ static void tell_resolved(struct agent *agent, const struct submission *submissi
 	json_t *told = json_object();
 
 	tell_add(told, "approval", tell_text(given->approval));
-	tell_add(told, "decision", json_string(pending_choice_words[given->decision]));
 	tell_add_text(told, "message", how);
 	tell_reply(agent, submission->id, told);
 }

@@ -44,7 +44,15 @@ def line_of(method, id, **params):
 
 ANSWERS = {"configure_session": "session_configured", "override_turn_context": "session_configured", "list": "listed", "poll": "output",
            "approve": "approval_resolved", "exec": "exec_end", "initialize": "initialized"}
+EACH = ("attempt", *SCHEMAS["result-exec"]["properties"]["first_attempt"]["properties"])
 TASKS = ("request_patch_approval", "request_permissions", "request_elicitation", "propose_network_rule")
+
+
+def attempts_of(result):
+    """Each attempt of a command, with its members in the result."""
+    first = [{"attempt": 1, **result["first_attempt"]}] if "first_attempt" in result else []
+    last = {name: result[name] for name in EACH if name in result}
+    return first + ([last] if "attempt" in result else [])
 
 
 def events_of(message, methods):
@@ -64,6 +72,8 @@ def events_of(message, methods):
     if method in TASKS:
         return [{"type": "task_complete", **of, **result}]
     event = {"type": ANSWERS.get(method, "accepted"), **of, **result}
+    if method == "exec":
+        event["attempts"] = attempts_of(result)
     return [event, {"type": "task_complete", **of, "outcome": result["status"]}] if method == "exec" else [event]
 
 
@@ -75,6 +85,7 @@ class Client:
     def __init__(self, stage, *options, connect=None, stderr=None):
         self.stage, self.events, self.last = stage, [], 0
         self.lines = []  # the messages as they came; line() removes the first
+        self.asked = {}  # the questions, by their ids
         self.methods, self.has_greeted = {}, False  # of the requests that were not replied to, by id
         self.news = threading.Condition()
         self.is_over = False
@@ -95,7 +106,7 @@ class Client:
             message = None
             try:
                 message = json.loads(line)
-                events = events_of(message, self.methods)
+                events = [self.whole(event) for event in events_of(message, self.methods)]
             except (AssertionError, ValueError, KeyError) as wrong:
                 events = [{"type": "WRONG", "wrong": repr(wrong)}]
             with self.news:
@@ -105,6 +116,12 @@ class Client:
         with self.news:
             self.is_over = True
             self.news.notify_all()
+
+    def whole(self, event):
+        """An event; of a question that has changed with its other members."""
+        if event["type"] == "approval_request":
+            self.asked[event["approval"]] = event
+        return self.asked[event["approval"]] | event if event["type"] == "approval_updated" else event
 
     def raw(self, data):
         self.writer.write(data)

@@ -43,7 +43,7 @@ def output_is_whole(stage):
     text = "".join(event["text"] for event in pieces)
     assert text == "".join(f"{n}\n" for n in range(1, 200001)), len(text)
     assert [event["offset"] for event in pieces][0] == 0 and len(pieces) > 1
-    assert end["stdout"]["truncated"] and os.path.getsize(end["stdout"]["spill_file"]) == len(text), end["stdout"]
+    assert end["stdout"]["omitted"] and os.path.getsize(end["stdout"]["spill_file"]) == len(text), end["stdout"]
 
 
 def bytes_that_are_no_text(stage):
@@ -80,7 +80,7 @@ def characters_are_whole(stage):
         client.configure(name=f"kept{pad}", limits={"kept_bytes": 1000})
         end = client.run(f"printf '%s' '{pad}'; yes '\u20ac' | head -n 5000 | tr -d '\\n'", session=f"kept{pad}")
         text = end["stdout"]["text"]
-        assert end["stdout"]["truncated"] and set(text) <= set("x\u20ac[]\n0123456789 bytes left out"), text
+        assert end["stdout"]["omitted"] and set(text) <= set("x\u20ac[]\n0123456789 bytes left out"), text
         assert f"[{end['stdout']['omitted']} bytes left out]" in text, end["stdout"]["omitted"]
 
 
@@ -682,9 +682,9 @@ def every_message(stage):
     client.next("accepted", id=client.send("interrupt", exec=number))
     client.next("task_complete", id=id)
     id = client.send("exec", command=["touch", "y"])
-    client.next("approval_request")
+    asked = client.next("approval_request")["approval"]
     client.next("accepted", id=client.send("cancel", exec=client.next("task_started", id=id)["exec"]))
-    client.next("approval_resolved", decision="none")
+    client.next("approval_resolved", approval=asked)
     client.next("task_complete", id=id)
     client.error(client.send("cancel", exec=number), "unknown")
     client.send("end_session")

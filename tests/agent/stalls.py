@@ -148,6 +148,8 @@ def held_by_its_words(stage):
             slow.wait()
             other_is_answered(client)
             client.never("task_started", id=id)
+            listed = client.next("listed", id=client.send("list", what="execs", session="held"))["items"]
+            assert [(item["id"], "exec" in item) for item in listed] == ([(id, False)] if type == "exec" else []), listed
             client.send("exec", id=id, command=["true"], session="held")
             client.next("error", code="malformed")  # one of this id is open
             slow.release()

@@ -251,12 +251,13 @@ def answer(s, name, decision, is_crossed, code):
         s.agent.client.error(id, code)
         return
     told = s.agent.client.next("approval_resolved", id=id)
-    assert (told["approval"], told["decision"]) == (asked["approval"], decision), told
+    assert told["approval"] == asked["approval"], told
 
 
 @step(r"question ([A-Z]\w*) is taken back")
 def taken_back(s, name):
-    s.agent.client.next("approval_resolved", approval=s.agent.questions[name]["approval"], decision="none")
+    told = s.agent.client.next("approval_resolved", approval=s.agent.questions[name]["approval"])
+    assert "id" not in told, f"it was answered: {told}"
 
 
 @step(r"nobody is asked")
@@ -307,8 +308,9 @@ def ran(s, name, how, mode):
 
 @step(r"([A-Z]\w*) was refused: (.+)")
 def was_refused(s, name, text):
-    told = [f"{e['what']} {e['path']}" if "path" in e else "{protocol}://{host}:{port}".format(**e["destination"])
-            for e in end_of(s, name)["evidence"]]
+    end = end_of(s, name)
+    told = [f"{e['what']} {e['path']}" for e in end["evidence"]]
+    told += ["{protocol}://{host}:{port}".format(**block) for block in end["network"]["blocks"]]
     assert fill(s, text) in told, told
 
 
