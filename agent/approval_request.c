@@ -8,7 +8,6 @@
 #include "agent/session/client.h"
 #include "agent/session/session.h"
 #include "agent/session/sandbox_json.h"
-#include "agent/command/task.h"
 #include "agent/session/tell.h"
 #include "gateway/gateway_agent_question.h"
 
@@ -34,28 +33,6 @@ static json_t *accesses_json(const struct orchestrator_question *question)
 		(void)json_array_append_new(list, shown); /* fails only without memory */
 	}
 	return list;
-}
-
-/* Adds the client's commands that wait for the question, by their numbers and the ids of their
- * submissions. */
-static void add_tasks(json_t *event, const struct session *session,
-		      const struct orchestrator_question *question)
-{
-	json_t *execs = json_array(), *ids = json_array();
-	const struct task *task;
-
-	TAILQ_FOREACH (task, &session->tasks, entry) {
-		for (size_t i = 0; i < question->request_count; i++) {
-			if (question->requests[i] != task->request)
-				continue;
-			(void)json_array_append_new(ids, tell_id(task->id));
-			if (task->ops->kind != TASK_QUESTION)
-				(void)json_array_append_new(execs,
-							    json_integer((json_int_t)task->number));
-		}
-	}
-	tell_add(event, "execs", execs);
-	tell_add(event, "ids", ids);
 }
 
 static void add_command(json_t *event, const struct orchestrator_question *question)
@@ -84,7 +61,7 @@ static json_t *state_json(const struct session *session,
 	int64_t left_ms = question->deadline_ms - loop_now_ms(session->agent->loop);
 
 	tell_add(event, "approval", json_string(question->id));
-	add_tasks(event, session, question);
+	pending_add_tasks(event, session, question);
 	tell_add(event, "remaining_ms", json_integer((json_int_t)(left_ms > 0 ? left_ms : 0)));
 	return event;
 }

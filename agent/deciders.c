@@ -108,6 +108,25 @@ const struct orchestrator_decider *deciders_list(const struct deciders *deciders
 	return deciders->list;
 }
 
+static const char *by_of(const struct deciders *deciders, size_t decider)
+{
+	return deciders->list[decider].is_reviewer ? "reviewer" : "hook";
+}
+
+/* @by: the program's name; "": none has decided. */
+static void tell_completed(const struct deciders *deciders, size_t decider, const char *id,
+			   const char *outcome, const char *by, const char *words)
+{
+	json_t *event = tell_of_session(deciders->session);
+
+	tell_add(event, "review", tell_text(id));
+	tell_add(event, "by", json_string(by_of(deciders, decider)));
+	tell_add(event, "outcome", json_string(outcome));
+	tell_add_text(event, "program", by);
+	tell_add_text(event, "message", words);
+	tell_send(deciders->session->agent, TELL_REVIEW_COMPLETED, event);
+}
+
 static void forget(struct decider_question *asked)
 {
 	LIST_REMOVE(asked, entry);
@@ -147,9 +166,11 @@ bool deciders_drop(struct session *session, const char *id)
 {
 	struct decider_question *asked = find(session->deciders, id);
 
-	if (asked)
-		forget(asked);
-	return asked != NULL;
+	if (!asked)
+		return false;
+	tell_completed(asked->deciders, asked->decider, id, "withdrawn", "", "");
+	forget(asked);
+	return true;
 }
 
 /* Tells the client once per session that the reviewer is not asked any more; from then on people
@@ -173,11 +194,17 @@ static void tell_breaker(struct deciders *deciders, size_t decider)
 static void settle(struct decider_question *asked, enum orchestrator_decision decision,
 		   const char *by, const char *words)
 {
+	static const char *const outcomes[] = {
+		[ORCHESTRATOR_DECIDES_DENY] = "deny",   [ORCHESTRATOR_PASS] = "pass",
+		[ORCHESTRATOR_DECIDES_ALLOW] = "allow", [ORCHESTRATOR_WAS_LATE] = "late",
+		[ORCHESTRATOR_HAS_FAILED] = "failed",
+	};
 	struct deciders *deciders = asked->deciders;
 	size_t decider = asked->decider;
 	auto_free char *id = take(asked->id);
 
 	forget(asked);
+	tell_completed(deciders, decider, id, outcomes[decision], by, words);
 	/* -ENOENT: the question was settled meanwhile. */
 	(void)orchestrator_decide(deciders->session->orchestrator, id, decision, by, words, NULL);
 	tell_breaker(deciders, decider);
@@ -296,6 +323,19 @@ static int put(struct decider_question *asked, const struct orchestrator_questio
 	return asked->review || asked->unseen.is_armed ? 0 : -EBUSY;
 }
 
+static void tell_started(const struct decider_question *asked,
+			 const struct orchestrator_question *question)
+{
+	const struct deciders *deciders = asked->deciders;
+	json_t *event = tell_of_session(deciders->session);
+
+	tell_add(event, "review", tell_text(asked->id));
+	tell_add(event, "by", json_string(by_of(deciders, asked->decider)));
+	tell_add(event, "kind", json_string(pending_kind_words[question->kind]));
+	pending_add_tasks(event, deciders->session, question);
+	tell_send(deciders->session->agent, TELL_REVIEW_STARTED, event);
+}
+
 int deciders_ask(size_t decider, const struct orchestrator_question *question, void *arg)
 {
 	struct session *session = arg;
@@ -313,6 +353,8 @@ int deciders_ask(size_t decider, const struct orchestrator_question *question, v
 
 	if (r < 0)
 		forget(asked);
+	else
+		tell_started(asked, question);
 	return r;
 }
 

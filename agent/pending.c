@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/command/extra.h"
+#include "agent/command/task.h"
 #include "agent/session/client.h"
 #include "agent/session/session.h"
 #include "agent/session/tell.h"
@@ -204,4 +205,24 @@ void pending_add_warnings(struct pending *pending, json_t *event,
 		return;
 	tell_add(event, "warning", tell_text(words));
 	tell_add(event, "confirmation", tell_text(pending->typed));
+}
+
+void pending_add_tasks(json_t *event, const struct session *session,
+		       const struct orchestrator_question *question)
+{
+	json_t *execs = json_array(), *ids = json_array();
+	const struct task *task;
+
+	TAILQ_FOREACH (task, &session->tasks, entry) {
+		for (size_t i = 0; i < question->request_count; i++) {
+			if (question->requests[i] != task->request)
+				continue;
+			(void)json_array_append_new(ids, tell_id(task->id));
+			if (task->ops->kind != TASK_QUESTION)
+				(void)json_array_append_new(execs,
+							    json_integer((json_int_t)task->number));
+		}
+	}
+	tell_add(event, "execs", execs);
+	tell_add(event, "ids", ids);
 }

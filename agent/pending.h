@@ -50,3 +50,7 @@ bool pending_warns(const struct session *session, const struct orchestrator_ques
 /* Adds "warning" and "confirmation" to @event, and notes what must be typed. */
 void pending_add_warnings(struct pending *pending, json_t *event,
 			  const struct orchestrator_question *question);
+/* Adds the client's commands that wait for the question, by their numbers in "execs", and the ids
+ * of their submissions in "ids". */
+void pending_add_tasks(json_t *event, const struct session *session,
+		       const struct orchestrator_question *question);

@@ -157,6 +157,24 @@ export interface PatchApplyEndEvent {
   message?: string;
 }
 
+export interface ReviewCompletedEvent {
+  session: string;
+  review: string;
+  by: "hook" | "reviewer";
+  outcome: "allow" | "deny" | "pass" | "late" | "failed" | "withdrawn";
+  program?: string;
+  message?: string;
+}
+
+export interface ReviewStartedEvent {
+  session: string;
+  review: string;
+  by: "hook" | "reviewer";
+  kind: "exec" | "patch" | "network" | "permissions" | "elicitation";
+  execs: Array<number>;
+  ids: Array<string | number>;
+}
+
 export interface SessionEndedEvent {
   session: string;
   decisions: Array<{
@@ -646,6 +664,8 @@ export interface Events {
   network_denied: NetworkDeniedEvent;
   patch_apply_begin: PatchApplyBeginEvent;
   patch_apply_end: PatchApplyEndEvent;
+  review_completed: ReviewCompletedEvent;
+  review_started: ReviewStartedEvent;
   session_ended: SessionEndedEvent;
   task_started: TaskStartedEvent;
   warning: WarningEvent;

@@ -634,10 +634,19 @@ def every_message(stage):
     before = set(harness.SEEN)
     harness.SEEN.clear()
     stage.web("a.test")
-    stage.policy("command ask touch\n")
+    hook = stage.top / "hook"
+    hook.write_text("#!/bin/sh\ncat >/dev/null\necho '{\"answer\":\"pass\"}'\n")
+    hook.chmod(0o755)
+    stage.policy(f'command ask touch\nhook "{hook}" for elicitation\n')
     client = stage.client()
     client.configure("on-request")
     client.next("session_configured", id=client.send("override_turn_context", approval="on-request"))
+    id = client.send("request_elicitation", reason="which?")
+    review = client.next("review_started", by="hook", kind="elicitation")
+    assert review["ids"] == [id], review
+    client.next("review_completed", review=review["review"], outcome="pass")
+    client.answer(client.next("approval_request"), "denied")
+    client.next("task_complete", id=id)
     ids = [client.send("exec", command=["touch", "x"])]
     question = client.next("approval_request")
     ids.append(client.send("exec", command=["touch", "x"]))

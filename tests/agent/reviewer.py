@@ -107,9 +107,15 @@ def in_the_shadow_it_is_compared(stage):
 
 def it_answers_for_people(stage):
     client = believed(stage)
-    assert client.run(["cat", "/dev/null", "say-allow"])["status"] == "exited"
+    id = client.send("exec", command=["cat", "/dev/null", "say-allow"])
+    started = client.next("review_started", by="reviewer")
+    assert started["ids"] == [id] and started["kind"] == "exec", started
+    assert client.next("review_completed", review=started["review"])["outcome"] == "allow"
+    assert client.next("exec_end", id=id)["status"] == "exited"
     end = client.run(["cat", "/dev/null", "say-deny"])
     assert (end["status"], end["by"], end["message"], end["attempts"]) == ("rejected", "reviewer", "read it", []), end
+    other = client.next("review_completed", outcome="deny")
+    assert other["review"] != started["review"] and other["message"] == "read it" and other["program"], other
     client.never("approval_request")
     client.never("approval_resolved")
     client.run(["cat", "/dev/null", "say-allow"])  # an allow is for once, whatever it says

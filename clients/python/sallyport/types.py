@@ -171,6 +171,24 @@ class PatchApplyEndEvent(TypedDict):
     message: NotRequired[str]
 
 
+class ReviewCompletedEvent(TypedDict):
+    session: str
+    review: str
+    by: Literal["hook", "reviewer"]
+    outcome: Literal["allow", "deny", "pass", "late", "failed", "withdrawn"]
+    program: NotRequired[str]
+    message: NotRequired[str]
+
+
+class ReviewStartedEvent(TypedDict):
+    session: str
+    review: str
+    by: Literal["hook", "reviewer"]
+    kind: Literal["exec", "patch", "network", "permissions", "elicitation"]
+    execs: list[int]
+    ids: list[str | int]
+
+
 class SessionEndedEventDecisions(TypedDict):
     tool: Literal["exec", "patch", "network", "permissions", "elicitation", "program", "retry", "escalation"]
     decision: Literal["allow", "deny"]
