@@ -47,14 +47,25 @@ static void refuse_overload(struct way *way, const struct front *front, int fd)
 	request_free(request);
 }
 
+static bool has_room(const struct way *way)
+{
+	const struct proxy *proxy = way->proxy;
+	const struct way *other;
+	size_t all = 0;
+
+	LIST_FOREACH (other, &proxy->ways, link)
+		all += other->connection_count;
+	return way->connection_count < proxy->connections_max && all < proxy->connections_all;
+}
+
 static void entrance_accept(struct way *way, enum way_listener kind, int fd, uint16_t peer_port)
 {
 	const struct front *front = front_of[kind]();
 
-	if (way->connection_count >= LIMITS_CONNECTIONS_MAX)
-		refuse_overload(way, front, fd);
-	else
+	if (has_room(way))
 		connection_open(way, front, fd, peer_port);
+	else
+		refuse_overload(way, front, fd);
 }
 
 static void on_http(int fd, uint16_t peer_port, void *arg)

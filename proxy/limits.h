@@ -1,8 +1,9 @@
 /* limits: every limit of the data path, in one place. Each has an entry in sallyport(1). */
 #pragma once
 
-#define LIMITS_CONNECTIONS_MAX 4096 /* of clients, per exec; the next one gets "overloaded" */
-#define LIMITS_PUBLISHED_MAX   128 /* of clients of published ports, per exec; the next is closed */
+#define LIMITS_CONNECTION_FDS 2   /* the client's and the server's */
+#define LIMITS_OTHER_FDS      256 /* that are kept for everything else */
+#define LIMITS_PUBLISHED_MAX  128 /* of clients of published ports, per exec; the next is closed */
 
 #define LIMITS_HEAD_MS       30000 /* from the earliest possible start of a head to its last byte */
 #define LIMITS_KEEP_ALIVE_MS 75000 /* between two requests */

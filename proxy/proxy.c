@@ -1,21 +1,35 @@
 #include "proxy/proxy.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "policies/policies_limits.h"
 #include "policies/policies_request.h"
 #include "proxy/admit.h"
 #include "proxy/upstream/dial.h"
 #include "proxy/upstream/dial_impl.h"
 #include "proxy/entrance.h"
 #include "proxy/upstream/exec_sockets.h"
+#include "proxy/limits.h"
 #include "proxy/upstream/pool.h"
 #include "proxy/upstream/resolve.h"
 #include "proxy/connection.h"
 #include "proxy/states.h"
 #include "proxy/way.h"
+
+/* As many as there are descriptors for, once the soft limit is raised to the hard one. */
+static size_t connections_by_files(void)
+{
+	struct rlimit files = { 0 };
+
+	(void)getrlimit(RLIMIT_NOFILE, &files); /* cannot fail */
+	if (files.rlim_max <= 2 * LIMITS_OTHER_FDS)
+		return LIMITS_OTHER_FDS / LIMITS_CONNECTION_FDS;
+	return (files.rlim_max - LIMITS_OTHER_FDS) / LIMITS_CONNECTION_FDS;
+}
 
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 			const struct proxy_config *config, struct err *why)
@@ -38,6 +52,8 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->pool = pool_new(loop, config);
 	proxy->handlers = states_handlers;
 	proxy->seen_parts = policy_request_parts(config->policy);
+	proxy->connections_max = policy_limit_held(config->policy, POLICY_LIMIT_CONNECTIONS);
+	proxy->connections_all = connections_by_files();
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);
@@ -68,6 +84,7 @@ void proxy_policy_changed(struct proxy *proxy)
 
 	dialer_set_policy(proxy->dialer, policy);
 	proxy->seen_parts = policy_request_parts(policy);
+	proxy->connections_max = policy_limit_held(policy, POLICY_LIMIT_CONNECTIONS);
 	LIST_FOREACH (way, &proxy->ways, link) {
 		struct connection *connection = LIST_FIRST(&way->connections);
 

@@ -35,6 +35,8 @@ struct proxy {
 	struct way_list ways;
 	struct way_connections closed; /* connections the loop is about to free */
 	uint64_t connection_count;     /* since the start; numbers connections in the log */
+	size_t connections_max;        /* of one exec, by policy, */
+	size_t connections_all;        /* and of all, by the limit on descriptors */
 	unsigned int seen_parts; /* enum policy_request_part: the parts of requests that policy
 				    looks at */
 	struct leg_shared shared;

@@ -23,6 +23,8 @@ static const struct {
 	 * docs/decisions/0036. */
 	[POLICY_LIMIT_QUESTIONS] = { "questions", "limit questions 64", 1, 4096, 64, false },
 	[POLICY_LIMIT_RECORDS] = { "records", "limit records 64", 1, 100000, 64, false },
+	[POLICY_LIMIT_CONNECTIONS] = { "connections", "limit connections 4096", 4, 1U << 20, 16384,
+				       false },
 };
 
 const char *policy_limit_name(enum policy_limit limit)
@@ -90,7 +92,8 @@ static bool limit_value(const struct word *word, enum policy_limit limit, uint64
 
 void limit_line_read(struct line *line)
 {
-	static const char kinds[] = "processes, memory, tmp, files, questions or records";
+	static const char kinds[] = "processes, memory, tmp, files, questions, records or "
+				    "connections";
 	const struct words *words = &line->words;
 	char range[96];
 	size_t limit = 0;

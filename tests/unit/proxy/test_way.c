@@ -86,7 +86,7 @@ START_TEST(one_connection_too_many)
 
 	rig_init(&rig);
 	way = LIST_FIRST(&rig.proxy->ways);
-	way->connection_count = LIMITS_CONNECTIONS_MAX;
+	way->connection_count = rig.proxy->connections_max;
 	for (int i = 0; i < 3; i++) {
 		client = rig_connect(&rig, RIG_HTTP);
 		auto_free char *answer = rig_read(&rig, client, NULL);

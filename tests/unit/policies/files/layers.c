@@ -101,7 +101,7 @@ START_TEST(a_trusted_project)
 	load(policy, "<project>",
 	     "default allow\nallow a.test\nwrite /\nhide x\nread /\nprompt-timeout 1h\n"
 	     "protect y\nunprotect z\nlimit processes 50\nlimit questions 500\n"
-	     "limit records 1\nlimit memory 1g",
+	     "limit records 1\nlimit memory 1g\nlimit connections 20000",
 	     POLICY_TRUSTED);
 	ck_assert_int_eq(policy_finish(policy), 0);
 	policies_test_decide(policy, "a.test", &verdict);
@@ -119,7 +119,8 @@ START_TEST(a_trusted_project)
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_QUESTIONS), 64);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_RECORDS), 64);
 	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_MEMORY), 1ULL << 30);
-	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "6 lines of this project's file"));
+	ck_assert_uint_eq(policy_limit_held(policy, POLICY_LIMIT_CONNECTIONS), 16384);
+	ck_assert_ptr_nonnull(strstr(policy_notes(policy), "7 lines of this project's file"));
 	policy_free(policy);
 }
 END_TEST

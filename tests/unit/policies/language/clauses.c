@@ -60,6 +60,7 @@ static const char *const accepted[] = {
 	"limit files 4096",
 	"limit questions 1",
 	"limit records 100000",
+	"limit connections 4",
 };
 
 START_TEST(clause)
