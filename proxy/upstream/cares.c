@@ -210,6 +210,14 @@ static void set_status(struct cares_answer *answer, int status)
 	}
 }
 
+/* RFC 2181 §8: a negative number counts as 0. */
+static void take_ttl(struct cares_answer *answer, int ttl)
+{
+	uint32_t ttl_s = ttl > 0 ? (uint32_t)ttl : 0;
+
+	answer->ttl_s = ttl_s < answer->ttl_s ? ttl_s : answer->ttl_s;
+}
+
 /* Copies the CNAME targets. A target that is not a valid host name is skipped: no rule can contain
  * it. False: the chain is too long. */
 static bool take_aliases(const struct ares_addrinfo_cname *cname, struct cares_answer *answer)
@@ -217,6 +225,7 @@ static bool take_aliases(const struct ares_addrinfo_cname *cname, struct cares_a
 	struct policy_destination target;
 
 	for (; cname; cname = cname->next) {
+		take_ttl(answer, cname->ttl);
 		if (!cname->name ||
 		    policy_destination_set(&target, cname->name, strlen(cname->name), 1, NULL) < 0)
 			continue;
@@ -231,11 +240,12 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
 {
 	struct cares_question *question = arg;
 	struct cares *cares = question->cares;
-	struct cares_answer answer = { 0 };
+	struct cares_answer answer = { .ttl_s = UINT32_MAX };
 	struct ares_addrinfo_node *node = info ? info->nodes : NULL;
 	uint16_t port;
 
 	for (; node && answer.count < CARES_ADDRS_MAX; node = node->ai_next) {
+		take_ttl(&answer, node->ai_ttl);
 		if (addr_from_sockaddr(node->ai_addr, &answer.addrs[answer.count], &port) == 0)
 			answer.count++;
 	}

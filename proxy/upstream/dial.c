@@ -118,6 +118,8 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 		inside_next(dial);
 		return;
 	}
+	if (dial->dst.addr.family == 0)
+		resolve_forget(dial->dialer->resolver, dial->dst.host);
 	deny(dial, reason_of(-fd), "%s: %s", addr_port_text(addr, dial->dst.port, text),
 	     strerror(-fd));
 }

@@ -16,9 +16,12 @@
 #define QUERIES_MAX 4096 /* callers waiting */
 #define LOOKUPS_MAX 1024 /* names being looked up; withdrawn ones count until c-ares answers */
 
-/* Results are not cached: each dial resolves again and checks the addresses, so an approval never
- * outlives the addresses it was checked against, and the DNS servers have caches that respect the
- * time to live. Only queries that arrive during a lookup share its result. */
+#define KEPT_MAX 256   /* names whose addresses are kept, */
+#define KEPT_MS  60000 /* at most for this time */
+
+/* Addresses are kept for as long as their records say, a minute at most. Each dial checks them
+ * again, so an approval never outlives the addresses it was checked against. Queries that arrive
+ * during a lookup share its result. Failures are not kept. */
 
 struct resolve_family {
 	bool is_open; /* c-ares still holds a pointer to us */
@@ -33,7 +36,9 @@ struct resolve_lookup {
 	TAILQ_HEAD(resolve_query_list, resolve_query) queries;
 	struct loop_timer timer; /* the deadline, then the grace */
 	struct resolve_family v4, v6;
-	bool is_settled; /* answered or given up: no query may join */
+	bool is_settled;  /* answered or given up: no query may join, unless it is kept */
+	bool is_kept;     /* in the list of those */
+	int64_t until_ms; /* how long the answer holds; 0: it is not kept */
 	struct resolve_answer answer;
 	char name[POLICY_HOST_MAX];
 };
@@ -46,6 +51,44 @@ struct resolve_query {
 	struct loop_timer task;
 };
 
+static bool is_valid(const struct resolve_lookup *lookup)
+{
+	return lookup->until_ms > loop_now_ms(lookup->resolver->loop);
+}
+
+static void lookup_free(struct resolve_lookup *lookup)
+{
+	LIST_REMOVE(lookup, link);
+	if (lookup->is_kept)
+		lookup->resolver->kept_count--;
+	else
+		lookup->resolver->lookup_count--;
+	free(lookup);
+}
+
+static void forget(struct resolve_lookup *lookup)
+{
+	lookup->until_ms = 0;
+	if (TAILQ_EMPTY(&lookup->queries))
+		lookup_free(lookup);
+}
+
+static void keep(struct resolve_lookup *lookup)
+{
+	struct resolver *resolver = lookup->resolver;
+	struct resolve_lookup *last = LIST_FIRST(&resolver->kept);
+
+	while (resolver->kept_count >= KEPT_MAX && LIST_NEXT(last, link))
+		last = LIST_NEXT(last, link);
+	if (resolver->kept_count >= KEPT_MAX)
+		forget(last);
+	LIST_REMOVE(lookup, link);
+	resolver->lookup_count--;
+	LIST_INSERT_HEAD(&resolver->kept, lookup, link);
+	resolver->kept_count++;
+	lookup->is_kept = true;
+}
+
 static void lookup_release(struct resolve_lookup *lookup)
 {
 	if (!TAILQ_EMPTY(&lookup->queries))
@@ -54,9 +97,10 @@ static void lookup_release(struct resolve_lookup *lookup)
 	loop_timer_stop(&lookup->timer);
 	if (lookup->v4.is_open || lookup->v6.is_open)
 		return;
-	LIST_REMOVE(lookup, link);
-	lookup->resolver->lookup_count--;
-	free(lookup);
+	if (!is_valid(lookup))
+		lookup_free(lookup);
+	else if (!lookup->is_kept)
+		keep(lookup);
 }
 
 static void query_free(struct resolve_query *query)
@@ -108,6 +152,20 @@ static void add_aliases(struct resolve_answer *answer, const struct cares_answer
 		       sizeof(from->aliases[i]));
 }
 
+/* A family that has not answered, or has failed, is asked again; one without addresses has no
+ * record that says how long that holds. */
+static void set_until(struct resolve_lookup *lookup, const struct cares_answer *v4,
+		      const struct cares_answer *v6)
+{
+	uint64_t ttl_s = v4->ttl_s < v6->ttl_s ? v4->ttl_s : v6->ttl_s;
+	uint64_t ms = ttl_s * 1000 < KEPT_MS ? ttl_s * 1000 : KEPT_MS;
+
+	if (!lookup->v4.is_open && !lookup->v6.is_open && v4->status != CARES_FAILED &&
+	    v6->status != CARES_FAILED && v4->status != CARES_LATE && v6->status != CARES_LATE &&
+	    ms > 0)
+		lookup->until_ms = loop_now_ms(lookup->resolver->loop) + (int64_t)ms;
+}
+
 static void settle_addrs(struct resolve_lookup *lookup, const struct cares_answer *v4,
 			 const struct cares_answer *v6)
 {
@@ -121,6 +179,7 @@ static void settle_addrs(struct resolve_lookup *lookup, const struct cares_answe
 		add_aliases(answer, v6);
 	answer->count = families_interleave(v4->addrs, v4->count, v6->addrs, v6->count, is_v6_first,
 					    answer->addrs, RESOLVE_ADDRS_MAX);
+	set_until(lookup, v4, v6);
 	lookup_settle(lookup);
 }
 
@@ -202,15 +261,30 @@ static struct resolve_lookup *lookup_new(struct resolver *resolver, const char *
 	return lookup;
 }
 
+static struct resolve_lookup *kept_find(struct resolver *resolver, const char *name)
+{
+	struct resolve_lookup *lookup, *next;
+
+	for (lookup = LIST_FIRST(&resolver->kept); lookup; lookup = next) {
+		next = LIST_NEXT(lookup, link);
+		if (!is_valid(lookup))
+			forget(lookup);
+		else if (strcmp(lookup->name, name) == 0)
+			return lookup;
+	}
+	return NULL;
+}
+
+/* One that is under way, or whose answer is valid. */
 static struct resolve_lookup *lookup_find(struct resolver *resolver, const char *name)
 {
 	struct resolve_lookup *lookup;
 
 	LIST_FOREACH (lookup, &resolver->lookups, link) {
-		if (!lookup->is_settled && strcmp(lookup->name, name) == 0)
+		if ((!lookup->is_settled || is_valid(lookup)) && strcmp(lookup->name, name) == 0)
 			return lookup;
 	}
-	return NULL;
+	return kept_find(resolver, name);
 }
 
 static void add_addr(struct cares_answer *list, const struct addr *addr)
@@ -268,9 +342,32 @@ struct resolve_query *resolve_start(struct resolver *resolver, const char *name,
 	if (is_full)
 		settle_empty(query->lookup, POLICY_OVERLOADED,
 			     "too many connections wait for the resolver");
+	else if (shared && shared->is_settled)
+		loop_defer(resolver->loop, &query->task, query_deliver, query);
 	else if (!shared)
 		lookup_begin(query->lookup);
 	return query;
+}
+
+void resolve_forget(struct resolver *resolver, const char *name)
+{
+	struct resolve_lookup *kept = kept_find(resolver, name);
+
+	if (kept)
+		forget(kept);
+}
+
+void resolve_forget_all(struct resolver *resolver)
+{
+	struct resolve_lookup *lookup, *next;
+
+	for (lookup = LIST_FIRST(&resolver->kept); lookup; lookup = next) {
+		next = LIST_NEXT(lookup, link);
+		forget(lookup);
+	}
+	/* What is answered and not yet delivered goes to those who wait, and is not kept. */
+	LIST_FOREACH (lookup, &resolver->lookups, link)
+		lookup->until_ms = 0;
 }
 
 void resolve_withdraw(struct resolve_query *query)
@@ -279,17 +376,28 @@ void resolve_withdraw(struct resolve_query *query)
 		query_free(query);
 }
 
+static void drop_queries(struct resolve_lookup *lookup)
+{
+	struct resolve_query *query = TAILQ_FIRST(&lookup->queries), *after;
+
+	/* Freeing the last one releases the lookup. */
+	for (; query; query = after) {
+		after = TAILQ_NEXT(query, link);
+		query_free(query);
+	}
+}
+
 void resolve_drop_all(struct resolver *resolver)
 {
 	struct resolve_lookup *lookup, *next;
 
-	for (lookup = LIST_FIRST(&resolver->lookups); lookup; lookup = next) {
-		struct resolve_query *query = TAILQ_FIRST(&lookup->queries), *after;
+	resolve_forget_all(resolver);
+	for (lookup = LIST_FIRST(&resolver->kept); lookup; lookup = next) {
 		next = LIST_NEXT(lookup, link);
-		/* Freeing the last one releases the lookup. */
-		for (; query; query = after) {
-			after = TAILQ_NEXT(query, link);
-			query_free(query);
-		}
+		drop_queries(lookup);
+	}
+	for (lookup = LIST_FIRST(&resolver->lookups); lookup; lookup = next) {
+		next = LIST_NEXT(lookup, link);
+		drop_queries(lookup);
 	}
 }

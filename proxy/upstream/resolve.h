@@ -44,4 +44,6 @@ void resolver_take_files(struct resolver *resolver, int resolv_conf, int hosts);
 /* Keeps @arg. The query dies when @done runs or is withdrawn. */
 struct resolve_query *resolve_start(struct resolver *resolver, const char *name, resolve_fn done,
 				    void *arg);
+/* Its addresses do not answer: the next query asks for them again. */
+void resolve_forget(struct resolver *resolver, const char *name);
 void resolve_withdraw(struct resolve_query *query);

@@ -16,8 +16,12 @@ struct resolver {
 	struct static_hosts *known;
 	LIST_HEAD(resolve_lookup_list, resolve_lookup) lookups;
 	size_t lookup_count, query_count;
+	struct resolve_lookup_list kept; /* answered, and valid for some time: the last one first */
+	size_t kept_count;
 	bool is_fixed; /* --dns */
 };
 
+/* What was kept is asked again. */
+void resolve_forget_all(struct resolver *resolver);
 /* Drops all queries. cares_free() ends lookups that c-ares still works on. */
 void resolve_drop_all(struct resolver *resolver);

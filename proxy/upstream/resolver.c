@@ -58,6 +58,7 @@ struct resolver *resolver_new(struct loop *loop, const struct proxy_config *conf
 	resolver->loop = loop;
 	resolver->is_fixed = config->dns_addr.family != 0;
 	LIST_INIT(&resolver->lookups);
+	LIST_INIT(&resolver->kept);
 	if (resolver->is_fixed)
 		(void)addr_port_text(&config->dns_addr, config->dns_port ? config->dns_port : 53,
 				     servers);
@@ -82,6 +83,7 @@ void resolver_take_files(struct resolver *resolver, int resolv_conf, int hosts)
 
 	if (resolver->is_fixed)
 		return;
+	resolve_forget_all(resolver);
 	if (read_open(first, RESOLV_CONF_MAX, &text, &why) == 0) {
 		nameservers_parse(text, servers);
 		cares_set_servers(resolver->cares, servers);

@@ -66,20 +66,21 @@ static size_t read_name(const uint8_t *query, size_t len, char *out, size_t size
 }
 
 static void put_record(struct message *reply, const char *owner, unsigned int type,
-		       const void *data, size_t len)
+		       unsigned int ttl_s, const void *data, size_t len)
 {
 	put_name(reply, owner);
 	put16(reply, type);
 	put16(reply, 1);
 	put16(reply, 0);
-	put16(reply, 0); /* no time to live */
+	put16(reply, ttl_s);
 	put16(reply, (unsigned int)len);
 	memcpy(reply->bytes + reply->len, data, len);
 	reply->len += len;
 	reply->bytes[7]++; /* ANCOUNT */
 }
 
-static void put_addrs(struct message *reply, const char *owner, unsigned int type, const char *list)
+static void put_addrs(struct message *reply, const char *owner, unsigned int type,
+		      unsigned int ttl_s, const char *list)
 {
 	char copy[2048], *rest = copy;
 	uint8_t bytes[16];
@@ -89,7 +90,7 @@ static void put_addrs(struct message *reply, const char *owner, unsigned int typ
 		if (!*word)
 			continue;
 		ck_assert_int_eq(inet_pton(type == TYPE_A ? AF_INET : AF_INET6, word, bytes), 1);
-		put_record(reply, owner, type, bytes, type == TYPE_A ? 4 : 16);
+		put_record(reply, owner, type, ttl_s, bytes, type == TYPE_A ? 4 : 16);
 	}
 }
 
@@ -120,10 +121,10 @@ static void put_answer(struct dns_stub *stub, struct message *reply, size_t row,
 	if (name->alias) {
 		struct message target = { 0 };
 		put_name(&target, name->alias);
-		put_record(reply, owner, TYPE_CNAME, target.bytes, target.len);
+		put_record(reply, owner, TYPE_CNAME, name->alias_ttl_s, target.bytes, target.len);
 		owner = name->alias;
 	}
-	put_addrs(reply, owner, type, addrs_of(stub, row, type));
+	put_addrs(reply, owner, type, name->ttl_s, addrs_of(stub, row, type));
 }
 
 /* False: say nothing. */

@@ -14,11 +14,12 @@ struct dns_name {
 	const char *v4, *v6; /* addresses with a space between; NULL: none of that type */
 	const char *v4_then; /* instead of @v4 from the second question on */
 	const char *alias;   /* a CNAME in front: the addresses are this name's */
-	uint8_t code;        /* RCODE for both types */
-	uint8_t v6_code;     /* for AAAA alone */
-	bool is_silent;      /* never answers */
-	bool is_v6_silent;   /* never answers AAAA */
-	bool is_truncated;   /* over UDP; whole over TCP */
+	uint16_t ttl_s, alias_ttl_s;
+	uint8_t code;      /* RCODE for both types */
+	uint8_t v6_code;   /* for AAAA alone */
+	bool is_silent;    /* never answers */
+	bool is_v6_silent; /* never answers AAAA */
+	bool is_truncated; /* over UDP; whole over TCP */
 };
 
 struct dns_stub *dns_stub_new(struct loop *loop, const struct dns_name *names, size_t count);

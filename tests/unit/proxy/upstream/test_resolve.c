@@ -33,6 +33,14 @@ static const struct dns_name zone[] = {
 	{ .name = "large.test", .v4 = "203.0.114.1", .is_truncated = true },
 	{ .name = "many.test", .v4 = many },
 	{ .name = "rebind.test", .v4 = "203.0.114.1", .v4_then = "127.0.0.1" },
+	{ .name = "kept.test", .v4 = "203.0.114.1", .v4_then = "203.0.114.2", .ttl_s = 30 },
+	{ .name = "long.test", .v4 = "203.0.114.1", .v4_then = "203.0.114.2", .ttl_s = 3600 },
+	{ .name = "half-kept.test", .v4 = "203.0.114.1", .v6_code = 2, .ttl_s = 30 },
+	{ .name = "short-alias.test",
+	  .alias = "target.test",
+	  .v4 = "203.0.114.1",
+	  .ttl_s = 30,
+	  .alias_ttl_s = 5 },
 	{ .name = "mapped.test", .v4 = "203.0.114.1" },
 	{ .name = "localhost", .v4 = "203.0.114.1" },
 };
@@ -170,7 +178,7 @@ START_TEST(those_waiting_share_one_question)
 }
 END_TEST
 
-/* Nothing is kept: a second dial sees the second answer, and checks it. */
+/* One without a time to live is not kept: a second dial sees the second answer, and checks it. */
 START_TEST(answers_are_not_kept)
 {
 	struct addr first = dial_test_addr("203.0.114.1"), second = dial_test_addr("127.0.0.1");
@@ -182,6 +190,62 @@ START_TEST(answers_are_not_kept)
 	ck_assert(addr_equal(&outcome.answer.addrs[0], &first));
 	ask(&test, "rebind.test", &outcome);
 	ck_assert(addr_equal(&outcome.answer.addrs[0], &second));
+	dial_test_done(&test);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int64_t kept_ms;
+} kept[] = {
+	{ "kept.test", 30000 },       { "long.test", 60000 }, { "half-kept.test", 0 },
+	{ "short-alias.test", 5000 }, { "rebind.test", 0 },   { "gone.test", 0 },
+};
+
+/* For as long as every record of it says, a minute at most. */
+START_TEST(answers_are_kept_for_a_time)
+{
+	struct dial_test test;
+	struct outcome outcome, again;
+
+	begin(&test);
+	ask(&test, kept[_i].name, &outcome);
+	unsigned int asked = dns_stub_asked(test.dns, kept[_i].name);
+
+	if (kept[_i].kept_ms > 0) {
+		loop_advance(test.loop, kept[_i].kept_ms - 1);
+		ask(&test, kept[_i].name, &again);
+		ck_assert_uint_eq(dns_stub_asked(test.dns, kept[_i].name), asked);
+		ck_assert_mem_eq(&again.answer, &outcome.answer, sizeof(again.answer));
+		loop_advance(test.loop, 1);
+	}
+	ask(&test, kept[_i].name, &again);
+	ck_assert_uint_gt(dns_stub_asked(test.dns, kept[_i].name), asked);
+	dial_test_done(&test);
+}
+END_TEST
+
+START_TEST(what_is_kept_can_be_forgotten)
+{
+	struct dial_test test;
+	struct outcome outcome;
+
+	begin(&test);
+	ask(&test, "kept.test", &outcome);
+	ask(&test, "long.test", &outcome);
+	resolve_forget(test.resolver, "kept.test");
+	ask(&test, "long.test", &outcome);
+	ck_assert_uint_eq(dns_stub_asked(test.dns, NULL), 4);
+	ask(&test, "kept.test", &outcome);
+	ck_assert_uint_eq(dns_stub_asked(test.dns, NULL), 6);
+	/* While it is delivered, too. */
+	outcome = (struct outcome){ 0 };
+	ck_assert_ptr_nonnull(resolve_start(test.resolver, "kept.test", on_answer, &outcome));
+	resolve_forget(test.resolver, "kept.test");
+	dial_test_until(test.loop, &outcome.runs, 1);
+	ck_assert_int_eq(outcome.answer.reason, POLICY_DONE);
+	ask(&test, "kept.test", &outcome);
+	ck_assert_uint_eq(dns_stub_asked(test.dns, NULL), 8);
 	dial_test_done(&test);
 }
 END_TEST
@@ -426,6 +490,8 @@ TCase *test_resolve(void)
 	tcase_add_test(tcase, one_family_does_not_wait_for_the_other);
 	tcase_add_test(tcase, those_waiting_share_one_question);
 	tcase_add_test(tcase, answers_are_not_kept);
+	tcase_add_loop_test(tcase, answers_are_kept_for_a_time, 0, ARRAY_SIZE(kept));
+	tcase_add_test(tcase, what_is_kept_can_be_forgotten);
 	tcase_add_test(tcase, mapped_names_come_first);
 	tcase_add_test(tcase, names_are_absolute);
 	tcase_add_test(tcase, withdrawing_is_safe);
