@@ -54,6 +54,7 @@ struct agent_config {
 	const char *cache_root; /* as in struct exec_plan_config */
 	const char *control;    /* path of the control socket, for the probe of each sandbox */
 	bool has_no_probe;      /* no sandbox is probed */
+	bool must_intercept;    /* every session judges programs, whatever it says */
 	const char *spill_dir;  /* for long outputs, ours alone; NULL: they are cut */
 	bool may_unconfine;     /* the client may ask for commands without a sandbox */
 	const struct agent_host *host;

@@ -172,7 +172,7 @@ static int make_orchestrator(struct session *session, const struct wanted *wante
 		.rules = session->agent->rules,
 		.may_unconfine = session->agent->config.may_unconfine,
 		.may_leave_by_rule = session->agent->config.may_unconfine,
-		.judges_programs = wanted->must_intercept,
+		.judges_programs = session->must_intercept,
 		.is_strict = wanted->is_strict,
 		.question_ms = limits->question_ms,
 	};
@@ -201,7 +201,7 @@ static int fill(struct session *session, const struct wanted *wanted, struct err
 	session->kept_max = limits.kept_bytes;
 	session->question_ms = limits.question_ms;
 	session->on_denial = (enum orchestrator_on_denial)wanted->on_denial;
-	session->must_intercept = wanted->must_intercept;
+	session->must_intercept = wanted->must_intercept || agent->config.must_intercept;
 	session->cwd = confine_path(agent->config.cwd, wanted->cwd ? wanted->cwd : ".", why);
 	if (!session->cwd)
 		return -EINVAL;
@@ -228,6 +228,7 @@ static void tell_configured(const struct session *session, const char *id)
 	tell_add(told, "run", tell_text(session->agent->config.id));
 	tell_add(told, "approval", json_string(modes[session->mode]));
 	tell_add(told, "sandbox", sandbox_json(session->sandbox));
+	tell_add(told, "intercept_exec", json_boolean(session->must_intercept));
 	tell_add(told, "may_unconfine", json_boolean(session->agent->config.may_unconfine));
 	tell_reply(session->agent, id, told);
 }

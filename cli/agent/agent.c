@@ -171,6 +171,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.cache_root = gate->view.cache_root,
 		.control = gate->control,
 		.has_no_probe = options->run.has_no_probe,
+		.must_intercept = options->run.must_judge_programs,
 		.spill_dir = serving->spill_dir,
 		.may_unconfine = options->may_unconfine,
 		.host = &serving->host,

@@ -212,6 +212,7 @@ export interface ConfigureSessionResult {
   run: string;
   approval: "never" | "untrusted" | "on-request" | "on-failure" | "granular";
   sandbox: Sandbox;
+  intercept_exec: boolean;
   may_unconfine: boolean;
 }
 

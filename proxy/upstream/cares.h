@@ -20,8 +20,8 @@ enum cares_status { CARES_FOUND, CARES_NO_NAME, CARES_NO_ADDRESS, CARES_LATE, CA
 
 struct cares_answer {
 	enum cares_status status;
-	const char *cause;  /* static text for people */
-	uint32_t ttl_s; /* how long it holds (RFC 1035 §3.2.1), the least of all records */
+	const char *cause; /* static text for people */
+	uint32_t ttl_s;    /* how long it holds (RFC 1035 §3.2.1), the least of all records */
 	size_t count;
 	struct addr addrs[CARES_ADDRS_MAX];
 	size_t alias_count; /* targets of CNAMEs, canonical */

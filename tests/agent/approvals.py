@@ -632,6 +632,19 @@ def intercepted_scripts(stage):
     assert record["reason"] == "rule_deny" and "sed" in record["rule"], record
 
 
+def intercepted_by_the_option(stage):
+    """A session cannot switch it off."""
+    stage.policy("command deny env\n")
+    client = stage.client("--intercept-exec")
+    assert client.configure("on-request", intercept_exec=False)["intercept_exec"] is True
+    id = client.send("exec", command=["make", "-f", "-"], input=True)
+    client.send("write_input", exec=client.next("exec_begin", id=id)["exec"], text="all:\n\t-@/usr/bin/env\n", eof=True)
+    end = client.next("exec_end", id=id)
+    assert any(e["what"] == "program" and e["path"].endswith("/env") for e in end["evidence"]), end["evidence"]
+    plain = stage.client()
+    assert plain.configure("never")["intercept_exec"] is False
+
+
 def intercepted_without_rules(stage):
     """A policy without rules for commands does not restrict programs inside, understood or not."""
     stage.policy("allow http://a.test\n")
@@ -885,7 +898,7 @@ CASES = [hooks_speak_first, no_hook_types_a_domain, a_hook_for_permissions, no_s
          a_retry_is_its_own_question, a_retry_is_remembered, a_retry_is_remembered_for_good, permissions_for_the_session, a_retry_in_the_background, a_retry_that_is_denied, on_request_does_not_retry_by_itself, more_permissions, the_gates_own_is_not_asked_about, granular,
          for_the_session, everyday_scripts, no_script_passes_a_denial, no_list_is_ignored, with_an_environment, for_good, one_line_for_good, stale_double_and_crossed_answers, one_question_for_the_same, nobody_answers_in_time, interrupted_while_it_is_asked,
          hangs_up_with_a_question_open, says_its_last_and_reads_on, patches, permissions_and_elicitations,
-         intercepted_programs, intercepted_scripts, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
+         intercepted_programs, intercepted_scripts, intercepted_by_the_option, intercepted_without_rules, hooks_are_told_why, reading_is_restricted, retries_keep_denials, an_exact_program]
 
 if __name__ == "__main__":
     harness.main(CASES)

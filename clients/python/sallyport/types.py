@@ -228,6 +228,7 @@ class ConfigureSessionResult(TypedDict):
     run: str
     approval: Literal["never", "untrusted", "on-request", "on-failure", "granular"]
     sandbox: Sandbox
+    intercept_exec: bool
     may_unconfine: bool
 
 
