@@ -728,7 +728,7 @@ class Agent(harness.Client):
 
     def asks(self, *words):
         """Asks for `cat WORDS`; returns the submission's id."""
-        return self.send("exec", argv=["cat", *words])
+        return self.send("exec", command=["cat", *words])
 
     def decided(self):
         return [r for r in map(json.loads, self.stage.audit.read_text().splitlines()) if r["event"] == "decision"]
@@ -761,7 +761,7 @@ def an_agent_asks(world):
     watch.shows("  reason    use the mirror")
     watch.enter("n")
     end = agent.next("exec_end", id=id)
-    assert end["status"] == "rejected" and "use the mirror" in end["why"], end
+    assert end["status"] == "rejected" and "use the mirror" in end["message"], end
     id = agent.asks("/etc/hostname")
     watch.enter("s")
     assert agent.next("exec_end", id=id)["status"] == "exited"
