@@ -1,6 +1,7 @@
 /* exec_told: what a running command reports to the caller, and asks it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A program, identified by its file and not by its name: another file at the same path is not
@@ -36,6 +37,8 @@ struct exec_evidence {
  * sandbox is not reported. */
 #define EXEC_EVIDENCE_MAX 256
 typedef void (*exec_evidence_fn)(const struct exec_evidence *evidence, void *arg);
+/* Is it about a connection? */
+bool exec_evidence_is_network(const struct exec_evidence *evidence);
 /* For a record: "python3: connect 10.1.2.3:53: Network is unreachable". Returned owned. */
 char *exec_evidence_text(const struct exec_evidence *evidence);
 /* A process inside is about to execute @program, a file that is held open until the answer, with

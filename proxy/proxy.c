@@ -77,6 +77,16 @@ void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts)
 	}
 }
 
+void proxy_note_refused(struct proxy *proxy, uint64_t exec, const char *text)
+{
+	const struct refusal refusal = { .reason = POLICY_SANDBOX_REFUSED, .cause = text };
+	struct way *way;
+
+	LIST_FOREACH (way, &proxy->ways, link)
+		if (way->exec == exec)
+			denials_add(&way->denials, &refusal, loop_wall_us(proxy->loop));
+}
+
 void proxy_policy_changed(struct proxy *proxy)
 {
 	const struct policy *policy = proxy->config->policy;

@@ -24,6 +24,9 @@ void proxy_policy_changed(struct proxy *proxy);
 /* The host's resolv.conf and hosts files, as resolver_take_files(). Both taken. */
 void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts);
 
+/* Puts what the sandbox of @exec refused among the denials that its command can read. */
+void proxy_note_refused(struct proxy *proxy, uint64_t exec, const char *text);
+
 /* Opens the listeners of an exec. All of @fds are taken. 0 or -errno. */
 int proxy_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS]);
 /* Closes the exec's listeners and every connection, each with a report. An unknown exec is

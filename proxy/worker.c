@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_names.h"
+#include "gateway/gateway_note.h"
 #include "policies/policies_image.h"
 #include "proxy/confine.h"
 
@@ -83,6 +84,13 @@ static void on_names(int resolv_conf, int hosts, void *arg)
 	proxy_names_changed(worker->proxy, resolv_conf, hosts);
 }
 
+static void on_note(uint64_t exec, const char *text, void *arg)
+{
+	struct worker *worker = arg;
+
+	proxy_note_refused(worker->proxy, exec, text);
+}
+
 /* Signals that are meant for the command or for the whole run reach the entire process group. Only
  * the gateway ends the worker, or the kernel when the gateway dies. */
 static int set_signals(struct err *why)
@@ -118,6 +126,7 @@ int proxy_worker(int socket, const struct proxy_config *config)
 	if (client) {
 		gateway_client_on_image(client, on_image, &worker);
 		gateway_client_on_names(client, on_names, &worker);
+		gateway_client_on_note(client, on_note, &worker);
 		r = run(&worker, client, &why);
 	}
 	if (r < 0)

@@ -227,7 +227,9 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 		return; /* a decision, with its own record */
 	auto_free char *text = exec_evidence_text(evidence);
 
-	gateway_exec_note(agent_of(exec)->gateway, exec->number, GATEWAY_REFUSED, NULL, text);
+	gateway_exec_note(agent_of(exec)->gateway, exec->number,
+			  exec_evidence_is_network(evidence) ? GATEWAY_CUT_OFF : GATEWAY_REFUSED,
+			  NULL, text);
 }
 
 static void note_probe(const struct task_exec *exec, const char *text)

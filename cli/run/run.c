@@ -118,7 +118,9 @@ static void on_refused(const struct exec_evidence *evidence, void *arg)
 	}
 	auto_free char *text = exec_evidence_text(evidence);
 
-	run->gateway->ops->note(run->gateway, GATEWAY_REFUSED, NULL, text);
+	run->gateway->ops->note(
+		run->gateway,
+		exec_evidence_is_network(evidence) ? GATEWAY_CUT_OFF : GATEWAY_REFUSED, NULL, text);
 	run_refused_add(&run->refused, evidence, getenv("HOME"));
 }
 

@@ -6,6 +6,11 @@
 #include "base/mem.h"
 #include "exec/notify/inside.h"
 
+bool exec_evidence_is_network(const struct exec_evidence *evidence)
+{
+	return evidence->what == EXEC_REFUSED_NETWORK || evidence->what == EXEC_REFUSED_SOCKET;
+}
+
 char *exec_evidence_text(const struct exec_evidence *evidence)
 {
 	bool has_path = evidence->path[0] != '\0';

@@ -7,6 +7,7 @@
 #include "gateway/audit/journal.h"
 #include "gateway/audit/redact.h"
 #include "gateway/decide/queue.h"
+#include "gateway/link/link_server.h"
 
 static void copy(char *out, size_t size, const char *text)
 {
@@ -48,9 +49,9 @@ void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, 
 		       const char *words)
 {
 	static const enum sink_event events[GATEWAY_NOTES] = {
-		[GATEWAY_WITHHELD] = SINK_WITHHELD,   [GATEWAY_MADE] = SINK_MADE,
-		[GATEWAY_PROBED] = SINK_PROBED,       [GATEWAY_REFUSED] = SINK_REFUSED,
-		[GATEWAY_PUBLISHED] = SINK_PUBLISHED,
+		[GATEWAY_WITHHELD] = SINK_WITHHELD, [GATEWAY_MADE] = SINK_MADE,
+		[GATEWAY_PROBED] = SINK_PROBED,     [GATEWAY_REFUSED] = SINK_REFUSED,
+		[GATEWAY_CUT_OFF] = SINK_REFUSED,   [GATEWAY_PUBLISHED] = SINK_PUBLISHED,
 	};
 	struct sink_record record = {
 		.event = events[what],
@@ -59,6 +60,8 @@ void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, 
 		.cause = words,
 	};
 
+	if (what == GATEWAY_CUT_OFF)
+		link_server_note(gw, id, words);
 	journal_stamp(gw->journal, &record);
 	(void)queue_write_down(gw, &record); /* on failure, all later requests are denied */
 }

@@ -65,6 +65,12 @@ void gateway_client_on_names(struct gateway_client *client, gateway_names_fn on_
 	client->names_arg = arg;
 }
 
+void gateway_client_on_note(struct gateway_client *client, gateway_note_fn on_note, void *arg)
+{
+	client->on_note = on_note;
+	client->note_arg = arg;
+}
+
 void client_lease(struct gateway_ticket *ticket, const struct gateway_lease *lease)
 {
 	assert(ticket->is_live);

@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_names.h"
+#include "gateway/gateway_note.h"
 
 struct traffic;
 
@@ -50,6 +51,8 @@ struct gateway_client {
 	void *image_arg;
 	gateway_names_fn on_names; /* may be NULL */
 	void *names_arg;
+	gateway_note_fn on_note; /* may be NULL */
+	void *note_arg;
 	gateway_lease_fn on_lease; /* may be NULL */
 	struct traffic *trips;     /* these are counted too; NULL: none */
 	bool is_gone; /* the gateway has closed: submit and withdraw are no longer called */

@@ -218,6 +218,18 @@ static bool handle_names(struct remote *remote, struct frame *frame, int *fds, s
 	return is_valid;
 }
 
+static bool handle_note(struct remote *remote, struct frame *frame)
+{
+	char text[GATEWAY_NOTE_MAX];
+	uint64_t exec;
+
+	if (link_codec_get_note(frame, &exec, text) < 0)
+		return false;
+	if (remote->client.on_note)
+		remote->client.on_note(exec, text, remote->client.note_arg);
+	return true;
+}
+
 /* False: malformed. Takes @fds. A callback may free the client, so it is the last call. */
 static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, size_t count)
 {
@@ -233,6 +245,8 @@ static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, s
 		return false;
 	if (remote->has_heard_hello && frame->type == LINK_FINISH)
 		return handle_finish(remote, frame);
+	if (remote->has_heard_hello && frame->type == LINK_NOTE)
+		return handle_note(remote, frame);
 	if (remote->has_heard_hello)
 		return (frame->type == LINK_VERDICT || frame->type == LINK_CUT ||
 			frame->type == LINK_LEASE) &&

@@ -1,6 +1,7 @@
 #include "gateway/link/link_impl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -336,6 +337,23 @@ int link_codec_get_cut(struct frame *frame, uint64_t *ret_id, struct policy_verd
 	bool is_valid = get_verdict(frame, ret);
 
 	return get_done(frame, is_valid && *ret_id != 0 && ret->action == POLICY_DENY);
+}
+
+void link_codec_put_note(struct frame *frame, uint64_t exec, const char *text)
+{
+	char cut[GATEWAY_NOTE_MAX];
+
+	(void)snprintf(cut, sizeof(cut), "%s", text);
+	frame_begin(frame, LINK_NOTE);
+	frame_put_u64(frame, exec);
+	frame_put_text(frame, cut);
+}
+
+int link_codec_get_note(struct frame *frame, uint64_t *ret_exec, char text[GATEWAY_NOTE_MAX])
+{
+	*ret_exec = frame_get_u64(frame);
+	frame_get_text(frame, text, GATEWAY_NOTE_MAX);
+	return get_done(frame, true);
 }
 
 void link_codec_put_spent(struct frame *frame, uint64_t id, const struct gateway_spent *spent)

@@ -13,6 +13,7 @@
  *                    LINK_POLICY     0, with the policy's image
  *                    LINK_LEASE      id, lease
  *                    LINK_NAMES      bits, with the files
+ *                    LINK_NOTE       exec, what its sandbox refused
  *   both ways        LINK_FINISH     0: a request to report what is left; the answer follows the
  *                                    last report
  *
@@ -21,9 +22,10 @@
 
 #include "base/frame.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_note.h"
 #include "policies/policies_request.h"
 
-#define LINK_VERSION     9
+#define LINK_VERSION     10
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -39,7 +41,8 @@ enum link_type {
 	LINK_POLICY,
 	LINK_SPENT,
 	LINK_LEASE,
-	LINK_NAMES
+	LINK_NAMES,
+	LINK_NOTE
 };
 
 /* LINK_NAMES: the files that are sent with it, in this order. */
@@ -76,6 +79,10 @@ void link_codec_put_spent(struct frame *frame, uint64_t id, const struct gateway
 int link_codec_get_spent(struct frame *frame, uint64_t *ret_id, struct gateway_spent *ret);
 void link_codec_put_lease(struct frame *frame, uint64_t id, const struct gateway_lease *lease);
 int link_codec_get_lease(struct frame *frame, uint64_t *ret_id, struct gateway_lease *ret);
+
+/* A longer text is cut. */
+void link_codec_put_note(struct frame *frame, uint64_t exec, const char *text);
+int link_codec_get_note(struct frame *frame, uint64_t *ret_exec, char text[GATEWAY_NOTE_MAX]);
 
 /* @id: of the report's ticket; 0: it has none. */
 void link_codec_put_report(struct frame *frame, uint64_t id, const struct gateway_report *report);

@@ -466,6 +466,20 @@ void gateway_send_names(struct gateway *gw, const char *resolv_conf, const char 
 		send_names(worker, paths);
 }
 
+void link_server_note(struct gateway *gw, uint64_t exec, const char *text)
+{
+	struct worker *worker;
+	struct frame frame;
+
+	LIST_FOREACH (worker, &gw->workers, entry) {
+		if (worker->exec != 0 && worker->exec != exec)
+			continue;
+		link_codec_put_note(&frame, exec, text);
+		(void)frame_link_send(worker->link, &frame, NULL,
+				      0); /* a closed link reports itself */
+	}
+}
+
 void link_server_close_way(struct gateway *gw, uint64_t exec)
 {
 	gw->ended = mem_grow(gw->ended, gw->ended_count + 1, sizeof(*gw->ended));

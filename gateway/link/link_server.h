@@ -7,6 +7,8 @@
 
 /* Schedules a message to every worker that @exec has ended. */
 void link_server_close_way(struct gateway *gw, uint64_t exec);
+/* Tells the worker of @exec what its sandbox refused. */
+void link_server_note(struct gateway *gw, uint64_t exec, const char *text);
 /* Tells every worker that @image (borrowed) is the policy in force. */
 void link_server_policy(struct gateway *gw, int image);
 /* Call it in every turn, after the verdicts: sends the other messages to the workers. */

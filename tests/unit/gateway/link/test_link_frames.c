@@ -210,6 +210,12 @@ static void bad_lease(struct frame *frame)
 	link_codec_put_lease(frame, 1, &(struct gateway_lease){ .may = { 1, 1 } });
 }
 
+/* It is the gateway that tells. */
+static void bad_note(struct frame *frame)
+{
+	link_codec_put_note(frame, FIXTURE_EXEC, "python3: connect");
+}
+
 static void (*const bad_frames[])(struct frame *) = {
 	bad_request_bits,
 	bad_request_fields,
@@ -218,6 +224,7 @@ static void (*const bad_frames[])(struct frame *) = {
 	bad_cut,
 	bad_spent,
 	bad_lease,
+	bad_note,
 	bad_empty,
 	bad_type,
 	bad_direction,
@@ -356,7 +363,7 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 	const struct policy_verdict over = { .reason = POLICY_DENIED_SINCE, .rule = "r" };
 	const struct gateway_spent spent = { .needs = { true, true } };
 	const struct gateway_lease lease = { .may = { 9, 9 } };
-	uint32_t kind = random_next(state) % 9;
+	uint32_t kind = random_next(state) % 10;
 
 	if (kind == 0)
 		put_submit(frame, random_next(state) % 8);
@@ -372,11 +379,13 @@ static void make_garbage(struct frame *frame, uint32_t *state)
 		link_codec_put_spent(frame, random_next(state) % 8, &spent);
 	else if (kind == 6)
 		link_codec_put_lease(frame, random_next(state) % 8, &lease);
+	else if (kind == 7)
+		link_codec_put_note(frame, random_next(state) % 8, "python3: connect");
 	else
-		frame_begin(frame, (uint16_t)(random_next(state) % 13));
-	for (uint32_t i = random_next(state) % 4; kind < 7 && i > 0 && frame->len > 0; i--)
+		frame_begin(frame, (uint16_t)(random_next(state) % 15));
+	for (uint32_t i = random_next(state) % 4; kind < 8 && i > 0 && frame->len > 0; i--)
 		frame->bytes[random_next(state) % frame->len] = (uint8_t)random_next(state);
-	for (uint32_t i = random_next(state) % 40; kind >= 7 && i > 0; i--)
+	for (uint32_t i = random_next(state) % 40; kind >= 8 && i > 0; i--)
 		frame_put_u8(frame, (uint8_t)random_next(state));
 	if (random_next(state) % 4 == 0 && frame->len > 0)
 		frame->len = random_next(state) % frame->len;
@@ -481,6 +490,24 @@ START_TEST(a_verdict_frame_is_small)
 }
 END_TEST
 
+START_TEST(a_long_note_is_cut)
+{
+	char longer[2 * GATEWAY_NOTE_MAX], text[GATEWAY_NOTE_MAX];
+	struct frame frame;
+	uint64_t exec;
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	link_codec_put_note(&frame, 7, longer);
+	ck_assert_int_eq(link_codec_get_note(&frame, &exec, text), 0);
+	ck_assert_uint_eq(exec, 7);
+	ck_assert_uint_eq(strlen(text), sizeof(text) - 1);
+	link_codec_put_note(&frame, 7, "short");
+	frame_put_u8(&frame, 0);
+	ck_assert_int_eq(link_codec_get_note(&frame, &exec, text), -EBADMSG);
+}
+END_TEST
+
 Suite *suite_link_frames(void)
 {
 	Suite *suite = suite_create("link frames");
@@ -496,6 +523,7 @@ Suite *suite_link_frames(void)
 	tcase_add_test(tcase, garbage_to_the_gateway_never_crashes);
 	tcase_add_test(tcase, garbage_to_the_worker_never_crashes);
 	tcase_add_test(tcase, a_verdict_frame_is_small);
+	tcase_add_test(tcase, a_long_note_is_cut);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
