@@ -375,6 +375,7 @@ export interface OverrideTurnContextResult {
   run: string;
   approval: "never" | "untrusted" | "on-request" | "on-failure" | "granular";
   sandbox: Sandbox;
+  intercept_exec: boolean;
   may_unconfine: boolean;
 }
 

@@ -425,6 +425,7 @@ class OverrideTurnContextResult(TypedDict):
     run: str
     approval: Literal["never", "untrusted", "on-request", "on-failure", "granular"]
     sandbox: Sandbox
+    intercept_exec: bool
     may_unconfine: bool
 
 
