@@ -124,11 +124,7 @@ char *run_published_text(const struct run_published *ports, size_t count)
 {
 	char *text = mem_strdup("ports of the host's loopback:");
 
-	for (size_t i = 0; i < count; i++) {
-		auto_free char *before = text;
-
-		text = mem_printf("%s%s %u to %u", before, i > 0 ? "," : "", ports[i].port,
-				  ports[i].inside);
-	}
+	for (size_t i = 0; i < count; i++)
+		mem_append(&text, "%s %u to %u", i > 0 ? "," : "", ports[i].port, ports[i].inside);
 	return text;
 }

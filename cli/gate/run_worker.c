@@ -36,11 +36,10 @@ static int keep(int socket, struct proxy_published *published, size_t count)
 }
 
 /* The worker keeps few descriptors only: stderr, for its log, the link, and listeners of published
- * ports. A reader of the
- * command's output must see EOF when the command ends, and a descriptor that the worker does not
- * hold cannot leak from it. It has a session of its own, so that keys typed for the command do not
- * signal it. It closes the epoll descriptor of the parent's event loop but does not touch the
- * loop's memory. */
+ * ports. A reader of the command's output must see EOF when the command ends, and a descriptor that
+ * the worker does not hold cannot leak from it. It has a session of its own, so that keys typed for
+ * the command do not signal it. It closes the epoll descriptor of the parent's event loop but does
+ * not touch the loop's memory. */
 static int worker_main(int socket, const struct proxy_config *config)
 {
 	struct proxy_published published[PROXY_PUBLISHED_MAX];

@@ -74,7 +74,8 @@ static bool is_chrooted(void)
 	return !has_root;
 }
 
-static const char *remedy_of_eperm(void)
+/* @has_them: the namespaces exist, and a step in them was refused. */
+static const char *remedy_of_eperm(bool has_them)
 {
 	if (file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
 		return "AppArmor restricts user namespaces on this machine: copy sallyport's "
@@ -91,7 +92,12 @@ static const char *remedy_of_eperm(void)
 		return "the container's system call filter refuses namespaces; start the container "
 		       "with a filter that allows them (for Docker: --security-opt "
 		       "seccomp=unconfined --security-opt systempaths=unconfined)";
-	return NULL;
+	if (has_them)
+		return "another sandbox is around this process (Landlock, as in some coding "
+		       "agents), or a security module refuses it; start sallyport outside of that "
+		       "sandbox";
+	return "the kernel refuses user namespaces here; check the security modules and the "
+	       "settings of the container";
 }
 
 static const struct {
@@ -117,29 +123,17 @@ static const char *remedy_of_enospc(char *out, size_t size)
 	return "too many namespaces exist; end some, or raise user.max_*_namespaces with sysctl";
 }
 
-/* @has_them: the namespaces exist, and a step in them was refused. */
 static const char *remedy_of(int error, bool has_them, char *out, size_t size)
 {
-	const char *cause;
-
 	switch (error) {
 	case EPERM:
 	case EACCES:
-		cause = remedy_of_eperm();
-		return cause      ? cause
-		       : has_them ? "another sandbox is around this process (Landlock, as in some "
-				    "coding "
-				    "agents), or a security module refuses it; start sallyport "
-				    "outside of "
-				    "that sandbox"
-				  : "the kernel refuses user namespaces here; check the security "
-				    "modules "
-				    "and the settings of the container";
+		return remedy_of_eperm(has_them);
 	case ENOSPC:
 		return remedy_of_enospc(out, size);
 	case ENOSYS:
-		cause = is_filtered() ? remedy_of_eperm() : NULL;
-		return cause ? cause : "the kernel is too old; Linux 5.12 or newer is needed";
+		return is_filtered() ? remedy_of_eperm(has_them)
+				     : "the kernel is too old; Linux 5.12 or newer is needed";
 	case EINVAL:
 		return "this kernel was built without one of these namespaces; use a kernel with "
 		       "all of them";
