@@ -154,16 +154,23 @@ static void add_aliases(struct resolve_answer *answer, const struct cares_answer
 
 /* A family that has not answered, or has failed, is asked again; one without addresses has no
  * record that says how long that holds. */
-static void set_until(struct resolve_lookup *lookup, const struct cares_answer *v4,
-		      const struct cares_answer *v6)
+static int64_t kept_ms(const struct resolve_family *family)
 {
-	uint64_t ttl_s = v4->ttl_s < v6->ttl_s ? v4->ttl_s : v6->ttl_s;
-	uint64_t ms = ttl_s * 1000 < KEPT_MS ? ttl_s * 1000 : KEPT_MS;
+	int64_t ms = (int64_t)family->answer.ttl_s * 1000;
 
-	if (!lookup->v4.is_open && !lookup->v6.is_open && v4->status != CARES_FAILED &&
-	    v6->status != CARES_FAILED && v4->status != CARES_LATE && v6->status != CARES_LATE &&
-	    ms > 0)
-		lookup->until_ms = loop_now_ms(lookup->resolver->loop) + (int64_t)ms;
+	if (family->is_open || family->answer.status == CARES_FAILED ||
+	    family->answer.status == CARES_LATE)
+		return 0;
+	return ms < KEPT_MS ? ms : KEPT_MS;
+}
+
+static void set_until(struct resolve_lookup *lookup)
+{
+	int64_t v4_ms = kept_ms(&lookup->v4), v6_ms = kept_ms(&lookup->v6);
+	int64_t ms = v4_ms < v6_ms ? v4_ms : v6_ms;
+
+	if (ms > 0)
+		lookup->until_ms = loop_now_ms(lookup->resolver->loop) + ms;
 }
 
 static void settle_addrs(struct resolve_lookup *lookup, const struct cares_answer *v4,
@@ -179,7 +186,7 @@ static void settle_addrs(struct resolve_lookup *lookup, const struct cares_answe
 		add_aliases(answer, v6);
 	answer->count = families_interleave(v4->addrs, v4->count, v6->addrs, v6->count, is_v6_first,
 					    answer->addrs, RESOLVE_ADDRS_MAX);
-	set_until(lookup, v4, v6);
+	set_until(lookup);
 	lookup_settle(lookup);
 }
 
