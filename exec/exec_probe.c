@@ -74,6 +74,11 @@ const char *exec_probe_worked(const struct exec_probe *probe, enum exec_way *ret
 	return NULL;
 }
 
+const char *exec_probe_absent(bool is_by_option)
+{
+	return is_by_option ? "not probed: --no-probe" : "not probed: the command is not confined";
+}
+
 char *exec_probe_text(const struct exec_probe *probe)
 {
 	auto_free char *tried = mem_strdup("");

@@ -42,5 +42,7 @@ const char *exec_way_name(enum exec_way way);
 const char *exec_probe_worked(const struct exec_probe *probe, enum exec_way *ret);
 /* Why it was not tried; NULL: it was. */
 const char *exec_probe_skipped(const struct exec_probe *probe, enum exec_way way);
+/* For the record of a sandbox that is not probed: by --no-probe, or because there is none. */
+const char *exec_probe_absent(bool is_by_option);
 /* One line for people: the grade, and all ways. Returned owned. */
 char *exec_probe_text(const struct exec_probe *probe);

@@ -394,10 +394,8 @@ int exec_run_start(const struct orchestrator_exec *approved, struct err *why, vo
 	(void)gateway_exec_join(agent->gateway, exec->number, task->session->number,
 				task->session->question_ms);
 	gateway_exec_set_argv(agent->gateway, exec->number, (const char *const *)task->argv);
-	if (!exec->is_confined)
-		note_probe(exec, "not probed: the command is not confined");
-	else if (agent->config.has_no_probe)
-		note_probe(exec, "not probed: --no-probe");
+	if (!exec->is_confined || agent->config.has_no_probe)
+		note_probe(exec, exec_probe_absent(exec->is_confined));
 	int r = grant(exec, approved, why);
 
 	if (r < 0) {

@@ -277,9 +277,7 @@ static int start_exec(struct run *run, char **ret_plan)
 					run->gate.view.withheld);
 	if (run->options.has_no_probe || is_unconfined(run))
 		run->gateway->ops->note(run->gateway, GATEWAY_PROBED, NULL,
-					run->options.has_no_probe
-						? "not probed: --no-probe"
-						: "not probed: the command is not confined");
+					exec_probe_absent(run->options.has_no_probe));
 	run->process = exec_process_start(run->gate.loop, &config, on_egress, on_done, run, &why);
 	if (!run->process)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
