@@ -59,7 +59,7 @@ static void respond(const struct wall *wall, uint64_t id, long result, bool pass
 		buffer.response.error = (int)result;
 	else
 		buffer.response.val = result;
-	(void)sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response);
+	(void)wall_task_ask(wall, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response);
 }
 
 static void answer(const struct wall *wall, uint64_t id, long result)

@@ -104,6 +104,8 @@ void wall_task_close(struct wall *wall, struct wall_call *call);
 long wall_task_fd(const struct wall_call *call, int fd); /* a copy, owned, or -errno */
 long wall_task_read(const struct wall_call *call, uint64_t from, void *to, size_t len);
 long wall_task_write(const struct wall_call *call, uint64_t to, const void *from, size_t len);
+/* An ioctl(2) on the listener, repeated if a signal ends it early. */
+long wall_task_ask(const struct wall *wall, unsigned long what, const void *arg);
 bool wall_task_is_waiting(const struct wall *wall, const struct wall_call *call);
 /* A signal is pending for the task, which would have interrupted the call. */
 bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call);

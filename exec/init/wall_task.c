@@ -185,9 +185,20 @@ long wall_task_write(const struct wall_call *call, uint64_t to, const void *from
 	return move(sys(process_vm_writev, call->task, &ours, 1, &theirs, 1, 0), len);
 }
 
+/* The kernel waits for a lock here: a stop of init, as by a debugger, ends that wait. */
+long wall_task_ask(const struct wall *wall, unsigned long what, const void *arg)
+{
+	long r;
+
+	do
+		r = sys(ioctl, wall->listener, what, arg);
+	while (r == -EINTR);
+	return r;
+}
+
 bool wall_task_is_waiting(const struct wall *wall, const struct wall_call *call)
 {
-	return sys(ioctl, wall->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
+	return wall_task_ask(wall, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
 }
 
 int wall_task_option(int fd, int option)

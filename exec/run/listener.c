@@ -8,9 +8,21 @@
 /* A newer kernel may have longer structs than our headers, and write more. */
 #define ROOM 512
 
+/* The kernel waits for a lock here, and a signal such as SIGCHLD ends that wait with EINTR, which
+ * says nothing about the task. */
+static int ask(int listener, unsigned long what, void *arg)
+{
+	int r;
+
+	do
+		r = ioctl(listener, what, arg);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : 0;
+}
+
 bool listener_is_waiting(int listener, uint64_t id)
 {
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return ask(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 static int answer(int listener, uint64_t id, int error, uint32_t flags)
@@ -24,7 +36,7 @@ static int answer(int listener, uint64_t id, int error, uint32_t flags)
 	buffer.response.id = id;
 	buffer.response.error = -error;
 	buffer.response.flags = flags;
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response) < 0 ? -errno : 0;
+	return ask(listener, SECCOMP_IOCTL_NOTIF_SEND, &buffer.response);
 }
 
 void listener_refuse(int listener, uint64_t id, int error)

@@ -16,8 +16,8 @@ static TCase *(*const runs[])(void) = {
 	test_exec_session, test_exec_stop, test_output,   NULL,
 };
 static TCase *(*const terminal[])(void) = { test_ansi, test_hold, test_pty, NULL };
-static TCase *(*const told[])(void) = { test_inside, test_intercept, test_notify,
-					test_notify_network, NULL };
+static TCase *(*const told[])(void) = { test_inside, test_intercept,      test_listener,
+					test_notify, test_notify_network, NULL };
 
 static const struct {
 	const char *name;

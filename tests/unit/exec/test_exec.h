@@ -19,6 +19,7 @@ TCase *test_exec_free(void);
 TCase *test_exec_session(void);
 TCase *test_exec_stop(void);
 TCase *test_lifetime(void);
+TCase *test_listener(void);
 TCase *test_memory(void);
 TCase *test_notify(void);
 TCase *test_notify_network(void);
