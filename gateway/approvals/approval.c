@@ -183,6 +183,7 @@ static void approval_free(struct approval *approval)
 	free(approval->program);
 	free(approval->chain);
 	free(approval->warning);
+	free(approval->how);
 	free(approval);
 }
 

@@ -91,9 +91,11 @@ struct approval {
 	struct loop_timer deadline;
 	TAILQ_HEAD(party_list, party) parties;
 	unsigned int waiting, party_count;
-	bool was_asked;  /* the approvers know it */
-	bool is_touched; /* a person is answering it */
-	bool has_news;   /* the approvers are to be told */
+	bool was_asked;      /* the approvers know it */
+	bool is_touched;     /* a person is answering it */
+	bool has_news;       /* the approvers are to be told */
+	struct decision end; /* if a review leaves nobody waiting; with @how, its text */
+	char *how;
 	TAILQ_ENTRY(approval) entry;
 	TAILQ_ENTRY(approval) news_entry;
 };

@@ -48,11 +48,37 @@ static const struct grant *party_release_covered(struct party *party)
 	return last;
 }
 
+/* Notes that it ends by @grant, or by a change of the policy if that is NULL, unless a request
+ * joins it. */
+static void review_note_end(struct approval *approval, const struct grant *grant)
+{
+	struct decision *end = &approval->end;
+
+	free(approval->how);
+	*end = (struct decision){ .action = POLICY_DENY, .reason = POLICY_DENIED_SINCE };
+	if (!grant) {
+		approval->how = mem_strdup("decided by a change of the policy");
+		return;
+	}
+	end->action = grant->action;
+	end->reason = grant->reason;
+	(void)snprintf(end->by, sizeof(end->by), "%s", grant->by);
+	approval->how = mem_printf("%s by %s, with %s",
+				   grant->action == POLICY_ALLOW ? "allowed" : "denied", grant->by,
+				   grant->text);
+}
+
+static void review_end(struct approval *approval)
+{
+	auto_free char *how = take(approval->how);
+
+	approval_settle_with(approval, &approval->end, how);
+}
+
 static void review_grants_of(struct approval *approval, void *arg)
 {
 	struct party *party = TAILQ_FIRST(&approval->parties);
 	const struct grant *last = NULL;
-	char how[APPROVER_KEY_MAX + 160];
 
 	while (party) {
 		struct party *next = TAILQ_NEXT(party, entry);
@@ -65,9 +91,8 @@ static void review_grants_of(struct approval *approval, void *arg)
 		approval_has_news(approval);
 	if (!last || approval->waiting > 0)
 		return;
-	(void)snprintf(how, sizeof(how), "%s by %s, with %s",
-		       last->action == POLICY_ALLOW ? "allowed" : "denied", last->by, last->text);
-	approval_settle(approval, last->action, last->reason, last->by, how);
+	review_note_end(approval, last);
+	review_end(approval);
 }
 
 void review_grants(struct gateway *gw)
@@ -99,18 +124,19 @@ static void review_left(void *arg)
 	if (approval->waiting > 0)
 		approval_await(approval);
 	else
-		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
-				"decided by a change of the policy");
+		review_end(approval);
 }
 
 void review_waiter(struct waiter *waiter)
 {
 	struct gateway *gw = waiter->gw;
 	struct approval *approval = waiter->party->approval;
+	const struct grant *grant = NULL;
 	struct policy_verdict verdict;
 
-	if (review_is_asked(waiter, &verdict) && !review_find(waiter))
+	if (review_is_asked(waiter, &verdict) && !(grant = review_find(waiter)))
 		return;
+	review_note_end(approval, grant);
 	approval_let_go(waiter);
 	approval_has_news(approval);
 	if (approval->waiting == 0)
@@ -152,8 +178,8 @@ void review_policy(struct approval *approval)
 		party = next;
 	}
 	if (!has_asked) {
-		approval_settle(approval, POLICY_DENY, POLICY_DENIED_SINCE, "",
-				"decided by a change of the policy");
+		review_note_end(approval, NULL);
+		review_end(approval);
 		return;
 	}
 	free(approval->rule);

@@ -284,6 +284,35 @@ START_TEST(a_crowd_holds_up_no_other_question)
 }
 END_TEST
 
+/* The answer for its program reaches a request whose program is looked up only then. */
+START_TEST(a_question_ends_by_the_answer_that_decided_it)
+{
+	const struct approver_answer answer = { .action = POLICY_ALLOW,
+						.scope = GATEWAY_SESSION,
+						.by = "ana",
+						.width = { .is_program = true } };
+	struct fixture_request first, second;
+
+	stage_open(1);
+	fixture_open(NULL);
+	stage_give(FIXTURE_EXEC);
+	submit_from(&first, "https://a.test:443");
+	fixture_settle();
+	submit_from(&second, "https://a.test:443");
+	fixture_settle();
+	ck_assert_int_eq(gateway_answer(fixture.gw, fixture.approver.last.id, &answer, NULL), 0);
+	ck_assert_uint_eq(fixture.approver.retracted, 0); /* who asked second is not known yet */
+	fixture_settle();
+	fixture_expect(&first, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	fixture_expect(&second, POLICY_ALLOW, POLICY_GRANTED_SESSION);
+	ck_assert_uint_eq(fixture.approver.retracted, 1);
+	ck_assert_msg(strstr(fixture.approver.how, "allowed by ana, with https://a.test:443 by "),
+		      "%s", fixture.approver.how);
+	fixture_close();
+	stage_close();
+}
+END_TEST
+
 static void leave(void)
 {
 	gateway_withdraw(take(beat.request->ticket));
@@ -496,6 +525,7 @@ Suite *suite_lookups(void)
 	tcase_add_test(tcase, a_scan_that_is_cut_off_finds_nobody);
 	tcase_add_test(tcase, a_crowd_in_one_exec_holds_up_no_other);
 	tcase_add_test(tcase, a_crowd_holds_up_no_other_question);
+	tcase_add_test(tcase, a_question_ends_by_the_answer_that_decided_it);
 	tcase_add_test(tcase, one_that_is_looked_up_may_leave);
 	tcase_add_test(tcase, an_exec_may_end_while_it_is_looked_at);
 	tcase_add_test(tcase, a_reload_looks_at_what_is_open_in_pieces);
