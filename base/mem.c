@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *mem_or_die(void *pointer)
 {
@@ -19,6 +20,21 @@ static void *mem_or_die(void *pointer)
 void *mem_new(size_t size)
 {
 	return mem_or_die(calloc(1, size ? size : 1));
+}
+
+void *mem_new_secret(size_t size)
+{
+	void *secret = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (secret == MAP_FAILED || madvise(secret, size, MADV_WIPEONFORK) < 0)
+		return mem_or_die(NULL);
+	return secret;
+}
+
+void mem_free_secret(void *secret, size_t size)
+{
+	explicit_bzero(secret, size);
+	(void)munmap(secret, size);
 }
 
 void *mem_new_array(size_t count, size_t size)

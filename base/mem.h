@@ -9,6 +9,10 @@
 /* All return owned memory, zeroed where new; out of memory ends the process. */
 void *mem_new(size_t size);
 void *mem_new_array(size_t count, size_t size);
+/* For secrets: whole pages, which are empty in every child process (MADV_WIPEONFORK, Linux 4.14).
+ * Freed by mem_free_secret() with the same @size. */
+void *mem_new_secret(size_t size);
+void mem_free_secret(void *secret, size_t size);
 /* Grows @array to @count elements of @size; new elements are not initialised. */
 void *mem_grow(void *array, size_t count, size_t size);
 /* Grows @array, which has room for *@room elements, until @count elements of @size fit; doubles the

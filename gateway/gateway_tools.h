@@ -10,15 +10,14 @@
 #include "policies/policies_limits.h"
 
 /* The page for answers, on loopback (127.0.0.1). */
-#define GATEWAY_WEB_URL_MAX 128
-#define GATEWAY_WEB_KEY_MAX 65
 struct gateway_web {
-	uint16_t port;                 /* 0: any free port. gateway_new() writes the one in use */
-	char url[GATEWAY_WEB_URL_MAX]; /* and this. It is a secret: its holder may answer */
+	uint16_t port; /* 0: any free port. gateway_new() writes the one in use, */
+	/* and these two, borrowed until gateway_free(). They are secrets: the holder of the address
+	 * may answer, and the key signs answer links. Their memory is empty in child processes. */
+	const char *url, *link_key;
 	/* "https://gate.example.org": the address of the page for people elsewhere, with which the
 	 * webhook's answer links begin; borrowed. NULL: no links */
 	const char *answer_origin;
-	char link_key[GATEWAY_WEB_KEY_MAX]; /* written by gateway_new(): the key that signs them */
 };
 
 /* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and the

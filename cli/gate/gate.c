@@ -32,6 +32,8 @@
  * machine. */
 #define ATTACH_MS 1000
 
+#define PAGE_LINE_MAX 192 /* an address has less than 128 bytes */
+
 static int make_id(struct gate *gate)
 {
 	uint8_t bytes[GATE_ID_BYTES];
@@ -91,10 +93,12 @@ const char *gate_session(const struct gate *gate)
  * terminal @tty, where a command cannot read it from a file; without one (-1), to stderr. */
 static void announce_page(int tty, const char *url)
 {
-	auto_free char *line = mem_printf("sallyport: answer questions at %s\n", url);
+	char line[PAGE_LINE_MAX]; /* no heap: the address is a secret, and the worker copies that */
+	int len = snprintf(line, sizeof(line), "sallyport: answer questions at %s\n", url);
 
-	if (fd_write_all(tty >= 0 ? tty : STDERR_FILENO, line, strlen(line)) < 0)
+	if (fd_write_all(tty >= 0 ? tty : STDERR_FILENO, line, (size_t)len) < 0)
 		log_warn("the address of the page could not be printed");
+	explicit_bzero(line, sizeof(line));
 }
 
 static int open_gateway(struct gate *gate)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import main, must
+from harness import descendants, main, must, wait_for
 
 REFUSED = 3
 NARROW, WIDE = "version 1\ndeny *\n", "version 1\nallow evil.test\n"
@@ -261,6 +261,47 @@ def two_at_once(world, user):
         refused(world, user, work, name)
 
 
+def occurrences(pid, text):
+    """How often the memory of a process holds @text; None: this user may not read it."""
+    count = 0
+    try:
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            for line in maps:
+                ends, rights = line.split()[:2]
+                first, last = (int(end, 16) for end in ends.split("-"))
+                if not rights.startswith("rw") or last - first > 1 << 28:
+                    continue
+                try:
+                    memory.seek(first)
+                    count += memory.read(last - first).count(text)
+                except (OSError, OverflowError, ValueError):
+                    continue
+    except PermissionError:
+        return None
+    return count
+
+
+def worker_has_no_key(world, user):
+    """The worker reads what the command sends. What answers questions on the page is not in its memory, nor in another child's."""
+    process = world.start(user, ["sh", "-c", "echo ready; sleep 300"], ["--web"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        said = process.stderr.readline()
+        must(b"/#" in said and process.stdout.readline() == b"ready\n", said)
+        key = said.strip().rsplit(b"#", 1)[1]
+        own = occurrences(process.pid, key)
+        must(own is None or own > 0, "the search does not find it where it is")
+        children = [pid for pid in descendants() if pid != process.pid]
+        must(len(children) >= 4, "worker, process for calls, init, command:", children)
+        found = {pid: occurrences(pid, key) for pid in children}
+        must(not any(found.values()), found)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+    must(wait_for(lambda: not descendants()), "left:", descendants())
+
+
 cases = [
     ("first-use", first_use),
     ("busy-folder", busy_folder),
@@ -275,6 +316,7 @@ cases = [
     ("out-of-reach", out_of_reach),
     ("unattended", unattended),
     ("two-at-once", two_at_once),
+    ("worker-has-no-key", worker_has_no_key),
 ]
 
 if __name__ == "__main__":

@@ -161,8 +161,7 @@ static void web_close(struct approver *self)
 	web_seen_done(&self->seen);
 	free(self->run);
 	free(self->session);
-	explicit_bzero(self, sizeof(*self));
-	free(self);
+	mem_free_secret(self, sizeof(*self));
 }
 
 static void web_close_local(struct approver **self)
@@ -176,22 +175,25 @@ static struct approver *web_open(struct gateway *gw, struct loop *loop,
 	if (!config->web)
 		return NULL;
 
-	__attribute__((cleanup(web_close_local))) struct approver *self = mem_new(sizeof(*self));
+	__attribute__((cleanup(web_close_local))) struct approver *self =
+		mem_new_secret(sizeof(*self));
 	self->gw = gw;
 	self->loop = loop;
 	self->run = mem_strdup(config->run ? config->run : "");
 	self->session = mem_strdup(config->session ? config->session : "");
 	self->may_always = config->answers_path != NULL;
 	web_seen_init(&self->seen);
-	if (web_guard_draw(self, config->web, why) < 0 ||
+	if (web_guard_draw(self, config->web->answer_origin, why) < 0 ||
 	    web_listen(self, config->web->port, why) < 0)
 		return NULL;
 	/* The port is part of the cookie's name, because a browser sends cookies to every port of a
 	 * host. */
 	(void)snprintf(self->cookie_name, sizeof(self->cookie_name), "sallyport-%u", self->port);
 	config->web->port = self->port;
-	(void)snprintf(config->web->url, sizeof(config->web->url), "http://127.0.0.1:%u/#%s",
-		       self->port, self->capability);
+	(void)snprintf(self->url, sizeof(self->url), "http://127.0.0.1:%u/#%s", self->port,
+		       self->capability);
+	config->web->url = self->url;
+	config->web->link_key = self->link_key;
 	return take(self);
 }
 

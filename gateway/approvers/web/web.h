@@ -87,8 +87,7 @@ void web_client_ping(struct web_client *client);
 /* May this request be served? 0, or the status of the refusal, with *@ret_why. */
 int web_guard_check(const struct approver *self, const struct web_head *head, bool is_entry,
 		    const char **ret_why);
-/* Makes the secrets of this start; the key of answer links is written to @config. */
-int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why);
+int web_guard_draw(struct approver *self, const char *answer_origin, struct err *why);
 bool web_guard_is_capability(const struct approver *self, const char *given, size_t len);
 
 /* Is the other end of this connection our own user's, or root's? False if it cannot be found. */
@@ -120,7 +119,7 @@ char *web_state_event(const char *name, json_t *value); /* takes @value */
 /* The files of the page. Borrowed; NULL: no such path. */
 const char *web_files_find(const struct http1_span *path, const char **ret_type, size_t *ret_len);
 
-struct approver {
+struct approver { /* child processes do not get it: mem_new_secret() */
 	struct gateway *gw;
 	struct loop *loop;
 	char *run, *session;
@@ -131,8 +130,9 @@ struct approver {
 	char capability[WEB_SECRET_MAX]; /* in the address that the person is shown */
 	char cookie[WEB_SECRET_MAX];     /* identifies the browser, */
 	char key[WEB_SECRET_MAX];        /* and this its page: all ports share cookies */
+	char link_key[WEB_SECRET_MAX];   /* signs answer links */
+	char url[WEB_SECRET_MAX + 32];   /* with the capability */
 	char cookie_name[WEB_COOKIE_MAX];
-	const char *link_key;                   /* of answer links; gateway_web owns it; "": none */
 	char link_origin[POLICY_HOST_MAX + 16]; /* of answer links, as a browser sends it; or "" */
 	struct answer_link_used used[WEB_USED_MAX];
 	size_t used_count;

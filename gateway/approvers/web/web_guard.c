@@ -24,17 +24,13 @@ static int guard_draw_one(char out[WEB_SECRET_MAX])
 	return 0;
 }
 
-int web_guard_draw(struct approver *self, struct gateway_web *config, struct err *why)
+int web_guard_draw(struct approver *self, const char *answer_origin, struct err *why)
 {
-	_Static_assert(sizeof(config->link_key) == WEB_SECRET_MAX, "one kind of secret");
-
 	if (guard_draw_one(self->capability) < 0 || guard_draw_one(self->cookie) < 0 ||
-	    guard_draw_one(self->key) < 0 || guard_draw_one(config->link_key) < 0)
+	    guard_draw_one(self->key) < 0 || guard_draw_one(self->link_key) < 0)
 		return err_set(why, -EIO, "no random numbers for the page");
-	self->link_key = config->link_key;
-	if (config->answer_origin)
-		(void)snprintf(self->link_origin, sizeof(self->link_origin), "%s",
-			       config->answer_origin);
+	if (answer_origin)
+		(void)snprintf(self->link_origin, sizeof(self->link_origin), "%s", answer_origin);
 	return 0;
 }
 
