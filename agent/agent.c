@@ -196,6 +196,11 @@ void agent_abort(struct agent *agent, unsigned long long number)
 		task_cancel(exec->task, "an approver aborted the command");
 }
 
+struct agent_denials agent_denials(const struct agent *agent)
+{
+	return (struct agent_denials){ agent->denied, agent->unanswered };
+}
+
 /* Something did not end in time: the host frees what is left, which kills it. */
 static void on_late(void *arg)
 {

@@ -3,6 +3,8 @@
  * the protocol. The orchestrator and the gateway decide, and exec runs the commands. */
 #pragma once
 
+#include <stdint.h>
+
 #include "agent/agent_config.h"
 
 struct agent;
@@ -29,6 +31,13 @@ void agent_abort(struct agent *agent, unsigned long long number);
 /* As if the client had disconnected: denies its open questions and ends what runs; host->on_end()
  * follows. */
 void agent_end(struct agent *agent, const char *why);
+/* How many requests for commands, programs, patches, permissions and the like were denied, by
+ * somebody or because nobody could be asked or answered. Those of the gateway, about destinations,
+ * are not among them. */
+struct agent_denials {
+	uint64_t denied, unanswered;
+};
+struct agent_denials agent_denials(const struct agent *agent);
 /* Call it after the gateway was freed, or before it was started. Kills what is left. NULL is fine.
  */
 void agent_free(struct agent *agent);

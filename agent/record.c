@@ -95,6 +95,21 @@ static uint64_t exec_of(const struct task *task)
 	return task && task->exec_count > 0 ? task->execs[task->exec_count - 1]->number : 0;
 }
 
+static void count_denial(struct agent *agent, enum policy_reason reason)
+{
+	switch ((int)reason) {
+	case POLICY_NO_APPROVER:
+	case POLICY_APPROVER_GONE:
+	case POLICY_PROMPT_TIMEOUT:
+		agent->unanswered++;
+		return;
+	case POLICY_WITHDRAWN: /* by the client itself */
+		return;
+	default:
+		agent->denied++;
+	}
+}
+
 int record_decided(const struct orchestrator_decided *decided, void *arg)
 {
 	struct session *session = arg;
@@ -124,5 +139,7 @@ int record_decided(const struct orchestrator_decided *decided, void *arg)
 
 	if (r == 0)
 		tally_decided(&session->tally, decided, is_program);
+	if (!decided->is_allowed || r < 0)
+		count_denial(session->agent, record.reason);
 	return r;
 }

@@ -38,8 +38,9 @@ struct agent {
 	struct gateway_kept kept;
 	LIST_HEAD(, policy_writer) writers; /* answers that are being written */
 	size_t writer_count;
-	bool is_gone, is_deaf; /* disconnected; has ended its input but may still read */
-	bool has_gone;         /* host->on_end() was called */
+	uint64_t denied, unanswered; /* requests of all sessions; see agent_denials() */
+	bool is_gone, is_deaf;       /* disconnected; has ended its input but may still read */
+	bool has_gone;               /* host->on_end() was called */
 	const char *end; /* the input has ended, while a session is being configured: why; static */
 	void (*on_look)(void *agent); /* client_look(): from the loop */
 	/* A session was configured, or could not be: @held, taken, are the submissions that waited

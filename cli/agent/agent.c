@@ -17,7 +17,13 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/gate/gate.h"
+#include "cli/gate/run_own.h"
 #include "cli/run/run_policy.h"
+#include "cli/run/run_refused.h"
+#include "cli/run/run_report.h"
+#include "cli/run/run_status.h"
+#include "cli/run/run_summary.h"
+#include "cli/view/run_made.h"
 #include "gateway/gateway_note.h"
 #include "policies/policies_agent.h"
 
@@ -196,9 +202,38 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	return status == CLI_OK ? gate_start_worker(gate) : status;
 }
 
+/* What a run prints about its one command, the client has been told of each of its own. */
+static int conclude(const struct serving *serving, int64_t started_ms)
+{
+	const struct gate *gate = &serving->gate;
+	const struct agent_denials denials = agent_denials(serving->agent);
+	const struct run_made made = { 0 };
+	const struct run_refused refused = { 0 };
+	struct run_summary summary = {
+		.session = gate_session(gate),
+		.made = &made,
+		.refused = &refused,
+		.policy_path = gate->places.answers_path,
+		.policy = gate->policy,
+		.bundle = gate->options->bundle,
+		.denied = denials.denied,
+		.unanswered = denials.unanswered,
+		.result.end = serving->is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED,
+		.command_status = serving->is_failed ? CLI_NO_SANDBOX : CLI_OK,
+		.duration_ms = loop_now_ms(gate->loop) - started_ms,
+	};
+
+	run_own_report(gate, &summary);
+	run_status_settle(gate, &summary);
+	gateway_ends_with(gate->gateway, summary.exit_status);
+	run_report_print(&summary, gate->options->report);
+	return summary.exit_status;
+}
+
 static int perform(struct serving *serving, const struct agent_front *front)
 {
 	struct gate *gate = &serving->gate;
+	int64_t started_ms = loop_now_ms(gate->loop);
 
 	gate_watch(gate);
 	watch_signals(serving); /* after the fork: the worker inherits no handlers */
@@ -211,7 +246,7 @@ static int perform(struct serving *serving, const struct agent_front *front)
 	}
 	if (loop_run(gate->loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
-	return serving->is_failed ? CLI_NO_SANDBOX : CLI_OK;
+	return conclude(serving, started_ms);
 }
 
 static void serving_done(struct serving *serving)
@@ -305,6 +340,9 @@ int agent_options_take(struct agent_options *options, const struct options *give
 	};
 	int status = run_options_take(&options->run, given);
 
+	/* Standard error is the client's, so nothing is printed there without a wish. */
+	if (options->run.report == RUN_REPORT_AUTO)
+		options->run.report = RUN_REPORT_NONE;
 	/* Stdin carries the protocol, not a person's answers. */
 	options->run.may_use_tty = false;
 	options->run.helpers.kinds = POLICY_HELPS_ALL;
@@ -312,11 +350,25 @@ int agent_options_take(struct agent_options *options, const struct options *give
 	return status;
 }
 
+/* The gate of each client ends by itself, so the server has no status and no file for them. */
+static int check_options(const struct agent_options *options)
+{
+	const struct run_options *run = &options->run;
+
+	return options->socket && (run->must_fail_on_ask || run->must_fail_on_deny || run->bundle)
+		       ? options_wrong(CLI_AGENT,
+				       "--fail-on-ask, --fail-on-deny and --bundle are about one "
+				       "client; --socket serves several")
+		       : CLI_OK;
+}
+
 int cli_agent(const struct options *given)
 {
 	struct agent_options options;
 	int status = agent_options_take(&options, given);
 
+	if (status == CLI_OK)
+		status = check_options(&options);
 	if (status == CLI_OK)
 		status = options.socket ? agent_listen(&options) : serve_here(&options);
 	run_options_free(&options.run);

@@ -62,10 +62,16 @@ static int check_options(const struct agent_options *options)
 	return CLI_OK;
 }
 
+/* --fail-on-ask: questions wait for approvers that are there, regardless of --prompt-timeout. */
+static bool may_wait_for_all(const struct run_options *run)
+{
+	return run->has_prompt_timeout && !run->must_fail_on_ask;
+}
+
 /* May a question about a destination be answered in another place than this client? */
 static bool may_wait(const struct run_options *run)
 {
-	return run->has_web || run->has_prompt_timeout || (run->answers && run->answers[0]) ||
+	return run->has_web || may_wait_for_all(run) || (run->answers && run->answers[0]) ||
 	       run->helpers.has_notify || run->helpers.webhook;
 }
 
@@ -85,7 +91,7 @@ static int serve(struct agent_options *options, int in, int out)
 				       .approval = options->approval,
 				       .sandbox = options->sandbox,
 				       .may_wait = may_wait(&options->run),
-				       .may_wait_for_all = options->run.has_prompt_timeout,
+				       .may_wait_for_all = may_wait_for_all(&options->run),
 			       } };
 	const struct agent_front calls = { front_open, front_close, &front };
 

@@ -134,14 +134,17 @@ static void own_end(struct run_gateway *self, const struct exec_process_result *
 	gateway_finish(gateway_of(self), FINISH_MS, on_finished, own_of(self));
 }
 
-static void own_report(const struct run_gateway *self, struct run_summary *ret)
+void run_own_report(const struct gate *gate, struct run_summary *ret)
 {
-	const struct gate *gate = container_of(self, const struct run_own, base)->gate;
-
 	ret->run = gate->id;
 	ret->limits |= gateway_limits_reached(gate->gateway);
 	ret->trips = gateway_trips(gate->gateway, &ret->trip_count);
 	ret->others = gateway_trips_others(gate->gateway);
+}
+
+static void own_report(const struct run_gateway *self, struct run_summary *ret)
+{
+	run_own_report(container_of(self, const struct run_own, base)->gate, ret);
 }
 
 /* A request that could not be recorded was denied, so there is nothing to report. */

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/gate/gate.h"
-#include "cli/run/run_bundle.h"
 #include "cli/profiles/profiles.h"
 #include "cli/view/run_commands.h"
 #include "cli/run/run_gateway.h"
@@ -23,6 +22,7 @@
 #include "cli/view/run_programs.h"
 #include "cli/run/run_refused.h"
 #include "cli/run/run_report.h"
+#include "cli/run/run_status.h"
 #include "cli/run/run_summary.h"
 #include "exec/exec_probe.h"
 #include "exec/exec_process.h"
@@ -33,8 +33,6 @@
 #include "policies/policies_limits.h"
 
 #define EXIT_ABORTED 130
-#define EXIT_DENIED  77    /* EX_NOPERM of sysexits.h */
-#define EXIT_ASKED   78    /* EX_CONFIG */
 #define TERM_MS      10000 /* from SIGTERM to SIGKILL */
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -326,31 +324,6 @@ static int exit_status(const struct run *run)
 	}
 }
 
-/* Replaces the command's exit status if --fail-on-deny or --fail-on-ask says so. If the gate ended
- * the command, its own status has precedence. */
-static void set_status(const struct run *run, struct run_summary *summary)
-{
-	const struct run_options *options = &run->options;
-	bool is_of_command =
-		run->result.end == EXEC_PROCESS_EXITED || run->result.end == EXEC_PROCESS_SIGNALLED;
-	uint64_t denied = summary->others->denied, unanswered = summary->others->unanswered;
-
-	for (size_t i = 0; i < summary->trip_count; i++) {
-		denied += summary->trips[i].denied;
-		unanswered += summary->trips[i].unanswered;
-	}
-	summary->exit_status = summary->command_status;
-	if (is_of_command && options->must_fail_on_ask && run_bundle_has_any(run->gate.bundle)) {
-		summary->exit_status = EXIT_ASKED;
-		summary->fails_by = "--fail-on-ask";
-	}
-	if (is_of_command && options->must_fail_on_deny &&
-	    (denied > 0 || (unanswered > 0 && !summary->fails_by))) {
-		summary->exit_status = EXIT_DENIED;
-		summary->fails_by = "--fail-on-deny";
-	}
-}
-
 static int conclude(struct run *run)
 {
 	struct run_summary summary = {
@@ -368,11 +341,7 @@ static int conclude(struct run *run)
 		.policy = run->gate.policy,
 	};
 	run->gateway->ops->report(run->gateway, &summary);
-	set_status(run, &summary);
-	int status = run_bundle_write(run->gate.bundle, summary.run, summary.session);
-
-	if (status != CLI_OK)
-		summary.exit_status = status;
+	run_status_settle(&run->gate, &summary);
 	const char *failure = run->gateway->ops->conclude(run->gateway, summary.exit_status);
 
 	if (run->result.why[0])

@@ -125,10 +125,17 @@ static char *status_text(const struct run_summary *summary)
 		denied += summary->trips[i].denied > 0;
 		unanswered += summary->trips[i].unanswered > 0;
 	}
+	auto_free char *requests =
+		summary->denied + summary->unanswered == 0
+			? mem_strdup("")
+			: mem_printf("; commands, patches and permissions denied: %" PRIu64
+				     ", not answered: %" PRIu64,
+				     summary->denied, summary->unanswered);
+
 	return mem_printf("%s: the exit status is %d instead of %d; destinations denied: %" PRIu64
-			  ", not answered: %" PRIu64 "%s%s%s",
+			  ", not answered: %" PRIu64 "%s%s%s%s",
 			  summary->fails_by, summary->exit_status, summary->command_status, denied,
-			  unanswered, summary->bundle ? "; the questions are in " : "",
+			  unanswered, requests, summary->bundle ? "; the questions are in " : "",
 			  summary->bundle ? summary->bundle : "",
 			  summary->bundle ? "; answer them with `sallyport approve bundle`" : "");
 }

@@ -110,6 +110,11 @@ static void print_text(const struct run_summary *summary)
 	};
 	char up[32], down[32];
 
+	if (summary->denied + summary->unanswered > 0)
+		(void)fprintf(stderr,
+			      "sallyport: run %s: requests for commands, patches and permissions: "
+			      "%" PRIu64 " denied, %" PRIu64 " unanswered\n",
+			      summary->run, summary->denied, summary->unanswered);
 	if (count == 0)
 		return; /* a command without connections needs no report */
 	for (size_t i = 0; i < count; i++) {
@@ -213,6 +218,10 @@ static json_t *summary_json(const struct run_summary *summary)
 	if (run_refused_line(summary->refused, summary->has_failed, 0))
 		json_object_set_new(object, "refused",
 				    run_refused_json(summary->refused, summary->has_failed));
+	if (summary->denied + summary->unanswered > 0)
+		json_object_set_new(object, "requests",
+				    json_pack("{s:I, s:I}", "denied", (json_int_t)summary->denied,
+					      "unanswered", (json_int_t)summary->unanswered));
 	if (summary->programs) {
 		json_object_set_new(object, "programs_refused", programs_json(summary->programs));
 		json_object_set_new(object, "programs_more",

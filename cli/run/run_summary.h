@@ -19,6 +19,9 @@ struct run_summary {
 	/* The destinations that were contacted; borrowed. */
 	const struct gateway_trip *trips, *others;
 	size_t trip_count;
+	/* Requests of an agent's sessions for other things than destinations: denied, and not
+	 * answered. */
+	uint64_t denied, unanswered;
 	const struct run_made *made; /* files left behind that run code later */
 	unsigned int limits;         /* BIT(enum policy_limit) of the limits that were reached, */
 	const struct policy *policy; /* and their policy; borrowed */

@@ -332,6 +332,22 @@ def awaits_the_policys_reviewer(stage):
         assert client.reply(1)["result"]["structuredContent"]["stdout"] == ("200" if is_awaited else "403"), kind
 
 
+def how_it_ends(stage):
+    """--fail-on-ask: what a client without forms cannot be asked is denied at once, and is in the exit status and the report."""
+    stage.policy("command ask cat\n")
+    client = Raw(stage, "--fail-on-ask", "--prompt-timeout", "2h", "--report", "json")
+    client.begin()
+    for id, command in enumerate((GET, "cat /dev/null")):
+        client.call(id, command=command)
+        client.reply(id)
+    client.process.stdin.close()
+    assert client.process.wait(harness.PATIENCE) == 78
+    report = json.loads((stage.top / "agent.err").read_text().splitlines()[-1])
+    assert report["requests"]["unanswered"] == 1 and report["exit_status"] == 78, report
+    trip, = report["destinations"]
+    assert (trip["host"], trip["unanswered"]) == ("a.test", 1), report
+
+
 def settled_elsewhere(stage):
     """The client's question is cancelled when another approver answers it."""
     server = stage.web("a.test")
@@ -402,7 +418,7 @@ CASES = [
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
     plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), plain("background"), leaves,
-    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, settled_elsewhere, many, told_to_end, options,
+    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, how_it_ends, settled_elsewhere, many, told_to_end, options,
 ]
 
 # Those that are about lines, and not about how the program begins and ends.
