@@ -274,6 +274,8 @@ static void take_next(struct session *session)
 		return;
 	exec_sandbox_free(session->sandbox);
 	session->sandbox = take(session->next);
+	free(session->cwd);
+	session->cwd = take(session->next_cwd);
 	session->mode = session->next_mode;
 	session->categories = session->next_categories;
 	orchestrator_set_mode(session->orchestrator, session->mode, session->categories);
@@ -300,10 +302,12 @@ static void on_look(int result, const char *bytes, size_t len, void *arg)
 						 aside_words(result));
 
 		tell_failure(agent, id, result == 0 ? -EPERM : -EIO, why);
-		if (session->next)
+		if (session->next) {
 			exec_sandbox_free(take(session->next));
-		else
+			free(take(session->next_cwd));
+		} else {
 			drop(session);
+		}
 	}
 	aside_free(aside);
 	agent->on_configured(agent, held);
@@ -368,23 +372,38 @@ static const struct fields_entry override_fields[] = {
 	{ "approval", FIELDS_TEXT, offsetof(struct wanted, approval), AGENT_NAME_MAX * 2, false,
 	  NULL },
 	{ "granular", FIELDS_OBJECT, offsetof(struct wanted, granular), 0, false, NULL },
+	{ "cwd", FIELDS_TEXT, offsetof(struct wanted, cwd), AGENT_PATH_MAX, false, NULL },
 	{ "sandbox", FIELDS_OBJECT, offsetof(struct wanted, sandbox), 0, false, NULL },
 	{ 0 },
 };
 
+/* The working folder of the session from then on: owned; NULL with @why. Most sandboxes name it. */
+static char *read_cwd(const struct session *session, const struct wanted *wanted, struct err *why)
+{
+	if (!wanted->cwd)
+		return mem_strdup(session->cwd);
+	if (wanted->sandbox)
+		return confine_path(session->agent->config.cwd, wanted->cwd, why);
+	(void)err_set(why, -EINVAL, "\"cwd\" is allowed only with \"sandbox\"");
+	return NULL;
+}
+
 static int read_next(struct session *session, const struct wanted *wanted, struct err *why)
 {
-	int r = 0;
+	auto_free char *cwd = read_cwd(session, wanted, why);
+	int r = cwd ? 0 : -EINVAL;
 
 	session->next_mode = session->mode;
 	session->next_categories = session->categories;
-	if (wanted->approval || wanted->granular)
+	if (r == 0 && (wanted->approval || wanted->granular))
 		r = read_mode(session->agent, wanted, &session->next_mode,
 			      &session->next_categories, why);
 	if (r == 0 && wanted->sandbox)
-		r = confine_new(session->agent, wanted->sandbox, session->cwd, &session->next, why);
+		r = confine_new(session->agent, wanted->sandbox, cwd, &session->next, why);
 	else if (r == 0)
 		session->next = exec_sandbox_copy(session->sandbox);
+	if (r == 0)
+		session->next_cwd = take(cwd);
 	return r;
 }
 
@@ -489,6 +508,7 @@ void agent_session_free(struct session *session)
 	mem_free_list(session->patches);
 	exec_sandbox_free(session->sandbox);
 	exec_sandbox_free(session->next);
+	free(session->next_cwd);
 	mem_free_list(session->env);
 	free(session->name);
 	free(session->cwd);

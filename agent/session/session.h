@@ -36,8 +36,9 @@ struct session {
 	char **patches; /* approved ones that were not reported as applied, by id; may be NULL */
 	struct extra permits;      /* approved, for the next command */
 	struct deciders *deciders; /* the programs that are asked before the client */
-	/* What the client wants instead of sandbox, mode and categories; NULL: nothing. */
+	/* What the client wants instead of sandbox, cwd, mode and categories; NULL: nothing. */
 	struct exec_sandbox *next;
+	char *next_cwd;
 	enum orchestrator_mode next_mode;
 	unsigned int next_categories;
 	/* While a separate process looks at its paths (docs/decisions/0037); NULL: it is

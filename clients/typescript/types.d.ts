@@ -559,6 +559,7 @@ export interface OverrideTurnContextParams {
     elicitation?: boolean;
     network?: boolean;
   };
+  cwd?: string;
   sandbox?: Sandbox;
 }
 

@@ -201,6 +201,22 @@ def an_open_session_changes(stage):
     place.cleanup()
 
 
+def an_open_session_moves(stage):
+    """Its new working directory is writable instead of the one before; one that is refused changes nothing."""
+    place, top = folder("new", "more")
+    client = stage.client()
+    client.configure("never")
+    told = client.next("session_configured", id=client.send(
+        "override_turn_context", cwd=str(top / "new"), sandbox={"mode": "workspace-write", "writable": [str(top / "more")]}))
+    assert told["cwd"] == str(top / "new"), told
+    for wrong in ({"cwd": str(top)}, {"cwd": "../x", "sandbox": {"mode": "read-only"}}, {"cwd": "", "sandbox": {"mode": "read-only"}}):
+        client.error(client.send("override_turn_context", **wrong), "malformed")
+    end = client.run(f"pwd; touch here {top}/more/there; touch {stage.work}/before")
+    assert end["stdout"]["text"] == f"{top}/new\n" and end["exit_code"] == 1, end
+    assert (top / "new/here").exists() and (top / "more/there").exists() and not (stage.work / "before").exists()
+    place.cleanup()
+
+
 def the_policy_stays_the_floor(stage):
     """A change cannot be less strict than the policy."""
     stage.policy("approvals untrusted\n")
@@ -211,4 +227,4 @@ def the_policy_stays_the_floor(stage):
 
 
 harness.main([reading_by_roots, roots_within_the_policys, a_sandbox_of_its_own, earlier_answers_do_not_widen_it, one_form, require_and_forbid,
-              an_open_session_changes, the_policy_stays_the_floor])
+              an_open_session_changes, an_open_session_moves, the_policy_stays_the_floor])

@@ -615,6 +615,7 @@ class OverrideTurnContextParams(TypedDict):
     session: NotRequired[str]
     approval: NotRequired[str]
     granular: NotRequired[OverrideTurnContextParamsGranular]
+    cwd: NotRequired[str]
     sandbox: NotRequired[Sandbox]
 
 
