@@ -20,6 +20,13 @@ struct mcp_config {
 	 * approve`): if the client cannot ask a person, they wait for that. */
 	bool may_wait;
 	bool may_wait_for_all; /* the same for all other questions */
+	/* The folder of the session until the client lists roots. */
+	const char *cwd;
+	/* May the client's root @path be the folder of the session, or one that it can write? The
+	 * real path, owned; NULL with @why. It may block, and runs in another process. NULL: roots
+	 * are not asked for. */
+	char *(*check_root)(const char *path, struct err *why, const void *arg);
+	const void *arg;
 };
 
 /* Returned owned. NULL with @why. Ends when either end closes, and closes the other. */

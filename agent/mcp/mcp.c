@@ -77,6 +77,7 @@ static void mcp_initialize(struct mcp *mcp, const json_t *request, const json_t 
 	mcp->can_elicit = mcp_has_forms(json_object_get(can, "elicitation"));
 	mcp->is_initialized = true;
 	mcp_configure(mcp);
+	mcp_roots_begin(mcp, json_object_get(can, "roots"));
 	mcp_reply(mcp, request,
 		  json_pack("{s:s, s:{s:{s:b}}, s:{s:s, s:s, s:s}, s:s}", "protocolVersion",
 			    version, "capabilities", "tools", "listChanged", 0, "serverInfo",
@@ -104,6 +105,9 @@ static void mcp_notified(struct mcp *mcp, const char *method, const json_t *para
 {
 	if (strcmp(method, "notifications/cancelled") == 0)
 		mcp_call_cancel(mcp, json_object_get(params, "requestId"));
+	else if (strcmp(method, "notifications/initialized") == 0 ||
+		 strcmp(method, "notifications/roots/list_changed") == 0)
+		mcp_roots_ask(mcp);
 }
 
 static void on_client_message(const struct rpc_message *message, void *arg)
@@ -114,7 +118,7 @@ static void on_client_message(const struct rpc_message *message, void *arg)
 		mcp_request(mcp, message->method, message->id, message->params);
 	else if (message->method)
 		mcp_notified(mcp, message->method, message->params);
-	else
+	else if (!mcp_roots_answered(mcp, json_string_value(message->id), message->result))
 		/* A response to none of our requests is late, and ignored. */
 		(void)mcp_ask_answered(mcp, json_string_value(message->id), message->result);
 }
@@ -125,6 +129,7 @@ static void mcp_end(struct mcp *mcp)
 		return;
 	mcp_call_give_up(mcp, mcp->closing ? mcp->closing : "the gate has ended");
 	mcp->is_over = true;
+	mcp_roots_done(mcp);
 	/* The agent's questions are denied, and what runs ends. Both channels are finished: the
 	 * agent would wait for the client to read its last events. */
 	channel_finish(rpc_channel(mcp->front));
@@ -169,6 +174,8 @@ static void agent_replied(struct mcp *mcp, const char *id, const json_t *result,
 			mcp_keep(&mcp->refused, error);
 	} else if (id[0] == MCP_ANSWER) {
 		mcp_ask_replied(mcp, id, result);
+	} else if (id[0] == MCP_ROOTS) {
+		mcp_roots_replied(mcp, error);
 	} else {
 		mcp_call_replied(mcp, id, result, error);
 	}
@@ -256,6 +263,7 @@ void mcp_free(struct mcp *mcp)
 		return;
 	if (mcp->front && !mcp->is_over) /* the agent ended before its client */
 		mcp_call_give_up(mcp, mcp->closing ? mcp->closing : "the gate has ended");
+	mcp_roots_done(mcp);
 	mcp_call_free_all(mcp);
 	mcp_ask_free_all(mcp);
 	rpc_free(mcp->front);

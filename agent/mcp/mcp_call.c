@@ -18,6 +18,7 @@ static void call_free(struct mcp *mcp, struct mcp_call *call)
 	mcp->call_count--;
 	json_decref(call->request);
 	json_decref(call->end);
+	json_decref(call->held);
 	free(call->line);
 	free(call);
 }
@@ -197,7 +198,7 @@ static json_t *call_add_made(json_t *text, const json_t *end)
 	return text;
 }
 
-static json_t *call_result(const json_t *end)
+static json_t *call_result(const struct mcp *mcp, const json_t *end)
 {
 	const char *status = json_string_value(json_object_get(end, "status"));
 	const char *why = json_string_value(json_object_get(end, "message"));
@@ -220,6 +221,8 @@ static json_t *call_result(const json_t *end)
 	if (reason)
 		said = call_add_line(said, reason);
 	said = call_add_made(said, end);
+	if (mcp->roots.refused && !is_good)
+		said = call_add_line(said, mcp->roots.refused);
 	call_copy(structured, end, "exit_code");
 	call_copy(structured, end, "duration_ms");
 	call_copy(structured, end, "message");
@@ -321,9 +324,22 @@ static bool call_is_settled(struct mcp *mcp, enum mcp_tool tool, const json_t *r
 		call_fail(mcp, request, "the command has ended; poll returns its result");
 		return true;
 	}
-	mcp_reply(mcp, request, call_result(behind->end));
+	mcp_reply(mcp, request, call_result(mcp, behind->end));
 	call_free(mcp, behind);
 	return true;
+}
+
+/* Takes @submission. */
+static void call_tell(struct mcp *mcp, struct mcp_call *call, json_t *submission)
+{
+	const char *method = call->tool == MCP_POLL   ? "poll"
+			     : call->tool == MCP_KILL ? "cancel"
+						      : "exec";
+
+	if (mcp_tell_agent(mcp, method, call->id, submission))
+		return;
+	call_fail(mcp, call->request, "the command is too long");
+	call_free(mcp, call);
 }
 
 static void call_send(struct mcp *mcp, enum mcp_tool tool, const json_t *request,
@@ -350,14 +366,29 @@ static void call_send(struct mcp *mcp, enum mcp_tool tool, const json_t *request
 		call->exec = (uint64_t)json_integer_value(json_object_get(given, "exec"));
 	else
 		call->line = call_line(given);
-	if (mcp_tell_agent(mcp,
-			   tool == MCP_POLL   ? "poll"
-			   : tool == MCP_KILL ? "cancel"
-					      : "exec",
-			   call->id, submission))
-		return;
-	call_fail(mcp, request, "the command is too long");
-	call_free(mcp, call);
+	if (mcp->roots.is_awaited)
+		call->held = submission;
+	else
+		call_tell(mcp, call, submission);
+}
+
+void mcp_call_release(struct mcp *mcp)
+{
+	struct mcp_call *call, *next, *oldest = NULL;
+
+	/* Newer ones are at the head. */
+	do {
+		oldest = NULL;
+		for (call = LIST_FIRST(&mcp->calls); call; call = next) {
+			next = LIST_NEXT(call, entry);
+			if (call->held)
+				oldest = call;
+		}
+		if (oldest && oldest->request)
+			call_tell(mcp, oldest, take(oldest->held));
+		else if (oldest) /* it was cancelled */
+			call_free(mcp, oldest);
+	} while (oldest);
 }
 
 void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params)
@@ -449,7 +480,7 @@ static void call_settle(struct mcp *mcp, struct mcp_call *call)
 		if (poll->tool != MCP_POLL || poll->exec != call->exec)
 			continue;
 		if (poll->request && !is_told)
-			mcp_reply(mcp, poll->request, call_result(call->end));
+			mcp_reply(mcp, poll->request, call_result(mcp, call->end));
 		is_told |= poll->request != NULL;
 		call_free(mcp, poll);
 	}
@@ -464,7 +495,7 @@ static void call_completed(struct mcp *mcp, struct mcp_call *call)
 	if (call->is_behind)
 		return call_settle(mcp, call);
 	if (call->request)
-		mcp_reply(mcp, call->request, call_result(call->end));
+		mcp_reply(mcp, call->request, call_result(mcp, call->end));
 	call_free(mcp, call);
 }
 

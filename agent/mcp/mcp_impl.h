@@ -1,5 +1,5 @@
 /* mcp: what its files share: mcp.c has the messages, mcp_tools.c the tools, mcp_call.c
- * their calls, mcp_ask.c the questions. */
+ * their calls, mcp_ask.c the questions, mcp_roots.c the folders of the client. */
 #pragma once
 
 #include <jansson.h>
@@ -20,9 +20,12 @@
 #define MCP_TOKEN_MAX     256        /* bytes of a progress token of the client */
 #define MCP_WAIT_MS       1000       /* of a poll, if the client does not say */
 #define MCP_WAIT_MAX      600000
-#define MCP_ENDED_MAX     64  /* results of background commands that were not polled */
-#define MCP_ID_MAX        24  /* "c1" */
-#define MCP_ANSWER        'q' /* the first letter of the id of an answer */
+#define MCP_ENDED_MAX     64    /* results of background commands that were not polled */
+#define MCP_ID_MAX        24    /* "c1" */
+#define MCP_ANSWER        'q'   /* the first letter of the id of an answer */
+#define MCP_ROOTS         'r'   /* the same, of what is about roots */
+#define MCP_ROOTS_MS      10000 /* for the client to list its roots */
+#define MCP_ROOTS_MAX     32
 #define MCP_SESSION       "mcp"
 #define MCP_HELLO         "hello"
 #define MCP_AGENT_VERSION 2 /* of the agent's protocol */
@@ -38,6 +41,7 @@ struct mcp_call {
 	char *line;     /* of a command, for the list; owned */
 	char id[MCP_ID_MAX];
 	json_t *request; /* the client's id; NULL: it wants no reply any more */
+	json_t *held;    /* what is sent to the agent once the roots are known; NULL: it was sent */
 	uint64_t exec;   /* 0: not started */
 	json_t *end;     /* the result of exec, once received */
 	json_t *token;   /* of the progress notifications; NULL: none wanted */
@@ -56,8 +60,22 @@ struct mcp_ask {
 	LIST_ENTRY(mcp_ask) entry;
 };
 
+/* The folders that the client says it works in. */
+struct mcp_roots {
+	bool is_supported;   /* it has told that it can list them */
+	bool is_awaited;     /* calls wait until a list is settled */
+	bool must_ask;       /* they have changed since they were asked for */
+	bool is_set;         /* the session has those of a list */
+	char id[MCP_ID_MAX]; /* of the open request; "": none */
+	char **paths;        /* that are being looked at; NULL: none */
+	struct aside *look;
+	struct loop_timer late;
+	char *refused; /* the folders that do not count, and why; NULL: none */
+};
+
 struct mcp {
 	struct mcp_config config;
+	struct mcp_roots roots;
 	char *version, *approval, *sandbox;
 	struct rpc *front, *back;
 	bool is_initialized, can_elicit, is_over;
@@ -88,6 +106,8 @@ void mcp_call_cancel(struct mcp *mcp, const json_t *request);
 void mcp_call_event(struct mcp *mcp, const char *event, const char *id, const json_t *params);
 /* The agent's reply to the request @id: one of both. */
 void mcp_call_replied(struct mcp *mcp, const char *id, const json_t *result, const json_t *error);
+/* The calls that were held are sent. */
+void mcp_call_release(struct mcp *mcp);
 /* Every open call fails with @words. */
 void mcp_call_give_up(struct mcp *mcp, const char *words);
 void mcp_call_free_all(struct mcp *mcp);
@@ -110,3 +130,14 @@ bool mcp_ask_answered(struct mcp *mcp, const char *id, const json_t *result);
 /* The agent's reply to our answer @id; NULL @result: it was refused. */
 void mcp_ask_replied(struct mcp *mcp, const char *id, const json_t *result);
 void mcp_ask_free_all(struct mcp *mcp);
+
+/* mcp_roots.c: @capability of the client; NULL: it has no roots. */
+void mcp_roots_begin(struct mcp *mcp, const json_t *capability);
+/* The client is ready, or its roots have changed. */
+void mcp_roots_ask(struct mcp *mcp);
+/* The client's response to the request @id; NULL @result: an error. False: @id is not a request of
+ * ours. */
+bool mcp_roots_answered(struct mcp *mcp, const char *id, const json_t *result);
+/* The agent's reply to the change of the session. */
+void mcp_roots_replied(struct mcp *mcp, const json_t *error);
+void mcp_roots_done(struct mcp *mcp);

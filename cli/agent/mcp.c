@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "cli/agent/agent_impl.h"
+#include "cli/agent/mcp_root.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/gate/gate.h"
@@ -27,6 +28,9 @@ static int front_open(const struct gate *gate, void *arg)
 	struct err why = { 0 };
 
 	front->config.loop = gate->loop;
+	front->config.cwd = gate->places.cwd;
+	front->config.check_root = mcp_root_check;
+	front->config.arg = gate;
 	/* With a reviewer, given by --reviewer or by the policy. */
 	if (helpers && helpers->reviewer && helpers->reviewer->kinds & POLICY_HELPS_NETWORK)
 		front->config.may_wait = true;

@@ -113,8 +113,7 @@ static int add_entries(struct entries *entries, char *const *paths, enum exec_ac
 	return CLI_OK;
 }
 
-/* Folders of the kernel's and the root folder cannot be a workspace. */
-static bool is_workspace(const char *cwd)
+bool run_view_is_workspace(const char *cwd)
 {
 	static const char *const special[] = { "/proc", "/sys", "/dev" };
 	bool is = strcmp(cwd, "/") != 0 && strcmp(cwd, "/run") != 0;
@@ -143,7 +142,7 @@ static int make_restricted(struct run_view *view, const struct run_view_config *
 				"reading is restricted by --read or by `read` in the policy, and "
 				"--sandbox %s would open all files",
 				exec_mode_name(options->sandbox));
-	if (is_workspace(cwd[0]))
+	if (run_view_is_workspace(cwd[0]))
 		status = add_entries(&entries, cwd, is_read_only ? EXEC_READ : EXEC_WRITE);
 	if (status == CLI_OK && !is_read_only)
 		status = add_entries(&entries, view->writable, EXEC_WRITE);
@@ -231,7 +230,7 @@ int run_view_make(struct run_view *view, const struct run_view_config *config)
 
 void run_view_add_cwd(struct run_view *view, const struct run_places *places)
 {
-	if (is_workspace(places->cwd))
+	if (run_view_is_workspace(places->cwd))
 		mem_append_list(&view->writable, mem_strdup(places->cwd));
 }
 

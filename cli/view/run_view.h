@@ -39,6 +39,8 @@ struct run_view_config { /* all borrowed */
 /* Returns an exit status and prints contradictions. Must be freed with run_view_done() in every
  * case. */
 int run_view_make(struct run_view *view, const struct run_view_config *config);
+/* Can commands work in this folder (absolute)? Not in the root folder and those of the kernel. */
+bool run_view_is_workspace(const char *cwd);
 /* Adds it to @writable, unless it belongs to the system ("/", /proc…). */
 void run_view_add_cwd(struct run_view *view, const struct run_places *places);
 void run_view_done(struct run_view *view);

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const sdk = createRequire(path.join(process.env.MCP_SDK, 'package.json'));
 const { Client } = sdk('@modelcontextprotocol/sdk/client/index.js');
 const { StdioClientTransport } = sdk('@modelcontextprotocol/sdk/client/stdio.js');
-const { ElicitRequestSchema } = sdk('@modelcontextprotocol/sdk/types.js');
+const { ElicitRequestSchema, ListRootsRequestSchema } = sdk('@modelcontextprotocol/sdk/types.js');
 
 const GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' http://a.test/";
 const [command, ...args] = JSON.parse(process.env.MCP_SERVER);
@@ -64,6 +65,26 @@ const cases = {
         assert.match(client.getInstructions(), /sandbox/);
         await client.ping();
         await assert.rejects(client.listResources(), /support|method/i);
+        await client.close();
+    },
+
+    async roots() {
+        const top = fs.mkdtempSync(path.join(process.cwd(), 'roots-'));
+        const [one, two] = ['one', 'gr\u00fcn & two'].map((name) => path.join(top, name));
+        [one, two].forEach((folder) => fs.mkdirSync(folder));
+        let roots = [one, two];
+        const client = new Client({ name: 'cases', version: '1' }, { capabilities: { roots: { listChanged: true } } });
+        client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: roots.map((root) => ({ uri: pathToFileURL(root).href, name: 'x' })) }));
+        await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' }));
+        const run = (line) => client.callTool({ name: 'run', arguments: { command: line } });
+        let done = await run(`pwd; touch here '${two}/there'`);
+        assert.deepEqual([done.structuredContent.stdout, done.structuredContent.exit_code], [one + '\n', 0]);
+        assert.ok(fs.existsSync(path.join(one, 'here')) && fs.existsSync(path.join(two, 'there')));
+        roots = [two];
+        await client.sendRootsListChanged();
+        done = await run(`pwd; touch '${one}/no'`);
+        assert.deepEqual([done.structuredContent.stdout, done.structuredContent.exit_code], [two + '\n', 1]);
+        assert.ok(!fs.existsSync(path.join(one, 'no')));
         await client.close();
     },
 

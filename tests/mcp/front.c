@@ -1,8 +1,10 @@
 /* `sallyport mcp` with another agent: the program that listens on a socket, so that a test sees the
  * messages of both sides. usage: mcp-front SOCKET [--approval MODE] */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,6 +43,15 @@ static void look(void *arg)
 		loop_timer_start(waiting->loop, &waiting->timer, LOOK_MS, look, waiting);
 }
 
+static char *check_root(const char *path, struct err *why, const void *arg)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real)
+		(void)err_errno(why, errno, "%s", path);
+	return real;
+}
+
 int main(int argc, char **argv)
 {
 	const int ends[] = { STDIN_FILENO, STDOUT_FILENO, argc > 1 ? connect_to(argv[1]) : -1 };
@@ -51,12 +62,15 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	struct loop *loop = loop_new();
+	char *cwd = getcwd(NULL, 0);
 	const struct mcp_config config = {
 		.loop = loop,
 		.in = ends[0],
 		.out = ends[1],
 		.agent = ends[2],
 		.version = "1",
+		.cwd = cwd,
+		.check_root = check_root,
 		.approval = argc > 3 && strcmp(argv[2], "--approval") == 0 ? argv[3] : NULL,
 	};
 	struct mcp *mcp = mcp_new(&config, &why);
@@ -72,5 +86,6 @@ int main(int argc, char **argv)
 
 	mcp_free(mcp);
 	loop_free(loop);
+	free(cwd);
 	return r < 0;
 }

@@ -348,6 +348,132 @@ def how_it_ends(stage):
     assert (trip["host"], trip["unanswered"]) == ("a.test", 1), report
 
 
+def with_folders(stage, *names):
+    for name in names:
+        (stage.work.parent / name).mkdir(parents=True)
+    return [stage.work.parent / name for name in names]
+
+
+def listed(client, *roots, **answer):
+    """The client is asked for its roots, and lists these paths and objects."""
+    request = client.next(lambda message: message.get("method") == "roots/list")
+    uris = [{"uri": root.as_uri(), "name": root.name} if isinstance(root, pathlib.Path) else root for root in roots]
+    client.send(id=request["id"], **(answer or {"result": {"roots": uris}}))
+
+
+def changed(client, *roots, **answer):
+    client.send(method="notifications/roots/list_changed")
+    listed(client, *roots, **answer)
+
+
+def ran(client, command, **arguments):
+    client.call("ran", command=command, **arguments)
+    return client.reply("ran")["result"]
+
+
+def roots_count(stage):
+    """The first root is the folder of commands, all are writable, and only these; calls wait for the answer."""
+    one, two = with_folders(stage, "one", "a b % \u00fc")
+    link = stage.top / "link"
+    link.symlink_to(two)
+    client = Raw(stage)
+    client.begin(roots={"listChanged": True})
+    client.call(1, command=f"pwd; touch here '{two}/there'; touch '{stage.work}/no'")
+    listed(client, one, link, one)
+    result = client.reply(1)["result"]["structuredContent"]
+    assert result["stdout"] == f"{one}\n" and "no" in result["stderr"] and result["exit_code"] == 1, result
+    assert (one / "here").exists() and (two / "there").exists() and not (stage.work / "no").exists()
+    changed(client, link)
+    result = ran(client, f"pwd; touch '{one}/no'")["structuredContent"]
+    assert result["stdout"] == f"{two}\n" and result["exit_code"] == 1 and not (one / "no").exists(), result
+    changed(client)
+    assert ran(client, f"pwd; touch '{two}/no'")["structuredContent"]["stdout"] == f"{stage.work}\n"
+    assert not (two / "no").exists() and ran(client, "touch mine")["structuredContent"]["exit_code"] == 0
+    # It changes while it is asked for: what is listed last counts.
+    client.send(method="notifications/roots/list_changed")
+    client.send(method="notifications/roots/list_changed")
+    client.call(2, command="pwd")
+    listed(client, one)
+    listed(client, two)
+    assert client.reply(2)["result"]["structuredContent"]["stdout"] == f"{two}\n"
+
+
+def roots_that_do_not_count(stage):
+    """Each is left out, with the reason where a model reads it; the others count."""
+    good, other = with_folders(stage, "good", "other/.sallyport")
+    (other / "policy").write_text("version 1\ndeny http://a.test\n")
+    file = stage.top / "file"
+    file.write_text("")
+    client = Raw(stage)
+    client.begin(roots={})
+    listed(client)
+    for root, why in (
+            ({"uri": "http://a.test/x"}, "not a file:// address"), ({"uri": "file://a.test/x"}, "not a file:// address"),
+            ({"uri": good.as_uri() + "%00"}, "not a file:// address"), ({"uri": "file:///%0a"}, "not a file:// address"),
+            ({"uri": "file:///" + "x" * 5000}, "not a file:// address"), ({"uri": "file:relative"}, "not a file:// address"),
+            ({"uri": good.as_uri() + "?x"}, "not a file:// address"), ({"uri": good.as_uri() + "%4"}, "not a file:// address"),
+            ({"uri": 7}, "without"), ("x", "without"), (file, "not a folder"), (stage.top / "none", "No such file"),
+            ({"uri": "file:///"}, "folder of the system"), ({"uri": "file:///proc/self"}, "folder of the system"),
+            (stage.top / "home", "home folder"), (stage.top, "home folder"), (stage.top / "config", "the gate's own files"),
+            (stage.top / "state/sallyport", "the gate's own files"), (other.parent, "does not know it")):
+        changed(client, root)
+        result = ran(client, f"pwd; touch {good}/no")
+        assert result["structuredContent"]["stdout"] == f"{stage.work}\n" and result["isError"], (root, result)
+        assert why in result["content"][0]["text"], (root, result)
+        changed(client, root, good)
+        result = ran(client, "pwd")
+        assert result["structuredContent"]["stdout"] == f"{good}\n" and why not in result["content"][0]["text"], (root, result)
+    folders = with_folders(stage, *(f"n{at}" for at in range(33)))
+    changed(client, *folders)
+    result = ran(client, f"touch {folders[31]}/yes; touch {folders[32]}/no")
+    assert "only the first 32" in result["content"][0]["text"], result
+    assert (folders[31] / "yes").exists() and not (folders[32] / "no").exists() and not (good / "no").exists()
+    assert "does not know it" in (stage.top / "agent.err").read_text()
+
+
+def no_roots(stage):
+    """A client without roots is not asked, and what is no list changes nothing."""
+    one, = with_folders(stage, "one")
+    client = Raw(stage)
+    client.begin()
+    client.send(method="notifications/roots/list_changed")
+    assert ran(client, "pwd")["structuredContent"]["stdout"] == f"{stage.work}\n"
+    assert not any("method" in message for message in client.lines), client.lines
+    client = Raw(stage)
+    client.begin(roots={})
+    listed(client, one)
+    for answer in ({"error": {"code": -32601, "message": "no"}}, {"result": {}}, {"result": {"roots": {"uri": one.as_uri()}}},
+                   {"result": None}, {"result": {"roots": None}}, {"result": []}):
+        changed(client, **answer)
+        assert ran(client, "pwd")["structuredContent"]["stdout"] == f"{one}\n", answer
+    for id in ("r1", "r99", 1, "mcp", "hello"):  # answers to what nobody asked
+        client.send(id=id, result={"roots": []})
+    assert ran(client, "pwd")["structuredContent"]["stdout"] == f"{one}\n"
+
+
+def roots_and_options(stage):
+    """They give no more than the options."""
+    one, two = with_folders(stage, "one", "two")
+    client = Raw(stage, "--sandbox", "read-only")
+    client.begin(roots={})
+    listed(client, one, two)
+    result = ran(client, f"pwd; touch here {two}/there")["structuredContent"]
+    assert result["stdout"] == f"{one}\n" and not list(one.iterdir()) and not list(two.iterdir()), result
+    for words, is_good in (([], False), (["--write", str(one)], True), (["--read", str(stage.top / "one")], True)):
+        (stage.work / "seen").write_text("seen")
+        client = Raw(stage, "--read", "/usr", *words)
+        client.begin(roots={})
+        listed(client, one)
+        result = ran(client, "pwd; touch made; cat /var/none")
+        assert (result["structuredContent"]["stdout"] == f"{one}\n") == is_good, (words, result)
+        assert ("reading is restricted" in result["content"][0]["text"]) == (not is_good), (words, result)
+    secret, = with_folders(stage, "one/secret")
+    client = Raw(stage, "--deny-read", str(secret))
+    client.begin(roots={})
+    listed(client, one)
+    assert ran(client, "ls secret; touch secret/x")["isError"] and not list(secret.iterdir())
+
+
 def settled_elsewhere(stage):
     """The client's question is cancelled when another approver answers it."""
     server = stage.web("a.test")
@@ -418,19 +544,20 @@ CASES = [
     with_web("denied", requests=0), plain("untrusted", "--approval", "untrusted"), with_web("permissions"),
     plain("escalated", "--allow-unconfined"), with_web("nobody", requests=0),
     plain("nobody_untrusted", "--approval", "untrusted"), with_web("cancelled", requests=0), with_web("at_once"), with_web("progress"), plain("background"), leaves,
-    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, how_it_ends, settled_elsewhere, many, told_to_end, options,
+    versions, order, garbage, ids, bad_answers, forms_only, answered_elsewhere, awaits_the_policys_reviewer, how_it_ends, plain("roots"), roots_count,
+    roots_that_do_not_count, no_roots, roots_and_options, settled_elsewhere, many, told_to_end, options,
 ]
 
 # Those that are about lines, and not about how the program begins and ends.
 LINES = {"lists", "results", "outputs", "wrong", "asked", "session", "denied", "untrusted", "permissions", "escalated", "cancelled",
-         "at_once", "progress", "background", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "every_line"}
+         "at_once", "progress", "background", "order", "ids", "garbage", "bad_answers", "forms_only", "settled_elsewhere", "roots", "roots_count", "no_roots", "every_line"}
 
 
 def every_line(stage):
     """After the other cases: every message and member of the schemas was used."""
     said = {name for name in harness.SEEN if name.startswith("submission-")}
     assert said == {"submission-approve", "submission-cancel", "submission-configure_session", "submission-exec",
-                    "submission-initialize", "submission-poll"}, said
+                    "submission-initialize", "submission-override_turn_context", "submission-poll"}, said
     assert {"result-exec", "result-approve", "event-approval_request", "event-task_started"} <= harness.SEEN
 
 

@@ -51,7 +51,13 @@ static const char *hear(struct rig *rig, int fd)
 	return rig->heard;
 }
 
-static void begin(struct rig *rig)
+static char *no_root(const char *path, struct err *why, const void *arg)
+{
+	(void)err_set(why, -EPERM, "no root counts");
+	return NULL;
+}
+
+static void begin_with(struct rig *rig, const char *hello)
 {
 	const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 	struct err why = { 0 };
@@ -65,13 +71,20 @@ static void begin(struct rig *rig)
 		.out = rig->client[1],
 		.agent = rig->agent[1],
 		.version = "1",
+		.cwd = "/",
+		.check_root = no_root,
 	};
 
 	rig->mcp = mcp_new(&config, &why);
 	ck_assert_ptr_nonnull(rig->mcp);
-	say(rig, rig->client[0], initialize);
+	say(rig, rig->client[0], hello);
 	ck_assert_ptr_nonnull(strstr(hear(rig, rig->agent[0]), "\"configure_session\""));
 	ck_assert_ptr_nonnull(strstr(hear(rig, rig->client[0]), "\"2025-06-18\""));
+}
+
+static void begin(struct rig *rig)
+{
+	begin_with(rig, initialize);
 }
 
 static void end(struct rig *rig)
@@ -315,12 +328,81 @@ START_TEST(progress_is_not_told)
 }
 END_TEST
 
+static const char with_roots[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+	"\"2025-06-18\",\"capabilities\":{\"roots\":{}}}}";
+static const char is_ready[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+static const char roots_changed[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}";
+static const char another_call[] =
+	"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+	"\"name\":\"run\",\"arguments\":{\"command\":\"test\"}}}";
+static const char cancel[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+	"\"requestId\":1}}";
+
+/* The client is never ready; it does not answer; it answers an earlier request: calls wait for
+ * their time, in their order, and those that were cancelled are not made. */
+START_TEST(calls_wait_for_roots_for_a_time)
+{
+	struct rig rig;
+	const char *heard;
+
+	begin_with(&rig, with_roots);
+	if (_i > 0) {
+		say(&rig, rig.client[0], is_ready);
+		has(hear(&rig, rig.client[0]), "\"roots/list\"");
+	}
+	say(&rig, rig.client[0], call);
+	say(&rig, rig.client[0], another_call);
+	if (_i == 2)
+		say(&rig, rig.client[0],
+		    "{\"jsonrpc\":\"2.0\",\"id\":\"r7\",\"result\":{\"roots\":[]}}");
+	if (_i == 3)
+		say(&rig, rig.client[0], cancel);
+	tick(&rig, 9999);
+	ck_assert_str_eq(hear(&rig, rig.agent[0]), "");
+	tick(&rig, 1);
+	heard = hear(&rig, rig.agent[0]);
+	has(heard, "\"script\":\"test\"");
+	if (_i == 3)
+		ck_assert_ptr_null(strstr(heard, "\"script\":\"make\""));
+	else
+		ck_assert(strstr(heard, "\"make\"") &&
+			  strstr(heard, "\"make\"") < strstr(heard, "\"test\""));
+	end(&rig);
+}
+END_TEST
+
+/* However often they change, one request is open. */
+START_TEST(roots_are_asked_for_once_at_a_time)
+{
+	struct rig rig;
+
+	begin_with(&rig, with_roots);
+	say(&rig, rig.client[0], is_ready);
+	has(hear(&rig, rig.client[0]), "\"id\":\"r1\"");
+	for (int i = 0; i < 50; i++)
+		say(&rig, rig.client[0], roots_changed);
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	say(&rig, rig.client[0], "{\"jsonrpc\":\"2.0\",\"id\":\"r1\",\"result\":{}}");
+	has(hear(&rig, rig.client[0]), "\"id\":\"r2\"");
+	say(&rig, rig.client[0], "{\"jsonrpc\":\"2.0\",\"id\":\"r2\",\"result\":{}}");
+	ck_assert_str_eq(hear(&rig, rig.client[0]), "");
+	say(&rig, rig.client[0], call);
+	has(hear(&rig, rig.agent[0]), "\"script\":\"make\"");
+	end(&rig);
+}
+END_TEST
+
 TCase *test_mcp(void)
 {
 	TCase *tcase = tcase_create("mcp");
 
 	tcase_add_loop_test(tcase, progress_is_told_while_it_runs, 0, ARRAY_SIZE(tokens));
 	tcase_add_loop_test(tcase, progress_is_not_told, 0, 3);
+	tcase_add_loop_test(tcase, calls_wait_for_roots_for_a_time, 0, 4);
+	tcase_add_test(tcase, roots_are_asked_for_once_at_a_time);
 	tcase_add_loop_test(tcase, only_an_offered_answer_allows, 0, ARRAY_SIZE(answers));
 	tcase_add_test(tcase, a_question_is_shown_exactly);
 	tcase_add_test(tcase, what_does_not_fit_is_not_granted);
