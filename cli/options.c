@@ -398,6 +398,18 @@ size_t options_choice(const struct options *options, enum cli_option option, siz
 	return value ? options_choice_of(option, value) : otherwise;
 }
 
+int options_exclude(const struct options *options, enum cli_option option,
+		    const enum cli_option *others, size_t count, const char *reason)
+{
+	for (size_t i = 0; options_has(options, option) && i < count; i++)
+		if (options_has(options, others[i]))
+			return options_wrong(options->command,
+					     "--%s and --%s cannot be given together: %s",
+					     options_options[option].name,
+					     options_options[others[i]].name, reason);
+	return CLI_OK;
+}
+
 int options_wrong(enum cli_command command, const char *format, ...)
 {
 	const char *words = options_commands[command].words, *space = words[0] ? " " : "";

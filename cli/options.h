@@ -59,6 +59,11 @@ size_t options_choice(const struct options *options, enum cli_option option, siz
 /* As options_choice(), for @value. SIZE_MAX: it is not one of the words. */
 size_t options_choice_of(enum cli_option option, const char *value);
 
+/* Was @option given together with one of the @count @others? CLI_OK, or an exit status after that
+ * and the @reason were printed. */
+int options_exclude(const struct options *options, enum cli_option option,
+		    const enum cli_option *others, size_t count, const char *reason);
+
 /* Prints "sallyport COMMAND: TEXT\nTry `sallyport COMMAND --help`." on stderr; returns the exit
  * status. */
 int options_wrong(enum cli_command command, const char *format, ...)

@@ -132,7 +132,7 @@ static int open_gateway(struct gate *gate)
 		.keeps_aside = true,
 		.observes = gate->options->is_observing,
 		.seen_path = gate->places.seen_path,
-		.control_dir = gate->places.control_dir,
+		.control_dir = gate->options->asks_nobody ? NULL : gate->places.control_dir,
 		.terminal = terminal,
 		.helpers = run_helpers_get(gate->helpers),
 		.web = gate->options->has_web ? &gate->web : NULL,

@@ -9,23 +9,15 @@
 
 int run_observe_check(struct run_options *options, const struct options *given)
 {
-	static const struct {
-		enum cli_option option;
-		const char *name;
-	} others[] = {
-		{ OPT_JOIN, "--join" },         { OPT_DEFAULT, "--default" },
-		{ OPT_REVIEWER, "--reviewer" }, { OPT_FAIL_ON_ASK, "--fail-on-ask" },
-		{ OPT_BUNDLE, "--bundle" },
-	};
+	static const enum cli_option others[] = { OPT_JOIN,        OPT_DEFAULT, OPT_REVIEWER,
+						  OPT_FAIL_ON_ASK, OPT_CI,      OPT_BUNDLE };
 
 	if (!options->is_observing)
 		return CLI_OK;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (options_has(given, others[i].option))
-			return options_wrong(given->command,
-					     "--observe and %s cannot be given together: a run "
-					     "that observes asks nothing",
-					     others[i].name);
+	int status = options_exclude(given, OPT_OBSERVE, others, ARRAY_SIZE(others),
+				     "a run that observes asks nothing");
+	if (status != CLI_OK)
+		return status;
 	if (options->network == EXEC_NETWORK_ENABLED)
 		return options_wrong(given->command,
 				     "--observe needs the gate, and --sandbox external:network "

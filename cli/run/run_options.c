@@ -215,6 +215,28 @@ static int append(char ***list, char *value)
 	return 0;
 }
 
+/* The options of a run without an approver. */
+static int set_unattended(struct run_options *options, enum cli_option option, char *value)
+{
+	switch ((int)option) {
+	case OPT_FAIL_ON_DENY:
+		return set_flag(&options->must_fail_on_deny);
+	case OPT_FAIL_ON_ASK:
+		options->must_fail_on_ask = true;
+		return value ? set_bundle(options, value) : 0;
+	case OPT_CI:
+		options->asks_nobody = options->must_fail_on_ask = true;
+		options->may_use_tty = false;
+		return 0;
+	case OPT_BUNDLE:
+		return set_bundle(options, value);
+	case OPT_ANSWERS:
+		return append(&options->answers, value);
+	default:
+		return 0;
+	}
+}
+
 /* Applies an option of a gate: 0, or an exit status after the error was printed. Options of other
  * commands that have a gate are ignored here. */
 static int set_option(struct run_options *options, enum cli_option option, char *value)
@@ -303,17 +325,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 		return 0;
 	case OPT_CACHE:
 		return set_cache(options, value);
-	case OPT_FAIL_ON_DENY:
-		return set_flag(&options->must_fail_on_deny);
-	case OPT_FAIL_ON_ASK:
-		options->must_fail_on_ask = true;
-		return value ? set_bundle(options, value) : 0;
-	case OPT_BUNDLE:
-		return set_bundle(options, value);
-	case OPT_ANSWERS:
-		return append(&options->answers, value);
 	default:
-		return 0;
+		return set_unattended(options, option, value);
 	}
 }
 
@@ -396,6 +409,15 @@ static int check_join(const struct options *given)
 	return CLI_OK;
 }
 
+/* Rejects options by which a person would answer. */
+static int check_ci(const struct options *given)
+{
+	static const enum cli_option others[] = { OPT_JOIN, OPT_WEB, OPT_NOTIFY, OPT_WEBHOOK };
+
+	return options_exclude(given, OPT_CI, others, ARRAY_SIZE(others),
+			       "a run with --ci asks nobody");
+}
+
 int run_options_take(struct run_options *options, const struct options *given)
 {
 	int status = CLI_OK;
@@ -413,6 +435,8 @@ int run_options_take(struct run_options *options, const struct options *given)
 	if (status == CLI_OK && options->helpers.webhook_answer && !options->has_web)
 		status = options_wrong(given->command,
 				       "--webhook-answer needs --web: its links lead to the page");
+	if (status == CLI_OK)
+		status = check_ci(given);
 	if (status == CLI_OK)
 		status = settle_sandbox(options);
 	return status == CLI_OK && options->join ? check_join(given) : status;

@@ -41,6 +41,7 @@ struct run_options {
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
 	bool must_fail_on_ask, must_fail_on_deny;
+	bool asks_nobody;   /* --ci */
 	const char *bundle; /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page on @web_port */

@@ -27,7 +27,7 @@ static void set_status(const struct gate *gate, struct run_summary *summary)
 	summary->exit_status = summary->command_status;
 	if (is_of_command && options->must_fail_on_ask && was_asked) {
 		summary->exit_status = EXIT_ASKED;
-		summary->fails_by = "--fail-on-ask";
+		summary->fails_by = options->asks_nobody ? "--ci" : "--fail-on-ask";
 	}
 	if (is_of_command && options->must_fail_on_deny &&
 	    (denied > 0 || (unanswered > 0 && !summary->fails_by))) {

@@ -181,6 +181,25 @@ def nobody_waits(stage):
     assert time.monotonic() - began < TIMEOUT_S
 
 
+def a_job_asks_nobody(stage):
+    """--ci does not ask the person who watches all runs of this user either."""
+    watch = subprocess.Popen([stage.sallyport, "approve", "watch", "--json"], cwd=stage.here, env=stage.env(), stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    try:
+        world.until(lambda: [*(stage.top / "home/sallyport/watchers").glob("*")], TIMEOUT_S, "the watcher")
+        done = stage.call("run", "--ci", "--policy", "policy", "--resolve", f"a.test:{SERVER}", "--prompt-timeout", "10m", "--", "sh", "-c",
+                          "curl -sS http://a.test/; exit 4")
+        expect(done, ASKED, "no_approver", "http://a.test:80, by /usr/bin/curl: This needs approval, and no approver is connected. (no_approver)")
+        expect(done, ASKED, err="--ci: the exit status is 78 instead of 4; destinations denied: 0, not answered: 1")
+        expect(stage.run("--ci", "--bundle", "asked.json", "--default", "allow"), 0, "yes")
+        expect(stage.run("--ci", script="curl -sS http://denied.test/ >/dev/null; exit 4"), 4)
+        expect(stage.run("--ci", "--fail-on-deny", script="curl -sS http://denied.test/ >/dev/null; exit 4"), DENIED)
+    finally:
+        watch.terminate()
+    out, _ = watch.communicate(timeout=TIMEOUT_S)
+    assert "a.test" not in out, out
+
+
 def what_is_in_a_bundle(stage):
     script = "curl -sS http://a.test/; curl -sS --user ana:secret http://a.test/; curl -sSk https://b.test/"
     expect(stage.run("--fail-on-ask=asked.json", script=script), ASKED)
@@ -446,7 +465,7 @@ def on_a_terminal(stage):
     assert person.end() == 1 and not (stage.here / "nothing").exists()
 
 
-CASES = [the_status_of_a_run, a_run_says_what_it_wanted, a_denial_fails_a_job_and_is_shown, nobody_waits, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
+CASES = [the_status_of_a_run, a_run_says_what_it_wanted, a_denial_fails_a_job_and_is_shown, nobody_waits, a_job_asks_nobody, what_is_in_a_bundle, a_bundle_that_cannot_be_written,
          a_command_cannot_send_it_elsewhere, many_jobs_are_one_line, whose_answers_count,
          an_approver_who_is_one_no_longer, a_project_names_nobody,
          two_of_three, what_was_changed_is_refused, words_that_make_no_sense, on_a_terminal]
