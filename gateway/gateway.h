@@ -92,11 +92,11 @@ struct gateway_config {
 	const char *run;        /* this run's id: short, unguessable; names the control socket */
 	const char *audit_path; /* the JSON-lines file */
 	const char *audit_dir;  /* 0700, hidden from commands: the segments of that file */
-	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
-	const char *answers_path;           /* where "always" is written; NULL: refused */
-	bool keeps_aside, observes; /* written by another process; allows instead of asking */
-	const char *seen_path;      /* what was allowed before, for warnings; NULL: not kept */
-	const char *control_dir;    /* 0700, for the control socket; NULL: none */
+	const char *cwd, *version, *digest;        /* for the record of the start; may be NULL */
+	const char *answers_path;                  /* where "always" is written; NULL: refused */
+	bool keeps_aside, observes, counts_egress; /* another process; never ask; by program */
+	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
+	const char *control_dir; /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* records unanswered questions; NULL: not recorded */
 	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */

@@ -28,6 +28,7 @@
 #include "gateway/decide/queue.h"
 #include "gateway/decide/reload.h"
 #include "gateway/decide/repeats.h"
+#include "gateway/execs/egress.h"
 #include "gateway/decide/review.h"
 #include "gateway/approvals/known_destinations.h"
 #include "gateway/decide/turn.h"
@@ -116,7 +117,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	gw->loop = loop;
 	gw->take_turn = turn_take;
 	config_copy(&gw->config, config);
-	gw->wants_program = policy_wants_program(gw->config.policy);
+	gw->wants_program = gw->config.counts_egress || policy_wants_program(gw->config.policy);
 	keys_init(&gw->execs);
 	keys_init(&gw->parties);
 	keys_init(&gw->approvals);
@@ -130,6 +131,7 @@ static struct gateway *gateway_make(struct loop *loop, const struct gateway_conf
 	accounts_init(&gw->accounts);
 	gw->grants.accounts = &gw->accounts;
 	traffic_init(&gw->trips);
+	gw->egress = gw->config.counts_egress ? egress_new() : NULL;
 	outcomes_init(&gw->outcomes, loop, gw->config.embedded);
 	LIST_INIT(&gw->proposals.open);
 	LIST_INIT(&gw->inquiries.open);
@@ -210,6 +212,7 @@ void gateway_free(struct gateway *gw)
 	grants_done(&gw->grants);
 	accounts_done(&gw->accounts);
 	traffic_done(&gw->trips);
+	egress_free(gw->egress);
 	known_destinations_free(gw->seen);
 	recent_done(&gw->graces);
 	recent_done(&gw->futile);
@@ -242,6 +245,16 @@ const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_c
 const struct gateway_trip *gateway_trips_others(const struct gateway *gw)
 {
 	return &gw->trips.others;
+}
+
+const struct gateway_egress *gateway_egress_at(const struct gateway *gw, size_t i)
+{
+	return egress_at(gw->egress, i);
+}
+
+bool gateway_egress_is_whole(const struct gateway *gw)
+{
+	return egress_is_whole(gw->egress);
 }
 
 void gateway_when_kept(struct gateway *gw, struct gateway_kept *kept, void (*fn)(void *arg),

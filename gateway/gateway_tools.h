@@ -49,6 +49,19 @@ const struct gateway_trip *gateway_trips(const struct gateway *gw, size_t *ret_c
  * empty. */
 const struct gateway_trip *gateway_trips_others(const struct gateway *gw);
 
+/* What a program was allowed to reach since the start, whether or not its server could be reached;
+ * counted if the configuration says counts_egress: then each request waits until its program is
+ * found. */
+#define GATEWAY_EGRESS_MAX 8192
+struct gateway_egress {
+	struct policy_destination dst;
+	const char *program; /* path; "": not known */
+	uint64_t bytes_up, bytes_down;
+};
+/* Borrowed until the next call into the gateway. NULL: there are no more. */
+const struct gateway_egress *gateway_egress_at(const struct gateway *gw, size_t i);
+bool gateway_egress_is_whole(const struct gateway *gw); /* false: there were too many to count */
+
 /* The caller has seen that @exec has used up its @limit: this is recorded once. */
 void gateway_exec_reached(struct gateway *gw, uint64_t exec, enum policy_limit limit);
 /* BIT(enum policy_limit) of the limits that any command has reached so far. */

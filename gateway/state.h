@@ -24,7 +24,6 @@ struct journal;
 struct lates;
 struct known_destinations;
 struct socket_owner;
-struct worker;
 
 /* A verdict whose record is being written. */
 struct slot {
@@ -80,6 +79,7 @@ struct gateway {
 	struct known_destinations *seen;
 	struct accounts accounts;
 	struct traffic trips;
+	struct egress *egress; /* NULL: not counted */
 	struct {
 		LIST_HEAD(repeats_list, repeats) list;
 		struct loop_timer timer;

@@ -104,7 +104,7 @@ void gateway_reload(struct gateway *gw, const struct gateway_reload *reload)
 		return;
 	gw->config.policy = reload->policy;
 	grants_reloaded(&gw->grants, reload->policy, loop_wall_us(gw->loop) / 1000000);
-	gw->wants_program = policy_wants_program(reload->policy);
+	gw->wants_program = gw->config.counts_egress || policy_wants_program(reload->policy);
 	link_server_policy(gw, reload->image); /* the workers get it before any verdict by it */
 	if (reload->prompt_timeout_ms > 0)
 		gw->config.prompt_timeout_ms = reload->prompt_timeout_ms;

@@ -1,6 +1,7 @@
 /* A turn handles the queue in batches: it decides each request, writes the records of the batch,
  * and only then sends the verdicts. A request with a question leaves the queue; when the question
  * is settled, it returns. */
+#include "gateway/execs/egress.h"
 #include "gateway/decide/turn.h"
 #include "gateway/approvals/sessions.h"
 
@@ -315,6 +316,9 @@ static void turn_hand_out(struct gateway *gw, struct slot *slot)
 		traffic_note_denial(&gw->trips, &waiter->facts, program);
 		traffic_note_denial(waiter->ticket.client->trips, &waiter->facts, program);
 	}
+	if (verdict->action == POLICY_ALLOW && gw->egress)
+		egress_count(gw->egress, &waiter->facts.dst, waiter->program, verdict->reason,
+			     (uint64_t[GATEWAY_WAYS]){ 0 });
 	if (verdict->action == POLICY_ALLOW) {
 		live_requests_begin(waiter, verdict);
 		ledger_begin(waiter);

@@ -1,4 +1,5 @@
 #include "gateway/link/local.h"
+#include "gateway/execs/egress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,10 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		outcomes_report(&gw->outcomes, exec->outcome, report);
 	traffic_count_report(&gw->trips, report);
 	traffic_count_report(client->trips, report);
+	if (was_allowed && gw->egress)
+		egress_count(gw->egress, waiter ? &waiter->facts.dst : &report->facts.dst,
+			     waiter ? waiter->program : NULL, verdict.reason,
+			     (uint64_t[GATEWAY_WAYS]){ report->bytes_up, report->bytes_down });
 	journal_stamp(gw->journal, &record);
 	if (waiter)
 		record.program = waiter->program; /* the exec owns it, and outlives it */

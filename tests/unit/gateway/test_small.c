@@ -11,6 +11,7 @@
 #include "gateway/gateway_tools.h"
 #include "policies/policies_request.h"
 #include "gateway/audit/redact.h"
+#include "gateway/execs/egress.h"
 #include "gateway/execs/traffic.h"
 #include "policies/policies_tools.h"
 
@@ -168,6 +169,46 @@ START_TEST(trips_go_outwards)
 }
 END_TEST
 
+/* By program and destination, up to a number of both; what stays inside is not counted. */
+START_TEST(egress_is_counted_by_program)
+{
+	const uint64_t bytes[] = { 1, 2 };
+	struct policy_destination dst;
+	struct egress *egress = egress_new();
+	char text[64];
+
+	ck_assert_int_eq(policy_destination_parse("https://a.test:443", &dst, NULL), 0);
+	egress_count(egress, &dst, "/usr/bin/curl", POLICY_INSIDE, bytes);
+	ck_assert_ptr_null(egress_at(egress, 0));
+	for (int i = 0; i < 3; i++)
+		egress_count(egress, &dst, i < 2 ? "/usr/bin/curl" : NULL, POLICY_RULE_ALLOW,
+			     bytes);
+	ck_assert_str_eq(egress_at(egress, 0)->program, "/usr/bin/curl");
+	ck_assert_uint_eq(egress_at(egress, 0)->bytes_up, 2);
+	ck_assert_uint_eq(egress_at(egress, 0)->bytes_down, 4);
+	ck_assert_str_eq(egress_at(egress, 1)->program, "");
+	ck_assert_ptr_null(egress_at(egress, 2));
+	for (int i = 2; i < EGRESS_PROGRAMS_MAX + 1; i++) {
+		ck_assert(egress_is_whole(egress));
+		(void)snprintf(text, sizeof(text), "/p%d", i);
+		egress_count(egress, &dst, text, POLICY_RULE_ALLOW, bytes);
+	}
+	ck_assert(!egress_is_whole(egress));
+	egress_free(egress);
+
+	egress = egress_new();
+	for (int i = 0; i < GATEWAY_EGRESS_MAX + 1; i++) {
+		ck_assert(egress_is_whole(egress));
+		(void)snprintf(text, sizeof(text), "https://h%d.test:443", i);
+		ck_assert_int_eq(policy_destination_parse(text, &dst, NULL), 0);
+		egress_count(egress, &dst, "", POLICY_RULE_ALLOW, bytes);
+	}
+	ck_assert(!egress_is_whole(egress));
+	ck_assert_str_eq(egress_at(egress, GATEWAY_EGRESS_MAX - 1)->dst.host, "h8191.test");
+	egress_free(egress);
+}
+END_TEST
+
 START_TEST(trips_tell_what_became_of_the_requests)
 {
 	struct fixture_request yes = { 0 }, no = { 0 };
@@ -296,6 +337,7 @@ Suite *suite_small(void)
 	tcase_add_test(tcase, any_line_can_be_redacted);
 	tcase_add_test(tcase, trips_are_counted_per_destination_and_bounded);
 	tcase_add_test(tcase, trips_go_outwards);
+	tcase_add_test(tcase, egress_is_counted_by_program);
 	tcase_add_test(tcase, trips_tell_what_became_of_the_requests);
 	tcase_add_test(tcase, the_control_folder_is_ours_alone);
 	tcase_add_loop_test(tcase, a_folder_that_is_not_ours_alone_is_refused, 0,
