@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "cli/audit/selection.h"
-#include "cli/audit/tally.h"
+#include "cli/tally.h"
 #include "policies/policies.h"
 
 /* What a record of a decision says. */

@@ -1,5 +1,5 @@
 /* Keys come from a log, and with that from commands: a balanced tree has no bad case. */
-#include "cli/audit/tally.h"
+#include "cli/tally.h"
 
 #include <search.h>
 #include <stdint.h>
