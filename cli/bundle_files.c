@@ -43,12 +43,13 @@ void bundle_files_close(struct bundle_place *place)
 	*place = (struct bundle_place){ .folder = -1 };
 }
 
-int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why)
+int bundle_files_write(const struct bundle_place *place, const char *text, mode_t mode,
+		       struct err *why)
 {
 	/* The pid makes the name unique: the folder may belong to another user, so it is not
 	 * locked. */
 	auto_free char *fresh = mem_printf(".%s.%d.new", place->name, (int)getpid());
-	const struct replace what = { place->folder, place->name, fresh, 0600, true };
+	const struct replace what = { place->folder, place->name, fresh, mode, true };
 	int r = replace_file(&what, text, strlen(text));
 
 	return r < 0 ? err_errno(why, -r, "cannot write %s", place->name) : 0;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/crypto/sign.h"
 
@@ -18,9 +19,9 @@ struct bundle_place {
 };
 int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why);
 void bundle_files_close(struct bundle_place *place);
-/* Replaces the file: readers see the old text or the new one, never a part. Only we may read it
- * (mode 600). */
-int bundle_files_write(const struct bundle_place *place, const char *text, struct err *why);
+/* Replaces the file: readers see the old text or the new one, never a part. */
+int bundle_files_write(const struct bundle_place *place, const char *text, mode_t mode,
+		       struct err *why);
 
 /* Reads a whole regular file of at most @max bytes; NUL-terminated, returned owned. */
 int bundle_files_read(const char *path, size_t max, char **ret_text, size_t *ret_len,

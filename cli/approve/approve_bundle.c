@@ -119,7 +119,7 @@ static int write_file(const char *path, const char *text)
 	int r = bundle_files_open(path, &place, &why);
 
 	if (r == 0)
-		r = bundle_files_write(&place, text, &why);
+		r = bundle_files_write(&place, text, 0600, &why);
 	bundle_files_close(&place);
 	return r < 0 ? cli_fail(CLI_ERROR, "%s", why.text) : CLI_OK;
 }

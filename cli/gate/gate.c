@@ -131,6 +131,7 @@ static int open_gateway(struct gate *gate)
 		.answers_path = gate->places.answers_path,
 		.keeps_aside = true,
 		.observes = gate->options->is_observing,
+		.counts_egress = gate->options->lock != RUN_LOCK_NONE,
 		.seen_path = gate->places.seen_path,
 		.control_dir = gate->options->asks_nobody ? NULL : gate->places.control_dir,
 		.terminal = terminal,

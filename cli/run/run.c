@@ -14,6 +14,7 @@
 #include "cli/view/run_commands.h"
 #include "cli/run/run_gateway.h"
 #include "cli/run/run_join.h"
+#include "cli/run/run_lock.h"
 #include "cli/view/run_made.h"
 #include "cli/run/run_observe.h"
 #include "cli/run/run_options.h"
@@ -48,6 +49,7 @@ struct run {
 	struct run_programs *programs;
 	struct run_made made;
 	struct run_refused refused;
+	struct run_lock lock;
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
@@ -303,6 +305,7 @@ static void run_done(struct run *run)
 	run_programs_free(run->programs);
 	run_made_done(&run->made);
 	run_refused_done(&run->refused);
+	run_lock_done(&run->lock);
 	gate_free(&run->gate);
 	run_options_free(&run->options);
 }
@@ -339,9 +342,15 @@ static int conclude(struct run *run)
 		.bundle = run->options.bundle,
 		.limits = run->result.limits,
 		.policy = run->gate.policy,
+		.lock = &run->lock,
 	};
 	run->gateway->ops->report(run->gateway, &summary);
+	run_lock_compare(&run->lock, run->gate.gateway);
 	run_status_settle(&run->gate, &summary);
+	int status = run_lock_write(&run->lock, summary.exit_status);
+
+	if (status != CLI_OK)
+		summary.exit_status = status;
 	const char *failure = run->gateway->ops->conclude(run->gateway, summary.exit_status);
 
 	if (run->result.why[0])
@@ -365,6 +374,8 @@ static int prepare(struct run *run)
 	int status = run->options.join ? run_join_prepare(&run->gate, &run->options, &run->gateway)
 				       : run_own_prepare(&run->gate, &run->options, &run->gateway);
 
+	if (status == CLI_OK)
+		status = run_lock_open(&run->lock, run->options.lock, run->options.lock_file);
 	if (status == CLI_OK)
 		status = run_commands_check(&run->options, &run->gate.places, run->gate.policy,
 					    &run->program);
@@ -415,7 +426,7 @@ static int perform(struct run *run)
 
 int cli_run(const struct options *options)
 {
-	struct run run = { .gate = GATE_NONE };
+	struct run run = { .gate = GATE_NONE, .lock = RUN_LOCK_EMPTY };
 	int status = run_options_take(&run.options, options);
 
 	if (status == CLI_OK)

@@ -63,7 +63,7 @@ int run_bundle_write(struct run_bundle *ours, const char *run, const char *sessi
 	int r = bundle_file_write(ours->bundle, &ours->key, &text, &why);
 
 	if (r == 0)
-		r = bundle_files_write(&ours->place, text, &why);
+		r = bundle_files_write(&ours->place, text, 0600, &why);
 	return r < 0 ? cli_fail(CLI_NO_SANDBOX, "%s", why.text) : CLI_OK;
 }
 

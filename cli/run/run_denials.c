@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/run/run_lock.h"
 #include "cli/run/run_refused.h"
 #include "cli/run/run_summary.h"
 #include "cli/run/run_tell.h"
@@ -121,6 +122,11 @@ static char *status_text(const struct run_summary *summary)
 
 	if (summary->exit_status == summary->command_status || !summary->fails_by)
 		return mem_strdup("");
+	if (strcmp(summary->fails_by, "--egress-lock") == 0)
+		return mem_printf("%s: the exit status is %d instead of %d, because the run is "
+				  "not as its lock says; if that is right, write it again with "
+				  "`--egress-lock record`",
+				  summary->fails_by, summary->exit_status, summary->command_status);
 	for (size_t i = 0; i < summary->trip_count; i++) {
 		denied += summary->trips[i].denied > 0;
 		unanswered += summary->trips[i].unanswered > 0;
@@ -145,11 +151,13 @@ void run_denials_print(const struct run_summary *summary)
 	struct run_tell tell;
 	auto_free char *status = status_text(summary);
 
-	if (count_denied(summary) == 0 && say_refused(NULL, summary) == 0 && !status[0])
+	if (count_denied(summary) == 0 && say_refused(NULL, summary) == 0 && !status[0] &&
+	    !run_lock_has_any(summary->lock))
 		return;
 	run_tell_begin(&tell, summary->run);
 	(void)say_refused(&tell, summary);
 	say_destinations(&tell, summary);
+	run_lock_say(summary->lock, &tell);
 	if (status[0])
 		run_tell_say(&tell, RUN_TELL_ERROR, status);
 	run_tell_end(&tell, summary->run);

@@ -228,6 +228,13 @@ static int set_unattended(struct run_options *options, enum cli_option option, c
 		options->asks_nobody = options->must_fail_on_ask = true;
 		options->may_use_tty = false;
 		return 0;
+	case OPT_EGRESS_LOCK:
+		options->lock =
+			options_choice_of(option, value) == 0 ? RUN_LOCK_CHECK : RUN_LOCK_RECORD;
+		return 0;
+	case OPT_EGRESS_LOCK_FILE:
+		options->lock_file = value;
+		return 0;
 	case OPT_BUNDLE:
 		return set_bundle(options, value);
 	case OPT_ANSWERS:
@@ -418,6 +425,21 @@ static int check_ci(const struct options *given)
 			       "a run with --ci asks nobody");
 }
 
+static int check_lock(const struct run_options *options, const struct options *given)
+{
+	static const enum cli_option others[] = { OPT_JOIN };
+
+	if (options->lock_file && options->lock == RUN_LOCK_NONE)
+		return options_wrong(given->command, "--egress-lock-file needs --egress-lock");
+	if (options->lock != RUN_LOCK_NONE &&
+	    (options->network == EXEC_NETWORK_ENABLED || options->sandbox == EXEC_MODE_FULL_ACCESS))
+		return options_wrong(given->command,
+				     "--egress-lock needs the gate, and this --sandbox does "
+				     "without it");
+	return options_exclude(given, OPT_EGRESS_LOCK, others, ARRAY_SIZE(others),
+			       "the session's gate does not count for one run by program");
+}
+
 int run_options_take(struct run_options *options, const struct options *given)
 {
 	int status = CLI_OK;
@@ -437,6 +459,8 @@ int run_options_take(struct run_options *options, const struct options *given)
 				       "--webhook-answer needs --web: its links lead to the page");
 	if (status == CLI_OK)
 		status = check_ci(given);
+	if (status == CLI_OK)
+		status = check_lock(options, given);
 	if (status == CLI_OK)
 		status = settle_sandbox(options);
 	return status == CLI_OK && options->join ? check_join(given) : status;

@@ -9,6 +9,7 @@
 #include "cli/gate/run_helpers.h"
 #include "cli/gate/run_published.h"
 #include "cli/options.h"
+#include "cli/run/run_lock.h"
 #include "cli/run/run_report.h"
 #include "exec/exec_sandbox.h"
 #include "policies/policies.h"
@@ -41,8 +42,10 @@ struct run_options {
 	int64_t prompt_timeout_ms;
 	bool may_use_tty;
 	bool must_fail_on_ask, must_fail_on_deny;
-	bool asks_nobody;   /* --ci */
-	const char *bundle; /* NULL: none is written */
+	bool asks_nobody; /* --ci */
+	enum run_lock_mode lock;
+	const char *lock_file; /* NULL: the default */
+	const char *bundle;    /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page on @web_port */
 	uint16_t web_port;              /* 0: any free port */

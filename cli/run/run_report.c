@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run/run_denials.h"
+#include "cli/run/run_lock.h"
 #include "cli/run/run_refused.h"
 #include "cli/run/run_summary.h"
 #include "cli/view/run_made.h"
@@ -213,6 +214,10 @@ static json_t *summary_json(const struct run_summary *summary)
 	if (summary->exit_status != summary->command_status)
 		json_object_set_new(object, "command_status",
 				    json_integer(summary->command_status));
+	json_t *lock = run_lock_json(summary->lock);
+
+	if (lock)
+		json_object_set_new(object, "egress_lock", lock);
 	if (summary->limits)
 		json_object_set_new(object, "limits", limits_json(summary));
 	if (run_refused_line(summary->refused, summary->has_failed, 0))

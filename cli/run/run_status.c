@@ -3,12 +3,14 @@
 #include "cli/cli.h"
 #include "cli/gate/gate.h"
 #include "cli/run/run_bundle.h"
+#include "cli/run/run_lock.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_summary.h"
 #include "gateway/gateway_tools.h"
 
 #define EXIT_DENIED 77 /* EX_NOPERM of sysexits.h */
 #define EXIT_ASKED  78 /* EX_CONFIG */
+#define EXIT_NEW    79 /* not in egress.lock */
 
 /* If the gate ended the command, its own status has precedence. */
 static void set_status(const struct gate *gate, struct run_summary *summary)
@@ -33,6 +35,11 @@ static void set_status(const struct gate *gate, struct run_summary *summary)
 	    (denied > 0 || (unanswered > 0 && !summary->fails_by))) {
 		summary->exit_status = EXIT_DENIED;
 		summary->fails_by = "--fail-on-deny";
+	}
+	if (is_of_command && !summary->fails_by && summary->lock &&
+	    summary->lock->mode == RUN_LOCK_CHECK && summary->lock->has_new) {
+		summary->exit_status = EXIT_NEW;
+		summary->fails_by = "--egress-lock";
 	}
 }
 

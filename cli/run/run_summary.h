@@ -9,6 +9,7 @@
 
 struct gateway_trip;
 struct policy;
+struct run_lock;
 struct run_made;
 struct run_programs;
 struct run_refused;
@@ -29,6 +30,7 @@ struct run_summary {
 	const char *policy_path; /* the user's policy file, to which lines are added; NULL: none */
 	const char *fails_by;    /* the option that replaced the command's status; NULL: none */
 	struct exec_process_result result;
+	const struct run_lock *lock;
 	int exit_status;
 	int command_status; /* as exit_status, unless @fails_by replaced that */
 	bool has_failed;    /* the command */

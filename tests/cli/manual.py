@@ -263,6 +263,19 @@ def in_ci_asked(stage, example):
     assert len(json.loads((stage.work / "asked.json").read_text())["requests"]) == 1
 
 
+def in_ci_as_locked(stage, example):
+    """A job that reaches nothing, and, where the lock is compared, what its lock does not have."""
+    stage.write("egress.lock", "sallyport-egress-lock 1\nend\n")
+    in_ci(stage, example)
+    if "check" in example:
+        stage.serve("a.example.org")
+        stage.write("ci.policy", "version 1\nallow a.example.org\n")
+        stage.play("$ sallyport policy trust ci.policy")
+        stage.write("Makefile", "all:\n\t@curl -sS http://a.example.org/\n")
+        assert "egress.lock: + http a.example.org 80 curl up <1K" in stage.play(example, 79)
+    assert (stage.work / "egress.lock").read_text() == "sallyport-egress-lock 1\nend\n"
+
+
 def session_here_and_there(stage, start):
     """The block of three, in order."""
     stage.write("rules", "version 1\n")
@@ -452,7 +465,7 @@ STAGES = {
                                     explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted,
                                     explained_as(0, "sallyport run -- COMMAND")],
     "sallyport-web.7": [npm],
-    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, published, with_token, dry_run, explained],
+    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, in_ci_as_locked, in_ci_as_locked, published, with_token, dry_run, explained],
 }
 
 

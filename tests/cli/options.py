@@ -52,6 +52,12 @@ WRONG = [
     (["run", "--ci", "--web", "--", "true"], 2, "--ci and --web cannot be given together: a run with --ci asks nobody", "run"),
     (["run", "--ci", "--join", "a", "--", "true"], 2, "--ci and --join cannot be given together: a run with --ci asks nobody", "run"),
     (["run", "--observe", "--ci", "--", "true"], 2, "--observe and --ci cannot be given together: a run that observes asks nothing", "run"),
+    (["run", "--egress-lock", "write", "--", "true"], 2, "--egress-lock must be check or record, not `write`", "run"),
+    (["run", "--egress-lock-file", "x", "--", "true"], 2, "--egress-lock-file needs --egress-lock", "run"),
+    (["run", "--egress-lock", "check", "--join", "a", "--", "true"], 2, "--egress-lock and --join cannot be given together: the session's gate does not "
+     "count for one run by program", "run"),
+    (["run", "--egress-lock", "check", "--sandbox", "external:network", "--", "true"], 2, "--egress-lock needs the gate, and this --sandbox does without "
+     "it", "run"),
     (["run", "--profile", "cloude", "--", "true"], 2, "no profile `cloude`; did you mean claude?", "run"),
     (["init", "--yes", "--agent", "nobody"], 2, "no profile `nobody`; there are aider, claude, codex, gemini, opencode", "init"),
     (["connect", "a.test"], 2, "PORT is missing", "connect"),
