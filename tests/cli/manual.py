@@ -419,6 +419,12 @@ def in_a_job(stage, example):
     assert "made" in stage.play(example)
 
 
+def in_a_locked_job(stage, example):
+    stage.write("egress.lock", "sallyport-egress-lock 1\nend\n")
+    in_a_job(stage, example)
+    assert (stage.work / "egress.lock").read_text() == "sallyport-egress-lock 1\nend\n"
+
+
 def with_agent(stage, example):
     made_by(stage, "agent")
     stage.play(example)
@@ -451,7 +457,7 @@ STAGES = {
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [log_of_a_run, log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, built, explained_as(0, "allow tcp://db.example.net:5432"),
-                             explained_as(0, "ssh.policy: ok"), in_a_job, merged, explained_as(1, "example.org"),
+                             explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),
                              explained_as(0, "expectations"), with_agent, in_a_session],
     "sallyport-policy.5": [page_policy, lambda s, e: page_policy(s, e, 0), lambda s, e: page_policy(s, e, 2), trusted, undone],
     "sallyport-presets.7": [lambda s, e: s.play(e), configuration],
