@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/gate/gate.h"
 #include "cli/gate/run_own.h"
+#include "cli/run/run_lock.h"
 #include "cli/run/run_policy.h"
 #include "cli/run/run_refused.h"
 #include "cli/run/run_report.h"
@@ -209,10 +210,12 @@ static int conclude(const struct serving *serving, int64_t started_ms)
 	const struct agent_denials denials = agent_denials(serving->agent);
 	const struct run_made made = { 0 };
 	const struct run_refused refused = { 0 };
+	const struct run_lock lock = RUN_LOCK_EMPTY;
 	struct run_summary summary = {
 		.session = gate_session(gate),
 		.made = &made,
 		.refused = &refused,
+		.lock = &lock,
 		.policy_path = gate->places.answers_path,
 		.policy = gate->policy,
 		.bundle = gate->options->bundle,

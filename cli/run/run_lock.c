@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/run/egress_lock.h"
+#include "cli/egress_lock.h"
 #include "cli/run/run_tell.h"
 #include "gateway/gateway_tools.h"
 

@@ -36,8 +36,8 @@ static void set_status(const struct gate *gate, struct run_summary *summary)
 		summary->exit_status = EXIT_DENIED;
 		summary->fails_by = "--fail-on-deny";
 	}
-	if (is_of_command && !summary->fails_by && summary->lock &&
-	    summary->lock->mode == RUN_LOCK_CHECK && summary->lock->has_new) {
+	if (is_of_command && !summary->fails_by && summary->lock->mode == RUN_LOCK_CHECK &&
+	    summary->lock->has_new) {
 		summary->exit_status = EXIT_NEW;
 		summary->fails_by = "--egress-lock";
 	}

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/run/egress_lock.h"
+#include "cli/egress_lock.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

@@ -1,4 +1,4 @@
-#include "cli/run/egress_lock.h"
+#include "cli/egress_lock.h"
 
 #include <errno.h>
 #include <inttypes.h>
