@@ -14,6 +14,7 @@
 #include "cli/view/run_commands.h"
 #include "cli/run/run_gateway.h"
 #include "cli/run/run_join.h"
+#include "cli/run/run_junit.h"
 #include "cli/run/run_lock.h"
 #include "cli/view/run_made.h"
 #include "cli/run/run_observe.h"
@@ -50,6 +51,7 @@ struct run {
 	struct run_made made;
 	struct run_refused refused;
 	struct run_lock lock;
+	struct bundle_place junit; /* where it is written */
 	struct event signals[ARRAY_SIZE(forwarded)];
 	bool has_signals;
 	unsigned int signal_count;
@@ -306,6 +308,7 @@ static void run_done(struct run *run)
 	run_made_done(&run->made);
 	run_refused_done(&run->refused);
 	run_lock_done(&run->lock);
+	bundle_files_close(&run->junit);
 	gate_free(&run->gate);
 	run_options_free(&run->options);
 }
@@ -349,6 +352,8 @@ static int conclude(struct run *run)
 	run_status_settle(&run->gate, &summary);
 	int status = run_lock_write(&run->lock, summary.exit_status);
 
+	if (status == CLI_OK)
+		status = run_junit_write(&run->junit, &summary);
 	if (status != CLI_OK)
 		summary.exit_status = status;
 	const char *failure = run->gateway->ops->conclude(run->gateway, summary.exit_status);
@@ -369,6 +374,16 @@ static int conclude(struct run *run)
 	return summary.exit_status;
 }
 
+static int open_junit(struct run *run)
+{
+	const char *path = run->options.junit;
+	struct err why = { 0 };
+
+	return path && bundle_files_open(path, &run->junit, &why) < 0
+		       ? cli_fail(CLI_NO_SANDBOX, "%s", why.text)
+		       : CLI_OK;
+}
+
 static int prepare(struct run *run)
 {
 	int status = run->options.join ? run_join_prepare(&run->gate, &run->options, &run->gateway)
@@ -376,6 +391,8 @@ static int prepare(struct run *run)
 
 	if (status == CLI_OK)
 		status = run_lock_open(&run->lock, run->options.lock, run->options.lock_file);
+	if (status == CLI_OK)
+		status = open_junit(run);
 	if (status == CLI_OK)
 		status = run_commands_check(&run->options, &run->gate.places, run->gate.policy,
 					    &run->program);
@@ -426,7 +443,7 @@ static int perform(struct run *run)
 
 int cli_run(const struct options *options)
 {
-	struct run run = { .gate = GATE_NONE, .lock = RUN_LOCK_EMPTY };
+	struct run run = { .gate = GATE_NONE, .lock = RUN_LOCK_EMPTY, .junit.folder = -1 };
 	int status = run_options_take(&run.options, options);
 
 	if (status == CLI_OK)

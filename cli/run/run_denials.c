@@ -51,7 +51,7 @@ static char *remedy_of(const struct gateway_trip *trip, const struct run_summary
 	return mem_printf("%s%s", next[0] ? " Next: " : "", next);
 }
 
-static char *text_of(const struct gateway_trip *trip, const struct run_summary *summary)
+char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	auto_free char *head = head_of(trip);
 	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
@@ -64,7 +64,7 @@ static char *text_of(const struct gateway_trip *trip, const struct run_summary *
 			  remedy);
 }
 
-static bool is_denied(const struct gateway_trip *trip)
+bool run_denials_is_denied(const struct gateway_trip *trip)
 {
 	return trip->denied + trip->unanswered > 0;
 }
@@ -74,7 +74,7 @@ static size_t count_denied(const struct run_summary *summary)
 	size_t count = 0;
 
 	for (size_t i = 0; i < summary->trip_count; i++)
-		count += is_denied(&summary->trips[i]);
+		count += run_denials_is_denied(&summary->trips[i]);
 	return count;
 }
 
@@ -83,9 +83,9 @@ static void say_destinations(struct run_tell *tell, const struct run_summary *su
 	size_t shown = 0, all = count_denied(summary);
 
 	for (size_t i = 0; i < summary->trip_count && shown < RUN_DENIALS_MAX; i++) {
-		if (!is_denied(&summary->trips[i]))
+		if (!run_denials_is_denied(&summary->trips[i]))
 			continue;
-		auto_free char *text = text_of(&summary->trips[i], summary);
+		auto_free char *text = run_denials_text(&summary->trips[i], summary);
 
 		run_tell_say(tell, RUN_TELL_ERROR, text);
 		shown++;

@@ -14,3 +14,7 @@ struct run_summary;
 void run_denials_print(const struct run_summary *summary);
 /* Says why the exit status is not the command's; prints nothing if it is. */
 void run_denials_print_status(const struct run_summary *summary);
+
+bool run_denials_is_denied(const struct gateway_trip *trip); /* or not answered, once or more */
+/* What was denied, by which rule, and what would allow it: visible text, returned owned. */
+char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary);

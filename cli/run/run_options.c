@@ -235,6 +235,9 @@ static int set_unattended(struct run_options *options, enum cli_option option, c
 	case OPT_EGRESS_LOCK_FILE:
 		options->lock_file = value;
 		return 0;
+	case OPT_JUNIT:
+		options->junit = value;
+		return 0;
 	case OPT_BUNDLE:
 		return set_bundle(options, value);
 	case OPT_ANSWERS:

@@ -45,6 +45,7 @@ struct run_options {
 	bool asks_nobody; /* --ci */
 	enum run_lock_mode lock;
 	const char *lock_file; /* NULL: the default */
+	const char *junit;     /* NULL: none is written */
 	const char *bundle;    /* NULL: none is written */
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page on @web_port */

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import xml.etree.ElementTree
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "flow")]
 import bundle  # noqa: E402
@@ -120,6 +121,27 @@ def services_show_it(stage):
     assert done.stderr.index("section_end:") > done.stderr.index("egress.lock: +"), done.stderr
 
 
+def a_file_for_services(stage):
+    """--junit: what passed and what failed; the text of a command cannot end an attribute."""
+    stage.record(A)
+    program = "a \"&<'"
+    script = f"{A}; {B}; cp $(command -v curl) '{program.replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'; ./a* -sS http://denied.test/"
+    (stage.here / "out").mkdir()
+    expect(stage.check(f"{script}; mv out gone; ln -s / out; true", options=["--junit", "out/junit.xml"]), NEW)
+    suite = xml.etree.ElementTree.parse(stage.here / "gone/junit.xml").getroot()[0]
+    cases = {case.get("name"): case.find("failure") for case in suite}
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "2") and suite.get("name").startswith("sallyport run "), suite.attrib
+    assert set(cases) == {"http://a.test:80", "http://b.test:80", "http://denied.test:80", "egress.lock"}, cases
+    assert cases["http://a.test:80"] is None and cases["http://b.test:80"] is None
+    assert cases["egress.lock"].get("message") == f"+ {LINE_B}" and cases["egress.lock"].get("type") == "egress_lock"
+    denied = cases["http://denied.test:80"]
+    assert denied.get("type") == "default_deny" and f"by {stage.here}/{program}: " in denied.get("message"), denied.attrib
+    expect(stage.run("--junit", "junit.xml", script="true"), 0)
+    suite = xml.etree.ElementTree.parse(stage.here / "junit.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), len(suite)) == ("0", "0", 0)
+    expect(stage.run("--junit", "none/junit.xml", script="echo ran"), NO_SANDBOX, "", "cannot write none/junit.xml")
+
+
 def a_malformed_lock_runs_nothing(stage):
     """FILE:LINE says where."""
     for text, why in (
@@ -218,7 +240,7 @@ def observed_runs_are_recorded(stage):
     assert stage.lock.read_text() == lock_of(LINE_A)
 
 
-CASES = [what_a_run_reached_is_written, nothing_new_is_fine, what_is_new_fails, services_show_it, a_malformed_lock_runs_nothing,
+CASES = [what_a_run_reached_is_written, nothing_new_is_fine, what_is_new_fails, services_show_it, a_file_for_services, a_malformed_lock_runs_nothing,
          hosts_are_a_labels, a_failed_run_is_not_recorded, a_command_cannot_change_the_result, an_ordinary_user_can_use_it,
          observed_runs_are_recorded]
 

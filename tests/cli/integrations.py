@@ -93,7 +93,9 @@ def of_both(stage):
         (stage.here / "other lock").write_text(lock_of(LINE_A, LINE_B))
         expect(service(run=f"{A}; {B}", policy="policy", egress_lock="check", egress_lock_file="other lock"), 0)
         expect(service(run="curl -sS http://denied.test/; true", policy="policy", fail_on_deny="true"), DENIED, "default_deny")
-        expect(service(run="curl -sS http://denied.test/; true", policy="policy"), 0)
+        expect(service(run="curl -sS http://denied.test/; true", policy="policy", junit="junit.xml"), 0)
+        assert 'failures="1"' in (stage.here / "junit.xml").read_text()
+        (stage.here / "junit.xml").unlink()
         expect(service(run="false; echo ran", policy="policy"), 1, "")
         expect(service(run="curl -sS http://a.test/; true", bundle="asked.json"), ASKED, "no_approver")
         assert [request["destination"] for request in stage.json("asked.json")["requests"]] == ["http://a.test:80"]
