@@ -85,11 +85,22 @@ static struct egress_line *widest_line(void **rows, const struct egress_line *co
 	return found;
 }
 
+/* The line for @counted: of its program, or the one for any program of its destination. */
+static struct egress_line *find_limit(struct run_lock *lock, void **locked,
+				      const struct egress_line *counted)
+{
+	const char *key = tally_key(counted), *program = egress_lock_program(key);
+	auto_free char *any = mem_printf("%.*s-", (int)(program - key), key);
+	struct egress_line *found = tally_find(&lock->locked, key);
+
+	if (strcmp(key, any) == 0)
+		return widest_line(locked, counted);
+	return found ? found : tally_find(&lock->locked, any);
+}
+
 static void compare_line(struct run_lock *lock, void **locked, const struct egress_line *counted)
 {
-	bool has_program = strcmp(egress_lock_program(tally_key(counted)), "-") != 0;
-	struct egress_line *limit = has_program ? tally_find(&lock->locked, tally_key(counted))
-						: widest_line(locked, counted);
+	struct egress_line *limit = find_limit(lock, locked, counted);
 	auto_free char *text = egress_lock_line(counted);
 
 	if (!limit) {
