@@ -60,8 +60,8 @@ struct gateway_report {
 	enum policy_reason closed;     /* how it ended */
 	char cause[128];               /* text for people, or "" */
 	struct addr resolved;          /* dialled, or refused; family 0: not resolved */
-	uint64_t bytes_up, bytes_down;
-	uint64_t duration_ms;
+	bool is_resolved_upstream;     /* by an upstream proxy: the address is not known */
+	uint64_t bytes_up, bytes_down, duration_ms;
 };
 void gateway_report(struct gateway_client *client, const struct gateway_report *report);
 void gateway_client_free(struct gateway_client *client);

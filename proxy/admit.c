@@ -99,11 +99,23 @@ static void on_dialled(struct dial_result *result, void *arg)
 	connection->front->on_connected(connection);
 }
 
+/* Notes whether an upstream proxy resolves the name. */
+static void note_upstream(struct connection *connection, const struct policy_verdict *verdict)
+{
+	struct request *request = connection->request;
+
+	request->is_resolved_upstream =
+		request->facts.dst.addr.family == 0 && verdict->reason != POLICY_INSIDE &&
+		dialer_upstream(connection->proxy->dialer, &request->facts.dst, verdict->promise) !=
+			NULL;
+}
+
 void admit_dial(struct connection *connection)
 {
 	struct policy_verdict verdict;
 
 	request_get_verdict(connection->request, &verdict);
+	note_upstream(connection, &verdict);
 	connection_park_upstream(
 		connection); /* an idle connection of the exchange before this CONNECT */
 	connection_enter(connection, CONNECTION_DIALLING);
@@ -143,6 +155,7 @@ static bool reuse_upstream(struct connection *connection, const struct policy_ve
 		connection->up->is_reused = true;
 	}
 	connection->request->resolved = connection->up->addr;
+	note_upstream(connection, verdict);
 	return true;
 }
 
@@ -246,7 +259,8 @@ void admit_review(struct connection *connection, const struct policy *policy)
 	const struct request *request = connection->request;
 	struct policy_verdict verdict;
 
-	if (!request || !request->ticket || !connection->up || request->reason == POLICY_INSIDE)
+	if (!request || !request->ticket || !connection->up || request->reason == POLICY_INSIDE ||
+	    connection->up->addr.family == 0)
 		return;
 	request_get_verdict(request, &verdict);
 	policy_decide_address(policy, &request->facts.dst, &verdict, &connection->up->addr,

@@ -7,6 +7,7 @@
 #include "base/addr.h"
 
 struct policy;
+struct policy_upstreams;
 
 /* A name with addresses from the operator (--resolve, /etc/hosts). */
 struct proxy_mapping {
@@ -37,6 +38,7 @@ struct proxy_config {
 	 * PROXY_PUBLISHED_MAX. */
 	const struct proxy_published *published;
 	size_t published_count;
+	const struct policy_upstreams *upstreams; /* NULL: every server is dialled directly; kept */
 };
 
 /* The sockets of an exec, in its network namespace, in the order in which the gateway sends them

@@ -8,6 +8,7 @@
 #define LIMITS_HEAD_MS       30000 /* from the earliest possible start of a head to its last byte */
 #define LIMITS_KEEP_ALIVE_MS 75000 /* between two requests */
 #define LIMITS_HELLO_MS      5000  /* for a ClientHello, after the tunnel is connected */
+#define LIMITS_PROXY_MS      30000 /* for an upstream proxy, until the server is connected */
 #define LIMITS_WATCH_MS      1000  /* how often a waiting client is checked */
 #define LIMITS_EXCHANGE_MS   300000  /* without a byte, while an HTTP exchange is under way */
 #define LIMITS_TUNNEL_MS     3600000 /* without a byte, in a tunnel */

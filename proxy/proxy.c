@@ -49,6 +49,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	dialer_set_own_port(proxy->dialer, config->own_port);
+	dialer_set_upstreams(proxy->dialer, config);
 	proxy->pool = pool_new(loop, config);
 	proxy->handlers = states_handlers;
 	proxy->seen_parts = policy_request_parts(config->policy);

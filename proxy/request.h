@@ -27,6 +27,7 @@ struct request {
 	bool may_private;
 	bool has_verdict;
 	bool is_reported;
+	bool is_resolved_upstream; /* by an upstream proxy: the address is not known */
 };
 
 /* Borrows @facts. Returned owned. */

@@ -23,6 +23,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_policy.h"
 #include "cli/gate/run_reload.h"
+#include "cli/gate/run_upstream.h"
 #include "cli/gate/run_worker.h"
 #include "cli/view/trusted.h"
 #include "exec/exec_plan.h"
@@ -183,8 +184,9 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 	int status = gate_open_bundle(gate);
 
 	if (status == CLI_OK)
+		status = run_upstream_find(&gate->upstreams);
+	if (status == CLI_OK)
 		status = find_helpers(gate);
-
 	if (status != CLI_OK)
 		return status;
 	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
@@ -201,6 +203,7 @@ int gate_fork_worker(struct gate *gate)
 		.own_port = gate->web.port, /* 0: there is no page */
 		.published = gate->published,
 		.published_count = gate->published_count,
+		.upstreams = gate->upstreams,
 	};
 	struct err why = { 0 };
 
@@ -387,5 +390,6 @@ void gate_free(struct gate *gate)
 	run_sources_done(&gate->sources);
 	run_places_free(&gate->places);
 	free(gate->control);
+	free(gate->upstreams);
 	*gate = GATE_NONE;
 }

@@ -17,6 +17,7 @@ struct exec_plan_config;
 struct gateway;
 struct loop;
 struct policy;
+struct policy_upstreams;
 struct run_bundle;
 struct run_helpers;
 struct run_names;
@@ -57,6 +58,7 @@ struct gate {
 	size_t published_count;
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
+	struct policy_upstreams *upstreams; /* owned; NULL: none */
 	struct run_helpers *helpers;
 	struct gateway_web web;
 	struct loop *loop;
@@ -68,7 +70,8 @@ struct gate {
 /* Makes an id, finds the places, reads the policy. Returns an exit status and prints what is wrong,
  * as every function here does. */
 int gate_prepare(struct gate *gate, struct run_options *options);
-/* Makes the loop, unless there is one, the helper programs and the gateway. */
+/* Makes the loop, unless there is one, the helper programs and the gateway, and finds the upstream
+ * proxies. */
 int gate_open(struct gate *gate, const struct gate_calls *calls);
 /* A part of gate_open(): opens the file that records unanswered questions, if there is one. It is
  * called now because commands cannot change any path yet. */

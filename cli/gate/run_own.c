@@ -140,6 +140,7 @@ void run_own_report(const struct gate *gate, struct run_summary *ret)
 	ret->limits |= gateway_limits_reached(gate->gateway);
 	ret->trips = gateway_trips(gate->gateway, &ret->trip_count);
 	ret->others = gateway_trips_others(gate->gateway);
+	ret->upstreams = gate->upstreams;
 }
 
 static void own_report(const struct run_gateway *self, struct run_summary *ret)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/gate/run_upstream.h"
 #include "cli/run/run_denials.h"
 #include "cli/run/run_lock.h"
 #include "cli/run/run_refused.h"
@@ -98,6 +99,19 @@ static json_t *limits_json(const struct run_summary *summary)
 	return list;
 }
 
+/* Of names, the gate does not know the address. */
+static void print_upstreams(const struct run_summary *summary)
+{
+	auto_free char *proxies = run_upstream_text(summary->upstreams);
+
+	if (proxies)
+		(void)fprintf(stderr,
+			      "sallyport: connections were made through the upstream proxy %s, "
+			      "which resolves names: rules about addresses were checked only for "
+			      "destinations that are addresses\n",
+			      proxies);
+}
+
 static void print_text(const struct run_summary *summary)
 {
 	const struct gateway_trip *trips = summary->trips;
@@ -138,6 +152,7 @@ static void print_text(const struct run_summary *summary)
 			      "  other destinations, not listed: %" PRIu64 " allowed, %" PRIu64
 			      " denied, %" PRIu64 " unanswered\n",
 			      others->allowed, others->denied, others->unanswered);
+	print_upstreams(summary);
 }
 
 static void add_visible(json_t *object, const char *key, const char *text)
@@ -218,6 +233,10 @@ static json_t *summary_json(const struct run_summary *summary)
 
 	if (lock)
 		json_object_set_new(object, "egress_lock", lock);
+	auto_free char *proxies = run_upstream_text(summary->upstreams);
+
+	if (proxies)
+		json_object_set_new(object, "upstream", json_string(proxies));
 	if (summary->limits)
 		json_object_set_new(object, "limits", limits_json(summary));
 	if (run_refused_line(summary->refused, summary->has_failed, 0))

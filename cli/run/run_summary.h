@@ -10,6 +10,7 @@
 struct gateway_trip;
 struct policy;
 struct run_lock;
+struct policy_upstreams;
 struct run_made;
 struct run_programs;
 struct run_refused;
@@ -27,6 +28,7 @@ struct run_summary {
 	unsigned int limits;         /* BIT(enum policy_limit) of the limits that were reached, */
 	const struct policy *policy; /* and their policy; borrowed */
 	const struct run_refused *refused;
+	const struct policy_upstreams *upstreams; /* NULL: none; borrowed */
 	const char *policy_path; /* the user's policy file, to which lines are added; NULL: none */
 	const char *fails_by;    /* the option that replaced the command's status; NULL: none */
 	struct exec_process_result result;

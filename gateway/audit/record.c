@@ -317,6 +317,8 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 	if (record->resolved.family != 0)
 		PUT_TEXT(writer, "resolved", addr_text(&record->resolved, resolved),
 			 sizeof(resolved));
+	PUT_TEXT(writer, "resolved_by", record->is_resolved_upstream ? "upstream" : NULL,
+		 RECORD_NAME_MAX);
 	if (verdict) {
 		PUT_TEXT(writer, "rule", verdict->rule, RECORD_TEXT_MAX);
 		PUT_TEXT(writer, "because", verdict->because, RECORD_TEXT_MAX);

@@ -89,6 +89,7 @@ struct sink_record {
 	const struct policy_verdict *verdict; /* decision, closed */
 	enum policy_reason reason;            /* of the verdict; closed: how it ended */
 	struct addr resolved;
+	bool is_resolved_upstream;    /* by an upstream proxy: the address is not known */
 	const struct sink_late *late; /* late_answer; has no verdict */
 	const char *files, *digest;   /* policy_*: the changed files; of the whole policy */
 	const char *cause;

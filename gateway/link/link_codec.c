@@ -418,6 +418,7 @@ void link_codec_put_report(struct frame *frame, uint64_t id, const struct gatewa
 	put_verdict(frame, &report->verdict);
 	frame_put_u16(frame, (uint16_t)report->closed);
 	put_addr(frame, &report->resolved);
+	frame_put_u8(frame, report->is_resolved_upstream);
 	frame_put_u64(frame, report->bytes_up);
 	frame_put_u64(frame, report->bytes_down);
 	frame_put_u64(frame, report->duration_ms);
@@ -433,9 +434,12 @@ int link_codec_get_report(struct frame *frame, uint64_t *ret_id, struct gateway_
 	ret->closed = frame_get_u16(frame);
 	if (!get_addr(frame, &ret->resolved))
 		return -EBADMSG;
+	uint8_t flag = frame_get_u8(frame);
+
+	ret->is_resolved_upstream = flag == 1;
 	ret->bytes_up = frame_get_u64(frame);
 	ret->bytes_down = frame_get_u64(frame);
 	ret->duration_ms = frame_get_u64(frame);
 	frame_get_text(frame, ret->cause, sizeof(ret->cause));
-	return get_done(frame, ret->closed < POLICY_REASON_COUNT);
+	return get_done(frame, ret->closed < POLICY_REASON_COUNT && flag <= 1);
 }

@@ -125,6 +125,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		.verdict = &verdict,
 		.reason = was_allowed ? report->closed : verdict.reason,
 		.resolved = report->resolved,
+		.is_resolved_upstream = report->is_resolved_upstream,
 		.cause = report->cause,
 		.bytes_up = report->bytes_up,
 		.bytes_down = report->bytes_down,

@@ -15,10 +15,11 @@
 #include "proxy/upstream/exec_sockets.h"
 #include "proxy/upstream/happy_eyeballs.h"
 #include "proxy/upstream/resolve.h"
+#include "proxy/upstream/upstream_proxy.h"
 
 #define DIALS_MAX 4096
 
-/* A dial waits for exactly one of @query, @request, @race or @task. */
+/* A dial waits for exactly one of @query, @request, @race, @proxy or @task. */
 struct dial {
 	LIST_ENTRY(dial) link;
 	struct dialer *dialer;
@@ -29,6 +30,7 @@ struct dial {
 	struct resolve_query *query;
 	struct exec_sockets_request *request;
 	struct happy_eyeballs *race;
+	struct upstream_proxy *proxy;
 	struct loop_timer task;
 	struct dial_result result; /* its verdict is the submitted one until a denial replaces it */
 	struct addr inside[2]; /* loopback addresses still to try, when dialled in the sandbox */
@@ -41,6 +43,7 @@ static void dial_free(struct dial *dial)
 	resolve_withdraw(dial->query);
 	exec_sockets_withdraw(dial->request);
 	happy_eyeballs_withdraw(dial->race);
+	upstream_proxy_withdraw(dial->proxy);
 	fd_close(dial->result.fd);
 	LIST_REMOVE(dial, link);
 	dial->dialer->dial_count--;
@@ -287,9 +290,36 @@ static void inside_begin(struct dial *dial)
 	}
 }
 
+static void on_proxy(struct upstream_proxy_result *result, void *arg)
+{
+	struct dial *dial = arg;
+
+	dial->proxy = NULL;
+	if (result->fd < 0) {
+		deny(dial, result->reason, "%s", result->cause);
+		return;
+	}
+	dial->result.fd = result->fd;
+	deliver(dial);
+}
+
+/* The proxy resolves the name, so only an address literal can be checked. */
+static void upstream_begin(struct dial *dial, const struct policy_upstream *upstream)
+{
+	const struct addr *literal = &dial->dst.addr;
+
+	if (literal->family != 0 && !are_addrs_allowed(dial, literal, 1, false))
+		return;
+	dial->result.addr = *literal;
+	dial->proxy = upstream_proxy_start(dial->dialer->loop, dial->dialer->resolver, upstream,
+					   &dial->dst, on_proxy, dial);
+}
+
 static void begin(struct dial *dial)
 {
 	struct dialer *dialer = dial->dialer;
+	const struct policy_upstream *upstream =
+		dialer_upstream(dialer, &dial->dst, dial->result.verdict.promise);
 
 	if (dial->result.verdict.action != POLICY_ALLOW)
 		settle(dial); /* another address cannot be dialled there; the denial stands */
@@ -297,6 +327,8 @@ static void begin(struct dial *dial)
 		deny(dial, POLICY_OVERLOADED, "too many connections are being made");
 	else if (dial->result.verdict.reason == POLICY_INSIDE)
 		inside_begin(dial);
+	else if (upstream)
+		upstream_begin(dial, upstream);
 	else if (dial->dst.addr.family != 0)
 		connect_checked(dial, &dial->dst.addr, 1, false);
 	else

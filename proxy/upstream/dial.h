@@ -11,12 +11,15 @@
 struct dial;
 struct dialer;
 struct loop;
+struct policy_upstream;
+struct proxy_config;
 struct resolver;
 
 struct dial_result {
 	int fd; /* connected, nonblocking, TCP_NODELAY; the callee takes it; -1: see @verdict */
 	struct policy_verdict verdict; /* allow (as submitted), or a denial with its reason */
-	struct addr addr; /* the dialled address, or the last one that was refused or failed */
+	struct addr addr; /* the dialled address, or the last one that was refused or failed;
+			     family 0: an upstream proxy resolved the name */
 	char cause[128];  /* text for people, or "" */
 };
 typedef void (*dial_fn)(struct dial_result *result, void *arg);
@@ -26,6 +29,13 @@ struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
 /* The gate's own port on the host's loopback; 0: it has none. */
 void dialer_set_own_port(struct dialer *dialer, uint16_t port);
+/* The upstream proxies, and the names that the operator gave addresses to: these are dialled
+ * directly. Kept. */
+void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config);
+/* The upstream proxy through which @dst is reached; NULL: it is dialled directly. Borrowed. */
+const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
+					      const struct policy_destination *dst,
+					      enum policy_protocol promise);
 void dialer_free(struct dialer *dialer);
 /* For addresses that are checked from now on. Kept. */
 void dialer_set_policy(struct dialer *dialer, const struct policy *policy);

@@ -9,6 +9,7 @@ struct dial;
 struct exec_sockets;
 struct loop;
 struct policy;
+struct proxy_config;
 struct resolver;
 
 struct dial_inner {
@@ -22,6 +23,7 @@ struct dialer {
 	struct resolver *resolver;
 	const struct policy *policy;
 	uint16_t own_port;
+	const struct proxy_config *config; /* NULL: there is no upstream proxy */
 	LIST_HEAD(dial_list, dial) dials;
 	size_t dial_count;
 	LIST_HEAD(dial_inner_list, dial_inner) inners;

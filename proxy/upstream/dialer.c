@@ -1,8 +1,11 @@
 #include "proxy/upstream/dial.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "policies/policies_upstream.h"
+#include "proxy/config.h"
 #include "proxy/upstream/dial_impl.h"
 #include "proxy/upstream/exec_sockets.h"
 
@@ -26,6 +29,24 @@ void dialer_set_policy(struct dialer *dialer, const struct policy *policy)
 void dialer_set_own_port(struct dialer *dialer, uint16_t port)
 {
 	dialer->own_port = port;
+}
+
+void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config)
+{
+	dialer->config = config;
+}
+
+const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
+					      const struct policy_destination *dst,
+					      enum policy_protocol promise)
+{
+	const struct proxy_config *config = dialer->config;
+
+	for (size_t i = 0; config && i < config->resolve_count; i++) {
+		if (!strcmp(config->resolves[i].name, dst->host))
+			return NULL;
+	}
+	return config ? policy_upstream_for(config->upstreams, dst, promise) : NULL;
 }
 
 static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)

@@ -152,8 +152,9 @@ bool pool_may_reuse(const struct pool *pool, const struct pool_key *key,
 {
 	struct policy_verdict allow = *verdict, now;
 
-	/* The sandbox's own loopback is not checked when it is dialled, so not here either. */
-	if (key->is_inside)
+	/* The sandbox's own loopback is not checked when it is dialled, so not here either; and
+	 * what an upstream proxy resolved is not known. */
+	if (key->is_inside || addr->family == 0)
 		return true;
 	if (is_mapped(pool->config, key->dst.host, addr))
 		allow.may_private = true;

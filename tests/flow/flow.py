@@ -73,7 +73,7 @@ class Scenario:
 
 # --- the stage -------------------------------------------------------------------------------------------------------
 
-@step(r"server (\w+) (http|https|echoes|counts|closes|holds|never accepts|refuses)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+@step(r"server (\w+) (http|https|echoes|counts|closes|holds|never accepts|refuses|proxies)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
 def server(s, name, kind, ports, names):
     made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
     s.servers[name] = made
@@ -83,6 +83,8 @@ def server(s, name, kind, ports, names):
             made.serve_http(port, make_certificate(s.world.work, (names or f"{name}.test").split()))
         elif kind == "http":
             made.serve_http(port)
+        elif kind == "proxies":
+            made.proxy(port, s.servers)
         elif kind != "refuses":
             {"echoes": made.echo, "counts": made.count, "closes": made.close_at_once, "holds": made.hold,
              "never accepts": made.never_accept}[kind](port)
@@ -144,6 +146,11 @@ def go_on(s):
 @step(r"option: (.+)")
 def option(s, text):
     s.options += s.fill(text).split()
+
+
+@step(r"the gate's environment: (.+)")
+def environment(s, text):
+    s.world.env |= dict(word.split("=", 1) for word in shlex.split(s.fill(text)))
 
 
 @step(r"questions wait for an answer")
@@ -441,6 +448,13 @@ def nothing_went_to(s, where):
 def served(s, name, count):
     got = len(s.servers[name].requests)
     assert got == int(count), f"it served {got}: {s.servers[name].requests}"
+
+
+@step(r"(\w+) was asked: (.+)")
+def was_asked(s, name, text):
+    """The first lines that a proxy was sent, in their order."""
+    s.gate.wait()
+    assert s.servers[name].asked == text.splitlines(), f"it was asked {s.servers[name].asked}"
 
 
 @step(r"(\w+) saw (\d+) connections?")

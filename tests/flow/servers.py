@@ -150,6 +150,92 @@ class Server:
             client.connect_ex(listener.getsockname())
             self.kept.append(client)
 
+    def proxy(self, port, servers):
+        """A proxy of a network, by HTTP or SOCKS5, for the servers of the scenario: NAME.test is the server NAME, which no resolver
+        need know. @asked has what it was asked. Paths and names that begin with a number get that status."""
+        self.asked = []
+
+        def address_of(host):
+            name = host.partition(".")[0]
+            return servers[name].address if name in servers else None
+
+        def relay(client, host, target):
+            upstream = socket.create_connection((address_of(host), target))
+
+            def copy(source, sink):
+                try:
+                    while data := source.recv(65536):
+                        sink.sendall(data)
+                    sink.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass
+            thread = threading.Thread(target=copy, args=(upstream, client), daemon=True)
+            thread.start()
+            copy(client, upstream)
+            thread.join()
+
+        def by_http(client, begin):
+            head = begin
+            while b"\r\n\r\n" not in head:
+                head += client.recv(1)
+            lines = head.decode("latin-1").split("\r\n")
+            login = [line for line in lines if line.lower().startswith("proxy-authorization: ")]
+            self.asked += [lines[0]] + login
+            host, _, target = lines[0].split()[1].rpartition(":")
+            if host[:3].isdigit() and not host[3:].startswith("."):
+                client.sendall(f"HTTP/1.1 {host[:3]} As asked\r\nContent-Length: 0\r\n\r\n".encode())
+            elif host.startswith("garbage"):
+                client.sendall(b"SSH-2.0-none\r\n")
+            elif host.startswith("endless"):
+                client.sendall(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 3000)
+            elif host.startswith("closes"):
+                return
+            elif not address_of(host):
+                client.sendall(b"HTTP/1.1 502 Unknown name\r\nContent-Length: 0\r\n\r\n")
+            else:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                relay(client, host, int(target))
+
+        def exactly(client, count):
+            data = b""
+            while len(data) < count:
+                more = client.recv(count - len(data))
+                if not more:
+                    raise OSError("it ended")
+                data += more
+            return data
+
+        def by_socks(client):
+            methods = exactly(client, exactly(client, 1)[0])
+            client.sendall(b"\x05\x02" if b"\x02" in methods else b"\x05\x00")
+            if b"\x02" in methods:
+                exactly(client, 1)
+                user = exactly(client, exactly(client, 1)[0])
+                password = exactly(client, exactly(client, 1)[0])
+                self.asked.append(f"login {user.decode()}:{password.decode()}")
+                client.sendall(b"\x01\x00")
+            kind = exactly(client, 4)[3]
+            host = exactly(client, exactly(client, 1)[0]).decode() if kind == 3 else socket.inet_ntoa(exactly(client, 4))
+            target = struct.unpack("!H", exactly(client, 2))[0]
+            self.asked.append(f"socks {host}:{target}")
+            if not address_of(host):
+                client.sendall(b"\x05\x04\x00\x01" + bytes(6))
+            else:
+                client.sendall(b"\x05\x00\x00\x03\x04name" + bytes(2))
+                relay(client, host, target)
+
+        def handle(client):
+            with client:
+                try:
+                    first = client.recv(1)
+                    if first == b"\x05":
+                        by_socks(client)
+                    elif first:
+                        by_http(client, first)
+                except OSError:
+                    pass  # the gate left
+        self.serve_each(port, handle)
+
 
 def make_certificate(folder, names):
     """A CA in @folder/ca.pem and a server certificate for @names; returns an SSL context that uses it."""

@@ -33,6 +33,7 @@ int main(void)
 	suite_add_tcase(suite, request_cases());
 	suite_add_tcase(suite, homograph_cases());
 	suite_add_tcase(suite, resembles_cases());
+	suite_add_tcase(suite, upstreams_cases());
 	suite_add_tcase(suite, protected_cases());
 	suite_add_tcase(suite, credentials_cases());
 

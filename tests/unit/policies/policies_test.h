@@ -33,6 +33,7 @@ TCase *configured_cases(void);
 TCase *request_cases(void);
 TCase *homograph_cases(void);
 TCase *resembles_cases(void);
+TCase *upstreams_cases(void);
 TCase *protected_cases(void);
 TCase *credentials_cases(void);
 

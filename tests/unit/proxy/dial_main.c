@@ -96,6 +96,7 @@ int main(void)
 	suite_add_tcase(suite, test_forbidden());
 	suite_add_tcase(suite, test_confine());
 	suite_add_tcase(suite, test_own_port());
+	suite_add_tcase(suite, test_upstream_proxy());
 
 	SRunner *runner = srunner_create(suite);
 

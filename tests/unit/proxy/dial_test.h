@@ -16,6 +16,7 @@ TCase *test_inner(void);
 TCase *test_forbidden(void);
 TCase *test_confine(void);
 TCase *test_own_port(void);
+TCase *test_upstream_proxy(void);
 
 struct dial_test {
 	struct loop *loop;

@@ -119,6 +119,8 @@ static void reference_outcome(json_t *object, const struct sink_record *record)
 	if (record->resolved.family != 0)
 		reference_text(object, "resolved", addr_text(&record->resolved, resolved),
 			       sizeof(resolved));
+	if (record->is_resolved_upstream)
+		reference_text(object, "resolved_by", "upstream", RECORD_NAME_MAX);
 	if (verdict) {
 		reference_text(object, "rule", verdict->rule, RECORD_TEXT_MAX);
 		reference_text(object, "because", verdict->because, RECORD_TEXT_MAX);
@@ -260,6 +262,7 @@ START_TEST(a_record_is_what_the_library_makes_of_it)
 			.verdict = !is_late && below(4) ? &verdict : NULL,
 			.reason = (enum policy_reason)below(POLICY_REASON_COUNT),
 			.resolved = { .family = below(2) ? AF_INET : 0 },
+			.is_resolved_upstream = below(2),
 			.files = maybe(texts[3]),
 			.digest = maybe(texts[4]),
 			.cause = maybe(texts[5]),

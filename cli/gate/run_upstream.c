@@ -1,0 +1,88 @@
+#include "cli/gate/run_upstream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "policies/policies_upstream.h"
+
+/* The value of the variable @lower or @upper, as curl and others look for it; NULL: neither has
+ * one. *@ret_name: which. */
+static const char *variable(const char *lower, const char *upper, const char **ret_name)
+{
+	const char *value = getenv(lower);
+
+	*ret_name = lower;
+	if (value && value[0])
+		return value;
+	*ret_name = upper;
+	value = getenv(upper);
+	return value && value[0] ? value : NULL;
+}
+
+/* Reads the proxy of a variable; leaves @ret as it is when there is none. */
+static int read_variable(const char *lower, const char *upper, struct policy_upstream *ret)
+{
+	const char *name, *value = variable(lower, upper, &name);
+	struct err why = { 0 };
+
+	if (!value || policy_upstream_parse(value, ret, &why) == 0)
+		return CLI_OK;
+	return cli_fail(CLI_NO_SANDBOX,
+			"the environment variable %s: %s; correct it, or unset it to connect "
+			"without a proxy",
+			name, why.text);
+}
+
+static int read_environment(struct policy_upstreams *ret)
+{
+	const char *name, *direct = variable("no_proxy", "NO_PROXY", &name);
+	int status = read_variable("all_proxy", "ALL_PROXY", &ret->other);
+
+	ret->direct = direct ? direct : "";
+	ret->http = ret->https = ret->other;
+	if (status == CLI_OK)
+		status = read_variable("http_proxy", "HTTP_PROXY", &ret->http);
+	if (status == CLI_OK)
+		status = read_variable("https_proxy", "HTTPS_PROXY", &ret->https);
+	/* Other protocols need a tunnel too. */
+	if (ret->other.kind == POLICY_UPSTREAM_NONE)
+		ret->other = ret->https;
+	return status;
+}
+
+int run_upstream_find(struct policy_upstreams **ret)
+{
+	struct policy_upstreams *upstreams = mem_new(sizeof(*upstreams));
+	int status = read_environment(upstreams);
+
+	if (status != CLI_OK || (upstreams->http.kind == POLICY_UPSTREAM_NONE &&
+				 upstreams->https.kind == POLICY_UPSTREAM_NONE)) {
+		free(upstreams);
+		return status;
+	}
+	*ret = upstreams;
+	return CLI_OK;
+}
+
+char *run_upstream_text(const struct policy_upstreams *upstreams)
+{
+	char http[POLICY_UPSTREAM_TEXT_MAX] = "", https[POLICY_UPSTREAM_TEXT_MAX] = "";
+	char other[POLICY_UPSTREAM_TEXT_MAX] = "";
+
+	if (!upstreams)
+		return NULL;
+	if (upstreams->https.kind != POLICY_UPSTREAM_NONE)
+		(void)policy_upstream_text(&upstreams->https, https);
+	if (upstreams->http.kind != POLICY_UPSTREAM_NONE)
+		(void)policy_upstream_text(&upstreams->http, http);
+	if (upstreams->other.kind != POLICY_UPSTREAM_NONE)
+		(void)policy_upstream_text(&upstreams->other, other);
+	bool has_http = http[0] && strcmp(http, https) != 0;
+	bool has_other = other[0] && strcmp(other, https) != 0 && strcmp(other, http) != 0;
+
+	return mem_printf("%s%s%s%s%s", https, https[0] && has_http ? " and " : "",
+			  has_http ? http : "", has_other ? " and " : "", has_other ? other : "");
+}

@@ -1,0 +1,23 @@
+/* upstream_proxy: connects to a destination through an upstream proxy, which is given the name:
+ * finds that proxy, connects to it, and waits until it says that the destination is connected. */
+#pragma once
+
+#include "policies/policies_upstream.h"
+
+struct loop;
+struct resolver;
+struct upstream_proxy;
+
+struct upstream_proxy_result {
+	int fd; /* connected, nonblocking; the callee takes it; -1: see @reason */
+	enum policy_reason reason;
+	char cause[128]; /* text for people, which names the proxy */
+};
+typedef void (*upstream_proxy_fn)(struct upstream_proxy_result *result, void *arg);
+
+/* Keeps all. @done runs from the loop, at most once. */
+struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
+					    const struct policy_upstream *upstream,
+					    const struct policy_destination *dst,
+					    upstream_proxy_fn done, void *arg);
+void upstream_proxy_withdraw(struct upstream_proxy *proxy); /* NULL is fine */
