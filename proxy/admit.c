@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "policies/policies_upstream.h"
 #include "proxy/upstream/dial.h"
 #include "proxy/http/exchange.h"
 #include "proxy/fronts/front_impl.h"
@@ -71,12 +72,41 @@ void admit_record(struct connection *connection, enum policy_reason reason, cons
 	refuse(connection, reason, cause, true, false);
 }
 
-static struct pool_key key_of(const struct request *request)
+/* The upstream proxy through which the request is sent, or NULL. Borrowed. */
+static const struct policy_upstream *upstream_of(const struct connection *connection)
 {
+	const struct request *request = connection->request;
+
+	if (request->reason == POLICY_INSIDE)
+		return NULL;
+	return dialer_upstream(connection->proxy->dialer, &request->facts.dst, request->promise);
+}
+
+/* Is the connection more than HTTP requests, so that an upstream proxy must make a tunnel? */
+static bool is_tunnel(const struct connection *connection)
+{
+	return !connection_is_http(connection) || connection->exchange->wants_websocket;
+}
+
+/* That takes the request in absolute form; NULL: none. */
+static const struct policy_upstream *absolute_of(const struct connection *connection)
+{
+	const struct policy_upstream *upstream = upstream_of(connection);
+
+	return upstream && upstream->kind == POLICY_UPSTREAM_HTTP && !is_tunnel(connection)
+		       ? upstream
+		       : NULL;
+}
+
+static struct pool_key key_of(const struct connection *connection)
+{
+	const struct request *request = connection->request;
+
 	return (struct pool_key){ .exec = request->facts.exec,
 				  .dst = request->facts.dst,
 				  .promise = request->promise,
-				  .is_inside = request->reason == POLICY_INSIDE };
+				  .is_inside = request->reason == POLICY_INSIDE,
+				  .is_tunnel = upstream_of(connection) && is_tunnel(connection) };
 }
 
 static void on_dialled(struct dial_result *result, void *arg)
@@ -93,21 +123,20 @@ static void on_dialled(struct dial_result *result, void *arg)
 		admit_refuse(connection, result->verdict.reason, result->cause);
 		return;
 	}
-	key = key_of(request);
+	key = key_of(connection);
 	connection_open_upstream(connection, result->fd, &result->addr,
 				 connection_is_http(connection) ? &key : NULL);
+	connection->up->proxy = absolute_of(connection);
 	connection->front->on_connected(connection);
 }
 
 /* Notes whether an upstream proxy resolves the name. */
-static void note_upstream(struct connection *connection, const struct policy_verdict *verdict)
+static void note_upstream(const struct connection *connection)
 {
 	struct request *request = connection->request;
 
 	request->is_resolved_upstream =
-		request->facts.dst.addr.family == 0 && verdict->reason != POLICY_INSIDE &&
-		dialer_upstream(connection->proxy->dialer, &request->facts.dst, verdict->promise) !=
-			NULL;
+		request->facts.dst.addr.family == 0 && upstream_of(connection) != NULL;
 }
 
 void admit_dial(struct connection *connection)
@@ -115,14 +144,14 @@ void admit_dial(struct connection *connection)
 	struct policy_verdict verdict;
 
 	request_get_verdict(connection->request, &verdict);
-	note_upstream(connection, &verdict);
+	note_upstream(connection);
 	connection_park_upstream(
 		connection); /* an idle connection of the exchange before this CONNECT */
 	connection_enter(connection, CONNECTION_DIALLING);
 	connection_set_deadline(connection, LIMITS_WATCH_MS);
-	connection->dial =
-		dial_start(connection->proxy->dialer, connection->way->exec,
-			   &connection->request->facts.dst, &verdict, on_dialled, connection);
+	connection->dial = dial_start(connection->proxy->dialer, connection->way->exec,
+				      &connection->request->facts.dst, &verdict,
+				      is_tunnel(connection), on_dialled, connection);
 }
 
 /* May the upstream leg of the last exchange serve this request: same destination, same promise, an
@@ -142,7 +171,7 @@ static bool keeps_upstream(const struct connection *connection, const struct poo
 /* Uses an existing upstream leg for a request of the HTTP handler. */
 static bool reuse_upstream(struct connection *connection, const struct policy_verdict *verdict)
 {
-	struct pool_key key = key_of(connection->request);
+	struct pool_key key = key_of(connection);
 	struct addr addr;
 	int fd;
 
@@ -153,9 +182,10 @@ static bool reuse_upstream(struct connection *connection, const struct policy_ve
 			return false;
 		connection_open_upstream(connection, fd, &addr, &key);
 		connection->up->is_reused = true;
+		connection->up->proxy = absolute_of(connection);
 	}
 	connection->request->resolved = connection->up->addr;
-	note_upstream(connection, verdict);
+	note_upstream(connection);
 	return true;
 }
 

@@ -20,6 +20,7 @@ struct exchange;
 struct front;
 struct guard;
 struct meter;
+struct policy_upstream;
 struct connection;
 
 /* HEAD: the front reads a request. DECIDING: the gateway holds the ticket. DIALLING: allowed, and
@@ -53,6 +54,9 @@ struct upstream {
 	struct leg leg;
 	struct addr addr;
 	struct pool_key *key; /* NULL: for a tunnel, never pooled */
+	/* That is connected, and gets requests in absolute form; NULL: the server itself, or a
+	 * tunnel to it. */
+	const struct policy_upstream *proxy;
 	int64_t idle_since_ms;
 	bool is_reused; /* has carried an exchange before, so the server may have closed it */
 };

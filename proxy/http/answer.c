@@ -140,8 +140,22 @@ static int take_interim(struct connection *connection, const struct http1_head *
 	return rewrite_response(head, &framing, out);
 }
 
+/* 407 is for us: the command has no login for an upstream proxy, and must not be asked for one. */
+static void refuse_login(struct connection *connection)
+{
+	const struct policy_upstream *upstream = connection->up->proxy;
+	char text[POLICY_UPSTREAM_TEXT_MAX];
+	auto_free char *cause =
+		mem_printf("%s answered 407; %s", policy_upstream_text(upstream, text),
+			   upstream->has_login ? "the login is wrong" : "it needs a login");
+
+	admit_refuse(connection, POLICY_PROXY_REFUSED, cause);
+}
+
 /* Parses heads at the start of @bytes: interim ones, then the final one. 0: the final one is done;
- * 101: an upgrade; -EAGAIN: incomplete; or -errno with @cause. */
+ * 101: an upgrade; -EAGAIN: incomplete; -EACCES: an upstream proxy wants a login; or another -errno
+ * with
+ * @cause. */
 static int take_heads(struct connection *connection, const char *bytes, size_t len,
 		      size_t *ret_used, struct buffer *out, const char **ret_cause)
 {
@@ -157,6 +171,8 @@ static int take_heads(struct connection *connection, const char *bytes, size_t l
 
 		if (r < 0)
 			return r;
+		if (connection->up->proxy && head.status == 407)
+			return -EACCES;
 		exchange->scanned = 0;
 		*ret_used += head.bytes;
 		r = head.status < 200 ? take_interim(connection, &head, out)
@@ -199,6 +215,8 @@ static void take_bytes(struct connection *connection, char *bytes, size_t len)
 		send_body(connection, &head, NULL, 0);
 	} else if (r == 101) {
 		take_upgrade(connection, &head, bytes + used, len - used);
+	} else if (r == -EACCES) {
+		refuse_login(connection);
 	} else if (r < 0) {
 		admit_refuse(connection, POLICY_UPSTREAM_MALFORMED,
 			     cause ? cause

@@ -33,6 +33,26 @@ int exchange_new(const struct http1_head *head, const struct policy_destination 
 	return 0;
 }
 
+int exchange_make_absolute(struct exchange *exchange, const struct policy_destination *dst,
+			   const struct policy_upstream *upstream)
+{
+	struct buffer head = { 0 };
+
+	if (exchange->is_absolute)
+		return 0;
+	auto_free char *field = policy_upstream_field(upstream);
+	int r = rewrite_absolute(&exchange->head, dst, field, &head);
+
+	if (r < 0) {
+		buffer_clear(&head);
+		return r;
+	}
+	buffer_clear(&exchange->head);
+	exchange->head = head;
+	exchange->is_absolute = true;
+	return 0;
+}
+
 void exchange_free(struct exchange *exchange)
 {
 	if (!exchange)

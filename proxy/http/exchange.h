@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "policies/policies.h"
+#include "policies/policies_upstream.h"
 #include "proxy/relay/body.h"
 #include "proxy/relay/buffer.h"
 #include "base/http1/http1.h"
@@ -17,6 +17,7 @@ struct exchange {
 	struct body down;   /* the response's body */
 	struct buffer answer; /* the beginning of the response head */
 	size_t scanned;       /* of that buffer */
+	bool is_absolute;     /* @head was changed for an upstream proxy */
 	bool is_head_request;
 	bool is_idempotent;    /* and has no body: may be sent twice */
 	bool expects_continue; /* the client sends its body after a 100 response */
@@ -33,4 +34,7 @@ struct exchange {
  * @ret. */
 int exchange_new(const struct http1_head *head, const struct policy_destination *dst,
 		 struct exchange **ret);
+/* Changes the head for @upstream, which takes requests in absolute form; once. 0 or -E2BIG. */
+int exchange_make_absolute(struct exchange *exchange, const struct policy_destination *dst,
+			   const struct policy_upstream *upstream);
 void exchange_free(struct exchange *exchange);

@@ -174,13 +174,13 @@ static int put_request_line(const struct http1_head *head, struct buffer *out)
 	return r ? r : put_text(out, " HTTP/1.1\r\nHost: ");
 }
 
-static int put_host(const struct policy_destination *dst, struct buffer *out)
+static int put_authority(const struct policy_destination *dst, struct buffer *out)
 {
 	bool is_v6 = dst->addr.family == AF_INET6;
 
 	if (dst->port == 80)
-		return buffer_printf(out, OUT_MAX, is_v6 ? "[%s]\r\n" : "%s\r\n", dst->host);
-	return buffer_printf(out, OUT_MAX, is_v6 ? "[%s]:%u\r\n" : "%s:%u\r\n", dst->host,
+		return buffer_printf(out, OUT_MAX, is_v6 ? "[%s]" : "%s", dst->host);
+	return buffer_printf(out, OUT_MAX, is_v6 ? "[%s]:%u" : "%s:%u", dst->host,
 			     (unsigned int)dst->port);
 }
 
@@ -189,7 +189,8 @@ int rewrite_request(const struct http1_head *head, const struct policy_destinati
 {
 	int r = put_request_line(head, out);
 
-	r = r ? r : put_host(dst, out);
+	r = r ? r : put_authority(dst, out);
+	r = r ? r : put_text(out, "\r\n");
 	for (size_t i = 0; !r && i < head->field_count; i++) {
 		if (!rewrite_drops(head, &head->fields[i]))
 			r = put_field(out, &head->fields[i]);
@@ -198,6 +199,23 @@ int rewrite_request(const struct http1_head *head, const struct policy_destinati
 	if (!r && rewrite_is_websocket(head))
 		r = put_text(out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
 	return r ? r : put_text(out, "\r\n");
+}
+
+/* RFC 9112 §3.2.2; §3.2.4: "*" becomes an empty path. */
+int rewrite_absolute(const struct buffer *head, const struct policy_destination *dst,
+		     const char *field, struct buffer *out)
+{
+	const char *at = buffer_at(head), *end = at + head->len;
+	const char *target = (const char *)memchr(at, ' ', head->len) + 1;
+	const char *rest = *target == '*' ? target + 1 : target;
+	const char *fields = (const char *)memchr(rest, '\n', (size_t)(end - rest)) + 1;
+	int r = buffer_append(out, at, (size_t)(target - at), OUT_MAX);
+
+	r = r ? r : put_text(out, "http://");
+	r = r ? r : put_authority(dst, out);
+	r = r ? r : buffer_append(out, rest, (size_t)(fields - rest), OUT_MAX);
+	r = r ? r : put_text(out, field);
+	return r ? r : buffer_append(out, fields, (size_t)(end - fields), OUT_MAX);
 }
 
 static bool is_dropped_from_response(const struct http1_head *head, const struct http1_field *field)

@@ -26,6 +26,10 @@ const char *rewrite_refuses(const struct http1_head *head);
 struct http1_span rewrite_target(const struct http1_head *head);
 bool rewrite_drops(const struct http1_head *head, const struct http1_field *field);
 
+/* Appends @head, of rewrite_request(), to @out, with the target in absolute form, for an upstream
+ * proxy, and with @field, which ends its line or is "". -E2BIG: it is too large. */
+int rewrite_absolute(const struct buffer *head, const struct policy_destination *dst,
+		     const char *field, struct buffer *out);
 /* Appends the head to @out; -E2BIG: it is too large. */
 int rewrite_request(const struct http1_head *head, const struct policy_destination *dst,
 		    struct buffer *out);

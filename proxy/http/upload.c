@@ -58,6 +58,12 @@ void upload_begin(struct connection *connection)
 	size_t used = 0;
 	int count = 0;
 
+	if (connection->up->proxy &&
+	    exchange_make_absolute(exchange, &connection->request->facts.dst,
+				   connection->up->proxy) < 0) {
+		admit_refuse(connection, POLICY_HEAD_TOO_LARGE, NULL);
+		return;
+	}
 	parts[0] = (struct iovec){ buffer_at(&exchange->head), exchange->head.len };
 	buffer_clear(&exchange->held); /* a retry sends the whole head again */
 	connection_enter(connection, CONNECTION_EXCHANGE);

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "policies/policies_gate.h"
+#include "policies/policies_upstream.h"
 #include "proxy/upstream/dial_impl.h"
 #include "proxy/upstream/exec_sockets.h"
 #include "proxy/upstream/happy_eyeballs.h"
@@ -25,6 +26,7 @@ struct dial {
 	struct dialer *dialer;
 	uint64_t exec;
 	struct policy_destination dst;
+	bool is_tunnel;
 	dial_fn done;
 	void *arg;
 	struct resolve_query *query;
@@ -311,8 +313,9 @@ static void upstream_begin(struct dial *dial, const struct policy_upstream *upst
 	if (literal->family != 0 && !are_addrs_allowed(dial, literal, 1, false))
 		return;
 	dial->result.addr = *literal;
-	dial->proxy = upstream_proxy_start(dial->dialer->loop, dial->dialer->resolver, upstream,
-					   &dial->dst, on_proxy, dial);
+	dial->proxy = upstream_proxy_start(
+		dial->dialer->loop, dial->dialer->resolver, upstream, &dial->dst,
+		dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy, dial);
 }
 
 static void begin(struct dial *dial)
@@ -336,7 +339,8 @@ static void begin(struct dial *dial)
 }
 
 struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct policy_destination *dst,
-			const struct policy_verdict *verdict, dial_fn done, void *arg)
+			const struct policy_verdict *verdict, bool is_tunnel, dial_fn done,
+			void *arg)
 {
 	struct dial *dial = mem_new(sizeof(*dial));
 
@@ -345,6 +349,7 @@ struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct polic
 	dial->dst = *dst;
 	dial->result.fd = -1;
 	dial->result.verdict = *verdict;
+	dial->is_tunnel = is_tunnel;
 	dial->done = done;
 	dial->arg = arg;
 	LIST_INSERT_HEAD(&dialer->dials, dial, link);

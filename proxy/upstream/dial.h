@@ -4,6 +4,7 @@
  * init. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policies/policies.h"
@@ -43,7 +44,9 @@ void dialer_set_policy(struct dialer *dialer, const struct policy *policy);
  * response is one message with one socket. */
 void dialer_set_inner(struct dialer *dialer, uint64_t exec, int inner);
 void dialer_clear_inner(struct dialer *dialer, uint64_t exec);
-/* @done runs from the loop, at most once. @verdict (allow) is copied. */
+/* @done runs from the loop, at most once. @verdict (allow) is copied. @is_tunnel: false: the bytes
+ * will be HTTP requests, for which an upstream proxy by HTTP makes no tunnel. */
 struct dial *dial_start(struct dialer *dialer, uint64_t exec, const struct policy_destination *dst,
-			const struct policy_verdict *verdict, dial_fn done, void *arg);
+			const struct policy_verdict *verdict, bool is_tunnel, dial_fn done,
+			void *arg);
 void dial_withdraw(struct dial *dial);

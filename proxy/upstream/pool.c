@@ -33,7 +33,7 @@ struct pool {
 bool pool_key_equal(const struct pool_key *left, const struct pool_key *right)
 {
 	return left->exec == right->exec && left->promise == right->promise &&
-	       left->is_inside == right->is_inside &&
+	       left->is_inside == right->is_inside && left->is_tunnel == right->is_tunnel &&
 	       policy_destination_equal(&left->dst, &right->dst);
 }
 

@@ -17,6 +17,7 @@ struct pool_key {
 	struct policy_destination dst;
 	enum policy_protocol promise;
 	bool is_inside; /* the sandbox's own loopback, not the host's */
+	bool is_tunnel; /* through an upstream proxy that also takes requests in absolute form */
 };
 bool pool_key_equal(const struct pool_key *left, const struct pool_key *right);
 

@@ -19,6 +19,7 @@
 struct upstream_proxy {
 	struct loop *loop;
 	struct resolver *resolver;
+	bool is_tunnel;
 	upstream_proxy_fn done;
 	void *arg;
 	struct resolve_query *query;
@@ -161,7 +162,10 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 		return;
 	}
 	proxy->fd = fd;
-	go_on(proxy);
+	if (proxy->is_tunnel)
+		go_on(proxy);
+	else
+		deliver(proxy);
 }
 
 /* The operator named this proxy, so its address may be private, and is not checked. */
@@ -187,13 +191,14 @@ static void on_resolved(const struct resolve_answer *answer, void *arg)
 
 struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
 					    const struct policy_upstream *upstream,
-					    const struct policy_destination *dst,
+					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg)
 {
 	struct upstream_proxy *proxy = mem_new(sizeof(*proxy));
 
 	proxy->loop = loop;
 	proxy->resolver = resolver;
+	proxy->is_tunnel = is_tunnel;
 	proxy->done = done;
 	proxy->arg = arg;
 	proxy->fd = -1;

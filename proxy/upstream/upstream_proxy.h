@@ -2,6 +2,8 @@
  * finds that proxy, connects to it, and waits until it says that the destination is connected. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "policies/policies_upstream.h"
 
 struct loop;
@@ -15,9 +17,10 @@ struct upstream_proxy_result {
 };
 typedef void (*upstream_proxy_fn)(struct upstream_proxy_result *result, void *arg);
 
-/* Keeps all. @done runs from the loop, at most once. */
+/* Keeps all. @is_tunnel: false: the proxy itself is connected, and takes HTTP requests in absolute
+ * form. @done runs from the loop, at most once. */
 struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
 					    const struct policy_upstream *upstream,
-					    const struct policy_destination *dst,
+					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg);
 void upstream_proxy_withdraw(struct upstream_proxy *proxy); /* NULL is fine */

@@ -159,8 +159,9 @@ class Server:
             name = host.partition(".")[0]
             return servers[name].address if name in servers else None
 
-        def relay(client, host, target):
+        def relay(client, host, target, head=b""):
             upstream = socket.create_connection((address_of(host), target))
+            upstream.sendall(head)
 
             def copy(source, sink):
                 try:
@@ -181,7 +182,9 @@ class Server:
             lines = head.decode("latin-1").split("\r\n")
             login = [line for line in lines if line.lower().startswith("proxy-authorization: ")]
             self.asked += [lines[0]] + login
-            host, _, target = lines[0].split()[1].rpartition(":")
+            is_tunnel = lines[0].startswith("CONNECT ")
+            authority = lines[0].split()[1] if is_tunnel else lines[0].split("/")[2].split()[0] + ":80"
+            host, _, target = authority.rpartition(":")
             if host[:3].isdigit() and not host[3:].startswith("."):
                 client.sendall(f"HTTP/1.1 {host[:3]} As asked\r\nContent-Length: 0\r\n\r\n".encode())
             elif host.startswith("garbage"):
@@ -193,8 +196,9 @@ class Server:
             elif not address_of(host):
                 client.sendall(b"HTTP/1.1 502 Unknown name\r\nContent-Length: 0\r\n\r\n")
             else:
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                relay(client, host, int(target))
+                if is_tunnel:
+                    client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                relay(client, host, int(target), b"" if is_tunnel else head)
 
         def exactly(client, count):
             data = b""

@@ -185,7 +185,7 @@ static int work(void *arg)
 	struct outcome outcome = { .result.fd = -1 };
 	char byte = 0;
 
-	dial_start(worker->dialer, 0, &worker->dst, &verdict, on_done, &outcome);
+	dial_start(worker->dialer, 0, &worker->dst, &verdict, true, on_done, &outcome);
 	for (int i = 0; i < 100000 && outcome.runs == 0; i++)
 		loop_step(worker->test.loop);
 	if (outcome.result.fd < 0)

@@ -63,7 +63,7 @@ static void dial(const char *host)
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_set(&dst, host, strlen(host), stage.port, NULL), 0);
-	(void)dial_start(stage.dialer, 0, &dst, &verdict, on_done, NULL);
+	(void)dial_start(stage.dialer, 0, &dst, &verdict, true, on_done, NULL);
 	dial_test_until(stage.base.loop, &stage.runs, 1);
 }
 

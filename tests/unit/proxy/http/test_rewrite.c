@@ -74,6 +74,38 @@ START_TEST(request_goes_out_as)
 }
 END_TEST
 
+/* For an upstream proxy. */
+static const struct {
+	const char *host;
+	uint16_t port;
+	const char *in, *want;
+} absolutes[] = {
+	{ "a.test", 80, "GET /x?y HTTP/1.1\r\nHost: a.test\r\nX: 1\r\n\r\n",
+	  "GET http://a.test/x?y HTTP/1.1\r\nP: q\r\nHost: a.test\r\nX: 1\r\n\r\n" },
+	{ "fd00::1", 8080, "HEAD / HTTP/1.1\r\nHost: [fd00::1]:8080\r\n\r\n",
+	  "HEAD http://[fd00::1]:8080/ HTTP/1.1\r\nP: q\r\nHost: [fd00::1]:8080\r\n\r\n" },
+	{ "a.test", 80, "OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n",
+	  "OPTIONS http://a.test HTTP/1.1\r\nP: q\r\nHost: a.test\r\n\r\n" },
+};
+
+START_TEST(a_request_gets_its_absolute_form)
+{
+	struct policy_destination dst;
+	struct buffer in = { 0 }, out = { 0 };
+
+	ck_assert_int_eq(policy_destination_set(&dst, absolutes[_i].host,
+						strlen(absolutes[_i].host), absolutes[_i].port,
+						NULL),
+			 0);
+	ck_assert_int_eq(buffer_append(&in, absolutes[_i].in, strlen(absolutes[_i].in), 65536), 0);
+	ck_assert_int_eq(rewrite_absolute(&in, &dst, "P: q\r\n", &out), 0);
+	ck_assert_int_eq(buffer_append(&out, "", 1, 65536), 0);
+	ck_assert_str_eq(buffer_at(&out), absolutes[_i].want);
+	buffer_clear(&in);
+	buffer_clear(&out);
+}
+END_TEST
+
 static const struct {
 	const char *method, *in;
 	struct rewrite_framing framing;
@@ -130,6 +162,7 @@ TCase *test_rewrite(void)
 	TCase *tcase = tcase_create("rewrite");
 
 	tcase_add_loop_test(tcase, request_goes_out_as, 0, (int)ARRAY_SIZE(requests));
+	tcase_add_loop_test(tcase, a_request_gets_its_absolute_form, 0, (int)ARRAY_SIZE(absolutes));
 	tcase_add_loop_test(tcase, answer_goes_out_as, 0, (int)ARRAY_SIZE(answers));
 	return tcase;
 }

@@ -83,7 +83,7 @@ static struct dial *start(struct fixture *fixture, const char *host, uint16_t po
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_set(&dst, host, strlen(host), port, NULL), 0);
-	struct dial *dial = dial_start(fixture->dialer, 0, &dst, &verdict, on_done, fixture);
+	struct dial *dial = dial_start(fixture->dialer, 0, &dst, &verdict, true, on_done, fixture);
 
 	ck_assert_int_eq(fixture->runs, 0); /* never from inside */
 	return dial;
@@ -258,7 +258,7 @@ START_TEST(no_allow_no_dial)
 
 	begin(&fixture);
 	policy_destination_set(&dst, "public.test", strlen("public.test"), 80, NULL);
-	dial_start(fixture.dialer, 0, &dst, &verdict, on_done, &fixture);
+	dial_start(fixture.dialer, 0, &dst, &verdict, true, on_done, &fixture);
 	dial_test_until(fixture.base.loop, &fixture.runs, 1);
 	ck_assert_int_eq(fixture.result.fd, -1);
 	ck_assert_uint_eq(dns_stub_asked(fixture.base.dns, NULL), 0);

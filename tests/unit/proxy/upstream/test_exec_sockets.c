@@ -64,7 +64,7 @@ static struct dial *start_for(struct fixture *fixture, uint64_t exec, const char
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_set(&dst, host, strlen(host), port, NULL), 0);
-	return dial_start(fixture->dialer, exec, &dst, &verdict, on_done, outcome);
+	return dial_start(fixture->dialer, exec, &dst, &verdict, true, on_done, outcome);
 }
 
 static struct dial *start(struct fixture *fixture, const char *host, uint16_t port)

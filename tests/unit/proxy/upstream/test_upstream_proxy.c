@@ -212,7 +212,7 @@ static struct dial *start(struct fixture *fixture, const char *host)
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_set(&dst, host, strlen(host), 80, NULL), 0);
-	return dial_start(fixture->dialer, 0, &dst, &verdict, on_done, fixture);
+	return dial_start(fixture->dialer, 0, &dst, &verdict, true, on_done, fixture);
 }
 
 /* Waits until the dialler has connected to the proxy and sent its request. */
