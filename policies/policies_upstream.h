@@ -25,6 +25,10 @@ struct policy_upstreams {
 /* Reads "http://[USER[:PASSWORD]@]HOST[:PORT]" or "socks5h://…"; without a scheme it is http.
  * -EBADMSG or -EPROTONOSUPPORT, with @why, which never contains the login. */
 int policy_upstream_parse(const char *url, struct policy_upstream *ret, struct err *why);
+/* The `upstream` line in force; false: there is none. @ret: of kind NONE for `upstream none`;
+ * *@ret_file: the file with its login, as written, borrowed; NULL: none. */
+bool policy_get_upstream(const struct policy *policy, struct policy_upstream *ret,
+			 const char **ret_file);
 /* Takes the login from @text, "USER:PASSWORD". -EBADMSG with @why. */
 int policy_upstream_set_login(struct policy_upstream *upstream, const char *text, struct err *why);
 /* "http://proxy.test:3128", without the login. Returns @out. */

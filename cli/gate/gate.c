@@ -184,7 +184,7 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 	int status = gate_open_bundle(gate);
 
 	if (status == CLI_OK)
-		status = run_upstream_find(&gate->upstreams);
+		status = run_upstream_find(gate->policy, &gate->places, &gate->upstreams);
 	if (status == CLI_OK)
 		status = find_helpers(gate);
 	if (status != CLI_OK)

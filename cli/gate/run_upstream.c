@@ -1,12 +1,18 @@
 #include "cli/gate/run_upstream.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/view/run_places.h"
 #include "policies/policies_upstream.h"
+
+#define LOGIN_MAX 4096 /* bytes of its file */
 
 /* The value of the variable @lower or @upper, as curl and others look for it; NULL: neither has
  * one. *@ret_name: which. */
@@ -31,17 +37,15 @@ static int read_variable(const char *lower, const char *upper, struct policy_ups
 	if (!value || policy_upstream_parse(value, ret, &why) == 0)
 		return CLI_OK;
 	return cli_fail(CLI_NO_SANDBOX,
-			"the environment variable %s: %s; correct it, or unset it to connect "
-			"without a proxy",
+			"the environment variable %s: %s; correct it, or unset it, or write "
+			"`upstream none` in a policy, to connect without a proxy",
 			name, why.text);
 }
 
 static int read_environment(struct policy_upstreams *ret)
 {
-	const char *name, *direct = variable("no_proxy", "NO_PROXY", &name);
 	int status = read_variable("all_proxy", "ALL_PROXY", &ret->other);
 
-	ret->direct = direct ? direct : "";
 	ret->http = ret->https = ret->other;
 	if (status == CLI_OK)
 		status = read_variable("http_proxy", "HTTP_PROXY", &ret->http);
@@ -53,10 +57,53 @@ static int read_environment(struct policy_upstreams *ret)
 	return status;
 }
 
-int run_upstream_find(struct policy_upstreams **ret)
+/* Reads the login of the `upstream` line. */
+static int read_login(const struct run_places *places, const char *file,
+		      struct policy_upstream *upstream)
+{
+	auto_free char *path = run_places_expand(places, file);
+	auto_free char *text = NULL;
+	struct err why = { 0 };
+	size_t len = 0;
+
+	if (!path)
+		return cli_fail(CLI_NO_SANDBOX,
+				"HOME is not set, and the policy says credentials-file %s; set "
+				"HOME",
+				file);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int r = fd < 0 ? err_errno(&why, errno, "cannot open it")
+		       : fd_read_all(fd, LOGIN_MAX, &text, &len, &why);
+
+	if (r == 0)
+		r = policy_upstream_set_login(upstream, text, &why);
+	if (text)
+		explicit_bzero(text, len);
+	return r < 0 ? cli_fail(CLI_NO_SANDBOX, "credentials-file %s of `upstream`: %s", path,
+				why.text)
+		     : CLI_OK;
+}
+
+static int find(const struct policy *policy, const struct run_places *places,
+		struct policy_upstreams *ret)
+{
+	const char *name, *direct = variable("no_proxy", "NO_PROXY", &name), *file;
+	int status = CLI_OK;
+
+	ret->direct = direct ? direct : "";
+	if (!policy_get_upstream(policy, &ret->https, &file))
+		return read_environment(ret);
+	if (file)
+		status = read_login(places, file, &ret->https);
+	ret->http = ret->other = ret->https;
+	return status;
+}
+
+int run_upstream_find(const struct policy *policy, const struct run_places *places,
+		      struct policy_upstreams **ret)
 {
 	struct policy_upstreams *upstreams = mem_new(sizeof(*upstreams));
-	int status = read_environment(upstreams);
+	int status = find(policy, places, upstreams);
 
 	if (status != CLI_OK || (upstreams->http.kind == POLICY_UPSTREAM_NONE &&
 				 upstreams->https.kind == POLICY_UPSTREAM_NONE)) {

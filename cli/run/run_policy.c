@@ -190,16 +190,6 @@ int run_policy_load(struct run_options *options, const struct run_places *places
 	return check_objection(options, places, ret_loaded);
 }
 
-/* NULL: there is no home directory. */
-static char *expand(const struct run_places *places, const char *path)
-{
-	const char *home = getenv("HOME");
-
-	if (path[0] != '~')
-		return run_places_absolute(places, path);
-	return home && home[0] == '/' ? mem_printf("%s%s", home, path + 1) : NULL;
-}
-
 int run_policy_paths(const struct policy *policy, const struct run_places *places,
 		     enum policy_path what, char *const *given, char ***ret_paths)
 {
@@ -218,7 +208,7 @@ int run_policy_paths(const struct policy *policy, const struct run_places *place
 	for (size_t i = 0; i < count; i++) {
 		const char *path = policy_get_path(policy, what, i);
 
-		paths[given_count + i] = expand(places, path);
+		paths[given_count + i] = run_places_expand(places, path);
 		if (!paths[given_count + i]) {
 			(void)cli_fail(CLI_ERROR,
 				       "HOME is not set, and the policy says %s %s; set HOME",

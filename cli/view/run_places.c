@@ -17,6 +17,15 @@ char *run_places_absolute(const struct run_places *places, const char *path)
 	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", places->cwd, path);
 }
 
+char *run_places_expand(const struct run_places *places, const char *path)
+{
+	const char *home = getenv("HOME");
+
+	if (path[0] != '~')
+		return run_places_absolute(places, path);
+	return home && home[0] == '/' ? mem_printf("%s%s", home, path + 1) : NULL;
+}
+
 /* Makes the folder for records that are not in the log yet; no command can see it. */
 static int find_audit_dir(struct run_places *places)
 {

@@ -13,3 +13,5 @@ struct run_places {
 int run_places_find(struct run_places *places, const char *audit);
 char *run_places_absolute(const struct run_places *places, const char *path); /* returned owned */
 void run_places_free(struct run_places *places);
+/* The same for a path of a policy, which may begin with `~/`. NULL: HOME is not set. */
+char *run_places_expand(const struct run_places *places, const char *path);

@@ -50,7 +50,8 @@ static void notes_source(struct policy *policy, uint32_t index)
 				      ? " until you trust it with `sallyport policy trust`"
 				      : ": a project's file may not have write, prompt-timeout, "
 					"unconfined, approver, hook, reviewer, approvals "
-					"on-failure, secret, socket, read, cache shared or a "
+					"on-failure, secret, socket, read, cache shared, "
+					"upstream or a "
 					"higher limit");
 }
 

@@ -48,6 +48,8 @@ void only_line_read(struct line *line);
 void settings_read_timeout(struct line *line);
 void settings_read_cache(struct line *line);
 void settings_read_paths(struct line *line);
+/* `upstream URL [credentials-file PATH]`, `upstream none` */
+void settings_read_upstream(struct line *line);
 /* `approvals`, `on-denial`, `hook`, `reviewer` */
 void agent_line_read_approvals(struct line *line);
 void agent_line_read_on_denial(struct line *line);

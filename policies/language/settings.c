@@ -1,13 +1,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/files/layers_impl.h"
 #include "policies/language/reader_impl.h"
 #include "policies/policies_tools.h"
+#include "policies/policies_upstream.h"
 #include "policies/language/settings_impl.h"
 #include "policies/engine/rules_impl.h"
+
+#define UPSTREAM_ADVICE "upstream http://proxy.example.org:3128, or upstream none"
 
 void settings_add(const struct line *line, enum setting_kind kind, const char *text, int64_t value)
 {
@@ -158,6 +162,85 @@ void settings_read_paths(struct line *line)
 	}
 }
 
+void settings_read_upstream(struct line *line)
+{
+	static const char advice[] = "credentials-file ~/.config/proxy-login";
+	const struct words *words = &line->words;
+	const struct word *word = &words->list[1];
+	struct policy_upstream upstream;
+	char path[POLICY_LINE_MAX];
+	struct err why = { 0 };
+
+	if (words->count == 2 && words_is(word, "none")) {
+		settings_add(line, SETTING_UPSTREAM, NULL, 0);
+		return;
+	}
+	if (words->count != 2 && !reader_has_words(line, 4, UPSTREAM_ADVICE))
+		return;
+	auto_free char *url = mem_strndup(word->text, word->len);
+
+	if (strchr(url, '@')) {
+		(void)reader_refuse(line, word->at, advice,
+				    "a login does not belong into a policy, which others read");
+		return;
+	}
+	if (word->is_quoted || policy_upstream_parse(url, &upstream, &why) < 0) {
+		(void)reader_refuse(line, word->at, UPSTREAM_ADVICE,
+				    why.text[0] ? why.text : "the URL is written without quotes");
+		return;
+	}
+	if (words->count == 2) {
+		settings_add(line, SETTING_UPSTREAM, url, 0);
+		return;
+	}
+	if (!words_is(&words->list[2], "credentials-file")) {
+		(void)reader_refuse(line, words->list[2].at, advice, "this word is not known here");
+		return;
+	}
+	if (!settings_path(line, &words->list[3], advice, path))
+		return;
+	auto_free char *both = mem_printf("%s %s", url, path);
+
+	settings_add(line, SETTING_UPSTREAM, both, 0);
+	settings_add(line, SETTING_HIDE, path, 0); /* from the command */
+}
+
+/* An administrator's line holds before all others, and one for this run before the user's. */
+static int settings_upstream_rank(const struct policy *policy, const struct setting *setting)
+{
+	enum policy_layer layer = (enum policy_layer)policy->sources[setting->source].layer;
+
+	if (setting->kind != SETTING_UPSTREAM || !layers_may_set(policy, setting->source))
+		return 0;
+	return layer == POLICY_MANAGED ? 3 : layer == POLICY_COMMAND_LINE ? 2 : 1;
+}
+
+bool policy_get_upstream(const struct policy *policy, struct policy_upstream *ret,
+			 const char **ret_file)
+{
+	const struct setting *best = NULL;
+
+	for (size_t i = 0; i < policy->setting_count; i++) {
+		const struct setting *setting = &policy->settings[i];
+		int rank = settings_upstream_rank(policy, setting);
+
+		if (rank > 0 && (!best || rank >= settings_upstream_rank(policy, best)))
+			best = setting;
+	}
+	if (!best)
+		return false;
+	*ret = (struct policy_upstream){ 0 };
+	*ret_file = NULL;
+	if (best->text == 0)
+		return true;
+	const char *text = policy->names + best->text, *blank = strchr(text, ' ');
+	auto_free char *url = blank ? mem_strndup(text, (size_t)(blank - text)) : mem_strdup(text);
+
+	(void)policy_upstream_parse(url, ret, NULL); /* it was read before */
+	*ret_file = blank ? blank + 1 : NULL;
+	return true;
+}
+
 bool policy_get_prompt_timeout(const struct policy *policy, int64_t *ret_ms)
 {
 	int64_t shortest = INT64_MAX;
@@ -200,7 +283,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_ON_DENIAL] = "on-denial", [SETTING_PROTECT] = "protect",
 		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
 		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
-		[SETTING_CACHE] = "cache",
+		[SETTING_CACHE] = "cache",         [SETTING_UPSTREAM] = "upstream",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -231,6 +314,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_ENV:
 	case SETTING_SOCKET:
 	case SETTING_LATER:
+	case SETTING_UPSTREAM:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:
 	case SETTING_COUNT:

@@ -153,6 +153,11 @@ def environment(s, text):
     s.world.env |= dict(word.split("=", 1) for word in shlex.split(s.fill(text)))
 
 
+@step(r"the file (\S+) holds: (.+)")
+def file_holds(s, path, text):
+    pathlib.Path(s.fill(path)).write_text(text + "\n")
+
+
 @step(r"questions wait for an answer")
 def patient(s):
     s.options += ["--default", "ask"]

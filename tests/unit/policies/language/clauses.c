@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "tests/unit/policies/policies_test.h"
 #include "policies/policies_tools.h"
+#include "policies/policies_upstream.h"
 
 #define NOON 1767182400 /* 2025-12-31T12:00:00Z */
 #define HEX  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -150,6 +151,13 @@ static const struct {
 	{ "prompt-timeout", 15, "the line is not complete" },
 	{ "cache", 6, "the line is not complete" },
 	{ "cache own", 7, "private, shared or none" },
+	{ "upstream", 9, "the line is not complete" },
+	{ "upstream none x", 16, "the line is not complete" },
+	{ "upstream https://proxy.test", 10, "only http:// and socks5h:// proxies are supported" },
+	{ "upstream \"http://proxy.test\"", 10, "the URL is written without quotes" },
+	{ "upstream http://a:b@proxy.test", 10, "a login does not belong into a policy" },
+	{ "upstream http://proxy.test login x", 28, "this word is not known here" },
+	{ "upstream http://proxy.test credentials-file $x", 45, "variables are not expanded" },
 	{ "prompt-timeout soon", 16, "this is not a duration" },
 	{ "prompt-timeout 0s", 16, "this is not a duration" },
 	{ "write", 6, "the line is not complete" },
@@ -432,6 +440,49 @@ START_TEST(cache_is_kept)
 }
 END_TEST
 
+/* The administrator's, then that of this run, then the user's; of several the last. */
+static const struct {
+	const char *managed, *option, *user, *project, *want, *file; /* NULL: none */
+} upstream_lines[] = {
+	{ "", "", "", "upstream http://p.test", NULL, NULL },
+	{ "", "", "upstream http://u.test\nupstream http://v.test", "", "http://v.test:80", NULL },
+	{ "", "", "upstream socks5h://u.test credentials-file ~/x", "upstream none",
+	  "socks5h://u.test:1080", "~/x" },
+	{ "", "upstream none", "upstream http://u.test", "", "", NULL },
+	{ "upstream http://m.test", "upstream none", "upstream http://u.test", "",
+	  "http://m.test:80", NULL },
+	{ "upstream http://m.test credentials-file \"/etc/a b\"", "", "", "", "http://m.test:80",
+	  "/etc/a b" },
+};
+
+START_TEST(upstream_is_kept)
+{
+	const char *texts[] = { upstream_lines[_i].managed, upstream_lines[_i].option,
+				upstream_lines[_i].user, upstream_lines[_i].project };
+	const enum policy_layer layers[] = { POLICY_MANAGED, POLICY_COMMAND_LINE, POLICY_USER,
+					     POLICY_PROJECT };
+	struct policy *policy = policy_new();
+	struct policy_upstream upstream = { 0 };
+	const char *file = NULL, *want = upstream_lines[_i].want;
+	char shown[POLICY_UPSTREAM_TEXT_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		auto_free char *text = mem_printf("version 1\n%s\n", texts[i]);
+
+		ck_assert_int_eq(policy_load_text_layer(policy, "<test>", text, layers[i]), 0);
+	}
+	ck_assert_int_eq(policy_finish(policy), 0);
+	ck_assert_int_eq(policy_get_upstream(policy, &upstream, &file), want != NULL);
+	ck_assert_int_eq(upstream.kind != POLICY_UPSTREAM_NONE, want && want[0]);
+	if (want && want[0])
+		ck_assert_str_eq(policy_upstream_text(&upstream, shown), want);
+	ck_assert_pstr_eq(file, upstream_lines[_i].file);
+	/* The command does not see that file. */
+	ck_assert_pstr_eq(policy_get_path(policy, POLICY_PATH_HIDE, 0), upstream_lines[_i].file);
+	policy_free(policy);
+}
+END_TEST
+
 /* Of several the least holds, and without any the default. */
 START_TEST(limits_are_kept)
 {
@@ -480,6 +531,7 @@ TCase *clauses_cases(void)
 	tcase_add_test(cases, expiry_of_addresses);
 	tcase_add_test(cases, promises_stay_narrow);
 	tcase_add_test(cases, settings_are_kept);
+	tcase_add_loop_test(cases, upstream_is_kept, 0, ARRAY_SIZE(upstream_lines));
 	tcase_add_loop_test(cases, cache_is_kept, 0, ARRAY_SIZE(cache_lines));
 	tcase_add_test(cases, limits_are_kept);
 	tcase_add_test(cases, notes_name_the_clause);

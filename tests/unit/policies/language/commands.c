@@ -179,7 +179,8 @@ START_TEST(what_does_not_count_is_said)
 			     "<trusted>: warning: 1 line of this project's "
 			     "file does not count: a project's file may not have write, "
 			     "prompt-timeout, unconfined, approver, hook, reviewer, approvals "
-			     "on-failure, secret, socket, read, cache shared or a higher limit"),
+			     "on-failure, secret, socket, read, cache shared, upstream or a "
+			     "higher limit"),
 		      "%s", policy_notes(policy));
 	ck_assert_uint_eq(policy_command_count(policy), 4);
 	policy_command_look(policy, 2, &look);
