@@ -8,7 +8,7 @@
 #include "cli/gate/gate.h"
 #include "cli/run/run_gateway.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_summary.h"
+#include "cli/report/run_summary.h"
 #include "exec/exec_process_result.h"
 #include "gateway/gateway.h"
 #include "policies/policies_limits.h"

@@ -15,7 +15,7 @@
 #include "cli/run/run_bundle.h"
 #include "cli/run/run_join_impl.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_summary.h"
+#include "cli/report/run_summary.h"
 #include "exec/exec_process_result.h"
 #include "gateway/gateway_far.h"
 

@@ -1,4 +1,4 @@
-#include "cli/run/run_tell.h"
+#include "cli/report/run_tell.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/run/run_junit.h"
+#include "cli/report/run_junit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "cli/bundle_files.h"
 #include "cli/cli.h"
-#include "cli/run/run_denials.h"
-#include "cli/run/run_lock.h"
-#include "cli/run/run_summary.h"
+#include "cli/report/run_denials.h"
+#include "cli/report/run_lock.h"
+#include "cli/report/run_summary.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_gate.h"
 

@@ -1,4 +1,4 @@
-#include "cli/run/run_denials.h"
+#include "cli/report/run_denials.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,10 +6,10 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/run/run_lock.h"
-#include "cli/run/run_refused.h"
-#include "cli/run/run_summary.h"
-#include "cli/run/run_tell.h"
+#include "cli/report/run_lock.h"
+#include "cli/report/run_refused.h"
+#include "cli/report/run_summary.h"
+#include "cli/report/run_tell.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_gate.h"
 

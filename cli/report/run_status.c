@@ -1,11 +1,11 @@
-#include "cli/run/run_status.h"
+#include "cli/report/run_status.h"
 
 #include "cli/cli.h"
 #include "cli/gate/gate.h"
 #include "cli/run/run_bundle.h"
-#include "cli/run/run_lock.h"
+#include "cli/report/run_lock.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_summary.h"
+#include "cli/report/run_summary.h"
 #include "gateway/gateway_tools.h"
 
 #define EXIT_DENIED 77 /* EX_NOPERM of sysexits.h */

@@ -1,4 +1,4 @@
-#include "cli/run/run_lock.h"
+#include "cli/report/run_lock.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/egress_lock.h"
-#include "cli/run/run_tell.h"
+#include "cli/report/run_tell.h"
 #include "gateway/gateway_tools.h"
 
 #define NAME_DEFAULT "egress.lock"

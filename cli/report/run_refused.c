@@ -1,4 +1,4 @@
-#include "cli/run/run_refused.h"
+#include "cli/report/run_refused.h"
 
 #include <limits.h>
 #include <stdio.h>

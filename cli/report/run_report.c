@@ -1,4 +1,4 @@
-#include "cli/run/run_report.h"
+#include "cli/report/run_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/gate/run_upstream.h"
-#include "cli/run/run_denials.h"
-#include "cli/run/run_lock.h"
-#include "cli/run/run_refused.h"
-#include "cli/run/run_summary.h"
+#include "cli/report/run_denials.h"
+#include "cli/report/run_lock.h"
+#include "cli/report/run_refused.h"
+#include "cli/report/run_summary.h"
 #include "cli/view/run_made.h"
 #include "cli/view/run_programs.h"
 #include "exec/exec_probe.h"
