@@ -18,7 +18,8 @@ def play(folder, *launcher):
     """Its status and its output; it leaves nothing in the folder for temporary files."""
     temporary = os.path.join(folder, "tmp")
     os.mkdir(temporary)
-    environment = {**os.environ, "TMPDIR": temporary, "HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder,
+    proxyless = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment = {**proxyless, "TMPDIR": temporary, "HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder,
                    "XDG_RUNTIME_DIR": folder}
     done = subprocess.run([*launcher, sys.executable, *reversed(sys.argv[1:3])], env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)

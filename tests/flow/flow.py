@@ -13,6 +13,7 @@ import pathlib
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -151,6 +152,24 @@ def option(s, text):
 @step(r"the gate's environment: (.+)")
 def environment(s, text):
     s.world.env |= dict(word.split("=", 1) for word in shlex.split(s.fill(text)))
+
+
+@step(r"tinyproxy runs as (\w+) on port (\d+), for (\w+):(\S+)")
+def tinyproxy(s, name, port, user, password):
+    """A proxy that companies use. It resolves names as the host does."""
+    made = s.servers[name] = Server(name, s.world.new_address())
+    config = s.world.top / "tinyproxy.conf"
+    config.write_text(f"Port {port}\nListen {made.address}\nTimeout 600\nMaxClients 50\nAllow 0.0.0.0/0\nLogFile \"{s.world.top}/tinyproxy.log\"\n"
+                      f"BasicAuth {user} {password}\nConnectPort 443\n")
+    made.kept.append(subprocess.Popen(["tinyproxy", "-d", "-c", config], stdout=subprocess.DEVNULL))
+
+    def listens():
+        try:
+            socket.create_connection((made.address, int(port)), 1).close()
+        except OSError:
+            return False
+        return True
+    until(listens, 60, "tinyproxy does not listen")
 
 
 @step(r"the file (\S+) holds: (.+)")
