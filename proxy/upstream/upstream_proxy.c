@@ -157,6 +157,8 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 	(void)addr;
 	proxy->race = NULL;
 	if (fd < 0) {
+		if (proxy->talk.upstream->proxy.addr.family == 0)
+			resolve_forget(proxy->resolver, proxy->talk.upstream->proxy.host);
 		cause = mem_printf("cannot be reached: %s", strerror(-fd));
 		fail(proxy, fd == -ETIMEDOUT ? POLICY_PROXY_TIMEOUT : POLICY_PROXY_FAILED, cause);
 		return;
