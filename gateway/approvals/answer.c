@@ -332,7 +332,7 @@ int answer_give(struct gateway *gw, const char *id, const struct approver_answer
 		return 0;
 	}
 	answer_how(&giving, how, sizeof(how));
-	approval_settle_with(giving.approval, &giving.settled, how);
+	approval_settle(giving.approval, &giving.settled, how);
 	if (width_is_wide(&answer->width))
 		review_grants(gw);
 	return 0;

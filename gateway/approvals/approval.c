@@ -41,12 +41,17 @@ void approval_has_news(struct approval *approval)
 	queue_schedule(approval->gw);
 }
 
+static void approval_deny(struct approval *approval, enum policy_reason reason)
+{
+	approval_settle(approval, &(struct decision){ .action = POLICY_DENY, .reason = reason },
+			policy_reason_sentence(reason));
+}
+
 static void approval_expired(void *arg)
 {
 	struct approval *approval = arg;
 
-	approval_settle(approval, POLICY_DENY, POLICY_PROMPT_TIMEOUT, "",
-			policy_reason_sentence(POLICY_PROMPT_TIMEOUT));
+	approval_deny(approval, POLICY_PROMPT_TIMEOUT);
 }
 
 void approval_await(struct approval *approval)
@@ -365,8 +370,7 @@ void approval_leave(struct waiter *waiter)
 
 	party_leave(waiter);
 	if (approval->waiting == 0)
-		approval_settle(approval, POLICY_DENY, POLICY_CLIENT_LEFT, "",
-				policy_reason_sentence(POLICY_CLIENT_LEFT));
+		approval_deny(approval, POLICY_CLIENT_LEFT);
 	else
 		approval_has_news(approval);
 }
@@ -439,8 +443,7 @@ static bool approval_is_unanswered(enum policy_reason reason)
 	       reason == POLICY_CLIENT_LEFT;
 }
 
-void approval_settle_with(struct approval *approval, const struct decision *settled,
-			  const char *how)
+void approval_settle(struct approval *approval, const struct decision *settled, const char *how)
 {
 	struct gateway *gw = approval->gw;
 	struct decision *decision = decision_new(settled);
@@ -461,21 +464,12 @@ void approval_settle_with(struct approval *approval, const struct decision *sett
 	approval_free(approval);
 }
 
-void approval_settle(struct approval *approval, enum policy_action action,
-		     enum policy_reason reason, const char *by, const char *how)
-{
-	struct decision settled = { .action = action, .reason = reason };
-
-	(void)snprintf(settled.by, sizeof(settled.by), "%s", by);
-	approval_settle_with(approval, &settled, how);
-}
-
 void approval_deny_all(struct gateway *gw, enum policy_reason reason)
 {
 	struct approval *approval;
 
 	while ((approval = TAILQ_FIRST(&gw->questions)))
-		approval_settle(approval, POLICY_DENY, reason, "", policy_reason_sentence(reason));
+		approval_deny(approval, reason);
 }
 
 void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
@@ -489,8 +483,7 @@ void approval_exec_ended(struct gateway *gw, struct gateway_exec *exec)
 
 		party_release(party, decision);
 		if (approval->waiting == 0)
-			approval_settle(approval, POLICY_DENY, POLICY_EXEC_ENDED, "",
-					policy_reason_sentence(POLICY_EXEC_ENDED));
+			approval_deny(approval, POLICY_EXEC_ENDED);
 		else
 			approval_has_news(approval);
 	}
@@ -513,7 +506,7 @@ static void approval_deny_parties(struct approval *approval, void *arg)
 		party = next;
 	}
 	if (approval->waiting == 0)
-		approval_settle_with(approval, decision, policy_reason_sentence(decision->reason));
+		approval_settle(approval, decision, policy_reason_sentence(decision->reason));
 	else if (has_left)
 		approval_has_news(approval);
 }

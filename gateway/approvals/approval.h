@@ -33,11 +33,7 @@ void approval_walk(struct gateway *gw, void (*each)(struct approval *approval, v
 		   void *arg);
 /* Ends the question: removes it from the tables, queues its waiters with the decision, and tells
  * the approvers @how. */
-void approval_settle(struct approval *approval, enum policy_action action,
-		     enum policy_reason reason, const char *by, const char *how);
-/* The same, with a person's @words to the requesters. */
-void approval_settle_with(struct approval *approval, const struct decision *settled,
-			  const char *how);
+void approval_settle(struct approval *approval, const struct decision *settled, const char *how);
 /* Settles all questions as denials with @reason. */
 void approval_deny_all(struct gateway *gw, enum policy_reason reason);
 /* Denies the waiters of every exec that does not wait for an approver to attach. */

@@ -72,7 +72,7 @@ static void review_end(struct approval *approval)
 {
 	auto_free char *how = take(approval->how);
 
-	approval_settle_with(approval, &approval->end, how);
+	approval_settle(approval, &approval->end, how);
 }
 
 static void review_grants_of(struct approval *approval, void *arg)
