@@ -189,6 +189,22 @@ function get(done) {{
 get(() => get((second) => console.log('kept', second.reusedSocket)));"""
 # Debian's modules, for a node that does not come from Debian.
 NODE_MODULES = "NODE_PATH=/usr/share/nodejs node t.js"
+# From npm, see package.json.
+NODE_NPM = "NODE_PATH=$FROM_NPM node t.js"
+NODE_OPENAI = f"""const OpenAI = require('openai');
+new OpenAI({{ apiKey: 'k', baseURL: 'https://HOST/v1', maxRetries: 0 }}).chat.completions.create({{ model: 'm', messages: [{{ role: 'user', content: 'hi' }}] }})
+    .then((said) => console.log(said.choices[0].message.content), {NODE_FAILS});"""
+NODE_ANTHROPIC = f"""const Anthropic = require('@anthropic-ai/sdk');
+new Anthropic({{ apiKey: 'k', baseURL: 'https://HOST', maxRetries: 0 }}).messages.create({{ model: 'm', max_tokens: 9, messages: [{{ role: 'user', content: 'hi' }}] }})
+    .then((said) => console.log(said.content[0].text), {NODE_FAILS});"""
+NODE_GRPC = """const grpc = require('@grpc/grpc-js');
+const same = (bytes) => bytes;
+const trusted = grpc.credentials.createSsl(require('fs').readFileSync('ca.pem'));
+const client = new grpc.Client('HOST:443', trusted);
+client.makeUnaryRequest('/test/Say', same, same, Buffer.from('said over http/2'), (error, said) => {
+    if (error) { console.error(error); process.exitCode = 1; } else console.log(said.toString());
+    client.close();
+});"""
 NODE_UNDICI = f"""const {{ request, ProxyAgent }} = require('undici');
 request('https://HOST/page', {{ dispatcher: new ProxyAgent(process.env.HTTPS_PROXY) }})
     .then((answer) => answer.body.text()).then(console.log, {NODE_FAILS});"""
@@ -285,6 +301,9 @@ CASES = [
          node_get("https", run='NODE_OPTIONS="$NODE_OPTIONS --max-old-space-size=300" node t.js'), PAGE, NODE_SAYS),
     Case("node undici with ProxyAgent", "web.test", node(NODE_UNDICI, run=NODE_MODULES), PAGE, "Proxy response !== 200"),
     Case("node ws with https-proxy-agent", "socket.test", node(NODE_WS, run=NODE_MODULES), "said and heard"),
+    Case("openai from npm", "model.test", node(NODE_OPENAI, run=NODE_NPM), "Bearer k asked m", "access denied"),
+    Case("anthropic from npm", "model.test", node(NODE_ANTHROPIC, run=NODE_NPM), "k asked m", NODE_SAYS),
+    Case("grpc-js from npm", "grpc.test", node(NODE_GRPC, run=NODE_NPM), "said over http/2", ""),
     Case("go build", "go.test", GO, "hello from the modules", "Forbidden"),
     Case("cargo vendor", "cargo.test", CARGO, "hello from the crates"),
     Case("maven, a parent project", "maven.test", MAVEN, "BUILD SUCCESS"),

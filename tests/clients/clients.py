@@ -2,7 +2,8 @@
 """Real programs through the gate, against local servers with their own CA and dnsmasq as the resolver. Each must work
 if the policy allows, and fail with a recorded reason and no packet sent if it denies.
 
-usage: clients.py SALLYPORT [NAME…]"""
+usage: clients.py SALLYPORT FOLDER [NAME…]; what comes from npm is installed below FOLDER, once"""
+import os
 import pathlib
 import shutil
 import ssl
@@ -10,9 +11,11 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "flow"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "flow"), str(HERE.parent)]
 import cases
 import fixtures
+import packages
 import servers
 import world as worlds
 from capture import Capture
@@ -32,6 +35,7 @@ allow cargo.test
 allow maven.test
 allow socket.test
 allow grpc.test
+allow model.test
 allow tcp://tcp.test:7000
 allow tcp://ssh.test:22
 allow tcp://postgres.test:5432
@@ -89,6 +93,7 @@ class Stage:
         self.add("cargo", fixtures.CratesPage, root=str(things), files=fixtures.cargo_files(things, "cargo.test"))
         self.add("maven", fixtures.FilesPage, files=fixtures.maven_files())
         self.add("socket", fixtures.SocketPage)
+        self.add("model", fixtures.ModelPage)
         servers.make_certificate(self.certificates, ["grpc.test"])
         self.serve_aside("grpc", *[str(self.certificates / f"grpc.test.{kind}") for kind in ("pem", "key")])
         self.serve_aside("ssh", str(things))
@@ -238,9 +243,12 @@ def check_preset(stage, preset):
 
 
 def main():
-    sallyport, wanted = sys.argv[1], sys.argv[2:]
+    sallyport, below, wanted = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
+    if worlds.IN_NAMESPACE not in os.environ:
+        packages.install(HERE, below)
     worlds.enter_namespace()
     stage = Stage(sallyport)
+    stage.world.env["FROM_NPM"] = str(below / "node" / "node_modules")
     passed = failed = 0
 
     def report(name, wrong):

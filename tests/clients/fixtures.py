@@ -82,6 +82,28 @@ class CratesPage(GitPage, FilesPage):
     do_GET = do_HEAD = do_POST = answer
 
 
+class ModelPage(servers.Page):
+    """A stand-in for the interfaces of two makers of models: the reply is one line."""
+
+    def answer(self):
+        asked = json.loads(self.read_body())
+        text = f"{self.headers.get('x-api-key') or self.headers['Authorization']} asked {asked['model']}"
+        if self.path == "/v1/chat/completions":
+            reply = {"id": "c1", "object": "chat.completion", "created": 1, "model": asked["model"],
+                     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}]}
+        else:
+            reply = {"id": "m1", "type": "message", "role": "assistant", "model": asked["model"], "stop_reason": "end_turn",
+                     "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}, "content": [{"type": "text", "text": text}]}
+        body = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = answer
+
+
 class SocketPage(servers.Page):
     """A WebSocket (RFC 6455) that sends the first message, a short one, back."""
 

@@ -2,43 +2,25 @@
 """`sallyport mcp`: the reference client of the protocol plays cases.mjs against it, and hostile clients speak to it by hand.
 usage: mcp.py SALLYPORT FOLDER [--front MCP-FRONT] [CASE...]; the client is installed below FOLDER, once, from the package
 registry. With --front the agent is another process, and what is said to it and by it is held to its schemas."""
-import hashlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "agent"))
+sys.path[:0] = [str(HERE.parent / "agent"), str(HERE.parent)]
 
 import harness  # noqa: E402
+import packages  # noqa: E402
 import tap  # noqa: E402
 from world import IN_NAMESPACE, processes, until  # noqa: E402
 
 NODE = pathlib.Path(sys.argv[2]).resolve() / "node"
 GET = "curl -sS -m 60 -o /dev/null -w '%{http_code}' http://a.test/"
 NEWEST = "2025-11-25"
-
-
-def install():
-    """Installs exactly the packages of the lock file, before the network is removed."""
-    lock = (HERE / "package-lock.json").read_bytes()
-    stamp, wanted = NODE / "installed", hashlib.sha256(lock).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    NODE.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, NODE / name)
-    run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NODE,
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
-    if run.returncode:
-        print(f"the client could not be installed:\n{run.stdout}{run.stderr}\n0 passed, 1 failed, 0 skipped")
-        sys.exit(1)
-    stamp.write_text(wanted)
 
 
 FRONT = str(pathlib.Path(sys.argv[4]).resolve()) if sys.argv[3:4] == ["--front"] else None
@@ -565,6 +547,6 @@ if __name__ == "__main__":
     if FRONT:
         CASES = [case for case in [*CASES, every_line] if case.__name__ in LINES]
     if IN_NAMESPACE not in os.environ:
-        install()
+        packages.install(HERE, sys.argv[2])
     harness.enter_namespace()
     sys.exit(harness.play(CASES, sys.argv[1], sys.argv[5 if FRONT else 3:]))
