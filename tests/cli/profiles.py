@@ -236,6 +236,22 @@ def a_shell_in_the_sandbox(stage):
     assert "the session does not exist" in stage.call("sh", "--join", "nobody", "-c", "true").stderr
 
 
+def a_shell_by_its_name(stage):
+    """For programs that take the path of a shell: the prefix of Claude Code, make, npm."""
+    shell = stage.here / "sallyport-sh"
+    shell.symlink_to(stage.sallyport)
+    say = 'echo "$SALLYPORT_ACTIVE, no more"; exit 9'
+    (stage.here / "Makefile").write_text(f"SHELL = {shell}\nall:\n\t@{say.replace('$', '$$')}\n")
+    (stage.here / "package.json").write_text(json.dumps({"name": "t", "scripts": {"say": say}}))
+    for words, status in (([str(shell), "-c", say], 9), (["make"], 2), (["npm", "run", "--silent", f"--script-shell={shell}", "say"], 9),
+                          (["sh", "-c", f"'{shell}' -c '{say}'"], 9)):
+        done = subprocess.run(words, cwd=stage.here, env=stage.env, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert done.returncode == status and done.stdout == "1, no more\n", (words, done)
+    for words in ([str(shell)], [str(shell), "run", "--", "true"], [str(shell), "-lc", "true"]):
+        done = subprocess.run(words, cwd=stage.here, env=stage.env, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert done.returncode == 2 and done.stdout == "" and "sallyport sh: " in done.stderr, (words, done)
+
+
 def from_a_run_to_a_policy(stage):
     """A run that observes, the policy from its records, and a run under that policy: nothing is asked, nothing else is allowed."""
     fetch = ["curl", "-ksS", "-m", "60", "-d", "x", "https://api.anthropic.com/v1"]
@@ -260,7 +276,7 @@ def from_a_run_to_a_policy(stage):
 
 
 CASES = [from_a_run_to_a_policy, every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy,
-         a_hook_confines_a_command, a_hook_denies_what_it_does_not_understand, a_shell_in_the_sandbox]
+         a_hook_confines_a_command, a_hook_denies_what_it_does_not_understand, a_shell_in_the_sandbox, a_shell_by_its_name]
 
 
 def serve(folder):
