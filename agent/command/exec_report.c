@@ -121,6 +121,21 @@ static const char *words_of(enum policy_reason reason)
 	return words[reason];
 }
 
+/* Why nobody answered; NULL: the command has ended. */
+static const char *silence_of(enum policy_reason reason)
+{
+	switch ((int)reason) {
+	case POLICY_NO_APPROVER:
+		return "it needs approval, and nobody could be asked";
+	case POLICY_PROMPT_TIMEOUT:
+		return "it needs approval, and nobody answered in time";
+	case POLICY_APPROVER_GONE:
+		return "it needs approval, and who was asked left without an answer";
+	default:
+		return NULL;
+	}
+}
+
 static void tell_denied(const struct task_exec *exec, const struct gateway_exec_event *event)
 {
 	static const char *const whose[] = {
@@ -165,6 +180,8 @@ static void note_denied(struct task_exec *exec, const struct gateway_exec_event 
 		block.words = event->because;
 	else if (block.kind == ORCHESTRATOR_NETWORK_BY_POLICY)
 		block.words = words_of(event->reason);
+	else if (block.kind == ORCHESTRATOR_NETWORK_DISCONNECTED)
+		block.words = silence_of(event->reason);
 	if (event->dst && event->dst->host[0])
 		refusal_add_destination(&exec->refusals, event->dst, is_final(event),
 					policy_reason_code(event->reason), event->pid);

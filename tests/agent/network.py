@@ -246,6 +246,7 @@ def denied_by_nobody(stage):
     assert (denied["by"], denied["reason"]) == ("nobody", "no_approver"), denied
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
+    assert end["network"]["text"] == "a.test: it needs approval, and nobody could be asked", end
     reasons = [record["reason"] for record in stage.records() if record.get("host") == "a.test"]
     assert reasons and "denied_once" not in reasons, reasons
     id = client.send("exec", command=["touch", "made"])
@@ -285,6 +286,7 @@ def nobody_answers_in_time(stage):
     assert (told["reason"], told["by"]) == ("prompt_timeout", "nobody"), told
     end = client.next("exec_end", id=id)
     assert end["stdout"]["text"] == "403" and end["network"]["outcome"] == "no_answer", end
+    assert end["network"]["text"] == "a.test: it needs approval, and nobody answered in time", end
     client.answer(question, "approved", confirmation=question["confirmation"])
     assert client.next("exec_end", id=other)["stdout"]["text"] == "200"
     stage_web(stage, "b.test")
