@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "flow"), str(HERE.parent)]
 import cases
 import fixtures
-import packages
+import from_npm
 import servers
 import world as worlds
 from capture import Capture
@@ -245,7 +245,7 @@ def check_preset(stage, preset):
 def main():
     sallyport, below, wanted = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
     if worlds.IN_NAMESPACE not in os.environ:
-        packages.install(HERE, below)
+        from_npm.install(HERE, below)
     worlds.enter_namespace()
     stage = Stage(sallyport)
     stage.world.env["FROM_NPM"] = str(below / "node" / "node_modules")

@@ -13,8 +13,8 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "agent"), str(HERE.parent)]
 
+import from_npm  # noqa: E402
 import harness  # noqa: E402
-import packages  # noqa: E402
 import tap  # noqa: E402
 from world import IN_NAMESPACE, processes, until  # noqa: E402
 
@@ -547,6 +547,6 @@ if __name__ == "__main__":
     if FRONT:
         CASES = [case for case in [*CASES, every_line] if case.__name__ in LINES]
     if IN_NAMESPACE not in os.environ:
-        packages.install(HERE, sys.argv[2])
+        from_npm.install(HERE, sys.argv[2])
     harness.enter_namespace()
     sys.exit(harness.play(CASES, sys.argv[1], sys.argv[5 if FRONT else 3:]))

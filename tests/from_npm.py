@@ -1,4 +1,4 @@
-"""packages: what a test takes from npm: exactly the packages of a lock file, installed once below the build directory."""
+"""from_npm: what a test takes from npm: exactly the packages of a lock file, installed once below the build directory."""
 import hashlib
 import pathlib
 import shutil
