@@ -64,7 +64,7 @@ class Quiet(http.server.BaseHTTPRequestHandler):
 class Stage:
     def __init__(self, sallyport):
         self.sallyport = sallyport
-        self.top = pathlib.Path(tempfile.mkdtemp(prefix="sallyport-profiles-"))
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="sallyport-profiles-", dir="/var/tmp"))
         self.here, self.home = self.top / "here", self.top / "home"
         self.here.mkdir()
         self.home.mkdir()
