@@ -26,9 +26,12 @@ void *mem_new_secret(size_t size)
 {
 	void *secret = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (secret == MAP_FAILED || madvise(secret, size, MADV_WIPEONFORK) < 0)
+	if (secret == MAP_FAILED)
 		return mem_or_die(NULL);
-	return secret;
+	if (madvise(secret, size, MADV_WIPEONFORK) == 0)
+		return secret;
+	(void)munmap(secret, size);
+	return NULL;
 }
 
 void mem_free_secret(void *secret, size_t size)

@@ -10,7 +10,7 @@
 void *mem_new(size_t size);
 void *mem_new_array(size_t count, size_t size);
 /* For secrets: whole pages, which are empty in every child process (MADV_WIPEONFORK, Linux 4.14).
- * Freed by mem_free_secret() with the same @size. */
+ * Freed by mem_free_secret() with the same @size. NULL: the kernel cannot do that. */
 void *mem_new_secret(size_t size);
 void mem_free_secret(void *secret, size_t size);
 /* Grows @array to @count elements of @size; new elements are not initialised. */

@@ -177,6 +177,13 @@ static struct approver *web_open(struct gateway *gw, struct loop *loop,
 
 	__attribute__((cleanup(web_close_local))) struct approver *self =
 		mem_new_secret(sizeof(*self));
+
+	if (!self) {
+		(void)err_set(why, -ENOSYS,
+			      "this kernel cannot keep the page's keys from other processes "
+			      "(MADV_WIPEONFORK); use Linux 4.14 or newer");
+		return NULL;
+	}
 	self->gw = gw;
 	self->loop = loop;
 	self->run = mem_strdup(config->run ? config->run : "");
