@@ -87,13 +87,26 @@ static bool has_word(const struct gateway_exec_event *event)
 	return event->whose == GATEWAY_BY_PERSON || event->whose == GATEWAY_BY_REVIEW;
 }
 
-/* Only these three reasons can be changed by an answer. A default of deny has precedence over what
+/* Why nobody answered; NULL: for another reason. */
+static const char *silence_of(enum policy_reason reason)
+{
+	switch ((int)reason) {
+	case POLICY_NO_APPROVER:
+		return "it needs approval, and nobody could be asked";
+	case POLICY_PROMPT_TIMEOUT:
+		return "it needs approval, and nobody answered in time";
+	case POLICY_APPROVER_GONE:
+		return "it needs approval, and who was asked left without an answer";
+	default:
+		return NULL;
+	}
+}
+
+/* Only what nobody answered can be changed by an answer. A default of deny has precedence over what
  * is granted to a command. */
 static bool is_final(const struct gateway_exec_event *event)
 {
-	return has_word(event) ||
-	       (event->reason != POLICY_NO_APPROVER && event->reason != POLICY_PROMPT_TIMEOUT &&
-		event->reason != POLICY_APPROVER_GONE);
+	return has_word(event) || !silence_of(event->reason);
 }
 
 /* Why the policy denied it, for reasons that need an explanation. */
@@ -119,21 +132,6 @@ static const char *words_of(enum policy_reason reason)
 	};
 
 	return words[reason];
-}
-
-/* Why nobody answered; NULL: the command has ended. */
-static const char *silence_of(enum policy_reason reason)
-{
-	switch ((int)reason) {
-	case POLICY_NO_APPROVER:
-		return "it needs approval, and nobody could be asked";
-	case POLICY_PROMPT_TIMEOUT:
-		return "it needs approval, and nobody answered in time";
-	case POLICY_APPROVER_GONE:
-		return "it needs approval, and who was asked left without an answer";
-	default:
-		return NULL;
-	}
 }
 
 static void tell_denied(const struct task_exec *exec, const struct gateway_exec_event *event)

@@ -153,9 +153,8 @@ static void refuse_login(struct connection *connection)
 }
 
 /* Parses heads at the start of @bytes: interim ones, then the final one. 0: the final one is done;
- * 101: an upgrade; -EAGAIN: incomplete; -EACCES: an upstream proxy wants a login; or another -errno
- * with
- * @cause. */
+ * 101: an upgrade; -EAGAIN: incomplete; -EACCES: an upstream proxy wants a login; or another
+ * -errno with @cause. */
 static int take_heads(struct connection *connection, const char *bytes, size_t len,
 		      size_t *ret_used, struct buffer *out, const char **ret_cause)
 {

@@ -42,11 +42,13 @@ const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
 {
 	const struct proxy_config *config = dialer->config;
 
-	for (size_t i = 0; config && i < config->resolve_count; i++) {
+	if (!config || !config->upstreams)
+		return NULL;
+	for (size_t i = 0; i < config->resolve_count; i++) {
 		if (!strcmp(config->resolves[i].name, dst->host))
 			return NULL;
 	}
-	return config ? policy_upstream_for(config->upstreams, dst, promise) : NULL;
+	return policy_upstream_for(config->upstreams, dst, promise);
 }
 
 static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)
