@@ -217,6 +217,46 @@ def check_captured_denied(stage, case):
     return None
 
 
+def docker_client(below):
+    """The client of docker: the machine's, or Debian's, unpacked below @below without its daemon."""
+    if found := shutil.which("docker"):
+        return found
+    unpacked = below / "docker"
+    if not (unpacked / "usr/bin/docker").exists():
+        unpacked.mkdir(exist_ok=True)
+        for command in (["apt-get", "download", "-q", "docker.io"], ["sh", "-c", "dpkg-deb --fsys-tarfile docker.io_*.deb | tar x ./usr/bin/docker && rm docker.io_*.deb"]):
+            run = subprocess.run(command, cwd=unpacked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+            if run.returncode:
+                print(f"{command} failed:\n{run.stdout}{run.stderr}\n0 passed, 1 failed, 0 skipped")
+                sys.exit(1)
+    return str(unpacked / "usr/bin/docker")
+
+
+def check_docker(stage, client):
+    """The socket of a local service is refused with a line that says what would allow it, and that line does."""
+    path = stage.world.top / "docker.sock"
+    service = fixtures.serve_docker(path)
+    script = f"PATH={pathlib.Path(client).parent}:$PATH; docker -H unix://{path} version --format '{{{{.Server.Os}}}}'"
+    written = stage.policy
+    try:
+        status, out, err, _ = stage.run(script, "docker", ("--report", "text"))
+        remedy = f"socket {path}"
+        if not status or f"docker cannot connect to the host's socket {path} (allow with a line `{remedy}` in a policy)" not in err:
+            return f"exit {status}\n{out[-1500:]}\n{err[-2000:]}"
+        if service.asked:
+            return f"its service was asked: {service.asked}"
+        stage.policy = stage.world.top / "docker.policy"
+        stage.policy.write_text(f"version 1\n{remedy}\n")
+        status, out, err, _ = stage.run(script, "docker")
+        if status or "the system of the service" not in out or not service.asked:
+            return f"with `{remedy}`: exit {status}\n{out[-1500:]}\n{err[-2000:]}"
+        return None
+    finally:
+        stage.policy = written
+        service.shutdown()
+        service.server_close()
+
+
 def check_preset(stage, preset):
     """`include preset NAME` and nothing else: its own host without a question, another host is one."""
     policy = stage.world.top / "preset.policy"
@@ -246,6 +286,7 @@ def main():
     sallyport, below, wanted = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
     if worlds.IN_NAMESPACE not in os.environ:
         from_npm.install(HERE, below)
+        docker_client(below)
     worlds.enter_namespace()
     stage = Stage(sallyport)
     stage.world.env["FROM_NPM"] = str(below / "node" / "node_modules")
@@ -267,6 +308,8 @@ def main():
         for case in cases.ASTRAY:
             if not wanted or any(w in case.name for w in wanted):
                 report(f"{case.name}: stays inside", check_astray(stage, case))
+        if not wanted or "docker" in wanted:
+            report("docker: its service's socket", check_docker(stage, docker_client(below)))
         for case in cases.CAPTURED:
             if not wanted or any(w in f"captured {case.name}" for w in wanted):
                 report(f"captured {case.name}: allowed", check_captured(stage, case))

@@ -3,11 +3,14 @@ archive for apt, each made at test time and served locally."""
 import base64
 import gzip
 import hashlib
+import http.server
 import io
 import json
 import os
+import socketserver
 import subprocess
 import tarfile
+import threading
 import zipfile
 
 import servers
@@ -219,3 +222,35 @@ def apt_files(folder):
     files[f"{base}/Release"] = ("text/plain", release.encode())
     files["/pool/hello.deb"] = ("application/octet-stream", data)
     return files
+
+
+class DockerPage(http.server.BaseHTTPRequestHandler):
+    """What the service of docker answers to "version"."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        text = json.dumps({"Version": "20.10", "ApiVersion": "1.41", "MinAPIVersion": "1.12", "Os": "the system of the service", "Arch": "a"}).encode()
+        self.send_response(200)
+        self.send_header("Api-Version", "1.41")
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(text)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *words):
+        pass
+
+    def address_string(self):
+        return "local"
+
+
+def serve_docker(path):
+    """A stand-in for the service of docker at the Unix socket @path; what it was asked is in its .asked."""
+    server = socketserver.ThreadingUnixStreamServer(str(path), DockerPage)
+    server.daemon_threads, server.asked = True, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
