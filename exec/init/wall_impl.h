@@ -24,10 +24,12 @@
 #define WALL_GRANTS_MAX 64
 #define WALL_KNOWN_MAX  64
 
-/* One to copy descriptors of tasks that are not dumpable; the other, only for a moment, to ask what
- * a socket is bound to. */
+/* One to copy descriptors of tasks that are not dumpable; the others, only for a moment, to ask
+ * what a socket is bound to, and to send with the credentials of another process. */
 #define WALL_CAPS_USED (1ULL << CAP_SYS_PTRACE)
-#define WALL_CAPS      (WALL_CAPS_USED | 1ULL << CAP_NET_ADMIN)
+#define WALL_CAP_BOUND (1ULL << CAP_NET_ADMIN)
+#define WALL_CAP_AS    (1ULL << CAP_SYS_ADMIN)
+#define WALL_CAPS      (WALL_CAPS_USED | WALL_CAP_BOUND | WALL_CAP_AS)
 
 /* The result of a call that would block, and has to be repeated later. */
 #define WALL_PARK (-4000L)
@@ -38,6 +40,7 @@ struct wall_call {
 	uint64_t args[6];
 	int pidfd, fd;   /* copies; -1: not copied yet */
 	int type;        /* of the socket */
+	int process;     /* of the task; 0: not looked up yet */
 	size_t index;    /* sendmmsg: the current message */
 	uint64_t done;   /* bytes of that message already sent */
 	int64_t due_ms;  /* the socket's own time limit; 0: none */
@@ -78,6 +81,7 @@ struct wall {
 	uint64_t cookie;  /* of that namespace */
 	uint32_t sequence;           /* of requests on @diag */
 	int spare_task, spare_pidfd; /* of the task that called last; -1: none */
+	int spare_process;           /* as wall_call.process */
 	size_t grant_count, parked_count, passed_count;
 	struct wall_grant grants[WALL_GRANTS_MAX];
 	struct wall_known known[WALL_KNOWN_MAX];
@@ -86,7 +90,7 @@ struct wall {
 	struct iovec parts[WALL_PARTS_MAX];
 	int passed[WALL_PASSED_MAX];
 	char path[PATH_MAX]; /* of the refused socket */
-	_Alignas(16) char given[WALL_CONTROL_MAX], control[WALL_CONTROL_MAX];
+	_Alignas(16) char control[WALL_CONTROL_MAX + CMSG_SPACE(sizeof(struct ucred))];
 	_Alignas(16) char data[WALL_DATA_MAX]; /* a message, or text from the kernel */
 };
 
@@ -98,7 +102,7 @@ struct wall_aim {
 };
 
 /* wall_task: the task that made a call. */
-int wall_task_pidfd(struct wall *wall, const struct wall_call *call);
+int wall_task_pidfd(struct wall *wall, struct wall_call *call);
 int wall_task_open(struct wall *wall, struct wall_call *call); /* its pidfd, and the socket */
 void wall_task_close(struct wall *wall, struct wall_call *call);
 long wall_task_fd(const struct wall_call *call, int fd); /* a copy, owned, or -errno */
@@ -109,7 +113,9 @@ long wall_task_ask(const struct wall *wall, unsigned long what, const void *arg)
 bool wall_task_is_waiting(const struct wall *wall, const struct wall_call *call);
 /* A signal is pending for the task, which would have interrupted the call. */
 bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call);
-int wall_task_process(struct wall *wall, const struct wall_call *call); /* its thread group */
+int wall_task_process(struct wall *wall, struct wall_call *call); /* its thread group; 0: unknown */
+/* Has @caps in effect besides WALL_CAPS_USED from here on; 0: no others. False: it cannot. */
+bool wall_task_caps(uint64_t caps);
 int wall_task_option(int fd, int option); /* SO_DOMAIN, SO_TYPE; or -errno */
 /* Builds "/proc/NUMBER/" and @rest. */
 void wall_task_name(char *text, const char *before, int number, const char *rest);

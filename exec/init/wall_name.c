@@ -20,8 +20,7 @@ static bool begins(const char *text, const char *with)
 
 /* A path through self would mean the wall itself, so it is replaced by the task's process. @text
  * has room for more than an address can hold. */
-static const char *put_self(struct wall *wall, const struct wall_call *call, const char *name,
-			    char *text)
+static const char *put_self(struct wall *wall, struct wall_call *call, const char *name, char *text)
 {
 	static const struct {
 		const char *prefix, *rest;
@@ -50,7 +49,7 @@ static const char *put_self(struct wall *wall, const struct wall_call *call, con
 	return name;
 }
 
-static long open_name(struct wall *wall, const struct wall_call *call, const char *name)
+static long open_name(struct wall *wall, struct wall_call *call, const char *name)
 {
 	char link[64], text[sizeof(struct sockaddr_un) + 64];
 	long directory = AT_FDCWD;

@@ -4,7 +4,6 @@
 #include "exec/stages/stages.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <linux/netlink.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -190,10 +189,9 @@ static bool is_bound_to(const struct wall *wall, uint32_t socket, const struct s
 
 	if (fd < 0)
 		return false;
-	if (caps_have(WALL_CAPS, WALL_CAPS) == 0)
+	if (wall_task_caps(WALL_CAP_BOUND))
 		file = sys(ioctl, fd, SIOCUNIXFILE, 0);
-	if (caps_have(WALL_CAPS_USED, WALL_CAPS) < 0)
-		sys_exit(1);
+	(void)wall_task_caps(0);
 	if (file >= 0) {
 		is_it = sys(fstat, file, &bound) == 0 && bound.st_dev == what->st_dev &&
 			bound.st_ino == what->st_ino;

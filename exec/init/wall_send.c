@@ -108,26 +108,23 @@ static long copy_rights(struct wall *wall, const struct wall_call *call, char *d
 	return 0;
 }
 
-/* A task may name itself; the kernel accepts credentials that name the wall. */
-static void copy_credentials(struct wall *wall, const struct wall_call *call, char *data)
+/* A task may name its own process alone. The wall could name any. */
+static long check_credentials(struct wall *wall, struct wall_call *call, const char *data)
 {
 	struct ucred who;
 
 	memcpy(&who, data, sizeof(who));
-	if (who.pid != call->task && who.pid != wall_task_process(wall, call))
-		who.pid = -1; /* the kernel refuses this pid */
-	else
-		who.pid = (int)sys(getpid);
-	memcpy(data, &who, sizeof(who));
+	return who.pid == wall_task_process(wall, call) ? 0 : -EPERM;
 }
 
-/* Reads the control data of the message into wall->control. It walks over our own copy as the
- * kernel does (CMSG_OK), and refuses what the kernel would refuse. */
-static long read_control(struct wall *wall, const struct wall_call *call, uint64_t from, size_t len)
+/* Reads @len bytes of control data into wall->control. It walks over our own copy as the kernel
+ * does (CMSG_OK), and refuses what the kernel would refuse. The place after the last part. */
+static long read_control(struct wall *wall, struct wall_call *call, uint64_t from, size_t len)
 {
 	long r = len > WALL_CONTROL_MAX ? -ENOBUFS : wall_task_read(call, from, wall->control, len);
+	size_t at = 0;
 
-	for (size_t at = 0; r == 0 && at + sizeof(struct cmsghdr) <= len;) {
+	while (r == 0 && at + sizeof(struct cmsghdr) <= len) {
 		struct cmsghdr head;
 		char *data = wall->control + at + CMSG_LEN(0);
 
@@ -140,10 +137,30 @@ static long read_control(struct wall *wall, const struct wall_call *call, uint64
 			r = copy_rights(wall, call, data, size);
 		else if (head.cmsg_level == SOL_SOCKET && head.cmsg_type == SCM_CREDENTIALS &&
 			 size == sizeof(struct ucred))
-			copy_credentials(wall, call, data);
+			r = check_credentials(wall, call, data);
 		at += CMSG_ALIGN(head.cmsg_len);
 	}
-	return r;
+	return r < 0 ? r : (long)at;
+}
+
+/* A receiver with SO_PASSCRED is to see the task's process, not the wall: Chromium asks so which
+ * process it has started. The last credentials of a message count. */
+static size_t add_credentials(struct wall *wall, struct wall_call *call, size_t at)
+{
+	const struct cmsghdr head = {
+		.cmsg_len = CMSG_LEN(sizeof(struct ucred)),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_CREDENTIALS,
+	};
+	const struct ucred who = {
+		.pid = wall_task_process(wall, call),
+		.uid = (uid_t)sys(getuid),
+		.gid = (gid_t)sys(getgid),
+	};
+
+	memcpy(wall->control + at, &head, sizeof(head));
+	memcpy(wall->control + at + CMSG_LEN(0), &who, sizeof(who));
+	return at + CMSG_SPACE(sizeof(who));
 }
 
 static unsigned int flags_of(const struct wall_call *call)
@@ -197,24 +214,29 @@ static long send_counted(const struct wall *wall, const struct wall_call *call,
 	return r;
 }
 
-static long hand_over(struct wall *wall, struct wall_call *call, const struct message *message,
+static long hand_over(struct wall *wall, struct wall_call *call, size_t control_len,
 		      const struct wall_aim *aim, size_t len)
 {
+	bool is_local = wall_task_option(call->fd, SO_DOMAIN) == AF_UNIX;
 	struct iovec part = { .iov_base = wall->data, .iov_len = len };
 	struct msghdr head = {
 		.msg_name = aim->len > 0 ? (void *)(uintptr_t)&aim->name : NULL,
 		.msg_namelen = aim->len,
 		.msg_iov = &part,
 		.msg_iovlen = 1,
+		.msg_control = wall->control,
+		.msg_controllen = is_local ? add_credentials(wall, call, control_len) : control_len,
 	};
 
-	if (call->done == 0 && message->control_len > 0) {
-		head.msg_control = wall->control;
-		head.msg_controllen = message->control_len;
-	}
 	if (!wall_task_is_waiting(wall, call))
 		return -ESRCH;
-	return send_counted(wall, call, &head, flags_of(call) | MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (is_local && !wall_task_caps(WALL_CAP_AS))
+		return -EACCES;
+	long n = send_counted(wall, call, &head, flags_of(call) | MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (is_local)
+		(void)wall_task_caps(0);
+	return n;
 }
 
 /* Returns the message's length once all of it is sent. */
@@ -228,15 +250,17 @@ static long send_some(struct wall *wall, struct wall_call *call, const struct me
 	/* The kernel would send from our buffer after it is reused. */
 	if ((flags_of(call) & MSG_ZEROCOPY) && wall_task_option(call->fd, SO_ZEROCOPY) > 0)
 		return -ENOBUFS;
-	long n = call->done == 0 && message->control_len > 0
-			 ? read_control(wall, call, message->control, message->control_len)
-			 : 0;
+	/* Before the data: both look up the process through the buffer of the data. */
+	size_t control_len = call->done == 0 ? message->control_len : 0;
+	long n = wall_task_process(wall, call) > 0 ? 0 : -ESRCH;
 
-	/* After the control data, which is read through the same buffer. */
-	if (n == 0)
+	if (n == 0 && control_len > 0)
+		n = read_control(wall, call, message->control, control_len);
+	control_len = n > 0 ? (size_t)n : 0;
+	if (n >= 0)
 		n = read_data(wall, call, message);
 	if (n >= 0)
-		n = hand_over(wall, call, message, aim, (size_t)n);
+		n = hand_over(wall, call, control_len, aim, (size_t)n);
 	close_passed(wall);
 	if (n == -EAGAIN && may_block(call))
 		return park(call, aim, call->done > 0 ? (long)call->done : n);

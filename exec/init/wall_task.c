@@ -1,5 +1,6 @@
 #include "exec/init/sys.h"
 #include "exec/init/wall_impl.h"
+#include "exec/stages/stages.h"
 
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -75,9 +76,29 @@ static uint64_t number_of(const char *text, const char *word, unsigned int base)
 	return 0;
 }
 
-int wall_task_process(struct wall *wall, const struct wall_call *call)
+/* Only the first thread of a process has a pidfd of the older kind: this is faster than the file.
+ */
+int wall_task_process(struct wall *wall, struct wall_call *call)
 {
-	return (int)number_of(read_status(wall, call->task), "Tgid:", 10);
+	long fd = call->process == 0 ? sys(pidfd_open, call->task, 0) : -1;
+
+	if (fd >= 0) {
+		call->process = call->task;
+		(void)sys(close, fd);
+	} else if (call->process == 0) {
+		call->process = (int)number_of(read_status(wall, call->task), "Tgid:", 10);
+	}
+	return call->process;
+}
+
+/* Without the others again, the wall must not go on. */
+bool wall_task_caps(uint64_t caps)
+{
+	if (caps_have(WALL_CAPS_USED | caps, WALL_CAPS) == 0)
+		return true;
+	if (caps == 0)
+		sys_exit(1);
+	return false;
 }
 
 bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call)
@@ -90,7 +111,7 @@ bool wall_task_is_interrupted(struct wall *wall, const struct wall_call *call)
 
 /* A thread may have a descriptor table of its own; before Linux 6.9 only that of the first thread
  * is accessible. */
-int wall_task_pidfd(struct wall *wall, const struct wall_call *call)
+int wall_task_pidfd(struct wall *wall, struct wall_call *call)
 {
 	long fd = wall->is_flagged ? sys(pidfd_open, call->task, PIDFD_THREAD) : -EINVAL;
 
@@ -108,13 +129,14 @@ static bool take_spare(struct wall *wall, struct wall_call *call)
 	if (wall->spare_pidfd < 0 || wall->spare_task != call->task)
 		return false;
 	call->pidfd = wall->spare_pidfd;
+	call->process = wall->spare_process;
 	wall->spare_pidfd = -1;
 	return true;
 }
 
 /* Keeps @pidfd, which refers to this one task, for its next call; before PIDFD_THREAD it refers to
  * the process, and the task's number may be that of another one's thread by then. */
-static void keep_spare(struct wall *wall, int task, int pidfd)
+static void keep_spare(struct wall *wall, int task, int pidfd, int process)
 {
 	if (!wall->is_flagged) {
 		(void)sys(close, pidfd);
@@ -124,6 +146,7 @@ static void keep_spare(struct wall *wall, int task, int pidfd)
 		(void)sys(close, wall->spare_pidfd);
 	wall->spare_task = task;
 	wall->spare_pidfd = pidfd;
+	wall->spare_process = process;
 }
 
 int wall_task_open(struct wall *wall, struct wall_call *call)
@@ -135,6 +158,7 @@ int wall_task_open(struct wall *wall, struct wall_call *call)
 	if (fd == -ESRCH) {
 		if (is_spare)
 			(void)sys(close, call->pidfd);
+		call->process = 0;
 		call->pidfd = wall_task_pidfd(wall, call);
 		fd = call->pidfd < 0 ? call->pidfd : wall_task_fd(call, (int)call->args[0]);
 	}
@@ -150,7 +174,7 @@ void wall_task_close(struct wall *wall, struct wall_call *call)
 	if (call->fd >= 0)
 		(void)sys(close, call->fd);
 	if (call->pidfd >= 0)
-		keep_spare(wall, call->task, call->pidfd);
+		keep_spare(wall, call->task, call->pidfd, call->process);
 	call->fd = call->pidfd = -1;
 }
 

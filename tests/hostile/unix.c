@@ -360,6 +360,47 @@ static void passes_descriptors(void)
 	}
 }
 
+/* Control data that ends inside a header: nothing that the wall adds may continue it. */
+static void unfinished_control(void)
+{
+	int pair[2], on = 1;
+	struct iovec part = { .iov_base = (void *)(uintptr_t) "x", .iov_len = 1 };
+	struct ucred who = { 0 };
+
+	must_work("a pair",
+		  socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0 &&
+			  setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0);
+	for (size_t more = 0; more < sizeof(struct cmsghdr); more++) {
+		_Alignas(16) char control[256];
+		char text;
+		struct cmsghdr head = { .cmsg_level = SOL_SOCKET,
+					.cmsg_type = SCM_RIGHTS,
+					.cmsg_len = CMSG_LEN(0) };
+		struct iovec room = { .iov_base = &text, .iov_len = 1 };
+		struct msghdr message = { .msg_iov = &part,
+					  .msg_iovlen = 1,
+					  .msg_control = control,
+					  .msg_controllen = sizeof(head) + more };
+		struct msghdr got = { .msg_iov = &room, .msg_iovlen = 1, .msg_control = control };
+
+		memset(control, 1, sizeof(control));
+		memcpy(control, &head, sizeof(head));
+		head.cmsg_len = CMSG_LEN(sizeof(int)) + 16;
+		memcpy(control + sizeof(head), &head, more);
+		must_work("unfinished control data", sendmsg(pair[0], &message, 0) == 1);
+		got.msg_controllen = sizeof(control);
+		must_work("receiving it", recvmsg(pair[1], &got, 0) == 1);
+		struct cmsghdr *first = CMSG_FIRSTHDR(&got);
+
+		must_work("its sender", first && first->cmsg_type == SCM_CREDENTIALS &&
+						!CMSG_NXTHDR(&got, first));
+		memcpy(&who, CMSG_DATA(first), sizeof(who));
+		must_work("the right sender", who.pid == getpid() && who.uid == getuid());
+	}
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void on_alarm(int signal)
 {
 	(void)signal;
@@ -507,6 +548,7 @@ static void own(char **args)
 	}
 	many_own();
 	passes_descriptors();
+	unfinished_control();
 	waits_alone();
 	sends_much();
 }

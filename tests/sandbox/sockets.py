@@ -143,7 +143,43 @@ def refused(world, user):
         must("the sandbox denies it" in err, err)
 
 
-cases = [(function.__name__, function) for function in (granted, by_variable, ssh_agent, put_there_later, starts_again, refused)]
+CREDENTIALS = """
+import os, socket, struct, threading
+who = struct.Struct("iII")
+for kind in (socket.SOCK_SEQPACKET, socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
+    def sender(claimed=None):
+        told = [] if claimed is None else [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, who.pack(claimed, os.getuid(), os.getgid()))]
+        ours.sendmsg([b"x"], told)
+        (_, _, data), = theirs.recvmsg(9, 999)[1]
+        return who.unpack(data) == (os.getpid(), os.getuid(), os.getgid())
+
+    def refuses(claimed):
+        try:
+            return not sender(claimed)
+        except PermissionError:
+            return True
+
+    child = os.fork()
+    if not child:
+        found = [sender(), sender(os.getpid()), refuses(os.getppid()), refuses(1), refuses(-1)]
+        thread = threading.Thread(target=lambda: found.append(sender()))
+        thread.start()
+        thread.join()
+        os._exit(0 if len(found) == 6 and all(found) else 1)
+    print(kind.name, os.waitpid(child, 0)[1])
+"""
+
+
+def credentials(world, user):
+    """A receiver that asks which process sent a message is told: itself, in a thread too, and never another one."""
+    done = world.run(user, ["/usr/bin/python3", "-c", CREDENTIALS], [])
+    must(done.returncode == 0 and done.stdout.split() == b"SOCK_SEQPACKET 0 SOCK_STREAM 0 SOCK_DGRAM 0".split(), done)
+
+
+cases = [(function.__name__, function) for function in (granted, by_variable, ssh_agent, put_there_later, starts_again, refused, credentials)]
 
 if __name__ == "__main__":
     sys.exit(main(cases, 1))
