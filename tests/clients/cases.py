@@ -154,9 +154,24 @@ PYSOCKS = python("import socks\ns = socks.socksocket()\ns.set_proxy(socks.SOCKS5
 # It can make no sandbox of its own inside ours. Its zygote learns the pids of its children from the sender of a message, which is
 # always process 1 here.
 CHROMIUM = """export HOME=$PWD
-chromium --headless --no-sandbox --no-zygote --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \\
+chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \\
     --disable-sync --ignore-certificate-errors --user-data-dir=$PWD/profile --dump-dom SCHEME://HOST/page 2>chromium.log | tee page.html
 grep -q 'GET /page' page.html || { tail -3 chromium.log >&2; exit 1; }"""
+# Both start the browser themselves, with most of the options above.
+NODE_PLAYWRIGHT = """process.env.HOME = process.cwd();
+require('playwright-core').chromium.launch({ executablePath: '/usr/bin/chromium' }).then(async (browser) => {
+    const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    await page.goto('https://HOST/page');
+    console.log(await page.textContent('body'));
+    await browser.close();
+}).catch((error) => { console.error(error.message); process.exit(1); });"""
+NODE_PUPPETEER = """process.env.HOME = process.cwd();
+require('puppeteer-core').launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], acceptInsecureCerts: true }).then(async (browser) => {
+    const page = await browser.newPage();
+    await page.goto('https://HOST/page');
+    console.log(await page.$eval('body', (body) => body.textContent));
+    await browser.close();
+}).catch((error) => { console.error(error.message); process.exit(1); });"""
 S_CLIENT = """printf 'GET /page HTTP/1.0\\r\\nHost: HOST\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile ca.pem -proxy 127.0.0.1:61128 -connect HOST:443 -servername HOST"""
 
 
@@ -321,6 +336,8 @@ CASES = [
     Case("openssl s_client -proxy", "web.test", S_CLIENT, PAGE),
     Case("chromium http", "web.test", CHROMIUM.replace("SCHEME", "http"), PAGE, "rule_deny"),
     Case("chromium https", "web.test", CHROMIUM.replace("SCHEME", "https"), PAGE, ""),
+    Case("playwright from npm", "web.test", node(NODE_PLAYWRIGHT, run=NODE_NPM), PAGE, "ERR_TUNNEL_CONNECTION_FAILED"),
+    Case("puppeteer from npm", "web.test", node(NODE_PUPPETEER, run=NODE_NPM), PAGE, "ERR_TUNNEL_CONNECTION_FAILED"),
 ]
 # TLS that begins otherwise: a server that asks for a second hello, and one that is of TLS 1.2; both also resumed.
 for _host in ("again.test", "old.test"):
