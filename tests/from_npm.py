@@ -16,7 +16,7 @@ def install(lock, below):
     for name in ("package.json", "package-lock.json"):
         shutil.copy(lock / name, to / name)
     run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=to,
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=480)
     if run.returncode:
         print(f"the packages could not be installed:\n{run.stdout}{run.stderr}\n0 passed, 1 failed, 0 skipped")
         sys.exit(1)

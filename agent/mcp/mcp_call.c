@@ -345,11 +345,11 @@ static void call_tell(struct mcp *mcp, struct mcp_call *call, json_t *submission
 static void call_send(struct mcp *mcp, enum mcp_tool tool, const json_t *request,
 		      const json_t *given, const json_t *token)
 {
-	const char *why = NULL;
+	struct err why;
 	json_t *submission = mcp_tools_submission(tool, given, &why);
 
 	if (!submission)
-		return call_fail(mcp, request, why);
+		return call_fail(mcp, request, why.text);
 	if (tool == MCP_LIST) {
 		json_decref(submission);
 		return call_list(mcp, request);

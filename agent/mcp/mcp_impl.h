@@ -9,6 +9,7 @@
 
 #include "agent/agent_mcp.h"
 #include "agent/rpc/rpc.h"
+#include "base/err.h"
 #include "base/loop.h"
 
 #define MCP_CALLS_MAX     256
@@ -98,8 +99,8 @@ void mcp_make_id(struct mcp *mcp, char prefix, char ret[MCP_ID_MAX]);
 json_t *mcp_tools_list(void); /* the result of tools/list; owned */
 /* False: no tool has this name. */
 bool mcp_tools_find(const char *name, enum mcp_tool *ret);
-/* The submission of a call: owned; NULL: @given is malformed; *@ret_why says why. */
-json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char **ret_why);
+/* The submission of a call: owned; NULL: @given is malformed. */
+json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, struct err *why);
 void mcp_call_begin(struct mcp *mcp, const json_t *request, const json_t *params);
 void mcp_call_cancel(struct mcp *mcp, const json_t *request);
 /* An event of the agent about the request @id. */

@@ -1,4 +1,5 @@
 /* The tools: their names, their arguments, and the submissions that they become. */
+#include <errno.h>
 #include <string.h>
 
 #include "agent/mcp/mcp_impl.h"
@@ -149,11 +150,16 @@ bool mcp_tools_find(const char *name, enum mcp_tool *ret)
 	return false;
 }
 
-json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char **ret_why)
+static bool call_has_type(const json_t *value, const char *type)
 {
-	bool has_script = json_object_get(given, "command") != NULL;
-	bool has_argv = json_object_get(given, "argv") != NULL;
-	json_t *submission = json_pack("{s:s}", "session", MCP_SESSION);
+	return strcmp(type, "string") == 0    ? json_is_string(value)
+	       : strcmp(type, "integer") == 0 ? json_is_integer(value)
+	       : strcmp(type, "array") == 0   ? json_is_array(value)
+					      : json_is_object(value);
+}
+
+static int call_check(enum mcp_tool tool, const json_t *given, struct err *why)
+{
 	size_t known = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
@@ -162,8 +168,32 @@ json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char
 		if (!value || !(arguments[i].tools & BIT(tool)))
 			continue;
 		known++;
-		(void)json_object_set(submission, arguments[i].member,
-				      value); /* fails only without memory */
+		if (!call_has_type(value, arguments[i].type))
+			return err_set(why, -EINVAL, "`%s` must be of type %s", arguments[i].name,
+				       arguments[i].type);
+	}
+	if (known != json_object_size(given))
+		return err_set(why, -EINVAL, "an argument is unknown to this tool");
+	if (BIT(tool) & STARTS &&
+	    !json_object_get(given, "command") == !json_object_get(given, "argv"))
+		return err_set(why, -EINVAL, "give either `command` or `argv`");
+	if (BIT(tool) & ACTS && !json_object_get(given, "exec"))
+		return err_set(why, -EINVAL, "give `exec`, the number of a command");
+	return 0;
+}
+
+json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, struct err *why)
+{
+	if (call_check(tool, given, why) < 0)
+		return NULL;
+	json_t *submission = json_pack("{s:s}", "session", MCP_SESSION);
+
+	for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
+		json_t *value = json_object_get(given, arguments[i].name);
+
+		if (value)
+			(void)json_object_set(submission, arguments[i].member,
+					      value); /* fails only without memory */
 	}
 	if (BIT(tool) & STARTS)
 		(void)json_object_set_new(submission, "polled", json_true());
@@ -171,13 +201,5 @@ json_t *mcp_tools_submission(enum mcp_tool tool, const json_t *given, const char
 		(void)json_object_set_new(submission, "mode", json_string("background"));
 	if (tool == MCP_POLL && !json_object_get(submission, "wait_ms"))
 		(void)json_object_set_new(submission, "wait_ms", json_integer(MCP_WAIT_MS));
-	*ret_why = BIT(tool) & STARTS && has_script == has_argv ? "give either `command` or `argv`"
-		   : BIT(tool) & ACTS && !json_is_integer(json_object_get(given, "exec"))
-			   ? "give `exec`, the number of a command"
-		   : known != json_object_size(given) ? "an argument is unknown to this tool"
-						      : NULL;
-	if (!*ret_why)
-		return submission;
-	json_decref(submission);
-	return NULL;
+	return submission;
 }

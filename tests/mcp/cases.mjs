@@ -140,7 +140,7 @@ const cases = {
         await assert.rejects(client.callTool({ name: 'run' }), /arguments/);
         for (const [given, why] of [
             [{}, /command/], [{ command: 'true', argv: ['true'] }, /command/], [{ command: 'true', shell: 'zsh' }, /argument/],
-            [{ command: 7 }, /script/], [{ argv: [] }, /command/], [{ argv: 'true' }, /command/], [{ argv: ['x', 1] }, /command/],
+            [{ command: 7 }, /`command` must be of type string/], [{ argv: [] }, /command/], [{ argv: 'true' }, /`argv` must be of type array/], [{ argv: ['x', 1] }, /command/],
             [{ command: 'true', timeout_ms: -1 }, /timeout_ms/], [{ command: 'true', cwd: 5 }, /cwd/],
             [{ command: 'true', session: 'other' }, /argument/], [{ command: 'true', polled: false }, /argument/],
             [{ command: 'true', sandbox_permissions: 'all' }, /sandbox_permissions/],
