@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/commit.h"
 
 #define LETTERS_MAX   16  /* of one command, including the colons */
 #define OPTIONS_VALUE 256 /* the getopt_long(3) value of the first option; above every letter */
@@ -488,7 +489,10 @@ static int run_group(enum cli_command command, const char *word)
 
 	if (option == OPT_VERSION ||
 	    (command == CLI_ROOT && word && strcmp(word, "version") == 0)) {
-		(void)printf("sallyport %s\n", SALLYPORT_VERSION);
+		bool has_commit = SALLYPORT_COMMIT[0] != '\0';
+
+		(void)printf("sallyport %s%s%s%s\n", SALLYPORT_VERSION, has_commit ? " (" : "",
+			     SALLYPORT_COMMIT, has_commit ? ")" : "");
 		return CLI_OK;
 	}
 	if (option == OPT_HELP)
