@@ -10,10 +10,19 @@ import tempfile
 
 STANDIN = """#!/bin/sh
 echo "${0##*/} $*" >>"$SAID"
-case "${0##*/} $1" in 'meson setup') touch "$2/build.ninja" ;; 'sudo '*) exec "$@" ;; 'id '*) echo 1000 ;; esac
+for word; do case $word in --prefix=*) echo "${word#--prefix=}" >prefix ;; esac; done
+case "${0##*/} $1" in
+'meson setup') touch "$2/build.ninja" ;;
+'meson install')
+    mkdir -p build-install/meson-logs "$DESTDIR$(cat prefix)/share/sallyport" 2>/dev/null
+    [ -e build-install/meson-logs/install-log.txt ] || echo '# none' >build-install/meson-logs/install-log.txt ;;
+'sudo tee') cat >/dev/null ;;
+'sudo '*) exec "$@" ;;
+'id '*) echo 1000 ;;
+esac
 [ "${0##*/}" != ninja ] || { echo '[1/40] one'; echo '[30/40] thirty'; echo "$NINJA_SAYS"; exit "${NINJA_ENDS:-0}"; }
 """
-PLAIN = ("bash", "dirname", "tee", "cat", "mkdir", "env", "touch", "sh", "rm", "cp")
+PLAIN = ("bash", "dirname", "cat", "mkdir", "env", "touch", "sh", "rm", "cp", "tee", "cmp", "find")
 
 
 class Stage:
@@ -103,6 +112,28 @@ def a_profile_where_apparmor_needs_one(stage):
     assert not [call for call in calls if "apparmor_parser" in call or call.startswith("sudo")], calls
 
 
+def what_is_installed_can_be_removed(stage):
+    """What install has listed, and no file beside it; a folder with another file stays."""
+    everything_is_there(stage)
+    top = stage.top / "dest"
+    ours = [top / "usr/bin/sallyport", top / "usr/share/sallyport/schema/x.json", top / "usr/share/sallyport/apparmor.d/sallyport"]
+    others = [top / "usr/bin/other", top / "etc/apparmor.d/abi/4.0"]
+    for path in ours + others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\n")
+    status, said, _ = stage.dev("uninstall", PREFIX="/usr", DESTDIR=str(top))
+    assert status == 1 and "nothing is installed there" in said and all(path.exists() for path in ours), said
+    log = stage.top / "project/build-install/meson-logs/install-log.txt"
+    log.parent.mkdir(parents=True)
+    log.write_text("# Made by Meson\n" + "".join(f"{path}\n" for path in ours))
+    status, said, _ = stage.dev("install", PREFIX="/usr", DESTDIR=str(top))
+    assert status == 0 and (top / "etc/apparmor.d/sallyport").exists(), said
+    assert (top / "usr/share/sallyport/installed").read_text().splitlines()[0] == "/usr/bin/sallyport"
+    status, said, _ = stage.dev("uninstall", PREFIX="/usr", DESTDIR=str(top))
+    assert status == 0 and "3 files removed" in said, said
+    assert sorted(path for path in top.rglob("*") if path.is_file()) == sorted(others) and not (top / "usr/share/sallyport").exists(), said
+
+
 def how_far_a_build_is(stage):
     everything_is_there(stage)
     status, said, _ = stage.dev("install", PREFIX=str(stage.top / "one"))
@@ -116,7 +147,7 @@ def a_build_that_fails_says_why(stage):
 
 
 CASES = [without_apt_get, without_sudo_all_is_named_at_once, a_prefix_counts_each_time, what_is_not_ours_takes_sudo,
-         a_profile_where_apparmor_needs_one, how_far_a_build_is, a_build_that_fails_says_why]
+         a_profile_where_apparmor_needs_one, what_is_installed_can_be_removed, how_far_a_build_is, a_build_that_fails_says_why]
 
 
 def main():
