@@ -144,7 +144,7 @@ struct gateway {
 	struct finish {
 		bool is_wanted, was_sent;
 		struct loop_timer timer;
-		loop_fn done;
-		void *arg;
+		loop_fn done, drained; /* NULL: nobody has asked for it */
+		void *arg, *drained_arg;
 	} finish;
 };

@@ -56,6 +56,7 @@ struct policy_facts {
 	uint64_t exec;       /* 0: none */
 	uint16_t peer_port;  /* the client's port, in its namespace; 0: not known */
 	struct addr reached; /* captured: the address that the client connected to; else family 0 */
+	struct addr peer;    /* the address of a client outside of every sandbox; else family 0 */
 	const struct policy_asker *asker; /* NULL: not known */
 	const char *plea;                 /* a proposal: the command's own text; NULL: a request */
 	int64_t now; /* the time for `for` and `until`, seconds since 1970; 0: that of

@@ -8,6 +8,7 @@
 #include "base/crypto/digest.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <string.h>
 
@@ -42,6 +43,11 @@ int digest_text(const void *first, size_t first_len, const void *second, size_t 
 	if (r == 0)
 		digest_write(bytes, ret);
 	return r;
+}
+
+bool digest_equal(const char left[DIGEST_TEXT_MAX], const char right[DIGEST_TEXT_MAX])
+{
+	return CRYPTO_memcmp(left, right, DIGEST_TEXT_MAX) == 0;
 }
 
 /* RFC 2104 §2, with the names K, ipad and opad from there. */

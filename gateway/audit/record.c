@@ -253,8 +253,12 @@ static void put_time(struct writer *writer, int64_t wall_us)
 
 static void record_facts(struct writer *writer, const struct policy_facts *facts)
 {
+	char client[ADDR_TEXT_MAX];
+
 	if (facts->way != POLICY_WAY_NONE)
 		PUT_TEXT(writer, "way", policy_way_name(facts->way), RECORD_NAME_MAX);
+	if (facts->peer.family != 0)
+		PUT_TEXT(writer, "client", addr_text(&facts->peer, client), sizeof(client));
 	if (facts->dst.host[0] == '\0')
 		return;
 	PUT_TEXT(writer, "host", facts->dst.host, POLICY_HOST_MAX);

@@ -71,6 +71,12 @@ void gateway_client_on_note(struct gateway_client *client, gateway_note_fn on_no
 	client->note_arg = arg;
 }
 
+void gateway_client_on_drain(struct gateway_client *client, gateway_drain_fn on_drain, void *arg)
+{
+	client->on_drain = on_drain;
+	client->drain_arg = arg;
+}
+
 void client_lease(struct gateway_ticket *ticket, const struct gateway_lease *lease)
 {
 	assert(ticket->is_live);

@@ -8,6 +8,7 @@
 
 #include "base/loop.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_drain.h"
 #include "gateway/gateway_names.h"
 #include "gateway/gateway_note.h"
 
@@ -53,6 +54,8 @@ struct gateway_client {
 	void *names_arg;
 	gateway_note_fn on_note; /* may be NULL */
 	void *note_arg;
+	gateway_drain_fn on_drain; /* may be NULL */
+	void *drain_arg;
 	gateway_lease_fn on_lease; /* may be NULL */
 	struct traffic *trips;     /* these are counted too; NULL: none */
 	bool is_gone; /* the gateway has closed: submit and withdraw are no longer called */

@@ -230,6 +230,25 @@ static bool handle_note(struct remote *remote, struct frame *frame)
 	return true;
 }
 
+static bool handle_drain(struct remote *remote, struct frame *frame)
+{
+	uint64_t number;
+
+	if (link_codec_get_number(frame, &number) < 0)
+		return false;
+	if (remote->client.on_drain)
+		remote->client.on_drain(remote->client.drain_arg);
+	return true;
+}
+
+void gateway_client_drained(struct gateway_client *client)
+{
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_FINISH, 0);
+	remote_send((struct remote *)client, &frame);
+}
+
 /* False: malformed. Takes @fds. A callback may free the client, so it is the last call. */
 static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, size_t count)
 {
@@ -247,6 +266,8 @@ static bool handle_frame(struct remote *remote, struct frame *frame, int *fds, s
 		return handle_finish(remote, frame);
 	if (remote->has_heard_hello && frame->type == LINK_NOTE)
 		return handle_note(remote, frame);
+	if (remote->has_heard_hello && frame->type == LINK_DRAIN)
+		return handle_drain(remote, frame);
 	if (remote->has_heard_hello)
 		return (frame->type == LINK_VERDICT || frame->type == LINK_CUT ||
 			frame->type == LINK_LEASE) &&

@@ -98,6 +98,7 @@ static void put_facts(struct frame *frame, const struct policy_facts *facts)
 	frame_put_u8(frame, (uint8_t)facts->way);
 	frame_put_u16(frame, facts->peer_port);
 	put_addr(frame, &facts->reached);
+	put_addr(frame, &facts->peer);
 	frame_put_u16(frame, facts->dst.port);
 	frame_put_text(frame, facts->dst.host);
 }
@@ -112,7 +113,7 @@ static bool get_facts(struct frame *frame, bool may_be_empty, struct policy_fact
 	ret->carries = frame_get_u8(frame);
 	ret->way = frame_get_u8(frame);
 	ret->peer_port = frame_get_u16(frame);
-	bool is_addr = get_addr(frame, &ret->reached);
+	bool is_addr = get_addr(frame, &ret->reached) && get_addr(frame, &ret->peer);
 	uint16_t port = frame_get_u16(frame);
 
 	frame_get_text(frame, host, sizeof(host));

@@ -14,6 +14,7 @@
  *                    LINK_LEASE      id, lease
  *                    LINK_NAMES      bits, with the files
  *                    LINK_NOTE       exec, what its sandbox refused
+ *                    LINK_DRAIN      0: accept nobody; LINK_FINISH follows the last connection
  *   both ways        LINK_FINISH     0: a request to report what is left; the answer follows the
  *                                    last report
  *
@@ -25,7 +26,7 @@
 #include "gateway/gateway_note.h"
 #include "policies/policies_request.h"
 
-#define LINK_VERSION     10
+#define LINK_VERSION     11
 #define LINK_TICKETS_MAX 65536 /* of one worker; one more is denied */
 
 enum link_type {
@@ -42,7 +43,8 @@ enum link_type {
 	LINK_SPENT,
 	LINK_LEASE,
 	LINK_NAMES,
-	LINK_NOTE
+	LINK_NOTE,
+	LINK_DRAIN
 };
 
 /* LINK_NAMES: the files that are sent with it, in this order. */
@@ -52,7 +54,8 @@ void link_codec_put_hello(struct frame *frame);
 /* Each get returns 0, or -EBADMSG: the frame is malformed, or has additional bytes. */
 int link_codec_get_hello(struct frame *frame);
 
-/* LINK_WITHDRAW, LINK_OPEN, LINK_CLOSE, LINK_POLICY, LINK_NAMES, LINK_FINISH: one number. */
+/* LINK_WITHDRAW, LINK_OPEN, LINK_CLOSE, LINK_POLICY, LINK_NAMES, LINK_FINISH,
+ * LINK_DRAIN: one number. */
 void link_codec_put_number(struct frame *frame, enum link_type type, uint64_t number);
 int link_codec_get_number(struct frame *frame, uint64_t *ret_number);
 

@@ -1,3 +1,4 @@
+#include "gateway/gateway_drain.h"
 #include "gateway/gateway_guests.h"
 #include "gateway/link/link_server.h"
 
@@ -232,15 +233,28 @@ static int handle_spent(struct worker *worker, struct frame *frame)
 	return gateway_spend(asked->ticket, &spent);
 }
 
+/* The worker has no connection left, and ends when its link closes. */
+static void worker_drained(struct worker *worker)
+{
+	const struct finish *finish = &worker->gw->finish;
+
+	worker_free(worker);
+	finish->drained(finish->drained_arg);
+}
+
 /* It was sent after everything else that the worker had to report. */
 static int handle_finish(struct worker *worker, struct frame *frame)
 {
+	const struct gateway *gw = worker->gw;
+	bool was_told = worker->was_told_to_finish || gw->finish.was_sent;
 	uint64_t number;
 
-	if (link_codec_get_number(frame, &number) < 0 ||
-	    !(worker->was_told_to_finish || worker->gw->finish.was_sent))
+	if (link_codec_get_number(frame, &number) < 0 || !(was_told || gw->finish.drained))
 		return -EBADMSG;
-	worker_gone(worker);
+	if (gw->finish.is_wanted || was_told)
+		worker_gone(worker);
+	else
+		worker_drained(worker);
 	return 0;
 }
 
@@ -408,6 +422,13 @@ static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number
 		(void)frame_link_send(worker->link, &frame, NULL,
 				      0); /* a closed link reports itself */
 	}
+}
+
+void gateway_drain(struct gateway *gw, gateway_drain_fn done, void *arg)
+{
+	gw->finish.drained = done;
+	gw->finish.drained_arg = arg;
+	send_to_all(gw, LINK_DRAIN, 0);
 }
 
 void link_server_policy(struct gateway *gw, int image)

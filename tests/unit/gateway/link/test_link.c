@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "gateway/gateway_drain.h"
 #include "policies/policies_request.h"
 #include "gateway/gateway_tools.h"
 
@@ -371,6 +372,84 @@ START_TEST(finishing_waits_for_the_last_report)
 }
 END_TEST
 
+static void on_drain(void *arg)
+{
+	unsigned int *count = arg;
+
+	++*count;
+}
+
+/* The end that was asked for is no failure; the worker decides when. */
+START_TEST(a_drained_worker_ends_when_it_says_so)
+{
+	struct gateway_report report = { .verdict = { .action = POLICY_ALLOW },
+					 .closed = POLICY_DONE };
+	unsigned int told = 0, drained = 0;
+
+	link_open(NULL);
+	gateway_client_on_drain(worker.client, on_drain, &told);
+	gateway_drain(fixture.gw, on_finished, &drained);
+	fixture_settle();
+	ck_assert_uint_eq(told, 1);
+	ck_assert_uint_eq(drained, 0);
+	ck_assert_uint_eq(worker.closed + worker.gone, 0);
+	report.facts = fixture_facts(HOST, FIXTURE_EXEC);
+	gateway_report(worker.client, &report);
+	gateway_client_drained(worker.client);
+	fixture_settle();
+	ck_assert_uint_eq(drained, 1);
+	ck_assert_uint_eq(worker.gone, 1);
+	ck_assert_uint_eq(fixture.workers_gone, 0);
+	ck_assert_uint_eq(fixture_count_records("closed", "done"), 1);
+	link_close();
+}
+END_TEST
+
+START_TEST(a_worker_that_drains_and_dies_has_failed)
+{
+	unsigned int drained = 0;
+	int pair[2];
+
+	fixture_open(NULL);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	gateway_drain(fixture.gw, on_finished, &drained);
+	fd_close(pair[1]);
+	fixture_settle();
+	ck_assert_uint_eq(drained, 0);
+	ck_assert_uint_eq(fixture.workers_gone, 1);
+	fixture_close();
+}
+END_TEST
+
+/* The time is over before the worker is: what is left ends, and the worker's word comes late. */
+START_TEST(draining_may_be_cut_short)
+{
+	unsigned int drained = 0, finished = 0;
+
+	link_open(NULL);
+	gateway_drain(fixture.gw, on_finished, &drained);
+	gateway_finish(fixture.gw, 2000, on_finished, &finished);
+	gateway_client_drained(worker.client);
+	fixture_settle();
+	ck_assert_uint_eq(drained, 0);
+	ck_assert_uint_eq(finished, 1);
+	ck_assert_uint_eq(worker.gone, 1);
+	ck_assert_uint_eq(fixture.workers_gone, 0);
+	link_close();
+}
+END_TEST
+
+START_TEST(a_worker_that_ends_unasked_has_failed)
+{
+	link_open(NULL);
+	gateway_client_drained(worker.client);
+	fixture_settle();
+	ck_assert_uint_eq(fixture.workers_gone, 1);
+	link_close();
+}
+END_TEST
+
 START_TEST(finishing_does_not_wait_for_ever)
 {
 	unsigned int finished = 0;
@@ -421,6 +500,10 @@ Suite *suite_link(void)
 	tcase_add_test(tcase, a_gateway_that_dies_denies_and_closes);
 	tcase_add_loop_test(tcase, a_client_may_be_freed_in_its_callback, 0, 2);
 	tcase_add_test(tcase, finishing_waits_for_the_last_report);
+	tcase_add_test(tcase, a_drained_worker_ends_when_it_says_so);
+	tcase_add_test(tcase, a_worker_that_drains_and_dies_has_failed);
+	tcase_add_test(tcase, draining_may_be_cut_short);
+	tcase_add_test(tcase, a_worker_that_ends_unasked_has_failed);
 	tcase_add_test(tcase, finishing_does_not_wait_for_ever);
 	tcase_add_test(tcase, finishing_without_a_worker_is_soon_done);
 	suite_add_tcase(suite, tcase);

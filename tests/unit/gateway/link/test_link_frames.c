@@ -47,8 +47,10 @@ static void put_submit(struct frame *frame, uint64_t id)
 	static const struct policy_request request = { "GET", "/a", "q", fields, 2, false };
 	struct policy_facts facts = fixture_facts("https://a.test:443", FIXTURE_EXEC);
 
-	if (id % 2 == 0)
+	if (id % 2 == 0) {
 		facts.request = &request;
+		facts.peer = (struct addr){ AF_INET, { 192, 0, 2, 7 } };
+	}
 	link_codec_put_submit(frame, id, &facts);
 }
 
