@@ -24,6 +24,7 @@ void admit_begin(struct connection *connection, const struct policy_facts *facts
 	connection->request = request_new(facts, now_ms(connection));
 	connection->request->facts.peer_port = connection->peer_port;
 	connection->request->facts.reached = connection->reached;
+	connection->request->facts.peer = connection->peer;
 }
 
 /* Adds the refusal to the exec's own list and, unless the gateway made the decision itself, reports

@@ -7,6 +7,7 @@
 #include "base/addr.h"
 
 struct policy;
+struct proxy_service;
 struct policy_upstreams;
 
 /* A name with addresses from the operator (--resolve, /etc/hosts). */
@@ -39,6 +40,7 @@ struct proxy_config {
 	const struct proxy_published *published;
 	size_t published_count;
 	const struct policy_upstreams *upstreams; /* NULL: every server is dialled directly; kept */
+	const struct proxy_service *service; /* NULL: clients are commands in sandboxes; kept */
 };
 
 /* The sockets of an exec, in its network namespace, in the order in which the gateway sends them

@@ -102,6 +102,7 @@ static void connection_end(struct connection *connection, enum policy_reason rea
 	(*count_of(connection))--;
 	connection->way = NULL;
 	LIST_INSERT_HEAD(&proxy->closed, connection, link);
+	way_connection_ended(proxy);
 	loop_defer(proxy->loop, &connection->timer, on_closed, connection);
 }
 
@@ -252,6 +253,17 @@ struct connection *connection_open(struct way *way, const struct front *front, i
 	return connection;
 }
 
+void connection_move(struct connection *connection, struct way *way)
+{
+	if (connection->way == way)
+		return;
+	LIST_REMOVE(connection, link);
+	(*count_of(connection))--;
+	connection->way = way;
+	LIST_INSERT_HEAD(&way->connections, connection, link);
+	(*count_of(connection))++;
+}
+
 ssize_t connection_fill(struct connection *connection)
 {
 	size_t room = LIMITS_INPUT_BYTES - connection->in.len;
@@ -285,6 +297,11 @@ void connection_next(struct connection *connection)
 	exchange_free(take(connection->exchange));
 	connection->scanned = 0;
 	connection->is_head_begun = connection->in.len > 0;
+	if (connection->proxy->is_draining && !connection->is_fixed) {
+		connection_enter(connection, CONNECTION_HEAD);
+		connection_close(connection, POLICY_GATE_CLOSING);
+		return;
+	}
 	connection_enter(connection, CONNECTION_HEAD);
 	connection_set_deadline(connection,
 				connection->is_head_begun ? LIMITS_HEAD_MS : LIMITS_KEEP_ALIVE_MS);

@@ -76,6 +76,7 @@ struct connection {
 	bool is_advancing;   /* connection_advance() is running */
 	bool is_half_closed; /* the client had half-closed at the last check */
 	struct addr reached; /* captured: the address that the client connected to; else family 0 */
+	struct addr peer;    /* of a client outside of every sandbox; else family 0 */
 	/* Captured on port 80: the destination, and the only one of its HTTP requests; owned. NULL:
 	 * not captured there, or another protocol. */
 	struct policy_destination *captured;
@@ -101,6 +102,8 @@ bool connection_is_http(const struct connection *connection);
 /* Takes @fd. The connection lives until connection_close() and the loop's next turn. Borrowed. */
 struct connection *connection_open(struct way *way, const struct front *front, int fd,
 				   uint16_t peer_port);
+/* The client is one of @way, whose limits are not checked again. */
+void connection_move(struct connection *connection, struct way *way);
 void connection_free(struct connection *connection); /* for closed connections only */
 void connection_enter(struct connection *connection, enum connection_state next);
 /* The one way to end a connection: reports the open request, closes both legs, frees via the loop.

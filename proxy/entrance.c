@@ -68,6 +68,14 @@ static void entrance_accept(struct way *way, enum way_listener kind, int fd, uin
 		refuse_overload(way, front, fd);
 }
 
+void entrance_admit(struct way *way, int fd, const struct addr *peer, uint16_t peer_port)
+{
+	if (has_room(way))
+		connection_open(way, either_front(), fd, peer_port)->peer = *peer;
+	else
+		refuse_overload(way, either_front(), fd);
+}
+
 static void on_http(int fd, uint16_t peer_port, void *arg)
 {
 	entrance_accept(arg, WAY_HTTP, fd, peer_port);

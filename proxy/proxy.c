@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
@@ -17,6 +18,7 @@
 #include "proxy/upstream/pool.h"
 #include "proxy/upstream/resolve.h"
 #include "proxy/connection.h"
+#include "proxy/service.h"
 #include "proxy/states.h"
 #include "proxy/way.h"
 
@@ -29,6 +31,23 @@ static size_t connections_by_files(void)
 	if (files.rlim_max <= 2 * LIMITS_OTHER_FDS)
 		return LIMITS_OTHER_FDS / LIMITS_CONNECTION_FDS;
 	return (files.rlim_max - LIMITS_OTHER_FDS) / LIMITS_CONNECTION_FDS;
+}
+
+/* Returns @proxy, or frees it. */
+static struct proxy *proxy_serve(struct proxy *proxy, struct err *why)
+{
+	const struct proxy_service *config = proxy->config->service;
+	int r;
+
+	if (!config)
+		return proxy;
+	dialer_set_service(proxy->dialer, config);
+	r = service_open(proxy, config, &proxy->service);
+	if (r == 0)
+		return proxy;
+	(void)err_errno(why, -r, "cannot listen");
+	proxy_free(proxy);
+	return NULL;
 }
 
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
@@ -58,7 +77,13 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);
-	return proxy;
+	return proxy_serve(proxy, why);
+}
+
+void proxy_drain(struct proxy *proxy)
+{
+	if (proxy->service)
+		service_drain(proxy->service);
 }
 
 void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts)
@@ -118,6 +143,8 @@ void proxy_free(struct proxy *proxy)
 		connection_free(LIST_FIRST(&proxy->closed));
 	for (size_t i = 0; i < proxy->published_count; i++)
 		fd_close(proxy->config->published[i].fd);
+	service_free(proxy->service);
+	loop_timer_stop(&proxy->drained);
 	pool_free(proxy->pool);
 	dialer_free(proxy->dialer);
 	resolver_free(proxy->resolver);
@@ -161,6 +188,7 @@ void proxy_close(struct proxy *proxy, uint64_t exec)
 
 	if (!way)
 		return;
+	service_forget(proxy->service, exec);
 	entrance_close(way);
 	dialer_clear_inner(proxy->dialer, exec);
 }

@@ -21,6 +21,9 @@ void proxy_free(struct proxy *proxy);
  * denies. */
 void proxy_policy_changed(struct proxy *proxy);
 
+/* Accepts no client of proxy_service.h from now on; the gateway is told when all have gone. */
+void proxy_drain(struct proxy *proxy);
+
 /* The host's resolv.conf and hosts files, as resolver_take_files(). Both taken. */
 void proxy_names_changed(struct proxy *proxy, int resolv_conf, int hosts);
 

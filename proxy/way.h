@@ -19,6 +19,7 @@ struct pool;
 struct resolver;
 struct connection;
 struct connection_handlers;
+struct service;
 
 LIST_HEAD(way_connections, connection);
 LIST_HEAD(way_list, way);
@@ -30,6 +31,10 @@ struct proxy {
 	struct resolver *resolver;
 	struct dialer *dialer;
 	struct pool *pool;
+	struct service *service; /* owned; NULL: clients are commands in sandboxes */
+	/* No client is accepted, and the gateway is told when the last connection has ended. */
+	bool is_draining, was_drained;
+	struct loop_timer drained;
 	const struct connection_handlers *handlers; /* of connections, by their state */
 	size_t published_count;                     /* of the config: not yet taken by an exec */
 	struct way_list ways;
@@ -69,7 +74,11 @@ struct way {
 	int64_t overloaded_ms; /* when overload was last recorded; 0: never */
 };
 
+/* A connection has ended. */
+void way_connection_ended(struct proxy *proxy);
 /* An address that a name has inside stands for the name: makes @dst the name. */
 void way_resolve(const struct way *way, struct policy_destination *dst);
 /* Is @dst the gate itself, as the exec sees it? */
 bool way_is_own(const struct way *way, const struct policy_destination *dst);
+/* Why it is, where that is not plain; else NULL. */
+const char *way_own_cause(const struct way *way);

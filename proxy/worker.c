@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "gateway/gateway.h"
+#include "gateway/gateway_drain.h"
 #include "gateway/gateway_names.h"
 #include "gateway/gateway_note.h"
 #include "policies/policies_image.h"
@@ -91,6 +92,13 @@ static void on_note(uint64_t exec, const char *text, void *arg)
 	proxy_note_refused(worker->proxy, exec, text);
 }
 
+static void on_drain(void *arg)
+{
+	struct worker *worker = arg;
+
+	proxy_drain(worker->proxy);
+}
+
 /* Signals that are meant for the command or for the whole run reach the entire process group. Only
  * the gateway ends the worker, or the kernel when the gateway dies. */
 static int set_signals(struct err *why)
@@ -127,6 +135,7 @@ int proxy_worker(int socket, const struct proxy_config *config)
 		gateway_client_on_image(client, on_image, &worker);
 		gateway_client_on_names(client, on_names, &worker);
 		gateway_client_on_note(client, on_note, &worker);
+		gateway_client_on_drain(client, on_drain, &worker);
 		r = run(&worker, client, &why);
 	}
 	if (r < 0)

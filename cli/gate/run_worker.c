@@ -9,18 +9,21 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/gate/run_worker.h"
+#include "proxy/proxy_service.h"
 
 #define LINK_FD 3
 
-/* Puts the link at LINK_FD and the listeners of published ports after it, and closes the rest. The
- * listeners are moved away first, because any of them may be where another descriptor goes. */
-static int keep(int socket, struct proxy_published *published, size_t count)
+#define KEPT_MAX (PROXY_PUBLISHED_MAX + PROXY_LISTENERS_MAX)
+
+/* Puts the link at LINK_FD and the @count listeners after it, and closes the rest. The listeners
+ * are moved away first, because any of them may be where another descriptor goes. */
+static int keep(int socket, int *const *listeners, size_t count)
 {
 	int after = LINK_FD + 1 + (int)count;
 
 	for (size_t i = 0; i < count; i++) {
-		published[i].fd = fcntl(published[i].fd, F_DUPFD_CLOEXEC, after);
-		if (published[i].fd < 0)
+		*listeners[i] = fcntl(*listeners[i], F_DUPFD_CLOEXEC, after);
+		if (*listeners[i] < 0)
 			return -errno;
 	}
 	if (socket != LINK_FD && dup3(socket, LINK_FD, O_CLOEXEC) < 0)
@@ -28,27 +31,38 @@ static int keep(int socket, struct proxy_published *published, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		int fd = LINK_FD + 1 + (int)i;
 
-		if (dup3(published[i].fd, fd, O_CLOEXEC) < 0)
+		if (dup3(*listeners[i], fd, O_CLOEXEC) < 0)
 			return -errno;
-		published[i].fd = fd;
+		*listeners[i] = fd;
 	}
 	return close_range((unsigned int)after, ~0U, 0) < 0 ? -errno : 0;
 }
 
 /* The worker keeps few descriptors only: stderr, for its log, the link, and listeners of published
- * ports. A reader of the command's output must see EOF when the command ends, and a descriptor that
- * the worker does not hold cannot leak from it. It has a session of its own, so that keys typed for
- * the command do not signal it. It closes the epoll descriptor of the parent's event loop but does
- * not touch the loop's memory. */
+ * ports or of a service. A reader of the command's output must see EOF when the command ends, and a
+ * descriptor that the worker does not hold cannot leak from it. It has a session of its own, so
+ * that keys typed for the command do not signal it. It closes the epoll descriptor of the parent's
+ * event loop but does not touch the loop's memory. */
 static int worker_main(int socket, const struct proxy_config *config)
 {
 	struct proxy_published published[PROXY_PUBLISHED_MAX];
+	struct proxy_service service;
 	struct proxy_config own = *config;
+	int *listeners[KEPT_MAX];
+	size_t count = 0;
 
-	for (size_t i = 0; i < own.published_count; i++)
+	for (size_t i = 0; i < own.published_count; i++) {
 		published[i] = own.published[i];
+		listeners[count++] = &published[i].fd;
+	}
 	own.published = published;
-	if (keep(socket, published, own.published_count) < 0)
+	if (own.service) {
+		service = *own.service;
+		own.service = &service;
+		for (size_t i = 0; i < service.listener_count; i++)
+			listeners[count++] = &service.listeners[i];
+	}
+	if (keep(socket, listeners, count) < 0)
 		return CLI_NO_SANDBOX;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

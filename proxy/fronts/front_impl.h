@@ -42,6 +42,7 @@ struct front {
 
 const struct front *http1_front(void);
 const struct front *socks5_front(void);
+const struct front *either_front(void); /* HTTP or SOCKS5 */
 const struct front *captured_front(void);
 const struct front *dns_front(void); /* for connections of captured_front() */
 const struct front *published_front(void);

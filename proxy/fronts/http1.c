@@ -21,6 +21,7 @@
 #include "proxy/connection.h"
 #include "proxy/relay/tunnel.h"
 #include "proxy/http/upload.h"
+#include "proxy/service.h"
 
 static bool is_method(const struct http1_head *head, const char *method)
 {
@@ -233,7 +234,7 @@ static void take_absolute(struct connection *connection, const struct http1_head
 	}
 	admit_begin(connection, &facts);
 	if (way_is_own(connection->way, &facts.dst))
-		refuse(connection, POLICY_OWN_LISTENER, NULL);
+		refuse(connection, POLICY_OWN_LISTENER, way_own_cause(connection->way));
 	else if (!is_host_of_url(head, &facts.dst))
 		refuse(connection, POLICY_HOST_MISMATCH,
 		       "the Host field differs from the host of the URL");
@@ -260,7 +261,7 @@ static void take_connect(struct connection *connection, const struct http1_head 
 		refuse(connection, POLICY_MALFORMED, "a CONNECT request must not have a body");
 	else if (way_is_own(connection->way, &facts.dst) ||
 		 !strcmp(facts.dst.host, POLICY_GATE_HOST))
-		refuse(connection, POLICY_OWN_LISTENER, NULL);
+		refuse(connection, POLICY_OWN_LISTENER, way_own_cause(connection->way));
 	else
 		admit_submit(connection, NULL);
 }
@@ -327,6 +328,7 @@ static void take_captured(struct connection *connection, const struct http1_head
 static void take_head(struct connection *connection, const struct http1_head *head)
 {
 	const char *refused = rewrite_refuses(head);
+	enum policy_reason unknown = POLICY_NONE;
 
 	connection->style = (struct refusal_style){
 		.wants_json = refusal_wants_json(head),
@@ -334,9 +336,12 @@ static void take_head(struct connection *connection, const struct http1_head *he
 		.keeps_alive = head->keep_alive,
 		.is_http10 = head->minor == 0,
 	};
-	if (refused) {
+	if (!connection->is_fixed)
+		unknown = service_admit(connection, head);
+	if (unknown != POLICY_NONE || refused) {
 		connection->style.keeps_alive = false;
-		refuse(connection, POLICY_MALFORMED, refused);
+		refuse(connection, unknown != POLICY_NONE ? unknown : POLICY_MALFORMED,
+		       unknown != POLICY_NONE ? NULL : refused);
 	} else if (connection->is_fixed)
 		take_fixed(connection, head);
 	else if (connection->captured)

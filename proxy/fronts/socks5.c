@@ -1,6 +1,7 @@
-/* The SOCKS5 front: RFC 1928 CONNECT with names and addresses. No authentication, or a user name
- * that is accepted and ignored: the listener identifies the command. */
+/* The SOCKS5 front: RFC 1928 CONNECT with names and addresses. In a run without authentication,
+ * or with a user name that is accepted and ignored: the listener identifies the command. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "proxy/admit.h"
@@ -9,6 +10,7 @@
 #include "proxy/parse/socks5.h"
 #include "proxy/connection.h"
 #include "proxy/relay/tunnel.h"
+#include "proxy/service.h"
 
 enum socks5_step { STEP_GREETING, STEP_LOGIN, STEP_REQUEST };
 
@@ -82,24 +84,57 @@ static int say_step(struct connection *connection, uint8_t version, uint8_t valu
 	return 0;
 }
 
+/* The last message before the request: says no, for @reason. */
+static int end_step(struct connection *connection, uint8_t version, uint8_t value,
+		    enum policy_reason reason)
+{
+	(void)say_step(connection, version, value, STEP_GREETING);
+	if (connection->state == CONNECTION_HEAD)
+		admit_record(connection, reason,
+			     reason == POLICY_UNSUPPORTED
+				     ? "the client offers no supported SOCKS5 method"
+				     : NULL);
+	if (connection->state == CONNECTION_HEAD)
+		closing_linger(connection);
+	return 0;
+}
+
+/* A client that may send a name and a secret is asked for them; one that must, and cannot, is
+ * refused. Returns the reason of a refusal. */
+static enum policy_reason choose_method(const struct connection *connection, const uint8_t *bytes,
+					size_t len, uint8_t *method)
+{
+	enum policy_reason unknown = service_admit_unnamed(connection);
+
+	if (service_has_logins(connection->proxy) && memchr(bytes + 2, METHOD_LOGIN, len - 2))
+		*method = METHOD_LOGIN;
+	else if (unknown != POLICY_NONE)
+		*method = SOCKS5_NO_METHOD;
+	return unknown != POLICY_NONE ? unknown : POLICY_UNSUPPORTED;
+}
+
 static int take_greeting(struct connection *connection, const uint8_t *bytes)
 {
+	enum policy_reason unknown;
 	uint8_t method = SOCKS5_NO_METHOD;
 	int used = socks5_parse_greeting(bytes, connection->in.len, &method);
 
 	if (used < 0)
 		return used;
+	unknown = choose_method(connection, bytes, (size_t)used, &method);
 	buffer_consume(&connection->in, (size_t)used);
-	if (method == SOCKS5_NO_METHOD) {
-		(void)say_step(connection, 5, method, STEP_GREETING);
-		if (connection->state == CONNECTION_HEAD)
-			admit_record(connection, POLICY_UNSUPPORTED,
-				     "the client offers no supported SOCKS5 method");
-		if (connection->state == CONNECTION_HEAD)
-			closing_linger(connection);
-		return 0;
-	}
+	if (method == SOCKS5_NO_METHOD)
+		return end_step(connection, 5, method, unknown);
 	return say_step(connection, 5, method, method == METHOD_LOGIN ? STEP_LOGIN : STEP_REQUEST);
+}
+
+/* RFC 1929 §2: the parser has seen that everything is there. */
+static bool is_login(struct connection *connection, const uint8_t *bytes)
+{
+	const uint8_t *secret = bytes + 2 + bytes[1];
+
+	return !service_has_logins(connection->proxy) ||
+	       service_login(connection, (const char *)bytes + 2, bytes[1], secret + 1, secret[0]);
 }
 
 static int take_login(struct connection *connection, const uint8_t *bytes)
@@ -108,8 +143,11 @@ static int take_login(struct connection *connection, const uint8_t *bytes)
 
 	if (used < 0)
 		return used;
+	bool is_known = is_login(connection, bytes);
+
 	buffer_consume(&connection->in, (size_t)used);
-	return say_step(connection, 1, 0, STEP_REQUEST);
+	return is_known ? say_step(connection, 1, 0, STEP_REQUEST)
+			: end_step(connection, 1, 1, POLICY_LOGIN_NEEDED);
 }
 
 static void submit(struct connection *connection, const struct socks5_request *request)
@@ -132,7 +170,7 @@ static void submit(struct connection *connection, const struct socks5_request *r
 	facts.carries = policy_protocol_of_port(facts.dst.port);
 	admit_begin(connection, &facts);
 	if (way_is_own(connection->way, &facts.dst))
-		admit_refuse(connection, POLICY_OWN_LISTENER, NULL);
+		admit_refuse(connection, POLICY_OWN_LISTENER, way_own_cause(connection->way));
 	else
 		admit_submit(connection, NULL);
 }

@@ -18,7 +18,8 @@ static const char *status_of(const struct refusal *refusal)
 	/* A page that reports a verdict, allow or deny. */
 	if (verdict && verdict->reason == refusal->reason && verdict->action != POLICY_DENY)
 		return verdict->action == POLICY_ALLOW ? "allowed" : "asked";
-	return status == 403 || status == 429 || status == 503 ? "denied" : "failed";
+	return status == 403 || status == 407 || status == 429 || status == 503 ? "denied"
+										: "failed";
 }
 
 /* Escapes bytes that are not printable ASCII. */
@@ -174,6 +175,7 @@ static const char *status_words(int status)
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
+		{ 407, "Proxy Authentication Required" },
 		{ 408, "Request Timeout" },
 		{ 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" },
@@ -214,6 +216,15 @@ static void put_retry_after(const struct policy_limits *limits, char *fields, si
 			       (limits->rate_s - 1) / limits->rate_count + 1);
 }
 
+/* RFC 7617 §2 */
+static void put_challenge(char *fields, size_t size)
+{
+	size_t len = strlen(fields);
+
+	(void)snprintf(fields + len, size - len,
+		       "proxy-authenticate: Basic realm=\"sallyport\", charset=\"UTF-8\"\r\n");
+}
+
 int refusal_http(const struct refusal *refusal, const struct refusal_style *style,
 		 struct buffer *out)
 {
@@ -226,6 +237,8 @@ int refusal_http(const struct refusal *refusal, const struct refusal_style *styl
 		       policy_reason_code(refusal->reason));
 	if (refusal->reason == POLICY_RATE_LIMITED && refusal->verdict)
 		put_retry_after(&refusal->verdict->limits, fields, sizeof(fields));
+	if (refusal->reason == POLICY_LOGIN_NEEDED)
+		put_challenge(fields, sizeof(fields));
 	if (status < 400)
 		status = 403; /* a refusal never has a success status, whatever its reason */
 	r = r ? r : refusal_http_page(status, style, fields, &body, out);

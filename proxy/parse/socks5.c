@@ -5,7 +5,6 @@
 
 #include "base/addr.h"
 
-#define VERSION       5
 #define LOGIN_VERSION 1 /* RFC 1929 §2 */
 
 enum method { METHOD_NONE = 0, METHOD_LOGIN = 2 };
@@ -14,7 +13,7 @@ enum address_type { ADDRESS_IPV4 = 1, ADDRESS_NAME = 3, ADDRESS_IPV6 = 4 };
 /* RFC 1928 §3 */
 int socks5_parse_greeting(const uint8_t *bytes, size_t len, uint8_t *ret_method)
 {
-	if (len >= 1 && bytes[0] != VERSION)
+	if (len >= 1 && bytes[0] != SOCKS5_VERSION)
 		return -EBADMSG;
 	if (len >= 2 && bytes[1] == 0)
 		return -EBADMSG;
@@ -61,7 +60,7 @@ static void set_address(struct socks5_request *request, uint8_t family, const ui
  * byte. */
 static int check_start(const uint8_t *bytes, size_t len)
 {
-	if (len >= 1 && bytes[0] != VERSION)
+	if (len >= 1 && bytes[0] != SOCKS5_VERSION)
 		return -EBADMSG;
 	if (len >= 3 && bytes[2] != 0)
 		return -EBADMSG;
@@ -130,7 +129,7 @@ int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request
 void socks5_write_reply(enum socks5_reply reply, uint8_t out[SOCKS5_REPLY_BYTES])
 {
 	memset(out, 0, SOCKS5_REPLY_BYTES);
-	out[0] = VERSION;
+	out[0] = SOCKS5_VERSION;
 	out[1] = (uint8_t)reply;
 	out[3] = ADDRESS_IPV4;
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SOCKS5_VERSION     5
 #define SOCKS5_MESSAGE_MAX 262 /* 4 + 1 + 255 + 2: the longest request */
 
 enum socks5_command { SOCKS5_CONNECT = 1, SOCKS5_BIND = 2, SOCKS5_UDP_ASSOCIATE = 3 };

@@ -147,11 +147,16 @@ static bool is_host_loopback(const struct addr *addr)
 	return false;
 }
 
-/* No rule and no person can give the command access to the gate's own page. */
+/* No rule and no person can give access to the gate's own page, or to its own listeners, where its
+ * client would be this machine. */
 static bool is_own(const struct dial *dial, const struct addr *addr)
 {
-	return dial->dialer->own_port != 0 && dial->dst.port == dial->dialer->own_port &&
-	       is_host_loopback(addr);
+	const struct dialer *dialer = dial->dialer;
+
+	if (dialer->own_port != 0 && dial->dst.port == dialer->own_port && is_host_loopback(addr))
+		return true;
+	return own_ports_has(&dialer->own_ports, dial->dst.port) &&
+	       (is_host_loopback(addr) || own_ports_is_local(addr));
 }
 
 /* Every address of the name must pass, not only the one that would be dialled. A name that is

@@ -30,6 +30,9 @@ struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
 /* The gate's own port on the host's loopback; 0: it has none. */
 void dialer_set_own_port(struct dialer *dialer, uint16_t port);
+/* The listeners of @service, which no client may reach. Borrowed. */
+struct proxy_service;
+void dialer_set_service(struct dialer *dialer, const struct proxy_service *service);
 /* The upstream proxies, and the names that the operator gave addresses to: these are dialled
  * directly. Kept. */
 void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config);

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "proxy/upstream/own_ports.h"
+
 struct dial;
 struct exec_sockets;
 struct loop;
@@ -23,6 +25,7 @@ struct dialer {
 	struct resolver *resolver;
 	const struct policy *policy;
 	uint16_t own_port;
+	struct own_ports own_ports;        /* of listeners outside of every sandbox */
 	const struct proxy_config *config; /* NULL: there is no upstream proxy */
 	LIST_HEAD(dial_list, dial) dials;
 	size_t dial_count;

@@ -8,7 +8,7 @@ int main(void)
 		test_body,     test_own,        test_cut,       test_rewrite, test_refusal,
 		test_exchange, test_upstream,   test_refused,   test_held,    test_tunnel,
 		test_fixed,    test_socks5,     test_slow,      test_way,     test_seen,
-		test_limits,   test_nameserver, test_published,
+		test_limits,   test_nameserver, test_published, test_service,
 	};
 	Suite *suite = suite_create("proxy");
 	SRunner *runner;

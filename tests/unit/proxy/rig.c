@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "gateway/gateway_drain.h"
 #include "base/fd.h"
 
 /* Loopback delivers inside the call that sends, so a few turns of the loop suffice; the rest is
@@ -75,6 +76,11 @@ static void end_live(struct gateway_ticket *ticket)
 void gateway_client_on_cut(struct gateway_client *client, gateway_cut_fn on_cut)
 {
 	client->rig->on_cut = on_cut;
+}
+
+void gateway_client_drained(struct gateway_client *client)
+{
+	client->rig->drains++;
 }
 
 void gateway_client_on_lease(struct gateway_client *client, gateway_lease_fn on_lease)
@@ -257,6 +263,19 @@ static void init_policy(struct rig *rig)
 
 void rig_init(struct rig *rig)
 {
+	rig_init_service(rig, NULL);
+}
+
+static void init_service(struct rig *rig, const struct proxy_service *service)
+{
+	rig->service = *service;
+	rig->service.listeners[rig->service.listener_count++] =
+		listen_loopback(&rig->ports[RIG_SERVICE]);
+	rig->config.service = &rig->service;
+}
+
+void rig_init_service(struct rig *rig, const struct proxy_service *service)
+{
 	int pair[2], http, socks, dead;
 
 	memset(rig, 0, sizeof(*rig));
@@ -267,6 +286,8 @@ void rig_init(struct rig *rig)
 	rig->published =
 		(struct proxy_published){ listen_loopback(&rig->ports[RIG_PUBLISHED]), rig->port };
 	init_policy(rig);
+	if (service)
+		init_service(rig, service);
 	rig->client = mem_new(sizeof(*rig->client));
 	rig->client->rig = rig;
 	rig->proxy = proxy_new(rig->loop, rig->client, &rig->config, NULL);

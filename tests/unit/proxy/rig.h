@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "proxy/proxy.h"
+#include "proxy/proxy_service.h"
 
 TCase *test_body(void);
 TCase *test_cut(void);
@@ -23,6 +24,7 @@ TCase *test_refusal(void);
 TCase *test_refused(void);
 TCase *test_rewrite(void);
 TCase *test_seen(void);
+TCase *test_service(void);
 TCase *test_slow(void);
 TCase *test_socks5(void);
 TCase *test_tunnel(void);
@@ -33,7 +35,7 @@ TCase *test_way(void);
 #define RIG_REPORTS_MAX 64
 #define RIG_TEXT_MAX    131072
 
-enum rig_way { RIG_HTTP, RIG_SOCKS, RIG_PUBLISHED, RIG_WAYS };
+enum rig_way { RIG_HTTP, RIG_SOCKS, RIG_PUBLISHED, RIG_SERVICE, RIG_WAYS };
 
 /* What the gateway says of a host: "denied.test" a rule denies, "held.test" waits for rig_answer(),
  * every other is allowed. */
@@ -42,6 +44,7 @@ struct rig {
 	struct policy *policy;
 	struct proxy_mapping mappings[4];
 	struct proxy_published published; /* leads to @port */
+	struct proxy_service service;     /* of rig_init_service() */
 	struct proxy_config config;
 	struct gateway_client *client;
 	struct proxy *proxy;
@@ -67,9 +70,12 @@ struct rig {
 	struct policy_facts asked; /* the last */
 	struct gateway_report reports[RIG_REPORTS_MAX];
 	size_t report_count;
+	size_t drains; /* how often the proxy has said that nothing is open */
 };
 
 void rig_init(struct rig *rig);
+/* The same with RIG_SERVICE, for clients outside of every sandbox: @service without listeners. */
+void rig_init_service(struct rig *rig, const struct proxy_service *service);
 /* Checks that nothing is left over. */
 void rig_done(struct rig *rig);
 

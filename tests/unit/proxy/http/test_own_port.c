@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "proxy/upstream/dial.h"
+#include "proxy/upstream/own_ports.h"
 #include "tests/unit/proxy/dial_test.h"
 
 /* A port of the host's loopback that is the gate's own: under a policy, a mapping and a verdict
@@ -90,12 +91,45 @@ START_TEST(other_ports_are_dialled)
 }
 END_TEST
 
+/* A listener outside of every sandbox, at each address by which it can be reached. */
+START_TEST(own_listener_is_refused)
+{
+	struct proxy_service service = { .listener_count = 1 };
+
+	service.listeners[0] = stage.listener;
+	dialer_set_service(stage.dialer, &service);
+	dial(hosts[_i]);
+	ck_assert_int_eq(stage.result.fd, -1);
+	ck_assert_int_eq(stage.result.verdict.reason, POLICY_OWN_LISTENER);
+	ck_assert_int_eq(accept4(stage.listener, NULL, NULL, SOCK_CLOEXEC), -1);
+}
+END_TEST
+
+static const struct {
+	const char *addr;
+	bool is_local;
+} places[] = {
+	{ "127.0.0.1", true },
+	{ "192.0.2.1", false },
+	{ "198.51.100.9", false },
+};
+
+START_TEST(addresses_of_this_machine_are_known)
+{
+	const struct addr addr = dial_test_addr(places[_i].addr);
+
+	ck_assert_int_eq(own_ports_is_local(&addr), places[_i].is_local);
+}
+END_TEST
+
 TCase *test_own_port(void)
 {
 	TCase *tcase = tcase_create("own port");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, own_port_is_refused, 0, ARRAY_SIZE(hosts));
+	tcase_add_loop_test(tcase, own_listener_is_refused, 0, ARRAY_SIZE(hosts));
+	tcase_add_loop_test(tcase, addresses_of_this_machine_are_known, 0, ARRAY_SIZE(places));
 	tcase_add_loop_test(tcase, other_ports_are_dialled, 0, 2);
 	return tcase;
 }

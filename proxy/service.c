@@ -1,0 +1,231 @@
+#include "proxy/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/addr.h"
+#include "base/crypto/base64.h"
+#include "base/crypto/digest.h"
+#include "base/fd.h"
+#include "base/http1/http1.h"
+#include "base/mem.h"
+#include "base/net/listener.h"
+#include "proxy/connection.h"
+#include "proxy/entrance.h"
+#include "proxy/proxy_service.h"
+#include "proxy/way.h"
+
+#define BASIC     "basic"
+#define LOGIN_MAX 1024 /* NAME:SECRET */
+
+struct service {
+	struct proxy *proxy;
+	const struct proxy_service *config;
+	struct way **ways; /* owned array: exec 1, 2, …; NULL: closed */
+	struct listener listeners[PROXY_LISTENERS_MAX];
+};
+
+static struct way *way_of(const struct service *service, uint64_t exec)
+{
+	return service->ways[exec - 1];
+}
+
+static bool is_of_other(const struct connection *connection)
+{
+	return connection->way == way_of(connection->proxy->service, 1);
+}
+
+/* The narrowest block that has @peer. */
+static uint64_t exec_at(const struct proxy_service *config, const struct addr *peer)
+{
+	const struct proxy_source *best = NULL;
+
+	for (size_t i = 0; i < config->source_count; i++) {
+		const struct proxy_source *source = &config->sources[i];
+
+		if (addr_block_has(&source->block, peer) &&
+		    (!best || source->block.bits > best->block.bits))
+			best = source;
+	}
+	return best ? best->exec : 1;
+}
+
+static void on_client(int fd, uint16_t peer_port, void *arg)
+{
+	const struct service *service = arg;
+	struct sockaddr_storage name = { 0 };
+	socklen_t len = sizeof(name);
+	struct addr peer = { 0 };
+	uint16_t port;
+
+	/* A client without an address is one that nothing identifies. */
+	if (getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
+	    addr_from_sockaddr((struct sockaddr *)&name, &peer, &port) == 0)
+		addr_unmap(&peer);
+	struct way *way = way_of(service, exec_at(service->config, &peer));
+
+	if (way)
+		entrance_admit(way, fd, &peer, peer_port);
+	else
+		fd_close(fd);
+}
+
+static int open_ways(struct service *service)
+{
+	static const int none[PROXY_FDS] = { -1, -1, -1, -1, -1 };
+	int r = 0;
+
+	for (uint64_t exec = 1; r == 0 && exec <= service->config->exec_count; exec++)
+		r = entrance_open(service->proxy, exec, none, &service->ways[exec - 1]);
+	return r;
+}
+
+int service_open(struct proxy *proxy, const struct proxy_service *config, struct service **ret)
+{
+	struct service *service = mem_new(sizeof(*service));
+	int r;
+
+	service->proxy = proxy;
+	service->config = config;
+	service->ways = mem_new_array(config->exec_count, sizeof(struct way *));
+	*ret = service;
+	r = open_ways(service);
+	for (size_t i = 0; r == 0 && i < config->listener_count; i++)
+		r = listener_open(&service->listeners[i], proxy->loop, config->listeners[i],
+				  on_client, service);
+	return r;
+}
+
+static void stop_listening(struct service *service)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(service->listeners); i++)
+		listener_close(&service->listeners[i]);
+}
+
+void service_free(struct service *service)
+{
+	if (!service)
+		return;
+	stop_listening(service);
+	free(service->ways);
+	free(service);
+}
+
+void service_forget(struct service *service, uint64_t exec)
+{
+	if (service && exec <= service->config->exec_count)
+		service->ways[exec - 1] = NULL;
+}
+
+static const struct proxy_login *find_login(const struct proxy_service *config, const char *name,
+					    size_t len)
+{
+	for (size_t i = 0; i < config->login_count; i++) {
+		const struct proxy_login *login = &config->logins[i];
+
+		if (strlen(login->name) == len && memcmp(login->name, name, len) == 0)
+			return login;
+	}
+	return NULL;
+}
+
+/* A name is no secret, so the time may tell that it is unknown. */
+bool service_login(struct connection *connection, const char *name, size_t name_len,
+		   const void *secret, size_t secret_len)
+{
+	const struct service *service = connection->proxy->service;
+	const struct proxy_login *login = find_login(service->config, name, name_len);
+	char digest[DIGEST_TEXT_MAX];
+
+	if (!login || !way_of(service, login->exec) ||
+	    digest_text(secret, secret_len, "", 0, digest) < 0 ||
+	    !digest_equal(digest, login->digest))
+		return false;
+	connection_move(connection, way_of(service, login->exec));
+	return true;
+}
+
+/* RFC 7617 §2: the scheme, blanks, and NAME:SECRET in base64. */
+static bool login_basic(struct connection *connection, struct http1_span value)
+{
+	char words[LOGIN_MAX];
+	size_t at = sizeof(BASIC) - 1, len = 0;
+
+	if (value.len <= at || strncasecmp(value.at, BASIC, at) != 0 || value.at[at] != ' ')
+		return false;
+	while (at < value.len && value.at[at] == ' ')
+		at++;
+	if (base64_decode(value.at + at, value.len - at, words, sizeof(words), &len) < 0)
+		return false;
+	const char *colon = memchr(words, ':', len);
+	bool is_good = colon && service_login(connection, words, (size_t)(colon - words), colon + 1,
+					      len - (size_t)(colon + 1 - words));
+
+	explicit_bzero(words, sizeof(words));
+	return is_good;
+}
+
+enum policy_reason service_admit_unnamed(const struct connection *connection)
+{
+	const struct service *service = connection->proxy->service;
+
+	if (!service || service->config->is_open || !is_of_other(connection))
+		return POLICY_NONE;
+	return service->config->login_count > 0 ? POLICY_LOGIN_NEEDED : POLICY_CLIENT_UNKNOWN;
+}
+
+/* A name and a secret count for one request: the next one may come from another client of a proxy
+ * that shares this connection. */
+static void leave_login(struct connection *connection)
+{
+	const struct service *service = connection->proxy->service;
+	struct way *home = way_of(service, exec_at(service->config, &connection->peer));
+
+	if (home)
+		connection_move(connection, home);
+}
+
+enum policy_reason service_admit(struct connection *connection, const struct http1_head *head)
+{
+	const struct http1_field *field;
+
+	if (!service_has_logins(connection->proxy))
+		return service_admit_unnamed(connection);
+	field = http1_head_find(head, "proxy-authorization");
+	if (!field) {
+		leave_login(connection);
+		return service_admit_unnamed(connection);
+	}
+	return login_basic(connection, field->value) ? POLICY_NONE : POLICY_LOGIN_NEEDED;
+}
+
+bool service_has_logins(const struct proxy *proxy)
+{
+	return proxy->service && proxy->service->config->login_count > 0;
+}
+
+/* Closes the connections of a way that wait for a request. */
+static void close_idle(const struct way *way)
+{
+	struct connection *connection = LIST_FIRST(&way->connections);
+
+	while (connection) {
+		struct connection *next = LIST_NEXT(connection, link);
+
+		if (connection->state == CONNECTION_HEAD && connection->in.len == 0 &&
+		    !connection->is_fixed)
+			connection_close(connection, POLICY_GATE_CLOSING);
+		connection = next;
+	}
+}
+
+void service_drain(struct service *service)
+{
+	service->proxy->is_draining = true;
+	stop_listening(service);
+	for (size_t i = 0; i < service->config->exec_count; i++)
+		if (service->ways[i])
+			close_idle(service->ways[i]);
+	way_connection_ended(service->proxy);
+}
