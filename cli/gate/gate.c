@@ -204,6 +204,7 @@ int gate_fork_worker(struct gate *gate)
 		.published = gate->published,
 		.published_count = gate->published_count,
 		.upstreams = gate->upstreams,
+		.service = gate->service,
 	};
 	struct err why = { 0 };
 
@@ -270,6 +271,7 @@ void gate_watch(struct gate *gate)
 		.has_prompt_timeout = gate->options->has_prompt_timeout,
 		.kinds = gate->options->helpers.kinds,
 		.on_policy = gate->calls.on_policy,
+		.on_read = gate->calls.on_read,
 		.arg = gate->calls.arg,
 	};
 
@@ -316,6 +318,13 @@ void gate_set_writable(struct gate *gate)
 {
 	run_reload_set_writable(gate->reload, gate->view.writable);
 	run_names_set_writable(gate->names, gate->view.writable);
+}
+
+void gate_forget_writable(struct gate *gate)
+{
+	mem_free_list(gate->view.writable);
+	gate->view.writable = mem_new(sizeof(*gate->view.writable));
+	gate_set_writable(gate);
 }
 
 int gate_note_reach(const struct gate *gate, char *const *paths, struct err *why)

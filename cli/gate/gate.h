@@ -35,6 +35,7 @@ struct gate_calls {
 	/* Another policy is in force; the one before is about to be freed. */
 	void (*on_policy)(const struct policy *policy, void *arg);
 	void *arg;
+	void (*on_read)(void *arg); /* the policy was read again, whether or not it is in force */
 	const struct gateway_embedded *embedded; /* for the gateway; kept */
 };
 
@@ -56,6 +57,7 @@ struct gate {
 	pid_t worker;
 	struct proxy_published published[PROXY_PUBLISHED_MAX]; /* until the worker has them */
 	size_t published_count;
+	const struct proxy_service *service; /* for the worker; NULL: clients are commands */
 	int worker_socket, tty;
 	struct gateway_terminal terminal;
 	struct policy_upstreams *upstreams; /* owned; NULL: none */
@@ -84,6 +86,8 @@ int gate_start_worker(struct gate *gate);
 /* Reads the policy, and how names are resolved, again when their files change, unless commands may
  * write those files. Call it after the fork of the worker, which does not need it. */
 void gate_watch(struct gate *gate);
+/* No command runs: none can write anything. After gate_watch(). */
+void gate_forget_writable(struct gate *gate);
 /* Ignores SIGPIPE and SIGXFSZ: a full file or a closed reader fails a write and must not end the
  * gate. */
 void gate_ignore_signals(void);

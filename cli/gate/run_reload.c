@@ -279,6 +279,8 @@ static void reload_take(struct run_reload *reload, struct run_loaded *loaded)
 	free(loaded);
 	if (reload->has_changed)
 		reload_begin(reload);
+	else if (reload->config.on_read)
+		reload->config.on_read(reload->config.arg);
 }
 
 /* The process has failed, not the policy: the policy in force stays until it can be read. */
@@ -326,6 +328,8 @@ static void on_begin(void *arg)
 {
 	struct run_reload *reload = arg;
 
+	if (reload->watch)
+		return;
 	reload->watch = watch_new(reload->config.loop, true, on_change, reload);
 	reload_watch(reload, reload->config.loaded);
 }
@@ -337,6 +341,12 @@ struct run_reload *run_reload_new(const struct run_reload_config *config)
 	reload->config = *config;
 	loop_timer_start(config->loop, &reload->begin, BEGIN_MS, on_begin, reload);
 	return reload;
+}
+
+void run_reload_now(struct run_reload *reload)
+{
+	on_begin(reload); /* a reading watches what it has read */
+	on_change(reload);
 }
 
 void run_reload_set_writable(struct run_reload *reload, char *const *writable)

@@ -65,6 +65,8 @@ static char **reached(const struct run_options *options, const struct run_places
 {
 	char **paths = mem_new_array(1, sizeof(*paths));
 
+	if (options->given_to == CLI_PROXY) /* has no commands */
+		return paths;
 	if (options->has_sandbox &&
 	    (options->sandbox == EXEC_MODE_READ_ONLY || options->sandbox == EXEC_MODE_FULL_ACCESS))
 		return paths;

@@ -295,16 +295,6 @@ static int holder_begin(struct session_holder *holder)
 	return status;
 }
 
-/* No command runs for the session itself: each run says which paths its commands may write. */
-static void forget_writable(struct session_holder *holder)
-{
-	struct gate *gate = &holder->gate;
-
-	mem_free_list(gate->view.writable);
-	gate->view.writable = mem_new(sizeof(*gate->view.writable));
-	gate_set_writable(gate);
-}
-
 int session_holder_run(struct session_start *start, struct session_place *place, int ready)
 {
 	struct session_holder holder = {
@@ -324,7 +314,8 @@ int session_holder_run(struct session_start *start, struct session_place *place,
 
 	if (status == CLI_OK) {
 		gate_watch(&holder.gate);
-		forget_writable(&holder);
+		/* Each run says which paths its commands may write. */
+		gate_forget_writable(&holder.gate);
 		watch_signals(&holder);
 		session_holder_changed(&holder);
 		say_ready(&holder, pipe);

@@ -14,6 +14,7 @@
 #include "base/net/local.h"
 #include "base/text.h"
 #include "cli/approve/approve.h"
+#include "cli/given.h"
 #include "cli/session/session_wire.h"
 #include "gateway/gateway_guests.h"
 
@@ -23,7 +24,6 @@
 #define PLACE_BACKLOG   128
 #define PLACE_NAMES_MAX 1024 /* entries that are read */
 #define PLACE_ENDING    ".session"
-#define GIVEN_FD        3 /* sd_listen_fds(3) */
 
 bool session_place_is_name(const char *name)
 {
@@ -159,32 +159,19 @@ void session_place_unbind(const struct session_place *place)
 	(void)unlinkat(place->dir_fd, name, 0); /* it may have been removed already */
 }
 
-/* sd_listen_fds(3): LISTEN_PID is our pid, and LISTEN_FDS is the number of descriptors from 3 on.
- * NULL: none are for us. */
-static const char *given_count(void)
-{
-	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-	uint64_t number;
-
-	if (!pid || !count || text_to_u64(pid, strlen(pid), INT32_MAX, &number) < 0 ||
-	    (pid_t)number != getpid() || strcmp(count, "0") == 0)
-		return NULL;
-	return count;
-}
-
 int session_place_given(const struct session_place *place, int *ret, struct err *why)
 {
 	auto_free char *name = socket_name(place);
 	auto_free char *path = mem_printf("%s/%s", place->dir, name);
 	struct sockaddr_un address = { 0 };
 	socklen_t len = sizeof(address) - 1, size = sizeof(int);
-	const char *given = given_count();
+	size_t given = given_count();
 	int type = 0, is_listening = 0;
 
 	*ret = -1;
-	if (!given)
+	if (given == 0)
 		return 0;
-	if (strcmp(given, "1") != 0)
+	if (given != 1)
 		return err_set(why, -EINVAL,
 			       "more than one socket was handed over (LISTEN_FDS); hand over one");
 	if (getsockopt(GIVEN_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET ||

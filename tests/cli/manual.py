@@ -71,7 +71,7 @@ class Stage(World):
         known = " ".join(f"--resolve {name}:{address}" for name, address in self.addresses.items())
         program = self.top / "bin" / "sallyport"
         program.unlink()
-        program.write_text(f'#!/bin/sh\ncase $1 in\nrun) shift; exec {self.sallyport} run {known} "$@" ;;\n'
+        program.write_text(f'#!/bin/sh\ncase $1 in\nrun|proxy) step=$1; shift; exec {self.sallyport} $step {known} "$@" ;;\n'
                            f'esac\nexec {self.sallyport} "$@"\n')
         program.chmod(0o755)
 
@@ -383,6 +383,21 @@ def published(stage, example):
     finish(run, 128 + 15)
 
 
+def served_by_proxy(stage, example):
+    """A client gets a page that the policy allows, until a signal ends the daemon."""
+    stage.serve("packages.example.org")
+    stage.write("ci.policy", "allow packages.example.org\n")
+    stage.write("clients", "ci:a-secret-of-many-bytes\n")
+    (stage.work / "clients").chmod(0o600)
+    daemon = stage.begin("exec " + example.removeprefix("$ "))
+    curl = ["curl", "-sS", "-x", "http://ci:a-secret-of-many-bytes@127.0.0.1:3128", "http://packages.example.org/"]
+    try:
+        until(lambda: "packages.example.org" in subprocess.run(curl, capture_output=True, text=True).stdout, QUICK, "the page")
+    finally:
+        daemon.terminate()
+    finish(daemon)
+
+
 def cloned(stage, example):
     things = stage.top / "things"
     things.mkdir()
@@ -461,6 +476,7 @@ STAGES = {
                              explained_as(0, "expectations"), with_agent, in_a_session],
     "sallyport-policy.5": [page_policy, lambda s, e: page_policy(s, e, 0), lambda s, e: page_policy(s, e, 2), trusted, undone],
     "sallyport-presets.7": [lambda s, e: s.play(e), configuration],
+    "sallyport-proxy.1": [served_by_proxy, served_by_proxy],
     "sallyport-quickstart.7": [asked_and_allowed, watch, run_of_make, explained_as(0, ""), undone, explained_as(0, "first.policy: ok"),
                                explained_as(0, "allow https://www.example.com:443"), on_the_web, trusted, log_of_a_run, log_of_a_run],
     "sallyport-reviewer.7": [reviewers, reviewed],

@@ -1,0 +1,242 @@
+/* `sallyport proxy`: a gate without commands. Its clients are programs that run in no sandbox of
+ * ours; each that is known has an exec, so that rules, questions, answers and records tell them
+ * apart. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/gate/gate.h"
+#include "cli/gate/run_own.h"
+#include "cli/gate/run_reload.h"
+#include "cli/options.h"
+#include "cli/proxy/clients.h"
+#include "cli/proxy/listeners.h"
+#include "cli/proxy/manager.h"
+#include "cli/report/run_lock.h"
+#include "cli/report/run_refused.h"
+#include "cli/report/run_report.h"
+#include "cli/report/run_status.h"
+#include "cli/report/run_summary.h"
+#include "cli/run/run_options.h"
+#include "cli/view/run_made.h"
+#include "gateway/gateway.h"
+#include "gateway/gateway_drain.h"
+
+#define DRAIN_DEFAULT_MS 30000
+#define FINISH_MS        2000 /* for the worker to report the requests that are left */
+
+static const int watched[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* In the order of its end. */
+enum daemon_state { DAEMON_SERVING, DAEMON_DRAINING, DAEMON_FINISHING };
+
+struct daemon {
+	struct run_options options;
+	struct clients clients;
+	struct proxy_service service;
+	struct gate gate;
+	struct event signals[ARRAY_SIZE(watched)];
+	enum daemon_state state;
+	bool has_signals, is_failed, is_reloading;
+	int64_t drain_ms, started_ms;
+	struct loop_timer patience;
+};
+
+static void on_finished(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	loop_stop(daemon->gate.loop);
+}
+
+/* Ends what is still open. */
+static void finish(void *arg)
+{
+	struct daemon *daemon = arg;
+	struct gateway *gateway = daemon->gate.gateway;
+
+	if (daemon->state == DAEMON_FINISHING)
+		return;
+	daemon->state = DAEMON_FINISHING;
+	loop_timer_stop(&daemon->patience);
+	for (size_t i = 0; i < daemon->clients.count; i++)
+		gateway_exec_end(gateway, i + 1, 0);
+	gateway_finish(gateway, FINISH_MS, on_finished, daemon);
+}
+
+static void drain(struct daemon *daemon)
+{
+	daemon->state = DAEMON_DRAINING;
+	manager_tell("STOPPING=1");
+	loop_timer_start(daemon->gate.loop, &daemon->patience, daemon->drain_ms, finish, daemon);
+	gateway_drain(daemon->gate.gateway, finish, daemon);
+}
+
+static void reload(struct daemon *daemon)
+{
+	daemon->is_reloading = true;
+	manager_tell_reloading();
+	run_reload_now(daemon->gate.reload);
+}
+
+static void on_read(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	if (!daemon->is_reloading)
+		return;
+	daemon->is_reloading = false;
+	manager_tell("READY=1");
+}
+
+/* The first signal lets open connections end; the second ends them. */
+static void on_signal(evutil_socket_t signal, short what, void *arg)
+{
+	struct daemon *daemon = arg;
+
+	if (signal != SIGHUP && daemon->state == DAEMON_SERVING)
+		drain(daemon);
+	else if (signal != SIGHUP)
+		finish(daemon);
+	else if (daemon->state == DAEMON_SERVING)
+		reload(daemon);
+}
+
+static void on_worker_gone(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	daemon->is_failed = true;
+	loop_stop(daemon->gate.loop);
+}
+
+static void watch_signals(struct daemon *daemon)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		event_assign(&daemon->signals[i], loop_base(daemon->gate.loop), watched[i],
+			     EV_SIGNAL | EV_PERSIST, on_signal, daemon);
+		event_add(&daemon->signals[i], NULL);
+	}
+	daemon->has_signals = true;
+	gate_ignore_signals();
+}
+
+/* Its words are what `from` of a rule names: "client NAME". */
+static void begin_client(struct daemon *daemon, size_t index)
+{
+	const char *const argv[] = { "client", daemon->clients.names[index], NULL };
+	auto_free char *command = mem_printf("%s %s", argv[0], argv[1]);
+
+	gateway_exec_begin(daemon->gate.gateway, index + 1, command);
+	gateway_exec_set_argv(daemon->gate.gateway, index + 1, argv);
+}
+
+static int begin(struct daemon *daemon)
+{
+	const struct gate_calls calls = {
+		.on_worker_gone = on_worker_gone,
+		.on_read = on_read,
+		.arg = daemon,
+	};
+	int status = gate_prepare(&daemon->gate, &daemon->options);
+
+	if (status == CLI_OK)
+		status = gate_open(&daemon->gate, &calls);
+	if (status != CLI_OK)
+		return status;
+	for (size_t i = 0; i < daemon->clients.count; i++)
+		begin_client(daemon, i);
+	daemon->gate.service = &daemon->service;
+	return gate_start_worker(&daemon->gate);
+}
+
+static int conclude(const struct daemon *daemon)
+{
+	const struct gate *gate = &daemon->gate;
+	const struct run_made made = { 0 };
+	const struct run_refused refused = { 0 };
+	const struct run_lock lock = RUN_LOCK_EMPTY;
+	struct run_summary summary = {
+		.session = gate_session(gate),
+		.made = &made,
+		.refused = &refused,
+		.lock = &lock,
+		.policy_path = gate->places.answers_path,
+		.policy = gate->policy,
+		.result.end = daemon->is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED,
+		.command_status = daemon->is_failed ? CLI_NO_SANDBOX : CLI_OK,
+		.duration_ms = loop_now_ms(gate->loop) - daemon->started_ms,
+	};
+
+	run_own_report(gate, &summary);
+	run_status_settle(gate, &summary);
+	gateway_ends_with(gate->gateway, summary.exit_status);
+	run_report_print(&summary, gate->options->report);
+	if (daemon->is_failed)
+		(void)cli_fail(0, "the proxy worker died; all connections are closed");
+	return summary.exit_status;
+}
+
+static int serve(struct daemon *daemon)
+{
+	int status = begin(daemon);
+
+	if (status != CLI_OK)
+		return status;
+	daemon->started_ms = loop_now_ms(daemon->gate.loop);
+	gate_watch(&daemon->gate);
+	gate_forget_writable(&daemon->gate);
+	watch_signals(daemon); /* after the fork: the worker inherits no handlers */
+	listeners_announce(&daemon->service);
+	listeners_close(&daemon->service); /* the worker has them */
+	manager_tell("READY=1");
+	if (loop_run(daemon->gate.loop) < 0)
+		return cli_fail(CLI_NO_SANDBOX,
+				"the event loop failed; all connections are closed");
+	return conclude(daemon);
+}
+
+static void daemon_done(struct daemon *daemon)
+{
+	for (size_t i = 0; daemon->has_signals && i < ARRAY_SIZE(watched); i++)
+		event_del(&daemon->signals[i]);
+	loop_timer_stop(&daemon->patience);
+	gate_close(&daemon->gate);
+	gate_free(&daemon->gate);
+	listeners_close(&daemon->service);
+	clients_free(&daemon->clients);
+	run_options_free(&daemon->options);
+}
+
+static int take_options(struct daemon *daemon, const struct options *given)
+{
+	/* The name of the gate in records; this command is never run. */
+	static const char *const command[] = { "sallyport-proxy", NULL };
+	const char *time = options_get(given, OPT_DRAIN);
+	int status = run_options_take(&daemon->options, given);
+
+	daemon->options.command = command;
+	daemon->drain_ms = DRAIN_DEFAULT_MS;
+	if (status == CLI_OK && time && text_to_duration_ms(time, &daemon->drain_ms) < 0)
+		status = options_wrong(CLI_PROXY, "--drain needs a time such as 30s");
+	return status == CLI_OK ? clients_take(&daemon->clients, given) : status;
+}
+
+int cli_proxy(const struct options *options)
+{
+	struct daemon daemon = { .gate = GATE_NONE };
+	int status = take_options(&daemon, options);
+
+	if (status == CLI_OK)
+		status = listeners_open(options, clients_are_bounded(&daemon.clients),
+					&daemon.service);
+	clients_fill(&daemon.clients, &daemon.service);
+	if (status == CLI_OK)
+		status = serve(&daemon);
+	daemon_done(&daemon);
+	return status;
+}
