@@ -236,6 +236,34 @@ def asks(world):
     assert daemon.end() == 0
 
 
+class OnTerminal(worlds.TerminalGate):
+    """A daemon in the foreground of a terminal."""
+
+    def begin(self, command, out, err):
+        return super().begin([command[0], "proxy", *command[2:command.index("--")]], out, err)
+
+
+def terminal(world):
+    """In the foreground of a terminal a question is asked there; Ctrl-C ends the daemon."""
+    daemon = OnTerminal(world, ("--policy", str(world.policy), "--listen", "127.0.0.1:0", "--audit", str(world.audit), *world.known()),
+                        "", "terminal")
+    place = until(lambda: re.findall(r"are served at (\S+)", daemon.text("out")), LONG, "it serves clients")[0]
+    got = []
+    asking = threading.Thread(target=lambda: got.append(world.curl(place, "http://asked.test/")))
+    asking.start()
+    until(lambda: "client unknown" in daemon.text("out"), LONG, "a question")
+    def answered():
+        daemon.press("y\r")  # what is typed before the question is all there does not count
+        asking.join(1)
+        return not asking.is_alive()
+    until(answered, LONG, "the answer counts")
+    assert "asked.test" in got[0], got
+    assert "(rule_deny)" in world.curl(place, "http://bad.test/")
+    until(lambda: daemon.text("out").count("allowed once"), LONG, "the answer is shown")
+    daemon.press("\x03")
+    assert daemon.wait(LONG) == 0, daemon.text("out")
+
+
 def clients(world):
     """Rules tell clients apart, by address and by a name with a secret; a wrong secret is a 407."""
     own = world.new_address()
@@ -564,7 +592,7 @@ def container(world):
     assert daemon.end() == 0
 
 
-CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, clients, strangers, refusals, reload, drain, manager, limits,
+CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, terminal, clients, strangers, refusals, reload, drain, manager, limits,
                                           deaths, unit, container)}
 
 
