@@ -18,6 +18,7 @@
 #include "proxy/upstream/pool.h"
 #include "proxy/upstream/resolve.h"
 #include "proxy/connection.h"
+#include "proxy/proxy_service.h"
 #include "proxy/service.h"
 #include "proxy/states.h"
 #include "proxy/way.h"
@@ -31,6 +32,15 @@ static size_t connections_by_files(void)
 	if (files.rlim_max <= 2 * LIMITS_OTHER_FDS)
 		return LIMITS_OTHER_FDS / LIMITS_CONNECTION_FDS;
 	return (files.rlim_max - LIMITS_OTHER_FDS) / LIMITS_CONNECTION_FDS;
+}
+
+/* Clients are spread evenly only by chance, so a worker may be full before the others. */
+static size_t connections_by_policy(const struct proxy_config *config)
+{
+	size_t held = policy_limit_held(config->policy, POLICY_LIMIT_CONNECTIONS);
+
+	return config->service ? (held + config->service->shares - 1) / config->service->shares
+			       : held;
 }
 
 /* Returns @proxy, or frees it. */
@@ -72,7 +82,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->pool = pool_new(loop, config);
 	proxy->handlers = states_handlers;
 	proxy->seen_parts = policy_request_parts(config->policy);
-	proxy->connections_max = policy_limit_held(config->policy, POLICY_LIMIT_CONNECTIONS);
+	proxy->connections_max = connections_by_policy(config);
 	proxy->connections_all = connections_by_files();
 	proxy->shared.base = loop_base(loop);
 	LIST_INIT(&proxy->ways);
@@ -120,7 +130,7 @@ void proxy_policy_changed(struct proxy *proxy)
 
 	dialer_set_policy(proxy->dialer, policy);
 	proxy->seen_parts = policy_request_parts(policy);
-	proxy->connections_max = policy_limit_held(policy, POLICY_LIMIT_CONNECTIONS);
+	proxy->connections_max = connections_by_policy(proxy->config);
 	LIST_FOREACH (way, &proxy->ways, link) {
 		struct connection *connection = LIST_FIRST(&way->connections);
 

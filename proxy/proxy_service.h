@@ -33,4 +33,5 @@ struct proxy_service {
 	size_t login_count;
 	size_t exec_count; /* the execs are 1 to this number; 1: clients that nothing identifies, */
 	bool is_open;      /* which are served */
+	size_t shares;     /* how many workers serve these clients; each has its part of limits */
 };

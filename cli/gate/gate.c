@@ -1,5 +1,6 @@
 #include "cli/gate/gate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -208,8 +209,11 @@ int gate_fork_worker(struct gate *gate)
 	};
 	struct err why = { 0 };
 
-	if (run_worker_start(&config, &gate->worker, &gate->worker_socket, &why) < 0)
+	assert(gate->worker_count < GATE_WORKERS_MAX);
+	if (run_worker_start(&config, &gate->workers[gate->worker_count], &gate->worker_socket,
+			     &why) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
+	gate->worker_count++;
 	run_published_close(gate->published, &gate->published_count);
 	return CLI_OK;
 }
@@ -361,24 +365,25 @@ void gate_ignore_signals(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* The worker has reported everything, or has ended already. It is killed early so that its exit
- * overlaps our own clean-up. */
-static void kill_worker(const struct gate *gate)
+/* The workers have reported everything, or have ended already. They are killed early so that their
+ * exit overlaps our own clean-up. */
+static void kill_workers(const struct gate *gate)
 {
-	if (gate->worker > 0)
-		(void)kill(gate->worker, SIGKILL);
+	for (size_t i = 0; i < gate->worker_count; i++)
+		(void)kill(gate->workers[i], SIGKILL);
 }
 
-static void reap_worker(struct gate *gate)
+static void reap_workers(const struct gate *gate)
 {
-	while (gate->worker > 0 && waitpid(gate->worker, NULL, 0) < 0 && errno == EINTR)
-		;
-	gate->worker = 0;
+	for (size_t i = 0; i < gate->worker_count; i++) {
+		while (waitpid(gate->workers[i], NULL, 0) < 0 && errno == EINTR)
+			;
+	}
 }
 
 void gate_close(struct gate *gate)
 {
-	kill_worker(gate);
+	kill_workers(gate);
 	run_names_free(take(gate->names));
 	run_reload_free(take(gate->reload));
 	gateway_free(take(gate->gateway)); /* the kernel takes down the sandbox meanwhile */
@@ -387,7 +392,7 @@ void gate_close(struct gate *gate)
 
 void gate_free(struct gate *gate)
 {
-	reap_worker(gate);
+	reap_workers(gate);
 	loop_free(gate->loop);
 	run_published_close(gate->published, &gate->published_count);
 	fd_close(gate->worker_socket);

@@ -24,7 +24,8 @@ struct run_names;
 struct run_options;
 struct run_reload;
 
-#define GATE_ID_BYTES 3
+#define GATE_ID_BYTES    3
+#define GATE_WORKERS_MAX 64
 
 /* All are called from the loop; all may be NULL. */
 struct gate_calls {
@@ -54,7 +55,8 @@ struct gate {
 	struct run_reload *reload;
 	struct run_names *names;
 	struct run_view view; /* filled by gate_view(): what commands may see and change */
-	pid_t worker;
+	pid_t workers[GATE_WORKERS_MAX]; /* one, but for `proxy` */
+	size_t worker_count;
 	struct proxy_published published[PROXY_PUBLISHED_MAX]; /* until the worker has them */
 	size_t published_count;
 	const struct proxy_service *service; /* for the worker; NULL: clients are commands */

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -135,6 +134,19 @@ static void begin_client(struct daemon *daemon, size_t index)
 	gateway_exec_set_argv(daemon->gate.gateway, index + 1, argv);
 }
 
+static int start_workers(struct daemon *daemon)
+{
+	daemon->gate.service = &daemon->service;
+	int status = gate_start_worker(&daemon->gate);
+
+	for (size_t i = 1; status == CLI_OK && i < daemon->service.shares; i++) {
+		status = listeners_repeat(&daemon->service);
+		if (status == CLI_OK)
+			status = gate_start_worker(&daemon->gate);
+	}
+	return status;
+}
+
 static int begin(struct daemon *daemon)
 {
 	const struct gate_calls calls = {
@@ -150,8 +162,7 @@ static int begin(struct daemon *daemon)
 		return status;
 	for (size_t i = 0; i < daemon->clients.count; i++)
 		begin_client(daemon, i);
-	daemon->gate.service = &daemon->service;
-	return gate_start_worker(&daemon->gate);
+	return start_workers(daemon);
 }
 
 static int conclude(const struct daemon *daemon)
@@ -216,13 +227,20 @@ static int take_options(struct daemon *daemon, const struct options *given)
 {
 	/* The name of the gate in records; this command is never run. */
 	static const char *const command[] = { "sallyport-proxy", NULL };
-	const char *time = options_get(given, OPT_DRAIN);
+	const char *time = options_get(given, OPT_DRAIN),
+		   *workers = options_get(given, OPT_WORKERS);
+	uint64_t count = 1;
 	int status = run_options_take(&daemon->options, given);
 
 	daemon->options.command = command;
 	daemon->drain_ms = DRAIN_DEFAULT_MS;
 	if (status == CLI_OK && time && text_to_duration_ms(time, &daemon->drain_ms) < 0)
 		status = options_wrong(CLI_PROXY, "--drain needs a time such as 30s");
+	if (status == CLI_OK && workers &&
+	    (text_to_u64(workers, strlen(workers), GATE_WORKERS_MAX, &count) < 0 || count == 0))
+		status = options_wrong(CLI_PROXY, "--workers needs a number from 1 to %d",
+				       GATE_WORKERS_MAX);
+	daemon->service.shares = (size_t)count;
 	return status == CLI_OK ? clients_take(&daemon->clients, given) : status;
 }
 

@@ -84,7 +84,8 @@ static int check_reach(const struct addr *addr, const char *shown, bool is_bound
 	return CLI_OK;
 }
 
-static int bind_to(const struct addr *addr, uint16_t port, int *ret)
+/* @is_first: no other process may have the port, not even one of ours. */
+static int bind_to(const struct addr *addr, uint16_t port, bool is_first, int *ret)
 {
 	struct sockaddr_storage name;
 	socklen_t len = addr_to_sockaddr(addr, port, &name);
@@ -97,7 +98,12 @@ static int bind_to(const struct addr *addr, uint16_t port, int *ret)
 	if (addr->family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&name, len) < 0 || listen(fd, BACKLOG) < 0)
+	/* Several workers share a port by SO_REUSEPORT. Set after bind(), it admits no socket that
+	 * was there before. */
+	if ((!is_first && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
+	    bind(fd, (struct sockaddr *)&name, len) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
 		return -errno;
 	*ret = fd_take(&fd);
 	return 0;
@@ -117,7 +123,7 @@ static int listen_at(const char *text, bool is_bounded, struct proxy_service *re
 
 	if (status != CLI_OK)
 		return status;
-	int r = bind_to(&addr, port, &ret->listeners[ret->listener_count]);
+	int r = bind_to(&addr, port, true, &ret->listeners[ret->listener_count]);
 
 	if (r < 0)
 		return cli_fail(CLI_NO_SANDBOX, "cannot listen at %s: %s", text, strerror(-r));
@@ -171,6 +177,32 @@ int listeners_open(const struct options *given, bool is_bounded, struct proxy_se
 	if (status == CLI_OK && ret->listener_count == 0)
 		status = listen_at(DEFAULT_LISTEN, is_bounded, ret);
 	return status;
+}
+
+static bool is_given(int fd)
+{
+	return fd >= GIVEN_FD && (size_t)(fd - GIVEN_FD) < given_count();
+}
+
+int listeners_repeat(struct proxy_service *service)
+{
+	for (size_t i = 0; i < service->listener_count; i++) {
+		char shown[ADDR_PORT_MAX];
+		struct addr addr;
+		uint16_t port;
+		int fd = service->listeners[i], more = -1;
+
+		if (is_given(fd) || !has_name(fd, &addr, &port))
+			continue;
+		int r = bind_to(&addr, port, false, &more);
+
+		if (r < 0)
+			return cli_fail(CLI_NO_SANDBOX, "cannot listen at %s: %s",
+					addr_port_text(&addr, port, shown), strerror(-r));
+		fd_close(fd); /* the worker before has it */
+		service->listeners[i] = more;
+	}
+	return CLI_OK;
 }
 
 void listeners_announce(const struct proxy_service *service)

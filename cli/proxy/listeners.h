@@ -10,6 +10,9 @@ struct proxy_service;
  * known clients are served, or the operator said --open. Returns an exit status and prints what is
  * wrong. */
 int listeners_open(const struct options *given, bool is_bounded, struct proxy_service *ret);
+/* As many sockets for one more worker, which gets its part of the clients; they replace those of
+ * @service. The sockets of a service manager are shared. An exit status. */
+int listeners_repeat(struct proxy_service *service);
 /* Prints where clients are served. */
 void listeners_announce(const struct proxy_service *service);
 void listeners_close(struct proxy_service *service);

@@ -233,13 +233,14 @@ static int handle_spent(struct worker *worker, struct frame *frame)
 	return gateway_spend(asked->ticket, &spent);
 }
 
-/* The worker has no connection left, and ends when its link closes. */
+/* The worker has no connection left, and ends when its link closes. The last one is reported. */
 static void worker_drained(struct worker *worker)
 {
-	const struct finish *finish = &worker->gw->finish;
+	const struct gateway *gw = worker->gw;
 
 	worker_free(worker);
-	finish->drained(finish->drained_arg);
+	if (LIST_EMPTY(&gw->workers))
+		gw->finish.drained(gw->finish.drained_arg);
 }
 
 /* It was sent after everything else that the worker had to report. */

@@ -334,6 +334,7 @@ def refusals(world):
             (("--client", "unknown=127.0.0.1"), "is not NAME=ADDRESS"),
             (("--client", "ci=127.0.0.1/8"), "is neither an address nor a block"),
             (("--drain", "soon"), "--drain needs a time"),
+            (("--workers", "0"), "--workers needs a number"),
             (("--credentials-file", str(world.top / "none")), "cannot open"),
             (("--credentials-file", world.credentials(f"ci:{SECRET}\n", 0o644)), "closed to others"),
     ):
@@ -486,6 +487,55 @@ def limits(world):
     assert few.end() == 0
 
 
+def workers(world):
+    """Several workers share a port, the policy, the answers and the end; a second daemon does not get into the port."""
+    daemon = world.daemon("--workers", "3", "--drain", "1h", "--default", "ask")
+    place, address = daemon.place(), daemon.served()[0]
+    pids = {pid for pid, (parent, name, _) in worlds.processes().items() if parent == daemon.process.pid and name == "sallyport"}
+    assert len(pids) == 3, pids
+
+    def who_serves(connection):
+        """The worker that has the other end: its descriptors have the inode of that socket."""
+        ours = "{1:04X}".format(*connection.getsockname())
+        rows = [row.split() for row in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        inode, = [row[9] for row in rows if row[2].endswith(":" + ours) and row[1].endswith(f":{address[1]:04X}")]
+        for pid in pids:
+            with contextlib.suppress(OSError):  # a root in a user namespace may not look at confined processes
+                for fd in os.listdir(f"/proc/{pid}/fd"):
+                    if os.readlink(f"/proc/{pid}/fd/{fd}") == f"socket:[{inode}]":
+                        return pid
+        return None
+    tunnels = [tunnel(place, "echo.test", 7000) for _ in range(60)]
+    serving = {who_serves(connection) for connection in tunnels} - {None}
+    assert not serving or len(serving) > 1, "one worker serves all"
+    got = []
+    asking = [threading.Thread(target=lambda: got.append(world.curl(place, "http://asked.test/"))) for _ in range(12)]
+    for one in asking:
+        one.start()
+    question = until(lambda: [one for one in world.questions() if one["waiting"] == 12], LONG, "one question")[0]
+    world.sally("approve", "allow", question["id"], "--scope", "session", check=True)
+    for one in asking:
+        one.join(LONG)
+    assert len(got) == 12 and all("asked.test" in body for body in got), got
+    world.policy.write_text("deny asked.test\n" + POLICY)
+    until(lambda: "(rule_deny)" in world.curl(place, "http://asked.test/"), LONG, "the policy is read")
+    assert all("(rule_deny)" in world.curl(place, "http://asked.test/") for _ in range(12)), "by every worker"
+    other = world.sally("proxy", "--listen", place, "--workers", "2")
+    assert other.returncode == 125 and "cannot listen at" in other.stderr, other
+    daemon.process.terminate()
+    until(lambda: refuses_clients(address), LONG, "every listener is closed")
+    for connection in tunnels:
+        ping(connection)
+        connection.close()
+    assert daemon.wait(LONG) == 0, daemon.text("err")
+    assert world.sally("audit", "verify", str(world.audit)).returncode == 0
+
+    dying = world.daemon("--workers", "2", name="dying")
+    dying.served()
+    os.kill(dying.worker(), signal.SIGKILL)
+    assert dying.wait(LONG) == 125 and "the proxy worker died" in dying.text("err"), dying.text("err")
+
+
 def deaths(world):
     """Without its worker the daemon ends, says so, and leaves no connection open; without the daemon the worker ends."""
     daemon = world.daemon()
@@ -593,7 +643,7 @@ def container(world):
 
 
 CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, terminal, clients, strangers, refusals, reload, drain, manager, limits,
-                                          deaths, unit, container)}
+                                          workers, deaths, unit, container)}
 
 
 def main():

@@ -32,6 +32,7 @@ static void serve(struct rig *rig, bool is_near, bool has_logins, bool is_open)
 		.login_count = has_logins,
 		.exec_count = NAMED,
 		.is_open = is_open,
+		.shares = 1,
 	};
 
 	rig_init_service(rig, &service);
