@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/addr.h"
 
@@ -13,6 +14,12 @@
 /* A client that is known by its address. */
 struct proxy_source {
 	struct addr_block block;
+	uint64_t exec;
+};
+
+/* A client that is known by its user, at a Unix socket. */
+struct proxy_user {
+	uid_t uid;
 	uint64_t exec;
 };
 
@@ -29,6 +36,8 @@ struct proxy_service {
 	size_t listener_count;
 	const struct proxy_source *sources;
 	size_t source_count;
+	const struct proxy_user *users;
+	size_t user_count;
 	const struct proxy_login *logins;
 	size_t login_count;
 	size_t exec_count; /* the execs are 1 to this number; 1: clients that nothing identifies, */

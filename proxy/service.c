@@ -51,6 +51,26 @@ static uint64_t exec_at(const struct proxy_service *config, const struct addr *p
 	return best ? best->exec : 1;
 }
 
+/* The user who connected @fd, a Unix socket. */
+static uint64_t exec_of_user(const struct proxy_service *config, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return 1;
+	for (size_t i = 0; i < config->user_count; i++) {
+		if (config->users[i].uid == peer.uid)
+			return config->users[i].exec;
+	}
+	return 1;
+}
+
+static uint64_t exec_of_client(const struct proxy_service *config, const struct addr *peer, int fd)
+{
+	return peer->family != 0 ? exec_at(config, peer) : exec_of_user(config, fd);
+}
+
 static void on_client(int fd, uint16_t peer_port, void *arg)
 {
 	const struct service *service = arg;
@@ -59,11 +79,10 @@ static void on_client(int fd, uint16_t peer_port, void *arg)
 	struct addr peer = { 0 };
 	uint16_t port;
 
-	/* A client without an address is one that nothing identifies. */
 	if (getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
 	    addr_from_sockaddr((struct sockaddr *)&name, &peer, &port) == 0)
 		addr_unmap(&peer);
-	struct way *way = way_of(service, exec_at(service->config, &peer));
+	struct way *way = way_of(service, exec_of_client(service->config, &peer, fd));
 
 	if (way)
 		entrance_admit(way, fd, &peer, peer_port);
@@ -180,7 +199,8 @@ enum policy_reason service_admit_unnamed(const struct connection *connection)
 static void leave_login(struct connection *connection)
 {
 	const struct service *service = connection->proxy->service;
-	struct way *home = way_of(service, exec_at(service->config, &connection->peer));
+	struct way *home = way_of(
+		service, exec_of_client(service->config, &connection->peer, connection->client.fd));
 
 	if (home)
 		connection_move(connection, home);

@@ -19,6 +19,7 @@
 #define FILE_MAX_BYTES   65536
 #define SECRET_MIN_BYTES 16
 #define HASHED           "sha256:"
+#define USER             "uid:"
 
 static const char unknown[] = "unknown"; /* clients that nothing identifies */
 
@@ -52,7 +53,30 @@ static int parse_block(const char *text, size_t len, struct addr_block *ret)
 	return 0;
 }
 
-/* NAME=ADDRESS[/BITS][,ADDRESS[/BITS]...] */
+/* ADDRESS, ADDRESS/BITS or uid:NUMBER. 0 or -EINVAL. */
+static int add_place(struct clients *clients, uint64_t exec, const char *text, size_t len)
+{
+	struct proxy_source source = { .exec = exec };
+	size_t prefix = sizeof(USER) - 1;
+	uint64_t uid;
+
+	if (len > prefix && strncmp(text, USER, prefix) == 0) {
+		if (text_to_u64(text + prefix, len - prefix, UINT32_MAX - 1, &uid) < 0)
+			return -EINVAL;
+		clients->users =
+			mem_grow(clients->users, clients->user_count + 1, sizeof(*clients->users));
+		clients->users[clients->user_count++] = (struct proxy_user){ (uid_t)uid, exec };
+		return 0;
+	}
+	if (parse_block(text, len, &source.block) < 0)
+		return -EINVAL;
+	clients->sources =
+		mem_grow(clients->sources, clients->source_count + 1, sizeof(*clients->sources));
+	clients->sources[clients->source_count++] = source;
+	return 0;
+}
+
+/* NAME=PLACE[,PLACE...] */
 static int add_client(struct clients *clients, const char *text)
 {
 	const char *equals = strchr(text, '=');
@@ -69,18 +93,14 @@ static int add_client(struct clients *clients, const char *text)
 		return options_wrong(CLI_PROXY, "--client: at most %d clients are possible",
 				     CLIENTS_MAX - 1);
 	for (const char *at = equals + 1;; at++) {
-		struct proxy_source source = { .exec = exec };
 		size_t width = strcspn(at, ",");
 
-		if (parse_block(at, width, &source.block) < 0)
+		if (add_place(clients, exec, at, width) < 0)
 			return options_wrong(
 				CLI_PROXY,
 				"--client: `%.*s` is neither an address nor a block of "
-				"addresses such as 10.0.0.0/8",
+				"addresses such as 10.0.0.0/8 nor uid:NUMBER",
 				(int)width, at);
-		clients->sources = mem_grow(clients->sources, clients->source_count + 1,
-					    sizeof(*clients->sources));
-		clients->sources[clients->source_count++] = source;
 		at += width;
 		if (*at == '\0')
 			return CLI_OK;
@@ -205,6 +225,8 @@ void clients_fill(const struct clients *clients, struct proxy_service *ret)
 {
 	ret->sources = clients->sources;
 	ret->source_count = clients->source_count;
+	ret->users = clients->users;
+	ret->user_count = clients->user_count;
 	ret->logins = clients->logins;
 	ret->login_count = clients->login_count;
 	ret->exec_count = clients->count;
@@ -220,6 +242,7 @@ void clients_free(struct clients *clients)
 		free((char *)(uintptr_t)clients->logins[i].digest);
 	}
 	free(clients->sources);
+	free(clients->users);
 	free(clients->logins);
 	*clients = (struct clients){ 0 };
 }

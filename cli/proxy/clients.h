@@ -15,6 +15,8 @@ struct clients {
 	size_t count;
 	struct proxy_source *sources; /* owned */
 	size_t source_count;
+	struct proxy_user *users; /* owned */
+	size_t user_count;
 	struct proxy_login *logins; /* owned, with their texts */
 	size_t login_count;
 	bool is_open;

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/proxy/clients.h"
 #include "cli/proxy/listeners.h"
+#include "cli/proxy/local_socket.h"
 #include "cli/proxy/manager.h"
 #include "cli/report/run_lock.h"
 #include "cli/report/run_refused.h"
@@ -37,6 +38,7 @@ struct daemon {
 	struct run_options options;
 	struct clients clients;
 	struct proxy_service service;
+	struct local_sockets sockets;
 	struct gate gate;
 	struct event signals[ARRAY_SIZE(watched)];
 	enum daemon_state state;
@@ -202,7 +204,7 @@ static int serve(struct daemon *daemon)
 	gate_watch(&daemon->gate);
 	gate_forget_writable(&daemon->gate);
 	watch_signals(daemon); /* after the fork: the worker inherits no handlers */
-	listeners_announce(&daemon->service);
+	listeners_announce(&daemon->service, &daemon->sockets);
 	listeners_close(&daemon->service); /* the worker has them */
 	manager_tell("READY=1");
 	if (loop_run(daemon->gate.loop) < 0)
@@ -219,6 +221,7 @@ static void daemon_done(struct daemon *daemon)
 	gate_close(&daemon->gate);
 	gate_free(&daemon->gate);
 	listeners_close(&daemon->service);
+	local_socket_remove(&daemon->sockets);
 	clients_free(&daemon->clients);
 	run_options_free(&daemon->options);
 }
@@ -250,8 +253,7 @@ int cli_proxy(const struct options *options)
 	int status = take_options(&daemon, options);
 
 	if (status == CLI_OK)
-		status = listeners_open(options, clients_are_bounded(&daemon.clients),
-					&daemon.service);
+		status = listeners_open(options, &daemon.clients, &daemon.sockets, &daemon.service);
 	clients_fill(&daemon.clients, &daemon.service);
 	if (status == CLI_OK)
 		status = serve(&daemon);

@@ -14,10 +14,14 @@
 #include "cli/cli.h"
 #include "cli/given.h"
 #include "cli/options.h"
+#include "cli/proxy/clients.h"
+#include "cli/proxy/local_socket.h"
 #include "proxy/proxy_service.h"
 
 #define BACKLOG        1024
 #define DEFAULT_LISTEN "127.0.0.1:3128"
+#define LOCAL          "unix:"
+#define SERVED         "sallyport: clients of HTTP and SOCKS5 are served at "
 
 /* ADDRESS:PORT; IPv6 in brackets. 0 or -EINVAL. */
 static int parse(const char *text, struct addr *ret, uint16_t *ret_port)
@@ -109,16 +113,23 @@ static int bind_to(const struct addr *addr, uint16_t port, bool is_first, int *r
 	return 0;
 }
 
+static bool has_name(int fd, struct addr *ret, uint16_t *ret_port)
+{
+	struct sockaddr_storage name = { 0 };
+	socklen_t len = sizeof(name);
+
+	return getsockname(fd, (struct sockaddr *)&name, &len) == 0 &&
+	       addr_from_sockaddr((struct sockaddr *)&name, ret, ret_port) == 0;
+}
+
 static int listen_at(const char *text, bool is_bounded, struct proxy_service *ret)
 {
 	struct addr addr;
 	uint16_t port;
 
 	if (parse(text, &addr, &port) < 0)
-		return options_wrong(CLI_PROXY, "--listen: `%s` is not ADDRESS:PORT", text);
-	if (ret->listener_count == PROXY_LISTENERS_MAX)
-		return options_wrong(CLI_PROXY, "--listen: at most %d are possible",
-				     PROXY_LISTENERS_MAX);
+		return options_wrong(CLI_PROXY, "--listen: `%s` is not ADDRESS:PORT or unix:PATH",
+				     text);
 	int status = check_reach(&addr, text, is_bounded);
 
 	if (status != CLI_OK)
@@ -131,18 +142,25 @@ static int listen_at(const char *text, bool is_bounded, struct proxy_service *re
 	return CLI_OK;
 }
 
-static bool has_name(int fd, struct addr *ret, uint16_t *ret_port)
+static int listen_there(const char *text, const struct clients *clients,
+			struct local_sockets *sockets, struct proxy_service *ret)
 {
-	struct sockaddr_storage name = { 0 };
-	socklen_t len = sizeof(name);
+	if (ret->listener_count == PROXY_LISTENERS_MAX)
+		return options_wrong(CLI_PROXY, "--listen: at most %d are possible",
+				     PROXY_LISTENERS_MAX);
+	if (strncmp(text, LOCAL, sizeof(LOCAL) - 1) != 0)
+		return listen_at(text, clients_are_bounded(clients), ret);
+	int status = local_socket_open(sockets, text + sizeof(LOCAL) - 1, clients->user_count > 0,
+				       &ret->listeners[ret->listener_count]);
 
-	return getsockname(fd, (struct sockaddr *)&name, &len) == 0 &&
-	       addr_from_sockaddr((struct sockaddr *)&name, ret, ret_port) == 0;
+	ret->listener_count += status == CLI_OK;
+	return status;
 }
 
+/* The owner of a Unix socket that is handed over has chosen who may connect. */
 static int take_given(int fd, bool is_bounded, struct proxy_service *ret)
 {
-	int type = 0, is_listening = 0;
+	int type = 0, is_listening = 0, family = 0;
 	socklen_t size = sizeof(int);
 	char shown[ADDR_PORT_MAX];
 	struct addr addr;
@@ -150,18 +168,22 @@ static int take_given(int fd, bool is_bounded, struct proxy_service *ret)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_STREAM ||
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) < 0 || !is_listening ||
-	    !has_name(fd, &addr, &port))
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0 ||
+	    (family != AF_UNIX && !has_name(fd, &addr, &port)))
 		return cli_fail(CLI_ERROR,
-				"descriptor %d, which was handed over (LISTEN_FDS), is "
-				"not a listening TCP socket",
+				"descriptor %d, which was handed over (LISTEN_FDS), is not a "
+				"listening TCP or Unix socket",
 				fd);
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return cli_fail(CLI_ERROR, "descriptor %d cannot be used: %s", fd, strerror(errno));
 	ret->listeners[ret->listener_count++] = fd;
-	return check_reach(&addr, addr_port_text(&addr, port, shown), is_bounded);
+	return family == AF_UNIX
+		       ? CLI_OK
+		       : check_reach(&addr, addr_port_text(&addr, port, shown), is_bounded);
 }
 
-int listeners_open(const struct options *given, bool is_bounded, struct proxy_service *ret)
+int listeners_open(const struct options *given, const struct clients *clients,
+		   struct local_sockets *sockets, struct proxy_service *ret)
 {
 	auto_free char **places = options_get_all(given, OPT_LISTEN);
 	size_t count = given_count();
@@ -171,11 +193,11 @@ int listeners_open(const struct options *given, bool is_bounded, struct proxy_se
 		return cli_fail(CLI_ERROR, "more than %d sockets were handed over (LISTEN_FDS)",
 				PROXY_LISTENERS_MAX);
 	for (size_t i = 0; i < count && status == CLI_OK; i++)
-		status = take_given(GIVEN_FD + (int)i, is_bounded, ret);
+		status = take_given(GIVEN_FD + (int)i, clients_are_bounded(clients), ret);
 	for (char **place = places; place && *place && status == CLI_OK; place++)
-		status = listen_at(*place, is_bounded, ret);
+		status = listen_there(*place, clients, sockets, ret);
 	if (status == CLI_OK && ret->listener_count == 0)
-		status = listen_at(DEFAULT_LISTEN, is_bounded, ret);
+		status = listen_there(DEFAULT_LISTEN, clients, sockets, ret);
 	return status;
 }
 
@@ -205,17 +227,17 @@ int listeners_repeat(struct proxy_service *service)
 	return CLI_OK;
 }
 
-void listeners_announce(const struct proxy_service *service)
+void listeners_announce(const struct proxy_service *service, const struct local_sockets *sockets)
 {
+	for (size_t i = 0; i < sockets->count; i++)
+		(void)fprintf(stderr, SERVED "%s%s\n", LOCAL, sockets->all[i].path);
 	for (size_t i = 0; i < service->listener_count; i++) {
 		char shown[ADDR_PORT_MAX];
 		struct addr addr;
 		uint16_t port;
 
 		if (has_name(service->listeners[i], &addr, &port))
-			(void)fprintf(stderr,
-				      "sallyport: clients of HTTP and SOCKS5 are served at %s\n",
-				      addr_port_text(&addr, port, shown));
+			(void)fprintf(stderr, SERVED "%s\n", addr_port_text(&addr, port, shown));
 	}
 }
 

@@ -313,6 +313,58 @@ def clients(world):
     assert daemon.end() == 0 and SECRET not in daemon.text("err")
 
 
+def local(path, url):
+    """What a program gets that speaks to the proxy over a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as ours:
+        ours.settimeout(LONG)
+        ours.connect(str(path))
+        host = url.split("/")[2]
+        ours.sendall(f"GET {url} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        said = b""
+        while more := ours.recv(65536):
+            said += more
+        return said.decode()
+
+
+def users(world):
+    """At a Unix socket a client is known by its user; the socket is never put in the place of what is in use, and goes with the daemon."""
+    path = world.top / "proxy.sock"
+    own, other = f"uid:{os.geteuid()}", f"uid:{os.geteuid() + 4711}"
+
+    def start(*clients, name, options=()):
+        daemon = Daemon(world, "--policy", str(world.policy), "--listen", f"unix:{path}", "--no-tty", "--default", "deny", *clients, *options,
+                        name=name)
+        daemon.says(f"are served at unix:{path}\n")
+        return daemon
+    alone = start(name="alone")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "good.test" in local(path, "http://good.test/") and "(default_deny)" in local(path, "http://mine.test/")
+    assert "good.test" in world.curl(f"localhost{path}", "http://good.test/", scheme="socks5h")  # as the manual says
+    taken = world.sally("proxy", "--listen", f"unix:{path}")
+    assert taken.returncode == 125 and "in use" in taken.stderr, taken
+    assert "good.test" in local(path, "http://good.test/")
+    alone.process.kill()
+    assert alone.wait(LONG) and path.is_socket()
+
+    named = start("--client", f"ci={own},127.0.0.9", name="named", options=("--workers", "2"))  # in the place of what is left
+    assert path.stat().st_mode & 0o777 == 0o666
+    assert "mine.test" in local(path, "http://mine.test/")
+    assert named.end() == 0 and not path.exists()
+    unknown = start("--client", f"ci={other}", name="unknown")
+    assert "(client_unknown)" in local(path, "http://good.test/")
+    assert unknown.end() == 0
+
+    path.write_text("a file\n")
+    file = world.sally("proxy", "--listen", f"unix:{path}")
+    assert file.returncode == 125 and path.read_text() == "a file\n", file
+    shared = world.top / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    for place, text in ((shared / "x", "other users may write"), (world.top / "none" / "x", "cannot listen"), (f"{world.top}/", "names no file")):
+        refused = world.sally("proxy", "--listen", f"unix:{place}")
+        assert refused.returncode == 125 and text in refused.stderr, (place, refused)
+
+
 def strangers(world):
     """Without credentials, an address that no option names is refused."""
     daemon = world.daemon("--client", "dev=127.0.0.2")
@@ -333,6 +385,7 @@ def refusals(world):
             (("--client", "ci"), "is not NAME=ADDRESS"),
             (("--client", "unknown=127.0.0.1"), "is not NAME=ADDRESS"),
             (("--client", "ci=127.0.0.1/8"), "is neither an address nor a block"),
+            (("--client", "ci=uid:me"), "nor uid:NUMBER"),
             (("--drain", "soon"), "--drain needs a time"),
             (("--workers", "0"), "--workers needs a number"),
             (("--credentials-file", str(world.top / "none")), "cannot open"),
@@ -458,7 +511,7 @@ def manager(world):
     with socket.socket(socket.AF_UNIX) as wrong:
         daemon = handed_over([wrong], command, world.env)
         _, err = daemon.communicate(timeout=LONG)
-        assert daemon.returncode == 3 and "not a listening TCP socket" in err, (daemon.returncode, err)
+        assert daemon.returncode == 3 and "not a listening TCP or Unix socket" in err, (daemon.returncode, err)
 
 
 def limits(world):
@@ -642,7 +695,7 @@ def container(world):
     assert daemon.end() == 0
 
 
-CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, terminal, clients, strangers, refusals, reload, drain, manager, limits,
+CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, terminal, clients, users, strangers, refusals, reload, drain, manager, limits,
                                           workers, deaths, unit, container)}
 
 
