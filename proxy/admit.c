@@ -12,6 +12,7 @@
 #include "proxy/fronts/front_impl.h"
 #include "proxy/relay/meter.h"
 #include "proxy/connection.h"
+#include "proxy/service.h"
 
 static int64_t now_ms(const struct connection *connection)
 {
@@ -24,7 +25,7 @@ void admit_begin(struct connection *connection, const struct policy_facts *facts
 	connection->request = request_new(facts, now_ms(connection));
 	connection->request->facts.peer_port = connection->peer_port;
 	connection->request->facts.reached = connection->reached;
-	connection->request->facts.peer = connection->peer;
+	service_get_peer(connection, &connection->request->facts.peer);
 }
 
 /* Adds the refusal to the exec's own list and, unless the gateway made the decision itself, reports

@@ -76,7 +76,6 @@ struct connection {
 	bool is_advancing;   /* connection_advance() is running */
 	bool is_half_closed; /* the client had half-closed at the last check */
 	struct addr reached; /* captured: the address that the client connected to; else family 0 */
-	struct addr peer;    /* of a client outside of every sandbox; else family 0 */
 	/* Captured on port 80: the destination, and the only one of its HTTP requests; owned. NULL:
 	 * not captured there, or another protocol. */
 	struct policy_destination *captured;

@@ -68,10 +68,10 @@ static void entrance_accept(struct way *way, enum way_listener kind, int fd, uin
 		refuse_overload(way, front, fd);
 }
 
-void entrance_admit(struct way *way, int fd, const struct addr *peer, uint16_t peer_port)
+void entrance_admit(struct way *way, int fd, uint16_t peer_port)
 {
 	if (has_room(way))
-		connection_open(way, either_front(), fd, peer_port)->peer = *peer;
+		(void)connection_open(way, either_front(), fd, peer_port);
 	else
 		refuse_overload(way, either_front(), fd);
 }

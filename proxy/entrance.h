@@ -14,6 +14,6 @@ int entrance_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS],
 /* Takes one more listener, a Unix socket, which speaks the same as WAY_HTTP. @arg: the way. */
 void entrance_open_door(int listener, void *arg);
 /* Takes @fd, a client outside of every sandbox, for a listener of proxy_service.h. */
-void entrance_admit(struct way *way, int fd, const struct addr *peer, uint16_t peer_port);
+void entrance_admit(struct way *way, int fd, uint16_t peer_port);
 /* Closes everything and reports each open request. */
 void entrance_close(struct way *way);

@@ -66,28 +66,43 @@ static uint64_t exec_of_user(const struct proxy_service *config, int fd)
 	return 1;
 }
 
-static uint64_t exec_of_client(const struct proxy_service *config, const struct addr *peer, int fd)
+/* Family 0: @fd is a Unix socket. */
+static void get_peer(int fd, struct addr *ret)
 {
-	return peer->family != 0 ? exec_at(config, peer) : exec_of_user(config, fd);
+	struct sockaddr_storage name = { 0 };
+	socklen_t len = sizeof(name);
+	uint16_t port;
+
+	*ret = (struct addr){ 0 };
+	if (getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
+	    addr_from_sockaddr((struct sockaddr *)&name, ret, &port) == 0)
+		addr_unmap(ret);
+}
+
+static uint64_t exec_of_client(const struct proxy_service *config, int fd)
+{
+	struct addr peer;
+
+	get_peer(fd, &peer);
+	return peer.family != 0 ? exec_at(config, &peer) : exec_of_user(config, fd);
 }
 
 static void on_client(int fd, uint16_t peer_port, void *arg)
 {
 	const struct service *service = arg;
-	struct sockaddr_storage name = { 0 };
-	socklen_t len = sizeof(name);
-	struct addr peer = { 0 };
-	uint16_t port;
-
-	if (getpeername(fd, (struct sockaddr *)&name, &len) == 0 &&
-	    addr_from_sockaddr((struct sockaddr *)&name, &peer, &port) == 0)
-		addr_unmap(&peer);
-	struct way *way = way_of(service, exec_of_client(service->config, &peer, fd));
+	struct way *way = way_of(service, exec_of_client(service->config, fd));
 
 	if (way)
-		entrance_admit(way, fd, &peer, peer_port);
+		entrance_admit(way, fd, peer_port);
 	else
 		fd_close(fd);
+}
+
+/* Asked for again at each request, because an idle tunnel must be small. */
+void service_get_peer(const struct connection *connection, struct addr *ret)
+{
+	if (connection->proxy->service && leg_is_open(&connection->client))
+		get_peer(connection->client.fd, ret);
 }
 
 static int open_ways(struct service *service)
@@ -199,8 +214,7 @@ enum policy_reason service_admit_unnamed(const struct connection *connection)
 static void leave_login(struct connection *connection)
 {
 	const struct service *service = connection->proxy->service;
-	struct way *home = way_of(
-		service, exec_of_client(service->config, &connection->peer, connection->client.fd));
+	struct way *home = way_of(service, exec_of_client(service->config, connection->client.fd));
 
 	if (home)
 		connection_move(connection, home);

@@ -31,6 +31,8 @@ bool service_login(struct connection *connection, const char *name, size_t name_
 		   const void *secret, size_t secret_len);
 /* May the client of @connection ask without a name and a secret? */
 enum policy_reason service_admit_unnamed(const struct connection *connection);
+/* The address of a client outside of every sandbox. Does not touch @ret in a run. */
+void service_get_peer(const struct connection *connection, struct addr *ret);
 /* Are there clients with a name and a secret? */
 bool service_has_logins(const struct proxy *proxy);
 
