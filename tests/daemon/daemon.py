@@ -70,12 +70,18 @@ class Proxied(World):
         super().__init__(sallyport)
         self.names = {}
         self.policy = self.top / "policy"
-        self.policy.write_text(POLICY)
+        self.set_policy(POLICY)
         for host in ("good.test", "bad.test", "mine.test", "asked.test"):
             self.web(host)
         self.echo = servers.Server("echo", self.new_address())
         self.echo.echo(7000)
         self.names["echo.test"] = self.echo.address
+
+    def set_policy(self, text):
+        """Whole, as an editor does it: a daemon that reads meanwhile sees the one or the other."""
+        new = self.top / "policy.new"
+        new.write_text(text)
+        new.replace(self.policy)
 
     def web(self, host):
         server = servers.Server(host, self.new_address())
@@ -182,7 +188,7 @@ def ordinary(world):
 def loops(world):
     """Nobody reaches the daemon through itself, whatever the policy says and however the destination is written."""
     own = world.new_address()
-    world.policy.write_text("allow http://*:* private\nallow tcp://*:* private\n")
+    world.set_policy("allow http://*:* private\nallow tcp://*:* private\n")
     world.names["loop.test"] = own
     daemon = Daemon(world, "--policy", str(world.policy), "--listen", "0.0.0.0:0", "--open", "--no-tty")
     port = daemon.served()[0][1]
@@ -397,7 +403,7 @@ def refusals(world):
                         ("ci\n", "1: a line is NAME:SECRET"), ("ci:sha256:abc\n", "1: the digest"), ("# none\n", "names no client")):
         run = world.sally("proxy", "--credentials-file", world.credentials(lines))
         assert run.returncode == 2 and text in run.stderr, (lines, run)
-    world.policy.write_text("allow\n")
+    world.set_policy("allow\n")
     assert world.sally("proxy", "--policy", str(world.policy)).returncode == 3
     with socket.create_server(("127.0.0.1", 0)) as taken:
         run = world.sally("proxy", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
@@ -409,14 +415,14 @@ def reload(world):
     daemon = world.daemon("--default", "deny")
     place = daemon.place()
     assert "(default_deny)" in world.curl(place, "http://asked.test/")
-    world.policy.write_text(POLICY + "allow http://asked.test\n")
+    world.set_policy(POLICY + "allow http://asked.test\n")
     until(lambda: "(default_deny)" not in world.curl(place, "http://asked.test/"), LONG, "the policy is read")
-    world.policy.write_text(POLICY + "allow http://asked.test\nallow nonsense://x\n")
+    world.set_policy(POLICY + "allow http://asked.test\nallow nonsense://x\n")
     daemon.process.send_signal(signal.SIGHUP)
     daemon.says(f"{world.policy}:6")
     daemon.says("the last good one stays in force")
     assert "asked.test" in world.curl(place, "http://asked.test/")
-    world.policy.write_text(POLICY)
+    world.set_policy(POLICY)
     daemon.process.send_signal(signal.SIGHUP)
     until(lambda: "(default_deny)" in world.curl(place, "http://asked.test/"), LONG, "the policy is read again")
     assert daemon.end() == 0
@@ -516,7 +522,7 @@ def manager(world):
 
 def limits(world):
     """Past a limit a client is told, also past that of descriptors, and the others go on."""
-    world.policy.write_text(POLICY + "limit connections 4\n")
+    world.set_policy(POLICY + "limit connections 4\n")
     daemon = world.daemon()
     place = daemon.place()
     kept = [tunnel(place, "echo.test", 7000) for _ in range(4)]
@@ -528,7 +534,7 @@ def limits(world):
         one.close()
     assert daemon.end() == 0
 
-    world.policy.write_text(POLICY)
+    world.set_policy(POLICY)
     few = world.daemon(name="few", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600)))
     address = few.served()[0]
     with contextlib.ExitStack() as opened:
@@ -570,7 +576,7 @@ def workers(world):
     for one in asking:
         one.join(LONG)
     assert len(got) == 12 and all("asked.test" in body for body in got), got
-    world.policy.write_text("deny asked.test\n" + POLICY)
+    world.set_policy("deny asked.test\n" + POLICY)
     until(lambda: "(rule_deny)" in world.curl(place, "http://asked.test/"), LONG, "the policy is read")
     assert all("(rule_deny)" in world.curl(place, "http://asked.test/") for _ in range(12)), "by every worker"
     other = world.sally("proxy", "--listen", place, "--workers", "2")
