@@ -129,34 +129,15 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 	     strerror(-fd));
 }
 
-/* The host itself: every address that the kernel treats as its loopback. */
-static bool is_host_loopback(const struct addr *addr)
-{
-	static const struct addr_block blocks[] = {
-		{ { AF_INET, { 127 } }, 8 },
-		{ { AF_INET, { 0 } }, 8 },
-		{ { AF_INET6, { 0 } }, 96 }, /* ::, ::1 and IPv4-compatible addresses */
-		{ { AF_INET6, { [10] = 0xff, [11] = 0xff, [12] = 127 } }, 104 },
-		{ { AF_INET6, { [10] = 0xff, [11] = 0xff } }, 104 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
-		if (addr_block_has(&blocks[i], addr))
-			return true;
-	}
-	return false;
-}
-
 /* No rule and no person can give access to the gate's own page, or to its own listeners, where its
  * client would be this machine. */
 static bool is_own(const struct dial *dial, const struct addr *addr)
 {
 	const struct dialer *dialer = dial->dialer;
 
-	if (dialer->own_port != 0 && dial->dst.port == dialer->own_port && is_host_loopback(addr))
-		return true;
-	return own_ports_has(&dialer->own_ports, dial->dst.port) &&
-	       (is_host_loopback(addr) || own_ports_is_local(addr));
+	return (dialer->own_port != 0 && dial->dst.port == dialer->own_port &&
+		own_ports_is_loopback(addr)) ||
+	       own_ports_has(&dialer->own_ports, addr, dial->dst.port);
 }
 
 /* Every address of the name must pass, not only the one that would be dialled. A name that is
@@ -319,8 +300,9 @@ static void upstream_begin(struct dial *dial, const struct policy_upstream *upst
 		return;
 	dial->result.addr = *literal;
 	dial->proxy = upstream_proxy_start(
-		dial->dialer->loop, dial->dialer->resolver, upstream, &dial->dst,
-		dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy, dial);
+		dial->dialer->loop, dial->dialer->resolver, &dial->dialer->own_ports, upstream,
+		&dial->dst, dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy,
+		dial);
 }
 
 static void begin(struct dial *dial)

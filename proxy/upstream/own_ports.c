@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/fd.h"
+#include "base/mem.h"
 
 #define ANY_PORT 9 /* no packet is sent there */
 
@@ -26,10 +27,18 @@ void own_ports_set(struct own_ports *own, const struct proxy_service *service)
 	}
 }
 
-bool own_ports_has(const struct own_ports *own, uint16_t port)
+bool own_ports_is_loopback(const struct addr *addr)
 {
-	for (size_t i = 0; i < own->count; i++) {
-		if (own->ports[i] == port)
+	static const struct addr_block blocks[] = {
+		{ { AF_INET, { 127 } }, 8 },
+		{ { AF_INET, { 0 } }, 8 },
+		{ { AF_INET6, { 0 } }, 96 }, /* ::, ::1 and IPv4-compatible addresses */
+		{ { AF_INET6, { [10] = 0xff, [11] = 0xff, [12] = 127 } }, 104 },
+		{ { AF_INET6, { [10] = 0xff, [11] = 0xff } }, 104 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		if (addr_block_has(&blocks[i], addr))
 			return true;
 	}
 	return false;
@@ -50,4 +59,13 @@ bool own_ports_is_local(const struct addr *addr)
 	if (connect(fd, (struct sockaddr *)&to, len) < 0)
 		return false;
 	return !get_name(fd, &from, &port) || addr_equal(&from, addr);
+}
+
+bool own_ports_has(const struct own_ports *own, const struct addr *addr, uint16_t port)
+{
+	for (size_t i = 0; i < own->count; i++) {
+		if (own->ports[i] == port)
+			return own_ports_is_loopback(addr) || own_ports_is_local(addr);
+	}
+	return false;
 }

@@ -14,7 +14,10 @@ struct own_ports {
 };
 
 void own_ports_set(struct own_ports *own, const struct proxy_service *service);
-bool own_ports_has(const struct own_ports *own, uint16_t port);
+/* Does @addr, of this machine, with @port lead to one of them? */
+bool own_ports_has(const struct own_ports *own, const struct addr *addr, uint16_t port);
+/* The host itself: every address that the kernel treats as its loopback. */
+bool own_ports_is_loopback(const struct addr *addr);
 /* Is @addr an address of this machine, other than its loopback? Sends nothing. True also if that
  * cannot be found out. */
 bool own_ports_is_local(const struct addr *addr);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "proxy/limits.h"
 #include "proxy/upstream/happy_eyeballs.h"
+#include "proxy/upstream/own_ports.h"
 #include "proxy/upstream/resolve.h"
 #include "proxy/upstream/upstream_talk.h"
 
@@ -19,6 +20,7 @@
 struct upstream_proxy {
 	struct loop *loop;
 	struct resolver *resolver;
+	const struct own_ports *own;
 	bool is_tunnel;
 	upstream_proxy_fn done;
 	void *arg;
@@ -173,8 +175,16 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 /* The operator named this proxy, so its address may be private, and is not checked. */
 static void connect_to(struct upstream_proxy *proxy, const struct addr *addrs, size_t count)
 {
-	proxy->race = happy_eyeballs_start(proxy->loop, addrs, count,
-					   proxy->talk.upstream->proxy.port, on_race, proxy);
+	uint16_t port = proxy->talk.upstream->proxy.port;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!own_ports_has(proxy->own, &addrs[i], port))
+			continue;
+		(void)upstream_talk_fail(&proxy->talk, POLICY_PROXY_FAILED, "is this proxy itself");
+		loop_defer(proxy->loop, &proxy->deadline, deliver, proxy);
+		return;
+	}
+	proxy->race = happy_eyeballs_start(proxy->loop, addrs, count, port, on_race, proxy);
 }
 
 static void on_resolved(const struct resolve_answer *answer, void *arg)
@@ -192,6 +202,7 @@ static void on_resolved(const struct resolve_answer *answer, void *arg)
 }
 
 struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
+					    const struct own_ports *own,
 					    const struct policy_upstream *upstream,
 					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg)
@@ -200,6 +211,7 @@ struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *
 
 	proxy->loop = loop;
 	proxy->resolver = resolver;
+	proxy->own = own;
 	proxy->is_tunnel = is_tunnel;
 	proxy->done = done;
 	proxy->arg = arg;

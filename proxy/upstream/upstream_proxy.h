@@ -7,6 +7,7 @@
 #include "policies/policies_upstream.h"
 
 struct loop;
+struct own_ports;
 struct resolver;
 struct upstream_proxy;
 
@@ -17,9 +18,11 @@ struct upstream_proxy_result {
 };
 typedef void (*upstream_proxy_fn)(struct upstream_proxy_result *result, void *arg);
 
-/* Keeps all. @is_tunnel: false: the proxy itself is connected, and takes HTTP requests in absolute
- * form. @done runs from the loop, at most once. */
+/* Keeps all. @own: listeners that are no upstream proxy: they would come back here. @is_tunnel:
+ * false: the proxy itself is connected, and takes HTTP requests in absolute form. @done runs from
+ * the loop, at most once. */
 struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
+					    const struct own_ports *own,
 					    const struct policy_upstream *upstream,
 					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg);

@@ -199,6 +199,17 @@ def loops(world):
     daemon.says("0.0.0.0:0 is not a private address")
     assert daemon.end() == 0
 
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    world.env["all_proxy"] = f"http://127.0.0.1:{port}"  # as its clients have it, in the environment of the daemon
+    chained = world.daemon("--listen", f"127.0.0.1:{port}", name="chained")
+    chained.served()
+    world.names, names = {}, world.names
+    refused = world.curl(f"127.0.0.1:{port}", "http://public.test/")
+    assert "(proxy_failed)" in refused and "is this proxy itself" in refused, refused
+    world.names = names
+    assert chained.end() == 0
+
 
 def sandboxed(world):
     """A command in a sandbox does not reach a daemon of the same machine, whatever its own policy allows."""
