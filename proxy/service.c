@@ -19,6 +19,10 @@
 #define BASIC     "basic"
 #define LOGIN_MAX 1024 /* NAME:SECRET */
 
+/* Clients that nothing identifies, or not yet, leave the other half of the descriptors to those
+ * with a name. */
+#define OTHERS_SHARE 2
+
 struct service {
 	struct proxy *proxy;
 	const struct proxy_service *config;
@@ -125,6 +129,8 @@ int service_open(struct proxy *proxy, const struct proxy_service *config, struct
 	service->ways = mem_new_array(config->exec_count, sizeof(struct way *));
 	*ret = service;
 	r = open_ways(service);
+	if (r == 0 && config->exec_count > 1)
+		service->ways[0]->own_max = proxy->connections_all / OTHERS_SHARE;
 	for (size_t i = 0; r == 0 && i < config->listener_count; i++)
 		r = listener_open(&service->listeners[i], proxy->loop, config->listeners[i],
 				  on_client, service);

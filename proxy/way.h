@@ -67,6 +67,7 @@ struct way {
 	size_t published_count;
 	struct way_connections connections;
 	size_t connection_count; /* of the command */
+	size_t own_max;          /* of these, in addition to the limits of the proxy; 0: none */
 	size_t visitor_count;    /* those of published ports */
 	struct nameserver nameserver;
 	struct denials denials;

@@ -557,6 +557,16 @@ def limits(world):
     assert few.end() == 0
 
 
+def crowds(world):
+    """Clients without a name leave room for those that have one."""
+    daemon = world.daemon("--client", "ci=127.0.0.2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600)))
+    with contextlib.ExitStack() as opened:
+        kept = [opened.enter_context(socket.create_connection(daemon.served()[0], LONG)) for _ in range(400)]
+        assert kept[-1].recv(12) == b"HTTP/1.1 503", "past its share a client is told at once"
+        assert "mine.test" in world.curl(daemon.place(), "http://mine.test/", "--interface", "127.0.0.2")
+    assert daemon.end() == 0
+
+
 def workers(world):
     """Several workers share a port, the policy, the answers and the end; a second daemon does not get into the port."""
     daemon = world.daemon("--workers", "3", "--drain", "1h", "--default", "ask")
@@ -713,7 +723,7 @@ def container(world):
 
 
 CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, asks, terminal, clients, users, strangers, refusals, reload, drain, manager, limits,
-                                          workers, deaths, unit, container)}
+                                          crowds, workers, deaths, unit, container)}
 
 
 def main():
