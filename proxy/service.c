@@ -216,14 +216,15 @@ enum policy_reason service_admit_unnamed(const struct connection *connection)
 }
 
 /* A name and a secret count for one request: the next one may come from another client of a proxy
- * that shares this connection. */
-static void leave_login(struct connection *connection)
+ * that shares this connection. False: whoever has this address may not connect any more. */
+static bool leave_login(struct connection *connection)
 {
 	const struct service *service = connection->proxy->service;
 	struct way *home = way_of(service, exec_of_client(service->config, connection->client.fd));
 
 	if (home)
 		connection_move(connection, home);
+	return home != NULL;
 }
 
 enum policy_reason service_admit(struct connection *connection, const struct http1_head *head)
@@ -234,8 +235,8 @@ enum policy_reason service_admit(struct connection *connection, const struct htt
 		return service_admit_unnamed(connection);
 	field = http1_head_find(head, "proxy-authorization");
 	if (!field) {
-		leave_login(connection);
-		return service_admit_unnamed(connection);
+		return leave_login(connection) ? service_admit_unnamed(connection)
+					       : POLICY_GATE_CLOSING;
 	}
 	return login_basic(connection, field->value) ? POLICY_NONE : POLICY_LOGIN_NEEDED;
 }

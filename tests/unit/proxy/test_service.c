@@ -249,6 +249,32 @@ START_TEST(a_request_is_the_last_of_its_connection)
 }
 END_TEST
 
+/* The client at this address was ended; a login of another, on the same connection, is over. */
+START_TEST(a_login_ends_with_its_request)
+{
+	struct rig rig;
+	int client, server;
+
+	serve(&rig, false, true, false);
+	client = rig_connect(&rig, RIG_SERVICE);
+	ask(&rig, client, "Basic ", "ci:" SECRET);
+	server = rig_accept(&rig);
+	free(rig_read(&rig, server, "\r\n\r\n"));
+	proxy_close(rig.proxy, NOBODY);
+	rig_send(&rig, server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	free(rig_read(&rig, client, "ok"));
+	rig_close(&rig, server);
+	rig.submits = 0;
+	ask(&rig, client, "", NULL);
+	auto_free char *said = rig_read(&rig, client, NULL);
+
+	ck_assert_ptr_nonnull(strstr(said, policy_reason_code(POLICY_GATE_CLOSING)));
+	ck_assert_uint_eq(rig.submits, 0);
+	rig_close(&rig, client);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(nothing_open_ends_at_once)
 {
 	struct rig rig;
@@ -272,6 +298,7 @@ TCase *test_service(void)
 	tcase_add_loop_test(tcase, loopback_is_nobodys, 0, ARRAY_SIZE(loopbacks));
 	tcase_add_test(tcase, what_is_open_ends_before_the_proxy);
 	tcase_add_test(tcase, a_request_is_the_last_of_its_connection);
+	tcase_add_test(tcase, a_login_ends_with_its_request);
 	tcase_add_test(tcase, nothing_open_ends_at_once);
 	return tcase;
 }
