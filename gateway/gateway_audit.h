@@ -2,7 +2,10 @@
  * values (docs/decisions/0006). */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -11,8 +14,11 @@ struct err;
 struct gateway_logged {
 	int64_t time_us; /* since 1970 */
 	const char *session, *run, *event, *command, *kind, *cwd, *action, *reason, *by;
-	const char *way, *host, *protocol, *resolved, *rule;
-	uint64_t exec, port, times, bytes_up, bytes_down;
+	const char *way, *host, *protocol, *resolved, *rule, *program, *user;
+	uint64_t seq, exec, port, times, bytes_up, bytes_down;
+	/* Where its line is in the file, without the newline. */
+	off_t at;
+	size_t len;
 };
 
 struct gateway_audit_calls {
@@ -27,8 +33,22 @@ struct gateway_audit_calls {
  * depend on the size of the log. */
 struct gateway_audit_reading {
 	const char *path, *dir;
+	/* In: where to begin in the log, and the number of lines before; out: the same after its
+	 * last whole line. */
+	off_t at;
+	uint64_t line;
+	bool is_growing;   /* a last line that is not whole yet is not malformed */
 	unsigned int live; /* out: runs that have records of their own and are alive */
 };
 /* 0, what record() returned, or -errno with @why: the log cannot be read. */
 int gateway_audit_read(struct gateway_audit_reading *reading,
 		       const struct gateway_audit_calls *calls, struct err *why);
+/* Identifies what belongs to the log at @path: equal for every spelling of it. */
+#define GATEWAY_AUDIT_KEY_MAX 17
+void gateway_audit_key(const char *path, char ret[GATEWAY_AUDIT_KEY_MAX]);
+/* The runs with records that are not in the log at @path yet: alive, and killed. */
+void gateway_audit_left(const char *path, const char *dir, unsigned int *ret_live,
+			unsigned int *ret_killed);
+/* One line of the log, as gateway_audit_read() parses it: written to; line[len] is writable.
+ * 0, or -EBADMSG. */
+int gateway_audit_parse(char *line, size_t len, struct gateway_logged *ret);

@@ -31,13 +31,16 @@ static const struct {
 	{                                                                                          \
 #name, LOGGED_NUMBER, offsetof(struct gateway_logged, name)                        \
 	}
+	{ "seq", LOGGED_NUMBER, offsetof(struct gateway_logged, seq) },
 	{ "time", LOGGED_TIME, offsetof(struct gateway_logged, time_us) },
 	TEXT(session),
 	TEXT(run),
 	NUMBER(exec),
 	TEXT(event),
 	TEXT(command),
+	TEXT(program),
 	TEXT(kind),
+	TEXT(user),
 	TEXT(cwd),
 	TEXT(action),
 	TEXT(reason),

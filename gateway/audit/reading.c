@@ -25,6 +25,7 @@ struct reading {
 	const struct gateway_audit_calls *calls;
 	struct gateway_audit_reading *of;
 	const char *path;
+	off_t at; /* of the next line */
 	uint64_t line;
 	struct err *why;
 };
@@ -40,11 +41,17 @@ static int reading_line(struct reading *reading, char *line, size_t len)
 	struct gateway_logged record;
 	const char *words;
 
+	off_t at = reading->at;
+
 	reading->line++;
-	if (logged_parse(line, len, &record, &words) == 0)
-		return reading->calls->record(&record, reading->calls->arg);
-	reading_malformed(reading, words);
-	return 0;
+	reading->at += (off_t)len + 1;
+	if (logged_parse(line, len, &record, &words) < 0) {
+		reading_malformed(reading, words);
+		return 0;
+	}
+	record.at = at;
+	record.len = len;
+	return reading->calls->record(&record, reading->calls->arg);
 }
 
 /* The whole lines of @buffer; *@ret_used: the bytes that they take. */
@@ -67,6 +74,7 @@ struct reading_buffer {
 	char *bytes;
 	size_t held;
 	bool is_skipping; /* a line that is too long, and was reported */
+	off_t skipped;    /* of it */
 };
 
 /* Handles what the buffer holds; keeps the beginning of a line. */
@@ -78,7 +86,10 @@ static int reading_buffer(struct reading *reading, struct reading_buffer *buffer
 		char *end = memchr(buffer->bytes, '\n', buffer->held);
 
 		used = end ? (size_t)(end - buffer->bytes) + 1 : buffer->held;
+		buffer->skipped += (off_t)used;
 		buffer->is_skipping = !end;
+		reading->at += end ? buffer->skipped : 0;
+		reading->line += end != NULL;
 	}
 	size_t more = 0;
 	int r = reading_lines(reading, buffer->bytes + used, buffer->held - used, &more);
@@ -89,6 +100,8 @@ static int reading_buffer(struct reading *reading, struct reading_buffer *buffer
 	if (r == 0 && buffer->held >= CHAIN_LINE_MAX) {
 		reading->line++;
 		reading_malformed(reading, "this line is too long for an audit record");
+		reading->line--; /* until its end is found */
+		buffer->skipped = (off_t)buffer->held;
 		buffer->held = 0;
 		buffer->is_skipping = true;
 	}
@@ -115,7 +128,9 @@ static int reading_stream(struct reading *reading, int fd, off_t size)
 		buffer.held += (size_t)n;
 		r = reading_buffer(reading, &buffer);
 	}
-	if (r == 0 && buffer.held > 0) {
+	reading->of->at = reading->at;
+	reading->of->line = reading->line;
+	if (r == 0 && buffer.held > 0 && !reading->of->is_growing) {
 		reading->line++;
 		reading_malformed(reading, "this line is not whole");
 	}
@@ -138,7 +153,11 @@ static int reading_log(struct reading *reading)
 	(void)flock(fd, LOCK_UN); /* it may not be held */
 	if (!S_ISREG(info.st_mode))
 		return err_set(reading->why, -EINVAL, "%s is not a regular file", reading->path);
-	return reading_stream(reading, fd, info.st_size);
+	reading->at = reading->of->at;
+	reading->line = reading->of->line;
+	if (lseek(fd, reading->at, SEEK_SET) < 0)
+		return err_errno(reading->why, errno, "cannot read %s", reading->path);
+	return reading_stream(reading, fd, info.st_size - reading->at);
 }
 
 static int reading_segment_lines(struct reading *reading, struct segment *segment)
@@ -173,6 +192,7 @@ static int reading_segment(const char *path, const char *run, void *arg)
 	int r = segment_open(&segment, path, false, &why);
 
 	reading->path = path;
+	reading->at = 0;
 	reading->line = 0;
 	if (r == 0)
 		r = reading_segment_lines(reading, &segment);
@@ -197,4 +217,46 @@ int gateway_audit_read(struct gateway_audit_reading *reading,
 		return r;
 	segment_key(reading->path, key);
 	return segment_each(reading->dir, key, reading_segment, &self);
+}
+
+struct left {
+	unsigned int live, killed;
+};
+
+static int left_count(const char *path, const char *run, void *arg)
+{
+	struct left *left = arg;
+	struct segment segment;
+	int r = segment_open(&segment, path, false, NULL);
+
+	segment_close(&segment);
+	left->live += r == -EBUSY;
+	left->killed += r != -EBUSY && r != -ENOENT; /* it was merged meanwhile */
+	return 0;
+}
+
+void gateway_audit_left(const char *path, const char *dir, unsigned int *ret_live,
+			unsigned int *ret_killed)
+{
+	char key[SEGMENT_KEY_MAX];
+	struct left left = { 0 };
+
+	segment_key(path, key);
+	(void)segment_each(dir, key, left_count, &left); /* it never ends the iteration */
+	*ret_live = left.live;
+	*ret_killed = left.killed;
+}
+
+_Static_assert(GATEWAY_AUDIT_KEY_MAX == SEGMENT_KEY_MAX, "it is the key of segments");
+
+void gateway_audit_key(const char *path, char ret[GATEWAY_AUDIT_KEY_MAX])
+{
+	segment_key(path, ret);
+}
+
+int gateway_audit_parse(char *line, size_t len, struct gateway_logged *ret)
+{
+	const char *words;
+
+	return logged_parse(line, len, ret, &words);
 }

@@ -195,6 +195,60 @@ START_TEST(it_ends_when_told)
 }
 END_TEST
 
+/* The offset and the number of each record, and where each reading ended. */
+static int on_place(const struct gateway_logged *record, void *arg)
+{
+	uint64_t *places = arg;
+
+	while (*places)
+		places++;
+	*places = (uint64_t)record->at * 100000 + record->len * 10 + record->seq;
+	return 0;
+}
+
+/* A file that grows is read from where the last reading ended: after its last whole line. */
+START_TEST(it_goes_on)
+{
+	char path[] = "/tmp/sallyport-logged-XXXXXX";
+	static const char second[] = "{\"seq\":2," TIME ",\"event\":\"end\"}";
+	const uint64_t length = sizeof(GOOD) - 1;
+	auto_close int fd = mkstemp(path);
+	auto_free char *long_line = mem_new(300 << 10);
+	uint64_t places[4] = { 0 };
+	const struct gateway_audit_calls calls = { on_place, NULL, places };
+	struct counted counted = { 0 };
+	const struct gateway_audit_calls count = { on_record, on_malformed, &counted };
+	struct gateway_audit_reading reading = { .path = path, .is_growing = true };
+	struct err why = { 0 };
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fd_write_all(fd, GOOD "\n{\"se", length + 5), 0);
+	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
+	ck_assert_int_eq(reading.at, (off_t)length + 1);
+	ck_assert_uint_eq(reading.line, 1);
+	ck_assert_int_eq(fd_write_all(fd, second + 4, length - 4), 0);
+	ck_assert_int_eq(fd_write_all(fd, "\n", 1), 0);
+	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
+	ck_assert_int_eq(reading.at, 2 * ((off_t)length + 1));
+	ck_assert_uint_eq(places[0], length * 10 + 1);
+	ck_assert_uint_eq(places[1], (length + 1) * 100000 + length * 10 + 2);
+	ck_assert_uint_eq(places[2], 0);
+
+	memset(long_line, 'x', 300 << 10); /* no record, and not whole */
+	ck_assert_int_eq(fd_write_all(fd, long_line, 300 << 10), 0);
+	ck_assert_int_eq(gateway_audit_read(&reading, &count, &why), 0);
+	ck_assert_int_eq(reading.at, 2 * ((off_t)length + 1));
+	ck_assert_uint_eq(counted.lines[0], 3);
+	ck_assert_int_eq(fd_write_all(fd, "\n" GOOD "\n", length + 2), 0);
+	ck_assert_int_eq(gateway_audit_read(&reading, &count, &why), 0);
+	ck_assert_int_eq(reading.at, 3 * ((off_t)length + 1) + (300 << 10) + 1);
+	ck_assert_uint_eq(reading.line, 4);
+	ck_assert_uint_eq(counted.lines[1], 3);
+	ck_assert_uint_eq(counted.records, 1);
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 /* One record, sealed, in a segment of the log at @path; *@ret stays open, as that of a live run. */
 static void make_segment(const char *dir, const char *path, struct segment *ret)
 {
@@ -219,6 +273,7 @@ START_TEST(segments)
 {
 	char dir[] = "/tmp/sallyport-logged-XXXXXX";
 	struct segment segment;
+	unsigned int live, killed;
 	struct counted counted = { 0 };
 	const struct gateway_audit_calls calls = { on_record, on_malformed, &counted };
 	struct err why = { 0 };
@@ -233,11 +288,17 @@ START_TEST(segments)
 	make_segment(dir, path, &segment);
 	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
 	ck_assert_uint_eq(reading.live, 1);
+	gateway_audit_left(path, dir, &live, &killed);
+	ck_assert_uint_eq(live, 1);
+	ck_assert_uint_eq(killed, 0);
 	ck_assert_uint_eq(counted.records, 0);
 
 	auto_free char *left = mem_strdup(segment.path);
 
 	segment_close(&segment);
+	gateway_audit_left(path, dir, &live, &killed);
+	ck_assert_uint_eq(live, 0);
+	ck_assert_uint_eq(killed, 1);
 	ck_assert_int_eq(gateway_audit_read(&reading, &calls, &why), 0);
 	ck_assert_uint_eq(reading.live, 0);
 	ck_assert_uint_eq(counted.records, 1);
@@ -274,6 +335,7 @@ int main(void)
 	tcase_add_loop_test(lines_case, what_is_written_is_read, 0, 5);
 	tcase_add_test(lines_case, lines_of_every_length);
 	tcase_add_test(lines_case, it_ends_when_told);
+	tcase_add_test(lines_case, it_goes_on);
 	tcase_add_test(lines_case, segments);
 	tcase_add_test(lines_case, no_log);
 	suite_add_tcase(suite, lines_case);
