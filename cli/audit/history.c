@@ -1,5 +1,6 @@
 #include "cli/audit/history.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,11 @@ static const enum history_verdict verdicts[POLICY_REASON_COUNT] = {
 enum history_verdict history_verdict(enum policy_reason reason)
 {
 	return verdicts[reason] ? verdicts[reason] - 1 : HISTORY_FAILED;
+}
+
+bool history_is_unanswered(enum policy_reason reason)
+{
+	return reason != POLICY_DEFAULT_DENY && history_verdict(reason) == HISTORY_UNANSWERED;
 }
 
 enum policy_reason history_reason(const char *code)
@@ -133,6 +139,19 @@ static enum policy_way way_named(const char *name)
 }
 
 /* The log is text that may have been edited: the destination is parsed again. */
+int history_destination_read(const struct gateway_logged *record, struct policy_destination *ret)
+{
+	enum policy_protocol protocol = protocol_named(record->protocol);
+	int r = policy_destination_set(ret, record->host, strlen(record->host),
+				       (uint16_t)record->port, NULL);
+
+	ret->protocol = protocol;
+	return r < 0 || protocol == POLICY_NO_PROTOCOL || protocol == POLICY_UDP ||
+			       strcmp(ret->host, record->host) != 0
+		       ? -EBADMSG
+		       : 0;
+}
+
 static struct history_destination *destination_of(struct history *history,
 						  const struct gateway_logged *record)
 {
@@ -144,12 +163,8 @@ static struct history_destination *destination_of(struct history *history,
 
 	if (!at || at->dst.host[0] || at->is_odd)
 		return at;
-	at->is_odd = policy_destination_set(&at->dst, record->host, strlen(record->host),
-					    (uint16_t)record->port, NULL) < 0;
-	at->dst.protocol = protocol_named(record->protocol);
+	at->is_odd = history_destination_read(record, &at->dst) < 0;
 	at->way = way_named(record->way);
-	at->is_odd |= at->dst.protocol == POLICY_NO_PROTOCOL || at->dst.protocol == POLICY_UDP ||
-		      strcmp(at->dst.host, record->host) != 0;
 	return at;
 }
 

@@ -22,6 +22,8 @@ enum history_verdict {
 	HISTORY_VERDICTS
 };
 enum history_verdict history_verdict(enum policy_reason reason);
+/* Did nobody answer, or could nobody be asked? What the default denies is denied. */
+bool history_is_unanswered(enum policy_reason reason);
 /* The reason of a record; POLICY_NONE: unknown. */
 enum policy_reason history_reason(const char *code);
 
@@ -56,6 +58,9 @@ void history_init(struct history *history);
  * selection_read(). */
 int history_read(struct history *history, struct selection *selection, void ***ret_rows);
 void history_done(struct history *history);
+
+/* The destination of a record: 0, or -EBADMSG: it is not in its canonical form. */
+int history_destination_read(const struct gateway_logged *record, struct policy_destination *ret);
 
 /* Is it a connection into the sandbox? What the command reached does not include it. */
 bool history_is_inward(const struct gateway_logged *record);

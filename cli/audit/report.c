@@ -85,7 +85,6 @@ static void on_record(const struct gateway_logged *record, bool is_selected, voi
 	    (record->host[0] == '\0' && report->by == BY_HOST))
 		return;
 	struct report_row *row = row_of(report, record);
-	enum history_verdict verdict = history_verdict(history_reason(record->reason));
 	bool is_allowed = strcmp(record->action, "allow") == 0;
 
 	if (row->first_us == 0 || record->time_us < row->first_us)
@@ -98,7 +97,7 @@ static void on_record(const struct gateway_logged *record, bool is_selected, voi
 		row->bytes_down += record->bytes_down;
 	} else if (is_allowed) {
 		row->allowed += record->times;
-	} else if (verdict == HISTORY_UNANSWERED) {
+	} else if (history_is_unanswered(history_reason(record->reason))) {
 		row->unanswered += record->times;
 	} else {
 		row->denied += record->times;

@@ -266,6 +266,7 @@ def report(stage):
     stage.decide("a.test", "denied_session", by="-2+3 on tty")
     stage.decide("b.test", "rule_deny", rule="team:3: deny b.test", times=70)
     stage.decide("c.test", "prompt_timeout")
+    stage.decide("d.test", "default_deny")
     stage.decide("localhost", "inside", port=8000, protocol="tcp", way="published")
     stage.decide("localhost", "connect_refused", port=8000, protocol="tcp", way="published")
     stage.start(run="000002", age=datetime.timedelta(days=30))
@@ -278,14 +279,14 @@ def report(stage):
         return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
     by_host = rows()
     expect([(row["host"], row["allowed"], row["denied"], row["unanswered"]) for row in by_host],
-           [("b.test", "0", "70", "0"), ("a.test", "1", "1", "0"), ("c.test", "0", "0", "1")])
+           [("b.test", "0", "70", "0"), ("a.test", "1", "1", "0"), ("c.test", "0", "0", "1"), ("d.test", "0", "1", "0")])
     expect((by_host[1]["connections"], by_host[1]["bytes_down"]), ("1", "2048"))
     utc = datetime.datetime.strptime(by_host[1]["first_utc"], "%Y-%m-%d %H:%M:%S UTC")
     local = datetime.datetime.strptime(by_host[1]["first_local"], "%Y-%m-%d %H:%M:%S %z")
     expect(local, utc.replace(tzinfo=datetime.timezone.utc))
     assert by_host[1]["first_local"].endswith("+0300"), by_host[1]
     expect({row["person"] for row in rows("--by", "person")},
-           {"ana on tty", "'-2+3 on tty", "(no person: rule_deny)", "(no person: prompt_timeout)", "(no person)"})
+           {"ana on tty", "'-2+3 on tty", "(no person: rule_deny)", "(no person: prompt_timeout)", "(no person: default_deny)", "(no person)"})
     expect({row["program"] for row in rows("--by", "program")}, {"'=cmd|calc"})
     expect({row["run"] for row in rows("--by", "run", "--since", "60d")}, {"7f3a9c", "000002"})
     assert "team:3: deny b.test" in {row["rule"] for row in rows("--by", "rule")}
