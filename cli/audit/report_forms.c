@@ -55,15 +55,15 @@ bool report_forms_text(const struct report_sheet *sheet)
 
 /* RFC 4180. A cell beginning with = + - @, a tab or a carriage return is a formula in spreadsheet
  * programs. */
-static void put_cell(const char *text)
+void report_forms_cell(FILE *out, const char *text)
 {
-	(void)fputs(strchr("=+-@\t\r", text[0]) && text[0] ? "\"'" : "\"", stdout);
+	(void)fputs(strchr("=+-@\t\r", text[0]) && text[0] ? "\"'" : "\"", out);
 	for (const char *c = text; *c; c++) {
 		if (*c == '"')
-			(void)putchar('"');
-		(void)putchar(*c);
+			(void)fputc('"', out);
+		(void)fputc(*c, out);
 	}
-	(void)putchar('"');
+	(void)fputc('"', out);
 }
 
 bool report_forms_csv(const struct report_sheet *sheet)
@@ -75,7 +75,7 @@ bool report_forms_csv(const struct report_sheet *sheet)
 		const struct report_row *row = *at;
 		char time[SELECTION_TIME_MAX];
 
-		put_cell(row->key);
+		report_forms_cell(stdout, row->key);
 		(void)printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 			     ",%" PRIu64,
 			     row->allowed, row->denied, row->unanswered, row->connections,

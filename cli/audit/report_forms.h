@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct selection;
 
@@ -21,3 +22,5 @@ bool report_forms_text(const struct report_sheet *sheet);
 bool report_forms_json(const struct report_sheet *sheet);
 /* A cell that a spreadsheet would take for a formula begins with an apostrophe. */
 bool report_forms_csv(const struct report_sheet *sheet);
+/* One such cell, in quotation marks. */
+void report_forms_cell(FILE *out, const char *text);

@@ -129,18 +129,40 @@ static int take_path(struct selection *ret, const struct options *options)
 	return CLI_OK;
 }
 
-static int take_since(struct selection *ret, const struct options *options, int64_t default_ms)
+/* "2026-11-25", or with " 20:13" or " 20:13:05", in local time. */
+static bool read_date(const char *text, int64_t *ret_us)
 {
-	const char *since = options_get(options, OPT_SINCE);
-	int64_t ms = default_ms;
+	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S" };
 
-	if (since && (text_to_duration_ms(since, &ms) < 0 || ms == 0)) {
-		auto_free char *shown = text_visible_dup(since);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		struct tm parts = { .tm_isdst = -1 };
+		const char *end = strptime(text, forms[i], &parts);
 
-		return options_wrong(options->command, "--since: `%s` is not a time such as 7d",
-				     shown);
+		if (!end || *end)
+			continue;
+		*ret_us = (int64_t)mktime(&parts) * 1000000;
+		return *ret_us > 0;
 	}
-	ret->since_us = ms > ret->now_us / 1000 ? 0 : ret->now_us - ms * 1000;
+	return false;
+}
+
+/* A time before now, such as 7d, or a date. */
+static int take_time(const struct selection *ret, const struct options *options,
+		     enum cli_option option, const char *name, int64_t *ret_us)
+{
+	const char *given = options_get(options, option);
+	int64_t ms;
+
+	if (given && read_date(given, ret_us))
+		return CLI_OK;
+	if (!given || text_to_duration_ms(given, &ms) < 0 || ms == 0) {
+		auto_free char *shown = text_visible_dup(given ? given : "");
+
+		return options_wrong(options->command,
+				     "%s: `%s` is not a time such as 7d or \"2026-01-31 20:15\"",
+				     name, shown);
+	}
+	*ret_us = ms > ret->now_us / 1000 ? 0 : ret->now_us - ms * 1000;
 	return CLI_OK;
 }
 
@@ -154,8 +176,12 @@ int selection_take(struct selection *ret, const struct options *options, int64_t
 		return options_wrong(options->command, "give --run ID or --last, not both");
 	int status = take_path(ret, options);
 
-	if (status == CLI_OK && (has_since || (default_ms > 0 && !run && !has_last)))
-		status = take_since(ret, options, default_ms);
+	if (status == CLI_OK && has_since)
+		status = take_time(ret, options, OPT_SINCE, "--since", &ret->since_us);
+	else if (default_ms > 0 && !run && !has_last)
+		ret->since_us = ret->now_us - default_ms * 1000;
+	if (status == CLI_OK && options_has(options, OPT_UNTIL))
+		status = take_time(ret, options, OPT_UNTIL, "--until", &ret->until_us);
 	if (status != CLI_OK)
 		return status;
 	if (has_last || (default_ms == 0 && !run && !has_since))

@@ -11,11 +11,13 @@ struct selection {
 	char *path;                /* of the log; owned */
 	char run[64];              /* "": of every run */
 	int64_t since_us, now_us;  /* records from @since_us on; 0: all */
+	int64_t until_us;          /* and before; 0: all */
 	uint64_t records, skipped; /* out: records in the log; malformed lines */
 };
 
-/* Without --run, --last and --since: the last @default_ms; 0: the last run. Returns an exit status
- * and prints what is wrong. selection_done() in every case. */
+/* Without --run, --last and --since: the last @default_ms; 0: the last run; SELECTION_ALL. Returns
+ * an exit status and prints what is wrong. selection_done() in every case. */
+#define SELECTION_ALL (-1)
 int selection_take(struct selection *ret, const struct options *options, int64_t default_ms);
 void selection_done(struct selection *selection);
 

@@ -53,6 +53,9 @@ TYPED = [
     (["session", "end", ""], {"here"}),
     (["run", "--join", "h"], {"here"}),
     (["approve", "list", "--session", ""], {"here"}),
+    (["audit", "e"], {"export"}),
+    (["audit", "query", "--verdict", ""], {"allow", "deny", "unanswered"}),
+    (["audit", "tail", "--f"], {"--follow"}),
 ]
 
 

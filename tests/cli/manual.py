@@ -198,6 +198,18 @@ def log_of_a_run(stage, example):
     assert ("/ls" in said if '"program"' in example else "a.example.org" in said if "jq" in example else "unbroken" in said), said
 
 
+def records_of_a_run(stage, example):
+    """The page's own record is the decision of a run."""
+    stage.play("$ sallyport run --no-tty --default deny -- curl -s http://a.example.org/ >out")
+    listed = until(lambda: stage.play("$ sallyport audit query --json --event decision").splitlines(), QUICK, "the record")
+    record = json.loads(listed[0])
+    said = stage.play(example.replace("7f3a9c.120", f"{record['run']}.{record['seq']}"))
+    if "left.csv" in example:
+        said += (stage.work / "left.csv").read_text()
+    words = "time_utc,time_local,id," if "left.csv" in example else "denied        1\n" if "summary" in example else "a.example.org"
+    assert words in said, said
+
+
 def page_policy(stage, example, status=0):
     """The policy that the page itself shows."""
     block = re.search(r"^EXAMPLES\n(.*?)^ +Check it", shown(ROOT / "docs/man/sallyport-policy.5"), re.M | re.S)[1]
@@ -470,7 +482,7 @@ def a_name_inside(stage, example):
 
 STAGES = {
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [log_of_a_run, log_of_a_run, log_of_a_run],
+    "sallyport-audit.1": [log_of_a_run, *[records_of_a_run] * 5, log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, built, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),
                              explained_as(0, "expectations"), with_agent, in_a_session],

@@ -1,0 +1,51 @@
+#include "cli/audit/filter.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/audit/selection.h"
+#include "cli/audit/store/store.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#define LIMIT_MAX 1000000
+
+/* In the order of the words of --verdict in options.def. */
+static const enum store_verdict verdicts[] = { STORE_ALLOW, STORE_DENY, STORE_UNANSWERED };
+
+static int take_limit(struct store_filter *ret, const struct options *options)
+{
+	const char *limit = options_get(options, OPT_LIMIT);
+
+	if (!limit)
+		return CLI_OK;
+	if (text_to_u64(limit, strlen(limit), LIMIT_MAX, &ret->limit) == 0 && ret->limit > 0)
+		return CLI_OK;
+	auto_free char *shown = text_visible_dup(limit);
+
+	return options_wrong(options->command, "--limit: `%s` is not a number from 1 to %d", shown,
+			     LIMIT_MAX);
+}
+
+int filter_take(struct store_filter *ret, const struct options *options,
+		const struct selection *selection)
+{
+	size_t verdict = options_choice(options, OPT_VERDICT, ARRAY_SIZE(verdicts));
+
+	ret->host = options_get(options, OPT_OF_HOST);
+	ret->domain = options_get(options, OPT_OF_DOMAIN);
+	ret->rule = options_get(options, OPT_OF_RULE);
+	ret->person = options_get(options, OPT_OF_PERSON);
+	ret->program = options_get(options, OPT_OF_PROGRAM);
+	ret->session = options_get(options, OPT_OF_SESSION);
+	ret->user = options_get(options, OPT_OF_USER);
+	ret->event = options_get(options, OPT_OF_EVENT);
+	ret->run = selection->run[0] ? selection->run : NULL;
+	ret->since_us = selection->since_us;
+	ret->until_us = selection->until_us;
+	if (verdict < ARRAY_SIZE(verdicts))
+		ret->verdict = verdicts[verdict];
+	return take_limit(ret, options);
+}

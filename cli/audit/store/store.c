@@ -1,0 +1,247 @@
+/* The database is one file for each log, in the folder of the segments, which no command sees. It
+ * is in WAL mode, so a question that is asked while another one adds records waits for neither. */
+#include "cli/audit/store/store_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "gateway/gateway_audit.h"
+
+#define VERSION     1
+#define VERSION_SQL "1"
+#define BUSY_MS     10000 /* another process adds records; a million take a few seconds */
+
+static const char setup[] = "PRAGMA journal_mode=WAL;"
+			    "PRAGMA synchronous=NORMAL;"
+			    "PRAGMA trusted_schema=OFF;"
+			    "PRAGMA cell_size_check=ON;"
+			    "PRAGMA temp_store=MEMORY;"
+			    "PRAGMA cache_size=-65536;"
+			    "PRAGMA mmap_size=1073741824;";
+
+/* Texts are stored once, so a row is small, and a search compares each text once and then numbers.
+ * Rows of records have the place of their lines; the rest of a record is read from the log. */
+static const char schema[] =
+	"CREATE TABLE log(device INTEGER, inode INTEGER, at INTEGER, line INTEGER,"
+	" last_at INTEGER, digest TEXT);"
+	"CREATE TABLE texts(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE records(at INTEGER PRIMARY KEY, len INTEGER, seq INTEGER, time INTEGER,"
+	" event INTEGER, verdict INTEGER, host INTEGER, by INTEGER, times INTEGER, up INTEGER,"
+	" down INTEGER, run INTEGER, rule INTEGER, program INTEGER, command INTEGER,"
+	" session INTEGER, reason INTEGER, action INTEGER, kind INTEGER, way INTEGER,"
+	" protocol INTEGER, port INTEGER, exec INTEGER);"
+	"CREATE INDEX by_time ON records(time);"
+	"CREATE TABLE runs(run INTEGER PRIMARY KEY, user INTEGER, time INTEGER);"
+	"CREATE TABLE execs(run INTEGER, exec INTEGER, command INTEGER, time INTEGER,"
+	" PRIMARY KEY(run, exec))"
+	" WITHOUT ROWID;"
+	"CREATE TABLE hosts(host INTEGER PRIMARY KEY, first INTEGER);"
+	"CREATE TABLE bad(line INTEGER PRIMARY KEY, words TEXT);"
+	"PRAGMA user_version=" VERSION_SQL ";";
+
+int store_fail(struct store *store, int result, struct err *why)
+{
+	int code = result & 0xff; /* without the extended part */
+	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(result);
+	int r = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_SCHEMA ||
+				code == SQLITE_ERROR || code == SQLITE_CONSTRAINT ||
+				code == SQLITE_MISMATCH
+			? -EBADMSG
+		: code == SQLITE_BUSY || code == SQLITE_LOCKED ? -EBUSY
+		: code == SQLITE_FULL                          ? -ENOSPC
+		: code == SQLITE_NOMEM                         ? -ENOMEM
+							       : -EIO;
+
+	return err_set(why, r, "the index of the audit log: %s", text);
+}
+
+int store_exec(struct store *store, const char *sql, struct err *why)
+{
+	int result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	return result == SQLITE_OK ? 0 : store_fail(store, result, why);
+}
+
+int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret, struct err *why)
+{
+	int result = sqlite3_prepare_v2(store->db, sql, -1, ret, NULL);
+
+	return result == SQLITE_OK ? 0 : store_fail(store, result, why);
+}
+
+static void store_close(struct store *store)
+{
+	for (size_t i = 0; i < STORE_STATEMENTS; i++) {
+		(void)sqlite3_finalize(store->statements[i]); /* repeats an earlier error */
+		store->statements[i] = NULL;
+	}
+	store_texts_forget(store);
+	(void)sqlite3_close(store->db); /* every statement is finalized */
+	store->db = NULL;
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	store_close(store);
+	fd_close(store->fd);
+	free(store->texts);
+	free(store->path);
+	free(store->log);
+	free(store);
+}
+
+/* A value of one row and column. */
+static int store_number(struct store *store, const char *sql, int64_t *ret, struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store, sql, &statement, why);
+
+	if (r < 0)
+		return r;
+	int result = sqlite3_step(statement);
+
+	if (result != SQLITE_ROW)
+		return store_fail(store, result, why);
+	*ret = sqlite3_column_int64(statement, 0);
+	return 0;
+}
+
+/* -EBADMSG: of another version. */
+static int store_check(struct store *store, struct err *why)
+{
+	int64_t version = 0, tables = 0;
+	int r = store_number(store, "PRAGMA user_version", &version, why);
+
+	if (r == 0)
+		r = store_number(store, "SELECT count(*) FROM sqlite_master", &tables, why);
+	if (r < 0 || version == VERSION)
+		return r;
+	if (tables > 0)
+		return err_set(why, -EBADMSG, "it is of another version");
+	r = store_exec(store, "BEGIN IMMEDIATE", why);
+	if (r == 0)
+		r = store_number(store, "SELECT count(*) FROM sqlite_master", &tables, why);
+	if (r == 0 && tables == 0) /* no other process was faster */
+		r = store_exec(store, schema, why);
+	return r == 0 ? store_exec(store, "COMMIT", why) : r;
+}
+
+/* SQLite makes the other two files with the mode of the first. */
+static int store_make_file(const char *path, struct err *why)
+{
+	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+	struct stat info;
+
+	if (fd < 0)
+		return err_errno(why, errno, "cannot open %s", path);
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+	    (info.st_mode & 077) != 0)
+		return err_set(why, -EPERM, "%s is not a file of your own with mode 0600", path);
+	return 0;
+}
+
+static int store_connect(struct store *store, struct err *why)
+{
+	int r = store->path ? store_make_file(store->path, why) : 0;
+
+	if (r < 0)
+		return r;
+	int result = sqlite3_open_v2(store->path ? store->path : ":memory:", &store->db,
+				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+					     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+				     NULL);
+
+	if (result != SQLITE_OK)
+		return store_fail(store, result, why);
+	(void)sqlite3_busy_timeout(store->db, BUSY_MS); /* cannot fail on an open database */
+	r = store_exec(store, setup, why);
+	return r == 0 ? store_check(store, why) : r;
+}
+
+static void store_remove(const char *path)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		auto_free char *name = mem_printf("%s%s", path, ends[i]);
+
+		(void)unlink(name); /* what cannot be removed cannot be opened either */
+	}
+}
+
+static int store_fill(struct store *store, struct err *why)
+{
+	bool is_new;
+	int r = store_connect(store, why);
+
+	return r == 0 ? store_update(store, &is_new, why) : r;
+}
+
+static void store_note(struct store *store, const struct err *why, const char *what)
+{
+	auto_free char *text = mem_printf("%s; %s", why->text, what);
+
+	store->config.note(text);
+}
+
+/* A damaged database is made again; without one, everything is read into memory. */
+static int store_begin(struct store *store, struct err *why)
+{
+	int r = store->path ? store_fill(store, why) : -ENOENT;
+
+	if (r == -EBADMSG) {
+		store_note(store, why, "it is made again from the log");
+		store_close(store);
+		store_remove(store->path);
+		r = store_fill(store, why);
+	}
+	if (r == 0 || store->is_unreadable)
+		return r;
+	if (store->path)
+		store_note(store, why, "the log is read into memory instead, which takes longer");
+	store_close(store);
+	free(take(store->path));
+	return store_fill(store, why);
+}
+
+int store_renew(struct store *store, struct err *why)
+{
+	store_close(store);
+	if (store->path)
+		store_remove(store->path);
+	return store_begin(store, why);
+}
+
+int store_open(struct store **ret, const struct store_config *config, struct err *why)
+{
+	struct store *store = mem_new(sizeof(*store));
+
+	store->config = *config;
+	store->log = mem_strdup(config->log);
+	store->fd = -1;
+	store->texts = mem_new_array(STORE_TEXTS_CACHED, sizeof(*store->texts));
+	if (config->dir && cli_make_dirs(config->dir) == 0) {
+		char key[GATEWAY_AUDIT_KEY_MAX];
+
+		gateway_audit_key(config->log, key);
+		store->path = mem_printf("%s/index.%s", config->dir, key);
+	}
+	int r = store_begin(store, why);
+
+	if (r < 0) {
+		store_free(store);
+		return r;
+	}
+	*ret = store;
+	return 0;
+}

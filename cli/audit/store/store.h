@@ -1,0 +1,85 @@
+/* store: an index of an audit log in an SQLite database. The log is the truth: the database holds
+ * only what finds records in it, is brought up to date when a question is asked, and can be removed
+ * at any time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct gateway_logged;
+struct store;
+
+/* What a decision says; other records have no verdict. */
+enum store_verdict { STORE_NO_VERDICT, STORE_ALLOW, STORE_DENY, STORE_UNANSWERED };
+
+struct store_config {
+	const char *log; /* its path; borrowed for the call */
+	const char *dir; /* of the database, or NULL: only in memory; borrowed for the call */
+	/* Something happened to the database that a person should know; ends no question. */
+	void (*note)(const char *text);
+	enum store_verdict (*verdict)(const struct gateway_logged *record);
+};
+
+/* Opens the database of the log, and adds the records that it does not have yet. One that is
+ * damaged or of another version is made again; where none can be written, it is in memory. 0, or
+ * -errno with @why: the log cannot be read. Returned owned. */
+int store_open(struct store **ret, const struct store_config *config, struct err *why);
+/* Adds the records that were written since. *@ret_is_new: all were read again, because it is
+ * another file now. */
+int store_update(struct store *store, bool *ret_is_new, struct err *why);
+/* Removes the database, and makes it again: after -EBADMSG. */
+int store_renew(struct store *store, struct err *why);
+/* Where the last whole line of the log that was read ends. */
+off_t store_end(const struct store *store);
+void store_free(struct store *store);
+
+/* The lines that are not records, in order; the others are only counted. */
+#define STORE_BAD_MAX 20
+typedef void (*store_bad_fn)(uint64_t line, const char *words, void *arg);
+int store_bad(struct store *store, store_bad_fn each, void *arg, uint64_t *ret_count,
+	      struct err *why);
+
+/* Members that are NULL or 0 choose nothing. */
+struct store_filter {
+	const char *host;          /* a pattern with * and ? */
+	const char *domain;        /* it, and every host below it */
+	const char *rule, *person; /* a part of the text */
+	const char *program; /* a path, or its last component; or the first word of the command */
+	const char *session, *run, *user, *event; /* the whole text */
+	enum store_verdict verdict;
+	int64_t since_us, until_us; /* from, and before */
+	uint64_t seq;
+	off_t after, before; /* the place in the log: from, and before */
+	uint64_t limit;      /* the last of them; 0: all */
+};
+/* Calls @each with the records, in the order of the log, until it returns a value other than 0,
+ * which is returned. A record's command is that of its exec, and its line is not in memory.
+ * -EBADMSG: the database is damaged: store_renew(). *@ret_has_more (may be NULL): the limit left
+ * others out. */
+typedef int (*store_each_fn)(const struct gateway_logged *record, enum store_verdict verdict,
+			     void *arg);
+int store_find(struct store *store, const struct store_filter *filter, store_each_fn each,
+	       void *arg, bool *ret_has_more, struct err *why);
+
+/* The line of a record that store_find() has found, NUL-terminated without its newline, returned
+ * owned. -ESTALE: another line is there now. */
+int store_line(struct store *store, const struct gateway_logged *record, char **ret_line,
+	       struct err *why);
+
+/* One host in some time: what was decided, and what was sent. */
+struct store_total {
+	const char *host; /* borrowed for the call */
+	int64_t first_us; /* of its first decision in the whole log */
+	uint64_t counts[STORE_UNANSWERED + 1], answered, connections, bytes_up, bytes_down;
+};
+struct store_totals {
+	uint64_t records, runs, execs;
+	int64_t oldest_us; /* of the whole log */
+};
+/* The sums of the records from @since_us on; calls @each with every host. Errors as
+ * store_find(). */
+int store_sum(struct store *store, int64_t since_us, struct store_totals *ret,
+	      void (*each)(const struct store_total *total, void *arg), void *arg, struct err *why);

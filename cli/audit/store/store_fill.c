@@ -1,0 +1,356 @@
+/* Adds the records of a log to its database, from where it was read last. A log that has shrunk,
+ * was replaced, or does not have the same line there any more, is read again from its beginning. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crypto/digest.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "cli/audit/store/store_impl.h"
+#include "gateway/gateway_audit.h"
+
+static const char *const sql[] = {
+	[STORE_ADD_RECORD] = "INSERT INTO records VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+			     "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)",
+	[STORE_ADD_RUN] = "INSERT OR IGNORE INTO runs VALUES(?1,?2,?3)",
+	[STORE_ADD_EXEC] = "INSERT OR REPLACE INTO execs VALUES(?1,?2,?3,?4)",
+	[STORE_GET_EXEC] = "SELECT command FROM execs WHERE run = ?1 AND exec = ?2",
+	[STORE_ADD_HOST] =
+		"INSERT INTO hosts VALUES(?1,?2) ON CONFLICT(host) DO UPDATE SET first = "
+		"min(first, excluded.first)",
+	[STORE_ADD_BAD] = "INSERT OR REPLACE INTO bad VALUES(?1,?2)",
+};
+
+/* Where the log was read to. */
+struct place {
+	int64_t device, inode, at, line, last_at;
+	char digest[DIGEST_TEXT_MAX]; /* of the last line */
+};
+
+struct fill {
+	struct store *store;
+	struct err *why;
+	int r; /* of the first error */
+};
+
+static int fill_step(struct store *store, enum store_statement which, const sqlite3_int64 *values,
+		     int count, sqlite3_int64 *ret_value, struct err *why)
+{
+	sqlite3_stmt **statement = &store->statements[which];
+	int r = *statement ? 0 : store_prepare(store, sql[which], statement, why);
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < count; i++)
+		(void)sqlite3_bind_int64(*statement, i + 1, values[i]); /* the index is right */
+	int result = sqlite3_step(*statement);
+
+	if (ret_value)
+		*ret_value = result == SQLITE_ROW ? sqlite3_column_int64(*statement, 0) : 0;
+	(void)sqlite3_reset(*statement); /* repeats the error of the step */
+	return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : store_fail(store, result, why);
+}
+
+/* The command of the record's exec. */
+static int fill_command(struct store *store, const struct gateway_logged *record, sqlite3_int64 run,
+			sqlite3_int64 *ret, struct err *why)
+{
+	struct store_text *text;
+	int r = 0;
+
+	*ret = 0;
+	if (record->exec == 0)
+		return 0;
+	if (strcmp(record->event, "exec_start") == 0) {
+		r = store_text_id(store, record->command, &text, why);
+		store->exec_command = r == 0 ? text->id : 0;
+		if (r == 0)
+			r = fill_step(store, STORE_ADD_EXEC,
+				      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec, text->id,
+							 record->time_us },
+				      4, NULL, why);
+	} else if (store->exec != record->exec || strcmp(store->exec_run, record->run) != 0) {
+		r = fill_step(store, STORE_GET_EXEC,
+			      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec }, 2,
+			      &store->exec_command, why);
+	}
+	store->exec = record->exec;
+	(void)snprintf(store->exec_run, sizeof(store->exec_run), "%s", record->run);
+	*ret = store->exec_command;
+	return r;
+}
+
+/* The time of the first decision about a host. */
+static int fill_host(struct store *store, const struct gateway_logged *record,
+		     struct store_text *host, struct err *why)
+{
+	if (host->first_us != 0 && host->first_us <= record->time_us)
+		return 0;
+	host->first_us = record->time_us;
+	return fill_step(store, STORE_ADD_HOST, (sqlite3_int64[]){ host->id, record->time_us }, 2,
+			 NULL, why);
+}
+
+static int fill_record(struct store *store, const struct gateway_logged *record, struct err *why)
+{
+	bool is_start = strcmp(record->event, "start") == 0; /* its host is the machine */
+	enum store_verdict verdict = store->config.verdict(record);
+	const struct {
+		const char *text;
+		int column;
+	} texts[] = {
+		{ record->event, 4 },    { is_start ? "" : record->host, 6 },
+		{ record->by, 7 },       { record->run, 11 },
+		{ record->rule, 12 },    { record->program, 13 },
+		{ record->session, 15 }, { record->reason, 16 },
+		{ record->action, 17 },  { record->kind, 18 },
+		{ record->way, 19 },     { record->protocol, 20 },
+		{ record->user, 23 }, /* not a column */
+	};
+	sqlite3_int64 row[24] = { record->at,
+				  (sqlite3_int64)record->len,
+				  (sqlite3_int64)record->seq,
+				  record->time_us,
+				  [5] = (sqlite3_int64)verdict,
+				  [8] = (sqlite3_int64)record->times,
+				  (sqlite3_int64)record->bytes_up,
+				  (sqlite3_int64)record->bytes_down,
+				  [21] = (sqlite3_int64)record->port,
+				  (sqlite3_int64)record->exec };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && r == 0; i++) {
+		struct store_text *text;
+
+		if (texts[i].text[0] == '\0')
+			continue;
+		r = store_text_id(store, texts[i].text, &text, why);
+		row[texts[i].column] = r == 0 ? text->id : 0;
+		if (r == 0 && texts[i].column == 6 && verdict != STORE_NO_VERDICT)
+			r = fill_host(store, record, text, why);
+	}
+	if (r == 0)
+		r = fill_command(store, record, row[11], &row[14], why);
+	if (r == 0 && is_start)
+		r = fill_step(store, STORE_ADD_RUN,
+			      (sqlite3_int64[]){ row[11], row[23], record->time_us }, 3, NULL, why);
+	return r == 0 ? fill_step(store, STORE_ADD_RECORD, row, 23, NULL, why) : r;
+}
+
+static int fill_on_record(const struct gateway_logged *record, void *arg)
+{
+	struct fill *fill = arg;
+
+	fill->r = fill_record(fill->store, record, fill->why);
+	return fill->r;
+}
+
+static void fill_on_malformed(const char *path, uint64_t line, const char *words, void *arg)
+{
+	struct fill *fill = arg;
+	struct store *store = fill->store;
+	sqlite3_stmt **statement = &store->statements[STORE_ADD_BAD];
+
+	(void)path; /* it is the log */
+	if (fill->r == 0 && !*statement)
+		fill->r = store_prepare(store, sql[STORE_ADD_BAD], statement, fill->why);
+	if (fill->r < 0)
+		return;
+	(void)sqlite3_bind_int64(*statement, 1, (sqlite3_int64)line);
+	(void)sqlite3_bind_text(*statement, 2, words, -1, SQLITE_STATIC);
+	int result = sqlite3_step(*statement);
+
+	(void)sqlite3_reset(*statement); /* repeats the error of the step */
+	if (result != SQLITE_DONE)
+		fill->r = store_fail(store, result, fill->why);
+}
+
+static int place_read(struct store *store, struct place *ret, struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store, "SELECT device, inode, at, line, last_at, digest FROM log",
+			      &statement, why);
+
+	*ret = (struct place){ 0 };
+	if (r < 0)
+		return r;
+	int result = sqlite3_step(statement);
+
+	if (result == SQLITE_DONE)
+		return 0;
+	if (result != SQLITE_ROW)
+		return store_fail(store, result, why);
+	const unsigned char *digest = sqlite3_column_text(statement, 5);
+
+	ret->device = sqlite3_column_int64(statement, 0);
+	ret->inode = sqlite3_column_int64(statement, 1);
+	ret->at = sqlite3_column_int64(statement, 2);
+	ret->line = sqlite3_column_int64(statement, 3);
+	ret->last_at = sqlite3_column_int64(statement, 4);
+	(void)snprintf(ret->digest, sizeof(ret->digest), "%s", digest ? (const char *)digest : "");
+	return 0;
+}
+
+static int place_write(struct store *store, const struct place *place, struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	const sqlite3_int64 values[] = { place->device, place->inode, place->at, place->line,
+					 place->last_at };
+	int r = store_prepare(store, "INSERT INTO log VALUES(?1,?2,?3,?4,?5,?6)", &statement, why);
+
+	if (r == 0)
+		r = store_exec(store, "DELETE FROM log", why);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		(void)sqlite3_bind_int64(statement, (int)i + 1, values[i]); /* the index is right */
+	(void)sqlite3_bind_text(statement, 6, place->digest, -1, SQLITE_STATIC);
+	int result = sqlite3_step(statement);
+
+	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
+}
+
+/* The digest of what is between @from and @to of the log: at most its last 64 KiB, which is more
+ * than a record. */
+static int place_digest(int fd, off_t from, off_t to, char ret[DIGEST_TEXT_MAX])
+{
+	size_t len = to - from > 65536 ? 65536 : to > from ? (size_t)(to - from) : 0, held = 0;
+	auto_free char *bytes = mem_new(len + 1);
+
+	while (held < len) {
+		ssize_t n = pread(fd, bytes + held, len - held, to - (off_t)(len - held));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		held += (size_t)n;
+	}
+	return digest_text(bytes, len, "", 0, ret);
+}
+
+static bool place_is_same(const struct place *place, int fd, const struct stat *info)
+{
+	char digest[DIGEST_TEXT_MAX];
+
+	return place->device == (int64_t)info->st_dev && place->inode == (int64_t)info->st_ino &&
+	       place->at <= info->st_size &&
+	       place_digest(fd, place->last_at, place->at, digest) == 0 &&
+	       strcmp(digest, place->digest) == 0;
+}
+
+static const char forget[] = "DELETE FROM records; DELETE FROM texts; DELETE FROM runs;"
+			     "DELETE FROM execs; DELETE FROM hosts; DELETE FROM bad;";
+
+/* Reads from @place on, and moves it. */
+static int fill_from(struct store *store, struct place *place, struct err *why)
+{
+	struct fill fill = { .store = store, .why = why };
+	const struct gateway_audit_calls calls = { fill_on_record, fill_on_malformed, &fill };
+	struct gateway_audit_reading reading = {
+		.path = store->log,
+		.at = place->at,
+		.line = (uint64_t)place->line,
+		.is_growing = true,
+	};
+	int r = gateway_audit_read(&reading, &calls, why);
+
+	store->is_unreadable = r < 0 && fill.r == 0;
+	if (r == 0)
+		r = fill.r;
+	if (r < 0 || reading.at == place->at)
+		return r;
+	place->last_at = place->at;
+	place->at = reading.at;
+	place->line = (int64_t)reading.line;
+	r = place_digest(store->fd, place->last_at, place->at, place->digest);
+	if (r < 0)
+		return err_errno(why, -r, "cannot read %s", store->log);
+	return place_write(store, place, why);
+}
+
+static int fill_locked(struct store *store, const struct stat *info, bool *ret_is_new,
+		       struct err *why)
+{
+	struct place place;
+	int r = place_read(store, &place, why);
+
+	if (r < 0)
+		return r;
+	*ret_is_new = !place_is_same(&place, store->fd, info);
+	if (*ret_is_new) {
+		place = (struct place){ .device = (int64_t)info->st_dev,
+					.inode = (int64_t)info->st_ino };
+		store_texts_forget(store);
+		r = store_exec(store, forget, why);
+	}
+	if (r == 0)
+		r = fill_from(store, &place, why);
+	store->end = place.at;
+	return r;
+}
+
+static int fill_open(struct store *store, struct stat *ret, struct err *why)
+{
+	fd_close(store->fd);
+	store->fd = open(store->log, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	store->is_unreadable = true;
+	if (store->fd < 0)
+		return err_errno(why, errno, "cannot open %s", store->log);
+	if (fstat(store->fd, ret) < 0)
+		return err_errno(why, errno, "cannot read the attributes of %s", store->log);
+	if (!S_ISREG(ret->st_mode))
+		return err_set(why, -EINVAL, "%s is not a regular file", store->log);
+	store->is_unreadable = false;
+	return 0;
+}
+
+int store_update(struct store *store, bool *ret_is_new, struct err *why)
+{
+	struct stat info;
+	int r = fill_open(store, &info, why);
+
+	if (r == 0)
+		r = store_exec(store, "BEGIN IMMEDIATE", why);
+	if (r < 0)
+		return r;
+	r = fill_locked(store, &info, ret_is_new, why);
+	store->exec = 0;
+	if (r == 0)
+		r = store_exec(store, "COMMIT", why);
+	if (r < 0) {
+		store_texts_forget(store);
+		(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL); /* r is the error */
+	}
+	return r;
+}
+
+off_t store_end(const struct store *store)
+{
+	return store->end;
+}
+
+int store_bad(struct store *store, store_bad_fn each, void *arg, uint64_t *ret_count,
+	      struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store, "SELECT line, words FROM bad ORDER BY line", &statement, why);
+	int result;
+
+	*ret_count = 0;
+	if (r < 0)
+		return r;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const unsigned char *words = sqlite3_column_text(statement, 1);
+
+		if (++*ret_count <= STORE_BAD_MAX)
+			each((uint64_t)sqlite3_column_int64(statement, 0),
+			     words ? (const char *)words : "", arg);
+	}
+	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
+}

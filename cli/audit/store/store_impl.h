@@ -1,0 +1,65 @@
+/* store: the database and what its parts share. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/audit/store/store.h"
+
+#define STORE_TEXTS_CACHED 8192 /* a power of two */
+
+/* A text whose number is known. */
+struct store_text {
+	char *text; /* owned; NULL: free */
+	sqlite3_int64 id;
+	int64_t first_us; /* of a host: its first decision that the database knows; 0: not known */
+};
+
+enum store_statement {
+	STORE_FIND_TEXT,
+	STORE_ADD_TEXT,
+	STORE_ADD_RECORD,
+	STORE_ADD_RUN,
+	STORE_ADD_EXEC,
+	STORE_GET_EXEC,
+	STORE_ADD_HOST,
+	STORE_ADD_BAD,
+	STORE_STATEMENTS
+};
+
+/* Where the first record is whose time is @time or later. Records of several runs are not in the
+ * order of their times, but nearly. */
+#define STORE_FIRST_SINCE(time)                                                                    \
+	"(SELECT min(at) FROM records INDEXED BY by_time WHERE time>=" time ")"
+
+struct store {
+	struct store_config config;
+	char *log;
+	char *path;         /* of the database; NULL: in memory */
+	int fd;             /* the log */
+	off_t end;          /* of what was read of it */
+	bool is_unreadable; /* the log, and not the database, is in error */
+	sqlite3 *db;
+	sqlite3_stmt *statements[STORE_STATEMENTS];
+	struct store_text *texts; /* STORE_TEXTS_CACHED, by hash */
+	/* The command of the exec of the last record. */
+	char exec_run[64];
+	uint64_t exec;
+	sqlite3_int64 exec_command;
+};
+
+/* -errno for a result of SQLite, and its text: -EBADMSG for a damaged database. */
+int store_fail(struct store *store, int result, struct err *why);
+int store_exec(struct store *store, const char *sql, struct err *why);
+/* Prepares @sql, and binds nothing. */
+int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret, struct err *why);
+static inline void store_finalize_local(sqlite3_stmt **statement)
+{
+	(void)sqlite3_finalize(*statement); /* repeats the error of the last step */
+}
+#define auto_statement __attribute__((cleanup(store_finalize_local)))
+
+/* The number of a text, which is added; 0 for "". */
+int store_text_id(struct store *store, const char *text, struct store_text **ret, struct err *why);
+void store_texts_forget(struct store *store);
