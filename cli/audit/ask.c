@@ -62,13 +62,33 @@ static void ask_on_bad(uint64_t line, const char *words, void *arg)
 	(void)cli_fail(0, "%s:%" PRIu64 ": %s; it is left out", path, line, words);
 }
 
-/* Its exit status, or -errno. */
-static int ask_once(const struct selection *selection, struct store *store, ask_fn question,
-		    void *arg, struct err *why)
+static int ask_last(struct selection *selection, struct store *store, struct err *why)
+{
+	auto_free char *run = NULL;
+	int r = selection->is_last ? store_last_run(store, &run, why) : 0;
+
+	if (r < 0 || !selection->is_last)
+		return r;
+	if (!run)
+		return err_set(why, -ENOENT, "%s contains no run", selection->path);
+	(void)snprintf(selection->run, sizeof(selection->run), "%s", run);
+	return 0;
+}
+
+static int ask_bad(struct selection *selection, struct store *store, struct err *why)
+{
+	int r = store_bad(store, ask_on_bad, selection, &selection->skipped, why);
+
+	if (r == 0 && selection->skipped > STORE_BAD_MAX)
+		(void)cli_fail(0, "%" PRIu64 " more lines are not audit records",
+			       selection->skipped - STORE_BAD_MAX);
+	return r;
+}
+
+static int ask_answer(struct store *store, ask_fn question, void *arg, struct err *why)
 {
 	char *answer = NULL;
 	size_t len = 0;
-	uint64_t bad = 0;
 	FILE *out = open_memstream(&answer, &len);
 	int r = !out ? err_set(why, -ENOMEM, "the answer does not fit in memory")
 		     : question(store, out, arg, why);
@@ -78,15 +98,23 @@ static int ask_once(const struct selection *selection, struct store *store, ask_
 	if (r >= 0 && (fwrite(answer, 1, len, stdout) != len || fflush(stdout) != 0))
 		r = err_errno(why, errno, "cannot write the answer");
 	free(answer);
-	int r_bad = r < 0 ? 0 : store_bad(store, ask_on_bad, (void *)selection, &bad, why);
-
-	if (bad > STORE_BAD_MAX)
-		(void)cli_fail(0, "%" PRIu64 " more lines are not audit records",
-			       bad - STORE_BAD_MAX);
-	return r_bad < 0 ? r_bad : r == CLI_OK && bad > 0 ? CLI_DENIED : r;
+	return r;
 }
 
-int ask(const struct selection *selection, ask_fn question, void *arg, bool may_repeat)
+/* Its exit status, or -errno. */
+static int ask_once(struct selection *selection, struct store *store, ask_fn question, void *arg,
+		    struct err *why)
+{
+	int r = ask_bad(selection, store, why);
+
+	if (r == 0)
+		r = ask_last(selection, store, why);
+	if (r == 0)
+		r = ask_answer(store, question, arg, why);
+	return r == CLI_OK && selection->skipped > 0 ? CLI_DENIED : r;
+}
+
+int ask(struct selection *selection, ask_fn question, void *arg, bool may_repeat)
 {
 	auto_free char *dir = cli_audit_dir();
 	const struct store_config config = { selection->path, dir, ask_note, ask_verdict };

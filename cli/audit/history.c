@@ -50,7 +50,7 @@ static const enum history_verdict verdicts[POLICY_REASON_COUNT] = {
 	[POLICY_BAD_HOST] = 1 + HISTORY_NEVER,
 };
 
-enum history_verdict history_verdict(enum policy_reason reason)
+static enum history_verdict history_verdict(enum policy_reason reason)
 {
 	return verdicts[reason] ? verdicts[reason] - 1 : HISTORY_FAILED;
 }
@@ -93,7 +93,7 @@ static void exec_key(const struct gateway_logged *record, char *out, size_t size
 	(void)snprintf(out, size, "%s %" PRIu64, record->run, record->exec);
 }
 
-void history_command_note(struct tally *execs, const struct gateway_logged *record)
+static void history_command_note(struct tally *execs, const struct gateway_logged *record)
 {
 	char key[160];
 
@@ -107,7 +107,8 @@ void history_command_note(struct tally *execs, const struct gateway_logged *reco
 				   strlen(record->command));
 }
 
-const char *history_command(struct tally *execs, const struct gateway_logged *record)
+/* The command of the record's exec, or "". history_command_note() must see every record before. */
+static const char *history_command(struct tally *execs, const struct gateway_logged *record)
 {
 	char key[160];
 
@@ -117,7 +118,8 @@ const char *history_command(struct tally *execs, const struct gateway_logged *re
 	return command ? command : "";
 }
 
-bool history_is_inward(const struct gateway_logged *record)
+/* Is it a connection into the sandbox? What the command reached does not include it. */
+static bool history_is_inward(const struct gateway_logged *record)
 {
 	return strcmp(record->way, policy_way_name(POLICY_WAY_PUBLISHED)) == 0;
 }

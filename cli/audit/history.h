@@ -21,7 +21,6 @@ enum history_verdict {
 	HISTORY_INSIDE,     /* the command's own loopback */
 	HISTORY_VERDICTS
 };
-enum history_verdict history_verdict(enum policy_reason reason);
 /* Did nobody answer, or could nobody be asked? What the default denies is denied. */
 bool history_is_unanswered(enum policy_reason reason);
 /* The reason of a record; POLICY_NONE: unknown. */
@@ -61,11 +60,3 @@ void history_done(struct history *history);
 
 /* The destination of a record: 0, or -EBADMSG: it is not in its canonical form. */
 int history_destination_read(const struct gateway_logged *record, struct policy_destination *ret);
-
-/* Is it a connection into the sandbox? What the command reached does not include it. */
-bool history_is_inward(const struct gateway_logged *record);
-
-/* For a report: the command of the record's exec, or "". history_command_note() must see every
- * record before. */
-void history_command_note(struct tally *execs, const struct gateway_logged *record);
-const char *history_command(struct tally *execs, const struct gateway_logged *record);

@@ -7,10 +7,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/audit/history.h"
+#include "cli/audit/ask.h"
+#include "cli/audit/selection.h"
+#include "cli/audit/store/store.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "gateway/gateway_audit.h"
+#include "cli/tally.h"
 
 #define SINCE_DEFAULT_MS (7 * 24 * 3600 * INT64_C(1000)) /* 7d */
 #define ROWS_MAX         65536
@@ -20,53 +22,42 @@
 /* In the order of the words of --by in options.def. */
 enum by { BY_HOST, BY_PERSON, BY_RUN, BY_PROGRAM, BY_RULE };
 
-/* A connection's reason says how it ended, and not what allowed it. */
-static void key_of_none(enum by by, const struct gateway_logged *record, char *out)
+static const enum store_dimension dimensions[] = { STORE_HOST, STORE_PERSON, STORE_RUN,
+						   STORE_COMMAND, STORE_RULE };
+
+static void key_of_none(enum by by, const char *reason, char *out)
 {
 	const char *what = by == BY_PERSON    ? "no person"
 			   : by == BY_RULE    ? "no rule"
 			   : by == BY_PROGRAM ? "unknown"
 					      : "none";
-	bool has_reason =
-		(by == BY_PERSON || by == BY_RULE) && strcmp(record->event, "closed") != 0;
 
-	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, has_reason ? ": " : "",
-		       has_reason ? record->reason : "");
+	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, reason[0] ? ": " : "", reason);
 }
 
-static void key_of(enum by by, struct tally *execs, const struct gateway_logged *record, char *out)
+static void key_of(enum by by, const struct store_sum *sum, char *out)
 {
-	const char *key = by == BY_HOST     ? record->host
-			  : by == BY_PERSON ? record->by
-			  : by == BY_RUN    ? record->run
-			  : by == BY_RULE   ? record->rule
-					    : "";
+	size_t len = by == BY_PROGRAM ? strcspn(sum->key, " ") : strlen(sum->key);
 
-	if (by == BY_PROGRAM) {
-		const char *command = history_command(execs, record);
-		size_t len = strcspn(command, " ");
-
-		(void)snprintf(out, KEY_MAX, "%.*s", (int)len, command);
-	} else {
-		(void)text_visible(out, KEY_MAX, key, strlen(key));
-	}
+	(void)text_visible(out, KEY_MAX, sum->key, len);
 	if (out[0] == '\0')
-		key_of_none(by, record, out);
+		key_of_none(by, sum->reason, out);
 }
 
 struct report {
 	struct selection selection;
+	const struct options *options;
 	enum by by;
-	struct tally rows, execs;
+	struct tally rows;
 	struct report_row rest;
 	bool has_rest;
 };
 
-static struct report_row *row_of(struct report *report, const struct gateway_logged *record)
+static struct report_row *row_of(struct report *report, const struct store_sum *sum)
 {
 	char key[KEY_MAX];
 
-	key_of(report->by, &report->execs, record, key);
+	key_of(report->by, sum, key);
 	struct report_row *row = tally_at(&report->rows, key);
 
 	report->has_rest |= !row;
@@ -74,33 +65,33 @@ static struct report_row *row_of(struct report *report, const struct gateway_log
 }
 
 /* A person or rule has no connection of its own where the record of the end does not name it. */
-static void on_record(const struct gateway_logged *record, bool is_selected, void *arg)
+static void on_sum(const struct store_sum *sum, void *arg)
 {
 	struct report *report = arg;
-	bool is_closed = strcmp(record->event, "closed") == 0;
 
-	history_command_note(&report->execs, record);
-	if (!is_selected || record->kind[0] || history_is_inward(record) ||
-	    (!is_closed && strcmp(record->event, "decision") != 0) ||
-	    (record->host[0] == '\0' && report->by == BY_HOST))
+	if (sum->key[0] == '\0' && report->by == BY_HOST)
 		return;
-	struct report_row *row = row_of(report, record);
-	bool is_allowed = strcmp(record->action, "allow") == 0;
+	struct report_row *row = row_of(report, sum);
 
-	if (row->first_us == 0 || record->time_us < row->first_us)
-		row->first_us = record->time_us;
-	if (record->time_us > row->last_us)
-		row->last_us = record->time_us;
-	if (is_closed) {
-		row->connections += record->times;
-		row->bytes_up += record->bytes_up;
-		row->bytes_down += record->bytes_down;
-	} else if (is_allowed) {
-		row->allowed += record->times;
-	} else if (history_is_unanswered(history_reason(record->reason))) {
-		row->unanswered += record->times;
-	} else {
-		row->denied += record->times;
+	if (row->first_us == 0 || sum->first_us < row->first_us)
+		row->first_us = sum->first_us;
+	if (sum->last_us > row->last_us)
+		row->last_us = sum->last_us;
+	switch (sum->verdict) {
+	case STORE_NO_VERDICT:
+		row->connections += sum->times;
+		row->bytes_up += sum->bytes_up;
+		row->bytes_down += sum->bytes_down;
+		break;
+	case STORE_ALLOW:
+		row->allowed += sum->times;
+		break;
+	case STORE_DENY:
+		row->denied += sum->times;
+		break;
+	case STORE_UNANSWERED:
+		row->unanswered += sum->times;
+		break;
 	}
 }
 
@@ -117,8 +108,9 @@ static int compare(const void *left, const void *right)
 	return strcmp(a->key, b->key);
 }
 
-static int report_print(struct report *report, const struct options *options)
+static int report_print(struct report *report, FILE *out)
 {
+	const struct options *options = report->options;
 	auto_free struct report_row **rows = (struct report_row **)tally_rows(&report->rows);
 	size_t count = mem_count_list(rows);
 
@@ -132,36 +124,58 @@ static int report_print(struct report *report, const struct options *options)
 		rows[count + 1] = NULL;
 	}
 	const struct report_sheet sheet = {
+		.out = out,
 		.selection = &report->selection,
 		.by = options_get(options, OPT_REPORT_BY) ? options_get(options, OPT_REPORT_BY)
 							  : "host",
 		.rows = rows,
 	};
-	bool is_written = options_has(options, OPT_JSON)  ? report_forms_json(&sheet)
-			  : options_has(options, OPT_CSV) ? report_forms_csv(&sheet)
-							  : report_forms_text(&sheet);
 
-	if (!is_written || fflush(stdout) != 0)
-		return cli_fail(CLI_ERROR, "cannot write the report");
-	return report->selection.skipped > 0 ? CLI_DENIED : CLI_OK;
+	if (options_has(options, OPT_JSON))
+		report_forms_json(&sheet);
+	else if (options_has(options, OPT_CSV))
+		report_forms_csv(&sheet);
+	else
+		report_forms_text(&sheet);
+	return CLI_OK;
+}
+
+static int report_ask(struct store *store, FILE *out, void *arg, struct err *why)
+{
+	struct report *report = arg;
+	struct selection *selection = &report->selection;
+	const struct store_sums sums = {
+		.dimension = dimensions[report->by],
+		.since_us = selection->since_us,
+		.run = selection->run[0] ? selection->run : NULL,
+	};
+	struct store_totals totals;
+
+	tally_done(&report->rows, NULL);
+	tally_init(&report->rows, sizeof(struct report_row), ROWS_MAX);
+	report->rest = (struct report_row){ 0 };
+	report->has_rest = false;
+	int r = store_sum_totals(store, 0, &totals, why);
+
+	if (r == 0)
+		r = store_sum(store, &sums, on_sum, report, why);
+	selection->records = r == 0 ? totals.records : 0;
+	return r == 0 ? report_print(report, out) : r;
 }
 
 int cli_audit_report(const struct options *options)
 {
-	struct report report = { .by = (enum by)options_choice(options, OPT_REPORT_BY, BY_HOST) };
+	struct report report = { .options = options,
+				 .by = (enum by)options_choice(options, OPT_REPORT_BY, BY_HOST) };
 	int status;
 
 	if (options_has(options, OPT_JSON) && options_has(options, OPT_CSV))
 		return options_wrong(options->command, "give --csv or --json, not both");
 	tally_init(&report.rows, sizeof(struct report_row), ROWS_MAX);
-	tally_init(&report.execs, HISTORY_COMMAND_MAX, HISTORY_EXECS_MAX);
 	status = selection_take(&report.selection, options, SINCE_DEFAULT_MS);
 	if (status == CLI_OK)
-		status = selection_read(&report.selection, on_record, &report);
-	if (status == CLI_OK)
-		status = report_print(&report, options);
+		status = ask(&report.selection, report_ask, &report, true);
 	tally_done(&report.rows, NULL);
-	tally_done(&report.execs, NULL);
 	selection_done(&report.selection);
 	return status;
 }

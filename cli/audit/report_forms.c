@@ -16,41 +16,42 @@ static void print_range(const struct report_sheet *sheet)
 	if (selection->run[0]) {
 		auto_free char *run = text_visible_dup(selection->run);
 
-		(void)printf("by %s, run %s", sheet->by, run);
+		(void)fprintf(sheet->out, "by %s, run %s", sheet->by, run);
 	} else {
-		(void)printf("by %s", sheet->by);
+		(void)fprintf(sheet->out, "by %s", sheet->by);
 	}
 	if (selection->since_us > 0)
-		(void)printf(", from %s to %s\n  (%s to %s in local time, which is used below)\n",
-			     selection_utc(selection->since_us, utc[0]),
-			     selection_utc(selection->now_us, utc[1]),
-			     selection_local(selection->since_us, local[0]),
-			     selection_local(selection->now_us, local[1]));
+		(void)fprintf(sheet->out,
+			      ", from %s to %s\n  (%s to %s in local time, which is used below)\n",
+			      selection_utc(selection->since_us, utc[0]),
+			      selection_utc(selection->now_us, utc[1]),
+			      selection_local(selection->since_us, local[0]),
+			      selection_local(selection->now_us, local[1]));
 	else
-		(void)printf(", until %s\n  (%s in local time, which is used below)\n",
-			     selection_utc(selection->now_us, utc[1]),
-			     selection_local(selection->now_us, local[1]));
+		(void)fprintf(sheet->out, ", until %s\n  (%s in local time, which is used below)\n",
+			      selection_utc(selection->now_us, utc[1]),
+			      selection_local(selection->now_us, local[1]));
 }
 
-bool report_forms_text(const struct report_sheet *sheet)
+void report_forms_text(const struct report_sheet *sheet)
 {
 	print_range(sheet);
-	(void)printf("%9s %9s %10s %11s %10s %10s  %-25s  %s\n", "allowed", "denied", "unanswered",
-		     "connections", "up", "down", "last", sheet->by);
+	(void)fprintf(sheet->out, "%9s %9s %10s %11s %10s %10s  %-25s  %s\n", "allowed", "denied",
+		      "unanswered", "connections", "up", "down", "last", sheet->by);
 	for (struct report_row *const *at = sheet->rows; *at; at++) {
 		const struct report_row *row = *at;
 		char up[32], down[32], last[SELECTION_TIME_MAX];
 
 		text_bytes(up, sizeof(up), row->bytes_up);
 		text_bytes(down, sizeof(down), row->bytes_down);
-		(void)printf("%9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %11" PRIu64
-			     " %10s %10s  %-25s  %s\n",
-			     row->allowed, row->denied, row->unanswered, row->connections, up, down,
-			     selection_local(row->last_us, last), row->key);
+		(void)fprintf(sheet->out,
+			      "%9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %11" PRIu64
+			      " %10s %10s  %-25s  %s\n",
+			      row->allowed, row->denied, row->unanswered, row->connections, up,
+			      down, selection_local(row->last_us, last), row->key);
 	}
 	if (!sheet->rows[0])
-		(void)printf("no decision was recorded\n");
-	return ferror(stdout) == 0;
+		(void)fprintf(sheet->out, "no decision was recorded\n");
 }
 
 /* RFC 4180. A cell beginning with = + - @, a tab or a carriage return is a formula in spreadsheet
@@ -66,26 +67,27 @@ void report_forms_cell(FILE *out, const char *text)
 	(void)fputc('"', out);
 }
 
-bool report_forms_csv(const struct report_sheet *sheet)
+void report_forms_csv(const struct report_sheet *sheet)
 {
-	(void)printf("%s,allowed,denied,unanswered,connections,bytes_up,bytes_down,first_utc,"
-		     "last_utc,first_local,last_local\r\n",
-		     sheet->by);
+	(void)fprintf(sheet->out,
+		      "%s,allowed,denied,unanswered,connections,bytes_up,bytes_down,first_utc,"
+		      "last_utc,first_local,last_local\r\n",
+		      sheet->by);
 	for (struct report_row *const *at = sheet->rows; *at; at++) {
 		const struct report_row *row = *at;
 		char time[SELECTION_TIME_MAX];
 
-		report_forms_cell(stdout, row->key);
-		(void)printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			     ",%" PRIu64,
-			     row->allowed, row->denied, row->unanswered, row->connections,
-			     row->bytes_up, row->bytes_down);
-		(void)printf(",%s", selection_utc(row->first_us, time));
-		(void)printf(",%s", selection_utc(row->last_us, time));
-		(void)printf(",%s", selection_local(row->first_us, time));
-		(void)printf(",%s\r\n", selection_local(row->last_us, time));
+		report_forms_cell(sheet->out, row->key);
+		(void)fprintf(sheet->out,
+			      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			      ",%" PRIu64,
+			      row->allowed, row->denied, row->unanswered, row->connections,
+			      row->bytes_up, row->bytes_down);
+		(void)fprintf(sheet->out, ",%s", selection_utc(row->first_us, time));
+		(void)fprintf(sheet->out, ",%s", selection_utc(row->last_us, time));
+		(void)fprintf(sheet->out, ",%s", selection_local(row->first_us, time));
+		(void)fprintf(sheet->out, ",%s\r\n", selection_local(row->last_us, time));
 	}
-	return ferror(stdout) == 0;
 }
 
 static json_t *row_json(const struct report_row *row)
@@ -103,7 +105,7 @@ static json_t *row_json(const struct report_row *row)
 			 selection_local(row->last_us, local[1]));
 }
 
-bool report_forms_json(const struct report_sheet *sheet)
+void report_forms_json(const struct report_sheet *sheet)
 {
 	const struct selection *selection = sheet->selection;
 	char since[SELECTION_TIME_MAX] = "", until[SELECTION_TIME_MAX];
@@ -119,8 +121,8 @@ bool report_forms_json(const struct report_sheet *sheet)
 			  "since_utc", since, "until_utc", selection_utc(selection->now_us, until),
 			  "records", (json_int_t)selection->records, "malformed",
 			  (json_int_t)selection->skipped, "rows", list);
-	bool is_written = object && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
 
+	(void)json_dumpf(object, sheet->out, JSON_INDENT(2)); /* @out is memory */
+	(void)fputc('\n', sheet->out);
 	json_decref(object);
-	return is_written && putchar('\n') != EOF;
 }

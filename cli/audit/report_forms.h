@@ -1,7 +1,6 @@
 /* report_forms: the forms of `audit report`. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,14 +12,14 @@ struct report_row {
 	int64_t first_us, last_us;
 };
 struct report_sheet { /* all borrowed */
+	FILE *out;
 	const struct selection *selection;
 	const char *by;
 	struct report_row *const *rows; /* NULL-terminated */
 };
-/* On stdout; false: it cannot be written. */
-bool report_forms_text(const struct report_sheet *sheet);
-bool report_forms_json(const struct report_sheet *sheet);
+void report_forms_text(const struct report_sheet *sheet);
+void report_forms_json(const struct report_sheet *sheet);
 /* A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-bool report_forms_csv(const struct report_sheet *sheet);
+void report_forms_csv(const struct report_sheet *sheet);
 /* One such cell, in quotation marks. */
 void report_forms_cell(FILE *out, const char *text);

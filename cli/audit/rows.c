@@ -128,7 +128,7 @@ int rows_put(const struct gateway_logged *record, enum store_verdict verdict, vo
 		put_csv(rows, record, verdict);
 		return 0;
 	case ROWS_JSON:
-		r = store_line(rows->store, record, &line, rows->why);
+		r = store_find_line(rows->store, record, &line, rows->why);
 		if (r == 0)
 			(void)fprintf(rows->out, "%s\n", line);
 		return r;

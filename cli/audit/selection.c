@@ -77,13 +77,6 @@ static int selection_pass(struct selection_pass *pass)
 	return CLI_OK;
 }
 
-int selection_read(struct selection *selection, selection_fn record, void *arg)
-{
-	struct selection_pass pass = { .selection = selection, .record = record, .arg = arg };
-
-	return selection_pass(&pass);
-}
-
 static void on_start(const struct gateway_logged *record, bool is_selected, void *arg)
 {
 	struct selection_pass *pass = arg;
@@ -106,6 +99,14 @@ static int find_last(struct selection *selection)
 	if (status == CLI_OK && selection->run[0] == '\0')
 		return cli_fail(CLI_ERROR, "%s contains no run", selection->path);
 	return status;
+}
+
+int selection_read(struct selection *selection, selection_fn record, void *arg)
+{
+	struct selection_pass pass = { .selection = selection, .record = record, .arg = arg };
+	int status = selection->is_last ? find_last(selection) : CLI_OK;
+
+	return status == CLI_OK ? selection_pass(&pass) : status;
 }
 
 static int64_t now_us(void)
@@ -184,8 +185,7 @@ int selection_take(struct selection *ret, const struct options *options, int64_t
 		status = take_time(ret, options, OPT_UNTIL, "--until", &ret->until_us);
 	if (status != CLI_OK)
 		return status;
-	if (has_last || (default_ms == 0 && !run && !has_since))
-		return find_last(ret);
+	ret->is_last = has_last || (default_ms == 0 && !run && !has_since);
 	if (run && snprintf(ret->run, sizeof(ret->run), "%s", run) >= (int)sizeof(ret->run))
 		return options_wrong(options->command, "--run: no run has such a long id");
 	return CLI_OK;

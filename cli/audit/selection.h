@@ -10,6 +10,7 @@ struct options;
 struct selection {
 	char *path;                /* of the log; owned */
 	char run[64];              /* "": of every run */
+	bool is_last;              /* of the run that began last: its id is found by the reader */
 	int64_t since_us, now_us;  /* records from @since_us on; 0: all */
 	int64_t until_us;          /* and before; 0: all */
 	uint64_t records, skipped; /* out: records in the log; malformed lines */

@@ -51,7 +51,7 @@ static int show_each(const struct gateway_logged *record, enum store_verdict ver
 {
 	struct show *show = arg;
 	auto_free char *line = NULL;
-	int r = store_line(show->store, record, &line, show->why);
+	int r = store_find_line(show->store, record, &line, show->why);
 
 	(void)verdict; /* the record has it too */
 	if (show->count++ > 0)

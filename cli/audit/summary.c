@@ -12,69 +12,86 @@
 #include "cli/audit/store/store.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/tally.h"
 
 #define SINCE_DEFAULT_MS (7 * 24 * 3600 * INT64_C(1000)) /* 7d */
 #define TOP              3
 #define NEW_SHOWN        5
+#define HOSTS_MAX        65536
 
 struct summary {
 	struct selection selection;
 	bool is_json;
 	/* While it is answered. */
 	struct store_totals totals;
-	struct store_total all;
+	struct tally hosts; /* of uint64_t: bytes */
+	uint64_t counts[STORE_UNANSWERED + 1], answered, bytes_up, bytes_down;
 	struct summary_top {
-		char *host; /* owned */
+		const char *host; /* borrowed from @hosts */
 		uint64_t bytes;
 	} top[TOP];
-	uint64_t hosts, new_hosts;
-	char *new_names[NEW_SHOWN]; /* owned */
+	char *new_names; /* owned; NULL: none */
 };
 
 static void summary_forget(struct summary *summary)
 {
-	for (size_t i = 0; i < TOP; i++)
-		free(summary->top[i].host);
-	for (size_t i = 0; i < NEW_SHOWN; i++)
-		free(summary->new_names[i]);
+	tally_done(&summary->hosts, NULL);
+	free(summary->new_names);
 	*summary = (struct summary){ .selection = summary->selection, .is_json = summary->is_json };
+	tally_init(&summary->hosts, sizeof(uint64_t), HOSTS_MAX);
+}
+
+static void summary_host(const struct store_sum *sum, void *arg)
+{
+	struct summary *summary = arg;
+	auto_free char *host = text_visible_dup(sum->key);
+
+	summary->counts[sum->verdict] += sum->times;
+	summary->bytes_up += sum->bytes_up;
+	summary->bytes_down += sum->bytes_down;
+	if (!host[0])
+		return; /* denials that were counted together */
+	uint64_t *bytes = tally_at(&summary->hosts, host);
+
+	if (bytes)
+		*bytes += sum->bytes_up + sum->bytes_down;
+}
+
+static void summary_person(const struct store_sum *sum, void *arg)
+{
+	struct summary *summary = arg;
+
+	if (sum->key[0] && sum->verdict != STORE_NO_VERDICT)
+		summary->answered += sum->times;
+}
+
+static void summary_new(const char *host, void *arg)
+{
+	struct summary *summary = arg;
+	auto_free char *shown = text_visible_dup(host);
+
+	if (summary->new_names)
+		mem_append(&summary->new_names, ", %s", shown);
+	else
+		summary->new_names = take(shown);
 }
 
 /* The most bytes first. */
-static void summary_top(struct summary *summary, const struct store_total *total)
+static void summary_find_top(struct summary *summary)
 {
-	uint64_t bytes = total->bytes_up + total->bytes_down;
-	size_t at = TOP;
+	auto_free uint64_t **rows = (uint64_t **)tally_rows(&summary->hosts);
 
-	while (at > 0 && summary->top[at - 1].bytes < bytes)
-		at--;
-	if (at == TOP)
-		return;
-	free(summary->top[TOP - 1].host);
-	memmove(&summary->top[at + 1], &summary->top[at], (TOP - 1 - at) * sizeof(summary->top[0]));
-	summary->top[at] = (struct summary_top){ text_visible_dup(total->host), bytes };
-}
+	for (uint64_t **row = rows; *row; row++) {
+		size_t at = TOP;
 
-static void summary_each(const struct store_total *total, void *arg)
-{
-	struct summary *summary = arg;
-	uint64_t decisions = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(total->counts); i++) {
-		summary->all.counts[i] += total->counts[i];
-		decisions += total->counts[i];
+		while (at > 0 && summary->top[at - 1].bytes < **row)
+			at--;
+		if (at == TOP)
+			continue;
+		memmove(&summary->top[at + 1], &summary->top[at],
+			(TOP - 1 - at) * sizeof(summary->top[0]));
+		summary->top[at] = (struct summary_top){ tally_key(*row), **row };
 	}
-	summary->all.answered += total->answered;
-	summary->all.connections += total->connections;
-	summary->all.bytes_up += total->bytes_up;
-	summary->all.bytes_down += total->bytes_down;
-	summary->hosts += decisions + total->connections > 0;
-	if (decisions > 0 && total->first_us >= summary->selection.since_us) {
-		if (summary->new_hosts < NEW_SHOWN)
-			summary->new_names[summary->new_hosts] = text_visible_dup(total->host);
-		summary->new_hosts++;
-	}
-	summary_top(summary, total);
 }
 
 static void summary_json(const struct summary *summary, FILE *out)
@@ -92,13 +109,14 @@ static void summary_json(const struct summary *summary, FILE *out)
 		selection_utc(summary->selection.now_us, until), "records",
 		(json_int_t)summary->totals.records, "runs", (json_int_t)summary->totals.runs,
 		"commands", (json_int_t)summary->totals.execs, "allowed",
-		(json_int_t)summary->all.counts[STORE_ALLOW], "denied",
-		(json_int_t)summary->all.counts[STORE_DENY], "unanswered",
-		(json_int_t)summary->all.counts[STORE_UNANSWERED], "answered",
-		(json_int_t)summary->all.answered, "hosts", (json_int_t)summary->hosts, "new_hosts",
-		(json_int_t)summary->new_hosts, "connections", (json_int_t)summary->all.connections,
-		"bytes_up", (json_int_t)summary->all.bytes_up, "bytes_down",
-		(json_int_t)summary->all.bytes_down, "top", top);
+		(json_int_t)summary->counts[STORE_ALLOW], "denied",
+		(json_int_t)summary->counts[STORE_DENY], "unanswered",
+		(json_int_t)summary->counts[STORE_UNANSWERED], "answered",
+		(json_int_t)summary->answered, "hosts", (json_int_t)summary->hosts.count,
+		"new_hosts", (json_int_t)summary->totals.new_hosts, "connections",
+		(json_int_t)summary->counts[STORE_NO_VERDICT], "bytes_up",
+		(json_int_t)summary->bytes_up, "bytes_down", (json_int_t)summary->bytes_down, "top",
+		top);
 
 	(void)json_dumpf(object, out, JSON_INDENT(2)); /* @out is memory, and is checked */
 	(void)fputc('\n', out);
@@ -107,28 +125,27 @@ static void summary_json(const struct summary *summary, FILE *out)
 
 static void summary_text(const struct summary *summary, FILE *out)
 {
-	const struct store_total *all = &summary->all;
 	char since[SELECTION_TIME_MAX], until[SELECTION_TIME_MAX], up[32], down[32];
 
-	text_bytes(up, sizeof(up), all->bytes_up);
-	text_bytes(down, sizeof(down), all->bytes_down);
+	text_bytes(up, sizeof(up), summary->bytes_up);
+	text_bytes(down, sizeof(down), summary->bytes_down);
 	(void)fprintf(out, "from          %s to %s\n",
 		      selection_local(summary->selection.since_us, since),
 		      selection_local(summary->selection.now_us, until));
 	(void)fprintf(out, "runs          %" PRIu64 ", with %" PRIu64 " commands\n",
 		      summary->totals.runs, summary->totals.execs);
-	(void)fprintf(out, "allowed       %" PRIu64 "\n", all->counts[STORE_ALLOW]);
-	(void)fprintf(out, "denied        %" PRIu64 "\n", all->counts[STORE_DENY]);
-	(void)fprintf(out, "unanswered    %" PRIu64 "\n", all->counts[STORE_UNANSWERED]);
+	(void)fprintf(out, "allowed       %" PRIu64 "\n", summary->counts[STORE_ALLOW]);
+	(void)fprintf(out, "denied        %" PRIu64 "\n", summary->counts[STORE_DENY]);
+	(void)fprintf(out, "unanswered    %" PRIu64 "\n", summary->counts[STORE_UNANSWERED]);
 	(void)fprintf(out, "by answers    %" PRIu64 " of these, by a person or a reviewer\n",
-		      all->answered);
-	(void)fprintf(out, "hosts         %" PRIu64 ", of which %" PRIu64 " are new in the log",
-		      summary->hosts, summary->new_hosts);
-	for (size_t i = 0; i < NEW_SHOWN && summary->new_names[i]; i++)
-		(void)fprintf(out, "%s%s", i == 0 ? ": " : ", ", summary->new_names[i]);
-	(void)fprintf(out, "%s\n", summary->new_hosts > NEW_SHOWN ? ", ..." : "");
-	(void)fprintf(out, "connections   %" PRIu64 ", %s up, %s down\n", all->connections, up,
-		      down);
+		      summary->answered);
+	(void)fprintf(out, "hosts         %zu%s; in the log %" PRIu64 " are new%s%s%s\n",
+		      summary->hosts.count, summary->hosts.is_full ? " or more" : "",
+		      summary->totals.new_hosts, summary->new_names ? ": " : "",
+		      summary->new_names ? summary->new_names : "",
+		      summary->totals.new_hosts > NEW_SHOWN ? ", ..." : "");
+	(void)fprintf(out, "connections   %" PRIu64 ", %s up, %s down\n",
+		      summary->counts[STORE_NO_VERDICT], up, down);
 	(void)fputs("most bytes    ", out);
 	for (size_t i = 0; i < TOP && summary->top[i].host; i++) {
 		text_bytes(up, sizeof(up), summary->top[i].bytes);
@@ -141,12 +158,22 @@ static int summary_ask(struct store *store, FILE *out, void *arg, struct err *wh
 {
 	struct summary *summary = arg;
 
-	summary_forget(summary);
-	int r = store_sum(store, summary->selection.since_us, &summary->totals, summary_each,
-			  summary, why);
+	int64_t since_us = summary->selection.since_us;
+	struct store_sums sums = { .dimension = STORE_HOST, .since_us = since_us };
 
+	summary_forget(summary);
+	int r = store_sum_totals(store, since_us, &summary->totals, why);
+
+	if (r == 0)
+		r = store_sum(store, &sums, summary_host, summary, why);
+	sums.dimension = STORE_PERSON;
+	if (r == 0)
+		r = store_sum(store, &sums, summary_person, summary, why);
+	if (r == 0)
+		r = store_sum_new_hosts(store, since_us, NEW_SHOWN, summary_new, summary, why);
 	if (r < 0)
 		return r;
+	summary_find_top(summary);
 	if (summary->is_json)
 		summary_json(summary, out);
 	else
@@ -159,9 +186,11 @@ int cli_audit_summary(const struct options *options)
 	struct summary summary = { .is_json = options_has(options, OPT_JSON) };
 	int status = selection_take(&summary.selection, options, SINCE_DEFAULT_MS);
 
+	tally_init(&summary.hosts, sizeof(uint64_t), HOSTS_MAX);
 	if (status == CLI_OK)
 		status = ask(&summary.selection, summary_ask, &summary, true);
-	summary_forget(&summary);
+	tally_done(&summary.hosts, NULL);
+	free(summary.new_names);
 	selection_done(&summary.selection);
 	return status;
 }

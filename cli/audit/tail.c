@@ -34,7 +34,7 @@ static void tail_changed(void *arg)
 	bool is_new = false;
 
 	tail->filter.after = store_end(store);
-	tail->r = store_update(store, &is_new, tail->rows.why);
+	tail->r = store_fill(store, &is_new, tail->rows.why);
 	if (is_new)
 		tail->filter.after = 0;
 	if (tail->r == 0)

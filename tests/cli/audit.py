@@ -200,7 +200,43 @@ def summary(stage):
     expect((got["new_hosts"], got["records"]),
            (sum(time >= bound for time in first.values()), sum(entry["time"] >= bound for entry in stage.ledger)))
     text = stage.ask("summary")
-    assert text.count("\n") <= 10 and "are new in the log" in text, text
+    assert text.count("\n") <= 10 and " are new: " in text, text
+
+
+def report(stage):
+    """The sums of whole days, and of the part of a day with which a time begins; also when the log has grown since."""
+    stage.fill()
+    lines = stage.log.read_text().splitlines(keepends=True)
+    stage.log.write_text("".join(lines[:COUNT // 3]))
+    stage.ask("report")
+    stage.log.write_text("".join(lines))
+    words = {}
+    for entry in stage.ledger:
+        if entry["event"] == "exec_start":
+            words[entry["run"], entry["exec"]] = entry["command"].split(" ")[0]
+    keys = {"host": lambda entry: entry["host"], "run": lambda entry: entry["run"],
+            "program": lambda entry: words[entry["run"], entry["exec"]],
+            "person": lambda entry: entry.get("by") or none("no person", entry), "rule": lambda entry: entry.get("rule") or none("no rule", entry)}
+
+    def none(what, entry):
+        return f"({what}: {entry['reason']})" if entry["event"] == "decision" else f"({what})"
+    moment = datetime.datetime.strptime(stage.ledger[COUNT // 2]["time"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(microsecond=0)
+    local = (moment + datetime.timedelta(hours=3)).strftime("%Y-%m-%d %H:%M:%S")
+    for args, bound in ((["--since", "60d"], ""), (["--since", local], moment.strftime("%Y-%m-%dT%H:%M:%S.000000Z")),
+                        (["--run", stage.ledger[COUNT // 2]["run"]], ""), (["--last"], "")):
+        run = args[1] if args[0] == "--run" else stage.ledger[-1]["run"] if args[0] == "--last" else None
+        for by, key in keys.items():
+            want = {}
+            for entry in stage.ledger:
+                if entry["event"] not in ("decision", "closed") or entry["time"] < bound or run not in (None, entry["run"]):
+                    continue
+                row = want.setdefault(key(entry), collections.Counter())
+                column = {"allow": "allowed", "deny": "denied", "unanswered": "unanswered", "": "connections"}[verdict_of(entry)]
+                row.update({column: 1, "bytes_up": entry.get("bytes_up", 0), "bytes_down": entry.get("bytes_down", 0)})
+            rows = json.loads(stage.ask("report", "--json", "--by", by, *args))["rows"]
+            got = {row["key"]: {name: row[name] for name in ("allowed", "denied", "unanswered", "connections", "bytes_up", "bytes_down")}
+                   for row in rows}
+            expect((args, by, got), (args, by, {name: {column: row[column] for column in got.get(name, row)} for name, row in want.items()}))
 
 
 def csv_holds_no_formula_and_no_control(stage):
@@ -401,7 +437,7 @@ def a_real_run(stage):
         world.close(keep=False)
 
 
-CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, csv_holds_no_formula_and_no_control,
+CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control,
          the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
          where_no_index_can_be_written, two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
 

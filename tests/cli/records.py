@@ -216,13 +216,13 @@ def malformed_lines(stage):
            "x" * 20000, '{"a":[1]}', record.replace("https", "\\u0000")]
     stage.log.write_text(good + "\n".join(bad) + "\n" + record.replace("a.test", "b.test") + "\n" + '{"seq":9,"ti')
     first = len(good.splitlines()) + 1
-    for command in (("policy", "suggest"), ("audit", "report")):
+    for command, torn in ((("policy", "suggest"), 1), (("audit", "report"), 0)):  # the index leaves it for the next time
         done = stage.run(*command)
         assert "b.test" in done.stdout, done
         for line in range(first, first + len(bad)):
             assert f"audit.jsonl:{line}: " in done.stderr, (line, done.stderr)
-        assert f"audit.jsonl:{first + len(bad) + 1}: this line is not whole" in done.stderr, done.stderr
-        expect(len(done.stderr.splitlines()), len(bad) + 1)
+        expect(done.stderr.count(f"audit.jsonl:{first + len(bad) + 1}: this line is not whole"), torn)
+        expect(len(done.stderr.splitlines()), len(bad) + torn)
     expect(done.returncode, 1)
     stage.log.write_text(good + "x\n" * 100)
     done = stage.run("audit", "report")

@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "cli/cli.h"
 #include "gateway/gateway_audit.h"
 
@@ -22,7 +24,6 @@
 static const char setup[] = "PRAGMA journal_mode=WAL;"
 			    "PRAGMA synchronous=NORMAL;"
 			    "PRAGMA trusted_schema=OFF;"
-			    "PRAGMA cell_size_check=ON;"
 			    "PRAGMA temp_store=MEMORY;"
 			    "PRAGMA cache_size=-65536;"
 			    "PRAGMA mmap_size=1073741824;";
@@ -37,7 +38,10 @@ static const char schema[] =
 	" event INTEGER, verdict INTEGER, host INTEGER, by INTEGER, times INTEGER, up INTEGER,"
 	" down INTEGER, run INTEGER, rule INTEGER, program INTEGER, command INTEGER,"
 	" session INTEGER, reason INTEGER, action INTEGER, kind INTEGER, way INTEGER,"
-	" protocol INTEGER, port INTEGER, exec INTEGER);"
+	" protocol INTEGER, port INTEGER, exec INTEGER, is_summed INTEGER);"
+	"CREATE TABLE sums(dimension INTEGER, key INTEGER, reason INTEGER, verdict INTEGER,"
+	" day INTEGER, times INTEGER, up INTEGER, down INTEGER, first INTEGER, last INTEGER,"
+	" PRIMARY KEY(dimension, key, reason, verdict, day)) WITHOUT ROWID;"
 	"CREATE INDEX by_time ON records(time);"
 	"CREATE TABLE runs(run INTEGER PRIMARY KEY, user INTEGER, time INTEGER);"
 	"CREATE TABLE execs(run INTEGER, exec INTEGER, command INTEGER, time INTEGER,"
@@ -84,6 +88,7 @@ static void store_close(struct store *store)
 		store->statements[i] = NULL;
 	}
 	store_texts_forget(store);
+	store_cells_forget(store);
 	(void)sqlite3_close(store->db); /* every statement is finalized */
 	store->db = NULL;
 }
@@ -96,6 +101,7 @@ void store_free(struct store *store)
 	fd_close(store->fd);
 	free(store->texts);
 	free(store->path);
+	free(store->dir);
 	free(store->log);
 	free(store);
 }
@@ -137,8 +143,9 @@ static int store_check(struct store *store, struct err *why)
 }
 
 /* SQLite makes the other two files with the mode of the first. */
-static int store_make_file(const char *path, struct err *why)
+static int store_make_file(struct store *store, struct err *why)
 {
+	const char *path = store->path;
 	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
 	struct stat info;
 
@@ -147,12 +154,13 @@ static int store_make_file(const char *path, struct err *why)
 	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
 	    (info.st_mode & 077) != 0)
 		return err_set(why, -EPERM, "%s is not a file of your own with mode 0600", path);
+	store->inode = info.st_ino;
 	return 0;
 }
 
 static int store_connect(struct store *store, struct err *why)
 {
-	int r = store->path ? store_make_file(store->path, why) : 0;
+	int r = store->path ? store_make_file(store, why) : 0;
 
 	if (r < 0)
 		return r;
@@ -168,23 +176,43 @@ static int store_connect(struct store *store, struct err *why)
 	return r == 0 ? store_check(store, why) : r;
 }
 
-static void store_remove(const char *path)
+/* One process at a time makes and removes databases of the folder: SQLite does not wait for another
+ * one that changes the mode of a new database. Where it cannot be locked, it is tried without. */
+static int store_lock(const struct store *store)
+{
+	int fd = store->dir ? open(store->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		(void)replace_lock(fd, LOCK_EX, BUSY_MS);
+	return fd;
+}
+
+/* Another process may have made it again already. */
+static void store_remove(const struct store *store)
 {
 	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+	struct stat info;
 
+	if (lstat(store->path, &info) < 0 || info.st_ino != store->inode)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		auto_free char *name = mem_printf("%s%s", path, ends[i]);
+		auto_free char *name = mem_printf("%s%s", store->path, ends[i]);
 
 		(void)unlink(name); /* what cannot be removed cannot be opened either */
 	}
 }
 
-static int store_fill(struct store *store, struct err *why)
+static int store_make(struct store *store, bool is_damaged, struct err *why)
 {
 	bool is_new;
+	int lock = store_lock(store);
+
+	if (is_damaged)
+		store_remove(store);
 	int r = store_connect(store, why);
 
-	return r == 0 ? store_update(store, &is_new, why) : r;
+	fd_close(lock);
+	return r == 0 ? store_fill(store, &is_new, why) : r;
 }
 
 static void store_note(struct store *store, const struct err *why, const char *what)
@@ -195,15 +223,14 @@ static void store_note(struct store *store, const struct err *why, const char *w
 }
 
 /* A damaged database is made again; without one, everything is read into memory. */
-static int store_begin(struct store *store, struct err *why)
+static int store_begin(struct store *store, bool is_damaged, struct err *why)
 {
-	int r = store->path ? store_fill(store, why) : -ENOENT;
+	int r = store->path ? store_make(store, is_damaged, why) : -ENOENT;
 
 	if (r == -EBADMSG) {
 		store_note(store, why, "it is made again from the log");
 		store_close(store);
-		store_remove(store->path);
-		r = store_fill(store, why);
+		r = store_make(store, true, why);
 	}
 	if (r == 0 || store->is_unreadable)
 		return r;
@@ -211,15 +238,14 @@ static int store_begin(struct store *store, struct err *why)
 		store_note(store, why, "the log is read into memory instead, which takes longer");
 	store_close(store);
 	free(take(store->path));
-	return store_fill(store, why);
+	free(take(store->dir));
+	return store_make(store, false, why);
 }
 
 int store_renew(struct store *store, struct err *why)
 {
 	store_close(store);
-	if (store->path)
-		store_remove(store->path);
-	return store_begin(store, why);
+	return store_begin(store, true, why);
 }
 
 int store_open(struct store **ret, const struct store_config *config, struct err *why)
@@ -234,9 +260,10 @@ int store_open(struct store **ret, const struct store_config *config, struct err
 		char key[GATEWAY_AUDIT_KEY_MAX];
 
 		gateway_audit_key(config->log, key);
+		store->dir = mem_strdup(config->dir);
 		store->path = mem_printf("%s/index.%s", config->dir, key);
 	}
-	int r = store_begin(store, why);
+	int r = store_begin(store, false, why);
 
 	if (r < 0) {
 		store_free(store);
@@ -244,4 +271,47 @@ int store_open(struct store **ret, const struct store_config *config, struct err
 	}
 	*ret = store;
 	return 0;
+}
+
+off_t store_end(const struct store *store)
+{
+	return store->end;
+}
+
+int store_bad(struct store *store, store_bad_fn each, void *arg, uint64_t *ret_count,
+	      struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store, "SELECT line, words FROM bad ORDER BY line", &statement, why);
+	int result;
+
+	*ret_count = 0;
+	if (r < 0)
+		return r;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const unsigned char *words = sqlite3_column_text(statement, 1);
+
+		if (++*ret_count <= STORE_BAD_MAX)
+			each((uint64_t)sqlite3_column_int64(statement, 0),
+			     words ? (const char *)words : "", arg);
+	}
+	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
+}
+
+int store_last_run(struct store *store, char **ret_run, struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(
+		store, "SELECT text FROM runs JOIN texts ON id=run ORDER BY time DESC LIMIT 1",
+		&statement, why);
+
+	*ret_run = NULL;
+	if (r < 0)
+		return r;
+	int result = sqlite3_step(statement);
+	const unsigned char *text = result == SQLITE_ROW ? sqlite3_column_text(statement, 0) : NULL;
+
+	if (text)
+		*ret_run = mem_strdup((const char *)text);
+	return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }

@@ -29,7 +29,7 @@ struct store_config {
 int store_open(struct store **ret, const struct store_config *config, struct err *why);
 /* Adds the records that were written since. *@ret_is_new: all were read again, because it is
  * another file now. */
-int store_update(struct store *store, bool *ret_is_new, struct err *why);
+int store_fill(struct store *store, bool *ret_is_new, struct err *why);
 /* Removes the database, and makes it again: after -EBADMSG. */
 int store_renew(struct store *store, struct err *why);
 /* Where the last whole line of the log that was read ends. */
@@ -66,20 +66,39 @@ int store_find(struct store *store, const struct store_filter *filter, store_eac
 
 /* The line of a record that store_find() has found, NUL-terminated without its newline, returned
  * owned. -ESTALE: another line is there now. */
-int store_line(struct store *store, const struct gateway_logged *record, char **ret_line,
-	       struct err *why);
+int store_find_line(struct store *store, const struct gateway_logged *record, char **ret_line,
+		    struct err *why);
 
-/* One host in some time: what was decided, and what was sent. */
-struct store_total {
-	const char *host; /* borrowed for the call */
-	int64_t first_us; /* of its first decision in the whole log */
-	uint64_t counts[STORE_UNANSWERED + 1], answered, connections, bytes_up, bytes_down;
+/* What records are summed by. */
+enum store_dimension { STORE_HOST, STORE_PERSON, STORE_RUN, STORE_COMMAND, STORE_RULE };
+#define STORE_DIMENSIONS (STORE_RULE + 1)
+/* Decisions and ends of connections to destinations, without those to ports that a run publishes,
+ * because the command did not make them. */
+struct store_sums {
+	enum store_dimension dimension;
+	int64_t since_us; /* 0: all */
+	const char *run;  /* NULL: of every run */
 };
+/* A part of a sum: a key may be told several times. Text is borrowed for the call. */
+struct store_sum {
+	const char *key, *reason;   /* @reason: of a decision by nobody, or by no rule */
+	enum store_verdict verdict; /* STORE_NO_VERDICT: ends of connections */
+	uint64_t times, bytes_up, bytes_down;
+	int64_t first_us, last_us;
+};
+typedef void (*store_sum_fn)(const struct store_sum *sum, void *arg);
+/* Errors as store_find(). */
+int store_sum(struct store *store, const struct store_sums *what, store_sum_fn each, void *arg,
+	      struct err *why);
+
+/* Of the time since @since_us; @new_hosts: those with no earlier decision in the log. */
 struct store_totals {
-	uint64_t records, runs, execs;
-	int64_t oldest_us; /* of the whole log */
+	uint64_t records, runs, execs, new_hosts;
 };
-/* The sums of the records from @since_us on; calls @each with every host. Errors as
- * store_find(). */
-int store_sum(struct store *store, int64_t since_us, struct store_totals *ret,
-	      void (*each)(const struct store_total *total, void *arg), void *arg, struct err *why);
+int store_sum_totals(struct store *store, int64_t since_us, struct store_totals *ret,
+		     struct err *why);
+/* The newest hosts first. */
+int store_sum_new_hosts(struct store *store, int64_t since_us, size_t limit,
+			void (*each)(const char *host, void *arg), void *arg, struct err *why);
+/* The run that began last: returned owned; NULL: there is none. */
+int store_last_run(struct store *store, char **ret_run, struct err *why);

@@ -16,7 +16,7 @@
 
 static const char *const sql[] = {
 	[STORE_ADD_RECORD] = "INSERT INTO records VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-			     "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)",
+			     "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
 	[STORE_ADD_RUN] = "INSERT OR IGNORE INTO runs VALUES(?1,?2,?3)",
 	[STORE_ADD_EXEC] = "INSERT OR REPLACE INTO execs VALUES(?1,?2,?3,?4)",
 	[STORE_GET_EXEC] = "SELECT command FROM execs WHERE run = ?1 AND exec = ?2",
@@ -67,7 +67,7 @@ static int fill_command(struct store *store, const struct gateway_logged *record
 	if (record->exec == 0)
 		return 0;
 	if (strcmp(record->event, "exec_start") == 0) {
-		r = store_text_id(store, record->command, &text, why);
+		r = store_texts_id(store, record->command, &text, why);
 		store->exec_command = r == 0 ? text->id : 0;
 		if (r == 0)
 			r = fill_step(store, STORE_ADD_EXEC,
@@ -96,6 +96,12 @@ static int fill_host(struct store *store, const struct gateway_logged *record,
 			 NULL, why);
 }
 
+static bool fill_is_summed(const struct gateway_logged *record, enum store_verdict verdict)
+{
+	return record->kind[0] == '\0' && strcmp(record->way, "published") != 0 &&
+	       (verdict != STORE_NO_VERDICT || strcmp(record->event, "closed") == 0);
+}
+
 static int fill_record(struct store *store, const struct gateway_logged *record, struct err *why)
 {
 	bool is_start = strcmp(record->event, "start") == 0; /* its host is the machine */
@@ -110,9 +116,9 @@ static int fill_record(struct store *store, const struct gateway_logged *record,
 		{ record->session, 15 }, { record->reason, 16 },
 		{ record->action, 17 },  { record->kind, 18 },
 		{ record->way, 19 },     { record->protocol, 20 },
-		{ record->user, 23 }, /* not a column */
+		{ record->user, 24 }, /* not a column */
 	};
-	sqlite3_int64 row[24] = { record->at,
+	sqlite3_int64 row[25] = { record->at,
 				  (sqlite3_int64)record->len,
 				  (sqlite3_int64)record->seq,
 				  record->time_us,
@@ -129,7 +135,7 @@ static int fill_record(struct store *store, const struct gateway_logged *record,
 
 		if (texts[i].text[0] == '\0')
 			continue;
-		r = store_text_id(store, texts[i].text, &text, why);
+		r = store_texts_id(store, texts[i].text, &text, why);
 		row[texts[i].column] = r == 0 ? text->id : 0;
 		if (r == 0 && texts[i].column == 6 && verdict != STORE_NO_VERDICT)
 			r = fill_host(store, record, text, why);
@@ -138,8 +144,13 @@ static int fill_record(struct store *store, const struct gateway_logged *record,
 		r = fill_command(store, record, row[11], &row[14], why);
 	if (r == 0 && is_start)
 		r = fill_step(store, STORE_ADD_RUN,
-			      (sqlite3_int64[]){ row[11], row[23], record->time_us }, 3, NULL, why);
-	return r == 0 ? fill_step(store, STORE_ADD_RECORD, row, 23, NULL, why) : r;
+			      (sqlite3_int64[]){ row[11], row[24], record->time_us }, 3, NULL, why);
+	row[23] = fill_is_summed(record, verdict);
+	if (r == 0 && row[23])
+		r = store_cells_add(store, record, verdict,
+				    (sqlite3_int64[]){ row[6], row[7], row[11], row[14], row[12] },
+				    row[16], why);
+	return r == 0 ? fill_step(store, STORE_ADD_RECORD, row, 24, NULL, why) : r;
 }
 
 static int fill_on_record(const struct gateway_logged *record, void *arg)
@@ -244,8 +255,9 @@ static bool place_is_same(const struct place *place, int fd, const struct stat *
 	       strcmp(digest, place->digest) == 0;
 }
 
-static const char forget[] = "DELETE FROM records; DELETE FROM texts; DELETE FROM runs;"
-			     "DELETE FROM execs; DELETE FROM hosts; DELETE FROM bad;";
+static const char forget[] =
+	"DELETE FROM records; DELETE FROM texts; DELETE FROM runs;"
+	"DELETE FROM execs; DELETE FROM hosts; DELETE FROM bad; DELETE FROM sums;";
 
 /* Reads from @place on, and moves it. */
 static int fill_from(struct store *store, struct place *place, struct err *why)
@@ -263,6 +275,8 @@ static int fill_from(struct store *store, struct place *place, struct err *why)
 	store->is_unreadable = r < 0 && fill.r == 0;
 	if (r == 0)
 		r = fill.r;
+	if (r == 0)
+		r = store_cells_write(store, why);
 	if (r < 0 || reading.at == place->at)
 		return r;
 	place->last_at = place->at;
@@ -310,7 +324,7 @@ static int fill_open(struct store *store, struct stat *ret, struct err *why)
 	return 0;
 }
 
-int store_update(struct store *store, bool *ret_is_new, struct err *why)
+int store_fill(struct store *store, bool *ret_is_new, struct err *why)
 {
 	struct stat info;
 	int r = fill_open(store, &info, why);
@@ -325,32 +339,8 @@ int store_update(struct store *store, bool *ret_is_new, struct err *why)
 		r = store_exec(store, "COMMIT", why);
 	if (r < 0) {
 		store_texts_forget(store);
+		store_cells_forget(store);
 		(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL); /* r is the error */
 	}
 	return r;
-}
-
-off_t store_end(const struct store *store)
-{
-	return store->end;
-}
-
-int store_bad(struct store *store, store_bad_fn each, void *arg, uint64_t *ret_count,
-	      struct err *why)
-{
-	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, "SELECT line, words FROM bad ORDER BY line", &statement, why);
-	int result;
-
-	*ret_count = 0;
-	if (r < 0)
-		return r;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		const unsigned char *words = sqlite3_column_text(statement, 1);
-
-		if (++*ret_count <= STORE_BAD_MAX)
-			each((uint64_t)sqlite3_column_int64(statement, 0),
-			     words ? (const char *)words : "", arg);
-	}
-	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }

@@ -180,8 +180,8 @@ int store_find(struct store *store, const struct store_filter *filter, store_eac
 	return r != 0 || result == SQLITE_DONE ? r : store_fail(store, result, why);
 }
 
-int store_line(struct store *store, const struct gateway_logged *record, char **ret_line,
-	       struct err *why)
+int store_find_line(struct store *store, const struct gateway_logged *record, char **ret_line,
+		    struct err *why)
 {
 	auto_free char *line = mem_new(record->len + 1), *parsed = NULL;
 	struct gateway_logged there;

@@ -25,6 +25,7 @@ enum store_statement {
 	STORE_GET_EXEC,
 	STORE_ADD_HOST,
 	STORE_ADD_BAD,
+	STORE_ADD_SUM,
 	STORE_STATEMENTS
 };
 
@@ -36,13 +37,16 @@ enum store_statement {
 struct store {
 	struct store_config config;
 	char *log;
-	char *path;         /* of the database; NULL: in memory */
+	char *dir, *path;   /* of the database; NULL: in memory */
+	ino_t inode;        /* of its file */
 	int fd;             /* the log */
 	off_t end;          /* of what was read of it */
 	bool is_unreadable; /* the log, and not the database, is in error */
 	sqlite3 *db;
 	sqlite3_stmt *statements[STORE_STATEMENTS];
 	struct store_text *texts; /* STORE_TEXTS_CACHED, by hash */
+	struct store_cell *cells; /* sums that are not written yet */
+	size_t cell_count;
 	/* The command of the exec of the last record. */
 	char exec_run[64];
 	uint64_t exec;
@@ -61,5 +65,14 @@ static inline void store_finalize_local(sqlite3_stmt **statement)
 #define auto_statement __attribute__((cleanup(store_finalize_local)))
 
 /* The number of a text, which is added; 0 for "". */
-int store_text_id(struct store *store, const char *text, struct store_text **ret, struct err *why);
+int store_texts_id(struct store *store, const char *text, struct store_text **ret, struct err *why);
 void store_texts_forget(struct store *store);
+
+/* Adds a record to the sums, by the numbers of its keys; store_cells_write() writes them. */
+#define STORE_DAY_US        INT64_C(86400000000)
+#define STORE_HAS_REASON(d) ((d) == STORE_PERSON || (d) == STORE_RULE)
+int store_cells_add(struct store *store, const struct gateway_logged *record,
+		    enum store_verdict verdict, const sqlite3_int64 keys[STORE_DIMENSIONS],
+		    sqlite3_int64 reason, struct err *why);
+int store_cells_write(struct store *store, struct err *why);
+void store_cells_forget(struct store *store);

@@ -1,97 +1,109 @@
-/* Sums by host. SQLite would sort all rows to group them; hosts have small numbers, so they are
- * summed in an array. */
+/* Sums of many records. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/audit/store/store_impl.h"
 
-struct sums {
-	struct store_total *totals; /* by the number of the host's text */
-	size_t count;
-};
+#define SUMS "sum(times),sum(up),sum(down)"
+#define KEYS                                                                                       \
+	"(SELECT text FROM texts WHERE id=key),(SELECT text FROM texts WHERE id=reason),verdict"
 
-static int sum_count(struct store *store, struct sums *ret, struct err *why)
+/* The columns of a record, in the order of enum store_dimension. */
+static const char *const columns[STORE_DIMENSIONS] = { "host", "by", "run", "command", "rule" };
+
+/* What is summed by day; and of records, what is not a whole day or of one run. */
+static const char sql_days[] = "SELECT " KEYS "," SUMS ",min(first),max(last) FROM sums WHERE "
+			       "dimension=?1 AND day>=?2 GROUP BY key,reason,verdict";
+
+static char *sql_records(const struct store_sums *what)
 {
-	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, "SELECT max(host) FROM hosts", &statement, why);
+	const char *column = columns[what->dimension];
+	auto_free char *reason = STORE_HAS_REASON(what->dimension)
+					 ? mem_printf("iif(%s=0 AND verdict<>0,reason,0)", column)
+					 : mem_strdup("0");
 
-	if (r < 0)
-		return r;
-	int result = sqlite3_step(statement);
-
-	if (result != SQLITE_ROW)
-		return store_fail(store, result, why);
-	ret->count = (size_t)sqlite3_column_int64(statement, 0) + 1;
-	ret->totals = mem_new_array(ret->count, sizeof(*ret->totals));
-	return 0;
+	return mem_printf(
+		"SELECT " KEYS "," SUMS ",min(time),max(time) FROM (SELECT %s AS key,%s AS reason,"
+		"verdict,times,up,down,time FROM records WHERE is_summed AND %s) GROUP BY "
+		"key,reason,verdict",
+		column, reason,
+		what->run ? "run=(SELECT id FROM texts WHERE text=?3) AND +time>=?1"
+			  : "time>=?1 AND time<?2");
 }
 
-/* Hosts of a port that the run publishes are left out: the command did not reach them. */
-static const char rows[] =
-	"SELECT verdict, host, by<>0, times, up, down FROM records WHERE "
-	"at>=" STORE_FIRST_SINCE(
-		"?1") " AND +time>=?1 AND host<>0 AND way IS NOT (SELECT id FROM texts WHERE "
-		      "text='published') AND event IN (SELECT id FROM texts WHERE text IN "
-		      "('decision','closed')) AND kind=0";
-
-static int sum_rows(struct store *store, int64_t since_us, struct sums *sums, struct err *why)
-{
-	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, rows, &statement, why), result;
-
-	if (r < 0)
-		return r;
-	(void)sqlite3_bind_int64(statement, 1, since_us);
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		sqlite3_int64 verdict = sqlite3_column_int64(statement, 0);
-		size_t host = (size_t)sqlite3_column_int64(statement, 1);
-		uint64_t times = (uint64_t)sqlite3_column_int64(statement, 3);
-
-		if (host >= sums->count || verdict < 0 || verdict > STORE_UNANSWERED)
-			continue; /* a connection whose decision is missing */
-		struct store_total *total = &sums->totals[host];
-
-		if (verdict == STORE_NO_VERDICT)
-			total->connections += times;
-		else
-			total->counts[verdict] += times;
-		total->answered += sqlite3_column_int64(statement, 2) && verdict ? times : 0;
-		total->bytes_up += (uint64_t)sqlite3_column_int64(statement, 4);
-		total->bytes_down += (uint64_t)sqlite3_column_int64(statement, 5);
-	}
-	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
-}
-
-static int sum_tell(struct store *store, const struct sums *sums,
-		    void (*each)(const struct store_total *total, void *arg), void *arg,
+static int sum_rows(struct store *store, sqlite3_stmt *rows, store_sum_fn each, void *arg,
 		    struct err *why)
 {
-	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, "SELECT host, first, text FROM hosts JOIN texts ON id = host",
-			      &statement, why),
-	    result;
+	int result;
 
-	if (r < 0)
-		return r;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		size_t host = (size_t)sqlite3_column_int64(statement, 0);
-		struct store_total total =
-			host < sums->count ? sums->totals[host] : (struct store_total){ 0 };
-		const unsigned char *text = sqlite3_column_text(statement, 2);
+	while ((result = sqlite3_step(rows)) == SQLITE_ROW) {
+		const unsigned char *key = sqlite3_column_text(rows, 0);
+		const unsigned char *reason = sqlite3_column_text(rows, 1);
+		const struct store_sum sum = {
+			.key = key ? (const char *)key : "",
+			.reason = reason ? (const char *)reason : "",
+			.verdict = (enum store_verdict)sqlite3_column_int64(rows, 2),
+			.times = (uint64_t)sqlite3_column_int64(rows, 3),
+			.bytes_up = (uint64_t)sqlite3_column_int64(rows, 4),
+			.bytes_down = (uint64_t)sqlite3_column_int64(rows, 5),
+			.first_us = sqlite3_column_int64(rows, 6),
+			.last_us = sqlite3_column_int64(rows, 7),
+		};
 
-		total.first_us = sqlite3_column_int64(statement, 1);
-		total.host = text ? (const char *)text : "";
-		each(&total, arg);
+		each(&sum, arg);
 	}
 	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }
 
-static int sum_log(struct store *store, int64_t since_us, struct store_totals *ret, struct err *why)
+static int sum_days(struct store *store, const struct store_sums *what, int64_t day,
+		    store_sum_fn each, void *arg, struct err *why)
 {
-	static const char sql[] = "SELECT (SELECT count(*) FROM records WHERE time>=?1),"
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store, sql_days, &statement, why);
+
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)what->dimension);
+	(void)sqlite3_bind_int64(statement, 2, day);
+	return sum_rows(store, statement, each, arg, why);
+}
+
+/* Records of a run, or those before @day. */
+static int sum_records(struct store *store, const struct store_sums *what, int64_t day,
+		       store_sum_fn each, void *arg, struct err *why)
+{
+	auto_statement sqlite3_stmt *statement = NULL;
+	auto_free char *sql = sql_records(what);
+	int r = store_prepare(store, sql, &statement, why);
+
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_int64(statement, 1, what->since_us);
+	(void)sqlite3_bind_int64(statement, 2, day * STORE_DAY_US); /* with a run it has none */
+	if (what->run)
+		(void)sqlite3_bind_text(statement, 3, what->run, -1, SQLITE_STATIC);
+	return sum_rows(store, statement, each, arg, why);
+}
+
+int store_sum(struct store *store, const struct store_sums *what, store_sum_fn each, void *arg,
+	      struct err *why)
+{
+	int64_t day = (what->since_us + STORE_DAY_US - 1) / STORE_DAY_US; /* the first whole one */
+	int r = 0;
+
+	if (what->run || what->since_us % STORE_DAY_US != 0)
+		r = sum_records(store, what, day, each, arg, why);
+	return r < 0 || what->run ? r : sum_days(store, what, day, each, arg, why);
+}
+
+int store_sum_totals(struct store *store, int64_t since_us, struct store_totals *ret,
+		     struct err *why)
+{
+	static const char sql[] = "SELECT iif(?1>0,(SELECT count(*) FROM records WHERE time>=?1),"
+				  "(SELECT count(*) FROM records)),"
 				  "(SELECT count(*) FROM runs WHERE time>=?1),"
 				  "(SELECT count(*) FROM execs WHERE time>=?1),"
-				  "(SELECT min(time) FROM records)";
+				  "(SELECT count(*) FROM hosts WHERE first>=?1)";
 	auto_statement sqlite3_stmt *statement = NULL;
 	int r = store_prepare(store, sql, &statement, why);
 
@@ -105,22 +117,28 @@ static int sum_log(struct store *store, int64_t since_us, struct store_totals *r
 	ret->records = (uint64_t)sqlite3_column_int64(statement, 0);
 	ret->runs = (uint64_t)sqlite3_column_int64(statement, 1);
 	ret->execs = (uint64_t)sqlite3_column_int64(statement, 2);
-	ret->oldest_us = sqlite3_column_int64(statement, 3);
+	ret->new_hosts = (uint64_t)sqlite3_column_int64(statement, 3);
 	return 0;
 }
 
-int store_sum(struct store *store, int64_t since_us, struct store_totals *ret,
-	      void (*each)(const struct store_total *total, void *arg), void *arg, struct err *why)
+int store_sum_new_hosts(struct store *store, int64_t since_us, size_t limit,
+			void (*each)(const char *host, void *arg), void *arg, struct err *why)
 {
-	struct sums sums = { 0 };
-	int r = sum_log(store, since_us, ret, why);
+	auto_statement sqlite3_stmt *statement = NULL;
+	int r = store_prepare(store,
+			      "SELECT text FROM hosts JOIN texts ON id=host WHERE first>=?1 ORDER "
+			      "BY first DESC LIMIT ?2",
+			      &statement, why),
+	    result;
 
-	if (r == 0)
-		r = sum_count(store, &sums, why);
-	if (r == 0)
-		r = sum_rows(store, since_us, &sums, why);
-	if (r == 0)
-		r = sum_tell(store, &sums, each, arg, why);
-	free(sums.totals);
-	return r;
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_int64(statement, 1, since_us);
+	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)limit);
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const unsigned char *text = sqlite3_column_text(statement, 0);
+
+		each(text ? (const char *)text : "", arg);
+	}
+	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }

@@ -38,7 +38,7 @@ static int texts_step(struct store *store, enum store_statement which, const cha
 	return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }
 
-int store_text_id(struct store *store, const char *text, struct store_text **ret, struct err *why)
+int store_texts_id(struct store *store, const char *text, struct store_text **ret, struct err *why)
 {
 	struct store_text *slot = texts_slot(store, text);
 	bool is_known;
