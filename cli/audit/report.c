@@ -32,7 +32,9 @@ static void key_of_none(enum by by, const char *reason, char *out)
 			   : by == BY_PROGRAM ? "unknown"
 					      : "none";
 
-	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, reason[0] ? ": " : "", reason);
+	auto_free char *shown = text_visible_dup(reason);
+
+	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, shown[0] ? ": " : "", shown);
 }
 
 static void key_of(enum by by, const struct store_sum *sum, char *out)

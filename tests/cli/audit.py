@@ -7,16 +7,21 @@ import collections
 import contextlib
 import csv
 import datetime
+import fcntl
 import fnmatch
 import io
 import json
 import os
 import pathlib
+import pty
+import resource
 import shlex
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -257,6 +262,44 @@ def csv_holds_no_formula_and_no_control(stage):
     expect(stage.run("audit", "query", "--until", "soon").returncode, 2)
 
 
+def edited_records(stage):
+    """Numbers that no sum may overflow by, and bytes that record.c never writes."""
+    stage.start()
+    for _ in range(3):
+        stage.decide("a.test", "rule_deny", times=2 ** 63 - 1)
+        stage.add("closed", exec=1, way="connect", host="a.test", protocol="https", port=443, bytes_up=2 ** 63 - 1, bytes_down=2 ** 63 - 1)
+    stage.write()
+    assert json.loads(stage.ask("summary", "--json"))["denied"] > 2 ** 40
+    assert json.loads(stage.ask("report", "--json", "--by", "run"))["rows"][0]["bytes_up"] > 2 ** 40
+    stage.log.write_bytes(stage.log.read_bytes().replace(b"rule_deny", "\u009b2J".encode() + b"\x9b\x7f"))
+    for args in (("query", "--json"), ("show", "7f3a9c.3"), ("why", "7f3a9c.3"), ("export",)):
+        done = subprocess.run([stage.sallyport, "audit", *args], cwd=stage.here, env=stage.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=records.TIMEOUT_S)
+        assert done.returncode == 1 and b"not ASCII" in done.stderr and max(done.stdout, default=0) < 127, done
+    for args in (("query",), ("query", "--csv"), ("summary",), ("report",), ("report", "--by", "rule")):
+        text = stage.ask(*args)
+        assert all(c == "\n" or c == "\r" or 32 <= ord(c) < 127 for c in text), text
+
+
+def a_terminal(stage):
+    """No line is wider than it."""
+    stage.fill(300)
+    main, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    process = subprocess.Popen([stage.sallyport, "audit", "query", "--limit", "20"], cwd=stage.here, env=stage.env, stdin=inner,
+                               stdout=inner, stderr=subprocess.PIPE)
+    os.close(inner)
+    text = b""
+    with contextlib.suppress(OSError):  # how the other end closes
+        while piece := os.read(main, 65536):
+            text += piece
+    _, err = process.communicate(timeout=NEXT)
+    os.close(main)
+    expect((process.returncode, err), (0, b""))
+    lines = text.decode().replace("\r", "").splitlines()[:20]
+    assert len(lines) == 20 and max(len(line) for line in lines) == 60 and any(line.endswith("...") for line in lines), lines
+
+
 def the_index_follows_the_log(stage):
     """What was read once is not read again; a line that is not whole is left for the next time."""
     stage.fill()
@@ -357,14 +400,27 @@ def where_no_index_can_be_written(stage):
     assert "read into memory" in stage.said()
 
 
+def where_the_disk_is_full(stage):
+    """The same, and nothing that was begun is left half."""
+    stage.fill(3000)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+    done = subprocess.run([stage.sallyport, "audit", "summary", "--json", "--since", "60d"], cwd=stage.here, env=stage.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=NEXT, preexec_fn=limit)
+    assert done.returncode == 0 and "read into memory" in done.stderr and json.loads(done.stdout)["records"] == 3000, done
+    expect(stage.said(), "")
+
+
 def two_questions_at_once(stage):
     """Both are answered, and one of them makes the index."""
-    stage.fill(20000)
+    stage.fill(5000)
     started = [subprocess.Popen([stage.sallyport, "audit", "export"], cwd=stage.here, env=stage.env, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     for process in started:
         out, err = process.communicate(timeout=NEXT)
-        expect((process.returncode, err, len(out.splitlines())), (0, "", 20000))
+        expect((process.returncode, err, len(out.splitlines())), (0, "", 5000))
 
 
 def repeated_numbers_are_reported(stage):
@@ -431,15 +487,26 @@ def a_real_run(stage):
             assert rule and f"Rule: {rule}" in said and rule in explained.stdout, (rule, said, explained)
             shown = json.loads(world.sally("audit", "show", "--json", rows[host]["id"]).stdout)
             expect((shown["host"], shown["rule"]), (host, rule))
+        killed = subprocess.Popen([world.sallyport, "run", "--no-tty", "--policy", str(policy), *names, "--", "sh", "-c",
+                                   "curl -sS http://bad.test/ >done; sleep 600"], cwd=world.work, env=world.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        until(lambda: (world.work / "done").exists() and (world.work / "done").stat().st_size, NEXT, "the denial")
+        killed.kill()
+        killed.communicate(timeout=NEXT)
+
+        def merged():
+            done = world.sally("audit", "query", "--json", "--event", "killed")
+            return done.returncode == 0 and done.stdout
+        assert until(merged, NEXT, "the record of the killed run")
         assert list(world.top.rglob("index.*")), "the index is in another folder"
         assert "index." not in play(f"find '{world.top}'; exit 0")
     finally:
         world.close(keep=False)
 
 
-CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control,
+CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control, edited_records, a_terminal,
          the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
-         where_no_index_can_be_written, two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
+         where_no_index_can_be_written, where_the_disk_is_full, two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
 
 
 def main():

@@ -19,7 +19,7 @@
 
 #define VERSION     1
 #define VERSION_SQL "1"
-#define BUSY_MS     10000 /* another process adds records; a million take a few seconds */
+#define BUSY_MS     60000 /* another process adds records; a million take a few seconds */
 
 static const char setup[] = "PRAGMA journal_mode=WAL;"
 			    "PRAGMA synchronous=NORMAL;"

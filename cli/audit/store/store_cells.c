@@ -1,21 +1,13 @@
 /* Sums by day, which `audit report` and `audit summary` add up: so an answer about a week does not
  * read every record of it. They are collected in memory while records are added. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/audit/store/store_impl.h"
-#include "gateway/gateway_audit.h"
 
 #define CELLS     65536 /* a power of two */
 #define CELLS_MAX (CELLS / 4 * 3)
-
-/* The key of a row of the table, and its sums. */
-struct store_cell {
-	sqlite3_int64 key[5]; /* dimension, key, reason, verdict, day */
-	sqlite3_int64 times, up, down, first, last;
-};
 
 static const char sql[] =
 	"INSERT INTO sums VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT DO UPDATE SET "
@@ -73,9 +65,9 @@ static struct store_cell *cell_at(struct store *store, const sqlite3_int64 key[5
 	}
 }
 
-int store_cells_add(struct store *store, const struct gateway_logged *record,
-		    enum store_verdict verdict, const sqlite3_int64 keys[STORE_DIMENSIONS],
-		    sqlite3_int64 reason, struct err *why)
+int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIONS],
+		    sqlite3_int64 reason, enum store_verdict verdict, const struct store_cell *sums,
+		    struct err *why)
 {
 	int r = 0;
 
@@ -83,21 +75,22 @@ int store_cells_add(struct store *store, const struct gateway_logged *record,
 		r = store_cells_write(store, why);
 	if (!store->cells)
 		store->cells = mem_new_array(CELLS, sizeof(*store->cells));
-	for (int i = 0; i < STORE_DIMENSIONS && r == 0 && record->times > 0; i++) {
+	for (int i = 0; i < STORE_DIMENSIONS && r == 0; i++) {
 		/* Where nobody and nothing decided, the reason is all that is known. */
 		bool has_reason =
 			STORE_HAS_REASON(i) && keys[i] == 0 && verdict != STORE_NO_VERDICT;
 		struct store_cell *cell =
 			cell_at(store, (sqlite3_int64[]){ i, keys[i], has_reason ? reason : 0,
 							  (sqlite3_int64)verdict,
-							  record->time_us / STORE_DAY_US });
+							  sums->first / STORE_DAY_US });
 
-		cell->first = cell->times == 0 || record->time_us < cell->first ? record->time_us
-										: cell->first;
-		cell->last = record->time_us > cell->last ? record->time_us : cell->last;
-		cell->times += (sqlite3_int64)record->times;
-		cell->up += (sqlite3_int64)record->bytes_up;
-		cell->down += (sqlite3_int64)record->bytes_down;
+		if (cell->times == 0 || sums->first < cell->first)
+			cell->first = sums->first;
+		if (sums->last > cell->last)
+			cell->last = sums->last;
+		cell->times += sums->times;
+		cell->up += sums->up;
+		cell->down += sums->down;
 	}
 	return r;
 }

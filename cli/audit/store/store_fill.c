@@ -14,6 +14,38 @@
 #include "cli/audit/store/store_impl.h"
 #include "gateway/gateway_audit.h"
 
+#define NUMBER_MAX (UINT64_C(1) << 40)
+
+/* The columns of the table of records. */
+enum column {
+	COLUMN_AT,
+	COLUMN_LEN,
+	COLUMN_SEQ,
+	COLUMN_TIME,
+	COLUMN_EVENT,
+	COLUMN_VERDICT,
+	COLUMN_HOST,
+	COLUMN_BY,
+	COLUMN_TIMES,
+	COLUMN_UP,
+	COLUMN_DOWN,
+	COLUMN_RUN,
+	COLUMN_RULE,
+	COLUMN_PROGRAM,
+	COLUMN_COMMAND,
+	COLUMN_SESSION,
+	COLUMN_REASON,
+	COLUMN_ACTION,
+	COLUMN_KIND,
+	COLUMN_WAY,
+	COLUMN_PROTOCOL,
+	COLUMN_PORT,
+	COLUMN_EXEC,
+	COLUMN_IS_SUMMED,
+	COLUMNS,
+	COLUMN_USER = COLUMNS, /* it is in the table of runs */
+};
+
 static const char *const sql[] = {
 	[STORE_ADD_RECORD] = "INSERT INTO records VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
 			     "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)",
@@ -96,38 +128,35 @@ static int fill_host(struct store *store, const struct gateway_logged *record,
 			 NULL, why);
 }
 
+/* The log may have been edited: no sum of such numbers overflows. */
+static sqlite3_int64 fill_number(uint64_t value)
+{
+	return value > NUMBER_MAX ? (sqlite3_int64)NUMBER_MAX : (sqlite3_int64)value;
+}
+
 static bool fill_is_summed(const struct gateway_logged *record, enum store_verdict verdict)
 {
 	return record->kind[0] == '\0' && strcmp(record->way, "published") != 0 &&
 	       (verdict != STORE_NO_VERDICT || strcmp(record->event, "closed") == 0);
 }
 
-static int fill_record(struct store *store, const struct gateway_logged *record, struct err *why)
+/* The numbers of the record's texts. */
+static int fill_texts(struct store *store, const struct gateway_logged *record,
+		      sqlite3_int64 row[COLUMNS + 1], struct err *why)
 {
 	bool is_start = strcmp(record->event, "start") == 0; /* its host is the machine */
-	enum store_verdict verdict = store->config.verdict(record);
 	const struct {
 		const char *text;
-		int column;
+		enum column column;
 	} texts[] = {
-		{ record->event, 4 },    { is_start ? "" : record->host, 6 },
-		{ record->by, 7 },       { record->run, 11 },
-		{ record->rule, 12 },    { record->program, 13 },
-		{ record->session, 15 }, { record->reason, 16 },
-		{ record->action, 17 },  { record->kind, 18 },
-		{ record->way, 19 },     { record->protocol, 20 },
-		{ record->user, 24 }, /* not a column */
+		{ record->event, COLUMN_EVENT },     { is_start ? "" : record->host, COLUMN_HOST },
+		{ record->by, COLUMN_BY },           { record->run, COLUMN_RUN },
+		{ record->rule, COLUMN_RULE },       { record->program, COLUMN_PROGRAM },
+		{ record->session, COLUMN_SESSION }, { record->reason, COLUMN_REASON },
+		{ record->action, COLUMN_ACTION },   { record->kind, COLUMN_KIND },
+		{ record->way, COLUMN_WAY },         { record->protocol, COLUMN_PROTOCOL },
+		{ record->user, COLUMN_USER },
 	};
-	sqlite3_int64 row[25] = { record->at,
-				  (sqlite3_int64)record->len,
-				  (sqlite3_int64)record->seq,
-				  record->time_us,
-				  [5] = (sqlite3_int64)verdict,
-				  [8] = (sqlite3_int64)record->times,
-				  (sqlite3_int64)record->bytes_up,
-				  (sqlite3_int64)record->bytes_down,
-				  [21] = (sqlite3_int64)record->port,
-				  (sqlite3_int64)record->exec };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts) && r == 0; i++) {
@@ -137,20 +166,59 @@ static int fill_record(struct store *store, const struct gateway_logged *record,
 			continue;
 		r = store_texts_id(store, texts[i].text, &text, why);
 		row[texts[i].column] = r == 0 ? text->id : 0;
-		if (r == 0 && texts[i].column == 6 && verdict != STORE_NO_VERDICT)
+		if (r == 0 && texts[i].column == COLUMN_HOST && row[COLUMN_VERDICT])
 			r = fill_host(store, record, text, why);
 	}
 	if (r == 0)
-		r = fill_command(store, record, row[11], &row[14], why);
+		r = fill_command(store, record, row[COLUMN_RUN], &row[COLUMN_COMMAND], why);
 	if (r == 0 && is_start)
-		r = fill_step(store, STORE_ADD_RUN,
-			      (sqlite3_int64[]){ row[11], row[24], record->time_us }, 3, NULL, why);
-	row[23] = fill_is_summed(record, verdict);
-	if (r == 0 && row[23])
-		r = store_cells_add(store, record, verdict,
-				    (sqlite3_int64[]){ row[6], row[7], row[11], row[14], row[12] },
-				    row[16], why);
-	return r == 0 ? fill_step(store, STORE_ADD_RECORD, row, 24, NULL, why) : r;
+		r = fill_step(
+			store, STORE_ADD_RUN,
+			(sqlite3_int64[]){ row[COLUMN_RUN], row[COLUMN_USER], record->time_us }, 3,
+			NULL, why);
+	return r;
+}
+
+static int fill_sums(struct store *store, const sqlite3_int64 row[COLUMNS], struct err *why)
+{
+	const sqlite3_int64 keys[STORE_DIMENSIONS] = {
+		[STORE_HOST] = row[COLUMN_HOST], [STORE_PERSON] = row[COLUMN_BY],
+		[STORE_RUN] = row[COLUMN_RUN],   [STORE_COMMAND] = row[COLUMN_COMMAND],
+		[STORE_RULE] = row[COLUMN_RULE],
+	};
+	const struct store_cell cell = {
+		.times = row[COLUMN_TIMES],
+		.up = row[COLUMN_UP],
+		.down = row[COLUMN_DOWN],
+		.first = row[COLUMN_TIME],
+		.last = row[COLUMN_TIME],
+	};
+
+	return store_cells_add(store, keys, row[COLUMN_REASON],
+			       (enum store_verdict)row[COLUMN_VERDICT], &cell, why);
+}
+
+static int fill_record(struct store *store, const struct gateway_logged *record, struct err *why)
+{
+	enum store_verdict verdict = store->config.verdict(record);
+	sqlite3_int64 row[COLUMNS + 1] = {
+		[COLUMN_AT] = record->at,
+		[COLUMN_LEN] = (sqlite3_int64)record->len,
+		[COLUMN_SEQ] = (sqlite3_int64)record->seq,
+		[COLUMN_TIME] = record->time_us,
+		[COLUMN_VERDICT] = (sqlite3_int64)verdict,
+		[COLUMN_TIMES] = fill_number(record->times),
+		[COLUMN_UP] = fill_number(record->bytes_up),
+		[COLUMN_DOWN] = fill_number(record->bytes_down),
+		[COLUMN_PORT] = (sqlite3_int64)record->port,
+		[COLUMN_EXEC] = (sqlite3_int64)record->exec,
+		[COLUMN_IS_SUMMED] = fill_is_summed(record, verdict),
+	};
+	int r = fill_texts(store, record, row, why);
+
+	if (r == 0 && row[COLUMN_IS_SUMMED] && row[COLUMN_TIMES] > 0)
+		r = fill_sums(store, row, why);
+	return r == 0 ? fill_step(store, STORE_ADD_RECORD, row, COLUMNS, NULL, why) : r;
 }
 
 static int fill_on_record(const struct gateway_logged *record, void *arg)

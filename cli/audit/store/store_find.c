@@ -28,8 +28,8 @@ enum {
 
 /* In the order of find_text(). */
 static const char *const conditions[FIND_TEXTS] = {
-	"host IN " TEXTS("text GLOB ?1"),
-	"host IN " TEXTS(ENDS("text", "?2", ".")),
+	"host IN " TEXTS("text GLOB lower(?1)"),
+	"host IN " TEXTS(ENDS("text", "lower(?2)", ".")),
 	"rule IN " TEXTS("instr(text,?3)>0"),
 	"by IN " TEXTS("instr(text,?4)>0"),
 	"(program IN " TEXTS(ENDS("text", "?5", "/")) " OR command IN " TEXTS(
@@ -207,6 +207,13 @@ int store_find_line(struct store *store, const struct gateway_logged *record, ch
 			       "record %llu of %s was changed after it was first read; check the "
 			       "log with `sallyport audit verify`",
 			       (unsigned long long)record->seq, store->log);
+	/* Records are ASCII. What was edited in could control a terminal. */
+	for (const char *c = line; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+			return err_set(why, -ESTALE,
+				       "record %llu of %s has bytes that are not ASCII, so it was "
+				       "edited; check the log with `sallyport audit verify`",
+				       (unsigned long long)record->seq, store->log);
 	*ret_line = take(line);
 	return 0;
 }

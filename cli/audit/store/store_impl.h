@@ -68,11 +68,16 @@ static inline void store_finalize_local(sqlite3_stmt **statement)
 int store_texts_id(struct store *store, const char *text, struct store_text **ret, struct err *why);
 void store_texts_forget(struct store *store);
 
-/* Adds a record to the sums, by the numbers of its keys; store_cells_write() writes them. */
+/* A row of the table of sums: its key, and what is summed. */
+struct store_cell {
+	sqlite3_int64 key[5]; /* dimension, key, reason, verdict, day */
+	sqlite3_int64 times, up, down, first, last;
+};
+/* Adds @sums, of one record, to the sums of each of its keys; store_cells_write() writes them. */
 #define STORE_DAY_US        INT64_C(86400000000)
 #define STORE_HAS_REASON(d) ((d) == STORE_PERSON || (d) == STORE_RULE)
-int store_cells_add(struct store *store, const struct gateway_logged *record,
-		    enum store_verdict verdict, const sqlite3_int64 keys[STORE_DIMENSIONS],
-		    sqlite3_int64 reason, struct err *why);
+int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIONS],
+		    sqlite3_int64 reason, enum store_verdict verdict, const struct store_cell *sums,
+		    struct err *why);
 int store_cells_write(struct store *store, struct err *why);
 void store_cells_forget(struct store *store);
