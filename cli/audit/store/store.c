@@ -252,6 +252,9 @@ int store_open(struct store **ret, const struct store_config *config, struct err
 {
 	struct store *store = mem_new(sizeof(*store));
 
+	/* Refused once SQLite is in use, and of no importance then: they save a few locks. */
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store->config = *config;
 	store->log = mem_strdup(config->log);
 	store->fd = -1;

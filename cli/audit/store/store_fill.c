@@ -2,7 +2,6 @@
  * was replaced, or does not have the same line there any more, is read again from its beginning. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,12 +57,6 @@ static const char *const sql[] = {
 	[STORE_ADD_BAD] = "INSERT OR REPLACE INTO bad VALUES(?1,?2)",
 };
 
-/* Where the log was read to. */
-struct place {
-	int64_t device, inode, at, line, last_at;
-	char digest[DIGEST_TEXT_MAX]; /* of the last line */
-};
-
 struct fill {
 	struct store *store;
 	struct err *why;
@@ -106,13 +99,13 @@ static int fill_command(struct store *store, const struct gateway_logged *record
 				      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec, text->id,
 							 record->time_us },
 				      4, NULL, why);
-	} else if (store->exec != record->exec || strcmp(store->exec_run, record->run) != 0) {
+	} else if (store->exec != record->exec || store->exec_run != run) {
 		r = fill_step(store, STORE_GET_EXEC,
 			      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec }, 2,
 			      &store->exec_command, why);
 	}
 	store->exec = record->exec;
-	(void)snprintf(store->exec_run, sizeof(store->exec_run), "%s", record->run);
+	store->exec_run = run;
 	*ret = store->exec_command;
 	return r;
 }
@@ -249,86 +242,12 @@ static void fill_on_malformed(const char *path, uint64_t line, const char *words
 		fill->r = store_fail(store, result, fill->why);
 }
 
-static int place_read(struct store *store, struct place *ret, struct err *why)
-{
-	auto_statement sqlite3_stmt *statement = NULL;
-	int r = store_prepare(store, "SELECT device, inode, at, line, last_at, digest FROM log",
-			      &statement, why);
-
-	*ret = (struct place){ 0 };
-	if (r < 0)
-		return r;
-	int result = sqlite3_step(statement);
-
-	if (result == SQLITE_DONE)
-		return 0;
-	if (result != SQLITE_ROW)
-		return store_fail(store, result, why);
-	const unsigned char *digest = sqlite3_column_text(statement, 5);
-
-	ret->device = sqlite3_column_int64(statement, 0);
-	ret->inode = sqlite3_column_int64(statement, 1);
-	ret->at = sqlite3_column_int64(statement, 2);
-	ret->line = sqlite3_column_int64(statement, 3);
-	ret->last_at = sqlite3_column_int64(statement, 4);
-	(void)snprintf(ret->digest, sizeof(ret->digest), "%s", digest ? (const char *)digest : "");
-	return 0;
-}
-
-static int place_write(struct store *store, const struct place *place, struct err *why)
-{
-	auto_statement sqlite3_stmt *statement = NULL;
-	const sqlite3_int64 values[] = { place->device, place->inode, place->at, place->line,
-					 place->last_at };
-	int r = store_prepare(store, "INSERT INTO log VALUES(?1,?2,?3,?4,?5,?6)", &statement, why);
-
-	if (r == 0)
-		r = store_exec(store, "DELETE FROM log", why);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		(void)sqlite3_bind_int64(statement, (int)i + 1, values[i]); /* the index is right */
-	(void)sqlite3_bind_text(statement, 6, place->digest, -1, SQLITE_STATIC);
-	int result = sqlite3_step(statement);
-
-	return result == SQLITE_DONE ? 0 : store_fail(store, result, why);
-}
-
-/* The digest of what is between @from and @to of the log: at most its last 64 KiB, which is more
- * than a record. */
-static int place_digest(int fd, off_t from, off_t to, char ret[DIGEST_TEXT_MAX])
-{
-	size_t len = to - from > 65536 ? 65536 : to > from ? (size_t)(to - from) : 0, held = 0;
-	auto_free char *bytes = mem_new(len + 1);
-
-	while (held < len) {
-		ssize_t n = pread(fd, bytes + held, len - held, to - (off_t)(len - held));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		held += (size_t)n;
-	}
-	return digest_text(bytes, len, "", 0, ret);
-}
-
-static bool place_is_same(const struct place *place, int fd, const struct stat *info)
-{
-	char digest[DIGEST_TEXT_MAX];
-
-	return place->device == (int64_t)info->st_dev && place->inode == (int64_t)info->st_ino &&
-	       place->at <= info->st_size &&
-	       place_digest(fd, place->last_at, place->at, digest) == 0 &&
-	       strcmp(digest, place->digest) == 0;
-}
-
 static const char forget[] =
 	"DELETE FROM records; DELETE FROM texts; DELETE FROM runs;"
 	"DELETE FROM execs; DELETE FROM hosts; DELETE FROM bad; DELETE FROM sums;";
 
 /* Reads from @place on, and moves it. */
-static int fill_from(struct store *store, struct place *place, struct err *why)
+static int fill_from(struct store *store, struct store_place *place, struct err *why)
 {
 	struct fill fill = { .store = store, .why = why };
 	const struct gateway_audit_calls calls = { fill_on_record, fill_on_malformed, &fill };
@@ -350,24 +269,24 @@ static int fill_from(struct store *store, struct place *place, struct err *why)
 	place->last_at = place->at;
 	place->at = reading.at;
 	place->line = (int64_t)reading.line;
-	r = place_digest(store->fd, place->last_at, place->at, place->digest);
+	r = store_place_digest(store->fd, place->last_at, place->at, place->digest);
 	if (r < 0)
 		return err_errno(why, -r, "cannot read %s", store->log);
-	return place_write(store, place, why);
+	return store_place_write(store, place, why);
 }
 
 static int fill_locked(struct store *store, const struct stat *info, bool *ret_is_new,
 		       struct err *why)
 {
-	struct place place;
-	int r = place_read(store, &place, why);
+	struct store_place place;
+	int r = store_place_read(store, &place, why);
 
 	if (r < 0)
 		return r;
-	*ret_is_new = !place_is_same(&place, store->fd, info);
+	*ret_is_new = !store_place_is_same(&place, store->fd, info);
 	if (*ret_is_new) {
-		place = (struct place){ .device = (int64_t)info->st_dev,
-					.inode = (int64_t)info->st_ino };
+		place = (struct store_place){ .device = (int64_t)info->st_dev,
+					      .inode = (int64_t)info->st_ino };
 		store_texts_forget(store);
 		r = store_exec(store, forget, why);
 	}

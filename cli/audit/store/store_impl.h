@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/crypto/digest.h"
 #include "cli/audit/store/store.h"
 
-#define STORE_TEXTS_CACHED 8192 /* a power of two */
+#define STORE_TEXTS_CACHED 65536 /* a power of two */
 
 /* A text whose number is known. */
 struct store_text {
@@ -48,7 +49,7 @@ struct store {
 	struct store_cell *cells; /* sums that are not written yet */
 	size_t cell_count;
 	/* The command of the exec of the last record. */
-	char exec_run[64];
+	sqlite3_int64 exec_run; /* the number of its run */
 	uint64_t exec;
 	sqlite3_int64 exec_command;
 };
@@ -81,3 +82,16 @@ int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIO
 		    struct err *why);
 int store_cells_write(struct store *store, struct err *why);
 void store_cells_forget(struct store *store);
+
+/* Where the log was read to. */
+struct store_place {
+	int64_t device, inode, at, line, last_at;
+	char digest[DIGEST_TEXT_MAX]; /* of the last line */
+};
+int store_place_read(struct store *store, struct store_place *ret, struct err *why);
+int store_place_write(struct store *store, const struct store_place *place, struct err *why);
+/* Of what is between @from and @to of the log @fd. */
+int store_place_digest(int fd, off_t from, off_t to, char ret[DIGEST_TEXT_MAX]);
+/* Is it the same file, with the same line at its end? @info: of @fd. */
+struct stat;
+bool store_place_is_same(const struct store_place *place, int fd, const struct stat *info);

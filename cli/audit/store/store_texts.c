@@ -11,12 +11,17 @@ static const char *const sql[] = {
 	[STORE_ADD_TEXT] = "INSERT INTO texts(text) VALUES(?1)",
 };
 
-static struct store_text *texts_slot(struct store *store, const char *text)
+static struct store_text *texts_slot(struct store *store, const char *text, size_t len)
 {
-	uint64_t hash = 0;
+	uint64_t hash = len, word = 0;
 
-	for (const char *c = text; *c; c++)
-		hash = hash_mix(hash, (unsigned char)*c);
+	for (; len >= sizeof(word); text += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = hash_mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, text, len);
+	hash = hash_mix(hash, word);
 	return &store->texts[hash & (STORE_TEXTS_CACHED - 1)];
 }
 
@@ -40,7 +45,7 @@ static int texts_step(struct store *store, enum store_statement which, const cha
 
 int store_texts_id(struct store *store, const char *text, struct store_text **ret, struct err *why)
 {
-	struct store_text *slot = texts_slot(store, text);
+	struct store_text *slot = texts_slot(store, text, strlen(text));
 	bool is_known;
 
 	*ret = slot;
