@@ -200,7 +200,7 @@ void selection_done(struct selection *selection)
 static const char *selection_time(int64_t time_us, bool is_local, char out[SELECTION_TIME_MAX])
 {
 	time_t seconds = (time_t)(time_us / 1000000);
-	struct tm parts;
+	struct tm parts = { 0 };
 
 	if (!(is_local ? localtime_r : gmtime_r)(&seconds, &parts) ||
 	    strftime(out, SELECTION_TIME_MAX,

@@ -394,6 +394,8 @@ def where_no_index_can_be_written(stage):
     folder.chmod(0o500)
     if os.geteuid() != 0:
         assert "read into memory" in stage.said()
+    folder.chmod(0o777)  # others could put files there
+    assert "read into memory" in stage.said()
     folder.chmod(0o700)
     index.write_bytes(b"")
     index.chmod(0o644)  # others could read it
@@ -411,6 +413,20 @@ def where_the_disk_is_full(stage):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=NEXT, preexec_fn=limit)
     assert done.returncode == 0 and "read into memory" in done.stderr and json.loads(done.stdout)["records"] == 3000, done
     expect(stage.said(), "")
+
+
+def a_killed_question(stage):
+    """It leaves an index that the next one goes on with, or makes again."""
+    stage.fill(5000)
+    for _ in range(3):
+        process = subprocess.Popen([stage.sallyport, "audit", "export"], cwd=stage.here, env=stage.env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: list(stage.log.parent.glob("audit/index.*")) or process.poll() is not None, NEXT, "the index")
+        process.kill()
+        process.wait(NEXT)
+        expect(stage.said(), "")
+        for path in stage.log.parent.glob("audit/index.*"):
+            path.unlink()
 
 
 def two_questions_at_once(stage):
@@ -506,7 +522,8 @@ def a_real_run(stage):
 
 CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control, edited_records, a_terminal,
          the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
-         where_no_index_can_be_written, where_the_disk_is_full, two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
+         where_no_index_can_be_written, where_the_disk_is_full, a_killed_question,
+         two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
 
 
 def main():

@@ -142,7 +142,7 @@ static int store_check(struct store *store, struct err *why)
 	return r == 0 ? store_exec(store, "COMMIT", why) : r;
 }
 
-/* SQLite makes the other two files with the mode of the first. */
+/* SQLite makes the other two files with the mode of the first, and reads those that it finds. */
 static int store_make_file(struct store *store, struct err *why)
 {
 	const char *path = store->path;
@@ -158,10 +158,22 @@ static int store_make_file(struct store *store, struct err *why)
 	return 0;
 }
 
+static int store_check_dir(const char *dir, struct err *why)
+{
+	struct stat info;
+
+	if (lstat(dir, &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+	    (info.st_mode & 022) != 0)
+		return err_set(why, -EPERM, "%s must be a folder that only you can write", dir);
+	return 0;
+}
+
 static int store_connect(struct store *store, struct err *why)
 {
-	int r = store->path ? store_make_file(store, why) : 0;
+	int r = store->path ? store_check_dir(store->dir, why) : 0;
 
+	if (r == 0 && store->path)
+		r = store_make_file(store, why);
 	if (r < 0)
 		return r;
 	int result = sqlite3_open_v2(store->path ? store->path : ":memory:", &store->db,
