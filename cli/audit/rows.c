@@ -33,7 +33,9 @@ char *rows_what(const struct gateway_logged *record)
 				  record->host, is_ipv6 ? "]" : "", record->port);
 	}
 	if (record->kind[0])
-		return mem_printf("%s %s", record->kind, record->program);
+		return mem_printf("%s: %s%s%s", record->kind, record->program,
+				  record->program[0] && record->command[0] ? ", as: " : "",
+				  record->command);
 	return mem_strdup(record->command);
 }
 

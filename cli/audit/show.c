@@ -201,7 +201,7 @@ static void put_head(FILE *out, const struct gateway_logged *record)
 	(void)fprintf(out, "  at %s", selection_local(record->time_us, time));
 	if (record->program[0] && record->host[0])
 		(void)fprintf(out, ", by %s", program);
-	if (record->command[0] && (record->host[0] || record->kind[0]))
+	if (record->command[0] && record->host[0])
 		(void)fprintf(out, ", of: %s", command);
 	(void)fputc('\n', out);
 }

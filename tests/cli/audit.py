@@ -22,6 +22,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -162,15 +163,22 @@ def why(stage):
     stage.decide("late.test", "prompt_timeout")
     stage.decide("10.0.0.1", "private_address", port=8080, protocol="http", resolved="10.0.0.1")
     stage.decide("ok.test", "granted_session", by="ana on tty")
+    stage.add("decision", command="make all", kind="exec", action="deny", reason="denied_once", by="ana on tty")
+    stage.add("decision", exec=1, command="ls -l", program="/usr/bin/ls", kind="program", action="deny", reason="rule_deny",
+              rule="ci:4: program deny ls")
     stage.write()
-    said = [stage.ask("why", f"7f3a9c.{number}") for number in range(3, 8)]
+    listed = stage.ask("query", "--verdict", "deny")
+    assert "exec: make all" in listed and "program: /usr/bin/ls, as: ls -l" in listed, listed
+    said = [stage.ask("why", f"7f3a9c.{number}") for number in range(3, 10)]
     for text, words in zip(said, (
             ("deny https://rule.test:443", "by /usr/bin/node, of: npm ci", "A rule denies it. (rule_deny)", "Rule: team:3: deny rule.test",
              "Because: no ads", "Next: To allow this destination, change the rule named here."),
             ("No rule.", "To allow it, add to a policy file: allow https://late.test:443"),
             ("To allow it, add to a policy file: allow http://10.0.0.1:8080 private",),
             ("A person allowed it for this session.", "Answered by: ana on tty", "To deny it, add to a policy file: deny https://ok.test:443"),
-            ("7f3a9c.7: the connection has ended.", "7f3a9c.6: allow https://ok.test:443", "Answered by: ana on tty"))):
+            ("7f3a9c.7: the connection has ended.", "7f3a9c.6: allow https://ok.test:443", "Answered by: ana on tty"),
+            ("7f3a9c.8: deny exec: make all", "Answered by: ana on tty", "Next: Ask the person who answered."),
+            ("7f3a9c.9: deny program: /usr/bin/ls, as: ls -l", "Rule: ci:4: program deny ls"))):
         assert all(word in text for word in words), (words, text)
     stage.ask("why", "7f3a9c.1", status=3, err="decides nothing")
 
@@ -439,6 +447,24 @@ def two_questions_at_once(stage):
         expect((process.returncode, err, len(out.splitlines())), (0, "", 5000))
 
 
+def a_locked_index_is_waited_for(stage):
+    stage.fill(300)
+    stage.said()
+    index = stage.index()
+    with contextlib.closing(sqlite3.connect(index, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        process = subprocess.Popen([stage.sallyport, "audit", "export"], cwd=stage.here, env=stage.env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+        def is_open():
+            with contextlib.suppress(OSError):
+                return any(os.path.realpath(fd) == str(index.resolve()) for fd in pathlib.Path(f"/proc/{process.pid}/fd").iterdir())
+        until(is_open, NEXT, "the index to be opened")
+        database.execute("ROLLBACK")
+    out, err = process.communicate(timeout=NEXT)
+    expect((process.returncode, err, len(out.splitlines())), (0, "", 300))
+
+
 def repeated_numbers_are_reported(stage):
     stage.start()
     stage.decide("a.test", "rule_deny")
@@ -454,6 +480,8 @@ def tail_follows(stage):
     lines = [line for _, line in more.records()]
     process = subprocess.Popen([stage.sallyport, "audit", "tail", "-f", "--limit", "5", "--json"], cwd=stage.here, env=stage.env,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    limit = threading.Timer(NEXT, process.kill)  # a line that never comes ends the test
+    limit.start()
     try:
         expect([json.loads(process.stdout.readline())["seq"] for _ in range(5)], [96, 97, 98, 99, 100])
         with open(stage.log, "a", encoding="ascii") as log:
@@ -468,6 +496,7 @@ def tail_follows(stage):
         fresh.rename(stage.log)
         expect([json.loads(process.stdout.readline())["seq"] for _ in range(3)], [1, 2, 3])
     finally:
+        limit.cancel()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=NEXT)
     expect((process.returncode, err), (-signal.SIGINT, ""))
@@ -520,10 +549,10 @@ def a_real_run(stage):
         world.close(keep=False)
 
 
-CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control, edited_records, a_terminal,
-         the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
+CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, summary, report, csv_holds_no_formula_and_no_control,
+         edited_records, a_terminal, the_index_follows_the_log, another_log_is_read_from_its_start, damaged_lines_are_named, a_damaged_index_is_made_again,
          where_no_index_can_be_written, where_the_disk_is_full, a_killed_question,
-         two_questions_at_once, repeated_numbers_are_reported, tail_follows, a_real_run]
+         two_questions_at_once, a_locked_index_is_waited_for, repeated_numbers_are_reported, tail_follows, a_real_run]
 
 
 def main():

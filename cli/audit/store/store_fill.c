@@ -81,27 +81,24 @@ static int fill_step(struct store *store, enum store_statement which, const sqli
 	return result == SQLITE_ROW || result == SQLITE_DONE ? 0 : store_fail(store, result, why);
 }
 
-/* The command of the record's exec. */
+/* The command that a record is about, or that of its exec. */
 static int fill_command(struct store *store, const struct gateway_logged *record, sqlite3_int64 run,
 			sqlite3_int64 *ret, struct err *why)
 {
+	const sqlite3_int64 exec = (sqlite3_int64)record->exec;
+	bool is_start = strcmp(record->event, "exec_start") == 0;
 	struct store_text *text;
-	int r = 0;
+	int r = record->command[0] ? store_texts_id(store, record->command, &text, why) : 0;
 
-	*ret = 0;
-	if (record->exec == 0)
-		return 0;
-	if (strcmp(record->event, "exec_start") == 0) {
-		r = store_texts_id(store, record->command, &text, why);
-		store->exec_command = r == 0 ? text->id : 0;
-		if (r == 0)
-			r = fill_step(store, STORE_ADD_EXEC,
-				      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec, text->id,
-							 record->time_us },
-				      4, NULL, why);
+	*ret = record->command[0] && r == 0 ? text->id : 0;
+	if (r < 0 || exec == 0 || (*ret && !is_start))
+		return r;
+	if (is_start) {
+		store->exec_command = *ret;
+		r = fill_step(store, STORE_ADD_EXEC,
+			      (sqlite3_int64[]){ run, exec, *ret, record->time_us }, 4, NULL, why);
 	} else if (store->exec != record->exec || store->exec_run != run) {
-		r = fill_step(store, STORE_GET_EXEC,
-			      (sqlite3_int64[]){ run, (sqlite3_int64)record->exec }, 2,
+		r = fill_step(store, STORE_GET_EXEC, (sqlite3_int64[]){ run, exec }, 2,
 			      &store->exec_command, why);
 	}
 	store->exec = record->exec;
