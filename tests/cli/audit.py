@@ -146,6 +146,8 @@ def each_filter_chooses_what_the_ledger_has(stage):
 def a_record_is_shown_whole(stage):
     stage.fill(200)
     lines = stage.log.read_text().splitlines()
+    stage.log.with_name("audit.jsonl.head").write_text(generate_log.head(200, stage.log.stat().st_size, lines[-1]))
+    assert "unbroken, 200 records" in stage.ask("verify", str(stage.log))  # the generator writes what a run writes
     entry = next(entry for entry in stage.ledger if entry.get("rule", "").startswith("team:3"))
     made = f"{entry['run']}.{entry['seq']}"
     expect(stage.ask("show", made, "--json"), lines[entry["seq"] - 1] + "\n")

@@ -84,10 +84,9 @@ class Generator:
                 yield made
 
 
-def write_head(path, generator, last):
-    """The head of a log whose last record is @last."""
-    text = f"sallyport-audit-head 1 {last['seq']:020d} {path.stat().st_size:020d} {generator.prev}"
-    path.with_name(path.name + ".head").write_text(f"{text:159}\n")
+def head(count, size, last):
+    """The head of a log of @count records and @size bytes, whose last line is @last."""
+    return f"sallyport-audit-head 1 {count:020d} {size:020d} {last.rstrip()[-66:-2]}".ljust(159) + "\n"
 
 
 def main():
