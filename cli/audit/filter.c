@@ -1,6 +1,9 @@
 #include "cli/audit/filter.h"
 
+#include <inttypes.h>
+#include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -29,6 +32,27 @@ static int take_limit(struct store_filter *ret, const struct options *options)
 			     LIMIT_MAX);
 }
 
+/* Records have the number; a name stands for the number that it has on this machine. */
+static int take_user(struct store_filter *ret, const struct options *options)
+{
+	const char *user = options_get(options, OPT_OF_USER);
+	uint64_t number;
+
+	if (!user)
+		return CLI_OK;
+	const struct passwd *known = getpwnam(user);
+
+	if (known)
+		number = known->pw_uid;
+	else if (text_to_u64(user, strlen(user), UINT32_MAX, &number) < 0) {
+		auto_free char *shown = text_visible_dup(user);
+
+		return options_wrong(options->command, "--user: there is no user `%s`", shown);
+	}
+	(void)snprintf(ret->user, sizeof(ret->user), "%" PRIu64, number);
+	return CLI_OK;
+}
+
 int filter_take(struct store_filter *ret, const struct options *options,
 		const struct selection *selection)
 {
@@ -40,12 +64,13 @@ int filter_take(struct store_filter *ret, const struct options *options,
 	ret->person = options_get(options, OPT_OF_PERSON);
 	ret->program = options_get(options, OPT_OF_PROGRAM);
 	ret->session = options_get(options, OPT_OF_SESSION);
-	ret->user = options_get(options, OPT_OF_USER);
 	ret->event = options_get(options, OPT_OF_EVENT);
 	ret->run = selection->run[0] ? selection->run : NULL;
 	ret->since_us = selection->since_us;
 	ret->until_us = selection->until_us;
 	if (verdict < ARRAY_SIZE(verdicts))
 		ret->verdict = verdicts[verdict];
-	return take_limit(ret, options);
+	int status = take_user(ret, options);
+
+	return status == CLI_OK ? take_limit(ret, options) : status;
 }

@@ -118,6 +118,7 @@ def each_filter_chooses_what_the_ledger_has(stage):
         "--person ana": lambda entry: "ana" in entry.get("by", ""),
         "--person tty": lambda entry: "tty" in entry.get("by", ""),
         "--user 1000": lambda entry: users[entry["run"]] == "1000",
+        "--user root": lambda entry: users[entry["run"]] == "0",
         "--user 7": lambda entry: False,
         "--event closed": lambda entry: entry["event"] == "closed",
         "--verdict allow": lambda entry: verdict_of(entry) == "allow",
@@ -270,6 +271,8 @@ def csv_holds_no_formula_and_no_control(stage):
     expect(stage.run("audit", "query", "--json", "--csv").returncode, 2)
     expect(stage.run("audit", "query", "--limit", "0").returncode, 2)
     expect(stage.run("audit", "query", "--until", "soon").returncode, 2)
+    done = stage.run("audit", "query", "--user", "nobody-at-all")
+    assert done.returncode == 2 and "there is no user `nobody-at-all`" in done.stderr, done
 
 
 def edited_records(stage):

@@ -48,7 +48,8 @@ struct store_filter {
 	const char *domain;        /* it, and every host below it */
 	const char *rule, *person; /* a part of the text */
 	const char *program; /* a path, or its last component; or the first word of the command */
-	const char *session, *run, *user, *event; /* the whole text */
+	const char *session, *run, *event; /* the whole text */
+	char user[24];                     /* the number of a user */
 	enum store_verdict verdict;
 	int64_t since_us, until_us; /* from, and before */
 	uint64_t seq;

@@ -43,8 +43,11 @@ static const char *const conditions[FIND_TEXTS] = {
 static const char *find_text(const struct store_filter *filter, size_t i)
 {
 	const char *const texts[FIND_TEXTS] = {
-		filter->host,    filter->domain, filter->rule, filter->person, filter->program,
-		filter->session, filter->run,    filter->user, filter->event,
+		filter->host,    filter->domain,
+		filter->rule,    filter->person,
+		filter->program, filter->session,
+		filter->run,     filter->user[0] ? filter->user : NULL,
+		filter->event,
 	};
 
 	return texts[i];
