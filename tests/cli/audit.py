@@ -15,6 +15,7 @@ import os
 import pathlib
 import pty
 import resource
+import shutil
 import shlex
 import signal
 import sqlite3
@@ -366,6 +367,9 @@ def damaged_lines_are_named(stage):
     assert "80 more lines are not audit records" in done.stderr and "no record matches" in done.stdout, done
     stage.log.unlink()
     stage.ask("query", status=3, err="cannot open")
+    shutil.rmtree(stage.log.parent / "audit")
+    stage.ask("query", status=3, err="cannot open")
+    expect(list(stage.log.parent.iterdir()), [])  # nothing is made for a log that is not there
 
 
 def a_damaged_index_is_made_again(stage):
@@ -410,6 +414,11 @@ def where_no_index_can_be_written(stage):
     folder.chmod(0o777)  # others could put files there
     assert "read into memory" in stage.said()
     folder.chmod(0o700)
+    shutil.rmtree(folder)
+    folder.symlink_to("/proc/nothing")
+    assert "read into memory" in stage.said()
+    folder.unlink()
+    folder.mkdir(0o700)
     index.write_bytes(b"")
     index.chmod(0o644)  # others could read it
     assert "read into memory" in stage.said()

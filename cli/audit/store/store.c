@@ -161,7 +161,10 @@ static int store_make_file(struct store *store, struct err *why)
 static int store_check_dir(const char *dir, struct err *why)
 {
 	struct stat info;
+	int r = cli_make_dirs(dir);
 
+	if (r < 0)
+		return err_errno(why, -r, "cannot make %s", dir);
 	if (lstat(dir, &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
 	    (info.st_mode & 022) != 0)
 		return err_set(why, -EPERM, "%s must be a folder that only you can write", dir);
@@ -262,6 +265,9 @@ int store_renew(struct store *store, struct err *why)
 
 int store_open(struct store **ret, const struct store_config *config, struct err *why)
 {
+	if (access(config->log, R_OK) < 0) /* before a folder is made */
+		return err_errno(why, errno, "cannot open %s", config->log);
+
 	struct store *store = mem_new(sizeof(*store));
 
 	/* Refused once SQLite is in use, and of no importance then: they save a few locks. */
@@ -271,7 +277,7 @@ int store_open(struct store **ret, const struct store_config *config, struct err
 	store->log = mem_strdup(config->log);
 	store->fd = -1;
 	store->texts = mem_new_array(STORE_TEXTS_CACHED, sizeof(*store->texts));
-	if (config->dir && cli_make_dirs(config->dir) == 0) {
+	if (config->dir) {
 		char key[GATEWAY_AUDIT_KEY_MAX];
 
 		gateway_audit_key(config->log, key);
