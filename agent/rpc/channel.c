@@ -24,7 +24,8 @@ struct channel {
 	const struct channel_events *events;
 	void *arg;
 	const char *why; /* on_end() must be called; static */
-	bool is_started, is_at_end, is_skipping, is_held, was_full, is_over, has_ended, is_finished;
+	bool is_started, is_at_end, is_skipping, was_full, is_over, has_ended, is_finished;
+	bool is_held, is_paused; /* not read from: it does not read, or channel_pause() */
 };
 
 static void channel_read(void *arg);
@@ -79,20 +80,45 @@ static bool is_full(const struct channel *channel)
 	return evbuffer_get_length(channel->output) > CHANNEL_HIGH;
 }
 
-/* A client that does not read is not read from either. */
-static void hold_input(struct channel *channel, bool is_held)
+static bool is_still(const struct channel *channel)
 {
-	if (channel->is_held == is_held || channel->has_ended || !channel->is_started)
+	return channel->is_held || channel->is_paused;
+}
+
+/* Stops or continues reading, if @was_still has changed. */
+static void settle_input(struct channel *channel, bool was_still)
+{
+	bool is_now = is_still(channel);
+
+	if (is_now == was_still || channel->has_ended || !channel->is_started)
 		return;
-	channel->is_held = is_held;
-	if (is_held && !channel->is_in_file)
+	if (is_now && !channel->is_in_file)
 		event_del(&channel->readable);
-	else if (!is_held && !channel->is_in_file && !channel->is_at_end)
+	else if (!is_now && !channel->is_in_file && !channel->is_at_end)
 		event_add(&channel->readable, NULL);
-	if (!is_held)
+	if (!is_now)
 		loop_defer(channel->loop, &channel->again, channel_read, channel);
 	else
 		loop_timer_stop(&channel->again);
+}
+
+/* A client that does not read is not read from either. */
+static void hold_input(struct channel *channel, bool is_held)
+{
+	bool was_still = is_still(channel);
+
+	if (channel->has_ended || !channel->is_started)
+		return;
+	channel->is_held = is_held;
+	settle_input(channel, was_still);
+}
+
+void channel_pause(struct channel *channel, bool is_paused)
+{
+	bool was_still = is_still(channel);
+
+	channel->is_paused = is_paused;
+	settle_input(channel, was_still);
 }
 
 static void tell_room(void *arg)
@@ -206,7 +232,7 @@ static bool serve_line(struct channel *channel)
 static void channel_serve(struct channel *channel)
 {
 	for (int i = 0; i < LINES_MAX; i++) {
-		if (channel->has_ended || channel->is_held || !serve_line(channel))
+		if (channel->has_ended || is_still(channel) || !serve_line(channel))
 			return;
 	}
 	loop_defer(channel->loop, &channel->again, channel_read, channel);
@@ -236,7 +262,7 @@ static void channel_read(void *arg)
 	    !channel_take(channel))
 		return channel_close(channel, "out of memory");
 	channel_serve(channel);
-	if (channel->has_ended || channel->is_held || channel->again.is_armed)
+	if (channel->has_ended || is_still(channel) || channel->again.is_armed)
 		return;
 	/* The lines before EOF were served. */
 	if (channel->is_at_end)

@@ -32,6 +32,8 @@ void channel_set_line_max(struct channel *channel, size_t bytes);
 void channel_start(struct channel *channel);
 /* Sends one line, given without its line end. */
 void channel_send(struct channel *channel, const char *line, size_t len);
+/* While it is paused, nothing is read from the client. Lines that were read already may follow. */
+void channel_pause(struct channel *channel, bool is_paused);
 /* Do more than CHANNEL_HIGH bytes wait? */
 bool channel_is_full(const struct channel *channel);
 /* Reads no more, and calls on_end() with @why, which is static. What waits is still written. */

@@ -82,6 +82,12 @@ void rpc_reply(struct rpc *rpc, const json_t *id, json_t *result)
 		       SIZE_MAX);
 }
 
+void rpc_pass(struct rpc *rpc, const json_t *whole)
+{
+	/* The library counts the references of what it does not change. */
+	(void)rpc_send(rpc, json_incref((json_t *)(uintptr_t)whole), SIZE_MAX);
+}
+
 void rpc_refuse(struct rpc *rpc, const json_t *id, enum rpc_code code, const char *reason,
 		const char *words)
 {
@@ -102,6 +108,8 @@ void rpc_refuse_malformed(struct rpc *rpc, const json_t *id, enum rpc_code code,
 {
 	if (!rpc->config.is_trusted)
 		rpc_refuse(rpc, id, code, "malformed", words);
+	if (rpc->config.events->on_malformed)
+		rpc->config.events->on_malformed(words, rpc->config.arg);
 	if (++rpc->malformed <= (rpc->config.is_trusted ? 0 : MALFORMED_MAX))
 		return;
 	rpc->has_given_up = true;

@@ -33,7 +33,7 @@ struct rpc_message {
 	const json_t *id;             /* a text or an integer; NULL: none */
 	const json_t *params;         /* an object, empty if it was missing */
 	const json_t *result, *error; /* of a response: one of both */
-	json_t *whole;                /* of a request: for rpc_message_read() later */
+	json_t *whole;                /* for rpc_message_read() later, and rpc_pass() */
 };
 
 /* As struct channel_events. */
@@ -42,6 +42,8 @@ struct rpc_events {
 	void (*on_room)(void *arg);
 	void (*on_end)(const char *why, void *arg);
 	void (*on_empty)(void *arg);
+	/* A message was refused, because the peer may not send such a one; may be NULL. */
+	void (*on_malformed)(const char *words, void *arg);
 };
 
 struct rpc_config {
@@ -68,6 +70,8 @@ void rpc_message_read(json_t *whole, struct rpc_message *ret);
 bool rpc_request(struct rpc *rpc, const char *id, const char *method, json_t *params);
 void rpc_notify(struct rpc *rpc, const char *method, json_t *params);
 void rpc_reply(struct rpc *rpc, const json_t *id, json_t *result);
+/* Sends the message of another channel, which is borrowed. */
+void rpc_pass(struct rpc *rpc, const json_t *whole);
 /* @id may be NULL; @reason, a word for programs, becomes a member of the error's data, or NULL. */
 void rpc_refuse(struct rpc *rpc, const json_t *id, enum rpc_code code, const char *reason,
 		const char *words);
