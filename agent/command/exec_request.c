@@ -47,7 +47,7 @@ struct wanted {
 	const json_t *env, *tty, *extra, *sandbox;
 	int64_t timeout_ms, yield_ms;
 	int confinement, preference, mode, on_denial;
-	bool has_input, must_not_retry, is_polled;
+	bool has_input, must_not_retry, is_polled, is_whole;
 };
 static const struct fields_entry wanted_fields[] = {
 	{ "command", FIELDS_WORDS, offsetof(struct wanted, argv), AGENT_ARGV_MAX, false, NULL },
@@ -70,6 +70,7 @@ static const struct fields_entry wanted_fields[] = {
 	{ "yield_ms", FIELDS_NUMBER, offsetof(struct wanted, yield_ms), AGENT_DURATION_MAX, false,
 	  NULL },
 	{ "polled", FIELDS_FLAG, offsetof(struct wanted, is_polled), 0, false, NULL },
+	{ "whole", FIELDS_FLAG, offsetof(struct wanted, is_whole), 0, false, NULL },
 	{ "on_denial", FIELDS_CHOICE, offsetof(struct wanted, on_denial), 0, false, denials },
 	{ "once", FIELDS_FLAG, offsetof(struct wanted, must_not_retry), 0, false, NULL },
 	{ 0 },
@@ -153,6 +154,7 @@ static int fill(struct task *task, const struct wanted *wanted, struct err *why)
 	task->yield_ms = wanted->yield_ms;
 	task->is_background = wanted->mode == 1;
 	task->is_streamed = !wanted->is_polled;
+	task->is_whole = wanted->is_whole;
 	task->has_input = wanted->has_input;
 	r = wanted->sandbox ? narrow(task, wanted->sandbox, why) : 0;
 	if (r < 0)

@@ -1,6 +1,7 @@
 #include "agent/command/exec_run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,12 +288,13 @@ static void make_running(struct task_exec *exec)
 		.limit_ms = task->timeout_ms,
 		.head_max = (size_t)session->kept_max,
 		.tail_max = (size_t)session->kept_max,
-		.event_bytes_max = (uint64_t)session->event_bytes_max,
+		.events_max = task->is_whole ? UINT_MAX : 0,
+		.event_bytes_max = task->is_whole ? UINT64_MAX : (uint64_t)session->event_bytes_max,
 		.unread_max = task->is_streamed ? 0 : POLL_BYTES,
 		.window = task->is_streamed ? WINDOW_BYTES : 0,
 		.spill_dir = agent->config.spill_dir,
 		.spill_name = name,
-		.spill = agent->config.spill_dir && !task->has_pty
+		.spill = agent->config.spill_dir && !task->has_pty && !task->is_whole
 				 ? BIT(EXEC_STDOUT) | BIT(EXEC_STDERR)
 				 : 0,
 	};

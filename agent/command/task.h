@@ -64,7 +64,7 @@ struct task {
 	enum orchestrator_on_denial on_denial;
 	struct task_look look;
 	int64_t timeout_ms, yield_ms, started_ms;
-	bool is_background, is_streamed, has_input, has_pty, may_retry, must_confine;
+	bool is_background, is_streamed, is_whole, has_input, has_pty, may_retry, must_confine;
 	struct exec_size size;
 	struct command_world *world;
 	char **world_writable;

@@ -527,6 +527,7 @@ export interface ExecParams {
   mode?: "wait" | "background";
   yield_ms?: number;
   polled?: boolean;
+  whole?: boolean;
   on_denial?: "report" | "fail" | "stop";
   once?: boolean;
 }

@@ -579,6 +579,7 @@ class ExecParams(TypedDict):
     mode: NotRequired[Literal["wait", "background"]]
     yield_ms: NotRequired[int]
     polled: NotRequired[bool]
+    whole: NotRequired[bool]
     on_denial: NotRequired[Literal["report", "fail", "stop"]]
     once: NotRequired[bool]
 
