@@ -1,10 +1,10 @@
 /* Puts the agent's questions to the person in front of the client by elicitation. An answer counts
  * only if it is clear and was offered; any other one is a denial. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/asked.h"
 #include "agent/mcp/mcp_impl.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -67,181 +67,6 @@ static void ask_deny(struct mcp *mcp, const char *id, const char *approval, cons
 	json_decref(content);
 }
 
-struct ask_text {
-	char out[MCP_MESSAGE_MAX];
-	size_t len;
-	bool is_cut;
-};
-
-static void ask_say(struct ask_text *text, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void ask_say(struct ask_text *text, const char *format, ...)
-{
-	size_t room = sizeof(text->out) - text->len;
-	va_list args;
-	int len;
-
-	va_start(args, format);
-	len = vsnprintf(text->out + text->len, room, format, args);
-	va_end(args);
-	if (len < 0 || (size_t)len >= room)
-		text->is_cut = true;
-	if (len > 0)
-		text->len += (size_t)len < room ? (size_t)len : room - 1;
-}
-
-/* Shows text of others so that it can neither begin a line nor look like a line of ours. */
-static void ask_say_text(struct ask_text *text, const char *label, const char *value)
-{
-	if (!value || value[0] == '\0')
-		return;
-	auto_free char *shown = text_visible_dup(value);
-
-	ask_say(text, "\n%s%s", label, shown);
-}
-
-static void ask_say_member(struct ask_text *text, const json_t *event, const char *name,
-			   const char *label)
-{
-	ask_say_text(text, label, json_string_value(json_object_get(event, name)));
-}
-
-static void ask_say_list(struct ask_text *text, const json_t *event, const char *name,
-			 const char *label)
-{
-	const json_t *list = json_object_get(event, name);
-
-	for (size_t i = 0; i < json_array_size(list); i++)
-		ask_say_text(text, label, json_string_value(json_array_get(list, i)));
-}
-
-/* The mode, and each path with what it is for. */
-static void ask_say_sandbox(struct ask_text *text, const json_t *event)
-{
-	const json_t *sandbox = json_object_get(event, "sandbox");
-
-	ask_say_member(text, sandbox, "mode", "sandbox: ");
-	ask_say_member(text, sandbox, "network", "sandbox: network ");
-	ask_say_list(text, sandbox, "writable", "sandbox: write ");
-	ask_say_list(text, sandbox, "read", "sandbox: read ");
-	ask_say_list(text, sandbox, "deny", "sandbox: deny ");
-	ask_say_list(text, sandbox, "sockets", "sandbox: socket ");
-}
-
-static void ask_say_command(struct ask_text *text, const json_t *event)
-{
-	const json_t *list = json_object_get(event, "command");
-	size_t count = json_array_size(list);
-
-	if (count == 0)
-		return;
-	auto_free const char **argv = mem_new_array(count + 1, sizeof(*argv));
-
-	for (size_t i = 0; i < count; i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		argv[i] = word ? word : "";
-	}
-	/* Longer than the room for it, so that a cut is noticed. */
-	auto_free char *line = text_command_line(argv, 2 * sizeof(text->out));
-
-	ask_say(text, "\n  %s", line);
-}
-
-static void ask_say_accesses(struct ask_text *text, const json_t *event)
-{
-	const json_t *list = json_object_get(event, "accesses");
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *access = json_array_get(list, i);
-		const char *what = json_string_value(json_object_get(access, "what"));
-		const char *name = json_string_value(json_object_get(access, "name"));
-		const char *protocol = json_string_value(json_object_get(access, "protocol"));
-		auto_free char *shown = text_visible_dup(name ? name : "");
-
-		if (protocol)
-			ask_say(text, "\n  and allow it to reach %s://%s:%lld", protocol, shown,
-				(long long)json_integer_value(json_object_get(access, "port")));
-		else
-			ask_say(text, "\n  and allow it to use: %s %s", what ? what : "", shown);
-	}
-}
-
-static const struct {
-	const char *decision, *words;
-} meanings[] = {
-	{ "approved", "allow it this time, for all that wait for this answer" },
-	{ "approved_for_session",
-	  "allow it, and whenever the same is asked until this server ends" },
-	{ "always", "allow it, and add it to your policy" },
-	{ "denied", "deny it this time" },
-	{ "denied_always", "deny it, and add the denial to your policy" },
-	{ "abort", "deny it, and end the command that asked" },
-	{ "approved_unconfined", "run it WITHOUT a sandbox" },
-};
-
-static void ask_say_decisions(struct ask_text *text, const json_t *decisions)
-{
-	for (size_t i = 0; i < json_array_size(decisions); i++) {
-		const char *decision = json_string_value(json_array_get(decisions, i));
-
-		for (size_t j = 0; decision && j < ARRAY_SIZE(meanings); j++) {
-			if (strcmp(meanings[j].decision, decision) == 0)
-				ask_say(text, "\n%s: %s", decision, meanings[j].words);
-		}
-	}
-}
-
-/* Shows all that an allow grants. */
-static void ask_say_grant(struct ask_text *text, const json_t *event, const char *kind)
-{
-	const json_t *to = json_object_get(event, "destination");
-	const char *host = json_string_value(json_object_get(to, "host"));
-	const char *protocol = json_string_value(json_object_get(to, "protocol"));
-	bool is_open = json_is_false(json_object_get(event, "confined"));
-	bool is_retry = json_is_true(json_object_get(event, "retry"));
-	auto_free char *shown = text_visible_dup(host ? host : "");
-
-	if (host)
-		ask_say(text, "May the command reach %s://%s:%lld ?", protocol ? protocol : "tcp",
-			shown, (long long)json_integer_value(json_object_get(to, "port")));
-	else if (strcmp(kind, "exec") == 0)
-		ask_say(text, "Run this %s%s?", is_retry ? "again, " : "",
-			is_open ? "WITHOUT a sandbox" : "in its sandbox");
-	else
-		ask_say(text, "Allow this (%s)?", kind);
-	if (json_is_true(json_object_get(event, "private")))
-		ask_say(text, "\nwarning: it is an address of a private network");
-	ask_say_member(text, event, "warning", "warning: ");
-	ask_say_command(text, event);
-	ask_say_accesses(text, event);
-	ask_say_list(text, event, "items", "  ");
-	ask_say_member(text, event, "cwd", "in: ");
-	ask_say_member(text, event, "program", "program: ");
-	ask_say_sandbox(text, event);
-	ask_say_list(text, event, "proposal", "added by `always`: ");
-	ask_say_decisions(text, json_object_get(event, "decisions"));
-}
-
-/* False: what would be granted is too long to show. */
-static bool ask_describe(const json_t *event, const char *kind, struct ask_text *text)
-{
-	text->len = 0;
-	text->is_cut = false;
-	ask_say_grant(text, event, kind);
-	if (text->is_cut)
-		return false;
-	ask_say_list(text, event, "commands", "asked by: ");
-	ask_say_list(text, event, "parent_processes", "run by: ");
-	ask_say_member(text, event, "because", "why it is asked: ");
-	ask_say_member(text, event, "rule", "rule: ");
-	ask_say_member(text, event, "reason",
-		       strcmp(kind, "network") == 0 ? "the command says: " : "the agent says: ");
-	if (text->is_cut)
-		(void)memcpy(text->out + sizeof(text->out) - 4, "...", 4);
-	return true;
-}
-
 static json_t *ask_schema(const json_t *event, const json_t *decisions)
 {
 	const char *typed = json_string_value(json_object_get(event, "confirmation"));
@@ -268,7 +93,7 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 	const char *approval = json_string_value(json_object_get(event, "approval"));
 	const char *kind = json_string_value(json_object_get(event, "kind"));
 	json_t *decisions = json_object_get(event, "decisions");
-	struct ask_text text;
+	struct asked text;
 	char id[MCP_ID_MAX];
 
 	if (!approval || !kind || !json_is_array(decisions))
@@ -285,7 +110,7 @@ void mcp_ask_begin(struct mcp *mcp, const json_t *event)
 				 true);
 		return;
 	}
-	if (!ask_describe(event, kind, &text))
+	if (!asked_describe(event, kind, &text))
 		return ask_deny(mcp, id, approval, kind,
 				"the question was denied, because it is too long to show to a "
 				"person in full",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/mcp/mcp_impl.h"
+#include "agent/rpc/piece.h"
 #include "base/crypto/base64.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -85,36 +86,6 @@ void mcp_call_give_up(struct mcp *mcp, const char *words)
 	}
 }
 
-/* The length of the UTF-8 character at @bytes; 0: there is none. */
-static size_t character_len(const char *bytes, size_t len)
-{
-	for (size_t n = 1; n <= 4 && n <= len; n++) {
-		json_t *text = json_stringn(bytes, n);
-
-		json_decref(text);
-		if (text)
-			return n;
-	}
-	return 0;
-}
-
-/* Replaces each byte that is not part of a character by U+FFFD. */
-static json_t *text_of_bytes(const char *bytes, size_t len)
-{
-	static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
-	auto_free char *text = mem_new(3 * len + 1);
-	size_t used = 0;
-
-	for (size_t at = 0; at < len;) {
-		size_t n = character_len(bytes + at, len - at);
-
-		memcpy(text + used, n ? bytes + at : unknown, n ? n : 3);
-		used += n ? n : 3;
-		at += n ? n : 1;
-	}
-	return json_stringn(text, used);
-}
-
 /* The bytes of an event, or of one of its streams: owned. It may contain NUL. */
 static json_t *call_bytes(const json_t *output)
 {
@@ -128,7 +99,7 @@ static json_t *call_bytes(const json_t *output)
 
 	if (base64_decode(encoded, len, bytes, len, &len) < 0)
 		return json_string("(this output is not text)");
-	return text_of_bytes(bytes, len);
+	return piece_text(bytes, len);
 }
 
 static json_t *call_text(const json_t *end, const char *member)

@@ -14,7 +14,6 @@
 
 #define MCP_CALLS_MAX     256
 #define MCP_ASKS_MAX      256
-#define MCP_MESSAGE_MAX   8192       /* bytes of a question as a person reads it */
 #define MCP_WORDS_MAX     400        /* of a person, to the requester */
 #define MCP_KEPT_BYTES    32768      /* of the head and of the tail of an output, in a result */
 #define MCP_EVENT_MAX     (8U << 20) /* bytes of an agent's line: three outputs, fully escaped */

@@ -18,3 +18,32 @@ char *piece_join(struct piece *piece, const char *bytes, size_t len, bool is_las
 	memcpy(piece->bytes, joined + *ret_len, piece->len);
 	return joined;
 }
+
+/* The length of the UTF-8 character at @bytes; 0: there is none. */
+static size_t character_len(const char *bytes, size_t len)
+{
+	for (size_t n = 1; n <= 4 && n <= len; n++) {
+		json_t *text = json_stringn(bytes, n);
+
+		json_decref(text);
+		if (text)
+			return n;
+	}
+	return 0;
+}
+
+json_t *piece_text(const char *bytes, size_t len)
+{
+	static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
+	auto_free char *text = mem_new(3 * len + 1);
+	size_t used = 0;
+
+	for (size_t at = 0; at < len;) {
+		size_t n = character_len(bytes + at, len - at);
+
+		memcpy(text + used, n ? bytes + at : unknown, n ? n : 3);
+		used += n ? n : 3;
+		at += n ? n : 1;
+	}
+	return json_stringn(text, used);
+}
