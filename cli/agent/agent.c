@@ -25,6 +25,8 @@
 #include "cli/report/run_status.h"
 #include "cli/report/run_summary.h"
 #include "cli/view/run_made.h"
+#include "exec/exec_sandbox.h"
+#include "exec/orchestrator/orchestrator.h"
 #include "gateway/gateway_note.h"
 #include "policies/policies_agent.h"
 
@@ -204,7 +206,8 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 }
 
 /* What a run prints about its one command, the client has been told of each of its own. */
-static int conclude(const struct serving *serving, int64_t started_ms)
+static int conclude(const struct serving *serving, const struct agent_front *front,
+		    int64_t started_ms)
 {
 	const struct gate *gate = &serving->gate;
 	const struct agent_denials denials = agent_denials(serving->agent);
@@ -222,7 +225,9 @@ static int conclude(const struct serving *serving, int64_t started_ms)
 		.denied = denials.denied,
 		.unanswered = denials.unanswered,
 		.result.end = serving->is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED,
-		.command_status = serving->is_failed ? CLI_NO_SANDBOX : CLI_OK,
+		.command_status = serving->is_failed       ? CLI_NO_SANDBOX
+				  : front && front->status ? front->status(front->arg)
+							   : CLI_OK,
 		.duration_ms = loop_now_ms(gate->loop) - started_ms,
 	};
 
@@ -249,7 +254,7 @@ static int perform(struct serving *serving, const struct agent_front *front)
 	}
 	if (loop_run(gate->loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
-	return conclude(serving, started_ms);
+	return conclude(serving, front, started_ms);
 }
 
 static void serving_done(struct serving *serving)
@@ -286,7 +291,7 @@ int agent_serve(struct agent_options *options, int in, int out, const char *hidd
 
 /* Opens a file description of our own: O_NONBLOCK belongs to the description, so setting it on a
  * shared one would change it for every process that holds it. *@ret_owned must be closed. */
-static int own_end(int fd, int flags, int *ret_owned)
+int agent_own_end(int fd, int flags, int *ret_owned)
 {
 	auto_free char *path = mem_printf("/proc/self/fd/%d", fd);
 	struct stat status;
@@ -308,8 +313,8 @@ int agent_own_ends(int *ret_in, int *ret_out)
 {
 	int own_in = -1, own_out = -1;
 
-	*ret_in = own_end(STDIN_FILENO, O_RDONLY, &own_in);
-	*ret_out = own_end(STDOUT_FILENO, O_WRONLY, &own_out);
+	*ret_in = agent_own_end(STDIN_FILENO, O_RDONLY, &own_in);
+	*ret_out = agent_own_end(STDOUT_FILENO, O_WRONLY, &own_out);
 	return *ret_in < 0 || *ret_out < 0
 		       ? cli_fail(CLI_NO_SANDBOX,
 				  "stdin and stdout must be open, because the client speaks there")
@@ -351,6 +356,25 @@ int agent_options_take(struct agent_options *options, const struct options *give
 	options->run.helpers.kinds = POLICY_HELPS_ALL;
 	options->run.command = command;
 	return status;
+}
+
+int agent_options_check(const struct agent_options *options, enum cli_command command)
+{
+	enum orchestrator_mode approval;
+	enum exec_mode sandbox = EXEC_MODE_WORKSPACE_WRITE;
+	unsigned int categories;
+	struct err why = { 0 };
+
+	if (options->approval &&
+	    orchestrator_mode_parse(options->approval, &approval, &categories, &why) < 0)
+		return options_wrong(command, "--approval: %s", why.text);
+	if (options->sandbox)
+		(void)exec_mode_parse(options->sandbox,
+				      &sandbox); /* options.def has checked the word */
+	if (sandbox == EXEC_MODE_FULL_ACCESS && !options->may_unconfine)
+		return options_wrong(command,
+				     "--sandbox danger-full-access needs --allow-unconfined");
+	return CLI_OK;
 }
 
 /* The gate of each client ends by itself, so the server has no status and no file for them. */

@@ -14,6 +14,8 @@ struct gate;
 struct agent_front {
 	int (*open)(const struct gate *gate, void *arg); /* returns an exit status */
 	void (*close)(void *arg);
+	/* The exit status, unless the gate has failed; NULL: it is 0. */
+	int (*status)(const void *arg);
 	void *arg;
 };
 
@@ -21,10 +23,17 @@ struct agent_options {
 	struct run_options run; /* the options of the gate */
 	const char *socket;     /* NULL: stdin and stdout */
 	bool may_unconfine;
-	const char *approval, *sandbox; /* of `sallyport mcp` */
+	const char *approval, *sandbox; /* of `mcp` and `acp` */
 };
-/* As run_options_take(), for `agent` and `mcp`. */
+/* As run_options_take(), for `agent`, `mcp` and `acp`. */
 int agent_options_take(struct agent_options *options, const struct options *given);
+/* Rejects options that no session could be made with at start-up, while a person can read the
+ * error.
+ */
+int agent_options_check(const struct agent_options *options, enum cli_command command);
+/* Opens a nonblocking descriptor of our own for @fd, which is returned; *@ret_owned, if it is not
+ * -1 then, must be closed. -errno. */
+int agent_own_end(int fd, int flags, int *ret_owned);
 /* Opens nonblocking descriptors of our own for stdin and stdout: *@ret_in, *@ret_out; they must be
  * closed unless they are 0 and 1. An exit status. */
 int agent_own_ends(int *ret_in, int *ret_out);

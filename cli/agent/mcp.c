@@ -10,8 +10,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/gate/gate.h"
-#include "exec/exec_sandbox.h"
-#include "exec/orchestrator/orchestrator.h"
 #include "policies/policies_agent.h"
 
 /* The MCP server is a client of the agent in the same process. They talk over a socket pair, in the
@@ -45,27 +43,6 @@ static void front_close(void *arg)
 	mcp_free(front->mcp);
 }
 
-/* Rejects options that no session could be made with at start-up, while a person can read the
- * error. */
-static int check_options(const struct agent_options *options)
-{
-	enum orchestrator_mode approval;
-	enum exec_mode sandbox = EXEC_MODE_WORKSPACE_WRITE;
-	unsigned int categories;
-	struct err why = { 0 };
-
-	if (options->approval &&
-	    orchestrator_mode_parse(options->approval, &approval, &categories, &why) < 0)
-		return options_wrong(CLI_MCP, "--approval: %s", why.text);
-	if (options->sandbox)
-		(void)exec_mode_parse(options->sandbox,
-				      &sandbox); /* options.def has checked the word */
-	if (sandbox == EXEC_MODE_FULL_ACCESS && !options->may_unconfine)
-		return options_wrong(CLI_MCP,
-				     "--sandbox danger-full-access needs --allow-unconfined");
-	return CLI_OK;
-}
-
 /* --fail-on-ask: questions wait for approvers that are there, regardless of --prompt-timeout. */
 static bool may_wait_for_all(const struct run_options *run)
 {
@@ -97,7 +74,7 @@ static int serve(struct agent_options *options, int in, int out)
 				       .may_wait = may_wait(&options->run),
 				       .may_wait_for_all = may_wait_for_all(&options->run),
 			       } };
-	const struct agent_front calls = { front_open, front_close, &front };
+	const struct agent_front calls = { front_open, front_close, NULL, &front };
 
 	return agent_serve(options, theirs, theirs, NULL, &calls);
 }
@@ -105,7 +82,7 @@ static int serve(struct agent_options *options, int in, int out)
 static int serve_here(struct agent_options *options)
 {
 	int in = -1, out = -1;
-	int status = check_options(options);
+	int status = agent_options_check(options, CLI_MCP);
 
 	if (status == CLI_OK)
 		status = agent_own_ends(&in, &out);

@@ -457,6 +457,12 @@ def with_agent(stage, example):
     stage.play(example)
 
 
+def as_an_editor(stage, example):
+    agent = stage.write("agent", "#!/bin/sh\nread -r line\necho '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}'\n")
+    agent.chmod(0o755)
+    assert stage.play(example) == '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\n'
+
+
 def in_a_session(stage, start):
     """The block of three, in order."""
     stage.serve("example.org")
@@ -481,6 +487,7 @@ def a_name_inside(stage, example):
 
 
 STAGES = {
+    "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [log_of_a_run, *[records_of_a_run] * 5, log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, built, explained_as(0, "allow tcp://db.example.net:5432"),

@@ -1,0 +1,179 @@
+/* The messages of the program. Only what is listed here reaches the editor, because an editor acts
+ * outside the sandbox. */
+#include <string.h>
+
+#include "agent/acp/acp_impl.h"
+#include "agent/rpc/channel.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum kind { REQUEST, NOTIFICATION };
+
+static const struct {
+	const char *method;
+	enum kind kind;
+} passed[] = {
+	{ "session/request_permission", REQUEST }, { "elicitation/create", REQUEST },
+	{ "session/update", NOTIFICATION },        { "elicitation/complete", NOTIFICATION },
+	{ "$/cancel_request", NOTIFICATION },
+};
+
+static bool is_passed(const char *method, enum kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
+		if (passed[i].kind == kind && strcmp(passed[i].method, method) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A method that the editor would perform by running a command of the program's choice. */
+static bool is_of_terminal(const json_t *method)
+{
+	const char *type = json_string_value(json_object_get(method, "type"));
+
+	return type && strcmp(type, "agent") != 0;
+}
+
+static void drop_methods(json_t *methods)
+{
+	for (size_t i = json_array_size(methods); i > 0; i--) {
+		if (is_of_terminal(json_array_get(methods, i - 1)))
+			(void)json_array_remove(methods, i - 1); /* it is there */
+	}
+}
+
+/* Takes out what an editor may act on without the protocol saying so: "_meta". False: @value names
+ * a question of ours, which the program must not change. The depth is limited by rpc. */
+static bool clean(json_t *value)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+	bool is_clean = true;
+
+	if (json_is_object(value)) {
+		(void)json_object_del(value, "_meta"); /* may be missing */
+		drop_methods(json_object_get(value, "authMethods"));
+		is_clean = !acp_is_own(json_object_get(value, "toolCallId")) &&
+			   !acp_is_own(json_object_get(value, "requestId"));
+		json_object_foreach(value, key, member) is_clean = clean(member) && is_clean;
+	}
+	json_array_foreach(value, i, member) is_clean = clean(member) && is_clean;
+	return is_clean;
+}
+
+/* The editor knows none of our terminals: it is shown text. */
+static void replace_terminals(struct acp *acp, json_t *content)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(content, i, item)
+	{
+		const char *id = json_string_value(json_object_get(item, "terminalId"));
+		json_t *shown = id ? acp_terminal_content(acp, id) : NULL;
+
+		if (shown)
+			(void)json_array_set_new(content, i, shown); /* it is there */
+	}
+}
+
+/* Sends it, unless it is about us. */
+static bool pass(struct acp *acp, const struct rpc_message *message)
+{
+	json_t *whole = json_deep_copy(message->whole);
+	json_t *params = json_object_get(whole, "params");
+	bool is_clean = clean(whole);
+
+	if (is_clean) {
+		replace_terminals(acp,
+				  json_object_get(json_object_get(params, "update"), "content"));
+		replace_terminals(acp,
+				  json_object_get(json_object_get(params, "toolCall"), "content"));
+		rpc_pass(acp->front, whole);
+		channel_pause(rpc_channel(acp->inner), channel_is_full(rpc_channel(acp->front)));
+	}
+	json_decref(whole);
+	return is_clean;
+}
+
+static void refuse(struct acp *acp, const struct rpc_message *message, enum rpc_code code,
+		   const char *words)
+{
+	rpc_refuse(acp->inner, message->id, code, NULL, words);
+}
+
+/* An address would be opened in the person's browser. */
+static bool is_form(const json_t *params)
+{
+	const char *mode = json_string_value(json_object_get(params, "mode"));
+
+	return mode && strcmp(mode, "form") == 0;
+}
+
+static void request(struct acp *acp, const struct rpc_message *message)
+{
+	const char *method = message->method;
+
+	if (acp_is_own(message->id))
+		return refuse(acp, message, RPC_INVALID_REQUEST,
+			      "ids that begin with \"" ACP_OWN "\" are those of sallyport; use "
+			      "others");
+	if (strncmp(method, "terminal/", strlen("terminal/")) == 0)
+		return acp_terminal_request(acp, method + strlen("terminal/"), message->id,
+					    message->params);
+	if (strncmp(method, "fs/", strlen("fs/")) == 0)
+		return refuse(acp, message, RPC_NO_METHOD,
+			      "the editor would read and write files outside the sandbox; read and "
+			      "write them yourself, inside");
+	if (!is_passed(method, REQUEST))
+		return refuse(acp, message, RPC_NO_METHOD,
+			      "sallyport does not know this method, and does not pass it on");
+	if (strcmp(method, "elicitation/create") == 0 && !is_form(message->params))
+		return refuse(acp, message, RPC_BAD_PARAMS,
+			      "the editor would open an address outside the sandbox; only the mode "
+			      "\"form\" is passed on");
+	if (!pass(acp, message))
+		refuse(acp, message, RPC_BAD_PARAMS, "it names a question of sallyport");
+}
+
+static void notification(struct acp *acp, const struct rpc_message *message)
+{
+	auto_free char *shown = text_visible_dup(message->method);
+
+	if (!is_passed(message->method, NOTIFICATION))
+		acp_warn(acp,
+			 "the agent's notification %s was not passed on, because it is unknown",
+			 shown);
+	else if (!pass(acp, message))
+		acp_warn(acp,
+			 "the agent's notification %s was not passed on, because it names a "
+			 "question of sallyport",
+			 shown);
+}
+
+static void response(struct acp *acp, const struct rpc_message *message)
+{
+	const char *session = json_string_value(json_object_get(message->result, "sessionId"));
+
+	if (!message->id || acp_is_own(message->id) || !pass(acp, message))
+		return acp_warn(acp, "a response of the agent was not passed on, because it is not "
+				     "for a request of the editor");
+	if (session)
+		acp_editor_session(acp, session);
+}
+
+void acp_agent_said(const struct rpc_message *message, void *arg)
+{
+	struct acp *acp = arg;
+
+	if (acp->is_over)
+		return;
+	if (!message->method)
+		response(acp, message);
+	else if (message->id)
+		request(acp, message);
+	else
+		notification(acp, message);
+}
