@@ -355,7 +355,7 @@ def told_to_end(stage):
     editor.hears(lambda message: message.get("method") == "x")
     editor.process.send_signal(signal.SIGTERM)
     editor.process.wait(harness.PATIENCE)
-    until(lambda: not is_running("puppet.py"), harness.PATIENCE, "it ended")
+    until(lambda: not is_running(str(HERE / "puppet.py")), harness.PATIENCE, "it ended")
 
 
 def nobody_answers(stage):
@@ -372,6 +372,70 @@ def nobody_answers(stage):
     editor.process.stdin.close()
     editor.ends(78)
     assert not server.requests and "http://a.test:80 was denied" in editor.said()
+
+
+def commands_are_asked(stage):
+    """Where a person is asked about commands, those of terminals are asked about in the editor, and the agent by the policy."""
+    stage.policy("command allow /usr/bin/python3\n")
+    editor = Editor(stage, "--approval", "untrusted")
+    editor.in_session()
+    for id, option, made in ((1, "denied", False), (2, "approved", True)):
+        editor.says(id=id, method="terminal/create", params={"command": "touch", "args": [f"made `{id}`"]})
+        asked = editor.question()
+        tool, options = asked["params"]["toolCall"], [one["optionId"] for one in asked["params"]["options"]]
+        assert tool["kind"] == "execute" and tool["title"] == "Run this in its sandbox?", tool
+        assert f"touch 'made `{id}`'" in tool["content"][0]["content"]["text"], tool
+        assert options == ["approved", "approved_for_session", "always", "denied"], options
+        editor.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": option}})
+        if made:
+            name = editor.hears(lambda message: message.get("id") == id)["result"]["terminalId"]
+            editor.says(id=9, method="terminal/wait_for_exit", params={"terminalId": name})
+            editor.hears(lambda message: message.get("id") == 9 and message["result"] == {"exitCode": 0, "signal": None})
+        else:
+            assert "not run" in editor.hears_refusal(id, -32000)
+        assert (stage.work / f"made `{id}`").exists() == made
+    editor.process.stdin.close()
+    editor.ends(0)
+
+
+def nothing_is_asked(stage):
+    server = stage.web("a.test")
+    editor = Editor(stage, "--approval", "never")
+    editor.in_session()
+    editor.do(get=URL)
+    editor.hears(lambda message: message.get("got") == "403")
+    assert editor.in_order() == [] and not server.requests
+
+
+def many_terminals(stage):
+    """There is an end to them, and a place is free again when one is released."""
+    editor = Editor(stage)
+    for id in range(64):
+        editor.says(id=id, method="terminal/create", params={"command": "read x < /dev/null; sleep 86438"})
+    names = [editor.hears(lambda message: message.get("id") == id)["result"]["terminalId"] for id in range(64)]
+    assert len(set(names)) == 64
+    editor.says(id="more", method="terminal/create", params={"command": "true"})
+    assert "too many" in editor.hears_refusal("more", -32000)
+    for id, name in enumerate(names):
+        editor.says(id=f"wait {id}", method="terminal/wait_for_exit", params={"terminalId": name})
+        editor.says(id=f"free {id}", method="terminal/release", params={"terminalId": name})
+        assert "released" in editor.hears_refusal(f"wait {id}", -32000)
+    until(lambda: not is_running("86438"), harness.PATIENCE, "they ended")
+
+    def has_room():
+        has_room.tries += 1
+        editor.says(id=f"try {has_room.tries}", method="terminal/create", params={"command": "true"})
+        return "result" in editor.hears(lambda message: message.get("id") == f"try {has_room.tries}")
+
+    has_room.tries = 0
+    until(has_room, harness.PATIENCE, "there is room again")
+
+
+def profile(stage):
+    """The agent has the folders of its profile."""
+    editor = Editor(stage, "--profile", "claude", agent=("sh", "-c", "echo x > ~/.claude/state || exit 4"))
+    editor.ends(0)
+    assert (stage.top / "home/.claude/state").exists()
 
 
 def options(stage):
@@ -392,7 +456,8 @@ def options(stage):
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
     plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, forged, bad_lines, long_lines,
-    methods, editor_leaves, editor_stops_reading, agent_is_silent, agent_ends, told_to_end, nobody_answers, options,
+    methods, editor_leaves, editor_stops_reading, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
+    many_terminals, profile, options,
 ]
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ const cases = {
     async capabilities() {
         const { act, close, hello } = await connect();
         const told = await act('told');
-        assert.deepEqual(told.clientCapabilities, { fs: { readTextFile: false, writeTextFile: false }, terminal: true,
+        assert.deepEqual(told.clientCapabilities, { fs: { readTextFile: false, writeTextFile: false }, terminal: true, auth: { terminal: false },
             elicitation: { form: {} } });
         assert.deepEqual(hello.authMethods, [{ id: 'own', name: 'its own' }]);
         await close();

@@ -46,6 +46,17 @@ def output_is_whole(stage):
     assert end["stdout"]["omitted"] and os.path.getsize(end["stdout"]["spill_file"]) == len(text), end["stdout"]
 
 
+def all_output_in_events(stage):
+    """With whole, neither the bytes nor the number of events has a limit, and no file keeps a copy."""
+    client = stage.client()
+    client.configure(limits={"event_bytes": 1000})
+    script = "i=0; while [ $i -lt 12000 ]; do echo $i; i=$((i + 1)); done; head -c 300000 /dev/zero | tr '\\0' x"
+    end = client.next("exec_end", id=client.send("exec", script=script, whole=True))
+    pieces = [event for event in client.events if event["type"] == "exec_output"]
+    assert "".join(event["text"] for event in pieces) == "".join(f"{n}\n" for n in range(12000)) + "x" * 300000
+    assert not any(event.get("dropped") for event in pieces) and "spill_file" not in end["stdout"], end["stdout"]
+
+
 def bytes_that_are_no_text(stage):
     client = stage.client()
     client.configure()
@@ -725,7 +736,7 @@ def denied_for_every_session(stage):
     assert secret.read_text() == "hidden words\n"
 
 
-CASES = [hello, events_in_order, output_is_whole, bytes_that_are_no_text, characters_are_whole, script_and_command, cwd_and_env, sandbox_holds,
+CASES = [hello, events_in_order, output_is_whole, all_output_in_events, bytes_that_are_no_text, characters_are_whole, script_and_command, cwd_and_env, sandbox_holds,
          read_only, denied_files, denied_for_every_session, open_sandboxes_need_leave, own_files_are_hidden, timeout, what_it_used, signalled, not_there, cancel,
          cancelled_as_it_ended, interrupt, input_and_its_end, terminal, background, background_that_is_short, cancelled_as_it_yields, polls, unknown_members_and_types,
          malformed_lines, begins_with_initialize, ids_come_back_as_they_were, reads_only_below_tmp, ids_are_used_once, a_line_that_is_too_long, sessions, caches_of_tools, limits, nothing_to_read, nothing_is_left_when_it_hangs_up, told_to_end,

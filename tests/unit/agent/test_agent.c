@@ -6,6 +6,7 @@ int main(void)
 {
 	Suite *suite = suite_create("agent");
 
+	suite_add_tcase(suite, test_acp());
 	suite_add_tcase(suite, test_channel());
 	suite_add_tcase(suite, test_fields());
 	suite_add_tcase(suite, test_mcp());

@@ -3,6 +3,7 @@
 
 #include <check.h>
 
+TCase *test_acp(void);
 TCase *test_channel(void);
 TCase *test_fields(void);
 TCase *test_mcp(void);

@@ -52,10 +52,31 @@ START_TEST(no_character_is_torn)
 }
 END_TEST
 
+/* Each byte that is not part of a character is one U+FFFD. */
+static const struct {
+	const char *bytes, *text;
+} texts[] = {
+	{ "abc", "abc" },
+	{ "\xc3\xa9", "\xc3\xa9" },
+	{ "a\xff", "a\xef\xbf\xbd" },
+	{ "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd" },
+	{ "\xc0\x80x", "\xef\xbf\xbd\xef\xbf\xbdx" },
+};
+
+START_TEST(bytes_become_text)
+{
+	json_t *text = piece_text(texts[_i].bytes, strlen(texts[_i].bytes));
+
+	ck_assert_str_eq(json_string_value(text), texts[_i].text);
+	json_decref(text);
+}
+END_TEST
+
 TCase *test_piece(void)
 {
 	TCase *tcase = tcase_create("piece");
 
 	tcase_add_loop_test(tcase, no_character_is_torn, 0, ARRAY_SIZE(pieces));
+	tcase_add_loop_test(tcase, bytes_become_text, 0, ARRAY_SIZE(texts));
 	return tcase;
 }
