@@ -350,7 +350,7 @@ void acp_terminal_replied(struct acp *acp, const char *id, const json_t *result,
 	json_t *waiter;
 	size_t i;
 
-	if (!terminal)
+	if (!terminal || terminal->end)
 		return;
 	if (terminal->create) {
 		auto_free char *words = reason_of(result, error);
