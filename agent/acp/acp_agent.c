@@ -63,34 +63,14 @@ static bool clean(json_t *value)
 	return is_clean;
 }
 
-/* The editor knows none of our terminals: it is shown text. */
-static void replace_terminals(struct acp *acp, json_t *content)
-{
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(content, i, item)
-	{
-		const char *id = json_string_value(json_object_get(item, "terminalId"));
-		json_t *shown = id ? acp_terminal_content(acp, id) : NULL;
-
-		if (shown)
-			(void)json_array_set_new(content, i, shown); /* it is there */
-	}
-}
-
 /* Sends it, unless it is about us. */
 static bool pass(struct acp *acp, const struct rpc_message *message)
 {
 	json_t *whole = json_deep_copy(message->whole);
-	json_t *params = json_object_get(whole, "params");
 	bool is_clean = clean(whole);
 
 	if (is_clean) {
-		replace_terminals(acp,
-				  json_object_get(json_object_get(params, "update"), "content"));
-		replace_terminals(acp,
-				  json_object_get(json_object_get(params, "toolCall"), "content"));
+		acp_shown_replace(acp, whole);
 		rpc_pass(acp->front, whole);
 		channel_pause(rpc_channel(acp->inner), channel_is_full(rpc_channel(acp->front)));
 	}

@@ -109,24 +109,6 @@ static json_t *options_json(const json_t *event, bool is_careful, json_t *offere
 	return list;
 }
 
-/* As Markdown that shows exactly @text: no run of backticks in it ends the block. */
-static json_t *block_json(const char *text)
-{
-	size_t longest = 2, run = 0;
-
-	for (const char *at = text; *at; at++) {
-		run = *at == '`' ? run + 1 : 0;
-		longest = run > longest ? run : longest;
-	}
-	auto_free char *fence = mem_new(longest + 2);
-
-	memset(fence, '`', longest + 1);
-	auto_free char *shown = mem_printf("%s\n%s\n%s", fence, text, fence);
-
-	return json_pack("[{s:s, s:{s:s, s:s}}]", "type", "content", "content", "type", "text",
-			 "text", shown);
-}
-
 static char *title_of(const char *text, const json_t *event)
 {
 	const char *warning = text_of(event, "warning");
@@ -177,7 +159,7 @@ static void ask_show(struct acp *acp, struct acp_ask *ask)
 			  json_pack("{s:s, s:{s:s, s:s, s:s, s:s, s:o}, s:o}", "sessionId",
 				    acp->session, "toolCall", "toolCallId", ask->id, "title", title,
 				    "kind", tool_kind(ask->kind), "status", "pending", "content",
-				    block_json(text), "options", list));
+				    acp_shown_block(text), "options", list));
 	json_decref(event);
 }
 
@@ -217,7 +199,7 @@ static void ask_conclude(struct acp *acp, struct acp_ask *ask, const char *words
 			  ask->id, "status", is_denied ? "failed" : "completed");
 
 	if (shown[0])
-		(void)json_object_set_new(update, "content", block_json(shown));
+		(void)json_object_set_new(update, "content", acp_shown_block(shown));
 	if (ask->session && !ask->was_answered)
 		rpc_notify(acp->front, "$/cancel_request",
 			   json_pack("{s:s}", "requestId", ask->id));

@@ -1,6 +1,6 @@
 /* acp: what its files share: acp.c has the channels and the end, acp_editor.c the messages of the
  * editor, acp_agent.c those of the program, acp_program.c its streams, acp_ask.c the questions,
- * acp_terminal.c the terminals. */
+ * acp_terminal.c the terminals, acp_shown.c how the editor shows these. */
 #pragma once
 
 #include <jansson.h>
@@ -21,6 +21,7 @@ struct evbuffer;
 #define ACP_TERMINALS_MAX 64
 #define ACP_WAITERS_MAX   16
 #define ACP_OUTPUT_MAX    (1U << 20) /* bytes that are kept of a terminal */
+#define ACP_SHOWN_BYTES   4096       /* of a command, and of the output that an editor is shown */
 #define ACP_SESSION_MAX   256        /* bytes of a session's id */
 #define ACP_LEAVE_MS      10000      /* for the program to end after its input has ended */
 #define ACP_WARNINGS_MAX  64         /* lines on stderr */
@@ -67,6 +68,7 @@ struct acp_terminal {
 	json_t *end;         /* its exit status; NULL: it runs */
 	uint64_t exec;
 	bool is_released, must_end;
+	json_t *shown; /* the update of a tool call that shows it while it runs; NULL: none */
 	char *output;
 	size_t len, room, limit;
 	bool is_cut;
@@ -86,7 +88,7 @@ struct acp {
 	uint64_t last_id;
 	LIST_HEAD(, acp_ask) asks;
 	LIST_HEAD(, acp_terminal) terminals;
-	size_t ask_count, terminal_count;
+	size_t ask_count, terminal_count; /* without those that are released and have ended */
 };
 
 /* Sends a request to the server; takes @params. False: it is longer than the server accepts. */
@@ -131,7 +133,14 @@ void acp_terminal_request(struct acp *acp, const char *what, const json_t *reque
 void acp_terminal_event(struct acp *acp, const char *id, const char *event, const json_t *params);
 void acp_terminal_replied(struct acp *acp, const char *id, const json_t *result,
 			  const json_t *error);
-/* What the editor is shown in place of a terminal, which it does not know: owned; NULL: @id is no
- * terminal. */
-json_t *acp_terminal_content(struct acp *acp, const char *id);
+/* NULL: there is none, or it was forgotten since its release. */
+struct acp_terminal *acp_terminal_find(struct acp *acp, const char *id);
 void acp_terminal_free_all(struct acp *acp);
+
+/* Replaces the terminals in the message @whole, which the program sends to the editor, by text: the
+ * editor does not know them. */
+void acp_shown_replace(struct acp *acp, json_t *whole);
+/* A list of one content: Markdown that shows exactly @text. Owned. */
+json_t *acp_shown_block(const char *text);
+/* It has ended: what shows it is sent again, with its output. */
+void acp_shown_end(struct acp *acp, struct acp_terminal *terminal);

@@ -10,15 +10,23 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define SHOWN_BYTES 4096 /* of a command, and of the output that an editor is shown */
+/* Where the kept part of the output begins: at a character. */
+static size_t begin_of(const struct acp_terminal *terminal)
+{
+	size_t at = terminal->len > terminal->limit ? terminal->len - terminal->limit : 0;
 
-static void terminal_free(struct acp *acp, struct acp_terminal *terminal)
+	while (at > 0 && at < terminal->len && ((unsigned char)terminal->output[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+static void terminal_free(struct acp_terminal *terminal)
 {
 	LIST_REMOVE(terminal, entry);
-	acp->terminal_count--;
 	json_decref(terminal->create);
 	json_decref(terminal->waiters);
 	json_decref(terminal->end);
+	json_decref(terminal->shown);
 	free(terminal->line);
 	free(terminal->output);
 	free(terminal);
@@ -27,10 +35,37 @@ static void terminal_free(struct acp *acp, struct acp_terminal *terminal)
 void acp_terminal_free_all(struct acp *acp)
 {
 	while (!LIST_EMPTY(&acp->terminals))
-		terminal_free(acp, LIST_FIRST(&acp->terminals));
+		terminal_free(LIST_FIRST(&acp->terminals));
 }
 
-static struct acp_terminal *find(struct acp *acp, const char *id)
+/* It was released and has ended, so its place is free. The end of its output stays for a tool call
+ * that shows it, as long as there are not too many of its kind. */
+static void retire(struct acp *acp, struct acp_terminal *terminal)
+{
+	struct acp_terminal *other, *oldest = NULL;
+	size_t count = 0;
+
+	acp->terminal_count--;
+	terminal->limit = terminal->limit < ACP_SHOWN_BYTES ? terminal->limit : ACP_SHOWN_BYTES;
+	if (terminal->len > terminal->limit) {
+		size_t at = begin_of(terminal);
+
+		memmove(terminal->output, terminal->output + at, terminal->len - at);
+		terminal->len -= at;
+		terminal->room = terminal->len;
+		terminal->output = mem_grow(terminal->output, terminal->room + 1, 1);
+	}
+	LIST_FOREACH (other, &acp->terminals, entry) {
+		if (!other->is_released || !other->end)
+			continue;
+		count++;
+		oldest = other;
+	}
+	if (count > ACP_TERMINALS_MAX)
+		terminal_free(oldest);
+}
+
+struct acp_terminal *acp_terminal_find(struct acp *acp, const char *id)
 {
 	struct acp_terminal *terminal;
 
@@ -134,7 +169,7 @@ static char *line_of(const json_t *params)
 	auto_free const char **words = mem_new_array(json_array_size(list) + 1, sizeof(*words));
 
 	json_array_foreach(list, i, word) words[i] = json_string_value(word);
-	return text_command_line(words, SHOWN_BYTES);
+	return text_command_line(words, ACP_SHOWN_BYTES);
 }
 
 static void create(struct acp *acp, const json_t *request, const json_t *given)
@@ -167,7 +202,8 @@ static void create(struct acp *acp, const json_t *request, const json_t *given)
 	if (acp_tell(acp, "exec", terminal->id, params))
 		return;
 	refuse(acp, request, RPC_REFUSED, "the command is too long");
-	terminal_free(acp, terminal);
+	acp->terminal_count--;
+	terminal_free(terminal);
 }
 
 static void kill_exec(struct acp *acp, struct acp_terminal *terminal)
@@ -183,16 +219,6 @@ static void kill_exec(struct acp *acp, struct acp_terminal *terminal)
 		       json_pack("{s:I}", "exec", (json_int_t)terminal->exec));
 }
 
-/* Where the kept part of the output begins: at a character. */
-static size_t begin_of(const struct acp_terminal *terminal)
-{
-	size_t at = terminal->len > terminal->limit ? terminal->len - terminal->limit : 0;
-
-	while (at > 0 && at < terminal->len && ((unsigned char)terminal->output[at] & 0xc0) == 0x80)
-		at++;
-	return at;
-}
-
 /* Keeps the end of the output, and moves it only now and then. */
 static void keep(struct acp_terminal *terminal, const char *bytes, size_t len)
 {
@@ -202,7 +228,7 @@ static void keep(struct acp_terminal *terminal, const char *bytes, size_t len)
 	terminal->len += len;
 	if (terminal->len > terminal->limit)
 		terminal->is_cut = true;
-	if (terminal->len <= 2 * terminal->limit + SHOWN_BYTES)
+	if (terminal->len <= 2 * terminal->limit + ACP_SHOWN_BYTES)
 		return;
 	size_t at = begin_of(terminal);
 
@@ -249,7 +275,7 @@ static void release(struct acp *acp, const json_t *request, struct acp_terminal 
 	rpc_reply(acp->inner, request, json_object());
 	terminal->is_released = true;
 	if (terminal->end)
-		terminal_free(acp, terminal);
+		retire(acp, terminal);
 	else
 		kill_exec(acp, terminal);
 }
@@ -258,7 +284,7 @@ void acp_terminal_request(struct acp *acp, const char *what, const json_t *reque
 			  const json_t *params)
 {
 	struct acp_terminal *terminal =
-		find(acp, json_string_value(json_object_get(params, "terminalId")));
+		acp_terminal_find(acp, json_string_value(json_object_get(params, "terminalId")));
 
 	if (strcmp(what, "create") == 0)
 		return create(acp, request, params);
@@ -286,7 +312,7 @@ static void begin(struct acp *acp, struct acp_terminal *terminal)
 
 void acp_terminal_event(struct acp *acp, const char *id, const char *event, const json_t *params)
 {
-	struct acp_terminal *terminal = find(acp, id);
+	struct acp_terminal *terminal = acp_terminal_find(acp, id);
 
 	if (!terminal)
 		return;
@@ -346,7 +372,7 @@ static char *reason_of(const json_t *result, const json_t *error)
 void acp_terminal_replied(struct acp *acp, const char *id, const json_t *result,
 			  const json_t *error)
 {
-	struct acp_terminal *terminal = find(acp, id);
+	struct acp_terminal *terminal = acp_terminal_find(acp, id);
 	json_t *waiter;
 	size_t i;
 
@@ -356,29 +382,15 @@ void acp_terminal_replied(struct acp *acp, const char *id, const json_t *result,
 		auto_free char *words = reason_of(result, error);
 
 		refuse(acp, terminal->create, RPC_REFUSED, words);
-		return terminal_free(acp, terminal);
+		acp->terminal_count--;
+		return terminal_free(terminal);
 	}
 	keep_words(terminal, result);
 	terminal->end = end_json(result);
 	json_array_foreach(terminal->waiters, i, waiter)
 		rpc_reply(acp->inner, waiter, json_incref(terminal->end));
 	(void)json_array_clear(terminal->waiters);
+	acp_shown_end(acp, terminal);
 	if (terminal->is_released)
-		terminal_free(acp, terminal);
-}
-
-json_t *acp_terminal_content(struct acp *acp, const char *id)
-{
-	struct acp_terminal *terminal = find(acp, id);
-
-	if (!terminal || terminal->create)
-		return NULL;
-	size_t at = terminal->len > SHOWN_BYTES ? terminal->len - SHOWN_BYTES : 0;
-	auto_free char *bytes =
-		mem_strndup(terminal->output ? terminal->output + at : "", terminal->len - at);
-	auto_free char *text = mem_printf("$ %s\n%s", terminal->line, bytes);
-	json_t *shown = piece_text(text, strlen(text));
-
-	return json_pack("{s:s, s:{s:s, s:o}}", "type", "content", "content", "type", "text",
-			 "text", shown);
+		retire(acp, terminal);
 }

@@ -21,13 +21,14 @@ const failed = async (call) => {
 
 async function terminal(sessionId, { shown, kill, release, ...given }) {
     const made = await editor.createTerminal({ sessionId, ...given });
-    if (shown)
-        await editor.sessionUpdate({ sessionId, update: { sessionUpdate: 'tool_call', toolCallId: 'of the agent', title: 'a command',
-            content: [{ type: 'terminal', terminalId: made.id }] } });
+    const show = async () => shown && editor.sessionUpdate({ sessionId, update: { sessionUpdate: 'tool_call', toolCallId: 'of the agent',
+        title: 'a command', content: [{ type: 'terminal', terminalId: made.id }] } });
+    await show();
     if (kill) await made.kill();
     const end = await made.waitForExit();
     const { output, truncated, exitStatus } = await made.currentOutput();
     await made.release();
+    await show();
     return { ...end, output: output.slice(0, 1000), length: output.length, truncated, exitStatus, later: release && await failed(made.currentOutput()) };
 }
 

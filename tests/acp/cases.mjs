@@ -178,11 +178,16 @@ const cases = {
         assert.deepEqual([done.length, done.truncated], [1 << 20, true]);
         done = await run({ command: 'sleep', args: ['86433'], kill: true });
         assert.deepEqual([done.exitCode, done.signal], [null, 'SIGKILL']);
-        done = await run({ command: 'true', release: true, shown: true });
+        // The editor sees text, when it begins, when it has ended, and later.
+        const shown = () => updates.filter(({ update }) => update.toolCallId === 'of the agent').map(({ update }) => update.content[0]);
+        const waits = 'while [ ! -e go ]; do sleep 0.1; done; echo shown';
+        const running = run({ command: waits, release: true, shown: true });
+        await until(() => shown().length === 1, 'it is shown');
+        fs.writeFileSync('go', '');
+        done = await running;
         assert.match(done.later.message, /no such terminal/i);
-        const shown = updates.find(({ update }) => update.toolCallId === 'of the agent').update.content[0];
-        assert.deepEqual([shown.type, shown.content.type], ['content', 'text']);
-        assert.match(shown.content.text, /^\$ true\n/);
+        assert.deepEqual(shown().map(({ content }) => content.text),
+            [`\`\`\`\n$ ${waits}\n\n\`\`\``, ...Array(2).fill(`\`\`\`\n$ ${waits}\nshown\n\n\`\`\``)]);
         done = await run({ command: '/nowhere/program' });
         assert.equal(done.exitCode, 127);
         assert.match(done.output, /^sallyport: .*not found/);
