@@ -111,7 +111,8 @@ static const struct {
 	{ "approved_unconfined", "run it WITHOUT a sandbox" },
 };
 
-const char *asked_meaning(const char *decision)
+/* What @decision means, in words; NULL: it is unknown. */
+static const char *meaning_of(const char *decision)
 {
 	for (size_t i = 0; decision && i < ARRAY_SIZE(meanings); i++) {
 		if (strcmp(meanings[i].decision, decision) == 0)
@@ -124,7 +125,7 @@ static void say_decisions(struct asked *text, const json_t *decisions)
 {
 	for (size_t i = 0; i < json_array_size(decisions); i++) {
 		const char *decision = json_string_value(json_array_get(decisions, i));
-		const char *words = asked_meaning(decision);
+		const char *words = meaning_of(decision);
 
 		if (words)
 			say(text, "\n%s: %s", decision, words);

@@ -17,5 +17,3 @@ struct asked {
 /* Shows all that an allow grants, what the decisions of @event mean, and then what others claim.
  * Printable ASCII and line ends. False: what would be granted is too long to show. */
 bool asked_describe(const json_t *event, const char *kind, struct asked *ret);
-/* What @decision means, in words; NULL: it is unknown. Static. */
-const char *asked_meaning(const char *decision);
