@@ -16,7 +16,7 @@ struct evbuffer;
 
 #define ACP_VERSION       1          /* of the protocol */
 #define ACP_LINE_MAX      (4U << 20) /* bytes of a message of either side */
-#define ACP_EVENT_MAX     (8U << 20) /* and of the server, fully escaped */
+#define ACP_EVENT_MAX     (2U << 20) /* and of the server, fully escaped */
 #define ACP_ASKS_MAX      256
 #define ACP_TERMINALS_MAX 64
 #define ACP_WAITERS_MAX   16

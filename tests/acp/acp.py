@@ -314,13 +314,26 @@ def editor_leaves(stage):
     until(lambda: not is_running("86437"), harness.PATIENCE, "it ended")
 
 
-def editor_stops_reading(stage):
-    """What the agent says last arrives, and an editor whose end is closed ends the agent."""
+def last_words(stage):
+    """What the agent says last arrives."""
     editor = Editor(stage)
     editor.do(say=[json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"x": "y" * 1000}})] * 500, exit=3)
     for _ in range(500):
         editor.next()
     editor.ends(3)
+
+
+def editor_is_deaf(stage):
+    """An editor that has closed what it reads from has gone."""
+    command = argv(stage, ["/usr/bin/python3", str(HERE / "puppet.py")])
+    process = subprocess.Popen(command, env=stage.env, cwd=stage.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=open(stage.top / "agent.err", "ab"))
+    process.stdout.close()
+    said = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {}})
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "method": "do", "params": {"say": [said]}}).encode() + b"\n")
+    process.stdin.flush()
+    assert process.wait(harness.PATIENCE) == 0
+    process.stdin.close()
 
 
 def agent_is_silent(stage):
@@ -456,7 +469,7 @@ def options(stage):
 CASES = [
     plain("capabilities"), with_web("allowed", 2), with_web("session", 3), with_web("denied", 0), elsewhere, late, careful,
     plain("terminals"), plain("files"), plain("permission"), plain("ends"), recorded, before_a_session, forged, bad_lines, long_lines,
-    methods, editor_leaves, editor_stops_reading, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
+    methods, editor_leaves, last_words, editor_is_deaf, agent_is_silent, agent_ends, told_to_end, nobody_answers, commands_are_asked, nothing_is_asked,
     many_terminals, profile, options,
 ]
 

@@ -58,7 +58,7 @@ const choose = (optionId) => () => ({ outcome: { outcome: 'selected', optionId }
 const textOf = ({ toolCall }) => toolCall.content[0].content.text;
 
 async function until(condition, what) {
-    for (let i = 0; i < 1200; i++) {
+    for (let i = 0; i < 2400; i++) {
         if (condition()) return;
         await new Promise((done) => setTimeout(done, 50));
     }
