@@ -66,16 +66,12 @@ static bool clean(json_t *value)
 /* Sends it, unless it is about us. */
 static bool pass(struct acp *acp, const struct rpc_message *message)
 {
-	json_t *whole = json_deep_copy(message->whole);
-	bool is_clean = clean(whole);
-
-	if (is_clean) {
-		acp_shown_replace(acp, whole);
-		rpc_pass(acp->front, whole);
-		channel_pause(rpc_channel(acp->inner), channel_is_full(rpc_channel(acp->front)));
-	}
-	json_decref(whole);
-	return is_clean;
+	if (!clean(message->whole))
+		return false;
+	acp_shown_replace(acp, message->whole);
+	rpc_pass(acp->front, message->whole);
+	channel_pause(rpc_channel(acp->inner), channel_is_full(rpc_channel(acp->front)));
+	return true;
 }
 
 static void refuse(struct acp *acp, const struct rpc_message *message, enum rpc_code code,

@@ -84,17 +84,31 @@ static void forget(struct acp *acp, const json_t *params)
 	}
 }
 
+static bool has_terminal(const json_t *content)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(content, i, item)
+	{
+		if (json_is_string(json_object_get(item, "terminalId")))
+			return true;
+	}
+	return false;
+}
+
 void acp_shown_replace(struct acp *acp, json_t *whole)
 {
 	json_t *params = json_object_get(whole, "params");
 	json_t *update = json_object_get(json_object_get(params, "update"), "content");
 	json_t *call = json_object_get(json_object_get(params, "toolCall"), "content");
 
-	if (json_is_array(update)) {
-		json_t *shown = json_deep_copy(params);
-
+	if (json_is_array(update))
 		forget(acp, params);
-		replace(acp, update, call_of(params) ? shown : NULL);
+	if (has_terminal(update)) {
+		json_t *shown = call_of(params) ? json_deep_copy(params) : NULL;
+
+		replace(acp, update, shown);
 		json_decref(shown);
 	}
 	replace(acp, call, NULL);

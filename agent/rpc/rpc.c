@@ -136,25 +136,30 @@ json_t *rpc_id_json(const char *text)
 	return json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 }
 
-/* The parser calls itself for each level: the levels are counted before. */
-static bool is_deep(const char *line, size_t len)
+/* The parser calls itself for each level, and each value takes many times its bytes: both are
+ * counted before. NULL: neither is too much. */
+static const char *what_is_too_much(const char *line, size_t len)
 {
 	bool is_in_text = false;
-	int depth = 0;
+	size_t depth = 0, values = 0;
 
 	for (size_t i = 0; i < len; i++) {
+		bool is_open = line[i] == '{' || line[i] == '[';
+
 		if (is_in_text && line[i] == '\\')
 			i++;
 		else if (line[i] == '"')
 			is_in_text = !is_in_text;
 		else if (is_in_text)
 			continue;
-		else if ((line[i] == '{' || line[i] == '[') && ++depth > RPC_DEPTH_MAX)
-			return true;
-		else if (line[i] == '}' || line[i] == ']')
+		else if (is_open && ++depth > RPC_DEPTH_MAX)
+			return "the message is nested too deeply";
+		else if ((is_open || line[i] == ',') && ++values > RPC_VALUES_MAX)
+			return "the message has too many values";
+		else if ((line[i] == '}' || line[i] == ']') && depth > 0)
 			depth--;
 	}
-	return false;
+	return NULL;
 }
 
 void rpc_message_read(json_t *whole, struct rpc_message *ret)
@@ -236,9 +241,10 @@ void rpc_hear(struct rpc *rpc, const char *line, size_t len)
 
 	if (!line)
 		return rpc_refuse_malformed(rpc, NULL, RPC_PARSE_ERROR, "the line is too long");
-	if (is_deep(line, len))
-		return rpc_refuse_malformed(rpc, NULL, RPC_PARSE_ERROR,
-					    "the message is nested too deeply");
+	const char *much = what_is_too_much(line, len);
+
+	if (much)
+		return rpc_refuse_malformed(rpc, NULL, RPC_PARSE_ERROR, much);
 	json_t *whole = json_loadb(line, len, flags, &error);
 
 	if (json_is_object(whole)) {

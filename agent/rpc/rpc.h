@@ -11,9 +11,10 @@ struct err;
 struct loop;
 struct rpc;
 
-#define RPC_DEPTH_MAX  64  /* of objects and lists in each other, in a message of the peer */
-#define RPC_METHOD_MAX 64  /* bytes of the name of a method */
-#define RPC_ID_MAX     128 /* bytes of an id */
+#define RPC_DEPTH_MAX  64    /* of objects and lists in each other, in a message of the peer */
+#define RPC_VALUES_MAX 65536 /* in all of them */
+#define RPC_METHOD_MAX 64    /* bytes of the name of a method */
+#define RPC_ID_MAX     128   /* bytes of an id */
 
 /* JSON-RPC 2.0, section 5.1. */
 enum rpc_code {
@@ -33,7 +34,7 @@ struct rpc_message {
 	const json_t *id;             /* a text or an integer; NULL: none */
 	const json_t *params;         /* an object, empty if it was missing */
 	const json_t *result, *error; /* of a response: one of both */
-	json_t *whole;                /* for rpc_message_read() later, and rpc_pass() */
+	json_t *whole; /* for rpc_message_read() later, and rpc_pass(); may be changed */
 };
 
 /* As struct channel_events. */

@@ -172,6 +172,32 @@ START_TEST(what_is_no_message_is_refused)
 }
 END_TEST
 
+/* Each value takes many times its bytes; commas in a text are none. */
+START_TEST(a_message_has_a_limit_of_values)
+{
+	static const char *const forms[] = {
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"a\":[%s0]}}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"a\":\"%s\"}}",
+	};
+	auto_free char *list = mem_new(2 * RPC_VALUES_MAX + 1);
+	struct rig rig;
+
+	for (size_t i = 0; i < RPC_VALUES_MAX; i++)
+		memcpy(list + 2 * i, "0,", 2);
+	begin(&rig, false);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *place = strstr(forms[i], "%s");
+		auto_free char *line =
+			mem_printf("%.*s%s%s", (int)(place - forms[i]), forms[i], list, place + 2);
+		bool is_refused = strstr(say(&rig, line), "too many values") != NULL;
+
+		ck_assert_int_eq(is_refused, i == 0);
+		ck_assert_str_eq(rig.told, i == 0 ? "" : "x 1");
+	}
+	end(&rig);
+}
+END_TEST
+
 /* Nothing is told to a peer that is ours: it would not understand its own mistake. */
 START_TEST(the_first_wrong_line_of_ours_is_the_end)
 {
@@ -230,6 +256,7 @@ TCase *test_rpc(void)
 	TCase *tcase = tcase_create("rpc");
 
 	tcase_add_loop_test(tcase, a_message_is_passed_on, 0, ARRAY_SIZE(messages));
+	tcase_add_test(tcase, a_message_has_a_limit_of_values);
 	tcase_add_loop_test(tcase, what_is_no_message_is_refused, 0, ARRAY_SIZE(wrong));
 	tcase_add_loop_test(tcase, the_first_wrong_line_of_ours_is_the_end, 0,
 			    ARRAY_SIZE(wrong) - 1);
