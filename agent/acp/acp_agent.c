@@ -57,9 +57,15 @@ static bool clean(json_t *value)
 		drop_methods(json_object_get(value, "authMethods"));
 		is_clean = !acp_is_own(json_object_get(value, "toolCallId")) &&
 			   !acp_is_own(json_object_get(value, "requestId"));
-		json_object_foreach(value, key, member) is_clean = clean(member) && is_clean;
+		json_object_foreach(value, key, member)
+		{
+			is_clean = clean(member) && is_clean;
+		}
 	}
-	json_array_foreach(value, i, member) is_clean = clean(member) && is_clean;
+	json_array_foreach(value, i, member)
+	{
+		is_clean = clean(member) && is_clean;
+	}
 	return is_clean;
 }
 

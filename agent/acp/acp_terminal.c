@@ -168,7 +168,10 @@ static char *line_of(const json_t *params)
 		return text_visible_dup(script);
 	auto_free const char **words = mem_new_array(json_array_size(list) + 1, sizeof(*words));
 
-	json_array_foreach(list, i, word) words[i] = json_string_value(word);
+	json_array_foreach(list, i, word)
+	{
+		words[i] = json_string_value(word);
+	}
 	return text_command_line(words, ACP_SHOWN_BYTES);
 }
 
@@ -270,7 +273,9 @@ static void release(struct acp *acp, const json_t *request, struct acp_terminal 
 	size_t i;
 
 	json_array_foreach(terminal->waiters, i, waiter)
+	{
 		refuse(acp, waiter, RPC_REFUSED, "the terminal was released");
+	}
 	(void)json_array_clear(terminal->waiters);
 	rpc_reply(acp->inner, request, json_object());
 	terminal->is_released = true;
@@ -388,7 +393,9 @@ void acp_terminal_replied(struct acp *acp, const char *id, const json_t *result,
 	keep_words(terminal, result);
 	terminal->end = end_json(result);
 	json_array_foreach(terminal->waiters, i, waiter)
+	{
 		rpc_reply(acp->inner, waiter, json_incref(terminal->end));
+	}
 	(void)json_array_clear(terminal->waiters);
 	acp_shown_end(acp, terminal);
 	if (terminal->is_released)
