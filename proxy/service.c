@@ -216,7 +216,7 @@ enum policy_reason service_admit_unnamed(const struct connection *connection)
 }
 
 /* A name and a secret count for one request: the next one may come from another client of a proxy
- * that shares this connection. False: whoever has this address may not connect any more. */
+ * that shares this connection. False: the client at this address may not connect any more. */
 static bool leave_login(struct connection *connection)
 {
 	const struct service *service = connection->proxy->service;

@@ -272,7 +272,7 @@ def from_a_run_to_a_policy(stage):
     done = stage.call("policy", "simulate", str(learned), "--run", run)
     assert done.returncode == 0 and "unchanged: 1 request" in done.stdout, done
     report = json.loads(stage.call("audit", "report", "--json", "--by", "program").stdout)
-    assert [(row["key"], row["allowed"], row["unanswered"]) for row in report["rows"]] == [("curl", 2, 1)], report
+    assert [(row["key"], row["allowed"], row["denied"]) for row in report["rows"]] == [("curl", 2, 1)], report
 
 
 CASES = [from_a_run_to_a_policy, every_agent, it_says_what_it_creates, what_the_person_says_counts, every_profile_is_a_policy,
