@@ -79,16 +79,18 @@ static void key_enter(struct approver *self)
 	tty_self_note(self, "Type a key first. Enter once more denies.");
 }
 
+/* A letter that denies takes the place of one that was typed before it. */
 static void key_letter(struct approver *self, unsigned char key)
 {
+	const struct tty_answer *answer = tty_letters_find(self, key);
 	struct err why = { 0 };
 	int r;
 
-	if (!tty_letters_find(self, key))
+	if (!answer)
 		return tty_help_unknown(self, key);
 	if (key == 'n') /* it stores nothing, so nothing has to be looked at first */
-		return tty_answer_deny(self, tty_letters_find(self, key));
-	if (self->draft.letter != 0)
+		return tty_answer_deny(self, answer);
+	if (self->draft.letter != 0 && answer->action != POLICY_DENY)
 		return tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 				     self->draft.letter);
 	self->draft.letter = (char)key;

@@ -287,6 +287,14 @@ static void list_about(struct approver *self, unsigned char key)
 		tty_turn_switch(self, id);
 }
 
+/* A letter that denies takes the place of one that was typed before it. */
+static bool list_is_denial(const struct approver *self, unsigned char key)
+{
+	const struct tty_answer *answer = tty_letters_find(self, key);
+
+	return answer && answer->action == POLICY_DENY;
+}
+
 void tty_list_keys_press(struct approver *self, unsigned char key)
 {
 	self->is_stale = true;
@@ -309,7 +317,7 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		return;
 	else if (key == 'n')
 		list_deny(self);
-	else if (self->draft.letter != 0) /* a key that is echoed counts */
+	else if (self->draft.letter != 0 && !list_is_denial(self, key))
 		tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 			      self->draft.letter);
 	else if (key >= '0' && key <= '9')

@@ -41,6 +41,9 @@ static const struct {
 	{ "\ry\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" },
 	{ "ys\r", POLICY_ALLOW, GATEWAY_ONCE, false, "allowed once" }, /* what is echoed counts */
 	{ "yn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },     /* but n always denies */
+	{ "sS\r", POLICY_DENY, GATEWAY_SESSION, false, "denied for this session" },
+	{ "sq\r", POLICY_DENY, GATEWAY_ONCE, true, "aborted" },
+	{ "Ds\r", POLICY_DENY, GATEWAY_ALWAYS, false, "denied always" },
 	{ "y\x7fn", POLICY_DENY, GATEWAY_ONCE, false, "denied once" },
 	{ "y\bs\r", POLICY_ALLOW, GATEWAY_SESSION, false,
 	  "allowed for this session (undo: sallyport approve undo)" },

@@ -128,6 +128,8 @@ static const struct {
 	{ "1 3 s\r", "", 0 },
 	{ "2 n", "4", POLICY_DENY },
 	{ "3 n", "2", POLICY_DENY },
+	{ "2 sS\r", "4", POLICY_DENY },
+	{ "1 Ss\r", "1", POLICY_DENY },
 	{ "*s\r", "1 3 6", POLICY_ALLOW },    /* never along with others */
 	{ "An", "1 4 2 5 3 6", POLICY_DENY }, /* with one key, whatever they are */
 	{ "A3 s\rd0.test\rd1.test\r", "1 4 5 3 6", POLICY_ALLOW },
