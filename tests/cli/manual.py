@@ -334,11 +334,8 @@ def write_policies(stage, page):
             lines.append(line.strip())
 
 
-def made_by(stage, *tools):
-    """A Makefile, and programs that do nothing in the place of @tools."""
+def made_by(stage):
     stage.write("Makefile", "all test:\n\t@echo made\n")
-    for tool in tools:
-        stage.standin(tool)
 
 
 def on_the_web(stage, example):
@@ -373,9 +370,11 @@ def with_token(stage, example):
     run_of_make(stage, example)
 
 
-def npm_with_cache(stage, example):
-    (stage.home / ".npm").mkdir()
-    npm(stage, example)
+def written_elsewhere(stage, example):
+    (stage.home / "out").mkdir()
+    stage.write("Makefile", "all:\n\t@echo made >$$HOME/out/it\n")
+    stage.play(example)
+    assert (stage.home / "out" / "it").read_text() == "made\n"
 
 
 def dry_run(stage, example):
@@ -425,19 +424,12 @@ def packages(stage, example):
     stage.serve("pip.example.org", fixtures.FilesPage, files=fixtures.pip_files())
     (stage.home / ".npmrc").write_text("registry=https://npm.example.org/\nupdate-notifier=false\naudit=false\n")
     stage.env["PIP_INDEX_URL"] = "https://pip.example.org/simple"
-    (stage.home / ".npm").mkdir()
     stage.write("requirements.txt", "hello\n")
     stage.write("package.json", '{"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}}\n')
     stage.write("package-lock.json", json.dumps({"name": "t", "version": "1.0.0", "lockfileVersion": 3, "packages": {
         "": {"name": "t", "version": "1.0.0", "dependencies": {"hello": "1.0.0"}}, "node_modules/hello": {"version": "1.0.0"}}}))
     stage.play(example)
     assert (stage.work / ("lib/hello.py" if "pip" in example else "node_modules/hello/i.js")).exists()
-
-
-def built(stage, example):
-    (stage.home / ".cargo").mkdir()
-    made_by(stage, "cargo")
-    stage.play(example)
 
 
 def in_a_job(stage, example):
@@ -490,7 +482,7 @@ STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
     "sallyport-audit.1": [log_of_a_run, *[records_of_a_run] * 5, log_of_a_run, log_of_a_run],
-    "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, built, explained_as(0, "allow tcp://db.example.net:5432"),
+    "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),
                              explained_as(0, "expectations"), with_agent, in_a_session],
     "sallyport-policy.5": [page_policy, lambda s, e: page_policy(s, e, 0), lambda s, e: page_policy(s, e, 2), trusted, undone],
@@ -501,12 +493,12 @@ STAGES = {
     "sallyport-reviewer.7": [reviewers, reviewed],
     "sallyport-session.1": [session_here_and_there, None, None, None, session_in_ci, None, None, None],
     "sallyport-tools.7": [a_name_inside],
-    "sallyport-troubleshooting.7": [npm_with_cache, dry_run, explained_as(0, ""), explained_as(0, "http://127.0.0.1:61128"),
+    "sallyport-troubleshooting.7": [written_elsewhere, dry_run, explained_as(0, ""), explained_as(0, "http://127.0.0.1:61128"),
                                     denied_and_explained, explained_as(2, "ask https://example.org:443"),
                                     explained_as(0, "private addresses are allowed"), with_token, watch, run_of_make, trusted,
                                     explained_as(0, "sallyport run -- COMMAND")],
     "sallyport-web.7": [npm],
-    "sallyport.1": [npm, npm_with_cache, in_ci, in_ci, in_ci_asked, in_ci_as_locked, in_ci_as_locked, published, with_token, dry_run, explained],
+    "sallyport.1": [npm, npm, in_ci, in_ci, in_ci_asked, in_ci_as_locked, in_ci_as_locked, published, with_token, dry_run, explained],
 }
 
 
