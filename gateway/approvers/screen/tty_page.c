@@ -35,6 +35,18 @@ void tty_page_field(struct tty_page *page, enum tty_weight weight, const char *l
 	page_add(page, weight, line);
 }
 
+/* How much of @at is in the next row: up to a space, which stays there, unless words are long. */
+static size_t page_row(const char *at, size_t left, size_t room)
+{
+	size_t len = room;
+
+	if (left <= room)
+		return left;
+	while (len > room / 2 && at[len - 1] != ' ')
+		len--;
+	return len > room / 2 ? len : room;
+}
+
 void tty_page_whole(struct tty_page *page, const char *label, const char *text)
 {
 	auto_free char *shown = text_visible_once(text);
@@ -43,7 +55,7 @@ void tty_page_whole(struct tty_page *page, const char *label, const char *text)
 	const char *at = shown;
 
 	do {
-		size_t len = left < room ? left : room;
+		size_t len = page_row(at, left, room);
 
 		page_add(page, TTY_NEEDED,
 			 mem_printf("  %-9s %.*s", at == shown ? label : "", (int)len, at));
