@@ -14,6 +14,7 @@ struct gateway;
 struct gateway_client;
 struct gateway_embedded; /* gateway_agent.h */
 struct gateway_helpers;
+struct gateway_metrics; /* gateway_metrics.h */
 struct gateway_ticket;
 struct gateway_web; /* gateway_tools.h */
 
@@ -66,14 +67,13 @@ struct gateway_report {
 void gateway_report(struct gateway_client *client, const struct gateway_report *report);
 void gateway_client_free(struct gateway_client *client);
 
-/* In the same process (tests), or at the worker's end of a link. Both are returned owned and keep
- * @gw and @loop. */
+/* In the same process (tests), or at the worker's end of a link. Returned owned; keep @gw, @loop.
+ */
 struct gateway_client *gateway_client_new(struct gateway *gw);
-/* The gateway opens the listeners of an exec: @fds (HTTP listener, SOCKS listener, channel to init)
- * are taken. @count 0 closes them. */
+/* The gateway opens the listeners of an exec: @fds (HTTP, SOCKS, channel to init) are taken.
+ * @count 0 closes them. */
 typedef void (*gateway_exec_fn)(uint64_t exec, int *fds, size_t count, void *arg);
-/* The gateway died: close everything. At most once. */
-typedef void (*gateway_gone_fn)(void *arg);
+typedef void (*gateway_gone_fn)(void *arg); /* it died: close everything. At most once. */
 struct gateway_client *gateway_client_connect(struct loop *loop, int socket,
 					      gateway_exec_fn on_exec, gateway_gone_fn on_gone,
 					      void *arg);
@@ -101,6 +101,7 @@ struct gateway_config {
 	struct bundle *bundle; /* records unanswered questions; NULL: not recorded */
 	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
 	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
+	struct gateway_metrics *metrics;         /* NULL: none. Written to. */
 	const struct gateway_embedded *embedded; /* NULL: none. Kept. */
 	int64_t prompt_timeout_ms;
 	int64_t patience_ms; /* time for an approver to attach; < 0: no limit */
@@ -112,8 +113,7 @@ struct gateway_config {
 /* Opens audit, control socket and terminal; cheap. Returned owned, or NULL with @why. */
 struct gateway *gateway_new(struct loop *loop, const struct gateway_config *config,
 			    struct err *why);
-/* Sets the run's exit status for its last record. */
-void gateway_ends_with(struct gateway *gw, int exit_status);
+void gateway_ends_with(struct gateway *gw, int exit_status); /* for the run's last record */
 /* Denies all waiting requests (gate_closing; a client that outlives the gateway learns it from the
  * loop), writes the last record, closes. Not from inside a verdict callback. */
 void gateway_free(struct gateway *gw);

@@ -100,4 +100,6 @@ struct approver_end {
 	const char *how; /* "allowed for session by ana on tty" */
 	/* A message to show even if the question is not on the screen; or NULL. */
 	const struct policy_destination *dst;
+	const struct policy_destination *about; /* of the question; NULL: not known */
+	int64_t age_ms;                         /* how long it was open; 0: not known */
 };

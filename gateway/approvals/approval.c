@@ -456,8 +456,15 @@ void approval_settle(struct approval *approval, const struct decision *settled, 
 		party_release(TAILQ_FIRST(&approval->parties), decision);
 	approval_decision_drop(decision);
 	late_answers_question_ended(approval, settled->reason, how);
-	const struct approver_end end = { approval->id, settled->action, settled->reason,
-					  settled->by, how };
+	const struct approver_end end = {
+		.id = approval->id,
+		.action = settled->action,
+		.reason = settled->reason,
+		.by = settled->by,
+		.how = how,
+		.about = &approval->dst,
+		.age_ms = loop_now_ms(gw->loop) - approval->asked_ms,
+	};
 
 	for (size_t i = 0; approval->was_asked && i < gw->approver_count; i++)
 		gw->approvers[i].ops->retract(gw->approvers[i].self, &end);

@@ -11,3 +11,4 @@ extern const struct approver_ops hooks_approver;    /* hooks.c: programs, one af
 extern const struct approver_ops reviewer_approver; /* reviewer.c: a program */
 extern const struct approver_ops notify_approver;   /* notify.c: a notice on the desktop */
 extern const struct approver_ops webhook_approver;  /* webhook.c: a notice to a server */
+extern const struct approver_ops metrics_approver;  /* metrics.c: counts, for --metrics */

@@ -45,7 +45,8 @@ struct journal {
 	size_t queued, awaited; /* since the last commit; and of these, the awaited ones */
 	struct journal_hearer hearer;
 	struct loop_timer publish, retry;
-	struct sink_gap gap; /* so far */
+	struct sink_gap gap;   /* so far */
+	uint64_t denied, lost; /* in the gaps before */
 	bool was_started, has_status;
 	int status;
 	bool has_failed;
@@ -179,6 +180,8 @@ static int journal_fail(struct journal *journal, const struct err *why)
 		  "records can be written again",
 		  why->text);
 	journal->has_failed = true;
+	journal->denied += journal->gap.denied;
+	journal->lost += journal->gap.lost;
 	journal->gap = (struct sink_gap){ .since_us = loop_wall_us(journal->loop) };
 	loop_timer_stop(&journal->publish);
 	loop_timer_start(journal->loop, &journal->retry, JOURNAL_RETRY_MS, journal_try_again,
@@ -354,6 +357,12 @@ int journal_flush(struct journal *journal)
 bool journal_has_failed(const struct journal *journal)
 {
 	return journal->has_failed;
+}
+
+void journal_missing(const struct journal *journal, uint64_t *ret_denied, uint64_t *ret_lost)
+{
+	*ret_denied = journal->denied + journal->gap.denied;
+	*ret_lost = journal->lost + journal->gap.lost;
 }
 
 /* The loop has ended. Other processes hold the log for microseconds, unless one was stopped:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "gateway/gateway.h"
 #include "gateway/audit/sink_impl.h"
@@ -51,3 +52,5 @@ int journal_flush(struct journal *journal);
  * Returns as publish() of a sink. */
 int journal_publish_now(struct journal *journal);
 bool journal_has_failed(const struct journal *journal);
+/* Since the start: verdicts that became denials, and other records that were dropped. */
+void journal_missing(const struct journal *journal, uint64_t *ret_denied, uint64_t *ret_lost);

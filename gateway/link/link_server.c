@@ -568,3 +568,13 @@ void link_server_free_all(struct gateway *gw)
 	while (!LIST_EMPTY(&gw->workers))
 		worker_free(LIST_FIRST(&gw->workers));
 }
+
+size_t link_server_count(const struct gateway *gw)
+{
+	const struct worker *worker;
+	size_t count = 0;
+
+	LIST_FOREACH (worker, &gw->workers, entry)
+		count++;
+	return count;
+}

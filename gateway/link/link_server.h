@@ -16,3 +16,4 @@ void link_server_turn(struct gateway *gw);
 /* The worker of @client is not trusted any more: closes its link. */
 void link_server_drop(struct gateway *gw, const struct gateway_client *client);
 void link_server_free_all(struct gateway *gw);
+size_t link_server_count(const struct gateway *gw); /* the workers */

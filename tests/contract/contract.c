@@ -52,6 +52,7 @@ void contract_open(struct contract_place *place)
 	ck_assert_int_ge(fputs("a.test\n", seen), 0); /* it does not warn */
 	ck_assert_int_eq(fchmod(fileno(seen), 0600), 0);
 	ck_assert_int_eq(fclose(seen), 0);
+	place->metrics.fd = -1;
 	place->config = (struct gateway_config){
 		.session = "contract",
 		.run = "7f3a",
@@ -63,6 +64,7 @@ void contract_open(struct contract_place *place)
 		.helpers = &helpers,
 		.embedded = &embedded,
 		.web = &place->web,
+		.metrics = &place->metrics,
 		.prompt_timeout_ms = 60000,
 	};
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "gateway/gateway.h"
+#include "gateway/gateway_metrics.h"
 #include "gateway/gateway_tools.h"
 
 /* A folder of the test's own, and a configuration that points every path into it. a.test
@@ -12,6 +13,7 @@
 struct contract_place {
 	char dir[64], audit[96], answers[96], seen[96];
 	struct gateway_web web;
+	struct gateway_metrics metrics;
 	struct gateway_config config;
 };
 
