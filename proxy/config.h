@@ -35,6 +35,7 @@ struct proxy_config {
 	uint16_t dns_port;
 	/* The gate's own port on the host's loopback: refused whatever the policy says. 0: none. */
 	uint16_t own_port;
+	uint16_t metrics_port; /* the same, of --metrics */
 	/* For the first exec, whose proxy takes the descriptors; kept. At most
 	 * PROXY_PUBLISHED_MAX. */
 	const struct proxy_published *published;

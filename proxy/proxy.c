@@ -78,6 +78,7 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->resolver = resolver;
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	dialer_set_own_port(proxy->dialer, config->own_port);
+	dialer_set_metrics_port(proxy->dialer, config->metrics_port);
 	dialer_set_upstreams(proxy->dialer, config);
 	proxy->pool = pool_new(loop, config);
 	proxy->handlers = states_handlers;

@@ -129,15 +129,16 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 	     strerror(-fd));
 }
 
-/* No rule and no person can give access to the gate's own page, or to its own listeners, where its
- * client would be this machine. */
+/* No rule and no person can give access to the gate's own page and metrics, or to its own
+ * listeners, where its client would be this machine. A destination has no port 0. */
 static bool is_own(const struct dial *dial, const struct addr *addr)
 {
 	const struct dialer *dialer = dial->dialer;
+	uint16_t port = dial->dst.port;
 
-	return (dialer->own_port != 0 && dial->dst.port == dialer->own_port &&
+	return ((port == dialer->own_port || port == dialer->metrics_port) && port != 0 &&
 		own_ports_is_loopback(addr)) ||
-	       own_ports_has(&dialer->own_ports, addr, dial->dst.port);
+	       own_ports_has(&dialer->own_ports, addr, port);
 }
 
 /* Every address of the name must pass, not only the one that would be dialled. A name that is

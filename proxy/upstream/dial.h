@@ -30,6 +30,7 @@ struct dialer *dialer_new(struct loop *loop, struct resolver *resolver,
 			  const struct policy *policy);
 /* The gate's own port on the host's loopback; 0: it has none. */
 void dialer_set_own_port(struct dialer *dialer, uint16_t port);
+void dialer_set_metrics_port(struct dialer *dialer, uint16_t port); /* the same, of --metrics */
 /* The listeners of @service, which no client may reach. Borrowed. */
 struct proxy_service;
 void dialer_set_service(struct dialer *dialer, const struct proxy_service *service);

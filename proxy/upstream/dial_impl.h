@@ -24,7 +24,7 @@ struct dialer {
 	struct loop *loop;
 	struct resolver *resolver;
 	const struct policy *policy;
-	uint16_t own_port;
+	uint16_t own_port, metrics_port;
 	struct own_ports own_ports;        /* of listeners outside of every sandbox */
 	const struct proxy_config *config; /* NULL: there is no upstream proxy */
 	LIST_HEAD(dial_list, dial) dials;

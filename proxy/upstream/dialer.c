@@ -31,6 +31,11 @@ void dialer_set_own_port(struct dialer *dialer, uint16_t port)
 	dialer->own_port = port;
 }
 
+void dialer_set_metrics_port(struct dialer *dialer, uint16_t port)
+{
+	dialer->metrics_port = port;
+}
+
 void dialer_set_service(struct dialer *dialer, const struct proxy_service *service)
 {
 	own_ports_set(&dialer->own_ports, service);

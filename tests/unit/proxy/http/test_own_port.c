@@ -82,6 +82,17 @@ START_TEST(own_port_is_refused)
 }
 END_TEST
 
+START_TEST(port_of_the_metrics_is_refused)
+{
+	dialer_set_own_port(stage.dialer, (uint16_t)(stage.port ^ 1));
+	dialer_set_metrics_port(stage.dialer, stage.port);
+	dial(hosts[_i]);
+	ck_assert_int_eq(stage.result.fd, -1);
+	ck_assert_int_eq(stage.result.verdict.reason, POLICY_OWN_LISTENER);
+	ck_assert_int_eq(accept4(stage.listener, NULL, NULL, SOCK_CLOEXEC), -1);
+}
+END_TEST
+
 START_TEST(other_ports_are_dialled)
 {
 	dialer_set_own_port(stage.dialer, (uint16_t)(stage.port ^ 1));
@@ -128,6 +139,7 @@ TCase *test_own_port(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, own_port_is_refused, 0, ARRAY_SIZE(hosts));
+	tcase_add_loop_test(tcase, port_of_the_metrics_is_refused, 0, ARRAY_SIZE(hosts));
 	tcase_add_loop_test(tcase, own_listener_is_refused, 0, ARRAY_SIZE(hosts));
 	tcase_add_loop_test(tcase, addresses_of_this_machine_are_known, 0, ARRAY_SIZE(places));
 	tcase_add_loop_test(tcase, other_ports_are_dialled, 0, 2);
