@@ -139,6 +139,7 @@ static int open_gateway(struct gate *gate)
 		.terminal = terminal,
 		.helpers = run_helpers_get(gate->helpers),
 		.web = gate->options->has_web ? &gate->web : NULL,
+		.metrics = &gate->metrics.gateway,
 		.prompt_timeout_ms = gate->options->prompt_timeout_ms,
 		.bundle = run_bundle_get(gate->bundle),
 		.patience_ms = patience_ms(gate->options),
@@ -149,6 +150,10 @@ static int open_gateway(struct gate *gate)
 	};
 	gate->web.port = gate->options->web_port;
 	gate->web.answer_origin = gate->options->helpers.webhook_answer;
+	int status = run_metrics_open(gate->options->metrics, gate->places.cwd, &gate->metrics);
+
+	if (status != CLI_OK)
+		return status;
 	gate->gateway = gateway_new(gate->loop, &config, &why);
 	if (!gate->gateway)
 		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
@@ -202,6 +207,7 @@ int gate_fork_worker(struct gate *gate)
 		.dns_addr = gate->options->dns_addr,
 		.dns_port = gate->options->dns_port,
 		.own_port = gate->web.port, /* 0: there is no page */
+		.metrics_port = gate->metrics.port,
 		.published = gate->published,
 		.published_count = gate->published_count,
 		.upstreams = gate->upstreams,
@@ -397,6 +403,7 @@ void gate_free(struct gate *gate)
 	run_published_close(gate->published, &gate->published_count);
 	fd_close(gate->worker_socket);
 	fd_close(gate->tty);
+	run_metrics_close(&gate->metrics);
 	run_bundle_free(gate->bundle);
 	policy_free(gate->policy);
 	run_sources_forget(&gate->loaded);

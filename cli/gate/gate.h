@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/gate/run_metrics.h"
 #include "cli/gate/run_published.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_sources.h"
@@ -65,11 +66,12 @@ struct gate {
 	struct policy_upstreams *upstreams; /* owned; NULL: none */
 	struct run_helpers *helpers;
 	struct gateway_web web;
+	struct run_metrics metrics;
 	struct loop *loop;
 	struct gateway *gateway;
 	struct run_bundle *bundle;
 };
-#define GATE_NONE ((struct gate){ .worker_socket = -1, .tty = -1 })
+#define GATE_NONE ((struct gate){ .worker_socket = -1, .tty = -1, .metrics = RUN_METRICS_NONE })
 
 /* Makes an id, finds the places, reads the policy. Returns an exit status and prints what is wrong,
  * as every function here does. */

@@ -43,8 +43,7 @@ int run_published_parse(const char *text, struct run_published *ret)
 	return 0;
 }
 
-/* Returned owned, or -errno. */
-static int listen_at(const struct sockaddr *address, socklen_t len)
+int run_published_listen(const struct sockaddr *address, socklen_t len)
 {
 	auto_close int fd =
 		socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -68,7 +67,7 @@ static int listen_v4(uint16_t port)
 					     .sin_port = htons(port),
 					     .sin_addr = { htonl(INADDR_LOOPBACK) } };
 
-	return listen_at((const struct sockaddr *)&address, sizeof(address));
+	return run_published_listen((const struct sockaddr *)&address, sizeof(address));
 }
 
 /* -EADDRNOTAVAIL: this host has no ::1. */
@@ -77,7 +76,7 @@ static int listen_v6(uint16_t port)
 	const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
 					      .sin6_port = htons(port),
 					      .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	int fd = listen_at((const struct sockaddr *)&address, sizeof(address));
+	int fd = run_published_listen((const struct sockaddr *)&address, sizeof(address));
 
 	return fd == -EAFNOSUPPORT ? -EADDRNOTAVAIL : fd;
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "proxy/proxy.h"
 
@@ -22,5 +23,7 @@ int run_published_parse(const char *text, struct run_published *ret);
 int run_published_open(const struct run_published *ports, size_t count,
 		       struct proxy_published ret[PROXY_PUBLISHED_MAX], size_t *ret_count);
 void run_published_close(struct proxy_published *listeners, size_t *count);
+/* A listening TCP socket at @address, which no other process has: returned owned, or -errno. */
+int run_published_listen(const struct sockaddr *address, socklen_t len);
 /* For the record. Returned owned. */
 char *run_published_text(const struct run_published *ports, size_t count);

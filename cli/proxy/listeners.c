@@ -20,11 +20,10 @@
 
 #define BACKLOG        1024
 #define DEFAULT_LISTEN "127.0.0.1:3128"
-#define LOCAL          "unix:"
+#define LOCAL          LISTENERS_LOCAL
 #define SERVED         "sallyport: clients of HTTP and SOCKS5 are served at "
 
-/* ADDRESS:PORT; IPv6 in brackets. 0 or -EINVAL. */
-static int parse(const char *text, struct addr *ret, uint16_t *ret_port)
+int listeners_parse(const char *text, struct addr *ret, uint16_t *ret_port)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : 0;
@@ -48,7 +47,7 @@ static bool is_in(const struct addr *addr, const struct addr_block *blocks, size
 	return false;
 }
 
-static bool is_loopback(const struct addr *addr)
+bool listeners_is_loopback(const struct addr *addr)
 {
 	static const struct addr_block blocks[] = {
 		{ { AF_INET, { 127 } }, 8 },
@@ -74,7 +73,7 @@ static bool is_private(const struct addr *addr)
 /* The owner's choice: other machines can connect, and what that means is said. An exit status. */
 static int check_reach(const struct addr *addr, const char *shown, bool is_bounded)
 {
-	if (is_loopback(addr))
+	if (listeners_is_loopback(addr))
 		return CLI_OK;
 	if (!is_bounded)
 		return options_wrong(CLI_PROXY,
@@ -127,7 +126,7 @@ static int listen_at(const char *text, bool is_bounded, struct proxy_service *re
 	struct addr addr;
 	uint16_t port;
 
-	if (parse(text, &addr, &port) < 0)
+	if (listeners_parse(text, &addr, &port) < 0)
 		return options_wrong(CLI_PROXY, "--listen: `%s` is not ADDRESS:PORT or unix:PATH",
 				     text);
 	int status = check_reach(&addr, text, is_bounded);

@@ -198,6 +198,7 @@ int run_join_prepare(struct gate *gate, struct run_options *options, struct run_
 	(void)snprintf(gate->id, sizeof(gate->id), "%s",
 		       join->terms.facts[SESSION_ID]); /* it lives as long as @join */
 	gate->web.port = join->terms.web_port;
+	gate->metrics.port = join->terms.metrics_port;
 	int status = run_places_find(&gate->places, join->terms.facts[SESSION_AUDIT]);
 
 	if (status != CLI_OK)

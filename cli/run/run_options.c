@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/gate/run_metrics.h"
 #include "cli/options.h"
 #include "cli/session/session_place.h"
 #include "policies/policies_agent.h"
@@ -95,6 +96,12 @@ static int set_web(struct run_options *options, const char *value)
 	options->has_web = true;
 	options->web_port = (uint16_t)port;
 	return 0;
+}
+
+static int set_metrics(struct run_options *options, const char *value)
+{
+	options->metrics = value;
+	return run_metrics_check(options->given_to, value);
 }
 
 static int add_published(struct run_options *options, const char *value)
@@ -282,6 +289,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 		return 0;
 	case OPT_WEB:
 		return set_web(options, value);
+	case OPT_METRICS:
+		return set_metrics(options, value);
 	case OPT_REVIEWER:
 		options->helpers.reviewer = value;
 		return 0;
@@ -397,6 +406,7 @@ static int check_join(const struct options *given)
 		{ OPT_AUDIT, "--audit" },
 		{ OPT_SESSION, "--session" },
 		{ OPT_WEB, "--web" },
+		{ OPT_METRICS, "--metrics" },
 		{ OPT_REVIEWER, "--reviewer" },
 		{ OPT_REVIEWER_MODE, "--reviewer" },
 		{ OPT_NOTIFY, "--notify" },

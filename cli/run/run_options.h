@@ -50,6 +50,7 @@ struct run_options {
 	struct run_helper_options helpers;
 	bool has_web;                   /* serve the page on @web_port */
 	uint16_t web_port;              /* 0: any free port */
+	const char *metrics;            /* where they are served; NULL: nowhere */
 	struct proxy_mapping *resolves; /* owned, including the names */
 	size_t resolve_count;
 	struct run_published published[RUN_PUBLISHED_MAX];

@@ -99,6 +99,7 @@ int session_holder_terms(struct session_holder *holder, uint64_t exec, struct se
 	*ret = (struct session_terms){
 		.exec = exec,
 		.web_port = gate->web.port,
+		.metrics_port = gate->metrics.port,
 		.has_default = gate->sources.has_default,
 		.default_action = (uint8_t)gate->sources.default_action,
 		.start = layers->start,

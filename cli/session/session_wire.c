@@ -186,6 +186,7 @@ int session_wire_put_terms(struct frame *frame, const struct session_terms *term
 	frame_put_u8(frame, terms->has_default);
 	frame_put_u8(frame, terms->default_action);
 	frame_put_u64(frame, (uint64_t)terms->start);
+	frame_put_u16(frame, terms->metrics_port);
 	return pack_all(terms->lists, SESSION_LISTS, ret_fds, why);
 }
 
@@ -199,6 +200,7 @@ int session_wire_get_terms(struct frame *frame, int *fds, size_t count, struct s
 				       .has_default = frame_get_u8(frame) != 0,
 				       .default_action = frame_get_u8(frame) };
 	ret->start = (int64_t)frame_get_u64(frame);
+	ret->metrics_port = frame_get_u16(frame);
 	int r = unpack_all(fds, count, ret->lists, SESSION_LISTS, why);
 
 	if (r < 0)

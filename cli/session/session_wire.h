@@ -14,7 +14,7 @@
 struct bundle;
 struct err;
 
-#define SESSION_VERSION     3
+#define SESSION_VERSION     4
 #define SESSION_NAME_MAX    32
 #define SESSION_WAIT_MS     10000 /* for a holder to reply, or to start */
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */
@@ -88,6 +88,7 @@ struct session_terms {
 	bool has_default;
 	uint8_t default_action;
 	int64_t start;
+	uint16_t metrics_port; /* 0: none */
 	/* Owned. The facts; --policy; the project's files; paths that no command may change; files
 	 * that must not lie in a writable folder; paths that no command may see. */
 	union {
