@@ -5,6 +5,7 @@
 #include <event2/buffer.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "gateway/audit/record.h"
 
@@ -37,11 +38,14 @@ static void put_one(struct text *text, const char *name, const char *type, const
 /* A value of a label has its own escapes. */
 static void put_escaped(struct text *text, const char *value)
 {
-	for (; *value != '\0'; value++) {
-		if (*value == '\n')
-			put(text, "\\n");
-		else
-			put(text, "%s%c", *value == '\\' || *value == '"' ? "\\" : "", *value);
+	while (*value != '\0') {
+		int plain = (int)strcspn(value, "\\\"\n");
+
+		put(text, "%.*s", plain, value);
+		value += plain;
+		if (*value != '\0')
+			put(text, "\\%c", *value == '\n' ? 'n' : *value);
+		value += *value != '\0';
 	}
 }
 

@@ -1,3 +1,4 @@
+#include "gateway/audit/journal.h"
 #include "gateway/gateway_open.h"
 #include "tests/unit/gateway/fixture.h"
 
@@ -87,6 +88,31 @@ static void on_cut(const struct policy_verdict *verdict, void *arg)
 {
 	cut = *verdict;
 }
+
+/* The counts go on over several gaps. */
+START_TEST(what_is_missing_is_counted)
+{
+	uint64_t denied, lost;
+
+	fixture_open("allow yes.test");
+	for (unsigned int i = 1; i <= 2; i++) {
+		struct fixture_request request = { 0 }, again = { 0 };
+
+		fill_the_disk();
+		fixture_submit(&request, "https://yes.test:443", FIXTURE_EXEC);
+		loop_step(fixture.loop); /* one turn */
+		fixture_expect(&request, POLICY_DENY, POLICY_AUDIT_FAILED);
+		journal_missing(fixture.gw->journal, &denied, &lost);
+		ck_assert_uint_eq(denied, i);
+		ck_assert_uint_eq(lost, 0);
+		empty_the_disk();
+		loop_advance(fixture.loop, 1000);
+		fixture_ask(&again, "https://yes.test:443", FIXTURE_EXEC);
+		fixture_expect(&again, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	}
+	fixture_close();
+}
+END_TEST
 
 /* What is open moves no byte that could not be written down, and all is open again by itself, with
  * a record of how long, and how many. */
@@ -271,6 +297,7 @@ Suite *suite_audit_failing(void)
 	TCase *tcase = tcase_create("failing");
 
 	tcase_add_test(tcase, a_full_disk_turns_every_verdict_into_a_denial);
+	tcase_add_test(tcase, what_is_missing_is_counted);
 	tcase_add_test(tcase, what_is_open_ends_and_the_gap_is_recorded);
 	tcase_add_test(tcase, a_report_that_cannot_be_written_ends_it_too);
 	tcase_add_test(tcase, a_log_cut_behind_our_back_is_a_failure);
