@@ -74,6 +74,11 @@ static void offer_approvals(const char *begun)
 	offer_choices("untrusted|on-request|on-failure|never|granular:", begun);
 }
 
+static void offer_receivers(const char *begun)
+{
+	offer_choices("udp:|tcp:|unix:", begun);
+}
+
 static void offer_methods(const char *begun)
 {
 	offer_choices("GET|HEAD|POST|PUT|DELETE", begun);
@@ -94,12 +99,13 @@ static const struct {
 	const char *name;
 	void (*offer)(const char *begun);
 } kinds[] = {
-	{ "FILE", offer_files },     { "PATH", offer_files },
-	{ "KEYFILE", offer_files },  { "PROGRAM", offer_files },
-	{ "DIR", offer_folders },    { "SESSION", offer_sessions },
-	{ "ID", offer_questions },   { "FORMAT", offer_formats },
-	{ "AGENT", offer_profiles }, { "MODE", offer_approvals },
-	{ "METHOD", offer_methods }, { "NAME[=VALUE]", offer_variables },
+	{ "FILE", offer_files },         { "PATH", offer_files },
+	{ "KEYFILE", offer_files },      { "PROGRAM", offer_files },
+	{ "DIR", offer_folders },        { "SESSION", offer_sessions },
+	{ "ID", offer_questions },       { "FORMAT", offer_formats },
+	{ "AGENT", offer_profiles },     { "MODE", offer_approvals },
+	{ "METHOD", offer_methods },     { "NAME[=VALUE]", offer_variables },
+	{ "RECEIVER", offer_receivers },
 };
 
 /* False: no completion is known for @name. */

@@ -99,12 +99,12 @@ struct gateway_config {
 	const char *control_dir; /* 0700, for the control socket; NULL: none */
 	const struct gateway_terminal *terminal; /* NULL: none. Kept. */
 	struct bundle *bundle; /* records unanswered questions; NULL: not recorded */
-	const struct gateway_helpers *helpers;   /* gateway_tools.h; NULL: none. Kept. */
-	struct gateway_web *web;                 /* NULL: no page. Kept, and written to. */
-	struct gateway_metrics *metrics;         /* NULL: none. Written to. */
-	const struct gateway_embedded *embedded; /* NULL: none. Kept. */
-	int64_t prompt_timeout_ms;
-	int64_t patience_ms; /* time for an approver to attach; < 0: no limit */
+	const struct gateway_helpers *helpers;      /* gateway_tools.h; NULL: none. Kept. */
+	struct gateway_web *web;                    /* NULL: no page. Kept, and written to. */
+	struct gateway_metrics *metrics;            /* NULL: none. Written to. */
+	const struct gateway_embedded *embedded;    /* NULL: none. Kept. */
+	int64_t prompt_timeout_ms, patience_ms;     /* the second: to attach; < 0: no limit */
+	const struct gateway_syslog *syslog;        /* gateway_syslog.h; NULL: nowhere. Copied. */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */
 	void (*on_worker_gone)(void *arg);          /* the worker's link is closed: end the run */
 	void *arg;

@@ -127,6 +127,7 @@ static int open_gateway(struct gate *gate)
 		.run = gate->id,
 		.audit_path = gate->places.audit_path,
 		.audit_dir = gate->places.audit_dir,
+		.syslog = gate->options->has_syslog ? &gate->options->syslog : NULL,
 		.cwd = gate->places.cwd,
 		.version = SALLYPORT_VERSION,
 		.digest = gate->loaded.digest,

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/gate/run_metrics.h"
 #include "cli/options.h"
+#include "cli/run/run_syslog.h"
 #include "cli/session/session_place.h"
 #include "policies/policies_agent.h"
 #include "proxy/proxy.h"
@@ -74,6 +75,16 @@ static int set_dns(struct run_options *options, const char *value)
 	    (colon && (text_to_u64(colon + 1, strlen(colon + 1), 65535, &port) < 0 || port == 0)))
 		return wrong(options, "--dns", value, "ADDRESS[:PORT]");
 	options->dns_port = (uint16_t)port;
+	return 0;
+}
+
+static int set_syslog(struct run_options *options, const char *value)
+{
+	if (run_syslog_parse(value, &options->syslog) < 0)
+		return wrong(options, "--syslog", value,
+			     "udp:ADDRESS:PORT, tcp:ADDRESS:PORT or unix:/PATH; ADDRESS is not a "
+			     "name");
+	options->has_syslog = true;
 	return 0;
 }
 
@@ -273,6 +284,8 @@ static int set_option(struct run_options *options, enum cli_option option, char 
 	case OPT_AUDIT:
 		options->audit = value;
 		return 0;
+	case OPT_SYSLOG:
+		return set_syslog(options, value);
 	case OPT_REPORT:
 		options->report = reports[options_choice_of(option, value)];
 		return 0;
@@ -404,6 +417,7 @@ static int check_join(const struct options *given)
 		{ OPT_DEFAULT, "--default" },
 		{ OPT_PROMPT_TIMEOUT, "--prompt-timeout" },
 		{ OPT_AUDIT, "--audit" },
+		{ OPT_SYSLOG, "--syslog" },
 		{ OPT_SESSION, "--session" },
 		{ OPT_WEB, "--web" },
 		{ OPT_METRICS, "--metrics" },

@@ -12,6 +12,7 @@
 #include "cli/report/run_lock.h"
 #include "cli/report/run_report.h"
 #include "exec/exec_sandbox.h"
+#include "gateway/gateway_syslog.h"
 #include "policies/policies.h"
 #include "policies/policies_load.h"
 
@@ -35,6 +36,8 @@ struct run_options {
 	bool has_default;
 	enum policy_action default_action;
 	const char *audit, *session;
+	bool has_syslog;
+	struct gateway_syslog syslog;
 	const char *join;      /* the session to join; NULL: none */
 	const char *grants_of; /* the session or run whose answers are copied; NULL: none */
 	enum run_report report;

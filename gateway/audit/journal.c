@@ -94,6 +94,8 @@ struct journal *journal_new(struct loop *loop, const struct gateway_config *conf
 		if (sink) {
 			journal->sinks[journal->sink_count].ops = sink_table[i];
 			journal->sinks[journal->sink_count++].self = sink;
+			if (sink_table[i]->attach)
+				sink_table[i]->attach(sink, loop);
 		} else if (own.text[0] != '\0') {
 			(void)err_set(why, -EIO, "%s", own.text); /* the caller gets NULL */
 			journal_close(journal);
@@ -265,7 +267,9 @@ int journal_commit(struct journal *journal)
 	if (journal->has_failed)
 		return -EIO;
 	for (size_t i = 0; i < journal->sink_count; i++) {
-		if (journal->sinks[i].ops->commit(journal->sinks[i].self, &why) < 0)
+		if (journal->has_failed && journal->sinks[i].ops->forget)
+			journal->sinks[i].ops->forget(journal->sinks[i].self);
+		else if (journal->sinks[i].ops->commit(journal->sinks[i].self, &why) < 0)
 			(void)journal_fail(journal, &why);
 	}
 	if (journal->has_failed) {

@@ -109,12 +109,17 @@ struct sink_ops {
 	/* NULL and @why: it could not be opened. NULL with an empty @why: @config does not enable
 	 * it. Copies what it needs later. */
 	struct sink *(*open)(const struct gateway_config *config, struct err *why);
+	/* Its timers are in @loop, which is kept. NULL: it has none. */
+	void (*attach)(struct sink *self, struct loop *loop);
 	/* Adds a record; it is not stored, and has no effect, before commit(). -E2BIG: there are
 	 * SINK_BATCH_MAX already; that is not a failed write. Borrows @record. */
 	int (*write)(struct sink *self, const struct sink_record *record, struct err *why);
 	/* 0: all added records are stored, or -errno with @why: none of them is, and the awaited
 	 * ones are dropped. Never waits for another process. */
 	int (*commit)(struct sink *self, struct err *why);
+	/* In place of commit(), when a sink before it in the table has failed: drops the awaited
+	 * records and keeps the others. NULL: the sink is the first one. */
+	void (*forget)(struct sink *self);
 	/* Appends a part of the stored records to the file that people read. 1: there is more.
 	 * -EAGAIN: another process holds the lock, or the file cannot be written now. Another
 	 * -errno with @why: the file is damaged, and nothing may be allowed until it is

@@ -1,8 +1,10 @@
 #include "gateway/audit/sink_impl.h"
 
 #include "gateway/audit/jsonl.h"
+#include "gateway/audit/syslog.h"
 
 const struct sink_ops *const sink_table[] = {
-	&jsonl_ops,
+	&jsonl_ops, /* first: the others get what it has stored */
+	&syslog_ops,
 	NULL,
 };

@@ -53,6 +53,12 @@ void contract_open(struct contract_place *place)
 	ck_assert_int_eq(fchmod(fileno(seen), 0600), 0);
 	ck_assert_int_eq(fclose(seen), 0);
 	place->metrics.fd = -1;
+	place->syslog = (struct gateway_syslog){
+		.name = "unix:/nonexistent",
+		.type = SOCK_DGRAM,
+		.address.ss_family = AF_UNIX,
+		.address_len = sizeof(sa_family_t) + 1,
+	};
 	place->config = (struct gateway_config){
 		.session = "contract",
 		.run = "7f3a",
@@ -61,6 +67,7 @@ void contract_open(struct contract_place *place)
 		.answers_path = place->answers,
 		.control_dir = place->dir,
 		.seen_path = place->seen,
+		.syslog = &place->syslog,
 		.helpers = &helpers,
 		.embedded = &embedded,
 		.web = &place->web,

@@ -6,12 +6,14 @@
 
 #include "gateway/gateway.h"
 #include "gateway/gateway_metrics.h"
+#include "gateway/gateway_syslog.h"
 #include "gateway/gateway_tools.h"
 
 /* A folder of the test's own, and a configuration that points every path into it. a.test
  * was allowed there before. */
 struct contract_place {
 	char dir[64], audit[96], answers[96], seen[96];
+	struct gateway_syslog syslog; /* nobody receives there */
 	struct gateway_web web;
 	struct gateway_metrics metrics;
 	struct gateway_config config;
