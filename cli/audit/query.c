@@ -79,6 +79,10 @@ int cli_audit_export(const struct options *options)
 {
 	struct query query = { .is_export = true };
 
-	query.form = options_has(options, OPT_CSV) ? ROWS_CSV : ROWS_JSON;
+	if (options_has(options, OPT_OCSF) && options_has(options, OPT_CSV))
+		return options_wrong(options->command, "give --csv or --ocsf, not both");
+	query.form = options_has(options, OPT_OCSF)  ? ROWS_OCSF
+		     : options_has(options, OPT_CSV) ? ROWS_CSV
+						     : ROWS_JSON;
 	return query_run(options, &query);
 }

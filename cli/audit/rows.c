@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/audit/ask.h"
+#include "cli/audit/ocsf.h"
 #include "cli/audit/report_forms.h"
 #include "cli/audit/selection.h"
 #include "gateway/gateway_audit.h"
@@ -119,7 +120,7 @@ void rows_head(const struct rows *rows)
 int rows_put(const struct gateway_logged *record, enum store_verdict verdict, void *arg)
 {
 	const struct rows *rows = arg;
-	auto_free char *line = NULL;
+	auto_free char *line = NULL, *what = NULL, *event = NULL;
 	int r;
 
 	switch (rows->form) {
@@ -133,6 +134,13 @@ int rows_put(const struct gateway_logged *record, enum store_verdict verdict, vo
 		r = store_find_line(rows->store, record, &line, rows->why);
 		if (r == 0)
 			(void)fprintf(rows->out, "%s\n", line);
+		return r;
+	case ROWS_OCSF:
+		r = store_find_line(rows->store, record, &line, rows->why);
+		what = rows_what(record);
+		event = r == 0 ? ocsf_event(record, what, line) : NULL;
+		if (event)
+			(void)fprintf(rows->out, "%s\n", event);
 		return r;
 	}
 	return 0;

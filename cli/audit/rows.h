@@ -7,7 +7,7 @@
 
 struct gateway_logged;
 
-enum rows_form { ROWS_TABLE, ROWS_JSON, ROWS_CSV };
+enum rows_form { ROWS_TABLE, ROWS_JSON, ROWS_CSV, ROWS_OCSF };
 
 /* Columns of the terminal on standard output; 0: it is none, and no line is cut. */
 unsigned int rows_width(void);
@@ -23,5 +23,6 @@ struct rows {
 	struct err *why;
 };
 void rows_head(const struct rows *rows);
-/* 0, or -errno with @why. JSON is the line of the log. */
+/* 0, or -errno with @why. JSON is the line of the log; OCSF leaves out what is not about a
+ * destination. */
 int rows_put(const struct gateway_logged *record, enum store_verdict verdict, void *rows);

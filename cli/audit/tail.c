@@ -84,9 +84,13 @@ int cli_audit_tail(const struct options *options)
 {
 	struct tail tail = {
 		.filter.limit = LIMIT_DEFAULT,
-		.form = options_has(options, OPT_JSON) ? ROWS_JSON : ROWS_TABLE,
+		.form = options_has(options, OPT_OCSF)   ? ROWS_OCSF
+			: options_has(options, OPT_JSON) ? ROWS_JSON
+							 : ROWS_TABLE,
 		.is_following = options_has(options, OPT_FOLLOW),
 	};
+	if (options_has(options, OPT_OCSF) && options_has(options, OPT_JSON))
+		return options_wrong(options->command, "give --json or --ocsf, not both");
 	int status = selection_take(&tail.selection, options, SELECTION_ALL);
 
 	if (status == CLI_OK)

@@ -9,6 +9,8 @@ import pathlib
 import re
 import select
 import shlex
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -208,6 +210,33 @@ def records_of_a_run(stage, example):
         said += (stage.work / "left.csv").read_text()
     words = "time_utc,time_local,id," if "left.csv" in example else "denied        1\n" if "summary" in example else "a.example.org"
     assert words in said, said
+
+
+def exported_as_events(stage, example):
+    stage.play("$ sallyport run --no-tty --default deny -- curl -s http://a.example.org/ >out")
+    stage.play(example)
+    events = [json.loads(line) for line in (stage.work / "events.jsonl").read_text().splitlines()]
+    assert [event["dst_endpoint"]["hostname"] for event in events] == ["a.example.org"], events
+
+
+def followed_as_events(stage, example):
+    stage.play("$ sallyport run --no-tty --default deny -- curl -s http://a.example.org/ >out")
+    following = stage.begin("exec " + example.removeprefix("$ "))
+    assert select.select([following.stdout], [], [], QUICK)[0], "no event"
+    event = json.loads(following.stdout.readline())
+    following.terminate()
+    finish(following, -signal.SIGTERM)
+    assert event["action"] == "Denied", event
+
+
+def sent_to_a_receiver(stage, example):
+    stage.write("Makefile", "all:\n\t@true\n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 514))
+        receiver.settimeout(QUICK)
+        stage.play(example)
+        while b' event="end"' not in receiver.recv(4096):
+            pass
 
 
 def page_policy(stage, example, status=0):
@@ -481,7 +510,8 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [log_of_a_run, *[records_of_a_run] * 5, log_of_a_run, log_of_a_run],
+    "sallyport-audit.1": [log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_receiver, records_of_a_run,
+                          log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),
                              explained_as(0, "expectations"), with_agent, in_a_session],
