@@ -5,17 +5,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "gateway/gateway_syslog.h"
 
 static const struct approver_ops *const no_approvers[] = { NULL };
 
@@ -291,6 +294,54 @@ START_TEST(a_record_says_who_where_and_why)
 }
 END_TEST
 
+static size_t count_text(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	while ((text = strstr(text, part))) {
+		count++;
+		text++;
+	}
+	return count;
+}
+
+/* A receiver of copies does not learn of an allow that did not take effect. */
+START_TEST(what_the_log_could_not_store_is_not_sent)
+{
+	struct gateway_syslog to = { .name = "here", .type = SOCK_STREAM };
+	struct sockaddr_in *address = (struct sockaddr_in *)&to.address;
+	struct fixture_request first = { 0 }, second = { 0 }, third = { 0 };
+	auto_close int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	auto_free char *sent = NULL;
+
+	to.address_len = sizeof(*address);
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)address, to.address_len), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)address, &to.address_len), 0);
+	fixture_prepare("allow yes.test");
+	fixture.config.syslog = &to;
+	fixture_start();
+	auto_close int receiver = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	ck_assert_int_ge(receiver, 0);
+	fixture_ask(&first, "https://yes.test:443", FIXTURE_EXEC);
+	fill_the_disk();
+	fixture_ask(&second, "https://yes.test:443", FIXTURE_EXEC);
+	fixture_expect(&second, POLICY_DENY, POLICY_AUDIT_FAILED);
+	empty_the_disk();
+	loop_advance(fixture.loop, 1000);
+	fixture_ask(&third, "https://yes.test:443", FIXTURE_EXEC);
+	fixture_expect(&third, POLICY_ALLOW, POLICY_RULE_ALLOW);
+	ck_assert_uint_eq(fixture_count_records("decision", NULL), 2);
+	fixture_close();
+	ck_assert_int_eq(fd_read_all(receiver, 16U << 20, &sent, NULL, NULL), 0);
+	ck_assert_uint_eq(count_text(sent, " event=\"decision\""), 2);
+	ck_assert_uint_eq(count_text(sent, " event=\"gap\" denied=\"1\" lost=\"0\""), 1);
+}
+END_TEST
+
 Suite *suite_audit_failing(void)
 {
 	Suite *suite = suite_create("audit failing");
@@ -305,6 +356,7 @@ Suite *suite_audit_failing(void)
 			    sizeof(unfit) / sizeof(unfit[0]));
 	tcase_add_test(tcase, a_new_log_is_for_its_owner_alone);
 	tcase_add_test(tcase, a_record_says_who_where_and_why);
+	tcase_add_test(tcase, what_the_log_could_not_store_is_not_sent);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
