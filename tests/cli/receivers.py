@@ -189,6 +189,22 @@ def one_that_comes_late(stage):
     stage.compare(until(lambda: receiver.messages() if len(receiver.got) == len(stage.records()) else None, LONG, "every record"))
 
 
+def a_session(stage):
+    """Its gate sends what its runs do, and refuses another receiver for one of them."""
+    receiver, name = Receiver("tcp", ("127.0.0.1", stage.port)), f"tcp:127.0.0.1:{stage.port}"
+    stage.sally("session", "start", "work", "--policy", str(stage.work / "team.policy"), "--audit", str(stage.audit), "--syslog", name, check=True)
+    try:
+        done = subprocess.run([stage.sallyport, "run", "--join", "work", "--no-tty", "--", "curl", "-sS", "http://bad.test/"], cwd=stage.work,
+                              env=stage.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG)
+        assert done.returncode == 0, done
+        done = stage.sally("run", "--join", "work", "--syslog", name, "--", "true")
+        assert done.returncode == 2 and "--join and --syslog cannot be given together" in done.stderr, done
+    finally:
+        stage.sally("session", "end", "work", check=True)
+    got = until(lambda: receiver.messages() if len(receiver.got) == len(stage.records()) else None, LONG, "every record")
+    assert any(one.get("host") == "bad.test" and one.get("session") == "work" for one in got), got
+
+
 def wrong_receivers(stage):
     for wrong in ("", "udp:", "udp:localhost:514", "udp:127.0.0.1", "udp:127.0.0.1:0", "tcp:127.0.0.1:65536", "tcp:::1:514", "udp:[127.0.0.1]:514",
                   "unix:log", "unix:/" + "x" * 108, "tls:127.0.0.1:6514", "/dev/log"):
@@ -238,7 +254,7 @@ action(type="omfile" file="{lines}" template="line" asyncWriting="off" flushOnTX
 
 
 CASES = [by_udp, by_udp_over_ipv6, by_tcp, by_unix, hostile_words, nobody_receives, one_that_does_not_read, one_that_comes_late,
-         wrong_receivers, rsyslog]
+         a_session, wrong_receivers, rsyslog]
 
 
 def main():
