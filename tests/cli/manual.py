@@ -363,8 +363,11 @@ def write_policies(stage, page):
             lines.append(line.strip())
 
 
-def made_by(stage):
+def made_by(stage, *tools):
+    """A Makefile, and programs that do nothing in the place of @tools."""
     stage.write("Makefile", "all test:\n\t@echo made\n")
+    for tool in tools:
+        stage.standin(tool)
 
 
 def on_the_web(stage, example):
