@@ -16,15 +16,10 @@
 #include "cli/agent/agent_impl.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/gate/conclude.h"
 #include "cli/gate/gate.h"
-#include "cli/gate/run_own.h"
-#include "cli/report/run_lock.h"
 #include "cli/run/run_policy.h"
-#include "cli/report/run_refused.h"
-#include "cli/report/run_report.h"
-#include "cli/report/run_status.h"
 #include "cli/report/run_summary.h"
-#include "cli/view/run_made.h"
 #include "exec/exec_sandbox.h"
 #include "exec/orchestrator/orchestrator.h"
 #include "gateway/gateway_note.h"
@@ -206,36 +201,14 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 }
 
 /* What a run prints about its one command, the client has been told of each of its own. */
-static int conclude(const struct serving *serving, const struct agent_front *front,
-		    int64_t started_ms)
+static int conclude_serving(const struct serving *serving, const struct agent_front *front,
+			    int64_t started_ms)
 {
-	const struct gate *gate = &serving->gate;
 	const struct agent_denials denials = agent_denials(serving->agent);
-	const struct run_made made = { 0 };
-	const struct run_refused refused = { 0 };
-	const struct run_lock lock = RUN_LOCK_EMPTY;
-	struct run_summary summary = {
-		.session = gate_session(gate),
-		.made = &made,
-		.refused = &refused,
-		.lock = &lock,
-		.policy_path = gate->places.answers_path,
-		.policy = gate->policy,
-		.bundle = gate->options->bundle,
-		.denied = denials.denied,
-		.unanswered = denials.unanswered,
-		.result.end = serving->is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED,
-		.command_status = serving->is_failed       ? CLI_NO_SANDBOX
-				  : front && front->status ? front->status(front->arg)
-							   : CLI_OK,
-		.duration_ms = loop_now_ms(gate->loop) - started_ms,
-	};
+	struct run_summary summary = { .denied = denials.denied, .unanswered = denials.unanswered };
+	int status = front && front->status ? front->status(front->arg) : CLI_OK;
 
-	run_own_report(gate, &summary);
-	run_status_settle(gate, &summary);
-	gateway_ends_with(gate->gateway, summary.exit_status);
-	run_report_print(&summary, gate->options->report);
-	return summary.exit_status;
+	return conclude(&serving->gate, &summary, serving->is_failed, status, started_ms);
 }
 
 static int perform(struct serving *serving, const struct agent_front *front)
@@ -254,7 +227,7 @@ static int perform(struct serving *serving, const struct agent_front *front)
 	}
 	if (loop_run(gate->loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX, "the event loop failed; all commands were ended");
-	return conclude(serving, front, started_ms);
+	return conclude_serving(serving, front, started_ms);
 }
 
 static void serving_done(struct serving *serving)

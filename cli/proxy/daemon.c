@@ -8,21 +8,16 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/gate/conclude.h"
 #include "cli/gate/gate.h"
-#include "cli/gate/run_own.h"
 #include "cli/gate/run_reload.h"
 #include "cli/options.h"
 #include "cli/proxy/clients.h"
 #include "cli/proxy/listeners.h"
 #include "cli/proxy/local_socket.h"
 #include "cli/proxy/manager.h"
-#include "cli/report/run_lock.h"
-#include "cli/report/run_refused.h"
-#include "cli/report/run_report.h"
-#include "cli/report/run_status.h"
 #include "cli/report/run_summary.h"
 #include "cli/run/run_options.h"
-#include "cli/view/run_made.h"
 #include "gateway/gateway.h"
 #include "gateway/gateway_drain.h"
 
@@ -167,31 +162,15 @@ static int begin(struct daemon *daemon)
 	return start_workers(daemon);
 }
 
-static int conclude(const struct daemon *daemon)
+static int conclude_daemon(const struct daemon *daemon)
 {
-	const struct gate *gate = &daemon->gate;
-	const struct run_made made = { 0 };
-	const struct run_refused refused = { 0 };
-	const struct run_lock lock = RUN_LOCK_EMPTY;
-	struct run_summary summary = {
-		.session = gate_session(gate),
-		.made = &made,
-		.refused = &refused,
-		.lock = &lock,
-		.policy_path = gate->places.answers_path,
-		.policy = gate->policy,
-		.result.end = daemon->is_failed ? EXEC_PROCESS_KILLED : EXEC_PROCESS_EXITED,
-		.command_status = daemon->is_failed ? CLI_NO_SANDBOX : CLI_OK,
-		.duration_ms = loop_now_ms(gate->loop) - daemon->started_ms,
-	};
+	struct run_summary summary = { 0 };
+	int status =
+		conclude(&daemon->gate, &summary, daemon->is_failed, CLI_OK, daemon->started_ms);
 
-	run_own_report(gate, &summary);
-	run_status_settle(gate, &summary);
-	gateway_ends_with(gate->gateway, summary.exit_status);
-	run_report_print(&summary, gate->options->report);
 	if (daemon->is_failed)
 		(void)cli_fail(0, "the proxy worker died; all connections are closed");
-	return summary.exit_status;
+	return status;
 }
 
 static int serve(struct daemon *daemon)
@@ -210,7 +189,7 @@ static int serve(struct daemon *daemon)
 	if (loop_run(daemon->gate.loop) < 0)
 		return cli_fail(CLI_NO_SANDBOX,
 				"the event loop failed; all connections are closed");
-	return conclude(daemon);
+	return conclude_daemon(daemon);
 }
 
 static void daemon_done(struct daemon *daemon)
