@@ -214,10 +214,9 @@ static long send_counted(const struct wall *wall, const struct wall_call *call,
 	return r;
 }
 
-static long hand_over(struct wall *wall, struct wall_call *call, size_t control_len,
+static long hand_over(struct wall *wall, struct wall_call *call, bool is_local, size_t control_len,
 		      const struct wall_aim *aim, size_t len)
 {
-	bool is_local = wall_task_option(call->fd, SO_DOMAIN) == AF_UNIX;
 	struct iovec part = { .iov_base = wall->data, .iov_len = len };
 	struct msghdr head = {
 		.msg_name = aim->len > 0 ? (void *)(uintptr_t)&aim->name : NULL,
@@ -250,9 +249,10 @@ static long send_some(struct wall *wall, struct wall_call *call, const struct me
 	/* The kernel would send from our buffer after it is reused. */
 	if ((flags_of(call) & MSG_ZEROCOPY) && wall_task_option(call->fd, SO_ZEROCOPY) > 0)
 		return -ENOBUFS;
-	/* Before the data: both look up the process through the buffer of the data. */
+	/* Before the data: the process is looked up through the buffer of the data. */
+	bool is_local = wall_task_option(call->fd, SO_DOMAIN) == AF_UNIX;
 	size_t control_len = call->done == 0 ? message->control_len : 0;
-	long n = wall_task_process(wall, call) > 0 ? 0 : -ESRCH;
+	long n = is_local && wall_task_process(wall, call) <= 0 ? -ESRCH : 0;
 
 	if (n == 0 && control_len > 0)
 		n = read_control(wall, call, message->control, control_len);
@@ -260,7 +260,7 @@ static long send_some(struct wall *wall, struct wall_call *call, const struct me
 	if (n >= 0)
 		n = read_data(wall, call, message);
 	if (n >= 0)
-		n = hand_over(wall, call, control_len, aim, (size_t)n);
+		n = hand_over(wall, call, is_local, control_len, aim, (size_t)n);
 	close_passed(wall);
 	if (n == -EAGAIN && may_block(call))
 		return park(call, aim, call->done > 0 ? (long)call->done : n);
