@@ -20,13 +20,16 @@ def call(*words, cwd=None, **more):
     return subprocess.run(words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500, **more)
 
 
-def must(what, done, holds=True):
-    """Counts one check: a process that ended with 0, and what has to hold besides."""
+def must(what, holds, said=""):
+    """Counts one check."""
     global passed, failed
-    is_good = done.returncode == 0 and holds
-    passed, failed = passed + is_good, failed + (not is_good)
-    print(f"{'ok  ' if is_good else 'FAIL'} {what}" + ("" if is_good else f" (exit {done.returncode})\n{done.stdout[-4000:]}"), flush=True)
-    return is_good
+    passed, failed = passed + bool(holds), failed + (not holds)
+    print(f"{'ok  ' if holds else 'FAIL'} {what}" + ("" if holds else f"\n{said}"), flush=True)
+    return holds
+
+
+def ends_well(what, done):
+    return must(what, done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-4000:]}")
 
 
 def build(top):
@@ -39,7 +42,7 @@ def build(top):
             shutil.copy2(project / name, source / name, follow_symlinks=False)
     # -d: meson need not come from Debian.
     done = call("dpkg-buildpackage", "-us", "-uc", "-b", "-d", cwd=source, env=os.environ | {"PATH": f"/usr/bin:/bin:{os.environ['PATH']}"})
-    if not must(f"it builds in {top.name}", done):
+    if not ends_well(f"it builds in {top.name}", done):
         return None
     found = list(top.glob("sallyport_*.deb"))
     return found[0], hashlib.sha256(found[0].read_bytes()).hexdigest()
@@ -47,24 +50,25 @@ def build(top):
 
 def install(package):
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    must("it is installed", call(*root, "dpkg", "-i", str(package)))
+    ends_well("it is installed", call(*root, "dpkg", "-i", str(package)))
     files = call("dpkg", "-L", "sallyport").stdout.splitlines()
-    must("its program is in /usr/bin", call("/usr/bin/sallyport", "--version"), "/usr/bin/sallyport-sh" in files)
-    must("it runs a command", call("/usr/bin/sallyport", "run", "--report", "none", "--", "echo", "inside", cwd=tempfile.mkdtemp(dir=package.parent)))
-    must("it is removed", call(*root, "dpkg", "--purge", "sallyport"))
+    ends_well("its program is in /usr/bin", call("/usr/bin/sallyport", "--version"))
+    must("its second name is there", "/usr/bin/sallyport-sh" in files)
+    ends_well("it runs a command", call("/usr/bin/sallyport", "run", "--report", "none", "--", "echo", "inside", cwd=tempfile.mkdtemp(dir=package.parent)))
+    ends_well("it is removed", call(*root, "dpkg", "--purge", "sallyport"))
     left = [path for path in files if os.path.lexists(path) and not os.path.isdir(path)]
-    must(f"none of its files is left: {left}", call("true"), len(files) > 50 and not left)
+    must("none of its files is left", len(files) > 50 and not left, left)
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="sallyport-package-", dir="/var/tmp") as folder:
         changes = (project / "debian" / "changelog").read_text()
-        must("debian/changelog has the program's version", call("true"), re.match(r"sallyport \(([^)]+)\)", changes)[1] == version)
+        must("debian/changelog has the program's version", re.match(r"sallyport \(([^)]+)\)", changes)[1] == version)
         tops = [pathlib.Path(folder) / name for name in ("one", "another")]
         made = [build(top) for top in tops]
         if all(made):
-            must("both have the same bytes", call("true"), made[0][1] == made[1][1])
-            must("lintian has nothing against it", call("lintian", "--fail-on", "error,warning", "--allow-root", *map(str, tops[0].glob("*.changes"))))
+            must("both have the same bytes", made[0][1] == made[1][1])
+            ends_well("lintian has nothing against it", call("lintian", "--fail-on", "error,warning", "--allow-root", *map(str, tops[0].glob("*.changes"))))
             if os.environ.get("SALLYPORT_MAY_INSTALL") == "1":
                 install(made[0][0])
     print(f"{passed} passed, {failed} failed, 0 skipped")
