@@ -24,7 +24,6 @@ import subprocess
 import sys
 import termios
 import threading
-import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "flow")]
@@ -32,7 +31,7 @@ import generate_log  # noqa: E402
 import records  # noqa: E402
 from records import expect  # noqa: E402
 from servers import Server  # noqa: E402
-from world import World, enter_namespace, until  # noqa: E402
+from world import World, enter_namespace, play_cases, until  # noqa: E402
 
 COUNT = 3000
 NEXT = 120  # seconds
@@ -571,19 +570,7 @@ CASES = [each_filter_chooses_what_the_ledger_has, a_record_is_shown_whole, why, 
 
 def main():
     enter_namespace()
-    wanted, failed = sys.argv[2:], 0
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:
-            failed += 1
-            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
-        finally:
-            stage.close()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return play_cases(CASES, Stage)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import traceback
 import xml.etree.ElementTree
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "flow")]
@@ -258,21 +257,7 @@ def main():
     world.enter_namespace()
     server = http.server.ThreadingHTTPServer((SERVER, 80), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    wanted = sys.argv[2:]
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    failed = 0
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:  # whatever it is, it is this case's failure
-            print(f"not ok  {case.__name__}:\n{traceback.format_exc()}")
-            failed += 1
-        finally:
-            stage.close()
-    server.shutdown()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return world.play_cases(CASES, Stage)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,11 @@ inputs in the environment and bash as GitHub starts it, and a job's variables an
 
 usage: integrations.py SALLYPORT [NAME...]"""
 import http.server
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import threading
-import traceback
 
 import yaml
 
@@ -128,21 +126,7 @@ def main():
     world.enter_namespace()
     server = http.server.ThreadingHTTPServer((SERVER, 80), egress_lock.Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    wanted = sys.argv[2:]
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    failed = 0
-    for case in cases:
-        stage = Job(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:  # whatever it is, it is this case's failure
-            print(f"not ok  {case.__name__}:\n{traceback.format_exc()}")
-            failed += 1
-        finally:
-            stage.close()
-    server.shutdown()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return world.play_cases(CASES, Job)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,14 @@ import datetime
 import hashlib
 import ipaddress
 import json
-import os
 import pathlib
 import sys
-import traceback
 
 import jsonschema
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import records  # noqa: E402
-from records import expect  # noqa: E402
+from records import expect, play_cases  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMA = jsonschema.Draft202012Validator(json.loads((HERE / "ocsf.schema.json").read_text()))
@@ -128,19 +126,7 @@ CASES = [each_record_has_its_place, filters_and_tail, a_generated_log]
 
 
 def main():
-    wanted, failed = sys.argv[2:], 0
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:
-            failed += 1
-            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
-        finally:
-            stage.close()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return play_cases(CASES, Stage)
 
 
 if __name__ == "__main__":

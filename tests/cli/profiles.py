@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 import http.server
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "flow"))
@@ -289,21 +288,8 @@ def serve(folder):
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
-def play(all_cases):
-    """Those that were named, or all; the exit status."""
-    wanted, failed = sys.argv[2:], 0
-    cases = [case for case in all_cases if not wanted or case.__name__ in wanted]
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:
-            failed += 1
-            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
-        finally:
-            stage.close()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+def play(cases):
+    return world.play_cases(cases, Stage)
 
 
 def main():

@@ -4,18 +4,16 @@ network namespace.
 
 usage: receivers.py SALLYPORT [NAME...]"""
 import json
-import os
 import pathlib
 import re
 import socket
 import subprocess
 import sys
 import threading
-import traceback
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "flow")]
 from servers import Server  # noqa: E402
-from world import World, enter_namespace, until  # noqa: E402
+from world import World, enter_namespace, play_cases, until  # noqa: E402
 
 LONG = 120  # seconds
 FIRST_PORT = 5514
@@ -259,19 +257,7 @@ CASES = [by_udp, by_udp_over_ipv6, by_tcp, by_unix, hostile_words, nobody_receiv
 
 def main():
     enter_namespace()
-    wanted, failed = sys.argv[2:], 0
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:
-            failed += 1
-            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
-        finally:
-            stage.close(keep=False)
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return play_cases(CASES, Stage)
 
 
 if __name__ == "__main__":

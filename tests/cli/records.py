@@ -13,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "flow"))
+from world import play_cases  # noqa: E402
 
 TIMEOUT_S = 120
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -315,19 +317,7 @@ CASES = [what_was_allowed_is_suggested, what_was_denied_is_never_allowed, wildca
 
 
 def main():
-    wanted, failed = sys.argv[2:], 0
-    cases = [case for case in CASES if not wanted or case.__name__ in wanted]
-    for case in cases:
-        stage = Stage(os.path.abspath(sys.argv[1]))
-        try:
-            case(stage)
-        except Exception:
-            failed += 1
-            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
-        finally:
-            stage.close()
-    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
-    return failed > 0
+    return play_cases(CASES, Stage)
 
 
 if __name__ == "__main__":

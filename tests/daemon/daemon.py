@@ -4,7 +4,6 @@
 usage: daemon.py SALLYPORT CASE"""
 import base64
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -726,12 +725,12 @@ CASES = {case.__name__: case for case in (decides, ordinary, loops, sandboxed, a
                                           crowds, workers, deaths, unit, container)}
 
 
-def main():
+def main(cases):
     sallyport, case = sys.argv[1:]
     worlds.enter_namespace()
     world = Proxied(sallyport)
     try:
-        CASES[case](world)
+        cases[case](world)
         print(f"pass: {case}")
     except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as why:
         print(f"fail: {case}: {why!r}")
@@ -746,4 +745,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CASES))

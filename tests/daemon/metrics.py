@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 
-from daemon import LONG, Gate, Proxied, ping, tunnel, until, worlds
+from daemon import LONG, Gate, main, ping, tunnel, until
 
 MANUAL = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man/sallyport.1"
 NAME = "[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -254,24 +254,5 @@ def commands(world):
 CASES = {case.__name__: case for case in (counts, sockets, clients, commands)}
 
 
-def main():
-    sallyport, case = sys.argv[1:]
-    worlds.enter_namespace()
-    world = Proxied(sallyport)
-    try:
-        CASES[case](world)
-        print(f"pass: {case}")
-    except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as why:
-        print(f"fail: {case}: {why!r}")
-        for log in world.top.glob("*.err"):
-            print(log.name, log.read_text())
-        import traceback
-        traceback.print_exc()
-        return 1
-    finally:
-        world.close(keep=False)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CASES))

@@ -15,6 +15,7 @@ import tempfile
 import termios
 import threading
 import time
+import traceback
 
 IN_NAMESPACE = "SALLYPORT_TEST_NAMESPACE"
 NETWORK = "50.0.0"  # public by every registry; here it is on lo, and nothing but lo exists
@@ -248,7 +249,7 @@ class World:
             self.watchers.append(subprocess.Popen([self.sallyport, "approve", "watch", "--json"], env=self.env,
                                                   stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.top))
 
-    def close(self, keep):
+    def close(self, keep=False):
         for pid in descendants(os.getpid()):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -256,3 +257,20 @@ class World:
                 pass
         if not keep:
             shutil.rmtree(self.top, ignore_errors=True)
+
+
+def play_cases(cases, new_stage):
+    """The cases that the command line names, or all; each on a stage of its own, which has close(). The exit status."""
+    wanted, failed = sys.argv[2:], 0
+    cases = [case for case in cases if not wanted or case.__name__ in wanted]
+    for case in cases:
+        stage = new_stage(os.path.abspath(sys.argv[1]))
+        try:
+            case(stage)
+        except Exception:
+            failed += 1
+            print(f"not ok  {case.__name__}\n{traceback.format_exc()}")
+        finally:
+            stage.close()
+    print(f"{len(cases) - failed} passed, {failed} failed, 0 skipped")
+    return failed > 0

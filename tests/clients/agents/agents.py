@@ -4,13 +4,11 @@ model has it run a command. The stand-in is at the API's own name, with a certif
 sallyport acp and by the shell prefix, with the agents that can use them.
 
 usage: agents.py SALLYPORT FOLDER [NAME...]; the agents are installed below FOLDER, once"""
-import http.server
 import json
 import os
 import pathlib
 import platform
 import shutil
-import ssl
 import subprocess
 import sys
 import tempfile
