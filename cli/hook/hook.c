@@ -90,8 +90,11 @@ static int decide(const json_t *call, const char *session)
 		return deny("the hook's input is not one JSON object");
 	if (!event || strcmp(event, "PreToolUse") != 0)
 		return deny("the hook's input is not a PreToolUse event");
-	if (!tool || strcmp(tool, "Bash") != 0)
-		return deny("this hook is for the tool Bash only; set its matcher to Bash");
+	if (!tool || (strcmp(tool, "Bash") != 0 && strcmp(tool, "Monitor") != 0))
+		return deny("this hook is for the tools Bash and Monitor; set its matcher to "
+			    "Bash|Monitor");
+	if (json_object_get(input, "ws"))
+		return deny("Monitor would open a WebSocket outside the sandbox");
 	/* jansson refuses NUL in a string, so that the length needs no check. */
 	if (!json_is_string(command) || json_string_length(command) == 0)
 		return deny("the tool's input has no command");

@@ -203,6 +203,7 @@ def a_hook_confines_a_command(stage):
                           timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "it's 1|'end\n", done
     assert not pathlib.Path("/etc/sallyport-test").exists()
+    assert hook(stage, json.dumps(call | {"tool_name": "Monitor"}).encode()) == said
     said = hook(stage, json.dumps(call).encode(), "--join", "a b")
     assert " sh --join 'a b' -c '" in said["updatedInput"]["command"], said
 
@@ -213,7 +214,8 @@ def a_hook_denies_what_it_does_not_understand(stage):
              b'{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"a\\u0000b"}}', b"\xff"]
     wrong += [json.dumps(call | more).encode() for more in (
         {"hook_event_name": "PostToolUse"}, {"tool_name": "Write"}, {"tool_name": None}, {"tool_input": {}}, {"tool_input": "true"},
-        {"tool_input": {"command": ["true"]}}, {"tool_input": {"command": ""}})]
+        {"tool_input": {"command": ["true"]}},
+        {"tool_name": "Monitor", "tool_input": {"ws": {"url": "wss://a.test"}}}, {"tool_name": "Monitor", "tool_input": {"command": "true", "ws": None}}, {"tool_input": {"command": ""}})]
     for text in wrong:
         said = hook(stage, text)
         assert said["permissionDecision"] == "deny" and "must not run" in said["permissionDecisionReason"], (text[:80], said)

@@ -28,6 +28,9 @@ COMMAND = ("echo by the agent > made; echo x > $HOME/outside || echo kept inside
            "curl -ksS -m 60 https://elsewhere.test/ || echo not reached")
 SAID = "the model has seen it"
 
+# What the model of Anthropic's API wants to use: the first of these that it is given.
+TOOLS = ["mcp__sallyport__run", "sallyport_run", "Bash", "bash"]
+
 
 def events(*bodies):
     return "".join(f"event: {body['type']}\ndata: {json.dumps(body)}\n\n" for body in bodies).encode()
@@ -48,11 +51,12 @@ def message(block, pieces, reason):
 def anthropic(asked):
     """A tool to run, once per conversation that has one; then words."""
     tools = [tool["name"] for tool in asked.get("tools", [])]
-    tool = next((name for name in ("mcp__sallyport__run", "sallyport_run", "Bash", "bash") if name in tools), None)
+    tool = next((name for name in TOOLS if name in tools), None)
     results = [block for said in asked["messages"] if isinstance(said["content"], list) for block in said["content"]
                if block.get("type") == "tool_result"]
     if tool and not results:
-        words = json.dumps({"command": COMMAND} if "sallyport" in tool else {"command": COMMAND, "description": "what the test wants"})
+        more = {} if "sallyport" in tool else {"description": "what the test wants"} | ({"timeout_ms": 5000} if tool == "Monitor" else {})
+        words = json.dumps({"command": COMMAND} | more)
         return message({"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}, [{"type": "input_json_delta", "partial_json": words}],
                        "tool_use"), None
     text = SAID if results else "a title"
@@ -167,7 +171,7 @@ class Stage:
 
     def outside(self, *words, **env):
         """Without a profile: only what the agent hands to sallyport is confined."""
-        (self.top / "tmp").mkdir()
+        (self.top / "tmp").mkdir(exist_ok=True)
         return subprocess.run(words, cwd=self.work, env=self.env | {"CLAUDE_CODE_TMPDIR": str(self.top / "tmp")} | env, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
     def edited(self, name, *words, **env):
@@ -207,6 +211,16 @@ class Stage:
         done = subprocess.CompletedProcess([], editor.returncode, SAID if SAID in "".join(said) else "".join(said[-20:]), err)
         self.check(done)
 
+    def install(self, name):
+        """As the manual says, `sallyport init --agent NAME --install` configures the agent."""
+        (self.top / "bin" / "sallyport").symlink_to(self.sallyport)
+        subprocess.run([self.sallyport, "init", "--agent", name, "--install"], cwd=self.work, env=self.env, timeout=TIMEOUT_S,
+                       stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    def choose_key(self):
+        (self.home / ".gemini").mkdir()
+        (self.home / ".gemini" / "settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+
     def check(self, done, report=True):
         told = (done.returncode, done.stdout[-3000:], done.stderr[-3000:], self.model.asked[-20:], self.model.results)
         assert done.returncode == 0 and SAID in done.stdout, told
@@ -222,30 +236,43 @@ def claude(stage):
 
 def claude_by_mcp(stage):
     """The model's command goes through `sallyport mcp`, which is started by the agent."""
-    servers_of_it = {"mcpServers": {"sallyport": {"command": stage.sallyport, "args": ["mcp"]}}}
-    done = stage.outside("claude", "-p", "--mcp-config", json.dumps(servers_of_it), "--allowedTools=mcp__sallyport__run", "do it",
+    stage.install("claude")
+    done = stage.outside("claude", "-p", "--mcp-config", ".mcp.json", "--allowedTools=mcp__sallyport__run", "do it",
                          ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=f"http://{API}", ENABLE_TOOL_SEARCH="false")
     stage.check(done, report=False)
 
 
+def claude_by_hook(stage):
+    """Without a person who can be asked, its own tools run nothing, whatever it was permitted."""
+    stage.install("claude")
+    for tool in ("Bash", "Monitor"):
+        TOOLS.insert(0, tool)
+        done = stage.outside("claude", "-p", "--allowedTools=Bash,Monitor", "do it", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=f"http://{API}",
+                             ENABLE_TOOL_SEARCH="false")
+        TOOLS.remove(tool)
+        assert done.returncode == 0 and SAID in done.stdout and len(stage.model.results) == 1, (tool, done, stage.model.results)
+        result = stage.model.results.pop()
+        assert not (stage.work / "made").exists() and f"PreToolUse:{tool}" in result, (tool, done, result)
+
+
 def codex_by_mcp(stage):
+    stage.install("codex")
     provider = f'{{name="here", base_url="http://{API}/v1", wire_api="responses", env_key="OPENAI_API_KEY"}}'
     words = ["-m", "gpt-5", "-c", f"model_providers.here={provider}", "-c", "model_provider=here", "-c", 'sandbox_mode="read-only"',
-             "-c", f'mcp_servers.sallyport={{command="{stage.sallyport}", args=["mcp"], default_tools_approval_mode="approve"}}']
+             "-c", 'mcp_servers.sallyport.default_tools_approval_mode="approve"', "--disable", "shell_tool"]
     stage.check(stage.outside("codex", "exec", "--skip-git-repo-check", *words, "do it", OPENAI_API_KEY="k"), report=False)
 
 
 def gemini_by_mcp(stage):
-    (stage.home / ".gemini").mkdir()
-    servers_of_it = {"sallyport": {"command": stage.sallyport, "args": ["mcp"], "trust": True}}
-    (stage.home / ".gemini" / "settings.json").write_text(json.dumps({"mcpServers": servers_of_it, "security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    stage.choose_key()
+    stage.install("gemini")
     stage.check(stage.outside("gemini", "--skip-trust", "--approval-mode=yolo", "-p", "do it", GEMINI_API_KEY="k",
                               GOOGLE_GEMINI_BASE_URL=f"http://{API}"), report=False)
 
 
 def opencode_by_mcp(stage):
-    config = {"provider": {"anthropic": {"options": {"baseURL": f"http://{API}/v1"}}},
-              "mcp": {"sallyport": {"type": "local", "command": [stage.sallyport, "mcp"], "enabled": True}}}
+    stage.install("opencode")
+    config = {"provider": {"anthropic": {"options": {"baseURL": f"http://{API}/v1"}}}}
     stage.check(stage.outside("opencode", "run", "-m", "anthropic/claude-sonnet-4-5", "do it", ANTHROPIC_API_KEY="k",
                               OPENCODE_CONFIG_CONTENT=json.dumps(config)), report=False)
 
@@ -267,8 +294,7 @@ def gemini(stage):
 
 
 def gemini_in_an_editor(stage):
-    (stage.home / ".gemini").mkdir()
-    (stage.home / ".gemini" / "settings.json").write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    stage.choose_key()
     stage.edited("gemini", "--experimental-acp", GEMINI_API_KEY="k")
 
 
@@ -280,7 +306,7 @@ def opencode(stage):
     stage.turn("opencode", "run", "-m", "anthropic/claude-sonnet-4-5", "do it", ANTHROPIC_API_KEY="k")
 
 
-CASES = [claude, claude_by_mcp, claude_by_prefix, codex, codex_by_mcp, gemini, gemini_by_mcp, gemini_in_an_editor, opencode, opencode_by_mcp,
+CASES = [claude, claude_by_hook, claude_by_mcp, claude_by_prefix, codex, codex_by_mcp, gemini, gemini_by_mcp, gemini_in_an_editor, opencode, opencode_by_mcp,
          opencode_in_an_editor]
 
 
