@@ -41,7 +41,16 @@
       yield text;
   };
   const one = (css) => document.querySelector(css), all = (css) => [...document.querySelectorAll(css)];
-  const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
+  // A frame in which nothing is drawn takes as long as a screen does, one that draws comes at once: so a point outside the body changes.
+  const point = document.createElement("i");
+  point.style.cssText = "position: fixed; left: 0; top: 0; width: 1px; height: 1px; pointer-events: none";
+  const frame = () => {
+    if (!isReal) {
+      document.documentElement.append(point);
+      point.style.background = point.style.background === "red" ? "blue" : "red";
+    }
+    return new Promise((done) => requestAnimationFrame(() => done()));
+  };
 
   // --- each word that was drawn whole, in the window, on top: by its text, until that changes
 
