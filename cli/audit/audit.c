@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/audit/selection.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "gateway/gateway.h"
@@ -116,5 +117,36 @@ int cli_audit_merge(const struct options *options)
 
 	for (char **path = options->operands; *path; path++)
 		status = worse(status, merge_file(*path));
+	return status;
+}
+
+static int prune(const struct selection *selection)
+{
+	auto_free char *dir = cli_audit_dir(), *shown = text_visible_dup(selection->path);
+	char time[SELECTION_TIME_MAX];
+	struct err why = { 0 };
+	uint64_t removed;
+	int r = gateway_audit_prune(selection->path, dir, selection->until_us, &removed, &why);
+
+	if (r < 0) {
+		auto_free char *words = text_visible_dup(why.text);
+
+		return cli_fail(r == -EBADMSG ? CLI_DENIED : CLI_ERROR, "%s", words);
+	}
+	(void)printf("%s: removed %" PRIu64 " record%s from before %s\n", shown, removed,
+		     removed == 1 ? "" : "s", selection_local(selection->until_us, time));
+	return CLI_OK;
+}
+
+int cli_audit_prune(const struct options *options)
+{
+	struct selection selection;
+	int status = selection_take(&selection, options, SELECTION_ALL);
+
+	if (status == CLI_OK && !options_has(options, OPT_UNTIL))
+		status = options_wrong(options->command, "say with --until up to what time");
+	if (status == CLI_OK)
+		status = prune(&selection);
+	selection_done(&selection);
 	return status;
 }

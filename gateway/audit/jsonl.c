@@ -192,15 +192,6 @@ static int jsonl_commit(struct sink *sink, struct err *why)
 	return r;
 }
 
-/* Opens the path again, because a person may have moved a damaged log away. */
-static int jsonl_open_again(struct jsonl *self, struct err *why)
-{
-	auto_free char *path = mem_strdup(self->log.path);
-
-	logfile_close(&self->log);
-	return logfile_open(&self->log, path, why);
-}
-
 /* Merges segments of dead runs. A damaged one does not stop the run: it is reported, and stays. */
 static int jsonl_look_around(struct jsonl *self)
 {
@@ -216,7 +207,8 @@ static int jsonl_look_around(struct jsonl *self)
 static int jsonl_publish(struct sink *sink, struct err *why)
 {
 	struct jsonl *self = (struct jsonl *)sink;
-	int r = self->log.fd < 0 || self->log.head_fd < 0 ? jsonl_open_again(self, why) : 0;
+	/* A person may have moved a damaged log away. */
+	int r = self->log.fd < 0 || self->log.head_fd < 0 ? logfile_reopen(&self->log, why) : 0;
 
 	if (r == 0 && self->segment.merged.seq != self->segment.end.seq)
 		r = merge_some(&self->log, &self->segment, NULL, why);

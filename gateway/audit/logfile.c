@@ -53,7 +53,8 @@ static int logfile_begin(struct logfile *self, struct err *why)
 	if (chain_head_read(self->head_fd, &chain) < 0)
 		return err_set(why, -EBADMSG, "%s.head is missing or damaged: " ADVICE, self->path,
 			       self->path, self->path);
-	if (file.st_size < chain.size)
+	if (file.st_size < chain.size &&
+	    resume_first(self->fd, self->head_fd, file.st_size, &chain, NULL) < 0)
 		return err_set(
 			why, -EBADMSG,
 			"%s was truncated: its head counts more records than it has: " ADVICE,
@@ -113,6 +114,14 @@ void logfile_close(struct logfile *self)
 	*self = (struct logfile){ .fd = -1, .head_fd = -1 };
 }
 
+int logfile_reopen(struct logfile *self, struct err *why)
+{
+	auto_free char *path = mem_strdup(self->path);
+
+	logfile_close(self);
+	return logfile_open(self, path, why);
+}
+
 /* Finds the position of the chain: another run may have appended. */
 static int logfile_resume(struct logfile *self, struct err *why)
 {
@@ -133,10 +142,23 @@ static int logfile_resume(struct logfile *self, struct err *why)
 	return 0;
 }
 
+bool logfile_is_current(int fd, const char *path)
+{
+	struct stat file, named;
+
+	return fstat(fd, &file) < 0 || lstat(path, &named) < 0 ||
+	       (file.st_ino == named.st_ino && file.st_dev == named.st_dev);
+}
+
 int logfile_lock(struct logfile *self, struct err *why)
 {
 	int r = logfile_try_lock(self, why);
 
+	if (r == 0 && !logfile_is_current(self->fd, self->path)) { /* it was pruned */
+		r = logfile_reopen(self, why);
+		if (r == 0)
+			r = logfile_try_lock(self, why);
+	}
 	if (r < 0)
 		return r;
 	r = logfile_resume(self, why);

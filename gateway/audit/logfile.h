@@ -21,8 +21,13 @@ struct logfile {
  * damaged. Computes no hashes. 0 or -errno with @why; close it in every case. */
 int logfile_open(struct logfile *self, const char *path, struct err *why);
 void logfile_close(struct logfile *self);
-/* Never waits: -EBUSY if another process has it. While it is locked, @chain is at the end of the
- * file. -EBADMSG with @why: it is damaged, and must not be continued. */
+/* Closes it and opens the same path. */
+int logfile_reopen(struct logfile *self, struct err *why);
+/* Does @path still name the file of @fd? Also true if it names none. */
+bool logfile_is_current(int fd, const char *path);
+/* Never waits: -EBUSY if another process has it. Opens the path again if it names another file now.
+ * While it is locked, @chain is at the end of the file. -EBADMSG with @why: it is damaged, and must
+ * not be continued. */
 int logfile_lock(struct logfile *self, struct err *why);
 void logfile_unlock(struct logfile *self);
 /* Appends @bytes, after which the chain is at @next: everything including the head, or nothing. */

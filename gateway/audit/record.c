@@ -24,6 +24,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_END] = "end",
 	[SINK_GAP] = "gap",
 	[SINK_KILLED] = "killed",
+	[SINK_PRUNED] = "pruned",
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",

@@ -89,22 +89,27 @@ static int resume_adopt(int fd, off_t size, struct chain *chain, struct err *why
 	return r;
 }
 
-static int resume_head(int head_fd, off_t size, struct chain *ret, struct err *why)
+/* If the file is smaller than its head says but ends in the same record, it was pruned by a process
+ * that was killed before it wrote the head. */
+static int resume_head(int fd, int head_fd, off_t size, struct chain *ret, struct err *why)
 {
 	int r = chain_head_read(head_fd, ret);
 
 	if (r < 0)
 		return err_set(why, -EBADMSG, "its head is missing or damaged");
-	if (ret->size > size)
-		return err_set(why, -EBADMSG,
-			       "the file was truncated: its head counts more records than it has");
-	return 0;
+	if (ret->size <= size)
+		return 0;
+	ret->size = size;
+	if (resume_check_last(fd, ret, NULL) == 0)
+		return 0;
+	return err_set(why, -EBADMSG,
+		       "the file was truncated: its head counts more records than it has");
 }
 
 int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err *why)
 {
 	struct chain chain;
-	int r = resume_head(head_fd, size, &chain, why);
+	int r = resume_head(fd, head_fd, size, &chain, why);
 
 	if (r == 0)
 		r = resume_check_last(fd, &chain, why);
@@ -118,7 +123,7 @@ int resume_first(int fd, int head_fd, off_t size, struct chain *ret, struct err 
 int resume_again(int fd, int head_fd, off_t size, struct chain *chain, struct err *why)
 {
 	struct chain now;
-	int r = resume_head(head_fd, size, &now, why);
+	int r = resume_head(fd, head_fd, size, &now, why);
 
 	if (r < 0)
 		return r;

@@ -38,6 +38,7 @@ enum sink_event {
 	SINK_END,
 	SINK_GAP,    /* writing failed for a while, and everything was denied */
 	SINK_KILLED, /* the run was killed; written by the process that merged its records */
+	SINK_PRUNED, /* the oldest records were removed; written by the process that did it */
 	SINK_EVENT_COUNT
 };
 

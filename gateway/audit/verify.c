@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,17 +15,25 @@
 #include "base/mem.h"
 #include "base/replace.h"
 #include "gateway/audit/chain.h"
+#include "gateway/audit/logfile.h"
 #include "gateway/audit/segment.h"
 
 #define READ_BYTES (256U << 10)
 #define LOCK_MS    200
 
+#define SNAPSHOT_TRIES 3
+
 struct verify {
 	const char *path;
 	struct chain chain; /* position of the reader */
 	struct chain head;  /* from the head file */
+	uint64_t line;
 	bool has_head;
 	bool has_passed; /* the record that the head names was read */
+	/* Of a log that was pruned: the hash of the last record that was removed, "": none; and the
+	 * record that says so was read. */
+	char removed[DIGEST_TEXT_MAX];
+	bool is_told;
 };
 
 /* Gets a head and a size that belong together. A writer holds the lock for microseconds; if it is
@@ -50,22 +59,52 @@ static int verify_snapshot(struct verify *v, int fd, off_t *ret_size, struct err
 	return 0;
 }
 
+/* The first record of a log that was pruned follows one that was removed. */
+static int verify_first(struct verify *v, const char *line, size_t len, struct err *why)
+{
+	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
+	uint64_t seq;
+	int r = chain_read(line, len, &seq, prev, hash, why);
+
+	if (r < 0 || seq <= 1)
+		return r;
+	v->chain.seq = seq - 1;
+	memcpy(v->chain.hash, prev, sizeof(prev));
+	memcpy(v->removed, prev, sizeof(prev));
+	return 0;
+}
+
+/* Does @line say that the records before the first one were removed? */
+static bool verify_tells(const struct verify *v, const char *line, size_t len)
+{
+	static const char event[] = ",\"event\":\"pruned\","; /* quotes in texts are escaped */
+	char digest[sizeof(",\"digest\":\"\"") + DIGEST_TEXT_MAX];
+
+	int n = snprintf(digest, sizeof(digest), ",\"digest\":\"%s\"", v->removed);
+
+	return memmem(line, len, event, sizeof(event) - 1) && memmem(line, len, digest, (size_t)n);
+}
+
+/* The size in the head is that of the longer file, if a process that pruned it was killed. */
 static int verify_line(struct verify *v, const char *line, size_t len, struct err *why)
 {
-	uint64_t number = v->chain.seq + 1;
-	int r = chain_check(&v->chain, line, len, why);
+	int r = v->line++ == 0 ? verify_first(v, line, len, why) : 0;
 
+	if (r == 0)
+		r = chain_check(&v->chain, line, len, why);
 	if (r < 0)
-		return err_prefix(why, r, "%s:%" PRIu64, v->path, number);
+		return err_prefix(why, r, "%s:%" PRIu64, v->path, v->line);
+	v->is_told = v->is_told || (v->removed[0] && verify_tells(v, line, len));
 	if (!v->has_head || v->chain.seq != v->head.seq)
 		return 0;
-	v->has_passed = v->chain.size == v->head.size && strcmp(v->chain.hash, v->head.hash) == 0;
+	v->has_passed = (v->chain.size == v->head.size || v->removed[0]) &&
+			strcmp(v->chain.hash, v->head.hash) == 0;
 	return v->has_passed
 		       ? 0
 		       : err_set(why, -EBADMSG,
 				 "%s:%" PRIu64
 				 ": the head does not fit this record: one of them was replaced",
-				 v->path, number);
+				 v->path, v->line);
 }
 
 /* Checks the complete lines of @buffer; returns the number of bytes that they take, or -errno. */
@@ -111,19 +150,24 @@ static int verify_stream(struct verify *v, int fd, off_t size, struct err *why)
 		memmove(buffer, buffer + used, held);
 		if (held >= CHAIN_LINE_MAX)
 			return err_set(why, -EBADMSG, "%s:%" PRIu64 ": this is not an audit record",
-				       v->path, v->chain.seq + 1);
+				       v->path, v->line + 1);
 	}
 	if (held > 0)
 		return err_set(why, -EBADMSG, "%s:%" PRIu64 ": the last line is not whole", v->path,
-			       v->chain.seq + 1);
+			       v->line + 1);
 	return 0;
 }
 
 /* Checks the head against a file without errors. */
 static int verify_head(const struct verify *v, struct err *why)
 {
-	uint64_t next = v->chain.seq + 1;
+	uint64_t next = v->line + 1;
 
+	if (v->removed[0] && !v->is_told)
+		return err_set(why, -EBADMSG,
+			       "%s:1: the records before this one were removed, and no record says "
+			       "so",
+			       v->path);
 	if (!v->has_head)
 		return err_set(why, -EBADMSG,
 			       "%s:%" PRIu64
@@ -217,12 +261,16 @@ int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_record
 {
 	struct verify v = { .path = path };
 	off_t size = 0;
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int r, tries = 0;
+	auto_close int fd = -1;
 
-	if (fd < 0)
-		return err_errno(why, errno, "cannot open %s", path);
-	int r = verify_snapshot(&v, fd, &size, why);
-
+	do { /* it may be pruned meanwhile */
+		fd_close(fd);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd < 0)
+			return err_errno(why, errno, "cannot open %s", path);
+		r = verify_snapshot(&v, fd, &size, why);
+	} while (r == 0 && tries++ < SNAPSHOT_TRIES && !logfile_is_current(fd, path));
 	if (r < 0)
 		return r;
 	chain_begin(&v.chain);
@@ -232,6 +280,6 @@ int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_record
 	if (r == 0 && dir)
 		r = verify_segments(path, dir, why);
 	if (r == 0)
-		*ret_records = v.chain.seq;
+		*ret_records = v.line;
 	return r;
 }

@@ -1,0 +1,228 @@
+/* Removes the oldest records of an audit log. The chain goes on: the record that is the first from
+ * then on still has the hash of the one before it, and a record at the end says that this one was
+ * removed. Live runs notice the new file when they lock it (logfile.h). */
+#include "gateway/gateway_tools.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "gateway/audit/logfile.h"
+#include "gateway/audit/record.h"
+#include "gateway/audit/sink_impl.h"
+#include "gateway/gateway_audit.h"
+
+#define COPY_BYTES  (256U << 10)
+#define LOCK_TRIES  1000
+#define LOCK_NAP_NS 10000000 /* so runs that merge have 10 seconds */
+
+struct prune {
+	int64_t before_us;
+	uint64_t count, seq;       /* of the records to remove, and of the last of them */
+	int64_t first_us, last_us; /* their times */
+	off_t cut;                 /* where they end */
+	char hash[DIGEST_TEXT_MAX];
+	uint64_t malformed;
+};
+
+static int prune_record(const struct gateway_logged *record, void *arg)
+{
+	struct prune *prune = arg;
+
+	if (record->time_us >= prune->before_us)
+		return 1;
+	if (prune->count++ == 0)
+		prune->first_us = record->time_us;
+	prune->last_us = record->time_us;
+	prune->seq = record->seq;
+	prune->cut = record->at + (off_t)record->len + 1;
+	return 0;
+}
+
+static void prune_malformed(const char *path, uint64_t line, const char *words, void *arg)
+{
+	(void)path;
+	(void)line;
+	(void)words;
+	((struct prune *)arg)->malformed++;
+}
+
+/* Finds the records at the beginning that are older: up to the first one that is not, because a
+ * clock may have been set back. */
+static int prune_find(struct prune *prune, const char *path, struct err *why)
+{
+	const struct gateway_audit_calls calls = { prune_record, prune_malformed, prune };
+	struct gateway_audit_reading reading = { .path = path, .is_growing = true };
+	int r = gateway_audit_read(&reading, &calls, why);
+
+	if (r >= 0 && prune->malformed > 0)
+		return err_set(why, -EBADMSG, "%s has lines that are not records", path);
+	return r < 0 ? r : 0;
+}
+
+static int prune_lock(struct logfile *log, struct err *why)
+{
+	int r = logfile_lock(log, why);
+
+	for (int tries = 0; r == -EBUSY && tries < LOCK_TRIES; tries++) {
+		const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+
+		(void)nanosleep(&nap, NULL); /* a signal only makes it shorter */
+		r = logfile_lock(log, why);
+	}
+	return r;
+}
+
+/* The hash of the last record to remove. Another process may have pruned the log meanwhile. */
+static int prune_hash(struct prune *prune, const struct logfile *log, struct err *why)
+{
+	char tail[CHAIN_LINE_MAX], prev[DIGEST_TEXT_MAX];
+	size_t len = prune->cut < CHAIN_LINE_MAX ? (size_t)prune->cut : sizeof(tail);
+	ssize_t n = pread(log->fd, tail, len, prune->cut - (off_t)len);
+	uint64_t seq = 0;
+
+	if (n == (ssize_t)len && tail[len - 1] == '\n') {
+		const char *before = memrchr(tail, '\n', len - 1);
+		const char *line = before ? before + 1 : tail;
+
+		if (chain_read(line, (size_t)(tail + len - 1 - line), &seq, prev, prune->hash,
+			       NULL) < 0)
+			seq = 0;
+	}
+	return seq == prune->seq ? 0
+				 : err_set(why, -EAGAIN,
+					   "another process has changed %s; try again", log->path);
+}
+
+static int prune_copy(int from, off_t at, off_t end, int to)
+{
+	auto_free char *bytes = mem_new(COPY_BYTES);
+
+	while (at < end) {
+		size_t room = end - at < (off_t)COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
+		ssize_t n = pread(from, bytes, room, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		int r = fd_write_all(to, bytes, (size_t)n);
+
+		if (r < 0)
+			return r;
+		at += n;
+	}
+	return 0;
+}
+
+/* The line that says what was removed, by whom. Returns its length or -errno. */
+static ssize_t prune_seal(const struct prune *prune, struct chain *next, char line[CHAIN_LINE_MAX])
+{
+	const struct passwd *user = getpwuid(geteuid());
+	const struct sink_times times = { prune->count, prune->first_us, prune->last_us };
+	struct timespec wall = { 0 }, mono = { 0 };
+	char members[CHAIN_MEMBERS_MAX];
+	auto_free char *cause = mem_printf("%s removed these records with `sallyport audit prune`; "
+					   "the digest is the hash of the last of them",
+					   user ? user->pw_name : "a user without a name");
+
+	(void)clock_gettime(CLOCK_REALTIME, &wall); /* these two clocks always exist */
+	(void)clock_gettime(CLOCK_MONOTONIC, &mono);
+	const struct sink_record record = {
+		.event = SINK_PRUNED,
+		.wall_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000,
+		.mono_ms = (int64_t)mono.tv_sec * 1000 + mono.tv_nsec / 1000000,
+		.times = &times,
+		.digest = prune->hash,
+		.cause = cause,
+	};
+	ssize_t len = record_members(&record, members, sizeof(members));
+
+	return len < 0 ? len : chain_seal(next, members, (size_t)len, line);
+}
+
+/* Both files get the record before the new one takes the name. A process that is killed between
+ * these steps leaves a log that is whole (resume.c). */
+static int prune_replace(const struct prune *prune, struct logfile *log, int fd, const char *fresh,
+			 struct err *why)
+{
+	const struct chain before = log->chain;
+	char line[CHAIN_LINE_MAX];
+	struct chain next = before;
+	ssize_t len = prune_seal(prune, &next, line);
+	int r = len < 0 ? (int)len : prune_copy(log->fd, prune->cut, before.size, fd);
+
+	if (r == 0)
+		r = fd_write_all(fd, line, (size_t)len);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r < 0)
+		return err_errno(why, -r, "cannot write %s", fresh);
+	r = logfile_append(log, line, (size_t)len, &next, why);
+	if (r < 0)
+		return r;
+	if (rename(fresh, log->path) < 0) {
+		r = err_errno(why, errno, "cannot replace %s", log->path);
+		/* What the record says was not done. */
+		if (ftruncate(log->fd, before.size) == 0)
+			(void)chain_head_write(log->head_fd, &before); /* as in resume.c */
+		return r;
+	}
+	next.size -= prune->cut;
+	r = chain_head_write(log->head_fd, &next);
+	return r < 0 ? err_errno(why, -r, "cannot write %s.head; the next run does", log->path) : 0;
+}
+
+static int prune_locked(struct prune *prune, struct logfile *log, struct err *why)
+{
+	auto_free char *fresh = mem_printf("%s.pruned", log->path);
+	int r = prune_hash(prune, log, why);
+
+	if (r < 0)
+		return r;
+	(void)unlink(fresh); /* of a process that was killed; we have the lock */
+	auto_close int fd = logfile_open_own(fresh, O_RDWR | O_EXCL | O_APPEND, why);
+
+	if (fd < 0)
+		return fd;
+	r = prune_replace(prune, log, fd, fresh, why);
+	(void)unlink(fresh); /* it has the log's name, or is of no use */
+	return r;
+}
+
+int gateway_audit_prune(const char *path, const char *dir, int64_t before_us, uint64_t *ret_removed,
+			struct err *why)
+{
+	struct prune prune = { .before_us = before_us };
+	struct logfile log = { .fd = -1, .head_fd = -1 };
+	uint64_t records;
+	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path) : 0;
+
+	*ret_removed = 0;
+	if (r == 0 && dir)
+		r = gateway_audit_merge(path, dir, why);
+	if (r == 0)
+		r = gateway_audit_verify(path, NULL, &records, why);
+	if (r == 0)
+		r = prune_find(&prune, path, why);
+	if (r < 0 || prune.count == 0)
+		return r;
+	r = logfile_open(&log, path, why);
+	if (r == 0)
+		r = prune_lock(&log, why);
+	if (r == 0)
+		r = prune_locked(&prune, &log, why);
+	logfile_close(&log);
+	if (r == 0)
+		*ret_removed = prune.count;
+	return r;
+}
