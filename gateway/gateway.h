@@ -106,7 +106,7 @@ struct gateway_config {
 	int64_t prompt_timeout_ms, patience_ms;     /* the second: to attach; < 0: no limit */
 	const struct gateway_syslog *syslog;        /* gateway_syslog.h; NULL: nowhere. Copied. */
 	void (*on_abort)(uint64_t exec, void *arg); /* a person answered abort: end the command */
-	void (*on_worker_gone)(void *arg);          /* the worker's link is closed: end the run */
+	void (*on_worker_gone)(unsigned int worker, bool is_hostile, void *arg);
 	void *arg;
 };
 
@@ -125,8 +125,8 @@ void gateway_exec_begin(struct gateway *gw, uint64_t exec, const char *command);
 /* For `from`; call it right after the beginning. Copies @argv. */
 void gateway_exec_set_argv(struct gateway *gw, uint64_t exec, const char *const *argv);
 void gateway_exec_end(struct gateway *gw, uint64_t exec, int exit_status);
-/* Serves a worker at the other end of @socket (taken). */
-int gateway_serve(struct gateway *gw, int socket);
+/* Sends @image (borrowed; -1: none) and the execs' listeners to a worker at @socket (taken). */
+int gateway_serve(struct gateway *gw, int socket, unsigned int worker, int image);
 /* Gives the worker the listeners of @exec (taken); keeps a fourth, to find a socket's program. */
 int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count);
 

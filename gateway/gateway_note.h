@@ -9,12 +9,13 @@ struct gateway;
 struct gateway_client;
 
 enum gateway_note {
-	GATEWAY_WITHHELD,  /* @words: names of environment variables that it does not get */
-	GATEWAY_MADE,      /* @path, a file it has made, runs code later: @words */
-	GATEWAY_PROBED,    /* @words: how its sandbox was probed */
-	GATEWAY_REFUSED,   /* @words: what its sandbox refused: a file, a call */
-	GATEWAY_CUT_OFF,   /* @words: the same, of the network; the command can read it */
-	GATEWAY_PUBLISHED, /* @words: ports of the host on which its servers can be reached */
+	GATEWAY_WITHHELD,     /* @words: names of environment variables that it does not get */
+	GATEWAY_MADE,         /* @path, a file it has made, runs code later: @words */
+	GATEWAY_PROBED,       /* @words: how its sandbox was probed */
+	GATEWAY_REFUSED,      /* @words: what its sandbox refused: a file, a call */
+	GATEWAY_CUT_OFF,      /* @words: the same, of the network; the command can read it */
+	GATEWAY_PUBLISHED,    /* @words: ports of the host on which its servers can be reached */
+	GATEWAY_WORKER_ENDED, /* @words: how the proxy worker ended, and what follows */
 	GATEWAY_NOTES
 };
 /* @exec: 0: every exec. Text may be NULL. */

@@ -48,6 +48,7 @@ struct gateway_exec {
 	struct policy_asker *asker; /* of argv; NULL: not known */
 	struct socket_owner *who;   /* NULL: the asking programs cannot be found */
 	struct lookup *lookup;      /* of its waiters' programs: owned by lookups.c; NULL: none */
+	struct exec_ways *ways;     /* what its worker got, for the next one; NULL: nothing */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
 	struct bundle *bundle;   /* also gets its unanswered questions; NULL: none */
@@ -99,8 +100,7 @@ struct gateway {
 	struct approval_queue news;
 	struct approval *telling; /* being told to the approvers; NULL when freed meanwhile */
 	unsigned int question_count, waiting;
-	uint64_t last_number, last_serial;
-	uint64_t last_answer; /* id of the last remembered answer */
+	uint64_t last_number, last_serial, last_answer; /* the answer: id of the last remembered */
 	struct question_walk *walks;
 	struct waiter_queue queue;
 	struct lookups {

@@ -23,6 +23,16 @@ struct proxy_published {
 };
 #define PROXY_PUBLISHED_MAX 32
 
+/* A worker that comes after others, which have died. The addresses that they gave to names are not
+ * given to other names. */
+struct proxy_turn {
+	uint32_t before; /* how many there were */
+	uint32_t names;  /* the largest number of a name (proxy/inside/names.h) that they used */
+	/* The same from now on, for the next one; kept; NULL: there will be none. The memory is
+	 * shared, and a worker that is taken over may write anything there. */
+	uint32_t *names_used;
+};
+
 struct proxy_config {
 	const struct policy *policy; /* for policy_decide_address(); kept */
 	/* --resolve: has precedence over every other source. The operator named these addresses, so
@@ -42,6 +52,7 @@ struct proxy_config {
 	size_t published_count;
 	const struct policy_upstreams *upstreams; /* NULL: every server is dialled directly; kept */
 	const struct proxy_service *service; /* NULL: clients are commands in sandboxes; kept */
+	struct proxy_turn turn;
 };
 
 /* The sockets of an exec, in its network namespace, in the order in which the gateway sends them

@@ -189,7 +189,11 @@ int proxy_open(struct proxy *proxy, uint64_t exec, const int fds[PROXY_FDS])
 		return r;
 	}
 	dialer_set_inner(proxy->dialer, exec, fds[PROXY_INNER]);
-	exec_sockets_on_door(dialer_inner(proxy->dialer, exec), entrance_open_door, way);
+	struct exec_sockets *inner = dialer_inner(proxy->dialer, exec);
+
+	exec_sockets_on_door(inner, entrance_open_door, way);
+	if (proxy->config->turn.before > 0)
+		exec_sockets_renew(inner, proxy->config->turn.before);
 	return 0;
 }
 

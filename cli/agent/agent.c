@@ -47,12 +47,12 @@ static void on_abort(uint64_t exec, void *arg)
 	agent_abort(serving->agent, exec);
 }
 
-static void on_worker_gone(void *arg)
+static void on_worker_gone(const char *why, void *arg)
 {
 	struct serving *serving = arg;
 
 	serving->is_failed = true;
-	agent_end(serving->agent, "the proxy worker died; all connections are closed");
+	agent_end(serving->agent, why);
 }
 
 static void on_policy(const struct policy *policy, void *arg)

@@ -1,13 +1,10 @@
 #include "cli/gate/gate.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -25,7 +22,6 @@
 #include "cli/run/run_policy.h"
 #include "cli/gate/run_reload.h"
 #include "cli/gate/run_upstream.h"
-#include "cli/gate/run_worker.h"
 #include "cli/view/trusted.h"
 #include "exec/exec_plan.h"
 #include "gateway/gateway.h"
@@ -103,6 +99,14 @@ static void announce_page(int tty, const char *url)
 	explicit_bzero(line, sizeof(line));
 }
 
+static void on_abort(uint64_t exec, void *arg)
+{
+	const struct gate *gate = arg;
+
+	if (gate->calls.on_abort)
+		gate->calls.on_abort(exec, gate->calls.arg);
+}
+
 static int open_gateway(struct gate *gate)
 {
 	struct err why = { 0 };
@@ -144,10 +148,10 @@ static int open_gateway(struct gate *gate)
 		.prompt_timeout_ms = gate->options->prompt_timeout_ms,
 		.bundle = run_bundle_get(gate->bundle),
 		.patience_ms = patience_ms(gate->options),
-		.on_abort = gate->calls.on_abort,
-		.on_worker_gone = gate->calls.on_worker_gone,
+		.on_abort = on_abort,
+		.on_worker_gone = gate_worker_gone,
 		.embedded = gate->calls.embedded,
-		.arg = gate->calls.arg,
+		.arg = gate,
 	};
 	gate->web.port = gate->options->web_port;
 	gate->web.answer_origin = gate->options->helpers.webhook_answer;
@@ -197,43 +201,6 @@ int gate_open(struct gate *gate, const struct gate_calls *calls)
 	if (status != CLI_OK)
 		return status;
 	return gate->options->grants_of ? open_with_grants(gate) : open_gateway(gate);
-}
-
-int gate_fork_worker(struct gate *gate)
-{
-	struct proxy_config config = {
-		.policy = gate->policy,
-		.resolves = gate->options->resolves,
-		.resolve_count = gate->options->resolve_count,
-		.dns_addr = gate->options->dns_addr,
-		.dns_port = gate->options->dns_port,
-		.own_port = gate->web.port, /* 0: there is no page */
-		.metrics_port = gate->metrics.port,
-		.published = gate->published,
-		.published_count = gate->published_count,
-		.upstreams = gate->upstreams,
-		.service = gate->service,
-	};
-	struct err why = { 0 };
-
-	assert(gate->worker_count < GATE_WORKERS_MAX);
-	if (run_worker_start(&config, &gate->workers[gate->worker_count], &gate->worker_socket,
-			     &why) < 0)
-		return cli_fail(CLI_NO_SANDBOX, "%s", why.text);
-	gate->worker_count++;
-	run_published_close(gate->published, &gate->published_count);
-	return CLI_OK;
-}
-
-int gate_start_worker(struct gate *gate)
-{
-	int status = gate_fork_worker(gate);
-
-	if (status != CLI_OK)
-		return status;
-	if (gateway_serve(gate->gateway, fd_take(&gate->worker_socket)) < 0)
-		return cli_fail(CLI_NO_SANDBOX, "the proxy worker cannot be reached");
-	return CLI_OK;
 }
 
 int gate_view(struct gate *gate)
@@ -372,25 +339,9 @@ void gate_ignore_signals(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* The workers have reported everything, or have ended already. They are killed early so that their
- * exit overlaps our own clean-up. */
-static void kill_workers(const struct gate *gate)
-{
-	for (size_t i = 0; i < gate->worker_count; i++)
-		(void)kill(gate->workers[i], SIGKILL);
-}
-
-static void reap_workers(const struct gate *gate)
-{
-	for (size_t i = 0; i < gate->worker_count; i++) {
-		while (waitpid(gate->workers[i], NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-}
-
 void gate_close(struct gate *gate)
 {
-	kill_workers(gate);
+	gate_kill_workers(gate);
 	run_names_free(take(gate->names));
 	run_reload_free(take(gate->reload));
 	gateway_free(take(gate->gateway)); /* the kernel takes down the sandbox meanwhile */
@@ -399,7 +350,7 @@ void gate_close(struct gate *gate)
 
 void gate_free(struct gate *gate)
 {
-	reap_workers(gate);
+	gate_reap_workers(gate);
 	loop_free(gate->loop);
 	run_published_close(gate->published, &gate->published_count);
 	fd_close(gate->worker_socket);

@@ -8,6 +8,7 @@
 
 #include "cli/gate/run_metrics.h"
 #include "cli/gate/run_published.h"
+#include "cli/gate/run_worker.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_sources.h"
 #include "cli/view/run_view.h"
@@ -26,14 +27,17 @@ struct run_options;
 struct run_reload;
 
 #define GATE_ID_BYTES    3
+#define GATE_WHY_MAX     320
 #define GATE_WORKERS_MAX 64
+#define GATE_DEATHS_MAX  5 /* of workers within a minute: the last one is not replaced */
 
 /* All are called from the loop; all may be NULL. */
 struct gate_calls {
 	void (*hold)(void *arg); /* a question is on the terminal: write nothing there */
 	void (*release)(void *arg);
 	void (*on_abort)(uint64_t exec, void *arg);
-	void (*on_worker_gone)(void *arg); /* and with it the network access of commands */
+	/* And with it the network access of commands; @why: for people. */
+	void (*on_worker_gone)(const char *why, void *arg);
 	/* Another policy is in force; the one before is about to be freed. */
 	void (*on_policy)(const struct policy *policy, void *arg);
 	void *arg;
@@ -56,8 +60,10 @@ struct gate {
 	struct run_reload *reload;
 	struct run_names *names;
 	struct run_view view; /* filled by gate_view(): what commands may see and change */
-	pid_t workers[GATE_WORKERS_MAX]; /* one, but for `proxy` */
+	struct run_worker workers[GATE_WORKERS_MAX]; /* one, but for `proxy` */
 	size_t worker_count;
+	int64_t deaths_ms[GATE_DEATHS_MAX]; /* when workers died, the last at `death_count` - 1 */
+	uint64_t death_count;               /* modulo GATE_DEATHS_MAX */
 	struct proxy_published published[PROXY_PUBLISHED_MAX]; /* until the worker has them */
 	size_t published_count;
 	const struct proxy_service *service; /* for the worker; NULL: clients are commands */
@@ -87,6 +93,14 @@ int gate_fork_worker(struct gate *gate);
 /* Forks the worker and lets the gateway serve it. May be called after exec_process_start(): nothing
  * reaches the listeners before the gateway has passed them on. */
 int gate_start_worker(struct gate *gate);
+/* From now on a worker that dies is not replaced, and only workers have the listeners. */
+void gate_end_starters(struct gate *gate);
+/* For struct gateway_config: replaces a worker that died. */
+void gate_worker_gone(unsigned int number, bool is_hostile, void *gate);
+/* The workers have reported everything, or have ended already. They are killed early so that their
+ * exit overlaps the gate's own clean-up. */
+void gate_kill_workers(const struct gate *gate);
+void gate_reap_workers(struct gate *gate);
 /* Reads the policy, and how names are resolved, again when their files change, unless commands may
  * write those files. Call it after the fork of the worker, which does not need it. */
 void gate_watch(struct gate *gate);

@@ -40,12 +40,11 @@ static void on_abort(uint64_t exec, void *arg)
 	own->calls.on_kill("an approver aborted the command", true, own->calls.arg);
 }
 
-static void on_worker_gone(void *arg)
+static void on_worker_gone(const char *why, void *arg)
 {
 	struct run_own *own = arg;
 
-	own->calls.on_kill("the proxy worker died; all connections are closed", false,
-			   own->calls.arg);
+	own->calls.on_kill(why, false, own->calls.arg);
 }
 
 static void on_hold(void *arg)

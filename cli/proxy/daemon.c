@@ -2,6 +2,7 @@
  * ours; each that is known has an exec, so that rules, questions, answers and records tell them
  * apart. */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/loop.h"
@@ -38,6 +39,7 @@ struct daemon {
 	struct event signals[ARRAY_SIZE(watched)];
 	enum daemon_state state;
 	bool has_signals, is_failed, is_reloading;
+	char failure[GATE_WHY_MAX];
 	int64_t drain_ms, started_ms;
 	struct loop_timer patience;
 };
@@ -58,6 +60,7 @@ static void finish(void *arg)
 	if (daemon->state == DAEMON_FINISHING)
 		return;
 	daemon->state = DAEMON_FINISHING;
+	gate_end_starters(&daemon->gate);
 	loop_timer_stop(&daemon->patience);
 	for (size_t i = 0; i < daemon->clients.count; i++)
 		gateway_exec_end(gateway, i + 1, 0);
@@ -67,6 +70,7 @@ static void finish(void *arg)
 static void drain(struct daemon *daemon)
 {
 	daemon->state = DAEMON_DRAINING;
+	gate_end_starters(&daemon->gate);
 	manager_tell("STOPPING=1");
 	loop_timer_start(daemon->gate.loop, &daemon->patience, daemon->drain_ms, finish, daemon);
 	gateway_drain(daemon->gate.gateway, finish, daemon);
@@ -102,10 +106,11 @@ static void on_signal(evutil_socket_t signal, short what, void *arg)
 		reload(daemon);
 }
 
-static void on_worker_gone(void *arg)
+static void on_worker_gone(const char *why, void *arg)
 {
 	struct daemon *daemon = arg;
 
+	(void)snprintf(daemon->failure, sizeof(daemon->failure), "%s", why);
 	daemon->is_failed = true;
 	loop_stop(daemon->gate.loop);
 }
@@ -169,7 +174,7 @@ static int conclude_daemon(const struct daemon *daemon)
 		conclude(&daemon->gate, &summary, daemon->is_failed, CLI_OK, daemon->started_ms);
 
 	if (daemon->is_failed)
-		(void)cli_fail(0, "the proxy worker died; all connections are closed");
+		(void)cli_fail(0, "%s", daemon->failure);
 	return status;
 }
 

@@ -238,6 +238,8 @@ static int join_start_worker(struct run_gateway *self)
 		return status;
 	int fd = fd_take(&join->gate->worker_socket);
 
+	gate_end_starters(join->gate); /* the session's gate cannot ask for another worker */
+
 	frame_begin(&frame, SESSION_WORKER);
 	(void)frame_link_send(join->link, &frame, &fd, 1); /* a dead link reports itself */
 	return CLI_OK;

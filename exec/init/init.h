@@ -16,6 +16,7 @@ struct init {
 	int captured;         /* 0, or -errno: why nothing is captured */
 	int inner, inner_far; /* the channel on which sockets are requested, and the gate's end of
 				 it */
+	int door;             /* the listener of the Unix socket; -1: there is none */
 	int sockets;          /* for sock_diag(7), until it is sent to the gate */
 	int pty, pty_far;     /* slave, and master until it is sent to the gate; -1: none */
 	struct watch watch;   /* until the sandbox ends */

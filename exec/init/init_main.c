@@ -150,6 +150,7 @@ _Noreturn void init_main(void)
 		.names = -1,
 		.inner = -1,
 		.inner_far = -1,
+		.door = -1,
 		.sockets = -1,
 		.pty = -1,
 		.pty_far = -1,

@@ -157,15 +157,18 @@ static void on_control(const struct init *init)
 		(void)sys(kill, -init->command, message.value);
 }
 
-/* Sends one new TCP socket of this namespace. The proxy worker asks for it, and it parses untrusted
- * bytes: it gets sockets that can reach only the command's own servers, and nothing else. */
-static void answer(const struct init *init, uint8_t family)
+/* Sends one new TCP socket of this namespace, or the listener in it. The proxy worker asks for it,
+ * and it parses untrusted bytes: it gets sockets that can reach only the command's own servers, and
+ * nothing else. */
+static void answer(const struct init *init, uint8_t request)
 {
-	int domain = family == 4 ? AF_INET : AF_INET6;
-	long fd = family == 4 || family == 6
+	int domain = request == 4 ? AF_INET : AF_INET6;
+	bool is_renewal = request & WIRE_INNER_RENEW;
+	long fd = is_renewal ? init->door
+		  : request == 4 || request == 6
 			  ? sys(socket, domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
 			  : -EINVAL;
-	uint8_t byte = fd >= 0 ? family : 0;
+	uint8_t byte = fd >= 0 || is_renewal ? request : 0;
 	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
 	union {
 		struct cmsghdr head;
@@ -182,7 +185,7 @@ static void answer(const struct init *init, uint8_t family)
 		*(int *)(void *)CMSG_DATA(&control.head) = (int)fd;
 	}
 	(void)sys(sendmsg, init->inner, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* see on_inner() */
-	if (fd >= 0)
+	if (fd >= 0 && !is_renewal)
 		(void)sys(close, fd);
 }
 
@@ -226,7 +229,7 @@ static int close_between(int first, int last)
  * end when all processes are gone, and not whenever no process has it open. */
 static int close_rest(struct init *init, int *signals)
 {
-	int *const kept[] = { &init->inner, signals, &init->pty };
+	int *const kept[] = { &init->inner, &init->door, signals, &init->pty };
 	int next = WIRE_CONTROL_FD + 1;
 	int r = close_between(0, WIRE_CONTROL_FD - 1);
 

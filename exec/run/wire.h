@@ -89,6 +89,9 @@ enum wire_flag {
 /* Sent first on the inner channel, with the listener of the Unix socket, if there is one: a byte
  * that no answer has. */
 #define WIRE_INNER_DOOR 'd'
+/* A bit of a request for that listener by a worker that comes later; the response is the same byte,
+ * with the listener if there is one. */
+#define WIRE_INNER_RENEW 0x80
 
 /* Outside. The texts of the first three are decimal numbers. */
 enum wire_bait {

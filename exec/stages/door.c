@@ -49,7 +49,7 @@ int door_open(struct init *init)
 	*(int *)(void *)CMSG_DATA(&control.head) = fd;
 	long n = sys(sendmsg, init->inner, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-	(void)sys(close, fd);
+	init->door = fd; /* for the next worker */
 	init->detail = "";
 	/* EPIPE: the worker is gone, and its listeners are closed; init does not report that. */
 	return n < 0 && n != -EPIPE ? (int)n : 0;

@@ -34,6 +34,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_PROBED] = "probed",
 	[SINK_REFUSED] = "refused",
 	[SINK_PUBLISHED] = "published",
+	[SINK_WORKER_ENDED] = "worker_ended",
 	[SINK_LIMIT] = "limit",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",
 	[SINK_POLICY_RELOAD_FAILED] = "policy_reload_failed",

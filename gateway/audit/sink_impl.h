@@ -31,7 +31,8 @@ enum sink_event {
 	SINK_REFUSED,   /* its sandbox refused something: the cause */
 	SINK_PROBED,    /* its sandbox was probed, or not: the cause */
 	SINK_PUBLISHED, /* ports of the host on which its servers can be reached: the cause */
-	SINK_LIMIT,     /* a limit that a command has reached; @kind: the word in the policy */
+	SINK_WORKER_ENDED, /* the proxy worker ended: the cause */
+	SINK_LIMIT,        /* a limit that a command has reached; @kind: the word in the policy */
 	SINK_POLICY_RELOADED,
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,

@@ -106,13 +106,10 @@ static void put_count(struct writer *writer, const char *name, uint64_t value)
 static enum severity severity_of(const struct sink_record *record)
 {
 	static const enum severity severities[SINK_EVENT_COUNT] = {
-		[SINK_GAP] = SEVERITY_ERROR,
-		[SINK_KILLED] = SEVERITY_ERROR,
-		[SINK_REFUSED] = SEVERITY_NOTICE,
-		[SINK_MADE] = SEVERITY_NOTICE,
-		[SINK_LIMIT] = SEVERITY_NOTICE,
-		[SINK_LATE] = SEVERITY_NOTICE,
-		[SINK_POLICY_RELOAD_FAILED] = SEVERITY_NOTICE,
+		[SINK_GAP] = SEVERITY_ERROR,          [SINK_KILLED] = SEVERITY_ERROR,
+		[SINK_WORKER_ENDED] = SEVERITY_ERROR, [SINK_REFUSED] = SEVERITY_NOTICE,
+		[SINK_MADE] = SEVERITY_NOTICE,        [SINK_LIMIT] = SEVERITY_NOTICE,
+		[SINK_LATE] = SEVERITY_NOTICE,        [SINK_POLICY_RELOAD_FAILED] = SEVERITY_NOTICE,
 	};
 
 	if (record->event == SINK_DECISION && record->verdict &&

@@ -49,9 +49,13 @@ void gateway_exec_note(struct gateway *gw, uint64_t id, enum gateway_note what, 
 		       const char *words)
 {
 	static const enum sink_event events[GATEWAY_NOTES] = {
-		[GATEWAY_WITHHELD] = SINK_WITHHELD, [GATEWAY_MADE] = SINK_MADE,
-		[GATEWAY_PROBED] = SINK_PROBED,     [GATEWAY_REFUSED] = SINK_REFUSED,
-		[GATEWAY_CUT_OFF] = SINK_REFUSED,   [GATEWAY_PUBLISHED] = SINK_PUBLISHED,
+		[GATEWAY_WITHHELD] = SINK_WITHHELD,
+		[GATEWAY_MADE] = SINK_MADE,
+		[GATEWAY_PROBED] = SINK_PROBED,
+		[GATEWAY_REFUSED] = SINK_REFUSED,
+		[GATEWAY_CUT_OFF] = SINK_REFUSED,
+		[GATEWAY_PUBLISHED] = SINK_PUBLISHED,
+		[GATEWAY_WORKER_ENDED] = SINK_WORKER_ENDED,
 	};
 	struct sink_record record = {
 		.event = events[what],

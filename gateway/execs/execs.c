@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,11 @@
 /* The listeners and the channel to pid 1 are sent to the worker; further descriptors stay here. */
 #define EXECS_WAY_FDS      5
 #define EXECS_PROGRAMS_MAX 1024 /* different programs of one exec */
+
+struct exec_ways {
+	int fds[FD_PASS_MAX];
+	size_t count;
+};
 
 struct gateway_exec *execs_find(const struct gateway *gw, uint64_t id)
 {
@@ -78,6 +85,53 @@ size_t execs_watch(struct gateway *gw, uint64_t id, const int *fds, size_t count
 	exec->ports[1] = execs_port_of(fds[1]);
 	exec->who = socket_owner_new(init.pid, fds[EXECS_WAY_FDS]);
 	return EXECS_WAY_FDS;
+}
+
+/* The copies are the same open sockets, so what waits in their queues is not lost with a worker. */
+static int execs_copy(const int *fds, size_t count, int *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+		if (ret[i] >= 0)
+			continue;
+		int r = -errno;
+
+		while (i > 0)
+			fd_close(ret[--i]);
+		return r;
+	}
+	return 0;
+}
+
+int execs_keep_ways(struct gateway *gw, uint64_t id, const int *fds, size_t count)
+{
+	struct gateway_exec *exec = execs_find(gw, id);
+
+	if (!exec || exec->ways)
+		return 0;
+	struct exec_ways *ways = mem_new(sizeof(*ways));
+	int r = execs_copy(fds, count, ways->fds);
+
+	if (r < 0) {
+		free(ways);
+		return r;
+	}
+	ways->count = count;
+	exec->ways = ways;
+	return 0;
+}
+
+int execs_kept_ways(const struct gateway_exec *exec, int *ret_fds, size_t *ret_count)
+{
+	*ret_count = exec->ways ? exec->ways->count : 0;
+	return exec->ways ? execs_copy(exec->ways->fds, exec->ways->count, ret_fds) : 0;
+}
+
+void execs_forget_ways(struct gateway_exec *exec)
+{
+	for (size_t i = 0; exec->ways && i < exec->ways->count; i++)
+		fd_close(exec->ways->fds[i]);
+	free(take(exec->ways));
 }
 
 /* One copy of each path, because many requests come from few programs. Beyond the limit, a program

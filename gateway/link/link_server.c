@@ -29,20 +29,36 @@ struct worker {
 	struct key_table asked;
 	uint64_t last_id;
 	bool has_said_hello, must_finish, was_told_to_finish;
-	uint64_t exec; /* the only exec that it serves; 0: all */
+	uint64_t exec;       /* the only exec that it serves; 0: all */
+	unsigned int number; /* the owner's, if it serves all */
 	struct traffic trips;
 	gateway_guest_gone_fn on_gone; /* for one exec; NULL: the owner does not want a call */
 	void *arg;
 	LIST_ENTRY(worker) entry;
 };
 
+/* What it has not reported, it reports no more. */
+static void worker_lose(struct worker *worker)
+{
+	for (size_t i = 0; i < worker->asked.size; i++) {
+		for (struct key_node *node = worker->asked.buckets[i]; node; node = node->next) {
+			struct asked *asked = container_of(node, struct asked, node);
+
+			if (asked->is_allowed)
+				local_lose(take(asked->ticket));
+		}
+	}
+}
+
 /* Frees everything except the trips and the worker itself. */
-static void worker_close(struct worker *worker)
+static void worker_close(struct worker *worker, enum policy_reason reason)
 {
 	struct key_node *node;
 
 	LIST_REMOVE(worker, entry);
-	local_cut(worker->client, POLICY_GATE_CLOSING);
+	if (reason == POLICY_WORKER_DIED)
+		worker_lose(worker);
+	local_cut(worker->client, reason);
 	while ((node = keys_pop(&worker->asked))) {
 		struct asked *asked = container_of(node, struct asked, node);
 
@@ -54,9 +70,9 @@ static void worker_close(struct worker *worker)
 	frame_link_free(worker->link);
 }
 
-static void worker_free(struct worker *worker)
+static void worker_free(struct worker *worker, enum policy_reason reason)
 {
-	worker_close(worker);
+	worker_close(worker, reason);
 	traffic_done(&worker->trips);
 	free(worker);
 }
@@ -75,9 +91,9 @@ static void finish_if_alone(struct gateway *gw)
 }
 
 /* For the worker of one exec: passes its trips to the owner. */
-static void worker_guest_gone(struct worker *worker)
+static void worker_guest_gone(struct worker *worker, enum policy_reason reason)
 {
-	worker_close(worker);
+	worker_close(worker, reason);
 	if (worker->on_gone)
 		worker->on_gone(worker->trips.list, worker->trips.count, &worker->trips.others,
 				worker->arg);
@@ -85,25 +101,27 @@ static void worker_guest_gone(struct worker *worker)
 	free(worker);
 }
 
-/* The worker's link is closed. The owner is told last: it may end the run in this call. */
-static void worker_gone(struct worker *worker)
+/* The worker's link is closed. The owner is told last: it may end the run, or serve another worker,
+ * in this call. */
+static void worker_gone(struct worker *worker, bool is_hostile)
 {
-	if (worker->exec != 0)
-		return worker_guest_gone(worker);
 	struct gateway *gw = worker->gw;
-	void (*on_gone)(void *) = gw->config.on_worker_gone;
-	void *arg = gw->config.arg;
+	unsigned int number = worker->number;
+	bool was_told = worker->was_told_to_finish || gw->finish.was_sent;
+	enum policy_reason reason = was_told ? POLICY_GATE_CLOSING : POLICY_WORKER_DIED;
 
-	worker_free(worker);
+	if (worker->exec != 0)
+		return worker_guest_gone(worker, reason);
+	worker_free(worker, reason);
 	if (gw->finish.is_wanted)
 		finish_if_alone(gw);
-	else if (on_gone)
-		on_gone(arg);
+	else if (gw->config.on_worker_gone)
+		gw->config.on_worker_gone(number, is_hostile, gw->config.arg);
 }
 
 static void on_closed(void *arg)
 {
-	worker_gone(arg);
+	worker_gone(arg, false);
 }
 
 static void send_verdict(struct worker *worker, uint64_t id, const struct policy_verdict *verdict)
@@ -238,7 +256,7 @@ static void worker_drained(struct worker *worker)
 {
 	const struct gateway *gw = worker->gw;
 
-	worker_free(worker);
+	worker_free(worker, POLICY_GATE_CLOSING);
 	if (LIST_EMPTY(&gw->workers))
 		gw->finish.drained(gw->finish.drained_arg);
 }
@@ -253,7 +271,7 @@ static int handle_finish(struct worker *worker, struct frame *frame)
 	if (link_codec_get_number(frame, &number) < 0 || !(was_told || gw->finish.drained))
 		return -EBADMSG;
 	if (gw->finish.is_wanted || was_told)
-		worker_gone(worker);
+		worker_gone(worker, false);
 	else
 		worker_drained(worker);
 	return 0;
@@ -295,7 +313,7 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 	if (count == 0 && handle_frame(worker, frame) == 0)
 		return;
 	log_error("malformed frame from the proxy worker; closing its link");
-	worker_gone(worker);
+	worker_gone(worker, true);
 }
 
 /* Takes @socket. *@ret: borrowed. */
@@ -316,17 +334,10 @@ static int worker_new(struct gateway *gw, int socket, struct worker **ret)
 	int r = frame_link_send(worker->link, &frame, NULL, 0);
 
 	if (r < 0)
-		worker_free(worker);
+		worker_free(worker, POLICY_GATE_CLOSING);
 	else
 		*ret = worker;
 	return r;
-}
-
-int gateway_serve(struct gateway *gw, int socket)
-{
-	struct worker *worker;
-
-	return worker_new(gw, socket, &worker);
 }
 
 static struct worker *worker_of_exec(const struct gateway *gw, uint64_t exec)
@@ -350,6 +361,56 @@ static void send_policy(struct worker *worker, int image)
 	link_codec_put_number(&frame, LINK_POLICY, 0);
 	(void)frame_link_send(worker->link, &frame, &own,
 			      own < 0 ? 0 : 1); /* a closed link reports itself */
+}
+
+static int send_way(struct worker *worker, uint64_t exec, const int *fds, size_t count)
+{
+	struct frame frame;
+
+	link_codec_put_number(&frame, LINK_OPEN, exec);
+	return frame_link_send(worker->link, &frame, fds, count);
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
+}
+
+/* The worker before it had the listeners of these execs. */
+static int send_kept_ways(struct worker *worker)
+{
+	const struct key_table *execs = &worker->gw->execs;
+	int r = 0;
+
+	for (size_t i = 0; i < execs->size; i++) {
+		for (struct key_node *node = execs->buckets[i]; node && r == 0; node = node->next) {
+			int fds[FD_PASS_MAX];
+			size_t count;
+
+			r = execs_kept_ways(container_of(node, struct gateway_exec, node), fds,
+					    &count);
+			if (r == 0 && count > 0)
+				r = send_way(worker, node->number, fds, count);
+		}
+	}
+	return r;
+}
+
+int gateway_serve(struct gateway *gw, int socket, unsigned int number, int image)
+{
+	struct worker *worker;
+	int r = worker_new(gw, socket, &worker);
+
+	if (r < 0)
+		return r;
+	worker->number = number;
+	if (image >= 0)
+		send_policy(worker, image);
+	r = send_kept_ways(worker);
+	if (r < 0)
+		worker_free(worker, POLICY_GATE_CLOSING);
+	return r;
 }
 
 int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, int socket)
@@ -385,13 +446,7 @@ void gateway_guest_drop(struct gateway *gw, uint64_t exec)
 	struct worker *worker = worker_of_exec(gw, exec);
 
 	if (worker)
-		worker_free(worker);
-}
-
-static void close_all(const int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		fd_close(fds[i]);
+		worker_free(worker, POLICY_GATE_CLOSING);
 }
 
 /* Even with several workers, the listeners of an exec belong to one, because each holder of a
@@ -400,15 +455,18 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 {
 	struct worker *own = worker_of_exec(gw, exec);
 	struct worker *worker = own ? own : worker_of_exec(gw, 0);
-	struct frame frame;
 
 	count = execs_watch(gw, exec, fds, count);
 	if (!worker || count == 0 || count > FD_PASS_MAX) {
 		close_all(fds, count);
 		return worker ? -EINVAL : -EPIPE;
 	}
-	link_codec_put_number(&frame, LINK_OPEN, exec);
-	return frame_link_send(worker->link, &frame, fds, count);
+	int r = own ? 0 : execs_keep_ways(gw, exec, fds, count);
+
+	if (r == 0)
+		return send_way(worker, exec, fds, count);
+	close_all(fds, count);
+	return r;
 }
 
 static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number)
@@ -557,7 +615,7 @@ void link_server_drop(struct gateway *gw, const struct gateway_client *client)
 
 	LIST_FOREACH (worker, &gw->workers, entry) {
 		if (worker->client == client) {
-			worker_gone(worker);
+			worker_gone(worker, true);
 			return;
 		}
 	}
@@ -566,7 +624,7 @@ void link_server_drop(struct gateway *gw, const struct gateway_client *client)
 void link_server_free_all(struct gateway *gw)
 {
 	while (!LIST_EMPTY(&gw->workers))
-		worker_free(LIST_FIRST(&gw->workers));
+		worker_free(LIST_FIRST(&gw->workers), POLICY_GATE_CLOSING);
 }
 
 size_t link_server_count(const struct gateway *gw)

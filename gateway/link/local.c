@@ -130,7 +130,7 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 		.bytes_up = report->bytes_up,
 		.bytes_down = report->bytes_down,
 		.duration_ms = report->duration_ms,
-		.has_traffic = was_allowed,
+		.has_traffic = was_allowed && report->closed != POLICY_WORKER_DIED,
 	};
 
 	const struct gateway_exec *exec = execs_find(gw, report->facts.exec);
@@ -153,9 +153,27 @@ static void local_report(struct gateway_client *client, const struct gateway_rep
 	if (waiter) {
 		ledger_count(waiter, report);
 		lookups_remove(waiter);
-		leases_end(waiter, (uint64_t[]){ report->bytes_up, report->bytes_down });
+		leases_end(waiter, report->closed == POLICY_WORKER_DIED
+					   ? NULL /* not known: all that it could have sent */
+					   : (uint64_t[]){ report->bytes_up, report->bytes_down });
 		local_live_end(waiter);
 	}
+}
+
+void local_lose(struct gateway_ticket *ticket)
+{
+	const struct waiter *waiter = (const struct waiter *)ticket;
+	struct gateway_client *client = ticket->client;
+	const struct gateway_report report = {
+		.facts = waiter->facts,
+		.ticket = ticket,
+		.verdict = { .action = POLICY_ALLOW, .reason = waiter->pass->allowed_by },
+		.closed = POLICY_WORKER_DIED,
+		.cause = "its last bytes are not counted",
+		.duration_ms = (uint64_t)(loop_now_ms(client->loop) - waiter->since_ms),
+	};
+
+	gateway_report(client, &report);
 }
 
 static int local_spend(struct gateway_client *client, struct gateway_ticket *ticket,

@@ -6,6 +6,9 @@
 /* Closes @client: records waiting requests as denied with @reason, and denies them from the loop
  * (gate_closing). */
 void local_cut(struct gateway_client *client, enum policy_reason reason);
+/* The worker that had the allowed @ticket (taken) died: records the end, and what it may have sent
+ * counts as sent. */
+void local_lose(struct gateway_ticket *ticket);
 /* Closes all of them: the gateway is being freed. */
 void local_cut_all(struct gateway *gw);
 /* Tells the embedding program of each request of @exec without a verdict: a verdict would come too

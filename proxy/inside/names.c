@@ -61,12 +61,14 @@ uint32_t names_add(struct names *names, const char *host)
 
 	make_room(names);
 	slot = slot_of(names, host);
-	if (*slot != 0 || names->count == INSIDE_NET_NAMES)
-		return *slot;
+	if (*slot != 0)
+		return names->first + *slot;
+	if (names->first + names->count >= INSIDE_NET_NAMES)
+		return 0;
 	names->hosts = mem_grow(names->hosts, names->count + 1, sizeof(*names->hosts));
 	names->hosts[names->count++] = mem_strdup(host);
 	*slot = (uint32_t)names->count;
-	return *slot;
+	return names->first + *slot;
 }
 
 /* Adds @number to the last four bytes, which are big-endian. */
@@ -107,5 +109,7 @@ const char *names_host(const struct names *names, const struct addr *addr)
 		number = last_four(addr->bytes) - last_four(names_4);
 	else if (addr->family == AF_INET6 && memcmp(addr->bytes, names_6, 12) == 0)
 		number = last_four(addr->bytes + 12) - last_four(names_6 + 12);
-	return number > 0 && number <= names->count ? names->hosts[number - 1] : NULL;
+	if (number <= names->first || number - names->first > names->count)
+		return NULL;
+	return names->hosts[number - names->first - 1];
 }

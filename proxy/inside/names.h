@@ -9,7 +9,8 @@
 
 /* Embedded; zeroed is empty. */
 struct names {
-	char **hosts; /* by number - 1 */
+	uint32_t first; /* numbers up to this one are not used: a worker that died gave them out */
+	char **hosts;   /* by number - 1 */
 	uint32_t *slots;
 	size_t count, slot_count;
 	uint64_t seed; /* the command chooses the names */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/inside_net.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "policies/policies.h"
@@ -65,6 +66,10 @@ static void answer_address(struct nameserver *server, const struct policy_destin
 	bool is_own = policy_destination_is_loopback(dst);
 	uint32_t number = is_own ? 0 : names_add(&server->names, dst->host);
 
+	uint32_t *used = server->config->turn.names_used;
+
+	if (used && *used < number)
+		*used = number;
 	say_why(server, dst, ret->why);
 	ret->answer.extra = ret->why[0] ? DNS_BLOCKED : DNS_NOTHING;
 	ret->answer.extra_text = ret->why;
@@ -222,6 +227,8 @@ static void on_query(evutil_socket_t fd, short what, void *arg)
 void nameserver_init(struct nameserver *server, const struct proxy_config *config, uint64_t exec)
 {
 	*server = (struct nameserver){ .config = config, .exec = exec };
+	server->names.first =
+		config->turn.names < INSIDE_NET_NAMES ? config->turn.names : INSIDE_NET_NAMES;
 }
 
 int nameserver_open(struct nameserver *server, struct loop *loop, int fd)

@@ -12,8 +12,9 @@
 
 #define DEADLINE_MS  2000
 #define REQUESTS_MAX 256
-#define REPLY_MAX    16  /* one byte is enough */
-#define DOOR         'd' /* as in exec/run/wire.h: the first message, which is not a response */
+#define REPLY_MAX    16   /* one byte is enough */
+#define DOOR         'd'  /* as in exec/run/wire.h: the first message, which is not a response */
+#define RENEW        0x80 /* the same: a bit of a request for that message, and of its response */
 
 /* Responses have no number: the n-th belongs to the n-th request. So a request that was sent stays
  * in the queue until its response comes, even when it was withdrawn. */
@@ -34,7 +35,8 @@ struct exec_sockets {
 	struct event event;
 	TAILQ_HEAD(inner_request_list, exec_sockets_request) requests;
 	size_t count;
-	bool was_heard; /* the first message has come */
+	bool was_heard;  /* the first message has come */
+	uint8_t renewal; /* until it comes, responses are for a worker before us; 0: none */
 	exec_sockets_door_fn on_door;
 	void *arg;
 };
@@ -139,6 +141,19 @@ static void on_answer(struct exec_sockets *inner, const int *fds, size_t count)
 		done(socket >= 0 && is_usable(socket, family) ? fd_take(&socket) : -EPROTO, arg);
 }
 
+/* What the worker before us asked for is of no use. */
+static void on_renewal(struct exec_sockets *inner, uint8_t reply, const int *fds, size_t count)
+{
+	if (reply != inner->renewal) {
+		for (size_t i = 0; i < count; i++)
+			fd_close(fds[i]);
+		return;
+	}
+	inner->renewal = 0;
+	if (count > 0)
+		on_door(inner, fds, count);
+}
+
 /* One response per call, because its callback may free the channel. More of them make the event
  * fire again. */
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -152,7 +167,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	bool is_first = !inner->was_heard;
 
 	inner->was_heard |= n > 0;
-	if (n > 0 && is_first && reply[0] == DOOR)
+	if (n > 0 && inner->renewal != 0)
+		on_renewal(inner, (uint8_t)reply[0], fds, count);
+	else if (n > 0 && is_first && reply[0] == DOOR)
 		on_door(inner, fds, count);
 	else if (n > 0)
 		on_answer(inner, fds, count);
@@ -164,6 +181,15 @@ void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn fn, v
 {
 	inner->on_door = fn;
 	inner->arg = arg;
+}
+
+void exec_sockets_renew(struct exec_sockets *inner, uint32_t turn)
+{
+	uint8_t request = (uint8_t)(RENEW | turn);
+
+	inner->renewal = request;
+	if (fd_send(inner->channel, &request, sizeof(request), NULL, 0) < 0)
+		close_channel(inner);
 }
 
 struct exec_sockets *exec_sockets_new(struct loop *loop, int channel)

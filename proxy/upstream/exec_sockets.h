@@ -2,6 +2,8 @@
  * The worker cannot enter a namespace; the sockets it makes belong to the host's. */
 #pragma once
 
+#include <stdint.h>
+
 struct exec_sockets;
 struct exec_sockets_request;
 struct loop;
@@ -18,6 +20,9 @@ void exec_sockets_free(struct exec_sockets *inner); /* no callback of a request 
  * first response; never for an exec without one. */
 typedef void (*exec_sockets_door_fn)(int listener, void *arg);
 void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn on_door, void *arg);
+/* Right after _new(), for a worker that comes after @turn others: asks for the listener again, and
+ * ignores the answers to what the others have asked. */
+void exec_sockets_renew(struct exec_sockets *inner, uint32_t turn);
 /* @family: AF_INET or AF_INET6. Keeps @arg. The request dies when @done runs or is withdrawn. */
 struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner, int family,
 					      exec_sockets_fn done, void *arg);

@@ -167,7 +167,7 @@ static void bench_open(bool is_remote, const char *audit)
 		return;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-	    gateway_serve(bench.gw, pair[0]) < 0)
+	    gateway_serve(bench.gw, pair[0], 0, -1) < 0)
 		abort();
 	bench.client = gateway_client_connect(bench.loop, pair[1], NULL, NULL, NULL);
 }

@@ -610,19 +610,40 @@ def workers(world):
     assert world.sally("audit", "verify", str(world.audit)).returncode == 0
 
     dying = world.daemon("--workers", "2", name="dying")
-    dying.served()
-    os.kill(dying.worker(), signal.SIGKILL)
-    assert dying.wait(LONG) == 125 and "the proxy worker died" in dying.text("err"), dying.text("err")
+    place, address = dying.place(), dying.served()[0]
+    workers_of = lambda: {pid for pid, (parent, name, state) in worlds.processes().items()  # noqa: E731
+                          if parent == dying.process.pid and name == "sallyport" and state not in "ZX"}
+    first = until(lambda: len(workers_of()) == 2 and workers_of(), LONG, "two workers")
+    for pid in first:
+        os.kill(pid, signal.SIGSEGV)
+    until(lambda: len(workers_of() - first) == 2, LONG, "two more workers")
+    assert all("good.test" in world.curl(place, "http://good.test/") for _ in range(12)), "by both"
+    carried = tunnel(place, "echo.test", 7000)
+    dying.process.terminate()
+    until(lambda: refuses_clients(address), LONG, "every listener is closed")
+    ping(carried)
+    carried.close()
+    assert dying.wait(LONG) == 0, dying.text("err")
+    assert world.sally("audit", "verify", str(world.audit)).returncode == 0
+    assert len([record for record in world.records() if record["event"] == "worker_ended"]) == 2
 
 
 def deaths(world):
-    """Without its worker the daemon ends, says so, and leaves no connection open; without the daemon the worker ends."""
+    """A dead worker's connections are closed, and another follows; the fifth within a minute ends the daemon, which says so, and leaves no
+    connection open; without the daemon the worker ends."""
     daemon = world.daemon()
-    carried = tunnel(daemon.place(), "echo.test", 7000)
-    os.kill(daemon.worker(), signal.SIGKILL)
-    assert daemon.wait(LONG) == 125 and "the proxy worker died" in daemon.text("err"), daemon.text("err")
-    with contextlib.suppress(ConnectionResetError):
-        assert carried.recv(1) == b""
+    for deaths_before in range(5):
+        carried = tunnel(daemon.place(), "echo.test", 7000)
+        assert daemon.process.poll() is None, daemon.text("err")
+        pid = daemon.worker()
+        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ConnectionResetError):
+            assert carried.recv(1) == b"", deaths_before
+        until(lambda: pid not in worlds.processes(), LONG, "it is gone")
+    assert daemon.wait(LONG) == 125 and "5 workers died within a minute" in daemon.text("err"), daemon.text("err")
+    assert world.sally("audit", "verify", str(world.audit)).returncode == 0
+    lost = [record["event"] for record in world.records() if record["event"] == "worker_ended" or record.get("reason") == "worker_died"]
+    assert sorted(lost) == ["closed"] * 5 + ["worker_ended"] * 5, lost
     killed = world.daemon(name="killed")
     address = killed.served()[0]
     carried = tunnel(killed.place(), "echo.test", 7000)

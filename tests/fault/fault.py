@@ -66,6 +66,13 @@ class Approver:
             if event.get("event") == "asked":
                 return event["question"]["id"]
 
+    def deny_all(self):
+        try:
+            while True:
+                self.say({"id": 3, "op": "deny", "question": self.asked()})
+        except (OSError, ValueError):  # the run has ended
+            pass
+
     def die(self):
         self.lines.close()
         self.socket.close()
@@ -102,7 +109,8 @@ class Fault:
         if self.victim in ("gateway", "holder"):
             os.kill(self.gateway(), signal.SIGKILL)
         elif self.victim == "worker":
-            os.kill(self.gate.worker(), signal.SIGKILL)
+            os.kill(self.gate.worker(), signal.SIGKILL)  # another one follows
+            threading.Thread(target=self.approver.deny_all, daemon=True).start()
         else:
             self.approver.die()
 
@@ -154,7 +162,10 @@ class Fault:
             assert came == [], f"nobody has allowed it, and it was let out: {came}"
             got = self.world.work / "first"
             assert not got.exists() or BODY not in got.read_bytes()
-        if self.victim == "gateway":
+        if self.victim == "worker":
+            assert ended == 0 and self.status("second") == "0", "no worker followed"
+            assert [record["event"] for record in self.world.records()].count("worker_ended") == 1
+        elif self.victim == "gateway":
             assert ended == 128 + signal.SIGKILL
         elif self.victim == "holder":
             assert ended == 125 and "gate died" in self.gate.text("err"), self.gate.text("err")

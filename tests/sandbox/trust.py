@@ -4,6 +4,7 @@
 usage: trust.py SALLYPORT [CASE...]"""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -281,8 +282,17 @@ def occurrences(pid, text):
     return count
 
 
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as name:
+            return name.read().strip()
+    except OSError:
+        return ""
+
+
 def worker_has_no_key(world, user):
-    """The worker reads what the command sends. What answers questions on the page is not in its memory, nor in another child's."""
+    """The worker reads what the command sends. What answers questions on the page is not in its memory, nor in another child's, nor in
+    that of the worker that follows it."""
     process = world.start(user, ["sh", "-c", "echo ready; sleep 300"], ["--web"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         said = process.stderr.readline()
@@ -294,6 +304,12 @@ def worker_has_no_key(world, user):
         must(len(children) >= 4, "worker, process for calls, init, command:", children)
         found = {pid: occurrences(pid, key) for pid in children}
         must(not any(found.values()), found)
+        workers = [pid for pid in children if name_of(pid) == "sallyport"]
+        must(len(workers) == 1, "workers:", workers)
+        os.kill(workers[0], signal.SIGSEGV)
+        more = wait_for(lambda: [pid for pid in descendants() if name_of(pid) == "sallyport" and pid not in (process.pid, workers[0])], 20)
+        must(more, "no worker follows")
+        must(not any(occurrences(pid, key) for pid in more), "the next worker has it")
     finally:
         process.kill()
         process.wait()

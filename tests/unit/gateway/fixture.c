@@ -97,7 +97,7 @@ static void on_abort(uint64_t exec, void *arg)
 	fixture.aborts++;
 }
 
-static void on_worker_gone(void *arg)
+static void on_worker_gone(unsigned int worker, bool is_hostile, void *arg)
 {
 	fixture.workers_gone++;
 }

@@ -35,6 +35,7 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_PROBED] = "probed",
 	[SINK_REFUSED] = "refused",
 	[SINK_PUBLISHED] = "published",
+	[SINK_WORKER_ENDED] = "worker_ended",
 	[SINK_MADE] = "made",
 	[SINK_LIMIT] = "limit",
 	[SINK_POLICY_RELOADED] = "policy_reloaded",

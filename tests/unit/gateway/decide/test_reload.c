@@ -49,7 +49,7 @@ static void play(bool is_remote, const char *rules)
 	memset(&it, 0, sizeof(it));
 	if (is_remote) {
 		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-		ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+		ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
 		it.client = gateway_client_connect(fixture.loop, pair[1], NULL, NULL, NULL);
 	} else {
 		it.client = gateway_client_new(fixture.gw);

@@ -48,7 +48,7 @@ static void link_open(const char *more)
 
 	fixture_open(more);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
 	memset(&worker, 0, sizeof(worker));
 	worker.socket = pair[1];
 	worker.client = gateway_client_connect(fixture.loop, pair[1], on_exec, on_gone, NULL);
@@ -284,7 +284,7 @@ START_TEST(a_worker_that_dies_withdraws_its_tickets)
 	fixture_settle();
 	ck_assert_uint_eq(fixture.approver.retracted, 1);
 	ck_assert_uint_eq(fixture.workers_gone, 1);
-	ck_assert_uint_eq(fixture_count_records("decision", "gate_closing"), _i == 0);
+	ck_assert_uint_eq(fixture_count_records("decision", "worker_died"), _i == 0);
 	link_close();
 }
 END_TEST
@@ -412,7 +412,7 @@ START_TEST(a_worker_that_drains_and_dies_has_failed)
 
 	fixture_open(NULL);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
 	gateway_drain(fixture.gw, on_finished, &drained);
 	fd_close(pair[1]);
 	fixture_settle();
@@ -457,7 +457,7 @@ START_TEST(finishing_does_not_wait_for_ever)
 
 	fixture_open(NULL);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
 	gateway_finish(fixture.gw, 2000, on_finished, &finished);
 	loop_advance(fixture.loop, 1999);
 	ck_assert_uint_eq(finished, 0);

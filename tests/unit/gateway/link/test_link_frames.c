@@ -34,7 +34,7 @@ static void serve_stranger(bool says_hello)
 	fd_close(stranger);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	stranger = pair[1];
-	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0]), 0);
+	ck_assert_int_eq(gateway_serve(fixture.gw, pair[0], 0, -1), 0);
 	if (!says_hello)
 		return;
 	link_codec_put_hello(&frame);
