@@ -64,8 +64,7 @@ static bool is_child_of(pid_t gate)
 /* It has a session of its own, so that keys typed for the command do not signal it. */
 static int worker_main(int socket, const struct proxy_config *config, pid_t gate)
 {
-	if (!is_child_of(gate) || prctl(PR_SET_NAME, WORKER_NAME) < 0 ||
-	    dup3(socket, LINK_FD, O_CLOEXEC) < 0)
+	if (!is_child_of(gate) || dup3(socket, LINK_FD, O_CLOEXEC) < 0)
 		return CLI_NO_SANDBOX;
 	fd_close(socket);
 	(void)setsid(); /* fails only for a process group leader, which a new child is not */
@@ -85,10 +84,12 @@ static void starter_serve(struct proxy_config *config, pid_t gate)
 			return;
 		config->turn.names = *config->turn.names_used;
 
+		(void)prctl(PR_SET_NAME, WORKER_NAME); /* from its beginning; cannot fail */
 		pid_t pid = fork_sibling();
 
 		if (pid == 0)
 			_exit(worker_main(fds[0], config, gate));
+		(void)prctl(PR_SET_NAME, STARTER_NAME);
 		fd_close(fds[0]);
 		config->turn.before++;
 		if (fd_send(LINK_FD, &pid, sizeof(pid), NULL, 0) < 0)

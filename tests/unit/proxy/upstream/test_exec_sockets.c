@@ -410,6 +410,35 @@ START_TEST(bad_door_closes_the_channel)
 }
 END_TEST
 
+/* A worker that follows another one gets the other's responses first, and ignores them. */
+START_TEST(a_later_worker_asks_again)
+{
+	struct fixture fixture;
+	struct doors doors = { .last = -1 };
+	uint8_t response = 0x80 | 3;
+	int door = listener_of(AF_UNIX, SOCK_STREAM, true);
+
+	begin(&fixture);
+	exec_sockets_on_door(dialer_inner(fixture.dialer, EXEC), on_door, &doors);
+	exec_sockets_renew(dialer_inner(fixture.dialer, EXEC), 3);
+	ck_assert_int_eq(take_question(&fixture) & 0xff, response);
+	start(&fixture, "127.0.0.1", 80);
+	ck_assert_int_eq(take_question(&fixture), 4);
+	hand_door(&fixture, listener_of(AF_UNIX, SOCK_STREAM, true)); /* of the start */
+	hand_out(&fixture, tcp(AF_INET));                             /* for the other */
+	dial_test_settle(fixture.base.loop);
+	ck_assert_int_eq(doors.count, 0);
+	ck_assert_int_eq(fixture.outcome.runs, 0);
+	ck_assert_int_eq(fd_send(fixture.init, &response, 1, &door, 1), 0);
+	fd_close(door);
+	hand_out(&fixture, tcp(AF_INET));
+	dial_test_until(fixture.base.loop, &fixture.outcome.runs, 1);
+	ck_assert_int_eq(doors.count, 1);
+	fd_close(doors.last);
+	done(&fixture);
+}
+END_TEST
+
 /* Later, the same message is an answer, and to no question. */
 START_TEST(second_door_closes_the_channel)
 {
@@ -463,6 +492,7 @@ TCase *test_inner(void)
 	tcase_add_loop_test(tcase, loopback_is_dialled_inside, 0, 2);
 	tcase_add_test(tcase, localhost_tries_the_other_family);
 	tcase_add_test(tcase, door_comes_first);
+	tcase_add_test(tcase, a_later_worker_asks_again);
 	tcase_add_loop_test(tcase, bad_door_closes_the_channel, 0, ARRAY_SIZE(bad_doors));
 	tcase_add_test(tcase, second_door_closes_the_channel);
 	tcase_add_loop_test(tcase, nobody_listens_inside, 0, 2);
