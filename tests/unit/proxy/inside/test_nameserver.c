@@ -42,6 +42,22 @@ START_TEST(a_name_keeps_its_address)
 }
 END_TEST
 
+/* A worker that follows another one uses none of its numbers. */
+START_TEST(a_later_worker_reuses_no_address)
+{
+	struct names names = { .first = INSIDE_NET_NAMES - 1 };
+	struct addr own = names_address(INSIDE_NET_NAMES, AF_INET),
+		    other = names_address(1, AF_INET);
+
+	ck_assert_uint_eq(names_add(&names, "a.test"), INSIDE_NET_NAMES);
+	ck_assert_uint_eq(names_add(&names, "a.test"), INSIDE_NET_NAMES);
+	ck_assert_uint_eq(names_add(&names, "b.test"), 0);
+	ck_assert_str_eq(names_host(&names, &own), "a.test");
+	ck_assert_ptr_null(names_host(&names, &other));
+	names_done(&names);
+}
+END_TEST
+
 static size_t make_query(const char *name, enum dns_type type, uint8_t *out)
 {
 	static const uint8_t head[12] = { 1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1 };
@@ -165,6 +181,7 @@ TCase *test_nameserver(void)
 	TCase *tcase = tcase_create("nameserver");
 
 	tcase_add_test(tcase, a_name_keeps_its_address);
+	tcase_add_test(tcase, a_later_worker_reuses_no_address);
 	tcase_add_test(tcase, answers_a_query);
 	tcase_add_test(tcase, says_what_policy_denies);
 	return tcase;
