@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/init/install.h"
 #include "cli/init/project.h"
+#include "cli/init/remotes.h"
 #include "cli/options.h"
 #include "cli/profiles/profiles.h"
 
@@ -152,6 +153,7 @@ static int propose(struct init *init)
 		return cli_fail(CLI_ERROR, "cannot open the working directory: %s",
 				strerror(errno));
 	project_look(here, &init->project);
+	remotes_look(&init->project);
 	auto_free char *text = make_text(init);
 
 	if (!text)
@@ -212,6 +214,7 @@ int cli_init(const struct options *options)
 						       "or --dry-run");
 	int status = propose(&init);
 
+	project_done(&init.project);
 	free(init.folder);
 	return status;
 }

@@ -1,7 +1,7 @@
 #include "cli/init/project.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -53,18 +53,33 @@ static bool has_line(const struct project *project, const char *policy)
 	return false;
 }
 
+bool project_add(struct project *project, const char *policy, const char *file)
+{
+	if (project->count == PROJECT_LINES_MAX || has_line(project, policy))
+		return false;
+	project->lines[project->count++] =
+		(struct project_line){ mem_strdup(policy), mem_strdup(file) };
+	return true;
+}
+
+void project_done(struct project *project)
+{
+	for (size_t i = 0; i < project->count; i++) {
+		free(project->lines[i].policy);
+		free(project->lines[i].file);
+	}
+	project->count = 0;
+}
+
 void project_look(int folder, struct project *ret)
 {
-	static const struct project_line always = { "include preset baseline",
-						    "every project: pastes, tunnels and the like" };
-
 	*ret = (struct project){ .count = 0 };
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
-		if (!is_there(folder, signs[i].file) || has_line(ret, signs[i].policy))
-			continue;
-		ret->lines[ret->count++] = (struct project_line){ signs[i].policy, signs[i].file };
+		if (is_there(folder, signs[i].file))
+			(void)project_add(ret, signs[i].policy, signs[i].file);
 	}
-	ret->lines[ret->count++] = always;
+	(void)project_add(ret, "include preset baseline",
+			  "every project: pastes, tunnels and the like");
 	for (size_t i = 0; i < ARRAY_SIZE(agents) && !ret->profile; i++) {
 		if (!is_there(folder, agents[i].file))
 			continue;

@@ -1,13 +1,14 @@
 /* project: what a project's files say about the policy it needs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define PROJECT_LINES_MAX 32
 
 struct project_line {
-	const char *policy; /* "include preset npm"; static */
-	const char *file;   /* the file that says so; static */
+	char *policy; /* "include preset npm"; owned, as file */
+	char *file;   /* the file that says so */
 };
 struct project {
 	struct project_line lines[PROJECT_LINES_MAX];
@@ -18,3 +19,6 @@ struct project {
 
 /* Looks at the names in the folder @folder, and at nothing else. */
 void project_look(int folder, struct project *ret);
+/* False: it has the line already, or has no room. */
+bool project_add(struct project *project, const char *policy, const char *file);
+void project_done(struct project *project);

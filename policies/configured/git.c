@@ -56,7 +56,8 @@ static int git_add(struct reading *reading, const char *where, const char *text)
 	}
 	if (strstr(text, "://"))
 		return reading_url(reading, where, text, len);
-	const char *bracket = text[0] == '[' ? strchr(text, ']') : NULL;
+	const char *user = memchr(text, '@', host), *name = user ? user + 1 : text;
+	const char *bracket = name[0] == '[' ? strchr(name, ']') : NULL;
 
 	if (bracket && bracket[1] == ':')
 		host = (size_t)(bracket + 1 - text);
@@ -139,12 +140,18 @@ static int git_read_repository(struct reading *reading, const char *folder)
 {
 	auto_free char *path = mem_printf("%s/.git/config", folder);
 	auto_free char *link = mem_printf("%s/.git", folder);
+	auto_free char *modules = mem_printf("%s/.gitmodules", folder);
 	int r = reading_file(reading, path, git_parse_repository);
 
-	if (r != 0)
+	if (r == 0) {
+		r = reading_file(reading, link, git_parse_link);
+		r = r > 0 ? git_read_elsewhere(reading, folder) : r;
+	}
+	if (r <= 0)
 		return r;
-	r = reading_file(reading, link, git_parse_link);
-	return r > 0 ? git_read_elsewhere(reading, folder) : r;
+	/* Of submodules that are not fetched yet. */
+	r = reading_file(reading, modules, git_parse_repository);
+	return r < 0 ? r : 1;
 }
 
 static int git_find_repository(struct reading *reading, const char *cwd)

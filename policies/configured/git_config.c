@@ -155,9 +155,10 @@ static int git_use(struct git *git)
 {
 	auto_free char *where = mem_strdup(reading_where(git->reading, git->line));
 	bool is_remote = git->is_repository && strcmp(git->section, "remote") == 0;
+	bool is_module = git->is_repository && strcmp(git->section, "submodule") == 0;
 	bool is_url = strcmp(git->section, "url") == 0;
 
-	if (is_remote && strcmp(git->key, "url") == 0)
+	if ((is_remote || is_module) && strcmp(git->key, "url") == 0)
 		return git_keep(git, "remote", git->value, where);
 	if (is_remote && strcmp(git->key, "pushurl") == 0)
 		return git_keep(git, "push", git->value, where);

@@ -129,6 +129,33 @@ def nothing_is_installed_over_what_is_unclear(stage):
         installed(stage, "claude", *words, status=2)
 
 
+def remotes_over_ssh_are_lines(stage):
+    """Not over https, not on this machine, and not by a name that ssh's own configuration leads elsewhere; submodules count, fetched or not."""
+    (stage.here / ".git").mkdir()
+    urls = ["git@a.test:x.git", "ssh://git@b.test:2222/x", "https://c.test/x", "git@d.test:x", "/srv/x.git", "git@work:x", "git@e.test-work:x",
+            "git@[2001:db8::1]:x", "git@f.test:y", "git@f.test:z"]
+    (stage.here / ".git/config").write_text("".join(f'[remote "r{at}"]\n\turl = {url}\n' for at, url in enumerate(urls))
+                                            + '[submodule "s"]\n\turl = git@g.test:x\n')
+    (stage.here / ".gitmodules").write_text('[submodule "s"]\n\tpath = s\n\turl = git@g.test:x\n[submodule "t"]\n\turl = ssh://h.test/x\n')
+    (stage.home / ".ssh").mkdir()
+    (stage.home / ".ssh/config").write_text("# mine\nHost *-work !d.test\n  HostName=e.test\nHost a.test f.*\n  HostName %h\n  User git\nHost d.test\n\tPort 443\n")
+    done = stage.call("init", "--yes")
+    path = stage.here / ".sallyport/policy"
+    assert done.returncode == 0, done
+    lines = [line.split("   # ") for line in path.read_text().splitlines() if line.startswith("allow ")]
+    assert lines == [["allow tcp://a.test:22", ".git/config:2"], ["allow tcp://b.test:2222", ".git/config:4"],
+                     ["allow tcp://[2001:db8::1]:22", ".git/config:16"], ["allow tcp://f.test:22", ".git/config:18"],
+                     ["allow tcp://g.test:22", ".git/config:22"], ["allow tcp://h.test:22", ".gitmodules:5"]], lines
+    for name in ("work", "e.test-work", "d.test"):
+        assert f"no line for {name}, because ssh's configuration may" in done.stderr, done
+    assert stage.call("policy", "trust", str(path)).returncode == 0
+    for host, status in (("a.test:22", 0), ("b.test:2222", 0), ("h.test:22", 0), ("d.test:22", 2)):
+        assert stage.call("policy", "explain", f"tcp://{host}").returncode == status, host
+    (stage.here / ".git/config").write_text("[remote")
+    done = stage.call("init", "--dry-run")
+    assert done.returncode == 0 and "no lines for the remotes of git: " in done.stderr and "allow" not in done.stdout.replace("allows", ""), done
+
+
 def init_follows_no_link(stage):
     outside = stage.top / "outside"
     outside.mkdir()
@@ -142,5 +169,5 @@ def init_follows_no_link(stage):
 
 
 if __name__ == "__main__":
-    sys.exit(play([init_of_a_project, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
+    sys.exit(play([init_of_a_project, remotes_over_ssh_are_lines, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
                    others_changes_stay, nothing_is_installed_over_what_is_unclear]))

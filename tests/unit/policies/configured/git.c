@@ -59,6 +59,21 @@ static const struct configured_case cases[] = {
 		     { CASE_CWD "/../.git/modules/y/config",
 		       "[remote \"o\"]\nurl = https://a.test/\n" } },
 	  .want = "https://a.test:443 /home/ana/project/../.git/modules/y/config:2\n" },
+	{ .name = "submodules, before and after they are fetched",
+	  .tool = CONFIGURED_GIT,
+	  .is_project_trusted = true,
+	  .files = { { CONFIG, "[submodule \"lib\"]\nactive = true\nurl = git@a.test:x\n" },
+		     { CASE_CWD "/.gitmodules", "[submodule \"lib\"]\npath = lib\nurl = ../x\n"
+						"[submodule \"b\"]\nurl = ssh://b.test/y\n" } },
+	  .want = "tcp://a.test:22 /home/ana/project/.git/config:3\n"
+		  "tcp://b.test:22 /home/ana/project/.gitmodules:5\n" },
+	{ .name = "an address as for scp",
+	  .tool = CONFIGURED_GIT,
+	  .is_project_trusted = true,
+	  .files = { { CONFIG,
+		       "[remote \"o\"]\nurl = git@[2001:db8::1]:x\nurl = [2001:db8::2]:x\n" } },
+	  .want = "tcp://[2001:db8::1]:22 /home/ana/project/.git/config:2\n"
+		  "tcp://[2001:db8::2]:22 /home/ana/project/.git/config:3\n" },
 	{ .name = "a link that leads nowhere",
 	  .tool = CONFIGURED_GIT,
 	  .is_project_trusted = true,
