@@ -41,6 +41,7 @@ int policy_environment_load(struct policy *policy, const char *path, enum policy
 	struct policy_environment environment;
 
 	policy_environment_open(&environment, policy);
+	environment.configured.tells_all = true;
 	int r = policy_load_layer(policy, path, layer);
 
 	policy_environment_close(&environment, policy);

@@ -17,5 +17,5 @@ struct policy_environment {
  * Keeps @environment until it is closed. */
 void policy_environment_open(struct policy_environment *environment, struct policy *policy);
 void policy_environment_close(struct policy_environment *environment, struct policy *policy);
-/* policy_load_layer(), with the environment open meanwhile. */
+/* policy_load_layer(), with the environment open meanwhile. For tools: warnings say everything. */
 int policy_environment_load(struct policy *policy, const char *path, enum policy_layer layer);

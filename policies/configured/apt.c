@@ -35,9 +35,9 @@ static int apt_uri(struct reading *reading, const char *where, const char *uri, 
 	size_t skip = sizeof(mirror) - 1;
 
 	if (len > skip && memcmp(uri, mirror, skip) == 0) {
-		reading_note(reading,
-			     "%s: this is a list of mirrors, whose content is not known here",
-			     where);
+		reading_remark(reading,
+			       "%s: this is a list of mirrors, whose content is not known here",
+			       where);
 		uri += skip;
 		len -= skip;
 	}
@@ -47,7 +47,8 @@ static int apt_uri(struct reading *reading, const char *where, const char *uri, 
 		return reading_refuse(reading, where, "this is not a URI");
 	if (!text_equal_nocase(uri, 5, "cdrom") && !text_equal_nocase(uri, 5, "file:") &&
 	    !text_equal_nocase(uri, 5, "copy:"))
-		reading_note(reading, "%s: left out, because it is neither http nor https", where);
+		reading_remark(reading, "%s: left out, because it is neither http nor https",
+			       where);
 	return 0;
 }
 
@@ -202,7 +203,7 @@ static int apt_read(struct reading *reading)
 			r = reading_file(reading, path, apt_parse_sources);
 	}
 	if (r >= 0 && reading->found_count == 0)
-		reading_note(reading, "apt's sources name no http or https host");
+		reading_remark(reading, "apt's sources name no http or https host");
 	return r < 0 ? r : 0;
 }
 

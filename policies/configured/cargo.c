@@ -73,7 +73,7 @@ static int cargo_check_replacement(struct reading *reading, const struct setting
 		if (reading_get(reading, key))
 			return 0;
 	}
-	reading_note(reading, "%s: the source that replaces it names no host", setting->where);
+	reading_remark(reading, "%s: the source that replaces it names no host", setting->where);
 	return 0;
 }
 
@@ -106,6 +106,29 @@ static int cargo_read_folder(struct reading *reading, const char *folder)
 	return r;
 }
 
+/* No command of cargo prints its default registry, so one is made to fail before it connects: the
+ * error names it in backquotes. It has a home of its own, which a registry would be kept in. */
+static int cargo_ask(struct reading *reading)
+{
+	static const char script[] =
+		"home=$(mktemp -d) && CARGO_HOME=$home NO_PROXY= no_proxy= cargo "
+		"--config 'http.proxy=\"http://127.0.0.1:0\"' --config net.retry=0 search x 2>&1; "
+		"rm -rf \"$home\"";
+	static const char *const argv[] = { "sh", "-c", script, NULL };
+	auto_free char *output = NULL;
+
+	if (reading_ask(reading, argv, &output) == 0)
+		return 0;
+	const char *mark = strstr(output, "`http");
+	const char *end = mark ? strchr(mark + 1, '`') : NULL;
+
+	if (end)
+		return reading_url(reading, "cargo search", mark + 1, (size_t)(end - mark) - 1);
+	reading_remark(reading, "cargo's configuration does not replace its default registry, and "
+				"cargo did not tell it");
+	return 0;
+}
+
 static int cargo_read(struct reading *reading)
 {
 	auto_free char *home = reading_place(reading, "CARGO_HOME", ".cargo");
@@ -119,8 +142,7 @@ static int cargo_read(struct reading *reading)
 		r = cargo_use(reading, &reading->settings[i]);
 	if (r == 0 && !reading_get(reading, "source.crates-io.replace-with") &&
 	    !reading_get(reading, "source.crates-io.registry"))
-		reading_note(reading, "cargo's configuration does not replace its default "
-				      "registry, and cargo cannot be asked for it");
+		r = cargo_ask(reading);
 	return r;
 }
 

@@ -36,7 +36,8 @@ struct configured_environment {
 	/* false: files within @cwd, and in the repository around it, are not read, unless
 	 * @is_trusted accepts them */
 	bool is_project_trusted;
-	const char *root;                                     /* put before every path; NULL: "" */
+	bool tells_all;   /* notes also say what nobody can do anything about */
+	const char *root; /* put before every path; NULL: "" */
 	const char *(*variable)(const char *name, void *arg); /* as getenv(3); NULL: none is set */
 	/* Runs @argv and returns the first CONFIGURED_ANSWER_MAX_BYTES of its output, owned. It
 	 * must run in "/" and find the program in absolute folders of PATH outside @cwd, otherwise

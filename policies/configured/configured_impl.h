@@ -58,7 +58,11 @@ const char *reading_where(struct reading *reading, size_t line);
 /* -EBADMSG with "WHERE: words". */
 int reading_refuse(struct reading *reading, const char *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What a person can do something about. */
 void reading_note(struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What is as it is: said only to who asks for it. */
+void reading_remark(struct reading *reading, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* An environment variable, or NULL if it is unset or empty. */
 const char *reading_variable(const struct reading *reading, const char *name);
@@ -78,7 +82,7 @@ int reading_host(struct reading *reading, const char *where, const char *text, s
 /* Adds the URLs among the words of @text, separated by blanks; words without "://" are files, and
  * are skipped. */
 int reading_urls(struct reading *reading, const char *where, const char *text);
-/* Asks the tool. 1: *@ret_output is returned owned; 0: it could not be asked, and a note says so.
+/* Asks the tool. 1: *@ret_output is returned owned; 0: it could not be asked, and a remark says so.
  */
 int reading_ask(struct reading *reading, const char *const *argv, char **ret_output);
 

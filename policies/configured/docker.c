@@ -36,7 +36,7 @@ static int docker_host(struct reading *reading, const char *where, const char *t
 	if (strstr(text, "://"))
 		return reading_url(reading, where, text, strlen(text));
 	if (slash && slash[1] && slash[1 + strspn(slash + 1, "0123456789")] == '\0') {
-		reading_note(reading, "%s: left out, because it is a block of addresses", where);
+		reading_remark(reading, "%s: left out, because it is a block of addresses", where);
 		return 0;
 	}
 	return reading_host(reading, where, text, strlen(text), is_plain_too);
@@ -119,8 +119,8 @@ static int docker_read(struct reading *reading)
 		r = reading_below(reading, "DOCKER_CONFIG", ".docker", "/config.json",
 				  docker_parse_client);
 	if (r >= 0)
-		reading_note(reading, "docker's default registry is not named by any file, and "
-				      "docker cannot be asked for it");
+		reading_remark(reading, "docker's default registry is not named by any file, and "
+					"docker cannot be asked for it");
 	return r < 0 ? r : 0;
 }
 

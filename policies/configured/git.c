@@ -51,7 +51,7 @@ static int git_add(struct reading *reading, const char *where, const char *text)
 	size_t len = strlen(text), host = strcspn(text, ":/");
 
 	if (strstr(text, "::") && strcspn(text, ":") == (size_t)(strstr(text, "::") - text)) {
-		reading_note(reading, "%s: left out, because another program fetches it", where);
+		reading_remark(reading, "%s: left out, because another program fetches it", where);
 		return 0;
 	}
 	if (strstr(text, "://"))
@@ -200,8 +200,8 @@ static int git_read(struct reading *reading)
 
 	reading->env = env;
 	if (r == 0)
-		reading_note(reading,
-			     "the working directory is not in a git repository that can be read");
+		reading_remark(reading,
+			       "the working directory is not in a git repository that can be read");
 	if (r > 0)
 		r = git_read_shared(reading);
 	for (size_t i = 0; r >= 0 && i < reading->setting_count; i++) {

@@ -60,10 +60,10 @@ static int go_use_proxies(struct reading *reading, const struct setting *setting
 
 		lines_trim(&piece, &len);
 		if (lines_is(piece, len, "direct"))
-			reading_note(reading,
-				     "%s: \"direct\" means the hosts of the modules "
-				     "themselves, which no configuration names",
-				     setting->where);
+			reading_remark(reading,
+				       "%s: \"direct\" means the hosts of the modules "
+				       "themselves, which no configuration names",
+				       setting->where);
 		else if (len > 0 && !lines_is(piece, len, "off"))
 			r = reading_url(reading, setting->where, piece, len);
 		if (r < 0)

@@ -141,8 +141,8 @@ static int maven_read(struct reading *reading)
 	if (r >= 0)
 		r = maven_read_shared(reading);
 	if (r >= 0 && !reading_get(reading, "mirror"))
-		reading_note(reading, "maven's settings name no mirror of everything or of its "
-				      "default repository, and maven cannot be asked for that");
+		reading_remark(reading, "maven's settings name no mirror of everything or of its "
+					"default repository, and maven cannot be asked for that");
 	return r < 0 ? r : 0;
 }
 

@@ -154,7 +154,7 @@ static int npm_ask(struct reading *reading)
 
 	if (lines_next(&lines) && lines.len > 0 && !lines_is(lines.text, lines.len, "undefined"))
 		return reading_url(reading, "npm config get registry", lines.text, lines.len);
-	reading_note(reading, "npm names no registry");
+	reading_remark(reading, "npm names no registry");
 	return 0;
 }
 

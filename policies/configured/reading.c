@@ -29,18 +29,34 @@ void reading_done(struct reading *reading)
 	free(reading->where);
 }
 
-void reading_note(struct reading *reading, const char *format, ...)
+static void reading_add_note(struct reading *reading, const char *format, va_list args)
 {
 	char text[ERR_MAX_BYTES];
-	va_list args;
 
 	if (reading->note_count == CONFIGURED_NOTES_MAX)
 		return;
-	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args); /* may be cut */
-	va_end(args);
 	reading->notes = mem_grow(reading->notes, reading->note_count + 1, sizeof(*reading->notes));
 	reading->notes[reading->note_count++] = mem_strdup(text);
+}
+
+void reading_note(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	reading_add_note(reading, format, args);
+	va_end(args);
+}
+
+void reading_remark(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (reading->env->tells_all)
+		reading_add_note(reading, format, args);
+	va_end(args);
 }
 
 int reading_refuse(struct reading *reading, const char *where, const char *format, ...)
@@ -210,7 +226,8 @@ int reading_url(struct reading *reading, const char *where, const char *text, si
 	if (url.scheme != URL_ELSE)
 		return reading_found(reading, where, &url);
 	if (len < 5 || !text_equal_nocase(text, 5, "file:"))
-		reading_note(reading, "%s: left out, because it is neither http nor https", where);
+		reading_remark(reading, "%s: left out, because it is neither http nor https",
+			       where);
 	return 0;
 }
 
@@ -249,15 +266,15 @@ int reading_ask(struct reading *reading, const char *const *argv, char **ret_out
 	struct err why = { 0 };
 
 	if (!env->ask) {
-		reading_note(reading, "%s was not asked for its default (\"%s\")", argv[0],
-			     command);
+		reading_remark(reading, "%s was not asked for its default (\"%s\")", argv[0],
+			       command);
 		return 0;
 	}
 	int r = env->ask(argv, ret_output, env->arg, &why);
 
 	if (r < 0) {
-		reading_note(reading, "%s could not be asked for its default (\"%s\")%s%s", argv[0],
-			     command, why.text[0] ? ": " : "", why.text);
+		reading_remark(reading, "%s could not be asked for its default (\"%s\")%s%s",
+			       argv[0], command, why.text[0] ? ": " : "", why.text);
 		return 0;
 	}
 	return 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "policies/configured/configured.h"
 #include "policies/language/configured_line_impl.h"
 #include "policies/language/rule_line_impl.h"
 #include "policies/engine/rules_impl.h"
@@ -235,7 +236,7 @@ static void rule_line_configured(struct rule_line *rl)
 			&rl->policy->problems, &spot, "the destinations themselves, or nothing",
 			"%s is not configured to use any host here, so this line denies nothing",
 			rl->configured->tool);
-	else
+	else if (rl->policy->environment->tells_all)
 		problems_note(
 			&rl->policy->notes, &spot,
 			"%s is not configured to use any host here, so this line has no effect",

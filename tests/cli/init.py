@@ -35,6 +35,23 @@ def init_of_a_project(stage):
     assert done.returncode == 1 and "exists and is not changed" in done.stderr and path.read_text() == shown, done
 
 
+def tools_without_a_configuration_are_quiet(stage):
+    """A run says nothing about what nobody can change; `policy check` does. Go and cargo name their own defaults."""
+    policy = stage.home / ".config/sallyport/policy"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("".join(f"include preset {name}\n" for name in ("go", "cargo", "maven", "docker")))
+    done = stage.call("run", "--no-tty", "--", "true")
+    assert done.returncode == 0 and "warning" not in done.stderr, done
+    done = stage.call("policy", "check", str(policy))
+    assert done.returncode == 0 and 'go: go env GOPROXY GOSUMDB: "direct"' in done.stderr and "docker cannot be asked" in done.stderr, done
+    done = stage.call("policy", "list", PATH="/usr/bin:/bin")  # of Debian
+    assert done.returncode == 0 and "go env GOPROXY GOSUMDB" in done.stdout and "configured cargo: cargo search" in done.stdout, done
+    (stage.here / ".npmrc").write_text("registry=https://a.test/\n")
+    policy.write_text("include preset npm\n")
+    done = stage.call("run", "--no-tty", "--", "true")
+    assert done.returncode == 0 and done.stderr.count("warning") == 1 and ".npmrc: not read" in done.stderr, done
+
+
 def init_line_by_line(stage):
     (stage.here / "package.json").write_text("{}")
     (stage.here / "go.mod").write_text("")
@@ -169,5 +186,5 @@ def init_follows_no_link(stage):
 
 
 if __name__ == "__main__":
-    sys.exit(play([init_of_a_project, remotes_over_ssh_are_lines, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
+    sys.exit(play([init_of_a_project, tools_without_a_configuration_are_quiet, remotes_over_ssh_are_lines, init_line_by_line, init_of_a_user, init_follows_no_link, agent_is_installed_and_undone,
                    others_changes_stay, nothing_is_installed_over_what_is_unclear]))

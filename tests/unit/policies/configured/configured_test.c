@@ -58,7 +58,9 @@ static int case_ask(const char *const *argv, char **ret_output, void *arg, struc
 {
 	const struct configured_case *c = arg;
 
-	ck_assert_str_eq(argv[0], c->tool == CONFIGURED_PIP ? "python3" : configured_name(c->tool));
+	ck_assert_str_eq(argv[0], c->tool == CONFIGURED_PIP     ? "python3"
+				  : c->tool == CONFIGURED_CARGO ? "sh"
+								: configured_name(c->tool));
 	if (!c->answer)
 		return err_set(why, -ENOENT, "it is not installed");
 	*ret_output = mem_strdup(c->answer);
@@ -72,6 +74,7 @@ void configured_test_case(const struct configured_case *c)
 		.cwd = CASE_CWD,
 		.is_project_trusted = c->is_project_trusted,
 		.variable = case_variable,
+		.tells_all = true,
 		.ask = case_ask,
 		.read = case_read,
 		.arg = (void *)(uintptr_t)c,

@@ -58,6 +58,7 @@ static void machine_init(struct machine *machine)
 {
 	*machine = (struct machine){ .environment = { .home = "/home/ana",
 						      .cwd = "/home/ana/p",
+						      .tells_all = true,
 						      .ask = ask,
 						      .read = read_file,
 						      .arg = &machine->asked } };
