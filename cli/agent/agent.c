@@ -197,7 +197,7 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	if (status == CLI_OK && gate->view.withheld)
 		gateway_exec_note(gate->gateway, 0, GATEWAY_WITHHELD, NULL, gate->view.withheld);
 	agent_set_helpers(serving->agent, run_helpers_get(gate->helpers));
-	return status == CLI_OK ? gate_start_worker(gate) : status;
+	return status == CLI_OK ? gate_workers_start(gate) : status;
 }
 
 /* What a run prints about its one command, the client has been told of each of its own. */

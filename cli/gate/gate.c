@@ -149,7 +149,7 @@ static int open_gateway(struct gate *gate)
 		.bundle = run_bundle_get(gate->bundle),
 		.patience_ms = patience_ms(gate->options),
 		.on_abort = on_abort,
-		.on_worker_gone = gate_worker_gone,
+		.on_worker_gone = gate_workers_gone,
 		.embedded = gate->calls.embedded,
 		.arg = gate,
 	};
@@ -341,7 +341,7 @@ void gate_ignore_signals(void)
 
 void gate_close(struct gate *gate)
 {
-	gate_kill_workers(gate);
+	gate_workers_kill(gate);
 	run_names_free(take(gate->names));
 	run_reload_free(take(gate->reload));
 	gateway_free(take(gate->gateway)); /* the kernel takes down the sandbox meanwhile */
@@ -350,7 +350,7 @@ void gate_close(struct gate *gate)
 
 void gate_free(struct gate *gate)
 {
-	gate_reap_workers(gate);
+	gate_workers_reap(gate);
 	loop_free(gate->loop);
 	run_published_close(gate->published, &gate->published_count);
 	fd_close(gate->worker_socket);

@@ -89,18 +89,18 @@ int gate_open(struct gate *gate, const struct gate_calls *calls);
  * called now because commands cannot change any path yet. */
 int gate_open_bundle(struct gate *gate);
 /* Forks the worker; the link to it is left in `worker_socket`. */
-int gate_fork_worker(struct gate *gate);
+int gate_workers_fork(struct gate *gate);
 /* Forks the worker and lets the gateway serve it. May be called after exec_process_start(): nothing
  * reaches the listeners before the gateway has passed them on. */
-int gate_start_worker(struct gate *gate);
+int gate_workers_start(struct gate *gate);
 /* From now on a worker that dies is not replaced, and only workers have the listeners. */
-void gate_end_starters(struct gate *gate);
+void gate_workers_end_starters(struct gate *gate);
 /* For struct gateway_config: replaces a worker that died. */
-void gate_worker_gone(unsigned int number, bool is_hostile, void *gate);
+void gate_workers_gone(unsigned int number, bool is_hostile, void *gate);
 /* The workers have reported everything, or have ended already. They are killed early so that their
  * exit overlaps the gate's own clean-up. */
-void gate_kill_workers(const struct gate *gate);
-void gate_reap_workers(struct gate *gate);
+void gate_workers_kill(const struct gate *gate);
+void gate_workers_reap(struct gate *gate);
 /* Reads the policy, and how names are resolved, again when their files change, unless commands may
  * write those files. Call it after the fork of the worker, which does not need it. */
 void gate_watch(struct gate *gate);

@@ -17,7 +17,7 @@
 #define DEATHS_MS 60000
 #define END_MAX   80
 
-int gate_fork_worker(struct gate *gate)
+int gate_workers_fork(struct gate *gate)
 {
 	const struct proxy_config config = {
 		.policy = gate->policy,
@@ -45,9 +45,9 @@ int gate_fork_worker(struct gate *gate)
 	return CLI_OK;
 }
 
-int gate_start_worker(struct gate *gate)
+int gate_workers_start(struct gate *gate)
 {
-	int status = gate_fork_worker(gate);
+	int status = gate_workers_fork(gate);
 
 	if (status != CLI_OK)
 		return status;
@@ -104,7 +104,7 @@ static void object(struct gate *gate, unsigned int number, bool is_hostile, stru
 		err_write(why, "the gate is closing");
 }
 
-void gate_worker_gone(unsigned int number, bool is_hostile, void *arg)
+void gate_workers_gone(unsigned int number, bool is_hostile, void *arg)
 {
 	struct gate *gate = arg;
 	char end[END_MAX], words[GATE_WHY_MAX];
@@ -134,19 +134,19 @@ void gate_worker_gone(unsigned int number, bool is_hostile, void *arg)
 		gate->calls.on_worker_gone(words, gate->calls.arg);
 }
 
-void gate_end_starters(struct gate *gate)
+void gate_workers_end_starters(struct gate *gate)
 {
 	for (size_t i = 0; i < gate->worker_count; i++)
 		run_worker_end_starter(&gate->workers[i]);
 }
 
-void gate_kill_workers(const struct gate *gate)
+void gate_workers_kill(const struct gate *gate)
 {
 	for (size_t i = 0; i < gate->worker_count; i++)
 		run_worker_kill(&gate->workers[i]);
 }
 
-void gate_reap_workers(struct gate *gate)
+void gate_workers_reap(struct gate *gate)
 {
 	for (size_t i = 0; i < gate->worker_count; i++)
 		run_worker_done(&gate->workers[i]);

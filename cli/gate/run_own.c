@@ -100,7 +100,7 @@ static int own_begin(struct run_gateway *self)
 
 static int own_start_worker(struct run_gateway *self)
 {
-	return gate_start_worker(own_of(self)->gate);
+	return gate_workers_start(own_of(self)->gate);
 }
 
 static void own_watch(struct run_gateway *self)

@@ -60,7 +60,7 @@ static void finish(void *arg)
 	if (daemon->state == DAEMON_FINISHING)
 		return;
 	daemon->state = DAEMON_FINISHING;
-	gate_end_starters(&daemon->gate);
+	gate_workers_end_starters(&daemon->gate);
 	loop_timer_stop(&daemon->patience);
 	for (size_t i = 0; i < daemon->clients.count; i++)
 		gateway_exec_end(gateway, i + 1, 0);
@@ -70,7 +70,7 @@ static void finish(void *arg)
 static void drain(struct daemon *daemon)
 {
 	daemon->state = DAEMON_DRAINING;
-	gate_end_starters(&daemon->gate);
+	gate_workers_end_starters(&daemon->gate);
 	manager_tell("STOPPING=1");
 	loop_timer_start(daemon->gate.loop, &daemon->patience, daemon->drain_ms, finish, daemon);
 	gateway_drain(daemon->gate.gateway, finish, daemon);
@@ -139,12 +139,12 @@ static void begin_client(struct daemon *daemon, size_t index)
 static int start_workers(struct daemon *daemon)
 {
 	daemon->gate.service = &daemon->service;
-	int status = gate_start_worker(&daemon->gate);
+	int status = gate_workers_start(&daemon->gate);
 
 	for (size_t i = 1; status == CLI_OK && i < daemon->service.shares; i++) {
 		status = listeners_repeat(&daemon->service);
 		if (status == CLI_OK)
-			status = gate_start_worker(&daemon->gate);
+			status = gate_workers_start(&daemon->gate);
 	}
 	return status;
 }

@@ -232,13 +232,14 @@ static int join_start_worker(struct run_gateway *self)
 {
 	struct run_join *join = join_of(self);
 	struct frame frame;
-	int status = gate_fork_worker(join->gate);
+	int status = gate_workers_fork(join->gate);
 
 	if (status != CLI_OK)
 		return status;
 	int fd = fd_take(&join->gate->worker_socket);
 
-	gate_end_starters(join->gate); /* the session's gate cannot ask for another worker */
+	gate_workers_end_starters(
+		join->gate); /* the session's gate cannot ask for another worker */
 
 	frame_begin(&frame, SESSION_WORKER);
 	(void)frame_link_send(join->link, &frame, &fd, 1); /* a dead link reports itself */
