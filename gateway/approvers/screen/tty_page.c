@@ -205,12 +205,13 @@ static bool page_drop(struct tty_page *page)
 unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
 			    const struct tty_look *look)
 {
-	static const char *const styles[] = {
+	static const char *const colours[] = {
 		[TTY_PLAIN] = "",
 		[TTY_TITLE] = "\x1b[1m",
 		[TTY_NEW] = "\x1b[1;33m",
 		[TTY_WARNING] = "\x1b[1;31m",
 	};
+	const char *bold = look->has_escapes ? colours[TTY_TITLE] : "";
 	unsigned int count;
 
 	while (page->count > tty_page_rows(look) && page_drop(page))
@@ -219,7 +220,8 @@ unsigned int tty_page_write(struct tty_page *page, struct evbuffer *out,
 	if (count > tty_page_rows(look)) /* of the text that says that it is too small */
 		count = tty_page_rows(look);
 	for (size_t i = 0; i < count; i++) {
-		const char *style = look->has_colour ? styles[page->lines[i].style] : "";
+		enum tty_style kind = page->lines[i].style;
+		const char *style = kind == TTY_PLAIN || look->has_colour ? colours[kind] : bold;
 
 		/* Fails only out of memory; then less is shown. */
 		(void)evbuffer_add_printf(out, "%s%s%s\r\n", style, page->lines[i].text,

@@ -148,28 +148,36 @@ static const struct {
 
 START_TEST(warning_has_a_colour)
 {
-	struct tty_look look = {
-		.width = 80, .rows = 24, .has_escapes = true, .has_colour = _i % 2 == 0
-	};
+	static const struct {
+		bool has_escapes, has_colour;
+		const char *style, *end; /* style NULL: the colour */
+	} looks[] = { { true, true, NULL, "\x1b[0m" },
+		      { true, false, "\x1b[1m", "\x1b[0m" },
+		      { false, false, "", "" } };
+	const int of = _i % (int)ARRAY_SIZE(looks), which = _i / (int)ARRAY_SIZE(looks);
+	struct tty_look look = { .width = 80,
+				 .rows = 24,
+				 .has_escapes = looks[of].has_escapes,
+				 .has_colour = looks[of].has_colour };
 	struct approver_question question = {
 		.dst = { .host = "a.test", .protocol = POLICY_HTTPS, .port = 443 },
 		.waiting = 1,
-		.risk = warnings[_i / 2].risk,
+		.risk = warnings[which].risk,
 		.warning = "it says why",
 		.typed = "a.test",
 	};
 	struct tty_draft draft = { .covers = "https://a.test:443" };
 	struct evbuffer *out = evbuffer_new();
-	auto_free char *coloured =
-		mem_printf("%s%s\x1b[0m\r\n", warnings[_i / 2].style, warnings[_i / 2].line);
+	auto_free char *styled =
+		mem_printf("%s%s%s\r\n", looks[of].style ? looks[of].style : warnings[which].style,
+			   warnings[which].line, looks[of].end);
 	bool is_whole;
 
 	(void)tty_prompt_write(out, &look, &question, &draft, 0, &is_whole);
 	ck_assert_int_eq(evbuffer_add(out, "", 1), 0);
 	const char *text = (const char *)evbuffer_pullup(out, -1);
-	ck_assert_ptr_nonnull(strstr(text, warnings[_i / 2].line));
-	ck_assert_int_eq(strstr(text, coloured) != NULL, look.has_colour);
-	ck_assert_int_eq(strchr(text, '\x1b') != NULL, look.has_colour);
+	ck_assert_ptr_nonnull(strstr(text, styled));
+	ck_assert_int_eq(strchr(text, '\x1b') != NULL, look.has_escapes);
 	evbuffer_free(out);
 }
 END_TEST
@@ -223,7 +231,7 @@ Suite *suite_tty_parts(void)
 	tcase_add_loop_test(tcase, input, 0, (int)ARRAY_SIZE(inputs));
 	tcase_add_loop_test(tcase, destination, 0, (int)ARRAY_SIZE(destinations));
 	tcase_add_loop_test(tcase, lines_fit, 0, (int)ARRAY_SIZE(widths));
-	tcase_add_loop_test(tcase, warning_has_a_colour, 0, 2 * (int)ARRAY_SIZE(warnings));
+	tcase_add_loop_test(tcase, warning_has_a_colour, 0, 3 * (int)ARRAY_SIZE(warnings));
 	tcase_add_test(tcase, note_gives_way);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(drawn, screen_setup, screen_teardown);
