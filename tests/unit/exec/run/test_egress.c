@@ -142,7 +142,7 @@ static void ask_for_sockets(void *arg)
 		uint8_t byte;
 		int domain;
 	} questions[] = { { 4, AF_INET }, { 6, AF_INET6 }, { 0, 0 },
-			  { 5, 0 },       { 255, 0 },      { 4, AF_INET } };
+			  { 5, 0 },       { 127, 0 },      { 4, AF_INET } };
 	struct rig *rig = arg;
 	uint8_t door = 0;
 	auto_close int listener = hear(rig->fds[EXEC_INNER], &door);
@@ -163,6 +163,16 @@ static void ask_for_sockets(void *arg)
 		ck_assert_int_eq(option(fd, SO_TYPE), SOCK_STREAM);
 		ck_assert_int_ne(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
 		ck_assert_uint_eq(namespace_of(fd), namespace_of(rig->fds[EXEC_HTTP_LISTENER]));
+	}
+	/* A later worker asks for the door's listener again; the response is its own request. */
+	for (unsigned int turn = 1; turn < 3; turn++) {
+		uint8_t said = 0;
+		auto_close int again =
+			ask(rig->fds[EXEC_INNER], (uint8_t)(WIRE_INNER_RENEW | turn), &said);
+
+		ck_assert_uint_eq(said, WIRE_INNER_RENEW | turn);
+		ck_assert_int_eq(option(again, SO_DOMAIN), AF_UNIX);
+		ck_assert_int_eq(option(again, SO_ACCEPTCONN), 1);
 	}
 	/* An asker that does not read its answers must not stop init from doing its work: the
 	 * command ends all the same. */
