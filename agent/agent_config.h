@@ -32,6 +32,9 @@ struct agent_host {
 	/* The client has disconnected and none of its commands run any more. Once, from the loop.
 	 */
 	void (*on_end)(void *arg);
+	/* The caches of tools for commands of sessions in @cwd; borrowed until the agent is freed.
+	 * May be NULL. */
+	const struct exec_cache *(*caches)(const char *cwd, size_t *ret_count, void *arg);
 };
 
 struct agent_config {
@@ -49,14 +52,12 @@ struct agent_config {
 	const struct exec_limits *limits;           /* of each command; may be NULL */
 	const char *const *env;                     /* as in struct exec_plan_config */
 	const char *const *env_set;                 /* as in struct exec_plan_config; may be NULL */
-	const struct exec_cache *caches; /* @cache_count of them: of @cwd, so for sessions there */
-	size_t cache_count;
-	const char *cache_root; /* as in struct exec_plan_config */
-	const char *control;    /* path of the control socket, for the probe of each sandbox */
-	bool has_no_probe;      /* no sandbox is probed */
-	bool must_intercept;    /* every session judges programs, whatever it says */
-	const char *spill_dir;  /* for long outputs, ours alone; NULL: they are cut */
-	bool may_unconfine;     /* the client may ask for commands without a sandbox */
+	const char *cache_root;                     /* as in struct exec_plan_config */
+	const char *control;   /* path of the control socket, for the probe of each sandbox */
+	bool has_no_probe;     /* no sandbox is probed */
+	bool must_intercept;   /* every session judges programs, whatever it says */
+	const char *spill_dir; /* for long outputs, ours alone; NULL: they are cut */
+	bool may_unconfine;    /* the client may ask for commands without a sandbox */
 	const struct agent_host *host;
 	void *arg; /* of the host */
 };

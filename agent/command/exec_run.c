@@ -311,13 +311,13 @@ static bool restricts_reading(const struct exec_sandbox *sandbox)
 
 /* The caches of tools belong to one directory: a command of another one could change what is used
  * there later. A sandbox that does not let the command write there has none either. */
-static size_t cache_count(const struct task_exec *exec)
+static void put_caches(struct task_exec *exec)
 {
 	const struct agent_config *config = &agent_of(exec)->config;
-	bool has_caches = strcmp(exec->task->session->cwd, config->cwd) == 0 &&
-			  exec_sandbox_access(exec->sandbox, config->cwd) == EXEC_WRITE;
+	const char *cwd = exec->task->session->cwd;
 
-	return has_caches ? config->cache_count : 0;
+	if (config->host->caches && exec_sandbox_access(exec->sandbox, cwd) == EXEC_WRITE)
+		exec->plan.caches = config->host->caches(cwd, &exec->plan.cache_count, config->arg);
 }
 
 /* Makes the plan, except for what look_before() finds in the file system. */
@@ -338,8 +338,6 @@ static void make_plan(struct task_exec *exec)
 		.protection = agent->config.protection,
 		.limits = agent->config.limits,
 		.sockets = agent->config.sockets,
-		.caches = agent->config.caches,
-		.cache_count = cache_count(exec),
 		.cache_root = agent->config.cache_root,
 		.sandbox = exec->sandbox,
 		.program = { file->path[0] ? file->path : NULL, file->device, file->inode },
@@ -350,6 +348,7 @@ static void make_plan(struct task_exec *exec)
 		.on_program =
 			task->session->must_intercept && exec->is_confined ? on_program : NULL,
 	};
+	put_caches(exec);
 }
 
 static void tell_begin(const struct task_exec *exec)

@@ -145,7 +145,9 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 	if (status != CLI_OK)
 		return status;
 	run_env_announce(&gate->view);
-	run_caches_find(&gate->view, gate->policy, &options->run, &gate->places);
+	/* The root of all caches is known from here on. */
+	(void)run_caches_of(&gate->view, gate->places.cwd, gate->policy, &options->run,
+			    &gate->places);
 	serving->hidden = copy_list(gate->view.hidden, hidden);
 	for (char *const *path = gate->view.denied; path && *path; path++)
 		mem_append_list(&serving->hidden, mem_strdup(*path));
@@ -170,8 +172,6 @@ static int open_all(struct serving *serving, struct agent_options *options, int 
 		.sockets = (const char *const *)gate->view.sockets,
 		.env = (const char *const *)gate->view.env,
 		.env_set = (const char *const *)options->run.env_set,
-		.caches = gate->view.caches,
-		.cache_count = gate->view.cache_count,
 		.cache_root = gate->view.cache_root,
 		.control = gate->control,
 		.has_no_probe = options->run.has_no_probe,

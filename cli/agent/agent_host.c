@@ -54,6 +54,16 @@ static char **guarded(void *arg)
 	return gate_guarded(arg);
 }
 
+static const struct exec_cache *caches(const char *cwd, size_t *ret_count, void *arg)
+{
+	struct gate *gate = arg;
+	const struct run_caches *found =
+		run_caches_of(&gate->view, cwd, gate->policy, gate->options, &gate->places);
+
+	*ret_count = found ? found->count : 0;
+	return found ? found->list : NULL;
+}
+
 static int store(const char *const *lines, struct err *why, void *arg)
 {
 	const struct gate *gate = arg;
@@ -71,4 +81,5 @@ const struct agent_host agent_host_of_gate = {
 	.widen = widen,
 	.guarded = guarded,
 	.store = store,
+	.caches = caches,
 };

@@ -249,9 +249,12 @@ static int start_exec(struct run *run, char **ret_plan)
 	};
 
 	gate_apply(&run->gate, &config);
-	run_caches_find(&run->gate.view, run->gate.policy, &run->options, &run->gate.places);
-	config.caches = run->gate.view.caches;
-	config.cache_count = run->gate.view.cache_count;
+	const struct run_caches *caches =
+		run_caches_of(&run->gate.view, run->gate.places.cwd, run->gate.policy,
+			      &run->options, &run->gate.places);
+
+	config.caches = caches->list;
+	config.cache_count = caches->count;
 	config.cache_root = run->gate.view.cache_root;
 	config.on_refused = on_refused;
 	config.tells_briefly = true;

@@ -25,8 +25,9 @@
  * To add a cache: a line here; the table in docs/man/sallyport-tools.7; a case in
  * tests/sandbox/caches.py. */
 
-#define PARTS_MAX 6
-#define ID_LEN    16
+#define PROJECTS_MAX 256
+#define PARTS_MAX    6
+#define ID_LEN       16
 
 static const struct cache {
 	const char *name;         /* below our folder */
@@ -73,9 +74,9 @@ static const struct cache {
 	{ .name = "apt-archives", .fallback = "/var/cache/apt", .is_for_root = true },
 };
 
-/* The caches of one run, while they are found. */
+/* The caches of one directory, while they are found. */
 struct finder {
-	struct run_view *view;
+	struct run_caches *found;
 	const struct run_options *options;
 	const char *folder; /* of ours, for all of them */
 	const char *home;
@@ -123,17 +124,17 @@ static char *place_of(const struct finder *finder, const struct cache *cache)
 static void add(const struct finder *finder, const char *name, char *path, char *entry,
 		bool is_appended)
 {
-	struct run_view *view = finder->view;
+	struct run_caches *found = finder->found;
 	char *source = mem_printf("%s/%s", finder->folder, name);
 
-	mem_append_list(&view->cache_texts, source);
-	mem_append_list(&view->cache_texts, path);
+	mem_append_list(&found->texts, source);
+	mem_append_list(&found->texts, path);
 	if (entry)
-		mem_append_list(&view->cache_texts, entry);
+		mem_append_list(&found->texts, entry);
 	if (!finder->options->is_dry_run && cli_make_dirs(source) < 0)
 		return;
-	view->caches = mem_grow(view->caches, view->cache_count + 1, sizeof(*view->caches));
-	view->caches[view->cache_count++] = (struct exec_cache){
+	found->list = mem_grow(found->list, found->count + 1, sizeof(*found->list));
+	found->list[found->count++] = (struct exec_cache){
 		.source = source, .path = path, .entry = entry, .is_appended = is_appended
 	};
 }
@@ -205,23 +206,24 @@ static enum policy_cache cache_of(const struct policy *policy, const struct run_
 	return options->has_cache ? asked : POLICY_CACHE_PRIVATE;
 }
 
-void run_caches_find(struct run_view *view, const struct policy *policy,
+static void find_all(struct run_view *view, struct run_caches *found, const struct policy *policy,
 		     const struct run_options *options, const struct run_places *places)
 {
 	enum policy_cache cache = cache_of(policy, options);
 	auto_free char *id =
-		cache == POLICY_CACHE_PRIVATE ? project_id(places->cwd) : mem_strdup("shared");
+		cache == POLICY_CACHE_PRIVATE ? project_id(found->cwd) : mem_strdup("shared");
 
 	bool is_read_only = options->has_sandbox && options->sandbox == EXEC_MODE_READ_ONLY;
 	auto_free char *root =
 		places->state_dir ? mem_printf("%s/caches", places->state_dir) : NULL;
 
-	view->cache_root = root ? realpath(root, NULL) : NULL;
+	if (!view->cache_root)
+		view->cache_root = root ? realpath(root, NULL) : NULL;
 	if (cache == POLICY_CACHE_NONE || is_read_only || !id || !places->state_dir)
 		return;
 	auto_free char *folder = mem_printf("%s/%s", root, id);
 	const struct finder finder = {
-		.view = view,
+		.found = found,
 		.options = options,
 		.folder = folder,
 		.home = value_of(&(struct finder){ .options = options }, "HOME"),
@@ -230,7 +232,25 @@ void run_caches_find(struct run_view *view, const struct policy *policy,
 	if (!options->is_dry_run && cli_make_dirs(folder) < 0)
 		return;
 	if (!options->is_dry_run && cache == POLICY_CACHE_PRIVATE)
-		note_project(folder, places->cwd);
+		note_project(folder, found->cwd);
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++)
 		find(&finder, &caches[i]);
+}
+
+const struct run_caches *run_caches_of(struct run_view *view, const char *cwd,
+				       const struct policy *policy,
+				       const struct run_options *options,
+				       const struct run_places *places)
+{
+	for (size_t i = 0; i < view->project_count; i++)
+		if (strcmp(view->projects[i].cwd, cwd) == 0)
+			return &view->projects[i];
+	if (view->project_count == PROJECTS_MAX)
+		return NULL;
+	view->projects = mem_grow(view->projects, view->project_count + 1, sizeof(*view->projects));
+	struct run_caches *found = &view->projects[view->project_count++];
+
+	*found = (struct run_caches){ .cwd = mem_strdup(cwd) };
+	find_all(view, found, policy, options, places);
+	return found;
 }

@@ -244,8 +244,12 @@ void run_view_done(struct run_view *view)
 	mem_free_list(view->homes);
 	mem_free_list(view->named);
 	mem_free_list(view->env);
-	mem_free_list(view->cache_texts);
-	free(view->caches);
+	for (size_t i = 0; i < view->project_count; i++) {
+		mem_free_list(view->projects[i].texts);
+		free(view->projects[i].list);
+		free(view->projects[i].cwd);
+	}
+	free(view->projects);
 	free(view->cache_root);
 	mem_free_list(view->sockets);
 	mem_free_list(view->socket_names);

@@ -12,6 +12,14 @@ struct run_options;
 struct run_places;
 
 /* What the command may see and change. All owned. */
+/* The caches of the tools in one working directory, with their texts. */
+struct run_caches {
+	char *cwd;
+	struct exec_cache *list; /* @count of them; not moved as long as the view exists */
+	size_t count;
+	char **texts;
+};
+
 struct run_view {
 	char **writable; /* besides the working directory */
 	char **readable; /* all that can be seen, including system paths; NULL: everything */
@@ -22,10 +30,9 @@ struct run_view {
 	char **socket_names;                           /* the variables that hold their paths */
 	char **env;                                    /* the variables that the command inherits */
 	char *withheld;                                /* the names of the others; NULL: none */
-	struct exec_cache *caches; /* of the command's tools; with their texts */
-	size_t cache_count;
-	char **cache_texts;
-	char *cache_root; /* that holds those of all projects; NULL: unknown */
+	struct run_caches *projects;                   /* @project_count of them */
+	size_t project_count;
+	char *cache_root; /* that holds the caches of all projects; NULL: unknown */
 	struct exec_limits limits;
 	struct exec_sandbox *sandbox; /* NULL: no --sandbox */
 	char **denied;                /* hidden by @sandbox, or, without one, by bind mounts */
@@ -48,10 +55,13 @@ void run_view_done(struct run_view *view);
 void run_env_find(struct run_view *view, const struct policy *policy,
 		  const struct run_options *options);
 void run_env_announce(const struct run_view *view); /* prints the withheld variables on stderr */
-/* Fills the caches and makes their folders in the state folder. What fails is left out: the tool
- * then does without, as it does with `cache none`. */
-void run_caches_find(struct run_view *view, const struct policy *policy,
-		     const struct run_options *options, const struct run_places *places);
+/* The caches for commands in @cwd. The first time, makes their folders in the state folder; what
+ * fails, and what is needed in more than 256 directories, is left out: the tool then does without,
+ * as it does with `cache none`. Borrowed until the next call; NULL: there are none. */
+const struct run_caches *run_caches_of(struct run_view *view, const char *cwd,
+				       const struct policy *policy,
+				       const struct run_options *options,
+				       const struct run_places *places);
 /* Fills the sockets. Returns an exit status and prints what is wrong. */
 int run_sockets_find(struct run_view *view, const struct policy *policy,
 		     const struct run_places *places);

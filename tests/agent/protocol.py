@@ -460,7 +460,7 @@ def sessions(stage):
 
 
 def caches_of_tools(stage):
-    """Caches that may be written and are not the user's, for sessions in the server's directory that may write there."""
+    """Caches that may be written and are not the user's, of the session's own directory, for sessions that may write there."""
     own, other = stage.top / "home/.npm", stage.top / "other"
     own.mkdir()
     other.mkdir()
@@ -474,11 +474,14 @@ def caches_of_tools(stage):
         for seen in ("", "made\n") if name == "workspace" else ("made\n",):
             end = client.run(look, session=name)
             assert (end["stdout"]["text"], end["exit_code"]) == (seen, 0), (name, end)
-    client.configure(name="read", sandbox={"mode": "read-only"})
     client.configure(name="other", cwd=str(other), sandbox=sandboxes["workspace"])
-    for name in ("read", "other"):
+    client.configure(name="again", cwd=str(other), sandbox=sandboxes["workspace"])
+    for name, seen in (("other", ""), ("again", "made\n")):
         end = client.run(look, session=name)
-        assert end["stdout"]["text"] == "of-the-user\n" and end["exit_code"] != 0, (name, end)
+        assert (end["stdout"]["text"], end["exit_code"]) == (seen, 0), (name, end)
+    client.configure(name="read", sandbox={"mode": "read-only"})
+    end = client.run(look, session="read")
+    assert end["stdout"]["text"] == "of-the-user\n" and end["exit_code"] != 0, end
     none = stage.client("--cache", "none")
     none.configure(sandbox=sandboxes["workspace"])
     end = none.run(look)
