@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -33,20 +32,10 @@ static int merge_seal(struct merge *merge, const char *members, size_t len)
 	return 0;
 }
 
-static int64_t merge_clock(clockid_t clock, int64_t per_s)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(clock, &now); /* these two clocks always exist */
-	return (int64_t)now.tv_sec * per_s + now.tv_nsec / (1000000000 / per_s);
-}
-
 static int merge_seal_killed(struct merge *merge, const char *run, bool is_torn)
 {
-	const struct sink_record record = {
+	struct sink_record record = {
 		.event = SINK_KILLED,
-		.wall_us = merge_clock(CLOCK_REALTIME, 1000000),
-		.mono_ms = merge_clock(CLOCK_MONOTONIC, 1000),
 		.run = run,
 		.cause = is_torn ? "the run was killed while it wrote a record, or the end of its "
 				   "records was removed; files that its command left behind may "
@@ -55,6 +44,8 @@ static int merge_seal_killed(struct merge *merge, const char *run, bool is_torn)
 				   "files that its command left behind may have no record",
 	};
 	char members[CHAIN_MEMBERS_MAX];
+
+	record_stamp(&record);
 	ssize_t len = record_members(&record, members, sizeof(members));
 
 	return len < 0 ? (int)len : merge_seal(merge, members, (size_t)len);

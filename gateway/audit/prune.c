@@ -10,20 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/record.h"
+#include "gateway/audit/resume.h"
 #include "gateway/audit/sink_impl.h"
 #include "gateway/gateway_audit.h"
 
-#define COPY_BYTES  (256U << 10)
-#define LOCK_TRIES  1000
-#define LOCK_NAP_NS 10000000 /* so runs that merge have 10 seconds */
+#define COPY_BYTES (256U << 10)
+#define LOCK_MS    10000 /* runs that merge hold it for milliseconds */
 
 struct prune {
 	int64_t before_us;
@@ -69,35 +70,13 @@ static int prune_find(struct prune *prune, const char *path, struct err *why)
 	return r < 0 ? r : 0;
 }
 
-static int prune_lock(struct logfile *log, struct err *why)
-{
-	int r = logfile_lock(log, why);
-
-	for (int tries = 0; r == -EBUSY && tries < LOCK_TRIES; tries++) {
-		const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
-
-		(void)nanosleep(&nap, NULL); /* a signal only makes it shorter */
-		r = logfile_lock(log, why);
-	}
-	return r;
-}
-
 /* The hash of the last record to remove. Another process may have pruned the log meanwhile. */
 static int prune_hash(struct prune *prune, const struct logfile *log, struct err *why)
 {
-	char tail[CHAIN_LINE_MAX], prev[DIGEST_TEXT_MAX];
-	size_t len = prune->cut < CHAIN_LINE_MAX ? (size_t)prune->cut : sizeof(tail);
-	ssize_t n = pread(log->fd, tail, len, prune->cut - (off_t)len);
 	uint64_t seq = 0;
 
-	if (n == (ssize_t)len && tail[len - 1] == '\n') {
-		const char *before = memrchr(tail, '\n', len - 1);
-		const char *line = before ? before + 1 : tail;
-
-		if (chain_read(line, (size_t)(tail + len - 1 - line), &seq, prev, prune->hash,
-			       NULL) < 0)
-			seq = 0;
-	}
+	if (resume_record(log->fd, prune->cut, &seq, prune->hash, NULL) < 0)
+		seq = 0;
 	return seq == prune->seq ? 0
 				 : err_set(why, -EAGAIN,
 					   "another process has changed %s; try again", log->path);
@@ -129,22 +108,19 @@ static ssize_t prune_seal(const struct prune *prune, struct chain *next, char li
 {
 	const struct passwd *user = getpwuid(geteuid());
 	const struct sink_times times = { prune->count, prune->first_us, prune->last_us };
-	struct timespec wall = { 0 }, mono = { 0 };
 	char members[CHAIN_MEMBERS_MAX];
 	auto_free char *cause = mem_printf("%s removed these records with `sallyport audit prune`; "
 					   "the digest is the hash of the last of them",
 					   user ? user->pw_name : "a user without a name");
 
-	(void)clock_gettime(CLOCK_REALTIME, &wall); /* these two clocks always exist */
-	(void)clock_gettime(CLOCK_MONOTONIC, &mono);
-	const struct sink_record record = {
+	struct sink_record record = {
 		.event = SINK_PRUNED,
-		.wall_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000,
-		.mono_ms = (int64_t)mono.tv_sec * 1000 + mono.tv_nsec / 1000000,
 		.times = &times,
 		.digest = prune->hash,
 		.cause = cause,
 	};
+
+	record_stamp(&record);
 	ssize_t len = record_members(&record, members, sizeof(members));
 
 	return len < 0 ? len : chain_seal(next, members, (size_t)len, line);
@@ -217,8 +193,10 @@ int gateway_audit_prune(const char *path, const char *dir, int64_t before_us, ui
 	if (r < 0 || prune.count == 0)
 		return r;
 	r = logfile_open(&log, path, why);
-	if (r == 0)
-		r = prune_lock(&log, why);
+	if (r == 0) {
+		(void)replace_lock(log.fd, LOCK_EX, LOCK_MS); /* the next call tells */
+		r = logfile_lock(&log, why);
+	}
 	if (r == 0)
 		r = prune_locked(&prune, &log, why);
 	logfile_close(&log);

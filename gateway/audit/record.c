@@ -336,6 +336,20 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 	PUT_TEXT(writer, "from_run", record->from_run, RECORD_NAME_MAX);
 }
 
+static int64_t record_clock(clockid_t clock, int64_t per_s)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(clock, &now); /* these two clocks always exist */
+	return (int64_t)now.tv_sec * per_s + now.tv_nsec / (1000000000 / per_s);
+}
+
+void record_stamp(struct sink_record *record)
+{
+	record->wall_us = record_clock(CLOCK_REALTIME, 1000000);
+	record->mono_ms = record_clock(CLOCK_MONOTONIC, 1000);
+}
+
 ssize_t record_members(const struct sink_record *record, char *out, size_t size)
 {
 	struct writer writer = { .at = out, .end = out + size };

@@ -30,23 +30,13 @@ static int resume_read(int fd, char *bytes, size_t len, off_t at, struct err *wh
 	return 0;
 }
 
-/* The record that ends at the head's size must be the record that the head names. */
-static int resume_check_last(int fd, const struct chain *head, struct err *why)
+int resume_record(int fd, off_t end, uint64_t *ret_seq, char ret_hash[DIGEST_TEXT_MAX],
+		  struct err *why)
 {
-	size_t len = head->size < CHAIN_LINE_MAX ? (size_t)head->size : CHAIN_LINE_MAX;
-	char prev[DIGEST_TEXT_MAX], hash[DIGEST_TEXT_MAX];
-	uint64_t seq;
-
-	if (head->seq == 0 || len == 0) {
-		struct chain fresh;
-
-		chain_begin(&fresh);
-		if (head->seq == 0 && len == 0 && strcmp(head->hash, fresh.hash) == 0)
-			return 0;
-		return err_set(why, -EBADMSG, "its head does not match it");
-	}
+	size_t len = end < CHAIN_LINE_MAX ? (size_t)end : CHAIN_LINE_MAX;
 	auto_free char *tail = mem_new(len);
-	int r = resume_read(fd, tail, len, head->size - (off_t)len, why);
+	char prev[DIGEST_TEXT_MAX];
+	int r = resume_read(fd, tail, len, end - (off_t)len, why);
 
 	if (r < 0)
 		return r;
@@ -55,9 +45,28 @@ static int resume_check_last(int fd, const struct chain *head, struct err *why)
 	const char *before = len > 1 ? memrchr(tail, '\n', len - 1) : NULL;
 	const char *line = before ? before + 1 : tail;
 
-	r = chain_read(line, (size_t)(tail + len - 1 - line), &seq, prev, hash, why);
+	r = chain_read(line, (size_t)(tail + len - 1 - line), ret_seq, prev, ret_hash, why);
+	return r < 0 ? err_prefix(why, r, "its last record") : 0;
+}
+
+/* The record that ends at the head's size must be the record that the head names. */
+static int resume_check_last(int fd, const struct chain *head, struct err *why)
+{
+	char hash[DIGEST_TEXT_MAX];
+	uint64_t seq;
+
+	if (head->seq == 0 || head->size == 0) {
+		struct chain fresh;
+
+		chain_begin(&fresh);
+		if (head->seq == 0 && head->size == 0 && strcmp(head->hash, fresh.hash) == 0)
+			return 0;
+		return err_set(why, -EBADMSG, "its head does not match it");
+	}
+	int r = resume_record(fd, head->size, &seq, hash, why);
+
 	if (r < 0)
-		return err_prefix(why, r, "its last record");
+		return r;
 	if (seq != head->seq || strcmp(hash, head->hash) != 0)
 		return err_set(why, -EBADMSG, "its head does not match its last record");
 	return 0;

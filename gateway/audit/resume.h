@@ -5,6 +5,9 @@
 
 #include "gateway/audit/chain.h"
 
+/* Reads and hashes the record that ends at @end, which is not 0. 0 or -errno with words. */
+int resume_record(int fd, off_t end, uint64_t *ret_seq, char ret_hash[DIGEST_TEXT_MAX],
+		  struct err *why);
 /* For the first time: reads and hashes the record that the head names and the records after it; a
  * partial line after the head is cut off. Call it with the lock. 0, and @ret is the position of the
  * chain, or -EBADMSG with words. */
