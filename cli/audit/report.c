@@ -23,7 +23,7 @@
 enum by { BY_HOST, BY_PERSON, BY_RUN, BY_PROGRAM, BY_RULE };
 
 static const enum store_dimension dimensions[] = { STORE_HOST, STORE_PERSON, STORE_RUN,
-						   STORE_COMMAND, STORE_RULE };
+						   STORE_PROGRAM, STORE_RULE };
 
 static void key_of_none(enum by by, const char *reason, char *out)
 {
@@ -31,19 +31,34 @@ static void key_of_none(enum by by, const char *reason, char *out)
 			   : by == BY_RULE    ? "no rule"
 			   : by == BY_PROGRAM ? "unknown"
 					      : "none";
-
 	auto_free char *shown = text_visible_dup(reason);
 
 	(void)snprintf(out, KEY_MAX, "(%s%s%s)", what, shown[0] ? ": " : "", shown);
 }
 
+/* The program that asked, or else the command's: the name of its file, as a decision that did not
+ * wait for the search of the program, and the end of its connection, are about one program. */
+static void key_of_program(const struct store_sum *sum, char *out)
+{
+	const char *text = sum->key[0] ? sum->key : sum->instead;
+	size_t end = sum->key[0] ? strlen(text) : strcspn(text, " "), from = end;
+
+	while (from > 0 && text[from - 1] != '/')
+		from--;
+	(void)text_visible(out, KEY_MAX, text + from, end - from);
+	if (out[0] == '\0')
+		key_of_none(BY_PROGRAM, "", out);
+}
+
 static void key_of(enum by by, const struct store_sum *sum, char *out)
 {
-	size_t len = by == BY_PROGRAM ? strcspn(sum->key, " ") : strlen(sum->key);
-
-	(void)text_visible(out, KEY_MAX, sum->key, len);
+	if (by == BY_PROGRAM) {
+		key_of_program(sum, out);
+		return;
+	}
+	(void)text_visible(out, KEY_MAX, sum->key, strlen(sum->key));
 	if (out[0] == '\0')
-		key_of_none(by, sum->reason, out);
+		key_of_none(by, sum->instead, out);
 }
 
 struct report {

@@ -231,11 +231,12 @@ def report(stage):
         if entry["event"] == "exec_start":
             words[entry["run"], entry["exec"]] = entry["command"].split(" ")[0]
     keys = {"host": lambda entry: entry["host"], "run": lambda entry: entry["run"],
-            "program": lambda entry: words[entry["run"], entry["exec"]],
-            "person": lambda entry: entry.get("by") or none("no person", entry), "rule": lambda entry: entry.get("rule") or none("no rule", entry)}
+            "program": lambda entry: (entry.get("program") or words[entry["run"], entry["exec"]]).rpartition("/")[2],
+            "person": lambda entry: entry.get("by") or none("no person", entry),
+            "rule": lambda entry: entry.get("rule") or none("no rule", entry, entry.get("action") == "deny")}
 
-    def none(what, entry):
-        return f"({what}: {entry['reason']})" if entry["event"] == "decision" else f"({what})"
+    def none(what, entry, has_reason=True):
+        return f"({what}: {entry['reason']})" if entry["event"] == "decision" and has_reason else f"({what})"
     moment = datetime.datetime.strptime(stage.ledger[COUNT // 2]["time"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(microsecond=0)
     local = (moment + datetime.timedelta(hours=3)).strftime("%Y-%m-%d %H:%M:%S")
     for args, bound in ((["--since", "60d"], ""), (["--since", local], moment.strftime("%Y-%m-%dT%H:%M:%S.000000Z")),

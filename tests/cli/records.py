@@ -301,6 +301,26 @@ def report(stage):
     expect(stage.run("audit", "report", "--audit", "missing").returncode, 3)
 
 
+def report_of_an_observing_run(stage):
+    """One row for what no rule decided and for its connections; and one for each program, whatever the command was."""
+    stage.start(command="sh -c 'curl a.test'")
+    stage.decide("a.test", "observed")
+    stage.decide("b.test", "observed", resolved="")
+    stage.add("closed", exec=1, way="connect", host="b.test", protocol="https", port=443, program="/opt/a b/curl")
+    stage.decide("c.test", "granted_session", by="ana on tty")
+    stage.decide("d.test", "rule_allow", rule="user:1: allow d.test")
+    stage.decide("e.test", "dns_failed")
+    stage.decide("f.test", "default_deny", program="/usr/bin/git")
+    stage.write()
+    for args in ((), ("--run", "7f3a9c")):
+        def rows(by, args=args):
+            made = json.loads(stage.run("audit", "report", "--json", "--by", by, *args).stdout)
+            return {row["key"]: (row["allowed"], row["denied"], row["connections"]) for row in made["rows"]}
+        expect(rows("rule"), {"(no rule)": (3, 0, 4), "user:1: allow d.test": (1, 0, 0), "(no rule: dns_failed)": (0, 1, 0),
+                              "(no rule: default_deny)": (0, 1, 0)})
+        expect(rows("program"), {"sh": (4, 1, 3), "curl": (0, 0, 1), "git": (0, 1, 0)})
+
+
 def many_destinations(stage):
     """Memory has a limit: the rest is counted together, and no wildcard is concluded."""
     stage.start()
@@ -313,7 +333,8 @@ def many_destinations(stage):
 
 
 CASES = [what_was_allowed_is_suggested, what_was_denied_is_never_allowed, wildcards_need_proof, private_and_metadata,
-         a_log_cannot_write_policy, nothing_to_suggest, which_records, malformed_lines, simulate, report, many_destinations]
+         a_log_cannot_write_policy, nothing_to_suggest, which_records, malformed_lines, simulate, report, report_of_an_observing_run,
+         many_destinations]
 
 
 def main():

@@ -17,8 +17,8 @@
 #include "cli/cli.h"
 #include "gateway/gateway_audit.h"
 
-#define VERSION     1
-#define VERSION_SQL "1"
+#define VERSION     2
+#define VERSION_SQL "2"
 #define BUSY_MS     60000 /* another process adds records; a million take a few seconds */
 
 static const char setup[] = "PRAGMA journal_mode=WAL;"
@@ -39,9 +39,9 @@ static const char schema[] =
 	" down INTEGER, run INTEGER, rule INTEGER, program INTEGER, command INTEGER,"
 	" session INTEGER, reason INTEGER, action INTEGER, kind INTEGER, way INTEGER,"
 	" protocol INTEGER, port INTEGER, exec INTEGER, is_summed INTEGER);"
-	"CREATE TABLE sums(dimension INTEGER, key INTEGER, reason INTEGER, verdict INTEGER,"
+	"CREATE TABLE sums(dimension INTEGER, key INTEGER, instead INTEGER, verdict INTEGER,"
 	" day INTEGER, times INTEGER, up INTEGER, down INTEGER, first INTEGER, last INTEGER,"
-	" PRIMARY KEY(dimension, key, reason, verdict, day)) WITHOUT ROWID;"
+	" PRIMARY KEY(dimension, key, instead, verdict, day)) WITHOUT ROWID;"
 	"CREATE INDEX by_time ON records(time);"
 	"CREATE TABLE runs(run INTEGER PRIMARY KEY, user INTEGER, time INTEGER);"
 	"CREATE TABLE execs(run INTEGER, exec INTEGER, command INTEGER, time INTEGER,"

@@ -71,7 +71,7 @@ int store_find_line(struct store *store, const struct gateway_logged *record, ch
 		    struct err *why);
 
 /* What records are summed by. */
-enum store_dimension { STORE_HOST, STORE_PERSON, STORE_RUN, STORE_COMMAND, STORE_RULE };
+enum store_dimension { STORE_HOST, STORE_PERSON, STORE_RUN, STORE_PROGRAM, STORE_RULE };
 #define STORE_DIMENSIONS (STORE_RULE + 1)
 /* Decisions and ends of connections to destinations, without those to ports that a run publishes,
  * because the command did not make them. */
@@ -82,7 +82,10 @@ struct store_sums {
 };
 /* A part of a sum: a key may be told several times. Text is borrowed for the call. */
 struct store_sum {
-	const char *key, *reason;   /* @reason: of a decision by nobody, or by no rule */
+	const char *key;
+	/* Without a key: the reason of a decision by nobody, or of a denial by no rule; the command
+	 * of a program that is not known. */
+	const char *instead;
 	enum store_verdict verdict; /* STORE_NO_VERDICT: ends of connections */
 	uint64_t times, bytes_up, bytes_down;
 	int64_t first_us, last_us;

@@ -66,8 +66,8 @@ static struct store_cell *cell_at(struct store *store, const sqlite3_int64 key[5
 }
 
 int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIONS],
-		    sqlite3_int64 reason, enum store_verdict verdict, const struct store_cell *sums,
-		    struct err *why)
+		    const sqlite3_int64 instead[STORE_DIMENSIONS], enum store_verdict verdict,
+		    const struct store_cell *sums, struct err *why)
 {
 	int r = 0;
 
@@ -76,11 +76,8 @@ int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIO
 	if (!store->cells)
 		store->cells = mem_new_array(CELLS, sizeof(*store->cells));
 	for (int i = 0; i < STORE_DIMENSIONS && r == 0; i++) {
-		/* Where nobody and nothing decided, the reason is all that is known. */
-		bool has_reason =
-			STORE_HAS_REASON(i) && keys[i] == 0 && verdict != STORE_NO_VERDICT;
 		struct store_cell *cell =
-			cell_at(store, (sqlite3_int64[]){ i, keys[i], has_reason ? reason : 0,
+			cell_at(store, (sqlite3_int64[]){ i, keys[i], keys[i] ? 0 : instead[i],
 							  (sqlite3_int64)verdict,
 							  sums->first / STORE_DAY_US });
 

@@ -173,8 +173,16 @@ static int fill_sums(struct store *store, const sqlite3_int64 row[COLUMNS], stru
 {
 	const sqlite3_int64 keys[STORE_DIMENSIONS] = {
 		[STORE_HOST] = row[COLUMN_HOST], [STORE_PERSON] = row[COLUMN_BY],
-		[STORE_RUN] = row[COLUMN_RUN],   [STORE_COMMAND] = row[COLUMN_COMMAND],
+		[STORE_RUN] = row[COLUMN_RUN],   [STORE_PROGRAM] = row[COLUMN_PROGRAM],
 		[STORE_RULE] = row[COLUMN_RULE],
+	};
+	const enum store_verdict verdict = (enum store_verdict)row[COLUMN_VERDICT];
+	const sqlite3_int64 reason = row[COLUMN_REASON];
+	/* As in store_sum.c. */
+	const sqlite3_int64 instead[STORE_DIMENSIONS] = {
+		[STORE_PERSON] = verdict != STORE_NO_VERDICT ? reason : 0,
+		[STORE_PROGRAM] = row[COLUMN_COMMAND],
+		[STORE_RULE] = verdict != STORE_NO_VERDICT && verdict != STORE_ALLOW ? reason : 0,
 	};
 	const struct store_cell cell = {
 		.times = row[COLUMN_TIMES],
@@ -184,8 +192,7 @@ static int fill_sums(struct store *store, const sqlite3_int64 row[COLUMNS], stru
 		.last = row[COLUMN_TIME],
 	};
 
-	return store_cells_add(store, keys, row[COLUMN_REASON],
-			       (enum store_verdict)row[COLUMN_VERDICT], &cell, why);
+	return store_cells_add(store, keys, instead, verdict, &cell, why);
 }
 
 static int fill_record(struct store *store, const struct gateway_logged *record, struct err *why)

@@ -71,15 +71,14 @@ void store_texts_forget(struct store *store);
 
 /* A row of the table of sums: its key, and what is summed. */
 struct store_cell {
-	sqlite3_int64 key[5]; /* dimension, key, reason, verdict, day */
+	sqlite3_int64 key[5]; /* dimension, key, instead, verdict, day */
 	sqlite3_int64 times, up, down, first, last;
 };
 /* Adds @sums, of one record, to the sums of each of its keys; store_cells_write() writes them. */
-#define STORE_DAY_US        INT64_C(86400000000)
-#define STORE_HAS_REASON(d) ((d) == STORE_PERSON || (d) == STORE_RULE)
+#define STORE_DAY_US INT64_C(86400000000)
 int store_cells_add(struct store *store, const sqlite3_int64 keys[STORE_DIMENSIONS],
-		    sqlite3_int64 reason, enum store_verdict verdict, const struct store_cell *sums,
-		    struct err *why);
+		    const sqlite3_int64 instead[STORE_DIMENSIONS], enum store_verdict verdict,
+		    const struct store_cell *sums, struct err *why);
 int store_cells_write(struct store *store, struct err *why);
 void store_cells_forget(struct store *store);
 

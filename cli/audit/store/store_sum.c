@@ -6,29 +6,35 @@
 
 #define SUMS "sum(times),sum(up),sum(down)"
 #define KEYS                                                                                       \
-	"(SELECT text FROM texts WHERE id=key),(SELECT text FROM texts WHERE id=reason),verdict"
+	"(SELECT text FROM texts WHERE id=key),(SELECT text FROM texts WHERE id=instead),verdict"
 
 /* The columns of a record, in the order of enum store_dimension. */
-static const char *const columns[STORE_DIMENSIONS] = { "host", "by", "run", "command", "rule" };
+static const struct {
+	const char *key, *instead; /* @instead: without a key */
+} columns[STORE_DIMENSIONS] = {
+	[STORE_HOST] = { "host", "0" },
+	[STORE_PERSON] = { "by", "iif(verdict<>0,reason,0)" },
+	[STORE_RUN] = { "run", "0" },
+	[STORE_PROGRAM] = { "program", "command" },
+	/* The end of a connection has no reason, and is counted with what allowed it. */
+	[STORE_RULE] = { "rule", "iif(verdict>1,reason,0)" },
+};
+_Static_assert(STORE_NO_VERDICT == 0 && STORE_ALLOW == 1, "the verdicts above");
 
 /* What is summed by day; and of records, what is not a whole day or of one run. */
 static const char sql_days[] = "SELECT " KEYS "," SUMS ",min(first),max(last) FROM sums WHERE "
-			       "dimension=?1 AND day>=?2 GROUP BY key,reason,verdict";
+			       "dimension=?1 AND day>=?2 GROUP BY key,instead,verdict";
 
 static char *sql_records(const struct store_sums *what)
 {
-	const char *column = columns[what->dimension];
-	auto_free char *reason = STORE_HAS_REASON(what->dimension)
-					 ? mem_printf("iif(%s=0 AND verdict<>0,reason,0)", column)
-					 : mem_strdup("0");
+	const char *key = columns[what->dimension].key;
 
-	return mem_printf(
-		"SELECT " KEYS "," SUMS ",min(time),max(time) FROM (SELECT %s AS key,%s AS reason,"
-		"verdict,times,up,down,time FROM records WHERE is_summed AND %s) GROUP BY "
-		"key,reason,verdict",
-		column, reason,
-		what->run ? "run=(SELECT id FROM texts WHERE text=?3) AND +time>=?1"
-			  : "time>=?1 AND time<?2");
+	return mem_printf("SELECT " KEYS "," SUMS ",min(time),max(time) FROM (SELECT %s AS key,"
+			  "iif(%s=0,%s,0) AS instead,verdict,times,up,down,time FROM records WHERE "
+			  "is_summed AND %s) GROUP BY key,instead,verdict",
+			  key, key, columns[what->dimension].instead,
+			  what->run ? "run=(SELECT id FROM texts WHERE text=?3) AND +time>=?1"
+				    : "time>=?1 AND time<?2");
 }
 
 static int sum_rows(struct store *store, sqlite3_stmt *rows, store_sum_fn each, void *arg,
@@ -38,10 +44,10 @@ static int sum_rows(struct store *store, sqlite3_stmt *rows, store_sum_fn each, 
 
 	while ((result = sqlite3_step(rows)) == SQLITE_ROW) {
 		const unsigned char *key = sqlite3_column_text(rows, 0);
-		const unsigned char *reason = sqlite3_column_text(rows, 1);
+		const unsigned char *instead = sqlite3_column_text(rows, 1);
 		const struct store_sum sum = {
 			.key = key ? (const char *)key : "",
-			.reason = reason ? (const char *)reason : "",
+			.instead = instead ? (const char *)instead : "",
 			.verdict = (enum store_verdict)sqlite3_column_int64(rows, 2),
 			.times = (uint64_t)sqlite3_column_int64(rows, 3),
 			.bytes_up = (uint64_t)sqlite3_column_int64(rows, 4),
