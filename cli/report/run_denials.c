@@ -27,7 +27,7 @@ static char *cut(const char *text)
 static char *head_of(const struct gateway_trip *trip)
 {
 	char where[POLICY_DESTINATION_TEXT_MAX];
-	uint64_t count = trip->denied + trip->unanswered;
+	uint64_t count = trip->denied + trip->unanswered + trip->failed;
 	auto_free char *request = trip->request ? cut(trip->request) : NULL;
 	auto_free char *program = trip->program && trip->program[0] ? cut(trip->program) : NULL;
 	auto_free char *times =
@@ -57,16 +57,18 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
 	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
 	auto_free char *remedy = remedy_of(trip, summary);
+	/* What only failed was allowed, so it lacks no rule. */
+	const char *no_rule = trip->denied + trip->unanswered > 0 ? " No rule." : "";
 
 	return mem_printf("%s: %s (%s)%s%s%s%s%s", head, policy_reason_sentence(trip->last_denial),
-			  policy_reason_code(trip->last_denial), rule ? " Rule: " : " No rule.",
+			  policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule,
 			  rule ? rule : "", because ? " Because: " : "", because ? because : "",
 			  remedy);
 }
 
 bool run_denials_is_denied(const struct gateway_trip *trip)
 {
-	return trip->denied + trip->unanswered > 0;
+	return trip->denied + trip->unanswered + trip->failed > 0;
 }
 
 static size_t count_denied(const struct run_summary *summary)
@@ -91,8 +93,9 @@ static void say_destinations(struct run_tell *tell, const struct run_summary *su
 		shown++;
 	}
 	if (all > shown) {
-		auto_free char *text = mem_printf(
-			"%zu more destinations were denied or not answered", all - shown);
+		auto_free char *text =
+			mem_printf("%zu more destinations were denied, not answered or not reached",
+				   all - shown);
 
 		run_tell_say(tell, RUN_TELL_ERROR, text);
 	}

@@ -1,4 +1,4 @@
-/* run_denials: what was denied, not answered or refused in a run, and what would allow it. */
+/* run_denials: what was denied, not answered, refused or not reached in a run, and what to do. */
 #pragma once
 
 #include <jansson.h>
@@ -15,6 +15,7 @@ void run_denials_print(const struct run_summary *summary);
 /* Says why the exit status is not the command's; prints nothing if it is. */
 void run_denials_print_status(const struct run_summary *summary);
 
-bool run_denials_is_denied(const struct gateway_trip *trip); /* or not answered, once or more */
+/* Was it denied or not answered, or could not be reached, once or more? */
+bool run_denials_is_denied(const struct gateway_trip *trip);
 /* What was denied, by which rule, and what would allow it: visible text, returned owned. */
 char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary);

@@ -27,7 +27,7 @@
 #define PLAIN "\x1b[0m"
 
 struct totals {
-	uint64_t denied, unanswered, bytes_up, bytes_down;
+	uint64_t denied, unanswered, failed, bytes_up, bytes_down;
 };
 
 static void print_trip(const struct gateway_trip *trip, bool may_colour)
@@ -45,9 +45,18 @@ static void print_trip(const struct gateway_trip *trip, bool may_colour)
 		(void)fprintf(stderr, "  %s%" PRIu64 " denied (%s)%s", may_colour ? RED : "",
 			      trip->denied, policy_reason_code(trip->last_denial),
 			      may_colour ? PLAIN : "");
+	else if (trip->failed > 0)
+		(void)fprintf(stderr, "  %" PRIu64 " failed (%s)", trip->failed,
+			      policy_reason_code(trip->last_denial));
 	if (trip->unanswered > 0)
 		(void)fprintf(stderr, "  %" PRIu64 " unanswered", trip->unanswered);
 	(void)fputc('\n', stderr);
+}
+
+/* Returned owned. */
+static char *failed_text(uint64_t failed)
+{
+	return failed > 0 ? mem_printf(", %" PRIu64 " failed", failed) : mem_strdup("");
 }
 
 static void print_programs(const struct run_programs *programs)
@@ -120,6 +129,7 @@ static void print_text(const struct run_summary *summary)
 	struct totals sum = {
 		.denied = others->denied,
 		.unanswered = others->unanswered,
+		.failed = others->failed,
 		.bytes_up = others->bytes_up,
 		.bytes_down = others->bytes_down,
 	};
@@ -135,23 +145,27 @@ static void print_text(const struct run_summary *summary)
 	for (size_t i = 0; i < count; i++) {
 		sum.denied += trips[i].denied;
 		sum.unanswered += trips[i].unanswered;
+		sum.failed += trips[i].failed;
 		sum.bytes_up += trips[i].bytes_up;
 		sum.bytes_down += trips[i].bytes_down;
 	}
+	auto_free char *failed = failed_text(sum.failed);
+	auto_free char *others_failed = failed_text(others->failed);
+
 	text_bytes(up, sizeof(up), sum.bytes_up);
 	text_bytes(down, sizeof(down), sum.bytes_down);
 	(void)fprintf(stderr,
 		      "sallyport: run %s: %zu destination%s, %s up, %s down, %" PRIu64
-		      " denied, %" PRIu64 " unanswered\n",
+		      " denied, %" PRIu64 " unanswered%s\n",
 		      summary->run, count, count == 1 ? "" : "s", up, down, sum.denied,
-		      sum.unanswered);
+		      sum.unanswered, failed);
 	for (size_t i = 0; i < count; i++)
 		print_trip(&trips[i], cli_may_colour(stderr));
-	if (others->allowed + others->denied + others->unanswered > 0)
+	if (others->allowed + others->denied + others->unanswered + others->failed > 0)
 		(void)fprintf(stderr,
 			      "  other destinations, not listed: %" PRIu64 " allowed, %" PRIu64
-			      " denied, %" PRIu64 " unanswered\n",
-			      others->allowed, others->denied, others->unanswered);
+			      " denied, %" PRIu64 " unanswered%s\n",
+			      others->allowed, others->denied, others->unanswered, others_failed);
 	print_upstreams(summary);
 }
 
@@ -175,11 +189,12 @@ static void add_denial(json_t *object, const struct gateway_trip *trip)
 static json_t *trip_json(const struct gateway_trip *trip)
 {
 	json_t *object = json_pack(
-		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host, "protocol",
-		policy_protocol_name(trip->dst.protocol), "port", (int)trip->dst.port, "allowed",
-		(json_int_t)trip->allowed, "denied", (json_int_t)trip->denied, "unanswered",
-		(json_int_t)trip->unanswered, "connections", (json_int_t)trip->connections,
-		"bytes_up", (json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
+		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host,
+		"protocol", policy_protocol_name(trip->dst.protocol), "port", (int)trip->dst.port,
+		"allowed", (json_int_t)trip->allowed, "denied", (json_int_t)trip->denied,
+		"unanswered", (json_int_t)trip->unanswered, "failed", (json_int_t)trip->failed,
+		"connections", (json_int_t)trip->connections, "bytes_up",
+		(json_int_t)trip->bytes_up, "bytes_down", (json_int_t)trip->bytes_down);
 
 	if (object && trip->last_denial != POLICY_NONE)
 		json_object_set_new(object, "reason",
@@ -188,7 +203,7 @@ static json_t *trip_json(const struct gateway_trip *trip)
 		add_visible(object, "rule", trip->rule);
 		add_visible(object, "because", trip->because);
 	}
-	if (object && trip->denied + trip->unanswered > 0)
+	if (object && run_denials_is_denied(trip))
 		add_denial(object, trip);
 	return object;
 }

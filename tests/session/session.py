@@ -382,7 +382,7 @@ print("inside:", seen)
 
 def hello():
     version = b"0.1.0"
-    return struct.pack("=HII", 1, 4, len(version)) + version
+    return struct.pack("=HII", 1, 5, len(version)) + version
 
 
 def talk(path):

@@ -183,9 +183,10 @@ static json_t *state_trip(const struct gateway_trip *trip)
 				 ? json_null()
 				 : wire_text(policy_destination_text(&trip->dst, to), sizeof(to)),
 			 "allowed", state_number(trip->allowed), "denied",
-			 state_number(trip->denied), "unanswered", state_number(trip->unanswered),
-			 "connections", state_number(trip->connections), "up",
-			 state_number(trip->bytes_up), "down", state_number(trip->bytes_down));
+			 state_number(trip->denied + trip->failed), "unanswered",
+			 state_number(trip->unanswered), "connections",
+			 state_number(trip->connections), "up", state_number(trip->bytes_up),
+			 "down", state_number(trip->bytes_down));
 }
 
 /* The newest destinations, which are stored in the order of their first request, and the sum of
@@ -201,6 +202,7 @@ static json_t *state_totals(struct approver *self)
 	for (size_t i = 0; i < count; i++) {
 		sum.allowed += trips[i].allowed;
 		sum.denied += trips[i].denied;
+		sum.failed += trips[i].failed;
 		sum.unanswered += trips[i].unanswered;
 		sum.connections += trips[i].connections;
 		sum.bytes_up += trips[i].bytes_up;

@@ -130,6 +130,14 @@ START_TEST(trips_are_counted_per_destination_and_bounded)
 	ck_assert_uint_eq(trips.list[7].allowed, 0);
 	ck_assert_uint_eq(trips.list[7].denied, 2);
 	ck_assert_uint_eq(trips.list[7].connections, 1);
+	/* Allowed, and its name could not be resolved: failed, and by no rule. */
+	traffic_count_verdict(&trips, &facts, &yes);
+	report.verdict.reason = POLICY_DNS_FAILED;
+	traffic_count_report(&trips, &report);
+	ck_assert_uint_eq(trips.list[7].allowed, 0);
+	ck_assert_uint_eq(trips.list[7].denied, 2);
+	ck_assert_uint_eq(trips.list[7].failed, 1);
+	ck_assert_ptr_null(trips.list[7].rule);
 	const struct policy_request request = { .method = "GET", .path = "/v1" };
 
 	facts.request = &request;
