@@ -35,16 +35,34 @@ void run_made_find(struct run_made *made, const struct exec_process *process,
 		made->failure = mem_strdup(why.text);
 }
 
-/* Does the command line contain "git" as a word of its own, also in a script? */
-static bool names_git(const char *words)
+/* Does the text contain @word as a word of its own, also in a script? */
+static bool names(const char *text, const char *word)
 {
-	for (const char *at = words; (at = strstr(at, "git")) != NULL; at += 3) {
-		bool begins = at == words || (!isalnum((unsigned char)at[-1]) && at[-1] != '.');
+	size_t len = strlen(word);
 
-		if (begins && (at[3] == '\0' || isspace((unsigned char)at[3])))
+	for (const char *at = text; (at = strstr(at, word)) != NULL; at += len) {
+		bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '.');
+
+		if (begins && !isalnum((unsigned char)at[len]))
 			return true;
 	}
 	return false;
+}
+
+/* Is it a command of git's that changes a repository's configuration? Another one, such as git
+ * fetch, fails for other reasons. */
+static bool changes_config(const char *const *argv)
+{
+	static const char *const changes[] = { "config", "remote",       "submodule",
+					       "branch", "set-upstream", "push -u" };
+	auto_free char *text = mem_strdup("");
+	bool changes_it = false;
+
+	for (; *argv; argv++)
+		mem_append(&text, " %s", *argv);
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
+		changes_it = changes_it || names(text, changes[i]);
+	return changes_it && names(text, "git");
 }
 
 static const char *find_config(const struct exec_process *process)
@@ -64,11 +82,9 @@ void run_made_explain(struct run_made *made, const struct exec_process *process,
 		      const struct exec_process_result *result, const char *const *argv)
 {
 	const char *config = find_config(process);
-	bool has_git = false;
 
-	for (; *argv; argv++)
-		has_git = has_git || names_git(*argv);
-	if (!config || !has_git || result->end != EXEC_PROCESS_EXITED || result->status == 0)
+	if (!config || result->end != EXEC_PROCESS_EXITED || result->status == 0 ||
+	    !changes_config(argv))
 		return;
 	auto_free char *shown = text_visible_dup(config);
 

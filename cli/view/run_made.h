@@ -22,8 +22,8 @@ struct run_made {
 #define RUN_MADE_MAX 1000
 void run_made_find(struct run_made *made, const struct exec_process *process,
 		   const struct exec_plan_config *config, exec_made_fn record, void *arg);
-/* Sets the hint if the command failed and seems to have run git, which could not write a
- * repository's configuration. */
+/* Sets the hint if the command failed and seems to have run git to change a repository's
+ * configuration, which it could not write. */
 void run_made_explain(struct run_made *made, const struct exec_process *process,
 		      const struct exec_process_result *result, const char *const *argv);
 void run_made_print(const struct run_made *made); /* on stderr */

@@ -512,7 +512,8 @@ def configuration_is_explained(world, user):
     policy = user.file(work / "free.policy", "version 1\nunprotect .git/config\n")
     world.trust(user, policy)
     inside(world, user, "git remote add origin ../x && git config core.fsmonitor false", cwd=work, options=["--policy", policy])
-    for text, status in (("git commit -q --allow-empty -m x", 0), ("exit 3", 3), ("cat .gitignore", 1)):
+    for text, status in (("git commit -q --allow-empty -m x", 0), ("exit 3", 3), ("cat .gitignore", 1), ("git fetch nowhere || exit 3", 3),
+                         ("git fetch http://a.test/x || exit 3", 3), ("git fetch --set-upstream ./ main && exit 0", 0)):
         must(words not in inside(world, user, text, cwd=work, want=status), text)
 
 
