@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "policies/policies_protected.h"
 
 #define SHOWN_MAX 160 /* bytes of a path */
 
@@ -18,6 +20,10 @@ static const char *const sensitive[] = {
 	".config", ".local", ".netrc",    ".mozilla", ".password-store",
 	".vscode", ".git",   ".bashrc.d", "bin",
 };
+
+/* Sockets at which the C library looks up users and hosts. */
+static const char *const lookups[] = { "/run/nscd", "/var/run/nscd", "/run/systemd",
+				       "/var/lib/sss" };
 
 /* These have a folder for each program. */
 static const char *const shared[] = { ".cache", ".config", ".local/share", ".local/state" };
@@ -47,6 +53,23 @@ static size_t own_part(const char *rest)
 	return from + strcspn(rest + from, "/");
 }
 
+static bool is_lookup(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lookups); i++)
+		if (is_within(path, lookups[i], strlen(lookups[i])))
+			return true;
+	return false;
+}
+
+/* Does it run code later, such as a hook of git's? */
+static bool is_protected(const char *path, const char *home)
+{
+	const char *const homes[] = { home, NULL };
+	const struct policy_protection protection = { .homes = homes };
+
+	return policy_protected_find(&protection, path, NULL);
+}
+
 static bool is_folder(const char *path)
 {
 	struct stat what;
@@ -74,7 +97,7 @@ static bool is_sensitive(const char *folder, const char *home)
 	const char *rest = below_home(folder, home);
 
 	if (!rest)
-		return strcmp(folder, "/") == 0;
+		return strcmp(folder, "/") == 0 || is_protected(folder, home);
 	for (size_t i = 0; i < ARRAY_SIZE(sensitive); i++) {
 		size_t len = strlen(sensitive[i]);
 
@@ -82,7 +105,8 @@ static bool is_sensitive(const char *folder, const char *home)
 		if (is_within(rest, sensitive[i], len) && rest[len] == '\0')
 			return true;
 	}
-	return is_within(rest, ".ssh", 4) || is_within(rest, ".gnupg", 6);
+	return is_within(rest, ".ssh", 4) || is_within(rest, ".gnupg", 6) ||
+	       is_protected(folder, home);
 }
 
 static char *shown(const char *path, const char *home)
@@ -99,12 +123,17 @@ static char *line_of_write(const struct exec_evidence *evidence, const char *fol
 			   const char *home, const char *program)
 {
 	auto_free char *where = shown(folder, home);
-	bool is_there = is_folder(folder);
-	/* A file in the home itself: only the whole home could be opened for it. */
-	bool is_file = !is_there && strcmp(folder, evidence->path) == 0 &&
+	const char *rest = below_home(folder, home);
+	bool is_there = access(folder, F_OK) == 0;
+	/* In the home itself. */
+	bool is_file = !is_folder(folder) && strcmp(folder, evidence->path) == 0 &&
 		       strncmp(evidence->call, "mkdir", 5) != 0;
 
-	if (is_file || is_sensitive(folder, home))
+	if (is_file && rest && rest[0] == '.')
+		return mem_printf("read-only in this sandbox: %s (%s; --env HOME=FOLDER gives the "
+				  "command another home)",
+				  where, program);
+	if (is_sensitive(folder, home))
 		return mem_printf("read-only in this sandbox: %s (%s)", where, program);
 	return mem_printf("read-only in this sandbox: %s (%s; %sallow with --write %s)", where,
 			  program, is_there ? "" : "create it and ", where);
@@ -125,7 +154,10 @@ static char *line_of_network(const struct exec_evidence *evidence, const char *p
 
 static struct run_refused_item item_of(const struct exec_evidence *evidence, const char *home)
 {
-	struct run_refused_item item = { .what = evidence->what };
+	struct run_refused_item item = {
+		.what = evidence->what,
+		.is_minor = evidence->what == EXEC_REFUSED_SOCKET && is_lookup(evidence->path),
+	};
 	auto_free char *name = evidence->program[0] ? text_visible_dup(evidence->program)
 						    : mem_strdup("a program");
 
@@ -174,15 +206,10 @@ void run_refused_add(struct run_refused *refused, const struct exec_evidence *ev
 	free(item.line);
 }
 
-static bool is_shown(const struct run_refused_item *item, bool has_failed)
-{
-	return has_failed || item->what == EXEC_REFUSED_WRITE || item->what == EXEC_REFUSED_NETWORK;
-}
-
 const char *run_refused_line(const struct run_refused *refused, bool has_failed, size_t index)
 {
 	for (size_t i = 0; i < refused->count; i++)
-		if (is_shown(&refused->items[i], has_failed) && index-- == 0)
+		if ((has_failed || !refused->items[i].is_minor) && index-- == 0)
 			return refused->items[i].line;
 	return NULL;
 }

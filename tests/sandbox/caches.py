@@ -3,6 +3,7 @@
 
 usage: caches.py SALLYPORT [CASE...]"""
 import os
+import re
 import shutil
 import sys
 
@@ -155,14 +156,26 @@ def many_files_hide_no_other_names(world, user):
 def what_was_refused_is_said(world, user):
     """Which folder is read-only, for which program, and what would allow it; not what is dangerous to allow, and only so many."""
     one, _ = fresh(user, ".tool", ".ssh")
-    done = world.run(user, ["sh", "-c", "mkdir -p ~/.tool/a/b ~/.other/a; touch ~/.rc ~/.ssh/x; mkdir ~/.ssh/y; exit 0"],
+    done = world.run(user, ["sh", "-c", "mkdir -p ~/.tool/a/b ~/.other/a; touch ~/.rc ~/.ssh/x ~/notes; mkdir ~/.ssh/y; exit 0"],
                      ["--report", "text"], cwd=one)
     said = done.stderr.decode()
     for line in ("read-only in this sandbox: ~/.tool (mkdir; allow with --write ~/.tool)\n",
                  "read-only in this sandbox: ~/.other (mkdir; create it and allow with --write ~/.other)\n",
-                 "read-only in this sandbox: ~/.rc (touch)\n", "read-only in this sandbox: ~/.ssh (touch)\n"):
+                 "read-only in this sandbox: ~/.rc (touch; --env HOME=FOLDER gives the command another home)\n",
+                 "read-only in this sandbox: ~/notes (touch; create it and allow with --write ~/notes)\n",
+                 "read-only in this sandbox: ~/.ssh (touch)\n"):
         must(f"sallyport: {line}" in said, f"{line!r} is missing:", said)
-    must(said.count("read-only in this sandbox") == 4, said)
+    must(said.count("read-only in this sandbox") == 5, said)
+    sh(world, user, one, "mkdir home; export HOME=$PWD/home; touch ~/.rc")
+    user.own(user.file(user.home / "notes", ""))
+    done = world.run(user, ["sh", "-c", "echo a note >~/notes"], ["--write", user.home / "notes"], cwd=one)
+    must(done.returncode == 0 and (user.home / "notes").read_text() == "a note\n", done)
+    user.own(user.file(one / ".git/hooks/x", ""))
+    for part in ("HEAD", "config", "objects/x", "refs/x"):
+        user.own(user.file(one / ".git" / part, ""))
+    done = world.run(user, ["sh", "-c", "echo x >.git/hooks/x"], ["--report", "text"], cwd=one)
+    said = done.stderr.decode()
+    must(re.search(f"read-only in this sandbox: {one}/.git/hooks \\([a-z]*\\)\n", said), said)
     done = world.run(user, ["sh", "-c", "for i in $(seq 100); do mkdir ~/.t$i; done"], ["--report", "text"], cwd=one)
     said = done.stderr.decode()
     must(said.count("read-only in this sandbox") == 6 and "94 more refusals by the sandbox" in said, said)

@@ -68,8 +68,8 @@ def granted(world, user):
             with Server(user, path, "served"), Server(user, other, "wrong"):
                 out, _ = inside(world, user, f"{ask(path)}; {ask(other)}", [f"socket {path}"])
                 must(out.splitlines()[0] == "served" and out.splitlines()[1].startswith("failed"), path, out)
-                out, _ = inside(world, user, ask(path))
-                must(out.startswith("failed"), path, out)
+                out, err = inside(world, user, ask(path), options=["--report", "text"])
+                must(out.startswith("failed") and f"cannot connect to the host's socket {path} (allow with a line `socket {path}`" in err, path, out, err)
                 out, _ = inside(world, user, ask(path), [f"socket {path}"], ["--sandbox", "read-only"])
                 must(out == "served\n", path, out)
 
