@@ -12,6 +12,7 @@
 #include "cli/report/run_tell.h"
 #include "gateway/gateway_tools.h"
 #include "policies/policies_gate.h"
+#include "policies/policies_tools.h"
 
 #define NAME_MAX_SHOWN 80 /* bytes of a program's or a request's name */
 
@@ -51,6 +52,22 @@ static char *remedy_of(const struct gateway_trip *trip, const struct run_summary
 	return mem_printf("%s%s", next[0] ? " Next: " : "", next);
 }
 
+char *run_denials_near(const struct gateway_trip *trip, const struct run_summary *summary)
+{
+	const struct policy_facts facts = { .dst = trip->dst, .carries = trip->dst.protocol };
+	size_t count = summary->policy ? policy_rule_count(summary->policy) : 0;
+	struct policy_rule_look look;
+
+	if (trip->rule || trip->denied + trip->unanswered == 0)
+		return NULL;
+	for (size_t i = 1; i <= count; i++) {
+		policy_rule_look(summary->policy, i, &facts, &look);
+		if (look.match == POLICY_MATCH_NOT_ENFORCED && strcmp(look.word, "allow") == 0)
+			return mem_strdup(look.rule);
+	}
+	return NULL;
+}
+
 char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	auto_free char *head = head_of(trip);
@@ -59,11 +76,13 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 	auto_free char *remedy = remedy_of(trip, summary);
 	/* What only failed was allowed, so it lacks no rule. */
 	const char *no_rule = trip->denied + trip->unanswered > 0 ? " No rule." : "";
+	auto_free char *near = run_denials_near(trip, summary);
 
-	return mem_printf("%s: %s (%s)%s%s%s%s%s", head, policy_reason_sentence(trip->last_denial),
-			  policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule,
-			  rule ? rule : "", because ? " Because: " : "", because ? because : "",
-			  remedy);
+	return mem_printf(
+		"%s: %s (%s)%s%s%s%s%s%s%s", head, policy_reason_sentence(trip->last_denial),
+		policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule, rule ? rule : "",
+		because ? " Because: " : "", because ? because : "",
+		near ? " It does not meet the conditions of " : "", near ? near : "", remedy);
 }
 
 bool run_denials_is_denied(const struct gateway_trip *trip)

@@ -17,5 +17,9 @@ void run_denials_print_status(const struct run_summary *summary);
 
 /* Was it denied or not answered, or could not be reached, once or more? */
 bool run_denials_is_denied(const struct gateway_trip *trip);
+/* The rule that would allow the destination if the request, or the program, met its conditions,
+ * such as a path: with file and line, returned owned. NULL: there is none, or a rule has decided.
+ */
+char *run_denials_near(const struct gateway_trip *trip, const struct run_summary *summary);
 /* What was denied, by which rule, and what would allow it: visible text, returned owned. */
 char *run_denials_text(const struct gateway_trip *trip, const struct run_summary *summary);

@@ -177,16 +177,19 @@ static void add_visible(json_t *object, const char *key, const char *text)
 		json_object_set_new(object, key, json_string(visible));
 }
 
-static void add_denial(json_t *object, const struct gateway_trip *trip)
+static void add_denial(json_t *object, const struct gateway_trip *trip,
+		       const struct run_summary *summary)
 {
 	auto_free char *line = policy_reason_line(trip->last_denial, &trip->dst);
+	auto_free char *near = run_denials_near(trip, summary);
 
 	add_visible(object, "program", trip->program);
 	add_visible(object, "request", trip->request);
+	add_visible(object, "near_rule", near);
 	add_visible(object, "allowed_by", line);
 }
 
-static json_t *trip_json(const struct gateway_trip *trip)
+static json_t *trip_json(const struct gateway_trip *trip, const struct run_summary *summary)
 {
 	json_t *object = json_pack(
 		"{s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "host", trip->dst.host,
@@ -204,7 +207,7 @@ static json_t *trip_json(const struct gateway_trip *trip)
 		add_visible(object, "because", trip->because);
 	}
 	if (object && run_denials_is_denied(trip))
-		add_denial(object, trip);
+		add_denial(object, trip, summary);
 	return object;
 }
 
@@ -232,7 +235,7 @@ static json_t *summary_json(const struct run_summary *summary)
 	json_t *object;
 
 	for (size_t i = 0; i < summary->trip_count; i++)
-		json_array_append_new(list, trip_json(&summary->trips[i]));
+		json_array_append_new(list, trip_json(&summary->trips[i], summary));
 	object = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o}", "run", summary->run, "session",
 			   summary->session, "end", ends[summary->result.end], "exit_status",
 			   summary->exit_status, "duration_ms", (json_int_t)summary->duration_ms,
