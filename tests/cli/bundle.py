@@ -25,7 +25,7 @@ TIMEOUT_S = 60
 SERVER = f"{world.NETWORK}.2"
 RUNS = 50
 AT_ONCE = 4
-ASKED, DENIED, NO_SANDBOX, ERROR = 78, 77, 125, 3
+ASKED, DENIED, NO_SANDBOX, USAGE, ERROR = 78, 77, 125, 2, 3
 
 
 class Quiet(http.server.BaseHTTPRequestHandler):
@@ -382,9 +382,9 @@ def words_that_make_no_sense(stage):
     for words in ((), ("a", "b"), ("asked.json", "-o", "x"), ("asked.json", "--allow", "http://a.test"),
                   ("--merge", "asked.json"), ("--merge", "asked.json", "-o", "x", "--key", key),
                   ("asked.json", "--for", "2000d", "--key", key), ("asked.json", "--nonsense"), ("asked.json", "--key")):
-        expect(stage.approve(*words), ERROR, "", "--help")
+        expect(stage.approve(*words), USAGE, "", "--help")
     expect(stage.approve("asked.json", "--key", key, "--allow", "http://c.test"), ERROR, "", "no question about")
-    expect(stage.approve("asked.json", "--key", key), ERROR, "", "no terminal to ask on")
+    expect(stage.approve("asked.json", "--key", key), USAGE, "", "no terminal to ask on")
     expect(stage.approve("asked.json", "--key", "policy", "--allow", "http://a.test"), ERROR, "", "not an Ed25519 key")
     expect(stage.approve("missing"), ERROR, "", "missing")
     expect(stage.approve("--help"), 0, "usage: sallyport approve bundle")
