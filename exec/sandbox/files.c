@@ -94,13 +94,24 @@ static char *hosts_text(const char *path)
 	return hosts;
 }
 
+/* Chromium's own sandbox needs a user namespace or a program with set-user-ID, which no command can
+ * have. Debian's launcher reads its options only from files in this folder. */
+static char *chromium_text(const char *path)
+{
+	auto_free char *text = host_text(path);
+
+	return text ? mem_printf("%s\nexport CHROMIUM_FLAGS=\"$CHROMIUM_FLAGS --no-sandbox\"\n", text)
+		    : NULL;
+}
+
 /* Files of the host that are other ones inside. */
 static const struct replaced {
 	const char *host, *path;         /* the host's file, and where ours is */
-	char *(*text)(const char *path); /* returned owned */
+	char *(*text)(const char *path); /* returned owned; NULL: leave the host's */
 } replaced[] = {
 	{ "/etc/resolv.conf", "/run/sallyport/resolv.conf", resolver_text },
 	{ "/etc/hosts", "/run/sallyport/hosts", hosts_text },
+	{ "/etc/chromium.d/default-flags", "/run/sallyport/chromium", chromium_text },
 };
 
 _Static_assert(ARRAY_SIZE(files) + ARRAY_SIZE(replaced) <= WIRE_FILES_MAX,

@@ -153,7 +153,7 @@ PYSOCKS = python("import socks\ns = socks.socksocket()\ns.set_proxy(socks.SOCKS5
                  "s.settimeout(10)\ns.connect(('HOST', 7000))\ns.sendall(b'said and heard')\nprint(s.recv(100).decode())")
 # It can make no sandbox of its own inside ours. Its zygote learns the pids of its children from the sender of a message, which is
 # always process 1 here.
-CHROMIUM = """chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \\
+CHROMIUM = """chromium --headless --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking --disable-component-update \\
     --disable-sync --ignore-certificate-errors --dump-dom SCHEME://HOST/page 2>chromium.log | tee page.html
 grep -q 'GET /page' page.html || { tail -3 chromium.log >&2; exit 1; }"""
 # Both start the browser themselves, with most of the options above.
@@ -165,7 +165,7 @@ require('playwright-core').chromium.launch({ executablePath: '/usr/bin/chromium'
     await browser.close();
 }).catch((error) => { console.error(error.message); process.exit(1); });"""
 NODE_PUPPETEER = """process.env.HOME = process.cwd();
-require('puppeteer-core').launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], acceptInsecureCerts: true }).then(async (browser) => {
+require('puppeteer-core').launch({ executablePath: '/usr/bin/chromium', acceptInsecureCerts: true }).then(async (browser) => {
     const page = await browser.newPage();
     await page.goto('https://HOST/page');
     console.log(await page.$eval('body', (body) => body.textContent));

@@ -43,7 +43,7 @@ HOME = {
     ".config/pip/pip.conf": "[global]\nindex-url = https://pip.test/simple\ncert = {top}/ca.pem\ndisable-pip-version-check = true\n",
     ".config/go/env": "GOPROXY=https://go.test\nGOSUMDB=off\nGOFLAGS=-mod=mod\n",
 }
-CHROMIUM = "chromium --headless --no-sandbox --disable-gpu --ignore-certificate-errors --dump-dom https://npm.test/hello 2>/dev/null"
+CHROMIUM = "chromium --headless --disable-gpu --ignore-certificate-errors --dump-dom https://npm.test/hello 2>/dev/null"
 # The command, and what it prints.
 COMMANDS = [
     ("npm ci --no-audit --no-fund >&2 && node -p \"require('hello')\"", "hello from the registry"),
