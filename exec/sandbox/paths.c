@@ -70,6 +70,15 @@ bool paths_is_within(const char *path, const char *directory)
 	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
+char *paths_parent(const char *path)
+{
+	char *parent = mem_strdup(path);
+	char *slash = strrchr(parent, '/');
+
+	slash[slash == parent ? 1 : 0] = '\0';
+	return parent;
+}
+
 const char *paths_holder(const struct paths *paths, const char *path)
 {
 	const char *best = NULL;

@@ -21,6 +21,8 @@ void paths_sort(struct paths *paths);
 
 /* Is @path @directory itself or inside it? Both canonical. */
 bool paths_is_within(const char *path, const char *directory);
+/* The folder that contains @path, canonical; that of "/" is itself. Returned owned. */
+char *paths_parent(const char *path);
 /* The innermost entry of @paths that is @path or contains it; NULL: none. */
 const char *paths_holder(const struct paths *paths, const char *path);
 

@@ -60,7 +60,13 @@ static const struct {
 	{ "color", "" },
 	{ "extensions", "" },
 	{ "fetch", "" },
-	{ "gc", "" },
+	{ "gc", "auto" },
+	{ "gc", "autodetach" },
+	{ "gc", "autopacklimit" },
+	{ "gc", "pruneexpire" },
+	{ "gc", "reflogexpire" },
+	{ "gc", "reflogexpireunreachable" },
+	{ "gc", "worktreepruneexpire" },
 	{ "index", "" },
 	{ "pack", "" },
 	{ "pull", "" },
@@ -138,13 +144,15 @@ static const char *read_section(const char *line, size_t len, struct span *ret)
 	return NULL;
 }
 
-static bool is_fine(const char *line, size_t len, struct span *section)
+/* Skips section headers, and sets *@ret_rest to what follows them. */
+static bool is_fine(const char *line, size_t len, struct span *section, const char **ret_rest)
 {
 	const char *end = line + len;
 
 	for (;;) {
 		while (line < end && isspace((unsigned char)*line))
 			line++;
+		*ret_rest = line;
 		if (line == end || *line != '[')
 			break;
 		line = read_section(line, (size_t)(end - line), section);
@@ -157,24 +165,40 @@ static bool is_fine(const char *line, size_t len, struct span *section)
 	return len == 0 || *line == '#' || *line == ';' || is_harmless(section, line, len);
 }
 
-char *git_config_runs(const char *text, size_t len)
+void git_config_each(const char *text, size_t len, git_config_fn each, void *arg)
 {
 	struct span section = { "", 0 };
 	const char *end = text + len;
 
 	for (const char *line = text; line < end;) {
-		const char *next = memchr(line, '\n', (size_t)(end - line));
+		const char *next = memchr(line, '\n', (size_t)(end - line)), *rest = line;
 		size_t size = (size_t)((next ? next : end) - line);
 
 		/* git continues to read after a NUL, also in a comment. */
-		if (memchr(line, '\0', size) || !is_fine(line, size, &section)) {
-			while (size > 0 && (*line == ' ' || *line == '\t')) {
-				line++;
-				size--;
-			}
-			return mem_strndup(line, size < SHOWN_MAX ? size : SHOWN_MAX);
-		}
+		bool is_harmful =
+			!is_fine(line, size, &section, &rest) || memchr(line, '\0', size) != NULL;
+
+		if (is_harmful && !each(line, rest, line + size, arg))
+			return;
 		line += size + (next != NULL);
 	}
-	return NULL;
+}
+
+static bool note_first(const char *line, const char *rest, const char *end, void *arg)
+{
+	size_t size;
+
+	while (line < end && (*line == ' ' || *line == '\t'))
+		line++;
+	size = (size_t)(end - line);
+	*(char **)arg = mem_strndup(line, size < SHOWN_MAX ? size : SHOWN_MAX);
+	return false;
+}
+
+char *git_config_runs(const char *text, size_t len)
+{
+	char *line = NULL;
+
+	git_config_each(text, len, note_first, &line);
+	return line;
 }

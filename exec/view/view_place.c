@@ -1,5 +1,6 @@
 #include "exec/view/view_place.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include "exec/sandbox/paths.h"
 #include "exec/sandbox/plan.h"
 #include "exec/run/wire.h"
+
+#define LED_LEVELS  2
+#define LED_FOLDERS 1000
 
 /* Never writable: they control the machine or its processes. */
 static const char *const special[] = { "/proc", "/sys", "/dev" };
@@ -103,6 +107,53 @@ void view_place_keep(struct plan *plan, const char *path)
 	if (r == 0)
 		keep(plan, target);
 	paths_done(&links);
+}
+
+/* Programs there are executed on request, and may be links to what a project builds. */
+static bool is_bin(const char *folder)
+{
+	return strcmp(strrchr(folder, '/') + 1, "bin") == 0;
+}
+
+static void keep_led_by(struct plan *plan, DIR *directory, const char *path,
+			struct paths *ret_inner)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(directory)) != NULL) {
+		auto_free char *inner = mem_printf("%s/%s", path, entry->d_name);
+		struct stat what = { .st_mode = DTTOIF(entry->d_type) };
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    (entry->d_type == DT_UNKNOWN && lstat(inner, &what) < 0))
+			continue;
+		if (S_ISLNK(what.st_mode))
+			view_place_keep(plan, inner);
+		else if (S_ISDIR(what.st_mode))
+			paths_add(ret_inner, inner);
+	}
+}
+
+void view_place_keep_led(struct plan *plan, const char *folder)
+{
+	struct paths folders = { 0 };
+	size_t first = 0;
+
+	paths_add(&folders, folder);
+	for (int level = 0; level < LED_LEVELS; level++) {
+		size_t next = folders.count;
+
+		for (; first < next && folders.count < LED_FOLDERS; first++) {
+			DIR *directory =
+				is_bin(folders.list[first]) ? NULL : opendir(folders.list[first]);
+
+			if (!directory)
+				continue;
+			keep_led_by(plan, directory, folders.list[first], &folders);
+			(void)closedir(directory);
+		}
+	}
+	paths_done(&folders);
 }
 
 static void pin_existing_parents(struct plan *plan, const char *path)

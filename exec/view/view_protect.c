@@ -125,7 +125,7 @@ static void look_at(struct search *search, const char *path, int fd, const struc
 		auto_free char *link = mem_printf("%s/.git", path);
 
 		if (policy_protected_find(search->protection, link, NULL))
-			view_place_keep(search->plan, link);
+			view_git_protect_link(search->plan, search->protection, link);
 	}
 }
 
@@ -245,18 +245,24 @@ static void search_root(struct search *search, const char *root)
 	paths_add(&search->plan->warnings, line);
 }
 
-static void protect_homes(struct search *search)
+/* If a home is not writable itself, files in it may still be links into what is: ~/.bashrc to
+ * ~/dotfiles/bashrc. */
+static void protect_home(struct search *search, const char *home)
 {
+	bool is_searched = paths_holder(&search->plan->writable, home) != NULL;
 	size_t count;
 	const struct policy_protected_line *lines = policy_protected_lines(&count);
 
-	for (const char *const *home = search->protection->homes; home && *home; home++) {
-		if (!paths_holder(&search->plan->writable, *home) &&
-		    !paths_is_around(&search->plan->writable, *home))
+	for (size_t i = 0; i < count; i++) {
+		auto_free char *path = mem_printf("%s/%s", home, lines[i].path);
+		struct stat what;
+
+		if ((lines[i].where != POLICY_PROTECTED_HOME && is_searched) ||
+		    lstat(path, &what) < 0)
 			continue;
-		for (size_t i = 0; i < count; i++)
-			if (lines[i].where == POLICY_PROTECTED_HOME)
-				protect_line(search, *home, lines[i].path);
+		protect_line(search, home, lines[i].path);
+		if (!is_searched && policy_protected_is(search->protection, path, NULL))
+			view_place_keep_led(search->plan, path);
 	}
 }
 
@@ -318,13 +324,16 @@ int view_protect(struct plan *plan, const struct policy_protection *protection, 
 
 	if (!protection || (plan->flags & WIRE_OPEN))
 		return 0;
+	size_t before = plan->read_only.count;
 	int r = protect_given(plan, protection, why);
 
-	if (r == 0)
-		protect_homes(&search);
+	for (const char *const *home = protection->homes; home && *home && r == 0; home++)
+		protect_home(&search, *home);
 	for (size_t i = 0; r == 0 && i < plan->writable.count; i++)
 		if (view_place_begins(plan, i))
 			search_root(&search, plan->writable.list[i]);
 	paths_done(&search.queue);
+	for (size_t i = before; i < plan->read_only.count; i++)
+		view_place_keep_led(plan, plan->read_only.list[i]);
 	return r;
 }

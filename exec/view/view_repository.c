@@ -61,8 +61,7 @@ static char *read_small(const char *directory, const char *name)
 	return take(text);
 }
 
-/* The path in the first line of a file, after @before, canonical; returned owned, or NULL. */
-static char *path_in(const char *directory, const char *name, const char *before)
+char *view_repository_path(const char *directory, const char *name, const char *before)
 {
 	auto_free char *text = read_small(directory, name), *path = NULL;
 	size_t skip = strlen(before);
@@ -76,15 +75,6 @@ static char *path_in(const char *directory, const char *name, const char *before
 	return paths_resolve(given, NULL, &path, NULL) == 0 ? take(path) : NULL;
 }
 
-static char *parent_of(const char *path)
-{
-	char *parent = mem_strdup(path);
-	char *slash = strrchr(parent, '/');
-
-	slash[slash == parent ? 1 : 0] = '\0';
-	return parent;
-}
-
 static bool is_called(const char *path, const char *name)
 {
 	return strcmp(strrchr(path, '/') + 1, name) == 0;
@@ -94,9 +84,9 @@ static bool is_called(const char *path, const char *name)
  * @tree. */
 static char *of_worktree(const char *folder, const char *tree)
 {
-	auto_free char *back = path_in(folder, "gitdir", "");
-	auto_free char *common = path_in(folder, "commondir", "");
-	auto_free char *above = parent_of(folder), *repository = parent_of(above);
+	auto_free char *back = view_repository_path(folder, "gitdir", "");
+	auto_free char *common = view_repository_path(folder, "commondir", "");
+	auto_free char *above = paths_parent(folder), *repository = paths_parent(above);
 	auto_free char *link = mem_printf("%s/.git", tree);
 
 	return back && common && strcmp(back, link) == 0 && is_called(above, "worktrees") &&
@@ -139,7 +129,7 @@ static char *of_submodule(const char *folder, const char *tree)
 	if (!back || strcmp(back, tree) != 0 || !is_repository(folder))
 		return NULL;
 	while (strlen(at) > 1) {
-		auto_free char *above = parent_of(at);
+		auto_free char *above = paths_parent(at);
 		bool is_modules = is_called(at, "modules");
 
 		if (is_modules && is_repository(above))
@@ -161,7 +151,7 @@ static char *repository_of(const char *tree)
 	free(take(folder));
 	if (!has_own(tree, ".git", S_IFREG))
 		return NULL;
-	folder = path_in(tree, ".git", "gitdir: ");
+	folder = view_repository_path(tree, ".git", "gitdir: ");
 	if (!folder || !is_own(folder, S_IFDIR))
 		return NULL;
 	char *found = of_worktree(folder, tree);
@@ -179,7 +169,7 @@ static char *tree_of(const char *cwd)
 
 		if (access(name, F_OK) == 0 || strcmp(at, "/") == 0)
 			break;
-		auto_free char *above = parent_of(at);
+		auto_free char *above = paths_parent(at);
 
 		free(take(at));
 		at = take(above);

@@ -8,3 +8,6 @@ struct policy_protection;
  * user's own. Call it before view_protect(), which protects parts of it. @protection NULL: does
  * nothing. */
 void view_repository(struct plan *plan, const struct policy_protection *protection);
+/* The path in the first line of a file of git's, after @before, canonical; returned owned, or NULL.
+ */
+char *view_repository_path(const char *directory, const char *name, const char *before);

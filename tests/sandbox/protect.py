@@ -92,7 +92,6 @@ true
 # Of coding agents, and of the gate.
 AGENTS = ("a/.codex/config.toml", "a/.gemini/settings.json", "a/b/.cursor/mcp.json", "a/b/.agents/x.md", "a/.claude/settings.json", "a/.sallyport/policy")
 
-
 def what_is_there(world, user):
     """Protected files at any depth cannot be changed by any of these calls, and neither can the folders above them."""
     work = fresh(user, "there")
@@ -175,6 +174,87 @@ def hooks_elsewhere(world, user):
         before = tree(work / path)
         inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
         must(tree(work / path) == before, f"{path} has changed")
+
+
+# In the sections of a configuration; and the files that git executes, reads as a configuration, or passes to a program because of it.
+NAMED = """[filter "x"]
+	clean = sh tools/clean.sh %f
+[diff "x"]
+	textconv = "python3 tools/textconv.py" # words
+[core]
+	sshCommand = ssh -F tools/ssh_config
+	pager = env X=1 tools/pager
+	hooksPath = "tools/my hooks"
+[credential]
+	helper = !sh tools/helper.sh
+[diff]
+	external = tools/external
+[pager]
+	log = tools/log
+[interactive]
+	diffFilter = tools/difffilter
+[alias]
+	st = "!f() { tools/alias \\"$@\\"; }; f"
+[gpg "ssh"]
+	defaultKeyCommand = ./tools/key
+[gc]
+	recentObjectsHook = tools/recent
+[include]
+	path = ../tools/inc/first.config
+"""
+BY_NAME = ("clean.sh", "textconv.py", "ssh_config", "pager", "helper.sh", "external", "log", "difffilter", "alias", "key", "recent", "fsmonitor")
+
+
+def named_by_configuration(world, user):
+    """Of every line of a configuration all words that are files of the project: in an included file, of the user's own, of a work tree elsewhere."""
+    work = repository(user, fresh(user, "named") / "main")
+    user.own(work.parent)
+    for at in (work, work.parent / "linked"):
+        if at != work:
+            host(user, "git", "worktree", "add", "-q", at, cwd=work)
+        user.file(at / "tools/my hooks/pre-commit")
+        for name in BY_NAME:
+            user.file(at / "tools" / name)
+        user.own(at / "tools")
+    user.file(work / "tools/inc/first.config", "[include]\n\tpath = second.config\n")
+    user.file(work / "tools/inc/second.config", "[include]\n\tpath = second.config\n[core]\n\tfsmonitor = tools/fsmonitor\n")
+    (work / ".git/config").write_text((work / ".git/config").read_text() + NAMED)
+    user.file(user.home / ".gitconfig", "[diff]\n\texternal = ./of-the-user\n[maintenance]\n\trepo = ./free\n")
+    everything = ["tools/my hooks", "tools/my hooks/pre-commit", "of-the-user", *(f"tools/{name}" for name in BY_NAME)]
+    try:
+        for at, paths in ((work, [*everything, "tools/inc/first.config", "tools/inc/second.config"]), (work.parent / "linked", everything)):
+            user.file(at / "of-the-user")
+            user.file(at / "free/file")
+            user.own(at / "free")
+            before = tree(*(at / path for path in paths))
+            inside(world, user, "echo x >free/new || exit 9\n" + "".join(f"echo x >'{path}'; mv '{path}' away; rm -rf '{path}'\n" for path in paths)
+                   + "echo x >'tools/my hooks/new'; true", cwd=at)
+            must(tree(*(at / path for path in paths)) == before, at, "has changed")
+    finally:
+        (user.home / ".gitconfig").unlink()
+
+
+def by_links(world, user):
+    """What links in a protected folder, or in a home, lead to; but not what is built for a folder bin."""
+    work = fresh(user, "links")
+    repository(user, work)
+    for path in ("scripts/pre-commit", "conf/tasks.json", "conf/command", "dots/bashrc", "dots/ssh", "dots/nvim/init.lua", "build/tool", "build/other"):
+        user.file(work / path)
+        user.own((work / path).parent)
+    for at, target in ((work / ".git/hooks/pre-commit", "../../scripts/pre-commit"), (work / ".vscode/tasks.json", "../conf/tasks.json"),
+                       (work / ".claude/commands/x", "../../conf/command"), (work / ".local/bin/tool", "../../build/tool"),
+                       (user.home / ".bashrc", work / "dots/bashrc"), (user.home / ".ssh/config", work / "dots/ssh"),
+                       (user.home / ".config/nvim", work / "dots/nvim"), (user.home / ".local/bin/other", work / "build/other")):
+        user.file(at.parent / "file")
+        at.unlink(missing_ok=True)
+        os.symlink(target, at)
+    for path in ("scripts/pre-commit", "conf/tasks.json", "conf/command", "dots/bashrc", "dots/ssh", "dots/nvim", "dots/nvim/init.lua"):
+        before = tree(work / path)
+        inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
+        must(tree(work / path) == before, f"{path} has changed")
+    inside(world, user, "echo new >build/tool && echo new >build/other", cwd=work)
+    for path in (".bashrc", ".ssh/config", ".config/nvim", ".local/bin/other"):
+        (user.home / path).unlink()
 
 
 def by_policy(world, user):
@@ -525,7 +605,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ static const struct {
 	{ LINE("[diff \"x\"]\n\ttextconv = evil\n"), "textconv = evil" },
 	{ LINE("[credential]\n\thelper = !evil\n"), "helper = !evil" },
 	{ LINE("[gpg]\n\tprogram = evil\n"), "program = evil" },
+	{ LINE("[gc]\n\tauto = 0\n\trecentObjectsHook = evil\n"), "recentObjectsHook = evil" },
 	{ LINE("[url \"ext::sh -c evil \"]\n\tinsteadOf = https:\n"), "insteadOf = https:" },
 	{ LINE("[remote \"origin\"]\n\turl = ext::sh -c evil\n"), "url = ext::sh -c evil" },
 	{ LINE("[remote \"origin\"]\n\turl = ext:\":sh -c evil\"\n"), "url = ext:\":sh -c evil\"" },
