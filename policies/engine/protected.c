@@ -11,10 +11,21 @@ static const struct policy_protected_line table[] = {
 	/* Names without a dot come first: policy_protected_begins(). */
 	{ "opencode.json", POLICY_PROTECTED_ANYWHERE },
 	{ "opencode.jsonc", POLICY_PROTECTED_ANYWHERE },
+	{ "mise.toml", POLICY_PROTECTED_ANYWHERE },
+	{ "mise.local.toml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook.yml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook-local.yml", POLICY_PROTECTED_ANYWHERE },
 	/* git; protected_in_git() has the content of its folder */
 	{ ".gitconfig", POLICY_PROTECTED_ANYWHERE },
 	{ ".config/git", POLICY_PROTECTED_ANYWHERE },
 	{ ".git-credentials", POLICY_PROTECTED_ANYWHERE },
+	/* the hooks that these install run what is in them */
+	{ ".husky", POLICY_PROTECTED_ANYWHERE },
+	{ ".lefthook.yml", POLICY_PROTECTED_ANYWHERE },
+	{ ".pre-commit-config.yaml", POLICY_PROTECTED_ANYWHERE },
+	/* hooks and aliases of other version control */
+	{ ".hg/hgrc", POLICY_PROTECTED_ANYWHERE },
+	{ ".jj/repo/config.toml", POLICY_PROTECTED_ANYWHERE },
 	/* editors read these when they open a folder */
 	{ ".vscode", POLICY_PROTECTED_ANYWHERE },
 	{ ".idea", POLICY_PROTECTED_ANYWHERE },
@@ -34,6 +45,8 @@ static const struct policy_protected_line table[] = {
 	/* shells read these when they enter a folder */
 	{ ".envrc", POLICY_PROTECTED_ANYWHERE },
 	{ ".mise.toml", POLICY_PROTECTED_ANYWHERE },
+	{ ".mise.local.toml", POLICY_PROTECTED_ANYWHERE },
+	{ ".mise/config.toml", POLICY_PROTECTED_ANYWHERE },
 	{ ".autoenv", POLICY_PROTECTED_ANYWHERE },
 	/* agents */
 	{ ".claude", POLICY_PROTECTED_ANYWHERE },

@@ -92,6 +92,10 @@ true
 # Of coding agents, and of the gate.
 AGENTS = ("a/.codex/config.toml", "a/.gemini/settings.json", "a/b/.cursor/mcp.json", "a/b/.agents/x.md", "a/.claude/settings.json", "a/.sallyport/policy")
 
+# What hooks of version control, or shells, run.
+HOOKS = ("a/.husky/pre-commit", "a/lefthook.yml", "a/.pre-commit-config.yaml", "a/.hg/hgrc", "a/.jj/repo/config.toml", "a/mise.toml")
+
+
 def what_is_there(world, user):
     """Protected files at any depth cannot be changed by any of these calls, and neither can the folders above them."""
     work = fresh(user, "there")
@@ -102,7 +106,7 @@ def what_is_there(world, user):
     host(user, "git", "clone", "-q", "--bare", ".", "a/bare", cwd=work)
     for path in (".vscode/tasks.json", ".idea/workspace.xml", ".envrc", ".claude/settings.json", ".mcp.json", "a/b/.vscode/tasks.json",
                  "a/.envrc", "a/.bashrc", "a/.ssh/authorized_keys", "a/.config/systemd/user/x.service", "a/.config/autostart/x.desktop",
-                 "a/.local/bin/tool", "a/.config/git/config", *AGENTS):
+                 "a/.local/bin/tool", "a/.config/git/config", *AGENTS, *HOOKS):
         user.file(work / path)
     for link, target in ((".envrc", "real/envrc"), (".vscode", "real"), (".idea", "way"), ("way", "real"), (".config", "dots")):
         user.file(work / "links/real/envrc")
@@ -111,7 +115,7 @@ def what_is_there(world, user):
     for path in ("links/.envrc", "links/.vscode", "links/.vscode/envrc", "links/.idea", "links/way", "links/.config/git/config",
                  ".git/hooks", ".git/config", "a/b/inner/.git/hooks", "a/b/inner/.git/config", "a/bare/hooks", "a/bare/config",
                  ".vscode", ".vscode/tasks.json", ".idea", ".envrc", ".claude", ".mcp.json", "a/b/.vscode/tasks.json", "a/.envrc", "a/.bashrc",
-                 "a/.ssh", "a/.config/systemd/user/x.service", "a/.config/autostart", "a/.local/bin/tool", "a/.config/git/config", *AGENTS):
+                 "a/.ssh", "a/.config/systemd/user/x.service", "a/.config/autostart", "a/.local/bin/tool", "a/.config/git/config", *AGENTS, *HOOKS):
         before = tree(work / path)
         names = [os.lstat(part).st_ino for part in [work / path, *(work / path).parents]]
         inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
