@@ -16,7 +16,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define SIGNALS 64
+#define SIGNALS       64
+#define SIGNALS_SHARE 4 /* a quarter of what the user has */
 
 /* The path that execvp(3) uses if PATH is not set. */
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
@@ -70,6 +71,15 @@ static int limit_files(const struct init *init)
 {
 	return init->plan.head->limits.files ? lower(RLIMIT_NOFILE, init->plan.head->limits.files)
 					     : 0;
+}
+
+/* Queued signals and timers, which count for all of the user's programs, too. */
+static int limit_signals(void)
+{
+	struct rlimit64 limit;
+	long r = sys(prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit);
+
+	return r < 0 ? (int)r : lower(RLIMIT_SIGPENDING, limit.rlim_max / SIGNALS_SHARE);
 }
 
 static int take_terminal(const struct init *init)
@@ -207,6 +217,8 @@ static int limit(const struct init *init)
 
 	if (r == 0)
 		r = limit_files(init);
+	if (r == 0)
+		r = limit_signals();
 	return r == 0 ? limit_memory(init) : r;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -360,8 +361,23 @@ static void leases(char **args)
 #define PROCESSES_MAX 8192
 #define WATCHES_MAX   64
 
-/* What one command may take of what all of the user's programs share. @args: "all", where processes
- * are limited. Ends by itself. */
+/* Timers that signal nobody count like queued signals: at most a quarter of what the user has,
+ * @user. */
+static void limit_timers(const char *user)
+{
+	struct sigevent none = { .sigev_notify = SIGEV_NONE };
+	unsigned long most = strtoul(user, NULL, 10) / 4, count = 0;
+	timer_t timer;
+
+	while (count <= most && timer_create(CLOCK_MONOTONIC, &none, &timer) == 0)
+		count++;
+	if (count > most)
+		hostile_escaped("%lu timers of %s", count, user);
+	hostile_held();
+}
+
+/* What one command may take of what all of the user's programs share. @args: the user's limit of
+ * queued signals; "own-pids", where processes are limited. Ends by itself. */
 static void limits(char **args)
 {
 	static const char *const memory[] = { "/tmp", "/dev/shm", "/run" };
@@ -374,6 +390,7 @@ static void limits(char **args)
 	if (watches > WATCHES_MAX)
 		hostile_escaped("%u inotify instances", watches);
 	hostile_held();
+	limit_timers(args[0]);
 	if (sysinfo(&machine) < 0)
 		hostile_skip("sysinfo");
 	for (size_t i = 0; i < LENGTH(memory); i++) {
@@ -393,7 +410,7 @@ static void limits(char **args)
 	/* Root is not counted by the one, and before Linux 6.14 the other is the machine's. */
 	if (getrlimit(RLIMIT_NPROC, &own) < 0 || own.rlim_max > PROCESSES_MAX)
 		hostile_escaped("any number of processes");
-	if (strcmp(args[0], "own-pids") == 0 && most > PROCESSES_MAX)
+	if (strcmp(args[1], "own-pids") == 0 && most > PROCESSES_MAX)
 		hostile_escaped("%lu process ids", most);
 	hostile_try("more processes", open("/proc/sys/kernel/pid_max", O_WRONLY));
 	own.rlim_max = PROCESSES_MAX + 1;

@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import pwd
+import resource
 import select
 import shutil
 import socket
@@ -637,7 +638,10 @@ def in_flight(world, user):
 def limits(world, user):
     """Since Linux 6.14 a sandbox has its own limit of process ids."""
     release = tuple(int(part) for part in os.uname().release.split(".")[:2])
-    hostile(world, user, "limits", "own-pids" if release >= (6, 14) else "")
+    signals = 2048
+    if resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] not in range(signals):
+        resource.setrlimit(resource.RLIMIT_SIGPENDING, (signals, signals))
+    hostile(world, user, "limits", str(signals), "own-pids" if release >= (6, 14) else "")
 
 
 cases = [
