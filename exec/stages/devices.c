@@ -55,10 +55,10 @@ static int make_terminals(struct init *init)
 	int r = (int)sys(mkdirat, AT_FDCWD, "/dev/pts", 0755);
 
 	/* A separate instance (every mount is one, since Linux 4.7): it does not contain the host's
-	 * terminals. */
+	 * terminals. All instances but the machine's first share 3072. */
 	if (r == 0)
 		r = (int)sys(mount, "devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-			     "newinstance,ptmxmode=0666,mode=0620");
+			     "newinstance,ptmxmode=0666,mode=0620,max=256");
 	return r;
 }
 

@@ -360,6 +360,7 @@ static void leases(char **args)
 
 #define PROCESSES_MAX 8192
 #define WATCHES_MAX   64
+#define TERMINALS_MAX 256
 
 /* Timers that signal nobody count like queued signals: at most a quarter of what the user has,
  * @user. */
@@ -373,6 +374,18 @@ static void limit_timers(const char *user)
 		count++;
 	if (count > most)
 		hostile_escaped("%lu timers of %s", count, user);
+	hostile_held();
+}
+
+static void limit_terminals(void)
+{
+	unsigned int count = 0;
+
+	while (count <= TERMINALS_MAX && open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0)
+		count++;
+	if (count == 0 || count > TERMINALS_MAX)
+		hostile_escaped("%u terminals", count);
+	close_range(3, ~0U, 0);
 	hostile_held();
 }
 
@@ -391,6 +404,7 @@ static void limits(char **args)
 		hostile_escaped("%u inotify instances", watches);
 	hostile_held();
 	limit_timers(args[0]);
+	limit_terminals();
 	if (sysinfo(&machine) < 0)
 		hostile_skip("sysinfo");
 	for (size_t i = 0; i < LENGTH(memory); i++) {
