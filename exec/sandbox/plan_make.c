@@ -1,10 +1,14 @@
 #include "exec/sandbox/plan_make.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -54,6 +58,33 @@ static int check_socket(const struct plan *plan, int fd, const char *what, struc
 	return 0;
 }
 
+/* A namespace, or the memory of a process outside. */
+static bool is_of_process(int fd)
+{
+	char link[64], path[PATH_MAX];
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0 || fs.f_type == NSFS_MAGIC)
+		return true;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	return n <= 0 || (fs.f_type == PROC_SUPER_MAGIC && strcmp(strrchr(path, '/'), "/mem") == 0);
+}
+
+static int check_file(struct plan *plan, int fd, const char *what, struct err *why)
+{
+	if (is_of_process(fd))
+		return err_set(
+			why, -EPERM,
+			"%s is a namespace, or the memory of a process, by which the command "
+			"could leave its sandbox; put a pipe there",
+			what);
+	plan->flags |= WIRE_HAS_FILES;
+	return view_check_open_file(plan, fd, what, why);
+}
+
 /* Our own terminal becomes a pty that we relay; a terminal passed by the caller would not be
  * relayed. */
 static int check_terminal(struct plan *plan, int at, bool is_ours, struct err *why)
@@ -77,8 +108,7 @@ static int check_descriptor(struct plan *plan, int at, int fd, bool is_ours, str
 		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	switch (what.st_mode & S_IFMT) {
 	case S_IFREG:
-		plan->flags |= WIRE_HAS_FILES;
-		return view_check_open_file(plan, fd, stdio_names[at], why);
+		return check_file(plan, fd, stdio_names[at], why);
 	case S_IFCHR:
 		return isatty(fd) ? check_terminal(plan, at, is_ours, why) : 0;
 	case S_IFIFO:

@@ -163,6 +163,9 @@ enum thing {
 	NETLINK,
 	EPOLL,
 	PROTECTED,
+	MEMORY,
+	NAMESPACE,
+	OF_MACHINE,
 	UNIX,
 	PIPE,
 	REGULAR,
@@ -180,6 +183,9 @@ static const struct {
 	{ NETLINK, "network socket" },
 	{ EPOLL, "is not a file" },
 	{ PROTECTED, "which the gate protects" },
+	{ MEMORY, "the memory of a process" },
+	{ NAMESPACE, "is a namespace" },
+	{ OF_MACHINE, NULL },
 	{ UNIX, NULL },
 	{ PIPE, NULL },
 	{ REGULAR, NULL },
@@ -207,6 +213,12 @@ static int make_thing(struct rig *rig, enum thing thing)
 	case PROTECTED:
 	case REGULAR:
 		return open(path, O_RDONLY | O_CLOEXEC);
+	case MEMORY:
+		return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	case NAMESPACE:
+		return open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	case OF_MACHINE:
+		return open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
 	case UNIX:
 		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 		break;
