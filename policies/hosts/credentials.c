@@ -11,10 +11,13 @@
  * credential anywhere in the name; words that mean one at the end; and words that make it a path, a
  * location or a setting. To withhold another variable, add a line. */
 static const char *const anywhere[] = {
-	"token", "secret", "secrets", "password", "passwd", "passphrase", "apikey",
+	"token", "secret", "secrets", "password", "passwd", "passphrase", "apikey", "privatekey",
 };
-static const char *const last[] = { "pass",       "pwd",         "auth",   "pat",
-				    "credential", "credentials", "cookie", "sshpass" };
+static const char *const last[] = {
+	"pass",     "pwd",     "auth",          "pat",     "credential", "credentials",
+	"cookie",   "sshpass", "cred",          "creds",   "pw",         "bindpw",
+	"passcode", "jwt",     "authorization", "webhook", "mnemonic",   "phrase",
+};
 static const char *const settings[] = { "file",    "path", "dir",     "url",   "uri",    "endpoint",
 					"type",    "name", "timeout", "sock",  "socket", "expires",
 					"program", "ttl",  "command", "store", "length" };
@@ -41,6 +44,8 @@ static const char *const aws_settings[] = {
 	"AWS_RETRY_MODE",
 	"AWS_ENDPOINT_URL",
 };
+/* Beginnings of names whose words do not say it: sessions of password stores, and GitLab's. */
+static const char *const beginnings[] = { "OP_SESSION", "BW_SESSION", "CI_JOB_JWT" };
 /* Names whose words are misleading. */
 static const char *const harmless[] = { "PWD", "OLDPWD", "SSH_AUTH_SOCK" };
 
@@ -52,6 +57,18 @@ static const char *const values[] = {
 };
 static const char *const connections[] = {
 	"password=", "pwd=", "accountkey=", "accesskey=", "sharedaccesskey=", "passwd="
+};
+
+/* Parts of a value: a header for git or curl, an address that is a secret itself, a login of a
+ * database, JSON. */
+static const char *const parts[] = {
+	"authorization:",
+	"hooks.slack.com/services/",
+	"discord.com/api/webhooks/",
+	"@tcp(",
+	"@unix(",
+	"\"password\"",
+	"\"private_key\"",
 };
 
 #define WORDS_MAX 16
@@ -141,6 +158,9 @@ static bool name_says(const char *name, size_t len)
 		return false;
 	if (strncmp(name, "AWS_", 4) == 0)
 		return !is_exactly(name, len, aws_settings, ARRAY_SIZE(aws_settings));
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
 	if (count == 0 || IS_ONE_OF(&words[count - 1], settings))
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -187,6 +207,9 @@ static bool value_says(const char *value)
 			return strlen(value) > strlen(values[i]) + 8;
 	for (size_t i = 0; i < ARRAY_SIZE(connections); i++)
 		if (strchr(value, ';') && strcasestr(value, connections[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strcasestr(value, parts[i]))
 			return true;
 	return has_userinfo(value);
 }
