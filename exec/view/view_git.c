@@ -66,11 +66,14 @@ void view_git_protect_link(struct plan *plan, const struct policy_protection *pr
 {
 	auto_free char *tree = paths_parent(link);
 	auto_free char *folder = view_repository_path(tree, ".git", "gitdir: ");
-	auto_free char *common = folder ? view_repository_path(folder, "commondir", "") : NULL;
 
 	view_place_keep(plan, link);
+	/* A link without this text is a symbolic one. */
+	if (!folder && paths_resolve(link, NULL, &folder, NULL) < 0)
+		return;
+	auto_free char *common = view_repository_path(folder, "commondir", "");
+
 	if (common)
 		view_named_protect(plan, protection, common, tree);
-	if (folder)
-		view_named_protect(plan, protection, folder, tree);
+	view_named_protect(plan, protection, folder, tree);
 }

@@ -9,7 +9,7 @@ struct policy_protection;
  * that its configuration names, if the command may write them. */
 void view_git_protect(struct plan *plan, const struct policy_protection *protection,
 		      const char *directory);
-/* @link is a file .git, which leads from a work tree to its repository elsewhere: makes it and the
- * files in the work tree that the repository's configuration names read-only. */
+/* @link is a file or symbolic link .git, which leads from a work tree to its repository elsewhere:
+ * makes it and the files in the work tree that the repository's configuration names read-only. */
 void view_git_protect_link(struct plan *plan, const struct policy_protection *protection,
 			   const char *link);

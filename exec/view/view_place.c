@@ -14,6 +14,7 @@
 #include "exec/sandbox/paths.h"
 #include "exec/sandbox/plan.h"
 #include "exec/run/wire.h"
+#include "policies/policies_protected.h"
 
 #define LED_LEVELS  2
 #define LED_FOLDERS 1000
@@ -115,8 +116,18 @@ static bool is_bin(const char *folder)
 	return strcmp(strrchr(folder, '/') + 1, "bin") == 0;
 }
 
-static void keep_led_by(struct plan *plan, DIR *directory, const char *path,
-			struct paths *ret_inner)
+static void keep_target(struct plan *plan, const struct policy_protection *protection,
+			const char *link)
+{
+	auto_free char *target = NULL;
+
+	if (paths_resolve(link, NULL, &target, NULL) == 0 &&
+	    !policy_protected_is_freed(protection, target))
+		view_place_keep(plan, link);
+}
+
+static void keep_led_by(struct plan *plan, const struct policy_protection *protection,
+			DIR *directory, const char *path, struct paths *ret_inner)
 {
 	const struct dirent *entry;
 
@@ -128,13 +139,14 @@ static void keep_led_by(struct plan *plan, DIR *directory, const char *path,
 		    (entry->d_type == DT_UNKNOWN && lstat(inner, &what) < 0))
 			continue;
 		if (S_ISLNK(what.st_mode))
-			view_place_keep(plan, inner);
+			keep_target(plan, protection, inner);
 		else if (S_ISDIR(what.st_mode))
 			paths_add(ret_inner, inner);
 	}
 }
 
-void view_place_keep_led(struct plan *plan, const char *folder)
+void view_place_keep_led(struct plan *plan, const struct policy_protection *protection,
+			 const char *folder)
 {
 	struct paths folders = { 0 };
 	size_t first = 0;
@@ -149,7 +161,7 @@ void view_place_keep_led(struct plan *plan, const char *folder)
 
 			if (!directory)
 				continue;
-			keep_led_by(plan, directory, folders.list[first], &folders);
+			keep_led_by(plan, protection, directory, folders.list[first], &folders);
 			(void)closedir(directory);
 		}
 	}

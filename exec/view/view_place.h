@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct plan;
+struct policy_protection;
 
 /* NULL, or why @path (canonical) cannot be writable. */
 const char *view_place_unfit(const struct plan *plan, const char *path);
@@ -14,8 +15,9 @@ void view_place_pin(struct plan *plan, const char *path);
  * does not exist, or is listed as writable itself. */
 void view_place_keep(struct plan *plan, const char *path);
 /* The same for what links in @folder, and in its folders, lead to: .git/hooks/pre-commit is often a
- * link to a file of the project. */
-void view_place_keep_led(struct plan *plan, const char *folder);
+ * link to a file of the project. What the policy frees stays writable. */
+void view_place_keep_led(struct plan *plan, const struct policy_protection *protection,
+			 const char *folder);
 /* @path, canonical, is to be hidden and does not exist: the command may not create it, and if
  * another process does, everything is killed. */
 void view_place_hide_absent(struct plan *plan, const char *path);

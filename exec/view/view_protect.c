@@ -262,7 +262,7 @@ static void protect_home(struct search *search, const char *home)
 			continue;
 		protect_line(search, home, lines[i].path);
 		if (!is_searched && policy_protected_is(search->protection, path, NULL))
-			view_place_keep_led(search->plan, path);
+			view_place_keep_led(search->plan, search->protection, path);
 	}
 }
 
@@ -334,6 +334,6 @@ int view_protect(struct plan *plan, const struct policy_protection *protection, 
 			search_root(&search, plan->writable.list[i]);
 	paths_done(&search.queue);
 	for (size_t i = before; i < plan->read_only.count; i++)
-		view_place_keep_led(plan, plan->read_only.list[i]);
+		view_place_keep_led(plan, protection, plan->read_only.list[i]);
 	return r;
 }

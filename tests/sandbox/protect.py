@@ -224,9 +224,17 @@ def named_by_configuration(world, user):
     user.file(work / "tools/inc/second.config", "[include]\n\tpath = second.config\n[core]\n\tfsmonitor = tools/fsmonitor\n")
     (work / ".git/config").write_text((work / ".git/config").read_text() + NAMED)
     user.file(user.home / ".gitconfig", "[diff]\n\texternal = ./of-the-user\n[maintenance]\n\trepo = ./free\n")
+    user.file(work.parent / "symbolic/file")
+    host(user, "git", "init", "-q", "--separate-git-dir", work.parent / "stored", cwd=work.parent / "symbolic")
+    (work.parent / "symbolic/.git").unlink()
+    os.symlink("../stored", work.parent / "symbolic/.git")
+    (work.parent / "stored/config").write_text("[core]\n\trepositoryformatversion = 0\n" + NAMED)
+    for name in BY_NAME:
+        user.file(work.parent / "symbolic/tools" / name)
+    user.file(work.parent / "symbolic/tools/my hooks/pre-commit")
     everything = ["tools/my hooks", "tools/my hooks/pre-commit", "of-the-user", *(f"tools/{name}" for name in BY_NAME)]
     try:
-        for at, paths in ((work, [*everything, "tools/inc/first.config", "tools/inc/second.config"]), (work.parent / "linked", everything)):
+        for at, paths in ((work, [*everything, "tools/inc/first.config", "tools/inc/second.config"]), (work.parent / "linked", everything), (work.parent / "symbolic", everything[:-1])):
             user.file(at / "of-the-user")
             user.file(at / "free/file")
             user.own(at / "free")
@@ -256,7 +264,10 @@ def by_links(world, user):
         before = tree(work / path)
         inside(world, user, ATTACKS.format(at=work, path=path), cwd=work)
         must(tree(work / path) == before, f"{path} has changed")
-    inside(world, user, "echo new >build/tool && echo new >build/other", cwd=work)
+    policy = user.file(user.base / "free-policy", "version 1\nunprotect ./scripts/pre-commit\n")
+    world.trust(user, policy)
+    inside(world, user, "echo new >build/tool && echo new >build/other && echo new >scripts/pre-commit && ! echo new >conf/tasks.json", cwd=work,
+           options=["--policy", policy])
     for path in (".bashrc", ".ssh/config", ".config/nvim", ".local/bin/other"):
         (user.home / path).unlink()
 
