@@ -17,7 +17,9 @@
 #include "exec/sandbox/plan.h"
 #include "exec/view/seen.h"
 #include "exec/view/view.h"
+#include "exec/view/view_repository.h"
 #include "exec/run/wire.h"
+#include "policies/policies_protected.h"
 
 #define FILE_MAX 65536 /* a longer file is not read */
 
@@ -27,6 +29,7 @@ static const char by_name[] =
 struct maker {
 	exec_made_fn each;
 	void *arg;
+	const struct paths *before, *now; /* what is protected, at the start and at the end */
 };
 
 static const char *name_of(const char *path)
@@ -105,6 +108,22 @@ static void tell_commondir(const struct maker *maker, const char *path)
 			    maker->arg);
 }
 
+static void tell_repository(const struct maker *maker, const char *folder);
+
+/* A file .git leads to a repository that may be where no search goes: among git's own objects, or
+ * in a cache of the command's. */
+static void tell_link(const struct maker *maker, const char *path)
+{
+	auto_free char *tree = paths_parent(path);
+	auto_free char *folder = view_repository_path(tree, ".git", "gitdir: ");
+	auto_free char *common = folder ? view_repository_path(folder, "commondir", "") : NULL;
+
+	if (folder)
+		tell_repository(maker, folder);
+	if (common)
+		tell_repository(maker, common);
+}
+
 static void tell(const struct maker *maker, const char *path)
 {
 	const char *name = name_of(path);
@@ -118,16 +137,29 @@ static void tell(const struct maker *maker, const char *path)
 		tell_config(maker, path);
 	else if (strcmp(name, "commondir") == 0)
 		tell_commondir(maker, path);
-	/* The targets of these are checked on their own. */
+	else if (strcmp(name, ".git") == 0 && S_ISREG(what.st_mode))
+		tell_link(maker, path);
 	else if (strcmp(name, "gitdir") != 0 && strcmp(name, ".git") != 0)
 		maker->each(path, by_name, maker->arg);
+}
+
+/* What decides what git executes in @folder, except for what was there before, and what the search
+ * has found. */
+static void tell_repository(const struct maker *maker, const char *folder)
+{
+	for (const char *const *part = policy_protected_git; *part; part++) {
+		auto_free char *path = mem_printf("%s/%s", folder, *part);
+
+		if (!paths_holder(maker->before, path) && !paths_holder(maker->now, path))
+			tell(maker, path);
+	}
 }
 
 int made_find(const struct exec_plan_config *config, const struct paths *before, exec_made_fn each,
 	      void *arg, struct err *why)
 {
-	const struct maker maker = { each, arg };
 	struct plan *now = mem_new(sizeof(*now));
+	const struct maker maker = { each, arg, before, &now->read_only };
 	int r = view_find(now, config, why);
 
 	for (size_t i = 0; i < now->read_only.count && r == 0; i++)

@@ -543,6 +543,21 @@ def made(world, user):
     must(f"the command made {work}/elsewhere: " in said and f"the command made {work}/.bashrc: " in said, said)
 
 
+def made_where_nobody_looks(world, user):
+    """A new .git file leads to a new repository among the objects of an old one, behind a commondir there, or in a cache."""
+    work = repository(user, fresh(user, "made-elsewhere"))
+    evil = """mk() { mkdir -p $1/objects $1/refs && cp .git/HEAD $1 && printf '[core]\n\tfsmonitor = evil\n' >$1/config; }; mkdir sub; """
+    ways = {"mk .git/foo/evil; echo 'gitdir: ../.git/foo/evil' >sub/.git": ".git/foo/evil/config: ",
+            "mk .git/foo; mkdir -p .git/foo/worktrees/w; cp .git/HEAD .git/foo/worktrees/w; echo ../.. >.git/foo/worktrees/w/commondir;"
+            "echo 'gitdir: ../.git/foo/worktrees/w' >sub/.git": ".git/foo/config: ",
+            "mk $XDG_CACHE_HOME/evil; echo gitdir: $(grep ' /run/sallyport/caches/xdg ' /proc/self/mountinfo | cut -d' ' -f4)/evil >sub/.git": "/xdg/evil/config: "}
+    for way, words in ways.items():
+        said = inside(world, user, evil + way, cwd=work)
+        must(words + "git runs or reads the programs" in said, way, "->", said)
+        for path in ("sub", ".git/foo"):
+            shutil.rmtree(work / path, ignore_errors=True)
+
+
 def made_where_nothing_can_be(world, user):
     """A working directory of the system is not writable, so nothing can be made there, and nothing is said about it."""
     for cwd in ("/", "/proc", "/proc/sys", "/sys", "/dev", "/run"):
@@ -620,7 +635,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
