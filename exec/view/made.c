@@ -58,6 +58,16 @@ static bool is_sample(const char *name)
 	return len >= sizeof(end) && strcmp(name + len - (sizeof(end) - 1), end) == 0;
 }
 
+/* Is it a program, or a link to what may become one? */
+static bool is_hook(int directory, const char *name)
+{
+	struct stat what;
+
+	return fstatat(directory, name, &what, 0) == 0
+		       ? S_ISREG(what.st_mode) && (what.st_mode & 0111) != 0
+		       : fstatat(directory, name, &what, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Reports all executable files except git's own templates, which do nothing until they are
  * renamed. */
 static void tell_hooks(const struct maker *maker, const char *path)
@@ -66,11 +76,8 @@ static void tell_hooks(const struct maker *maker, const char *path)
 	const struct dirent *entry;
 
 	while (directory && (entry = readdir(directory)) != NULL) {
-		struct stat what;
-
 		if (entry->d_name[0] == '.' || is_sample(entry->d_name) ||
-		    fstatat(dirfd(directory), entry->d_name, &what, 0) < 0 ||
-		    !S_ISREG(what.st_mode) || (what.st_mode & 0111) == 0)
+		    !is_hook(dirfd(directory), entry->d_name))
 			continue;
 		auto_free char *hook = mem_printf("%s/%s", path, entry->d_name);
 

@@ -68,7 +68,10 @@ char *view_repository_path(const char *directory, const char *name, const char *
 
 	if (!text || strncmp(text, before, skip) != 0)
 		return NULL;
-	text[strcspn(text, "\n")] = '\0';
+	size_t len = strlen(text);
+
+	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+		text[--len] = '\0';
 	auto_free char *given = text[skip] == '/' ? mem_strdup(text + skip)
 						  : mem_printf("%s/%s", directory, text + skip);
 

@@ -518,6 +518,7 @@ def made(world, user):
     in_new = {
         "echo evil >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit": ".git/hooks/pre-commit: git runs it as a hook",
         "touch x; chmod +x x; ln -s ../../x .git/hooks/post-checkout": ".git/hooks/post-checkout: git runs it",
+        "ln -s ../../later .git/hooks/pre-commit": ".git/hooks/pre-commit: git runs it",
         "mv .git/hooks h; ln -s ../h .git/hooks": "h: programs run",
         "git config core.fsmonitor /tmp/x": ".git/config: git runs or reads the programs and files that it names: fsmonitor = /tmp/x",
         "git config alias.st '!evil'": ".git/config: ",
@@ -546,10 +547,11 @@ def made(world, user):
 def made_where_nobody_looks(world, user):
     """A new .git file leads to a new repository among the objects of an old one, behind a commondir there, or in a cache."""
     work = repository(user, fresh(user, "made-elsewhere"))
-    evil = """mk() { mkdir -p $1/objects $1/refs && cp .git/HEAD $1 && printf '[core]\n\tfsmonitor = evil\n' >$1/config; }; mkdir sub; """
+    evil = """mk() { mkdir -p "$1/objects" "$1/refs" && cp .git/HEAD "$1" && printf '[core]\n\tfsmonitor = evil\n' >"$1/config"; }; mkdir sub; """
     ways = {"mk .git/foo/evil; echo 'gitdir: ../.git/foo/evil' >sub/.git": ".git/foo/evil/config: ",
             "mk .git/foo; mkdir -p .git/foo/worktrees/w; cp .git/HEAD .git/foo/worktrees/w; echo ../.. >.git/foo/worktrees/w/commondir;"
             "echo 'gitdir: ../.git/foo/worktrees/w' >sub/.git": ".git/foo/config: ",
+            "mkdir .git/foo; mk \"$(printf '.git/foo/a\\nb')\"; printf 'gitdir: ../.git/foo/a\\nb' >sub/.git": "b/config: ",
             "mk $XDG_CACHE_HOME/evil; echo gitdir: $(grep ' /run/sallyport/caches/xdg ' /proc/self/mountinfo | cut -d' ' -f4)/evil >sub/.git": "/xdg/evil/config: "}
     for way, words in ways.items():
         said = inside(world, user, evil + way, cwd=work)
