@@ -169,14 +169,16 @@ static bool on_line(const char *line, const char *rest, const char *end, void *a
 static void read_file(struct named *named, const char *path)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	auto_free char *folder = paths_parent(path), *text = NULL;
-	struct file file = { named, folder };
+	struct stat what;
 
-	if (fd < 0 || named->seen.count == FILES_MAX || paths_has(&named->seen, path))
+	if (fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode) ||
+	    named->seen.count == FILES_MAX || paths_has(&named->seen, path))
 		return;
 	paths_add(&named->seen, path);
-	text = mem_new(CONFIG_MAX);
-	ssize_t n = read(fd, text, CONFIG_MAX);
+	size_t size = what.st_size < CONFIG_MAX ? (size_t)what.st_size : CONFIG_MAX;
+	auto_free char *folder = paths_parent(path), *text = mem_new(size + 1);
+	struct file file = { named, folder };
+	ssize_t n = read(fd, text, size);
 
 	git_config_each(text, n > 0 ? (size_t)n : 0, on_line, &file);
 }
