@@ -297,7 +297,6 @@ static void watch_signals(struct run *run)
 		event_add(&run->signals[i], NULL);
 	}
 	run->has_signals = true;
-	gate_ignore_signals();
 }
 
 static void run_done(struct run *run)
@@ -422,6 +421,8 @@ static bool has_host_network(const struct run *run)
 static int perform(struct run *run)
 {
 	const struct run_gateway_calls calls = { on_hold, on_release, on_kill, on_over, run };
+
+	gate_ignore_signals();
 	int status = run_published_open(run->options.published, run->options.published_count,
 					run->gate.published, &run->gate.published_count);
 

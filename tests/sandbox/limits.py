@@ -4,10 +4,11 @@
 usage: limits.py SALLYPORT [CASE...]"""
 import json
 import pathlib
+import resource
 import subprocess
 import sys
 
-from harness import Skip, main, must
+from harness import NO_SANDBOX, Skip, main, must
 
 PIDS_LEAST = 301  # of the kernel's pid_max, which is what counts of root
 
@@ -112,6 +113,13 @@ def full(world, user):
     must("reached limit" not in err, err)
 
 
+def small_files(world, user):
+    """A limit on the size of files that is too low for the gate is an error with words, at every step of the start."""
+    for size in (0, 512, 4096, 8192):
+        done = world.run(user, ["true"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        must(done.returncode == NO_SANDBOX and b"File too large" in done.stderr, size, done.returncode, done.stderr)
+
+
 def defaults(world, user):
     """Without a line: the default limits are sufficient for real builds."""
     out, _ = inside(world, user, "cat /proc/self/limits; df -k --output=size /tmp | tail -n 1")
@@ -138,7 +146,7 @@ def records(world, user):
     must(b"the command reached limit records 2" in done.stderr, done.stderr.decode())
 
 
-cases = [(function.__name__, function) for function in (processes, tmp, full, files, memory, memory_without_a_group, defaults, dry_run, records)]
+cases = [(function.__name__, function) for function in (processes, tmp, full, files, small_files, memory, memory_without_a_group, defaults, dry_run, records)]
 
 if __name__ == "__main__":
     sys.exit(main(cases, 1))
