@@ -12,6 +12,8 @@ COLUMNS, ROWS = 100, 30
 LABEL = "answer, then Enter:"  # stands there while keys count; in the guard it says "wait a moment"
 TYPE_LABEL = "to allow it, then Enter:"
 ROW = re.compile(r"[> ] *(\d+) \[([ x])\] (?:NEW|\(!\)|   ) (\S+)")  # of a list: its number, its tick, its destination or domain
+DENIALS = "nESDq"  # one key each
+REFUSED = re.compile(r"look(?: again)?, then (?:Enter|[nESDq])$")
 SECONDS = 120  # for what has to happen on a busy machine; nobody waits so long for what does happen
 
 
@@ -62,19 +64,24 @@ class Screen:
         """The text after @label of the open question; None: it is not there."""
         return next((line.partition(label)[2].strip() for line in self.question() if label in line), None)
 
-    def choose(self, *keys):
-        """Types @keys at a question that accepts keys, one by one, and waits until each is visible; the last is the letter of the answer."""
+    def widen(self, *keys):
+        """Types @keys at a question that accepts keys, one by one, and waits until each is visible."""
         self.sees(lambda: self.typed() is not None, "a question that takes keys")
         for key in keys:
             before = self.text()
             self.press(key)
             until(lambda: self.text() != before and self.typed() is not None, SECONDS, lambda: f"{key} does nothing:\n{self.text()}")
+
+    def choose(self, *keys):
+        """The same; the last is the letter of the answer."""
+        self.widen(*keys)
         self.sees(lambda: self.typed() == keys[-1], f"the letter {keys[-1]}")
 
     def enter(self, *keys):
         """Chooses an answer, and gives it. If the page has just changed, it says so and does not answer: then it is chosen again, as by a person."""
-        if keys == ("n",):
-            return self.deny()
+        if keys[-1] in DENIALS:
+            self.widen(*keys[:-1])
+            return self.deny(keys[-1])
         while True:
             self.choose(*keys)
             self.press(("Enter",))
@@ -89,18 +96,18 @@ class Screen:
         """The first line of the open question or list, without the time that is left."""
         return next(iter(self.question()), "").partition(";")[0]
 
-    def deny(self):
-        """One key, once keys count. A list that has just changed says so and does not answer: then it is pressed again."""
+    def deny(self, key="n"):
+        """One key, once keys count. A page that has just changed says so and does not answer: then it is pressed again."""
         while True:
             self.sees(lambda: self.typed() is not None, "a question that takes keys")
             before = self.title()
-            self.press("n")
+            self.press(key)
             self.sees(lambda: self.title() != before or self.is_refused(), "the denial taken, or not")
             if self.title() != before:
                 return
 
     def is_refused(self):
-        return any(part in line for line in self.question() for part in ("look again, then Enter", "look, then Enter"))
+        return any(REFUSED.search(line) for line in self.question())
 
     def answer(self, letter, name=None):
         """Answers as a person, when keys are accepted; @name: the domain to type if the question has a warning."""

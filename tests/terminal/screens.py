@@ -19,8 +19,8 @@ from world import World, descendants, enter_namespace, processes  # noqa: E402
 
 # The question comes once the test has seen the screen that it comes over.
 ASK = "(while [ ! -e go ]; do sleep 0.05; done; curl -sS -o asked http://a.test/ 2>asked.err; touch done) & "
-SHOWN = ("sallyport   http://a.test:80", "  NEW       a.test has never been allowed", "  command   ", "  waiting   1 connection", "  allow     y once  s session",
-         "  deny      n once, no Enter  S session", "  covers    http://a.test:80", f"  {LABEL}")
+SHOWN = ("sallyport   http://a.test:80", "  NEW       a.test has never been allowed", "  command   ", "  denied in ", "  allow     y once  s session",
+         "  deny      n once  S session", "  covers    http://a.test:80", f"  {LABEL}")
 
 
 def lines_file(world):
@@ -406,14 +406,13 @@ def window_answer(screen, viewer, keys, number):
         until(lambda: "denied_once" in screen.reasons(host), SECONDS, viewer.text)
         return False
     action, scope = SCOPES[keys[-1]]
-    if keys == "n":
-        viewer.deny()
-        until(lambda: "denied_once" in screen.reasons(host), SECONDS, viewer.text)
-        return True
-    viewer.choose(*keys)
+    viewer.widen(*(keys[:-1] if action == "deny" else keys))
     before = window_fields(viewer)
-    shown = before.get("grants" if action == "allow" else "denies", "")
-    viewer.press(("Enter",))
+    shown = before.get("grants" if action == "allow" else "covers", "")
+    if action == "deny":
+        viewer.deny(keys[-1])
+    else:
+        viewer.press(("Enter",))
     if keys[-1] == "a" and set(keys) & set("hp"):  # a whole domain, or every port, always
         viewer.shows(f"  type      d{number}.test")
         must = window_fields(viewer)

@@ -102,6 +102,7 @@ void tty_draw(struct approver *self)
 		(void)evbuffer_add(self->out, DRAW_RESET, strlen(DRAW_RESET));
 	else
 		(void)evbuffer_add_printf(self->out, "\x1b[%uA\r\x1b[J", self->drawn);
+	tty_shown_begin(self);
 	if (self->draft.is_help)
 		self->drawn = tty_help_write(self->out, &self->look, self->view == TTY_VIEW_LIST,
 					     self->question.agent != NULL, &self->draft);

@@ -14,7 +14,7 @@ enum help_where {
 	HELP_ALL,
 	HELP_ONE,
 	HELP_LIST,
-	HELP_AGENT,
+	HELP_PAGE,
 	HELP_DESTINATION,
 	HELP_RUN,
 	HELP_WATCH,
@@ -30,20 +30,20 @@ static const struct help_key {
 	{ "e", "allow for this command", HELP_SHARED },
 	{ "s", "allow for the session", HELP_ALL },
 	{ "a", "allow always: a line in your policy", HELP_ALWAYS },
-	{ "n", "deny once, at once", HELP_ALL },
+	{ "Enter", "allows, after one of these letters", HELP_ALL },
+	{ "n", "deny once; denials need no Enter", HELP_ALL },
 	{ "E", "deny for this command", HELP_SHARED },
 	{ "S", "deny for the session", HELP_DESTINATION },
-	{ "D", "deny always", HELP_ALWAYS },
-	{ "q Ctrl-C", "deny, and stop the commands", HELP_RUN },
-	{ "q", "deny, and stop the commands", HELP_WATCH },
-	{ "Enter", "gives the letter that was typed", HELP_ALL },
+	{ "D", "deny always: a line in your policy", HELP_ALWAYS },
+	{ "q", "deny, and stop the commands", HELP_ALL },
+	{ "Ctrl-C", "the same, for all questions shown", HELP_RUN },
 	{ "Backspace", "takes the letter back", HELP_ALL },
 	{ "h", "this host, or its whole domain", HELP_ONE },
 	{ "p", "this port, or every port", HELP_ONE },
 	{ "t", "without end, or for a time", HELP_ONE },
 	{ "b", "any bytes sent, or at most so many", HELP_ONE },
 	{ "o", "any program, or only this one", HELP_ONE },
-	{ "Space", "the next lines of a long question", HELP_AGENT },
+	{ "Space", "the next lines, if there are more", HELP_PAGE },
 	{ "l", "all questions as a list", HELP_ONE },
 	{ "Space", "select a line, or take it out", HELP_LIST },
 	{ "j k", "down and up, as the arrows", HELP_LIST },
@@ -64,8 +64,8 @@ static bool help_has(enum help_where where, const struct tty_look *look, bool is
 		return !is_list && !is_agent;
 	case HELP_LIST:
 		return is_list;
-	case HELP_AGENT:
-		return is_agent;
+	case HELP_PAGE:
+		return !is_list;
 	case HELP_DESTINATION:
 		return !is_agent;
 	case HELP_RUN:
@@ -132,6 +132,8 @@ void tty_help_unknown(struct approver *self, unsigned char key)
 
 	if (key < 0x20 || key == 0x7f)
 		tty_self_note(self, "Ctrl-%c does nothing here; ? lists the keys", key ^ 0x40);
+	else if (key == ' ')
+		tty_self_note(self, "all lines are shown already; ? lists the keys");
 	else
 		tty_self_note(self, "%c does nothing here%s; ? lists the keys", key, why);
 }

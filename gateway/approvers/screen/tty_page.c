@@ -116,15 +116,19 @@ void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *
 		     const char *text)
 {
 	unsigned int len = (unsigned int)strlen(text) + 2;
+	bool begins = label && !page->is_tight;
 
-	if (!label && page->column > 0 && page->column + len < page->width) {
+	if (!begins && page->column > 0 && page->column + len < page->width) {
 		struct tty_page_line *line = &page->lines[page->count - 1];
 		mem_append(&line->text, "  %s", text);
 		page->column += len;
 		return;
 	}
-	page_add(page, weight, mem_printf("  %-9s %s", label ? label : "", text));
-	page->column = PAGE_INDENT - 2 + len;
+	if (page->is_tight)
+		page_add(page, weight, mem_printf("  %s", text));
+	else
+		page_add(page, weight, mem_printf("  %-9s %s", label ? label : "", text));
+	page->column = (page->is_tight ? 0 : PAGE_INDENT - 2) + len;
 }
 
 void tty_page_clear(struct tty_page *page)
@@ -172,6 +176,18 @@ static void page_remove(struct tty_page *page, size_t at)
 	page->count--;
 	memmove(&page->lines[at], &page->lines[at + 1],
 		(page->count - at) * sizeof(page->lines[0]));
+}
+
+void tty_page_order(struct tty_page *page)
+{
+	for (size_t i = 1; i < page->count; i++) {
+		struct tty_page_line line = page->lines[i];
+		size_t at = i;
+
+		for (; at > 0 && page->lines[at - 1].weight < line.weight; at--)
+			page->lines[at] = page->lines[at - 1];
+		page->lines[at] = line;
+	}
 }
 
 void tty_page_cut_to(struct tty_page *page, size_t from, size_t count)

@@ -38,6 +38,7 @@ struct tty_page {
 	unsigned int width;
 	size_t count, room;
 	unsigned int column; /* of the choices in the last line; 0: it has none */
+	bool is_tight;       /* choices have no label, and little indentation */
 	struct tty_page_line {
 		char *text; /* owned */
 		enum tty_weight weight;
@@ -64,6 +65,8 @@ void tty_page_note(struct tty_page *page, const char *note); /* indented; "": no
 void tty_page_choice(struct tty_page *page, enum tty_weight weight, const char *label,
 		     const char *text);
 void tty_page_clear(struct tty_page *page); /* empties it */
+/* Moves lines of a lower weight behind those of a higher one. */
+void tty_page_order(struct tty_page *page);
 /* Keeps @count lines, beginning with line @from. */
 void tty_page_cut_to(struct tty_page *page, size_t from, size_t count);
 /* The number of its lines of weight @least or higher. */

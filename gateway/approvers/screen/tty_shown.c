@@ -65,10 +65,18 @@ static char *shown_given(const struct approver *self)
 	return mem_printf(
 		"view %d from %u letter %d empty %u typing %d %s wording %d help %d width %d %d "
 		"%d %" PRId64 " %" PRIu64 " words %s covers %s",
-		self->view, draft->from, draft->letter, draft->empty_count, draft->is_typing,
+		self->view, draft->scroll.from, draft->letter, draft->empty_count, draft->is_typing,
 		draft->is_typing && row ? row->domain : "", draft->is_wording, draft->is_help,
 		width->is_domain, width->is_every_port, width->is_program, width->for_s,
 		width->upload_max, draft->words, draft->covers);
+}
+
+void tty_shown_begin(struct approver *self)
+{
+	auto_free char *asked = shown_asked(self);
+
+	if (!asked || !self->shown.asked || strcmp(self->shown.asked, asked) != 0)
+		self->draft.scroll = (struct tty_scroll){ 0 };
 }
 
 void tty_shown_take(struct approver *self, bool is_whole)
@@ -133,23 +141,44 @@ static bool shown_is_asked(struct approver *self)
 	       (self->shown.moved_ms == 0 || since_ms >= TTY_GUARD_MS);
 }
 
+bool tty_shown_covers(struct approver *self, const struct tty_answer *chosen)
+{
+	char text[APPROVER_KEY_MAX];
+	struct approver_answer answer;
+
+	if (self->question.agent) /* its lines are what is denied */
+		return true;
+	tty_letters_fill(self, chosen, &answer);
+	if (self->source->text(self->of, self->question.id, &answer, text, NULL) == 0 &&
+	    strcmp(text, self->shown.covers) == 0)
+		return true;
+	self->shown.moved_ms = loop_now_ms(self->loop);
+	return false;
+}
+
 bool tty_shown_may_answer(struct approver *self, const struct tty_answer *chosen)
 {
 	bool stores = chosen->action == POLICY_ALLOW || chosen->scope != GATEWAY_ONCE;
+	char letter[] = { chosen->letter, '\0' };
+	const char *key = chosen->action == POLICY_ALLOW ? "Enter" : letter;
 
 	if (!shown_is_given(self)) {
-		tty_self_note(self, "that was not on the screen yet: look, then Enter again");
+		tty_self_note(self, "that was not on the screen yet: look, then %s", key);
 		return false;
 	}
 	if (!stores)
 		return true;
 	if (!shown_is_asked(self)) {
-		tty_self_note(self, "this has just changed: look again, then Enter");
+		tty_self_note(self, "this has just changed: look again, then %s", key);
 		return false;
 	}
+	if (!self->shown.asked)
+		return true;
+	if (!self->shown.is_whole && self->draft.scroll.seen > 0)
+		tty_self_note(self, "Space shows lines that were not seen; then %s", key);
 	/* If there is no room, or no such answer, the screen says so already. */
-	return !self->shown.asked || (self->shown.is_whole && (self->view == TTY_VIEW_LIST ||
-							       self->shown.covers[0] != '\0'));
+	return self->shown.is_whole &&
+	       (self->view == TTY_VIEW_LIST || self->shown.covers[0] != '\0');
 }
 
 static void shown_describe_row(const struct approver *self, const struct tty_row *row,

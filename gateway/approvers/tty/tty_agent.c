@@ -84,20 +84,12 @@ static void agent_choices(struct tty_page *page, const struct approver_agent_que
 	tty_page_choice(page, TTY_NEEDED, NULL, "? help");
 }
 
-static void agent_waiting(struct tty_page *page, const struct approver_question *question,
-			  unsigned int others)
+static void agent_from(struct tty_page *page, const struct approver_question *question)
 {
-	char text[128], left[32], more[64] = "";
 	bool has_name = question->session && question->session[0] != '\0';
 	auto_free char *from = mem_printf("%s%s%s", question->id, has_name ? ", session " : "",
 					  has_name ? question->session : "");
 
-	tty_prompt_left(left, sizeof(left), question->left_ms);
-	if (others > 0)
-		(void)snprintf(more, sizeof(more), ", %u more question%s: l lists them", others,
-			       others == 1 ? " waits" : "s wait");
-	(void)snprintf(text, sizeof(text), "denied in %s%s", left, more); /* fits */
-	tty_page_field(page, TTY_HELP, "waiting", text);
 	tty_page_field(page, TTY_HELP, "question", from);
 }
 
@@ -119,39 +111,33 @@ static const char *agent_enter(char letter)
 	}
 }
 
+struct agent_page {
+	const struct approver_question *question;
+	const struct tty_draft *draft;
+	unsigned int others;
+};
+
 /* What stands below the question's own lines. */
-static void agent_foot(struct tty_page *page, const struct approver_question *question,
-		       const struct tty_draft *draft, unsigned int others, bool is_short)
+static void agent_foot(struct tty_page *page, enum tty_foot form, const void *arg)
 {
-	if (!is_short)
-		agent_waiting(page, question, others);
-	agent_choices(page, question->agent);
+	const struct agent_page *all = arg;
+	const struct tty_draft *draft = all->draft;
+	bool is_long = form == TTY_FOOT_LONG;
+
+	tty_prompt_denied(page, all->question, all->others, true);
+	if (is_long)
+		agent_from(page, all->question);
+	page->is_tight = false; /* a letter here has no meaning of its own */
+	if (form == TTY_FOOT_LEAST && !draft->is_typing)
+		tty_page_choice(page, TTY_NEEDED, NULL, "? lists the keys");
+	else if (is_long || !draft->is_typing)
+		agent_choices(page, all->question->agent);
 	tty_words_show(page, draft);
-	if (draft->letter != 0 && !is_short)
+	if (draft->letter != 0 && is_long)
 		tty_page_field(page, TTY_DETAIL, "Enter", agent_enter(draft->letter));
 	if (draft->is_typing)
-		tty_page_whole(page, "type", question->typed);
+		tty_page_whole(page, "type", all->question->typed);
 	tty_page_note(page, draft->note);
-}
-
-/* Cuts @body to the lines that fit into @room with one line that says which they are. */
-static void agent_cut(struct tty_page *body, struct tty_page *foot, size_t room,
-		      struct tty_draft *draft)
-{
-	size_t all = body->count, to;
-	char text[128];
-
-	if (draft->from >= all)
-		draft->from = 0;
-	tty_page_cut_to(body, draft->from, room - 1);
-	to = draft->from + body->count;
-	if (draft->from <= draft->seen && to > draft->seen)
-		draft->seen = (unsigned int)to;
-	draft->next = to < all ? (unsigned int)to : 0;
-	(void)snprintf(text, sizeof(text), "lines %u to %zu of %zu: Space shows %s%s",
-		       draft->from + 1, to, all, draft->next ? "the next" : "the first again",
-		       draft->seen < all ? "; an allow needs all of them seen" : ""); /* fits */
-	tty_page_field(foot, TTY_NEEDED, "more", text);
 }
 
 unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
@@ -159,44 +145,17 @@ unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
 			     unsigned int others, bool *ret_is_whole)
 {
 	const struct approver_agent_question *agent = question->agent;
-	struct tty_page title = { .width = look->width }, body = title, more = title, foot = title;
-	size_t rows = tty_page_rows(look), taken;
-	auto_free char *text = mem_printf("sallyport   an agent asks: %s", agent->kind);
-	unsigned int lines;
+	const struct agent_page all = { question, draft, others };
+	auto_free char *title = mem_printf("sallyport   an agent asks: %s", agent->kind);
+	struct tty_sheet sheet = {
+		.title = title,
+		.small_how = "n denies",
+		.body = { .width = look->width },
+		.foot = agent_foot,
+		.arg = &all,
+	};
 
-	if (draft->seen_width != look->width)
-		draft->from = draft->seen = 0; /* other lines */
-	draft->seen_width = look->width;
 	for (size_t i = 0; i < agent->line_count; i++)
-		tty_page_whole(&body, agent->lines[i].label, agent->lines[i].text);
-	agent_foot(&foot, question, draft, others, false);
-	if (foot.count + body.count + 1 > rows) {
-		tty_page_clear(&foot);
-		agent_foot(&foot, question, draft, others, true);
-	}
-	taken = foot.count + 1;
-	*ret_is_whole = false;
-	if (look->is_narrow || taken + 2 > rows) {
-		tty_page_clear(&body);
-		tty_page_clear(&foot);
-		tty_page_small(&body, look, (unsigned int)taken + 2, "n denies");
-		return tty_page_write(&body, out, look);
-	}
-	tty_page_title(&title, text);
-	size_t all = body.count;
-
-	if (taken + all > rows)
-		agent_cut(&body, &more, rows - taken, draft);
-	else
-		draft->seen = (unsigned int)all;
-	*ret_is_whole = draft->seen >= all;
-	lines = tty_page_write(&title, out, look) + tty_page_write(&body, out, look);
-	lines += tty_page_write(&more, out, look);
-	return lines + tty_page_write(&foot, out, look);
-}
-
-void tty_agent_next(struct approver *self)
-{
-	self->draft.from = self->draft.next;
-	self->is_stale = true;
+		tty_page_whole(&sheet.body, agent->lines[i].label, agent->lines[i].text);
+	return tty_scroll_write(&sheet, out, look, &draft->scroll, ret_is_whole);
 }

@@ -16,6 +16,5 @@ void tty_agent_keep(struct approver *self, const struct approver_agent_question 
 unsigned int tty_agent_write(struct evbuffer *out, const struct tty_look *look,
 			     const struct approver_question *question, struct tty_draft *draft,
 			     unsigned int others, bool *ret_is_whole);
-void tty_agent_next(struct approver *self); /* the next page, or the first again */
 /* Is the letter one of the question's answers? */
 bool tty_agent_offers(const struct approver_agent_question *agent, const struct tty_answer *chosen);

@@ -117,6 +117,10 @@ void tty_answer_give(struct approver *self, const struct tty_answer *chosen)
 	if (!tty_shown_may_answer(self, chosen))
 		return;
 	answer = self->shown.answer;
+	if (chosen->action == POLICY_DENY) { /* by one key: tty_shown_covers() */
+		tty_letters_fill(self, chosen, &answer);
+		answer.shown = self->question.agent ? NULL : self->shown.covers;
+	}
 	memcpy(covers, self->shown.covers, sizeof(covers));
 	if (gateway_typed_because(&self->question, &answer))
 		answer.typed = self->question.typed; /* tty_words.c compared it */

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "gateway/approvers/approver_impl.h"
+#include "gateway/approvers/screen/tty_scroll.h"
 #include "gateway/bounds.h"
 
 #define TTY_NOTE_MAX 160
@@ -23,9 +24,7 @@ struct tty_draft {
 	bool was_touched;                  /* the gateway knows that a person is typing */
 	bool is_help;                      /* the list of keys is shown, from line @help_from on */
 	unsigned int help_from, help_next; /* help_next: 0: it is the last page */
-	/* Of an agent's question: the first line on the screen, that of the next page (0: this is
-	 * the last), and how many lines have been on it, at a width. */
-	unsigned int from, next, seen, seen_width;
+	struct tty_scroll scroll;
 	unsigned int empty_count; /* times that Enter was pressed without a letter */
 	char note[TTY_NOTE_MAX];  /* to the person, or "" */
 };

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "gateway/approvers/tty/tty_agent.h"
 #include "gateway/approvers/tty/tty_answer.h"
 #include "gateway/approvers/screen/tty_help.h"
 #include "gateway/approvers/tty/tty_letters.h"
@@ -79,28 +78,56 @@ static void key_enter(struct approver *self)
 	tty_self_note(self, "Type a key first. Enter once more denies.");
 }
 
-/* A letter that denies takes the place of one that was typed before it. */
+/* One key denies. What it stores is what the page shows anyway; if not, it is shown first, and the
+ * key is pressed again. */
+static void key_deny(struct approver *self, const struct tty_answer *answer)
+{
+	struct err why = { 0 };
+
+	if (answer->scope == GATEWAY_ONCE) /* stores nothing, so nothing has to be looked at */
+		return tty_answer_deny(self, answer);
+	if (tty_shown_covers(self, answer))
+		return tty_answer_give(self, answer);
+	self->draft.letter = answer->letter;
+	int r = tty_letters_cover(self, &why);
+	if (r < 0 && r != -ENOENT) { /* -ENOENT: it has ended, and the answer will say so */
+		key_to_letters(self);
+		return tty_self_note(self, "not here: %s", why.text);
+	}
+	tty_self_note(self, "it denies what is shown now: %c again", answer->letter);
+}
+
 static void key_letter(struct approver *self, unsigned char key)
 {
 	const struct tty_answer *answer = tty_letters_find(self, key);
-	struct err why = { 0 };
-	int r;
 
 	if (!answer)
 		return tty_help_unknown(self, key);
-	if (key == 'n') /* it stores nothing, so nothing has to be looked at first */
-		return tty_answer_deny(self, answer);
-	if (self->draft.letter != 0 && answer->action != POLICY_DENY)
+	if (answer->action == POLICY_DENY)
+		return key_deny(self, answer);
+	if (self->draft.letter != 0)
 		return tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 				     self->draft.letter);
 	self->draft.letter = (char)key;
 	self->draft.note[0] = '\0';
 	self->is_stale = true;
-	r = tty_letters_cover(self, &why);
-	if (r < 0 && r != -ENOENT) { /* -ENOENT: it has ended, and the answer will say so */
+	struct err why = { 0 };
+	int r = tty_letters_cover(self, &why);
+	if (r < 0 && r != -ENOENT) { /* as above */
 		key_to_letters(self);
 		tty_self_note(self, "not here: %s", why.text);
 	}
+}
+
+/* Shows the next lines of a page that does not fit, or the first again. */
+static void key_space(struct approver *self)
+{
+	struct tty_scroll *scroll = &self->draft.scroll;
+
+	if (scroll->from == 0 && scroll->next == 0)
+		return tty_help_unknown(self, ' ');
+	scroll->from = scroll->next;
+	self->is_stale = true;
 }
 
 /* While no question waits. */
@@ -123,8 +150,10 @@ static void key_other(struct approver *self, unsigned char key)
 		return tty_self_note(self, "no other question waits");
 	if (key == 'r')
 		return tty_words_begin(self);
+	if (key == ' ')
+		return key_space(self);
 	if (self->question.agent)
-		return key == ' ' ? tty_agent_next(self) : key_letter(self, key);
+		return key_letter(self, key);
 	if (key == 'o' && !self->draft.has_program)
 		return tty_self_note(self, "the program that asks is not known");
 	if (!tty_letters_scope(self, key))

@@ -9,6 +9,7 @@
 #include "gateway/approvers/screen/tty_help.h"
 #include "gateway/approvers/tty/tty_letters.h"
 #include "gateway/approvers/tty/tty_list.h"
+#include "gateway/approvers/tty/tty_list_lines.h"
 #include "gateway/approvers/screen/tty_rows.h"
 #include "gateway/approvers/tty/tty_self.h"
 #include "gateway/approvers/screen/tty_shown.h"
@@ -113,13 +114,13 @@ static void list_tick_row(struct approver *self, const struct tty_row *row)
 		tty_self_note(self, "%zu not on the screen: not selected; g lists each", unseen);
 }
 
-/* A row that was ticked, and has not been on the screen in its current state. */
-static const struct tty_row *list_ticked_unseen(const struct approver *self)
+/* A row that was ticked, or taken out, and has not been on the screen in its current state. */
+static const struct tty_row *list_unseen(const struct approver *self)
 {
 	for (size_t i = 0; i < self->list.count; i++) {
 		const struct tty_row *row = &self->list.rows[i];
 
-		if (row->is_ticked && !tty_shown_had_row(self, row))
+		if ((row->is_ticked || row->shown.is_ticked) && !tty_shown_had_row(self, row))
 			return row;
 	}
 	return NULL;
@@ -158,11 +159,16 @@ static bool list_is_shown(struct approver *self, const struct tty_answer *chosen
 	}
 	if (!tty_shown_may_answer(self, chosen))
 		return false;
-	row = list_ticked_unseen(self);
+	row = list_unseen(self);
 	if (!row)
 		return true;
 	self->list.at = (size_t)(row - self->list.rows);
-	tty_self_note(self, "%u was not on the screen as it is: look, then Enter", row->number);
+	if (chosen->action == POLICY_ALLOW)
+		tty_self_note(self, "%u was not on the screen as it is: look, then Enter",
+			      row->number);
+	else
+		tty_self_note(self, "%u was not on the screen as it is: look, then %c", row->number,
+			      chosen->letter);
 	return false;
 }
 
@@ -263,11 +269,9 @@ static void list_erase(struct approver *self)
 		self->list.digits[len - 1] = '\0';
 }
 
-/* Denying what is selected takes one key: for once, it stores nothing. */
-static void list_deny(struct approver *self)
+/* Denying what is selected takes one key: each for its own destination, which its row shows. */
+static void list_deny(struct approver *self, const struct tty_answer *chosen)
 {
-	const struct tty_answer *chosen = tty_letters_find(self, 'n');
-
 	if (list_is_shown(self, chosen))
 		tty_answer_give_ticked(self, chosen);
 }
@@ -287,16 +291,10 @@ static void list_about(struct approver *self, unsigned char key)
 		tty_turn_switch(self, id);
 }
 
-/* A letter that denies takes the place of one that was typed before it. */
-static bool list_is_denial(const struct approver *self, unsigned char key)
+void tty_list_keys_press(struct approver *self, unsigned char key)
 {
 	const struct tty_answer *answer = tty_letters_find(self, key);
 
-	return answer && answer->action == POLICY_DENY;
-}
-
-void tty_list_keys_press(struct approver *self, unsigned char key)
-{
 	self->is_stale = true;
 	if (key == KEY_CTRL_C)
 		return list_abort(self);
@@ -315,9 +313,9 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		tty_help_begin(self);
 	else if (tty_self_leaves(self, key))
 		return;
-	else if (key == 'n')
-		list_deny(self);
-	else if (self->draft.letter != 0 && !list_is_denial(self, key))
+	else if (answer && answer->action == POLICY_DENY)
+		list_deny(self, answer);
+	else if (self->draft.letter != 0)
 		tty_self_note(self, "%c was typed: Enter gives it, Backspace takes it back",
 			      self->draft.letter);
 	else if (key >= '0' && key <= '9')
@@ -332,7 +330,7 @@ void tty_list_keys_press(struct approver *self, unsigned char key)
 		list_tick_many(self, key == '*');
 	else if (strchr("hptbo", key))
 		tty_self_note(self, "%c changes the scope of one question: v views one", key);
-	else if (tty_letters_find(self, key))
+	else if (answer)
 		self->draft.letter = (char)key;
 	else
 		tty_help_unknown(self, key);

@@ -33,21 +33,25 @@ void tty_prompt_left(char *out, size_t size, int64_t left_ms)
 		(void)snprintf(out, size, "%llds", left_s);
 }
 
-static void prompt_count(struct tty_page *page, const struct approver_question *question,
-			 unsigned int others, bool is_ours)
+void tty_prompt_denied(struct tty_page *page, const struct approver_question *question,
+		       unsigned int others, bool is_ours)
 {
-	char text[192], left[32], again[32] = "", more[64] = "";
+	char left[32], waiting[64] = "", again[32] = "", more[64] = "";
 
 	tty_prompt_left(left, sizeof(left), question->left_ms);
+	if (!question->agent)
+		(void)snprintf(waiting, sizeof(waiting), ", %u connection%s", question->waiting,
+			       question->waiting == 1 ? " waits" : "s wait");
 	if (others > 0)
 		(void)snprintf(more, sizeof(more), ", %u more question%s: l lists them", others,
 			       others == 1 ? " waits" : "s wait");
 	if (question->times > 1)
 		(void)snprintf(again, sizeof(again), ", asked %u times", question->times);
-	(void)snprintf(text, sizeof(text), "%u connection%s%s, denied in %s%s%s", question->waiting,
-		       question->waiting == 1 ? "" : "s", again, left,
-		       question->is_touched && !is_ours ? ", being answered elsewhere" : "", more);
-	tty_page_field(page, TTY_HELP, "waiting", text);
+	auto_free char *text = mem_printf(
+		"%s%s%s%s%s", left, waiting, again,
+		question->is_touched && !is_ours ? ", being answered elsewhere" : "", more);
+
+	tty_page_field(page, TTY_NEEDED, "denied in", text);
 }
 
 void tty_prompt_destination(char *out, size_t size, const struct policy_destination *dst,
@@ -121,15 +125,11 @@ void tty_prompt_choices(struct tty_page *page, const struct tty_look *look)
 	static const struct {
 		const char *label, *text;
 	} choices[] = {
-		{ "allow", "y once" },
-		{ NULL, "e this command" },
-		{ NULL, "s session" },
-		{ NULL, "a always" },
-		{ "deny", "n once, no Enter" },
-		{ NULL, "E this command" },
-		{ NULL, "S session" },
-		{ NULL, "D always" },
-		{ NULL, "q and stop the command" },
+		{ "allow", "y once" },      { NULL, "e this command" },
+		{ NULL, "s session" },      { NULL, "a always" },
+		{ NULL, "(then Enter)" },   { "deny", "n once" },
+		{ NULL, "E this command" }, { NULL, "S session" },
+		{ NULL, "D always" },       { NULL, "q and stop the command" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
@@ -159,8 +159,10 @@ void tty_prompt_letters(struct tty_page *page, const struct tty_look *look)
 
 /* Lists every key, if there is no room to explain them. */
 static void prompt_keys(struct tty_page *page, const struct tty_look *look,
-			const struct tty_draft *draft, unsigned int others)
+			const struct tty_draft *draft, unsigned int others, enum tty_foot form)
 {
+	if (form == TTY_FOOT_LEAST)
+		return tty_page_choice(page, TTY_NEEDED, NULL, "? lists the keys");
 	tty_prompt_letters(page, look);
 	tty_page_choice(page, TTY_NEEDED, NULL, draft->has_program ? "hptbo scope" : "hptb scope");
 	tty_page_choice(page, TTY_NEEDED, NULL, "r reason");
@@ -211,8 +213,7 @@ static void prompt_from(struct tty_page *page, const struct approver_question *q
 }
 
 /* Says where the request comes from, and why policy asks. */
-static void prompt_reasons(struct tty_page *page, const struct approver_question *question,
-			   unsigned int others, bool is_ours)
+static void prompt_reasons(struct tty_page *page, const struct approver_question *question)
 {
 	bool is_new = question->risk == APPROVER_FIRST_SEEN;
 
@@ -229,7 +230,6 @@ static void prompt_reasons(struct tty_page *page, const struct approver_question
 		tty_page_field(page, TTY_HELP, "program", question->program);
 	if (prompt_has(question->chain))
 		tty_page_field(page, TTY_DETAIL, "started by", question->chain);
-	prompt_count(page, question, others, is_ours);
 	if (question->is_watched)
 		prompt_from(page, question);
 	if (prompt_has(question->because))
@@ -262,63 +262,64 @@ static const char *prompt_enter(char letter)
 }
 
 /* Shows what an answer would store, uncut, because the person has only this text to check. */
-static void prompt_covers(struct tty_page *page, const struct tty_draft *draft)
+static void prompt_covers(struct tty_page *page, const struct tty_draft *draft, bool is_long)
 {
 	const char *label = "covers";
 
-	if (draft->letter == 'q')
-		return tty_page_field(page, TTY_NEEDED, "stops", "the commands that wait for it");
-	if (draft->letter != 0) {
+	if (draft->letter != 0)
 		label = strchr("yesa", draft->letter) ? "grants" : "denies";
+	if (draft->letter != 0 && is_long)
 		tty_page_field(page, TTY_DETAIL, "Enter", prompt_enter(draft->letter));
-	}
 	if (draft->covers[0] != '\0')
 		tty_page_whole(page, label, draft->covers);
 }
 
-static void prompt_build(struct tty_page *page, const struct tty_look *look,
-			 const struct approver_question *question, const struct tty_draft *draft,
-			 unsigned int others, bool is_short)
+struct prompt {
+	const struct tty_look *look;
+	const struct approver_question *question;
+	const struct tty_draft *draft;
+	unsigned int others;
+};
+
+static void prompt_foot(struct tty_page *page, enum tty_foot form, const void *arg)
 {
+	const struct prompt *all = arg;
+	const struct tty_draft *draft = all->draft;
+
+	tty_prompt_denied(page, all->question, all->others, draft->was_touched);
+	if (form == TTY_FOOT_LONG) {
+		tty_prompt_choices(page, all->look);
+		prompt_width(page, draft);
+	} else if (!draft->is_typing) { /* else letters are not keys */
+		prompt_keys(page, all->look, draft, all->others, form);
+	}
+	tty_words_show(page, draft);
+	prompt_covers(page, draft, form == TTY_FOOT_LONG);
+	if (draft->is_typing)
+		tty_page_whole(page, "type", all->question->typed);
+	tty_page_note(page, draft->note);
+}
+
+unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
+			      const struct approver_question *question, struct tty_draft *draft,
+			      unsigned int others, bool *ret_is_whole)
+{
+	const struct prompt all = { look, question, draft, others };
 	char destination[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
 
 	tty_prompt_destination(destination, sizeof(destination), &question->dst, question->typed,
 			       look->width > 12 ? look->width - 12 : 0);
 	auto_free char *title = mem_printf("sallyport   %s", destination);
-	tty_page_title(page, title);
+	struct tty_sheet sheet = {
+		.title = title,
+		.small_how = "n denies; q stops the commands",
+		.body = { .width = look->width },
+		.foot = prompt_foot,
+		.arg = &all,
+	};
+
 	if (strstr(destination, "..."))
-		tty_page_whole(page, "domain", question->typed);
-	prompt_reasons(page, question, others, draft->was_touched);
-	if (is_short) {
-		prompt_keys(page, look, draft, others);
-	} else {
-		tty_prompt_choices(page, look);
-		prompt_width(page, draft);
-	}
-	tty_words_show(page, draft);
-	prompt_covers(page, draft);
-	if (draft->is_typing)
-		tty_page_whole(page, "type", question->typed);
-	tty_page_note(page, draft->note);
-}
-
-unsigned int tty_prompt_write(struct evbuffer *out, const struct tty_look *look,
-			      const struct approver_question *question,
-			      const struct tty_draft *draft, unsigned int others,
-			      bool *ret_is_whole)
-{
-	struct tty_page page = { .width = look->width };
-	unsigned int needed;
-
-	prompt_build(&page, look, question, draft, others, false);
-	/* While a name is being typed, letters are not keys. */
-	if (!draft->is_typing && tty_page_count(&page, TTY_HELP) > tty_page_rows(look)) {
-		tty_page_clear(&page);
-		prompt_build(&page, look, question, draft, others, true);
-	}
-	needed = tty_page_count(&page, TTY_NEEDED);
-	*ret_is_whole = !look->is_narrow && needed <= tty_page_rows(look);
-	if (!*ret_is_whole)
-		tty_page_small(&page, look, needed, "n denies; q, then Enter, stops the commands");
-	return tty_page_write(&page, out, look);
+		tty_page_whole(&sheet.body, "domain", question->typed);
+	prompt_reasons(&sheet.body, question);
+	return tty_scroll_write(&sheet, out, look, &draft->scroll, ret_is_whole);
 }

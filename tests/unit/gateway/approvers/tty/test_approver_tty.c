@@ -82,9 +82,10 @@ START_TEST(prompt_text)
 	ck_assert_ptr_nonnull(
 		strstr(screen.text, "sallyport   https://example.org:443\x1b[0m\r\n"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "command   curl -sS https://example.org/\r\n"));
-	ck_assert_ptr_nonnull(strstr(screen.text, "waiting   1 connection, denied in 4m59s\r\n"));
-	ck_assert_ptr_nonnull(
-		strstr(screen.text, "  allow     y once  e this command  s session  a always\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen.text, "  denied in 4m59s, 1 connection waits\r\n"));
+	ck_assert_ptr_nonnull(strstr(
+		screen.text,
+		"  allow     y once  e this command  s session  a always  (then Enter)\r\n"));
 	ck_assert_ptr_nonnull(strstr(screen.text, "wait a moment: " SCREEN_FENCE));
 	ck_assert_uint_eq(screen.held, 1);
 }
@@ -159,7 +160,7 @@ START_TEST(the_gateway_knows_that_somebody_types)
 	screen_look();
 	screen.gw.questions[0].is_touched = true; /* by us, who need not be told */
 	fake_changed(&screen.gw, "7f3a-1", 1);
-	ck_assert_ptr_nonnull(strstr(screen_look(), "denied in 4m59s\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "denied in 4m59s, 1 connection waits\r\n"));
 	screen_type("\x7fn");
 	ck_assert_uint_eq(screen.gw.touch_count, 1);
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
@@ -178,15 +179,14 @@ START_TEST(count_is_rewritten_in_place)
 	screen_look();
 	fake_changed(&screen.gw, "7f3a-1", 8);
 	/* up to the title, all of it again, and the letter behind the label */
-	ck_assert_int_eq(strncmp(screen_look(), "\x1b[9A\r\x1b[J\x1b[1msallyport", 20), 0);
-	ck_assert_ptr_nonnull(
-		strstr(screen.text, "  waiting   8 connections, denied in 4m59s\r\n"));
+	ck_assert_int_eq(strncmp(screen_look(), "\x1b[8A\r\x1b[J\x1b[1msallyport", 20), 0);
+	ck_assert_ptr_nonnull(strstr(screen.text, "  denied in 4m59s, 8 connections wait\r\n"));
 	ck_assert_str_eq(strstr(screen.text, "  answer, then"), "  answer, then Enter: y");
 	fake_ask(&screen.gw, "7f3a-2", "b.test");
 	ck_assert_ptr_nonnull(
-		strstr(screen_look(), "8 connections, denied in 4m59s, 1 more question waits"));
+		strstr(screen_look(), "4m59s, 8 connections wait, 1 more question waits"));
 	fake_retract(&screen.gw, "7f3a-2", "gone");
-	ck_assert_ptr_nonnull(strstr(screen_look(), "8 connections, denied in 4m59s\r\n"));
+	ck_assert_ptr_nonnull(strstr(screen_look(), "4m59s, 8 connections wait\r\n"));
 	screen_type("\r");
 	ck_assert_uint_eq(screen.gw.answer_count, 1);
 }

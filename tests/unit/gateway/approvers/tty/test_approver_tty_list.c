@@ -143,8 +143,9 @@ START_TEST(risky_ones_are_named_one_by_one)
 	screen.gw.questions[3].risk = APPROVER_LOOKALIKE;
 	screen.gw.questions[4].risk = APPROVER_LISTED;
 	screen.gw.questions[5].risk = APPROVER_FIRST_SEEN; /* which is only marked */
-	memset(screen.gw.questions[1].dst.host, 'a', 100);
-	memset(screen.gw.questions[1].dst.host + 60, '.', 1);
+	memset(screen.gw.questions[1].dst.host, 'a', 230);
+	for (int i = 60; i < 230; i += 60)
+		screen.gw.questions[1].dst.host[i] = '.';
 	screen_until_open();
 	ck_assert_ptr_nonnull(
 		strstr(screen.text, "1 [ ] (!) d0.test, 2 hosts  looks like another"));

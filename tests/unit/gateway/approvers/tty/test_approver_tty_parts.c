@@ -203,8 +203,8 @@ START_TEST(note_gives_way)
 		lines = is_whole ? now : lines;
 		evbuffer_free(out);
 	}
-	ck_assert_uint_eq(look.rows, 4);
-	ck_assert_uint_eq(lines, 3);
+	ck_assert_uint_eq(look.rows, 5);
+	ck_assert_uint_eq(lines, 4);
 }
 END_TEST
 
