@@ -64,4 +64,5 @@ Suite *suite_tty_keys(void);
 Suite *suite_tty_list(void);
 Suite *suite_tty_parts(void);
 Suite *suite_tty_scope(void);
+Suite *suite_tty_states(void);
 Suite *suite_tty_words(void);

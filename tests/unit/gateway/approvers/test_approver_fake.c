@@ -242,6 +242,7 @@ int main(void)
 	srunner_add_suite(runner, suite_tty_list());
 	srunner_add_suite(runner, suite_tty_parts());
 	srunner_add_suite(runner, suite_tty_scope());
+	srunner_add_suite(runner, suite_tty_states());
 	srunner_add_suite(runner, suite_tty_words());
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
