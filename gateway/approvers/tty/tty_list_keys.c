@@ -150,6 +150,7 @@ static void list_unname(struct approver *self)
 static bool list_is_shown(struct approver *self, const struct tty_answer *chosen)
 {
 	const struct tty_row *row;
+	size_t from, to;
 
 	tty_terminal_size(self);
 	tty_list_sync(self);
@@ -163,6 +164,8 @@ static bool list_is_shown(struct approver *self, const struct tty_answer *chosen
 	if (!row)
 		return true;
 	self->list.at = (size_t)(row - self->list.rows);
+	tty_rows_group(&self->list, self->list.at, &from, &to);
+	self->list.is_single |= to > from + 1; /* they may be too many for this window */
 	if (chosen->action == POLICY_ALLOW)
 		tty_self_note(self, "%u was not on the screen as it is: look, then Enter",
 			      row->number);

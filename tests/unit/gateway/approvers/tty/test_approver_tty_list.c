@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/mem.h"
 
@@ -163,6 +164,32 @@ START_TEST(risky_ones_are_named_one_by_one)
 }
 END_TEST
 
+/* The long hosts of a domain are shown whole and allowed together, in the smallest window. */
+START_TEST(long_hosts_in_a_small_window)
+{
+	struct winsize size = { .ws_col = 40, .ws_row = 12 };
+
+	ck_assert_int_eq(ioctl(screen.slave, TIOCSWINSZ, &size), 0);
+	ask_many(6);
+	for (unsigned int i = 0; i < 6; i += 3)
+		(void)snprintf(screen.gw.questions[i].dst.host, POLICY_HOST_MAX,
+			       "a-long-name-of-a-host-that-goes-on-and-on.and-on.h%u.d0.test",
+			       i + 1);
+	screen_until_open();
+	ck_assert_ptr_nonnull(strstr(screen.text, "sallyport   6 wait; denied in 4m59s"));
+	for (const char *key = " j s"; *key; key++) {
+		screen_type((char[]){ *key, '\0' });
+		(void)screen_look();
+	}
+	ck_assert_ptr_nonnull(strstr(screen.text, "selected  2 of 6"));
+	screen_type("\r"); /* the second was not seen along with the first */
+	ck_assert_uint_eq(screen.gw.answer_count, 0);
+	ck_assert_ptr_nonnull(strstr(screen_look(), ">   2 [x]     https://a-long-name-of-a-"));
+	screen_type("\r");
+	check_answered("1 4", POLICY_ALLOW);
+}
+END_TEST
+
 START_TEST(view_asks_for_one_alone)
 {
 	ask_many(6);
@@ -311,6 +338,7 @@ Suite *suite_tty_list(void)
 	tcase_add_checked_fixture(tcase, screen_setup, screen_teardown);
 	tcase_add_loop_test(tcase, list_answers_what_is_ticked, 0, (int)ARRAY_SIZE(lists));
 	tcase_add_loop_test(tcase, risky_ones_are_named_one_by_one, 0, (int)ARRAY_SIZE(alone));
+	tcase_add_test(tcase, long_hosts_in_a_small_window);
 	tcase_add_test(tcase, view_asks_for_one_alone);
 	tcase_add_test(tcase, list_on_demand);
 	tcase_add_test(tcase, list_takes_the_place_of_a_fresh_question);
