@@ -100,7 +100,8 @@ static char *chromium_text(const char *path)
 {
 	auto_free char *text = host_text(path);
 
-	return text ? mem_printf("%s\nexport CHROMIUM_FLAGS=\"$CHROMIUM_FLAGS --no-sandbox\"\n", text)
+	return text ? mem_printf("%s\nexport CHROMIUM_FLAGS=\"$CHROMIUM_FLAGS --no-sandbox\"\n",
+				 text)
 		    : NULL;
 }
 
