@@ -61,7 +61,7 @@ static bool list_is_plain(const struct approver *self, const struct tty_row *row
 {
 	static const struct approver_answer once = { .action = POLICY_ALLOW };
 
-	return !tty_rows_is_typed(row, &once) && !tty_list_is_long(row, &self->look);
+	return !tty_rows_is_typed(row, &once) && !tty_list_lines_is_long(row, &self->look);
 }
 
 /* Ticks the rows from @from to @to that are on the screen, or unticks them if all are ticked.
@@ -131,7 +131,7 @@ static const struct tty_row *list_ticked_long(const struct approver *self)
 	for (size_t i = 0; i < self->list.count; i++) {
 		const struct tty_row *row = &self->list.rows[i];
 
-		if (row->is_ticked && tty_list_is_long(row, &self->look))
+		if (row->is_ticked && tty_list_lines_is_long(row, &self->look))
 			return row;
 	}
 	return NULL;

@@ -35,7 +35,7 @@ static size_t list_rest_room(const struct tty_look *look)
 	return look->width > LIST_INDENT_REST + 1 ? look->width - LIST_INDENT_REST - 1 : 1;
 }
 
-bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look)
+bool tty_list_lines_is_long(const struct tty_row *row, const struct tty_look *look)
 {
 	char whole[POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX];
 
@@ -50,7 +50,8 @@ static void list_destination(const struct tty_row *row, const struct tty_look *l
 	const size_t size = POLICY_DESTINATION_TEXT_MAX + POLICY_HOST_MAX;
 
 	tty_prompt_destination(out, size, &row->dst, row->domain,
-			       tty_list_is_long(row, look) ? list_room(look) : (unsigned int)size);
+			       tty_list_lines_is_long(row, look) ? list_room(look)
+								 : (unsigned int)size);
 }
 
 static const char *list_risk(const struct tty_row *row, const struct tty_look *look)
@@ -59,7 +60,9 @@ static const char *list_risk(const struct tty_row *row, const struct tty_look *l
 		if (row->risk & list_risks[i].risk)
 			return list_risks[i].words;
 	}
-	return row->is_private ? "private" : tty_list_is_long(row, look) ? "too long for here" : "";
+	return row->is_private                     ? "private"
+	       : tty_list_lines_is_long(row, look) ? "too long for here"
+						   : "";
 }
 
 /* The mark before the rows from @from to @to: (!) for what cannot be allowed with one key. */
@@ -75,7 +78,8 @@ static const char *list_mark(const struct approver *self, size_t from, size_t to
 		if ((*ret_words)[0] == '\0')
 			*ret_words = list_risk(row, &self->look);
 		is_new |= row->risk & APPROVER_FIRST_SEEN;
-		if (!tty_rows_is_typed(row, &list_once) && !tty_list_is_long(row, &self->look))
+		if (!tty_rows_is_typed(row, &list_once) &&
+		    !tty_list_lines_is_long(row, &self->look))
 			continue;
 		*ret_words = list_risk(row, &self->look);
 		*ret_style = TTY_WARNING;

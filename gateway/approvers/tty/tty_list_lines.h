@@ -25,6 +25,6 @@ struct tty_list_lines {
 };
 
 /* Is its destination too long to be shown whole? Then it cannot be allowed in the list. */
-bool tty_list_is_long(const struct tty_row *row, const struct tty_look *look);
+bool tty_list_lines_is_long(const struct tty_row *row, const struct tty_look *look);
 /* The whole list, of which a window shows a part. The caller owns the lines and their texts. */
 struct tty_list_lines tty_list_lines(const struct approver *self);
