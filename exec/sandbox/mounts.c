@@ -43,13 +43,11 @@ int mounts_access(const struct plan *plan, const char *path)
 /* Is the parent of @path made by us, and so empty? @path's own entry does not count. */
 static bool is_in_the_empty(const struct plan *plan, const char *path)
 {
-	auto_free char *parent = mem_strdup(path);
-	char *slash = strrchr(parent, '/');
+	auto_free char *parent = paths_parent(path);
 
 	/* There is a fresh directory at this path already. */
 	if (paths_has(&plan->fresh, path))
 		return false;
-	slash[slash == parent ? 1 : 0] = '\0';
 	/* The /dev that the command sees is ours, too; it contains a mount point for the host's
 	 * /dev/shm. */
 	if (paths_is_within(path, "/dev"))

@@ -172,10 +172,8 @@ static void drop_buried(const struct plan *plan, struct paths *list)
 	struct paths kept = { 0 };
 
 	for (size_t i = 0; i < list->count; i++) {
-		auto_free char *folder = mem_strdup(list->list[i]);
-		char *slash = strrchr(folder, '/');
+		auto_free char *folder = paths_parent(list->list[i]);
 
-		slash[slash == folder ? 1 : 0] = '\0';
 		if (strcmp(list->list[i], "/") == 0 || !paths_holder(&plan->hidden, folder) ||
 		    mounts_access(plan, folder) != EXEC_DENY)
 			paths_add(&kept, list->list[i]);

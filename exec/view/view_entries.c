@@ -220,11 +220,9 @@ static int add_others(struct plan *plan, struct places *places, struct err *why)
  * the inode, because the command could put another socket of the host there. */
 static void grant_socket(struct plan *plan, const char *path)
 {
-	auto_free char *parent = mem_strdup(path);
-
-	*strrchr(parent, '/') = '\0';
-	bool is_kept = mounts_access(plan, parent[0] ? parent : "/") == EXEC_READ &&
-		       mounts_access(plan, path) == EXEC_READ;
+	auto_free char *parent = paths_parent(path);
+	bool is_kept =
+		mounts_access(plan, parent) == EXEC_READ && mounts_access(plan, path) == EXEC_READ;
 	auto_free char *grant =
 		mem_printf("%c%s", is_kept ? WIRE_GRANT_NAME : WIRE_GRANT_INODE, path);
 

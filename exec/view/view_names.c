@@ -171,10 +171,8 @@ static void walk(struct search *search, const char *path,
 
 static void walk_parent(struct search *search, const char *path)
 {
-	auto_free char *parent = mem_strdup(path);
-	char *slash = strrchr(parent, '/');
+	auto_free char *parent = paths_parent(path);
 
-	slash[slash == parent ? 1 : 0] = '\0';
 	if (!paths_holder(&search->plan->writable, parent))
 		walk(search, parent, on_other);
 }
