@@ -159,9 +159,9 @@ bool tty_shown_covers(struct approver *self, const struct tty_answer *chosen)
 bool tty_shown_may_answer(struct approver *self, const struct tty_answer *chosen)
 {
 	bool stores = chosen->action == POLICY_ALLOW || chosen->scope != GATEWAY_ONCE;
-	char letter[] = { chosen->letter, '\0' };
-	const char *key = chosen->action == POLICY_ALLOW ? "Enter" : letter;
+	char key[TTY_LETTERS_KEY_MAX];
 
+	tty_letters_key(chosen, key);
 	if (!shown_is_given(self)) {
 		tty_self_note(self, "that was not on the screen yet: look, then %s", key);
 		return false;

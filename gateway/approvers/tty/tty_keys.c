@@ -78,23 +78,31 @@ static void key_enter(struct approver *self)
 	tty_self_note(self, "Type a key first. Enter once more denies.");
 }
 
+/* Asks what the typed letter would store. If that cannot be given here, takes the letter back and
+ * says why. */
+static bool key_cover(struct approver *self)
+{
+	struct err why = { 0 };
+	int r = tty_letters_cover(self, &why);
+
+	if (r >= 0 || r == -ENOENT) /* -ENOENT: it has ended, and the answer will say so */
+		return true;
+	key_to_letters(self);
+	tty_self_note(self, "not here: %s", why.text);
+	return false;
+}
+
 /* One key denies. What it stores is what the page shows anyway; if not, it is shown first, and the
  * key is pressed again. */
 static void key_deny(struct approver *self, const struct tty_answer *answer)
 {
-	struct err why = { 0 };
-
 	if (answer->scope == GATEWAY_ONCE) /* stores nothing, so nothing has to be looked at */
 		return tty_answer_deny(self, answer);
 	if (tty_shown_covers(self, answer))
 		return tty_answer_give(self, answer);
 	self->draft.letter = answer->letter;
-	int r = tty_letters_cover(self, &why);
-	if (r < 0 && r != -ENOENT) { /* -ENOENT: it has ended, and the answer will say so */
-		key_to_letters(self);
-		return tty_self_note(self, "not here: %s", why.text);
-	}
-	tty_self_note(self, "it denies what is shown now: %c again", answer->letter);
+	if (key_cover(self))
+		tty_self_note(self, "it denies what is shown now: %c again", answer->letter);
 }
 
 static void key_letter(struct approver *self, unsigned char key)
@@ -111,12 +119,7 @@ static void key_letter(struct approver *self, unsigned char key)
 	self->draft.letter = (char)key;
 	self->draft.note[0] = '\0';
 	self->is_stale = true;
-	struct err why = { 0 };
-	int r = tty_letters_cover(self, &why);
-	if (r < 0 && r != -ENOENT) { /* as above */
-		key_to_letters(self);
-		tty_self_note(self, "not here: %s", why.text);
-	}
+	(void)key_cover(self); /* if not, a note says so */
 }
 
 /* Shows the next lines of a page that does not fit, or the first again. */

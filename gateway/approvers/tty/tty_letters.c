@@ -76,6 +76,14 @@ const struct tty_row *tty_letters_unnamed(const struct approver *self)
 	return tty_rows_unnamed(&self->list, &answer);
 }
 
+void tty_letters_key(const struct tty_answer *answer, char out[TTY_LETTERS_KEY_MAX])
+{
+	if (answer->action == POLICY_ALLOW)
+		(void)snprintf(out, TTY_LETTERS_KEY_MAX, "Enter");
+	else
+		(void)snprintf(out, TTY_LETTERS_KEY_MAX, "%c", answer->letter);
+}
+
 int tty_letters_cover(struct approver *self, struct err *why)
 {
 	char letter = self->draft.letter != 0 ? self->draft.letter : ANSWER_ASSUMED;

@@ -16,6 +16,9 @@ const struct tty_answer *tty_letters_find(const struct approver *self, unsigned 
 int tty_letters_cover(struct approver *self, struct err *why);
 /* Handles a key that widens or narrows the scope; false: it is none of these. */
 bool tty_letters_scope(struct approver *self, unsigned char key);
+/* The key that gives @answer, for a note: "Enter" after an allow's letter, or a denial's letter. */
+#define TTY_LETTERS_KEY_MAX 8
+void tty_letters_key(const struct tty_answer *answer, char out[TTY_LETTERS_KEY_MAX]);
 /* A ticked row whose domain must be typed for the letter that was typed. NULL: none. */
 const struct tty_row *tty_letters_unnamed(const struct approver *self);
 /* Fills in the answer that @chosen would give with this draft. @ret borrows the draft's words. */

@@ -149,6 +149,7 @@ static void list_unname(struct approver *self)
  * person was told why. */
 static bool list_is_shown(struct approver *self, const struct tty_answer *chosen)
 {
+	char key[TTY_LETTERS_KEY_MAX];
 	const struct tty_row *row;
 	size_t from, to;
 
@@ -166,12 +167,8 @@ static bool list_is_shown(struct approver *self, const struct tty_answer *chosen
 	self->list.at = (size_t)(row - self->list.rows);
 	tty_rows_group(&self->list, self->list.at, &from, &to);
 	self->list.is_single |= to > from + 1; /* they may be too many for this window */
-	if (chosen->action == POLICY_ALLOW)
-		tty_self_note(self, "%u was not on the screen as it is: look, then Enter",
-			      row->number);
-	else
-		tty_self_note(self, "%u was not on the screen as it is: look, then %c", row->number,
-			      chosen->letter);
+	tty_letters_key(chosen, key);
+	tty_self_note(self, "%u was not on the screen as it is: look, then %s", row->number, key);
 	return false;
 }
 
