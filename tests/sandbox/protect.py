@@ -547,12 +547,14 @@ def made(world, user):
 def made_where_nobody_looks(world, user):
     """A new .git file leads to a new repository among the objects of an old one, behind a commondir there, or in a cache."""
     work = repository(user, fresh(user, "made-elsewhere"))
+    inside(world, user, "touch $XDG_CACHE_HOME/made-elsewhere", cwd=work)
+    cached = next(user.home.glob(".local/state/sallyport/caches/*/xdg/made-elsewhere")).parent
     evil = """mk() { mkdir -p "$1/objects" "$1/refs" && cp .git/HEAD "$1" && printf '[core]\n\tfsmonitor = evil\n' >"$1/config"; }; mkdir sub; """
     ways = {"mk .git/foo/evil; echo 'gitdir: ../.git/foo/evil' >sub/.git": ".git/foo/evil/config: ",
             "mk .git/foo; mkdir -p .git/foo/worktrees/w; cp .git/HEAD .git/foo/worktrees/w; echo ../.. >.git/foo/worktrees/w/commondir;"
             "echo 'gitdir: ../.git/foo/worktrees/w' >sub/.git": ".git/foo/config: ",
             "mkdir .git/foo; mk \"$(printf '.git/foo/a\\nb')\"; printf 'gitdir: ../.git/foo/a\\nb' >sub/.git": "b/config: ",
-            "mk $XDG_CACHE_HOME/evil; echo gitdir: $(grep ' /run/sallyport/caches/xdg ' /proc/self/mountinfo | cut -d' ' -f4)/evil >sub/.git": "/xdg/evil/config: "}
+            f"mk $XDG_CACHE_HOME/evil; echo gitdir: {cached}/evil >sub/.git": "/xdg/evil/config: "}
     for way, words in ways.items():
         said = inside(world, user, evil + way, cwd=work)
         must(words + "git runs or reads the programs" in said, way, "->", said)
