@@ -100,6 +100,8 @@ const char *policy_action_name(enum policy_action action);
 const char *policy_protocol_name(enum policy_protocol protocol);
 const char *policy_reason_code(enum policy_reason reason);
 int policy_reason_status(enum policy_reason reason);
+/* True: it was allowed, and its server was not reached (502 and 504 of RFC 9110). */
+bool policy_reason_is_failure(enum policy_reason reason);
 const char *policy_reason_sentence(enum policy_reason reason);
 const char *policy_reason_next(enum policy_reason reason);
 

@@ -28,8 +28,11 @@ static enum store_verdict ask_verdict(const struct gateway_logged *record)
 		return STORE_NO_VERDICT;
 	if (strcmp(record->action, "allow") == 0)
 		return STORE_ALLOW;
-	return history_is_unanswered(history_reason(record->reason)) ? STORE_UNANSWERED
-								     : STORE_DENY;
+	enum policy_reason reason = history_reason(record->reason);
+
+	if (policy_reason_is_failure(reason))
+		return STORE_FAILED;
+	return history_is_unanswered(reason) ? STORE_UNANSWERED : STORE_DENY;
 }
 
 /* The index has only what is in the log, so the records of killed runs are put there first. */

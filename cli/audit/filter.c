@@ -16,7 +16,8 @@
 #define LIMIT_MAX 1000000
 
 /* In the order of the words of --verdict in options.def. */
-static const enum store_verdict verdicts[] = { STORE_ALLOW, STORE_DENY, STORE_UNANSWERED };
+static const enum store_verdict verdicts[] = { STORE_ALLOW, STORE_DENY, STORE_UNANSWERED,
+					       STORE_FAILED };
 
 static int take_limit(struct store_filter *ret, const struct options *options)
 {

@@ -13,10 +13,11 @@
 #include "base/addr.h"
 #include "base/mem.h"
 #include "cli/audit/ask.h"
+#include "cli/audit/history.h"
 #include "gateway/gateway_audit.h"
 
 enum { CATEGORY_NETWORK = 4, CLASS_NETWORK = 4001, CLASS_HTTP = 4002 };
-enum { NETWORK_OPEN = 1, NETWORK_CLOSE = 2, NETWORK_REFUSE = 5 };
+enum { NETWORK_OPEN = 1, NETWORK_CLOSE = 2, NETWORK_FAIL = 4, NETWORK_REFUSE = 5 };
 enum { HTTP_UNKNOWN = 0, HTTP_CONNECT = 1 };
 enum { SEVERITY_INFORMATIONAL = 1, SEVERITY_MEDIUM = 3 };
 enum { INBOUND = 1, OUTBOUND = 2 };
@@ -34,9 +35,14 @@ static bool is_closed(const struct gateway_logged *record)
 	return strcmp(record->event, "closed") == 0;
 }
 
+static bool is_failed(const struct gateway_logged *record)
+{
+	return policy_reason_is_failure(history_reason(record->reason));
+}
+
 static bool is_denied(const struct gateway_logged *record)
 {
-	return strcmp(record->action, "deny") == 0;
+	return strcmp(record->action, "deny") == 0 && !is_failed(record);
 }
 
 static bool is_way(const struct gateway_logged *record, const char *way)
@@ -76,6 +82,9 @@ static void put_class(json_t *event, const struct gateway_logged *record, const 
 	} else if (is_denied(record)) {
 		activity = NETWORK_REFUSE;
 		name = "Refuse";
+	} else if (is_failed(record)) {
+		activity = NETWORK_FAIL;
+		name = "Fail";
 	}
 	json_t *parts =
 		json_pack("{s:i, s:s, s:i, s:s, s:i, s:s, s:i}", "category_uid", CATEGORY_NETWORK,
@@ -105,9 +114,10 @@ static void put_class(json_t *event, const struct gateway_logged *record, const 
 static void put_outcome(json_t *event, const struct gateway_logged *record, const json_t *line,
 			const char *what)
 {
-	bool is_failure =
-		is_closed(record) ? strcmp(record->reason, "done") != 0 : is_denied(record);
-	auto_free char *message = mem_printf("%s: %s %s", record->event, record->action, what);
+	bool is_failure = is_closed(record) ? strcmp(record->reason, "done") != 0
+					    : strcmp(record->action, "deny") == 0;
+	auto_free char *message = mem_printf("%s: %s %s", record->event,
+					     is_failed(record) ? "failed" : record->action, what);
 	json_t *parts = json_pack(
 		"{s:i, s:s, s:i, s:s, s:i, s:s, s:i, s:s}", "severity_id",
 		is_denied(record) ? SEVERITY_MEDIUM : SEVERITY_INFORMATIONAL, "severity",

@@ -109,6 +109,11 @@ static void on_sum(const struct store_sum *sum, void *arg)
 	case STORE_UNANSWERED:
 		row->unanswered += sum->times;
 		break;
+	case STORE_FAILED:
+		row->failed += sum->times;
+		break;
+	case STORE_VERDICTS:
+		break;
 	}
 }
 
@@ -117,8 +122,8 @@ static int compare(const void *left, const void *right)
 {
 	const struct report_row *a = *(const struct report_row *const *)left;
 	const struct report_row *b = *(const struct report_row *const *)right;
-	uint64_t of_a = a->allowed + a->denied + a->unanswered;
-	uint64_t of_b = b->allowed + b->denied + b->unanswered;
+	uint64_t of_a = a->allowed + a->denied + a->unanswered + a->failed;
+	uint64_t of_b = b->allowed + b->denied + b->unanswered + b->failed;
 
 	if (of_a != of_b)
 		return of_a > of_b ? -1 : 1;

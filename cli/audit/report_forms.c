@@ -36,8 +36,9 @@ static void print_range(const struct report_sheet *sheet)
 void report_forms_text(const struct report_sheet *sheet)
 {
 	print_range(sheet);
-	(void)fprintf(sheet->out, "%9s %9s %10s %11s %10s %10s  %-25s  %s\n", "allowed", "denied",
-		      "unanswered", "connections", "up", "down", "last", sheet->by);
+	(void)fprintf(sheet->out, "%9s %9s %10s %9s %11s %10s %10s  %-25s  %s\n", "allowed",
+		      "denied", "unanswered", "failed", "connections", "up", "down", "last",
+		      sheet->by);
 	for (struct report_row *const *at = sheet->rows; *at; at++) {
 		const struct report_row *row = *at;
 		char up[32], down[32], last[SELECTION_TIME_MAX];
@@ -45,10 +46,11 @@ void report_forms_text(const struct report_sheet *sheet)
 		text_bytes(up, sizeof(up), row->bytes_up);
 		text_bytes(down, sizeof(down), row->bytes_down);
 		(void)fprintf(sheet->out,
-			      "%9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %11" PRIu64
+			      "%9" PRIu64 " %9" PRIu64 " %10" PRIu64 " %9" PRIu64 " %11" PRIu64
 			      " %10s %10s  %-25s  %s\n",
-			      row->allowed, row->denied, row->unanswered, row->connections, up,
-			      down, selection_local(row->last_us, last), row->key);
+			      row->allowed, row->denied, row->unanswered, row->failed,
+			      row->connections, up, down, selection_local(row->last_us, last),
+			      row->key);
 	}
 	if (!sheet->rows[0])
 		(void)fprintf(sheet->out, "no decision was recorded\n");
@@ -69,10 +71,11 @@ void report_forms_cell(FILE *out, const char *text)
 
 void report_forms_csv(const struct report_sheet *sheet)
 {
-	(void)fprintf(sheet->out,
-		      "%s,allowed,denied,unanswered,connections,bytes_up,bytes_down,first_utc,"
-		      "last_utc,first_local,last_local\r\n",
-		      sheet->by);
+	(void)fprintf(
+		sheet->out,
+		"%s,allowed,denied,unanswered,failed,connections,bytes_up,bytes_down,first_utc,"
+		"last_utc,first_local,last_local\r\n",
+		sheet->by);
 	for (struct report_row *const *at = sheet->rows; *at; at++) {
 		const struct report_row *row = *at;
 		char time[SELECTION_TIME_MAX];
@@ -80,9 +83,9 @@ void report_forms_csv(const struct report_sheet *sheet)
 		report_forms_cell(sheet->out, row->key);
 		(void)fprintf(sheet->out,
 			      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			      ",%" PRIu64,
-			      row->allowed, row->denied, row->unanswered, row->connections,
-			      row->bytes_up, row->bytes_down);
+			      ",%" PRIu64 ",%" PRIu64,
+			      row->allowed, row->denied, row->unanswered, row->failed,
+			      row->connections, row->bytes_up, row->bytes_down);
 		(void)fprintf(sheet->out, ",%s", selection_utc(row->first_us, time));
 		(void)fprintf(sheet->out, ",%s", selection_utc(row->last_us, time));
 		(void)fprintf(sheet->out, ",%s", selection_local(row->first_us, time));
@@ -94,9 +97,10 @@ static json_t *row_json(const struct report_row *row)
 {
 	char utc[2][SELECTION_TIME_MAX], local[2][SELECTION_TIME_MAX];
 
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "key", row->key,
-			 "allowed", (json_int_t)row->allowed, "denied", (json_int_t)row->denied,
-			 "unanswered", (json_int_t)row->unanswered, "connections",
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "key",
+			 row->key, "allowed", (json_int_t)row->allowed, "denied",
+			 (json_int_t)row->denied, "unanswered", (json_int_t)row->unanswered,
+			 "failed", (json_int_t)row->failed, "connections",
 			 (json_int_t)row->connections, "bytes_up", (json_int_t)row->bytes_up,
 			 "bytes_down", (json_int_t)row->bytes_down, "first_utc",
 			 selection_utc(row->first_us, utc[0]), "last_utc",

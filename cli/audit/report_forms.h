@@ -8,7 +8,7 @@ struct selection;
 
 struct report_row {
 	const char *key; /* visible ASCII; borrowed */
-	uint64_t allowed, denied, unanswered, connections, bytes_up, bytes_down;
+	uint64_t allowed, denied, unanswered, failed, connections, bytes_up, bytes_down;
 	int64_t first_us, last_us;
 };
 struct report_sheet { /* all borrowed */

@@ -13,7 +13,7 @@
 #include "cli/audit/selection.h"
 #include "gateway/gateway_audit.h"
 
-static const char *const verdicts[] = { "", "allow", "deny", "unanswered" };
+static const char *const verdicts[] = { "", "allow", "deny", "unanswered", "failed" };
 
 unsigned int rows_width(void)
 {

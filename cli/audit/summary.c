@@ -25,7 +25,7 @@ struct summary {
 	/* While it is answered. */
 	struct store_totals totals;
 	struct tally hosts; /* of uint64_t: bytes */
-	uint64_t counts[STORE_UNANSWERED + 1], answered, bytes_up, bytes_down;
+	uint64_t counts[STORE_VERDICTS], answered, bytes_up, bytes_down;
 	struct summary_top {
 		const char *host; /* borrowed from @hosts */
 		uint64_t bytes;
@@ -104,14 +104,15 @@ static void summary_json(const struct summary *summary, FILE *out)
 					    json_pack("{s:s, s:I}", "host", summary->top[i].host,
 						      "bytes", (json_int_t)summary->top[i].bytes));
 	json_t *object = json_pack(
-		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
 		"since_utc", selection_utc(summary->selection.since_us, since), "until_utc",
 		selection_utc(summary->selection.now_us, until), "records",
 		(json_int_t)summary->totals.records, "runs", (json_int_t)summary->totals.runs,
 		"commands", (json_int_t)summary->totals.execs, "allowed",
 		(json_int_t)summary->counts[STORE_ALLOW], "denied",
 		(json_int_t)summary->counts[STORE_DENY], "unanswered",
-		(json_int_t)summary->counts[STORE_UNANSWERED], "answered",
+		(json_int_t)summary->counts[STORE_UNANSWERED], "failed",
+		(json_int_t)summary->counts[STORE_FAILED], "answered",
 		(json_int_t)summary->answered, "hosts", (json_int_t)summary->hosts.count,
 		"new_hosts", (json_int_t)summary->totals.new_hosts, "connections",
 		(json_int_t)summary->counts[STORE_NO_VERDICT], "bytes_up",
@@ -137,6 +138,7 @@ static void summary_text(const struct summary *summary, FILE *out)
 	(void)fprintf(out, "allowed       %" PRIu64 "\n", summary->counts[STORE_ALLOW]);
 	(void)fprintf(out, "denied        %" PRIu64 "\n", summary->counts[STORE_DENY]);
 	(void)fprintf(out, "unanswered    %" PRIu64 "\n", summary->counts[STORE_UNANSWERED]);
+	(void)fprintf(out, "failed        %" PRIu64 "\n", summary->counts[STORE_FAILED]);
 	(void)fprintf(out, "by answers    %" PRIu64 " of these, by a person or a reviewer\n",
 		      summary->answered);
 	(void)fprintf(out, "hosts         %zu%s; in the log %" PRIu64 " are new%s%s%s\n",

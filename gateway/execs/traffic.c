@@ -82,22 +82,16 @@ static bool traffic_is_unanswered(enum policy_reason reason)
 	       reason == POLICY_EXEC_ENDED || reason == POLICY_GATE_CLOSING;
 }
 
-/* True: it was allowed, and nothing of ours refused it. */
-static bool traffic_has_failed(enum policy_reason reason)
-{
-	return reason >= POLICY_DNS_FAILED && reason <= POLICY_UPSTREAM_TIMEOUT;
-}
-
 static void traffic_count_denial(struct gateway_trip *trip, const struct policy_verdict *verdict)
 {
 	enum policy_reason reason = verdict->reason;
 
 	/* The rule of what failed is the one that allowed it. */
-	set_text(&trip->rule, traffic_has_failed(reason) ? "" : verdict->rule);
-	set_text(&trip->because, traffic_has_failed(reason) ? "" : verdict->because);
+	set_text(&trip->rule, policy_reason_is_failure(reason) ? "" : verdict->rule);
+	set_text(&trip->because, policy_reason_is_failure(reason) ? "" : verdict->because);
 	if (traffic_is_unanswered(reason))
 		trip->unanswered++;
-	else if (traffic_has_failed(reason))
+	else if (policy_reason_is_failure(reason))
 		trip->failed++;
 	else
 		trip->denied++;

@@ -3,9 +3,9 @@ import { byId, bytes, clock, duration, el, plural, say } from "/dom.js";
 
 const slots = 60; // bars at most: when there are more, two become one
 const box = { width: 600, height: 80 };
-const none = () => ({ allowed: 0, denied: 0, up: 0, down: 0 });
+const none = () => ({ allowed: 0, denied: 0, failed: 0, up: 0, down: 0 });
 const kinds = [
-  { name: "Decisions", over: "allowed", under: "denied", words: (count) => count.toLocaleString("en") },
+  { name: "Decisions", over: "allowed", under: "denied", beside: "failed", words: (count) => count.toLocaleString("en") },
   { name: "Bytes", over: "up", under: "down", words: bytes },
 ];
 
@@ -26,7 +26,7 @@ export class Chart {
       { viewBox: `0 0 ${box.width} ${box.height}`, preserveAspectRatio: "none", "aria-hidden": "true" }) }));
     this.axis = el("p", { class: "axis mono", "aria-hidden": "true" }, ...[0, 1, 2].map(() => el("span", {})));
     this.body = el("tbody", {});
-    const heads = ["From", "Allowed", "Denied", "Up", "Down"];
+    const heads = ["From", "Allowed", "Denied", "Failed", "Up", "Down"];
     this.node = el("div", { class: "chart", hidden: true }, ...this.pictures.map(({ words, svg: picture }) => el("figure", {}, words, picture)), this.axis,
       el("details", {}, el("summary", {}, "The chart as a table"), el("div", { class: "scroll" }, el("table", {},
         el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), this.body))),
@@ -51,7 +51,7 @@ export class Chart {
       this.bars.push(none());
     const bar = this.bars[at];
     if (isDecision)
-      bar[isAllow ? "allowed" : "denied"]++;
+      bar[isAllow ? "allowed" : event.failed ? "failed" : "denied"]++;
     else
       [bar.up, bar.down] = [bar.up + event.up, bar.down + event.down];
     this.isStale = true;
@@ -71,14 +71,15 @@ export class Chart {
     [this.begin, (this.begin + end) / 2, end].forEach((at, index) => say(this.axis.children[index], clock(at)));
     this.body.replaceChildren(...this.bars.flatMap((bar, index) => Object.values(bar).every((value) => value === 0) ? [] : [el("tr", {},
       el("th", { scope: "row", class: "mono" }, clock(this.begin + index * this.width)),
-      ...[bar.allowed, bar.denied, bytes(bar.up), bytes(bar.down)].map((value) => el("td", { class: "number mono" }, String(value))))]));
+      ...[bar.allowed, bar.denied, bar.failed, bytes(bar.up), bytes(bar.down)].map((value) => el("td", { class: "number mono" }, String(value))))]));
   }
 
   // One kind above the line, the other below it: no colour is needed to tell them apart.
   drawOne({ kind, words, svg: picture }) {
     const most = Math.max(1, ...this.bars.flatMap((bar) => [bar[kind.over], bar[kind.under]]));
     const step = box.width / Math.max(this.bars.length, 10), middle = box.height / 2;
-    say(words, `${kind.name}: ${kind.words(this.sum(kind.over))} ${kind.over} (above the line), ${kind.words(this.sum(kind.under))} ${kind.under} (below); `
+    const beside = kind.beside ? this.sum(kind.beside) : 0, failed = beside > 0 ? `, ${kind.words(beside)} ${kind.beside} (not drawn)` : "";
+    say(words, `${kind.name}: ${kind.words(this.sum(kind.over))} ${kind.over} (above the line), ${kind.words(this.sum(kind.under))} ${kind.under} (below)${failed}; `
       + `at most ${kind.words(most)} in ${duration(this.width)}, ${plural(this.bars.length, "bar", "bars")}.`);
     const bars = this.bars.flatMap((bar, index) => [[kind.over, -1], [kind.under, 1]].filter(([key]) => bar[key] > 0).map(([key, way]) => {
       const height = Math.max(1.5, bar[key] / most * (middle - 1));
@@ -92,7 +93,8 @@ export class Chart {
 // The row of sums, of all destinations, also those that are not listed.
 export function drawSums({ sum, count }) {
   const values = [["Destinations", count.toLocaleString("en")], ["Allowed", sum.allowed.toLocaleString("en")],
-    ["Denied", (sum.denied + sum.unanswered).toLocaleString("en")], ["Up", bytes(sum.up)], ["Down", bytes(sum.down)]];
+    ["Denied", (sum.denied + sum.unanswered).toLocaleString("en")],
+    ["Failed", sum.failed.toLocaleString("en")], ["Up", bytes(sum.up)], ["Down", bytes(sum.down)]];
   const place = byId("sums");
   if (place.children.length === 0)
     place.append(...values.map(([name]) => el("div", {}, el("dt", {}, name), el("dd", { class: "mono" }))));

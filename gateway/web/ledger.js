@@ -25,7 +25,7 @@ const columns = {
   live: ["to", "since_s", "way", "rule", "grant", "exec"],
   grants: ["action", "text", "scope", "by", "from", "since_s", "until_s", "connections", "live", "up", "down"],
   denials: ["at", "to", "reason", "sentence", "by", "rule", "because", "line", "cause", "exec"],
-  totals: ["to", "allowed", "denied", "unanswered", "connections", "up", "down"],
+  totals: ["to", "allowed", "denied", "unanswered", "failed", "connections", "up", "down"],
   timeline: ["at", "event", "action", "to", "by", "reason", "rule", "command", "how", "cause", "up", "down", "ms", "exec"],
 };
 
@@ -225,23 +225,23 @@ export class Ledger {
   }
 
   table() {
-    const heads = ["Destination", "Allowed", "Denied", "Up", "Down"];
-    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), el("tbody", {}), el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Sum of all"), ...[0, 1, 2, 3].map(() => el("td", { class: "number mono" }))))));
+    const heads = ["Destination", "Allowed", "Denied", "Failed", "Up", "Down"];
+    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, at) => el("th", { scope: "col", class: at ? "number" : null }, head)))), el("tbody", {}), el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Sum of all"), ...[0, 1, 2, 3, 4].map(() => el("td", { class: "number mono" }))))));
   }
 
   takeTotals(data) {
     const list = [...data.list];
-    if (data.others.allowed + data.others.denied + data.others.unanswered > 0)
+    if (data.others.allowed + data.others.denied + data.others.unanswered + data.others.failed > 0)
       list.push({ ...data.others, to: "all others" });
     list.sort((a, b) => b.up + b.down - a.up - a.down || b.allowed - a.allowed);
     this.rowsAre("totals", list, (trip) => trip.to, (trip) => el("tr", {}, el("th", { scope: "row", class: "to", dir: "ltr" }, ...spread(visible(trip.to))),
-      ...[0, 1, 2, 3].map(() => el("td", { class: "number mono" }))), (row, trip) => {
+      ...[0, 1, 2, 3, 4].map(() => el("td", { class: "number mono" }))), (row, trip) => {
       const denied = trip.denied + trip.unanswered;
-      [trip.allowed, denied, bytes(trip.up), bytes(trip.down)].forEach((value, at) => say(row.children[at + 1], value === 0 ? "–" : value));
+      [trip.allowed, denied, trip.failed, bytes(trip.up), bytes(trip.down)].forEach((value, at) => say(row.children[at + 1], value === 0 ? "–" : value));
       row.children[2].classList.toggle("has-denied", denied > 0);
     });
     const { sum } = data, foot = this.panels.totals.querySelector("tfoot tr");
-    [sum.allowed, sum.denied + sum.unanswered, bytes(sum.up), bytes(sum.down)].forEach((value, at) => say(foot.children[at + 1], value));
+    [sum.allowed, sum.denied + sum.unanswered, sum.failed, bytes(sum.up), bytes(sum.down)].forEach((value, at) => say(foot.children[at + 1], value));
     const body = this.panels.totals.querySelector("tbody"), rows = this.rows.totals;
     list.forEach((trip, at) => {
       if (body.children[at] !== rows.get(trip.to))
@@ -365,7 +365,7 @@ export class Ledger {
     case "closed": return ["plain", `Closed: ${to} · ${bytes(event.up)} up, ${bytes(event.down)} down, ${duration(event.ms)}`];
     case "decision": return event.action === "allow"
       ? ["good", `Allowed: ${to}${by}`]
-      : ["bad", `Denied: ${to}${by} · ${visible(event.sentence ?? event.reason ?? "")}`];
+      : ["bad", `${event.failed ? "Failed" : "Denied"}: ${to}${by} · ${visible(event.sentence ?? event.reason ?? "")}`];
     case "late_answer": return ["plain", `An answer came too late and had no effect: ${visible(event.command ?? "")}${by}${to ? ` for ${to}` : ""} · ${visible(event.cause ?? "")}`];
     case "granted": return ["good", `Granted before it was asked for${by}: ${visible(event.cause ?? "")}`];
     case "revoked": return ["note", `No longer valid${by}: ${visible(event.cause ?? "")}`];

@@ -59,6 +59,13 @@ int policy_reason_status(enum policy_reason reason)
 	return reasons[reason_known(reason)].status;
 }
 
+bool policy_reason_is_failure(enum policy_reason reason)
+{
+	int status = policy_reason_status(reason);
+
+	return status == 502 || status == 504;
+}
+
 const char *policy_reason_sentence(enum policy_reason reason)
 {
 	return reasons[reason_known(reason)].sentence;

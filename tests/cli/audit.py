@@ -78,7 +78,7 @@ def edit(index, statement):
 def verdict_of(entry):
     if entry["event"] != "decision":
         return ""
-    return "unanswered" if entry["reason"] == "prompt_timeout" else entry["action"]
+    return {"prompt_timeout": "unanswered", "connect_refused": "failed"}.get(entry["reason"], entry["action"])
 
 
 def each_filter_chooses_what_the_ledger_has(stage):
@@ -124,6 +124,7 @@ def each_filter_chooses_what_the_ledger_has(stage):
         "--verdict allow": lambda entry: verdict_of(entry) == "allow",
         "--verdict deny": lambda entry: verdict_of(entry) == "deny",
         "--verdict unanswered": lambda entry: verdict_of(entry) == "unanswered",
+        "--verdict failed": lambda entry: verdict_of(entry) == "failed",
         f"--since '{local}'": lambda entry: entry["time"] >= bound,
         f"--until '{local}'": lambda entry: entry["time"] < bound,
         "--since 3d": lambda entry: entry["time"] >= (records.NOW - datetime.timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -196,7 +197,7 @@ def summary(stage):
         if entry["event"] == "closed":
             sent[entry["host"]] += entry["bytes_up"] + entry["bytes_down"]
     hosts = {entry["host"] for entry in stage.ledger if entry["event"] in ("decision", "closed")}
-    want = {"records": COUNT, "allowed": verdicts["allow"], "denied": verdicts["deny"], "unanswered": verdicts["unanswered"],
+    want = {"records": COUNT, "allowed": verdicts["allow"], "denied": verdicts["deny"], "unanswered": verdicts["unanswered"], "failed": verdicts["failed"],
             "runs": sum(entry["event"] == "start" for entry in stage.ledger),
             "commands": sum(entry["event"] == "exec_start" for entry in stage.ledger),
             "answered": sum(entry["event"] == "decision" and "by" in entry for entry in stage.ledger),
@@ -248,10 +249,10 @@ def report(stage):
                 if entry["event"] not in ("decision", "closed") or entry["time"] < bound or run not in (None, entry["run"]):
                     continue
                 row = want.setdefault(key(entry), collections.Counter())
-                column = {"allow": "allowed", "deny": "denied", "unanswered": "unanswered", "": "connections"}[verdict_of(entry)]
+                column = {"allow": "allowed", "deny": "denied", "unanswered": "unanswered", "failed": "failed", "": "connections"}[verdict_of(entry)]
                 row.update({column: 1, "bytes_up": entry.get("bytes_up", 0), "bytes_down": entry.get("bytes_down", 0)})
             rows = json.loads(stage.ask("report", "--json", "--by", by, *args))["rows"]
-            got = {row["key"]: {name: row[name] for name in ("allowed", "denied", "unanswered", "connections", "bytes_up", "bytes_down")}
+            got = {row["key"]: {name: row[name] for name in ("allowed", "denied", "unanswered", "failed", "connections", "bytes_up", "bytes_down")}
                    for row in rows}
             expect((args, by, got), (args, by, {name: {column: row[column] for column in got.get(name, row)} for name, row in want.items()}))
 

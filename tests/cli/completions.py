@@ -54,7 +54,7 @@ TYPED = [
     (["run", "--join", "h"], {"here"}),
     (["approve", "list", "--session", ""], {"here"}),
     (["audit", "e"], {"export"}),
-    (["audit", "query", "--verdict", ""], {"allow", "deny", "unanswered"}),
+    (["audit", "query", "--verdict", ""], {"allow", "deny", "unanswered", "failed"}),
     (["audit", "tail", "--f"], {"--follow"}),
 ]
 

@@ -61,6 +61,9 @@ class Generator:
             reason = "prompt_timeout" if chance < 0.04 else "default_deny"
             yield self.line(**at, event="decision", **program, action="deny", reason=reason, **what, duration_ms=300000)
             return
+        if chance < 0.06:
+            yield self.line(**at, event="decision", **program, action="deny", reason="connect_refused", **what)
+            return
         if chance < 0.1:
             yield self.line(**at, event="decision", **program, action="deny", reason="denied_once", by=self.random.choice(PEOPLE), **what)
             return

@@ -64,6 +64,8 @@ ENTRIES = [
     decision("allow", "done", "connect", event="closed", resolved="192.0.2.7", bytes_up=10, bytes_down=2 ** 40, duration_ms=70),
     decision("allow", "server_reset", "published", event="closed", bytes_up=0, bytes_down=0),
     {"exec": 1, "event": "exec_end", "status": 0},
+    decision("deny", "dns_failed", "connect"),
+    decision("deny", "connect_timeout", "socks5", protocol="tcp"),
     {"event": "end", "status": 0},
 ]
 
@@ -71,11 +73,11 @@ ENTRIES = [
 def each_record_has_its_place(stage):
     stage.fill(*ENTRIES)
     events = stage.events("export")
-    expect([event["metadata"]["sequence"] for event in events], [3, 4, 5, 6, 7, 9, 10])
-    expect([event["type_uid"] for event in events], [400201, 400200, 400105, 400101, 400105, 400102, 400102])
+    expect([event["metadata"]["sequence"] for event in events], [3, 4, 5, 6, 7, 9, 10, 12, 13])
+    expect([event["type_uid"] for event in events], [400201, 400200, 400105, 400101, 400105, 400102, 400102, 400201, 400104])
     expect([(event["action"], event["action_id"], event["disposition_id"]) for event in events],
-           [("Allowed", 1, 1), *[("Denied", 2, 2)] * 2, ("Allowed", 1, 1), ("Denied", 2, 2), *[("Allowed", 1, 1)] * 2])
-    expect([event["status_id"] for event in events], [1, 2, 2, 1, 2, 1, 2])
+           [("Allowed", 1, 1), *[("Denied", 2, 2)] * 2, ("Allowed", 1, 1), ("Denied", 2, 2), *[("Allowed", 1, 1)] * 4])
+    expect([event["status_id"] for event in events], [1, 2, 2, 1, 2, 1, 2, 2, 2])
     for event in events:
         record = stage.entries[event["metadata"]["sequence"] - 1]
         moment = datetime.datetime.strptime(record["time"], "%Y-%m-%dT%H:%M:%S.%f%z")
@@ -104,7 +106,7 @@ def each_record_has_its_place(stage):
 def filters_and_tail(stage):
     stage.fill(*ENTRIES)
     expect([event["metadata"]["sequence"] for event in stage.events("export", "--verdict", "deny")], [4, 7])
-    expect([event["metadata"]["sequence"] for event in stage.events("tail", "--limit", "4")], [9, 10])
+    expect([event["metadata"]["sequence"] for event in stage.events("tail", "--limit", "4")], [12, 13])
     expect(stage.run("audit", "export", "--ocsf", "--csv").returncode, 2)
     expect(stage.run("audit", "tail", "--ocsf", "--json").returncode, 2)
 

@@ -315,10 +315,10 @@ def report_of_an_observing_run(stage):
     for args in ((), ("--run", "7f3a9c")):
         def rows(by, args=args):
             made = json.loads(stage.run("audit", "report", "--json", "--by", by, *args).stdout)
-            return {row["key"]: (row["allowed"], row["denied"], row["connections"]) for row in made["rows"]}
-        expect(rows("rule"), {"(no rule)": (3, 0, 4), "user:1: allow d.test": (1, 0, 0), "(no rule: dns_failed)": (0, 1, 0),
-                              "(no rule: default_deny)": (0, 1, 0)})
-        expect(rows("program"), {"sh": (4, 1, 3), "curl": (0, 0, 1), "git": (0, 1, 0)})
+            return {row["key"]: (row["allowed"], row["denied"], row["failed"], row["connections"]) for row in made["rows"]}
+        expect(rows("rule"), {"(no rule)": (3, 0, 0, 4), "user:1: allow d.test": (1, 0, 0, 0), "(no rule: dns_failed)": (0, 0, 1, 0),
+                              "(no rule: default_deny)": (0, 1, 0, 0)})
+        expect(rows("program"), {"sh": (4, 0, 1, 3), "curl": (0, 0, 0, 1), "git": (0, 1, 0, 0)})
 
 
 def many_destinations(stage):

@@ -130,9 +130,9 @@ def sums_and_chart(case):
     wait_for(lambda: "150" in page.text("#sums"), "the sums")
     sums = page.run("return [...document.querySelectorAll('#sums dd')].map((node) => node.textContent)")
     up, down = sum(1234 * i for i in range(150)), sum(98765 * i * i for i in range(150))
-    must(sums[:3] == ["150", f"{3 * sum(range(150)):,}", "150"] and sums[3].endswith(" MiB") and sums[4].endswith(" GiB"), sums, up, down)
+    must(sums[:4] == ["150", f"{3 * sum(range(150)):,}", "150", "75"] and sums[4].endswith(" MiB") and sums[5].endswith(" GiB"), sums, up, down)
     page.click("#tab-totals")
-    must("Sum of all" in page.text("#panel-totals tfoot") and sums[4] in page.text("#panel-totals tfoot"), page.text("#panel-totals tfoot"))
+    must("Sum of all" in page.text("#panel-totals tfoot") and sums[5] in page.text("#panel-totals tfoot"), page.text("#panel-totals tfoot"))
     page.click("#tab-timeline")
     wait_for(lambda: "150 allowed" in page.text(".chart figcaption"), "the chart")
     must("50 denied" in page.text(".chart figcaption") and "195 KiB up" in page.text(".chart figcaption"), page.text(".chart figcaption"))
@@ -163,6 +163,22 @@ CUT = """
       window.times = (window.times ?? 0) + 1;
       return held(path, { ...how, signal: controller.signal });
     }"""
+
+
+def failed_is_not_denied(case):
+    """A destination that was allowed and not reached is no denial: on the timeline, in the chart and in its table."""
+    page = case.open().browser
+    case.stage.do("hear", host="gone.test", action="deny", failed=1)
+    case.stage.do("hear", host="denied.test", action="deny")
+    wait_for(lambda: len(page.find("#panel-timeline .event")) == 2, "the timeline")
+    must(page.text("#tab-denials") == "Denials1" and "gone.test" not in page.text("#panel-denials"), page.text("#panel-denials"))
+    page.click("#tab-timeline")
+    must("Failed: https://gone.test:443" in page.text("#panel-timeline") and "Denied: https://denied.test:443" in page.text("#panel-timeline"), page.text("#panel-timeline"))
+    must("1 denied (below), 1 failed (not drawn)" in page.text(".chart figcaption"), page.text(".chart figcaption"))
+    cells = page.run("""document.querySelector('.chart details').open = true;
+        return [...document.querySelectorAll('.chart tbody tr')].map((row) => [...row.children].map((cell) => Number(cell.textContent) || 0))""")
+    must([sum(row[at] for row in cells) for at in (1, 2, 3)] == [0, 1, 1], cells)
+    must((said := page.console()) == [], said)
 
 
 def nothing_is_told_twice(case):
@@ -284,7 +300,7 @@ def is_light(case):
     print(f"  {weight} bytes of scripts and style; another order of what is shown of 500 takes {ms:.0f} ms")
 
 
-CASES = [in_order, a_group_is_answered, new_ones_do_not_take_the_place, sums_and_chart, nothing_is_told_twice, is_saved, undone_at_once,
+CASES = [in_order, a_group_is_answered, new_ones_do_not_take_the_place, sums_and_chart, failed_is_not_denied, nothing_is_told_twice, is_saved, undone_at_once,
          allowed_from_a_denial, is_light]
 
 if __name__ == "__main__":

@@ -136,6 +136,7 @@ static void op_ledger(json_t *object)
 			.dst = { .protocol = POLICY_HTTPS, .port = 443 },
 			.allowed = 3 * i,
 			.denied = i % 3,
+			.failed = i % 2,
 			.bytes_up = i * 1234,
 			.bytes_down = i * i * 98765,
 		};
@@ -149,7 +150,8 @@ static void op_hear(const json_t *object)
 	bool is_allow = strcmp(text_of(object, "action", "deny"), "allow") == 0;
 	struct policy_facts facts = { .dst = { .protocol = POLICY_HTTPS, .port = 443 } };
 	bool is_closed = json_object_get(object, "up") != NULL;
-	enum policy_reason denial = number_of(object, "missed", 0)   ? POLICY_PROMPT_TIMEOUT
+	enum policy_reason denial = number_of(object, "failed", 0)   ? POLICY_CONNECT_REFUSED
+				    : number_of(object, "missed", 0) ? POLICY_PROMPT_TIMEOUT
 				    : number_of(object, "stored", 0) ? POLICY_DENIED_SESSION
 								     : POLICY_RULE_DENY;
 	struct policy_verdict verdict = { .action = is_allow ? POLICY_ALLOW : POLICY_DENY,

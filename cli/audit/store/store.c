@@ -17,8 +17,8 @@
 #include "cli/cli.h"
 #include "gateway/gateway_audit.h"
 
-#define VERSION     2
-#define VERSION_SQL "2"
+#define VERSION     3
+#define VERSION_SQL "3"
 #define BUSY_MS     60000 /* another process adds records; a million take a few seconds */
 
 static const char setup[] = "PRAGMA journal_mode=WAL;"

@@ -12,8 +12,15 @@ struct err;
 struct gateway_logged;
 struct store;
 
-/* What a decision says; other records have no verdict. */
-enum store_verdict { STORE_NO_VERDICT, STORE_ALLOW, STORE_DENY, STORE_UNANSWERED };
+/* What a decision says; other records have no verdict. Failed: it was allowed, and not reached. */
+enum store_verdict {
+	STORE_NO_VERDICT,
+	STORE_ALLOW,
+	STORE_DENY,
+	STORE_UNANSWERED,
+	STORE_FAILED,
+	STORE_VERDICTS
+};
 
 struct store_config {
 	const char *log; /* its path; borrowed for the call */

@@ -87,7 +87,8 @@ void web_seen_add(struct web_seen *seen, const struct sink_record *record)
 
 	policy_parts_fill(&event, record);
 	ring_add(&seen->events, &event);
-	if (record->verdict && event.action != POLICY_ALLOW)
+	if (record->verdict && event.action != POLICY_ALLOW &&
+	    !policy_reason_is_failure(event.reason))
 		ring_add(&seen->denials, &event);
 }
 
@@ -135,6 +136,8 @@ static json_t *seen_json(const struct web_event *event, uint64_t number)
 		seen_text(object, "reason", policy_reason_code(event->reason));
 		seen_text(object, "sentence", policy_reason_sentence(event->reason));
 		seen_text(object, "next", policy_reason_next(event->reason));
+		(void)json_object_set_new(object, "failed",
+					  json_boolean(policy_reason_is_failure(event->reason)));
 	}
 	auto_free char *line = event->dst.host[0] != '\0' && event->action == POLICY_DENY
 				       ? policy_reason_line(event->reason, &event->dst)

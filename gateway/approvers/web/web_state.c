@@ -178,13 +178,13 @@ static json_t *state_trip(const struct gateway_trip *trip)
 {
 	char to[POLICY_DESTINATION_TEXT_MAX] = "";
 
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "to",
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "to",
 			 trip->dst.host[0] == '\0'
 				 ? json_null()
 				 : wire_text(policy_destination_text(&trip->dst, to), sizeof(to)),
 			 "allowed", state_number(trip->allowed), "denied",
-			 state_number(trip->denied + trip->failed), "unanswered",
-			 state_number(trip->unanswered), "connections",
+			 state_number(trip->denied), "failed", state_number(trip->failed),
+			 "unanswered", state_number(trip->unanswered), "connections",
 			 state_number(trip->connections), "up", state_number(trip->bytes_up),
 			 "down", state_number(trip->bytes_down));
 }
