@@ -82,6 +82,20 @@ static int limit_signals(void)
 	return r < 0 ? (int)r : lower(RLIMIT_SIGPENDING, limit.rlim_max / SIGNALS_SHARE);
 }
 
+/* A core dump would be given to the host's handler (core_pattern(5): "|" or "@"), which runs
+ * outside, often as root, and is also started where the limit is 0. Where it is 1 the kernel starts
+ * none and writes no file (fs/coredump.c). */
+static int limit_core(void)
+{
+	struct rlimit64 limit;
+	long r = sys(prlimit64, 0, RLIMIT_CORE, NULL, &limit);
+
+	if (r < 0 || limit.rlim_max == 0)
+		return (int)r;
+	limit = (struct rlimit64){ 1, 1 };
+	return (int)sys(prlimit64, 0, RLIMIT_CORE, &limit, NULL);
+}
+
 static int take_terminal(const struct init *init)
 {
 	int pid = (int)sys(getpid);
@@ -219,6 +233,8 @@ static int limit(const struct init *init)
 		r = limit_files(init);
 	if (r == 0)
 		r = limit_signals();
+	if (r == 0)
+		r = limit_core();
 	return r == 0 ? limit_memory(init) : r;
 }
 

@@ -377,6 +377,19 @@ static void limit_timers(const char *user)
 	hostile_held();
 }
 
+/* With the limit 0 the kernel would start the host's handler; 1 starts none. A hard limit of 0
+ * cannot be raised to it. */
+static void limit_core(void)
+{
+	struct rlimit core;
+
+	if (getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_max > 1 ||
+	    core.rlim_cur != core.rlim_max)
+		hostile_escaped("core dumps of %llu bytes", (unsigned long long)core.rlim_max);
+	core.rlim_max = 1 << 20;
+	hostile_try("larger core dumps", setrlimit(RLIMIT_CORE, &core));
+}
+
 static void limit_terminals(void)
 {
 	unsigned int count = 0;
@@ -429,6 +442,7 @@ static void limits(char **args)
 	hostile_try("more processes", open("/proc/sys/kernel/pid_max", O_WRONLY));
 	own.rlim_max = PROCESSES_MAX + 1;
 	hostile_try("a higher limit", setrlimit(RLIMIT_NPROC, &own));
+	limit_core();
 }
 
 const struct hostile_case hostile_process[] = {
