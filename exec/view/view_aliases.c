@@ -27,7 +27,7 @@
 #define MOUNTS_MAX    4096
 
 struct mount {
-	char *device, *root, *point, *kind; /* pointers into the text */
+	char *device, *root, *point, *kind, *options; /* pointers into the text */
 	bool is_read_only;
 };
 
@@ -53,7 +53,8 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". False: another format. */
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". False: another format. The
+ * options are those of the file system, at the end. */
 static bool parse(char *line, struct mount *ret)
 {
 	char *kind = strstr(line, " - ");
@@ -69,6 +70,8 @@ static bool parse(char *line, struct mount *ret)
 		return false;
 	kind += strlen(" - ");
 	ret->kind = strsep(&kind, " ");
+	(void)strsep(&kind, " ");
+	ret->options = kind;
 	ret->is_read_only = strncmp(options, "ro", 2) == 0;
 	unescape(ret->root);
 	unescape(ret->point);
@@ -179,12 +182,40 @@ static void cover_all(struct plan *plan, const struct table *table, const char *
 			cover_by(plan, &table->list[i], path, inner, is_hidden);
 }
 
+/* An indirect automount passes every name that is looked up in it to a program outside, which with
+ * the usual map for /net asks the network for a host of that name: so a command could send what it
+ * likes. What is mounted there already stays. */
+static bool is_asking(const struct mount *mount)
+{
+	return strcmp(mount->kind, "autofs") == 0 && mount->options &&
+	       strstr(mount->options, ",indirect");
+}
+
+static void hide_asking(struct plan *plan, const struct table *table, const struct mount *asking)
+{
+	if (paths_has(&plan->readable, asking->point) || paths_has(&plan->writable, asking->point))
+		return;
+	for (size_t i = 0; i < table->count; i++) {
+		const char *point = table->list[i].point;
+
+		if (paths_is_within(point, asking->point) && strcmp(point, asking->point) != 0 &&
+		    mount_of(table, point) == &table->list[i] && !is_asking(&table->list[i]) &&
+		    mounts_access(plan, point) == EXEC_READ && !paths_has(&plan->readable, point))
+			paths_add(&plan->readable, point);
+	}
+	paths_sort(&plan->readable);
+	cover(plan, asking->point, true);
+}
+
 int view_aliases_cover(struct plan *plan, struct err *why)
 {
 	size_t hidden = plan->hidden.count, closed = plan->read_only.count;
 	struct table table = { 0 };
-	int r = hidden + closed > 0 ? read_table(&table, why) : 0;
+	int r = read_table(&table, why);
 
+	for (size_t i = 0; r == 0 && i < table.count; i++)
+		if (is_asking(&table.list[i]))
+			hide_asking(plan, &table, &table.list[i]);
 	for (size_t i = 0; r == 0 && i < hidden; i++)
 		cover_all(plan, &table, plan->hidden.list[i], true);
 	for (size_t i = 0; r == 0 && i < closed; i++)

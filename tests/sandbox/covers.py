@@ -4,13 +4,17 @@
 usage: covers.py SALLYPORT [CASE...]"""
 import ctypes
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
+from automounter import NO_AUTOMOUNT
 from harness import NO_SANDBOX, Failed, Skip, main, must
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def outside(user, *command):
@@ -374,6 +378,21 @@ def absent_by_another_way(world, user):
         shutil.rmtree(top)
 
 
+def automount(world, user):
+    """A name that is looked up below an indirect automount leaves this machine, so none is; what is mounted there stays, also as the working directory."""
+    folder = user.outside / "net"
+    folder.mkdir()
+    for cwd, script in ((user.work, f"ls -d {folder}/evil.test || cat {folder}/secret.test/x || ls {folder} || cat {folder}/known/file"),
+                        (folder / "known", "ls -d ../evil.test || echo written >made && cat made file")):
+        done = subprocess.run([sys.executable, str(HERE / "automounter.py"), str(folder), str(user.uid),
+                               *world.argv(["sh", "-c", script])], env={**user.environment(), "AUTOMOUNT_CWD": str(cwd)},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
+        if done.returncode == NO_AUTOMOUNT:  # not as root of the machine: then nothing can be mounted, or attacked
+            return
+        asked = set(re.findall("asked for (.*)\n", done.stdout)) - {".git"}  # by the gate, which looks for the repository of its folder
+        must(done.returncode == 0 and "known\n" in done.stdout and not asked, done)
+
+
 cases = [
     ("hidden-file", hidden_file),
     ("hidden-above", hidden_above),
@@ -389,6 +408,7 @@ cases = [
     ("absent-in-a-busy-folder", absent_in_a_busy_folder),
     ("absent-by-another-way", absent_by_another_way),
     ("linked-policy", linked_policy),
+    ("automount", automount),
     ("linked-in-a-large-folder", linked_in_a_large_folder),
     ("links-made-inside", links_made_inside),
     ("mounted-twice", mounted_twice),
