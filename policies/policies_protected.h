@@ -11,7 +11,7 @@ enum policy_protected_where {
 	POLICY_PROTECTED_HOME      /* to paths in a home directory */
 };
 struct policy_protected_line {
-	const char *path; /* a relative path */
+	const char *path; /* a relative path, or "*.SUFFIX": the end of a file's name */
 	enum policy_protected_where where;
 };
 /* All lines of the table. */
@@ -41,7 +41,9 @@ bool policy_protected_is_freed(const struct policy_protection *protection, const
 /* The reason why the absolute @path must be named before it may be a writable working directory,
  * such as "it is a home directory"; NULL: it need not be named. */
 const char *policy_protected_place(const struct policy_protection *protection, const char *path);
-/* Is @name the first component of a path in some line that applies at any depth? */
+/* Is @name the first component of the path in @line, or one that its star stands for? */
+bool policy_protected_line_begins(const char *line, const char *name);
+/* Is @name so for some line that applies at any depth? */
 bool policy_protected_begins(const struct policy_protection *protection, const char *name);
 
 /* The names inside a git directory (".git", or a bare repository) that determine what git

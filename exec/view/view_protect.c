@@ -51,13 +51,6 @@ static void protect_line(struct search *search, const char *directory, const cha
 		view_place_keep(search->plan, path);
 }
 
-static bool begins_with(const char *line, const char *name)
-{
-	size_t len = strlen(name);
-
-	return strncmp(line, name, len) == 0 && (line[len] == '/' || line[len] == '\0');
-}
-
 /* Protects what the lines that begin with @name describe, at @directory. */
 static void protect_name(struct search *search, const char *directory, const char *name)
 {
@@ -66,10 +59,12 @@ static void protect_name(struct search *search, const char *directory, const cha
 	const struct policy_protected_line *lines = policy_protected_lines(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (lines[i].where == POLICY_PROTECTED_ANYWHERE && begins_with(lines[i].path, name))
-			protect_line(search, directory, lines[i].path);
+		if (lines[i].where == POLICY_PROTECTED_ANYWHERE &&
+		    policy_protected_line_begins(lines[i].path, name))
+			protect_line(search, directory,
+				     lines[i].path[0] == '*' ? name : lines[i].path);
 	for (; given && *given; given++)
-		if (begins_with(*given, name))
+		if (policy_protected_line_begins(*given, name))
 			protect_line(search, directory, *given);
 }
 
@@ -84,11 +79,11 @@ static void protect_from_above(struct search *search, const char *root)
 		auto_free char *above = mem_strndup(root, (size_t)(slash - root));
 
 		for (size_t i = 0; i < count; i++)
-			if (begins_with(lines[i].path, slash + 1))
+			if (policy_protected_line_begins(lines[i].path, slash + 1))
 				protect_line(search, above, lines[i].path);
 		for (const char *const *given = search->protection->protect; given && *given;
 		     given++)
-			if (begins_with(*given, slash + 1))
+			if (policy_protected_line_begins(*given, slash + 1))
 				protect_line(search, above, *given);
 	}
 }

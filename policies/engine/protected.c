@@ -8,13 +8,22 @@
  * path, so files that programs write during a build do not belong here: we cannot distinguish a
  * change to a project's own build files or dependencies from the work that was requested. */
 static const struct policy_protected_line table[] = {
-	/* Names without a dot come first: policy_protected_begins(). */
+	/* Names without a dot come first: policy_protected_begins(). A star stands for the
+	 * beginning of a file's name. */
+	{ "*.code-workspace", POLICY_PROTECTED_ANYWHERE },
 	{ "opencode.json", POLICY_PROTECTED_ANYWHERE },
+	{ "crush.json", POLICY_PROTECTED_ANYWHERE },
 	{ "opencode.jsonc", POLICY_PROTECTED_ANYWHERE },
 	{ "mise.toml", POLICY_PROTECTED_ANYWHERE },
 	{ "mise.local.toml", POLICY_PROTECTED_ANYWHERE },
 	{ "lefthook.yml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook.yaml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook.json", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook.toml", POLICY_PROTECTED_ANYWHERE },
 	{ "lefthook-local.yml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook-local.yaml", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook-local.json", POLICY_PROTECTED_ANYWHERE },
+	{ "lefthook-local.toml", POLICY_PROTECTED_ANYWHERE },
 	/* git; protected_in_git() has the content of its folder */
 	{ ".gitconfig", POLICY_PROTECTED_ANYWHERE },
 	{ ".config/git", POLICY_PROTECTED_ANYWHERE },
@@ -22,9 +31,14 @@ static const struct policy_protected_line table[] = {
 	/* the hooks that these install run what is in them */
 	{ ".husky", POLICY_PROTECTED_ANYWHERE },
 	{ ".lefthook.yml", POLICY_PROTECTED_ANYWHERE },
+	{ ".lefthook.yaml", POLICY_PROTECTED_ANYWHERE },
+	{ ".lefthook.json", POLICY_PROTECTED_ANYWHERE },
+	{ ".lefthook.toml", POLICY_PROTECTED_ANYWHERE },
 	{ ".pre-commit-config.yaml", POLICY_PROTECTED_ANYWHERE },
 	/* hooks and aliases of other version control */
 	{ ".hg/hgrc", POLICY_PROTECTED_ANYWHERE },
+	{ ".hg/hgrc-not-shared", POLICY_PROTECTED_ANYWHERE },
+	{ ".sl/config", POLICY_PROTECTED_ANYWHERE },
 	{ ".jj/repo/config.toml", POLICY_PROTECTED_ANYWHERE },
 	/* editors read these when they open a folder */
 	{ ".vscode", POLICY_PROTECTED_ANYWHERE },
@@ -33,6 +47,7 @@ static const struct policy_protected_line table[] = {
 	{ ".devcontainer.json", POLICY_PROTECTED_ANYWHERE },
 	{ ".fleet", POLICY_PROTECTED_ANYWHERE },
 	{ ".zed", POLICY_PROTECTED_ANYWHERE },
+	{ ".helix", POLICY_PROTECTED_ANYWHERE },
 	{ ".vs", POLICY_PROTECTED_ANYWHERE },
 	{ ".exrc", POLICY_PROTECTED_ANYWHERE },
 	{ ".nvimrc", POLICY_PROTECTED_ANYWHERE },
@@ -62,6 +77,13 @@ static const struct policy_protected_line table[] = {
 	{ ".kiro", POLICY_PROTECTED_ANYWHERE },
 	{ ".roo", POLICY_PROTECTED_ANYWHERE },
 	{ ".amazonq", POLICY_PROTECTED_ANYWHERE },
+	{ ".qwen", POLICY_PROTECTED_ANYWHERE },
+	{ ".factory", POLICY_PROTECTED_ANYWHERE },
+	{ ".kilocode", POLICY_PROTECTED_ANYWHERE },
+	{ ".junie", POLICY_PROTECTED_ANYWHERE },
+	{ ".trae", POLICY_PROTECTED_ANYWHERE },
+	{ ".augment", POLICY_PROTECTED_ANYWHERE },
+	{ ".crush.json", POLICY_PROTECTED_ANYWHERE },
 	{ ".aider.conf.yml", POLICY_PROTECTED_ANYWHERE },
 	{ ".goosehints", POLICY_PROTECTED_ANYWHERE },
 	{ ".mcp.json", POLICY_PROTECTED_ANYWHERE },
@@ -136,6 +158,15 @@ static const struct policy_protected_line table[] = {
 	{ ".asdfrc", POLICY_PROTECTED_HOME },
 	{ ".tool-versions", POLICY_PROTECTED_HOME },
 	{ ".sdkman", POLICY_PROTECTED_HOME },
+	{ ".ghcup/bin", POLICY_PROTECTED_HOME },
+	{ ".cabal/bin", POLICY_PROTECTED_HOME },
+	{ ".dotnet/tools", POLICY_PROTECTED_HOME },
+	{ ".krew/bin", POLICY_PROTECTED_HOME },
+	{ ".opam", POLICY_PROTECTED_HOME },
+	{ ".julia/config", POLICY_PROTECTED_HOME },
+	{ ".local/share/pnpm", POLICY_PROTECTED_HOME },
+	{ ".local/share/mise", POLICY_PROTECTED_HOME },
+	{ ".yarn/bin", POLICY_PROTECTED_HOME },
 	{ ".volta", POLICY_PROTECTED_HOME },
 	{ ".oh-my-zsh", POLICY_PROTECTED_HOME },
 	{ ".zsh", POLICY_PROTECTED_HOME },
@@ -181,6 +212,10 @@ static const struct policy_protected_line table[] = {
 	{ ".config/hg", POLICY_PROTECTED_HOME },
 	{ ".subversion", POLICY_PROTECTED_HOME },
 	{ ".mailcap", POLICY_PROTECTED_HOME },
+	{ ".msmtprc", POLICY_PROTECTED_HOME },
+	{ ".mbsyncrc", POLICY_PROTECTED_HOME },
+	{ ".muttrc", POLICY_PROTECTED_HOME },
+	{ ".config/mutt", POLICY_PROTECTED_HOME },
 	{ ".lessfilter", POLICY_PROTECTED_HOME },
 	{ ".config/mimeapps.list", POLICY_PROTECTED_HOME },
 	{ ".docker", POLICY_PROTECTED_HOME },
@@ -210,6 +245,9 @@ static const struct policy_protected_line table[] = {
 	{ ".config/emacs", POLICY_PROTECTED_HOME },
 	{ ".config/gdb", POLICY_PROTECTED_HOME },
 	{ ".config/tmux", POLICY_PROTECTED_HOME },
+	{ ".config/zellij", POLICY_PROTECTED_HOME },
+	{ ".config/ghostty", POLICY_PROTECTED_HOME },
+	{ ".config/foot", POLICY_PROTECTED_HOME },
 	{ ".config/kitty", POLICY_PROTECTED_HOME },
 	{ ".config/alacritty", POLICY_PROTECTED_HOME },
 	{ ".config/wezterm", POLICY_PROTECTED_HOME },
@@ -219,6 +257,22 @@ static const struct policy_protected_line table[] = {
 	{ ".config/hypr", POLICY_PROTECTED_HOME },
 	{ ".config/awesome", POLICY_PROTECTED_HOME },
 	{ ".config/openbox", POLICY_PROTECTED_HOME },
+	{ ".config/bspwm", POLICY_PROTECTED_HOME },
+	{ ".config/sxhkd", POLICY_PROTECTED_HOME },
+	{ ".config/qtile", POLICY_PROTECTED_HOME },
+	{ ".config/niri", POLICY_PROTECTED_HOME },
+	{ ".config/labwc", POLICY_PROTECTED_HOME },
+	{ ".config/river", POLICY_PROTECTED_HOME },
+	{ ".config/waybar", POLICY_PROTECTED_HOME },
+	{ ".config/dconf", POLICY_PROTECTED_HOME },
+	{ ".xmonad", POLICY_PROTECTED_HOME },
+	/* a browser's extensions and the programs that these start */
+	{ ".mozilla", POLICY_PROTECTED_HOME },
+	{ ".thunderbird", POLICY_PROTECTED_HOME },
+	{ ".config/chromium", POLICY_PROTECTED_HOME },
+	{ ".config/google-chrome", POLICY_PROTECTED_HOME },
+	{ ".config/BraveSoftware", POLICY_PROTECTED_HOME },
+	{ ".local/share/thumbnailers", POLICY_PROTECTED_HOME },
 	{ ".config/upstart", POLICY_PROTECTED_HOME },
 	{ ".local/share/gnome-shell", POLICY_PROTECTED_HOME },
 	{ ".local/share/nautilus", POLICY_PROTECTED_HOME },
@@ -243,6 +297,14 @@ static bool ends_with(const char *path, size_t len, const char *line)
 	size_t n = strlen(line);
 
 	return len > n && path[len - n - 1] == '/' && strncmp(path + len - n, line, n) == 0;
+}
+
+/* Does @path end with what follows the star of @line? */
+static bool is_like(const char *path, size_t len, const char *line)
+{
+	size_t n = strlen(line + 1);
+
+	return len > n && strncmp(path + len - n, line + 1, n) == 0;
 }
 
 static bool is_in_home(const struct policy_protection *protection, const char *path, size_t len,
@@ -319,7 +381,8 @@ static const char *in_table(const struct policy_protection *protection, const ch
 			    size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		bool is = table[i].where == POLICY_PROTECTED_ANYWHERE
+		bool is = table[i].path[0] == '*' ? is_like(path, len, table[i].path)
+			  : table[i].where == POLICY_PROTECTED_ANYWHERE
 				  ? ends_with(path, len, table[i].path)
 				  : is_in_home(protection, path, len, table[i].path);
 
@@ -433,22 +496,25 @@ const char *policy_protected_place(const struct policy_protection *protection, c
 	return NULL;
 }
 
-static bool begins(const char *line, const char *name)
+bool policy_protected_line_begins(const char *line, const char *name)
 {
 	size_t len = strlen(name);
 
+	if (line[0] == '*')
+		return is_like(name, len, line);
 	return strncmp(line, name, len) == 0 && (line[len] == '/' || line[len] == '\0');
 }
 
 bool policy_protected_begins(const struct policy_protection *protection, const char *name)
 {
 	for (const char *const *given = protection->protect; given && *given; given++)
-		if ((*given)[0] != '/' && begins(*given, name))
+		if ((*given)[0] != '/' && policy_protected_line_begins(*given, name))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (name[0] != '.' && table[i].path[0] == '.')
 			return false;
-		if (table[i].where == POLICY_PROTECTED_ANYWHERE && begins(table[i].path, name))
+		if (table[i].where == POLICY_PROTECTED_ANYWHERE &&
+		    policy_protected_line_begins(table[i].path, name))
 			return true;
 	}
 	return false;

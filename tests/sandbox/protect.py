@@ -93,7 +93,8 @@ true
 AGENTS = ("a/.codex/config.toml", "a/.gemini/settings.json", "a/b/.cursor/mcp.json", "a/b/.agents/x.md", "a/.claude/settings.json", "a/.sallyport/policy")
 
 # What hooks of version control, or shells, run.
-HOOKS = ("a/.husky/pre-commit", "a/lefthook.yml", "a/.pre-commit-config.yaml", "a/.hg/hgrc", "a/.jj/repo/config.toml", "a/mise.toml")
+HOOKS = ("a/.husky/pre-commit", "a/lefthook.yml", "a/.pre-commit-config.yaml", "a/.hg/hgrc", "a/.jj/repo/config.toml", "a/mise.toml",
+         "a/app.code-workspace", "a/.helix/languages.toml")
 
 
 def what_is_there(world, user):

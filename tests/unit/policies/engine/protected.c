@@ -40,6 +40,10 @@ static const struct {
 	{ "/w/.config/git/config", ".config/git" },
 	{ "/w/.config/other", NULL },
 	{ "/w/opencode.json", "opencode.json" },
+	{ "/w/a/my app.code-workspace", "*.code-workspace" },
+	{ "/w/a.code-workspace/x", "*.code-workspace" },
+	{ "/w/code-workspace", NULL },
+	{ "/w/a.code-workspaces", NULL },
 	{ "/home/ana/.local/bin/x", ".local/bin" },
 	{ "/home/ana/.kube/config", ".kube" },
 	{ "/w/.kube/config", NULL }, /* a home's only */
@@ -85,6 +89,8 @@ START_TEST(every_line_is_found_by_its_beginning)
 			ck_assert_msg(policy_protected_begins(&protection, first), "%s", first);
 	}
 	ck_assert(policy_protected_begins(&protection, "secrets"));
+	ck_assert(policy_protected_begins(&protection, "my app.code-workspace"));
+	ck_assert(!policy_protected_begins(&protection, ".code-workspaces"));
 	ck_assert(!policy_protected_begins(&protection, "src"));
 }
 END_TEST
