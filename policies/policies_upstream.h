@@ -16,7 +16,7 @@ struct policy_upstream {
 	char user[POLICY_UPSTREAM_LOGIN_MAX], password[POLICY_UPSTREAM_LOGIN_MAX];
 };
 
-/* Which proxy is used for which promise, and @direct, the value of NO_PROXY ("": none). */
+/* Which proxy is used for which protocol, and @direct, the value of NO_PROXY ("": none). */
 struct policy_upstreams {
 	struct policy_upstream http, https, other;
 	const char *direct;
@@ -39,8 +39,8 @@ const char *policy_upstream_text(const struct policy_upstream *upstream,
 /* The field "Proxy-Authorization: …" with its end, or "". Returned owned. */
 char *policy_upstream_field(const struct policy_upstream *upstream);
 
-/* The proxy for @dst with @promise; NULL: it is dialled directly, because there is no proxy, or it
- * is a loopback address or in the list of @upstreams, which may be NULL. Borrowed. */
+/* The proxy for @dst, by its protocol, whatever rule allows it; NULL: it is dialled directly,
+ * because there is no proxy, or it is a loopback address or in the list of @upstreams, which may be
+ * NULL. Borrowed. */
 const struct policy_upstream *policy_upstream_for(const struct policy_upstreams *upstreams,
-						  const struct policy_destination *dst,
-						  enum policy_protocol promise);
+						  const struct policy_destination *dst);

@@ -81,7 +81,7 @@ static const struct policy_upstream *upstream_of(const struct connection *connec
 
 	if (request->reason == POLICY_INSIDE)
 		return NULL;
-	return dialer_upstream(connection->proxy->dialer, &request->facts.dst, request->promise);
+	return dialer_upstream(connection->proxy->dialer, &request->facts.dst);
 }
 
 /* Is the connection more than HTTP requests, so that an upstream proxy must make a tunnel? */

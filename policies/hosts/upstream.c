@@ -216,16 +216,15 @@ static bool upstream_is_direct(const char *list, const struct policy_destination
 }
 
 const struct policy_upstream *policy_upstream_for(const struct policy_upstreams *upstreams,
-						  const struct policy_destination *dst,
-						  enum policy_protocol promise)
+						  const struct policy_destination *dst)
 {
 	const struct policy_upstream *upstream;
 
 	if (!upstreams)
 		return NULL;
-	upstream = promise == POLICY_HTTP    ? &upstreams->http
-		   : promise == POLICY_HTTPS ? &upstreams->https
-					     : &upstreams->other;
+	upstream = dst->protocol == POLICY_HTTP    ? &upstreams->http
+		   : dst->protocol == POLICY_HTTPS ? &upstreams->https
+						   : &upstreams->other;
 	if (upstream->kind == POLICY_UPSTREAM_NONE || upstream_is_direct(upstreams->direct, dst))
 		return NULL;
 	return upstream;

@@ -309,8 +309,7 @@ static void upstream_begin(struct dial *dial, const struct policy_upstream *upst
 static void begin(struct dial *dial)
 {
 	struct dialer *dialer = dial->dialer;
-	const struct policy_upstream *upstream =
-		dialer_upstream(dialer, &dial->dst, dial->result.verdict.promise);
+	const struct policy_upstream *upstream = dialer_upstream(dialer, &dial->dst);
 
 	if (dial->result.verdict.action != POLICY_ALLOW)
 		settle(dial); /* another address cannot be dialled there; the denial stands */

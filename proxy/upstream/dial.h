@@ -39,8 +39,7 @@ void dialer_set_service(struct dialer *dialer, const struct proxy_service *servi
 void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config);
 /* The upstream proxy through which @dst is reached; NULL: it is dialled directly. Borrowed. */
 const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
-					      const struct policy_destination *dst,
-					      enum policy_protocol promise);
+					      const struct policy_destination *dst);
 void dialer_free(struct dialer *dialer);
 /* For addresses that are checked from now on. Kept. */
 void dialer_set_policy(struct dialer *dialer, const struct policy *policy);

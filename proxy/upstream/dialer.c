@@ -47,8 +47,7 @@ void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *conf
 }
 
 const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
-					      const struct policy_destination *dst,
-					      enum policy_protocol promise)
+					      const struct policy_destination *dst)
 {
 	const struct proxy_config *config = dialer->config;
 
@@ -58,7 +57,7 @@ const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
 		if (!strcmp(config->resolves[i].name, dst->host))
 			return NULL;
 	}
-	return policy_upstream_for(config->upstreams, dst, promise);
+	return policy_upstream_for(config->upstreams, dst);
 }
 
 static struct dial_inner *find_inner(struct dialer *dialer, uint64_t exec)

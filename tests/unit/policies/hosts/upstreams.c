@@ -127,26 +127,35 @@ START_TEST(a_list_names_what_is_dialled_directly)
 	ck_assert_int_eq(policy_destination_set(&dst, directs[_i].host, strlen(directs[_i].host),
 						directs[_i].port, NULL),
 			 0);
-	ck_assert_ptr_eq(policy_upstream_for(&upstreams, &dst, POLICY_HTTP),
+	dst.protocol = POLICY_HTTP;
+	ck_assert_ptr_eq(policy_upstream_for(&upstreams, &dst),
 			 directs[_i].is_direct ? NULL : &upstreams.http);
 }
 END_TEST
 
-START_TEST(each_promise_has_its_proxy)
+static const struct policy_upstream *upstream_for(const struct policy_upstreams *upstreams,
+						  enum policy_protocol protocol)
 {
-	struct policy_upstreams upstreams = { .direct = "" };
 	struct policy_destination dst;
 
 	ck_assert_int_eq(policy_destination_set(&dst, "a.test", 6, 80, NULL), 0);
-	ck_assert_ptr_null(policy_upstream_for(NULL, &dst, POLICY_HTTPS));
-	ck_assert_ptr_null(policy_upstream_for(&upstreams, &dst, POLICY_HTTPS));
+	dst.protocol = protocol;
+	return policy_upstream_for(upstreams, &dst);
+}
+
+START_TEST(each_protocol_has_its_proxy)
+{
+	struct policy_upstreams upstreams = { .direct = "" };
+
+	ck_assert_ptr_null(upstream_for(NULL, POLICY_HTTPS));
+	ck_assert_ptr_null(upstream_for(&upstreams, POLICY_HTTPS));
 	ck_assert_int_eq(policy_upstream_parse("one.test:1", &upstreams.http, NULL), 0);
-	ck_assert_ptr_null(policy_upstream_for(&upstreams, &dst, POLICY_HTTPS));
+	ck_assert_ptr_null(upstream_for(&upstreams, POLICY_HTTPS));
 	ck_assert_int_eq(policy_upstream_parse("two.test:1", &upstreams.https, NULL), 0);
 	ck_assert_int_eq(policy_upstream_parse("three.test:1", &upstreams.other, NULL), 0);
-	ck_assert_ptr_eq(policy_upstream_for(&upstreams, &dst, POLICY_HTTP), &upstreams.http);
-	ck_assert_ptr_eq(policy_upstream_for(&upstreams, &dst, POLICY_HTTPS), &upstreams.https);
-	ck_assert_ptr_eq(policy_upstream_for(&upstreams, &dst, POLICY_TCP), &upstreams.other);
+	ck_assert_ptr_eq(upstream_for(&upstreams, POLICY_HTTP), &upstreams.http);
+	ck_assert_ptr_eq(upstream_for(&upstreams, POLICY_HTTPS), &upstreams.https);
+	ck_assert_ptr_eq(upstream_for(&upstreams, POLICY_TCP), &upstreams.other);
 }
 END_TEST
 
@@ -157,6 +166,6 @@ TCase *upstreams_cases(void)
 	tcase_add_loop_test(tcase, an_url_is_read_or_refused, 0, ARRAY_SIZE(urls));
 	tcase_add_test(tcase, a_login_has_limits);
 	tcase_add_loop_test(tcase, a_list_names_what_is_dialled_directly, 0, ARRAY_SIZE(directs));
-	tcase_add_test(tcase, each_promise_has_its_proxy);
+	tcase_add_test(tcase, each_protocol_has_its_proxy);
 	return tcase;
 }

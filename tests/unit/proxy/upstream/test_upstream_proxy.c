@@ -185,7 +185,7 @@ static void begin(struct fixture *fixture)
 	*fixture = (struct fixture){ .result.fd = -1, .upstreams.direct = "" };
 	fixture->listener = dial_test_listen("127.0.0.1", &port, 5);
 	(void)snprintf(url, sizeof(url), "http://p.test:%u", (unsigned int)port);
-	ck_assert_int_eq(policy_upstream_parse(url, &fixture->upstreams.other, NULL), 0);
+	ck_assert_int_eq(policy_upstream_parse(url, &fixture->upstreams.http, NULL), 0);
 	fixture->config.upstreams = &fixture->upstreams;
 	dial_test_init(&fixture->base, zone, ARRAY_SIZE(zone), NULL, 0);
 	fixture->policy = policy_new();
@@ -297,7 +297,7 @@ START_TEST(a_proxy_that_is_not_there_is_named)
 		fd_close(fd_take(&fixture.listener));
 	else
 		ck_assert_int_eq(
-			policy_upstream_parse("gone.test:1", &fixture.upstreams.other, NULL), 0);
+			policy_upstream_parse("gone.test:1", &fixture.upstreams.http, NULL), 0);
 	start(&fixture, "a.test");
 	assert_denied(&fixture, POLICY_PROXY_FAILED);
 	ck_assert_ptr_nonnull(
@@ -339,10 +339,10 @@ START_TEST(mapped_names_are_dialled_directly)
 
 	begin(&fixture);
 	ck_assert_int_eq(policy_destination_set(&dst, "a.test", 6, 80, NULL), 0);
-	ck_assert_ptr_nonnull(dialer_upstream(fixture.dialer, &dst, POLICY_TCP));
+	ck_assert_ptr_nonnull(dialer_upstream(fixture.dialer, &dst));
 	fixture.config.resolves = &mapping;
 	fixture.config.resolve_count = 1;
-	ck_assert_ptr_null(dialer_upstream(fixture.dialer, &dst, POLICY_TCP));
+	ck_assert_ptr_null(dialer_upstream(fixture.dialer, &dst));
 	done(&fixture);
 }
 END_TEST
