@@ -12,6 +12,7 @@
 #include "cli/approve/approve.h"
 #include "cli/cli.h"
 #include "cli/gate/gate.h"
+#include "cli/gate/run_upstream.h"
 #include "cli/run/run_bundle.h"
 #include "cli/run/run_join_impl.h"
 #include "cli/run/run_options.h"
@@ -190,7 +191,8 @@ static int join_open(struct run_gateway *self, const struct run_gateway_calls *c
 	struct gate *gate = join->gate;
 
 	join->calls = *calls;
-	if (gate_open_bundle(gate) != CLI_OK)
+	if (gate_open_bundle(gate) != CLI_OK ||
+	    run_upstream_find(gate->policy, &gate->places, &gate->upstreams) != CLI_OK)
 		return CLI_NO_SANDBOX;
 	gate->loop = join->loop = loop_new();
 	if (gate->options->may_use_tty)
@@ -309,6 +311,7 @@ static void join_report(const struct run_gateway *self, struct run_summary *ret)
 	ret->trips = join->trips;
 	ret->trip_count = join->trip_count;
 	ret->others = &join->others;
+	ret->upstreams = join->gate->upstreams;
 }
 
 static void join_close(struct run_gateway *self)

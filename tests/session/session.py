@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sessions: what runs share, how long a session lives, and what happens when a part of it dies.
 
-usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|words|inside"""
+usage: session.py SALLYPORT share|terminal|lifetime|deaths|refusals|words|inside|upstream"""
 import json
 import os
 import pathlib
@@ -214,6 +214,16 @@ def activation(world):
 def readable(listener):
     import select
     return select.select([listener], [], [], 0)[0]
+
+
+def upstream(world):
+    """A run that joins goes through the upstream proxy of the session's policy."""
+    policy = world.top / "policy"
+    policy.write_text(f"version 1\nallow http://web.test\nupstream http://{world.destination.address}:80\n")
+    world.start("work", "--policy", str(policy))
+    run = world.join("work", "curl -sS http://web.test/ > web", "--report", "text")
+    assert run.wait(QUICK) == 0 and world.text("web") == "let out", run.text("err")
+    assert f"the upstream proxy http://{world.destination.address}:80" in run.text("err"), run.text("err")
 
 
 def deaths(world):
@@ -527,7 +537,7 @@ def terminal(world):
 
 
 CASES = {"terminal": terminal, "share": share, "lifetime": lifetime, "deaths": deaths, "refusals": refusals,
-         "words": words, "inside": inside}
+         "words": words, "inside": inside, "upstream": upstream}
 
 
 def main(cases):
