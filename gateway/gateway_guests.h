@@ -11,10 +11,12 @@
 struct bundle;
 struct gateway_trip;
 
-/* The worker's link has ended, on either side. @trips: its destinations, borrowed for the call.
- * Runs once, from the loop. */
+/* The worker's link has ended, on either side; until the exec ends, another worker may be served.
+ * @trips: the destinations of all workers of the exec, borrowed for the call. @is_hostile: it broke
+ * the protocol of its link. From the loop, once for each worker. */
 typedef void (*gateway_guest_gone_fn)(const struct gateway_trip *trips, size_t count,
-				      const struct gateway_trip *others, void *arg);
+				      const struct gateway_trip *others, bool is_hostile,
+				      void *arg);
 struct gateway_guest {
 	uint64_t exec; /* has begun */
 	int image;     /* of the policy in force, borrowed: for the worker from now on */
@@ -22,8 +24,8 @@ struct gateway_guest {
 	void *arg; /* kept */
 };
 /* As gateway_serve(), for the worker of one exec: a frame of it about another exec is malformed,
- * and it never gets the listeners of another. -EINVAL: there is no such exec, or it has a
- * worker. */
+ * and it never gets the listeners of another. -EINVAL: there is no such exec, or it has a worker;
+ * or another -errno. */
 int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, int socket);
 /* Asks it to report what is still open and to end, after gateway_exec_end(): @on_gone follows. */
 void gateway_guest_finish(struct gateway *gw, uint64_t exec);

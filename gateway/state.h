@@ -39,8 +39,7 @@ struct gateway_exec {
 	char *command;
 	bool is_aborted; /* a person answered abort; its owner is told from the loop */
 	LIST_HEAD(party_exec_list, party) parties;
-	unsigned int party_count;    /* the number of parties: its open questions */
-	unsigned int limits_reached; /* BIT(enum policy_limit) */
+	unsigned int party_count, limits_reached; /* its open questions; BIT(enum policy_limit) */
 	struct grant_list grants;
 	char **argv;
 	char **programs; /* that were found to ask; no duplicates */
@@ -49,6 +48,7 @@ struct gateway_exec {
 	struct socket_owner *who;   /* NULL: the asking programs cannot be found */
 	struct lookup *lookup;      /* of its waiters' programs: owned by lookups.c; NULL: none */
 	struct exec_ways *ways;     /* what its worker got, for the next one; NULL: nothing */
+	struct traffic *trips;      /* of a guest, until its next worker counts on; NULL: none */
 	uint16_t ports[2];          /* of the listeners: HTTP, SOCKS */
 	struct flood_bucket flood;
 	struct bundle *bundle;   /* also gets its unanswered questions; NULL: none */

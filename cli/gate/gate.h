@@ -95,6 +95,10 @@ int gate_workers_fork(struct gate *gate);
 int gate_workers_start(struct gate *gate);
 /* From now on a worker that dies is not replaced, and only workers have the listeners. */
 void gate_workers_end_starters(struct gate *gate);
+/* A worker died. Starts another one, and returns the socket of its link, owned; -1: it is not
+ * replaced. @words: what happened, for people. */
+int gate_workers_next(struct gate *gate, unsigned int number, bool is_hostile,
+		      char words[GATE_WHY_MAX]);
 /* For struct gateway_config: replaces a worker that died. */
 void gate_workers_gone(unsigned int number, bool is_hostile, void *gate);
 /* The workers have reported everything, or have ended already. They are killed early so that their

@@ -57,19 +57,6 @@ int gate_workers_start(struct gate *gate)
 	return CLI_OK;
 }
 
-/* The new one begins with the policy of the gate's start, like the first one did. */
-static int replace(struct gate *gate, unsigned int number, struct err *why)
-{
-	int image = gate->loaded.has_image ? gate->loaded.image : -1;
-	int link;
-	int r = run_worker_start(&gate->workers[number], &link, why);
-
-	if (r < 0)
-		return r;
-	r = gateway_serve(gate->gateway, link, number, image);
-	return r < 0 ? err_errno(why, -r, "a new proxy worker cannot be reached") : 0;
-}
-
 /* Counts it. */
 static bool is_too_often(struct gate *gate)
 {
@@ -104,34 +91,47 @@ static void object(struct gate *gate, unsigned int number, bool is_hostile, stru
 		err_write(why, "the gate is closing");
 }
 
-void gate_workers_gone(unsigned int number, bool is_hostile, void *arg)
+int gate_workers_next(struct gate *gate, unsigned int number, bool is_hostile,
+		      char words[GATE_WHY_MAX])
 {
-	struct gate *gate = arg;
-	char end[END_MAX], words[GATE_WHY_MAX];
+	char end[END_MAX];
 	struct err why = { 0 };
+	int link = -1;
 
 	/* A worker that has closed its link and goes on keeps nothing. */
 	describe(run_worker_end(&gate->workers[number]), end);
 	object(gate, number, is_hostile, &why);
 	if (why.text[0] == '\0')
-		(void)replace(gate, number, &why);
+		(void)run_worker_start(&gate->workers[number], &link, &why);
 	if (why.text[0] == '\0') {
-		(void)snprintf(words, sizeof(words),
+		(void)snprintf(words, GATE_WHY_MAX,
 			       "the proxy worker %s; its connections are lost, and a new worker "
 			       "serves the next ones",
 			       end);
 		log_warn("%s", words);
 	} else {
-		(void)snprintf(
-			words, sizeof(words),
-			"the proxy worker died; all connections are closed: it %s, and it is "
-			"not replaced: %.160s",
-			end, why.text);
+		(void)snprintf(words, GATE_WHY_MAX,
+			       "the proxy worker died; all connections are closed: it %s, and it "
+			       "is not replaced: %.160s",
+			       end, why.text);
 	}
+	return link;
+}
+
+/* The new one begins with the policy of the gate's start, like the first one did. */
+void gate_workers_gone(unsigned int number, bool is_hostile, void *arg)
+{
+	struct gate *gate = arg;
+	char words[GATE_WHY_MAX];
+	int image = gate->loaded.has_image ? gate->loaded.image : -1;
+	int link = gate_workers_next(gate, number, is_hostile, words);
+	bool is_served = link >= 0 && gateway_serve(gate->gateway, link, number, image) == 0;
+
 	gateway_exec_note(gate->gateway, 0, GATEWAY_WORKER_ENDED, NULL, words);
 	/* The owner may free the gate in this call: it must be the last. */
-	if (why.text[0] != '\0' && gate->calls.on_worker_gone)
-		gate->calls.on_worker_gone(words, gate->calls.arg);
+	if (!is_served && gate->calls.on_worker_gone)
+		gate->calls.on_worker_gone(
+			link < 0 ? words : "a new proxy worker cannot be reached", gate->calls.arg);
 }
 
 void gate_workers_end_starters(struct gate *gate)

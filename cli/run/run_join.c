@@ -74,6 +74,44 @@ static bool handle_kill(struct run_join *join, struct frame *frame)
 	return true;
 }
 
+static void join_note(struct run_gateway *self, enum gateway_note what, const char *path,
+		      const char *words)
+{
+	struct frame frame;
+
+	session_wire_put_note(&frame, what, path, words);
+	(void)frame_link_send(join_of(self)->link, &frame, NULL,
+			      0); /* a dead link reports itself */
+}
+
+static void send_worker(const struct run_join *join, int link)
+{
+	struct frame frame;
+
+	frame_begin(&frame, SESSION_WORKER);
+	(void)frame_link_send(join->link, &frame, &link, 1); /* a dead link reports itself */
+}
+
+/* The worker is ours, and so is its successor. */
+static bool handle_lost(struct run_join *join, struct frame *frame)
+{
+	char words[GATE_WHY_MAX];
+	uint8_t is_hostile = frame_get_u8(frame);
+
+	if (!frame_is_whole(frame) || is_hostile > 1 || join->gate->worker_count == 0)
+		return false;
+	if (join->is_ending)
+		return true; /* the session knows by now that none follows */
+	int link = gate_workers_next(join->gate, 0, is_hostile, words);
+
+	join_note(&join->base, GATEWAY_WORKER_ENDED, NULL, words);
+	if (link >= 0)
+		send_worker(join, link);
+	else
+		join->calls.on_kill(words, false, join->calls.arg);
+	return true;
+}
+
 static bool handle_trip(struct run_join *join, struct frame *frame)
 {
 	struct gateway_trip trip;
@@ -112,6 +150,8 @@ static void on_frame(struct frame *frame, int *fds, size_t count, void *arg)
 		is_good = true;
 	else if (frame->type == SESSION_KILL)
 		is_good = handle_kill(join, frame);
+	else if (frame->type == SESSION_LOST)
+		is_good = handle_lost(join, frame);
 	else if (frame->type == SESSION_TRIP && join->is_ending)
 		is_good = handle_trip(join, frame);
 	else
@@ -233,19 +273,11 @@ static int join_begin(struct run_gateway *self)
 static int join_start_worker(struct run_gateway *self)
 {
 	struct run_join *join = join_of(self);
-	struct frame frame;
 	int status = gate_workers_fork(join->gate);
 
-	if (status != CLI_OK)
-		return status;
-	int fd = fd_take(&join->gate->worker_socket);
-
-	gate_workers_end_starters(
-		join->gate); /* the session's gate cannot ask for another worker */
-
-	frame_begin(&frame, SESSION_WORKER);
-	(void)frame_link_send(join->link, &frame, &fd, 1); /* a dead link reports itself */
-	return CLI_OK;
+	if (status == CLI_OK)
+		send_worker(join, fd_take(&join->gate->worker_socket));
+	return status;
 }
 
 /* The session watches its own files. */
@@ -266,16 +298,6 @@ static void join_refused(struct run_gateway *self, const struct gateway_refused 
 	struct frame frame;
 
 	session_wire_put_refused(&frame, refused);
-	(void)frame_link_send(join_of(self)->link, &frame, NULL,
-			      0); /* a dead link reports itself */
-}
-
-static void join_note(struct run_gateway *self, enum gateway_note what, const char *path,
-		      const char *words)
-{
-	struct frame frame;
-
-	session_wire_put_note(&frame, what, path, words);
 	(void)frame_link_send(join_of(self)->link, &frame, NULL,
 			      0); /* a dead link reports itself */
 }

@@ -34,9 +34,9 @@ struct session_guest {
 	enum guest_state state;
 	unsigned int notes; /* received about its command */
 	uint64_t exec;
-	bool has_worker;
-	bool is_exec_over;     /* for the gateway */
-	struct bundle *bundle; /* unanswered questions; NULL: the run does not want them */
+	bool has_worker, awaits_worker; /* the second: another one, after a death */
+	bool is_exec_over;              /* for the gateway */
+	struct bundle *bundle;          /* unanswered questions; NULL: the run does not want them */
 	struct gateway_trip *trips, others;
 	size_t trip_count;
 	struct loop_timer timer;
@@ -56,6 +56,15 @@ static void end_exec(struct session_guest *guest, int status)
 	gateway_exec_end(gateway_of(guest), guest->exec, status);
 }
 
+static void drop_trips(struct session_guest *guest)
+{
+	for (size_t i = 0; i < guest->trip_count; i++)
+		gateway_trip_done(&guest->trips[i]);
+	gateway_trip_done(&guest->others);
+	free(take(guest->trips));
+	guest->trip_count = 0;
+}
+
 static void guest_free(struct session_guest *guest)
 {
 	loop_timer_stop(&guest->timer);
@@ -66,10 +75,7 @@ static void guest_free(struct session_guest *guest)
 		gateway_guest_drop(gateway_of(guest), guest->exec);
 	frame_link_free(guest->link);
 	bundle_free(guest->bundle);
-	for (size_t i = 0; i < guest->trip_count; i++)
-		gateway_trip_done(&guest->trips[i]);
-	gateway_trip_done(&guest->others);
-	free(guest->trips);
+	drop_trips(guest);
 	free(guest);
 }
 
@@ -145,12 +151,26 @@ static void own_texts(struct gateway_trip *trip)
 	trip->request = mem_strdup_or_null(trip->request);
 }
 
+/* The run replaces it, or ends. It adds one note about it. */
+static void guest_lost(struct session_guest *guest, bool is_hostile)
+{
+	struct frame frame;
+
+	guest->awaits_worker = true;
+	if (guest->notes > 0)
+		guest->notes--;
+	frame_begin(&frame, SESSION_LOST);
+	frame_put_u8(&frame, is_hostile);
+	guest_send(guest, &frame, NULL, 0);
+}
+
 static void on_worker_gone(const struct gateway_trip *trips, size_t count,
-			   const struct gateway_trip *others, void *arg)
+			   const struct gateway_trip *others, bool is_hostile, void *arg)
 {
 	struct session_guest *guest = arg;
 
 	guest->has_worker = false;
+	drop_trips(guest);
 	guest->trips = mem_grow(guest->trips, count + 1, sizeof(*trips));
 	guest->trip_count = count;
 	guest->others = *others;
@@ -162,7 +182,7 @@ static void on_worker_gone(const struct gateway_trip *trips, size_t count,
 	if (guest->state == GUEST_ENDED)
 		guest_over(guest);
 	else if (guest->state == GUEST_RUNNING)
-		guest_kill(guest, SESSION_BY_WORKER);
+		guest_lost(guest, is_hostile);
 }
 
 /* The worker does not answer: the counts it did not report are lost, but not its written records.
@@ -276,6 +296,7 @@ static int handle_worker(struct session_guest *guest, const struct frame *frame,
 	if (guest->is_exec_over)
 		return 0; /* was told to end already */
 	guest->has_worker = true;
+	guest->awaits_worker = false;
 	if (gateway_guest_serve(gateway_of(guest), &served, fd_take(&fds[0])) == 0)
 		return 0;
 	guest->has_worker = false;
@@ -294,7 +315,10 @@ static int handle_way(struct session_guest *guest, const struct frame *frame, in
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		ways[i] = fd_take(&fds[i]);
-	if (gateway_open_way(gateway_of(guest), guest->exec, ways, count) < 0)
+	int r = gateway_open_way(gateway_of(guest), guest->exec, ways, count);
+
+	/* The worker that follows gets them. */
+	if (r < 0 && !(r == -EPIPE && guest->awaits_worker))
 		guest_kill(guest, SESSION_BY_WORKER);
 	return 0;
 }
@@ -391,6 +415,7 @@ static int handle_frame(struct session_guest *guest, struct frame *frame, int *f
 	case SESSION_TERMS:
 	case SESSION_REFUSED:
 	case SESSION_KILL:
+	case SESSION_LOST:
 	case SESSION_TRIP:
 	case SESSION_OVER:
 	case SESSION_STATE:

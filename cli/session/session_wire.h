@@ -14,7 +14,7 @@
 struct bundle;
 struct err;
 
-#define SESSION_VERSION     5
+#define SESSION_VERSION     6
 #define SESSION_NAME_MAX    32
 #define SESSION_WAIT_MS     10000 /* for a holder to reply, or to start */
 #define SESSION_COMMAND_MAX 1024  /* bytes of a command in a frame */
@@ -26,7 +26,7 @@ enum session_frame {
 	/* sent to the holder */
 	SESSION_JOIN,    /* → TERMS or REFUSED */
 	SESSION_BEGIN,   /* the command + its argv, the paths it may write */
-	SESSION_WORKER,  /* + the link to the worker */
+	SESSION_WORKER,  /* + the link to the worker; another one follows after LOST */
 	SESSION_WAY,     /* + the descriptors that the exec provides */
 	SESSION_PROGRAM, /* a program that the command was not allowed to execute */
 	SESSION_NOTE,    /* an enum gateway_note */
@@ -37,6 +37,7 @@ enum session_frame {
 	SESSION_TERMS,
 	SESSION_REFUSED, /* the reason */
 	SESSION_KILL,    /* enum session_kill: end the command */
+	SESSION_LOST,    /* the worker's link closed, 1: because it broke its protocol */
 	SESSION_TRIP,    /* one destination */
 	SESSION_OVER,    /* other destinations; the last frame; + unanswered questions */
 	SESSION_STATE,

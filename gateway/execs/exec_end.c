@@ -24,6 +24,7 @@ static void exec_strip(struct gateway *gw, struct gateway_exec *exec)
 	free(exec->argv);
 	socket_owner_free(exec->who);
 	execs_forget_ways(exec);
+	traffic_free(exec->trips);
 	grants_forget(&gw->grants, &exec->grants);
 	free(exec->command);
 }

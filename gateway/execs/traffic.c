@@ -37,6 +37,21 @@ void traffic_done(struct traffic *trips)
 	free(trips->list);
 }
 
+struct traffic *traffic_new(void)
+{
+	struct traffic *trips = mem_new(sizeof(*trips));
+
+	traffic_init(trips);
+	return trips;
+}
+
+void traffic_free(struct traffic *trips)
+{
+	if (trips)
+		traffic_done(trips);
+	free(trips);
+}
+
 void gateway_trip_done(struct gateway_trip *trip)
 {
 	free(take(trip->rule));

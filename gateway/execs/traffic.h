@@ -17,6 +17,8 @@ struct traffic {
 
 void traffic_init(struct traffic *trips);
 void traffic_done(struct traffic *trips);
+struct traffic *traffic_new(void); /* returned owned */
+void traffic_free(struct traffic *trips);
 
 /* Counts a verdict that was sent. */
 void traffic_count_verdict(struct traffic *trips, const struct policy_facts *facts,

@@ -29,9 +29,9 @@ struct worker {
 	struct key_table asked;
 	uint64_t last_id;
 	bool has_said_hello, must_finish, was_told_to_finish;
-	uint64_t exec;       /* the only exec that it serves; 0: all */
-	unsigned int number; /* the owner's, if it serves all */
-	struct traffic trips;
+	uint64_t exec;                 /* the only exec that it serves; 0: all */
+	unsigned int number;           /* the owner's, if it serves all */
+	struct traffic *trips;         /* of one exec; NULL: the gateway's own counts */
 	gateway_guest_gone_fn on_gone; /* for one exec; NULL: the owner does not want a call */
 	void *arg;
 	LIST_ENTRY(worker) entry;
@@ -73,7 +73,7 @@ static void worker_close(struct worker *worker, enum policy_reason reason)
 static void worker_free(struct worker *worker, enum policy_reason reason)
 {
 	worker_close(worker, reason);
-	traffic_done(&worker->trips);
+	traffic_free(worker->trips);
 	free(worker);
 }
 
@@ -90,14 +90,19 @@ static void finish_if_alone(struct gateway *gw)
 		loop_defer(gw->loop, &gw->finish.timer, finish_over, gw);
 }
 
-/* For the worker of one exec: passes its trips to the owner. */
-static void worker_guest_gone(struct worker *worker, enum policy_reason reason)
+/* For the worker of one exec: passes its trips to the owner. The next one goes on counting. */
+static void worker_guest_gone(struct worker *worker, enum policy_reason reason, bool is_hostile)
 {
+	const struct traffic *trips = worker->trips;
+	struct gateway_exec *exec;
+
 	worker_close(worker, reason);
 	if (worker->on_gone)
-		worker->on_gone(worker->trips.list, worker->trips.count, &worker->trips.others,
-				worker->arg);
-	traffic_done(&worker->trips);
+		worker->on_gone(trips->list, trips->count, &trips->others, is_hostile, worker->arg);
+	exec = execs_find(worker->gw, worker->exec);
+	if (exec)
+		exec->trips = take(worker->trips);
+	traffic_free(worker->trips);
 	free(worker);
 }
 
@@ -111,7 +116,7 @@ static void worker_gone(struct worker *worker, bool is_hostile)
 	enum policy_reason reason = was_told ? POLICY_GATE_CLOSING : POLICY_WORKER_DIED;
 
 	if (worker->exec != 0)
-		return worker_guest_gone(worker, reason);
+		return worker_guest_gone(worker, reason, is_hostile);
 	worker_free(worker, reason);
 	if (gw->finish.is_wanted)
 		finish_if_alone(gw);
@@ -324,7 +329,6 @@ static int worker_new(struct gateway *gw, int socket, struct worker **ret)
 
 	worker->gw = gw;
 	keys_init(&worker->asked);
-	traffic_init(&worker->trips);
 	worker->client = gateway_client_new(gw);
 	gateway_client_on_cut(worker->client, on_cut);
 	gateway_client_on_lease(worker->client, on_lease);
@@ -377,7 +381,7 @@ static void close_all(const int *fds, size_t count)
 		fd_close(fds[i]);
 }
 
-/* The worker before it had the listeners of these execs. */
+/* A worker before it had the listeners of these execs. */
 static int send_kept_ways(struct worker *worker)
 {
 	const struct key_table *execs = &worker->gw->execs;
@@ -388,6 +392,8 @@ static int send_kept_ways(struct worker *worker)
 			int fds[FD_PASS_MAX];
 			size_t count;
 
+			if (!worker_may_name(worker, node->number))
+				continue;
 			r = execs_kept_ways(container_of(node, struct gateway_exec, node), fds,
 					    &count);
 			if (r == 0 && count > 0)
@@ -416,19 +422,24 @@ int gateway_serve(struct gateway *gw, int socket, unsigned int number, int image
 int gateway_guest_serve(struct gateway *gw, const struct gateway_guest *guest, int socket)
 {
 	struct worker *worker;
-	bool is_first = execs_find(gw, guest->exec) && !worker_of_exec(gw, guest->exec);
-	int r = is_first ? worker_new(gw, socket, &worker) : -EINVAL;
+	struct gateway_exec *exec = execs_find(gw, guest->exec);
+	bool is_alone = exec && !worker_of_exec(gw, guest->exec);
+	int r = is_alone ? worker_new(gw, socket, &worker) : -EINVAL;
 
-	if (!is_first)
+	if (!is_alone)
 		fd_close(socket);
 	if (r < 0)
 		return r;
 	worker->exec = guest->exec;
-	worker->client->trips = &worker->trips;
+	worker->trips = exec->trips ? take(exec->trips) : traffic_new();
+	worker->client->trips = worker->trips;
 	worker->on_gone = guest->on_gone;
 	worker->arg = guest->arg;
 	send_policy(worker, guest->image);
-	return 0;
+	r = send_kept_ways(worker);
+	if (r < 0)
+		worker_free(worker, POLICY_GATE_CLOSING);
+	return r;
 }
 
 void gateway_guest_finish(struct gateway *gw, uint64_t exec)
@@ -457,16 +468,12 @@ int gateway_open_way(struct gateway *gw, uint64_t exec, int *fds, size_t count)
 	struct worker *worker = own ? own : worker_of_exec(gw, 0);
 
 	count = execs_watch(gw, exec, fds, count);
-	if (!worker || count == 0 || count > FD_PASS_MAX) {
-		close_all(fds, count);
-		return worker ? -EINVAL : -EPIPE;
-	}
-	int r = own ? 0 : execs_keep_ways(gw, exec, fds, count);
+	int r = count == 0 || count > FD_PASS_MAX ? -EINVAL : execs_keep_ways(gw, exec, fds, count);
 
-	if (r == 0)
+	if (r == 0 && worker)
 		return send_way(worker, exec, fds, count);
 	close_all(fds, count);
-	return r;
+	return r == 0 ? -EPIPE : r;
 }
 
 static void send_to_all(struct gateway *gw, enum link_type type, uint64_t number)

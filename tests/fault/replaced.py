@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Kills the worker of a run: its connections end and are recorded, its questions are withdrawn, and a new worker takes over.
+"""Kills the worker of a run, or of one that has joined a session: its connections end and are recorded, its questions are withdrawn, and a
+new worker takes over.
 
-usage: replaced.py SALLYPORT [CASE...]"""
+usage: replaced.py SALLYPORT [CASE...] [--joined]"""
 import os
 import pathlib
 import signal
@@ -70,8 +71,8 @@ def half(address):
 
 
 class Stage:
-    def __init__(self, sallyport):
-        self.world, self.kills = World(sallyport), 0
+    def __init__(self, sallyport, is_joined):
+        self.world, self.is_joined, self.kills = World(sallyport), is_joined, 0
         self.hosts = {name: self.world.new_address() for name in ("web.test", "half.test", "echo.test", "asked.test")}
         self.half = half(self.hosts["half.test"])
         for name in ("web.test", "asked.test"):
@@ -81,12 +82,19 @@ class Stage:
         self.policy.write_text(POLICY)
 
     def close(self):
+        if self.is_joined:
+            self.world.sally("session", "end", "work")
         self.world.close()
 
-    def run(self, script, *options):
+    def run(self, script, *options, dns=()):
+        """@options: of the gateway."""
         known = [word for name, address in self.hosts.items() for word in ("--resolve", f"{name}:{address}")]
-        self.gate = Gate(self.world, ["--audit", str(self.world.audit), "--policy", str(self.policy), "--no-tty", *known, *options],
-                         STEP + script, "gate")
+        known += [word for address in dns for word in ("--dns", address)]
+        options = ["--audit", str(self.world.audit), "--policy", str(self.policy), *options]
+        if self.is_joined:
+            self.world.sally("session", "start", *options, "work", check=True)
+            options = ["--join", "work"]
+        self.gate = Gate(self.world, ["--no-tty", *known, *options], STEP + script, "gate")
 
     def did(self, step):
         def look():
@@ -120,6 +128,8 @@ class Stage:
     def ends(self, status=0):
         ended = self.gate.wait(QUICK)
         assert ended == status, (ended, self.gate.text("err"))
+        if self.is_joined:
+            self.world.sally("session", "end", "work", check=True)
         reap()
         until(lambda: not descendants(os.getpid()) or reap(), QUICK, f"left: {descendants(os.getpid())}")
         verified = self.world.sally("audit", "verify", str(self.world.audit))
@@ -149,8 +159,11 @@ def in_a_request(stage):
 
 def descriptors(stage):
     """How many descriptors the gate has. None: this user may not look."""
+    gate = [stage.gate.process.pid]
+    if stage.is_joined:
+        gate.append(int((stage.world.top / "runtime" / "sallyport" / "work.lock").read_text()))
     try:
-        return len(os.listdir(f"/proc/{stage.gate.process.pid}/fd"))
+        return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in gate)
     except PermissionError:
         return None
 
@@ -195,7 +208,8 @@ def while_names_are_resolved(stage):
     """The worker waits for the host's resolver."""
     silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     silent.bind((stage.world.new_address(), 53))
-    stage.run("curl -sS http://slow.test/ > first; echo $? > lost; curl -sS http://web.test/ > next", "--dns", silent.getsockname()[0])
+    stage.run("curl -sS http://slow.test/ > first; echo $? > lost; curl -sS http://web.test/ > next",
+              dns=[silent.getsockname()[0]])
     silent.settimeout(QUICK)
     silent.recv(512)
     stage.kill()
@@ -222,7 +236,7 @@ def with_another_policy(stage):
     names = servers.Names(address)
     names.set("inner.test", [["127.0.0.2"]])
     servers.Server("inner", "127.0.0.2").serve_http(80)
-    stage.run("curl -sS http://inner.test/ > first; step first; curl -sS http://inner.test/ > second", "--default", "deny", "--dns", address)
+    stage.run("curl -sS http://inner.test/ > first; step first; curl -sS http://inner.test/ > second", "--default", "deny", dns=[address])
     stage.did("first")
     new = stage.world.top / "policy.new"
     new.write_text("allow http://inner.test private\n" + POLICY)
@@ -261,5 +275,7 @@ def without_a_starter(stage):
 
 if __name__ == "__main__":
     worlds.enter_namespace()
+    joined = "--joined" in sys.argv[2:]
+    sys.argv[2:] = [word for word in sys.argv[2:] if word != "--joined"]
     sys.exit(play_cases([in_a_request, with_a_question, with_a_tunnel, while_names_are_resolved, at_the_socket, with_another_policy,
-                         too_often, without_a_starter], Stage))
+                         too_often, without_a_starter], lambda sallyport: Stage(sallyport, joined)))

@@ -241,10 +241,11 @@ def deaths(world):
     assert asked["waiting"] == 1 and asked["command_count"] == 1, asked
     world.sally("approve", "allow", "--confirm", asked["typed"], asked["id"], check=True)
     assert other.wait(QUICK) == 0 and world.text("other.status") == "0" and world.destination.came == 1
-    orphan = world.join("work", world.curl("orphan") + "; sleep 60")  # its worker: the run ends, and says why
+    served = world.join("work", world.curl("served") + "; exit 3")  # its worker: another one follows, and no connection outlives it
     world.question()
-    os.kill(orphan.worker(), signal.SIGKILL)
-    assert orphan.wait(QUICK) == 125 and "worker died" in orphan.text("err"), orphan.text("err")
+    os.kill(served.worker(), signal.SIGKILL)
+    assert served.wait(QUICK) == 3 and "new worker" in served.text("err"), served.text("err")
+    assert world.text("served.status") != "0" and not world.questions()
     until(lambda: world.state("work")["runs"] == 0, QUICK, "it is gone")
     aborted = world.join("work", world.curl("aborted") + "; sleep 60")  # a person ends one command, and not the other
     beside = world.join("work", "while [ ! -e go ]; do sleep 0.05; done; echo fine > beside")

@@ -17,6 +17,7 @@
 static struct guest {
 	struct gateway_client *client;
 	unsigned int opened, closed, images, hung_up, gone;
+	bool is_hostile;
 	struct gateway_trip trip;
 	size_t trips;
 } guests[2];
@@ -52,11 +53,12 @@ static void on_hung_up(void *arg)
 }
 
 static void on_gone(const struct gateway_trip *trips, size_t count,
-		    const struct gateway_trip *others, void *arg)
+		    const struct gateway_trip *others, bool is_hostile, void *arg)
 {
 	struct guest *guest = arg;
 
 	guest->gone++;
+	guest->is_hostile = is_hostile;
 	guest->trips = count;
 	if (count > 0)
 		guest->trip = trips[0];
@@ -142,6 +144,7 @@ START_TEST(a_worker_speaks_for_its_own_exec)
 	ck_assert_uint_eq(fixture.approver.asked, 1);
 	ck_assert_uint_eq(fixture.approver.last.waiting, 1);
 	ck_assert_uint_eq(guests[1].gone, 1);
+	ck_assert(guests[1].is_hostile);
 	ck_assert_uint_eq(guests[1].hung_up, 1);
 	fixture_expect(&other, POLICY_DENY, POLICY_GATE_CLOSING);
 	ck_assert_uint_eq(guests[0].gone, 0);
@@ -200,6 +203,32 @@ START_TEST(one_answer_for_two_runs_and_each_counts_its_own)
 }
 END_TEST
 
+/* Before and after its listeners have come. */
+START_TEST(the_next_worker_goes_on)
+{
+	struct gateway_report report = { .facts = fixture_facts(HOST, FIXTURE_EXEC) };
+
+	report.verdict = (struct policy_verdict){ .action = POLICY_DENY, .reason = POLICY_NOT_TLS };
+	open_two();
+	for (unsigned int i = 0; i < 3; i++) {
+		gateway_report(guests[0].client, &report);
+		fixture_settle();
+		gateway_client_free(guests[0].client);
+		fixture_settle();
+		ck_assert_uint_eq(guests[0].gone, i + 1);
+		ck_assert(!guests[0].is_hostile);
+		ck_assert_uint_eq(guests[0].trips, 1);
+		ck_assert_uint_eq(guests[0].trip.denied, i + 1);
+		ck_assert_int_eq(i == 0 ? open_way(FIXTURE_EXEC) : -EPIPE, -EPIPE);
+		guests[0].opened = guests[0].images = 0;
+		serve(0);
+		ck_assert_uint_eq(guests[0].opened, 1);
+	}
+	ck_assert_uint_eq(guests[1].opened + guests[1].gone, 0);
+	close_two();
+}
+END_TEST
+
 START_TEST(a_worker_says_it_has_finished_only_when_asked)
 {
 	open_two();
@@ -238,6 +267,7 @@ Suite *suite_guests(void)
 	tcase_add_test(tcase, a_worker_speaks_for_its_own_exec);
 	tcase_add_test(tcase, a_report_is_of_its_own_exec);
 	tcase_add_test(tcase, one_answer_for_two_runs_and_each_counts_its_own);
+	tcase_add_test(tcase, the_next_worker_goes_on);
 	tcase_add_test(tcase, a_worker_says_it_has_finished_only_when_asked);
 	tcase_add_test(tcase, an_exec_has_one_worker);
 	suite_add_tcase(suite, tcase);
