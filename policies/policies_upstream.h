@@ -12,17 +12,20 @@ enum policy_upstream_kind { POLICY_UPSTREAM_NONE, POLICY_UPSTREAM_HTTP, POLICY_U
 struct policy_upstream {
 	enum policy_upstream_kind kind;
 	struct policy_destination proxy; /* its own host and port */
+	bool is_tls;                     /* of kind HTTP: the connection to it is TLS */
 	bool has_login;
 	char user[POLICY_UPSTREAM_LOGIN_MAX], password[POLICY_UPSTREAM_LOGIN_MAX];
 };
 
-/* Which proxy is used for which protocol, and @direct, the value of NO_PROXY ("": none). */
+/* Which proxy is used for which protocol, and @direct, the value of NO_PROXY ("": none).
+ * @authorities: whose certificates a proxy may have, in PEM; NULL: none has TLS. */
 struct policy_upstreams {
 	struct policy_upstream http, https, other;
-	const char *direct;
+	const char *direct, *authorities;
 };
 
-/* Reads "http://[USER[:PASSWORD]@]HOST[:PORT]" or "socks5h://…"; without a scheme it is http.
+/* Reads "http://[USER[:PASSWORD]@]HOST[:PORT]", "https://…" or "socks5h://…"; without a scheme it
+ * is http.
  * -EBADMSG or -EPROTONOSUPPORT, with @why, which never contains the login. */
 int policy_upstream_parse(const char *url, struct policy_upstream *ret, struct err *why);
 /* The `upstream` line in force; false: there is none. @ret: of kind NONE for `upstream none`;

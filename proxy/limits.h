@@ -2,6 +2,7 @@
 #pragma once
 
 #define LIMITS_CONNECTION_FDS 2   /* the client's and the server's */
+#define LIMITS_BRIDGED_FDS    4   /* the same where an upstream proxy has TLS: a pair of sockets */
 #define LIMITS_OTHER_FDS      256 /* that are kept for everything else */
 #define LIMITS_PUBLISHED_MAX  128 /* of clients of published ports, per exec; the next is closed */
 

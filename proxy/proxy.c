@@ -9,6 +9,7 @@
 #include "gateway/gateway.h"
 #include "policies/policies_limits.h"
 #include "policies/policies_request.h"
+#include "policies/policies_upstream.h"
 #include "proxy/admit.h"
 #include "proxy/upstream/dial.h"
 #include "proxy/upstream/dial_impl.h"
@@ -24,14 +25,16 @@
 #include "proxy/way.h"
 
 /* As many as there are descriptors for, once the soft limit is raised to the hard one. */
-static size_t connections_by_files(void)
+static size_t connections_by_files(const struct proxy_config *config)
 {
+	bool has_tls = config->upstreams && config->upstreams->authorities;
+	size_t each = has_tls ? LIMITS_BRIDGED_FDS : LIMITS_CONNECTION_FDS;
 	struct rlimit files = { 0 };
 
 	(void)getrlimit(RLIMIT_NOFILE, &files); /* cannot fail */
 	if (files.rlim_max <= 2 * LIMITS_OTHER_FDS)
-		return LIMITS_OTHER_FDS / LIMITS_CONNECTION_FDS;
-	return (files.rlim_max - LIMITS_OTHER_FDS) / LIMITS_CONNECTION_FDS;
+		return LIMITS_OTHER_FDS / each;
+	return (files.rlim_max - LIMITS_OTHER_FDS) / each;
 }
 
 /* Clients are spread evenly only by chance, so a worker may be full before the others. */
@@ -60,6 +63,11 @@ static struct proxy *proxy_serve(struct proxy *proxy, struct err *why)
 	return NULL;
 }
 
+static bool was_cut(int fd, void *arg)
+{
+	return dialer_was_cut(arg, fd);
+}
+
 struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 			const struct proxy_config *config, struct err *why)
 {
@@ -79,13 +87,19 @@ struct proxy *proxy_new(struct loop *loop, struct gateway_client *client,
 	proxy->dialer = dialer_new(loop, resolver, config->policy);
 	dialer_set_own_port(proxy->dialer, config->own_port);
 	dialer_set_metrics_port(proxy->dialer, config->metrics_port);
-	dialer_set_upstreams(proxy->dialer, config);
+	if (dialer_set_upstreams(proxy->dialer, config, why) < 0) {
+		proxy_free(proxy);
+		return NULL;
+	}
 	proxy->pool = pool_new(loop, config);
 	proxy->handlers = states_handlers;
 	proxy->seen_parts = policy_request_parts(config->policy);
 	proxy->connections_max = connections_by_policy(config);
-	proxy->connections_all = connections_by_files();
+	proxy->connections_all = connections_by_files(config);
 	proxy->shared.base = loop_base(loop);
+	if (config->upstreams && config->upstreams->authorities)
+		proxy->shared.was_cut = was_cut;
+	proxy->shared.arg = proxy->dialer;
 	LIST_INIT(&proxy->ways);
 	LIST_INIT(&proxy->closed);
 	return proxy_serve(proxy, why);

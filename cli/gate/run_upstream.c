@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crypto/tls.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -12,7 +13,8 @@
 #include "cli/view/run_places.h"
 #include "policies/policies_upstream.h"
 
-#define LOGIN_MAX 4096 /* bytes of its file */
+#define LOGIN_MAX       4096       /* bytes of its file */
+#define AUTHORITIES_MAX (4U << 20) /* the same; that of Debian has 220 KB */
 
 /* The value of the variable @lower or @upper, as curl and others look for it; NULL: neither has
  * one. *@ret_name: which. */
@@ -84,6 +86,67 @@ static int read_login(const struct run_places *places, const char *file,
 		     : CLI_OK;
 }
 
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens the file of the authorities that this machine trusts; *@ret_path: which. Or -errno. */
+static int open_authorities(const char **ret_path)
+{
+	static const char *const bundles[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+		"/etc/ssl/ca-bundle.pem",             /* openSUSE */
+		"/etc/ssl/cert.pem",
+	};
+	const char *named = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl have it */
+	int fd = -ENOENT;
+
+	*ret_path = named && named[0] ? named : bundles[0];
+	if (named && named[0])
+		return open_file(named);
+	for (size_t i = 0; i < ARRAY_SIZE(bundles) && fd == -ENOENT; i++)
+		fd = open_file(bundles[i]);
+	return fd;
+}
+
+static bool has_tls(const struct policy_upstreams *upstreams)
+{
+	return upstreams->http.is_tls || upstreams->https.is_tls || upstreams->other.is_tls;
+}
+
+/* Returns @upstreams, with the authorities behind it. The worker opens no file. */
+static int read_authorities(struct policy_upstreams **upstreams)
+{
+	struct err why = { 0 };
+	auto_free char *text = NULL;
+	struct tls_trust *trust = NULL;
+	const char *path;
+	size_t len = 0;
+	auto_close int fd = open_authorities(&path);
+	int r = fd < 0 ? err_errno(&why, -fd, "cannot open it")
+		       : fd_read_all(fd, AUTHORITIES_MAX, &text, &len, &why);
+
+	if (r == 0)
+		r = tls_trust_new(text, len, &trust, &why);
+	tls_trust_free(trust);
+	if (r < 0)
+		return cli_fail(CLI_NO_SANDBOX,
+				"the upstream proxy has TLS, and whom to trust is read from %s: "
+				"%s; set SSL_CERT_FILE to a file of certificates",
+				path, why.text);
+	*upstreams = mem_grow(*upstreams, 1, sizeof(**upstreams) + len + 1);
+	char *end = (char *)(*upstreams + 1);
+
+	memcpy(end, text, len);
+	end[len] = '\0';
+	(*upstreams)->authorities = end;
+	return CLI_OK;
+}
+
 static int find(const struct policy *policy, const struct run_places *places,
 		struct policy_upstreams *ret)
 {
@@ -105,6 +168,8 @@ int run_upstream_find(const struct policy *policy, const struct run_places *plac
 	struct policy_upstreams *upstreams = mem_new(sizeof(*upstreams));
 	int status = find(policy, places, upstreams);
 
+	if (status == CLI_OK && has_tls(upstreams))
+		status = read_authorities(&upstreams);
 	if (status != CLI_OK || (upstreams->http.kind == POLICY_UPSTREAM_NONE &&
 				 upstreams->https.kind == POLICY_UPSTREAM_NONE)) {
 		free(upstreams);

@@ -15,10 +15,12 @@ static const struct {
 	const char *scheme;
 	enum policy_upstream_kind kind;
 	uint16_t port; /* when the URL has none */
+	bool is_tls;
 } schemes[] = {
-	{ "http", POLICY_UPSTREAM_HTTP, 80 },
-	{ "socks5h", POLICY_UPSTREAM_SOCKS, 1080 },
-	{ "socks5", POLICY_UPSTREAM_SOCKS, 1080 },
+	{ "http", POLICY_UPSTREAM_HTTP, 80, false },
+	{ "https", POLICY_UPSTREAM_HTTP, 443, true },
+	{ "socks5h", POLICY_UPSTREAM_SOCKS, 1080, false },
+	{ "socks5", POLICY_UPSTREAM_SOCKS, 1080, false },
 };
 
 static int upstream_hex(char c)
@@ -105,8 +107,8 @@ static int upstream_host(struct policy_upstream *upstream, const char *text, siz
 
 	if (host_len < 0)
 		return err_set(why, -EBADMSG,
-			       "the proxy must be written as http://HOST:PORT or "
-			       "socks5h://HOST:PORT");
+			       "the proxy must be written as http://HOST:PORT, "
+			       "https://HOST:PORT or socks5h://HOST:PORT");
 	return policy_destination_set(&upstream->proxy, text, (size_t)host_len, port, why);
 }
 
@@ -122,7 +124,8 @@ int policy_upstream_parse(const char *url, struct policy_upstream *ret, struct e
 		i++;
 	if (i == ARRAY_SIZE(schemes))
 		return err_set(why, -EPROTONOSUPPORT,
-			       "only http:// and socks5h:// proxies are supported");
+			       "only http://, https:// and socks5h:// proxies are "
+			       "supported");
 	at = strrchr(rest, '@');
 	if (at)
 		r = upstream_login(&out, rest, (size_t)(at - rest), true, why);
@@ -132,6 +135,7 @@ int policy_upstream_parse(const char *url, struct policy_upstream *ret, struct e
 	if (r < 0)
 		return r;
 	out.kind = schemes[i].kind;
+	out.is_tls = schemes[i].is_tls;
 	*ret = out;
 	return 0;
 }
@@ -142,7 +146,9 @@ const char *policy_upstream_text(const struct policy_upstream *upstream,
 	bool is_v6 = upstream->proxy.addr.family == AF_INET6;
 
 	(void)snprintf(out, POLICY_UPSTREAM_TEXT_MAX, "%s://%s%s%s:%u",
-		       upstream->kind == POLICY_UPSTREAM_SOCKS ? "socks5h" : "http",
+		       upstream->kind == POLICY_UPSTREAM_SOCKS ? "socks5h"
+		       : upstream->is_tls                      ? "https"
+							       : "http",
 		       is_v6 ? "[" : "", upstream->proxy.host, is_v6 ? "]" : "",
 		       (unsigned int)upstream->proxy.port);
 	return out;

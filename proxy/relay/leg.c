@@ -106,6 +106,8 @@ ssize_t leg_read(struct leg *leg, char *bytes, size_t max)
 
 	if (got < 0)
 		return errno == EINTR || errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (got == 0 && leg->shared->was_cut && leg->shared->was_cut(leg->fd, leg->shared->arg))
+		return -ECONNRESET;
 	if (got == 0) {
 		leg->is_eof = true;
 		leg->wants_read = false;

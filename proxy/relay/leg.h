@@ -19,6 +19,9 @@
  * returns. */
 struct leg_shared {
 	struct event_base *base;
+	/* NULL: no end is a cut. True: what @fd has sent before its end is not complete. */
+	bool (*was_cut)(int fd, void *arg);
+	void *arg;
 	size_t spilled; /* bytes waiting in all legs */
 	char bytes[LIMITS_READ_BYTES];
 };

@@ -296,14 +296,20 @@ static void on_proxy(struct upstream_proxy_result *result, void *arg)
 static void upstream_begin(struct dial *dial, const struct policy_upstream *upstream)
 {
 	const struct addr *literal = &dial->dst.addr;
+	const struct dialer *dialer = dial->dialer;
+	const struct upstream_proxy_ways ways = {
+		.loop = dialer->loop,
+		.resolver = dialer->resolver,
+		.own = &dialer->own_ports,
+		.bridges = dialer->bridges,
+	};
 
 	if (literal->family != 0 && !are_addrs_allowed(dial, literal, 1, false))
 		return;
 	dial->result.addr = *literal;
 	dial->proxy = upstream_proxy_start(
-		dial->dialer->loop, dial->dialer->resolver, &dial->dialer->own_ports, upstream,
-		&dial->dst, dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy,
-		dial);
+		&ways, upstream, &dial->dst,
+		dial->is_tunnel || upstream->kind == POLICY_UPSTREAM_SOCKS, on_proxy, dial);
 }
 
 static void begin(struct dial *dial)

@@ -11,6 +11,7 @@
 
 struct dial;
 struct dialer;
+struct err;
 struct loop;
 struct policy_upstream;
 struct proxy_config;
@@ -35,8 +36,10 @@ void dialer_set_metrics_port(struct dialer *dialer, uint16_t port); /* the same,
 struct proxy_service;
 void dialer_set_service(struct dialer *dialer, const struct proxy_service *service);
 /* The upstream proxies, and the names that the operator gave addresses to: these are dialled
- * directly. Kept. */
-void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config);
+ * directly. Kept. -EBADMSG with @why: no certificate of a proxy can be verified. */
+int dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config, struct err *why);
+/* @fd, connected by a dial, has ended: is what it sent not complete? */
+bool dialer_was_cut(const struct dialer *dialer, int fd);
 /* The upstream proxy through which @dst is reached; NULL: it is dialled directly. Borrowed. */
 const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
 					      const struct policy_destination *dst);

@@ -13,6 +13,7 @@ struct loop;
 struct policy;
 struct proxy_config;
 struct resolver;
+struct tls_bridges;
 
 struct dial_inner {
 	LIST_ENTRY(dial_inner) link;
@@ -27,6 +28,7 @@ struct dialer {
 	uint16_t own_port, metrics_port;
 	struct own_ports own_ports;        /* of listeners outside of every sandbox */
 	const struct proxy_config *config; /* NULL: there is no upstream proxy */
+	struct tls_bridges *bridges;       /* NULL: no upstream proxy has TLS */
 	LIST_HEAD(dial_list, dial) dials;
 	size_t dial_count;
 	LIST_HEAD(dial_inner_list, dial_inner) inners;

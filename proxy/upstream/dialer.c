@@ -1,5 +1,6 @@
 #include "proxy/upstream/dial.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "proxy/config.h"
 #include "proxy/upstream/dial_impl.h"
 #include "proxy/upstream/exec_sockets.h"
+#include "proxy/tls/tls_bridge.h"
 
 struct dialer *dialer_new(struct loop *loop, struct resolver *resolver, const struct policy *policy)
 {
@@ -41,9 +43,18 @@ void dialer_set_service(struct dialer *dialer, const struct proxy_service *servi
 	own_ports_set(&dialer->own_ports, service);
 }
 
-void dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config)
+int dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *config, struct err *why)
 {
 	dialer->config = config;
+	if (!config->upstreams || !config->upstreams->authorities)
+		return 0;
+	dialer->bridges = tls_bridges_new(dialer->loop, config->upstreams->authorities, why);
+	return dialer->bridges ? 0 : -EBADMSG;
+}
+
+bool dialer_was_cut(const struct dialer *dialer, int fd)
+{
+	return dialer->bridges && tls_bridges_was_cut(dialer->bridges, fd);
 }
 
 const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
@@ -108,5 +119,6 @@ void dialer_free(struct dialer *dialer)
 		dial_withdraw(LIST_FIRST(&dialer->dials));
 	while (!LIST_EMPTY(&dialer->inners))
 		dialer_clear_inner(dialer, LIST_FIRST(&dialer->inners)->exec);
+	tls_bridges_free(dialer->bridges);
 	free(dialer);
 }

@@ -12,20 +12,20 @@
 #include "proxy/upstream/happy_eyeballs.h"
 #include "proxy/upstream/own_ports.h"
 #include "proxy/upstream/resolve.h"
+#include "proxy/tls/tls_bridge.h"
 #include "proxy/upstream/upstream_talk.h"
 
 #define READ_BYTES 2048
 
-/* Waits for exactly one of @query, @race or @event, and for the deadline. */
+/* Waits for exactly one of @query, @race, @bridge or @event, and for the deadline. */
 struct upstream_proxy {
-	struct loop *loop;
-	struct resolver *resolver;
-	const struct own_ports *own;
+	struct upstream_proxy_ways ways;
 	bool is_tunnel;
 	upstream_proxy_fn done;
 	void *arg;
 	struct resolve_query *query;
 	struct happy_eyeballs *race;
+	struct tls_bridge *bridge;
 	struct loop_timer deadline;
 	struct event event;
 	bool has_event;
@@ -39,6 +39,7 @@ static void upstream_proxy_free(struct upstream_proxy *proxy)
 	loop_timer_stop(&proxy->deadline);
 	resolve_withdraw(proxy->query);
 	happy_eyeballs_withdraw(proxy->race);
+	tls_bridge_withdraw(proxy->bridge);
 	if (proxy->has_event)
 		event_del(&proxy->event);
 	fd_close(proxy->fd);
@@ -116,7 +117,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg);
 
 static void wait_for(struct upstream_proxy *proxy, short what)
 {
-	event_assign(&proxy->event, loop_base(proxy->loop), proxy->fd, what, on_event, proxy);
+	event_assign(&proxy->event, loop_base(proxy->ways.loop), proxy->fd, what, on_event, proxy);
 	event_add(&proxy->event, NULL);
 	proxy->has_event = true;
 }
@@ -151,6 +152,26 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 	go_on(proxy);
 }
 
+static void on_connected(struct upstream_proxy *proxy, int fd)
+{
+	proxy->fd = fd;
+	if (proxy->is_tunnel)
+		go_on(proxy);
+	else
+		deliver(proxy);
+}
+
+static void on_bridge(int fd, const char *cause, void *arg)
+{
+	struct upstream_proxy *proxy = arg;
+
+	proxy->bridge = NULL;
+	if (fd < 0)
+		fail(proxy, POLICY_PROXY_FAILED, cause);
+	else
+		on_connected(proxy, fd);
+}
+
 static void on_race(int fd, const struct addr *addr, void *arg)
 {
 	struct upstream_proxy *proxy = arg;
@@ -160,16 +181,16 @@ static void on_race(int fd, const struct addr *addr, void *arg)
 	proxy->race = NULL;
 	if (fd < 0) {
 		if (proxy->talk.upstream->proxy.addr.family == 0)
-			resolve_forget(proxy->resolver, proxy->talk.upstream->proxy.host);
+			resolve_forget(proxy->ways.resolver, proxy->talk.upstream->proxy.host);
 		cause = mem_printf("cannot be reached: %s", strerror(-fd));
 		fail(proxy, fd == -ETIMEDOUT ? POLICY_PROXY_TIMEOUT : POLICY_PROXY_FAILED, cause);
 		return;
 	}
-	proxy->fd = fd;
-	if (proxy->is_tunnel)
-		go_on(proxy);
+	if (proxy->talk.upstream->is_tls)
+		proxy->bridge = tls_bridge_start(proxy->ways.bridges, fd,
+						 &proxy->talk.upstream->proxy, on_bridge, proxy);
 	else
-		deliver(proxy);
+		on_connected(proxy, fd);
 }
 
 /* The operator named this proxy, so its address may be private, and is not checked. */
@@ -178,13 +199,13 @@ static void connect_to(struct upstream_proxy *proxy, const struct addr *addrs, s
 	uint16_t port = proxy->talk.upstream->proxy.port;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!own_ports_has(proxy->own, &addrs[i], port))
+		if (!own_ports_has(proxy->ways.own, &addrs[i], port))
 			continue;
 		(void)upstream_talk_fail(&proxy->talk, POLICY_PROXY_FAILED, "is this proxy itself");
-		loop_defer(proxy->loop, &proxy->deadline, deliver, proxy);
+		loop_defer(proxy->ways.loop, &proxy->deadline, deliver, proxy);
 		return;
 	}
-	proxy->race = happy_eyeballs_start(proxy->loop, addrs, count, port, on_race, proxy);
+	proxy->race = happy_eyeballs_start(proxy->ways.loop, addrs, count, port, on_race, proxy);
 }
 
 static void on_resolved(const struct resolve_answer *answer, void *arg)
@@ -201,26 +222,24 @@ static void on_resolved(const struct resolve_answer *answer, void *arg)
 	fail(proxy, POLICY_PROXY_FAILED, cause);
 }
 
-struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
-					    const struct own_ports *own,
+struct upstream_proxy *upstream_proxy_start(const struct upstream_proxy_ways *ways,
 					    const struct policy_upstream *upstream,
 					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg)
 {
 	struct upstream_proxy *proxy = mem_new(sizeof(*proxy));
 
-	proxy->loop = loop;
-	proxy->resolver = resolver;
-	proxy->own = own;
+	proxy->ways = *ways;
 	proxy->is_tunnel = is_tunnel;
 	proxy->done = done;
 	proxy->arg = arg;
 	proxy->fd = -1;
 	upstream_talk_begin(&proxy->talk, upstream, dst);
-	loop_timer_start(loop, &proxy->deadline, LIMITS_PROXY_MS, on_deadline, proxy);
+	loop_timer_start(ways->loop, &proxy->deadline, LIMITS_PROXY_MS, on_deadline, proxy);
 	if (upstream->proxy.addr.family != 0)
 		connect_to(proxy, &upstream->proxy.addr, 1);
 	else
-		proxy->query = resolve_start(resolver, upstream->proxy.host, on_resolved, proxy);
+		proxy->query =
+			resolve_start(ways->resolver, upstream->proxy.host, on_resolved, proxy);
 	return proxy;
 }

@@ -9,6 +9,7 @@
 struct loop;
 struct own_ports;
 struct resolver;
+struct tls_bridges;
 struct upstream_proxy;
 
 struct upstream_proxy_result {
@@ -18,11 +19,17 @@ struct upstream_proxy_result {
 };
 typedef void (*upstream_proxy_fn)(struct upstream_proxy_result *result, void *arg);
 
-/* Keeps all. @own: listeners that are no upstream proxy: they would come back here. @is_tunnel:
- * false: the proxy itself is connected, and takes HTTP requests in absolute form. @done runs from
- * the loop, at most once. */
-struct upstream_proxy *upstream_proxy_start(struct loop *loop, struct resolver *resolver,
-					    const struct own_ports *own,
+/* How a proxy is reached; all are kept. */
+struct upstream_proxy_ways {
+	struct loop *loop;
+	struct resolver *resolver;
+	const struct own_ports *own; /* listeners that are no upstream proxy: they would come back
+					here */
+	struct tls_bridges *bridges; /* NULL: no proxy has TLS */
+};
+/* Keeps what @ways names, @upstream and @dst. @is_tunnel: false: the proxy itself is connected, and
+ * takes HTTP requests in absolute form. @done runs from the loop, at most once. */
+struct upstream_proxy *upstream_proxy_start(const struct upstream_proxy_ways *ways,
 					    const struct policy_upstream *upstream,
 					    const struct policy_destination *dst, bool is_tunnel,
 					    upstream_proxy_fn done, void *arg);

@@ -74,7 +74,7 @@ class Scenario:
 
 # --- the stage -------------------------------------------------------------------------------------------------------
 
-@step(r"server (\w+) (http|https|echoes|counts|closes|holds|never accepts|refuses|proxies)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+@step(r"server (\w+) (http|https|echoes|counts|closes|cuts|holds|never accepts|refuses|proxies)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
 def server(s, name, kind, ports, names):
     made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
     s.servers[name] = made
@@ -84,6 +84,8 @@ def server(s, name, kind, ports, names):
             made.serve_http(port, make_certificate(s.world.work, (names or f"{name}.test").split()))
         elif kind == "http":
             made.serve_http(port)
+        elif kind == "cuts":
+            made.cut(port, make_certificate(s.world.work, (names or f"{name}.test").split()))
         elif kind == "proxies":
             made.proxy(port, s.servers)
         elif kind != "refuses":
@@ -162,14 +164,27 @@ def tinyproxy(s, name, port, user, password):
     config.write_text(f"Port {port}\nListen {made.address}\nTimeout 600\nMaxClients 50\nAllow 0.0.0.0/0\nLogFile \"{s.world.top}/tinyproxy.log\"\n"
                       f"BasicAuth {user} {password}\nConnectPort 443\n")
     made.kept.append(subprocess.Popen(["tinyproxy", "-d", "-c", config], stdout=subprocess.DEVNULL))
+    until(lambda: listens(made, port), 60, "tinyproxy does not listen")
 
-    def listens():
-        try:
-            socket.create_connection((made.address, int(port)), 1).close()
-        except OSError:
-            return False
-        return True
-    until(listens, 60, "tinyproxy does not listen")
+
+def listens(server, port):
+    try:
+        socket.create_connection((server.address, int(port)), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@step(r"stunnel encrypts port (\d+) of (\w+) on port (\d+), as ([\w.-]+)(, until yesterday)?")
+def stunnel(s, inner, name, port, host, is_expired):
+    made, stem = s.servers[name], s.world.work / host
+    make_certificate(s.world.work, [host], -1 if is_expired else 2)
+    config = s.world.top / f"stunnel-{port}.conf"
+    config.write_text(f"foreground = quiet\npid =\n[proxy]\naccept = {made.address}:{port}\nconnect = {made.address}:{inner}\n"
+                      f"cert = {stem}.pem\nkey = {stem}.key\n")
+    made.kept.append(subprocess.Popen(["stunnel", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    until(lambda: listens(made, port), 60, "stunnel does not listen")
+    s.mark = len(s.capture.read())
 
 
 @step(r"the file (\S+) holds: (.+)")

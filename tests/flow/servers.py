@@ -137,6 +137,14 @@ class Server:
     def close_at_once(self, port):
         self.serve_each(port, lambda connection: connection.close())
 
+    def cut(self, port, context):
+        """By TLS: sends a response without a length, and ends the connection as an attacker would, not by TLS."""
+        def handle(connection):
+            with context.wrap_socket(connection, server_side=True) as client:
+                client.recv(65536)
+                client.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
+        self.serve_each(port, handle)
+
     def hold(self, port):
         """Accepts connections and sends nothing."""
         self.serve_each(port, self.kept.append)
@@ -241,8 +249,8 @@ class Server:
         self.serve_each(port, handle)
 
 
-def make_certificate(folder, names):
-    """A CA in @folder/ca.pem and a server certificate for @names; returns an SSL context that uses it."""
+def make_certificate(folder, names, days=2):
+    """A CA in @folder/ca.pem and a server certificate for @names, in @folder/NAME.pem and .key; returns an SSL context that uses it."""
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
 
@@ -255,7 +263,7 @@ def make_certificate(folder, names):
         file.write("subjectAltName=" + ",".join(f"DNS:{n}" for n in names) + "\nextendedKeyUsage=serverAuth\n")
     openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={stem}",
             "-keyout", f"{stem}.key", "-out", f"{stem}.csr")
-    openssl("x509", "-req", "-in", f"{stem}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+    openssl("x509", "-req", "-in", f"{stem}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days),
             "-extfile", f"{stem}.ext", "-out", f"{stem}.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/{stem}.pem", f"{folder}/{stem}.key")

@@ -1,6 +1,7 @@
 #include "tests/unit/proxy/dial_test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -176,23 +177,42 @@ static void on_done(struct dial_result *result, void *arg)
 	fixture->result = *result;
 }
 
-static void begin(struct fixture *fixture)
+/* Nobody has its key. */
+static const char authority[] = "-----BEGIN CERTIFICATE-----\n"
+				"MIIBdDCCARugAwIBAgIUS0VBb479CqUf9eaM/UbNXihLQb0wCgYIKoZIzj0EAwIw\n"
+				"DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjcwODU4MTBaGA8yMTI2MTEwMzA4NTgx\n"
+				"MFowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABMGu\n"
+				"NRnLqD6RlPr3dPuAUcAV/SivOj1UnKY0lKjZf0d1DeIpjDQJPZMghszET4twTD0I\n"
+				"Lziq99LmIh6gD4OIn72jUzBRMB0GA1UdDgQWBBSpQ0C2qV3d08CwG0Ydc2lFcBNe\n"
+				"CDAfBgNVHSMEGDAWgBSpQ0C2qV3d08CwG0Ydc2lFcBNeCDAPBgNVHRMBAf8EBTAD\n"
+				"AQH/MAoGCCqGSM49BAMCA0cAMEQCIBXAyfxjlJZLqFSJ1WQimws/9oFye4c1gy88\n"
+				"e1WJbKgLAiAD/OeVfxqclIu2/ETMt2z9/sOGqxKaeCdEymS8HbYjSg==\n"
+				"-----END CERTIFICATE-----\n";
+
+static void begin_with(struct fixture *fixture, const char *scheme)
 {
 	static const struct dns_name zone[] = { { .name = "p.test", .v4 = "127.0.0.1" } };
 	uint16_t port = 0;
 	char url[64];
 
+	(void)signal(SIGPIPE, SIG_IGN); /* as in a worker */
 	*fixture = (struct fixture){ .result.fd = -1, .upstreams.direct = "" };
 	fixture->listener = dial_test_listen("127.0.0.1", &port, 5);
-	(void)snprintf(url, sizeof(url), "http://p.test:%u", (unsigned int)port);
+	(void)snprintf(url, sizeof(url), "%sp.test:%u", scheme, (unsigned int)port);
 	ck_assert_int_eq(policy_upstream_parse(url, &fixture->upstreams.http, NULL), 0);
+	fixture->upstreams.authorities = fixture->upstreams.http.is_tls ? authority : NULL;
 	fixture->config.upstreams = &fixture->upstreams;
 	dial_test_init(&fixture->base, zone, ARRAY_SIZE(zone), NULL, 0);
 	fixture->policy = policy_new();
 	policy_load_text(fixture->policy, "<test>", "version 1\ndeny 203.0.115.0/24:*\n");
 	ck_assert_int_eq(policy_finish(fixture->policy), 0);
 	fixture->dialer = dialer_new(fixture->base.loop, fixture->base.resolver, fixture->policy);
-	dialer_set_upstreams(fixture->dialer, &fixture->config);
+	ck_assert_int_eq(dialer_set_upstreams(fixture->dialer, &fixture->config, NULL), 0);
+}
+
+static void begin(struct fixture *fixture)
+{
+	begin_with(fixture, "http://");
 }
 
 static void done(struct fixture *fixture)
@@ -216,9 +236,8 @@ static struct dial *start(struct fixture *fixture, const char *host)
 }
 
 /* Waits until the dialler has connected to the proxy and sent its request. */
-static int accept_request(struct fixture *fixture)
+static int accept_bytes(struct fixture *fixture, char *bytes, size_t size)
 {
-	char bytes[512];
 	int proxy = -1;
 	ssize_t got = -1;
 
@@ -228,10 +247,18 @@ static int accept_request(struct fixture *fixture)
 			proxy = accept4(fixture->listener, NULL, NULL,
 					SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (proxy >= 0)
-			got = recv(proxy, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+			got = recv(proxy, bytes, size - 1, MSG_DONTWAIT);
 	}
 	ck_assert_int_gt(got, 0);
 	bytes[got] = '\0';
+	return proxy;
+}
+
+static int accept_request(struct fixture *fixture)
+{
+	char bytes[512];
+	int proxy = accept_bytes(fixture, bytes, sizeof(bytes));
+
 	ck_assert_str_eq(bytes, "CONNECT a.test:80 HTTP/1.1\r\nHost: a.test:80\r\n\r\n");
 	return proxy;
 }
@@ -283,6 +310,68 @@ START_TEST(a_silent_proxy_times_out)
 	loop_advance(fixture.base.loop, 1);
 	assert_denied(&fixture, POLICY_PROXY_TIMEOUT);
 	ck_assert_ptr_nonnull(strstr(fixture.result.cause, "http://p.test:"));
+	fd_close(proxy);
+	done(&fixture);
+}
+END_TEST
+
+/* Before it is known who the proxy is, it gets a ClientHello and nothing else. */
+static const struct {
+	const char *sends; /* then it closes; NULL: it does neither */
+	enum policy_reason reason;
+	const char *cause;
+} shakes[] = {
+	{ NULL, POLICY_PROXY_TIMEOUT, "did not answer in time" },
+	{ "", POLICY_PROXY_FAILED, "closed the connection in the TLS handshake" },
+	{ "\26\3\3", POLICY_PROXY_FAILED, "closed the connection in the TLS handshake" },
+	{ "\26\3\3\1\1\2", POLICY_PROXY_FAILED, "closed the connection in the TLS handshake" },
+	{ "HTTP/1.1 200 OK\r\n\r\n", POLICY_PROXY_FAILED, "failed in the TLS handshake: " },
+	{ "\25\3\3\0\2\2\50", POLICY_PROXY_FAILED, "failed in the TLS handshake: " },
+};
+
+START_TEST(a_handshake_that_fails_is_explained)
+{
+	struct fixture fixture;
+	char hello[4096] = "";
+
+	begin_with(&fixture, "https://ana:hush@");
+	start(&fixture, "a.test");
+	int proxy = accept_bytes(&fixture, hello, sizeof(hello));
+
+	ck_assert_int_eq(hello[0], 0x16);
+	ck_assert_ptr_null(memmem(hello, sizeof(hello), "CONNECT", 7));
+	if (shakes[_i].sends) {
+		size_t len = shakes[_i].sends[0] == '\25' ? 7 : strlen(shakes[_i].sends);
+
+		ck_assert_int_eq(send(proxy, shakes[_i].sends, len, 0), (ssize_t)len);
+		fd_close(fd_take(&proxy));
+	}
+	dial_test_settle(fixture.base.loop);
+	if (!shakes[_i].sends)
+		loop_advance(fixture.base.loop, LIMITS_PROXY_MS);
+	assert_denied(&fixture, shakes[_i].reason);
+	ck_assert_ptr_nonnull(strstr(fixture.result.cause, shakes[_i].cause));
+	ck_assert_ptr_nonnull(strstr(fixture.result.cause, "https://p.test:"));
+	fd_close(proxy);
+	done(&fixture);
+}
+END_TEST
+
+START_TEST(a_handshake_can_be_withdrawn)
+{
+	struct fixture fixture;
+	char hello[4096] = "";
+
+	begin_with(&fixture, "https://ana:hush@");
+	struct dial *dial = start(&fixture, "a.test");
+	int proxy = accept_bytes(&fixture, hello, sizeof(hello));
+
+	dial_withdraw(dial);
+	fd_close(proxy);
+	start(&fixture, "a.test"); /* left to dialer_free() */
+	proxy = accept_bytes(&fixture, hello, sizeof(hello));
+	dialer_free(take(fixture.dialer));
+	ck_assert_int_eq(fixture.runs, 0);
 	fd_close(proxy);
 	done(&fixture);
 }
@@ -377,6 +466,8 @@ TCase *test_upstream_proxy(void)
 	tcase_add_test(tcase, an_answer_has_a_limit);
 	tcase_add_test(tcase, a_tunnel_begins_behind_the_answer);
 	tcase_add_test(tcase, a_silent_proxy_times_out);
+	tcase_add_loop_test(tcase, a_handshake_that_fails_is_explained, 0, ARRAY_SIZE(shakes));
+	tcase_add_test(tcase, a_handshake_can_be_withdrawn);
 	tcase_add_loop_test(tcase, a_proxy_that_is_not_there_is_named, 0, 2);
 	tcase_add_loop_test(tcase, addresses_are_judged_before_the_proxy_is_asked, 0, 4);
 	tcase_add_test(tcase, mapped_names_are_dialled_directly);
