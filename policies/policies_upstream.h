@@ -28,10 +28,14 @@ struct policy_upstreams {
  * is http.
  * -EBADMSG or -EPROTONOSUPPORT, with @why, which never contains the login. */
 int policy_upstream_parse(const char *url, struct policy_upstream *ret, struct err *why);
-/* The `upstream` line in force; false: there is none. @ret: of kind NONE for `upstream none`;
- * *@ret_file: the file with its login, as written, borrowed; NULL: none. */
+/* The `upstream` line in force; false: there is none. @ret: of kind NONE for `upstream none`.
+ * *@ret_files: with its login, and with whose certificates it may have, as written, borrowed; NULL:
+ * none. */
+struct policy_upstream_files {
+	const char *login, *authorities;
+};
 bool policy_get_upstream(const struct policy *policy, struct policy_upstream *ret,
-			 const char **ret_file);
+			 struct policy_upstream_files *ret_files);
 /* Takes the login from @text, "USER:PASSWORD". -EBADMSG with @why. */
 int policy_upstream_set_login(struct policy_upstream *upstream, const char *text, struct err *why);
 /* "http://proxy.test:3128", without the login. Returns @out. */

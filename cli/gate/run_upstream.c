@@ -59,20 +59,28 @@ static int read_environment(struct policy_upstreams *ret)
 	return status;
 }
 
+/* The path of a file of the `upstream` line, owned; NULL: an error was printed. */
+static char *expand(const struct run_places *places, const char *word, const char *file)
+{
+	char *path = run_places_expand(places, file);
+
+	if (!path)
+		(void)cli_fail(CLI_NO_SANDBOX,
+			       "HOME is not set, and the policy says %s %s; set HOME", word, file);
+	return path;
+}
+
 /* Reads the login of the `upstream` line. */
 static int read_login(const struct run_places *places, const char *file,
 		      struct policy_upstream *upstream)
 {
-	auto_free char *path = run_places_expand(places, file);
+	auto_free char *path = expand(places, "credentials-file", file);
 	auto_free char *text = NULL;
 	struct err why = { 0 };
 	size_t len = 0;
 
 	if (!path)
-		return cli_fail(CLI_NO_SANDBOX,
-				"HOME is not set, and the policy says credentials-file %s; set "
-				"HOME",
-				file);
+		return CLI_NO_SANDBOX;
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int r = fd < 0 ? err_errno(&why, errno, "cannot open it")
 		       : fd_read_all(fd, LOGIN_MAX, &text, &len, &why);
@@ -118,15 +126,16 @@ static bool has_tls(const struct policy_upstreams *upstreams)
 	return upstreams->http.is_tls || upstreams->https.is_tls || upstreams->other.is_tls;
 }
 
-/* Returns @upstreams, with the authorities behind it. The worker opens no file. */
-static int read_authorities(struct policy_upstreams **upstreams)
+/* Puts the authorities behind @upstreams, because the worker opens no file. @named: NULL: the
+ * policy names no file of them. */
+static int read_authorities(struct policy_upstreams **upstreams, const char *named)
 {
 	struct err why = { 0 };
 	auto_free char *text = NULL;
 	struct tls_trust *trust = NULL;
-	const char *path;
+	const char *path = named;
 	size_t len = 0;
-	auto_close int fd = open_authorities(&path);
+	auto_close int fd = named ? open_file(named) : open_authorities(&path);
 	int r = fd < 0 ? err_errno(&why, -fd, "cannot open it")
 		       : fd_read_all(fd, AUTHORITIES_MAX, &text, &len, &why);
 
@@ -136,8 +145,8 @@ static int read_authorities(struct policy_upstreams **upstreams)
 	if (r < 0)
 		return cli_fail(CLI_NO_SANDBOX,
 				"the upstream proxy has TLS, and whom to trust is read from %s: "
-				"%s; set SSL_CERT_FILE to a file of certificates",
-				path, why.text);
+				"%s; %s to a file of certificates",
+				path, why.text, named ? "set its ca-file" : "set SSL_CERT_FILE");
 	*upstreams = mem_grow(*upstreams, 1, sizeof(**upstreams) + len + 1);
 	char *end = (char *)(*upstreams + 1);
 
@@ -148,28 +157,33 @@ static int read_authorities(struct policy_upstreams **upstreams)
 }
 
 static int find(const struct policy *policy, const struct run_places *places,
-		struct policy_upstreams *ret)
+		struct policy_upstreams *ret, char **ret_authorities)
 {
-	const char *name, *direct = variable("no_proxy", "NO_PROXY", &name), *file;
+	const char *name, *direct = variable("no_proxy", "NO_PROXY", &name);
+	struct policy_upstream_files files;
 	int status = CLI_OK;
 
 	ret->direct = direct ? direct : "";
-	if (!policy_get_upstream(policy, &ret->https, &file))
+	if (!policy_get_upstream(policy, &ret->https, &files))
 		return read_environment(ret);
-	if (file)
-		status = read_login(places, file, &ret->https);
+	if (files.login)
+		status = read_login(places, files.login, &ret->https);
 	ret->http = ret->other = ret->https;
-	return status;
+	if (status != CLI_OK || !files.authorities)
+		return status;
+	*ret_authorities = expand(places, "ca-file", files.authorities);
+	return *ret_authorities ? CLI_OK : CLI_NO_SANDBOX;
 }
 
 int run_upstream_find(const struct policy *policy, const struct run_places *places,
 		      struct policy_upstreams **ret)
 {
 	struct policy_upstreams *upstreams = mem_new(sizeof(*upstreams));
-	int status = find(policy, places, upstreams);
+	auto_free char *authorities = NULL;
+	int status = find(policy, places, upstreams, &authorities);
 
 	if (status == CLI_OK && has_tls(upstreams))
-		status = read_authorities(&upstreams);
+		status = read_authorities(&upstreams, authorities);
 	if (status != CLI_OK || (upstreams->http.kind == POLICY_UPSTREAM_NONE &&
 				 upstreams->https.kind == POLICY_UPSTREAM_NONE)) {
 		free(upstreams);

@@ -48,7 +48,7 @@ void only_line_read(struct line *line);
 void settings_read_timeout(struct line *line);
 void settings_read_cache(struct line *line);
 void settings_read_paths(struct line *line);
-/* `upstream URL [credentials-file PATH]`, `upstream none` */
+/* `upstream URL [credentials-file PATH] [ca-file PATH]`, `upstream none` */
 void settings_read_upstream(struct line *line);
 /* `approvals`, `on-denial`, `hook`, `reviewer` */
 void agent_line_read_approvals(struct line *line);

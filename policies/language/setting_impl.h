@@ -16,11 +16,12 @@ enum setting_kind {
 	SETTING_READ, /* paths, as the two */
 	SETTING_PROTECT,
 	SETTING_UNPROTECT,
-	SETTING_ENV,      /* a name of a variable */
-	SETTING_LIMIT,    /* of what, by its word */
-	SETTING_SOCKET,   /* a path, or "$" and a name */
-	SETTING_CACHE,    /* an enum policy_cache */
-	SETTING_UPSTREAM, /* "URL", or "URL PATH" with the file of the login; no text: none */
+	SETTING_ENV,         /* a name of a variable */
+	SETTING_LIMIT,       /* of what, by its word */
+	SETTING_SOCKET,      /* a path, or "$" and a name */
+	SETTING_CACHE,       /* an enum policy_cache */
+	SETTING_UPSTREAM,    /* "URL", or "URL PATH" with the file of the login; no text: none */
+	SETTING_AUTHORITIES, /* behind the UPSTREAM of its line: the file with its authorities */
 	SETTING_COUNT
 };
 

@@ -162,47 +162,70 @@ void settings_read_paths(struct line *line)
 	}
 }
 
-void settings_read_upstream(struct line *line)
+static bool settings_read_url(const struct line *line, struct policy_upstream *ret)
+{
+	const struct word *word = &line->words.list[1];
+	auto_free char *url = mem_strndup(word->text, word->len);
+	struct err why = { 0 };
+
+	if (strchr(url, '@'))
+		return reader_refuse(line, word->at, "credentials-file ~/.config/proxy-login",
+				     "a login does not belong into a policy, which others read");
+	if (word->is_quoted || policy_upstream_parse(url, ret, &why) < 0)
+		return reader_refuse(line, word->at, UPSTREAM_ADVICE,
+				     why.text[0] ? why.text : "the URL is written without quotes");
+	return true;
+}
+
+/* Reads the files behind the URL; the command must not see the first and not change the second. */
+static bool settings_read_files(const struct line *line, bool is_tls, char login[POLICY_LINE_MAX],
+				char authorities[POLICY_LINE_MAX])
 {
 	static const char advice[] = "credentials-file ~/.config/proxy-login";
 	const struct words *words = &line->words;
+
+	for (size_t i = 2; i < words->count; i += 2) {
+		const struct word *word = &words->list[i];
+		bool is_login = words_is(word, "credentials-file");
+		char *path = is_login ? login : authorities;
+
+		if ((!is_login && !words_is(word, "ca-file")) || path[0])
+			return reader_refuse(line, word->at, advice, "this word is not known here");
+		if (!is_login && !is_tls)
+			return reader_refuse(line, word->at, "upstream https://proxy.example.org",
+					     "only a proxy of https:// has a certificate");
+		if (!settings_path(line, &words->list[i + 1], advice, path))
+			return false;
+	}
+	return true;
+}
+
+void settings_read_upstream(struct line *line)
+{
+	const struct words *words = &line->words;
 	const struct word *word = &words->list[1];
+	char login[POLICY_LINE_MAX] = "", authorities[POLICY_LINE_MAX] = "";
 	struct policy_upstream upstream;
-	char path[POLICY_LINE_MAX];
-	struct err why = { 0 };
 
 	if (words->count == 2 && words_is(word, "none")) {
 		settings_add(line, SETTING_UPSTREAM, NULL, 0);
 		return;
 	}
-	if (words->count != 2 && !reader_has_words(line, 4, UPSTREAM_ADVICE))
+	if (words->count != 2 && !reader_has_words(line, words->count > 4 ? 6 : 4, UPSTREAM_ADVICE))
 		return;
-	auto_free char *url = mem_strndup(word->text, word->len);
+	if (!settings_read_url(line, &upstream) ||
+	    !settings_read_files(line, upstream.is_tls, login, authorities))
+		return;
+	auto_free char *text =
+		mem_printf("%.*s%s%s", (int)word->len, word->text, login[0] ? " " : "", login);
 
-	if (strchr(url, '@')) {
-		(void)reader_refuse(line, word->at, advice,
-				    "a login does not belong into a policy, which others read");
-		return;
+	settings_add(line, SETTING_UPSTREAM, text, 0);
+	if (authorities[0]) {
+		settings_add(line, SETTING_AUTHORITIES, authorities, 0);
+		settings_add(line, SETTING_PROTECT, authorities, 0);
 	}
-	if (word->is_quoted || policy_upstream_parse(url, &upstream, &why) < 0) {
-		(void)reader_refuse(line, word->at, UPSTREAM_ADVICE,
-				    why.text[0] ? why.text : "the URL is written without quotes");
-		return;
-	}
-	if (words->count == 2) {
-		settings_add(line, SETTING_UPSTREAM, url, 0);
-		return;
-	}
-	if (!words_is(&words->list[2], "credentials-file")) {
-		(void)reader_refuse(line, words->list[2].at, advice, "this word is not known here");
-		return;
-	}
-	if (!settings_path(line, &words->list[3], advice, path))
-		return;
-	auto_free char *both = mem_printf("%s %s", url, path);
-
-	settings_add(line, SETTING_UPSTREAM, both, 0);
-	settings_add(line, SETTING_HIDE, path, 0); /* from the command */
+	if (login[0])
+		settings_add(line, SETTING_HIDE, login, 0);
 }
 
 /* An administrator's line holds before all others, and one for this run before the user's. */
@@ -216,9 +239,9 @@ static int settings_upstream_rank(const struct policy *policy, const struct sett
 }
 
 bool policy_get_upstream(const struct policy *policy, struct policy_upstream *ret,
-			 const char **ret_file)
+			 struct policy_upstream_files *ret_files)
 {
-	const struct setting *best = NULL;
+	const struct setting *best = NULL, *last = policy->settings + policy->setting_count;
 
 	for (size_t i = 0; i < policy->setting_count; i++) {
 		const struct setting *setting = &policy->settings[i];
@@ -230,14 +253,16 @@ bool policy_get_upstream(const struct policy *policy, struct policy_upstream *re
 	if (!best)
 		return false;
 	*ret = (struct policy_upstream){ 0 };
-	*ret_file = NULL;
+	*ret_files = (struct policy_upstream_files){ 0 };
 	if (best->text == 0)
 		return true;
 	const char *text = policy->names + best->text, *blank = strchr(text, ' ');
 	auto_free char *url = blank ? mem_strndup(text, (size_t)(blank - text)) : mem_strdup(text);
 
 	(void)policy_upstream_parse(url, ret, NULL); /* it was read before */
-	*ret_file = blank ? blank + 1 : NULL;
+	ret_files->login = blank ? blank + 1 : NULL;
+	if (best + 1 < last && best[1].kind == SETTING_AUTHORITIES)
+		ret_files->authorities = policy->names + best[1].text;
 	return true;
 }
 
@@ -284,6 +309,7 @@ const char *settings_word(const struct setting *setting)
 		[SETTING_UNPROTECT] = "unprotect", [SETTING_ENV] = "env",
 		[SETTING_LIMIT] = "limit",         [SETTING_SOCKET] = "socket",
 		[SETTING_CACHE] = "cache",         [SETTING_UPSTREAM] = "upstream",
+		[SETTING_AUTHORITIES] = "ca-file",
 	};
 
 	if (setting->kind == SETTING_HELPER)
@@ -315,6 +341,7 @@ bool settings_counts(const struct policy *policy, const struct setting *setting)
 	case SETTING_SOCKET:
 	case SETTING_LATER:
 	case SETTING_UPSTREAM:
+	case SETTING_AUTHORITIES:
 	case SETTING_APPROVER:
 	case SETTING_HELPER:
 	case SETTING_COUNT:

@@ -159,6 +159,11 @@ static const struct {
 	{ "upstream http://a:b@proxy.test", 10, "a login does not belong into a policy" },
 	{ "upstream http://proxy.test login x", 28, "this word is not known here" },
 	{ "upstream http://proxy.test credentials-file $x", 45, "variables are not expanded" },
+	{ "upstream http://proxy.test ca-file /x", 28,
+	  "only a proxy of https:// has a certificate" },
+	{ "upstream https://proxy.test ca-file /x ca-file /y", 40, "this word is not known here" },
+	{ "upstream https://proxy.test ca-file /x credentials-file", 56,
+	  "the line is not complete" },
 	{ "prompt-timeout soon", 16, "this is not a duration" },
 	{ "prompt-timeout 0s", 16, "this is not a duration" },
 	{ "write", 6, "the line is not complete" },
@@ -443,7 +448,7 @@ END_TEST
 
 /* The administrator's, then that of this run, then the user's; of several the last. */
 static const struct {
-	const char *managed, *option, *user, *project, *want, *file; /* NULL: none */
+	const char *managed, *option, *user, *project, *want, *file, *ca; /* NULL: none */
 } upstream_lines[] = {
 	{ "", "", "", "upstream http://p.test", NULL, NULL },
 	{ "", "", "upstream http://u.test\nupstream http://v.test", "", "http://v.test:80", NULL },
@@ -454,6 +459,12 @@ static const struct {
 	  "http://m.test:80", NULL },
 	{ "upstream http://m.test credentials-file \"/etc/a b\"", "", "", "", "http://m.test:80",
 	  "/etc/a b" },
+	{ "", "", "upstream https://u.test ca-file \"/etc/c d\"", "", "https://u.test:443", NULL,
+	  "/etc/c d" },
+	{ "", "upstream https://o.test ca-file /c credentials-file ~/l",
+	  "upstream https://u.test ca-file /d", "", "https://o.test:443", "~/l", "/c" },
+	{ "", "upstream https://o.test", "upstream https://u.test ca-file /d", "",
+	  "https://o.test:443", NULL, NULL },
 };
 
 START_TEST(upstream_is_kept)
@@ -464,7 +475,8 @@ START_TEST(upstream_is_kept)
 					     POLICY_PROJECT };
 	struct policy *policy = policy_new();
 	struct policy_upstream upstream = { 0 };
-	const char *file = NULL, *want = upstream_lines[_i].want;
+	struct policy_upstream_files files = { 0 };
+	const char *want = upstream_lines[_i].want;
 	char shown[POLICY_UPSTREAM_TEXT_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -473,12 +485,13 @@ START_TEST(upstream_is_kept)
 		ck_assert_int_eq(policy_load_text_layer(policy, "<test>", text, layers[i]), 0);
 	}
 	ck_assert_int_eq(policy_finish(policy), 0);
-	ck_assert_int_eq(policy_get_upstream(policy, &upstream, &file), want != NULL);
+	ck_assert_int_eq(policy_get_upstream(policy, &upstream, &files), want != NULL);
 	ck_assert_int_eq(upstream.kind != POLICY_UPSTREAM_NONE, want && want[0]);
 	if (want && want[0])
 		ck_assert_str_eq(policy_upstream_text(&upstream, shown), want);
-	ck_assert_pstr_eq(file, upstream_lines[_i].file);
-	/* The command does not see that file. */
+	ck_assert_pstr_eq(files.login, upstream_lines[_i].file);
+	ck_assert_pstr_eq(files.authorities, upstream_lines[_i].ca);
+	/* The command does not see the first. */
 	ck_assert_pstr_eq(policy_get_path(policy, POLICY_PATH_HIDE, 0), upstream_lines[_i].file);
 	policy_free(policy);
 }
