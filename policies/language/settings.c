@@ -364,6 +364,13 @@ static const char *settings_line(const struct source *source, uint32_t number, s
 	return at;
 }
 
+/* One line may have several. */
+static bool settings_is_line_before(const struct setting *settings, size_t at)
+{
+	return at > 0 && settings[at].source == settings[at - 1].source &&
+	       settings[at].number == settings[at - 1].number;
+}
+
 bool policy_setting_look(const struct policy *policy, size_t index, struct policy_rule_look *ret)
 {
 	for (size_t i = 0; i < policy->setting_count; i++) {
@@ -371,7 +378,8 @@ bool policy_setting_look(const struct policy *policy, size_t index, struct polic
 		const struct source *source = &policy->sources[setting->source];
 		size_t len;
 
-		if (setting->kind == SETTING_LATER || index-- > 0)
+		if (setting->kind == SETTING_LATER ||
+		    settings_is_line_before(policy->settings, i) || index-- > 0)
 			continue;
 		const char *line = settings_line(source, setting->number, &len);
 

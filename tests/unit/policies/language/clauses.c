@@ -497,6 +497,21 @@ START_TEST(upstream_is_kept)
 }
 END_TEST
 
+START_TEST(a_line_is_shown_once)
+{
+	struct policy *policy = policies_test_load(
+		"upstream https://u.test ca-file /c credentials-file /l\nhide /a /b\n");
+	struct policy_rule_look look;
+
+	ck_assert(policy_setting_look(policy, 0, &look));
+	ck_assert_str_eq(look.word, "upstream");
+	ck_assert(policy_setting_look(policy, 1, &look));
+	ck_assert_str_eq(look.word, "hide");
+	ck_assert(!policy_setting_look(policy, 2, &look));
+	policy_free(policy);
+}
+END_TEST
+
 /* Of several the least holds, and without any the default. */
 START_TEST(limits_are_kept)
 {
@@ -547,6 +562,7 @@ TCase *clauses_cases(void)
 	tcase_add_test(cases, settings_are_kept);
 	tcase_add_loop_test(cases, upstream_is_kept, 0, ARRAY_SIZE(upstream_lines));
 	tcase_add_loop_test(cases, cache_is_kept, 0, ARRAY_SIZE(cache_lines));
+	tcase_add_test(cases, a_line_is_shown_once);
 	tcase_add_test(cases, limits_are_kept);
 	tcase_add_test(cases, notes_name_the_clause);
 	return cases;
