@@ -33,6 +33,8 @@ void policy_decide_bytes(const struct policy *policy, struct policy_facts *facts
 void policy_decide_alias(const struct policy *policy, const struct policy_destination *dst,
 			 const struct policy_verdict *verdict, const char *alias,
 			 struct policy_verdict *ret);
+/* Does a rule allow, or ask about, some UDP? Otherwise none can leave. */
+bool policy_wants_udp(const struct policy *policy);
 /* The protocol that rule @number of a verdict names; NO_PROTOCOL: none. */
 enum policy_protocol policy_rule_protocol(const struct policy *policy, uint32_t number);
 

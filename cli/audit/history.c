@@ -148,8 +148,7 @@ int history_destination_read(const struct gateway_logged *record, struct policy_
 				       (uint16_t)record->port, NULL);
 
 	ret->protocol = protocol;
-	return r < 0 || protocol == POLICY_NO_PROTOCOL || protocol == POLICY_UDP ||
-			       strcmp(ret->host, record->host) != 0
+	return r < 0 || protocol == POLICY_NO_PROTOCOL || strcmp(ret->host, record->host) != 0
 		       ? -EBADMSG
 		       : 0;
 }

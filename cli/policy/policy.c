@@ -174,6 +174,7 @@ static const char *explain_promise(enum policy_protocol promise)
 	case POLICY_TCP:
 		return "tcp: any bytes";
 	case POLICY_UDP:
+		return "udp: any bytes, in datagrams";
 	case POLICY_NO_PROTOCOL:
 		break;
 	}

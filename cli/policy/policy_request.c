@@ -98,10 +98,10 @@ int policy_request_fill(struct policy_request_words *words, struct policy_facts 
 	request_fill_asker(words, facts);
 	if (!words->is_given)
 		return 0;
-	if (facts->carries == POLICY_TCP)
-		return err_set(
-			why, -EINVAL,
-			"a request is not visible on a tcp connection; write http:// or https://");
+	if (facts->carries == POLICY_TCP || facts->carries == POLICY_UDP)
+		return err_set(why, -EINVAL,
+			       "a request is not visible in bytes of %s; write http:// or https://",
+			       policy_protocol_name(facts->carries));
 	request->method = words->method ? words->method : "GET";
 	request->path = request->path ? request->path : "/";
 	request->query = words->query ? words->query : "";

@@ -86,7 +86,7 @@ static void known_destinations_domain_of(const struct policy_destination *dst,
 
 static bool known_destinations_is_more_than_a_name(const struct policy_destination *dst)
 {
-	return dst->addr.family != 0 || dst->protocol == POLICY_TCP;
+	return dst->addr.family != 0 || dst->protocol == POLICY_TCP || dst->protocol == POLICY_UDP;
 }
 
 /* An invalid line is ignored. */

@@ -30,6 +30,8 @@ const char *gateway_typed_because(const struct approver_question *question,
 		return "every port, always";
 	if (is_always && question->dst.protocol == POLICY_TCP)
 		return "raw TCP, always";
+	if (is_always && question->dst.protocol == POLICY_UDP)
+		return "UDP, always";
 	return NULL;
 }
 
@@ -64,7 +66,7 @@ unsigned int risk_of(const struct gateway *gw, const struct policy_destination *
 		risk |= APPROVER_LOOKALIKE;
 	if (!was_allowed && is_literal)
 		risk |= APPROVER_LITERAL;
-	if (!was_allowed && dst->protocol == POLICY_TCP)
+	if (!was_allowed && (dst->protocol == POLICY_TCP || dst->protocol == POLICY_UDP))
 		risk |= APPROVER_RAW_TCP;
 	return risk;
 }

@@ -152,9 +152,9 @@ static void found_of(struct found *found, const struct grants *grants, uint64_t 
 
 	if (node)
 		found_note(found, container_of(node, struct grant, node), facts->now);
-	/* An answer about raw TCP covers every protocol. */
-	any.protocol = POLICY_TCP;
-	node = facts->dst.protocol != POLICY_TCP ? keys_find(&grants->table, exec, &any) : NULL;
+	/* An answer about raw TCP covers every protocol of a TCP connection. */
+	any.protocol = facts->dst.protocol == POLICY_UDP ? POLICY_UDP : POLICY_TCP;
+	node = facts->dst.protocol != any.protocol ? keys_find(&grants->table, exec, &any) : NULL;
 	if (node)
 		found_note(found, container_of(node, struct grant, node), facts->now);
 	if (grants->wide_count == 0)

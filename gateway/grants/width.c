@@ -178,15 +178,26 @@ static bool width_covers_own(const struct policy *policy, const struct policy_de
 	return covers;
 }
 
+/* An answer counts where a rule asks, and about UDP the default does not ask. Returned owned. */
+static char *width_asks(const struct policy_destination *dst)
+{
+	char own[POLICY_DESTINATION_TEXT_MAX];
+
+	if (dst->protocol != POLICY_UDP)
+		return mem_strdup("");
+	return mem_printf("ask udp://*:*\nask %s\n", policy_destination_text(dst, own));
+}
+
 struct policy *width_policy(const struct policy_destination *dst, const char *program,
 			    enum policy_action action, const char *text, int64_t since_s,
 			    struct err *why)
 {
 	struct policy *policy = policy_new();
 	char date[WIDTH_DATE_MAX];
+	auto_free char *asks = width_asks(dst);
 	auto_free char *line =
-		mem_printf("version 1\nanswer %s %s   # by -, %s\n", policy_action_name(action),
-			   text, width_date(since_s, true, date));
+		mem_printf("version 1\nanswer %s %s   # by -, %s\n%s", policy_action_name(action),
+			   text, width_date(since_s, true, date), asks);
 
 	policy_set_default(policy, POLICY_ASK);
 	policy_set_start(policy, since_s);

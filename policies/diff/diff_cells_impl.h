@@ -6,7 +6,7 @@
 #include "policies/hosts/special_impl.h"
 
 #define DIFF_CELLS_MAX (1U << 22) /* hosts and addresses: more are refused, never sampled */
-#define DIFF_CARRIES   3          /* protocols a request can promise */
+#define DIFF_CARRIES   4          /* protocols a request can promise */
 #define DIFF_TEXT_MAX  2048
 #define DIFF_NONE      UINT32_MAX
 

@@ -8,7 +8,7 @@
 
 /* The protocols a request can promise; others are refused before any rule is read. */
 static const enum policy_protocol diff_carries[DIFF_CARRIES] = { POLICY_TCP, POLICY_HTTP,
-								 POLICY_HTTPS };
+								 POLICY_HTTPS, POLICY_UDP };
 
 /* How two outcomes differ, in the lowest bits of a code. */
 enum decide_kind {

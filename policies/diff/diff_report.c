@@ -145,6 +145,8 @@ static void report_line(struct diff *diff, const struct report_line *line)
 	report_tell(diff, line);
 	report_mark(diff, carries);
 	for (size_t i = 1; carries == 0 && i < DIFF_CARRIES; i++) {
+		if (diff_decide_carries(i) == POLICY_UDP)
+			continue;
 		report_find_ports(diff, line, i);
 		if (report_covers_all(diff, i))
 			report_mark(diff, i);

@@ -54,11 +54,12 @@ static const char *dead_host(const struct policy *policy, const struct pattern *
 static bool dead_covers_port(const struct rule *rule, const struct pattern *other, bool is_deny,
 			     uint16_t port)
 {
-	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+						    POLICY_UDP };
 	bool is_ask = rule->action == RULE_ASK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		bool is_ruled = is_ask ? match_touches(&rule->pattern, all[i])
+		bool is_ruled = is_ask ? match_asks(&rule->pattern, all[i])
 				       : match_covers(&rule->pattern, port, all[i]);
 		bool is_covered = is_deny || !is_ask ? match_touches(other, all[i])
 						     : other->protocol == POLICY_NO_PROTOCOL ||

@@ -181,7 +181,7 @@ static enum policy_reason decide_guard(const struct policy_facts *facts)
 	if (len == 0 || len == sizeof(dst->host) || dst->port == 0)
 		return POLICY_BAD_HOST;
 	if (facts->carries != POLICY_HTTP && facts->carries != POLICY_HTTPS &&
-	    facts->carries != POLICY_TCP)
+	    facts->carries != POLICY_TCP && facts->carries != POLICY_UDP)
 		return POLICY_UNSUPPORTED;
 	if (dst->addr.family == 0)
 		return host_is_metadata(dst->host)                ? POLICY_METADATA_ADDRESS
@@ -217,6 +217,7 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 			 bool may_use_answers, struct policy_verdict *ret)
 {
 	bool is_loopback = search->is_explicit_only;
+	bool is_udp = search->target.carries == POLICY_UDP;
 
 	if (search->best[RULE_DENY]) {
 		decide_set(search->policy, search->best[RULE_DENY], POLICY_DENY, POLICY_RULE_DENY,
@@ -232,6 +233,11 @@ static void decide_found(const struct search *search, enum policy_action otherwi
 		ret->may_private |= is_loopback;
 	} else if (search->not_enforced[RULE_ALLOW]) {
 		decide_not_enforced(search, search->not_enforced[RULE_ALLOW], ret);
+	} else if (is_udp) {
+		/* Without a rule for UDP none leaves, whatever the default is. */
+		decide_by_default(search, POLICY_DENY, ret);
+		(void)snprintf(ret->because, sizeof(ret->because), "%s",
+			       "UDP leaves only where a rule names it");
 	} else if (is_loopback) {
 		/* No rule names it: it is the command's own loopback, and never leaves the
 		 * sandbox. */

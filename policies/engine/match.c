@@ -61,9 +61,18 @@ bool match_covers(const struct pattern *pattern, uint16_t port, enum policy_prot
 
 bool match_touches(const struct pattern *pattern, enum policy_protocol carries)
 {
-	if (pattern->protocol == POLICY_NO_PROTOCOL || pattern->protocol == POLICY_TCP)
+	if (pattern->protocol == POLICY_NO_PROTOCOL || carries == pattern->protocol)
 		return true;
-	return carries == POLICY_TCP || carries == pattern->protocol;
+	if (pattern->protocol == POLICY_UDP || carries == POLICY_UDP)
+		return false;
+	return pattern->protocol == POLICY_TCP || carries == POLICY_TCP;
+}
+
+bool match_asks(const struct pattern *pattern, enum policy_protocol carries)
+{
+	if (carries == POLICY_UDP)
+		return pattern->protocol == POLICY_UDP;
+	return match_touches(pattern, carries);
 }
 
 static bool match_blocks_meet(const struct policy *policy, const struct pattern *left,
@@ -118,7 +127,8 @@ bool match_contains(const struct policy *policy, const struct pattern *outer,
 static bool match_flow_meets(const struct policy *policy, const struct pattern *pattern,
 			     const struct pattern *exception, bool loosens, uint16_t port)
 {
-	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+						    POLICY_UDP };
 
 	if (!ports_has(policy, pattern, port) ||
 	    (exception->has_ports && !ports_has(policy, exception, port)))

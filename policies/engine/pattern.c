@@ -25,7 +25,8 @@ struct pattern_cut {
 static int pattern_take_protocol(const char *text, size_t len, struct pattern *ret,
 				 size_t *ret_rest, struct flaw *flaw)
 {
-	static const enum policy_protocol known[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol known[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+						      POLICY_UDP };
 	const char *mark = memmem(text, len, "://", 3);
 
 	*ret_rest = 0;
@@ -41,10 +42,7 @@ static int pattern_take_protocol(const char *text, size_t len, struct pattern *r
 	}
 	if (ret->protocol != POLICY_NO_PROTOCOL)
 		return 0;
-	if (text_equal_nocase(text, name_len, "udp"))
-		return flaw_set(flaw, 0, "no rule for UDP: UDP never leaves the sandbox",
-				"this version does not support udp yet");
-	return flaw_set(flaw, 0, "http://, https:// or tcp://", "unknown protocol");
+	return flaw_set(flaw, 0, "http://, https://, tcp:// or udp://", "unknown protocol");
 }
 
 /* Parses the ports behind @colon, which is the length of the text when there are none. */
@@ -264,6 +262,10 @@ static int pattern_take_ports(struct policy *policy, const char *text,
 			flaw->at += cut->ports;
 		return r;
 	}
+	if (ret->protocol == POLICY_UDP)
+		return flaw_set(flaw, 0,
+				"udp://example.org:53, or udp://example.org:* for every port",
+				"a destination of udp needs a port");
 	ret->has_ports = false;
 	ret->ports = ret->protocol == POLICY_HTTPS ? POLICY_PORTS_HTTPS : POLICY_PORTS_HTTP;
 	ret->port_count = ret->protocol == POLICY_HTTPS || ret->protocol == POLICY_HTTP ? 1 : 2;

@@ -32,6 +32,8 @@ bool ports_has(const struct policy *policy, const struct pattern *pattern, uint1
 bool match_covers(const struct pattern *pattern, uint16_t port, enum policy_protocol carries);
 /* Wide: the flow may carry the protocol. For rules that tighten (deny, ask). */
 bool match_touches(const struct pattern *pattern, enum policy_protocol carries);
+/* The same for a rule that asks: it is about UDP only if it says so. */
+bool match_asks(const struct pattern *pattern, enum policy_protocol carries);
 /* Can one host match both? An exception that cannot match with its rule is an error. */
 bool match_meets(const struct policy *policy, const struct pattern *left,
 		 const struct pattern *right);

@@ -178,3 +178,16 @@ uint32_t rules_next(const struct policy *policy, uint32_t index)
 {
 	return policy->rules[index].next;
 }
+
+bool policy_wants_udp(const struct policy *policy)
+{
+	for (uint32_t i = 0; i < policy->rule_count; i++) {
+		struct rule rule;
+
+		rules_get_bare(policy, i, &rule);
+		if (rule.pattern.protocol == POLICY_UDP &&
+		    (rule.action == RULE_ALLOW || rule.action == RULE_ASK))
+			return true;
+	}
+	return false;
+}

@@ -164,6 +164,17 @@ static enum policy_match search_conditions(const struct search *search, const st
 	return search_is_by(search, rule) ? POLICY_MATCHES : POLICY_MATCH_NOT_ENFORCED;
 }
 
+/* By its protocol. */
+static bool search_is_about(const struct search *search, const struct rule *rule)
+{
+	enum policy_protocol carries = search->target.carries;
+
+	if (search_loosens(rule))
+		return match_covers(&rule->pattern, search->target.dst->port, carries);
+	return rule->action == RULE_ASK ? match_asks(&rule->pattern, carries)
+					: match_touches(&rule->pattern, carries);
+}
+
 enum policy_match search_judge(const struct search *search, const struct rule *rule)
 {
 	const struct policy *policy = search->policy;
@@ -177,8 +188,7 @@ enum policy_match search_judge(const struct search *search, const struct rule *r
 		return POLICY_MATCH_NO;
 	if (!ports_has(policy, pattern, port))
 		return POLICY_MATCH_NO;
-	if (search_loosens(rule) ? !match_covers(pattern, port, search->target.carries)
-				 : !match_touches(pattern, search->target.carries))
+	if (!search_is_about(search, rule))
 		return POLICY_MATCH_NO;
 	if (search_is_excepted(search, rule))
 		return POLICY_MATCH_NO;

@@ -228,6 +228,11 @@ static int export_rule(struct export *export, size_t index)
 	int r = 0;
 
 	rules_get(export->policy, (uint32_t)index, &plain);
+	if (rule->pattern.protocol == POLICY_UDP) {
+		export_lose(export, index,
+			    "udp: the format has no rule for it, and it stays denied there");
+		return 0;
+	}
 	if (rule->because && !(is_rules && rule->action != RULE_ASK))
 		export_lose(export, index, "because");
 	switch ((enum rule_action)rule->action) {

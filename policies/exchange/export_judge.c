@@ -98,6 +98,8 @@ static void judge_rule(struct judge *judge, size_t index)
 	const struct rule *rule = &plain;
 
 	rules_get_bare(export->policy, (uint32_t)index, &plain);
+	if (rule->pattern.protocol == POLICY_UDP)
+		return;
 	bool loosens = rule->action == RULE_ALLOW || rule->action == RULE_ANSWER_ALLOW;
 	bool is_widened = rule->action == RULE_ALLOW &&
 			  export->may_widen; /* as an answer: it precedes an ask */

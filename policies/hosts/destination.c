@@ -23,8 +23,9 @@ size_t policy_facts_protocols(const struct policy_facts *facts,
 	static const enum policy_protocol others[] = { POLICY_HTTPS, POLICY_HTTP };
 	size_t count = 0;
 
-	if (facts->way != POLICY_WAY_CONNECT && facts->way != POLICY_WAY_SOCKS5 &&
-	    facts->way != POLICY_WAY_CAPTURED) {
+	if (facts->carries == POLICY_UDP || /* a datagram is never one of another protocol */
+	    (facts->way != POLICY_WAY_CONNECT && facts->way != POLICY_WAY_SOCKS5 &&
+	     facts->way != POLICY_WAY_CAPTURED)) {
 		ret[0] = facts->carries;
 		return 1;
 	}
@@ -64,7 +65,8 @@ int policy_destination_set(struct policy_destination *ret, const char *host, siz
 
 static int destination_protocol(const char **text, enum policy_protocol *ret, struct err *why)
 {
-	static const enum policy_protocol known[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol known[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+						      POLICY_UDP };
 	const char *mark = strstr(*text, "://");
 
 	*ret = POLICY_NO_PROTOCOL;
@@ -76,7 +78,7 @@ static int destination_protocol(const char **text, enum policy_protocol *ret, st
 			*ret = known[i];
 	}
 	if (*ret == POLICY_NO_PROTOCOL)
-		return err_set(why, -EBADMSG, "the protocol must be http, https or tcp");
+		return err_set(why, -EBADMSG, "the protocol must be http, https, tcp or udp");
 	*text = mark + 3;
 	return 0;
 }
@@ -103,6 +105,9 @@ int policy_destination_parse(const char *text, struct policy_destination *ret, s
 	if (r < 0)
 		return r;
 	const char *colon = destination_colon(text);
+
+	if (!colon && protocol == POLICY_UDP)
+		return err_set(why, -EBADMSG, "a destination of udp needs a port");
 	size_t host_len = colon ? (size_t)(colon - text) : strlen(text);
 
 	port = protocol == POLICY_HTTP ? 80 : 443;

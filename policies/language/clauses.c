@@ -324,10 +324,11 @@ void clauses_check(struct rule_line *rl)
 	bool is_http = kinds & CLAUSES_OF_HTTP;
 	size_t at = rl->line->words.list[0].at;
 
-	if (is_http && rl->rule.pattern.protocol == POLICY_TCP)
+	if (is_http &&
+	    (rl->rule.pattern.protocol == POLICY_TCP || rl->rule.pattern.protocol == POLICY_UDP))
 		rule_line_problem(rl, at, "http:// or https://",
-				  "this rule has conditions on an HTTP request, but tcp:// may "
-				  "carry any protocol");
+				  "this rule has conditions on an HTTP request, but tcp:// and "
+				  "udp:// may carry any protocol");
 	if (kinds & BIT(CLAUSE_INSPECT) && kinds & BIT(CLAUSE_NO_INSPECT))
 		rule_line_problem(rl, at, "only one of them",
 				  "one rule cannot have both `inspect` and `no-inspect`");

@@ -248,7 +248,7 @@ START_TEST(nonsense_is_denied)
 	ck_assert_int_eq(verdict.reason, POLICY_UNSUPPORTED);
 	facts.carries = POLICY_UDP;
 	policy_decide(policy, &facts, &verdict);
-	ck_assert_int_eq(verdict.reason, POLICY_UNSUPPORTED);
+	ck_assert_int_eq(verdict.reason, POLICY_DEFAULT_DENY);
 	facts.carries = (enum policy_protocol)200;
 	policy_decide(policy, &facts, &verdict);
 	ck_assert_int_eq(verdict.reason, POLICY_UNSUPPORTED);

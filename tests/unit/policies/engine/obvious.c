@@ -29,7 +29,7 @@ static const struct {
 	enum policy_protocol protocol;
 } protocols[] = {
 	{ "", POLICY_NO_PROTOCOL },   { "", POLICY_NO_PROTOCOL }, { "http://", POLICY_HTTP },
-	{ "https://", POLICY_HTTPS }, { "tcp://", POLICY_TCP },
+	{ "https://", POLICY_HTTPS }, { "tcp://", POLICY_TCP },   { "udp://", POLICY_UDP },
 };
 /* The first is that of obvious_text(). */
 static const enum policy_layer layers[OBVIOUS_LAYERS] = { POLICY_COMMAND_LINE, POLICY_PROJECT,
@@ -51,6 +51,8 @@ static void make_destination(struct policies_test_random *random, struct obvious
 	ret->host = policies_test_below(random, ARRAY_SIZE(hosts));
 	ret->ports = policies_test_below(random, ARRAY_SIZE(ports));
 	ret->protocol = policies_test_below(random, ARRAY_SIZE(protocols));
+	if (protocols[ret->protocol].protocol == POLICY_UDP && ret->ports == 0)
+		ret->ports = 1; /* it needs some */
 }
 
 static bool port_matches(const struct obvious_destination *destination, uint16_t port)
@@ -77,6 +79,8 @@ static bool surely(const struct obvious_destination *destination, const struct p
 		protocol = facts->dst.port == 80    ? POLICY_HTTP
 			   : facts->dst.port == 443 ? POLICY_HTTPS
 						    : POLICY_TCP;
+	if (facts->carries == POLICY_UDP)
+		return protocol == POLICY_UDP;
 	return protocol == POLICY_TCP || protocol == facts->carries;
 }
 
@@ -85,6 +89,8 @@ static bool maybe(const struct obvious_destination *destination, const struct po
 {
 	enum policy_protocol protocol = protocols[destination->protocol].protocol;
 
+	if (facts->carries == POLICY_UDP || protocol == POLICY_UDP)
+		return protocol == POLICY_NO_PROTOCOL || protocol == facts->carries;
 	return protocol == POLICY_NO_PROTOCOL || protocol == POLICY_TCP ||
 	       facts->carries == POLICY_TCP || protocol == facts->carries;
 }
@@ -103,6 +109,10 @@ static bool is_excepted(const struct obvious_rule *rule, const struct policy_fac
 
 static bool flow_matches(const struct obvious_rule *rule, const struct policy_facts *facts)
 {
+	/* Of the rules without a protocol, only those that deny are about UDP. */
+	if (facts->carries == POLICY_UDP && strcmp(actions[rule->action], "ask") == 0 &&
+	    protocols[rule->destination.protocol].protocol != POLICY_UDP)
+		return false;
 	return port_matches(&rule->destination, facts->dst.port) &&
 	       (strstr(actions[rule->action], "allow") ? surely(&rule->destination, facts)
 						       : maybe(&rule->destination, facts));
@@ -111,7 +121,8 @@ static bool flow_matches(const struct obvious_rule *rule, const struct policy_fa
 /* An exception that takes no request out of its rule is an error, so it is left out. */
 static bool has_exception(const struct obvious_rule *rule)
 {
-	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol all[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+						    POLICY_UDP };
 
 	for (size_t i = 0; rule->has_exception && i < ARRAY_SIZE(asked_ports) * ARRAY_SIZE(all);
 	     i++) {
@@ -226,7 +237,8 @@ struct policy *obvious_load(const struct obvious_policy *policy)
 
 void obvious_request(struct policies_test_random *random, struct policy_facts *ret)
 {
-	static const enum policy_protocol carries[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP };
+	static const enum policy_protocol carries[] = { POLICY_HTTP, POLICY_HTTPS, POLICY_TCP,
+							POLICY_UDP };
 	const char *host = asked[policies_test_below(random, ARRAY_SIZE(asked))];
 	uint16_t port = asked_ports[policies_test_below(random, ARRAY_SIZE(asked_ports))];
 
@@ -308,7 +320,7 @@ static bool is_outside_only(const struct obvious_policy *policy, const struct po
 enum policy_action obvious_decide(const struct obvious_policy *policy,
 				  const struct policy_facts *facts)
 {
-	enum policy_action action = policy->fallback;
+	enum policy_action action = facts->carries == POLICY_UDP ? POLICY_DENY : policy->fallback;
 
 	if (any_matches(policy, "deny", facts) || is_outside_only(policy, facts))
 		return POLICY_DENY;

@@ -116,7 +116,7 @@ static const struct {
 	{ "answer allow", 1, 13, "the destination is missing" },
 	/* destinations */
 	{ "allow ftp://a.test", 1, 7, "unknown protocol" },
-	{ "deny udp://a.test:53", 1, 6, "this version does not support udp yet" },
+	{ "deny udp://a.test", 1, 6, "a destination of udp needs a port" },
 	{ "allow https://a.test/path", 1, 21,
 	  "a destination has no path, only a protocol, a host and a port" },
 	{ "allow user@a.test", 1, 7, "a user name before the host is not allowed" },
