@@ -199,6 +199,8 @@ static bool can_keep(const struct connection *connection, const struct policy_ve
 
 	if (connection->request->facts.way == POLICY_WAY_PUBLISHED)
 		return promise == POLICY_TCP && verdict->reason == POLICY_INSIDE;
+	if (connection->request->facts.carries == POLICY_UDP)
+		return promise == POLICY_UDP;
 	return promise == POLICY_HTTP || promise == POLICY_TCP ||
 	       (promise == POLICY_HTTPS && !connection_is_http(connection));
 }

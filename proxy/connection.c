@@ -16,16 +16,17 @@
 
 /* from → the states that may follow. Every state except CLOSED may close. */
 static const unsigned int may_enter[] = {
-	[CONNECTION_HEAD] =
-		TO(HEAD) | TO(DECIDING) | TO(EXCHANGE) | TO(DRAIN) | TO(LINGER) | TO(CLOSED),
+	[CONNECTION_HEAD] = TO(HEAD) | TO(DECIDING) | TO(EXCHANGE) | TO(DATAGRAMS) | TO(DRAIN) |
+			    TO(LINGER) | TO(CLOSED),
 	[CONNECTION_DECIDING] =
 		TO(HEAD) | TO(DIALLING) | TO(EXCHANGE) | TO(DRAIN) | TO(LINGER) | TO(CLOSED),
-	[CONNECTION_DIALLING] = TO(HEAD) | TO(HELLO) | TO(EXCHANGE) | TO(TUNNEL) | TO(DRAIN) |
-				TO(LINGER) | TO(CLOSED),
+	[CONNECTION_DIALLING] = TO(HEAD) | TO(HELLO) | TO(EXCHANGE) | TO(TUNNEL) | TO(DATAGRAMS) |
+				TO(DRAIN) | TO(LINGER) | TO(CLOSED),
 	[CONNECTION_HELLO] = TO(TUNNEL) | TO(LINGER) | TO(CLOSED),
 	[CONNECTION_EXCHANGE] =
 		TO(HEAD) | TO(DIALLING) | TO(TUNNEL) | TO(DRAIN) | TO(LINGER) | TO(CLOSED),
 	[CONNECTION_TUNNEL] = TO(LINGER) | TO(CLOSED),
+	[CONNECTION_DATAGRAMS] = TO(LINGER) | TO(CLOSED),
 	[CONNECTION_DRAIN] = TO(HEAD) | TO(LINGER) | TO(CLOSED),
 	[CONNECTION_LINGER] = TO(CLOSED),
 	[CONNECTION_CLOSED] = 0,
@@ -89,6 +90,8 @@ static void connection_end(struct connection *connection, enum policy_reason rea
 	connection_enter(connection, CONNECTION_CLOSED);
 	gateway_withdraw(take(connection->ticket));
 	dial_withdraw(take(connection->dial));
+	if (connection->front->on_end)
+		connection->front->on_end(connection, reason, is_refused);
 	if (connection->request)
 		request_report(connection->request, proxy->client, reason, is_refused, NULL,
 			       loop_now_ms(proxy->loop));
@@ -245,7 +248,8 @@ struct connection *connection_open(struct way *way, const struct front *front, i
 	LIST_INSERT_HEAD(&way->connections, connection, link);
 	(*count_of(connection))++;
 	leg_init(&connection->client, &proxy->shared);
-	leg_open(&connection->client, fd, on_client, connection);
+	if (fd >= 0)
+		leg_open(&connection->client, fd, on_client, connection);
 	leg_want_read(&connection->client, true);
 	connection_set_deadline(connection, LIMITS_HEAD_MS);
 	if (front->on_open)

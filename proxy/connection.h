@@ -15,8 +15,10 @@
 #include "proxy/request.h"
 #include "proxy/way.h"
 
+struct association;
 struct dial;
 struct exchange;
+struct flow;
 struct front;
 struct guard;
 struct meter;
@@ -26,11 +28,13 @@ struct connection;
 /* HEAD: the front reads a request. DECIDING: the gateway holds the ticket. DIALLING: allowed, and
  * the upstream leg is being connected. HELLO: the ClientHello of a tunnel that was allowed as https
  * is checked. EXCHANGE: an HTTP request and its response are relayed. TUNNEL: bytes are relayed.
+ * DATAGRAMS: so are those of a flow; or the client holds its association open (association.h).
  * DRAIN: the body of a refused request is discarded. LINGER: the last response is being sent.
  * CLOSED: the loop frees the connection. */
 #define CONNECTION_STATES(X)                                                                       \
 	X(HEAD)                                                                                    \
-	X(DECIDING) X(DIALLING) X(HELLO) X(EXCHANGE) X(TUNNEL) X(DRAIN) X(LINGER) X(CLOSED)
+	X(DECIDING)                                                                                \
+	X(DIALLING) X(HELLO) X(EXCHANGE) X(TUNNEL) X(DATAGRAMS) X(DRAIN) X(LINGER) X(CLOSED)
 enum connection_state {
 #define X(name) CONNECTION_##name,
 	CONNECTION_STATES(X)
@@ -87,6 +91,8 @@ struct connection {
 	struct request *request; /* the current request, until it is finished */
 	struct meter *meter;     /* for that request; NULL: no limits */
 	struct exchange *exchange;
+	struct association *association; /* whose client this is; or NULL */
+	struct flow *flow;               /* this is its connection, without a client leg; or NULL */
 	struct guard *guard; /* a tunnel allowed as https: until its handshake is checked */
 	struct gateway_ticket *ticket;
 	struct dial *dial;
@@ -98,7 +104,8 @@ struct connection {
 /* Are the bytes of the client an HTTP request for the proxy, which gets a response? Else it is a
  * tunnel. */
 bool connection_is_http(const struct connection *connection);
-/* Takes @fd. The connection lives until connection_close() and the loop's next turn. Borrowed. */
+/* Takes @fd; -1: there is no client leg. The connection lives until connection_close() and the
+ * loop's next turn. Borrowed. */
 struct connection *connection_open(struct way *way, const struct front *front, int fd,
 				   uint16_t peer_port);
 /* The client is one of @way, whose limits are not checked again. */

@@ -19,16 +19,11 @@ static const struct front *(*const front_of[WAY_LISTENERS])(void) = {
 	[WAY_DOOR] = http1_front,
 };
 
-/* Tells each client, and the command if it is its own; records it once a second only, so that a
- * flood of connections is not a flood of records. */
-static void refuse_overload(struct way *way, const struct front *front, int fd)
+void entrance_record_overload(struct way *way, const struct front *front)
 {
 	struct policy_facts facts = { .exec = way->exec, .way = front->way };
 	int64_t now = loop_now_ms(way->proxy->loop);
 
-	if (front->on_overload)
-		front->on_overload(fd);
-	fd_close(fd);
 	if (way->overloaded_ms && now - way->overloaded_ms < OVERLOAD_REPORT_MS)
 		return;
 	way->overloaded_ms = now;
@@ -47,7 +42,16 @@ static void refuse_overload(struct way *way, const struct front *front, int fd)
 	request_free(request);
 }
 
-static bool has_room(const struct way *way)
+/* Tells each client, and the command if it is its own. */
+static void refuse_overload(struct way *way, const struct front *front, int fd)
+{
+	if (front->on_overload)
+		front->on_overload(fd);
+	fd_close(fd);
+	entrance_record_overload(way, front);
+}
+
+bool entrance_has_room(const struct way *way)
 {
 	const struct proxy *proxy = way->proxy;
 	const struct way *other;
@@ -63,7 +67,7 @@ static void entrance_accept(struct way *way, enum way_listener kind, int fd, uin
 {
 	const struct front *front = front_of[kind]();
 
-	if (has_room(way))
+	if (entrance_has_room(way))
 		connection_open(way, front, fd, peer_port);
 	else
 		refuse_overload(way, front, fd);
@@ -71,7 +75,7 @@ static void entrance_accept(struct way *way, enum way_listener kind, int fd, uin
 
 void entrance_admit(struct way *way, int fd, uint16_t peer_port)
 {
-	if (has_room(way))
+	if (entrance_has_room(way))
 		(void)connection_open(way, either_front(), fd, peer_port);
 	else
 		refuse_overload(way, either_front(), fd);

@@ -13,9 +13,10 @@
 #define LIMITS_WATCH_MS      1000  /* how often a waiting client is checked */
 #define LIMITS_EXCHANGE_MS   300000  /* without a byte, while an HTTP exchange is under way */
 #define LIMITS_TUNNEL_MS     3600000 /* without a byte, in a tunnel */
-#define LIMITS_LEASE_MS      5000    /* for the gateway to grant more bytes */
-#define LIMITS_LINGER_MS     2000    /* for the client to read a last response */
-#define LIMITS_DRAIN_MS      5000    /* for the body of a refused request */
+#define LIMITS_FLOW_MS       60000 /* without a datagram, in a flow; and how long one stays refused */
+#define LIMITS_LEASE_MS      5000 /* for the gateway to grant more bytes */
+#define LIMITS_LINGER_MS     2000 /* for the client to read a last response */
+#define LIMITS_DRAIN_MS      5000 /* for the body of a refused request */
 #define LIMITS_DRAIN_BYTES   65536
 
 #define LIMITS_LEASE_AHEAD   1048576 /* when less of a lease is left, the next one is requested */
@@ -26,6 +27,10 @@
 #define LIMITS_SPILLED_BYTES (64U << 20) /* waiting for all sides; above it reads are small */
 #define LIMITS_LINGER_BYTES  262144      /* discarded during that time */
 #define LIMITS_PAGE_BYTES    262144      /* a response of our own, head and body */
+
+#define LIMITS_FLOWS_MAX  256    /* of one UDP association */
+#define LIMITS_FLOW_HELD  4      /* datagrams of a flow that wait for its decision */
+#define LIMITS_HELD_BYTES 262144 /* of all flows of an association */
 
 #define LIMITS_POOL_MAX      256 /* idle upstream connections, all execs */
 #define LIMITS_POOL_PER_HOST 16

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "proxy/admit.h"
+#include "proxy/association.h"
+#include "proxy/flow.h"
 #include "proxy/http/answer.h"
 #include "proxy/relay/closing.h"
 #include "proxy/relay/guard.h"
@@ -80,6 +82,8 @@ const struct connection_handlers states_handlers[] = {
 	[CONNECTION_TUNNEL] = { tunnel_on_client, tunnel_on_client_drained, tunnel_on_upstream,
 				tunnel_on_upstream_drained, on_broken, tunnel_on_lease,
 				closing_on_deadline },
+	[CONNECTION_DATAGRAMS] = { association_on_client, nothing, flow_on_upstream, nothing,
+				   on_broken, flow_on_lease, association_on_deadline },
 	[CONNECTION_DRAIN] = { closing_on_client, nothing, nothing, nothing, on_broken, no_lease,
 			       closing_on_deadline },
 	[CONNECTION_LINGER] = { closing_on_client, closing_on_client_drained, nothing, nothing,

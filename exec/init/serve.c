@@ -157,17 +157,40 @@ static void on_control(const struct init *init)
 		(void)sys(kill, -init->command, message.value);
 }
 
-/* Sends one new TCP socket of this namespace, or the listener in it. The proxy worker asks for it,
- * and it parses untrusted bytes: it gets sockets that can reach only the command's own servers, and
+/* A UDP socket at a port of this loopback that the kernel chooses. */
+static long open_udp(void)
+{
+	const struct sockaddr_in name = { .sin_family = AF_INET,
+					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	long fd = sys(socket, AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	long r = fd < 0 ? fd : sys(bind, fd, &name, sizeof(name));
+
+	if (r < 0 && fd >= 0)
+		(void)sys(close, fd);
+	return r < 0 ? r : fd;
+}
+
+static long open_socket(uint8_t request)
+{
+	switch (request) {
+	case 4:
+	case 6:
+		return sys(socket, request == 4 ? AF_INET : AF_INET6,
+			   SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	case WIRE_INNER_UDP:
+		return open_udp();
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Sends one new socket of this namespace, or the listener in it. The proxy worker asks for it, and
+ * it parses untrusted bytes: it gets sockets that can reach only the command's own servers, and
  * nothing else. */
 static void answer(const struct init *init, uint8_t request)
 {
-	int domain = request == 4 ? AF_INET : AF_INET6;
 	bool is_renewal = request & WIRE_INNER_RENEW;
-	long fd = is_renewal ? init->door
-		  : request == 4 || request == 6
-			  ? sys(socket, domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
-			  : -EINVAL;
+	long fd = is_renewal ? init->door : open_socket(request);
 	uint8_t byte = fd >= 0 || is_renewal ? request : 0;
 	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
 	union {

@@ -86,12 +86,12 @@ enum wire_flag {
 	WIRE_FLAGS = 131071
 };
 
-/* Sent first on the inner channel, with the listener of the Unix socket, if there is one: a byte
- * that no answer has. */
+/* Sent first on the inner channel, with the listener of the Unix socket, if any; no answer. */
 #define WIRE_INNER_DOOR 'd'
 /* A bit of a request for that listener by a worker that comes later; the response is the same byte,
  * with the listener if there is one. */
 #define WIRE_INNER_RENEW 0x80
+#define WIRE_INNER_UDP   'u' /* a request for a UDP socket on 127.0.0.1; 4 and 6: one of TCP */
 
 /* Outside. The texts of the first three are decimal numbers. */
 enum wire_bait {

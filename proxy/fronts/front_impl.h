@@ -35,6 +35,9 @@ struct front {
 	 * proposals. */
 	void (*on_allowed_proposal)(struct connection *connection,
 				    const struct policy_verdict *verdict);
+	/* The connection is closed; @is_refused: before a byte was carried. Reports what the front
+	 * adds, and frees what it keeps. May be NULL. */
+	void (*on_end)(struct connection *connection, enum policy_reason reason, bool is_refused);
 	/* There are too many connections, @fd borrowed: sends a last message without blocking. May
 	 * be NULL. */
 	void (*on_overload)(int fd);

@@ -1,10 +1,14 @@
-/* The SOCKS5 front: RFC 1928 CONNECT with names and addresses. In a run without authentication,
- * or with a user name that is accepted and ignored: the listener identifies the command. */
+/* The SOCKS5 front: RFC 1928 CONNECT and UDP ASSOCIATE with names and addresses. In a run without
+ * authentication, or with a user name that is accepted and ignored: the listener identifies the
+ * command. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "policies/policies_gate.h"
 #include "proxy/admit.h"
+#include "proxy/association.h"
+#include "proxy/config.h"
 #include "proxy/relay/closing.h"
 #include "proxy/fronts/front_impl.h"
 #include "proxy/parse/socks5.h"
@@ -150,14 +154,32 @@ static int take_login(struct connection *connection, const uint8_t *bytes)
 			: end_step(connection, 1, 1, POLICY_LOGIN_NEEDED);
 }
 
+/* Why there is no association; NULL: there may be one. */
+static const char *refuse_association(const struct connection *connection)
+{
+	if (connection->proxy->service)
+		return "UDP is relayed only for a command in a sandbox";
+	return policy_wants_udp(connection->proxy->config->policy)
+		       ? NULL
+		       : "no UDP leaves: no rule allows, or asks about, a destination of udp";
+}
+
 static void submit(struct connection *connection, const struct socks5_request *request)
 {
 	struct policy_facts facts = { .way = POLICY_WAY_SOCKS5, .exec = connection->way->exec };
 	struct err why = { 0 };
 
+	const char *refused = "the SOCKS5 commands are CONNECT and UDP ASSOCIATE";
+
+	if (request->command == SOCKS5_UDP_ASSOCIATE) {
+		refused = refuse_association(connection);
+		if (!refused) {
+			association_begin(connection, request->port);
+			return;
+		}
+	}
 	if (request->command != SOCKS5_CONNECT) {
-		admit_record(connection, POLICY_UNSUPPORTED,
-			     "the only supported SOCKS5 command is CONNECT");
+		admit_record(connection, POLICY_UNSUPPORTED, refused);
 		say_and_close(connection, SOCKS5_COMMAND_UNSUPPORTED);
 		return;
 	}
@@ -216,6 +238,7 @@ const struct front *socks5_front(void)
 		.on_input = on_input,
 		.on_refused = on_refused,
 		.on_connected = on_connected,
+		.on_end = association_end,
 	};
 
 	return &front;

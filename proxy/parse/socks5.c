@@ -91,16 +91,12 @@ static int find_address(const uint8_t *bytes, size_t len, size_t *ret_at, size_t
 	}
 }
 
-/* RFC 1928 §4. The caller answers an unknown command (SOCKS5_COMMAND_UNSUPPORTED). */
-int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request *ret)
+/* A request and a datagram have the same bytes from the fourth on. @ret->command is kept. */
+static int parse_destination(const uint8_t *bytes, size_t len, struct socks5_request *ret)
 {
-	struct socks5_request request = { 0 };
 	size_t address_at = 0, address_len = 0;
-	int r = check_start(bytes, len);
+	int r = find_address(bytes, len, &address_at, &address_len);
 
-	if (r < 0)
-		return r;
-	r = find_address(bytes, len, &address_at, &address_len);
 	if (r < 0)
 		return r;
 
@@ -108,21 +104,53 @@ int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request
 
 	if (len < port_at + 2)
 		return -EAGAIN;
+	ret->address_type = bytes[3];
+	ret->port = (uint16_t)(bytes[port_at] << 8 | bytes[port_at + 1]);
+	if (ret->address_type == ADDRESS_IPV4) {
+		set_address(ret, AF_INET, bytes + address_at, address_len);
+	} else if (ret->address_type == ADDRESS_IPV6) {
+		set_address(ret, AF_INET6, bytes + address_at, address_len);
+	} else {
+		ret->host_len = address_len;
+		memcpy(ret->host, bytes + address_at, address_len);
+	}
+	return (int)(port_at + 2);
+}
+
+/* RFC 1928 §4. The caller answers an unknown command (SOCKS5_COMMAND_UNSUPPORTED). */
+int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request *ret)
+{
+	struct socks5_request request = { 0 };
+	int r = check_start(bytes, len);
+
+	if (r < 0)
+		return r;
 	request.command = (enum socks5_command)bytes[1];
-	request.address_type = bytes[3];
-	request.port = (uint16_t)(bytes[port_at] << 8 | bytes[port_at + 1]);
+	r = parse_destination(bytes, len, &request);
+	if (r < 0)
+		return r;
 	if (request.command == SOCKS5_CONNECT && request.port == 0)
 		return -EBADMSG;
-	if (request.address_type == ADDRESS_IPV4) {
-		set_address(&request, AF_INET, bytes + address_at, address_len);
-	} else if (request.address_type == ADDRESS_IPV6) {
-		set_address(&request, AF_INET6, bytes + address_at, address_len);
-	} else {
-		request.host_len = address_len;
-		memcpy(request.host, bytes + address_at, address_len);
-	}
 	*ret = request;
-	return (int)(port_at + 2);
+	return r;
+}
+
+/* RFC 1928 §7. Reassembling fragments is optional there. */
+int socks5_parse_datagram(const uint8_t *bytes, size_t len, struct socks5_request *ret)
+{
+	struct socks5_request request = { .command = SOCKS5_UDP_ASSOCIATE };
+
+	if (len < 4 || bytes[0] != 0 || bytes[1] != 0)
+		return -EBADMSG;
+	if (bytes[2] != 0)
+		return -EOPNOTSUPP;
+	int r = parse_destination(bytes, len, &request);
+
+	if (r == -EAGAIN || (r >= 0 && request.port == 0))
+		return -EBADMSG;
+	if (r >= 0)
+		*ret = request;
+	return r;
 }
 
 /* RFC 1928 §6 */
@@ -132,4 +160,13 @@ void socks5_write_reply(enum socks5_reply reply, uint8_t out[SOCKS5_REPLY_BYTES]
 	out[0] = SOCKS5_VERSION;
 	out[1] = (uint8_t)reply;
 	out[3] = ADDRESS_IPV4;
+}
+
+void socks5_write_associated(uint16_t port, uint8_t out[SOCKS5_REPLY_BYTES])
+{
+	socks5_write_reply(SOCKS5_OK, out);
+	out[4] = 127;
+	out[7] = 1;
+	out[8] = (uint8_t)(port >> 8);
+	out[9] = (uint8_t)port;
 }

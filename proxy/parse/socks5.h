@@ -38,6 +38,13 @@ struct socks5_request {
 /* -EAGAIN, -EBADMSG (not SOCKS5), -EAFNOSUPPORT (address type), or the bytes used. */
 int socks5_parse_request(const uint8_t *bytes, size_t len, struct socks5_request *ret);
 
+/* The head of a datagram, with what it says in @ret (its command is ASSOCIATE): -EBADMSG (not
+ * whole, or port 0), -EOPNOTSUPP (a fragment), -EAFNOSUPPORT, or its length, at most
+ * SOCKS5_MESSAGE_MAX. */
+int socks5_parse_datagram(const uint8_t *bytes, size_t len, struct socks5_request *ret);
+
 /* A reply with address 0.0.0.0:0. */
 #define SOCKS5_REPLY_BYTES 10
 void socks5_write_reply(enum socks5_reply reply, uint8_t out[SOCKS5_REPLY_BYTES]);
+/* The reply to ASSOCIATE: datagrams are sent to @port of 127.0.0.1. */
+void socks5_write_associated(uint16_t port, uint8_t out[SOCKS5_REPLY_BYTES]);

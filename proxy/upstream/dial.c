@@ -178,10 +178,44 @@ static bool are_addrs_allowed(struct dial *dial, const struct addr *addrs, size_
 	return false;
 }
 
+/* Connecting sends nothing: it fails where there is no route. */
+static int connect_udp(const struct addr *addr, uint16_t port)
+{
+	struct sockaddr_storage name;
+	socklen_t len = addr_to_sockaddr(addr, port, &name);
+	auto_close int fd = socket(name.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&name, len) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+/* Where the kernel has a route to, in the resolver's order: no answer tells whether a server is
+ * there. */
+static void associate(struct dial *dial, const struct addr *addrs, size_t count)
+{
+	int fd = -EHOSTUNREACH;
+
+	for (size_t i = 0; i < count && fd < 0; i++) {
+		fd = connect_udp(&addrs[i], dial->dst.port);
+		dial->result.addr = addrs[i];
+	}
+	if (fd < 0) {
+		deny(dial, reason_of(-fd), "%s", strerror(-fd));
+		return;
+	}
+	dial->result.fd = fd;
+	settle(dial);
+}
+
 static void connect_checked(struct dial *dial, const struct addr *addrs, size_t count,
 			    bool is_mapped)
 {
-	if (are_addrs_allowed(dial, addrs, count, is_mapped))
+	if (!are_addrs_allowed(dial, addrs, count, is_mapped))
+		return;
+	if (dial->dst.protocol == POLICY_UDP)
+		associate(dial, addrs, count);
+	else
 		dial->race = happy_eyeballs_start(dial->dialer->loop, addrs, count, dial->dst.port,
 						  on_race, dial);
 }
@@ -255,7 +289,10 @@ static void inside_next(struct dial *dial)
 	if (!inner)
 		deny(dial, POLICY_EXEC_ENDED, "the sandbox has ended");
 	else
-		dial->request = exec_sockets_ask(inner, dial->inside[0].family, on_inner, dial);
+		dial->request = exec_sockets_ask(
+			inner,
+			dial->inside[0].family == AF_INET ? EXEC_SOCKETS_TCP4 : EXEC_SOCKETS_TCP6,
+			on_inner, dial);
 }
 
 /* policy_decide_address() is not used here: a loopback address means the sandbox's own loopback,
@@ -323,6 +360,8 @@ static void begin(struct dial *dial)
 		deny(dial, POLICY_OVERLOADED, "too many connections are being made");
 	else if (dial->result.verdict.reason == POLICY_INSIDE)
 		inside_begin(dial);
+	else if (upstream && dial->dst.protocol == POLICY_UDP)
+		deny(dial, POLICY_UNSUPPORTED, "UDP is not sent through an upstream proxy");
 	else if (upstream)
 		upstream_begin(dial, upstream);
 	else if (dial->dst.addr.family != 0)

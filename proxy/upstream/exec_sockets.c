@@ -16,6 +16,16 @@
 #define DOOR         'd'  /* as in exec/run/wire.h: the first message, which is not a response */
 #define RENEW        0x80 /* the same: a bit of a request for that message, and of its response */
 
+/* The byte of a request, as in exec/run/wire.h, and the protocol of its socket. */
+static const struct {
+	char byte;
+	int domain, protocol;
+} kinds[] = {
+	[EXEC_SOCKETS_TCP4] = { 4, AF_INET, IPPROTO_TCP },
+	[EXEC_SOCKETS_TCP6] = { 6, AF_INET6, IPPROTO_TCP },
+	[EXEC_SOCKETS_UDP] = { 'u', AF_INET, IPPROTO_UDP },
+};
+
 /* Responses have no number: the n-th belongs to the n-th request. So a request that was sent stays
  * in the queue until its response comes, even when it was withdrawn. */
 struct exec_sockets_request {
@@ -23,7 +33,7 @@ struct exec_sockets_request {
 	struct exec_sockets *inner;
 	exec_sockets_fn done; /* NULL: withdrawn */
 	void *arg;
-	int family;
+	enum exec_sockets_kind kind;
 	int error; /* the result that the task will report */
 	bool is_sent;
 	struct loop_timer timer;
@@ -98,10 +108,10 @@ static bool has_option(int socket, int option, int want)
 
 /* The other end shares its kernel objects with hostile programs, so the socket is checked. A
  * blocking socket would stop the worker. */
-static bool is_usable(int socket, int family)
+static bool is_usable(int socket, enum exec_sockets_kind kind)
 {
-	return has_option(socket, SO_DOMAIN, family) &&
-	       has_option(socket, SO_PROTOCOL, IPPROTO_TCP) &&
+	return has_option(socket, SO_DOMAIN, kinds[kind].domain) &&
+	       has_option(socket, SO_PROTOCOL, kinds[kind].protocol) &&
 	       has_option(socket, SO_ACCEPTCONN, 0) && fd_set_nonblocking(socket, true) == 0;
 }
 
@@ -134,11 +144,11 @@ static void on_answer(struct exec_sockets *inner, const int *fds, size_t count)
 	}
 	exec_sockets_fn done = request->done;
 	void *arg = request->arg;
-	int family = request->family;
+	enum exec_sockets_kind kind = request->kind;
 
 	request_free(request);
 	if (done)
-		done(socket >= 0 && is_usable(socket, family) ? fd_take(&socket) : -EPROTO, arg);
+		done(socket >= 0 && is_usable(socket, kind) ? fd_take(&socket) : -EPROTO, arg);
 }
 
 /* What the worker before us asked for is of no use. */
@@ -217,29 +227,28 @@ void exec_sockets_free(struct exec_sockets *inner)
 	free(inner);
 }
 
-static int send_question(struct exec_sockets *inner, int family)
+static int send_question(struct exec_sockets *inner, enum exec_sockets_kind kind)
 {
-	char question = family == AF_INET ? 4 : 6;
-
 	if (inner->channel < 0)
 		return -EPIPE;
 	if (inner->count > REQUESTS_MAX)
 		return -EAGAIN;
-	return fd_send(inner->channel, &question, sizeof(question), NULL, 0);
+	return fd_send(inner->channel, &kinds[kind].byte, sizeof(kinds[kind].byte), NULL, 0);
 }
 
-struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner, int family,
-					      exec_sockets_fn done, void *arg)
+struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner,
+					      enum exec_sockets_kind kind, exec_sockets_fn done,
+					      void *arg)
 {
 	struct exec_sockets_request *request = mem_new(sizeof(*request));
 
 	request->inner = inner;
 	request->done = done;
 	request->arg = arg;
-	request->family = family;
+	request->kind = kind;
 	TAILQ_INSERT_TAIL(&inner->requests, request, link);
 	inner->count++;
-	request->error = send_question(inner, family);
+	request->error = send_question(inner, kind);
 	request->is_sent = request->error == 0;
 	if (!request->is_sent) {
 		loop_defer(inner->loop, &request->timer, request_fail, request);

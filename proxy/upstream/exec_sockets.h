@@ -8,9 +8,12 @@ struct exec_sockets;
 struct exec_sockets_request;
 struct loop;
 
-/* From the loop, at most once. @socket: a nonblocking TCP socket, taken; or -errno: -EPIPE the exec
- * has ended, -ETIMEDOUT no response in 2 s, -EAGAIN too many requests, -EPROTO no usable socket
- * came. */
+/* The last: at a port of 127.0.0.1. */
+enum exec_sockets_kind { EXEC_SOCKETS_TCP4, EXEC_SOCKETS_TCP6, EXEC_SOCKETS_UDP };
+
+/* From the loop, at most once. @socket: nonblocking, of the kind that was asked for, taken; or
+ * -errno: -EPIPE the exec has ended, -ETIMEDOUT no response in 2 s, -EAGAIN too many requests,
+ * -EPROTO no usable socket came. */
 typedef void (*exec_sockets_fn)(int socket, void *arg);
 
 /* @channel (SOCK_SEQPACKET) is taken, @loop kept. Returned owned. */
@@ -23,7 +26,8 @@ void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn on_do
 /* Right after _new(), for a worker that comes after @turn others: asks for the listener again, and
  * ignores the answers to what the others have asked. */
 void exec_sockets_renew(struct exec_sockets *inner, uint32_t turn);
-/* @family: AF_INET or AF_INET6. Keeps @arg. The request dies when @done runs or is withdrawn. */
-struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner, int family,
-					      exec_sockets_fn done, void *arg);
+/* Keeps @arg. The request dies when @done runs or is withdrawn. */
+struct exec_sockets_request *exec_sockets_ask(struct exec_sockets *inner,
+					      enum exec_sockets_kind kind, exec_sockets_fn done,
+					      void *arg);
 void exec_sockets_withdraw(struct exec_sockets_request *request); /* NULL is fine */

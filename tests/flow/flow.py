@@ -74,7 +74,7 @@ class Scenario:
 
 # --- the stage -------------------------------------------------------------------------------------------------------
 
-@step(r"server (\w+) (http|https|echoes|counts|closes|cuts|holds|never accepts|refuses|proxies)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
+@step(r"server (\w+) (http|https|echoes|echoes datagrams|counts|closes|cuts|holds|never accepts|refuses|proxies)(?: on ports? ([\d and]+))?(?: as ([\w.* -]+))?")
 def server(s, name, kind, ports, names):
     made = s.servers.setdefault(name, None) or Server(name, s.world.new_address())
     s.servers[name] = made
@@ -89,7 +89,7 @@ def server(s, name, kind, ports, names):
         elif kind == "proxies":
             made.proxy(port, s.servers)
         elif kind != "refuses":
-            {"echoes": made.echo, "counts": made.count, "closes": made.close_at_once, "holds": made.hold,
+            {"echoes": made.echo, "echoes datagrams": made.echo_datagrams, "counts": made.count, "closes": made.close_at_once, "holds": made.hold,
              "never accepts": made.never_accept}[kind](port)
     s.mark = len(s.capture.read())  # the stage is not the play
 
@@ -334,7 +334,7 @@ def approver_hangs(s):
     s.world.watchers[-1].send_signal(signal.SIGSTOP)
 
 
-@step(r"question (http|https|tcp) ([\w.:-]+?) port (\d+)(?: with (\d+) waiting)?")
+@step(r"question (http|https|tcp|udp) ([\w.:-]+?) port (\d+)(?: with (\d+) waiting)?")
 def question(s, protocol, host, port, waiting):
     want = (protocol, s.address(host), int(port))
 

@@ -121,6 +121,20 @@ class Server:
                     connection.sendall(data)
         self.serve_each(port, handle)
 
+    def echo_datagrams(self, port):
+        """@requests has what came, and from where."""
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind((self.address, port))
+        self.kept.append(server)
+
+        def answer():
+            while True:
+                data, client = server.recvfrom(65536)
+                self.requests.append((data[:80], client))
+                server.sendto(data, client)
+
+        threading.Thread(target=answer, daemon=True).start()
+
     def count(self, port):
         """Reads to the end, however it comes, and counts in @bytes; @open connections are still being read."""
         def handle(connection):

@@ -35,6 +35,26 @@ static int parse_request(const uint8_t *bytes, size_t len)
 	return r;
 }
 
+/* It is whole, or of no use. */
+static void check_datagram(const uint8_t *bytes, size_t len)
+{
+	struct socks5_request dst = { .host_len = 4096 };
+	int r = socks5_parse_datagram(bytes, len, &dst);
+
+	fuzz_must(r == -EBADMSG || r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r >= 8);
+	fuzz_must(r <= SOCKS5_MESSAGE_MAX && (r < 0 || (size_t)r <= len));
+	if (r < 0) {
+		fuzz_must(dst.host_len == 4096);
+		return;
+	}
+	fuzz_must(bytes[0] == 0 && bytes[1] == 0 && bytes[2] == 0);
+	fuzz_must(dst.port > 0 && dst.host_len > 0 && dst.host_len < sizeof(dst.host));
+	fuzz_must(dst.host[dst.host_len] == '\0');
+	/* The head alone says the same. */
+	fuzz_must(socks5_parse_datagram(bytes, (size_t)r, &dst) == r);
+	fuzz_must(socks5_parse_datagram(bytes, (size_t)r - 1, &dst) == -EBADMSG);
+}
+
 static void check(int (*parse)(const uint8_t *bytes, size_t len), const uint8_t *bytes, size_t len)
 {
 	int want = parse(bytes, len);
@@ -55,5 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	check(parse_greeting, bytes, len);
 	check(socks5_parse_login, bytes, len);
 	check(parse_request, bytes, len);
+	check_datagram(bytes, len);
 	return 0;
 }

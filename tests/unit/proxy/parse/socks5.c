@@ -164,6 +164,63 @@ START_TEST(request_table)
 }
 END_TEST
 
+static const struct {
+	struct bytes input;
+	int want;
+	struct bytes host;
+	uint16_t port;
+} datagrams[] = {
+	{ BYTES("\0\0\0\3\6a.test\0\x35"), 13, BYTES("a.test"), 53 },
+	{ BYTES("\0\0\0\3\6a.test\0\x35payload"), 13, BYTES("a.test"), 53 },
+	{ BYTES("\0\0\0\1\x32\0\0\x0a\x13\x88x"), 10, BYTES("50.0.0.10"), 5000 },
+	{ BYTES("\0\0\0\4\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1\0\x16"), 22, BYTES("2001:db8::1"),
+	  22 },
+	{ BYTES("\0\0\0\3\x10"
+		"evil.test\0a.test\1\xbb"),
+	  23, BYTES("evil.test\0a.test"), 443 },
+	{ BYTES("\0\0\0\3\xff" NAME_255 "\0\1"), 262, BYTES(NAME_255), 1 },
+	{ BYTES("\0\0\1\3\6a.test\0\x35"), -EOPNOTSUPP, BYTES(""), 0 },
+	{ BYTES("\0\0\x81\3\6a.test\0\x35"), -EOPNOTSUPP, BYTES(""), 0 },
+	{ BYTES("\0\1\0\3\6a.test\0\x35"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\5\0\0\3\6a.test\0\x35"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\3\6a.test\0\0"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\3\6a.test\0"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\3\0\0\x35"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\3"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\1\x32\0\0\x0a\x13"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0"), -EBADMSG, BYTES(""), 0 },
+	{ BYTES(""), -EBADMSG, BYTES(""), 0 },
+	{ BYTES("\0\0\0\5\x32\0\0\x0a\x13\x88"), -EAFNOSUPPORT, BYTES(""), 0 },
+};
+
+START_TEST(datagram)
+{
+	struct bytes input = datagrams[_i].input, host = datagrams[_i].host;
+	struct socks5_request dst = { .port = 7777 };
+	auto_free uint8_t *copy = exact_copy(input, input.len);
+	int r = socks5_parse_datagram(copy, input.len, &dst);
+
+	ck_assert_int_eq(r, datagrams[_i].want);
+	ck_assert_uint_eq(dst.port, r < 0 ? 7777 : datagrams[_i].port);
+	if (r < 0)
+		return;
+	ck_assert_uint_eq(dst.host_len, host.len);
+	ck_assert_mem_eq(dst.host, host.at, host.len);
+	ck_assert_int_eq(dst.host[host.len], '\0');
+}
+END_TEST
+
+START_TEST(associated)
+{
+	static const uint8_t want[] = { 5, 0, 0, 1, 127, 0, 0, 1, 0x13, 0x88 };
+	uint8_t out[SOCKS5_REPLY_BYTES];
+
+	memset(out, 0xaa, sizeof(out));
+	socks5_write_associated(5000, out);
+	ck_assert_mem_eq(out, want, sizeof(want));
+}
+END_TEST
+
 START_TEST(reply)
 {
 	static const uint8_t want[SOCKS5_REPLY_BYTES] = { 5, 2, 0, 1 };
@@ -182,6 +239,8 @@ TCase *socks5_cases(void)
 	tcase_add_loop_test(tcase, greeting, 0, ARRAY_SIZE(greetings));
 	tcase_add_loop_test(tcase, login, 0, ARRAY_SIZE(logins));
 	tcase_add_loop_test(tcase, request_table, 0, ARRAY_SIZE(requests));
+	tcase_add_loop_test(tcase, datagram, 0, ARRAY_SIZE(datagrams));
 	tcase_add_test(tcase, reply);
+	tcase_add_test(tcase, associated);
 	return tcase;
 }

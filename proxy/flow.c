@@ -1,0 +1,240 @@
+#include "proxy/flow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "proxy/admit.h"
+#include "proxy/connection.h"
+#include "proxy/fronts/front_impl.h"
+#include "proxy/relay/meter.h"
+
+#define BATCH 64 /* datagrams relayed before the others get their turn */
+
+static void drop_held(struct flow *flow)
+{
+	for (size_t i = 0; i < flow->held_count; i++) {
+		flow->association->held_bytes -= flow->held[i].len;
+		free(flow->held[i].bytes);
+	}
+	flow->held_count = 0;
+}
+
+void flow_free(struct flow *flow)
+{
+	drop_held(flow);
+	LIST_REMOVE(flow, link);
+	flow->association->flow_count--;
+	free(flow);
+}
+
+static void on_end(struct connection *connection, enum policy_reason reason, bool is_refused)
+{
+	struct flow *flow = take(connection->flow);
+	char cause[80];
+
+	if (!flow)
+		return;
+	if (flow->dropped > 0 && connection->request) {
+		(void)snprintf(cause, sizeof(cause), "%llu datagrams were dropped",
+			       (unsigned long long)flow->dropped);
+		request_report(connection->request, connection->proxy->client, reason, is_refused,
+			       cause, loop_now_ms(connection->proxy->loop));
+	}
+	flow_free(flow);
+}
+
+/* It stays refused for a while, so that it is one record and not one for each datagram. */
+static void on_refused(struct connection *connection, const struct refusal *refusal)
+{
+	struct flow *flow = take(connection->flow);
+
+	flow->connection = NULL;
+	flow->refused_until_ms = loop_now_ms(connection->proxy->loop) + LIMITS_FLOW_MS;
+	drop_held(flow);
+	connection_close(connection, refusal->reason);
+}
+
+/* False: the budget has no room for it now. */
+static bool put(struct flow *flow, const void *bytes, size_t len)
+{
+	struct connection *connection = flow->connection;
+	int fd = connection->up->leg.fd;
+
+	if (len > meter_room(connection->meter, GATEWAY_UP)) {
+		meter_need(connection->meter, GATEWAY_UP);
+		return false;
+	}
+	ssize_t sent = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	/* The error may be what an earlier datagram met, and is reported once. */
+	if (sent < 0 && errno != EAGAIN)
+		sent = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0) {
+		flow->dropped++;
+		return true;
+	}
+	connection->request->bytes_up += (uint64_t)sent;
+	meter_moved(connection->meter);
+	return true;
+}
+
+static void send_held(struct flow *flow)
+{
+	size_t sent = 0;
+
+	while (sent < flow->held_count && put(flow, flow->held[sent].bytes, flow->held[sent].len)) {
+		flow->association->held_bytes -= flow->held[sent].len;
+		free(flow->held[sent++].bytes);
+	}
+	flow->held_count -= sent;
+	memmove(flow->held, flow->held + sent, flow->held_count * sizeof(*flow->held));
+}
+
+static void on_connected(struct connection *connection)
+{
+	connection_enter(connection, CONNECTION_DATAGRAMS);
+	connection_set_deadline(connection, LIMITS_FLOW_MS);
+	leg_want_read(&connection->up->leg, true);
+	send_held(connection->flow);
+}
+
+const struct front *flow_front(void)
+{
+	static const struct front front = {
+		.name = "udp",
+		.way = POLICY_WAY_SOCKS5,
+		.on_refused = on_refused,
+		.on_connected = on_connected,
+		.on_end = on_end,
+	};
+
+	return &front;
+}
+
+static void submit(struct connection *connection, const struct socks5_request *dst)
+{
+	struct policy_facts facts = { .carries = POLICY_UDP,
+				      .way = POLICY_WAY_SOCKS5,
+				      .exec = connection->way->exec };
+	struct err why = { 0 };
+
+	if (policy_destination_set(&facts.dst, dst->host, dst->host_len, dst->port, &why) < 0) {
+		admit_refuse(connection, POLICY_BAD_HOST, why.text);
+		return;
+	}
+	way_resolve(connection->way, &facts.dst);
+	facts.dst.protocol = POLICY_UDP; /* whatever the port is */
+	admit_begin(connection, &facts);
+	admit_submit(connection, NULL);
+}
+
+struct flow *flow_begin(struct association *association, const uint8_t *head, size_t head_len,
+			const struct socks5_request *dst)
+{
+	const struct connection *client = association->connection;
+	struct flow *flow = mem_new(sizeof(*flow));
+
+	flow->association = association;
+	flow->head_len = head_len;
+	memcpy(flow->head, head, head_len);
+	LIST_INSERT_HEAD(&association->flows, flow, link);
+	association->flow_count++;
+	/* The program that made the association is the one that asks. */
+	flow->connection = connection_open(client->way, flow_front(), -1, client->peer_port);
+	flow->connection->flow = flow;
+	submit(flow->connection, dst);
+	return flow;
+}
+
+static void hold(struct flow *flow, const void *bytes, size_t len)
+{
+	struct association *association = flow->association;
+
+	if (flow->held_count == LIMITS_FLOW_HELD ||
+	    association->held_bytes + len > LIMITS_HELD_BYTES) {
+		flow->dropped++;
+		return;
+	}
+	struct flow_held *held = &flow->held[flow->held_count++];
+
+	held->bytes = mem_new(len + 1);
+	held->len = len;
+	memcpy(held->bytes, bytes, len);
+	association->held_bytes += len;
+}
+
+void flow_send(struct flow *flow, const void *bytes, size_t len)
+{
+	struct connection *connection = flow->connection;
+
+	if (!connection)
+		return; /* refused, and recorded */
+	bool is_open = connection->state == CONNECTION_DATAGRAMS;
+
+	if (is_open)
+		connection_set_deadline(connection, LIMITS_FLOW_MS);
+	if (!is_open || flow->held_count > 0 || !put(flow, bytes, len))
+		hold(flow, bytes, len);
+}
+
+/* What cannot be sent is lost, as any packet may be. */
+static void deliver(const struct flow *flow, char *bytes, size_t len)
+{
+	struct sockaddr_in client = flow->association->client;
+	struct iovec parts[] = { { (void *)(uintptr_t)flow->head, flow->head_len },
+				 { bytes, len } };
+	const struct msghdr message = { .msg_name = &client,
+					.msg_namelen = sizeof(client),
+					.msg_iov = parts,
+					.msg_iovlen = 2 };
+
+	(void)sendmsg(flow->association->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* False: there is no more, or no room for it. */
+static bool relay_one(struct connection *connection)
+{
+	struct leg *up = &connection->up->leg;
+	const struct flow *flow = connection->flow;
+	char *bytes = connection->proxy->shared.bytes;
+	ssize_t got = 0;
+
+	if (connection->meter)
+		got = recv(up->fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+	if (got > 0 && (uint64_t)got > meter_room(connection->meter, GATEWAY_DOWN)) {
+		leg_want_read(up, false);
+		leg_stop_reading(up);
+		meter_need(connection->meter, GATEWAY_DOWN);
+		return false;
+	}
+	got = recv(up->fd, bytes, LIMITS_READ_BYTES, MSG_DONTWAIT);
+	if (got < 0)
+		return errno != EAGAIN; /* an error is what a datagram met, and is over with it */
+	connection->request->bytes_down += (uint64_t)got;
+	connection_set_deadline(connection, LIMITS_FLOW_MS);
+	meter_moved(connection->meter);
+	deliver(flow, bytes, (size_t)got);
+	return true;
+}
+
+void flow_on_upstream(struct connection *connection)
+{
+	if (!connection->up->leg.wants_read) {
+		leg_stop_reading(&connection->up->leg);
+		return;
+	}
+	for (int i = 0; i < BATCH && relay_one(connection); i++)
+		;
+}
+
+void flow_on_lease(struct connection *connection, enum gateway_way way)
+{
+	if (way == GATEWAY_UP)
+		send_held(connection->flow);
+	else
+		leg_want_read(&connection->up->leg, true);
+}
