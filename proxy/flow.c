@@ -58,16 +58,27 @@ static void on_refused(struct connection *connection, const struct refusal *refu
 	connection_close(connection, refusal->reason);
 }
 
+/* Is there room in the budget for a datagram? If not, asks for more. */
+static bool has_room(struct flow *flow, enum gateway_way way, size_t len)
+{
+	struct meter *meter = flow->connection->meter;
+	uint64_t room = meter_room(meter, way);
+
+	if (len <= room)
+		return true;
+	flow->short_room[way] = room;
+	meter_need(meter, way);
+	return false;
+}
+
 /* False: the budget has no room for it now. */
 static bool put(struct flow *flow, const void *bytes, size_t len)
 {
 	struct connection *connection = flow->connection;
 	int fd = connection->up->leg.fd;
 
-	if (len > meter_room(connection->meter, GATEWAY_UP)) {
-		meter_need(connection->meter, GATEWAY_UP);
+	if (!has_room(flow, GATEWAY_UP, len))
 		return false;
-	}
 	ssize_t sent = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	/* The error may be what an earlier datagram met, and is reported once. */
@@ -199,16 +210,15 @@ static void deliver(const struct flow *flow, char *bytes, size_t len)
 static bool relay_one(struct connection *connection)
 {
 	struct leg *up = &connection->up->leg;
-	const struct flow *flow = connection->flow;
+	struct flow *flow = connection->flow;
 	char *bytes = connection->proxy->shared.bytes;
 	ssize_t got = 0;
 
 	if (connection->meter)
 		got = recv(up->fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-	if (got > 0 && (uint64_t)got > meter_room(connection->meter, GATEWAY_DOWN)) {
+	if (got > 0 && !has_room(flow, GATEWAY_DOWN, (size_t)got)) {
 		leg_want_read(up, false);
 		leg_stop_reading(up);
-		meter_need(connection->meter, GATEWAY_DOWN);
 		return false;
 	}
 	got = recv(up->fd, bytes, LIMITS_READ_BYTES, MSG_DONTWAIT);
@@ -231,9 +241,22 @@ void flow_on_upstream(struct connection *connection)
 		;
 }
 
+static void end_budget(struct connection *connection)
+{
+	struct policy_verdict verdict;
+
+	request_get_verdict(connection->request, &verdict);
+	verdict.action = POLICY_DENY;
+	verdict.reason = POLICY_BUDGET_SPENT;
+	admit_on_cut(&verdict, connection);
+}
+
+/* A datagram cannot be sent in part: when the gateway gives no more, what is left is of no use. */
 void flow_on_lease(struct connection *connection, enum gateway_way way)
 {
-	if (way == GATEWAY_UP)
+	if (meter_room(connection->meter, way) <= connection->flow->short_room[way])
+		end_budget(connection);
+	else if (way == GATEWAY_UP)
 		send_held(connection->flow);
 	else
 		leg_want_read(&connection->up->leg, true);

@@ -35,7 +35,8 @@ struct flow {
 	struct association *association;
 	struct connection *connection; /* NULL: refused */
 	int64_t refused_until_ms;
-	uint64_t dropped; /* datagrams that were not sent */
+	uint64_t dropped;                  /* datagrams that were not sent */
+	uint64_t short_room[GATEWAY_WAYS]; /* of the budget, when a datagram did not fit */
 	size_t held_count;
 	struct flow_held {
 		void *bytes;
