@@ -30,7 +30,7 @@ static char *risk_of(const struct bundle_request *request, const char **ret_word
 	else if (policy_host_resembles(NULL, dst->host, &other))
 		*ret_words = "it looks like a well-known domain";
 	else if (dst->protocol == POLICY_TCP || dst->protocol == POLICY_UDP)
-		*ret_words = "raw TCP: the protocol cannot be checked";
+		*ret_words = "raw bytes: the protocol cannot be checked";
 	return *ret_words ? mem_strdup(domain ? domain : dst->host) : NULL;
 }
 

@@ -82,13 +82,15 @@ static void risk_add(char out[RISK_WORDS_MAX], const char *words)
 void risk_words(const struct gateway *gw, unsigned int risk, const struct policy_destination *dst,
 		char out[RISK_WORDS_MAX])
 {
-	static const struct {
+	const struct {
 		unsigned int bit;
 		const char *words;
 	} all[] = {
 		{ APPROVER_LISTED, "a known file-drop or tunnel service (baseline list)" },
 		{ APPROVER_LITERAL, "a bare IP address" },
-		{ APPROVER_RAW_TCP, "raw TCP: the protocol cannot be checked" },
+		{ APPROVER_RAW_TCP, dst->protocol == POLICY_UDP
+					    ? "UDP: the protocol cannot be checked"
+					    : "raw TCP: the protocol cannot be checked" },
 	};
 	char lookalike[RISK_WORDS_MAX];
 

@@ -19,7 +19,7 @@ const limits = {
 
 // Each risk has a level. A level has a colour and also a word, for people who do not see colours.
 const risks = { first_seen: ["note", "NEW"], lookalike: ["danger", "lookalike name"], literal: ["risk", "bare address"],
-  raw_tcp: ["risk", "raw TCP"], listed: ["danger", "listed host"] };
+  raw_tcp: ["risk", "raw bytes"], listed: ["danger", "listed host"] };
 const levels = { danger: "Danger", risk: "Careful", note: "New" };
 
 function riskOf(name) {
@@ -330,7 +330,7 @@ export class Card {
   // One press is not enough to allow what is chosen: its domain has to be typed. The gate decides by the same rule.
   get mustType() {
     const { domain, every_port: everyPort } = this.width("allow");
-    return this.question.needs_typing || (this.scope === "always" && Boolean(domain || everyPort || this.question.protocol === "tcp"));
+    return this.question.needs_typing || (this.scope === "always" && Boolean(domain || everyPort || ["tcp", "udp"].includes(this.question.protocol)));
   }
 
   get isTyped() {

@@ -295,7 +295,7 @@ export class Questions {
 
   countPicked() {
     const isAlways = byId("several-scope").value === "always";
-    const cards = this.picked(), warned = cards.filter(({ question }) => question.needs_typing || (isAlways && question.protocol === "tcp")).length;
+    const cards = this.picked(), warned = cards.filter(({ question }) => question.needs_typing || (isAlways && ["tcp", "udp"].includes(question.protocol))).length;
     say(byId("picked"), `${cards.length} selected${warned > 0 ? `; ${warned} with a warning: to allow, answer each by itself` : ""}`);
     byId("several-deny").disabled = cards.length === 0;
     byId("several-allow").disabled = cards.length === 0 || warned > 0;

@@ -153,8 +153,19 @@ require("http").get({host, port, path: "http://good.test/", headers: {Host: "goo
 """
 
 
+def associate(place):
+    """The reply to UDP ASSOCIATE."""
+    host, _, port = place.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=LONG) as control:
+        control.sendall(b"\x05\x01\x00")
+        assert control.recv(2) == b"\x05\x00"
+        control.sendall(b"\x05\x03\x00\x01" + bytes(6))
+        return control.recv(10)[1]
+
+
 def decides(world):
     """Programs reach what the policy allows, and are told why not; the record says who asked."""
+    world.set_policy(POLICY + "allow udp://good.test:53\n")
     daemon = world.daemon("--default", "deny")
     place = daemon.place()
     for scheme in ("http", "socks5h"):
@@ -167,6 +178,7 @@ def decides(world):
     assert "(default_deny)" in world.curl(place, "http://asked.test/")
     assert "(own_listener)" in world.curl(place, f"http://127.0.0.1:{daemon.served()[0][1]}/")
     assert "(own_listener)" in world.curl(place, "http://localhost:1/")
+    assert associate(place) == 7  # no UDP for clients outside of every sandbox
     denied, = world.decisions("bad.test")
     assert denied["client"] == "127.0.0.1" and denied["exec"] == 1 and denied["way"] == "http", denied
     assert {record["way"] for record in world.decisions("good.test")} == {"http", "socks5"}

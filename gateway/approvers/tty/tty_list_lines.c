@@ -19,7 +19,7 @@ static const struct {
 	{ APPROVER_LOOKALIKE, "looks like another" },
 	{ APPROVER_LISTED, "listed" },
 	{ APPROVER_LITERAL, "address" },
-	{ APPROVER_RAW_TCP, "raw tcp" },
+	{ APPROVER_RAW_TCP, "raw bytes" },
 };
 
 static const struct approver_answer list_once = { .action = POLICY_ALLOW };
