@@ -145,9 +145,10 @@ static char *line_of_network(const struct exec_evidence *evidence, const char *p
 
 	(void)text_visible(where, sizeof(where), evidence->path, strlen(evidence->path));
 	if (strncmp(evidence->call, "send", 4) == 0)
-		return mem_printf("%s sent UDP to %s; UDP leaves this sandbox only by SOCKS5, where "
-				  "a rule allows it (udp://)",
-				  program, where);
+		return mem_printf(
+			"%s sent UDP to %s; UDP leaves this sandbox only by SOCKS5, where "
+			"a rule allows it (udp://)",
+			program, where);
 	return mem_printf("%s did not use the proxy: it tried to reach %s, and only the proxy "
 			  "leads out of this sandbox; see PROGRAMS in sallyport-tools(7)",
 			  program, where);

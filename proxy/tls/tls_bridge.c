@@ -54,7 +54,7 @@ struct tls_bridges {
 	char bytes[TLS_RECORD_BYTES]; /* of one read; free again when a callback returns */
 };
 
-struct tls_bridges *tls_bridges_new(struct loop *loop, const char *authorities, struct err *why)
+struct tls_bridges *tls_bridge_new_all(struct loop *loop, const char *authorities, struct err *why)
 {
 	struct tls_trust *trust;
 
@@ -103,7 +103,7 @@ void tls_bridge_withdraw(struct tls_bridge *bridge)
 		bridge_free(bridge);
 }
 
-void tls_bridges_free(struct tls_bridges *bridges)
+void tls_bridge_free_all(struct tls_bridges *bridges)
 {
 	if (!bridges)
 		return;
@@ -373,7 +373,7 @@ struct tls_bridge *tls_bridge_start(struct tls_bridges *bridges, int fd,
 	return bridge;
 }
 
-bool tls_bridges_was_cut(const struct tls_bridges *bridges, int fd)
+bool tls_bridge_was_cut(const struct tls_bridges *bridges, int fd)
 {
 	const struct tls_bridge *bridge;
 	uint64_t cookie = 0;

@@ -12,8 +12,8 @@ struct tls_bridge;
 struct tls_bridges;
 
 /* Keeps @loop. @authorities: whom to trust (PEM). Returned owned; NULL with @why. */
-struct tls_bridges *tls_bridges_new(struct loop *loop, const char *authorities, struct err *why);
-void tls_bridges_free(struct tls_bridges *bridges); /* ends all; NULL is fine */
+struct tls_bridges *tls_bridge_new_all(struct loop *loop, const char *authorities, struct err *why);
+void tls_bridge_free_all(struct tls_bridges *bridges); /* ends all; NULL is fine */
 
 /* @fd: the leg's end, taken by the callee; -1: the server could not be verified: @cause. From the
  * loop, at most once. */
@@ -26,4 +26,4 @@ struct tls_bridge *tls_bridge_start(struct tls_bridges *bridges, int fd,
 void tls_bridge_withdraw(struct tls_bridge *bridge); /* before @done; NULL is fine */
 
 /* @fd, a leg's end, has ended: did the server not say so? What it sent is then not complete. */
-bool tls_bridges_was_cut(const struct tls_bridges *bridges, int fd);
+bool tls_bridge_was_cut(const struct tls_bridges *bridges, int fd);

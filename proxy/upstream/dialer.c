@@ -48,13 +48,13 @@ int dialer_set_upstreams(struct dialer *dialer, const struct proxy_config *confi
 	dialer->config = config;
 	if (!config->upstreams || !config->upstreams->authorities)
 		return 0;
-	dialer->bridges = tls_bridges_new(dialer->loop, config->upstreams->authorities, why);
+	dialer->bridges = tls_bridge_new_all(dialer->loop, config->upstreams->authorities, why);
 	return dialer->bridges ? 0 : -EBADMSG;
 }
 
 bool dialer_was_cut(const struct dialer *dialer, int fd)
 {
-	return dialer->bridges && tls_bridges_was_cut(dialer->bridges, fd);
+	return dialer->bridges && tls_bridge_was_cut(dialer->bridges, fd);
 }
 
 const struct policy_upstream *dialer_upstream(const struct dialer *dialer,
@@ -119,6 +119,6 @@ void dialer_free(struct dialer *dialer)
 		dial_withdraw(LIST_FIRST(&dialer->dials));
 	while (!LIST_EMPTY(&dialer->inners))
 		dialer_clear_inner(dialer, LIST_FIRST(&dialer->inners)->exec);
-	tls_bridges_free(dialer->bridges);
+	tls_bridge_free_all(dialer->bridges);
 	free(dialer);
 }
