@@ -13,8 +13,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gateway/audit/syslog.h"
-#include "gateway/audit/syslog_text.h"
+#include "gateway/audit/syslog/syslog.h"
+#include "gateway/audit/syslog/syslog_text.h"
 #include "gateway/gateway_syslog.h"
 
 #define RECEIVE_MS 60000

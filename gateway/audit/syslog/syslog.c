@@ -3,7 +3,7 @@
  * sent now is tried again by a timer. A message is counted as dropped when there is no room for it;
  * the next one that has room is preceded by their number. What the kernel has taken may still be
  * lost on the way: the receiver finds that by the numbers of the messages. */
-#include "gateway/audit/syslog.h"
+#include "gateway/audit/syslog/syslog.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gateway/audit/syslog_text.h"
+#include "gateway/audit/syslog/syslog_text.h"
 #include "gateway/gateway_syslog.h"
 
 #define SYSLOG_TURN_MAX   256   /* messages that are sent before the loop does other things */

@@ -1,7 +1,7 @@
 /* The members have the names that they have in the audit log. A receiver may show the text on a
  * terminal or split it into lines, so that every byte that is not printable ASCII is written as
  * \xNN, and each text is cut. */
-#include "gateway/audit/syslog_text.h"
+#include "gateway/audit/syslog/syslog_text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
