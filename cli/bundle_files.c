@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crypto/key_file.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -15,9 +16,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gateway/bundle/bundle.h"
-
-#define KEY_NAME  "bundle.key"
-#define KEY_TRIES 8
 
 int bundle_files_open(const char *path, struct bundle_place *ret, struct err *why)
 {
@@ -70,72 +68,13 @@ int bundle_files_read(const char *path, size_t max, char **ret_text, size_t *ret
 	return r < 0 ? err_prefix(why, r, "%s", path) : 0;
 }
 
-/* -ENOENT: there is no key yet. */
-static int read_key(int folder, struct sign_key *ret, struct err *why)
-{
-	auto_close int fd =
-		openat(folder, KEY_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	auto_free char *text = NULL;
-	struct stat status;
-	size_t len = 0;
-
-	if (fd < 0)
-		return err_errno(why, errno, "cannot open the key of this machine");
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-	    status.st_mode & 077)
-		return err_set(why, -EPERM,
-			       "the key file of this machine must belong to you, with mode 0600");
-	int r = fd_read_all(fd, SIGN_PEM_MAX, &text, &len, why);
-
-	if (r == 0)
-		r = sign_key_from_pem(text, len, ret, why);
-	if (text)
-		explicit_bzero(text, len);
-	return r;
-}
-
-/* Creates the key file; never replaces one that another process made: -EEXIST. */
-static int make_key(int folder, struct err *why)
-{
-	auto_free char *name = mem_printf("." KEY_NAME ".%d.new", (int)getpid());
-	const struct replace what = { folder, KEY_NAME, name, 0600, true, .is_new = true };
-	struct sign_key key;
-	int r = sign_key_make(&key, why);
-
-	if (r < 0)
-		return r;
-	auto_free char *text = sign_key_to_pem(&key);
-
-	if (!text) {
-		sign_key_forget(&key);
-		return err_set(why, -EIO, "OpenSSL could not write the key of this machine");
-	}
-	r = replace_file(&what, text, strlen(text));
-	explicit_bzero(text, strlen(text));
-	sign_key_forget(&key);
-	return r < 0 && r != -EEXIST ? err_errno(why, -r, "cannot write the key of this machine")
-				     : r;
-}
-
 int bundle_files_key(const char *state, bool is_needed, struct sign_key *ret, struct err *why)
 {
 	int r = !state ? -ENOENT : is_needed ? cli_make_dirs(state) : 0;
 
 	if (r < 0)
 		return err_errno(why, -r, "cannot make the folder for the key that signs");
-	auto_close int folder = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return err_errno(why, errno, "cannot open the folder %s", state);
-	/* A process that creates the key at the same time creates the one that we use, too. */
-	for (int i = 0; i < KEY_TRIES; i++) {
-		r = read_key(folder, ret, why);
-		if (r != -ENOENT || !is_needed)
-			return r;
-		r = make_key(folder, why);
-		if (r < 0 && r != -EEXIST)
-			return r;
-	}
-	return r;
+	return key_file_read(state, is_needed, ret, why);
 }
 
 int bundle_files_replies(char *const *paths, struct bundle_reply **ret, size_t *ret_count,
