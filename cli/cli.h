@@ -14,6 +14,7 @@ enum cli_exit {
 	CLI_ASK = 2,
 	CLI_USAGE = 2,
 	CLI_ERROR = 3,
+	CLI_UNSIGNED = 4, /* a log is unbroken, and not all of it is signed */
 	CLI_NO_SANDBOX = 125,
 	CLI_REFUSED = 126, /* the policy refuses the command itself */
 	CLI_NOT_FOUND = 127

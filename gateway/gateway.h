@@ -91,9 +91,9 @@ struct gateway_config {
 	const char *session;         /* borrowed, as all text here */
 	const char *run;        /* this run's id: short, unguessable; names the control socket */
 	const char *audit_path; /* the JSON-lines file */
-	const char *audit_dir;  /* 0700, hidden from commands: the segments of that file */
-	const char *cwd, *version, *digest;        /* for the record of the start; may be NULL */
-	const char *answers_path;                  /* where "always" is written; NULL: refused */
+	const char *audit_dir, *key_dir;    /* 0700, hidden: its segments; the key, or NULL */
+	const char *cwd, *version, *digest; /* for the record of the start; may be NULL */
+	const char *answers_path;           /* where "always" is written; NULL: refused */
 	bool keeps_aside, observes, counts_egress; /* another process; never ask; by program */
 	const char *seen_path;   /* what was allowed before, for warnings; NULL: not kept */
 	const char *control_dir; /* 0700, for the control socket; NULL: none */

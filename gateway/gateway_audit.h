@@ -1,5 +1,5 @@
 /* gateway_audit: for code that reads an audit log and not only checks it: its records as plain
- * values (docs/decisions/0006). */
+ * values (docs/decisions/0006); for code that signs or shortens it. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,6 +49,36 @@ void gateway_audit_key(const char *path, char ret[GATEWAY_AUDIT_KEY_MAX]);
 /* The runs with records that are not in the log at @path yet: alive, and killed. */
 void gateway_audit_left(const char *path, const char *dir, unsigned int *ret_live,
 			unsigned int *ret_killed);
+
+#define GATEWAY_KEY_BYTES 32 /* as base/crypto has these */
+#define GATEWAY_HASH_MAX  65
+/* What is asked of the checkpoints of a log, and what they prove. */
+struct gateway_audit_proof {
+	/* In: the public keys of which one must have signed each (none: they are not checked), and
+	 * a record that must be in the log (0: none). */
+	const uint8_t (*keys)[GATEWAY_KEY_BYTES];
+	size_t key_count;
+	uint64_t expect_seq;
+	char expect_hash[GATEWAY_HASH_MAX];
+	/* Out: the last checkpoint (0: there is none), the log's identity and the signer according
+	 * to it; the records after it; and whether there was another log before, which a checkpoint
+	 * of this machine had signed. */
+	uint64_t signed_seq, unsigned_count;
+	char signed_hash[GATEWAY_HASH_MAX], log[GATEWAY_HASH_MAX];
+	uint8_t signer[GATEWAY_KEY_BYTES];
+	bool is_replaced;
+};
+
 /* One line of the log, as gateway_audit_read() parses it: written to; line[len] is writable.
  * 0, or -EBADMSG. */
 int gateway_audit_parse(char *line, size_t len, struct gateway_logged *ret);
+
+/* Signs the records of the log that no checkpoint has signed: with the key in @key_dir, which is
+ * made at first. 0 or -errno with @why. */
+int gateway_audit_sign(const char *path, const char *dir, const char *key_dir, struct err *why);
+/* sallyport audit prune: removes the records from the beginning of the log that are older than
+ * @before_us (since 1970), and records that it did; *@ret_removed: how many. 0; -EBADMSG with @why:
+ * the log is damaged, and was left as it is; or another -errno. Runs may be writing to it.
+ * @key_dir: of the key that signs it; NULL: none. */
+int gateway_audit_prune(const char *path, const char *dir, const char *key_dir, int64_t before_us,
+			uint64_t *ret_removed, struct err *why);

@@ -41,6 +41,7 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 	ours->run = mem_strdup(config->run ? config->run : "");
 	ours->audit_path = mem_strdup_or_null(config->audit_path);
 	ours->audit_dir = mem_strdup_or_null(config->audit_dir);
+	ours->key_dir = mem_strdup_or_null(config->key_dir);
 	ours->answers_path = mem_strdup_or_null(config->answers_path);
 	ours->control_dir = mem_strdup_or_null(config->control_dir);
 	ours->seen_path = mem_strdup_or_null(config->seen_path);
@@ -50,9 +51,9 @@ static void config_copy(struct gateway_config *ours, const struct gateway_config
 
 static void config_done(struct gateway_config *ours)
 {
-	const char *texts[] = { ours->session,   ours->run,          ours->audit_path,
-				ours->audit_dir, ours->answers_path, ours->control_dir,
-				ours->seen_path };
+	const char *texts[] = { ours->session,     ours->run,      ours->audit_path,
+				ours->audit_dir,   ours->key_dir,  ours->answers_path,
+				ours->control_dir, ours->seen_path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free((char *)(uintptr_t)texts[i]); /* config_copy() made them */

@@ -20,17 +20,15 @@ struct gateway_web {
 	const char *answer_origin;
 };
 
+struct gateway_audit_proof; /* gateway_audit.h */
 /* sallyport audit verify: 0 (@why may hold a note), -EBADMSG with @why naming FILE:LINE and the
- * error there, or another -errno: it cannot be read. @dir: as audit_dir; NULL: only FILE. */
-int gateway_audit_verify(const char *path, const char *dir, uint64_t *ret_records, struct err *why);
+ * error there, or another -errno: it cannot be read. @dir: as audit_dir; NULL: only FILE. @proof:
+ * NULL: nothing is asked of its checkpoints. */
+int gateway_audit_verify(const char *path, const char *dir, struct gateway_audit_proof *proof,
+			 uint64_t *ret_records, struct err *why);
 /* sallyport audit merge: moves what dead runs left in @dir into the log. 0, -EBUSY: another process
  * has it; -EBADMSG with @why: something is damaged; or another -errno. */
 int gateway_audit_merge(const char *path, const char *dir, struct err *why);
-/* sallyport audit prune: removes the records from the beginning of the log that are older than
- * @before_us (since 1970), and records that it did; *@ret_removed: how many. 0; -EBADMSG with @why:
- * the log is damaged, and was left as it is; or another -errno. Runs may be writing to it. */
-int gateway_audit_prune(const char *path, const char *dir, int64_t before_us, uint64_t *ret_removed,
-			struct err *why);
 
 /* $XDG_RUNTIME_DIR/sallyport, else /run/sallyport for root, else /tmp/sallyport-UID: made 0700 and
  * checked. Returned owned. */

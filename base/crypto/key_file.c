@@ -62,6 +62,7 @@ static int key_file_make(int folder, struct err *why)
 
 int key_file_read(const char *state, bool is_needed, struct sign_key *ret, struct err *why)
 {
+	struct err found = { 0 };
 	int r = -ENOENT;
 	auto_close int folder = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -69,12 +70,12 @@ int key_file_read(const char *state, bool is_needed, struct sign_key *ret, struc
 		return err_errno(why, errno, "cannot open the folder %s", state);
 	/* A process that creates the key at the same time creates the one that we use, too. */
 	for (int i = 0; i < KEY_TRIES; i++) {
-		r = key_file_open(folder, ret, why);
+		r = key_file_open(folder, ret, &found);
 		if (r != -ENOENT || !is_needed)
 			break;
-		r = key_file_make(folder, why);
+		r = key_file_make(folder, &found);
 		if (r < 0 && r != -EEXIST)
 			break;
 	}
-	return r < 0 ? err_prefix(why, r, "%s/" KEY_FILE_NAME, state) : 0;
+	return r < 0 ? err_set(why, r, "%s/" KEY_FILE_NAME ": %s", state, found.text) : 0;
 }

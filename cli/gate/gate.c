@@ -131,6 +131,7 @@ static int open_gateway(struct gate *gate)
 		.run = gate->id,
 		.audit_path = gate->places.audit_path,
 		.audit_dir = gate->places.audit_dir,
+		.key_dir = gate->places.state_dir,
 		.syslog = gate->options->has_syslog ? &gate->options->syslog : NULL,
 		.cwd = gate->places.cwd,
 		.version = SALLYPORT_VERSION,

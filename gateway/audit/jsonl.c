@@ -12,13 +12,20 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
+#include "base/process/aside.h"
+#include "gateway/audit/checkpoint.h"
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/merge.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/segment.h"
 
-#define ROOM_STEP 8 /* room for this many of the longest records at first; it grows */
+#define ROOM_STEP    8     /* room for this many of the longest records at first; it grows */
+#define SIGN_MS      60000 /* between the first record without a signature and the signature */
+#define SIGN_LATE_MS 10000 /* for the process that signs */
+#define SIGN_LOCK_MS 1000  /* of it: for the log */
+#define SIGN_LAST_MS 100   /* the same at the end, when nothing else is left to do */
 
 struct jsonl_room {
 	char *bytes;
@@ -41,6 +48,13 @@ struct jsonl {
 	struct jsonl_room batch;    /* the same, as lines */
 	struct jsonl_item *items;
 	size_t count, item_room;
+	struct jsonl_signing {
+		char *key_dir; /* NULL: nothing is signed */
+		struct loop *loop;
+		struct loop_timer timer;
+		struct aside *aside;
+		bool is_due, has_failed; /* records were merged since; a failure was reported */
+	} signing;
 };
 
 /* Makes room for one more record of the longest kind. */
@@ -52,12 +66,93 @@ static void jsonl_make_room(struct jsonl_room *room)
 	room->bytes = mem_grow(room->bytes, room->size, 1);
 }
 
+static void jsonl_not_signed(struct jsonl_signing *signing, const char *words)
+{
+	if (!signing->has_failed)
+		log_warn("audit: records are not signed: %s", words);
+	signing->has_failed = true;
+}
+
+/* In a process of its own: it reads, and may make, the key. */
+static void jsonl_sign(FILE *out, void *arg)
+{
+	const struct jsonl *self = arg;
+	struct err why = { 0 };
+	int r = checkpoint_write(self->log.path, self->dir, self->signing.key_dir, SIGN_LOCK_MS,
+				 &why);
+
+	if (r < 0)
+		(void)fputs(why.text, out); /* the stream is in memory */
+}
+
+static void jsonl_sign_later(struct jsonl *self);
+
+static void jsonl_signed(int result, const char *bytes, size_t len, void *arg)
+{
+	struct jsonl *self = arg;
+
+	aside_free(take(self->signing.aside));
+	if (result < 0 || len > 0) {
+		jsonl_not_signed(&self->signing, result < 0 ? aside_words(result) : bytes);
+		self->signing.is_due = true;
+	}
+	if (self->signing.is_due)
+		jsonl_sign_later(self);
+}
+
+static void jsonl_sign_now(void *arg)
+{
+	struct jsonl *self = arg;
+	const struct aside_config config = {
+		.name = "sallyport-sign",
+		.run = jsonl_sign,
+		.run_arg = self,
+		.limit_ms = SIGN_LATE_MS,
+		.max_bytes = ERR_MAX_BYTES,
+		.done = jsonl_signed,
+		.arg = self,
+	};
+
+	self->signing.is_due = false;
+	self->signing.aside = aside_start(self->signing.loop, &config);
+}
+
+/* Records were merged, or not signed. */
+static void jsonl_sign_later(struct jsonl *self)
+{
+	struct jsonl_signing *signing = &self->signing;
+
+	signing->is_due = true;
+	if (signing->key_dir && signing->loop && !signing->aside && !signing->timer.is_armed)
+		loop_timer_start(signing->loop, &signing->timer, SIGN_MS, jsonl_sign_now, self);
+}
+
+/* The loop has ended: another process would only be waited for. */
+static void jsonl_sign_last(struct jsonl *self)
+{
+	struct jsonl_signing *signing = &self->signing;
+	bool is_due = signing->is_due || signing->aside;
+	struct err why = { 0 };
+
+	if (signing->loop)
+		loop_timer_stop(&signing->timer);
+	aside_free(signing->aside);
+	int r = is_due && signing->key_dir ? checkpoint_write(self->log.path, self->dir,
+							      signing->key_dir, SIGN_LAST_MS, &why)
+					   : 0;
+
+	if (r < 0 && r != -EBUSY) /* the next run signs it */
+		jsonl_not_signed(signing, why.text);
+	free(signing->key_dir);
+}
+
 static void jsonl_close(struct sink *sink)
 {
 	struct jsonl *self = (struct jsonl *)sink;
 
 	if (!self)
 		return;
+	jsonl_sign_last(self);
 	/* Records that are not merged stay for the next run or `sallyport audit merge`. */
 	if (self->segment.fd >= 0 && self->segment.path &&
 	    self->segment.merged.seq == self->segment.end.seq)
@@ -92,6 +187,7 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 
 	self->segment.fd = -1;
 	self->dir = mem_strdup(config->audit_dir);
+	self->signing.key_dir = mem_strdup_or_null(config->key_dir);
 	int r = logfile_open(&self->log, config->audit_path, why);
 
 	if (r == 0)
@@ -104,6 +200,11 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 		return (struct sink *)self;
 	jsonl_close((struct sink *)self);
 	return NULL;
+}
+
+static void jsonl_attach(struct sink *sink, struct loop *loop)
+{
+	((struct jsonl *)sink)->signing.loop = loop;
 }
 
 static void jsonl_gathered(struct jsonl *self, size_t len, bool is_awaited)
@@ -210,8 +311,11 @@ static int jsonl_publish(struct sink *sink, struct err *why)
 	/* A person may have moved a damaged log away. */
 	int r = self->log.fd < 0 || self->log.head_fd < 0 ? logfile_reopen(&self->log, why) : 0;
 
-	if (r == 0 && self->segment.merged.seq != self->segment.end.seq)
+	if (r == 0 && self->segment.merged.seq != self->segment.end.seq) {
 		r = merge_some(&self->log, &self->segment, NULL, why);
+		if (r >= 0)
+			jsonl_sign_later(self);
+	}
 	if (r == -EBADMSG) { /* searched again each time */
 		fd_close(self->log.head_fd);
 		self->log.head_fd = -1;
@@ -225,6 +329,7 @@ static int jsonl_publish(struct sink *sink, struct err *why)
 const struct sink_ops jsonl_ops = {
 	.name = "jsonl",
 	.open = jsonl_open,
+	.attach = jsonl_attach,
 	.write = jsonl_write,
 	.commit = jsonl_commit,
 	.publish = jsonl_publish,

@@ -16,7 +16,9 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/crypto/key_file.h"
 #include "base/replace.h"
+#include "gateway/audit/checkpoint.h"
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/resume.h"
@@ -33,6 +35,9 @@ struct prune {
 	off_t cut;                 /* where they end */
 	char hash[DIGEST_TEXT_MAX];
 	uint64_t malformed;
+	const struct sign_key *key; /* NULL: the log is not signed */
+	char *past_path;
+	struct checkpoint_past past, was; /* was.first 0: there was none */
 };
 
 static int prune_record(const struct gateway_logged *record, void *arg)
@@ -126,33 +131,74 @@ static ssize_t prune_seal(const struct prune *prune, struct chain *next, char li
 	return len < 0 ? len : chain_seal(next, members, (size_t)len, line);
 }
 
+/* The checkpoint that signs this: without it, the records would be missing from a log that said it
+ * had them. Adds to @lines. */
+static ssize_t prune_sign(struct prune *prune, const struct logfile *log, struct chain *next,
+			  char *lines, size_t len, struct err *why)
+{
+	char replaces[DIGEST_TEXT_MAX];
+	int r = checkpoint_past_of(log, prune->past_path, &prune->past, replaces, why);
+
+	(void)checkpoint_past_read(prune->past_path, &prune->was); /* else there was none */
+	prune->past.first = prune->seq + 1;
+	ssize_t more =
+		r < 0 ? r
+		      : checkpoint_seal(next, prune->key, &prune->past, replaces, lines + len, why);
+
+	prune->past.last = *next;
+	return more < 0 ? more : (ssize_t)len + more;
+}
+
+/* What is remembered of the new log is written first: it fits the old one as well. */
+static int prune_rename(const struct prune *prune, struct logfile *log, const char *fresh,
+			const struct chain *before, struct err *why)
+{
+	int r = prune->key ? checkpoint_past_write(prune->past_path, &prune->past) : 0;
+
+	if (r < 0)
+		r = err_errno(why, -r, "cannot write %s", prune->past_path);
+	else if (rename(fresh, log->path) < 0)
+		r = err_errno(why, errno, "cannot replace %s", log->path);
+	if (r == 0)
+		return 0;
+	/* What the records say was not done. */
+	if (ftruncate(log->fd, before->size) == 0)
+		(void)chain_head_write(log->head_fd, before); /* as in resume.c */
+	if (prune->key && prune->was.first != 0)
+		(void)checkpoint_past_write(prune->past_path, &prune->was);
+	else if (prune->key)
+		(void)unlink(prune->past_path);
+	return r;
+}
+
 /* Both files get the record before the new one takes the name. A process that is killed between
  * these steps leaves a log that is whole (resume.c). */
-static int prune_replace(const struct prune *prune, struct logfile *log, int fd, const char *fresh,
+static int prune_replace(struct prune *prune, struct logfile *log, int fd, const char *fresh,
 			 struct err *why)
 {
 	const struct chain before = log->chain;
-	char line[CHAIN_LINE_MAX];
+	char lines[2 * CHAIN_LINE_MAX];
 	struct chain next = before;
-	ssize_t len = prune_seal(prune, &next, line);
-	int r = len < 0 ? (int)len : prune_copy(log->fd, prune->cut, before.size, fd);
+	ssize_t len = prune_seal(prune, &next, lines);
+
+	if (len > 0 && prune->key)
+		len = prune_sign(prune, log, &next, lines, (size_t)len, why);
+	if (len < 0)
+		return (int)len;
+	int r = prune_copy(log->fd, prune->cut, before.size, fd);
 
 	if (r == 0)
-		r = fd_write_all(fd, line, (size_t)len);
+		r = fd_write_all(fd, lines, (size_t)len);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r < 0)
 		return err_errno(why, -r, "cannot write %s", fresh);
-	r = logfile_append(log, line, (size_t)len, &next, why);
+	r = logfile_append(log, lines, (size_t)len, &next, why);
 	if (r < 0)
 		return r;
-	if (rename(fresh, log->path) < 0) {
-		r = err_errno(why, errno, "cannot replace %s", log->path);
-		/* What the record says was not done. */
-		if (ftruncate(log->fd, before.size) == 0)
-			(void)chain_head_write(log->head_fd, &before); /* as in resume.c */
+	r = prune_rename(prune, log, fresh, &before, why);
+	if (r < 0)
 		return r;
-	}
 	next.size -= prune->cut;
 	r = chain_head_write(log->head_fd, &next);
 	return r < 0 ? err_errno(why, -r, "cannot write %s.head; the next run does", log->path) : 0;
@@ -175,22 +221,15 @@ static int prune_locked(struct prune *prune, struct logfile *log, struct err *wh
 	return r;
 }
 
-int gateway_audit_prune(const char *path, const char *dir, int64_t before_us, uint64_t *ret_removed,
-			struct err *why)
+static int prune_merged(struct prune *prune, const char *path, struct err *why)
 {
-	struct prune prune = { .before_us = before_us };
 	struct logfile log = { .fd = -1, .head_fd = -1 };
 	uint64_t records;
-	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path) : 0;
+	int r = gateway_audit_verify(path, NULL, NULL, &records, why);
 
-	*ret_removed = 0;
-	if (r == 0 && dir)
-		r = gateway_audit_merge(path, dir, why);
 	if (r == 0)
-		r = gateway_audit_verify(path, NULL, &records, why);
-	if (r == 0)
-		r = prune_find(&prune, path, why);
-	if (r < 0 || prune.count == 0)
+		r = prune_find(prune, path, why);
+	if (r < 0 || prune->count == 0)
 		return r;
 	r = logfile_open(&log, path, why);
 	if (r == 0) {
@@ -198,9 +237,31 @@ int gateway_audit_prune(const char *path, const char *dir, int64_t before_us, ui
 		r = logfile_lock(&log, why);
 	}
 	if (r == 0)
-		r = prune_locked(&prune, &log, why);
+		r = prune_locked(prune, &log, why);
 	logfile_close(&log);
+	return r;
+}
+
+int gateway_audit_prune(const char *path, const char *dir, const char *key_dir, int64_t before_us,
+			uint64_t *ret_removed, struct err *why)
+{
+	struct prune prune = { .before_us = before_us };
+	struct sign_key key = { 0 };
+	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path) : 0;
+
+	*ret_removed = 0;
+	if (r == 0 && key_dir) {
+		prune.key = &key;
+		prune.past_path = checkpoint_past_path(path, dir);
+		r = key_file_read(key_dir, true, &key, why);
+	}
+	if (r == 0 && dir)
+		r = gateway_audit_merge(path, dir, why);
+	if (r == 0)
+		r = prune_merged(&prune, path, why);
 	if (r == 0)
 		*ret_removed = prune.count;
+	sign_key_forget(&key);
+	free(prune.past_path);
 	return r;
 }

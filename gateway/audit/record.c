@@ -25,6 +25,8 @@ static const char *const event_names[SINK_EVENT_COUNT] = {
 	[SINK_GAP] = "gap",
 	[SINK_KILLED] = "killed",
 	[SINK_PRUNED] = "pruned",
+	[SINK_CHECKPOINT] = "checkpoint",
+	[SINK_UNSIGNED] = "unsigned",
 	[SINK_GRANTED] = "granted",
 	[SINK_REVIEWED] = "reviewed",
 	[SINK_REVOKED] = "revoked",
@@ -295,6 +297,16 @@ static void record_gap(struct writer *writer, const struct sink_gap *gap)
 	PUT_NUMBER(writer, "lost", gap->lost);
 }
 
+static void record_checkpoint(struct writer *writer, const struct sink_checkpoint *checkpoint)
+{
+	PUT_TEXT(writer, "log", checkpoint->log, RECORD_NAME_MAX);
+	PUT_TEXT(writer, "key", checkpoint->key, RECORD_NAME_MAX);
+	PUT_NUMBER(writer, "oldest", checkpoint->first);
+	if (checkpoint->after != 0)
+		PUT_NUMBER(writer, "after", checkpoint->after);
+	PUT_TEXT(writer, "replaces", checkpoint->replaces, RECORD_NAME_MAX);
+}
+
 static void record_outcome(struct writer *writer, const struct sink_record *record)
 {
 	const struct policy_verdict *verdict = record->verdict;
@@ -318,6 +330,8 @@ static void record_outcome(struct writer *writer, const struct sink_record *reco
 		PUT_NAME(writer, "last");
 		put_time(writer, record->times->last_us);
 	}
+	if (record->checkpoint)
+		record_checkpoint(writer, record->checkpoint);
 	if (record->facts)
 		record_facts(writer, record->facts);
 	if (record->resolved.family != 0)

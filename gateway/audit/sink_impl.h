@@ -37,9 +37,11 @@ enum sink_event {
 	SINK_POLICY_RELOAD_FAILED,
 	SINK_EXEC_END,
 	SINK_END,
-	SINK_GAP,    /* writing failed for a while, and everything was denied */
-	SINK_KILLED, /* the run was killed; written by the process that merged its records */
-	SINK_PRUNED, /* the oldest records were removed; written by the process that did it */
+	SINK_GAP,        /* writing failed for a while, and everything was denied */
+	SINK_KILLED,     /* the run was killed; written by the process that merged its records */
+	SINK_PRUNED,     /* the oldest records were removed; written by the process that did it */
+	SINK_CHECKPOINT, /* signs the records before it; written by the process that did it */
+	SINK_UNSIGNED,   /* they could not be signed: the cause; written in the same way */
 	SINK_EVENT_COUNT
 };
 
@@ -67,6 +69,14 @@ struct sink_gap {
 	int64_t since_us;
 	uint64_t denied; /* verdicts that became denials */
 	uint64_t lost;   /* other records that were dropped for lack of room */
+};
+
+/* What a signature says about a log, besides its records. */
+struct sink_checkpoint {
+	const char *log, *key; /* the log's identity; who signs */
+	uint64_t first;        /* the oldest record that was not pruned */
+	uint64_t after;        /* the checkpoint before; its hash is the digest. 0: none */
+	const char *replaces;  /* the identity of the log with the checkpoint before; NULL: this */
 };
 
 /* A plain value; all text is borrowed. Members that are NULL, zero or POLICY_NONE are not
@@ -101,6 +111,7 @@ struct sink_record {
 	bool has_traffic;     /* writes bytes and duration even if they are 0 */
 	const struct sink_gap *gap;
 	const struct sink_times *times;
+	const struct sink_checkpoint *checkpoint;
 	/* A request waits for it: if the commit fails, it is dropped. Other records are kept for
 	 * the next commit. */
 	bool is_awaited;

@@ -57,23 +57,24 @@ def the_oldest_are_removed(stage):
     stage.numbers()  # the index follows
     last = stage.lines()
     kept = stage.prune(COUNT // 2)
-    expect(stage.numbers(), [*kept, COUNT + 1])
-    expect(stage.lines()[:-1], last[kept[0] - 1:])
-    told = json.loads(stage.lines()[-1])
+    expect(stage.numbers(), [*kept, COUNT + 1, COUNT + 2])
+    expect(stage.lines()[:-2], last[kept[0] - 1:])
+    told, signed = [json.loads(line) for line in stage.lines()[-2:]]
+    expect(signed["event"], "checkpoint")  # sign.py says more
     expect((told["event"], told["times"], told["digest"]), ("pruned", kept[0] - 1, json.loads(last[kept[0] - 2])["hash"]))
     expect((told["first"], told["last"]), (stage.ledger[0]["time"], stage.ledger[kept[0] - 2]["time"]))
-    assert f"unbroken, {len(kept) + 1} records" in stage.ask("verify", str(stage.log))
+    assert f"unbroken, {len(kept) + 2} records" in stage.ask("verify", str(stage.log))
     expect((stage.log.stat().st_mode & 0o777, sorted(path.name for path in stage.log.parent.iterdir())),
-           (0o600, ["audit", "audit.jsonl", "audit.jsonl.head"]))
+           (0o600, ["audit", "audit.jsonl", "audit.jsonl.head", "bundle.key"]))
     # Once more: the record of the first time is kept as any other.
     kept = stage.prune(COUNT * 3 // 4)
-    expect(stage.numbers(), [*kept, COUNT + 1, COUNT + 2])
-    assert f"unbroken, {len(kept) + 2} records" in stage.ask("verify", str(stage.log))
+    expect(stage.numbers(), [*kept, *range(COUNT + 1, COUNT + 5)])
+    assert f"unbroken, {len(kept) + 4} records" in stage.ask("verify", str(stage.log))
     before = stage.log.read_bytes()
     assert "removed 0 records" in stage.ask("prune", "--until", "3650d")
     expect(stage.log.read_bytes(), before)
     assert "removed " in stage.ask("prune", "--until", "1s")
-    expect([json.loads(line)["event"] for line in stage.lines()][-1], "pruned")
+    expect([json.loads(line)["event"] for line in stage.lines()][-2:], ["pruned", "checkpoint"])
     stage.ask("verify", str(stage.log))
 
 
@@ -87,7 +88,7 @@ def what_is_missing_without_a_record_is_found(stage):
         stage.ask("verify", str(stage.log))
         stage.prune(COUNT // 2)
     lines = stage.log.read_text().splitlines(keepends=True)
-    stage.log.write_text("".join(lines[:-1]))
+    stage.log.write_text("".join(lines[:-2]))
     stage.broken("no record says so")
     stage.log.write_text("".join([lines[0].replace('"seq":', '"seq":1', 1), *lines[1:]]))
     stage.broken(":1: the record was edited")
@@ -111,8 +112,9 @@ def where_it_is_killed(stage):
     stage.fill()
     old, old_size = stage.log.read_text(), stage.log.stat().st_size
     kept = stage.prune(COUNT // 2)
-    new, line = stage.log.read_text(), stage.log.read_text().splitlines(keepends=True)[-1]
-    both = generate_log.head(COUNT + 1, old_size + len(line), line)
+    new, lines = stage.log.read_text(), stage.log.read_text().splitlines(keepends=True)[-2:]
+    line = "".join(lines)
+    both = generate_log.head(COUNT + 2, old_size + len(line), lines[-1])
     for text, what in ((old + line, "the record is written, and the old file has the name"), (new, "the new file has the name, and not its head")):
         stage.log.write_text(text)
         stage.head.write_text(both)

@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "flow"))
 
 import world as worlds  # noqa: E402
-from world import Gate, TerminalGate, World, descendants, processes, published, reap, until  # noqa: E402
+from world import Gate, TerminalGate, World, descendants, processes, published, told, reap, until  # noqa: E402
 
 QUICK = 30
 JOIN, BEGIN, TERMS = 2, 3, 11  # enum session_frame
@@ -169,7 +169,7 @@ def lifetime(world):
 def default_records(world):
     path = world.top / "state" / "sallyport" / "audit.jsonl"
     published(world.top / "state")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return told(path.read_text())
 
 
 def activation(world):

@@ -282,7 +282,8 @@ unsigned int fixture_count_records(const char *event, const char *reason)
 	uint64_t records = 0;
 	char line[16384];
 
-	ck_assert_msg(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why) == 0,
+	ck_assert_msg(gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why) ==
+			      0,
 		      "%s", why.text);
 	ck_assert_ptr_nonnull(file);
 	while (fgets(line, sizeof(line), file)) {

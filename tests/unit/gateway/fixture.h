@@ -108,6 +108,7 @@ Suite *suite_link_frames(void);
 Suite *suite_audit(void);
 Suite *suite_batches(void);
 Suite *suite_tampering(void);
+Suite *suite_checkpoint(void);
 Suite *suite_audit_failing(void);
 Suite *suite_audit_segments(void);
 Suite *suite_small(void);

@@ -23,6 +23,7 @@ int main(void)
 	srunner_add_suite(runner, suite_audit());
 	srunner_add_suite(runner, suite_batches());
 	srunner_add_suite(runner, suite_tampering());
+	srunner_add_suite(runner, suite_checkpoint());
 	srunner_add_suite(runner, suite_audit_failing());
 	srunner_add_suite(runner, suite_audit_segments());
 	srunner_add_suite(runner, suite_small());

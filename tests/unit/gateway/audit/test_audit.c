@@ -38,7 +38,8 @@ START_TEST(a_head_that_is_behind_is_a_note)
 	gateway_free(fixture.gw);
 	ck_assert_int_eq(pwrite(fd, head, 160, 0), 160);
 	fd_close(fd);
-	ck_assert_int_eq(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why), 0);
+	ck_assert_int_eq(
+		gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why), 0);
 	ck_assert_uint_eq(records, 4);
 	ck_assert_msg(strstr(why.text, "1 record") != NULL, "%s", why.text);
 	fixture.gw = gateway_open_with(fixture.loop, &fixture.config, no_approvers, &why);
@@ -54,8 +55,9 @@ START_TEST(what_cannot_be_read_is_not_called_broken)
 	struct err why = { 0 };
 	uint64_t records;
 
-	ck_assert_int_eq(gateway_audit_verify("/nonexistent/audit", NULL, &records, &why), -ENOENT);
-	ck_assert_int_eq(gateway_audit_verify("/dev/null", NULL, &records, &why), -EINVAL);
+	ck_assert_int_eq(gateway_audit_verify("/nonexistent/audit", NULL, NULL, &records, &why),
+			 -ENOENT);
+	ck_assert_int_eq(gateway_audit_verify("/dev/null", NULL, NULL, &records, &why), -EINVAL);
 }
 END_TEST
 

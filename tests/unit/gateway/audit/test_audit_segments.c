@@ -198,7 +198,8 @@ START_TEST(the_next_run_merges_what_a_killed_one_left)
 	uint64_t records;
 
 	leave_a_segment();
-	ck_assert_int_eq(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why), 0);
+	ck_assert_int_eq(
+		gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why), 0);
 	ck_assert_uint_eq(records, 0);
 	ck_assert_msg(strstr(why.text, "8 records of killed runs") != NULL, "%s", why.text);
 	fixture_start();
@@ -377,8 +378,9 @@ START_TEST(each_tampering_of_a_segment_is_found)
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	ck_assert_int_eq(fd_write_all(fd, bytes, len), 0);
 	fd_close(fd);
-	ck_assert_int_eq(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why),
-			 -EBADMSG);
+	ck_assert_int_eq(
+		gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why),
+		-EBADMSG);
 	ck_assert_uint_eq(records, 77);
 	ck_assert_msg(strncmp(why.text, path, strlen(path)) == 0, "%s", why.text);
 	/* The next run is not stopped by it, and tells of it. */

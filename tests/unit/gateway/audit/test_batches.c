@@ -238,8 +238,9 @@ static void expect_taken_over(off_t cut, size_t whole)
 	ck_assert_int_eq(truncate(fixture.audit, info.st_size - cut), 0);
 	ck_assert_int_eq(pwrite(fd, head, sizeof(head), 0), HEAD_BYTES);
 	fd_close(fd);
-	ck_assert_int_eq(gateway_audit_verify(fixture.audit, fixture.segments, &records, &why),
-			 cut ? -EBADMSG : 0);
+	ck_assert_int_eq(
+		gateway_audit_verify(fixture.audit, fixture.segments, NULL, &records, &why),
+		cut ? -EBADMSG : 0);
 	fixture.gw = gateway_open_with(fixture.loop, &fixture.config, no_approvers, &why);
 	ck_assert_ptr_nonnull(fixture.gw);
 	fixture_settle();
