@@ -49,10 +49,6 @@ static int key_file_make(int folder, struct err *why)
 		return r;
 	auto_free char *text = sign_key_to_pem(&key);
 
-	if (!text) {
-		sign_key_forget(&key);
-		return err_set(why, -EIO, "OpenSSL could not write the key of this machine");
-	}
 	r = replace_file(&what, text, strlen(text));
 	explicit_bzero(text, strlen(text));
 	sign_key_forget(&key);

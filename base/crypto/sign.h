@@ -20,10 +20,10 @@ struct sign_key {
 /* Makes a new key. 0 or -EIO. */
 int sign_key_make(struct sign_key *ret, struct err *why);
 void sign_key_forget(struct sign_key *key);
-/* PKCS #8 (RFC 8410) as `openssl genpkey -algorithm ed25519` writes it. -EBADMSG: another kind of
- * key, or one with a passphrase. */
+/* PKCS #8 (RFC 8410) in the only form that `openssl genpkey -algorithm ed25519` writes. -EBADMSG:
+ * another kind of key, or one with a passphrase; -EIO. */
 int sign_key_from_pem(const char *pem, size_t len, struct sign_key *ret, struct err *why);
-/* Returned owned; NULL: OpenSSL could not write it. */
+/* Returned owned. */
 char *sign_key_to_pem(const struct sign_key *key);
 
 /* 0 or -EIO. */

@@ -124,8 +124,25 @@ START_TEST(every_new_key_is_another)
 }
 END_TEST
 
+/* What `openssl genpkey -algorithm ed25519` writes for a seed is what we write for it. */
+START_TEST(a_key_file_is_that_of_openssl)
+{
+	auto_free char *pem = pem_of(seed);
+
+	ck_assert_str_eq(pem, "-----BEGIN PRIVATE KEY-----\n"
+			      "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
+			      "-----END PRIVATE KEY-----\n");
+}
+END_TEST
+
 static const char *const no_pems[] = {
 	"",
+	"-----BEGIN PRIVATE "
+	"KEY-----\nMC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuA=="
+	"\n-----END PRIVATE KEY-----\n", /* two bytes too few, and of the same length */
+	"-----BEGIN PRIVATE "
+	"KEY-----\nMC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1Pu%im"
+	"\n-----END PRIVATE KEY-----\n", /* not base64 */
 	"-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
 	"-----BEGIN PRIVATE "
 	"KEY-----\nMC4CAQAwBQYDK2VwBCIEINy1Ub5VXI5BNFI0IJHE63uNF4UEHY8GFOnRxr5Kc/I"
@@ -235,6 +252,7 @@ TCase *test_sign(void)
 	tcase_add_test(tcase, base64_stops_at_the_end_of_the_room);
 	tcase_add_test(tcase, a_signature_is_that_of_the_standard);
 	tcase_add_test(tcase, every_new_key_is_another);
+	tcase_add_test(tcase, a_key_file_is_that_of_openssl);
 	tcase_add_loop_test(tcase, no_other_key_is_taken, 0, ARRAY_SIZE(no_pems));
 	tcase_add_test(tcase, what_ssh_keygen_signs_is_checked);
 	tcase_add_loop_test(tcase, no_other_public_key_is_taken, 0, ARRAY_SIZE(no_publics));
