@@ -35,6 +35,12 @@ static bool sign_begin(void)
 		       NULL) == 1;
 }
 
+void sign_prepare(void)
+{
+	if (sign_begin())
+		EVP_KEYMGMT_free(EVP_KEYMGMT_fetch(NULL, "ED25519", NULL)); /* OpenSSL keeps it */
+}
+
 /* Returned owned, or NULL. */
 static EVP_PKEY *sign_private(const uint8_t seed[SIGN_KEY_BYTES])
 {

@@ -51,7 +51,7 @@ struct jsonl {
 	struct jsonl_signing {
 		char *key_dir; /* NULL: nothing is signed */
 		struct loop *loop;
-		struct loop_timer timer;
+		struct loop_timer timer, prepare;
 		struct aside *aside;
 		bool is_due, has_failed; /* records were merged since; a failure was reported */
 	} signing;
@@ -134,8 +134,8 @@ static void jsonl_sign_last(struct jsonl *self)
 	bool is_due = signing->is_due || signing->aside;
 	struct err why = { 0 };
 
-	if (signing->loop)
-		loop_timer_stop(&signing->timer);
+	loop_timer_stop(&signing->timer);
+	loop_timer_stop(&signing->prepare);
 	aside_free(signing->aside);
 	int r = is_due && signing->key_dir ? checkpoint_write(self->log.path, self->dir,
 							      signing->key_dir, SIGN_LAST_MS, &why)
@@ -202,9 +202,20 @@ static struct sink *jsonl_open(const struct gateway_config *config, struct err *
 	return NULL;
 }
 
+/* In the first turn of the loop other processes start the command, and nothing waits for this one.
+ * At the end a person does. */
+static void jsonl_prepare(void *arg)
+{
+	sign_prepare();
+}
+
 static void jsonl_attach(struct sink *sink, struct loop *loop)
 {
-	((struct jsonl *)sink)->signing.loop = loop;
+	struct jsonl_signing *signing = &((struct jsonl *)sink)->signing;
+
+	signing->loop = loop;
+	if (signing->key_dir)
+		loop_defer(loop, &signing->prepare, jsonl_prepare, NULL);
 }
 
 static void jsonl_gathered(struct jsonl *self, size_t len, bool is_awaited)
