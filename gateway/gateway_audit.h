@@ -61,9 +61,10 @@ struct gateway_audit_proof {
 	uint64_t expect_seq;
 	char expect_hash[GATEWAY_HASH_MAX];
 	/* Out: the last checkpoint (0: there is none), the log's identity and the signer according
-	 * to it; the records after it; and whether there was another log before, which a checkpoint
-	 * of this machine had signed. */
-	uint64_t signed_seq, unsigned_count;
+	 * to it; the records after it; whether there was another log before, which a checkpoint of
+	 * this machine had signed; and a checkpoint that does not name the one before it (0:
+	 * none). */
+	uint64_t signed_seq, unsigned_count, unlinked_seq;
 	char signed_hash[GATEWAY_HASH_MAX], log[GATEWAY_HASH_MAX];
 	uint8_t signer[GATEWAY_KEY_BYTES];
 	bool is_replaced;

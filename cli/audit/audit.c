@@ -47,17 +47,22 @@ static char *signed_words(const struct audited *audited)
 	auto_free char *rest =
 		mem_printf("; %" PRIu64 " record%s after it not signed", proof->unsigned_count,
 			   proof->unsigned_count == 1 ? "" : "s");
+	auto_free char *unlinked =
+		mem_printf("; checkpoint %" PRIu64 " does not name the one before it, so signed "
+			   "records between them may have been replaced",
+			   proof->unlinked_seq);
 
 	if (proof->signed_seq == 0)
 		return mem_strdup(is_checked ? "no record is signed" : "");
-	return mem_printf("signed by %s up to %" PRIu64 ":%s%s%s%s",
+	return mem_printf("signed by %s up to %" PRIu64 ":%s%s%s%s%s",
 			  sign_public_text(proof->signer, key), proof->signed_seq,
 			  proof->signed_hash,
 			  is_checked ? "" : ", not checked against a key (--key)",
 			  proof->unsigned_count == 0 ? "" : rest,
 			  proof->is_replaced ? "; the log that was signed here before was moved "
 					       "away, removed or replaced"
-					     : "");
+					     : "",
+			  proof->unlinked_seq == 0 ? "" : unlinked);
 }
 
 static void add_proof(const struct audited *audited, json_t *object)
@@ -69,10 +74,11 @@ static void add_proof(const struct audited *audited, json_t *object)
 
 	if (proof->signed_seq > 0)
 		(void)json_object_update_new(
-			made, json_pack("{s:s, s:I, s:s, s:s, s:b}", "key",
+			made, json_pack("{s:s, s:I, s:s, s:s, s:b, s:b}", "key",
 					sign_public_text(proof->signer, key), "seq",
 					(json_int_t)proof->signed_seq, "hash", proof->signed_hash,
-					"log", proof->log, "replaced", proof->is_replaced));
+					"log", proof->log, "replaced", proof->is_replaced,
+					"unlinked", proof->unlinked_seq > 0));
 	(void)json_object_set_new(object, "signed", made);
 }
 
@@ -121,7 +127,8 @@ static int audit_file(const char *path, const struct gateway_audit_proof *asked,
 	auto_free char *dir = cli_audit_dir();
 	int r = gateway_audit_verify(path, dir, &audited.proof, &audited.records, &audited.words);
 	bool is_open = asked->key_count > 0 &&
-		       (audited.proof.unsigned_count > 0 || audited.proof.is_replaced);
+		       (audited.proof.unsigned_count > 0 || audited.proof.is_replaced ||
+			audited.proof.unlinked_seq > 0);
 
 	audited.status = r == -EBADMSG ? CLI_DENIED
 			 : r < 0       ? CLI_ERROR

@@ -71,6 +71,8 @@ static int proof_check(struct proof *proof, const struct checkpoint *checkpoint,
 		proof->self->is_replaced = true;
 	else if (checkpoint->after != 0)
 		return proof_check_after(proof, checkpoint, now->seq, why);
+	else if (proof->count > 0)
+		proof->self->unlinked_seq = now->seq; /* the machine had lost the one before */
 	return 0;
 }
 

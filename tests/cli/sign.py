@@ -238,11 +238,18 @@ def where_signing_is_killed(stage):
         stage.go_on(2)
         stage.sign()
         stage.verify(0, "signed by ")
-    for text in (b"", b"noise", after[2][:-1], after[2].replace(b" 1 ", b" 2 ", 1)):  # it is lost: the log is as before
-        past.write_bytes(text)
+    whole = [path.read_bytes() for path in files]
+    for text in (b"", b"noise", after[2][:-1], after[2].replace(b" 1 ", b" 2 ", 1)):  # it is lost: the next one cannot name it
+        for path, kept in zip(files, (*whole[:2], text)):
+            path.write_bytes(kept)
         stage.go_on(2)
         stage.sign()
-        stage.verify(0, "signed by ")
+        number = json.loads(stage.lines()[-1])["seq"]
+        said = stage.verify(4, f"checkpoint {number} does not name the one before it")
+        assert UNSIGNED not in said, said
+        stage.go_on(2)
+        stage.sign()
+        stage.verify(4, f"checkpoint {number} does not name the one before it")
 
 
 def where_the_disk_is_full(stage):
