@@ -3,6 +3,8 @@
 later; where signing is killed, on a full disk, without a key, and by two runs at once.
 
 usage: sign.py SALLYPORT [NAME...]"""
+import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -18,6 +20,7 @@ from prune import NEXT
 from records import expect
 from world import World, enter_namespace, play_cases, until
 
+CLONE_NEWNS = 0x20000
 EACH = 20  # records before each checkpoint
 
 
@@ -270,6 +273,17 @@ def where_the_disk_is_full(stage):
     stage.verify(0, "signed by ")
 
 
+def a_clock_that_is_put_back(stage):
+    """The order is that of the numbers; a time is what the clock said."""
+    stage.fill()
+    stage.go_on(3)
+    stage.forge([line.replace('"time":"2026', '"time":"2126') if number > SECOND else line for number, line in enumerate(stage.lines(), 1)])
+    stage.sign()
+    stage.verify(0, f"up to {SECOND + 4}:")
+    before, last = (json.loads(line)["time"] for line in stage.lines()[-2:])
+    assert last < before, (before, last)
+
+
 def other_keys(stage):
     stage.fill()
     path = stage.log.parent / "bundle.key"
@@ -369,9 +383,37 @@ def a_run_without_a_key_goes_on_and_says_so(stage):
             assert done.returncode == 4 and UNSIGNED in done.stdout, done
 
 
+def the_disk_is_full_when_a_run_ends(stage):
+    assert ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0, "no mount namespace"
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    with Live(stage) as live:
+        top = live.state.parent
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "tmpfs", top], check=True)
+        expect(live.run("true"), (0, "", ""))
+        live.verify(0, "signed by ")
+        run = live.start("sh", "-c", 'curl -s -o /dev/null http://first.test/; while [ ! -e go ]; do sleep 0.05; done; '
+                                     'for i in $(seq 60); do curl -s -o /dev/null "http://$i.test/"; done; exit 0')
+        until(lambda: "first.test" in live.log.read_text(), NEXT, "the record")
+        filler = top / "filler"
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError as error:
+                assert error.errno == errno.ENOSPC, error
+        (live.world.work / "go").touch()
+        said = run.communicate(timeout=NEXT)[1]
+        assert run.returncode == 0 and "records are not signed: cannot write" in said, (run.returncode, said)
+        live.verify(4, UNSIGNED)
+        filler.unlink()
+        expect(live.run("true"), (0, "", ""))
+        live.verify(0, "signed by ")
+        subprocess.run(["umount", "-l", top], check=True)
+
+
 CASES = [each_tampering_is_found, a_copy_and_the_public_key_are_enough, what_was_changed_before_the_next_signature_is_found,
-         a_pruned_log_is_signed, where_signing_is_killed, where_the_disk_is_full, other_keys, runs_sign_at_their_end,
-         a_run_without_a_key_goes_on_and_says_so]
+         a_pruned_log_is_signed, where_signing_is_killed, where_the_disk_is_full, a_clock_that_is_put_back, other_keys, runs_sign_at_their_end,
+         a_run_without_a_key_goes_on_and_says_so, the_disk_is_full_when_a_run_ends]
 
 
 def main():
