@@ -143,7 +143,8 @@ def a_copy_and_the_public_key_are_enough(stage):
     said = check(0, f"signed by {stage.key} up to {SECOND}:", *key)
     last = re.search(r" up to (\d+:[0-9a-f]{64})", said)[1]
     told = json.loads(check(0, "", *key, "--json"))["signed"]
-    expect((told["checked"], told["unsigned"], told["key"], f'{told["seq"]}:{told["hash"]}', told["replaced"]), (True, 0, stage.key, last, False))
+    expect((told["checked"], told["unsigned"], told["key"], f'{told["seq"]}:{told["hash"]}', told["replaced"], told["unlinked"]),
+           (True, 0, stage.key, last, False, False))
     expect(told["log"], json.loads(stage.lines()[0])["hash"])
     check(1, ".head is missing")
     # What is known from elsewhere finds a tail that was cut to a checkpoint.
