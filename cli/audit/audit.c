@@ -44,6 +44,10 @@ static char *signed_words(const struct audited *audited)
 	const struct gateway_audit_proof *proof = &audited->proof;
 	bool is_checked = proof->key_count > 0;
 	char key[SIGN_PUBLIC_TEXT_MAX];
+	const char *replaced = proof->is_replaced
+				       ? "; the log that was signed here before was moved away, "
+					 "removed or replaced"
+				       : "";
 	auto_free char *rest =
 		mem_printf("; %" PRIu64 " record%s after it not signed", proof->unsigned_count,
 			   proof->unsigned_count == 1 ? "" : "s");
@@ -53,15 +57,12 @@ static char *signed_words(const struct audited *audited)
 			   proof->unlinked_seq);
 
 	if (proof->signed_seq == 0)
-		return mem_strdup(is_checked ? "no record is signed" : "");
+		return mem_printf("%s%s", is_checked ? "no record is signed" : "", replaced);
 	return mem_printf("signed by %s up to %" PRIu64 ":%s%s%s%s%s",
 			  sign_public_text(proof->signer, key), proof->signed_seq,
 			  proof->signed_hash,
 			  is_checked ? "" : ", not checked against a key (--key)",
-			  proof->unsigned_count == 0 ? "" : rest,
-			  proof->is_replaced ? "; the log that was signed here before was moved "
-					       "away, removed or replaced"
-					     : "",
+			  proof->unsigned_count == 0 ? "" : rest, replaced,
 			  proof->unlinked_seq == 0 ? "" : unlinked);
 }
 
@@ -69,16 +70,15 @@ static void add_proof(const struct audited *audited, json_t *object)
 {
 	const struct gateway_audit_proof *proof = &audited->proof;
 	char key[SIGN_PUBLIC_TEXT_MAX];
-	json_t *made = json_pack("{s:b, s:I}", "checked", proof->key_count > 0, "unsigned",
-				 (json_int_t)proof->unsigned_count);
+	json_t *made = json_pack("{s:b, s:I, s:b}", "checked", proof->key_count > 0, "unsigned",
+				 (json_int_t)proof->unsigned_count, "replaced", proof->is_replaced);
 
 	if (proof->signed_seq > 0)
 		(void)json_object_update_new(
-			made, json_pack("{s:s, s:I, s:s, s:s, s:b, s:b}", "key",
+			made, json_pack("{s:s, s:I, s:s, s:s, s:b}", "key",
 					sign_public_text(proof->signer, key), "seq",
 					(json_int_t)proof->signed_seq, "hash", proof->signed_hash,
-					"log", proof->log, "replaced", proof->is_replaced,
-					"unlinked", proof->unlinked_seq > 0));
+					"log", proof->log, "unlinked", proof->unlinked_seq > 0));
 	(void)json_object_set_new(object, "signed", made);
 }
 

@@ -86,17 +86,31 @@ static int proof_expected(const struct proof *proof, const struct chain *now, st
 	return err_set(why, -EBADMSG, "this is not the expected record: records were replaced");
 }
 
-int proof_record(struct proof *proof, const char *line, size_t len, const struct chain *now,
-		 const char prev[DIGEST_TEXT_MAX], struct err *why)
+/* It must be in the log. If it is of another log, that was replaced. */
+static int proof_remembered(struct proof *proof, const struct chain *now, struct err *why)
+{
+	const struct checkpoint_past *past = proof->past;
+
+	if (!past)
+		return 0;
+	if (now->seq == 1 && strcmp(now->hash, past->log) != 0) {
+		proof->self->is_replaced = true;
+		proof->past = NULL;
+		return 0;
+	}
+	if (now->seq != past->last.seq || strcmp(now->hash, past->last.hash) == 0)
+		return 0;
+	return err_set(why, -EBADMSG,
+		       "this is not the record that this machine has signed last: records were "
+		       "replaced");
+}
+
+static int proof_checkpoint(struct proof *proof, const char *line, size_t len,
+			    const struct chain *now, const char *prev, struct err *why)
 {
 	struct gateway_audit_proof *self = proof->self;
 	struct checkpoint checkpoint;
 	struct proof_known *known;
-
-	if (proof->present == 0)
-		proof->present = now->seq;
-	if (proof_expected(proof, now, why) < 0)
-		return -EBADMSG;
 	int r = checkpoint_read(line, len, &checkpoint);
 
 	if (r == 0 && self->key_count > 0)
@@ -116,6 +130,18 @@ int proof_record(struct proof *proof, const char *line, size_t len, const struct
 	return 0;
 }
 
+int proof_record(struct proof *proof, const char *line, size_t len, const struct chain *now,
+		 const char prev[DIGEST_TEXT_MAX], struct err *why)
+{
+	if (proof->present == 0)
+		proof->present = now->seq;
+	int r = proof_expected(proof, now, why);
+
+	if (r == 0)
+		r = proof_checkpoint(proof, line, len, now, prev, why);
+	return r < 0 ? r : proof_remembered(proof, now, why);
+}
+
 int proof_end(const struct proof *proof, const struct chain *now, struct err *why)
 {
 	struct gateway_audit_proof *self = proof->self;
@@ -131,6 +157,11 @@ int proof_end(const struct proof *proof, const struct chain *now, struct err *wh
 		return err_set(why, -EBADMSG,
 			       "the expected record %" PRIu64 " was removed with the oldest ones",
 			       self->expect_seq);
+	if (proof->past && proof->past->last.seq > now->seq)
+		return err_set(why, -EBADMSG,
+			       "record %" PRIu64 ", which this machine has signed, is missing: the "
+			       "tail was cut",
+			       proof->past->last.seq);
 	if (self->key_count > 0 && self->signed_seq > 0 && proof->present > proof->first)
 		return err_set(why, -EBADMSG,
 			       "records from %" PRIu64 " on were removed after they were signed, "

@@ -8,6 +8,7 @@
 
 #include "gateway/audit/chain.h"
 
+struct checkpoint_past;
 struct err;
 struct gateway_audit_proof;
 
@@ -15,6 +16,8 @@ struct gateway_audit_proof;
 
 struct proof {
 	struct gateway_audit_proof *self;
+	/* What this machine remembers of the log, read before the log; NULL: nothing. */
+	const struct checkpoint_past *past;
 	uint64_t present; /* the first record of the file */
 	uint64_t first;   /* the first record that the last checkpoint knows */
 	struct proof_known {

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/replace.h"
 #include "gateway/audit/chain.h"
+#include "gateway/audit/checkpoint.h"
 #include "gateway/audit/logfile.h"
 #include "gateway/audit/proof.h"
 #include "gateway/audit/segment.h"
@@ -37,6 +38,7 @@ struct verify {
 	char removed[DIGEST_TEXT_MAX];
 	bool is_told;
 	struct proof proof; /* self NULL: not asked for */
+	struct checkpoint_past past;
 };
 
 /* Gets a head and a size that belong together. A writer holds the lock for microseconds; if it is
@@ -279,6 +281,14 @@ static int verify_proof(const struct verify *v, struct err *why)
 	return r < 0 ? err_set(why, r, "%s:%" PRIu64 ": %s", v->path, v->line + 1, found.text) : 0;
 }
 
+static void verify_remember(struct verify *v, const char *dir)
+{
+	auto_free char *path = checkpoint_past_path(v->path, dir);
+
+	if (checkpoint_past_read(path, &v->past))
+		v->proof.past = &v->past;
+}
+
 int gateway_audit_verify(const char *path, const char *dir, struct gateway_audit_proof *proof,
 			 uint64_t *ret_records, struct err *why)
 {
@@ -287,6 +297,8 @@ int gateway_audit_verify(const char *path, const char *dir, struct gateway_audit
 	int r, tries = 0;
 	auto_close int fd = -1;
 
+	if (dir && verify_has_key(&v))
+		verify_remember(&v, dir);
 	do { /* it may be pruned meanwhile */
 		fd_close(fd);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

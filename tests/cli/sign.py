@@ -58,8 +58,8 @@ class Stage(prune.Stage):
             number += 1
         self.put(out)
 
-    def verify(self, status, words, *args):
-        done = self.run("audit", "verify", "--key", self.key, *args, str(self.log))
+    def verify(self, status, words, *args, path=None):
+        done = self.run("audit", "verify", "--key", self.key, *args, str(path or self.log))
         assert done.returncode == status and words in done.stdout + done.stderr, (status, words, done)
         return done.stdout
 
@@ -108,9 +108,13 @@ TAMPERINGS = {
     "a record is added": (lambda stage, lines: stage.forge([*lines, lines[3]]), 4, f"1 record after it{UNSIGNED}"),
     "the oldest records are removed": (lambda stage, lines: stage.put(lines[10:]), 1, "no record says so"),
     "the oldest records are removed, and a record says so": (removed_with_a_record, 1, "and not by `sallyport audit prune`"),
-    # What the key alone cannot show: see the next case.
+    # What the key alone cannot show, on a copy: see the next case.
     "the tail is cut to a checkpoint": (lambda stage, lines: stage.put(lines[:FIRST]), 0, "signed by "),
 }
+
+
+# Of these, what the machine of the log finds in any case.
+CUT = ("the chain is new from a record on", "the tail is cut", "the tail is cut to a record", "the tail is cut to a checkpoint")
 
 
 def each_tampering_is_found(stage):
@@ -121,12 +125,29 @@ def each_tampering_is_found(stage):
     for what, (change, status, words) in TAMPERINGS.items():
         change(stage, lines)
         try:
-            stage.verify(status, words)
+            copy = stage.here / "copy.jsonl"
+            copy.write_bytes(stage.log.read_bytes())
+            stage.verify(status, words, path=copy)
+            if what in CUT:
+                stage.verify(1, f"record {SECOND}, which this machine has signed, is missing")
+            else:
+                stage.verify(status, words)
             plain = stage.run("audit", "verify", str(stage.log))  # without a key: as without checkpoints
             assert plain.returncode == (status if "the chain is not" in what or what == "the oldest records are removed" else 0), plain
             assert plain.returncode or "not checked against a key" in plain.stdout or "no record is signed" in words, plain
         except AssertionError as why:
             raise AssertionError(what) from why
+
+
+def the_machine_remembers_what_it_signed(stage):
+    stage.fill()
+    lines = stage.lines()
+    stage.forge([*lines[:-1], *lines[3:5]])
+    stage.verify(1, f":{SECOND}: this is not the record that this machine has signed last")
+    # Another log is at this place, and is not signed yet.
+    stage.forge(without(edited(lines, 1), FIRST, SECOND))
+    expect(json.loads(stage.verify(4, "", "--json"))["signed"], {"checked": True, "unsigned": 2 * EACH, "replaced": True})
+    assert "was moved away, removed or replaced" in stage.verify(4, "no record is signed")
 
 
 def a_copy_and_the_public_key_are_enough(stage):
@@ -412,7 +433,7 @@ def the_disk_is_full_when_a_run_ends(stage):
         subprocess.run(["umount", "-l", top], check=True)
 
 
-CASES = [each_tampering_is_found, a_copy_and_the_public_key_are_enough, what_was_changed_before_the_next_signature_is_found,
+CASES = [each_tampering_is_found, the_machine_remembers_what_it_signed, a_copy_and_the_public_key_are_enough, what_was_changed_before_the_next_signature_is_found,
          a_pruned_log_is_signed, where_signing_is_killed, where_the_disk_is_full, a_clock_that_is_put_back, other_keys, runs_sign_at_their_end,
          a_run_without_a_key_goes_on_and_says_so, the_disk_is_full_when_a_run_ends]
 
