@@ -316,33 +316,34 @@ static int checkpoint_append(struct logfile *log, const char *past_path, const s
 	return r < 0 ? err_errno(why, -r, "cannot write %s", past_path) : 0;
 }
 
-int checkpoint_write(const char *path, const char *dir, const char *key_dir, int64_t limit_ms,
+int checkpoint_write(struct logfile *log, const char *dir, const char *key_dir, int64_t limit_ms,
 		     struct err *why)
 {
 	struct sign_key key = { 0 };
-	struct err cause = { 0 }, found = { 0 };
-	struct logfile log;
-	auto_free char *past_path = checkpoint_past_path(path, dir);
+	struct err cause = { 0 };
+	auto_free char *past_path = checkpoint_past_path(log->path, dir);
 	int has_key = key_file_read(key_dir, true, &key, &cause);
-	int r = logfile_open(&log, path, &found);
 
-	if (r == 0) {
-		(void)replace_lock(log.fd, LOCK_EX, limit_ms); /* the next call tells */
-		r = logfile_lock(&log, &found);
-	}
+	(void)replace_lock(log->fd, LOCK_EX, limit_ms); /* the next call tells */
+	int r = logfile_lock(log, why);
+
 	if (r == 0)
-		r = checkpoint_append(&log, past_path, has_key == 0 ? &key : NULL, cause.text,
-				      &found);
-	logfile_close(&log);
+		r = checkpoint_append(log, past_path, has_key == 0 ? &key : NULL, cause.text, why);
+	logfile_unlock(log);
 	sign_key_forget(&key);
 	if (r < 0)
-		return err_set(why, r, "%s", found.text);
+		return r;
 	return has_key < 0 ? err_set(why, has_key, "%s", cause.text) : 0;
 }
 
 int gateway_audit_sign(const char *path, const char *dir, const char *key_dir, struct err *why)
 {
-	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path) : 0;
+	struct logfile log = { .fd = -1, .head_fd = -1 };
+	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path)
+				       : logfile_open(&log, path, why);
 
-	return r < 0 ? r : checkpoint_write(path, dir, key_dir, LOCK_MS, why);
+	if (r == 0)
+		r = checkpoint_write(&log, dir, key_dir, LOCK_MS, why);
+	logfile_close(&log);
+	return r;
 }

@@ -48,11 +48,11 @@ char *checkpoint_past_path(const char *path, const char *dir);
 bool checkpoint_past_read(const char *path, struct checkpoint_past *ret);
 int checkpoint_past_write(const char *path, const struct checkpoint_past *past);
 
-/* Signs what the log at @path has, unless its last record is this machine's last checkpoint: with
- * the key of the folder @key_dir, which is made at first. Waits for the lock of the log for at most
+/* Signs what the open @log has, unless its last record is this machine's last checkpoint: with the
+ * key of the folder @key_dir, which is made at first. Waits for the lock of the log for at most
  * @limit_ms. Without a key, a record says why. 0 or -errno with @why; -EBUSY: the log was locked.
  */
-int checkpoint_write(const char *path, const char *dir, const char *key_dir, int64_t limit_ms,
+int checkpoint_write(struct logfile *log, const char *dir, const char *key_dir, int64_t limit_ms,
 		     struct err *why);
 /* What the next checkpoint of the locked @log says: reads its first record and the file @past_path.
  * 0, or -errno with @why. @ret_replaces: the log with the checkpoint before, "": this one. */

@@ -20,11 +20,11 @@
 #include "gateway/audit/merge.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/segment.h"
+#include "gateway/gateway_audit.h"
 
 #define ROOM_STEP    8     /* room for this many of the longest records at first; it grows */
 #define SIGN_MS      60000 /* between the first record without a signature and the signature */
 #define SIGN_LATE_MS 10000 /* for the process that signs */
-#define SIGN_LOCK_MS 1000  /* of it: for the log */
 #define SIGN_LAST_MS 100   /* the same at the end, when nothing else is left to do */
 
 struct jsonl_room {
@@ -78,8 +78,8 @@ static void jsonl_sign(FILE *out, void *arg)
 {
 	const struct jsonl *self = arg;
 	struct err why = { 0 };
-	int r = checkpoint_write(self->log.path, self->dir, self->signing.key_dir, SIGN_LOCK_MS,
-				 &why);
+	/* It opens the log: a lock of an inherited descriptor would be the parent's, too. */
+	int r = gateway_audit_sign(self->log.path, self->dir, self->signing.key_dir, &why);
 
 	if (r < 0)
 		(void)fputs(why.text, out); /* the stream is in memory */
@@ -137,10 +137,13 @@ static void jsonl_sign_last(struct jsonl *self)
 	loop_timer_stop(&signing->timer);
 	loop_timer_stop(&signing->prepare);
 	aside_free(signing->aside);
-	int r = is_due && signing->key_dir ? checkpoint_write(self->log.path, self->dir,
-							      signing->key_dir, SIGN_LAST_MS, &why)
-					   : 0;
+	int r = 0;
 
+	is_due = is_due && signing->key_dir;
+	if (is_due && self->log.head_fd < 0)
+		r = logfile_reopen(&self->log, &why);
+	if (is_due && r == 0)
+		r = checkpoint_write(&self->log, self->dir, signing->key_dir, SIGN_LAST_MS, &why);
 	if (r < 0 && r != -EBUSY) /* the next run signs it */
 		jsonl_not_signed(signing, why.text);
 	free(signing->key_dir);
