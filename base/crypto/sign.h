@@ -17,7 +17,7 @@ struct sign_key {
 	uint8_t seed[SIGN_KEY_BYTES], public[SIGN_KEY_BYTES];
 };
 
-/* Starts OpenSSL, which takes 0.5 ms: at a time when nothing waits. The first call below does the
+/* Starts OpenSSL, which takes 1.5 ms: at a time when nothing waits. The first call below does the
  * same. */
 void sign_prepare(void);
 /* Makes a new key. 0 or -EIO. */
