@@ -171,6 +171,20 @@ int text_to_u64(const char *text, size_t len, uint64_t max, uint64_t *ret_value)
 	return 0;
 }
 
+int text_to_size(const char *text, size_t len, uint64_t max, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	const char *unit = len > 0 ? memchr(units, text[len - 1], sizeof(units) - 1) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	uint64_t value = 0;
+	int r = text_to_u64(text, unit ? len - 1 : len, max >> shift, &value);
+
+	if (r < 0 || value == 0)
+		return r < 0 ? r : -EINVAL;
+	*ret_bytes = value << shift;
+	return 0;
+}
+
 int text_to_duration_ms(const char *text, int64_t *ret_ms)
 {
 	static const struct {

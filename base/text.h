@@ -31,6 +31,10 @@ size_t text_from_u64(char out[TEXT_DIGITS_MAX], uint64_t value, size_t width);
 /* Digits only (no sign, space, 0x), at most @max. 0, -EINVAL, -ERANGE. */
 int text_to_u64(const char *text, size_t len, uint64_t max, uint64_t *ret_value);
 
+/* A number of bytes: "64k", "1m", "2g"; a bare number is bytes. Its @len bytes alone, from 1 to
+ * @max. 0, -EINVAL, -ERANGE. */
+int text_to_size(const char *text, size_t len, uint64_t max, uint64_t *ret_bytes);
+
 /* "250ms", "30s", "5m", "2h", "7d"; a bare number is seconds. Value in ms. 0, -EINVAL, -ERANGE. */
 int text_to_duration_ms(const char *text, int64_t *ret_ms);
 

@@ -77,9 +77,15 @@ int gateway_audit_parse(char *line, size_t len, struct gateway_logged *ret);
 /* Signs the records of the log that no checkpoint has signed: with the key in @key_dir, which is
  * made at first. 0 or -errno with @why. */
 int gateway_audit_sign(const char *path, const char *dir, const char *key_dir, struct err *why);
-/* sallyport audit prune: removes the records from the beginning of the log that are older than
- * @before_us (since 1970), and records that it did; *@ret_removed: how many. 0; -EBADMSG with @why:
+/* What stays in a log: nothing that does not meet both. */
+struct gateway_audit_keep {
+	int64_t since_us; /* records from this time on (since 1970); INT64_MIN: of any time */
+	uint64_t bytes;   /* the whole log, at most; UINT64_MAX: of any size */
+};
+/* sallyport audit prune: removes the records from the beginning of the log that @keep does not
+ * keep, and records that it did; *@ret_removed: how many. 0; -EBADMSG with @why:
  * the log is damaged, and was left as it is; or another -errno. Runs may be writing to it.
  * @key_dir: of the key that signs it; NULL: none. */
-int gateway_audit_prune(const char *path, const char *dir, const char *key_dir, int64_t before_us,
-			uint64_t *ret_removed, struct err *why);
+int gateway_audit_prune(const char *path, const char *dir, const char *key_dir,
+			const struct gateway_audit_keep *keep, uint64_t *ret_removed,
+			struct err *why);

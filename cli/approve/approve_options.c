@@ -12,19 +12,12 @@
 #define OPTION_BYTES_MAX       (UINT64_C(1) << 40)
 #define OPTION_CONNECTIONS_MAX 65535
 
-/* "64k", as in the policy's language. */
 static bool option_bytes(const char *text, json_int_t *ret)
 {
-	static const char units[] = "kmg";
-	size_t len = strlen(text);
-	const char *unit = len > 0 ? strchr(units, text[len - 1]) : NULL;
-	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
 	uint64_t value;
 
-	if (text_to_u64(text, unit ? len - 1 : len, OPTION_BYTES_MAX >> shift, &value) < 0 ||
-	    value == 0)
+	if (text_to_size(text, strlen(text), OPTION_BYTES_MAX, &value) < 0)
 		return false;
-	value <<= shift;
 	*ret = (json_int_t)value;
 	return true;
 }

@@ -257,26 +257,24 @@ int cli_audit_merge(const struct options *options)
 	return status;
 }
 
-static int prune(const struct selection *selection)
+static int prune(const struct selection *selection, const struct gateway_audit_keep *keep)
 {
 	auto_free char *dir = cli_audit_dir(), *state = cli_state_dir();
 	auto_free char *shown = text_visible_dup(selection->path);
-	char time[SELECTION_TIME_MAX];
 	struct err why = { 0 };
 	uint64_t removed;
 	int r = state ? cli_make_dirs(dir) : 0;
 
 	if (r < 0)
 		return cli_fail(CLI_ERROR, "cannot make the folder %s: %s", dir, strerror(-r));
-	r = gateway_audit_prune(selection->path, dir, state, selection->until_us, &removed, &why);
+	r = gateway_audit_prune(selection->path, dir, state, keep, &removed, &why);
 
 	if (r < 0) {
 		auto_free char *words = text_visible_dup(why.text);
 
 		return cli_fail(r == -EBADMSG ? CLI_DENIED : CLI_ERROR, "%s", words);
 	}
-	(void)printf("%s: removed %" PRIu64 " record%s from before %s\n", shown, removed,
-		     removed == 1 ? "" : "s", selection_local(selection->until_us, time));
+	(void)printf("%s: removed %" PRIu64 " record%s\n", shown, removed, removed == 1 ? "" : "s");
 	return CLI_OK;
 }
 
@@ -285,10 +283,19 @@ int cli_audit_prune(const struct options *options)
 	struct selection selection;
 	int status = selection_take(&selection, options, SELECTION_ALL);
 
-	if (status == CLI_OK && !options_has(options, OPT_UNTIL))
-		status = options_wrong(options->command, "say with --until up to what time");
+	const char *most = options_get(options, OPT_KEEP);
+	struct gateway_audit_keep keep = { INT64_MIN, UINT64_MAX };
+
+	if (status == CLI_OK && options_has(options, OPT_UNTIL))
+		keep.since_us = selection.until_us;
+	if (status == CLI_OK && most &&
+	    text_to_size(most, strlen(most), INT64_MAX, &keep.bytes) < 0)
+		status = options_wrong(options->command, "--keep needs a size, such as 500m");
+	if (status == CLI_OK && !most && !options_has(options, OPT_UNTIL))
+		status = options_wrong(options->command,
+				       "say what is to be removed, with --until or --keep");
 	if (status == CLI_OK)
-		status = prune(&selection);
+		status = prune(&selection, &keep);
 	selection_done(&selection);
 	return status;
 }

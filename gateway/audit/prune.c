@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -26,10 +27,12 @@
 #include "gateway/gateway_audit.h"
 
 #define COPY_BYTES (256U << 10)
+#define SAID_BYTES 4096  /* what the records about it need, at most */
 #define LOCK_MS    10000 /* runs that merge hold it for milliseconds */
 
 struct prune {
-	int64_t before_us;
+	const struct gateway_audit_keep *keep;
+	off_t size;                /* of the log, while it is read */
 	uint64_t count, seq;       /* of the records to remove, and of the last of them */
 	int64_t first_us, last_us; /* their times */
 	off_t cut;                 /* where they end */
@@ -44,7 +47,8 @@ static int prune_record(const struct gateway_logged *record, void *arg)
 {
 	struct prune *prune = arg;
 
-	if (record->time_us >= prune->before_us)
+	if (record->time_us >= prune->keep->since_us &&
+	    (uint64_t)(prune->size - record->at) + SAID_BYTES <= prune->keep->bytes)
 		return 1;
 	if (prune->count++ == 0)
 		prune->first_us = record->time_us;
@@ -62,12 +66,17 @@ static void prune_malformed(const char *path, uint64_t line, const char *words, 
 	((struct prune *)arg)->malformed++;
 }
 
-/* Finds the records at the beginning that are older: up to the first one that is not, because a
+/* Finds the records at the beginning that are not kept: up to the first one that is, because a
  * clock may have been set back. */
 static int prune_find(struct prune *prune, const char *path, struct err *why)
 {
 	const struct gateway_audit_calls calls = { prune_record, prune_malformed, prune };
 	struct gateway_audit_reading reading = { .path = path, .is_growing = true };
+	struct stat log;
+
+	if (stat(path, &log) < 0)
+		return err_errno(why, errno, "cannot read %s", path);
+	prune->size = log.st_size;
 	int r = gateway_audit_read(&reading, &calls, why);
 
 	if (r >= 0 && prune->malformed > 0)
@@ -242,10 +251,11 @@ static int prune_merged(struct prune *prune, const char *path, struct err *why)
 	return r;
 }
 
-int gateway_audit_prune(const char *path, const char *dir, const char *key_dir, int64_t before_us,
-			uint64_t *ret_removed, struct err *why)
+int gateway_audit_prune(const char *path, const char *dir, const char *key_dir,
+			const struct gateway_audit_keep *keep, uint64_t *ret_removed,
+			struct err *why)
 {
-	struct prune prune = { .before_us = before_us };
+	struct prune prune = { .keep = keep };
 	struct sign_key key = { 0 };
 	int r = access(path, F_OK) < 0 ? err_errno(why, errno, "cannot open %s", path) : 0;
 

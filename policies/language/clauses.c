@@ -194,7 +194,6 @@ bool clauses_by(struct rule_line *rl)
 
 bool clauses_size(struct rule_line *rl)
 {
-	static const char units[] = "kmg";
 	bool is_upload = words_is(rule_line_word(rl), "upload");
 	enum clause_kind kind = is_upload ? CLAUSE_UPLOAD : CLAUSE_DOWNLOAD;
 	const char *advice = is_upload ? "upload 64k" : "download 64k";
@@ -204,15 +203,11 @@ bool clauses_size(struct rule_line *rl)
 	clauses_begin(rl, kind);
 	if (!clauses_take(rl, advice, true, text, sizeof(text)))
 		return false;
-	size_t len = strlen(text);
-	const char *unit = strchr(units, text[len - 1]);
-	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
-
-	if (text_to_u64(text, unit ? len - 1 : len, 1ULL << 40 >> shift, &value) < 0 || value == 0)
+	if (text_to_size(text, strlen(text), 1ULL << 40, &value) < 0)
 		rule_line_problem(
 			rl, clauses_taken_at(rl), advice,
 			"a size is a number, then k, m, g or nothing for bytes, up to 1024g");
-	clauses_add(rl, kind, text, (int64_t)(value << shift), 0);
+	clauses_add(rl, kind, text, (int64_t)value, 0);
 	return true;
 }
 

@@ -70,24 +70,11 @@ uint64_t policy_limit_held(const struct policy *policy, enum policy_limit limit)
 /* "512m"; plain numbers where the limit is not a size. False: invalid, or out of bounds. */
 static bool limit_value(const struct word *word, enum policy_limit limit, uint64_t *ret)
 {
-	static const char units[] = "kmg";
-	size_t len = word->len;
-	unsigned int shift = 0;
+	int (*const read)(const char *text, size_t len, uint64_t max, uint64_t *ret_value) =
+		limits[limit].is_size ? text_to_size : text_to_u64;
 
-	if (word->is_quoted || len == 0)
-		return false;
-	const char *unit = limits[limit].is_size
-				   ? memchr(units, word->text[len - 1], sizeof(units) - 1)
-				   : NULL;
-
-	if (unit) {
-		shift = 10 * (unsigned int)(unit - units + 1);
-		len--;
-	}
-	if (text_to_u64(word->text, len, limits[limit].most >> shift, ret) < 0)
-		return false;
-	*ret <<= shift;
-	return *ret >= limits[limit].least;
+	return !word->is_quoted && read(word->text, word->len, limits[limit].most, ret) == 0 &&
+	       *ret >= limits[limit].least;
 }
 
 void limit_line_read(struct line *line)

@@ -519,7 +519,7 @@ def a_name_inside(stage, example):
 STAGES = {
     "sallyport-acp.1": [as_an_editor],
     "sallyport-approve.1": [watch, listed, allowed_for_the_session, allowed_for_a_domain, merged, answered],
-    "sallyport-audit.1": [pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_receiver, records_of_a_run,
+    "sallyport-audit.1": [pruned, pruned, log_of_a_run, *[records_of_a_run] * 4, exported_as_events, followed_as_events, sent_to_a_receiver, records_of_a_run,
                           log_of_a_run, log_of_a_run],
     "sallyport-cookbook.7": [on_the_web, on_the_web, cloned, packages, packages, explained_as(0, "allow tcp://db.example.net:5432"),
                              explained_as(0, "ssh.policy: ok"), in_a_job, in_a_locked_job, in_a_locked_job, merged, explained_as(1, "example.org"),

@@ -78,6 +78,27 @@ def the_oldest_are_removed(stage):
     stage.ask("verify", str(stage.log))
 
 
+def the_log_gets_as_small_as_it_shall(stage):
+    stage.fill()
+    for size in (200, 64, 17):  # KiB
+        before = stage.lines()
+        stage.ask("prune", "--keep", f"{size}k")
+        kept = stage.lines()
+        assert stage.log.stat().st_size <= size << 10 < len("\n".join(before)), (size, stage.log.stat())
+        expect(kept[:-2], before[len(before) - len(kept) + 2:])
+        assert sum(len(line) + 1 for line in before[len(before) - len(kept) + 1:]) + 4096 > size << 10, "more was removed than necessary"
+        expect([json.loads(line)["event"] for line in kept[-2:]], ["pruned", "checkpoint"])
+        stage.ask("verify", str(stage.log))
+    before = stage.log.read_bytes()
+    assert "removed 0 records" in stage.ask("prune", "--keep", "1g")
+    expect(stage.log.read_bytes(), before)
+    time, kept = stage.middle(COUNT - 20)
+    stage.ask("prune", "--keep", "1g", "--until", time)
+    expect(json.loads(stage.lines()[0])["seq"], kept[0])
+    for words in ([], ["--keep", "0"], ["--keep", "5q"]):
+        expect(stage.run("audit", "prune", *words).returncode, 2)
+
+
 def what_is_missing_without_a_record_is_found(stage):
     stage.fill()
     for _ in range(2):  # a log that never was pruned; one that was
@@ -177,7 +198,7 @@ def while_runs_write(stage):
         world.close(keep=False)
 
 
-CASES = [the_oldest_are_removed, what_is_missing_without_a_record_is_found, a_damaged_log_is_left_as_it_is, where_it_is_killed,
+CASES = [the_oldest_are_removed, the_log_gets_as_small_as_it_shall, what_is_missing_without_a_record_is_found, a_damaged_log_is_left_as_it_is, where_it_is_killed,
          where_the_disk_is_full, while_runs_write]
 
 

@@ -54,6 +54,28 @@ START_TEST(reads_durations)
 END_TEST
 
 static const struct {
+	const char *text;
+	int want;
+	uint64_t bytes;
+} sizes[] = {
+	{ "1", 0, 1 },           { "64k", 0, 65536 },   { "3m", 0, 3145728 },
+	{ "4g", 0, 4294967296 }, { "5g", -ERANGE, 0 },  { "4294967297", -ERANGE, 0 },
+	{ "", -EINVAL, 0 },      { "k", -EINVAL, 0 },   { "0", -EINVAL, 0 },
+	{ "0k", -EINVAL, 0 },    { "1t", -EINVAL, 0 },  { "1K", -EINVAL, 0 },
+	{ "-1", -EINVAL, 0 },    { "1kk", -EINVAL, 0 },
+};
+
+START_TEST(reads_sizes)
+{
+	uint64_t bytes = 0;
+
+	ck_assert_int_eq(text_to_size(sizes[_i].text, strlen(sizes[_i].text), 4294967296, &bytes),
+			 sizes[_i].want);
+	ck_assert_uint_eq(bytes, sizes[_i].bytes);
+}
+END_TEST
+
+static const struct {
 	uint64_t value;
 	size_t width;
 	const char *want;
@@ -139,6 +161,7 @@ TCase *test_text(void)
 
 	tcase_add_loop_test(tcase, shows_every_byte, 0, ARRAY_SIZE(shown));
 	tcase_add_loop_test(tcase, reads_durations, 0, ARRAY_SIZE(durations));
+	tcase_add_loop_test(tcase, reads_sizes, 0, ARRAY_SIZE(sizes));
 	tcase_add_loop_test(tcase, writes_digits, 0, ARRAY_SIZE(digits));
 	tcase_add_test(tcase, command_lines_are_quoted);
 	tcase_add_test(tcase, secrets_are_whole);
