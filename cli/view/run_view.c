@@ -21,7 +21,10 @@
 static char **read_only_paths(const struct run_view_config *config)
 {
 	char **paths = policy_layers_projects(config->places->cwd);
+	const char *trusted = getenv("SSL_CERT_FILE"); /* by the gate, for an upstream proxy */
 
+	if (trusted && access(trusted, F_OK) == 0)
+		mem_append_list(&paths, run_places_absolute(config->places, trusted));
 	for (char *const *given = config->options->policies; given && *given; given++)
 		mem_append_list(&paths, run_places_absolute(config->places, *given));
 	/* Includes the files that they include. */
