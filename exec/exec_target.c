@@ -53,7 +53,7 @@ static void add(struct exec_target_view *view, const char *given, const char *ke
 	*mark = (struct mark){ .path = path ? take(path) : mem_strdup(given),
 			       .kept = kept,
 			       .access = access };
-	if (stat(mark->path, &what) < 0)
+	if (paths_look(mark->path, true, &what) < 0)
 		return;
 	mark->is_there = true;
 	mark->device = what.st_dev;
@@ -207,7 +207,7 @@ static const char *why_kept(const struct exec_target_view *view, const char *pla
 
 	do {
 		struct stat what;
-		bool is_there = lstat(path, &what) == 0;
+		bool is_there = paths_look(path, false, &what) == 0;
 
 		for (size_t i = 0; i < view->count; i++)
 			if (view->marks[i].kept &&
@@ -246,7 +246,7 @@ static enum exec_target judge_marks(const struct exec_target_view *view, const c
 	}
 	do {
 		struct stat what;
-		bool is_there = lstat(path, &what) == 0;
+		bool is_there = paths_look(path, false, &what) == 0;
 
 		for (size_t i = 0; i < view->count; i++)
 			if (is_mark_of(&view->marks[i], path, is_there ? &what : NULL))
@@ -267,10 +267,11 @@ static enum exec_target judge_place(const struct exec_target_view *view, const c
 				    struct err *why)
 {
 	struct stat what;
-	bool is_there = lstat(place, &what) == 0;
+	int r = paths_look(place, false, &what);
+	bool is_there = r == 0;
 
-	if (!is_there && errno != ENOENT) {
-		(void)err_errno(why, errno, "%.300s", place);
+	if (!is_there && r != -ENOENT) {
+		(void)err_errno(why, -r, "%.300s", place);
 		return EXEC_TARGET_REFUSED;
 	}
 	if (is_protected(view, place, why))
@@ -314,7 +315,7 @@ static int find_end(const char *place, char **ret, struct err *why)
 {
 	struct stat what;
 
-	if (lstat(place, &what) < 0 || !S_ISLNK(what.st_mode))
+	if (paths_look(place, false, &what) < 0 || !S_ISLNK(what.st_mode))
 		return 0;
 	int r = paths_resolve_shared(place, ret, why);
 

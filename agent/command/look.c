@@ -19,6 +19,7 @@
 #include "base/process/aside.h"
 #include "exec/exec.h"
 #include "exec/exec_made.h"
+#include "exec/exec_place.h"
 #include "exec/orchestrator/orchestrator_request.h"
 #include "gateway/gateway_note.h"
 #include "policies/commands/commands.h"
@@ -312,7 +313,8 @@ static bool is_listable(const char *path)
 {
 	struct stat status;
 
-	return stat(path, &status) == 0 && (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode));
+	return exec_place_look(path, true, &status) == 0 &&
+	       (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 /* Writes, for each refused write, the path that would have to be opened for it. */

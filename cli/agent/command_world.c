@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "exec/exec_place.h"
 
 static int look_at(const char *path, struct command_file *ret)
 {
@@ -16,8 +17,10 @@ static int look_at(const char *path, struct command_file *ret)
 
 	if (strlen(path) >= sizeof(ret->path))
 		return -ENAMETOOLONG;
-	if (stat(path, &status) < 0)
-		return -errno;
+	int r = exec_place_look(path, true, &status);
+
+	if (r < 0)
+		return r;
 	if (!S_ISREG(status.st_mode) || access(path, X_OK) < 0)
 		return -EACCES;
 	*ret = (struct command_file){ .device = status.st_dev, .inode = status.st_ino };
@@ -73,11 +76,12 @@ static bool may_write(const char *path, void *arg)
 		path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", places->cwd, path);
 	char *slash = strrchr(full, '/');
 	struct stat status;
+	int r = exec_place_look(full, false, &status);
 
-	if (lstat(full, &status) == 0 ? !S_ISREG(status.st_mode) : errno != ENOENT)
+	if (r == 0 ? !S_ISREG(status.st_mode) : r != -ENOENT)
 		return false;
 	*slash = '\0';
-	auto_free char *folder = realpath(full[0] ? full : "/", NULL);
+	auto_free char *folder = exec_place_real(full[0] ? full : "/");
 
 	for (char *const *at = places->writable; folder && at && *at; at++) {
 		if (command_world_is_below(folder, *at))

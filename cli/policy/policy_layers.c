@@ -21,12 +21,20 @@ static int is_trusted(const char *path, const void *bytes, size_t len, void *arg
 	return trust_store_look(arg, path, text);
 }
 
-static bool exists_below(const char *folder, size_t len, const char *name)
+/* A link is not followed here: if it leads nowhere, the file cannot be loaded, which is an error.
+ */
+static bool exists(const char *path)
 {
-	auto_free char *path = mem_printf("%.*s/%s", (int)len, folder, name);
 	struct stat status;
 
 	return lstat(path, &status) == 0;
+}
+
+static bool exists_below(const char *folder, size_t len, const char *name)
+{
+	auto_free char *path = mem_printf("%.*s/%s", (int)len, folder, name);
+
+	return exists(path);
 }
 
 /* Outside of a repository only the folder itself is searched: other users may own the folders above
@@ -94,7 +102,7 @@ bool policy_layers_load(struct policy *policy, const struct policy_layers *layer
 	if (layers->user && access(layers->user, F_OK) == 0)
 		is_good &= policy_load_layer(policy, layers->user, POLICY_USER) == 0;
 	for (char *const *path = projects; path && *path; path++) {
-		if (found || access(*path, F_OK) == 0)
+		if (found || exists(*path))
 			is_good &= policy_load_layer(policy, *path, POLICY_PROJECT) == 0;
 	}
 	for (char *const *path = layers->arguments; path && *path; path++)

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "exec/exec_place.h"
 #include "policies/policies_protected.h"
 
 #define SHOWN_MAX 160 /* bytes of a path */
@@ -74,7 +75,7 @@ static bool is_folder(const char *path)
 {
 	struct stat what;
 
-	return stat(path, &what) == 0 && S_ISDIR(what.st_mode);
+	return exec_place_look(path, true, &what) == 0 && S_ISDIR(what.st_mode);
 }
 
 /* The folder that would have to be writable for @path to be created. Returned owned. */
@@ -124,7 +125,8 @@ static char *line_of_write(const struct exec_evidence *evidence, const char *fol
 {
 	auto_free char *where = shown(folder, home);
 	const char *rest = below_home(folder, home);
-	bool is_there = access(folder, F_OK) == 0;
+	struct stat what;
+	bool is_there = exec_place_look(folder, true, &what) == 0;
 	/* In the home itself. */
 	bool is_file = !is_folder(folder) && strcmp(folder, evidence->path) == 0 &&
 		       strncmp(evidence->call, "mkdir", 5) != 0;

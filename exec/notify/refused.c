@@ -74,8 +74,8 @@ static bool may_outside(const char *path, bool follows, enum refused_use use)
 {
 	int at_flags = AT_EACCESS | (follows ? 0 : AT_SYMLINK_NOFOLLOW);
 	char parent[PATH_MAX];
-	struct stat what;
-	bool is_there = fstatat(AT_FDCWD, path, &what, AT_SYMLINK_NOFOLLOW) == 0;
+	struct stat what, above;
+	bool is_there = paths_look(path, false, &what) == 0;
 	bool may_write = is_there && faccessat(AT_FDCWD, path, W_OK, at_flags) == 0;
 	bool may_make = false;
 
@@ -84,7 +84,8 @@ static bool may_outside(const char *path, bool follows, enum refused_use use)
 
 	if (slash) {
 		slash[slash == parent ? 1 : 0] = '\0';
-		may_make = faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
+		may_make = paths_look(parent, true, &above) == 0 &&
+			   faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
 	}
 	switch (use) {
 	case REFUSED_READ:

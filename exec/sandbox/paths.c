@@ -1,5 +1,6 @@
 #include "exec/sandbox/paths.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -131,6 +132,25 @@ static bool is_of_process(const char *directory)
 	return statfs(directory, &what) < 0 || what.f_type == PROC_SUPER_MAGIC;
 }
 
+/* An indirect automount passes each name that is looked up in it to a program outside, which may
+ * ask the network for a host of that name, and the name may be the command's. So there only what is
+ * listed exists, and nothing else is looked up. */
+static bool is_unlisted(const char *directory, const char *name)
+{
+	const struct dirent *entry = NULL;
+	struct statfs what;
+
+	if (statfs(directory, &what) < 0 || what.f_type != AUTOFS_SUPER_MAGIC)
+		return false;
+	DIR *list = opendir(directory);
+
+	while (list && (entry = readdir(list)) != NULL && strcmp(entry->d_name, name) != 0)
+		;
+	if (list)
+		(void)closedir(list);
+	return entry == NULL;
+}
+
 /* What is done ends with a symbolic link: puts its target before the rest instead. */
 static int follow(struct walk *walk)
 {
@@ -158,6 +178,7 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 
 	if (before + 1 + len >= sizeof(walk->done))
 		return -ENAMETOOLONG;
+	walk->is_missing |= !walk->is_missing && is_unlisted(before > 0 ? walk->done : "/", name);
 	walk->done[before] = '/';
 	memcpy(walk->done + before + 1, name, len + 1);
 	walk->done_len = before + 1 + len;
@@ -247,4 +268,18 @@ int paths_resolve_links(const char *path, struct paths *links, char **ret)
 
 	walk->followed = links;
 	return resolve(path, walk, NULL, ret, NULL);
+}
+
+int paths_look(const char *path, bool follows, struct stat *ret)
+{
+	auto_free char *above = follows ? mem_strdup(path) : paths_parent(path);
+	auto_free char *real = NULL;
+	const char *name = strrchr(path, '/') + 1;
+	int r = paths_resolve(above, NULL, &real, NULL);
+
+	if (r < 0 || (!follows && is_unlisted(real, name)))
+		return r < 0 ? r : -ENOENT;
+	auto_free char *whole = follows ? take(real) : mem_printf("%s/%s", real, name);
+
+	return lstat(whole, ret) < 0 ? -errno : 0;
 }

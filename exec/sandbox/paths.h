@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct err;
+struct stat;
 
 /* { 0 } is empty. Owns its strings; list is NULL-terminated once a path was added. */
 struct paths {
@@ -39,3 +40,9 @@ int paths_resolve(const char *path, const struct paths *writable, char **ret, st
 int paths_resolve_shared(const char *path, char **ret, struct err *why);
 /* The same without @writable, with the path of every link that was followed added to @links. */
 int paths_resolve_links(const char *path, struct paths *links, char **ret);
+
+/* As stat(2), or lstat(2) if it does not follow a link at the end. Returns 0 or an error.
+ *
+ * No function here asks an automount for a name that it does not list: that is missing. So paths
+ * that a command may have chosen are looked up by them alone, also for a file that is opened. */
+int paths_look(const char *path, bool follows, struct stat *ret);

@@ -63,9 +63,8 @@ static bool is_hook(int directory, const char *name)
 {
 	struct stat what;
 
-	return fstatat(directory, name, &what, 0) == 0
-		       ? S_ISREG(what.st_mode) && (what.st_mode & 0111) != 0
-		       : fstatat(directory, name, &what, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(directory, name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (S_ISLNK(what.st_mode) || (S_ISREG(what.st_mode) && (what.st_mode & 0111) != 0));
 }
 
 /* Reports all executable files except git's own templates, which do nothing until they are

@@ -34,10 +34,11 @@ static void make_hooks(const char *directory)
 {
 	auto_free char *hooks = mem_printf("%s/hooks", directory);
 	auto_free char *head = mem_printf("%s/HEAD", directory);
-	auto_free char *objects = mem_printf("%s/objects", directory);
+	auto_free char *objects = mem_printf("%s/objects", directory), *real = NULL;
 	struct stat what;
 
-	if (access(head, F_OK) < 0 || stat(objects, &what) < 0 || !S_ISDIR(what.st_mode) ||
+	if (lstat(head, &what) < 0 || paths_resolve(objects, NULL, &real, NULL) < 0 ||
+	    lstat(real, &what) < 0 || !S_ISDIR(what.st_mode) ||
 	    mkdir(hooks, what.st_mode & 0777) < 0)
 		return;
 	if (geteuid() == 0 && lchown(hooks, what.st_uid, what.st_gid) < 0)

@@ -102,11 +102,12 @@ static char *resolve(const char *given, const char *base)
 	return NULL;
 }
 
+/* Of a canonical path. */
 static bool is_file(const char *path)
 {
 	struct stat what;
 
-	return stat(path, &what) == 0 && S_ISREG(what.st_mode);
+	return lstat(path, &what) == 0 && S_ISREG(what.st_mode);
 }
 
 /* The repository and what is around it is no file that the configuration names. */
@@ -166,9 +167,14 @@ static bool on_line(const char *line, const char *rest, const char *end, void *a
 	return true;
 }
 
+/* A link is followed by paths_resolve() alone, which asks no automount, and only to a regular file:
+ * to open a device can have effects. */
 static void read_file(struct named *named, const char *path)
 {
-	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	auto_free char *real = NULL;
+	bool is_readable = paths_resolve(path, NULL, &real, NULL) == 0 && is_file(real);
+	auto_close int fd =
+		is_readable ? open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	struct stat what;
 
 	if (fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode) ||

@@ -145,6 +145,14 @@ static void keep_led_by(struct plan *plan, const struct policy_protection *prote
 	}
 }
 
+/* A link is followed by paths_resolve() alone, which asks no automount. */
+static DIR *open_directory(const char *path)
+{
+	auto_free char *real = NULL;
+
+	return paths_resolve(path, NULL, &real, NULL) == 0 ? opendir(real) : NULL;
+}
+
 void view_place_keep_led(struct plan *plan, const struct policy_protection *protection,
 			 const char *folder)
 {
@@ -156,8 +164,9 @@ void view_place_keep_led(struct plan *plan, const struct policy_protection *prot
 		size_t next = folders.count;
 
 		for (; first < next && folders.count < LED_FOLDERS; first++) {
-			DIR *directory =
-				is_bin(folders.list[first]) ? NULL : opendir(folders.list[first]);
+			DIR *directory = is_bin(folders.list[first])
+						 ? NULL
+						 : open_directory(folders.list[first]);
 
 			if (!directory)
 				continue;

@@ -170,7 +170,9 @@ static char *tree_of(const char *cwd)
 	for (;;) {
 		auto_free char *name = mem_printf("%s/.git", strcmp(at, "/") == 0 ? "" : at);
 
-		if (access(name, F_OK) == 0 || strcmp(at, "/") == 0)
+		struct stat what;
+
+		if (paths_look(name, false, &what) == 0 || strcmp(at, "/") == 0)
 			break;
 		auto_free char *above = paths_parent(at);
 

@@ -3,6 +3,7 @@
 
 usage: covers.py SALLYPORT [CASE...]"""
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -378,19 +379,82 @@ def absent_by_another_way(world, user):
         shutil.rmtree(top)
 
 
+def beside_automount(user, folder, command, cwd, **how):
+    """Starts @command beside an indirect automount at @folder, whose program prints each name that it is asked for."""
+    return subprocess.Popen([sys.executable, str(HERE / "automounter.py"), str(folder), str(user.uid), *map(str, command)],
+                            env={**user.environment(), "AUTOMOUNT_CWD": str(cwd)}, stdout=subprocess.PIPE, text=True, **how)
+
+
+def names_asked_for(out):
+    return set(re.findall("asked for (.*)\n", out)) - {".git"}  # by the gate, which looks for the repository of its folder
+
+
+def without_asking(world, user, folder, script, cwd):
+    """Runs @script, which asks for no name. Returns its output; None: nothing can be mounted here, or attacked, as not by root of the machine."""
+    with beside_automount(user, folder, world.argv(["sh", "-c", script], ["--report", "text"]), cwd,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
+        out, _ = process.communicate(timeout=90)
+    if process.returncode == NO_AUTOMOUNT:
+        return None
+    must(process.returncode == 0 and not names_asked_for(out), script, out)
+    return out
+
+
 def automount(world, user):
     """A name that is looked up below an indirect automount leaves this machine, so none is; what is mounted there stays, also as the working directory."""
     folder = user.outside / "net"
     folder.mkdir()
     for cwd, script in ((user.work, f"ls -d {folder}/evil.test || cat {folder}/secret.test/x || ls {folder} || cat {folder}/known/file"),
                         (folder / "known", "ls -d ../evil.test || echo written >made && cat made file")):
-        done = subprocess.run([sys.executable, str(HERE / "automounter.py"), str(folder), str(user.uid),
-                               *world.argv(["sh", "-c", script])], env={**user.environment(), "AUTOMOUNT_CWD": str(cwd)},
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90)
-        if done.returncode == NO_AUTOMOUNT:  # not as root of the machine: then nothing can be mounted, or attacked
-            return
-        asked = set(re.findall("asked for (.*)\n", done.stdout)) - {".git"}  # by the gate, which looks for the repository of its folder
-        must(done.returncode == 0 and "known\n" in done.stdout and not asked, done)
+        out = without_asking(world, user, folder, script, cwd)
+        must(out is None or "known\n" in out, out)
+
+
+def automount_by_the_gate(world, user):
+    """The gate looks at what a command made, and at what it was refused, now and in the next run: it asks for none of these names either."""
+    folder = user.outside / "asked"
+    folder.mkdir()
+    repository = "mkdir -p {0}/.git/objects {0}/.git/refs {0}/.git/hooks; echo 'ref: refs/heads/main' >{0}/.git/HEAD; "
+    made = "; ".join((
+        f"ln -s {folder}/file.test/x .envrc; ln -s {folder}/folder.test .vscode; mkdir .idea; ln -s {folder}/inner.test/x .idea/x",
+        f"mkdir gitfile gitlink; echo gitdir: {folder}/gitfile.test/x >gitfile/.git; ln -s {folder}/gitlink.test/x gitlink/.git",
+        repository.format("a") + f"ln -s {folder}/hook.test/x a/.git/hooks/pre-commit; echo {folder}/common.test/x >a/.git/commondir",
+        f"printf '[core]\\n pager = {folder}/pager.test/x\\n hooksPath = {folder}/hooks.test\\n[include]\\n path = {folder}/include.test/x\\n' >a/.git/config",
+        repository.format("b") + f"ln -s {folder}/config.test/x b/.git/config; rm b/.git/HEAD; ln -s {folder}/head.test/x b/.git/HEAD",
+    ))
+    refused = f"mkdir {folder}/mkdir.test {folder}/deep.test/x; echo >{folder}/write.test; mv a {folder}/move.test; cat {folder}/read.test; true"
+    for script in (made, "true", refused, f"ln -sfn {folder}/tree.test .git", f"mkdir .sallyport; ln -s {folder}/policy.test .sallyport/policy"):
+        without_asking(world, user, folder, script, user.work)
+    with beside_automount(user, folder, world.argv(["true"]), user.work, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
+        out, _ = process.communicate(timeout=90)
+    must(process.returncode in (3, NO_AUTOMOUNT) and not names_asked_for(out), out)  # this policy cannot be loaded
+    shutil.rmtree(user.work / ".sallyport", ignore_errors=True)
+
+
+def automount_by_an_agent(world, user):
+    """Nor for the names in an agent's command, in its folder or in its patch."""
+    folder = user.outside / "told"
+    folder.mkdir()
+    if without_asking(world, user, folder, "true", user.work) is None:
+        return
+    requests = [("initialize", {"protocol_version": 2}), ("configure_session", {"approval": "never"}),
+                ("exec", {"command": [f"{folder}/program.test/x"]}),
+                ("exec", {"command": ["sh", "-c", f"echo >{folder}/write.test/x; {folder}/inner.test/x; mkdir {folder}/mkdir.test"]}),
+                ("exec", {"command": ["true"], "cwd": f"{folder}/cwd.test"}),
+                ("request_patch_approval", {"files": [f"{folder}/patch.test/x", f"{folder}/patch2.test"]})]
+    with beside_automount(user, folder, [world.sallyport, "agent", "--default", "deny"], user.work, stdin=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        out = ""
+        for id, (method, params) in enumerate(requests):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n")
+            process.stdin.flush()
+            while line := process.stdout.readline():
+                out += line
+                if f'"id":{id},"result"' in line or f'"id":{id},"error"' in line:
+                    break
+        process.stdin.close()
+        out += process.stdout.read()
+    must('"id":5,"result"' in out and not names_asked_for(out), out)
 
 
 cases = [
@@ -409,6 +473,8 @@ cases = [
     ("absent-by-another-way", absent_by_another_way),
     ("linked-policy", linked_policy),
     ("automount", automount),
+    ("automount-by-the-gate", automount_by_the_gate),
+    ("automount-by-an-agent", automount_by_an_agent),
     ("linked-in-a-large-folder", linked_in_a_large_folder),
     ("links-made-inside", links_made_inside),
     ("mounted-twice", mounted_twice),
