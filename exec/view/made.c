@@ -2,6 +2,7 @@
 #include "exec/view/made.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -168,7 +169,9 @@ int made_find(const struct exec_plan_config *config, const struct paths *before,
 	const struct maker maker = { each, arg, before, &now->read_only };
 	int r = view_find(now, config, why);
 
-	for (size_t i = 0; i < now->read_only.count && r == 0; i++)
+	bool has_some = r == 0 || r == -E2BIG; /* which is an error as well */
+
+	for (size_t i = 0; i < now->read_only.count && has_some; i++)
 		if (!paths_holder(before, now->read_only.list[i]))
 			tell(&maker, now->read_only.list[i]);
 	for (size_t i = 0; i < now->warnings.count && r == 0; i++)

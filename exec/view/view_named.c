@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "exec/sandbox/paths.h"
+#include "exec/sandbox/plan.h"
 #include "exec/view/git_config.h"
 #include "exec/view/view_place.h"
 #include "policies/policies_protected.h"
@@ -123,6 +124,9 @@ static void protect_path(const struct file *file, const char *given, bool is_any
 {
 	const char *const bases[] = { file->named->tree, file->folder };
 
+	if (file->named->plan->named >= VIEW_NAMED_MAX)
+		return;
+	file->named->plan->named += ARRAY_SIZE(bases);
 	for (size_t i = 0; given[0] != '\0' && i < ARRAY_SIZE(bases); i++) {
 		auto_free char *path = resolve(given, bases[i]);
 
@@ -164,7 +168,7 @@ static bool on_line(const char *line, const char *rest, const char *end, void *a
 	}
 	if (included && is_file(included))
 		read_file(file->named, included);
-	return true;
+	return file->named->plan->named < VIEW_NAMED_MAX;
 }
 
 /* A link is followed by paths_resolve() alone, which asks no automount, and only to a regular file:
@@ -178,10 +182,13 @@ static void read_file(struct named *named, const char *path)
 	struct stat what;
 
 	if (fd < 0 || fstat(fd, &what) < 0 || !S_ISREG(what.st_mode) ||
-	    named->seen.count == FILES_MAX || paths_has(&named->seen, path))
+	    named->seen.count == FILES_MAX || named->plan->named >= VIEW_NAMED_MAX ||
+	    paths_has(&named->seen, path))
 		return;
 	paths_add(&named->seen, path);
 	size_t size = what.st_size < CONFIG_MAX ? (size_t)what.st_size : CONFIG_MAX;
+
+	named->plan->named += 1 + size / 1024;
 	auto_free char *folder = paths_parent(path), *text = mem_new(size + 1);
 	struct file file = { named, folder };
 	ssize_t n = read(fd, text, size);

@@ -17,6 +17,7 @@
 #include "exec/sandbox/paths.h"
 #include "exec/sandbox/plan.h"
 #include "exec/view/view_git.h"
+#include "exec/view/view_named.h"
 #include "exec/view/view_place.h"
 #include "exec/run/wire.h"
 #include "policies/policies_protected.h"
@@ -217,6 +218,13 @@ static void read_directory(struct search *search, const char *path)
 	paths_done(&found.inner);
 }
 
+/* More than can be protected: each path is compared with all others, so the search ends here. */
+static bool is_too_much(const struct plan *plan)
+{
+	return plan->read_only.count + plan->pins.count > WIRE_MOUNTS_MAX ||
+	       plan->named >= VIEW_NAMED_MAX;
+}
+
 static void search_root(struct search *search, const char *root)
 {
 	struct stat what;
@@ -228,7 +236,7 @@ static void search_root(struct search *search, const char *root)
 	search->next = 0;
 	paths_done(&search->queue);
 	paths_add(&search->queue, root);
-	while (search->next < search->queue.count && search->left > 0)
+	while (search->next < search->queue.count && search->left > 0 && !is_too_much(search->plan))
 		read_directory(search, search->queue.list[search->next++]);
 	if (search->left > 0)
 		return;
@@ -328,7 +336,13 @@ int view_protect(struct plan *plan, const struct policy_protection *protection, 
 		if (view_place_begins(plan, i))
 			search_root(&search, plan->writable.list[i]);
 	paths_done(&search.queue);
-	for (size_t i = before; i < plan->read_only.count; i++)
+	for (size_t i = before; i < plan->read_only.count && !is_too_much(plan); i++)
 		view_place_keep_led(plan, protection, plan->read_only.list[i]);
-	return r;
+	return r == 0 && is_too_much(plan)
+		       ? err_set(why, -E2BIG,
+				 "the directories that the command may write hold too many files "
+				 "that run code later (.git/hooks, .vscode and the like), or git "
+				 "configurations that name too many paths, to protect them all; "
+				 "remove some, or start it in a directory that holds fewer")
+		       : r;
 }

@@ -210,6 +210,24 @@ NAMED = """[filter "x"]
 BY_NAME = ("clean.sh", "textconv.py", "ssh_config", "pager", "helper.sh", "external", "log", "difffilter", "alias", "key", "recent", "fsmonitor")
 
 
+def more_than_can_be_protected(world, user):
+    """The search ends where nothing more could be protected: at the end this is said, and no run starts there."""
+    words = "too many files that run code later"
+    repositories = fresh(user, "repositories")
+    said = inside(world, user, "for i in $(seq 1500); do mkdir -p $i/.git/hooks; done; : >1/.git/hooks/post-commit; chmod +x 1/.git/hooks/post-commit",
+                  options=["--report", "text"], cwd=repositories)
+    must(words in said, said)
+    must(words in inside(world, user, "true", NO_SANDBOX, cwd=repositories))
+    includes = fresh(user, "includes")
+    for name in (".git/objects", ".git/refs"):
+        user.file(includes / name / "file")
+    user.file(includes / ".git/HEAD")
+    user.file(includes / ".git/config", "[include]\n" + "".join(f"path=../{number % 100}\n" for number in range(2500)))
+    for number in range(100):
+        user.file(includes / str(number), (includes / ".git/config").read_text())
+    must(words in inside(world, user, "true", NO_SANDBOX, cwd=includes))
+
+
 def named_by_configuration(world, user):
     """Of every line of a configuration all words that are files of the project: in an included file, of the user's own, of a work tree elsewhere."""
     work = repository(user, fresh(user, "named") / "main")
@@ -640,7 +658,7 @@ def withheld_is_recorded(world, user):
 
 
 CASES = [("no-workspace", no_workspace), ("set-ids", set_ids), ("credentials", credentials), ("git-works-elsewhere", git_works_elsewhere), ("planted", planted),
-         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
+         ("what-is-there", what_is_there), ("raced", raced), ("hooks-elsewhere", hooks_elsewhere), ("named", named_by_configuration), ("too-many", more_than_can_be_protected), ("links", by_links), ("by-policy", by_policy), ("made", made), ("made-killed", killed_while_it_made), ("made-elsewhere", made_where_nobody_looks), ("made-system", made_where_nothing_can_be), ("made-unread", in_a_folder_that_cannot_be_read), ("somebody", in_a_folder_of_somebody_else), ("hookless", hooks_of_a_repository_without),
          ("explained", configuration_is_explained), ("withheld", withheld_is_recorded), ("parts-of-a-home", parts_of_a_home), ("home", home), ("git-works", git_works)]
 
 if __name__ == "__main__":
