@@ -96,6 +96,15 @@ static int limit_core(void)
 	return (int)sys(prlimit64, 0, RLIMIT_CORE, &limit, NULL);
 }
 
+/* A user may have these rights for sound. A command with them could keep all others from running,
+ * also those that watch it. */
+static int limit_priority(void)
+{
+	int r = lower(RLIMIT_RTPRIO, 0);
+
+	return r < 0 ? r : lower(RLIMIT_NICE, 0);
+}
+
 static int take_terminal(const struct init *init)
 {
 	int pid = (int)sys(getpid);
@@ -235,6 +244,8 @@ static int limit(const struct init *init)
 		r = limit_signals();
 	if (r == 0)
 		r = limit_core();
+	if (r == 0)
+		r = limit_priority();
 	return r == 0 ? limit_memory(init) : r;
 }
 
