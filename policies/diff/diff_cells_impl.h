@@ -22,7 +22,8 @@ struct diff_marks {
 	size_t name_count, name_room;
 	struct addr_block *blocks; /* from the policies, without the special-purpose blocks */
 	size_t block_count, block_room;
-	uint16_t *ports; /* where a range of ports begins; [0] is 1 */
+	bool is_v4_length[33], is_v6_length[129]; /* a block has so many bits */
+	uint16_t *ports;                          /* where a range of ports begins; [0] is 1 */
 	size_t port_count, port_room;
 	bool is_crossed; /* a name's rule has an exception by address, or the other way round */
 };

@@ -21,6 +21,10 @@ static void marks_add_block(struct diff_marks *marks, const char *key)
 	marks->blocks = mem_reserve(marks->blocks, &marks->block_room, marks->block_count + 1,
 				    sizeof(*marks->blocks));
 	marks->blocks[marks->block_count++] = block;
+	if (block.base.family == AF_INET)
+		marks->is_v4_length[block.bits] = true;
+	else
+		marks->is_v6_length[block.bits] = true;
 }
 
 static void marks_add_port(struct diff_marks *marks, uint32_t port)
@@ -150,6 +154,7 @@ bool diff_marks_has_name(const struct diff_marks *marks, const char *text, size_
 
 uint32_t diff_marks_block(const struct diff_marks *marks, const struct addr *addr)
 {
+	const bool *is_length = addr->family == AF_INET ? marks->is_v4_length : marks->is_v6_length;
 	int widest = addr->family == AF_INET ? 32 : 128;
 
 	if (marks->block_count == 0)
@@ -158,6 +163,8 @@ uint32_t diff_marks_block(const struct diff_marks *marks, const struct addr *add
 		struct addr_block block = { .base.family = addr->family, .bits = (uint8_t)bits };
 		char key[PATTERN_BLOCK_KEY];
 
+		if (!is_length[bits])
+			continue;
 		index_block_key(addr, (uint8_t)bits, key);
 		memcpy(block.base.bytes, key + 3, sizeof(block.base.bytes));
 		const struct addr_block *found = bsearch(&block, marks->blocks, marks->block_count,

@@ -288,15 +288,15 @@ size_t index_find_names(const struct policy *policy, const char *host, size_t le
 
 void index_block_key(const struct addr *addr, uint8_t bits, char ret[PATTERN_BLOCK_KEY])
 {
+	size_t whole = bits / 8;
+
 	ret[0] = '\0';
 	ret[1] = (char)addr->family;
 	ret[2] = (char)bits;
-	memcpy(ret + 3, addr->bytes, sizeof(addr->bytes));
-	for (size_t i = bits / 8; i < sizeof(addr->bytes); i++) {
-		unsigned int kept = i == bits / 8 ? bits % 8 : 0;
-
-		ret[3 + i] = (char)((unsigned char)ret[3 + i] & (0xff00U >> kept));
-	}
+	memset(ret + 3, 0, sizeof(addr->bytes));
+	memcpy(ret + 3, addr->bytes, whole);
+	if (bits % 8)
+		ret[3 + whole] = (char)(addr->bytes[whole] & (0xff00U >> bits % 8));
 }
 
 bool index_has_length(const struct policy *policy, uint8_t family, uint8_t bits)
