@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,17 +100,19 @@ static bool is_directory(const struct search *search, int fd, const struct diren
 	       S_ISDIR(what.st_mode) && what.st_dev == search->device;
 }
 
+/* Some file systems ignore the case of letters: so names are compared without it, and what they
+ * begin is looked up with the case that programs use. */
 static void look_at(struct search *search, const char *path, int fd, const struct dirent *entry,
 		    struct found *found)
 {
 	const char *name = entry->d_name;
 
-	found->has_head |= strcmp(name, "HEAD") == 0;
-	found->has_objects |= strcmp(name, "objects") == 0;
-	found->has_refs |= strcmp(name, "refs") == 0;
-	found->has_commondir |= strcmp(name, "commondir") == 0;
-	found->has_config |= strcmp(name, "config") == 0 && entry->d_type != DT_DIR;
-	found->has_hooks |= strcmp(name, "hooks") == 0;
+	found->has_head |= strcasecmp(name, "HEAD") == 0;
+	found->has_objects |= strcasecmp(name, "objects") == 0;
+	found->has_refs |= strcasecmp(name, "refs") == 0;
+	found->has_commondir |= strcasecmp(name, "commondir") == 0;
+	found->has_config |= strcasecmp(name, "config") == 0 && entry->d_type != DT_DIR;
+	found->has_hooks |= strcasecmp(name, "hooks") == 0;
 	if (policy_protected_begins(search->protection, name))
 		protect_name(search, path, name);
 	if (is_directory(search, fd, entry)) {
@@ -117,7 +120,7 @@ static void look_at(struct search *search, const char *path, int fd, const struc
 			mem_printf("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
 
 		paths_add(&found->inner, inner);
-	} else if (strcmp(name, ".git") == 0) {
+	} else if (strcasecmp(name, ".git") == 0) {
 		auto_free char *link = mem_printf("%s/.git", path);
 
 		if (policy_protected_find(search->protection, link, NULL))
@@ -133,7 +136,7 @@ static const char *name_of(const char *path)
 static bool holds_repositories(const char *path)
 {
 	for (const char *const *inner = policy_protected_git_inner; *inner; inner++)
-		if (strcmp(name_of(path), *inner) == 0)
+		if (strcasecmp(name_of(path), *inner) == 0)
 			return true;
 	return false;
 }
@@ -141,7 +144,7 @@ static bool holds_repositories(const char *path)
 /* Is @path below a folder .git? Everything there is judged by its name. */
 static bool is_below_git(const char *path)
 {
-	return strstr(path, "/.git/") != NULL;
+	return strcasestr(path, "/.git/") != NULL;
 }
 
 /* Of git's own folders, only those that contain others are searched, because there are many
@@ -152,7 +155,7 @@ static void go_on(struct search *search, const char *path, const struct found *f
 {
 	bool is_repository = found->has_head &&
 			     ((found->has_objects && found->has_refs) || found->has_commondir);
-	bool is_git = is_repository || strcmp(name_of(path), ".git") == 0;
+	bool is_git = is_repository || strcasecmp(name_of(path), ".git") == 0;
 
 	if (is_git || is_below_git(path) || (found->has_config && found->has_hooks))
 		view_git_protect(search->plan, search->protection, path);

@@ -1,6 +1,7 @@
 #include "policies/policies_protected.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 
@@ -304,7 +305,7 @@ static bool is_like(const char *path, size_t len, const char *line)
 {
 	size_t n = strlen(line + 1);
 
-	return len > n && strncmp(path + len - n, line + 1, n) == 0;
+	return len > n && strncasecmp(path + len - n, line + 1, n) == 0;
 }
 
 static bool is_in_home(const struct policy_protection *protection, const char *path, size_t len,
@@ -502,7 +503,7 @@ bool policy_protected_line_begins(const char *line, const char *name)
 
 	if (line[0] == '*')
 		return is_like(name, len, line);
-	return strncmp(line, name, len) == 0 && (line[len] == '/' || line[len] == '\0');
+	return strncasecmp(line, name, len) == 0 && (line[len] == '/' || line[len] == '\0');
 }
 
 bool policy_protected_begins(const struct policy_protection *protection, const char *name)

@@ -91,6 +91,10 @@ START_TEST(every_line_is_found_by_its_beginning)
 	ck_assert(policy_protected_begins(&protection, "secrets"));
 	ck_assert(policy_protected_begins(&protection, "my app.code-workspace"));
 	ck_assert(!policy_protected_begins(&protection, ".code-workspaces"));
+	/* A file system may ignore the case of letters. */
+	ck_assert(policy_protected_begins(&protection, ".ENVRC"));
+	ck_assert(policy_protected_begins(&protection, ".Vscode"));
+	ck_assert(policy_protected_begins(&protection, "my.Code-Workspace"));
 	ck_assert(!policy_protected_begins(&protection, "src"));
 }
 END_TEST
