@@ -412,8 +412,10 @@ def automount(world, user):
 
 def automount_by_the_gate(world, user):
     """The gate looks at what a command made, and at what it was refused, now and in the next run: it asks for none of these names either."""
-    folder = user.outside / "asked"
+    folder, work = user.outside / "asked", user.base / "asked"
     folder.mkdir()
+    work.mkdir()
+    user.own(work)
     repository = "mkdir -p {0}/.git/objects {0}/.git/refs {0}/.git/hooks; echo 'ref: refs/heads/main' >{0}/.git/HEAD; "
     made = "; ".join((
         f"ln -s {folder}/file.test/x .envrc; ln -s {folder}/folder.test .vscode; mkdir .idea; ln -s {folder}/inner.test/x .idea/x",
@@ -424,11 +426,10 @@ def automount_by_the_gate(world, user):
     ))
     refused = f"mkdir {folder}/mkdir.test {folder}/deep.test/x; echo >{folder}/write.test; mv a {folder}/move.test; cat {folder}/read.test; true"
     for script in (made, "true", refused, f"ln -sfn {folder}/tree.test .git", f"mkdir .sallyport; ln -s {folder}/policy.test .sallyport/policy"):
-        without_asking(world, user, folder, script, user.work)
-    with beside_automount(user, folder, world.argv(["true"]), user.work, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
+        without_asking(world, user, folder, script, work)
+    with beside_automount(user, folder, world.argv(["true"]), work, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
         out, _ = process.communicate(timeout=90)
     must(process.returncode in (3, NO_AUTOMOUNT) and not names_asked_for(out), out)  # this policy cannot be loaded
-    shutil.rmtree(user.work / ".sallyport", ignore_errors=True)
 
 
 def automount_by_an_agent(world, user):
