@@ -113,7 +113,7 @@ class Stage:
 
     def kill(self):
         """Returns when the next one is there, or the run ends."""
-        pid = self.worker()
+        pid = until(self.worker, QUICK, "there is no worker")
         os.kill(pid, signal.SIGSEGV)
         self.kills += 1
         until(lambda: self.worker() not in (None, pid) or self.gate.process.poll() is not None, QUICK, "no worker follows")

@@ -89,6 +89,10 @@ def reap():
                 pass
 
 
+def is_filtered(pid):
+    return "Seccomp:\t2" in pathlib.Path(f"/proc/{pid}/status").read_text()
+
+
 def until(condition, seconds, what):
     """Waits for @condition() to become true and returns its value; says @what never happened."""
     deadline = time.monotonic() + seconds
@@ -128,12 +132,13 @@ class Gate:
         return (self.out if stream == "out" else self.err).read_text(errors="replace")
 
     def worker(self):
-        """The process with the listeners: a direct child in the gate's own network namespace. The gate's other children have other names."""
+        """The process with the listeners: a direct child in the gate's own network namespace, confined already. The gate's other children have other
+        names, soon after they begin."""
         ours = os.readlink("/proc/self/ns/net")
         for pid, (parent, _, _) in processes().items():
             try:
                 name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-                if parent == self.process.pid and name == "sallyport" and os.readlink(f"/proc/{pid}/ns/net") == ours:
+                if parent == self.process.pid and name == "sallyport" and is_filtered(pid) and os.readlink(f"/proc/{pid}/ns/net") == ours:
                     return pid
             except OSError:
                 continue
