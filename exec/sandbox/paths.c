@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ struct walk {
 	char rest[PATH_MAX];
 	size_t done_len;
 	unsigned int links;
+	dev_t device; /* of what is done; 0: not known */
 	bool is_missing;
 	bool is_shared;         /* the result must not depend on the process */
 	struct paths *followed; /* gets every link; NULL: not wanted */
@@ -121,6 +123,7 @@ static int step_up(struct walk *walk)
 	while (walk->done_len > 0 && walk->done[--walk->done_len] != '/')
 		; /* "" is the root while walking */
 	walk->done[walk->done_len] = '\0';
+	walk->device = 0;
 	return 0;
 }
 
@@ -164,8 +167,10 @@ static int follow(struct walk *walk)
 		return -ELOOP;
 	if (snprintf(joined, sizeof(joined), "%s/%s", target, walk->rest) >= (int)sizeof(joined))
 		return -ENAMETOOLONG;
-	if (target[0] == '/')
+	if (target[0] == '/') {
 		walk->done_len = 0;
+		walk->device = 0;
+	}
 	walk->done[walk->done_len] = '\0';
 	memcpy(walk->rest, joined, strlen(joined) + 1);
 	return 0;
@@ -178,7 +183,9 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 
 	if (before + 1 + len >= sizeof(walk->done))
 		return -ENAMETOOLONG;
-	walk->is_missing |= !walk->is_missing && is_unlisted(before > 0 ? walk->done : "/", name);
+	/* An automount has no device (major number 0), so most folders need no further call. */
+	walk->is_missing |= !walk->is_missing && major(walk->device) == 0 &&
+			    is_unlisted(before > 0 ? walk->done : "/", name);
 	walk->done[before] = '/';
 	memcpy(walk->done + before + 1, name, len + 1);
 	walk->done_len = before + 1 + len;
@@ -187,9 +194,12 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 			return -errno;
 		walk->is_missing = true;
 	}
-	if (walk->is_missing || !S_ISLNK(what.st_mode))
+	if (walk->is_missing)
 		return 0;
-
+	if (!S_ISLNK(what.st_mode)) {
+		walk->device = what.st_dev;
+		return 0;
+	}
 	auto_free char *here = before > 0 ? mem_strndup(walk->done, before) : mem_strdup("/");
 
 	if (walk->is_shared && is_of_process(here))
