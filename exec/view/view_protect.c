@@ -44,10 +44,12 @@ struct found {
 	bool has_head, has_objects, has_refs, has_commondir, has_config, has_hooks;
 };
 
-static void protect_line(struct search *search, const char *directory, const char *line)
+/* @name: the entry of @directory that @line begins with, or that its star stands for. */
+static void protect_line(struct search *search, const char *directory, const char *line,
+			 const char *name)
 {
-	auto_free char *path =
-		mem_printf("%s/%s", strcmp(directory, "/") == 0 ? "" : directory, line);
+	auto_free char *path = mem_printf("%s/%s", strcmp(directory, "/") == 0 ? "" : directory,
+					  line[0] == '*' ? name : line);
 
 	if (policy_protected_is(search->protection, path, NULL))
 		view_place_keep(search->plan, path);
@@ -63,11 +65,10 @@ static void protect_name(struct search *search, const char *directory, const cha
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].where == POLICY_PROTECTED_ANYWHERE &&
 		    policy_protected_line_begins(lines[i].path, name))
-			protect_line(search, directory,
-				     lines[i].path[0] == '*' ? name : lines[i].path);
+			protect_line(search, directory, lines[i].path, name);
 	for (; given && *given; given++)
 		if (policy_protected_line_begins(*given, name))
-			protect_line(search, directory, *given);
+			protect_line(search, directory, *given, name);
 }
 
 /* What the lines describe at @root, if they begin above it: ".config/systemd" in ~/.config. */
@@ -82,11 +83,11 @@ static void protect_from_above(struct search *search, const char *root)
 
 		for (size_t i = 0; i < count; i++)
 			if (policy_protected_line_begins(lines[i].path, slash + 1))
-				protect_line(search, above, lines[i].path);
+				protect_line(search, above, lines[i].path, slash + 1);
 		for (const char *const *given = search->protection->protect; given && *given;
 		     given++)
 			if (policy_protected_line_begins(*given, slash + 1))
-				protect_line(search, above, *given);
+				protect_line(search, above, *given, slash + 1);
 	}
 }
 
@@ -266,7 +267,7 @@ static void protect_home(struct search *search, const char *home)
 		if ((lines[i].where != POLICY_PROTECTED_HOME && is_searched) ||
 		    lstat(path, &what) < 0)
 			continue;
-		protect_line(search, home, lines[i].path);
+		protect_line(search, home, lines[i].path, lines[i].path);
 		if (!is_searched && policy_protected_is(search->protection, path, NULL))
 			view_place_keep_led(search->plan, search->protection, path);
 	}
