@@ -134,6 +134,15 @@ static void rest_sent(struct rest *rest, size_t len)
 		rest_drop(rest);
 }
 
+/* @sent of the @len @bytes were taken: new ones, or those that it holds. */
+static void rest_take(struct rest *rest, const char *bytes, size_t len, size_t sent, bool is_new)
+{
+	if (!is_new)
+		rest_sent(rest, sent);
+	else if (sent < len)
+		rest_keep(rest, bytes + sent, len - sent);
+}
+
 static void cut(struct tls_bridge *bridge)
 {
 	bridge->is_cut = !bridge->down_ended;
@@ -155,11 +164,8 @@ static void give(struct tls_bridge *bridge, const char *bytes, size_t len, bool 
 
 	if (sent < 0 && errno != EAGAIN && errno != EINTR)
 		leg_left(bridge);
-	else if (!is_new)
-		rest_sent(&bridge->down, sent < 0 ? 0 : (size_t)sent);
-	else if (sent < (ssize_t)len)
-		rest_keep(&bridge->down, bytes + (sent < 0 ? 0 : sent),
-			  len - (sent < 0 ? 0 : (size_t)sent));
+	else
+		rest_take(&bridge->down, bytes, len, sent < 0 ? 0 : (size_t)sent, is_new);
 }
 
 /* Sends @bytes to the server, and keeps what it does not take. */
@@ -169,11 +175,8 @@ static void pass(struct tls_bridge *bridge, const char *bytes, size_t len, bool 
 
 	if (sent < 0 && sent != -EAGAIN)
 		cut(bridge);
-	else if (!is_new)
-		rest_sent(&bridge->up, sent < 0 ? 0 : (size_t)sent);
-	else if (sent < (ssize_t)len)
-		rest_keep(&bridge->up, bytes + (sent < 0 ? 0 : sent),
-			  len - (sent < 0 ? 0 : (size_t)sent));
+	else
+		rest_take(&bridge->up, bytes, len, sent < 0 ? 0 : (size_t)sent, is_new);
 }
 
 /* True: there may be more. */
