@@ -101,6 +101,13 @@ static int open_file(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+const char *run_upstream_named_authorities(void)
+{
+	const char *named = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl have it */
+
+	return named && named[0] ? named : NULL;
+}
+
 /* Opens the file of the authorities that this machine trusts; *@ret_path: which. Or -errno. */
 static int open_authorities(const char **ret_path)
 {
@@ -110,11 +117,11 @@ static int open_authorities(const char **ret_path)
 		"/etc/ssl/ca-bundle.pem",             /* openSUSE */
 		"/etc/ssl/cert.pem",
 	};
-	const char *named = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl have it */
+	const char *named = run_upstream_named_authorities();
 	int fd = -ENOENT;
 
-	*ret_path = named && named[0] ? named : bundles[0];
-	if (named && named[0])
+	*ret_path = named ? named : bundles[0];
+	if (named)
 		return open_file(named);
 	for (size_t i = 0; i < ARRAY_SIZE(bundles) && fd == -ENOENT; i++)
 		fd = open_file(bundles[i]);

@@ -10,6 +10,8 @@ struct run_places;
  */
 int run_upstream_find(const struct policy *policy, const struct run_places *places,
 		      struct policy_upstreams **ret);
+/* The file of authorities that the environment names, borrowed; NULL: none. */
+const char *run_upstream_named_authorities(void);
 /* "http://a.test:3128 and socks5h://b.test:1080", without logins. Returned owned; NULL: @upstreams
  * is NULL. */
 char *run_upstream_text(const struct policy_upstreams *upstreams);

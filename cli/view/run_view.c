@@ -10,6 +10,7 @@
 #include "cli/agent/command_world.h"
 #include "cli/policy/policy_layers.h"
 #include "cli/gate/run_helpers.h"
+#include "cli/gate/run_upstream.h"
 #include "cli/run/run_options.h"
 #include "cli/view/run_places.h"
 #include "cli/run/run_policy.h"
@@ -21,7 +22,7 @@
 static char **read_only_paths(const struct run_view_config *config)
 {
 	char **paths = policy_layers_projects(config->places->cwd);
-	const char *trusted = getenv("SSL_CERT_FILE"); /* by the gate, for an upstream proxy */
+	const char *trusted = run_upstream_named_authorities();
 
 	if (trusted && access(trusted, F_OK) == 0)
 		mem_append_list(&paths, run_places_absolute(config->places, trusted));
