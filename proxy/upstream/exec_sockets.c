@@ -41,7 +41,8 @@ struct exec_sockets_request {
 
 struct exec_sockets {
 	struct loop *loop;
-	int channel; /* -1: the exec has ended */
+	int channel; /* closed in exec_sockets_free(), see end_channel() */
+	bool has_ended;
 	struct event event;
 	TAILQ_HEAD(inner_request_list, exec_sockets_request) requests;
 	size_t count;
@@ -64,7 +65,7 @@ static void request_let_go(struct exec_sockets_request *request)
 {
 	request->done = NULL;
 	loop_timer_stop(&request->timer);
-	if (!request->is_sent || request->inner->channel < 0)
+	if (!request->is_sent || request->inner->has_ended)
 		request_free(request);
 }
 
@@ -79,14 +80,18 @@ static void request_fail(void *arg)
 	done(error, arg);
 }
 
-static void close_channel(struct exec_sockets *inner)
+/* The gate has a copy of the descriptor, so closing ours would not end the channel. And libevent
+ * removes an event from epoll in the next turn: if ours were closed before that, the event would
+ * stay, and occur in each turn (loop_new()). */
+static void end_channel(struct exec_sockets *inner)
 {
 	struct exec_sockets_request *request, *next;
 
-	if (inner->channel < 0)
+	if (inner->has_ended)
 		return;
+	inner->has_ended = true;
 	event_del(&inner->event);
-	fd_close(fd_take(&inner->channel));
+	(void)shutdown(inner->channel, SHUT_RDWR); /* -ENOTCONN: the other end has closed it */
 	for (request = TAILQ_FIRST(&inner->requests); request; request = next) {
 		next = TAILQ_NEXT(request, link);
 		if (!request->done) {
@@ -124,7 +129,7 @@ static void on_door(struct exec_sockets *inner, const int *fds, size_t count)
 	if (listener < 0 || !has_option(listener, SO_DOMAIN, AF_UNIX) ||
 	    !has_option(listener, SO_TYPE, SOCK_STREAM) ||
 	    !has_option(listener, SO_ACCEPTCONN, 1) || fd_set_nonblocking(listener, true) < 0)
-		close_channel(inner);
+		end_channel(inner);
 	else if (inner->on_door)
 		inner->on_door(fd_take(&listener), inner->arg);
 }
@@ -139,7 +144,7 @@ static void on_answer(struct exec_sockets *inner, const int *fds, size_t count)
 	while (request && !request->is_sent)
 		request = TAILQ_NEXT(request, link);
 	if (!request) { /* a response without a request */
-		close_channel(inner);
+		end_channel(inner);
 		return;
 	}
 	exec_sockets_fn done = request->done;
@@ -184,7 +189,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	else if (n > 0)
 		on_answer(inner, fds, count);
 	else if (n != -EAGAIN)
-		close_channel(inner);
+		end_channel(inner);
 }
 
 void exec_sockets_on_door(struct exec_sockets *inner, exec_sockets_door_fn fn, void *arg)
@@ -199,7 +204,7 @@ void exec_sockets_renew(struct exec_sockets *inner, uint32_t turn)
 
 	inner->renewal = request;
 	if (fd_send(inner->channel, &request, sizeof(request), NULL, 0) < 0)
-		close_channel(inner);
+		end_channel(inner);
 }
 
 struct exec_sockets *exec_sockets_new(struct loop *loop, int channel)
@@ -221,7 +226,8 @@ void exec_sockets_free(struct exec_sockets *inner)
 {
 	if (!inner)
 		return;
-	close_channel(inner);
+	end_channel(inner);
+	fd_close(inner->channel);
 	while (!TAILQ_EMPTY(&inner->requests))
 		request_free(TAILQ_FIRST(&inner->requests));
 	free(inner);
@@ -229,7 +235,7 @@ void exec_sockets_free(struct exec_sockets *inner)
 
 static int send_question(struct exec_sockets *inner, enum exec_sockets_kind kind)
 {
-	if (inner->channel < 0)
+	if (inner->has_ended)
 		return -EPIPE;
 	if (inner->count > REQUESTS_MAX)
 		return -EAGAIN;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
@@ -23,7 +24,7 @@ struct fixture {
 	struct dial_test base;
 	struct policy *policy;
 	struct dialer *dialer;
-	int init;
+	int init, channel;
 	struct outcome outcome;
 };
 
@@ -45,6 +46,7 @@ static void begin(struct fixture *fixture)
 	fixture->dialer = dialer_new(fixture->base.loop, fixture->base.resolver, fixture->policy);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	fixture->init = pair[0];
+	fixture->channel = pair[1];
 	dialer_set_inner(fixture->dialer, EXEC, pair[1]);
 }
 
@@ -485,6 +487,42 @@ START_TEST(withdrawing_is_safe)
 }
 END_TEST
 
+/* Does an epoll of this process still watch @fd? */
+static bool is_watched(int fd)
+{
+	auto_free char *want = mem_printf("tfd: %8d ", fd);
+	bool is = false;
+
+	for (int other = 0; other < 64; other++) {
+		auto_free char *path = mem_printf("/proc/self/fdinfo/%d", other);
+		auto_close int info = open(path, O_RDONLY | O_CLOEXEC);
+		char text[4096] = "";
+
+		is |= info >= 0 && read(info, text, sizeof(text) - 1) > 0 && strstr(text, want);
+	}
+	return is;
+}
+
+/* The gate has a copy of the channel. Epoll watches what is behind a descriptor, so a channel that
+ * the worker closed too early would be reported in every turn of its loop. */
+START_TEST(the_sandbox_ends_while_the_gate_has_a_copy)
+{
+	struct fixture fixture;
+	int copy;
+
+	begin(&fixture);
+	dial_test_settle(fixture.base.loop);
+	ck_assert(is_watched(fixture.channel));
+	copy = fcntl(fixture.channel, F_DUPFD_CLOEXEC, 0);
+	ck_assert_int_ge(copy, 0);
+	fd_close(fd_take(&fixture.init));
+	dial_test_settle(fixture.base.loop);
+	ck_assert(!is_watched(fixture.channel));
+	fd_close(copy);
+	done(&fixture);
+}
+END_TEST
+
 TCase *test_inner(void)
 {
 	TCase *tcase = tcase_create("inner");
@@ -502,6 +540,7 @@ TCase *test_inner(void)
 	tcase_add_test(tcase, late_answers_keep_the_order);
 	tcase_add_test(tcase, questions_are_bounded);
 	tcase_add_loop_test(tcase, the_sandbox_ends, 0, 3);
+	tcase_add_test(tcase, the_sandbox_ends_while_the_gate_has_a_copy);
 	tcase_add_test(tcase, nonsense_closes_the_channel);
 	tcase_add_test(tcase, withdrawing_is_safe);
 	return tcase;
