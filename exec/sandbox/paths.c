@@ -183,9 +183,10 @@ static int step_into(struct walk *walk, const char *name, const struct paths *wr
 
 	if (before + 1 + len >= sizeof(walk->done))
 		return -ENAMETOOLONG;
-	/* An automount has no device (major number 0), so most folders need no further call. */
-	walk->is_missing |= !walk->is_missing && major(walk->device) == 0 &&
-			    is_unlisted(before > 0 ? walk->done : "/", name);
+	/* An automount has no device (major number 0) and is not the root, so most folders need no
+	 * further call. */
+	walk->is_missing |= !walk->is_missing && before > 0 && major(walk->device) == 0 &&
+			    is_unlisted(walk->done, name);
 	walk->done[before] = '/';
 	memcpy(walk->done + before + 1, name, len + 1);
 	walk->done_len = before + 1 + len;

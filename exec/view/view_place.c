@@ -158,7 +158,10 @@ void view_place_keep_led(struct plan *plan, const struct policy_protection *prot
 {
 	struct paths folders = { 0 };
 	size_t first = 0;
+	struct stat what;
 
+	if (lstat(folder, &what) < 0 || S_ISREG(what.st_mode))
+		return;
 	paths_add(&folders, folder);
 	for (int level = 0; level < LED_LEVELS; level++) {
 		size_t next = folders.count;

@@ -252,6 +252,36 @@ static void search_root(struct search *search, const char *root)
 	paths_add(&search->plan->warnings, line);
 }
 
+static void protect_home_line(struct search *search, const char *home, const char *line,
+			      bool is_searched)
+{
+	auto_free char *path = mem_printf("%s/%s", home, line);
+	struct stat what;
+
+	if (lstat(path, &what) < 0)
+		return;
+	protect_line(search, home, line, line);
+	if (!is_searched && policy_protected_is(search->protection, path, NULL))
+		view_place_keep_led(search->plan, search->protection, path);
+}
+
+/* Marks each line that an entry of @home begins. One reading costs less than a look at each name,
+ * because most are missing. False: @home cannot be read. */
+static bool find_lines(const char *home, const struct policy_protected_line *lines, size_t count,
+		       bool *is_there)
+{
+	DIR *directory = opendir(home);
+	const struct dirent *entry;
+
+	if (!directory)
+		return false;
+	while ((entry = readdir(directory)) != NULL)
+		for (size_t i = 0; i < count; i++)
+			is_there[i] |= policy_protected_line_begins(lines[i].path, entry->d_name);
+	(void)closedir(directory);
+	return true;
+}
+
 /* If a home is not writable itself, files in it may still be links into what is: ~/.bashrc to
  * ~/dotfiles/bashrc. */
 static void protect_home(struct search *search, const char *home)
@@ -259,18 +289,13 @@ static void protect_home(struct search *search, const char *home)
 	bool is_searched = paths_holder(&search->plan->writable, home) != NULL;
 	size_t count;
 	const struct policy_protected_line *lines = policy_protected_lines(&count);
+	auto_free bool *is_there = mem_new(count * sizeof(*is_there));
+	bool is_read = find_lines(home, lines, count, is_there);
 
-	for (size_t i = 0; i < count; i++) {
-		auto_free char *path = mem_printf("%s/%s", home, lines[i].path);
-		struct stat what;
-
-		if ((lines[i].where != POLICY_PROTECTED_HOME && is_searched) ||
-		    lstat(path, &what) < 0)
-			continue;
-		protect_line(search, home, lines[i].path, lines[i].path);
-		if (!is_searched && policy_protected_is(search->protection, path, NULL))
-			view_place_keep_led(search->plan, search->protection, path);
-	}
+	for (size_t i = 0; i < count; i++)
+		if ((lines[i].where == POLICY_PROTECTED_HOME || !is_searched) &&
+		    (is_there[i] || !is_read))
+			protect_home_line(search, home, lines[i].path, is_searched);
 }
 
 static int protect_given(struct plan *plan, const struct policy_protection *protection,
