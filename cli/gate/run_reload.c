@@ -253,7 +253,8 @@ static char *object_to_programs(const struct policy *before, const struct policy
 /* Takes @loaded. */
 static void reload_take(struct run_reload *reload, struct run_loaded *loaded)
 {
-	bool is_same = !reload->has_failed && loaded->digest[0] != '\0' &&
+	bool is_same = !reload->has_failed &&
+		       (loaded->digest[0] != '\0' || loaded->file_count == 0) &&
 		       strcmp(loaded->digest, reload->config.loaded->digest) == 0;
 
 	auto_free char *doubt = find_doubtful(reload, loaded);

@@ -518,7 +518,8 @@ def manager(world):
     env = {**world.env, "NOTIFY_SOCKET": str(world.top / "notify")}
     with socket.create_server(("127.0.0.1", 0)) as listener:
         place = f"127.0.0.1:{listener.getsockname()[1]}"
-        command = [world.sallyport, "proxy", "--policy", str(world.policy), "--audit", str(world.audit), "--no-tty", *world.known()]
+        without = [world.sallyport, "proxy", "--audit", str(world.audit), "--no-tty", *world.known()]
+        command = [*without, "--policy", str(world.policy)]
         daemon = handed_over([listener], command, env)
         assert told.next() == "READY=1"
         assert "good.test" in world.curl(place, "http://good.test/")
@@ -531,11 +532,14 @@ def manager(world):
         assert daemon.returncode == 0 and f"are served at {place}\n" in err, (daemon.returncode, err)
         with socket.create_connection(listener.getsockname(), LONG):
             pass  # it waits for the next start
-        again = handed_over([listener], command, env)
+        again = handed_over([listener], without, env)
         assert told.next() == "READY=1" and "good.test" in world.curl(place, "http://good.test/")
+        again.send_signal(signal.SIGHUP)
+        assert told.next().startswith("RELOADING=1") and told.next() == "READY=1"
         again.terminate()
         again.communicate(timeout=LONG)
         assert again.returncode == 0
+        assert not [record for record in world.records() if record["event"] == "policy_reloaded"], "no policy has changed"
     with socket.socket(socket.AF_UNIX) as wrong:
         daemon = handed_over([wrong], command, world.env)
         _, err = daemon.communicate(timeout=LONG)
