@@ -74,15 +74,18 @@ char *run_denials_text(const struct gateway_trip *trip, const struct run_summary
 	auto_free char *rule = trip->rule ? text_visible_dup(trip->rule) : NULL;
 	auto_free char *because = trip->because ? text_visible_dup(trip->because) : NULL;
 	auto_free char *remedy = remedy_of(trip, summary);
-	/* What only failed was allowed, so it lacks no rule. */
-	const char *no_rule = trip->denied + trip->unanswered > 0 ? " No rule." : "";
+	/* What only failed was allowed, so it lacks no rule; the default's sentence says it. */
+	bool lacks_rule =
+		trip->denied + trip->unanswered > 0 && trip->last_denial != POLICY_DEFAULT_DENY;
+	const char *no_rule = lacks_rule ? " No rule." : "";
 	auto_free char *near = run_denials_near(trip, summary);
 
-	return mem_printf(
-		"%s: %s (%s)%s%s%s%s%s%s%s", head, policy_reason_sentence(trip->last_denial),
-		policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule, rule ? rule : "",
-		because ? " Because: " : "", because ? because : "",
-		near ? " It does not meet the conditions of " : "", near ? near : "", remedy);
+	return mem_printf("%s: %s (%s)%s%s%s%s%s%s%s%s", head,
+			  policy_reason_sentence(trip->last_denial),
+			  policy_reason_code(trip->last_denial), rule ? " Rule: " : no_rule,
+			  rule ? rule : "", because ? " Because: " : "", because ? because : "",
+			  near ? " It does not meet the conditions of the rule \"" : "",
+			  near ? near : "", near ? "\"." : "", remedy);
 }
 
 bool run_denials_is_denied(const struct gateway_trip *trip)
