@@ -140,31 +140,61 @@ static size_t fd_collect(struct msghdr *message, int *ret_fds)
 	return count;
 }
 
-ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count)
+static struct msghdr fd_header(struct iovec *part, union fd_control *control)
 {
-	struct iovec part = { .iov_base = bytes, .iov_len = max_bytes };
-	union fd_control control;
-	struct msghdr message = {
-		.msg_iov = &part,
+	return (struct msghdr){
+		.msg_iov = part,
 		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
+		.msg_control = control->bytes,
+		.msg_controllen = sizeof(control->bytes),
 	};
-	ssize_t n;
+}
+
+/* The result of fd_recv() for a message of @n bytes. */
+static ssize_t fd_received(struct msghdr *message, ssize_t n, int *ret_fds, size_t *ret_count)
+{
+	size_t count = fd_collect(message, ret_fds);
 
 	*ret_count = 0;
-	do
-		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	size_t count = fd_collect(&message, ret_fds);
-
-	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+	if (message->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		for (size_t i = 0; i < count; i++)
 			fd_close(ret_fds[i]);
 		return -EMSGSIZE;
 	}
 	*ret_count = count;
 	return n;
+}
+
+ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count)
+{
+	struct iovec part = { .iov_base = bytes, .iov_len = max_bytes };
+	union fd_control control;
+	struct msghdr message = fd_header(&part, &control);
+	ssize_t n;
+
+	*ret_count = 0;
+	do
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : fd_received(&message, n, ret_fds, ret_count);
+}
+
+int fd_recv_many(int socket, struct fd_message *messages, size_t max)
+{
+	struct iovec parts[FD_MANY];
+	union fd_control controls[FD_MANY];
+	struct mmsghdr headers[FD_MANY];
+	int n;
+
+	for (size_t i = 0; i < max; i++) {
+		parts[i] = (struct iovec){ messages[i].bytes, messages[i].max_bytes };
+		headers[i].msg_hdr = fd_header(&parts[i], &controls[i]);
+	}
+	do
+		n = recvmmsg(socket, headers, (unsigned int)max, MSG_CMSG_CLOEXEC, NULL);
+	while (n < 0 && errno == EINTR);
+	for (int i = 0; i < n; i++)
+		messages[i].len = fd_received(&headers[i].msg_hdr, (ssize_t)headers[i].msg_len,
+					      messages[i].fds, &messages[i].fd_count);
+	return n < 0 ? -errno : n;
 }

@@ -52,3 +52,16 @@ int fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t co
  * in @ret_fds[FD_PASS_MAX], *@ret_count of them. A truncated message is -EMSGSIZE and returns no
  * descriptors. */
 ssize_t fd_recv(int socket, void *bytes, size_t max_bytes, int *ret_fds, size_t *ret_count);
+
+#define FD_MANY 16
+/* A message to be received: the caller sets @bytes and @max_bytes; @len, @fds and @fd_count are as
+ * the result of fd_recv(). */
+struct fd_message {
+	void *bytes;
+	size_t max_bytes, fd_count;
+	ssize_t len;
+	int fds[FD_PASS_MAX];
+};
+/* Receives what is there, at most @max <= FD_MANY messages, by one call: their number, at least 1,
+ * or -errno. At the end of the stream every message has length 0. */
+int fd_recv_many(int socket, struct fd_message *messages, size_t max);

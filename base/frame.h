@@ -60,7 +60,10 @@ typedef void (*frame_link_closed_fn)(void *arg);
 struct frame_link *frame_link_new(struct loop *loop, int socket, frame_link_frame_fn on_frame,
 				  frame_link_closed_fn on_closed, void *arg);
 void frame_link_free(struct frame_link *link);
-/* Sends or queues; never blocks, never calls back. Takes @fds (closed once sent; may be NULL).
- * -EPIPE on a closed link. */
+/* Sends at the end of the loop's turn, with the other frames of that turn, or queues; a frame with
+ * descriptors is sent at once, after those. Never blocks, never calls back. Takes @fds (closed once
+ * sent; may be NULL). -EPIPE on a closed link. */
 int frame_link_send(struct frame_link *link, const struct frame *frame, const int *fds,
 		    size_t count);
+/* The same for a frame that nobody waits for: it is sent with the next one, or 2 ms later. */
+void frame_link_send_later(struct frame_link *link, const struct frame *frame);

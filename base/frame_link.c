@@ -11,6 +11,9 @@
 
 #define FRAME_HEAD_BYTES offsetof(struct frame_wire, bytes)
 #define FRAMES_PER_TURN  64 /* afterwards the loop serves other descriptors */
+#define BATCH_FRAMES     64
+#define BATCH_BYTES      (2 * (FRAME_HEAD_BYTES + FRAME_MAX_BYTES))
+#define LATER_MS         2
 
 /* The wire format: the type, then the body. */
 struct frame_wire {
@@ -27,9 +30,16 @@ struct frame_waiting {
 	uint8_t wire[];
 };
 
-/* One datagram is one frame. A frame is sent at once; when the kernel has no room, frames wait in
- * order for EV_WRITE. A link that fails is marked closed; on_closed runs from the loop, never from
- * inside frame_link_send(). */
+/* The frames of one turn of the loop, sent by one call. */
+struct frame_batch {
+	size_t count, len; /* bytes used */
+	size_t lens[BATCH_FRAMES];
+	uint8_t bytes[BATCH_BYTES];
+};
+
+/* One datagram is one frame. Frames are sent at the end of the turn; when the kernel has no room,
+ * they wait in order for EV_WRITE. A link that fails is marked closed; on_closed runs from the
+ * loop, never from inside frame_link_send(). */
 struct frame_link {
 	struct loop *loop;
 	int socket;
@@ -37,6 +47,9 @@ struct frame_link {
 	bool *is_freed; /* set while reading, so that a callback may free the link */
 	struct event readable, writable;
 	struct loop_timer closing;
+	struct loop_timer sending; /* of the batch */
+	bool is_due;               /* at the end of this turn; otherwise later */
+	struct frame_batch *batch; /* NULL: nothing was sent yet */
 	STAILQ_HEAD(frame_waiting_list, frame_waiting) waiting;
 	size_t waiting_count;
 	frame_link_frame_fn on_frame;
@@ -103,24 +116,57 @@ int frame_link_receive_on(int socket, struct frame *ret, int *ret_fds, size_t *r
 	return 0;
 }
 
+/* False: @message is malformed, or the end. */
+static bool frame_from(struct frame *ret, const struct fd_message *message)
+{
+	const struct frame_wire *wire = message->bytes;
+
+	if (message->len < (ssize_t)FRAME_HEAD_BYTES)
+		return false;
+	frame_begin(ret, wire->type);
+	ret->len = (uint32_t)message->len - FRAME_HEAD_BYTES;
+	memcpy(ret->bytes, wire->bytes, ret->len);
+	return true;
+}
+
+/* Passes on what was received, until the link is closed or freed. Callbacks take descriptors. */
+static void frame_link_deliver(struct frame_link *link, struct fd_message *messages, int count,
+			       const bool *is_freed)
+{
+	for (int i = 0; i < count; i++) {
+		bool is_over = *is_freed || link->is_closed;
+
+		if (!is_over && frame_from(&link->frame, &messages[i])) {
+			link->on_frame(&link->frame, messages[i].fds, messages[i].fd_count,
+				       link->arg);
+			continue;
+		}
+		for (size_t j = 0; j < messages[i].fd_count; j++)
+			fd_close(messages[i].fds[j]);
+		if (!is_over)
+			frame_link_fail(link);
+	}
+}
+
 static void frame_link_readable(evutil_socket_t fd, short what, void *arg)
 {
+	static struct frame_wire wires[FD_MANY];
 	struct frame_link *link = arg;
 	bool is_freed = false;
+	int n = FD_MANY;
 
 	link->is_freed = &is_freed;
-	for (int i = 0; i < FRAMES_PER_TURN && !link->is_closed; i++) {
-		int fds[FD_PASS_MAX];
-		size_t count = 0;
-		int r = frame_link_receive_on(link->socket, &link->frame, fds, &count);
+	/* After fewer than FD_MANY, nothing was waiting any more. */
+	for (int i = 0; i < FRAMES_PER_TURN && n == FD_MANY && !link->is_closed; i += n) {
+		struct fd_message messages[FD_MANY];
 
-		if (r == -EAGAIN)
-			break;
-		if (r < 0) {
+		for (size_t j = 0; j < FD_MANY; j++)
+			messages[j] = (struct fd_message){ .bytes = &wires[j],
+							   .max_bytes = sizeof(wires[j]) };
+		n = fd_recv_many(link->socket, messages, FD_MANY);
+		if (n < 0 && n != -EAGAIN)
 			frame_link_fail(link);
-			break;
-		}
-		link->on_frame(&link->frame, fds, count, link->arg);
+		frame_link_deliver(link, messages, n, &is_freed);
 		if (is_freed)
 			return;
 	}
@@ -171,26 +217,7 @@ struct frame_link *frame_link_new(struct loop *loop, int socket, frame_link_fram
 	return link;
 }
 
-void frame_link_free(struct frame_link *link)
-{
-	struct frame_waiting *waiting;
-
-	if (!link)
-		return;
-	if (link->is_freed)
-		*link->is_freed = true;
-	event_del(&link->readable);
-	event_del(&link->writable);
-	loop_timer_stop(&link->closing);
-	while ((waiting = STAILQ_FIRST(&link->waiting))) {
-		STAILQ_REMOVE_HEAD(&link->waiting, entry);
-		frame_waiting_free(waiting);
-	}
-	fd_close(link->socket);
-	free(link);
-}
-
-static void frame_link_enqueue(struct frame_link *link, const struct frame_wire *wire, size_t len,
+static void frame_link_enqueue(struct frame_link *link, const void *wire, size_t len,
 			       const int *fds, size_t count)
 {
 	struct frame_waiting *waiting = mem_new(sizeof(*waiting) + len);
@@ -207,16 +234,105 @@ static void frame_link_enqueue(struct frame_link *link, const struct frame_wire 
 		frame_link_fail(link);
 }
 
+/* Sends as much of the batch as the kernel takes: the number of frames, or -errno. */
+static int frame_batch_send(const struct frame_batch *batch, int socket)
+{
+	struct mmsghdr headers[BATCH_FRAMES] = { 0 };
+	struct iovec parts[BATCH_FRAMES];
+	size_t at = 0;
+	int n;
+
+	for (size_t i = 0; i < batch->count; at += batch->lens[i++]) {
+		parts[i] = (struct iovec){ (void *)(uintptr_t)(batch->bytes + at), batch->lens[i] };
+		headers[i].msg_hdr = (struct msghdr){ .msg_iov = &parts[i], .msg_iovlen = 1 };
+	}
+	do
+		n = sendmmsg(socket, headers, (unsigned int)batch->count, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* Afterwards the batch is empty: what was not sent waits, or the link is closed. */
+static void frame_link_flush(struct frame_link *link)
+{
+	struct frame_batch *batch = link->batch;
+	size_t at = 0;
+
+	loop_timer_stop(&link->sending);
+	link->is_due = false;
+	if (!batch || batch->count == 0 || link->is_closed)
+		return;
+	int sent = STAILQ_EMPTY(&link->waiting) ? frame_batch_send(batch, link->socket) : -EAGAIN;
+
+	if (sent < 0 && sent != -EAGAIN)
+		frame_link_fail(link);
+	for (size_t i = 0; i < batch->count; at += batch->lens[i++])
+		if (!link->is_closed && (int)i >= sent)
+			frame_link_enqueue(link, batch->bytes + at, batch->lens[i], NULL, 0);
+	batch->count = batch->len = 0;
+}
+
+static void frame_link_sending(void *arg)
+{
+	frame_link_flush(arg);
+}
+
+static void frame_link_add(struct frame_link *link, const struct frame_wire *wire, size_t len)
+{
+	struct frame_batch *batch = link->batch;
+
+	if (batch && (batch->count == BATCH_FRAMES || batch->len + len > sizeof(batch->bytes)))
+		frame_link_flush(link);
+	if (!batch)
+		batch = link->batch = mem_new(sizeof(*batch));
+	memcpy(batch->bytes + batch->len, wire, len);
+	batch->lens[batch->count++] = len;
+	batch->len += len;
+}
+
+void frame_link_free(struct frame_link *link)
+{
+	struct frame_waiting *waiting;
+
+	if (!link)
+		return;
+	if (link->is_freed)
+		*link->is_freed = true;
+	frame_link_flush(link); /* the last frames before the end */
+	event_del(&link->readable);
+	event_del(&link->writable);
+	loop_timer_stop(&link->closing);
+	while ((waiting = STAILQ_FIRST(&link->waiting))) {
+		STAILQ_REMOVE_HEAD(&link->waiting, entry);
+		frame_waiting_free(waiting);
+	}
+	fd_close(link->socket);
+	free(link->batch);
+	free(link);
+}
+
 int frame_link_send(struct frame_link *link, const struct frame *frame, const int *fds,
 		    size_t count)
 {
 	struct frame_wire wire;
 	size_t len = frame_to_wire(frame, &wire);
-	int r = link->is_closed ? -EPIPE : -EAGAIN;
+	int r = 0;
 
 	assert(count <= FD_PASS_MAX);
-	if (r == -EAGAIN && STAILQ_EMPTY(&link->waiting))
-		r = fd_send(link->socket, &wire, len, fds, count);
+	if (count > 0)
+		frame_link_flush(link); /* they keep their order */
+	if (link->is_closed) {
+		r = -EPIPE;
+	} else if (count == 0) {
+		frame_link_add(link, &wire, len);
+		if (!link->is_due)
+			loop_defer(link->loop, &link->sending, frame_link_sending, link);
+		link->is_due = true;
+		return 0;
+	}
+	if (r == 0)
+		r = STAILQ_EMPTY(&link->waiting) ? fd_send(link->socket, &wire, len, fds, count)
+						 : -EAGAIN;
 	if (r == -EAGAIN) {
 		frame_link_enqueue(link, &wire, len, fds, count);
 		return 0;
@@ -226,4 +342,16 @@ int frame_link_send(struct frame_link *link, const struct frame *frame, const in
 	if (r < 0)
 		frame_link_fail(link);
 	return r;
+}
+
+void frame_link_send_later(struct frame_link *link, const struct frame *frame)
+{
+	struct frame_wire wire;
+	size_t len = frame_to_wire(frame, &wire);
+
+	if (link->is_closed)
+		return;
+	frame_link_add(link, &wire, len);
+	if (!link->sending.is_armed)
+		loop_timer_start(link->loop, &link->sending, LATER_MS, frame_link_sending, link);
 }

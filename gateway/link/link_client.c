@@ -70,7 +70,12 @@ static void remote_report(struct gateway_client *client, const struct gateway_re
 	link_codec_put_report(&frame, ticket ? ticket->node.number : 0, &sent);
 	if (ticket && !client->is_gone)
 		keys_remove(&((struct remote *)client)->tickets, &ticket->node);
-	remote_send((struct remote *)client, &frame);
+	/* Nobody waits for the report of a good end. */
+	if (ticket && sent.verdict.action == POLICY_ALLOW &&
+	    policy_reason_status(sent.closed) == 200)
+		frame_link_send_later(((struct remote *)client)->link, &frame);
+	else
+		remote_send((struct remote *)client, &frame);
 }
 
 static int remote_spend(struct gateway_client *client, struct gateway_ticket *ticket,

@@ -182,6 +182,8 @@ static const struct entry workers[] = {
 	{ SYS_accept4, { 0 }, PASS },
 	{ SYS_connect, { 0 }, PASS },
 	{ SYS_recvmsg, { 0 }, PASS },
+	{ SYS_recvmmsg, { 0 }, PASS },
+	{ SYS_sendmmsg, { 0 }, PASS },
 	{ SYS_socket, { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 6 }, PASS },
 	{ SYS_socket, { AF_INET6, SOCK_DGRAM, 0 }, PASS },
 	{ SYS_socket, { AF_INET, SOCK_RAW, 1 }, FAIL(EPERM) },

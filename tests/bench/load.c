@@ -1,0 +1,440 @@
+/* Load for the benchmark of the data plane, one thread and one epoll for each role:
+ *
+ *   load serve ADDRESS BYTES          a web server whose answers have BYTES; prints its port
+ *   load relay ADDRESS PORT           copies bytes to ADDRESS:PORT: the least that a proxy does;
+ *                                     prints its port on 127.0.0.1
+ *   load ask KIND PORT HOST CONNECTIONS COUNT PID...
+ *                                     COUNT operations at 127.0.0.1:PORT, CONNECTIONS at once;
+ * prints rate, median and 99th percentile in us, and the CPU time of all PIDs in us per operation
+ *
+ * KIND: kept (requests in absolute-form on kept connections), new (a connection for each), connect
+ * (CONNECT and its answer), ping (a byte each way in a tunnel). HOST may have a port. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER       65536
+#define EVENTS_MAX   256
+#define HEAD_MAX     4096
+#define DEADLINE_MS  60000 /* without any event */
+#define CONNECTS_MAX 4096
+
+static int ring;
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void watch(int fd, uint32_t events, void *arg)
+{
+	struct epoll_event event = { .events = events, .data.ptr = arg };
+
+	if (epoll_ctl(ring, EPOLL_CTL_ADD, fd, &event) < 0)
+		die("epoll_ctl");
+}
+
+static int tcp(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+
+	if (fd < 0)
+		die("socket");
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return fd;
+}
+
+static struct sockaddr_in place(const char *address, const char *port)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
+	};
+
+	if (inet_pton(AF_INET, address, &at.sin_addr) != 1)
+		die(address);
+	return at;
+}
+
+static int dial(const struct sockaddr_in *at)
+{
+	int fd = tcp();
+
+	if (connect(fd, (const struct sockaddr *)at, sizeof(*at)) < 0 && errno != EINPROGRESS)
+		die("connect");
+	return fd;
+}
+
+static int listen_at(const char *address)
+{
+	struct sockaddr_in at = place(address, "0");
+	socklen_t len = sizeof(at);
+	int fd = tcp();
+
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 4096) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+		die("listen");
+	printf("%d\n", ntohs(at.sin_port));
+	(void)fflush(stdout);
+	return fd;
+}
+
+static int wait_events(struct epoll_event *events, int limit_ms)
+{
+	int count = epoll_wait(ring, events, EVENTS_MAX, limit_ms);
+
+	if (count < 0 && errno != EINTR)
+		die("epoll_wait");
+	return count;
+}
+
+/* One end of a connection of the server or the relay; @peer: the relay's other end. */
+struct end {
+	int fd;
+	struct end *peer;
+	char head[HEAD_MAX];
+	size_t used;
+	const char *left; /* of the answer that is being sent */
+	size_t left_len;
+	bool is_tunnel;
+};
+
+static char *answer; /* the head and the body */
+static size_t answer_len;
+
+static struct end *end_new(int fd)
+{
+	struct end *end = calloc(1, sizeof(*end));
+
+	if (!end)
+		die("calloc");
+	end->fd = fd;
+	return end;
+}
+
+/* Sends what is left; the rest waits for room. */
+static bool push(struct end *end)
+{
+	while (end->left_len > 0) {
+		ssize_t sent = send(end->fd, end->left, end->left_len, MSG_NOSIGNAL);
+
+		if (sent < 0)
+			return errno == EAGAIN;
+		end->left += sent;
+		end->left_len -= (size_t)sent;
+	}
+	return true;
+}
+
+/* A request has come whole if its head ends; there is no body. What is no HTTP is sent back. */
+static bool serve_end(struct end *end)
+{
+	ssize_t got;
+
+	if (!push(end))
+		return false;
+	got = recv(end->fd, end->head + end->used, sizeof(end->head) - end->used - 1, 0);
+	if (got < 0)
+		return errno == EAGAIN;
+	if (got == 0)
+		return false;
+	end->used += (size_t)got;
+	end->head[end->used] = '\0';
+	if (end->head[0] == '!') {
+		end->used = 0;
+		return send(end->fd, end->head, (size_t)got, MSG_NOSIGNAL) == got;
+	}
+	if (!strstr(end->head, "\r\n\r\n"))
+		return end->used < sizeof(end->head) - 1;
+	bool is_last = strstr(end->head, "onnection: close") != NULL;
+
+	end->used = 0;
+	end->left = answer;
+	end->left_len = answer_len;
+	if (!push(end))
+		return false;
+	if (is_last)
+		(void)shutdown(end->fd, SHUT_WR);
+	return true;
+}
+
+static bool relay_end(struct end *end)
+{
+	static char bytes[BUFFER];
+	ssize_t got = recv(end->fd, bytes, sizeof(bytes), 0);
+
+	if (got < 0)
+		return errno == EAGAIN;
+	if (got == 0)
+		return false;
+	for (ssize_t sent = 0, n; sent < got; sent += n) {
+		n = send(end->peer->fd, bytes + sent, (size_t)(got - sent), MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN)
+			return false;
+		n = n < 0 ? 0 : n;
+	}
+	return true;
+}
+
+static void end_close(struct end *end)
+{
+	(void)close(end->fd);
+	if (end->peer)
+		(void)close(end->peer->fd);
+	if (end->peer)
+		end->peer->fd = -1;
+	end->fd = -1; /* the memory stays: the process ends soon */
+}
+
+static void work(int listener, const struct sockaddr_in *target)
+{
+	struct epoll_event events[EVENTS_MAX];
+
+	watch(listener, EPOLLIN, NULL);
+	for (;;) {
+		int count = wait_events(events, -1);
+
+		for (int i = 0; i < count; i++) {
+			struct end *end = events[i].data.ptr;
+
+			if (end && end->fd >= 0 && !(target ? relay_end(end) : serve_end(end)))
+				end_close(end);
+			int fd = end ? -1
+				     : accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+			if (fd < 0)
+				continue;
+			int one = 1;
+
+			(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+			end = end_new(fd);
+			if (target) {
+				end->peer = end_new(dial(target));
+				end->peer->peer = end;
+				watch(end->peer->fd, EPOLLIN, end->peer);
+			}
+			/* The server sends on when there is room again. */
+			watch(fd, target ? EPOLLIN : EPOLLIN | EPOLLOUT | EPOLLET, end);
+		}
+	}
+}
+
+/* The client. */
+enum kind { KEPT, NEW, CONNECT, PING };
+
+struct asker {
+	int fd;
+	bool is_open; /* ping: the tunnel */
+	char head[HEAD_MAX];
+	size_t used, total; /* of the answer; 0: its head has not come whole */
+	uint64_t begun_ns;
+};
+
+static const char *const kinds[] = { "kept", "new", "connect", "ping" };
+static enum kind kind;
+static struct sockaddr_in proxy;
+static char request[512], tunnel[256];
+static uint32_t *took_us;
+static size_t wanted, begun, done;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void say(const struct asker *asker, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (send(asker->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len)
+		die("send");
+}
+
+/* Begins an operation, on a new connection if there is none; nothing if all have begun. */
+static void begin(struct asker *asker)
+{
+	if (begun == wanted && (kind != PING || asker->is_open))
+		return;
+	if (asker->is_open || kind != PING)
+		begun++;
+	asker->used = asker->total = 0;
+	asker->begun_ns = now_ns();
+	if (asker->fd < 0) {
+		asker->fd = dial(&proxy);
+		watch(asker->fd, EPOLLIN | EPOLLOUT | EPOLLET, asker);
+	} else {
+		say(asker, kind == PING ? "!" : request);
+	}
+}
+
+static void finish(struct asker *asker)
+{
+	took_us[done++] = (uint32_t)((now_ns() - asker->begun_ns) / 1000);
+	if (kind == NEW || kind == CONNECT) {
+		(void)close(asker->fd);
+		asker->fd = -1;
+	}
+	begin(asker);
+}
+
+/* The length of the whole answer, once its head has come. */
+static size_t measure(const struct asker *asker)
+{
+	const char *end = strstr(asker->head, "\r\n\r\n");
+	const char *length = strcasestr(asker->head, "content-length:");
+
+	if (!end)
+		return 0;
+	if (!strstr(asker->head, " 200 "))
+		die(asker->head);
+	return (size_t)(end + 4 - asker->head) + (length ? strtoul(length + 15, NULL, 10) : 0);
+}
+
+/* Takes what has come; true: the answer is whole. */
+static bool take(struct asker *asker)
+{
+	static char waste[BUFFER];
+	bool is_head = asker->total == 0;
+	ssize_t got = recv(asker->fd, is_head ? asker->head + asker->used : waste,
+			   is_head ? sizeof(asker->head) - asker->used - 1 : sizeof(waste), 0);
+
+	if (got == 0)
+		errno = ECONNRESET;
+	if (got == 0 || (got < 0 && errno != EAGAIN))
+		die("recv");
+	if (got < 0)
+		return false;
+	asker->used += (size_t)got;
+	if (kind == PING && asker->is_open)
+		return true;
+	if (is_head) {
+		asker->head[asker->used] = '\0';
+		asker->total = measure(asker);
+	}
+	return asker->total > 0 && asker->used >= asker->total ? true : take(asker);
+}
+
+static void on_event(struct asker *asker, uint32_t events)
+{
+	bool is_connected = asker->used == 0 && asker->total == 0 && (events & EPOLLIN) == 0;
+
+	if (is_connected) {
+		say(asker, kind == CONNECT || kind == PING ? tunnel : request);
+	} else if ((events & EPOLLIN) && take(asker)) {
+		if (kind == PING && !asker->is_open) {
+			asker->is_open = true;
+			begin(asker);
+		} else {
+			finish(asker);
+		}
+	}
+}
+
+static uint64_t cpu_ns(char **pids)
+{
+	uint64_t sum = 0;
+
+	for (; *pids; pids++) {
+		char path[64], text[64] = "";
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/schedstat", *pids);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+			die(path);
+		(void)close(fd);
+		sum += strtoull(text, NULL, 10);
+	}
+	return sum;
+}
+
+static int compare(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void ask(char **argv, char **pids)
+{
+	struct epoll_event events[EVENTS_MAX];
+	size_t count = strtoul(argv[3], NULL, 10);
+	struct asker *askers = calloc(count, sizeof(*askers));
+
+	wanted = strtoul(argv[4], NULL, 10);
+	took_us = calloc(wanted, sizeof(*took_us));
+	for (kind = KEPT; kind <= PING && strcmp(kinds[kind], argv[0]) != 0; kind++)
+		;
+	if (kind > PING || count == 0 || count > CONNECTS_MAX || wanted == 0 || !askers || !took_us)
+		die("arguments");
+	proxy = place("127.0.0.1", argv[1]);
+	(void)snprintf(request, sizeof(request),
+		       "GET http://%s/x HTTP/1.1\r\nHost: %s\r\n%sUser-Agent: load\r\n\r\n",
+		       argv[2], argv[2], kind == NEW ? "Connection: close\r\n" : "");
+	(void)snprintf(tunnel, sizeof(tunnel), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
+		       argv[2]);
+	uint64_t cpu = cpu_ns(pids), start = now_ns();
+
+	for (size_t i = 0; i < count; i++) {
+		askers[i].fd = -1;
+		begin(&askers[i]);
+	}
+	while (done < wanted) {
+		int ready = wait_events(events, DEADLINE_MS);
+
+		if (ready == 0) {
+			errno = ETIMEDOUT;
+			die("wait");
+		}
+		for (int i = 0; i < ready; i++)
+			on_event(events[i].data.ptr, events[i].events);
+	}
+	double seconds = (double)(now_ns() - start) / 1e9;
+
+	cpu = cpu_ns(pids) - cpu;
+	qsort(took_us, done, sizeof(*took_us), compare);
+	printf("%.0f %u %u %.1f\n", (double)done / seconds, took_us[done / 2],
+	       took_us[done * 99 / 100], (double)cpu / 1000 / (double)done);
+}
+
+int main(int argc, char **argv)
+{
+	ring = epoll_create1(EPOLL_CLOEXEC);
+	if (ring < 0)
+		die("epoll_create1");
+	if (argc == 4 && strcmp(argv[1], "serve") == 0) {
+		size_t bytes = strtoul(argv[3], NULL, 10);
+
+		answer = calloc(1, bytes + 128);
+		if (!answer)
+			die("calloc");
+		int head = snprintf(answer, 128, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+				    bytes);
+
+		answer_len = (size_t)head + bytes;
+		work(listen_at(argv[2]), NULL);
+	} else if (argc == 4 && strcmp(argv[1], "relay") == 0) {
+		struct sockaddr_in target = place(argv[2], argv[3]);
+
+		work(listen_at("127.0.0.1"), &target);
+	} else if (argc >= 7 && strcmp(argv[1], "ask") == 0) {
+		ask(argv + 2, argv + 7);
+		return 0;
+	}
+	(void)fprintf(stderr, "usage: see the head of load.c\n");
+	return 2;
+}
