@@ -103,11 +103,11 @@ void keeper_end(struct keeper *keeper)
 {
 	if (keeper->socket < 0)
 		return;
-	fd_close(keeper->socket);
-	keeper->socket = -1;
-	/* It may not have read the last message. */
+	/* At the end of the stream it would pay what is owed. */
 	(void)kill(keeper->pid, SIGKILL);
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	keeper->pid = 0;
+	fd_close(keeper->socket);
+	keeper->socket = -1;
 }
