@@ -272,7 +272,7 @@ START_TEST(list_that_empties)
 	screen_until_open();
 	screen_type("*s");
 	for (int i = 1; i <= 5; i++) {
-		char id[16];
+		char id[24];
 
 		(void)snprintf(id, sizeof(id), "7f3a-%d", i);
 		fake_retract(&screen.gw, id, "nobody answered in time");
