@@ -150,12 +150,11 @@ def earn_trust(stage):
     client.configure("on-request")
     id = client.send("exec", script=GET + "http://a.test/")
     question = client.next("approval_request")
-    client.next("approval_updated", approval=question["approval"])  # with what the reviewer would have said
     client.answer(question, "denied")
     client.next("task_complete", id=id)
+    sheet, = until(lambda: list((stage.top / "state/sallyport/reviewers").glob("*.json")), 60, "the reviewer's answer is compared")
     client.hang_up()
     client.wait()
-    sheet, = (stage.top / "state/sallyport/reviewers").glob("*.json")
     counts = json.loads(sheet.read_text())
     counts["agree_allow"] = counts["agree_deny"] = 20
     sheet.write_text(json.dumps(counts))
