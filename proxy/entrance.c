@@ -59,8 +59,7 @@ bool entrance_has_room(const struct way *way)
 
 	LIST_FOREACH (other, &proxy->ways, link)
 		all += other->connection_count;
-	return way->connection_count < proxy->connections_max && all < proxy->connections_all &&
-	       (way->own_max == 0 || way->connection_count < way->own_max);
+	return all < proxy->connections_all && way_has_room(way);
 }
 
 static void entrance_accept(struct way *way, enum way_listener kind, int fd, uint16_t peer_port)

@@ -170,40 +170,52 @@ static const struct proxy_login *find_login(const struct proxy_service *config, 
 	return NULL;
 }
 
+/* The connection becomes one of @way, within its limits. NULL: the client may not connect any
+ * more. */
+static enum policy_reason move(struct connection *connection, struct way *way)
+{
+	if (!way)
+		return POLICY_GATE_CLOSING;
+	if (way != connection->way && !way_has_room(way))
+		return POLICY_OVERLOADED;
+	connection_move(connection, way);
+	return POLICY_NONE;
+}
+
 /* A name is no secret, so the time may tell that it is unknown. */
-bool service_login(struct connection *connection, const char *name, size_t name_len,
-		   const void *secret, size_t secret_len)
+enum policy_reason service_login(struct connection *connection, const char *name, size_t name_len,
+				 const void *secret, size_t secret_len)
 {
 	const struct service *service = connection->proxy->service;
 	const struct proxy_login *login = find_login(service->config, name, name_len);
 	char digest[DIGEST_TEXT_MAX];
 
-	if (!login || !way_of(service, login->exec) ||
-	    digest_text(secret, secret_len, "", 0, digest) < 0 ||
+	if (!login || digest_text(secret, secret_len, "", 0, digest) < 0 ||
 	    !digest_equal(digest, login->digest))
-		return false;
-	connection_move(connection, way_of(service, login->exec));
-	return true;
+		return POLICY_LOGIN_NEEDED;
+	return move(connection, way_of(service, login->exec));
 }
 
 /* RFC 7617 §2: the scheme, blanks, and NAME:SECRET in base64. */
-static bool login_basic(struct connection *connection, struct http1_span value)
+static enum policy_reason login_basic(struct connection *connection, struct http1_span value)
 {
 	char words[LOGIN_MAX];
 	size_t at = sizeof(BASIC) - 1, len = 0;
 
 	if (value.len <= at || strncasecmp(value.at, BASIC, at) != 0 || value.at[at] != ' ')
-		return false;
+		return POLICY_LOGIN_NEEDED;
 	while (at < value.len && value.at[at] == ' ')
 		at++;
 	if (base64_decode(value.at + at, value.len - at, words, sizeof(words), &len) < 0)
-		return false;
+		return POLICY_LOGIN_NEEDED;
 	const char *colon = memchr(words, ':', len);
-	bool is_good = colon && service_login(connection, words, (size_t)(colon - words), colon + 1,
-					      len - (size_t)(colon + 1 - words));
+	enum policy_reason reason = POLICY_LOGIN_NEEDED;
 
+	if (colon)
+		reason = service_login(connection, words, (size_t)(colon - words), colon + 1,
+				       len - (size_t)(colon + 1 - words));
 	explicit_bzero(words, sizeof(words));
-	return is_good;
+	return reason;
 }
 
 enum policy_reason service_admit_unnamed(const struct connection *connection)
@@ -216,15 +228,13 @@ enum policy_reason service_admit_unnamed(const struct connection *connection)
 }
 
 /* A name and a secret count for one request: the next one may come from another client of a proxy
- * that shares this connection. False: the client at this address may not connect any more. */
-static bool leave_login(struct connection *connection)
+ * that shares this connection. */
+static enum policy_reason leave_login(struct connection *connection)
 {
 	const struct service *service = connection->proxy->service;
-	struct way *home = way_of(service, exec_of_client(service->config, connection->client.fd));
 
-	if (home)
-		connection_move(connection, home);
-	return home != NULL;
+	return move(connection,
+		    way_of(service, exec_of_client(service->config, connection->client.fd)));
 }
 
 enum policy_reason service_admit(struct connection *connection, const struct http1_head *head)
@@ -234,11 +244,11 @@ enum policy_reason service_admit(struct connection *connection, const struct htt
 	if (!service_has_logins(connection->proxy))
 		return service_admit_unnamed(connection);
 	field = http1_head_find(head, "proxy-authorization");
-	if (!field) {
-		return leave_login(connection) ? service_admit_unnamed(connection)
-					       : POLICY_GATE_CLOSING;
-	}
-	return login_basic(connection, field->value) ? POLICY_NONE : POLICY_LOGIN_NEEDED;
+	if (field)
+		return login_basic(connection, field->value);
+	enum policy_reason reason = leave_login(connection);
+
+	return reason != POLICY_NONE ? reason : service_admit_unnamed(connection);
 }
 
 bool service_has_logins(const struct proxy *proxy)

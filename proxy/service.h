@@ -27,8 +27,8 @@ void service_forget(struct service *service, uint64_t exec);
  * belongs to the way of its client. In a run everybody may. */
 enum policy_reason service_admit(struct connection *connection, const struct http1_head *head);
 /* The same, for a name and a secret that were sent otherwise. */
-bool service_login(struct connection *connection, const char *name, size_t name_len,
-		   const void *secret, size_t secret_len);
+enum policy_reason service_login(struct connection *connection, const char *name, size_t name_len,
+				 const void *secret, size_t secret_len);
 /* May the client of @connection ask without a name and a secret? */
 enum policy_reason service_admit_unnamed(const struct connection *connection);
 /* The address of a client outside of every sandbox. Does not touch @ret in a run. */

@@ -20,6 +20,12 @@ static void on_drained(void *arg)
 	gateway_client_drained(proxy->client);
 }
 
+bool way_has_room(const struct way *way)
+{
+	return way->connection_count < way->proxy->connections_max &&
+	       (way->own_max == 0 || way->connection_count < way->own_max);
+}
+
 /* From the loop, where everything about the connection has been reported. */
 void way_connection_ended(struct proxy *proxy)
 {

@@ -75,6 +75,8 @@ struct way {
 	int64_t overloaded_ms; /* when overload was last recorded; 0: never */
 };
 
+/* Do its own limits permit one more connection? */
+bool way_has_room(const struct way *way);
 /* A connection has ended. */
 void way_connection_ended(struct proxy *proxy);
 /* An address that a name has inside stands for the name: makes @dst the name. */

@@ -133,12 +133,13 @@ static int take_greeting(struct connection *connection, const uint8_t *bytes)
 }
 
 /* RFC 1929 §2: the parser has seen that everything is there. */
-static bool is_login(struct connection *connection, const uint8_t *bytes)
+static enum policy_reason log_in(struct connection *connection, const uint8_t *bytes)
 {
 	const uint8_t *secret = bytes + 2 + bytes[1];
 
-	return !service_has_logins(connection->proxy) ||
-	       service_login(connection, (const char *)bytes + 2, bytes[1], secret + 1, secret[0]);
+	if (!service_has_logins(connection->proxy))
+		return POLICY_NONE;
+	return service_login(connection, (const char *)bytes + 2, bytes[1], secret + 1, secret[0]);
 }
 
 static int take_login(struct connection *connection, const uint8_t *bytes)
@@ -147,11 +148,11 @@ static int take_login(struct connection *connection, const uint8_t *bytes)
 
 	if (used < 0)
 		return used;
-	bool is_known = is_login(connection, bytes);
+	enum policy_reason refused = log_in(connection, bytes);
 
 	buffer_consume(&connection->in, (size_t)used);
-	return is_known ? say_step(connection, 1, 0, STEP_REQUEST)
-			: end_step(connection, 1, 1, POLICY_LOGIN_NEEDED);
+	return refused == POLICY_NONE ? say_step(connection, 1, 0, STEP_REQUEST)
+				      : end_step(connection, 1, 1, refused);
 }
 
 /* Why there is no association; NULL: there may be one. */

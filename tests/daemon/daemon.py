@@ -560,6 +560,16 @@ def limits(world):
         one.close()
     assert daemon.end() == 0
 
+    named = world.daemon("--client", "near=127.0.0.0/8", "--credentials-file", world.credentials(f"ci:{SECRET}\n"), name="named")
+    place, login = named.place(), f"ci:{SECRET}"
+    kept = [tunnel(place, "echo.test", 7000, login) for _ in range(4)]
+    assert "(overloaded)" in world.curl(place, "http://good.test/", login=f"{login}@"), "a name that comes later has the limit, too"
+    assert "good.test/\n" not in world.curl(place, "http://good.test/", scheme="socks5h", login=f"{login}@")
+    assert "good.test" in world.curl(place, "http://good.test/"), "another client has room"
+    for one in kept:
+        one.close()
+    assert named.end() == 0
+
     world.set_policy(POLICY)
     few = world.daemon(name="few", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600)))
     address = few.served()[0]
